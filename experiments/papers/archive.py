@@ -24,7 +24,7 @@ import pandas as pd
 
 from experiments.figures.style import pictures
 from experiments.inert import as_meant
-from experiments.papers.claims import Record
+from experiments.papers.claims import Claim, Record, Verdict
 from experiments.papers.kit import Experiment, Setup
 from experiments.papers.registry import all_experiments
 from experiments.report.text import latex, markdown
@@ -53,7 +53,7 @@ class Result(NamedTuple):
 
 def folder_of(out: Path, experiment: Experiment) -> Path:
     """Return the folder of an experiment's record under `out`."""
-    return out / experiment.paper / experiment.name.partition("/")[2]
+    return out / experiment.name
 
 
 def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1, redraw: bool = False) -> Result:
@@ -79,7 +79,7 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
     Interrupted
         On Ctrl-C; finished tasks are kept.
     """
-    folder, command = folder_of(out, experiment), _command(experiment)
+    folder = folder_of(out, experiment)
     earlier = _manifest(folder)
     if redraw:
         return _redraw(experiment, folder, earlier)
@@ -91,26 +91,25 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
         "tasks": {key: {name: one for name, one in task.items() if name != "folder"} for key, task in tasks.items()},
         "program_sha256": source_digest(),
     }  # fmt: skip
-    store = Store(folder, command, json.loads(json.dumps(configuration)))
+    store = Store(folder, _command(experiment), configuration)
     there = _with_same_runs(experiment, store, out)
     if earlier is not None and all(earlier.get(part) == store.manifest[part] for part in ("configuration", "versions")):
         there = folder, earlier
-    if there is not None:
-        with store.giving_up(input_is_right=True):
-            record = _tables(*there)
-        return _conclude(experiment, store, record, computed=False)
-    with store.giving_up():
-        rows_of = run(
-            experiment.run, tasks, jobs=jobs, finished=store.finished, keep=store.keep,
-            title=f"runs of {experiment.name}",
-        )  # fmt: skip
-        rows: dict[str, list[dict[str, Any]]] = {}
-        for key, tables in rows_of.items():
-            for table, own in tables.items():
-                rows.setdefault(table, []).extend({"task": key, **row} for row in own)
-        written = {table: _parquet(pd.DataFrame(own), store.manifest) for table, own in rows.items()}
-        record = {table: pd.read_parquet(io.BytesIO(content)) for table, content in written.items()}
-    return _conclude(experiment, store, record, computed=True)
+    with store.giving_up(input_is_right=there is not None):
+        record = _tables(*there) if there is not None else _computed(experiment, tasks, store, jobs)
+    return _conclude(experiment, store, record, computed=there is None)
+
+
+def _computed(experiment: Experiment, tasks: Mapping[str, Any], store: Store, jobs: int) -> Record:
+    """Run what is not finished, and return the record as it is read back."""
+    title = f"runs of {experiment.name}"
+    finished = run(experiment.run, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title=title)
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for key, tables in finished.items():
+        for table, own in tables.items():
+            rows.setdefault(table, []).extend({"task": key, **row} for row in own)
+    written = {table: _parquet(pd.DataFrame(own), store.manifest) for table, own in rows.items()}
+    return {table: pd.read_parquet(io.BytesIO(content)) for table, content in written.items()}
 
 
 def _redraw(experiment: Experiment, folder: Path, earlier: dict[str, Any] | None) -> Result:
@@ -155,8 +154,7 @@ def program_at(commit: str) -> str:
     ValueError
         If there is no such commit, or no repository.
     """
-    root = Path(__file__).resolve().parents[2]
-    command = ["git", "-C", str(root), "archive", commit, *PACKAGES]
+    command = ["git", "-C", str(Path(__file__).resolve().parents[2]), "archive", commit, *PACKAGES]
     try:
         packed = subprocess.run(command, capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
@@ -205,18 +203,19 @@ def _with_same_runs(experiment: Experiment, store: Store, out: Path) -> tuple[Pa
 
 def _conclude(experiment: Experiment, store: Store, record: Record, *, computed: bool) -> Result:
     """Write record, claims and pictures, and give the folder its name."""
+    configuration = store.manifest["configuration"]
     if not computed:  # the record that is there has all tasks
-        store.finished = dict.fromkeys(store.manifest["configuration"]["tasks"])
+        store.finished = dict.fromkeys(configuration["tasks"])
     with store.giving_up(input_is_right=True):
         for table, frame in record.items():
             store.write(f"{table}.parquet", _parquet(frame, store.manifest))
-        claims = _claims(experiment, record)
+        claims = pd.DataFrame(_row(claim, verdict) for claim, verdict in experiment.verdicts(record))
         store.write_frame(CLAIMS, claims)
         for name, words in experiment.tables(record).items():
             store.write_frame(f"{name}.csv", words)
             store.write(f"{name}.md", markdown(words).encode())
             store.write(f"{name}.tex", latex(words).encode())
-        data, material = experiment.data, store.manifest["configuration"]["material"]
+        data, material = experiment.data, configuration["material"]
         for name, figure in experiment.figures(record).items():
             if data is not None:
                 instead = f", in place of {data.folder}" if material == data.stand_in else ""
@@ -224,16 +223,14 @@ def _conclude(experiment: Experiment, store: Store, record: Record, *, computed:
             for file, content in pictures(name, figure).items():
                 store.write(file, content)
         store.publish()
-    return Result(experiment, store.manifest["configuration"], claims, computed)
+    return Result(experiment, configuration, claims, computed)
 
 
-def _claims(experiment: Experiment, record: Record) -> pd.DataFrame:
-    rows = []
-    for claim, (ours, holds, why, short) in experiment.verdicts(record):
-        why_not = "" if holds else why or f"the record has {ours}"
-        said = {"statement": claim.statement, "printed": claim.printed, "ours": ours, "short": short or ours}
-        rows.append({**said, "holds": bool(holds), "tolerance": claim.tolerance, "why_not": why_not})
-    return pd.DataFrame(rows)
+def _row(claim: Claim, verdict: Verdict) -> dict[str, Any]:
+    ours, holds, why, short = verdict
+    said = {"statement": claim.statement, "printed": claim.printed, "ours": ours, "short": short or ours}
+    why_not = "" if holds else why or f"the record has {ours}"
+    return {**said, "holds": bool(holds), "tolerance": claim.tolerance, "why_not": why_not}
 
 
 def _parquet(frame: pd.DataFrame, manifest: Mapping[str, Any]) -> bytes:

@@ -33,7 +33,7 @@ from experiments.study.compare import Estimate, estimate
 
 __all__ = [
     "NOTHING", "Claim", "Frame", "Measure", "Noted", "Predicate", "Record", "Samples", "Verdict", "by", "from_record",
-    "jackknifed", "measured", "named", "point", "shown", "steps_inside", "wide",
+    "jackknifed", "measured", "named", "point", "shown", "steps_inside", "where", "wide",
 ]  # fmt: skip
 
 Frame = pd.DataFrame
@@ -131,14 +131,18 @@ def shown(interval: Estimate, unit: str = "") -> str:
     return f"{interval.mean:.{digits}f}{spread}{unit}"
 
 
+def where(rows: Frame, **having: Any) -> Frame:
+    """Return the rows in which columns have these values."""
+    for name, wanted in having.items():
+        rows = rows[rows[name] == wanted]
+    return rows
+
+
 def wide(
-    record: Record, table: str, value: str, columns: Any = "policy", index: Any = "replication", **where: Any
+    record: Record, table: str, value: str, columns: Any = "policy", index: Any = "replication", **having: Any
 ) -> pd.DataFrame:
     """Return a table with a row a replication and a column a policy, of the rows where columns have these values."""
-    rows = record[table]
-    for name, wanted in where.items():
-        rows = rows[rows[name] == wanted]
-    return rows.pivot(index=index, columns=columns, values=value).sort_index()
+    return where(record[table], **having).pivot(index=index, columns=columns, values=value).sort_index()
 
 
 def from_record(function: Callable[..., Any], record: Record) -> Any:

@@ -32,7 +32,9 @@ Examples
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
+from inspect import signature
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -58,45 +60,21 @@ class Better(NamedTuple):
 
 
 class DataSet(NamedTuple):
-    """The data that an experiment wants.
-
-    Attributes
-    ----------
-    folder
-        Its folder below the folder of all data sets.
-    published
-        Where it is published.
-    stand_in
-        What is generated in its place; empty if nothing is.
-    better
-        The data set of the paper itself, if this is another one: it is preferred where it is there.
-    unasked
-        Whether the stand-in is taken without being asked for.
-    """
+    """The data that an experiment wants, a folder below that of all data sets, and what is generated in its place."""
 
     folder: str
     published: str
     stand_in: str = ""
     better: Better | None = None
-    unasked: bool = False
+    unasked: bool = False  # the stand-in is taken without being asked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What a sweep is made for.
+    """What a sweep is made for: size "smoke" or "full", first seed, and data.
 
-    Attributes
-    ----------
-    size
-        "smoke" or "full".
-    seed
-        The first one.
-    data
-        The folder of data sets, if there is one.
-    stand_in
-        Whether something stands in for the data set.
-    better
-        Whether the data set of the paper itself is there and taken (`DataSet.better`).
+    `data` is the folder of data sets, if there is one; `stand_in` says that something stands in for the data set, and
+    `better` that the data set of the paper itself is there and taken.
     """
 
     size: str = "full"
@@ -116,6 +94,10 @@ class Setup:
         """Return the value for this size."""
         return smoke if self.size == "smoke" else full
 
+    def seeds(self, smoke: int, full: int) -> range:
+        """Return as many seeds as this size takes, from the first one on."""
+        return range(self.seed, self.seed + self.pick(smoke, full))
+
     def source(self) -> dict[str, Any]:
         """Return the columns of a task that say where its data are, or that something else is taken."""
         better = {"better": True} if self.better else {}
@@ -131,12 +113,20 @@ class Sizes(NamedTuple):
     smoke: Any
     full: Any
 
+    def of(self, setup: Setup) -> Any:
+        """Return the value for a size."""
+        return setup.pick(*self)
+
 
 class Seeds(NamedTuple):
     """How many seeds the smoke size and the full size take, from the first one on."""
 
     smoke: int
     full: int
+
+    def of(self, setup: Setup) -> range:
+        """Return the seeds for a size."""
+        return setup.seeds(*self)
 
 
 def over(axes: Mapping[str, Any], key: str = "", **constants: Any) -> Sweep:
@@ -145,27 +135,21 @@ def over(axes: Mapping[str, Any], key: str = "", **constants: Any) -> Sweep:
     Parameters
     ----------
     axes
-        Name to values; several names with blanks between them take tuples of values.
+        Name to values (or `Sizes` or `Seeds` of them); several names with blanks between them take tuples of values.
     key
         Format of a task's key, with the names of its values in braces; names and values of the axes by default.
     constants
-        Values that are the same in every task, but for the size.  The first seed is one of them unless there is an
-        axis of that name.
-
-    Notes
-    -----
-    Values may be `Sizes` or `Seeds`, which are resolved for the size.
+        Values (or `Sizes`) that are the same in every task.  The first seed is one of them unless there is an axis of
+        that name.
     """
 
     def sweep(setup: Setup) -> dict[str, dict[str, Any]]:
         def at_size(value: Any) -> Any:
-            if isinstance(value, Seeds):
-                return range(setup.seed, setup.seed + setup.pick(*value))
-            return setup.pick(*value) if isinstance(value, Sizes) else value
+            return value.of(setup) if isinstance(value, Sizes | Seeds) else value
 
         common = {"seed": setup.seed, **{name: at_size(value) for name, value in constants.items()}}
         tasks = {}
-        for values in product(*(at_size(axis) for axis in axes.values())):
+        for values in product(*map(at_size, axes.values())):
             task: dict[str, Any] = {}
             for names, value in zip(map(str.split, axes), values, strict=True):
                 task |= zip(names, value if len(names) > 1 else (value,), strict=True)
@@ -188,19 +172,17 @@ class Run:
 
     def __call__(self, task: Mapping[str, Any]) -> Rows:
         """Return the rows of one task."""
-        returned = self.function(**task)
-        tables: Mapping[str, Any] = returned if isinstance(returned, Mapping) else {self.function.__name__: returned}
-        return {name: _plain(rows) for name, rows in tables.items()}
+        tables: Any = self.function(**task)
+        if not isinstance(tables, Mapping):
+            tables = {self.function.__name__: tables}
+        return {name: own if isinstance(own, list) else own.to_dict("records") for name, own in tables.items()}
 
 
-def _plain(rows: Any) -> Any:
-    return rows.to_dict("records") if isinstance(rows, pd.DataFrame) else rows
-
-
+@dataclass(slots=True, eq=False)
 class Experiment:
     """One figure, table or theorem of a paper.
 
-    Parameters
+    Attributes
     ----------
     name
         Paper and place, ``thesis/fig-2-6``.
@@ -210,21 +192,20 @@ class Experiment:
         How long the full size takes, in words.
     data
         The data set that it wants, if any.
-    sweep, run, claims, figures
-        What `runs`, `claim` and `picture` declare, for those who have them ready.
+    sweep, run, claims
+        What `runs` and `claim` declare, for those who have them ready.
     """
 
-    def __init__(
-        self, name: str, subject: str, time: str, data: DataSet | None = None, *, sweep: Sweep = lambda setup: {},
-        run: Callable[[dict[str, Any]], Rows] = Run(dict), claims: Iterable[Claim] = (),
-        figures: Callable[[Record], Mapping[str, Figure]] | None = None,
-    ) -> None:  # fmt: skip
-        """Begin an experiment."""
-        self.name, self.subject, self.time, self.data = name, subject, time, data
-        self.sweep, self.run = sweep, run
-        self.claims = list(claims)
-        self._drawings = [figures] if figures is not None else []
-        self._tables: dict[str, Callable[..., pd.DataFrame]] = {}
+    name: str
+    subject: str
+    time: str
+    data: DataSet | None = None
+    _: KW_ONLY
+    sweep: Sweep = lambda setup: {}
+    run: Callable[[dict[str, Any]], Rows] = Run(dict)
+    claims: list[Claim] = field(default_factory=list)
+    drawings: dict[str, Callable[[Record], Figure]] = field(default_factory=dict)
+    words: dict[str, Callable[..., pd.DataFrame]] = field(default_factory=dict)
 
     @property
     def paper(self) -> str:
@@ -244,16 +225,23 @@ class Experiment:
 
     def claim(
         self, statement: str, test: Callable[..., Predicate], printed: str = "", reason: str = "", *,
-        why: Callable[..., str] | None = None, no_test: str = "", **limits: Any,
+        of: Iterable[Mapping[str, Any]] = (), why: Callable[..., str] | None = None, no_test: str = "", **limits: Any,
     ) -> Callable[[Function], Function]:  # fmt: skip
         """Declare a claim on what the decorated function measures: `test` gets the measure and the limits.
 
-        The other arguments are those of `claims.Claim`.
+        With rows `of` values there is a claim a row: the values stand for their names in braces in the statement and
+        in what is printed, and those that the measure has a parameter for are given to it, the limits among them to
+        the test.  The other arguments are those of `claims.Claim`.
         """
 
         def declare(measure: Function) -> Function:
-            test_of_measure = test(measure, **limits)
-            self.claims.append(Claim(statement, test_of_measure, printed, reason, why=why, no_test=no_test))
+            parameters = signature(measure).parameters
+            for row in of or ({},):
+                given = {name: value for name, value in row.items() if name in parameters}
+                asked = {name: value for name, value in row.items() if name in ("limit", "low", "high")}
+                own = test(partial(measure, **given) if given else measure, **{**limits, **asked})
+                stated, quoted = (words.format_map(row) if row else words for words in (statement, printed))
+                self.claims.append(Claim(stated, own, quoted, reason, why=why, no_test=no_test))
             return measure
 
         return declare
@@ -265,13 +253,13 @@ class Experiment:
         """
 
         def declare(drawing: Function) -> Function:
-            def draw(record: Record) -> dict[str, Figure]:
+            def draw(record: Record) -> Figure:
                 drawn = from_record(drawing, record)
                 if isinstance(drawn, pd.DataFrame):
                     drawn = [("", drawn)]
-                return {name: drawn if isinstance(drawn, Figure) else panels(list(drawn), **axes)}
+                return drawn if isinstance(drawn, Figure) else panels(list(drawn), **axes)
 
-            self._drawings.append(draw)
+            self.drawings[name] = draw
             return drawing
 
         return declare
@@ -280,7 +268,7 @@ class Experiment:
         """Declare a table of words: the decorated function returns it as a frame."""
 
         def declare(function: Function) -> Function:
-            self._tables[name] = function
+            self.words[name] = function
             return function
 
         return declare
@@ -297,11 +285,11 @@ class Experiment:
 
     def figures(self, record: Record) -> dict[str, Figure]:
         """Return every picture of a record by its name."""
-        return {name: figure for drawing in self._drawings for name, figure in drawing(record).items()}
+        return {name: draw(record) for name, draw in self.drawings.items()}
 
     def tables(self, record: Record) -> dict[str, pd.DataFrame]:
         """Return every table of words of a record by its name."""
-        return {name: from_record(function, record) for name, function in self._tables.items()}
+        return {name: from_record(function, record) for name, function in self.words.items()}
 
     # -- data --------------------------------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from experiments.datasets import Stream
 from experiments.figures.papers import panels
-from experiments.papers.claims import Measure, Noted, Record, named, steps_inside
+from experiments.papers.claims import Measure, Noted, Record, named, steps_inside, where
 from experiments.papers.kit import Better, DataSet, Rows, Setup, Sweep
 from lpsm import samplers
 from lpsm.randomness import POLICY, WORKLOAD, generator
@@ -72,12 +72,11 @@ def sweep(
     """Return the sweep of a task a topic; `smoke` cases and the first `smoke_topics` topics at the smaller size."""
 
     def tasks(setup: Setup) -> dict[str, dict[str, Any]]:
-        chosen = setup.pick(tuple(smoke) or tuple(cases)[:3], tuple(cases))
+        own = list(map(list, setup.pick(smoke or cases[:3], cases)))
         documents = setup.pick(1500, rcv1_stories if setup.better else 0)
         ranks = _rcv1_ranks(str(setup.data), documents, topics) if setup.better else topics
-        ranks = setup.pick(ranks[:smoke_topics], ranks)
-        common = {"cases": list(map(list, chosen)), "seed": setup.seed, "documents": documents, **setup.source()}
-        return {f"topic {rank + 1}": {"rank": rank, **common} for rank in ranks}
+        common = {"cases": own, "seed": setup.seed, "documents": documents, **setup.source()}
+        return {f"topic {rank + 1}": {"rank": rank, **common} for rank in setup.pick(ranks[:smoke_topics], ranks)}
 
     return tasks
 
@@ -107,9 +106,8 @@ def stories(folder: str, stand_in: bool, seed: int, documents: int, better: bool
 
 def question(task: Mapping[str, Any]) -> tuple[Any, NDArray[np.int8], dict[str, Any]]:
     """Return the stories, the yes and no (+1, -1) of the task's topic, and the columns that name it."""
-    seed = task["seed"] if task["stand_in"] else 0
+    seed, rank = task["seed"] if task["stand_in"] else 0, task["rank"]
     stream = stories(task["folder"], task["stand_in"], seed, task["documents"], better=task.get("better", False))
-    rank = task["rank"]
     y = np.where(stream.y[:, rank], 1, -1).astype(np.int8)
     return stream.X, y, {"topic": stream.classes[rank], "rank": rank}
 
@@ -121,9 +119,8 @@ def run_cases(task: dict[str, Any]) -> Rows:
     for key, parameters, runs in task["cases"]:
         for run in range(runs):
             coins = generator(task["seed"], POLICY, 1000 * run + task["rank"])
-            log = make(key, X, coins, parameters).run(X, y)
+            total, within = counts(make(key, X, coins, parameters).run(X, y), y)
             what = {**named, "key": key, "value": float(next(iter(parameters.values()), np.nan)), "run": run}
-            total, within = counts(log, y)
             tables["totals"].append({**what, **total})
             tables["windows"] += [{**what, **row} for row in within]
     return tables
@@ -141,18 +138,16 @@ def counts(log: Any, y: NDArray[np.int8]) -> tuple[dict[str, int], list[dict[str
     Windows of 2,000 rounds (a fifth of a shorter stream) slide by a quarter from the first round on; another
     one ends with the stream.
     """
-    width = min(WINDOW, len(y) // 5)
-    step = width * STEP // WINDOW
     predicted, positive = log.prediction > 0, y > 0
-    columns = {"tp": predicted & positive, "predicted": predicted, "positive": positive}
-    columns |= {"queried": log.queried, "stored": log.stored}
-    so_far = {name: np.concatenate([[0], np.cumsum(column)]) for name, column in columns.items()}
-
-    def between(start: int, end: int) -> dict[str, int]:
-        return {"rounds": end - start, **{name: int(sums[end] - sums[start]) for name, sums in so_far.items()}}
-
-    ends = sorted({*range(width, len(y) + 1, step), len(y)})
-    return between(0, len(y)), [{"t": end, **between(end - width, end)} for end in ends]
+    flags = {"tp": predicted & positive, "predicted": predicted, "positive": positive}
+    so_far = pd.DataFrame({"rounds": 1, **flags, "queried": log.queried, "stored": log.stored}).astype(int).cumsum()
+    width = min(WINDOW, len(y) // 5)
+    ends = sorted({*range(width, len(y) + 1, width * STEP // WINDOW), len(y)})
+    before = so_far.reindex([end - width - 1 for end in ends], fill_value=0)
+    within = so_far.iloc[[end - 1 for end in ends]].reset_index(drop=True) - before.reset_index(drop=True)
+    rows: Any = within.assign(t=ends)[["t", *within.columns]].to_dict("records")
+    total: Any = so_far.iloc[-1].to_dict()
+    return total, rows
 
 
 # -- scores ------------------------------------------------------------------------------------------------------
@@ -177,21 +172,15 @@ Select = Callable[[pd.DataFrame], pd.DataFrame]  # scores -> a row a topic, none
 
 def with_scores(frame: pd.DataFrame) -> pd.DataFrame:
     """Add f, precision, recall and rate to rows of counts."""
-    total = (frame["predicted"] + frame["positive"]).to_numpy(dtype=float)
-    tp = frame["tp"].to_numpy(dtype=float)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return frame.assign(
-            f=np.where(total > 0, 2.0 * tp / total, np.nan),
-            precision=tp / frame["predicted"].to_numpy(dtype=float),
-            recall=tp / frame["positive"].to_numpy(dtype=float),
-            rate=frame["queried"] / frame["rounds"],
-        )
+    tp, predicted, positive = (frame[name].astype(float) for name in ("tp", "predicted", "positive"))
+    shares = {"f": 2.0 * tp / (predicted + positive), "precision": tp / predicted, "recall": tp / positive}
+    return frame.assign(**shares, rate=frame["queried"] / frame["rounds"])
 
 
 def scored(record: Record, table: str = "totals") -> pd.DataFrame:
     """Return a row a topic, sampler, value (and window), averaged over coins."""
     by = ["rank", "topic", "key", "value", *(["t"] if table == "windows" else [])]
-    rows = with_scores(record[table].assign(value=record[table]["value"].fillna(0.0)))
+    rows = with_scores(record[table].fillna({"value": 0.0}))
     return rows.groupby(by, sort=False, as_index=False).mean(numeric_only=True).drop(columns="run")
 
 
@@ -220,8 +209,7 @@ def chosen(key: str, pick: Pick, *, one_out: bool = False) -> Select:
         parts, folds = [], scores["rank"] if one_out else scores["rank"] % 2
         for fold in sorted(set(folds)):
             others = scores[folds != fold]
-            own = of(key, pick(mean_by_value(others, key), others))(scores)
-            parts.append(own[(own.index if one_out else own.index % 2) == fold])
+            parts.append(of(key, pick(mean_by_value(others, key), others))(scores[folds == fold]))
         selected: pd.DataFrame = pd.concat(parts).sort_index()
         return selected
 
@@ -254,10 +242,9 @@ def at_rate(key: str, rate: float) -> Select:
 def cheapest_near(reference: str) -> Pick:
     """Take the value with fewest labels whose mean F is within .01 of the reference's, or else that of best F."""
 
-    def pick(table: pd.DataFrame, others: pd.DataFrame) -> float:
+    def pick(table: pd.DataFrame, others: pd.DataFrame) -> Any:
         good = table[table["f"] >= mean_by_value(others, reference)["f"].iloc[0] - NEAR]
-        best: Any = good["rate"].idxmin() if len(good) else table["f"].idxmax()
-        return float(best)
+        return good["rate"].idxmin() if len(good) else table["f"].idxmax()
 
     return pick
 
@@ -265,9 +252,8 @@ def cheapest_near(reference: str) -> Pick:
 def most_f(most_rate: float = 1.0) -> Pick:
     """Take the value of best mean F, of those that ask for at most such a share of the labels."""
 
-    def pick(table: pd.DataFrame, _: pd.DataFrame) -> float:
-        best: Any = table.loc[table["rate"] <= most_rate, "f"].idxmax()
-        return float(best)
+    def pick(table: pd.DataFrame, _: pd.DataFrame) -> Any:
+        return table.loc[table["rate"] <= most_rate, "f"].idxmax()
 
     return pick
 
@@ -280,11 +266,10 @@ def rate_near(target: float) -> Pick:
 def below_f(target: Callable[[pd.DataFrame], float]) -> Pick:
     """Take the value whose mean F is the largest not above the target on these topics, or else the nearest."""
 
-    def pick(table: pd.DataFrame, others: pd.DataFrame) -> float:
+    def pick(table: pd.DataFrame, others: pd.DataFrame) -> Any:
         limit = target(others)
         under = table[table["f"] <= limit]
-        best: Any = under["f"].idxmax() if len(under) else (table["f"] - limit).abs().idxmin()
-        return float(best)
+        return under["f"].idxmax() if len(under) else (table["f"] - limit).abs().idxmin()
 
     return pick
 
@@ -330,9 +315,8 @@ def ends(record: Record, column: str, selection: pd.DataFrame, key: str, *, firs
     """Return a column of the last window (or the first) by topic, at the values of a selection."""
     windows = scored(record, "windows")
     edge = windows["t"].min() if first else windows["t"].max()
-    own = windows[(windows["key"] == key) & (windows["t"] == edge)].set_index(["rank", "value"])
-    keys = list(zip(selection.index, selection["value"], strict=True))
-    return pd.Series(own.loc[keys, column].to_numpy(), index=selection.index)
+    own: Any = where(windows, key=key, t=edge).set_index(["rank", "value"])[column]
+    return pd.Series([own[rank, value] for rank, value in selection["value"].items()], index=selection.index)
 
 
 # -- pictures --------------------------------------------------------------------------------------------------
@@ -341,30 +325,31 @@ def ends(record: Record, column: str, selection: pd.DataFrame, key: str, *, firs
 def curves(record: Record, groups: Iterable[tuple[str, str, float | None]], columns: Mapping[str, str]) -> Figure:
     """Draw means over topics of the windows: a panel a column, a line a (name, key, value)."""
     windows = scored(record, "windows")
-    width = int(windows["rounds"].max())
+    lines = []
+    for name, key, value in groups:
+        own = windows[windows["key"] == key]
+        own = own if value is None else own[np.isclose(own["value"], value)]
+        lines.append((name, own.groupby("t").mean(numeric_only=True).rename_axis("x").reset_index()))
     frames = []
-    lines = list(groups)
     for column, title in columns.items():
-        rows = []
-        for name, key, value in lines:
-            own = windows[windows["key"] == key]
-            own = own if value is None else own[np.isclose(own["value"], value)]
-            if column == "rate" and len(own) and bool((own["rate"] == 1.0).all()):
-                continue
-            mean = own.groupby("t")[column].mean()
-            rows += [{"group": name, "x": t, "y": y, "half_width": np.nan} for t, y in mean.items()]
-        frames.append((title, pd.DataFrame(rows, columns=["group", "x", "y", "half_width"])))
-    return panels(frames, x="stories", y=f"mean over topics, last {width:,} stories", share_y=False)
+        shown = [(name, own) for name, own in lines if column != "rate" or not (own["rate"] == 1.0).all()]
+        rows = [own[["x"]].assign(group=name, y=own[column], half_width=np.nan) for name, own in shown]
+        frames.append((title, pd.concat(rows, ignore_index=True)))
+    return panels(
+        frames, x="stories", y=f"mean over topics, last {int(windows['rounds'].max()):,} stories", share_y=False
+    )
 
 
 def trade_off(scores: pd.DataFrame, keys: Sequence[str], references: Sequence[str] = ()) -> pd.DataFrame:
     """Return F against label rate, means over topics: a line a sampler, a level line a reference."""
-    rows, rates = [], []
-    for key in keys:
-        for row in mean_by_value(scores, key).to_dict("records"):
-            rates.append(100.0 * row["rate"])
-            rows.append({"group": NAMES[key], "x": 100.0 * row["rate"], "y": row["f"], "reference": False})
+    lines = [
+        means.assign(group=NAMES[key], x=100.0 * means["rate"], y=means["f"], reference=False)
+        for key in keys
+        for means in [mean_by_value(scores, key)]
+    ]
+    ends = [extreme(line["x"].agg(how) for line in lines) for how, extreme in (("min", min), ("max", max))]
     for key in references:
-        level = float(of(key)(scores)["f"].mean())
-        rows += [{"group": NAMES[key], "x": x, "y": level, "reference": True} for x in (min(rates), max(rates))]
-    return pd.DataFrame(rows).assign(half_width=np.nan)
+        level = {"group": NAMES[key], "x": ends, "y": of(key)(scores)["f"].mean(), "reference": True}
+        lines.append(pd.DataFrame(level))
+    columns = ["group", "x", "y", "reference"]
+    return pd.concat([line[columns] for line in lines], ignore_index=True).assign(half_width=np.nan)

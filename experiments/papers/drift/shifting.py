@@ -211,7 +211,7 @@ PANELS: dict[str, tuple[str, str, dict[str, Any], tuple[Claim, ...]]] = {  # sub
 def _panel(place: str, subject: str, time: str, swept: dict[str, Any], claims: Sequence[Claim]) -> Experiment:
     experiment = Experiment(
         f"drift/fig-2-{place}", subject, time, USPS if "digits" in swept else None, sweep=sweep(**swept),
-        run=Run(selective if "rates" in swept else supervised), claims=(*claims, wide_enough(_chosen)),
+        run=Run(selective if "rates" in swept else supervised), claims=[*claims, wide_enough(_chosen)],
     )  # fmt: skip
     if claims is OVER_RATES:
         experiment.picture(f"fig-2-{place}", x="fraction of labels asked for", y="accuracy")(_trade_off)

@@ -13,7 +13,7 @@ What it leaves out: neighbours that sleep, hidden stations, negotiation of TWT.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from typing import Any
@@ -23,35 +23,26 @@ import pandas as pd
 
 import netsim
 import traces
-from experiments.papers.claims import Claim, Noted, point
-from experiments.papers.kit import Experiment, Setup
-from experiments.papers.ours.lpsm2_runs import family
+from experiments.papers.claims import Claim, Noted, by, point, where
+from experiments.papers.kit import Experiment, Seeds, Sizes, over
+from experiments.papers.ours.browsed import family, hurried, on_the_air
 from experiments.papers.predicates import above, below, between, near, rising
 from lpsm.randomness import WORKLOAD, generator
 from traces.records import Message
 
-__all__ = ["EXPERIMENTS", "on_the_air"]
+__all__ = ["EXPERIMENTS"]
 
 Row = dict[str, Any]
 
 CONTENTION_POLICIES = ("none", "listen:1", "listen:3", "dynamic:100", "bsd:1", "lpsm2:1.05")
-NEIGHBOURS, DTIMS, BROADCASTS = (0, 1, 5, 10, 20), (1, 3, 10), (0, 1, 10)
-PAUSE = 0.1  # of the Web model's thinking
 WEB_POLICIES = ("none", "listen:1", "uapsd:102.4", "twt:102.4:10", "twt:1024:10", "lpsm2:1.05")
 MESSAGE_POLICIES = (*WEB_POLICIES, *family("listen:{}", (10, 100, 300)), "twt:10240:10", "twt:30720:10")
 MESSAGES = ("periodic", "pushed")
+PAUSE = 0.1  # of the Web model's thinking
 CONTENTION = Experiment(
     "ours/contention", "what neighbours, DTIM periods and group frames do to power saving on the air", "2 min"
 )
-TWT = Experiment(
-    "ours/twt", "target wake times against static PSM, U-APSD and LPSM2, alone and in cells", "2 min"
-)  # fmt: skip
-
-
-def on_the_air(**how: Any) -> netsim.SimulationConfig:
-    """Return the shared air under the radio of an ESP32-C6; the arguments are those of `netsim.AirConfig`."""
-    air, radio = netsim.AirConfig(**how), netsim.Radio.named("esp32-c6")
-    return netsim.SimulationConfig(medium=air, radio=radio, beacon_interval_ns=102_400_000)
+TWT = Experiment("ours/twt", "target wake times against static PSM, U-APSD and LPSM2, alone and in cells", "2 min")
 
 
 def _measured(result: netsim.SimulationResult) -> Row:
@@ -63,39 +54,30 @@ def _measured(result: netsim.SimulationResult) -> Row:
     }
 
 
-def _of(rows: pd.DataFrame, column: str, **where: Any) -> pd.Series:
+def _of(rows: pd.DataFrame, column: str, **having: Any) -> pd.Series:
     """Return a column where others have these values, a number a replication."""
-    for name, wanted in where.items():
-        rows = rows[rows[name] == wanted]
-    return rows.set_index("replication")[column].sort_index()
+    return where(rows, **having).set_index("replication")[column].sort_index()
 
 
 # -- contention ----------------------------------------------------------------------------------------------------
 
-
-def _contention(setup: Setup) -> dict[str, Row]:
-    tasks: dict[str, Row] = {}
-    neighbours, seeds = setup.pick((0, 5), NEIGHBOURS), range(setup.seed, setup.seed + setup.pick(2, 10))
-    for count, seed in product(neighbours, seeds):
-        world = {"neighbours": count, "dtim": 1, "broadcast": 0, "seed": seed}
-        tasks[f"{count} neighbours, sparse, seed {seed}"] = {**world, "policy": "listen:1", "sparse": setup.pick(5, 20)}
-    for count, dtim, rate, seed, policy in product(neighbours, DTIMS, BROADCASTS, seeds, CONTENTION_POLICIES):
-        world = {"neighbours": count, "dtim": dtim, "broadcast": rate, "seed": seed}
-        key = f"{count} neighbours DTIM {dtim} broadcast {rate} seed {seed} {policy}"
-        tasks[key] = {**world, "policy": policy, "pages": setup.pick(3, 10)}
-    return tasks
+NEIGHBOURS = Sizes((0, 5), (0, 1, 5, 10, 20))
+_SPARSE = over({"neighbours": NEIGHBOURS, "seed": Seeds(2, 10)}, "{neighbours} neighbours, sparse, seed {seed}",
+               dtim=1, broadcast=0, policy="listen:1", sparse=Sizes(5, 20))  # fmt: skip
+_LOADED = over(
+    {"neighbours": NEIGHBOURS, "dtim": (1, 3, 10), "broadcast": (0, 1, 10), "seed": Seeds(2, 10),
+     "policy": CONTENTION_POLICIES},
+    "{neighbours} neighbours DTIM {dtim} broadcast {broadcast} seed {seed} {policy}", pages=Sizes(3, 10),
+)  # fmt: skip
 
 
-@CONTENTION.runs(_contention)
+@CONTENTION.runs(lambda setup: {**_SPARSE(setup), **_LOADED(setup)})
 def contend(
-    neighbours: int, dtim: int, broadcast: int, seed: int, policy: str, pages: int = 0, sparse: int = 0
+    neighbours: int, seed: int, policy: str, dtim: int, broadcast: int, pages: int = 0, sparse: int = 0
 ) -> dict[str, list[Row]]:
     """Browse pages of the Web model under one policy in one world, or so many small pages, one every second."""
-    if sparse:
-        visited = [traces.Page(f"p{number}", 300, 1200, think_s=1.0) for number in range(sparse)]
-    else:
-        drawn = traces.generate(pages, generator(seed, WORKLOAD))
-        visited = [page._replace(think_s=PAUSE * page.think_s) for page in drawn]
+    visited = [traces.Page(f"p{number}", 300, 1200, think_s=1.0) for number in range(sparse)]
+    visited = visited or hurried(traces.generate(pages, generator(seed, WORKLOAD)), PAUSE)
     beacons = netsim.BeaconConfig(dtim_period=dtim, broadcast_per_s=float(broadcast))
     result = netsim.simulate(visited, policy, config=on_the_air(beacons=beacons, neighbours=neighbours), seed=seed)
     row = {"neighbours": neighbours, "dtim": dtim, "broadcast": broadcast, "replication": f"seed-{seed}"}
@@ -108,8 +90,7 @@ def _by_neighbours(runs: pd.DataFrame, policy: str, column: str, baseline: str =
     samples = {}
     for count in sorted(set(runs["neighbours"])):
         own = partial(_of, runs, column, neighbours=count, dtim=1, broadcast=0)
-        sample = own(policy=policy)
-        samples[f"{count} neighbours"] = sample / own(policy=baseline) if baseline else sample
+        samples[f"{count} neighbours"] = own(policy=policy) / own(policy=baseline) if baseline else own(policy=policy)
     return samples
 
 
@@ -133,12 +114,11 @@ def _lost(runs: pd.DataFrame, dtim: int) -> Any:
 
 
 def _added_by_group_frames(runs: pd.DataFrame) -> pd.Series:
-    quiet, loud = (
-        _of(runs, "mean_mw", policy="listen:1", neighbours=0, dtim=1, broadcast=rate) for rate in (0, 10)
-    )  # fmt: skip
-    return loud - quiet
+    at = partial(_of, runs, "mean_mw", policy="listen:1", neighbours=0, dtim=1)
+    return at(broadcast=10) - at(broadcast=0)
 
 
+_of_lpsm2 = partial(_by_neighbours, policy="lpsm2:1.05")
 CONTENTION.claims += [
     Claim("Static PSM draws more the more neighbours load the channel",
           rising(partial(_by_neighbours, policy="listen:1", column="mean_mw"), unit=" mW")),
@@ -151,9 +131,9 @@ CONTENTION.claims += [
           near(partial(_more_percent, column="awake_percent"), 254.0, 3.0, unit=" %"), "up to 254 %",
           why=_of_the_radio),
     Claim("LPSM2 draws less than dynamic PSM whatever the number of neighbours",
-          below(partial(_by_neighbours, policy="lpsm2:1.05", column="mean_mw", baseline="dynamic:100"), 1.0)),
+          below(partial(_of_lpsm2, column="mean_mw", baseline="dynamic:100"), 1.0)),
     Claim("LPSM2 keeps a page within 1.1 of its latency without power saving among neighbours",
-          below(partial(_by_neighbours, policy="lpsm2:1.05", column="latency_s", baseline="none"), 1.1)),
+          below(partial(_of_lpsm2, column="latency_s", baseline="none"), 1.1)),
     Claim("Listening to every third beacon at DTIM 1 loses two thirds of the group frames",
           between(partial(_lost, dtim=1), 0.5, 0.75)),
     Claim("Listening to every DTIM loses none", below(partial(_lost, dtim=3), 0.01)),
@@ -163,7 +143,7 @@ CONTENTION.claims += [
 
 @CONTENTION.picture("contention", x="saturated neighbours", y="", y_scale="log", share_y=False)
 def _by_load(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    rows: Any = runs[(runs["dtim"] == 1) & (runs["broadcast"] == 0)].groupby(["policy", "neighbours"], sort=False)
+    rows: Any = where(runs, dtim=1, broadcast=0).groupby(["policy", "neighbours"], sort=False)
     titles = {"mean_mw": "mean power [mW]", "awake_percent": "time awake [%]", "latency_s": "page latency [s]"}
     for column, title in titles.items():
         yield title, pd.DataFrame([point(policy, count, own[column]) for (policy, count), own in rows])
@@ -172,26 +152,23 @@ def _by_load(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 # -- target wake times ---------------------------------------------------------------------------------------------
 
 
-def _twt(setup: Setup) -> dict[str, Row]:
-    return {
-        f"{kind} {clients} clients seed {seed} {policy}": {
-            "traffic": kind, "clients": clients, "seed": seed, "policy": policy, "seconds": setup.pick(60, 240),
-            "pages": setup.pick(2, 4),
-        }
-        for kind in (*MESSAGES, "web")
-        for clients in setup.pick((1, 3), (1, 10, 50))
-        for seed in range(setup.seed, setup.seed + setup.pick(2, 6))
-        for policy in (WEB_POLICIES if kind == "web" else MESSAGE_POLICIES)
-    }  # fmt: skip
+def _cells(traffics: tuple[str, ...], policies: tuple[str, ...]) -> Any:
+    """Return the sweep of cells with some kinds of traffic, whose clients follow one of the policies."""
+    axes = {"traffic": traffics, "clients": Sizes((1, 3), (1, 10, 50)), "seed": Seeds(2, 6), "policy": policies}
+    key = "{traffic} {clients} clients seed {seed} {policy}"
+    return over(axes, key, seconds=Sizes(60, 240), pages=Sizes(2, 4))
 
 
-@TWT.runs(_twt)
+_ON_MESSAGES, _ON_THE_WEB = _cells(MESSAGES, MESSAGE_POLICIES), _cells(("web",), WEB_POLICIES)
+
+
+@TWT.runs(lambda setup: {**_ON_MESSAGES(setup), **_ON_THE_WEB(setup)})
 def take_turns(traffic: str, clients: int, seed: int, policy: str, seconds: float, pages: int) -> dict[str, list[Row]]:
     """Run one cell whose clients follow one policy; a row with the means over its clients."""
     rngs = [generator(seed, WORKLOAD, client) for client in range(clients)]
     if traffic == "web":
-        visited = [list(traces.generate(pages, rng)) for rng in rngs]
-        results = netsim.simulate_cell([(own, policy) for own in visited], config=on_the_air(), seed=seed)
+        visited = [(list(traces.generate(pages, rng)), policy) for rng in rngs]
+        results = netsim.simulate_cell(visited, config=on_the_air(), seed=seed)
         delays = [float(result.latency_s.mean()) for result in results]
     else:
         push = [list(_messages(traffic, seconds, rng)) for rng in rngs]
@@ -223,17 +200,15 @@ def _over_beacons(runs: pd.DataFrame, column: str, beacons: tuple[int, ...], cro
 
 def _crowded(runs: pd.DataFrame, policy: str) -> Any:
     """Power of a policy in the largest cell over the same alone, with periodic messages."""
-    most = int(runs["clients"].max())
-    crowd, alone = (_of(runs, "mean_mw", traffic="periodic", clients=count, policy=policy) for count in (most, 1))
-    return {policy: Noted(crowd / alone, f"({most} clients over one)")}
+    most, at = int(runs["clients"].max()), partial(_of, runs, "mean_mw", traffic="periodic", policy=policy)
+    return {policy: Noted(at(clients=most) / at(clients=1), f"({most} clients over one)")}
 
 
 def _on_the_web(runs: pd.DataFrame, ours: str, theirs: str) -> Any:
     """Power of one policy over that of another with Web pages, by the size of the cell."""
-    cells = {
-        count: partial(_of, runs, "mean_mw", traffic="web", clients=count) for count in sorted(set(runs["clients"]))
-    }
-    return {f"{count} clients:": cell(policy=ours) / cell(policy=theirs) for count, cell in cells.items()}
+    web = where(runs, traffic="web")
+    rows = [web[web["policy"] == policy].set_index(["clients", "replication"])["mean_mw"] for policy in (ours, theirs)]
+    return by(rows[0] / rows[1], "{} clients:", "clients")
 
 
 TWT.claims += [
@@ -256,9 +231,9 @@ TWT.claims += [
 @TWT.picture("twt", x="mean power [mW]", y="delay [s]", x_scale="log", y_scale="log")
 def _power_and_delay(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
     for traffic in (*MESSAGES, "web"):
-        rows = runs[(runs["traffic"] == traffic) & (runs["policy"] != "none")]
+        rows = where(runs[runs["policy"] != "none"], traffic=traffic)
         means = rows.groupby(["policy", "clients"], sort=False)[["mean_mw", "delay_s"]].mean().reset_index()
-        names: Mapping[str, str] = {"policy": "group", "mean_mw": "x", "delay_s": "y"}
+        names = {"policy": "group", "mean_mw": "x", "delay_s": "y"}
         yield f"{traffic}, 1 to {rows['clients'].max()} clients", means.rename(columns=names)
 
 

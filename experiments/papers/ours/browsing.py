@@ -8,44 +8,42 @@ What it leaves out: pauses of more than 1,000 s, which are absences and cut out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 import netsim
 import traces
-from experiments.papers.claims import Claim, Record
-from experiments.papers.kit import DataSet, Experiment, Setup
-from experiments.papers.ours import lpsm2, lpsm2_runs, lpsm3
-from experiments.papers.ours.lpsm2_fronts import fronts, limited, mean_of, not_above, saving_claim
-from experiments.papers.ours.lpsm2_runs import TARGETS, World, family
+from experiments.papers.claims import Claim
+from experiments.papers.kit import DataSet, Experiment, Setup, Sweep
+from experiments.papers.ours import lpsm2, lpsm3
+from experiments.papers.ours.browsed import TARGETS, World, family
+from experiments.papers.ours.fronts import SLOWDOWN, draw_fronts, limited, not_above, saving_claim, values
 from experiments.papers.predicates import at_most
 from lpsm.randomness import WORKLOAD, generator
 from traces.records import Page
 from traces.traffic import Traffic
 
-__all__ = ["EXPERIMENTS", "runs", "sessions_of"]
+__all__ = ["EXPERIMENTS", "OF_LPSM2", "sessions_of"]
 
 SESSION_PAGES = (20, 200)
 RULE = traces.GroupingRule(max_think_s=1000.0)  # a longer pause is an absence, and cut out
-LOGNORMAL = {"lognormal servers": "lognormal:0.5:0.8"}
+RECORDED = "lognormal servers"
+LOGNORMAL = {RECORDED: "lognormal:0.5:0.8"}
 SERVERS = {"instant servers": "0", **LOGNORMAL}
 OWN = family("lpsm3:{}:400", TARGETS)
 BROWSING = DataSet(
-    "bu-www-client",
-    "Boston University Web client traces 1994-1995, Internet Traffic Archive",
-    "pages of the Web model",
-    unasked=True,
-)
+    "bu-www-client", "Boston University Web client traces 1994-1995, Internet Traffic Archive",
+    "pages of the Web model", unasked=True,
+)  # fmt: skip
 OF_LPSM2 = Experiment("ours/lpsm2-browsing", "LPSM2 on recorded browsing", "1 min", BROWSING)
 OF_LPSM3 = Experiment("ours/lpsm3-browsing", "LPSM3 on recorded browsing", "1 min", BROWSING)
 
 
-def _sweep(first_seed: int, servers: Mapping[str, str], policies: Sequence[str]) -> Callable[[Setup], Any]:
+def _sweep(first_seed: int, servers: Mapping[str, str], policies: Sequence[str]) -> Sweep:
     """Sessions of the archive, ten a task; in the small size those of the sample; else generated pages."""
 
     def tasks(setup: Setup) -> dict[str, dict[str, Any]]:
@@ -82,8 +80,7 @@ def runs(
         for kind, server in servers.items():
             delays = [netsim.ServerDelay.parse(server)] * len(own)
             world = World(Traffic(own, [server] * len(own), *nothing, []), delays, seed + place)
-            results = {one.policy: one for one in map(world.browse, policies)}
-            rows += [{**row, "replication": name} for row in world.rows(results, kind, base=results.get("none"))]
+            rows += [{**row, "replication": name} for row in world.rows(world.under(policies), kind)]
     return rows
 
 
@@ -108,34 +105,27 @@ def sessions_of(trace: Path, n_sessions: int, seed: int) -> list[str]:
     return [names[place] for place in sorted(chosen.tolist())]
 
 
-OF_LPSM2.runs(_sweep(lpsm2_runs.FIRST_SEED, SERVERS, lpsm2.SOME))(runs)
-OF_LPSM3.runs(_sweep(lpsm3.FIRST_SEED, LOGNORMAL, (*OWN, *lpsm3.LPSM2, *lpsm3.HOLD)))(runs)
-for traffic in SERVERS:
-    OF_LPSM2.claims += [
+OF_LPSM2.runs(_sweep(lpsm2.FIRST_SEED, SERVERS, lpsm2.SOME))(runs)
+OF_LPSM3.runs(_sweep(lpsm3.FIRST_SEED, LOGNORMAL, (*OWN, *lpsm2.UP_TO_8, *lpsm3.HOLD)))(runs)
+OF_LPSM2.claims += [
+    claim
+    for traffic in SERVERS
+    for claim in (
         limited(traffic, lpsm2.OWN, 1.05),
         saving_claim(traffic, lpsm2.OWN, lpsm2.SOME_BSD, "BSD", 0.0),
         saving_claim(traffic, lpsm2.OWN, lpsm2.SOME_PHASE, "BSD with its phase", 0.0),
         not_above(traffic, lpsm2.OWN, lpsm2.SOME_HOST, "BSD with phase and host"),
-    ]
-for policy, target in zip(OWN, TARGETS, strict=True):
-    slowdown = partial(mean_of, traffic="lognormal servers", column="slowdown_mean", policies=[policy])
-    statement = f"recorded sessions, lognormal servers: the mean slowdown of {policy} is at most {target:g}"
-    OF_LPSM3.claims.append(Claim(statement, at_most(slowdown, target), f"{target:g}"))
-OF_LPSM3.claims += [
-    saving_claim("lognormal servers", lpsm3.OWN, lpsm3.LPSM2, "LPSM2", 0.0),
-    saving_claim("lognormal servers", lpsm3.OWN, lpsm3.HOLD, "the fixed rule with the host's knowledge", 0.0),
+    )
 ]
-
-
-@OF_LPSM2.picture("lpsm2-browsing", x="energy over page-awake", y=lpsm2.SLOWDOWN)
-def _of_lpsm2(record: Record) -> Iterator[tuple[str, pd.DataFrame]]:
-    return fronts(record, dict.fromkeys(SERVERS, lpsm2.THIN), over="page_awake_j", most=(1.3, 1.6))
-
-
-@OF_LPSM3.picture("lpsm3-browsing", x="energy over page-awake", y=lpsm2.SLOWDOWN)
-def _of_lpsm3(record: Record) -> Iterator[tuple[str, pd.DataFrame]]:
-    families = [("hold, host", lpsm3.HOLD), ("LPSM2", lpsm3.LPSM2), ("LPSM3", OWN)]
-    return fronts(record, dict.fromkeys(LOGNORMAL, families), over="page_awake_j", most=(1.6, 1.2))
-
+OF_LPSM3.claims += [
+    *(Claim(f"recorded sessions, lognormal servers: the mean slowdown of {policy} is at most {target:g}",
+            at_most(partial(values, traffic=RECORDED, column=SLOWDOWN, policies=policy), target), f"{target:g}")
+      for policy, target in zip(OWN, TARGETS, strict=True)),
+    saving_claim(RECORDED, lpsm3.OWN, lpsm2.UP_TO_8, "LPSM2", 0.0),
+    saving_claim(RECORDED, lpsm3.OWN, lpsm3.HOLD, "the fixed rule with the host's knowledge", 0.0),
+]  # fmt: skip
+draw_fronts(OF_LPSM2, "lpsm2-browsing", dict.fromkeys(SERVERS, lpsm2.THIN), over="page_awake_j", most=(1.3, 1.6))
+_families = [("hold, host", lpsm3.HOLD), ("LPSM2", lpsm2.UP_TO_8), ("LPSM3", OWN)]
+draw_fronts(OF_LPSM3, "lpsm3-browsing", {RECORDED: _families}, over="page_awake_j", most=(1.6, 1.2))
 
 EXPERIMENTS = (OF_LPSM2, OF_LPSM3)

@@ -5,50 +5,54 @@ fixed rules that know what the host waits for, and LPSM2; a stream whose player 
 several delays asked for; the link's form; and a radio whose wake-ups cost energy.  The bars were set down, and the
 constants of LPSM3 frozen, before a seed from 8000 on was looked at; they were chosen on 7100 to 7107.
 What it leaves out: recorded sessions (`papers.ours.browsing`); LPSM, with which LPSM2 was compared
-(`papers.ours.lpsm2`); what each part of LPSM3 gives and what learning costs (`papers.ours.lpsm3_parts`); the shared air
-(`papers.ours.lpsm3_air`).
+(`papers.ours.lpsm2`); what each part of LPSM3 gives and what learning costs (`papers.ours.lpsm3_learning`); the shared
+air (`papers.ours.lpsm3_worlds`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from math import nan
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-import netsim
 from experiments.papers.claims import Claim, Noted, Record
-from experiments.papers.kit import Experiment, Setup
-from experiments.papers.ours.lpsm2_fronts import energies, fronts, mean_of, saving, saving_claim, spared, values
-from experiments.papers.ours.lpsm2_runs import TARGETS, Family, family, world_of
+from experiments.papers.kit import Experiment
+from experiments.papers.ours.browsed import WEB, Family, by_kind, family, world_of
+from experiments.papers.ours.fronts import (
+    DELAY,
+    SLOWDOWN,
+    draw_fronts,
+    energies,
+    saving,
+    saving_claim,
+    spared,
+    values,
+)  # fmt: skip
+from experiments.papers.ours.lpsm2 import UP_TO_8
 from experiments.papers.predicates import at_least, at_most, each
 from experiments.study.compare import estimate
 
-__all__ = ["EXPERIMENTS", "FIRST_SEED", "HOLD", "HOST", "LINKED", "LPSM2", "OWN", "SECONDS", "SLOWDOWN", "pushed"]
+__all__ = ["EXPERIMENTS", "FIRST_SEED", "HOLD", "HOST", "LINKED", "OWN", "SECONDS", "below_period", "pushed"]
 
 FIRST_SEED = 8000
 OWN, LINKED = "lpsm3:1.05:400", "lpsm3-link:1.05:400"
 HINTED = f"{OWN} with deadlines"
-WEB = ("web-instant", "web-constant", "web-lognormal")
-MIXED = ("web-and-push", "shifting")
 PUSH = {"push-memoryless": (100, 200, 400), "push-bursty": (60, 100, 200, 400)}  # delays asked for, ms
 LONG = ("streaming", "shifting")  # packets by the thousand: half as many seeds
 HOLD = family("hold:{}", (0, 25, 50, 100, 200, 400))
 HOST = family("bsd-host:{}", (0.07, 0.14, 0.28, 0.6))
 PERIODS = family("psm:{}", (100, 200, 300, 400, 500, 700, 1000, 1500))
-LPSM2 = family("lpsm2:{}", TARGETS)
-LPSM2_WIDE = (*LPSM2, "lpsm2:1.2", "lpsm2:1.5")
+LPSM2_WIDE = (*UP_TO_8, "lpsm2:1.2", "lpsm2:1.5")
 RADIO = "esp32-c3"
-SLOWDOWN = "mean slowdown of a page"
 FAMILIES: Mapping[str, Sequence[Family]] = {
-    **dict.fromkeys(WEB, (LPSM2, HOST, HOLD)),
+    **dict.fromkeys(WEB, (UP_TO_8, HOST, HOLD)),
     "web-and-push": (family("lpsm2:{}:400", (1.05, 1.08)), HOST[1:], HOLD[2:]),
     "shifting": (family("lpsm2:{}:400", (1.05, 1.08, 1.2)), family("bsd-host:{}", (0.28, 0.6, 1.5)), HOLD[:4]),
     "streaming": (LPSM2_WIDE[1:], family("bsd-host:{}", (0.28, 0.6, 1, 1.5)), HOLD[:3]),
-    RADIO: (LPSM2, HOST, HOLD),
+    RADIO: (UP_TO_8, HOST, HOLD),
 }
 """Members of LPSM2, BSD with the host's knowledge and the fixed rule: those around the slowdown that is asked for."""
 BLIND: Mapping[str, Sequence[Family]] = {
@@ -64,9 +68,10 @@ BLIND: Mapping[str, Sequence[Family]] = {
 }
 """Members of BSD, without and with its phase, on both sides of that slowdown."""
 SECONDS = {
-    **dict.fromkeys((*WEB, RADIO, "web-and-push"), 5500.0), **dict.fromkeys(PUSH, 5400.0), "streaming": 900.0,
-    "shifting": 3000.0,
+    **dict.fromkeys((*WEB, "web-and-push"), 5500.0), **dict.fromkeys(PUSH, 5400.0), "streaming": 900.0,
+    "shifting": 3000.0, RADIO: 5500.0,
 }  # fmt: skip
+SEEDS = {RADIO: 5, **dict.fromkeys(LONG, 10)}
 LPSM3 = Experiment(
     "ours/lpsm3", "LPSM3, one configuration on everything: energy at equal slowdown, and what was asked for", "5 min"
 )
@@ -85,61 +90,39 @@ def _policies(traffic: str) -> Family:
     return (OWN, *links, "psm:100", *(policy for own in families for policy in own))
 
 
-def _sweep(setup: Setup) -> dict[str, dict[str, Any]]:
-    """Make the tasks seed by seed, so that what an interrupted run has is of all kinds."""
-    tasks: dict[str, dict[str, Any]] = {}
-    seeds = dict.fromkeys((*WEB, "web-and-push", *PUSH), 20) | dict.fromkeys(LONG, 10) | {RADIO: 5}
-    for place in range(setup.pick(2, 20)):
-        for traffic in (kind for kind, count in seeds.items() if place < count):
-            seed = FIRST_SEED + setup.seed + place
-            world = {"traffic": "web-lognormal", "radio": RADIO} if traffic == RADIO else {"traffic": traffic}
-            length = {"seconds": setup.pick(600.0, SECONDS[traffic]), "seed": seed}
-            tasks[f"{traffic} seed {seed}"] = world | length | {"policies": list(_policies(traffic))}
-    return tasks
+_LENGTHS = {traffic: (600.0, length, SEEDS.get(traffic, 20)) for traffic, length in SECONDS.items()}
 
 
-@LPSM3.runs(_sweep)
-def runs(traffic: str, seconds: float, seed: int, policies: Sequence[str], radio: str = "") -> list[dict[str, Any]]:
-    """Browse one world under every policy, with the radio that is named; a stream also with its deadlines."""
+@LPSM3.runs(by_kind(FIRST_SEED, _LENGTHS, _policies, by_seed=True))
+def runs(traffic: str, seconds: float, seed: int, policies: Sequence[str]) -> list[dict[str, Any]]:
+    """Browse one world under every policy; a stream also with its deadlines."""
     world = world_of(traffic, seconds, seed)
-    if radio:
-        world = world._replace(config=netsim.SimulationConfig(radio=netsim.RadioConfig.named(radio)))
-    results = {policy: world.browse(policy) for policy in policies}
+    results = world.under(policies)
     if traffic == "streaming":
-        own = world.traffic
-        instants = own.deadlines_s.tolist()
-        pages = [page._replace(deadline_s=at) for page, at in zip(own.pages, instants, strict=True)]
-        results[HINTED] = world.browse(OWN, pages)
-    return world.rows(results, radio or traffic)
+        timed = zip(world.traffic.pages, world.traffic.deadlines_s.tolist(), strict=True)
+        results[HINTED] = world.browse(OWN, [page._replace(deadline_s=at) for page, at in timed])
+    return world.rows(results, traffic)
 
 
 # -- measures and kinds of claims ----------------------------------------------------------------------------------
 
 
-def _savings(traffic: str, *least: float) -> list[Claim]:
-    """Claim savings against LPSM2, BSD with the host's knowledge, and the fixed rule; NaN: none."""
-    names = ("LPSM2", "BSD, host", "hold, host")
+def _savings(traffic: str, *least: float | None) -> list[Claim]:
+    """Claim savings against LPSM2, BSD with the host's knowledge, and the fixed rule, where there is a number."""
     return [
         saving_claim(traffic, OWN, own, name, percent)
-        for name, own, percent in zip(names, FAMILIES[traffic], least, strict=True)
-        if percent == percent
+        for name, own, percent in zip(("LPSM2", "BSD, host", "hold, host"), FAMILIES[traffic], least, strict=True)
+        if percent is not None
     ]
 
 
-def _every_slowdown(traffics: Sequence[str], limit: float) -> Claim:
-    def slowdowns(record: Record) -> dict[str, Any]:
-        return {traffic: values(record, traffic, "slowdown_mean", [OWN])[OWN] for traffic in traffics}
-
-    statement = f"the mean slowdown of {OWN} is at most {limit:g} on every seed"
-    return Claim(statement, each(slowdowns, high=limit), f"{limit:g}")
+def _slowdowns(record: Record) -> dict[str, Any]:
+    return {traffic: values(record, traffic, SLOWDOWN, OWN) for traffic in BLIND}
 
 
-def _kept(ms: int, tolerance: float) -> Claim:
-    def waits(record: Record) -> pd.Series:
-        return 1000 * values(record, "push-bursty", "added_s_mean", [pushed(ms)])[pushed(ms)]
-
-    statement = f"push-bursty: asked for {ms} ms, messages wait at most {tolerance:g} % longer on average"
-    return Claim(statement, at_most(waits, ms * (1.0 + tolerance / 100), unit=" ms"), f"{ms} ms")
+def _waits(record: Record, ms: int) -> pd.Series:
+    waits: pd.Series = 1000 * values(record, "push-bursty", DELAY, pushed(ms))
+    return waits
 
 
 def below_period(record: Record, traffic: str, ms: int) -> Noted:
@@ -147,17 +130,12 @@ def below_period(record: Record, traffic: str, ms: int) -> Noted:
 
     The energy of a constant period is linear in its inverse, and so is interpolated there.
     """
-    own = pushed(ms)
-    joules = energies(record, traffic, [own, *PERIODS])
-    inverse = 1.0 / values(record, traffic, "added_s_mean", [own, *PERIODS])
-    ideal = [
-        np.interp(at, across[::-1], up[::-1])
-        for at, across, up in zip(
-            inverse[own], inverse[list(PERIODS)].to_numpy(), joules[list(PERIODS)].to_numpy(), strict=True
-        )
-    ]
-    delay_s = estimate(values(record, traffic, "added_s_mean", [own])[own]).mean
-    return Noted(saving(joules[own], np.array(ideal)), f"below at {1000 * delay_s:.0f} ms")
+    own, periods = pushed(ms), list(PERIODS)
+    joules, delays_s = (values(record, traffic, one, [own, *periods]) for one in ("total_j", DELAY))
+    inverse = 1.0 / delays_s
+    lines = zip(inverse[own], inverse[periods].to_numpy(), joules[periods].to_numpy(), strict=True)
+    ideal = [np.interp(at, across[::-1], up[::-1]) for at, across, up in lines]
+    return Noted(saving(joules[own], ideal), f"below at {1000 * estimate(delays_s[own]).mean:.0f} ms")
 
 
 def _period_claim(traffic: str, ms: int, least_percent: float) -> Claim:
@@ -167,17 +145,9 @@ def _period_claim(traffic: str, ms: int, least_percent: float) -> Claim:
     return Claim(statement, test, f"{least_percent:g} %")
 
 
-def _link_near(traffic: str, percent: float) -> Claim:
-    def above(record: Record) -> Noted:
-        joules, slow = energies(record, traffic, [LINKED, OWN]), values(record, traffic, "slowdown_mean", [LINKED])
-        return Noted(-saving(joules[LINKED], joules[OWN]), f"above, at {slow[LINKED].mean():.3f}")
-
-    statement = f"{traffic}: {LINKED} needs at most {percent:g} % more than {OWN}"
-    return Claim(statement, at_most(above, percent, unit=" %"), f"{percent:g} %")
-
-
-def _stalls(record: Record) -> pd.Series:
-    return values(record, "streaming", "stalls", [HINTED])[HINTED]
+def _link_above(record: Record, traffic: str) -> Noted:
+    joules, slow = energies(record, traffic, [LINKED, OWN]), values(record, traffic, SLOWDOWN, LINKED)
+    return Noted(-saving(joules[LINKED], joules[OWN]), f"above, at {slow.mean():.3f}")
 
 
 def _below_with_deadlines(record: Record, other: str) -> Noted:
@@ -188,60 +158,48 @@ def _below_with_deadlines(record: Record, other: str) -> Noted:
 # -- claims and pictures -------------------------------------------------------------------------------------------
 
 OF_DEADLINES = (
-    Claim("streaming: with its deadlines known, no segment stalls its player", each(_stalls, high=0.0), "0"),
+    Claim("streaming: with its deadlines known, no segment stalls its player",
+          each(partial(values, traffic="streaming", column="stalls", policies=HINTED), high=0.0), "0"),
     *(Claim(f"streaming: with its deadlines known, {OWN} needs no more than {words}",
             at_least(partial(_below_with_deadlines, other=other), 0.0, unit=" %"), "0 %")
       for other, words in (("hold:0", "hold:0, which never waits awake"), (OWN, "without them"))),
 )  # fmt: skip
 LPSM3.claims += [
     *_savings("web-lognormal", 2.0, 6.0, 8.0),
-    *_savings("web-constant", 2.0, nan, nan),
-    *_savings("web-instant", nan, 0.8, 0.8),
-    *_savings("streaming", nan, 3.5, 4.5),
-    saving_claim("streaming", OWN, LPSM2[1:], "LPSM2 asked for up to 1.08", 5.0),
+    *_savings("web-constant", 2.0, None, None),
+    *_savings("web-instant", None, 0.8, 0.8),
+    *_savings("streaming", None, 3.5, 4.5),
+    saving_claim("streaming", OWN, UP_TO_8[1:], "LPSM2 asked for up to 1.08", 5.0),
     Claim(f"streaming: {OWN} uses less energy than LPSM2 of equal slowdown, also where that is asked for 1.2 and 1.5",
           at_least(partial(spared, traffic="streaming", policy=OWN, family=LPSM2_WIDE[1:]), 0.0, unit=" %"), "0 %"),
     *_savings("web-and-push", 0.0, 5.0, 6.0),
     Claim("web-and-push: messages wait 0.42 s at most on average",
-          at_most(partial(mean_of, traffic="web-and-push", column="added_s_mean", policies=[OWN]), 0.42, unit=" s"),
-          "0.42 s"),
+          at_most(partial(values, traffic="web-and-push", column=DELAY, policies=OWN), 0.42, unit=" s"), "0.42 s"),
     *_savings("shifting", 0.0, 2.5, 1.0),
-    _every_slowdown((*WEB, *MIXED, "streaming"), 1.0605),
-    *(_kept(ms, 5.0 if ms == 400 else 1.0) for ms in PUSH["push-bursty"]),
+    Claim(f"the mean slowdown of {OWN} is at most 1.0605 on every seed", each(_slowdowns, high=1.0605), "1.0605"),
+    *(Claim(f"push-bursty: asked for {ms} ms, messages wait at most {percent:g} % longer on average",
+            at_most(partial(_waits, ms=ms), ms * (1.0 + percent / 100), unit=" ms"), f"{ms} ms")
+      for ms, percent in zip(PUSH["push-bursty"], (1.0, 1.0, 1.0, 5.0), strict=True)),
     *(_period_claim("push-bursty", ms, least) for ms, least in ((60, 5.0), (100, 5.0), (200, 2.5))),
     *(_period_claim("push-memoryless", ms, least) for ms, least in ((100, -1.2), (200, -0.5), (400, -0.5))),
-    *(_link_near(traffic, 2.0) for traffic in WEB),
+    *(Claim(f"{traffic}: {LINKED} needs at most 2 % more than {OWN}",
+            at_most(partial(_link_above, traffic=traffic), 2.0, unit=" %"), "2 %") for traffic in WEB),
     *_savings(RADIO, 0.0, 0.0, 0.0),
     *OF_DEADLINES,
     *(saving_claim(traffic, OWN, own, name, 0.0)
       for traffic, families in BLIND.items()
       for name, own in zip(("BSD", "BSD with its phase"), families, strict=True)),
 ]  # fmt: skip
-
-
-def _fronts(record: Record, most: Mapping[str, tuple[float, float]]) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Return the panels of kinds of traffic, with the largest slowdown and energy that each shows."""
-    names = ("LPSM2", "BSD, host", "hold, host", "BSD", "BSD, phase")
-    for traffic, limits in most.items():
-        own = [*zip(names, (*FAMILIES[traffic], *BLIND[traffic]), strict=True), ("LPSM3", (OWN,))]
-        own += [("LPSM3, deadlines", (HINTED,))] if traffic == "streaming" else []
-        yield from fronts(record, {traffic: own}, over="limit_j", most=limits)
-
-
-@LPSM3.picture("lpsm3-web", x="energy over the limit", y=SLOWDOWN)
-def _web_fronts(record: Record) -> Iterator[tuple[str, pd.DataFrame]]:
-    return _fronts(record, dict.fromkeys(WEB, (1.6, 1.2)))
-
-
-@LPSM3.picture("lpsm3-mixed", x="energy over the limit", y=SLOWDOWN)
-def _mixed_fronts(record: Record) -> Iterator[tuple[str, pd.DataFrame]]:
-    return _fronts(record, {"web-and-push": (1.6, 1.3), "streaming": (2.5, 1.5), "shifting": (1.8, 1.3)})
-
-
-@LPSM3.picture("lpsm3-push", x="energy over the limit", y="mean added delay of a message [s]")
-def _push_fronts(record: Record) -> Iterator[tuple[str, pd.DataFrame]]:
-    push = {name: [("static PSM", PERIODS), ("LPSM3", tuple(map(pushed, own)))] for name, own in PUSH.items()}
-    return fronts(record, push, y="added_s_mean", over="limit_j", most=(0.8, 1.6))
-
+_names = ("LPSM2", "BSD, host", "hold, host", "BSD", "BSD, phase")
+_fronts = {
+    traffic: [*zip(_names, (*FAMILIES[traffic], *BLIND[traffic]), strict=True), ("LPSM3", (OWN,)),
+              *([("LPSM3, deadlines", (HINTED,))] if traffic == "streaming" else [])]
+    for traffic in BLIND
+}  # fmt: skip
+_mixed = {"web-and-push": (1.6, 1.3), "streaming": (2.5, 1.5), "shifting": (1.8, 1.3)}
+draw_fronts(LPSM3, "lpsm3-web", {traffic: _fronts[traffic] for traffic in WEB}, most=(1.6, 1.2))
+draw_fronts(LPSM3, "lpsm3-mixed", {traffic: _fronts[traffic] for traffic in _mixed}, most=_mixed)
+_push = {name: [("static PSM", PERIODS), ("LPSM3", tuple(map(pushed, own)))] for name, own in PUSH.items()}
+draw_fronts(LPSM3, "lpsm3-push", _push, y=DELAY, most=(0.8, 1.6))
 
 EXPERIMENTS = (LPSM3,)

@@ -11,7 +11,7 @@ What it leaves out: LPSM2 on traffic that shifts (`papers.ours.lpsm2`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from math import log
 from typing import Any
@@ -21,8 +21,8 @@ import pandas as pd
 
 import netsim
 import traces
-from experiments.papers.claims import Claim, Noted, Record, point, shown, wide
-from experiments.papers.kit import Experiment, Setup
+from experiments.papers.claims import Claim, Noted, Record, point, shown, where, wide
+from experiments.papers.kit import Experiment, Seeds, Sizes, Sweep, over
 from experiments.papers.predicates import below, both, each, explained_by, falling
 from experiments.papers.thesis.browsing import settings
 from experiments.presets import THESIS
@@ -33,49 +33,33 @@ from lpsm.randomness import WORKLOAD, generator
 from netsim.policies.lpsm import Lpsm
 from netsim.policies.polling import BEACON_MS, ENERGY_TERMS
 
-__all__ = ["EXPERIMENTS", "browse", "regrets_of"]
+__all__ = ["EXPERIMENTS", "browse", "in_turn", "regrets_of"]
 
 POLICIES = ("none", "psm:100", "bsd:1", "bsd:0.5", "lpsm", "lpsm:log")
 BLOCK = 25  # pages
 FACTORS = {"stationary": [1.6], "shifting": [0.2, 3.0]}
 SERVERS = ", servers too"
 SEGMENTS = (1, 2, 4, 8, 16, 32, 64)
-RTTS_S = (0.01, 0.04, 0.1, 0.2)
-CONNECTIONS = (1, 2, 4, 8)
-SHIFTING = Experiment(
-    "ours/shifting-traffic", "LPSM against BSD on traffic that shifts, and its regret", "2 min"
-)  # fmt: skip
+SHIFTING = Experiment("ours/shifting-traffic", "LPSM against BSD on traffic that shifts, and its regret", "2 min")
 SENSITIVITY = Experiment("ours/sensitivity", "slowdown against round-trip time and number of connections", "1 min")
 
 
-def _every(worlds: Callable[[Setup], Iterable[tuple[str, dict[str, Any]]]]) -> Callable[[Setup], Any]:
-    """Return the sweep of a task a world, seed and policy."""
-
-    def tasks(setup: Setup) -> dict[str, dict[str, Any]]:
-        common = {"pages": setup.pick(30, 200), "server_delay_s": THESIS["server_delay"]}
-        return {
-            f"{name} seed {seed} {policy}": {"world": name, "policy": policy, "seed": seed, **common, **world}
-            for name, world in worlds(setup)
-            for seed in range(setup.seed, setup.seed + setup.pick(2, 10))
-            for policy in POLICIES
-        }
-
-    return tasks
+def _every(axis: str, worlds: Any) -> Sweep:
+    """Return the sweep of a task a world, seed and policy; the axis of the worlds begins with their names."""
+    return over(
+        {axis: worlds, "seed": Seeds(2, 10), "policy": POLICIES}, "{world} seed {seed} {policy}",
+        pages=Sizes(30, 200), server_delay_s=THESIS["server_delay"],
+    )  # fmt: skip
 
 
-def _shifting(setup: Setup) -> Iterator[tuple[str, dict[str, Any]]]:
-    for more in ("", SERVERS):
-        for name, factors in FACTORS.items():
-            yield f"{name}{more}", {"factors": factors, "servers": bool(more), "regret": True}
+SHIFTED = [(f"{name}{more}", factors, bool(more), True) for more in ("", SERVERS) for name, factors in FACTORS.items()]
+RTTS = [(f"rtt {rtt:g}", rtt, None) for rtt in (0.01, 0.04, 0.1, 0.2)]
+CONNECTIONS = [(f"connections {count}", None, count) for count in (1, 2, 4, 8)]
+WORLDS = Sizes([*RTTS[1::2], *CONNECTIONS[::2]], [*RTTS, *CONNECTIONS])
 
 
-def _worlds(setup: Setup) -> Iterator[tuple[str, dict[str, Any]]]:
-    yield from ((f"rtt {rtt:g}", {"rtt_s": rtt}) for rtt in setup.pick((0.04, 0.2), RTTS_S))
-    yield from ((f"connections {count}", {"connections": count}) for count in setup.pick((1, 4), CONNECTIONS))
-
-
-@SENSITIVITY.runs(_every(_worlds))
-@SHIFTING.runs(_every(_shifting))
+@SENSITIVITY.runs(_every("world rtt_s connections", WORLDS))
+@SHIFTING.runs(_every("world factors servers regret", SHIFTED))
 def browse(
     world: str, policy: str, seed: int, pages: int, server_delay_s: float, factors: Sequence[float] = (1.0,),
     servers: bool = False, regret: bool = False, rtt_s: float | None = None, connections: int | None = None,
@@ -118,17 +102,38 @@ def regrets_of(result: netsim.SimulationResult) -> list[dict[str, float]]:
     buffered = result.polls["buffered_bytes"].to_numpy(dtype=float)
     times = np.array(config.times_ms)
     losses = 0.5 * config.price() * np.outer(buffered / slept_ms, times**2) + np.array(config.energy_costs())
-    mixture = float(LearnAlpha(n_experts=len(times), alphas=alphas).run(losses, weights=False).loss.sum())
-    term = ENERGY_TERMS[str(config.energy)]
-    polling = float((0.5 * config.price() * buffered * slept_ms).sum() + sum(map(term, slept_ms.tolist())))
-    curve = hindsight.partition_curve(losses, max(SEGMENTS))
-    rows = []
-    for k in SEGMENTS:
-        best = float(curve[k - 1])
-        bound = min(fixed_share_partition_loss(best, k, len(losses), len(times), float(alpha)) for alpha in alphas)
-        rows.append({"k": float(k), "polls": float(len(losses)), "mixture": mixture, "polling": polling, "best": best,
-                     "bound": log(len(alphas)) + bound})  # fmt: skip
-    return rows
+    mixture, parts = in_turn(losses, alphas, SEGMENTS)
+    spent = map(ENERGY_TERMS[str(config.energy)], slept_ms.tolist())
+    polling = float((0.5 * config.price() * buffered * slept_ms).sum() + sum(spent))
+    common = {"polls": float(len(losses)), "mixture": mixture, "polling": polling}
+    return [{"k": float(k), **common, "best": best, "bound": bound} for k, (best, bound) in parts.items()]
+
+
+def in_turn(
+    losses: Any, alphas: Iterable[float], segments: Sequence[int], shared: float = 0.0
+) -> tuple[float, dict[int, tuple[float, float]]]:
+    """Return the loss of Learn-alpha, and for k segments that of the best experts in turn and what it bounds.
+
+    Parameters
+    ----------
+    losses : array, shape (rounds, experts)
+    alphas : iterable of float
+        Switching rates, which begin with equal weights.
+    segments : sequence of int
+        Numbers of segments; more than there are rounds count as one a round.
+    shared : float
+        What every expert loses beyond `losses`, over all rounds.
+    """
+    t, n = losses.shape
+    rates = [float(alpha) for alpha in alphas]
+    mixture = LearnAlpha(n_experts=n, alphas=rates).run(losses, weights=False).loss.sum() + shared
+    curve = hindsight.partition_curve(losses, min(max(segments), t))
+    parts = {}
+    for k in segments:
+        best = float(curve[min(k, t) - 1] + shared)
+        bound = min(fixed_share_partition_loss(best, min(k, t), t, n, alpha) for alpha in rates) + log(len(rates))
+        parts[k] = best, bound
+    return float(mixture), parts
 
 
 # -- traffic that shifts -------------------------------------------------------------------------------------------
@@ -157,18 +162,14 @@ def _over_psm(record: Record) -> dict[str, Any]:
     return {one: 100 * (linearised(joules[one], joules["psm:100"]) - 1) for one in ("lpsm", "lpsm:log")}
 
 
-def _losses(regrets: pd.DataFrame, world: str, policy: str) -> pd.DataFrame:
-    return regrets[(regrets["world"] == world) & (regrets["policy"] == policy)]
-
-
 def _gap(regrets: pd.DataFrame, world: str, policy: str, segments: Sequence[int]) -> dict[str, Any]:
     """Mixture loss less that of the best k polling times in turn."""
-    rows = _losses(regrets, world, policy)
+    rows = where(regrets, world=world, policy=policy)
     return {f"k = {k}:": (rows["mixture"] - rows["best"])[rows["k"] == k] for k in segments}
 
 
 def _over_bound(regrets: pd.DataFrame, world: str, policy: str) -> dict[str, Any]:
-    rows = _losses(regrets, world, policy)
+    rows = where(regrets, world=world, policy=policy)
     return {"over its bound": rows["mixture"] / rows["bound"]}
 
 
@@ -204,9 +205,7 @@ def _both_axes(record: Record) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-@SHIFTING.picture(
-    "shifting-regret", x="polling times in turn", y="loss of LPSM above theirs [nats]", x_scale="log"
-)  # fmt: skip
+@SHIFTING.picture("shifting-regret", x="polling times in turn", y="loss of LPSM above theirs [nats]", x_scale="log")
 def _regret(regrets: pd.DataFrame) -> pd.DataFrame:
     gaps = {world: _gap(regrets, world, "lpsm", SEGMENTS) for world in dict.fromkeys(regrets["world"])}
     return pd.DataFrame(

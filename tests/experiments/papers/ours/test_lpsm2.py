@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import netsim
 from experiments.papers.kit import Setup
-from experiments.papers.ours import lpsm2_fronts as fronts
+from experiments.papers.ours import fronts
 from experiments.papers.ours import lpsm2_learning as learning
+from experiments.papers.ours.browsed import World, blocks, measure, world_of
 from experiments.papers.ours.browsing import OF_LPSM2, sessions_of
-from experiments.papers.ours.lpsm2 import ON_THE_WEB
-from experiments.papers.ours.lpsm2_runs import FIRST_SEED, World, blocks, measure, world_of
+from experiments.papers.ours.lpsm2 import FIRST_SEED, ON_THE_WEB
 from experiments.papers.registry import all_experiments
 from netsim.policies.lpsm2 import CONTEXTS
 from netsim.policies.lpsm2_record import Round
@@ -70,14 +70,14 @@ def test_what_is_measured_is_what_the_documentation_defines():
 
 def test_a_task_browses_one_world_under_every_policy_and_a_learning_curve_has_its_mean():
     world = {"traffic": "web-lognormal", "seconds": 1100.0, "seed": FIRST_SEED}
-    task = {**world, "policies": ["none", "psm:100", "lpsm2"]}
+    task = {**world, "policies": ["none", "psm:100", "lpsm2:1.05"]}
     rows = ON_THE_WEB.run(task)["runs"]
     assert [row["policy"] for row in rows] == ["none", "psm:100", "lpsm2:1.05"]
     assert rows[0]["slowdown_mean"] == 1.0
     assert rows[0]["page_awake_j"] < rows[0]["total_j"]
     assert json.dumps(ON_THE_WEB.run(task)["runs"]) == json.dumps(rows)  # NaN is equal to itself in writing
     drawn = world_of(**world)
-    curve = blocks({"static": drawn.browse("psm:100")}, drawn.browse("none"), traffic="web-lognormal")
+    curve = blocks({"static": drawn.browse("psm:100")}, drawn.browse("none"), "web-lognormal", FIRST_SEED)
     assert [(row["policy"], row["first_page"]) for row in curve] == [("static", 0), ("static", 10)]
     assert np.mean([row["slowdown"] for row in curve]) == pytest.approx(rows[1]["slowdown_mean"])
 

@@ -13,39 +13,36 @@ What it leaves out: schedules that change within a context, and parts that are n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-import pandas as pd
-
-from experiments.papers.claims import Claim, Noted, Record
+from experiments.papers.claims import Noted, Record
 from experiments.papers.kit import Experiment
-from experiments.papers.ours.lpsm2_fronts import (
+from experiments.papers.ours.browsed import WEB, blocks, by_kind, family, world_of
+from experiments.papers.ours.fronts import (
+    DELAY,
+    SLOWDOWN,
     at_equal,
-    curves,
+    draw_curves,
+    draw_fronts,
     energies,
-    fronts,
     saving,
     spared_by_parts,
     unhurried,
     values,
 )  # fmt: skip
 from experiments.papers.ours.lpsm2_learning import HINDSIGHT, fixed, in_hindsight, with_rounds
-from experiments.papers.ours.lpsm2_runs import BLOCK, blocks, family, kinds, world_of
-from experiments.papers.ours.lpsm3 import FIRST_SEED, OWN, SECONDS, SLOWDOWN, pushed
+from experiments.papers.ours.lpsm3 import FIRST_SEED, OWN, SECONDS, pushed
 from experiments.papers.predicates import at_least, at_most
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
 from netsim.sleep_planning.hazards import N_WIDTHS
 
-__all__ = ["EXPERIMENTS", "PARTS", "experienced", "without"]
+__all__ = ["EXPERIMENTS", "LEARNED", "PARTS", "PARTS_OF_PUSH", "experienced", "regret_j", "without"]
 
 TUNING_SEED = 7100
 ELSEWHERE = 500  # so many seeds away is what was learned from beforehand
 BURSTY = "push-bursty"
-WEB = ("web-instant", "web-constant", "web-lognormal")
-LEARNED_ON = (*WEB, BURSTY)
-PARTS_ON = ("web-lognormal", "streaming", "shifting")
+LEARNED_ON, PARTS_ON = (*WEB, BURSTY), ("web-lognormal", "streaming", "shifting")
 WHOLE = family("lpsm3:{}:400", (1.02, 1.05, 1.08, 1.2))
 DELAYS_MS = (100, 400)
 EXPERIENCED = "after another seed"
@@ -93,108 +90,100 @@ def experienced(policy: Lpsm3) -> Lpsm3:
     return fresh
 
 
-def _lengths(seeds: Mapping[str, int]) -> dict[str, tuple[float, float, int]]:
-    return {traffic: (600.0, SECONDS[traffic], count) for traffic, count in seeds.items()}
-
-
 # -- learning ------------------------------------------------------------------------------------------------------
 
 
-@LEARNING.runs(kinds(FIRST_SEED, _lengths(dict.fromkeys(LEARNED_ON, 20))))
+@LEARNING.runs(by_kind(FIRST_SEED, {traffic: (600.0, SECONDS[traffic], 20) for traffic in LEARNED_ON}))
 def learn(traffic: str, seconds: float, seed: int) -> dict[str, list[dict[str, Any]]]:
     """Run LPSM3 new and experienced, and LPSM2's best schedules in hindsight."""
     world = world_of(traffic, seconds, seed)
     before = world_of(traffic, seconds, seed + ELSEWHERE).browse(OWN).final_policy
     assert isinstance(before, Lpsm3)
     lpsm2, rounds = with_rounds(world)
-    drawn = {OWN: world.browse(OWN), EXPERIENCED: world.browse(experienced(before)), lpsm2.policy: lpsm2}
+    drawn = {**world.under([OWN, experienced(before)]), lpsm2.policy: lpsm2}
     base = world.browse("none")
     tables = {"runs": world.rows({**drawn, **in_hindsight(world, rounds)}, traffic, base=base)}
     if world.traffic.pages:
-        tables["curves"] = blocks(drawn, base, traffic=traffic, replication=f"seed-{seed}")
+        tables["curves"] = blocks(drawn, base, traffic, seed)
     return tables
 
 
-def _column(traffic: str) -> str:
-    return "added_s_mean" if traffic == BURSTY else "slowdown_mean"
+def _on(traffics: Iterable[str]) -> list[dict[str, str]]:
+    """Return a row of a claim for each kind of traffic, with the column in which policies are compared there."""
+    return [{"traffic": traffic, "column": DELAY if traffic == BURSTY else SLOWDOWN} for traffic in traffics]
 
 
-def regret_j(record: Record, traffic: str) -> Noted:
+@LEARNING.claim(
+    "{traffic}: " + OWN + " needs at most 2 J a run more than the best fixed schedules in hindsight", at_most, "2 J",
+    "a schedule a context, chosen on the same run; at equal slowdown or delay, between prices", limit=2.0, unit=" J",
+    of=_on(LEARNED_ON),
+)  # fmt: skip
+def regret_j(record: Record, traffic: str, column: str) -> Noted:
     """Measure what LPSM3 needs above the best fixed schedules in hindsight at its own slowdown, joules a run."""
-    own = energies(record, traffic, [OWN])[OWN]
-    at = values(record, traffic, _column(traffic), [OWN, *fixed(HINDSIGHT)]).mean()
+    own = energies(record, traffic, OWN)
+    at = values(record, traffic, column, [OWN, *fixed(HINDSIGHT)]).mean()
     words = f"of {own.mean():.0f} J, at {at[OWN]:.3f}; the fastest of the others is at {at[1:].min():.3f}"
-    return Noted(own - at_equal(record, traffic, OWN, fixed(HINDSIGHT), _column(traffic)), words)
+    return Noted(own - at_equal(record, traffic, OWN, fixed(HINDSIGHT), column), words)
 
 
-def _spared_by_experience(record: Record, traffic: str) -> Noted:
-    joules = energies(record, traffic, [OWN, EXPERIENCED])
-    at = values(record, traffic, _column(traffic), [OWN, EXPERIENCED]).mean()
-    return Noted(saving(joules[EXPERIENCED], joules[OWN]), f"at {at[EXPERIENCED]:.3f}, {at[OWN]:.3f} new")
+unhurried(LEARNING, WEB, OWN)
 
 
-LEARNING.claims += [
-    *(Claim(f"{traffic}: {OWN} needs at most 2 J a run more than the best fixed schedules in hindsight",
-            at_most(partial(regret_j, traffic=traffic), 2.0, unit=" J"), "2 J",
-            "a schedule a context, chosen on the same run; at equal slowdown or delay, between prices")
-      for traffic in LEARNED_ON),
-    *unhurried(WEB, OWN),
-    *(Claim(f"{traffic}: waits learned on another seed spare at most 2 % of the energy",
-            at_most(partial(_spared_by_experience, traffic=traffic), 2.0, unit=" %"), "2 %")
-      for traffic in LEARNED_ON),
-]  # fmt: skip
-LEARNING.picture("lpsm3-curves", x="page", y="mean slowdown of ten pages")(partial(curves, traffics=WEB, block=BLOCK))
+@LEARNING.claim(
+    "{traffic}: waits learned on another seed spare at most 2 % of the energy", at_most, "2 %", limit=2.0, unit=" %",
+    of=_on(LEARNED_ON),
+)  # fmt: skip
+def _spared_by_experience(record: Record, traffic: str, column: str) -> Noted:
+    joules, at = (values(record, traffic, one, [OWN, EXPERIENCED]) for one in ("total_j", column))
+    slow = at.mean()
+    return Noted(saving(joules[EXPERIENCED], joules[OWN]), f"at {slow[EXPERIENCED]:.3f}, {slow[OWN]:.3f} new")
 
 
-@LEARNING.picture("lpsm3-hindsight", x="energy over the limit", y=SLOWDOWN)
-def _hindsight(record: Record) -> Iterator[tuple[str, pd.DataFrame]]:
-    families = [("schedules in hindsight", fixed(HINDSIGHT)), ("LPSM2", ("lpsm2:1.05",)), ("LPSM3", (OWN,))]
-    families += [(f"LPSM3 {EXPERIENCED}", (EXPERIENCED,))]
-    return fronts(record, dict.fromkeys(WEB, families), over="limit_j", most=(1.2, 2.0))
+draw_curves(LEARNING, "lpsm3-curves", WEB)
+_families = [("schedules in hindsight", fixed(HINDSIGHT)), ("LPSM2", ("lpsm2:1.05",)), ("LPSM3", (OWN,)),
+             (f"LPSM3 {EXPERIENCED}", (EXPERIENCED,))]  # fmt: skip
+draw_fronts(LEARNING, "lpsm3-hindsight", dict.fromkeys(WEB, _families), most=(1.2, 2.0))
 
 
 # -- parts ---------------------------------------------------------------------------------------------------------
 
+_SEEDS = {"web-lognormal": 8, "streaming": 4, "shifting": 8, BURSTY: 8}
 
-@ABLATIONS.runs(kinds(TUNING_SEED, _lengths({"web-lognormal": 8, "streaming": 4, "shifting": 8, BURSTY: 8})))
+
+@ABLATIONS.runs(by_kind(TUNING_SEED, {kind: (600.0, SECONDS[kind], count) for kind, count in _SEEDS.items()}))
 def runs(traffic: str, seconds: float, seed: int) -> list[dict[str, Any]]:
     """Run LPSM3 whole, at several slowdowns or delays of messages, and with one part taken away at a time."""
-    policies: dict[str, Any]
+    policies: list[Any]
     if traffic == BURSTY:
-        policies = {
-            f"{part} {ms} ms": without(part, change, max_push_delay_s=ms / 1000)
-            for part, change in PARTS_OF_PUSH.items()
-            for ms in DELAYS_MS
-        } | {pushed(ms): pushed(ms) for ms in DELAYS_MS}
+        policies = [
+            *(without(f"{part} {ms} ms", change, max_push_delay_s=ms / 1000)
+              for part, change in PARTS_OF_PUSH.items() for ms in DELAYS_MS),
+            *map(pushed, DELAYS_MS),
+        ]  # fmt: skip
     else:
-        policies = {part: without(part, change) for part, change in PARTS.items()} | {name: name for name in WHOLE}
+        policies = [*(without(part, change) for part, change in PARTS.items()), *WHOLE]
     world = world_of(traffic, seconds, seed)
-    return world.rows({name: world.browse(policy) for name, policy in policies.items()}, traffic)
+    return world.rows(world.under(policies), traffic)
 
 
+spared_by_parts(ABLATIONS, "LPSM3", OWN, WHOLE, PARTS, PARTS_ON)
+
+
+@ABLATIONS.claim(
+    BURSTY + ": asked for {ms} ms, messages are no farther from it than they are {part}", at_least, limit=0.0,
+    reason="how far the mean delay of a run is from what was asked for, percent of that", unit=" %",
+    of=[{"part": part, "ms": ms} for part in PARTS_OF_PUSH for ms in DELAYS_MS],
+)  # fmt: skip
 def _nearer(record: Record, part: str, ms: int) -> Noted:
     """How much nearer to the delay asked for messages are than without a part, percent of it."""
     names = whole, rest = [pushed(ms), f"{part} {ms} ms"]
-    delays, joules = 1000 * values(record, BURSTY, "added_s_mean", names), energies(record, BURSTY, names)
+    delays, joules = 1000 * values(record, BURSTY, DELAY, names), energies(record, BURSTY, names)
     cost, means, off = saving(joules[rest], joules[whole]).mean(), delays.mean(), (delays - ms).abs()
     words = f"({means[whole]:.0f} ms whole, {means[rest]:.0f} {part}, its energy {cost:.1f} % below)"
     return Noted(100 * (off[rest] - off[whole]) / ms, words)
 
 
-ABLATIONS.claims += [
-    *spared_by_parts("LPSM3", OWN, WHOLE, PARTS, PARTS_ON),
-    *(Claim(f"{BURSTY}: asked for {ms} ms, messages are no farther from it than they are {part}",
-            at_least(partial(_nearer, part=part, ms=ms), 0.0, unit=" %"),
-            reason="how far the mean delay of a run is from what was asked for, percent of that")
-      for part in PARTS_OF_PUSH
-      for ms in DELAYS_MS),
-]  # fmt: skip
-
-
-@ABLATIONS.picture("lpsm3-parts", x="energy over the limit", y=SLOWDOWN)
-def _fronts(record: Record) -> Iterator[tuple[str, pd.DataFrame]]:
-    families = [("LPSM3", WHOLE), *((part, (part,)) for part in PARTS)]
-    return fronts(record, dict.fromkeys(PARTS_ON, families), over="limit_j", most=(1.4, 1.5))
-
+_families = [("LPSM3", WHOLE), *((part, (part,)) for part in PARTS)]
+draw_fronts(ABLATIONS, "lpsm3-parts", dict.fromkeys(PARTS_ON, _families), most=(1.4, 1.5))
 
 EXPERIMENTS = (LEARNING, ABLATIONS)
