@@ -79,7 +79,7 @@ BROWSED = {"drawn": "", "a session": "time,bytes\n" + VISITS, "a workload with m
 
 
 @pytest.mark.parametrize("kind", BROWSED)
-def test_the_explorer_the_command_and_the_python_agree(lpsm, tmp_path, monkeypatch, kind):
+def test_the_explorer_the_command_and_the_python_agree(lpsm, tmp_path, monkeypatch, undrawn, kind):
     import pandas as pd
 
     from experiments.cli.compare import FEW_SESSIONS

@@ -9,6 +9,8 @@ import traces
 from experiments.study.compare import estimate
 from lpsm.randomness import WORKLOAD, generator
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.fixture
 def compare(lpsm, tmp_path):

@@ -13,6 +13,8 @@ from experiments.cli import main
 from experiments.cli.options import INPUT
 from experiments.study.traffic import recorded
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 SAID = "servers: as recorded, 0.5 s (median); round trip: as recorded, 100 ms"
 
 
