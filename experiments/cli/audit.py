@@ -62,9 +62,9 @@ def audit(
     chosen = sorted(found.clients) if client is None else [_address(client, found)]
     result = audited(found, chosen, policies, config, radio)
     if picture is not None:
-        from experiments.figures.audit import timeline
+        from experiments.figures.timeline import audited as drawn
 
-        written_picture(picture, timeline(found, chosen))
+        written_picture(picture, drawn(found, chosen))
     echo(json.dumps(result) if as_json else audit_text(result))
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from experiments.cli.options import jobs_option, json_option, number_option, seed_option
 from experiments.datasets.losses import read_losses
 from experiments.inert import echo
-from experiments.report.comparison import plain
+from experiments.report.text import plain
 from experiments.study.interruptions import Interrupted
 from experiments.study.run import progress, run
 from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid, synthetic

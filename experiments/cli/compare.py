@@ -27,8 +27,8 @@ from experiments.cli.options import (
 from experiments.cli.outcome import Outcome
 from experiments.cli.traffic import gathered, study_settings, traffic_options, worlds_words
 from experiments.quantities import BASELINE, CELL, REFERENCES
-from experiments.report.comparison import advice, comparison_text, plain, published_text
-from experiments.report.text import cells, counted, table
+from experiments.report.comparison import advice, comparison_text, published_text
+from experiments.report.text import cells, counted, plain, table
 from experiments.study import sweep
 from experiments.study.compare import Comparison
 from experiments.study.compare import compare as aggregate
@@ -188,7 +188,7 @@ def _tables(found: Mapping[int, tuple[sweep.Frames, Comparison]]) -> dict[str, p
 
 
 def _growth(summary: pd.DataFrame) -> dict[str, Any]:
-    from experiments.figures.cell import growth
+    from experiments.figures.comparison import growth
 
     return {"cell": growth(_measured(summary))}
 
@@ -196,7 +196,7 @@ def _growth(summary: pd.DataFrame) -> dict[str, Any]:
 def _pictures(frames: sweep.Frames, comparison: Comparison, tables: dict[str, pd.DataFrame]) -> dict[str, Any]:
     """Return the pictures; the polls of the window that is drawn become tables too."""
     from experiments.figures.comparison import energy, energy_front, slowdown, slowdown_by_page
-    from experiments.figures.evolution import evolution
+    from experiments.figures.timeline import evolution
 
     drawn = {"energy": energy(comparison.summary)}
     if not len(comparison.slowdowns):  # there are messages alone

@@ -15,8 +15,8 @@ from experiments import datasets
 from experiments.cli.options import FILE, KINDS, Names, json_option, number_option, seed_option
 from experiments.cli.outcome import Outcome
 from experiments.inert import echo
-from experiments.report.comparison import plain
-from experiments.report.label import bounds_text, label_text, mapping_text
+from experiments.report.learning import bounds_text, label_text, mapping_text
+from experiments.report.text import plain
 from experiments.study import label as study
 from experiments.study.files import content_digest
 from experiments.study.run import progress

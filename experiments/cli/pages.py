@@ -81,7 +81,7 @@ def pages(
     written = traces.write_workload(out, found.written(records), lambda: report.round_trip_s)
     if picture is not None:
         from experiments.cli.outcome import written_picture
-        from experiments.figures.found import traffic
+        from experiments.figures.traffic import traffic
 
         written_picture(picture, traffic(found))
     if as_json:

@@ -29,8 +29,8 @@ from experiments.cli.outcome import Outcome
 from experiments.cli.traffic import recorded_words, study_settings
 from experiments.inert import echo
 from experiments.quantities import BASELINE
-from experiments.report.comparison import plain
-from experiments.report.population import population_text
+from experiments.report.comparison import population_text
+from experiments.report.text import plain
 from experiments.study import population as study
 from experiments.study import sweep
 from experiments.study.executor import checked_jobs, is_cluster, stream, workers

@@ -20,8 +20,8 @@ from experiments.cli.options import (
     skip_damaged_option,
 )
 from experiments.cli.outcome import Outcome
-from experiments.report.comparison import plain
-from experiments.report.replay import replay_text
+from experiments.report.learning import replay_text
+from experiments.report.text import plain
 from experiments.study.files import content_digest
 from experiments.study.replay import ReplayConfig, details, rounds, totals
 from experiments.study.run import progress

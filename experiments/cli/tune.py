@@ -26,7 +26,7 @@ from experiments.cli.options import (
 from experiments.cli.outcome import Outcome
 from experiments.cli.traffic import clients_option, gathered, study_settings, traffic_options, worlds_words
 from experiments.quantities import BASELINE
-from experiments.report.comparison import plain
+from experiments.report.text import plain
 from experiments.report.tune import recommendation_text, settings_text, tuning_text
 from experiments.study import sweep, targets
 from experiments.study import tune as study
@@ -134,7 +134,7 @@ def tune(
         sentence = recommendation_text(found.recommendation, cut.called)
         pictures = {}
         if found.table["slowdown_mean"].notna().any():  # otherwise there are messages alone
-            from experiments.figures.tune import tradeoff
+            from experiments.figures.front import tradeoff
 
             pictures["tradeoff"] = tradeoff(found.table, found.policy, max_slowdown)
         units = frames.runs.loc[frames.runs["policy"] == BASELINE, ["replication", "pages"]]

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-import netsim
 from netsim.policies import awareness
 from netsim.policies.compiled import FlatFrame
-from tests.netsim.clients import LOGNORMAL, MS, asked_ns, web
+from tests.netsim.clients import MS, asked_ns
 
 
 def link_account():
@@ -23,8 +22,3 @@ def test_an_account_holds_a_thousand_and_twenty_four_things_and_no_more():
     assert asked_ns(account[0]) == [*range(1, 1025)]
     awareness.observe(account[0], FlatFrame(0, 2000, 2000, 300, -1, 0, 0, 0, 0), False)
     assert asked_ns(account[0]) == [*range(2, 1025)]
-
-
-def test_the_host_keeps_no_account_of_what_is_over():
-    policy = netsim.simulate(web(2008, 30), "lpsm2", config=LOGNORMAL).final_policy
-    assert policy.memory[0]["n"] == 0

@@ -9,7 +9,7 @@ from experiments.papers import proved
 from lpsm import synthetic_streams as streams
 from lpsm.bounds import drift, perceptrons, second_order
 from tests.oracles import sampler_bounds as oracle
-from tests.oracles.trials import Outcome, at_least, comparator, easy_stream, mixed, run, spread
+from tests.oracles.trials import Outcome, comparator, easy_stream, mixed, run, spread
 
 # Perceptrons
 
@@ -55,7 +55,7 @@ def perceptron_sines(rng):
     sines = np.sqrt(np.maximum(0.0, 1 - cosines[turned] ** 2))
     floors = np.array([proved.perceptron_lemma_sine(norm) for norm in norms[turned]])
     worst = np.argmin(sines / floors)
-    return at_least(sines[worst], floors[worst])
+    return Outcome(-sines[worst], -floors[worst], 0.0)
 
 
 # Second order

@@ -18,25 +18,17 @@ class Outcome(NamedTuple):
     trivial: float = np.inf
 
 
-def at_least(value, floor):
-    return Outcome(-value, -floor, 0.0)
-
-
 class Tally(NamedTuple):
-    trials: int
     held: int
     informative: int
     violated: list
-    slack: float  # median of rhs/lhs over informative trials with both sides of one sign
 
 
 def tally(trial, n_trials, first_seed=0):
     outcomes = [trial(np.random.default_rng([first_seed, seed])) for seed in range(n_trials)]
     held = [(seed, one) for seed, one in enumerate(outcomes) if one is not None]
-    useful = [one for _, one in held if one.rhs < one.trivial]
     violated = [(seed, one) for seed, one in held if one.lhs > one.rhs + 1e-9 * max(1.0, abs(one.rhs))]
-    ratios = [(max(o.rhs / o.lhs, o.lhs / o.rhs) if o.rhs < 0 else o.rhs / o.lhs) for o in useful if o.lhs * o.rhs > 0]
-    return Tally(n_trials, len(held), len(useful), violated, float(np.median(ratios)) if ratios else np.nan)
+    return Tally(len(held), sum(one.rhs < one.trivial for _, one in held), violated)
 
 
 def interval(differences, level=0.99):

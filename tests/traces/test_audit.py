@@ -238,13 +238,3 @@ def test_a_client_that_roams_keeps_its_account_and_a_broken_frame_makes_none():
         assert found.broken == wrong
         assert len(found.clients) == 2 - wrong
         assert found.clients[STATION].frames_up == 1
-
-
-def test_the_interval_of_beacons_is_measured():
-    air = Air()
-    for number in (1, 2, 3, 5, 9):
-        air.beacon(number)
-    air.frames = [(at_us + at_us // 1000, *rest) for at_us, *rest in air.frames]  # a clock that is fast
-    (network,) = air.audit().networks.values()
-    assert network.measured_us == pytest.approx(1.001 * BEACON_US, rel=1e-5)
-    assert (network.beacons, network.missed_beacons) == (5, 4)
