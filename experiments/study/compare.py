@@ -159,21 +159,12 @@ def compare(
     frames: Frames, policies: Sequence[str], *, awake_mw: float, asleep_mw: float, psm: str = PSM,
     battery_mwh: float | None = None,
 ) -> Comparison:  # fmt: skip
-    """Aggregate a sweep.
+    """Aggregate what `sweep.frames` gathered: the canonical `policies` in this order, then the two references.
 
-    Parameters
-    ----------
-    frames : Frames
-        What `sweep.frames` gathered.
-    policies : sequence of str
-        Canonical policies to report, in this order; the references follow.
-    awake_mw, asleep_mw : float
-        Power of the radio, for the reference energies.
-    psm : str
-        The canonical name of static PSM in this sweep; differences from it are NaN where it was not run.
-    battery_mwh : float, optional
-        Capacity of a battery: the summary then has `battery_h`, how long it lasts at the mean power, with
-        `battery_h_low` and `battery_h_high`, what the interval of the mean power says.
+    `awake_mw` and `asleep_mw` are powers of the radio, for the reference energies.  `psm` is the canonical name of
+    static PSM in this sweep; differences from it are NaN where it was not run.  With the capacity of a battery,
+    `battery_mwh`, the summary has `battery_h`, how long it lasts at the mean power, and `battery_h_low` and
+    `battery_h_high`, what the interval of the mean power says.
     """
     slowdowns = page_slowdowns(frames.pages)
     slowdowns = slowdowns[slowdowns["policy"].isin(policies)].reset_index(drop=True)
