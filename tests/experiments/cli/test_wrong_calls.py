@@ -49,6 +49,8 @@ FOLDERS = ("compare --pages 1 --seeds 1", "label STREAM --algorithm ssmd", "popu
 CALLS = {
     "compar": "did you mean 'compare'?",
     "compare --policie none": "--policies",
+    "compare --pages 1 --seeds 1 --clairvoyant --clients 2": "clairvoyant must be asked of one client",
+    "compare --pages 1 --seeds 1 --clairvoyant --loss 0.1": "on which no frame is lost",
     # the world
     "simulate WORK --loss 1.5": "1.5", "simulate WORK --loss nan": "nan",
     "simulate WORK --rtt 0": "rtt must be at least 0.0002",
