@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
 
-from experiments.cli import bounds as bounds_trials
+from experiments.study import trials as bounds_trials
 from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid, bounds, hindsight, synthetic
 from lpsm.bounds import expert_report
 from lpsm.bounds import experts as statements

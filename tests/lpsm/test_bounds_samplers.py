@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.oracles import law_trials, path_trials, trials
-from tests.oracles import mean_trials as means
+from tests.oracles import bound_trials as trials
+from tests.oracles import law_trials
 
 MANY = [60, pytest.param(1000, marks=pytest.mark.long)]
 PATHS = [  # with the least parts of the trials in which the hypotheses hold, and in which the bound says something
-    *((trial, 0.9, 0.8) for trial in path_trials.PERCEPTRONS),
-    *((trial, 1.0, 0.4) for trial in path_trials.SECOND_ORDER),
-    *((trial, 0.9, 0.5) for trial in path_trials.DRIFT),
+    *((trial, 0.9, 0.8) for trial in trials.PERCEPTRONS),
+    *((trial, 1.0, 0.4) for trial in trials.SECOND_ORDER),
+    *((trial, 0.9, 0.5) for trial in trials.DRIFT),
 ]
 
 
@@ -40,10 +40,10 @@ COINS = {
 
 @pytest.mark.parametrize(("key", "params"), COINS.items())
 def test_the_number_of_labels_is_the_sum_of_the_coins_in_expectation(key, params):
-    X, y = means.noisy_separable(1)
-    logs, surplus = means.repeated(key, X, y, 200, 3, **params), []
+    X, y = trials.noisy_separable(1)
+    logs, surplus = trials.repeated(key, X, y, 200, 3, **params), []
     for log in logs:
-        m, r = np.abs(log.margin), path_trials.second_order_path(X, log.stored, 1.0) if key == "sop-ss" else None
+        m, r = np.abs(log.margin), trials.second_order_path(X, log.stored, 1.0) if key == "sop-ss" else None
         more = m * m * (1 + r) / 2 if key == "sop-ss" else 0.0
         surplus.append(log.queried.sum() - np.sum(0.3 / (0.3 + m + more)))
     low, _, high = trials.interval(np.array(surplus), level=0.999)
@@ -61,8 +61,7 @@ IN_EXPECTATION = {  # how near the bound may be, and what part of the trivial on
 @pytest.mark.parametrize(("key", "room"), IN_EXPECTATION.items())
 def test_means_over_runs_stay_below_the_bound_in_expectation(key, room, n_streams):
     for seed in range(n_streams):
-        drifting = key == "lasec-ss"
-        sides = means.expected_selective_drift(seed, 200) if drifting else means.expected_worst_case(key, seed, 200)
+        sides = trials.in_the_mean(key, seed, 200)
         low, mean, high = trials.interval(sides.lhs - sides.rhs)
         assert low <= 1e-9  # with the best comparator the two sides all but agree
         assert max(mean, high) <= room[0] * sides.rhs.mean() + room[1]

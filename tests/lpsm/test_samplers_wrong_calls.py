@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import lpsm  # noqa: F401 - the table uses it, as what else is marked so
+import lpsm
 from lpsm import online, samplers  # noqa: F401
 from lpsm.samplers import MulticlassSampler, SelectiveClassifier, TunedSampler  # noqa: F401
 from tests.lpsm.streams import a_stream
@@ -47,6 +47,10 @@ def active():
     from lpsm.samplers.river_adapter import ActiveRiverSampler
 
     return ActiveRiverSampler(StandardScaler())
+
+
+def kept(entry):
+    return lpsm.from_state('{"format": "lpsm-state", "version": 1, "arrays": {"kind": ' + entry + "}}")
 
 
 def without(part):
@@ -165,6 +169,18 @@ lpsm.from_state({"kind": np.array("Nobody")}) -> a state must be of one of Stati
 lpsm.from_state({}) -> got 'none'
 lpsm.from_state("{") -> a state in JSON must be what to_json writes
 lpsm.from_state('{"format": "lpsm-state", "version": 9, "arrays": {}}') -> format must be lpsm-state, version 1
+lpsm.from_state("[" * 200_000) -> state|format
+kept("[" * 200_000) -> state|format|values|type
+kept('{"type": "<U4", "shape": [], "values": ["' + "x" * 50_000_000 + '"]}') -> state|format|values|type
+kept('{"type": "<i8", "shape": [], "values": [1e999]}') -> state|format|values|type
+kept('{"type": "<i8", "shape": [], "values": [99999999999999999999999]}') -> state|format|values|type
+kept('{"type": "<f8", "shape": [], "values": ["infinite"]}') -> state|format|values|type
+kept('{"type": "<f8", "shape": [-1], "values": [1.0]}') -> state|format|values|type
+kept('{"type": "<f8", "shape": [99999999999], "values": []}') -> state|format|values|type
+kept('{"type": "O", "shape": [], "values": ["x"]}') -> state|format|values|type
+kept('{"type": 5, "shape": [], "values": [1]}') -> state|format|values|type
+kept('{"type": "<f8", "shape": [], "values": [[[[1]]]]}') -> state|format|values|type
+kept('{"type": "<q99999999", "shape": [], "values": [1]}') -> state|format|values|type
 lpsm.from_state({"kind": np.array("MulticlassSampler")}) -> version of a sampler's state must be 3, got none
 lpsm.from_state({"kind": np.array("TunedSampler")}) -> version of a TunedSampler's state must be 2, got none
 lpsm.from_state({"kind": np.array("TunedSampler"), "version": np.array(2)}) -> a TunedSampler's state must hold

@@ -3,7 +3,8 @@
 import numpy as np
 
 from netsim.policies import awareness
-from netsim.policies.compiled import FlatFrame
+from netsim.policies.compiled import CompiledForm, FlatFrame
+from netsim.policies.protocol import Frame, HostFrame, Plan
 from tests.netsim.clients import MS, asked_ns
 
 
@@ -22,3 +23,19 @@ def test_an_account_holds_a_thousand_and_twenty_four_things_and_no_more():
     assert asked_ns(account[0]) == [*range(1, 1025)]
     awareness.observe(account[0], FlatFrame(0, 2000, 2000, 300, -1, 0, 0, 0, 0), False)
     assert asked_ns(account[0]) == [*range(2, 1025)]
+
+
+def never(view, ints, floats):
+    return Plan(0, 0, True, 0, False)
+
+
+def keep(frame, ints, floats):
+    for place, value in enumerate(frame):
+        ints[place] = value
+
+
+def test_of_a_frame_the_link_knows_neither_its_connection_nor_what_it_is_for():
+    form = CompiledForm(never, keep, ints=[9] * 9)
+    for host, known in ((None, [-1, 0, 0, 0, 0]), (HostFrame(7, False, 300, True, True), [7, 0, 300, 1, 1])):
+        form.observe(Frame(True, 5, 4, 340, host))
+        assert form.ints.tolist() == [1, 5, 4, 340, *known]

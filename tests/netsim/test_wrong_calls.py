@@ -18,7 +18,9 @@ from netsim.policies.polling import PollingConfig
 from netsim.policies.protocol import Plan
 from netsim.sleep_planning.schedules import Schedule
 from netsim.sleep_planning.schedules import table as rows_of
+from netsim.traffic import check
 from tests.wrong_calls import refused, table
+from traces.columns import Workload
 from traces.records import Message, Page
 
 PAGE = Page("p", 300, 5000)
@@ -45,6 +47,10 @@ def cell(clients, **given):
 
 def page(*sizes, **more):
     return run(Page("p", *sizes), **more)
+
+
+def checked(pages, messages=()):
+    return check(Workload.of(pages), list(messages))
 
 
 @table(r"""
@@ -181,6 +187,23 @@ run(PAGE, PAGE, server_delays=[ServerDelay()]) -> server_delays must be one a pa
 cell([]) -> at least one client
 cell([([PAGE], "psm")], config=AIR, engine="x") -> engine must be one of
 cell([([PAGE], "psm")], push=[[Message(0.1, 9)], []]) -> push must be one entry a client \(1\), got 2 entries
+checked([]) -> a workload must have at least one page, got none
+checked([Page("x", 0, 5)]) -> page 'x': sizes must be at least 1 byte, got 0
+checked([Page("x", 5, 5, ((5, 5), (0, 5)))]) -> page 'x': sizes must be at least 1 byte, got 0
+checked([Page("x", 5, 5, ((5, -1),))]) -> page 'x': a reply must have at least 0 bytes, got -1
+checked([Page("x", 5, 5, (), -1e-9)]) -> page 'x': think_s must lie in \[0, 4e\+09\] s, got -1e-09
+checked([Page("x", 5, 5, (), nan)]) -> page 'x': think_s must lie in .* got nan
+checked([Page("x", 5, 5, (), 0.0, 4e9 + 1)]) -> page 'x': issue_s must lie in .* got 4000000001.0
+checked([Page("x", 5, 5, (), 0.0, -1.0)]) -> page 'x': issue_s must lie in .* got -1.0
+checked([Page("x", 5, 5, (), 0.0, None, (), -1.0)]) -> page 'x': deadline_s must lie in .* got -1.0
+checked([Page("x", 5, 5, (), 4e9), Page("y", 5, 5, (), 1.0)]) -> think times must add up to at most 4e.09 s, got 4e
+checked([Page("x", 5, 5, (), 0.0, None, (1e6 + 1,))]) -> waits_s must lie in \[0, 1e\+06\] s, got 1000001.0 to 1000001.0
+checked([Page("x", 5, 5, (), 0.0, None, (-1e-9,))]) -> waits_s must lie in .* got -1e-09
+checked([PAGE], [Message(0.0, 1), Message(1.0, 0)]) -> message 1: size_bytes must be an integer of at least 1, got 0
+checked([PAGE], [Message(-1e-9, 5)]) -> message 0: at_s must lie in \[0, 4e\+09\] s, got -1e-09
+checked([PAGE], [Message(2.0, 5), Message(1.0, 5)]) -> message 1: at_s must lie in \[2, .* got 1.0
+checked([PAGE], [Message(4e9 + 1, 5)]) -> message 0: at_s must lie in .* got 4000000001.0
+checked([PAGE], [Message(nan, 5)]) -> message 0: at_s must lie in .* got nan
 """)
 def test_a_wrong_call_is_answered_with_the_argument_the_rule_and_the_value(call, message):
     refused(call, message, globals())

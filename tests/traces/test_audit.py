@@ -110,6 +110,7 @@ def test_hold_time_and_time_asleep_are_those_of_the_client():
     assert client.sleeps == client.woke_by["null_frames"] == 4
     assert client.nearest_policy() == "dynamic:60"
     assert (client.frames_up, client.frames_down, client.retries) == (4, 4, 1)
+    assert client.bytes_up == client.bytes_down == 2400 + 4 * 26
     assert client.airtime_up_us == pytest.approx(sum(192 + 8 * (26 + size) / 11 for size in (300, 700, 500, 900)))
 
 

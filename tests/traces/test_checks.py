@@ -40,6 +40,7 @@ traces.counted(1, 2) -> name must be of the type str, got 2
 traces.workload_line("a") -> record must be a Page or a Message, got 'a'
 traces.read(3) -> path must be of the type str or PathLike, got 3
 make("web", {}, RNG) -> wishes must be of the type Wishes, got {}
+Wishes(hours=1e5, messages_per_hour=1e6) -> messages, reports and keep-alives must be at most 1e\+07, got 1
 Wishes(hours="1") -> hours must be of the type float, got '1'
 rule(page_gap_s=None) -> page_gap_s must be of the type float, got None
 rule(same_server_gap_s=-1) -> same_server_gap_s must .*got -1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import struct
+import tarfile
 
 import pytest
 
@@ -12,6 +13,8 @@ import traces
 from tests.fuzzing.running import GRAMMARS
 from tests.fuzzing.values import Chance
 from tests.traces.home_ip import pack, records, showtrace
+from tests.traces.test_bu import archive
+from tests.traces.test_har import ENTRY, entry
 from tests.traces.test_pcap import GET, OPENING, capture, reply, segment
 from traces import TraceError
 
@@ -85,7 +88,33 @@ BESIDE = [  # lines beside the pages of a workload, and which of them is damaged
     ([{"round_trip_s": -1}], 1, "round_trip_s must be a number of seconds"),
     ([{"round_trip_s": 1}] * 2, 2, "a workload must hold at most one round trip, got another, 1.0"),
 ]  # fmt: skip
+PACKED = archive({SESSION: LINE * 20})  # a header, two blocks of contents
+
+
+def absurd(kind, size):
+    """The header of a member of an archive that would be so long."""
+    item = tarfile.TarInfo(SESSION)
+    item.type, item.size = kind, size
+    return item.tobuf(tarfile.GNU_FORMAT) + b"x"
+
+
+def har(*entries):
+    return json.dumps({"log": {"entries": entries}})
+
+
 WHOLE = [  # what a file holds that is damaged as a whole, or has nothing in it
+    *(("t", content, r"must not be empty|known format .*Home IP") for content in (
+        b"", "hello world\n", "a, list, of words\n", bytes(1000), b"\x89PNG\r\n\x1a\n\0\0", b"%PDF-1.4\n", '{"a": 1}')),
+    *(("w.jsonl", text, "line 1|nested|whole JSON|known") for text in (
+        "[" * 100_000, '{"page": ' + "1" * 5000 + "}", "\xff", '"a"', "7", "null")),
+    ("w.jsonl", "time,bytes\n1,100\n", "run lpsm pages first, which makes one of a trace, got a trace, csv"),
+    ("w.jsonl", '{"a": 1}', "a page must have page, got only a"),
+    *(("t.tar", PACKED[:keep], r"must be complete|must end with empty blocks") for keep in (600, 1023, 1124, 1536)),
+    ("t.tar", PACKED[:130] + bytes([PACKED[130] ^ 1]) + PACKED[131:], "checksum"),
+    ("t.tar", absurd(tarfile.REGTYPE, 1 << 62), "a member must not exceed"),
+    ("t.tar", absurd(tarfile.REGTYPE, 1 << 29), "a line must be whole|must be complete"),
+    ("t.tar", absurd(tarfile.XHDTYPE, 1 << 29), "a long name must not exceed"),
+    ("h.har", har(*[entry({"_transferSize": 0})] * 2), "a request that used the network, got 2 records, 2 cache hits"),
     ("w.jsonl", '{"round_trip_s": 1}\n', "at least one page, message or datagram, got none"),
     *(("w.jsonl", text, "at least one page") for text in ("", "\n\n", "[]")),
     ("t.csv", "time,size of it\n1,2\n", "must include bytes, got time, size of it"),
@@ -95,7 +124,7 @@ WHOLE = [  # what a file holds that is damaged as a whole, or has nothing in it
     ("t.csv", '"No.","Time","Source","Destination","Protocol","Length","Info"\n"1","0.0","a","b","T","9",""\n',
      "save the capture itself in Wireshark"),
     (SESSION, LINE + "x" * 70_000 + "\n", "a line must not be longer than 65536 bytes"),
-    ("h.har", '{"log": {"entries": []}}', "got no entries"),
+    ("h.har", har(), "got no entries"),
     ("c.pcap", capture(OPENING), r"must hold an exchange over TCP or UDP, got 1 connection"),
     ("c.pcap", capture(OPENING) + struct.pack("<IIII", 1000, 0, 0xFFFF_FFF0, 0xFFFF_FFF0) + b"x" * 100,
      "at most 1048576 bytes long, got 4294967280"),
@@ -129,6 +158,9 @@ def cases():
         yield "w.jsonl", f"{json.dumps(PAGE | {'issue_s': 7.0})}\n{json.dumps(page)}\n", message, "line 2", None
     for lines, at, message in BESIDE:
         yield "w.jsonl", "".join(json.dumps(line) + "\n" for line in lines), message, f"line {at}", None
+    for at in ("yesterday", 7):
+        message = f"startedDateTime must be an ISO 8601 time, got {at}"
+        yield "h.har", har(ENTRY, entry(startedDateTime=at)), message, "entry 2", 1
     for name, content, message in WHOLE:
         yield name, content, message, "", None
 

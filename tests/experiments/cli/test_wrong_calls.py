@@ -49,6 +49,8 @@ FOLDERS = ("compare --pages 1 --seeds 1", "label STREAM --algorithm ssmd", "popu
 CALLS = {
     "compar": "did you mean 'compare'?",
     "compare --policie none": "--policies",
+    "compare --pages 1 --seeds 1 --clairvoyant --clients 2": "clairvoyant must be asked of one client",
+    "compare --pages 1 --seeds 1 --clairvoyant --loss 0.1": "on which no frame is lost",
     # the world
     "simulate WORK --loss 1.5": "1.5", "simulate WORK --loss nan": "nan",
     "simulate WORK --rtt 0": "rtt must be at least 0.0002",
@@ -186,9 +188,10 @@ CALLS = {
     **{f"{command} {own}": said
        for command in ("simulate WORK --policy", "population WORK --policies", "timeline WORK --out t.svg --policies")
        for own, said in {
-           "mine.py:Failing:SystemExit": r"policy failing\x1b[2J: plan raised SystemExit: 0, at page 'c'",
+           "mine.py:Failing:SystemExit":
+               r"policy failing\x1b[2J: plan raised SystemExit: 0 (mine.py, line 24), at page 'c'",
            "mine.py:Failing:KeyError":
-               r"policy failing\x1b[2J: plan raised KeyError: 'no\x1b[2J\nluck\u202e', at page 'c'",
+               r"policy failing\x1b[2J: plan raised KeyError: 'no\x1b[2J\nluck\u202e' (mine.py, line 24), at page 'c'",
            "mine.py:Odd": "policy patient:2: plan must return a Plan, got None, at page 'c'",
        }.items()},
     # audit, report, explore
