@@ -9,7 +9,7 @@ import runpy
 import sys
 import time
 
-from experiments.datasets.finding import VARIABLE
+from experiments.datasets.named import VARIABLE
 
 BENCHES = {
     "compare": (),

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from experiments.datasets import Stream, data_folder, load
-from experiments.datasets.texts import reuters
+from experiments.datasets.named import reuters
 from experiments.study.label import LabelConfig, label, problems
 from lpsm import samplers
 from tests.oracles.first_touch import first_touch

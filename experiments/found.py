@@ -14,15 +14,14 @@ from traces import Captured, Datagram, Message, Page, Report, Session
 __all__ = ["Found"]
 
 _MOST_DRAWN = 1 << 20
+_FIGURES = (
+    "exchanges", "uploads", "messages", "datagrams", "captured_s", "request_bytes", "reply_bytes", "message_bytes",
+    "datagram_bytes",
+)  # fmt: skip
 
 
 class Found:
-    """Collects what passes by on its way from a trace to a workload.
-
-    Parameters
-    ----------
-    report : Report
-        The one that the reader of the trace fills.
+    """Collects what passes by on its way from a trace to a workload; `report` is the one that the reader fills.
 
     Attributes
     ----------
@@ -30,6 +29,8 @@ class Found:
         How many there were.
     request_bytes, reply_bytes, message_bytes, datagram_bytes : int
         Their payload.
+    think_s : float
+        All pauses after pages.
     captured_s : float or None
         How long all of it was recorded; None where only requests have times.
     """
@@ -38,6 +39,7 @@ class Found:
         self.report = report
         self.exchanges = self.uploads = self.messages = self.datagrams = self.pages = 0
         self.request_bytes = self.reply_bytes = self.message_bytes = self.datagram_bytes = 0
+        self.think_s: float = 0
         self.captured_s: float | None = None
         self._drawn = array("q")
 
@@ -63,8 +65,9 @@ class Found:
             elif isinstance(record, Captured):
                 self.captured_s = record.captured_s
             else:
-                self.pages += 1
                 exchanges = ((record.request_bytes, record.reply_bytes), *record.objects)
+                self.pages += 1
+                self.think_s += record.think_s
                 self.exchanges += len(exchanges)
                 self.uploads += sum(not reply for _, reply in exchanges)
                 self.request_bytes += sum(request for request, _ in exchanges)
@@ -78,26 +81,16 @@ class Found:
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain data; quantiles of what was not recorded are None."""
         report = self.report
+        waits_us = {name: report.waits_us.quantile(level) for name, level in (("median", 0.5), ("p95", 0.95))}
         return {
-            "exchanges": self.exchanges,
-            "uploads": self.uploads,
-            "messages": self.messages,
-            "datagrams": self.datagrams,
-            "captured_s": self.captured_s,
-            "request_bytes": self.request_bytes,
-            "reply_bytes": self.reply_bytes,
-            "message_bytes": self.message_bytes,
-            "datagram_bytes": self.datagram_bytes,
+            **{name: getattr(self, name) for name in _FIGURES},
             "payload_bytes": None if report.payload is None else report.payload.as_dict(),
             "flows": {
-                name: {"flows": group.flows, "up_bytes": group.up_bytes, "down_bytes": group.down_bytes}
+                name: {part: getattr(group, part) for part in ("flows", "up_bytes", "down_bytes")}
                 for name, group in report.flows.items()
             },
             "round_trips": len(report.round_trips_us),
             "round_trip_s": report.round_trip_s,
             "server_times": len(report.waits_us),
-            "server_time_s": {
-                name: None if (value := report.waits_us.quantile(level)) is None else round(value) / 1e6
-                for name, level in (("median", 0.5), ("p95", 0.95))
-            },
+            "server_time_s": {name: None if us is None else round(us) / 1e6 for name, us in waits_us.items()},
         }

@@ -1,4 +1,4 @@
-"""The worlds that studies take where nothing else is said, that of today and the thesis', and their largest cell.
+"""What studies and the command line share: the worlds that are taken where nothing else is said, limits and names.
 
 Keys are the options of the model (`lpsm simulate --help`); what a preset does not name is the model's own default.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["LEARNED", "MOST_CLIENTS", "THESIS", "TODAY"]
+__all__ = ["LEARNED", "LEVELS", "LOCAL", "MOST_CLIENTS", "MOST_JOBS", "THESIS", "TODAY"]
 
 # A radio fitted to its maker's figures, and servers that take time, where no recording tells how long theirs took.
 TODAY: Mapping[str, Any] = {"radio": "esp32-c6", "server_delay": "lognormal:0.2"}
@@ -17,5 +17,9 @@ TODAY: Mapping[str, Any] = {"radio": "esp32-c6", "server_delay": "lognormal:0.2"
 THESIS: Mapping[str, Any] = {"connections": "per-object", "mss": 536, "nagle": True, "server_delay": 0.5}
 
 MOST_CLIENTS = 1000  # of one cell
+MOST_JOBS = 1024
+LOCAL = "processes"  # where runs are computed, if not on a cluster: on this machine
 
 LEARNED = "lpsm3:1.05"  # of the learned policies, the one that spends least at a slowdown that few notice
+
+LEVELS = ("mean", "p95", "p99", "max")  # what of slowdowns and delays is shown and limited

@@ -3,14 +3,14 @@
 Rows of runs, tables in the terminal and in the HTML report, the legends of figures, CSV and JSON all iterate over
 these declarations, so that a new quantity is one entry here.  The reference policies have their names here too.
 
-A quantity of `RUN` says how it is taken from the record of a run.  Those of `COMPARISON`, `POPULATION`, `ACTIVITY`,
-`TUNING` and `CELL` are the columns that the tables of these commands show, in that order; the CSV files hold more.
+`RUN` names the totals of a run.  The others (`COMPARISON` and so on) are the columns that the tables of commands show,
+in that order; the CSV files hold more.  A name ends in its unit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lpsm.checks import of_type
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "ACTIVITY", "BASELINE", "CELL", "COMPARISON", "ENERGIES", "ENERGY_PARTS", "LIMIT", "PAGE_AWAKE", "PER_PAGE",
-    "POPULATION", "PSM", "REFERENCES", "RUN", "TUNING", "Quantity", "energy_parts", "mean_row", "run_row", "shown",
+    "ACTIVITY", "BASELINE", "CELL", "COMPARISON", "ENERGIES", "ENERGY_PARTS", "LABELS", "LIMIT", "PAGE_AWAKE",
+    "PER_PAGE", "POPULATION", "PSM", "PUBLISHED", "REFERENCES", "REPLAYS", "RUN", "TUNING", "Quantity", "energy_parts",
+    "mean_row", "run_row", "shown", "statements",
 ]  # fmt: skip
 
 BASELINE = "none"  # no power saving: what slowdowns and the two reference energies are measured against
 PSM = "psm:100"  # static power saving at every beacon of 100 ms, what the literature compares with
 LIMIT, PAGE_AWAKE = "limit", "page-awake"
 REFERENCES = (LIMIT, PAGE_AWAKE)  # energies that no run has, but rows of tables and lines in pictures
-_PRINTED_UNITS = ("%", "h")  # other units stand in the heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,142 +38,110 @@ class Quantity:
     Attributes
     ----------
     name : str
-        Of the column in frames, CSV and JSON; the unit is part of it.
+        Of the column in frames, CSV and JSON.
     heading : str
         What stands above it in a table.
     digits : int
         Digits behind the point, or significant digits with `style` "g".
-    unit : str
-        "J", "s", "%" and so on; per cent and hours are printed behind every number.
+    suffix : str
+        What is printed behind every number, such as " %".
+    factor : float
+        What a value is multiplied by before it is printed: 100 where it is a share.
     sign : bool
         Whether a plus sign is printed.
     style : {"f", "g"}
     interval : bool
         Whether ``NAME_half_width`` is the half width of its 95 % interval, printed beside it.
     bare : bool
-        Whether the terminal leaves the unit out, because its table says it once.
-    part_of : str
-        The quantity that this one adds up to, with the others of which the same is said.
-    words : str
-        What it is called in the legend of a picture, if that is not its heading.
+        Whether the terminal leaves the suffix out, because its table says it once.
+    called : str
+        Of a part of the energy: what it is called in the legend of a picture.
     only_with : str
         It is left blank where this other quantity is 0.
     optional : bool
         Whether a table leaves it out if it is 0 in every row.
-    of_run : callable or None
-        Takes it from the record of a run.
     """
 
     name: str
     heading: str
     digits: int = 2
-    unit: str = ""
+    suffix: str = ""
+    factor: float = 1.0
     sign: bool = False
     style: str = "f"
     interval: bool = False
     bare: bool = False
-    part_of: str = ""
-    words: str = ""
+    called: str = ""
     only_with: str = ""
     optional: bool = False
-    of_run: Callable[[Any], float] | None = None
-
-    @property
-    def suffix(self) -> str:
-        """What is printed behind every number: the unit, or nothing if that stands in the heading."""
-        return f" {self.unit}" if self.unit in _PRINTED_UNITS else ""
-
-    @property
-    def called(self) -> str:
-        """What it is called where there is room for words."""
-        return self.words or self.heading
 
 
-def _energy(name: str, heading: str, words: str, *, optional: bool = False) -> Quantity:
-    """Return a part of the energy of a run."""
-    return Quantity(
-        name, heading, unit="J", part_of="total_j", words=words, optional=optional,
-        of_run=lambda result: float(getattr(result.energy, name)),
-    )  # fmt: skip
-
-
-RUN: tuple[Quantity, ...] = (
-    Quantity("pages", "pages", 0, of_run=lambda result: len(result.latency_s)),
-    Quantity("elapsed_s", "duration", unit="s", of_run=lambda result: float(result.elapsed_s)),
-    Quantity("beacons", "beacons", 0, of_run=lambda result: int(result.beacons)),
-    Quantity("wakeups", "wake-ups", 0, of_run=lambda result: int(result.wakeups)),
-    Quantity("awake_s", "awake", unit="s", of_run=lambda result: float(result.awake_s)),
-    Quantity("group_frames_lost", "group frames lost", 0, of_run=lambda result: int(result.group_frames_lost)),
-    _energy("awake_j", "awake", "awake"),
-    _energy("sleep_j", "sleep", "asleep"),
-    _energy("listen_j", "listen", "listening to beacons"),
-    _energy("wakeup_j", "wake-up", "waking up", optional=True),
-    Quantity("total_j", "J", unit="J", words="total", of_run=lambda result: float(result.energy.total_j)),
-    Quantity("uplink_air_s", "on the air, up", unit="s", of_run=lambda result: float(result.uplink_air_s)),
-    Quantity("downlink_air_s", "on the air, down", unit="s", of_run=lambda result: float(result.downlink_air_s)),
+ENERGY_PARTS = (
+    Quantity("awake_j", "awake", called="awake"),
+    Quantity("sleep_j", "sleep", called="asleep"),
+    Quantity("listen_j", "listen", called="listening to beacons"),
+    Quantity("wakeup_j", "wake-up", called="waking up", optional=True),
 )
-"""The totals of a run, in the order of the columns of ``runs.csv``."""
+"""The parts of the energy of a run, which add up to ``total_j``."""
 
-ENERGY_PARTS = tuple(quantity for quantity in RUN if quantity.part_of == "total_j")
 ENERGIES = (*(part.name for part in ENERGY_PARTS), "total_j")
+_COUNTS = ("beacons", "wakeups", "group_frames_lost")
+RUN = ("pages", "elapsed_s", "beacons", "wakeups", "awake_s", "group_frames_lost", *ENERGIES, "uplink_air_s",
+       "downlink_air_s")  # fmt: skip
+"""The totals of a run, in the order of the columns of ``runs.csv``."""
 PER_PAGE = (*ENERGIES, "beacons", "wakeups", "elapsed_s")
 """The totals of a run that are also given a page, as ``NAME_per_page``."""
 
 
 def energy_parts() -> tuple[Quantity, ...]:
     """Return the parts of the energy a page, which add up to ``total_j_per_page``."""
-    return tuple(
-        Quantity(
-            f"{part.name}_per_page", part.heading, 3, unit="J", part_of="total_j_per_page", words=part.words,
-            optional=part.optional,
-        )
-        for part in ENERGY_PARTS
-    )  # fmt: skip
+    return tuple(replace(part, name=f"{part.name}_per_page", digits=3) for part in ENERGY_PARTS)
+
+
+def _percent(name: str, heading: str, *, sign: bool = True, **more: Any) -> Quantity:
+    return Quantity(f"{name}_percent", heading, 1, " %", sign=sign, **more)
 
 
 _POLICY = Quantity("policy", "policy")
-_ABOVE = (
-    Quantity("energy_above_limit_percent", "above limit", 1, "%", sign=True),
-    Quantity("energy_above_page_awake_percent", "above page-awake", 1, "%", sign=True),
-)
-
-_ADDED = (
-    Quantity("added_delay_mean_s", "added s", 3, "s", interval=True, words="mean added delay of messages"),
-    Quantity("added_delay_p95_s", "p95", 3, "s"),
-)
-
+_ABOVE = _percent("energy_above_limit", "above limit")
+_SLOWDOWN = Quantity("slowdown_mean", "slowdown", interval=True)
+_POWER = Quantity("mean_mw", "mW", interval=True)
+_BATTERY = Quantity("battery_h", "battery", 1, " h")
 _LATE = (
-    Quantity("datagram_delay_mean_s", "late s", 3, "s", interval=True, words="mean delay of datagrams"),
-    Quantity("datagram_delay_p95_s", "p95", 3, "s"),
-    Quantity("datagram_delay_p99_s", "p99", 3, "s"),
-    Quantity("datagram_delay_max_s", "max", 3, "s"),
+    Quantity("added_delay_mean_s", "added s", 3, interval=True),
+    Quantity("added_delay_p95_s", "p95", 3),
+    Quantity("datagram_delay_mean_s", "late s", 3, interval=True),
+    *(Quantity(f"datagram_delay_{level}_s", level, 3) for level in ("p95", "p99", "max")),
+)
+_WORSE = (
+    _percent("costlier_than_psm", "dearer", sign=False, bare=True),
+    _percent("slower_than_psm", "slower", sign=False, bare=True),
 )
 
 COMPARISON: tuple[Quantity, ...] = (
     _POLICY,
-    Quantity("total_j_per_page", "J/page", 3, unit="J", interval=True, words="energy a page"),
+    Quantity("total_j_per_page", "J/page", 3, interval=True),
     *energy_parts(),
-    Quantity("energy_vs_psm_percent", "energy vs psm", 1, "%", sign=True, interval=True),
-    Quantity("beacon_energy_vs_psm_percent", "beacons", 1, "%", sign=True, only_with="listen_j_per_page"),
-    _ABOVE[0],
-    Quantity("slowdown_mean", "slowdown", interval=True, words="mean slowdown"),
+    _percent("energy_vs_psm", "energy vs psm", interval=True),
+    _percent("beacon_energy_vs_psm", "beacons", only_with="listen_j_per_page"),
+    _ABOVE,
+    _SLOWDOWN,
     Quantity("slowdown_median", "median"),
     Quantity("slowdown_p95", "p95"),
-    *_ADDED,
     *_LATE,
-    Quantity("mean_mw", "mW", 2, "mW", interval=True, optional=True, words="mean power"),
-    Quantity("battery_h", "battery", 1, "h"),
-    Quantity("battery_h_low", "from", 1, "h"),
-    Quantity("battery_h_high", "to", 1, "h"),
+    replace(_POWER, optional=True),
+    _BATTERY,
+    Quantity("battery_h_low", "from", 1, " h"),
+    Quantity("battery_h_high", "to", 1, " h"),
 )
 
 POPULATION: tuple[Quantity, ...] = (
     _POLICY,
     *(
-        Quantity(f"energy_{name}", heading, 1, "%", sign=True, bare=True)
-        for other, all_together in (("none", "vs none"), ("psm", "vs psm"))
+        Quantity(f"energy_{name}", heading, 1, " %", sign=True, bare=True)
+        for other in ("none", "psm")
         for name, heading in (
-            (f"of_all_vs_{other}_percent", all_together),
+            (f"of_all_vs_{other}_percent", f"vs {other}"),
             (f"vs_{other}_percent_p05", "5 %"),
             (f"vs_{other}_percent_p50", "median"),
             (f"vs_{other}_percent_p95", "95 %"),
@@ -183,11 +151,10 @@ POPULATION: tuple[Quantity, ...] = (
     Quantity("slowdown_p50", "median"),
     Quantity("slowdown_p95", "95 %"),
     Quantity("slowdown_p100", "max"),
-    Quantity("added_delay_s_mean", "added s", 3, "s"),
-    Quantity("added_delay_s_p95", "95 %", 3, "s"),
-    Quantity("costlier_than_psm_percent", "dearer", 1, "%", bare=True),
-    Quantity("slower_than_psm_percent", "slower", 1, "%", bare=True),
-    Quantity("losing_both_percent", "both", 1, "%", bare=True),
+    Quantity("added_delay_s_mean", "added s", 3),
+    Quantity("added_delay_s_p95", "95 %", 3),
+    *_WORSE,
+    _percent("losing_both", "both", sign=False, bare=True),
 )
 
 ACTIVITY: tuple[Quantity, ...] = (
@@ -195,44 +162,91 @@ ACTIVITY: tuple[Quantity, ...] = (
     Quantity("users_are", "by pages an hour"),
     Quantity("pages_per_hour_from", "from", 3, style="g"),
     Quantity("pages_per_hour_to", "to", 3, style="g"),
-    Quantity("energy_vs_psm_percent_median", "vs psm", 1, "%", sign=True, bare=True),
+    Quantity("energy_vs_psm_percent_median", "vs psm", 1, " %", sign=True, bare=True),
     Quantity("slowdown_median", "slowdown"),
-    Quantity("costlier_than_psm_percent", "dearer", 1, "%", bare=True),
-    Quantity("slower_than_psm_percent", "slower", 1, "%", bare=True),
+    *_WORSE,
 )
 
 TUNING: tuple[Quantity, ...] = (
     _POLICY,
-    Quantity("mean_mw", "mW", 2, "mW", interval=True, words="mean power"),
-    Quantity("energy_j_per_page", "J/page", unit="J", interval=True, words="energy a page"),
-    Quantity("energy_vs_none_percent", "vs none", 1, "%", sign=True),
-    *_ABOVE,
-    Quantity("slowdown_mean", "slowdown", 3, interval=True, words="mean slowdown"),
+    _POWER,
+    Quantity("energy_j_per_page", "J/page", interval=True),
+    _percent("energy_vs_none", "vs none"),
+    _ABOVE,
+    _percent("energy_above_page_awake", "above page-awake"),
+    replace(_SLOWDOWN, digits=3),
     Quantity("slowdown_p95", "p95"),
     Quantity("slowdown_p99", "p99"),
-    *_ADDED,
     *_LATE,
-    Quantity("battery_h", "battery", 1, "h"),
-    Quantity("wins_percent", "wins", 0, "%"),
+    _BATTERY,
+    Quantity("wins_percent", "wins", 0, " %"),
 )
 
 CELL: tuple[Quantity, ...] = (
     _POLICY,
     Quantity("clients", "clients", 0),
-    Quantity("mean_mw", "mW", 2, "mW", interval=True, words="mean power of a client"),
-    Quantity("total_j_per_page", "J/page", 3, "J", interval=True, words="energy a page"),
-    Quantity("awake_percent", "awake", 2, "%", interval=True, words="time awake"),
-    Quantity("latency_s", "latency", 3, "s", interval=True, words="mean latency of a page"),
-    Quantity("slowdown_mean", "slowdown", interval=True, words="latency over that without power saving"),
-    Quantity("group_frames_lost_per_h", "lost/h", 1, interval=True, optional=True, words="group frames lost an hour"),
+    _POWER,
+    Quantity("total_j_per_page", "J/page", 3, interval=True),
+    Quantity("awake_percent", "awake", 2, " %", interval=True),
+    Quantity("latency_s", "latency", 3, interval=True),
+    _SLOWDOWN,
+    Quantity("group_frames_lost_per_h", "lost/h", 1, interval=True, optional=True),
 )
+
+PUBLISHED: tuple[Quantity, ...] = (
+    Quantity("run_and_policy", "thesis run, policy"),
+    Quantity("printed_j_per_page", "J/page"),
+    Quantity("ours_j_per_page", "(ours)"),
+    _percent("printed_energy_vs_psm", "energy"),
+    _percent("ours_energy_vs_psm", "(ours)"),
+    _percent("printed_beacon_vs_psm", "beacons"),
+    _percent("ours_beacon_vs_psm", "(ours)"),
+    Quantity("printed_slowdown_ratio_psm", "slowdown"),
+    Quantity("ours_slowdown_ratio_psm", "(ours)"),
+    Quantity("printed_slowdown_vs_psm_max", "max", 1),
+    Quantity("ours_slowdown_vs_psm_max", "(ours)", 1),
+)
+
+LABELS: tuple[Quantity, ...] = (
+    Quantity("class", "class"),
+    Quantity("positive", "positive", 0),
+    Quantity("queries", "labels asked", 0),
+    Quantity("label_rate", "rate", 1, " %", 100),
+    Quantity("stored", "stored", 0),
+    Quantity("mistakes", "mistakes", 0),
+    Quantity("accuracy", "accuracy", 4),
+    Quantity("precision", "precision", 3),
+    Quantity("recall", "recall", 3),
+    Quantity("f_measure", "F", 3),
+)
+
+REPLAYS: tuple[Quantity, ...] = (
+    Quantity("replay", "replay"),
+    Quantity("polls", "polls", 0),
+    Quantity("mean_sleep_ms", "mean sleep", 0, " ms"),
+    Quantity("mixture_loss", "mixture loss"),
+    Quantity("polling_loss", "polling loss"),
+    Quantity("best_expert_loss", "best fixed"),
+    Quantity("best_expert_ms", "its T", 6, " ms", style="g"),
+    Quantity("best_per_poll_loss", "best of each poll"),
+)
+
+
+def statements(digits: int) -> tuple[Quantity, ...]:
+    """Return the columns of a table of statements that were held against a run, with so many significant digits."""
+    names = ("class", "statement", "measured", "bound", "verdict")
+    return tuple(Quantity(name, name, digits, style="g") for name in names)
 
 
 def run_row(result: Any) -> dict[str, Any]:
     """Return the totals of a run, a `netsim.SimulationResult`, by name (`RUN`)."""
     if not hasattr(result, "energy"):
         raise TypeError(f"result must be a netsim.SimulationResult, got {shown_value(result)}")
-    return {quantity.name: quantity.of_run(result) for quantity in RUN if quantity.of_run is not None}
+    row: dict[str, Any] = {"pages": len(result.latency_s)}
+    for name in RUN[1:]:
+        value = getattr(result.energy if name in ENERGIES else result, name)
+        row[name] = int(value) if name in _COUNTS else float(value)
+    return row
 
 
 def mean_row(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

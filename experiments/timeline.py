@@ -54,51 +54,32 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Timeline:
-    """A run in a window.
+    """A run in a window; its times, but those of `frames`, are relative to the start of the window, seconds."""
 
-    Attributes
-    ----------
-    policy : str
-        Canonical name.
-    start_s, length_s : float
-        The window, in the time of the run; everything below is relative to its start.
-    awake, gate, waking : list of (start_s, end_s)
-        When the client is awake, when what reaches the access point is delivered at once, and the ramps up to being
-        awake or to a beacon listened to, which a radio that takes time is charged for; nothing waits for them.
-    beacons : list of Beacon
-    frames : list of Transmission
-        Those on the air in the window; their instants are in the time of the run, nanoseconds.
-    waiting, outstanding : list of Step
-        Bytes at the access point that wait for the client, and requests without a complete reply.
-    decisions : list of (time_s, str)
-        What the policy decided, in words.
-    loads : list of (start_s, end_s)
-        When a page loads.
-    """
-
-    policy: str
-    start_s: float
+    policy: str  #: canonical name
+    start_s: float  #: where the window begins in the time of the run
     length_s: float
+    #: when the client is awake, when what reaches the access point is delivered at once, and the ramps up to being
+    #: awake or to a beacon listened to, which a radio that takes time is charged for; nothing waits for them
     awake: list[tuple[float, float]]
     gate: list[tuple[float, float]]
     waking: list[tuple[float, float]]
     beacons: list[Beacon]
-    frames: list[Transmission]
-    waiting: list[Step]
-    outstanding: list[Step]
-    decisions: list[tuple[float, str]]
-    loads: list[tuple[float, float]]
+    frames: list[
+        Transmission
+    ]  #: those on the air in the window; their instants are in the time of the run, nanoseconds
+    waiting: list[Step]  #: bytes at the access point that wait for the client
+    outstanding: list[Step]  #: requests without a complete reply
+    decisions: list[tuple[float, str]]  #: what the policy decided, and when
+    loads: list[tuple[float, float]]  #: when a page loads
 
     @property
     def title(self) -> str:
         """How long the page took if there is one: what stands beside the name of the policy."""
         inside = [(start, end) for start, end in self.loads if end < self.length_s]
         whole = [end - start for start, end in inside if start > 0.0 or self.start_s == 0.0]
-        return (
-            f"page in {1000 * whole[0]:.0f} ms"
-            if len(whole) == 1
-            else f"{len(self.loads)} page{'s' * (len(self.loads) != 1)}"
-        )
+        count = f"{len(self.loads)} page{'s' * (len(self.loads) != 1)}"
+        return f"page in {1000 * whole[0]:.0f} ms" if len(whole) == 1 else count
 
     def frame_span(self, frame: Transmission) -> tuple[float, float]:
         """Return when a frame is on the air, relative to the window."""
@@ -106,13 +87,9 @@ class Timeline:
 
 
 def record(
-    workload: Workload,
-    policy: AnyPolicy,
-    config: netsim.SimulationConfig,
-    *,
-    seed: int = 0,
+    workload: Workload, policy: AnyPolicy, config: netsim.SimulationConfig, *, seed: int = 0,
     push: Sequence[Message] = (),
-) -> Run:
+) -> Run:  # fmt: skip
     """Browse under a policy and keep what happens."""
     recorder = Recorder() if config.medium is None else AirRecorder()
     result = netsim.simulate(workload, policy, config=config, seed=seed, push=push, recorder=recorder)
@@ -137,40 +114,32 @@ def timeline(run: Run, start_s: float, length_s: float) -> Timeline:
     if not length_s > 0.0:
         raise ValueError(f"the window must be longer than 0 s, got {length_s:g}")
     end_s = min(start_s + length_s, result.elapsed_s)
-    radio = result.radio
-    rows = radio.loc[radio["state"] == "awake", ["start_s", "end_s"]].to_numpy()
-    gates = _gates(recorder, result.elapsed_s)
-    first_ns, last_ns = start_s / _S, end_s / _S
-    frames = [frame for frame in recorder.transmissions if frame.end_ns >= first_ns and frame.start_ns <= last_ns]
-    beacons, awake = (
-        _beacons(run, rows, start_s, end_s),
-        _clipped([(start, end) for start, end in rows], start_s, end_s),
-    )
+    rows = result.radio.loc[result.radio["state"] == "awake", ["start_s", "end_s"]].to_numpy()
+    beacons, awake = _beacons(run, rows, start_s, end_s), _clipped([*map(tuple, rows)], start_s, end_s)
     listened = [beacon.time_s for beacon in beacons if beacon.heard == "listened"]
     ready = sorted({*listened, *(start for start, _ in awake)} if run.wakeup_s else ())
     pages = result.page_columns
-    loads = [(at, at + took) for at, took in zip(pages["issue_s"], pages["latency_s"], strict=True)]
+    waited = [(frame.reached_ns, frame.start_ns, frame.size_bytes) for frame in _last_attempts(recorder)]
     return Timeline(
         policy=result.policy,
         start_s=start_s,
         length_s=length_s,
         awake=awake,
-        gate=_clipped(gates, start_s, end_s),
+        gate=_clipped(_gates(recorder, result.elapsed_s), start_s, end_s),
         waking=[(max(0.0, at - run.wakeup_s), at) for at in ready if at > 0.0],
         beacons=beacons,
-        frames=frames,
-        waiting=_steps(
-            [(frame.reached_ns, frame.start_ns, frame.size_bytes) for frame in _last_attempts(recorder)],
-            start_s, end_s,
-        ),
+        frames=[one for one in recorder.transmissions if one.end_ns >= start_s / _S and one.start_ns <= end_s / _S],
+        waiting=_steps(waited, start_s, end_s),
         outstanding=_steps([(one.asked_ns, one.answered_ns, 1) for one in recorder.exchanges], start_s, end_s),
         decisions=[
             (one.at_ns * _S - start_s, _words(one.at_ns, one.plan))
             for one in recorder.decisions
             if start_s <= one.at_ns * _S <= end_s
         ],
-        loads=_clipped(loads, start_s, end_s),
-    )  # fmt: skip
+        loads=_clipped(
+            [(at, at + took) for at, took in zip(pages["issue_s"], pages["latency_s"], strict=True)], start_s, end_s
+        ),
+    )
 
 
 def _last_attempts(recorder: Recorder) -> list[Transmission]:

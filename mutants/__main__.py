@@ -66,8 +66,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         ("netsim/model/*.py", "netsim/model/air/*.py"),
         (
             *(f"tests/netsim/test_{name}.py" for name in (
-                "station", "tcp", "tcp_by_hand", "link", "push", "conservation", "recorder", "reference", "waits",
-                "own_times",
+                "station", "tcp", "tcp_by_hand", "push", "conservation", "reference", "waits", "own_times",
             )),
             "tests/netsim/air/test_*.py",
         ),
@@ -76,7 +75,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         tuple(f"netsim/running/{name}.py" for name in ("adviser", "fill", "on_simpy", "recorder")),
         (
             *(f"tests/netsim/test_{name}.py" for name in (
-                "recorder", "simulation", "conservation", "push", "result", "own_policies", "own_times",
+                "simulation", "conservation", "push", "result", "own_policies", "own_times",
             )),
             "tests/netsim/air/test_*.py",
         ),
@@ -84,7 +83,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     "netsim/front": (
         ("netsim/*.py",),
         tuple(f"tests/netsim/test_{name}.py" for name in (
-            "radio", "push", "simulation", "environment", "recorder", "result", "limit", "allowed_values",
+            "radio", "push", "simulation", "environment", "result", "limit", "allowed_values",
             "wrong_calls",
         )),
     ),
@@ -104,6 +103,10 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         (
             *(f"tests/netsim/test_lpsm3{part}.py" for part in ("_by_hand", "_plans_by_hand", "")),
         ),
+    ),
+    "traces": (
+        ("traces/*.py", "traces/captures/*.py"),
+        ("tests/traces/test_*.py",),
     ),
     "experiments/papers": (
         tuple(f"experiments/papers/{name}.py" for name in ("claims", "predicates", "news")),
@@ -186,6 +189,8 @@ def main() -> int:
             copy = shutil.copytree if source.is_dir() else shutil.copy2
             copy(source, tree / name, **({"ignore": shutil.ignore_patterns("__pycache__")} if source.is_dir() else {}))
         sys.path.insert(0, str(tree))
+        if missing := [one for patterns in ROOMS[given.room] for one in patterns if not list(tree.glob(one))]:
+            parser.error(f"the files of {given.room} must be there, got none for {', '.join(missing)}")
         paths, tests = ([str(path.relative_to(tree)) for pattern in patterns for path in sorted(tree.glob(pattern))]
                         for patterns in (changed_files, test_files))  # fmt: skip
         paths = [path for path in paths if given.only in path]

@@ -58,7 +58,7 @@ def profiled(tree: Path, tests: list[str], paths: list[str]) -> Profile:
     def work() -> int:
         watch = Watch(tree, paths)
         run_tests(tree, tests, ["--tb=line"], watch)
-        kept.write_text(json.dumps(watch.profile()))
+        kept.write_text(json.dumps([watch.profile(), watch.refused]))
         return 0
 
     sys.dont_write_bytecode = False  # what a mutant does not change need not be read again
@@ -66,7 +66,10 @@ def profiled(tree: Path, tests: list[str], paths: list[str]) -> Profile:
     sys.dont_write_bytecode = True
     if ended:
         raise RuntimeError(f"the tests of the room ended with {ended} without a mutant")
-    seconds, lines, left_out = json.loads(kept.read_text())
+    (seconds, lines, left_out), refused = json.loads(kept.read_text())
+    if refused or not seconds:
+        why = "; ".join(f"{file}: {error}" for file, error in refused.items())
+        raise RuntimeError(f"the tests of the room must be collected, got {why or 'none that can be used'}")
     return Profile(seconds, {path: {int(n): at for n, at in of.items()} for path, of in lines.items()}, left_out)
 
 
@@ -102,6 +105,7 @@ class Watch:
         self.coverage = coverage.Coverage(data_file=None, config_file=False, include=list(self.paths.values()))
         self.seconds: dict[str, float] = {}
         self.left_out: dict[str, str] = {}
+        self.refused: dict[str, str] = {}
         self.began_s = 0.0
         signal.signal(signal.SIGPROF, self._end)
         self.coverage.start()
@@ -110,6 +114,11 @@ class Watch:
         if frame is not None and frame.f_code.co_filename.startswith(self.tree):
             raise self.Slow
         signal.setitimer(signal.ITIMER_PROF, 0.005)  # not inside a library, which may hold a lock
+
+    def pytest_collectreport(self, report: Any) -> None:
+        """Keep which file cannot be collected, and why: without it no mutant would be killed."""
+        if report.failed:
+            self.refused[report.nodeid] = str(report.longrepr).strip().splitlines()[-1].removeprefix("E").strip()
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Count lines and processor time for this test from here on."""
@@ -134,7 +143,7 @@ class Watch:
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Keep why a test is no use."""
         if report.outcome != "passed":
-            self.left_out[report.nodeid] = str(report.longrepr).strip().splitlines()[-1]
+            self.left_out[report.nodeid] = str(report.longrepr).strip().splitlines()[-1].removeprefix("E").strip()
 
     def profile(self) -> Profile:
         """Return what was seen."""

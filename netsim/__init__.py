@@ -1,6 +1,7 @@
 """A packet-level model of a power-saving 802.11 client, its access point and a Web server."""
 
 from netsim.config import AirConfig, BeaconConfig, LinkConfig, SimulationConfig, TcpConfig
+from netsim.foresight import Clairvoyant, clairvoyant
 from netsim.model.air.air_times import Phy
 from netsim.policies import Frame, HostFrame, Observer, Plan, Policy, View, canonical
 from netsim.policies.polling import PollingConfig, PollingLearner
@@ -11,8 +12,8 @@ from netsim.server_delay import ServerDelay
 from netsim.simulation import NotCoveredError, simulate, simulate_cell
 
 __all__ = [
-    "AirConfig", "AirRecorder", "BeaconConfig", "Energy", "Frame", "HostFrame", "LinkConfig", "NotCoveredError",
-    "Observer", "Phy", "Plan", "Policy", "PollingConfig", "PollingLearner", "Radio", "RadioConfig", "Recorder",
-    "ServerDelay", "SimulationConfig", "SimulationResult", "StateRadioConfig", "TcpConfig", "View", "canonical",
-    "profiles", "simulate", "simulate_cell",
+    "AirConfig", "AirRecorder", "BeaconConfig", "Clairvoyant", "Energy", "Frame", "HostFrame", "LinkConfig",
+    "NotCoveredError", "Observer", "Phy", "Plan", "Policy", "PollingConfig", "PollingLearner", "Radio", "RadioConfig",
+    "Recorder", "ServerDelay", "SimulationConfig", "SimulationResult", "StateRadioConfig", "TcpConfig", "View",
+    "canonical", "clairvoyant", "profiles", "simulate", "simulate_cell",
 ]  # fmt: skip

@@ -21,18 +21,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-BOUNDS = ("drift", "experts", "perceptrons", "risk", "second_order")
 CLEAN = [
     "lpsm", "lpsm.experts", "lpsm.combining", "lpsm.hindsight", "lpsm.states", "lpsm.synthetic",
-    "lpsm.synthetic_streams", *(f"lpsm.bounds.{name}" for name in BOUNDS), "experiments.papers.proved", "lpsm.online",
+    "lpsm.synthetic_streams", "lpsm.bounds.drift", "lpsm.bounds.experts", "lpsm.bounds.perceptrons",
+    "lpsm.bounds.risk", "lpsm.bounds.second_order", "experiments.papers.proved", "lpsm.online",
     "netsim.policies.polling", "lpsm.randomness", "lpsm.samplers", "netsim.sleep_planning.schedules", "netsim",
     "netsim.radio", "netsim.policies", "netsim.traffic", "traces", "traces.traffic", "traces.arrivals",
     "experiments.quantities",
 ]  # fmt: skip
 """Modules of which no call may end otherwise than it says."""
-OPEN: list[str] = []
-"""Modules in which some do."""
-MODULES = [*CLEAN, *OPEN]
 SECONDS = 2
 FAULT = "FAULT"
 
@@ -142,9 +139,10 @@ def filled(call: Callable[..., Any]) -> dict[str, Any]:
     return given
 
 
-def documented(call: Callable[..., Any]) -> tuple[str, ...]:
-    """Names of the errors of a docstring; a class's and its `run`'s count for what they call."""
+def documented(call: Callable[..., Any]) -> set[str]:
+    """Names of the errors of a docstring; a class's count for its methods."""
     text = f"{call.__doc__ or ''} {getattr(getattr(call, 'owner', None), '__doc__', '') or ''}"
+    words = {word.strip(",.:`") for word in text.split()}
     ours = {
         "TraceError",
         "NotCoveredError",
@@ -152,9 +150,7 @@ def documented(call: Callable[..., Any]) -> tuple[str, ...]:
         "ValueError",
         "NotImplementedError",
     }  # the last of base classes
-    return tuple(
-        ours | {word.strip(",.:`") for word in text.split() if word.strip(",.:`").endswith(("Error", "Iteration"))}
-    )
+    return ours | {word for word in words if word.endswith(("Error", "Iteration"))}
 
 
 def attempt(call: Callable[..., Any], given: dict[str, Any], seconds: int) -> str:
@@ -176,7 +172,7 @@ def attempt(call: Callable[..., Any], given: dict[str, Any], seconds: int) -> st
         return ""
     except Exception as error:
         names = {kind.__name__ for kind in type(error).__mro__}
-        return "" if names & set(documented(call)) else f"{type(error).__name__}: {str(error)[:100]}"
+        return "" if names & documented(call) else f"{type(error).__name__}: {str(error)[:100]}"
     finally:
         signal.alarm(0)
     return ""
@@ -231,38 +227,30 @@ def walk(module: str, folder: str, every: int, after: int) -> None:
     print("END", flush=True)
 
 
-def faults(every: int = 1, modules: list[str] = MODULES) -> tuple[list[str], Counter[str]]:
+def faults(every: int = 1, modules: list[str] = CLEAN) -> tuple[list[str], Counter[str]]:
     """Walk the modules, each in a process of its own; return what was wrong, and how many calls were made."""
     found: list[str] = []
     counts: Counter[str] = Counter()
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     with tempfile.TemporaryDirectory() as folder:
         for module in modules:
-            after = 0
-            while True:
+            after, over = 0, False
+            while not over:
                 command = [sys.executable, "-m", "tests.walk", "--child", module, folder, str(every), str(after)]
                 ended = subprocess.run(
-                    command,
-                    capture_output=True,
-                    text=True,
-                    timeout=3600,
-                    check=False,
-                    env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
-                    cwd=folder,
+                    command, capture_output=True, text=True, timeout=3600, check=False, env=environment, cwd=folder
                 )
                 lines = ended.stdout.splitlines()
                 found += [line for line in lines if line.startswith(FAULT)]
-                counts["calls"] += sum(line.startswith("AT ") for line in lines)
+                calls = [line for line in lines if line.startswith("AT ")]
+                counts["calls"] += len(calls)
                 counts["callables"] += sum(line.startswith("CALL") and line.endswith(" fits") for line in lines)
                 counts["passed over"] += sum(line.startswith("CALL") and "passed over" in line for line in lines)
-                if os.environ.get("WALK_PASSED"):
-                    print(*(line for line in lines if "passed over" in line), sep="\n")
-                if lines and lines[-1] == "END":
-                    break
-                at = next((line for line in reversed(lines) if line.startswith("AT ")), None)
-                found.append(f"{FAULT} {module} ended with {ended.returncode} at {at}: {ended.stderr[-300:]}")
-                if at is None:
-                    break
-                after = int(at.split()[1])
+                over = not calls or lines[-1] == "END"
+                if lines[-1:] != ["END"]:  # ended by a signal: it goes on behind the call that did it
+                    at = calls[-1] if calls else None
+                    found.append(f"{FAULT} {module} ended with {ended.returncode} at {at}: {ended.stderr[-300:]}")
+                    after = int(calls[-1].split()[1]) if calls else 0
     return found, counts
 
 
@@ -270,6 +258,6 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--child"]:
         walk(sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
     else:
-        wrong, made = faults(int(sys.argv[1]) if len(sys.argv) > 1 else 1, sys.argv[2:] or MODULES)
+        wrong, made = faults(int(sys.argv[1]) if len(sys.argv) > 1 else 1, sys.argv[2:] or CLEAN)
         print(*wrong, f"{len(wrong)} faults; {dict(made)}", sep="\n")
         sys.exit(bool(wrong))

@@ -73,9 +73,10 @@ class _Program(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
-            raise click.UsageError(f"there is no command {name!r}{_suggestion(name, COMMANDS)}; see lpsm --help")
+        if (name := args[0]) not in COMMANDS and not name.startswith("-"):
+            near = difflib.get_close_matches(name, COMMANDS, n=1)
+            hint = f", did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"there is no command {name!r}{hint}; see lpsm --help")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -96,9 +97,8 @@ class _Program(click.Group):
 
     def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:  # type: ignore[override]
         """Run the program and end the process with the right status, unless `standalone_mode=False`."""
-        standalone = extra.pop("standalone_mode", True)
         extra["prog_name"] = "lpsm"
-        if not standalone:
+        if not extra.pop("standalone_mode", True):
             return super().main(args, standalone_mode=False, **extra)
         with handled():
             sys.exit(self._status(args, **extra))
@@ -168,11 +168,6 @@ def _say_when_compiling() -> None:
 def _complain(message: str) -> int:
     echo("lpsm: " + " ".join(message.split()), err=True)
     return BAD_INPUT
-
-
-def _suggestion(word: str, words: Sequence[str] | dict[str, Any]) -> str:
-    near = difflib.get_close_matches(word, list(words), n=1)
-    return f", did you mean {near[0]!r}?" if near else ""
 
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:

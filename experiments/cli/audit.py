@@ -7,68 +7,70 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-import netsim
-from experiments.cli.options import INPUT, OUTPUT, json_option, policies_option
+from experiments.cli import options
 from experiments.cli.outcome import checked_outputs, written_picture
 from experiments.inert import echo
 from experiments.presets import LEARNED, TODAY
-from experiments.report.audit import audit_text
-from netsim.policies import AnyPolicy
-from traces import Report, TraceError, detect, workload_of
-from traces.captures.audit import Audit, Network
-from traces.captures.audit import audit as followed
-from traces.captures.frames import WIRELESS
-from traces.captures.packets import frames
-from traces.files import open_trace
+
+if TYPE_CHECKING:
+    import netsim
+    from netsim.policies import AnyPolicy
+    from traces.captures.audit import Audit
 
 __all__ = ["audit", "audited"]
 
-ALIKE = 0.2
-"""Two estimates of a mean power are alike if they differ by no more than this share."""
+ALIKE = 0.2  # two estimates of a mean power are alike if they differ by no more than this share
 
 
-@click.command()
-@click.argument("capture", type=INPUT)
-@click.option("--client", metavar="MAC", help="Only this client, by its address.")
-@click.option("--radio", default=TODAY["radio"], show_default=True, help="Power figures: a profile or a .toml file.")
-@policies_option(
-    f"none,psm,bsd:1,{LEARNED}", "Policies to compare on the same traffic with the one nearest to what the client did."
-)
-@click.option("--picture", type=OUTPUT, metavar="FILE", help="Timeline of sleep, beacons and frames: .svg or .png.")
-@click.option("--skip-damaged", is_flag=True, help="Read up to where the capture is damaged, and count it.")
-@json_option()
-def audit(
-    capture: Path,
-    client: str | None,
-    radio: str,
-    policies: list[AnyPolicy],
-    picture: Path | None,
-    skip_damaged: bool,
-    as_json: bool,
-) -> None:
+@options.command(
+    click.argument("capture", type=options.INPUT),
+    click.option("--client", metavar="MAC", help="Only this client, by its address."),
+    click.option(
+        "--radio", default=TODAY["radio"], show_default=True, help="Power figures: a profile or a .toml file."
+    ),
+    options.policies(
+        f"none,psm,bsd:1,{LEARNED}",
+        "Policies to compare on the same traffic with the one nearest to what the client did.",
+    ),
+    click.option(
+        "--picture", type=options.OUTPUT, metavar="FILE", help="Timeline of sleep, beacons and frames: .svg or .png."
+    ),
+    options.flag("--skip-damaged", help="Read up to where the capture is damaged, and count it."),
+    options.json_option(),
+)  # fmt: skip
+def audit(asked: Any) -> None:
     """Say what the clients of a monitor-mode CAPTURE really did to save power.
 
     The frames may be encrypted: power saving shows in their headers. The capture has link
     type 127 (radiotap), 105, 119 or 192. Without a policy in it that sleeps, this is said.
     """
-    checked_outputs([capture], [], picture)
-    servers = netsim.ServerDelay(kind="recorded")
-    config = netsim.SimulationConfig(radio=netsim.Radio.named(radio), server_delay=servers)
-    found = _read(capture, skip_damaged=skip_damaged)
-    chosen = sorted(found.clients) if client is None else [_address(client, found)]
-    result = audited(found, chosen, policies, config, radio)
-    if picture is not None:
-        from experiments.figures.audit import timeline
+    import netsim
+    from experiments.report.audit import audit_text
 
-        written_picture(picture, timeline(found, chosen))
-    echo(json.dumps(result) if as_json else audit_text(result))
+    checked_outputs([asked.capture], [], asked.picture)
+    servers = netsim.ServerDelay(kind="recorded")
+    config = netsim.SimulationConfig(radio=netsim.Radio.named(asked.radio), server_delay=servers)
+    found = _read(asked.capture, skip_damaged=asked.skip_damaged)
+    chosen = sorted(found.clients) if asked.client is None else [_address(asked.client, found)]
+    result = audited(found, chosen, asked.policies, config, asked.radio)
+    if asked.picture is not None:
+        from experiments.figures.timeline import audited as drawn
+
+        written_picture(asked.picture, drawn(found, chosen))
+    echo(json.dumps(result) if asked.as_json else audit_text(result))
 
 
 def _read(capture: Path, *, skip_damaged: bool) -> Audit:
+    from traces import Report, TraceError, detect
+    from traces.captures.audit import audit as followed
+    from traces.captures.frames import WIRELESS
+    from traces.captures.packets import frames
+    from traces.files import open_trace
+
     kind = detect(capture)
     if kind != "pcap":
         raise TraceError(capture, "", "a monitor-mode capture (pcap or pcapng) is needed here", f"a trace, {kind}")
@@ -100,26 +102,25 @@ def audited(
     The traffic of each client runs under its nearest policy and the others in the world of `config`, whose radio,
     called `radio`, estimates the mean power.
     """
+    counts = ("dtim_period", "beacons", "multicast_frames", "multicast_after_dtim")
     return {
         "seconds": (found.end_us - found.start_us) / 1e6,
         "frames": found.frames,
         "frames_with_a_wrong_check_sequence": found.broken,
         "frames_not_read": found.unread,
         "radio": radio,
-        "networks": [_network(bssid, network) for bssid, network in found.networks.items()],
+        "networks": [
+            {
+                "bssid": bssid.hex(":"),
+                "ssid": network.ssid,
+                "beacon_ms": network.beacon_interval_us / 1000,
+                "beacon_measured_ms": network.measured_us / 1000,
+                "beacons_missed_by_the_sniffer": network.missed_beacons,
+                **{name: getattr(network, name) for name in counts},
+            }
+            for bssid, network in found.networks.items()
+        ],
         "clients": [_client(address, found, policies, config) for address in clients],
-    }
-
-
-def _network(bssid: bytes, network: Network) -> dict[str, Any]:
-    counts = ("dtim_period", "beacons", "multicast_frames", "multicast_after_dtim")
-    return {
-        "bssid": bssid.hex(":"),
-        "ssid": network.ssid,
-        "beacon_ms": network.beacon_interval_us / 1000,
-        "beacon_measured_ms": network.measured_us / 1000,
-        "beacons_missed_by_the_sniffer": network.missed_beacons,
-        **{name: getattr(network, name) for name in counts},
     }
 
 
@@ -128,27 +129,18 @@ def _client(
 ) -> dict[str, Any]:
     client = found.clients[address]
     known_us = client.asleep_us + client.awake_us
-    nearest, wakeups = client.nearest_policy(), sum(client.woke_by.values())
-    mean_mw = None
+    nearest, mean_mw = client.nearest_policy(), None
     if network := found.networks.get(client.bssid):
         config = replace(config, beacon_interval_ns=round(network.beacon_interval_us * 1000))
     if known_us:  # it heard every beacon, or every one of its listen interval
         beacons = client.asleep_us * 1000 / config.beacon_interval_ns / (client.listen_interval or 1)
+        wakeups = sum(client.woke_by.values())
         joules = config.radio.total_j(client.awake_us * 1000, client.asleep_us * 1000, beacons, wakeups)
         mean_mw = 1e9 * float(joules) / known_us
     compared = [*_compared(address, found, nearest, policies, config)]
     awake_share = client.awake_us / known_us if known_us else None
-    counts = (
-        "frames",
-        "roamed",
-        "sleeps",
-        "listen_interval",
-        "frames_up",
-        "frames_down",
-        "bytes_up",
-        "bytes_down",
-        "retries",
-    )
+    counts = ["frames", "roamed", "sleeps", "listen_interval", "frames_up", "frames_down"]
+    counts += ["bytes_up", "bytes_down", "retries"]
     return {
         "client": address.hex(":"),
         "bssid": client.bssid.hex(":"),
@@ -184,6 +176,9 @@ def _compared(
     address: bytes, found: Audit, nearest: str, policies: Sequence[AnyPolicy], config: netsim.SimulationConfig
 ) -> Iterator[dict[str, Any]]:
     """Run the client's traffic at its own times under the nearest policy and the others."""
+    import netsim
+    from traces import Report, workload_of
+
     report = Report(spans_us={address.hex(":"): (found.start_us, found.end_us)})
     workload = workload_of(sorted(found.clients[address].requests, key=lambda one: one.start_us), report=report)
     if not workload and not workload.messages:

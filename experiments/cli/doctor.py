@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from experiments.cli.options import json_option
+from experiments.cli import options
 from experiments.inert import echo
 
 __all__ = ["DATA", "doctor"]
@@ -24,21 +24,22 @@ DATA = {  # traces and data sets -> the folder of each
 _REQUIREMENT = re.compile(r"""([A-Za-z0-9._-]+)(?:.*extra == ['"]([a-z]+)['"])?""")
 
 
-@click.command()
-@click.option("--compile", "compile_now", is_flag=True, help="Compile what runs need, once, so that none waits for it.")
-@json_option("what is there")
-def doctor(compile_now: bool, as_json: bool) -> None:
+@options.command(
+    options.flag("--compile", "compile_now", help="Compile what runs need, once, so that none waits for it."),
+    options.json_option("what is there"),
+)
+def doctor(asked: Any) -> None:
     """Say what the program runs on: versions, processors, caches, data.
 
     Exit status 0 if all it needs is there, 1 if a library is missing or the compiled code does not run.
     """
-    if compile_now:
+    if asked.compile_now:
         _compile()
     found = _found()
     wrong = [f"{name} is missing" for name, version in found["libraries"].items() if version is None]
     if found["compiled_code"] != "runs":
         wrong.append(f"compiled code: {found['compiled_code']}")
-    if as_json:
+    if asked.as_json:
         click.echo(json.dumps({**found, "wrong": wrong}))
     else:
         for title, value in found.items():

@@ -5,21 +5,24 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
-from pathlib import Path
+from typing import Any
 
 import click
 
-from experiments.cli.options import FILE, number_option
+from experiments.cli import options
 from experiments.inert import echo
 
 __all__ = ["explore"]
 
 
-@click.command()
-@click.option("--trace", type=FILE, help="Browsing instead of the Web model: a trace or workload.")
-@number_option("--port", kind=int, most=65_535, least=0, default=8050, help="On 127.0.0.1; 0 takes a free one.")
-@click.option("--open/--no-open", "browse", default=True, show_default=True, help="Open the page in the browser.")
-def explore(trace: Path | None, port: int, browse: bool) -> None:
+@options.command(
+    click.option("--trace", type=options.FILE, help="Browsing instead of the Web model: a trace or workload."),
+    options.number(
+        "--port", kind=int, most=65_535, least=0, default=8050, help="On 127.0.0.1; 0 takes a free one."
+    ),
+    click.option("--open/--no-open", "browse", default=True, show_default=True, help="Open the page in the browser."),
+)  # fmt: skip
+def explore(asked: Any) -> None:
     """Open a page with sliders and lists: what policies cost and delay follows at once.
 
     The page is served to this machine only, until Ctrl-C.  Needs the extra lpsm[explore].
@@ -36,17 +39,17 @@ def explore(trace: Path | None, port: int, browse: bool) -> None:
     from experiments.explore.answer import Explorer
     from experiments.explore.app import app
 
+    trace = asked.trace
     explorer = Explorer() if trace is None else Explorer.of_trace(trace, FEW_SESSIONS, partial(echo, err=True))
     try:
         with compiling():
             explorer.warm_up()
-        server = make_server(
-            "127.0.0.1", port, app(explorer, trace=trace.name if trace else None).server, threaded=True
-        )
+        page = app(explorer, trace=trace.name if trace else None).server
+        server = make_server("127.0.0.1", asked.port, page, threaded=True)
         address = f"http://127.0.0.1:{server.server_port}/"
         echo(f"{address}  (Ctrl-C ends it)")
         sys.stdout.flush()
-        if browse:
+        if asked.browse:
             click.launch(address)
         server.serve_forever()
     except KeyboardInterrupt as stopped:

@@ -12,35 +12,34 @@ from typing import Any
 
 import click
 
-from experiments.cli.options import json_option
+from experiments.cli import options
 from experiments.inert import echo
 
 __all__ = ["experiments_listed", "list_command"]
 
 _REGISTRIES = {
-    "policies": "netsim.policies",
-    "radios": "netsim.radio",
-    "samplers": "lpsm.samplers",
-    "formats": "traces",
-}
+    "policies": "netsim.policies", "radios": "netsim.radio", "samplers": "lpsm.samplers", "formats": "traces",
+}  # fmt: skip
 
 
-@click.command("list")
-@click.argument("what", type=click.Choice([*_REGISTRIES, "world", "experiments"]))
-@json_option("the list")
-def list_command(what: str, as_json: bool) -> None:
+@options.command(
+    click.argument("what", type=click.Choice([*_REGISTRIES, "world", "experiments"])),
+    options.json_option("the list"),
+    name="list",
+)
+def list_command(asked: Any) -> None:
     """List what there is: how it is written, what it means, where it comes from, and an example.
 
     policies: a class of your own is written FILE.py:CLASS, or FILE.py:CLASS:PARAMETER.  radios: one of your own is a
     TOML file.  samplers: the keys of lpsm label.  formats: traces that are read, each recognised by its content.
     world: what the file of --world may set.  experiments: those of lpsm reproduce.
     """
-    if what == "experiments":
-        experiments_listed(as_json=as_json)
+    if asked.what == "experiments":
+        experiments_listed(as_json=asked.as_json)
         return
-    entries = _entries(what)
-    if as_json:
-        click.echo(json.dumps({what: [{"name": name, **entry} for name, entry in entries.items()]}))
+    entries = _entries(asked.what)
+    if asked.as_json:
+        click.echo(json.dumps({asked.what: [{"name": name, **entry} for name, entry in entries.items()]}))
         return
     for entry in entries.values():
         aware = " (host-aware: it knows which requests are unanswered)" if entry.get("host_aware") else ""

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 import click
 
-from experiments.cli.options import FILE, KINDS, Names, Number, applied
+from experiments.cli.options import FILE, KINDS, Names, Number
 from experiments.presets import THESIS, TODAY
 
 if TYPE_CHECKING:
     import netsim
 
-__all__ = ["World", "described", "model_options", "settings_of_a_world", "split_options", "world_of"]
+__all__ = ["WORLD", "World", "described", "settings_of_a_world", "world_of"]
 
 _PRESETS: Mapping[str, Mapping[str, Any]] = {"today": TODAY, "thesis": THESIS}
 _OPTIONS: Mapping[str, tuple[Any, str]] = {
@@ -57,22 +57,22 @@ _OPTIONS: Mapping[str, tuple[Any, str]] = {
 _ALIASES = {
     "loss": "loss_rate", "min_rto": "min_rto_s", "mss": "mss_bytes", "dtim": "dtim_period", "rts": "rts_bytes",
 }  # fmt: skip
-_WRITTEN = {  # what is written otherwise than the fields are
-    "rtt": "seconds between client and server and back, or recorded",
-    "beacon_ms": "time between beacons, milliseconds",
-    "radio": "one of lpsm list radios, or a TOML file",
-    "server_delay": "SECONDS, exponential:MEAN, lognormal:MEAN[:SIGMA] or recorded",
-    "air": "share the air: 11b, 11g, 11a, 11n, 11ac or 11ax (-40, -80), perhaps with :MBPS",
-    "neighbours": "N[:MBPS] stations that load the channel",
-    "broadcast": "RATE[:BYTES], group frames a second, and their size",
+_WRITTEN: Mapping[str, tuple[str, Any]] = {  # what is written otherwise than the fields are: its meaning, an example
+    "rtt": ("seconds between client and server and back, or recorded", 0.05),
+    "beacon_ms": ("time between beacons, milliseconds", 102.4),
+    "radio": ("one of lpsm list radios, or a TOML file", "esp32-c6"),
+    "server_delay": ("SECONDS, exponential:MEAN, lognormal:MEAN[:SIGMA] or recorded", "lognormal:0.2"),
+    "air": ("share the air: 11b, 11g, 11a, 11n, 11ac or 11ax (-40, -80), perhaps with :MBPS", "11g:54"),
+    "neighbours": ("N[:MBPS] stations that load the channel", "2:1"),
+    "broadcast": ("RATE[:BYTES], group frames a second, and their size", "1:200"),
 }
 _MOST = 1e9  # of a number in a file
 
-model_options = applied(
+WORLD = tuple(
     click.option(f"--{name}", name.replace("-", "_"), type=kind, default=None, help=words)
     for name, (kind, words) in _OPTIONS.items()
 )
-"""Adds the options of the world to a command, which receives them by name (None where not given)."""
+"""The options of the world, which `world_of` reads."""
 
 
 class World(NamedTuple):
@@ -95,22 +95,15 @@ class World(NamedTuple):
         return f"World ({self.preset}): {', '.join(f'{name} {value}' for name, value in said.items())}."
 
 
-def split_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Part the options of the world, as a command received them, from its others."""
-    names = {name.replace("-", "_") for name in _OPTIONS}
-    model = {name: value for name, value in given.items() if name in names}
-    return model, {name: value for name, value in given.items() if name not in names}
-
-
-def world_of(given: Mapping[str, Any], *, drawn: bool = False) -> World:
-    """Build the world from the options of a command as it received them, None where not given.
+def world_of(asked: Any, *, drawn: bool = False) -> World:
+    """Build the world from the options of a command.
 
     With `drawn` the traffic is drawn from the Web model, so that no recording tells how long servers take.  A value
     that breaks a rule of the model, an unknown name and a wrong file are a `ValueError`.
     """
-    values = {name: value for name, value in given.items() if value is not None}
-    preset = values.pop("preset", "today")
-    path = values.pop("world", None)
+    names = [name for name in vars(asked) if name.replace("_", "-") in _OPTIONS]
+    values = {name: getattr(asked, name) for name in names if getattr(asked, name) is not None}
+    preset, path = values.pop("preset", "today"), values.pop("world", None)
     values = ({} if path is None else _read(path)) | values
     said = dict(_PRESETS[preset])
     if preset == "today" and not drawn:
@@ -162,21 +155,19 @@ def _meanings(kind: type) -> Iterator[tuple[str, str]]:
 
 
 def settings_of_a_world() -> dict[str, dict[str, str]]:
-    """Return what a file of ``--world`` may hold: name to how it is written, its meaning and source."""
-    rows = {name: (name, words, "lpsm") for name, words in _WRITTEN.items()}
-    for name, (part, _, words, _) in _fields().items():
-        if name not in rows:
-            rows[name] = (name, words, f"netsim, {part or 'simulation'}")
-    names = ("written", "meaning", "source")
-    return {name: dict(zip(names, row, strict=True)) | {"example": _example(name)} for name, row in rows.items()}
+    """Return what a file of ``--world`` may hold: name to how it is written, its meaning and source, and an example."""
+    rows = {name: (words, "lpsm", example) for name, (words, example) in _WRITTEN.items()}
+    for name, (part, _, words, default) in _fields().items():
+        example = 500 if name == "rts_bytes" else default  # whose default is none
+        rows.setdefault(name, (words, f"netsim, {part or 'simulation'}", example))
+    return {
+        name: {"written": name, "meaning": meaning, "source": source, "example": f"{name} = {_toml(example)}"}
+        for name, (meaning, source, example) in rows.items()
+    }
 
 
-def _example(name: str) -> str:
-    """Return a line of a file: the default of a field, or what is not it where it is written otherwise."""
-    examples = {"rtt": 0.05, "beacon_ms": 102.4, "radio": "esp32-c6", "server_delay": "lognormal:0.2", "air": "11g:54"}
-    examples |= {"neighbours": "2:1", "broadcast": "1:200", "rts_bytes": 500}
-    value = examples[name] if name in examples else _fields()[name][3]
-    return f"{name} = " + (f'"{value}"' if isinstance(value, str) else str(value).lower())
+def _toml(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) else str(value).lower()
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Options that several commands have, each declared once: its type and limits, its help, what completes in the shell.
+"""Arguments and options of the commands: what several of them have is declared once, with its limits and its help.
 
 Numbers are plain decimal ones, finite and within stated limits, so that no command runs out of memory or time before it
 says a word.  Rules of the model itself belong to the model.
@@ -6,25 +6,31 @@ says a word.  Rules of the model itself belong to the model.
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, TypeVar, cast
 
 import click
 from click.shell_completion import CompletionItem
 
+from experiments.presets import MOST_JOBS
+
 __all__ = [
-    "FILE", "INPUT", "KINDS", "MOST_PAGES", "MOST_SEEDS", "OUTPUT", "Names", "Number", "Policies", "applied",
-    "battery_option", "from_command_line", "jobs_option", "json_option", "member_option", "number_option", "out_option",
-    "picture_suffix", "policies_option", "replace_option", "seconds_option", "seed_option", "skip_damaged_option",
-    "slowdown_option",
+    "BATTERY", "FILE", "INPUT", "KINDS", "MEMBER", "MOST_PAGES", "OUTPUT", "REPLACE", "SKIP_DAMAGED", "Names", "Number",
+    "Policies", "choice", "command", "configured", "flag", "from_command_line", "jobs", "json_option", "number", "out",
+    "picture_suffix", "policies", "seconds", "seed", "slowdown",
 ]  # fmt: skip
 
 Decorator = Callable[[Any], Any]
+T = TypeVar("T")
 
 MOST_PAGES = 1_000_000  # of one run, which are in memory
 MOST_SEEDS = 10_000
@@ -50,21 +56,20 @@ class Number(click.ParamType[Any]):
         if not isinstance(value, str) or (self.word and value == self.word):  # a default, or the word
             return value
         name = max(param.opts, key=len).lstrip("-") if param is not None else "a number"
-        if self.kind is float and value.strip().lower().lstrip("+-") in ("nan", "inf", "infinity"):
-            raise ValueError(f"{name} must be finite, got {value}")
-        if not _NUMBERS[self.kind].fullmatch(value):
+        is_word = value.strip().lower().lstrip("+-") in ("nan", "inf", "infinity")
+        if not (is_word and self.kind is float) and not _NUMBERS[self.kind].fullmatch(value):
             self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
         number = self.kind(value)
         finite = " and finite" if self.kind is float else ""
-        if number > self.most:
-            most = f"{self.most:g}" if isinstance(self.most, float) else str(self.most)
-            raise ValueError(f"{name} must be at most {most}, got {value}")
-        if number == float("-inf"):
-            raise ValueError(f"{name} must be finite, got {value}")
-        if self.least is not None and number < self.least:
-            raise ValueError(f"{name} must be at least {self.least:g}{finite}, got {value}")
-        if self.above is not None and number <= self.above:
-            raise ValueError(f"{name} must be above {self.above:g}{finite}, got {value}")
+        for broken, rule in (
+            (is_word, "finite"),
+            (number > self.most, f"at most {self.most:g}" if isinstance(self.most, float) else f"at most {self.most}"),
+            (number == float("-inf"), "finite"),
+            (self.least is not None and number < self.least, f"at least {self.least or 0:g}{finite}"),
+            (self.above is not None and number <= self.above, f"above {self.above or 0:g}{finite}"),
+        ):
+            if broken:
+                raise ValueError(f"{name} must be {rule}, got {value}")
         return number
 
 
@@ -95,20 +100,9 @@ def _policies() -> dict[str, str]:
     return {**alone, **{entry.example: entry.meaning for entry in entries}}
 
 
-def _meanings(entries: Any) -> dict[str, str]:
-    return {name: entry.meaning for name, entry in entries.items()}
-
-
-def _radios() -> dict[str, str]:
-    from netsim import radio
-
-    return _meanings(radio.registry())
-
-
-def _samplers() -> dict[str, str]:
-    from lpsm import samplers
-
-    return _meanings(samplers.registry())
+def _registered(module: str) -> Callable[[], dict[str, str]]:
+    """Return what lists the names of a module's registry with their meanings."""
+    return lambda: {name: entry.meaning for name, entry in import_module(module).registry().items()}
 
 
 def _experiments() -> dict[str, str]:
@@ -117,7 +111,10 @@ def _experiments() -> dict[str, str]:
     return {one.name: one.subject for one in all_experiments().values()}
 
 
-KINDS = {"policies": _policies, "radios": _radios, "samplers": _samplers, "experiments": _experiments}
+KINDS: dict[str, Callable[[], dict[str, str]]] = {
+    "policies": _policies, "radios": _registered("netsim.radio"), "samplers": _registered("lpsm.samplers"),
+    "experiments": _experiments,
+}  # fmt: skip
 """What completes in the shell: name to a function of the names and their meanings."""
 
 
@@ -168,16 +165,23 @@ class _Output(click.ParamType[Any]):
 INPUT, OUTPUT, FILE = _Input(), _Output(), click.Path(path_type=Path)
 
 
-def applied(options: Iterable[Decorator]) -> Decorator:
-    """Return a decorator that declares all these options, in this order."""
-    listed = [*options]
+def command(*declared: Decorator, name: str | None = None) -> Callable[[Callable[[Any], None]], click.Command]:
+    """Make a command of these arguments and options; its function gets what was typed as attributes of one object."""
 
-    def decorate(function: Any) -> Any:
-        for option in reversed(listed):
-            function = option(function)
-        return function
+    def decorate(function: Callable[[Any], None]) -> click.Command:
+        @functools.wraps(function)
+        def call(**typed: Any) -> None:
+            function(SimpleNamespace(**typed))
+
+        return click.command(name)(functools.reduce(lambda made, one: one(made), reversed(declared), call))
 
     return decorate
+
+
+def configured(kind: type[T], asked: Any, **more: Any) -> T:
+    """Return a configuration: its fields are `more` and the options of the same names, or else have their defaults."""
+    own = {field.name: getattr(asked, field.name, None) for field in fields(cast("Any", kind))}
+    return kind(**{name: value for name, value in own.items() if value is not None} | more)
 
 
 def from_command_line(name: str) -> bool:
@@ -185,72 +189,72 @@ def from_command_line(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
-def number_option(
-    *names: str, kind: type[int] | type[float], most: float, least: float | None = None, above: float | None = None,
-    **more: Any,
+def number(
+    *names: str, most: float, kind: type[int] | type[float] = float, least: float | None = None,
+    above: float | None = None, **more: Any,
 ) -> Decorator:  # fmt: skip
     """Declare an option that takes a `Number`; its default is shown in the help if it has one."""
     shown = more.get("default") is not None
     return click.option(*names, type=Number(kind, most, least=least, above=above), show_default=shown, **more)
 
 
-def seconds_option(*names: str, **more: Any) -> Decorator:
+def seconds(*names: str, **more: Any) -> Decorator:
     """Declare an option that takes a time in seconds, up to thirty years."""
-    return number_option(*names, kind=float, most=1e9, metavar="SECONDS", **more)
+    return number(*names, most=1e9, metavar="SECONDS", **more)
 
 
-def slowdown_option(what: str, default: float | None = None) -> Decorator:
+def choice(name: str, words: Sequence[str], meaning: str, default: str | None = None) -> Decorator:
+    """Declare an option that takes one of some words, by default the first."""
+    return click.option(name, type=click.Choice(words), default=default or words[0], show_default=True, help=meaning)
+
+
+def flag(*names: str, **more: Any) -> Decorator:
+    """Declare an option that takes no value."""
+    return click.option(*names, is_flag=True, **more)
+
+
+def slowdown(meaning: str, default: float | None = None) -> Decorator:
     """Declare ``--max-slowdown``, a mean slowdown of at least 1."""
-    return number_option("--max-slowdown", kind=float, most=1e6, least=1.0, default=default, help=what)
-
-
-def battery_option(default: float | None = None) -> Decorator:
-    """Declare ``--battery-mwh``."""
-    words = "Capacity of a battery, mWh, to say how long it lasts."
-    return number_option("--battery-mwh", kind=float, most=1e12, above=0.0, default=default, help=words)
+    return number("--max-slowdown", most=1e6, least=1.0, default=default, help=meaning)
 
 
 def json_option(what: str = "the result") -> Decorator:
     """Declare ``--json``, received as `as_json`."""
-    return click.option("--json", "as_json", is_flag=True, help=f"Print {what} as one JSON object.")
+    return flag("--json", "as_json", help=f"Print {what} as one JSON object.")
 
 
-def out_option(folder: str) -> Decorator:
+def out(folder: str) -> Decorator:
     """Declare ``--out`` for a command that writes a folder of results."""
+    words = "Folder for the results."
+    return click.option("--out", type=FILE, default=Path("out", folder), show_default=True, help=words)
+
+
+def seed(meaning: str, least: int | None = None) -> Decorator:
+    """Declare ``--seed``."""
+    return number("--seed", kind=int, most=2**63 - 1, least=least, default=0, help=meaning)
+
+
+def jobs(meaning: str = "Number of processes [one per processor].", default: int | None = None) -> Decorator:
+    """Declare ``--jobs``."""
+    return number("--jobs", kind=int, most=MOST_JOBS, default=default, help=meaning)
+
+
+def policies(default: str | None, meaning: str = "Policies to compare, separated by commas.") -> Decorator:
+    """Declare ``--policies``, whose names complete in the shell."""
+    shown = default is not None
     return click.option(
-        "--out", type=FILE, default=Path("out", folder), show_default=True, help="Folder for the results."
+        "--policies", type=Policies(), metavar="NAME,NAME", default=default, show_default=shown, help=meaning
     )
 
 
-def seed_option(what: str, least: int | None = None) -> Decorator:
-    """Declare ``--seed``."""
-    return number_option("--seed", kind=int, most=2**63 - 1, least=least, default=0, help=what)
-
-
-def jobs_option(what: str = "Number of processes [one per processor].", default: int | None = None) -> Decorator:
-    """Declare ``--jobs``."""
-    from experiments.study.executor import MOST_JOBS
-
-    return number_option("--jobs", kind=int, most=MOST_JOBS, default=default, help=what)
-
-
-def policies_option(default: str | None, what: str = "Policies to compare, separated by commas.") -> Decorator:
-    """Declare ``--policies``, whose names complete in the shell."""
-    return click.option(
-        "--policies", type=Policies(), metavar="NAME,NAME", default=default,
-        show_default=default is not None, help=what,
-    )  # fmt: skip
-
-
-member_option = click.option(
+BATTERY = functools.partial(
+    number, "--battery-mwh", most=1e12, above=0.0, help="Capacity of a battery, mWh, to say how long it lasts."
+)
+MEMBER = click.option(
     "--member", metavar="GLOB", help="Only these members of the trace (an archive or a folder), e.g. '272/Nov94/*'."
 )
-skip_damaged_option = click.option(
-    "--skip-damaged", is_flag=True, help="Count damaged parts of a trace and go on, instead of giving up."
-)
-replace_option = click.option(
-    "--replace", is_flag=True, help="Replace a result in OUT even if it is of more runs than these."
-)
+SKIP_DAMAGED = flag("--skip-damaged", help="Count damaged parts of a trace and go on, instead of giving up.")
+REPLACE = flag("--replace", help="Replace a result in OUT even if it is of more runs than these, or of other policies.")
 
 
 def picture_suffix(picture: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""How every command that writes a folder ends: words, tables, pictures, and the JSON object of ``--json``."""
+"""How commands end: the words, tables and pictures of a folder, the JSON object of ``--json``, and single pictures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import click
 
 from experiments.cli.options import picture_suffix
 from experiments.inert import echo
-from experiments.study.files import refuse_overwriting, write_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,30 +23,14 @@ __all__ = ["Outcome", "checked_outputs", "written_picture"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a command found.
+    """What a command found."""
 
-    Attributes
-    ----------
-    name : str
-        Of the file of words, without ``.txt``.
-    text : str
-        What is printed.
-    data : mapping
-        What ``--json`` prints, as JSON data.
-    tables : mapping
-        Name of a CSV file, without the suffix, to its table; one without a row is left out.
-    pictures : mapping
-        Name to figure: each becomes a PNG and an SVG file.
-    files : mapping
-        Name to content of what is neither.
-    """
-
-    name: str
-    text: str
-    data: Mapping[str, Any]
-    tables: Mapping[str, pd.DataFrame]
-    pictures: Mapping[str, Any] = field(default_factory=dict)
-    files: Mapping[str, str] = field(default_factory=dict)
+    name: str  #: of the file of words, without ``.txt``
+    text: str  #: what is printed
+    data: Mapping[str, Any]  #: what ``--json`` prints
+    tables: Mapping[str, pd.DataFrame]  #: names of CSV files, without the suffix; one without a row is left out
+    pictures: Mapping[str, Any] = field(default_factory=dict)  #: figures, each of which becomes a PNG and an SVG file
+    files: Mapping[str, str] = field(default_factory=dict)  #: contents of what is neither, by the names of the files
 
     def publish(self, store: Store) -> None:
         """Write everything, and give the folder its name."""
@@ -63,24 +46,27 @@ class Outcome:
                 store.write(name, content)
         store.publish()
 
-    def say(self, out: Path | None, *, as_json: bool) -> None:
+    def say(self, asked: Any) -> None:
         """Print the words and where the folder is, or the JSON object."""
-        if as_json:
+        if asked.as_json:
             click.echo(json.dumps(self.data))
             return
         echo(self.text)
-        if out is not None:
-            echo(f"\nTables and pictures are in {out}.")
+        if asked.out is not None:
+            echo(f"\nTables and pictures are in {asked.out}.")
 
 
 def checked_outputs(read: Sequence[Path], written: Iterable[Path | None], picture: Path | None) -> None:
     """Refuse outputs that overwrite what is read or each other, and a picture that cannot be drawn."""
-    picture_suffix(picture)
+    from experiments.study.files import refuse_overwriting
+
     refuse_overwriting(read, [*written, picture])
+    picture_suffix(picture)
 
 
 def written_picture(path: Path, figure: Any) -> None:
     """Write a figure where it is wanted, in the form that the name says, making its folder."""
     from experiments.figures.style import pictures
+    from experiments.study.files import write_file
 
     write_file(path, pictures(path.stem, figure)[f"{path.stem}{path.suffix.lower()}"])

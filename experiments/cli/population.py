@@ -2,180 +2,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
-import netsim
-import traces
-from experiments.cli.model import model_options, world_of
-from experiments.cli.options import (
-    INPUT,
-    MOST_PAGES,
-    jobs_option,
-    json_option,
-    member_option,
-    number_option,
-    out_option,
-    policies_option,
-    replace_option,
-    seconds_option,
-    seed_option,
-    skip_damaged_option,
-)
+from experiments.cli import options
+from experiments.cli.model import WORLD, world_of
 from experiments.cli.outcome import Outcome
-from experiments.cli.traffic import recorded_words, study_settings
+from experiments.cli.traffic import begun, recorded_words
 from experiments.inert import echo
-from experiments.quantities import BASELINE
-from experiments.report.comparison import plain
-from experiments.report.population import population_text
-from experiments.study import population as study
-from experiments.study import sweep
-from experiments.study.executor import checked_jobs, is_cluster, stream, workers
-from experiments.study.files import content_digest, source_digest
-from experiments.study.run import progress
-from experiments.study.store import Store
-from netsim.policies import AnyPolicy
-from netsim.simulation import is_compiled
 
 __all__ = ["population"]
 
 
-@click.command()
-@click.argument("trace", type=INPUT)
-@policies_option("none,psm,bsd:1,lpsm:log")
-@click.option(
-    "--by", type=click.Choice(["user", "session"]), default="user", show_default=True,
-    help="Whether each run is of a user or of a session.",
+@options.command(
+    click.argument("trace", type=options.INPUT),
+    options.policies("none,psm,bsd:1,lpsm:log"),
+    options.choice("--by", ["user", "session"], "Whether each run is of a user or of a session."),
+    options.MEMBER,
+    options.SKIP_DAMAGED,
+    options.seconds("--max-think", "max_think_s", help="Leave out longer pauses between pages: the user was away."),
+    options.seed("Seed of the first user; each further one has the next.", least=0),
+    options.out("population"),
+    options.REPLACE,
+    click.option(
+        "--scheduler", default="processes", show_default=True,
+        help="processes of this machine, or the address tcp://HOST:PORT of a Dask scheduler.",
+    ),
+    options.jobs(),
+    options.number(
+        "--pages-per-task", kind=int, most=options.MOST_PAGES, least=1, default=1000,
+        help="About how many pages one task has.",
+    ),
+    options.json_option("the summary"),
+    *WORLD,
 )  # fmt: skip
-@member_option
-@skip_damaged_option
-@seconds_option("--max-think", "max_think_s", help="Leave out longer pauses between pages: the user was away.")
-@seed_option("Seed of the first user; each further one has the next.", least=0)
-@out_option("population")
-@replace_option
-@click.option(
-    "--scheduler", default="processes", show_default=True,
-    help="processes of this machine, or the address tcp://HOST:PORT of a Dask scheduler.",
-)  # fmt: skip
-@jobs_option()
-@number_option(
-    "--pages-per-task", kind=int, most=MOST_PAGES, least=1, default=1000, help="About how many pages one task has."
-)
-@json_option("the summary")
-@model_options
-def population(
-    trace: Path,
-    policies: list[AnyPolicy],
-    by: str,
-    member: str | None,
-    skip_damaged: bool,
-    max_think_s: float | None,
-    seed: int,
-    out: Path,
-    replace: bool,
-    scheduler: str,
-    jobs: int | None,
-    pages_per_task: int,
-    as_json: bool,
-    **model: Any,
-) -> None:
+def population(asked: Any) -> None:
     """Run every user (or session) of TRACE under every policy.
 
     OUT receives a Parquet file for each task, a row for each user and policy, distributions of energy and
     slowdown (CSV) and pictures (PNG and SVG).  A run that was stopped, by whatever, goes on when the same
     command is given again.
     """
-    world = world_of(model)
-    chosen = sweep.named(policies, world.config.beacon_interval_ns)
+    import netsim
+    import traces
+    from experiments.figures.population import by_user, energy, slowdown
+    from experiments.quantities import BASELINE
+    from experiments.report.comparison import population_text
+    from experiments.report.text import plain
+    from experiments.study import population as study
+    from experiments.study import sweep
+    from experiments.study.executor import checked_jobs, is_cluster, workers
+    from experiments.study.files import content_digest, source_digest
+    from experiments.study.run import progress, run
+    from netsim.simulation import is_compiled
+
+    world = world_of(asked)
+    chosen = sweep.named(asked.policies, world.config.beacon_interval_ns)
     chosen = {BASELINE: chosen.pop(BASELINE), **chosen}
-    if (on_cluster := is_cluster(scheduler)) and jobs is not None:
-        raise ValueError(f"jobs are for this machine, {scheduler} has workers of its own")
-    jobs = checked_jobs(jobs)
-    study.check(tuple(chosen.values()), world.config)
-    choice: dict[str, Any] = {
-        "by": by, "member": member, "seed": seed, "skip_damaged": skip_damaged, "max_think_s": max_think_s,
-        "recorded_round_trip": world.recorded_round_trip,
-    }  # fmt: skip
-    traffic = {"sha256": content_digest(trace), **choice}
-    settings = study_settings(traffic, chosen, world, pages_per_task=pages_per_task)
-    # what can be known to be wrong is known before anything is written
-    if traces.detect(trace) != "workload":
-        next(iter(traces.batches(trace, member=member, skip_damaged=skip_damaged)), None)
-    if on_cluster:
-        with workers(scheduler, jobs):
-            pass
-    store = Store(out, "population", settings, runs=0, replace=replace)
-    with store.giving_up(input_is_right=bool(store.finished)):
-        report = traces.Report()
-        cut = study.tasks(
-            study.users(trace, **choice, report=report), tuple(chosen.values()), world.config,
-            pages_per_task=pages_per_task, program=source_digest() if on_cluster else None,
+    if (on_cluster := is_cluster(asked.scheduler)) and asked.jobs is not None:
+        raise ValueError(f"jobs are for this machine, {asked.scheduler} has workers of its own")
+    jobs, policies = checked_jobs(asked.jobs), tuple(chosen.values())
+    study.check(policies, world.config)
+    names = ("by", "member", "seed", "skip_damaged", "max_think_s")
+    choice = {name: getattr(asked, name) for name in names} | {"recorded_round_trip": world.recorded_round_trip}
+    traffic, report = {"sha256": content_digest(asked.trace), **choice}, traces.Report()
+    captured_s: list[float] = []
+
+    def read() -> Iterator[study.User]:
+        for user in study.users(asked.trace, **choice, report=report):
+            captured_s.extend([user.pages.captured_s] if user.pages.captured_s is not None else [])
+            advance()
+            yield user
+
+    with progress("runs read", None) as advance:  # what is wrong with the trace is known before anything is written
+        tasks = study.Spool(
+            study.tasks(
+                read(), policies, world.config, pages_per_task=asked.pages_per_task,
+                program=source_digest() if on_cluster else None,
+            )
         )  # fmt: skip
-        if not _computed(cut, store, scheduler, jobs):
-            raise ValueError(f"{trace}: there is no page in it")
+    if not tasks:
+        raise ValueError(f"{asked.trace}: there is no page in it")
+    if on_cluster:
+        with workers(asked.scheduler, jobs):
+            pass
+    store = begun("population", asked, traffic, chosen, world, runs=0, pages_per_task=asked.pages_per_task)
+    with store.giving_up():
+        if tasks.compile_first and len(store.finished) < len(tasks) and not on_cluster:  # where every worker does
+            if not all(is_compiled(policy, world.config) for policy in policies):
+                echo("compiling the simulator, once on this machine", err=True)
+            sweep.compile_express(policies, world.config)
+        run(
+            study.compute, tasks, jobs=jobs, scheduler=asked.scheduler, finished=store.finished, keep=store.keep,
+            title="tasks",
+        )  # fmt: skip
         if report.format:  # a workload is read without one
             echo(str(report), err=True)
+        table = study.read(store.files())
         wait_us = report.waits_us.quantile(0.5) if world.config.server_delay.kind == "recorded" else None
         recorded = {
             "server_times_s": None if wait_us is None else wait_us / 1e6,
             "round_trip_s": report.round_trip_s if world.recorded_round_trip else None,
             "messages": report["messages"],
         }
+        if captured_s:
+            simulated_s = table.loc[table["policy"] == BASELINE, "elapsed_s"].sum()
+            recorded |= {"captured_s": sum(captured_s), "simulated_s": float(simulated_s)}
+        psm = netsim.canonical("psm", beacon_interval_ns=world.config.beacon_interval_ns)
+        whole, quarters = study.summary(table, [*chosen], psm), study.by_activity(table, [*chosen])
+        users, pages = int(whole["users"].iloc[0]), int(whole["pages"].iloc[0])
+        text = population_text(whole, quarters, f"{users} {asked.by}s, {pages} pages", asked.by, psm)
         below = "\n".join(filter(None, [world.words, recorded_words(recorded, world)]))
-        static = netsim.canonical("psm", beacon_interval_ns=world.config.beacon_interval_ns)
-        outcome = _outcome(store, {**settings, "recorded": recorded}, static, below)
+        said = {"recorded": recorded, "users": users, "summary": plain(whole), "by_activity": plain(quarters)}
+        outcome = Outcome(
+            name="population", text=f"{text}\n\n{below}", data={**store.configuration, **said},
+            tables={"summary": whole, "by-activity": quarters},
+            pictures={
+                "energy": energy(table, [*chosen], asked.by, psm),
+                "slowdown": slowdown(table, [*chosen], asked.by),
+                "users": by_user(table, [*chosen], asked.by),
+            },
+        )  # fmt: skip
         outcome.publish(store)
-    outcome.say(out, as_json=as_json)
-
-
-def _computed(cut: Iterator[study.Task], store: Store, scheduler: str, jobs: int) -> int:
-    """Compute the tasks that are missing; return how many there are."""
-    ready = is_cluster(scheduler)  # where every worker compiles for itself
-    count = 0
-
-    def accept(name: str, content: bytes) -> None:
-        store.keep(name, content)
-        advance()
-
-    def missing() -> Iterator[tuple[str, study.Task]]:
-        nonlocal count, ready
-        for task in cut:
-            name = f"users/part-{count:06d}.parquet"
-            count += 1
-            if name in store.finished:
-                advance()
-                continue
-            if task.compile_first and not ready:  # once here, rather than in every process
-                if not all(is_compiled(policy, task.config) for policy in task.policies):
-                    echo("compiling the simulator, once on this machine", err=True)
-                sweep.compile_express(task.policies, task.config)
-                ready = True
-            yield name, task
-
-    with progress("tasks", None) as advance, workers(scheduler, jobs) as pool:
-        stream(study.compute, missing(), pool, accept)
-    return count
-
-
-def _outcome(store: Store, settings: Mapping[str, Any], psm: str, below: str) -> Outcome:
-    from experiments.figures.population import by_user, energy, slowdown
-
-    by, policies = settings["traffic"]["by"], list(settings["policies"])
-    table = study.read(store.files())
-    whole, quarters = study.summary(table, policies, psm), study.by_activity(table, policies)
-    users, pages = int(whole["users"].iloc[0]), int(whole["pages"].iloc[0])
-    text = population_text(whole, quarters, f"{users} {by}s, {pages} pages", by, psm)
-    return Outcome(
-        name="population",
-        text=f"{text}\n\n{below}",
-        data={**settings, "users": users, "summary": plain(whole), "by_activity": plain(quarters)},
-        tables={"summary": whole, "by-activity": quarters},
-        pictures={
-            "energy": energy(table, policies, by, psm),
-            "slowdown": slowdown(table, policies, by),
-            "users": by_user(table, policies, by),
-        },
-    )
+    outcome.say(asked)

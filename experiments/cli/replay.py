@@ -3,93 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from itertools import chain
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import pandas as pd
 
-import traces
-from experiments.cli.options import (
-    INPUT,
-    json_option,
-    member_option,
-    number_option,
-    out_option,
-    skip_damaged_option,
-)
+from experiments.cli import options
 from experiments.cli.outcome import Outcome
-from experiments.report.comparison import plain
-from experiments.report.replay import replay_text
-from experiments.study.files import content_digest
-from experiments.study.replay import ReplayConfig, details, rounds, totals
-from experiments.study.run import progress
-from experiments.study.store import Store
+
+if TYPE_CHECKING:
+    import traces
+    from experiments.study.replay import ReplayConfig
+    from experiments.study.store import Store
+
+    Unit = tuple[str, list[traces.Request]]
 
 __all__ = ["replay"]
 
-Unit = tuple[str, list[traces.Request]]
 
-
-@click.command()
-@click.argument("trace", type=INPUT)
-@out_option("replay")
-@member_option
-@click.option(
-    "--by", type=click.Choice(["session", "user"]), default="session", show_default=True,
-    help="Replay each session, or all sessions of a user one after the other.",
+@options.command(
+    click.argument("trace", type=options.INPUT),
+    options.out("replay"),
+    options.MEMBER,
+    options.choice(
+        "--by", ["session", "user"], "Replay each session, or all sessions of a user one after the other."
+    ),
+    click.option("--show", metavar="NAME", help="The session or user whose pictures are drawn [most requests]."),
+    click.option(
+        "--times", default="100:1000:100", show_default=True, help="Polling times, ms: FIRST:LAST:STEP or a list."
+    ),
+    options.number("--gamma", most=1e6, default=1e-7, help="Price of a byte's waiting, per byte and ms."),
+    options.choice("--energy", ["1/T", "1/log T"], "Energy in the loss."),
+    options.number(
+        "--rounding", "rounding_ms", kind=int, most=10**7, default=10, help="Sleeps are multiples of this, ms."
+    ),
+    options.number(
+        "--horizon", kind=int, most=10**7, default=27_000, help="Polls that the switching rates are chosen for."
+    ),
+    options.number(
+        "--max-idle", "max_idle_s", most=1e9, default=1000.0, help="Longer pauses are shortened to this, s."
+    ),
+    options.SKIP_DAMAGED,
+    options.json_option(),
 )  # fmt: skip
-@click.option("--show", metavar="NAME", help="The session or user whose pictures are drawn [most requests].")
-@click.option(
-    "--times", default="100:1000:100", show_default=True, help="Polling times, ms: FIRST:LAST:STEP or a list."
-)
-@number_option("--gamma", kind=float, most=1e6, default=1e-7, help="Price of a byte's waiting, per byte and ms.")
-@click.option(
-    "--energy", type=click.Choice(["1/T", "1/log T"]), default="1/T", show_default=True, help="Energy in the loss."
-)
-@number_option("--rounding", "rounding_ms", kind=int, most=10**7, default=10, help="Sleeps are multiples of this, ms.")
-@number_option("--horizon", kind=int, most=10**7, default=27_000, help="Polls that the switching rates are chosen for.")
-@number_option(
-    "--max-idle", "max_idle_s", kind=float, most=1e9, default=1000.0, help="Longer pauses are shortened to this, s."
-)
-@skip_damaged_option
-@json_option()
-def replay(
-    trace: Path,
-    out: Path,
-    member: str | None,
-    by: str,
-    show: str | None,
-    times: str,
-    skip_damaged: bool,
-    as_json: bool,
-    **parameters: Any,
-) -> None:
+def replay(asked: Any) -> None:
     """Replay the arrivals of TRACE under LPSM's learner, and hold its losses against hindsight.
 
     Writes a row for every session (or user), and for one of them pictures of the losses and weights of
     all experts, the competitive analysis, the switching rate and the bounds.
     """
-    parameters["times_ms"] = _times(times)
-    config = ReplayConfig(**parameters)
-    read = traces.Report()
-    units = _units(trace, member, by, skip_damaged, read)
-    first = next(units, None)
-    if first is None:
-        raise ValueError(f"{trace}: there is no request in it" + (f" under {member}" if member else ""))
-    settings = {
-        "trace_sha256": content_digest(trace), "member": member, "by": by, "show": show, "skip_damaged": skip_damaged,
-        **parameters,
-    }  # fmt: skip
-    from experiments.figures import replay as figures
+    import pandas as pd
 
-    store = Store(out, "replay", settings)
+    import traces
+    from experiments.figures import replay as figures
+    from experiments.report.learning import replay_text
+    from experiments.report.text import plain
+    from experiments.study.files import content_digest
+    from experiments.study.replay import ReplayConfig, details
+    from experiments.study.store import Store
+
+    config = options.configured(ReplayConfig, asked, times_ms=_times(asked.times))
+    read = traces.Report()
+    units = _units(asked, read)
+    if (first := next(units, None)) is None:
+        where = f" under {asked.member}" if asked.member else ""
+        raise ValueError(f"{asked.trace}: there is no request in it{where}")
+    settings = {
+        "trace_sha256": content_digest(asked.trace),
+        **{name: getattr(asked, name) for name in ("member", "by", "show", "skip_damaged")}, **asdict(config),
+    }  # fmt: skip
+    store = Store(asked.out, "replay", settings)
     with store.giving_up():
         try:
-            rows, (shown, requests) = _replay_all(store, chain([first], units), config, show)
+            rows, (shown, requests) = _replay_all(store, chain([first], units), config, asked.show)
         except traces.TraceError as error:  # of arrivals, which know no file
-            raise traces.TraceError(read.path or trace, error.where, error.rule, error.value) from None
+            raise traces.TraceError(read.path or asked.trace, error.where, error.rule, error.value) from None
         found, summary = details(requests, config), pd.DataFrame(rows)
         pictures = {
             "losses": figures.losses(found.polls),
@@ -100,14 +89,12 @@ def replay(
         if len(summary) > 1:
             pictures["regret"] = figures.regret_distribution(summary)
         outcome = Outcome(
-            name="replay",
-            text=f"{replay_text(rows, shown, len(found.polls), found.bounds)}\n\n{read}",
+            name="replay", text=f"{replay_text(rows, shown, len(found.polls), found.bounds)}\n\n{read}",
             data={**settings, "replays": plain(summary), "shown": shown, "bounds": plain(found.bounds)},
-            tables={"summary": summary},
-            pictures=pictures,
-        )
+            tables={"summary": summary}, pictures=pictures,
+        )  # fmt: skip
         outcome.publish(store)
-    outcome.say(out, as_json=as_json)
+    outcome.say(asked)
 
 
 def _times(text: str) -> tuple[float, ...]:
@@ -120,10 +107,12 @@ def _times(text: str) -> tuple[float, ...]:
         raise ValueError(f"times must be FIRST:LAST:STEP or numbers with commas between them, got {text!r}") from None
 
 
-def _units(trace: Path, member: str | None, by: str, skip_damaged: bool, report: traces.Report) -> Iterator[Unit]:
+def _units(asked: Any, report: traces.Report) -> Iterator[Unit]:
     """Yield name and requests; by user the chosen sessions are held in memory, by session only one is."""
-    sessions = traces.sessions(trace, member=member, skip_damaged=skip_damaged, report=report)
-    if by == "session":
+    import traces
+
+    sessions = traces.sessions(asked.trace, member=asked.member, skip_damaged=asked.skip_damaged, report=report)
+    if asked.by == "session":
         for session in sessions:
             yield session.name, list(session.requests)
         return
@@ -137,6 +126,9 @@ def _units(trace: Path, member: str | None, by: str, skip_damaged: bool, report:
 def _replay_all(
     store: Store, units: Iterable[Unit], config: ReplayConfig, show: str | None
 ) -> tuple[list[dict[str, Any]], Unit]:
+    from experiments.study.replay import rounds, totals
+    from experiments.study.run import progress
+
     rows: list[dict[str, Any]] = []
     chosen: Unit | None = None
     with progress("replays", None) as advance:

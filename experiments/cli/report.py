@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import click
 
-from experiments.cli.options import FILE
+from experiments.cli import options
 from experiments.inert import echo
-from experiments.report.html import folder_page
-from experiments.study.files import write_file
-from experiments.study.store import PAGE
 
 __all__ = ["report"]
 
 
-@click.command()
-@click.argument("folder", type=FILE)
-@click.option("--out", type=FILE, metavar="PAGE.html", help="The page [FOLDER/report.html].")
-def report(folder: Path, out: Path | None) -> None:
+@options.command(
+    click.argument("folder", type=options.FILE),
+    click.option("--out", type=options.FILE, metavar="PAGE.html", help="The page [FOLDER/report.html]."),
+)
+def report(asked: Any) -> None:
     """Put the words, pictures and tables of FOLDER into one page for a browser.
 
     FOLDER is what another command wrote with --out, or a folder that holds several of them, such as that of lpsm
     reproduce.  The page needs no network and runs no script.
     """
+    from experiments.report.html import folder_page
+    from experiments.study.files import write_file
+    from experiments.study.store import PAGE
+
+    folder = asked.folder
     if not folder.is_dir():
         raise ValueError(f"folder must be a folder of results, {folder} is none")
-    page = out if out is not None else folder / PAGE
+    page = asked.out or folder / PAGE
     if page.suffix != ".html":
         raise ValueError(f"out must be the name of a file that ends in .html, got {page}")
     if folder.resolve() in page.resolve().parents and page.resolve() != folder.resolve() / PAGE:

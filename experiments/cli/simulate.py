@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
-import netsim
-import traces
-from experiments.cli.model import model_options, world_of
-from experiments.cli.options import FILE, INPUT, Policies, battery_option, json_option, seed_option
-from experiments.cli.traffic import clients_option, recorded_words
+from experiments.cli import options
+from experiments.cli.model import WORLD, world_of
+from experiments.cli.traffic import CLIENTS, recorded_words
 from experiments.inert import echo
-from experiments.quantities import BASELINE, ENERGY_PARTS, mean_row, run_row
-from experiments.study.files import columns_text, refuse_overwriting, write_file
-from experiments.study.run import progress
-from netsim.policies import AnyPolicy
-from netsim.result import spread
+
+if TYPE_CHECKING:
+    import netsim
+    import traces
+    from netsim.policies import AnyPolicy
 
 __all__ = ["simulate"]
 
@@ -28,53 +24,44 @@ _LATE = {"message": "added_delay", "datagram": "datagram_delay"}
 # `experiments.study.sweep` is imported where it is needed: it brings pandas, which takes longer than most runs
 
 
-@click.command()
-@click.argument("workload", type=INPUT)
-@click.option(
-    "--policy",
-    type=Policies(several=False),
-    default="none",
-    show_default=True,
-    help="A policy, such as none, psm:200 or lpsm.",
-)
-@click.option("--out", type=FILE, help="CSV file for the pages [standard output].")
-@click.option("--polls", type=FILE, help="CSV file for every beacon listened to on schedule.")
-@click.option("--intervals", type=FILE, help="CSV file for the intervals awake and asleep.")
-@seed_option("Seed of server delays and losses.")
-@clients_option
-@click.option(
-    "--engine",
-    type=click.Choice(["auto", "packet", "express"]),
-    default="auto",
-    show_default=True,
-    help="The model interpreted (packet), compiled (express), or whichever is quicker; all give the same.",
-)
-@json_option("the totals of the whole run")
-@battery_option()
-@model_options
-def simulate(
-    workload: Path,
-    policy: AnyPolicy,
-    out: Path | None,
-    polls: Path | None,
-    intervals: Path | None,
-    seed: int,
-    clients: int,
-    engine: str,
-    as_json: bool,
-    battery_mwh: float | None,
-    **model: Any,
-) -> None:
+@options.command(
+    click.argument("workload", type=options.INPUT),
+    click.option(
+        "--policy", type=options.Policies(several=False), default="none", show_default=True,
+        help="A policy, such as none, psm:200 or lpsm.",
+    ),
+    click.option("--out", type=options.FILE, help="CSV file for the pages [standard output]."),
+    click.option("--polls", type=options.FILE, help="CSV file for every beacon listened to on schedule."),
+    click.option("--intervals", type=options.FILE, help="CSV file for the intervals awake and asleep."),
+    options.seed("Seed of server delays and losses."),
+    CLIENTS,
+    options.choice(
+        "--engine", ["auto", "packet", "express"],
+        "The model interpreted (packet), compiled (express), or whichever is quicker; all give the same.",
+    ),
+    options.json_option("the totals of the whole run"),
+    options.BATTERY(),
+    *WORLD,
+)  # fmt: skip
+def simulate(asked: Any) -> None:
     """Simulate the pages of WORKLOAD (JSON lines, see lpsm generate) under one policy.
 
     Every page is one row: policy, page, issue_s, latency_s, awake_s, asleep_s, beacons and
     energy_j, each from its issue to its last byte; with several clients also whose it is.
     """
-    refuse_overwriting([workload], [out, polls, intervals])
-    world = world_of(model)
+    import numpy as np
+
+    import netsim
+    import traces
+    from experiments.quantities import BASELINE
+    from experiments.study.files import columns_text, refuse_overwriting, write_file
+    from experiments.study.run import progress
+
+    refuse_overwriting([asked.workload], [asked.out, asked.polls, asked.intervals])
+    world = world_of(asked)
     config = world.config
-    name = netsim.canonical(policy, beacon_interval_ns=config.beacon_interval_ns)
-    pages = traces.read_workload(workload)
+    name = netsim.canonical(asked.policy, beacon_interval_ns=config.beacon_interval_ns)
+    pages = traces.read_workload(asked.workload)
     known_s = pages.waits_s[~np.isnan(pages.waits_s)] if config.server_delay.kind == "recorded" else np.empty(0)
     recorded = {"server_times_s": float(np.median(known_s))} if len(known_s) else {}
     if pages.round_trip_s is not None and world.recorded_round_trip:
@@ -82,21 +69,21 @@ def simulate(
 
         recorded["round_trip_s"] = pages.round_trip_s
         config = at_round_trip(config, pages.round_trip_s)
-    runs = _runs(pages, clients, config=config, seed=seed, engine=engine)
+    runs = _runs(pages, asked.clients, config=config, seed=asked.seed, engine=asked.engine)
     with progress("runs", 2) as advance:
-        results = runs(policy)
+        results = runs(asked.policy)
         advance()
         bases = results if name == BASELINE else runs(BASELINE)
         advance()
-    text = columns_text(results[0].page_columns, len(pages)) if clients == 1 else _csv_by_client(results, "pages")
-    for path, frame in ((polls, "polls"), (intervals, "radio")):
+    text = columns_text(results[0].page_columns, len(pages)) if len(results) == 1 else _csv_by_client(results, "pages")
+    for path, frame in ((asked.polls, "polls"), (asked.intervals, "radio")):
         if path is not None:
             write_file(path, _csv_by_client(results, frame))
-    if out is not None:
-        write_file(out, text)
-    elif not as_json:
+    if asked.out is not None:
+        write_file(asked.out, text)
+    elif not asked.as_json:
         click.echo(text, nl=False)
-    totals = _totals(results, bases, config.radio, battery_mwh) | {"preset": world.preset}
+    totals = _totals(results, bases, config.radio, asked.battery_mwh) | {"preset": world.preset}
     if pages.captured_s is not None:
         totals["captured_s"] = pages.captured_s
         recorded |= {
@@ -106,10 +93,10 @@ def simulate(
         }
     if recorded:
         totals["recorded"] = recorded
-    if as_json:
+    if asked.as_json:
         click.echo(json.dumps(totals))
     else:
-        words = recorded_words(recorded, world, battery=battery_mwh is not None)
+        words = recorded_words(recorded, world, battery=asked.battery_mwh is not None)
         echo("\n".join(filter(None, [_words(totals), world.words, words])), err=True)
 
 
@@ -118,11 +105,14 @@ def _totals(
     battery_mwh: float | None,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the totals of a run, as means over its clients, beside the two reference energies."""
+    import numpy as np
+
+    from experiments.quantities import ENERGY_PARTS, mean_row, run_row
+    from netsim.result import spread
+
     row, n = mean_row([run_row(result) for result in results]), len(results[0].latency_s)
     each = max(1, n)  # without pages, figures are of the whole run
     found = [result.against(base) for result, base in zip(results, bases, strict=True)]
-    slowdowns = np.concatenate([one.slowdowns for one in found])
-    added_s = np.concatenate([one.added_delay_s for one in found])
     busy_s = [(max(base.uplink_air_s, base.downlink_air_s), float(base.latency_s.sum())) for base in bases]
     least_j, page_awake_j = np.mean(
         [[radio.least_j(base.elapsed_s, one) for one in both] for base, both in zip(bases, busy_s, strict=True)], axis=0
@@ -136,11 +126,11 @@ def _totals(
         "limit_j_per_page": least_j / each,
         "page_awake_j_per_page": page_awake_j / each,
         **dict.fromkeys(("slowdown_mean", "slowdown_p95")),
-        **spread("slowdown", "", slowdowns),
-        **{part.name: row[part.name] for part in ENERGY_PARTS},
-        **{name: row[name] for name in ("beacons", "wakeups", "elapsed_s")},
+        **spread("slowdown", "", np.concatenate([one.slowdowns for one in found])),
+        **{name: row[name] for name in (*(part.name for part in ENERGY_PARTS), "beacons", "wakeups", "elapsed_s")},
         "mean_mw": mean_mw,
     }
+    added_s = np.concatenate([one.added_delay_s for one in found])
     if len(added_s):
         totals |= {"messages": len(added_s)} | spread(_LATE["message"], "s", added_s)
     if results[0].captured_s is not None:
@@ -155,6 +145,7 @@ def _totals(
 
 
 def _words(totals: dict[str, Any]) -> str:
+    from experiments.quantities import ENERGY_PARTS
     from experiments.report.text import counted
 
     parts = ", ".join(f"{part.called} {totals[part.name]:.3f}" for part in ENERGY_PARTS)
@@ -176,6 +167,8 @@ def _runs(
     pages: traces.Workload, clients: int, *, config: netsim.SimulationConfig, seed: int, engine: str
 ) -> Callable[[AnyPolicy], list[netsim.SimulationResult]]:
     """Return what runs a policy: one record a client, each with a draw of its own of the pages."""
+    import netsim
+
     if clients == 1:
         return lambda policy: [netsim.simulate(pages, policy, config=config, seed=seed, engine=engine)]
     from experiments.study.sweep import Recorded, check_clients

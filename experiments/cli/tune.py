@@ -3,87 +3,48 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import click
-import pandas as pd
 
-from experiments.cli.model import model_options, split_options, world_of
-from experiments.cli.options import (
-    INPUT,
-    battery_option,
-    jobs_option,
-    json_option,
-    number_option,
-    out_option,
-    policies_option,
-    replace_option,
-    seconds_option,
-    seed_option,
-    slowdown_option,
-)
+from experiments.cli import options
+from experiments.cli.model import WORLD, world_of
 from experiments.cli.outcome import Outcome
-from experiments.cli.traffic import clients_option, gathered, study_settings, traffic_options, worlds_words
-from experiments.quantities import BASELINE
-from experiments.report.comparison import plain
-from experiments.report.tune import recommendation_text, settings_text, tuning_text
-from experiments.study import sweep, targets
-from experiments.study import tune as study
-from experiments.study.store import Store
-from netsim.policies import AnyPolicy
+from experiments.cli.traffic import CLIENTS, TRAFFIC, begun, gathered, worlds_words
+from experiments.presets import LEVELS
+from experiments.study import targets
 
 __all__ = ["tune"]
 
 
-@click.command()
-@click.argument("traffic", nargs=-1, type=INPUT)
-@slowdown_option("Largest slowdown of pages.", default=1.1)
-@seconds_option("--max-push-delay", help="Largest delay added to pushed messages [any].")
-@seconds_option("--max-delay", help="Longest time that an exchange may take, from request to last byte [any].")
-@click.option(
-    "--at", type=click.Choice(study.LEVELS), default="mean", show_default=True, help="What of these is limited."
-)
-@click.option(
-    "--target",
-    type=click.Choice(targets.TARGETS),
-    default=targets.ANY,
-    show_default=True,
-    help="Platform that must be able to do it: its settings are the candidates, and are printed.",
-)
-@battery_option(10_000.0)
-@number_option("--base-ma", kind=float, most=1e6, default=0.0, help="What all but the radio draws, mA at 3.3 V.")
-@number_option(
-    "--self-discharge", kind=float, most=99.0, default=0.0, help="What a battery loses by itself in a month, percent."
-)
-@policies_option(None, "Candidates, separated by commas [those of the target, or of docs/tune.md].")
-@seed_option("Seed of the splits, and of what the traffic does not tell.", least=0)
-@traffic_options
-@clients_option
-@out_option("tune")
-@replace_option
-@jobs_option()
-@json_option("the recommendation")
-@model_options
-def tune(
-    traffic: tuple[Path, ...],
-    max_slowdown: float,
-    max_push_delay: float | None,
-    max_delay: float | None,
-    at: str,
-    target: str,
-    battery_mwh: float,
-    base_ma: float,
-    self_discharge: float,
-    policies: list[AnyPolicy] | None,
-    seed: int,
-    clients: int,
-    out: Path,
-    replace: bool,
-    jobs: int | None,
-    as_json: bool,
-    **options: Any,
-) -> None:
+@options.command(
+    click.argument("traffic", nargs=-1, type=options.INPUT),
+    options.slowdown("Largest slowdown of pages.", default=1.1),
+    options.seconds("--max-push-delay", "max_push_delay_s", help="Largest delay added to pushed messages [any]."),
+    options.seconds(
+        "--max-delay", "max_delay_s", help="Longest time that an exchange may take, from request to last byte [any]."
+    ),
+    options.choice("--at", LEVELS, "What of these is limited."),
+    options.choice(
+        "--target", targets.TARGETS,
+        "Platform that must be able to do it: its settings are the candidates, and are printed.", targets.ANY,
+    ),
+    options.BATTERY(default=10_000.0),
+    options.number("--base-ma", most=1e6, default=0.0, help="What all but the radio draws, mA at 3.3 V."),
+    options.number(
+        "--self-discharge", most=99.0, default=0.0, help="What a battery loses by itself in a month, percent."
+    ),
+    options.policies(None, "Candidates, separated by commas [those of the target, or of docs/tune.md]."),
+    options.seed("Seed of the splits, and of what the traffic does not tell.", least=0),
+    *TRAFFIC,
+    CLIENTS,
+    options.out("tune"),
+    options.REPLACE,
+    options.jobs(),
+    options.json_option("the recommendation"),
+    *WORLD,
+)  # fmt: skip
+def tune(asked: Any) -> None:
     """Recommend a power-save setting for TRAFFIC.
 
     TRAFFIC is any trace that lpsm pages reads (HAR, pcap, a table, Boston University or Home IP
@@ -95,54 +56,55 @@ def tune(
     lpsm tune capture.pcap --target esp-idf --max-delay 0.3 --at p99
     lpsm tune condensed.tar.xz --member '*/con2.*' --max-slowdown 1.05
     """  # noqa: D301 - the escape is a character that click reads
-    rule = study.Rule(
-        max_slowdown=max_slowdown, max_push_delay_s=max_push_delay, max_delay_s=max_delay, at=at,
-        battery_mwh=battery_mwh, base_ma=base_ma, self_discharge=self_discharge,
-    )  # fmt: skip
-    model, drawn = split_options(options)
-    world = world_of(model, drawn=not traffic)
-    interval_ns = world.config.beacon_interval_ns
+    import pandas as pd
+
+    from experiments.quantities import BASELINE
+    from experiments.report.text import plain
+    from experiments.report.tune import recommendation_text, settings_text, tuning_text
+    from experiments.study import sweep
+    from experiments.study import tune as study
+
+    rule = options.configured(study.Rule, asked)
+    world, target = world_of(asked, drawn=not asked.traffic), asked.target
+    interval_ns, radio = world.config.beacon_interval_ns, world.config.radio
     of_target = study.CANDIDATES if target == targets.ANY else targets.candidates(target)
-    chosen = sweep.named(of_target if policies is None else policies, interval_ns)
-    if not traffic and drawn["seeds"] < 2:
-        raise ValueError(f"seeds must be at least 2 to be split, got {drawn['seeds']}")
-    cut, source = gathered(traffic, world, few=study.FEW_SESSIONS, option="TRAFFIC", seed=seed, least=2, **drawn)
+    chosen = sweep.named(of_target if asked.policies is None else asked.policies, interval_ns)
+    if not asked.traffic and asked.seeds < 2:
+        raise ValueError(f"seeds must be at least 2 to be split, got {asked.seeds}")
+    cut, source = gathered(asked, asked.traffic, world, few=study.FEW_SESSIONS, option="TRAFFIC", least=2)
     if len(cut.workloads) < 2:
         raise ValueError(
             f"tune needs at least two sessions or pages to be split, got {len(cut.workloads)}; "
             "add a recording, or see all policies on this one with lpsm compare --trace"
         )
-    if clients != 1:
-        source["clients"] = clients
-    tasks = sweep.tasks(cut.workloads, list(chosen.values()), world.config, clients)
-    settings = study_settings(source, chosen, world, rule=rule.given(), target=target)
-    store = Store(out, "tune", settings, runs=len(tasks), replace=replace)
+    if asked.clients != 1:
+        source["clients"] = asked.clients
+    tasks = sweep.tasks(cut.workloads, list(chosen.values()), world.config, asked.clients)
+    store = begun("tune", asked, source, chosen, world, runs=len(tasks), rule=rule.given(), target=target)
     with store.giving_up():
-        frames = sweep.frames(sweep.measured(tasks, store, jobs=jobs))
-        found = study.tune(frames, [unit.name for unit in cut.workloads], rule, world.config.radio, seed=seed)
+        frames = sweep.frames(sweep.measured(tasks, store, jobs=asked.jobs))
+        found = study.tune(frames, [unit.name for unit in cut.workloads], rule, radio, seed=asked.seed)
         [row] = plain(pd.DataFrame([found.recommendation]))
         recommendation = {name: getattr(value, "item", lambda value=value: value)() for name, value in row.items()}
         to_type = targets.settings(found.policy, target, beacon_interval_ns=interval_ns)
         recommendation |= {"unit": cut.called, "settings": [one._asdict() for one in to_type]}
         text = f"{tuning_text(found.table, found.recommendation, cut.called)}\n\n{settings_text(to_type, found.policy)}"
-        if target == targets.ANY and (own := targets.of_radio(world.config.radio)):
+        if target == targets.ANY and (own := targets.of_radio(radio)):
             text += f"\nThis radio is that of a device of --target {own}."
-        aware = sweep.host_aware(chosen, world.config)
-        text += worlds_words(source, world, aware, () if clients == 1 else (clients,), battery=True)
-        if max_push_delay is not None and not len(frames.messages):
+        several = [asked.clients] if asked.clients != 1 else []
+        text += worlds_words(source, world, chosen, several, battery=True)
+        if asked.max_push_delay_s is not None and not len(frames.messages):
             text += "\nNo message is pushed, so that max-push-delay rules nothing out."
         sentence = recommendation_text(found.recommendation, cut.called)
         pictures = {}
         if found.table["slowdown_mean"].notna().any():  # otherwise there are messages alone
-            from experiments.figures.tune import tradeoff
+            from experiments.figures.front import tradeoff
 
-            pictures["tradeoff"] = tradeoff(found.table, found.policy, max_slowdown)
+            pictures["tradeoff"] = tradeoff(found.table, found.policy, asked.max_slowdown)
         units = frames.runs.loc[frames.runs["policy"] == BASELINE, ["replication", "pages"]]
+        said = {"sentence": sentence, "recommendation": recommendation, "candidates": plain(found.table)}
         outcome = Outcome(
-            name="tune", text=text,
-            data={
-                **settings, "sentence": sentence, "recommendation": recommendation, "candidates": plain(found.table),
-            },
+            name="tune", text=text, data={**store.configuration, **said},
             tables={
                 "candidates": found.table, "splits": found.splits, "runs": frames.runs, "clients": frames.clients,
                 "units": units.rename(columns={"replication": "unit"}),
@@ -151,4 +113,4 @@ def tune(
             files={"recommendation.json": json.dumps(recommendation, indent=2) + "\n"},
         )  # fmt: skip
         outcome.publish(store)
-    outcome.say(out, as_json=as_json)
+    outcome.say(asked)

@@ -1,9 +1,7 @@
 """Where data sets are found, and how they are loaded.
 
 What it models: `load` gives a named data set, `read` a file, both as a `Stream`: instances in
-their order, the label of each, and the names of the classes.  What it leaves out: any
-download; no data belongs to the project.  Named data sets are looked for in a folder
-given, or in the one the environment's LPSM_DATA names.
+their order, the label of each, and the names of the classes.
 """
 
 from __future__ import annotations
@@ -11,22 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from experiments.datasets import digits, rcv1, streams, texts
+from experiments.datasets import named
 from experiments.datasets.files import read
-from experiments.datasets.finding import data_folder
+from experiments.datasets.named import data_folder
 from experiments.datasets.stream import Stream
 
 __all__ = ["Stream", "data_folder", "load", "names", "read"]
 
 _LOADERS: dict[str, Callable[[Path], Stream]] = {
-    "elec2": streams.elec2,
-    "mnist": digits.mnist,
-    "reuters": texts.reuters,
-    "rcv1": rcv1.rcv1,
-    "sms-spam": texts.sms_spam,
-    "spam-drift": streams.spam_drift,
-    "usps": digits.usps,
-}
+    "elec2": named.elec2, "mnist": named.mnist, "reuters": named.reuters, "rcv1": named.rcv1,
+    "sms-spam": named.sms_spam, "spam-drift": named.spam_drift, "usps": named.usps,
+}  # fmt: skip
 
 
 def names() -> tuple[str, ...]:
@@ -40,7 +33,7 @@ def load(name: str, folder: Path | str | None = None) -> Stream:
     Raises
     ------
     ValueError
-        If the name is unknown or no folder is known.
+        If the name is unknown, no folder is known, or a file is not as it is published; the message says where.
     FileNotFoundError
         If the data set's files are not there.
     """

@@ -15,7 +15,7 @@ from warnings import catch_warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.datasets.text import MOST_CELLS, check_cells, lines_of, survey
+from experiments.datasets.text import MOST_CELLS, check_cells, lines_of, naming, survey
 from experiments.inert import is_number
 from lpsm.hindsight import best_expert
 
@@ -34,10 +34,10 @@ def read_losses(path: Path, *, sleepers: bool = False) -> NDArray[np.float64]:
     OSError
         If it cannot be opened.
     """
-    losses = _matrix(path) if path.suffix == ".npy" else _rounds(path, "nan" if sleepers else "")
-    asleep = np.isnan(losses) if sleepers else np.zeros(losses.shape, dtype=np.bool_)
-    known = np.where(asleep, 0.0, losses)
-    try:
+    with naming(path):
+        losses = _matrix(path) if path.suffix == ".npy" else _rounds(path, "nan" if sleepers else "")
+        asleep = np.isnan(losses) if sleepers else np.zeros(losses.shape, dtype=np.bool_)
+        known = np.where(asleep, 0.0, losses)
         if (largest := float(np.max(known, where=np.isfinite(known), initial=0.0))) > _LARGEST:
             raise ValueError(f"losses must be at most {_LARGEST:g}, or inf, got {largest:g}")
         best_expert(known)  # for its checks of shape and values
@@ -45,9 +45,7 @@ def read_losses(path: Path, *, sleepers: bool = False) -> NDArray[np.float64]:
             raise ValueError(f"losses must be at least 0, got {known.min()}")
         if asleep.all(axis=1).any():
             raise ValueError(f"round {int(asleep.all(axis=1).argmax()) + 1}: an expert must be awake, all are asleep")
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-    return losses
+        return losses
 
 
 def _matrix(path: Path) -> NDArray[np.float64]:
@@ -58,24 +56,22 @@ def _matrix(path: Path) -> NDArray[np.float64]:
         if held.size <= MOST_CELLS:
             return np.array(held, dtype=np.float64)
     except Exception:  # numpy raises half a dozen kinds
-        raise ValueError(f"{path}: losses must be a whole .npy matrix of numbers, got something else") from None
-    raise ValueError(f"{path}: losses must be at most {MOST_CELLS} numbers, got {held.size}")
+        raise ValueError("losses must be a whole .npy matrix of numbers, got something else") from None
+    raise ValueError(f"losses must be at most {MOST_CELLS} numbers, got {held.size}")
 
 
 def _rounds(path: Path, missing: str) -> NDArray[np.float64]:
     """Losses in text; an empty cell of a table is read as `missing`."""
-    check_cells(path, survey(path), "\n")
+    check_cells(survey(path), "\n")
     rounds = (
         (number, line)
         for number, line in enumerate(lines_of(path), 1)
         if line.strip(" ,\n") and not line.lstrip().startswith("#")
     )
     head = list(islice(rounds, 2))
-    named = bool(head) and "," in head[0][1] and not any(map(is_number, head[0][1].split(",")))
-    index = named and (
-        head[0][1].startswith((",", '"",'))
-        or (len(head) > 1 and not is_number(head[1][1].split(",")[0]) and head[1][1].count(",") > 0)
-    )
+    first, second = [line for _, line in (*head, (0, ""), (0, ""))][:2]
+    named = "," in first and not any(map(is_number, first.split(",")))
+    index = named and (first.startswith((",", '"",')) or ("," in second and not is_number(second.split(",")[0])))
     losses = array("d")
     width = 0
     for number, line in chain(head[named:], rounds):
@@ -83,10 +79,10 @@ def _rounds(path: Path, missing: str) -> NDArray[np.float64]:
         try:
             losses.extend(float(word.strip() or missing) for word in words)
         except ValueError:
-            raise ValueError(f"{path}: line {number}: losses must be numbers, got {line.rstrip()[:80]!r}") from None
+            raise ValueError(f"line {number}: losses must be numbers, got {line.rstrip()[:80]!r}") from None
         width = width or len(words)
         if len(words) != width:
-            raise ValueError(f"{path}: line {number}: every round must have {width} losses, got {len(words)}")
+            raise ValueError(f"line {number}: every round must have {width} losses, got {len(words)}")
         if len(losses) > MOST_CELLS:
-            raise ValueError(f"{path}: line {number}: losses must be at most {MOST_CELLS} numbers, got more")
+            raise ValueError(f"line {number}: losses must be at most {MOST_CELLS} numbers, got more")
     return np.asarray(losses).reshape(-1, width) if losses else np.zeros(0)

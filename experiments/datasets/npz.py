@@ -16,15 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from experiments.datasets.classes import named
-from experiments.datasets.stream import Stream
+from experiments.datasets.stream import Stream, as_classes
 from experiments.datasets.text import MAX_STREAM_BYTES
 
 __all__ = ["ZIP", "arrays_of", "csr", "stream"]
 
 ZIP = b"PK\x03\x04"
-_CSR = {"data", "indices", "indptr", "shape"}
-_ARRAYS = _CSR | {"X", "y"}
+_CSR = {"data": "fiub", "indices": "iu", "indptr": "iu", "shape": "iu"}
+"""The arrays of a sparse matrix, and the kinds of their types."""
 _LARGEST_INDEX = 2**31 - 1
 
 
@@ -33,7 +32,7 @@ def arrays_of(path: Path, wanted: Collection[str]) -> tuple[dict[str, NDArray[An
     with path.open("rb") as file:
         start = file.read(4)
     if start != ZIP:
-        raise ValueError(f"{path}: an npz must be a zip file of arrays, got one that begins with {start!r}")
+        raise ValueError(f"an npz must be a zip file of arrays, got one that begins with {start!r}")
     arrays: dict[str, NDArray[Any]] = {}
     found = "a damaged one"
     try:
@@ -49,45 +48,44 @@ def arrays_of(path: Path, wanted: Collection[str]) -> tuple[dict[str, NDArray[An
                     arrays[name] = held[name]
             names = ", ".join(held.files)
     except Exception:  # zipfile, numpy and the parsers that they use raise a dozen kinds
-        raise ValueError(f"{path}: an npz must hold plain arrays, and be whole, got {found}") from None
+        raise ValueError(f"an npz must hold plain arrays, and be whole, got {found}") from None
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):
-            raise ValueError(f"{path}: {name} must be an array as numpy writes it, got other bytes")
+            raise ValueError(f"{name} must be an array as numpy writes it, got other bytes")
     return arrays, names or "nothing"
 
 
 def stream(path: Path) -> Stream:
     """Return the stream in an npz."""
-    arrays, found = arrays_of(path, _ARRAYS)
-    if "y" not in arrays or not ("X" in arrays or set(arrays) >= _CSR):
-        raise ValueError(f"{path}: an npz must hold y, and X or data, indices, indptr and shape, got {found}")
+    arrays, found = arrays_of(path, {*_CSR, "X", "y"})
+    if "y" not in arrays or not ("X" in arrays or _CSR.keys() <= arrays.keys()):
+        raise ValueError(f"an npz must hold y, and X or data, indices, indptr and shape, got {found}")
     try:
-        X: Any = _instances(arrays)
+        X: Any = _dense(arrays["X"]) if "X" in arrays else csr(arrays)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{path}: X must be a matrix of numbers: {error}") from None
-    if arrays["y"].ndim == 0:
-        raise ValueError(f"{path}: y must be a vector, or a matrix with a column a class, got shape ()")
-    if X.ndim != 2 or X.shape[0] != len(arrays["y"]):
-        raise ValueError(f"{path}: X must have a row for each of {len(arrays['y'])} labels, got shape {X.shape}")
+        raise ValueError(f"X must be a matrix of numbers: {error}") from None
+    y = arrays["y"]
+    if y.ndim == 0:
+        raise ValueError("y must be a vector, or a matrix with a column a class, got shape ()")
+    if X.ndim != 2 or X.shape[0] != len(y):
+        raise ValueError(f"X must have a row for each of {len(y)} labels, got shape {X.shape}")
     if X.shape[0] == 0 or X.shape[1] == 0:
-        raise ValueError(f"{path}: a stream must hold an example with a feature, got shape {X.shape}")
+        raise ValueError(f"a stream must hold an example with a feature, got shape {X.shape}")
     held = X.data if sparse.issparse(X) else X.ravel()
     if not np.isfinite(held).all():
         at = int(np.argmin(np.isfinite(held)))
         row, column = divmod(at, X.shape[1])
         if sparse.issparse(X):
             row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
-        raise ValueError(f"{path}: row {row}, feature {column}: a feature must be a finite number, got {held[at]}")
-    y, classes = _labels(path, arrays["y"])
-    return Stream(name=path.name, X=X, y=y, classes=classes, lines=np.zeros(0, dtype=np.int64))
+        raise ValueError(f"row {row}, feature {column}: a feature must be a finite number, got {held[at]}")
+    y, classes = _labels(y)
+    return Stream(name=path.name, X=X, y=y, classes=classes)
 
 
-def _instances(arrays: dict[str, NDArray[Any]]) -> Any:
-    if "X" in arrays:
-        if arrays["X"].dtype.kind not in "fiub":
-            raise ValueError(f"its type is {arrays['X'].dtype}")
-        return np.ascontiguousarray(arrays["X"], dtype=np.float64)
-    return csr(arrays)
+def _dense(X: NDArray[Any]) -> NDArray[np.float64]:
+    if X.dtype.kind not in _CSR["data"]:
+        raise ValueError(f"its type is {X.dtype}")
+    return np.ascontiguousarray(X, dtype=np.float64)
 
 
 def csr(arrays: dict[str, NDArray[Any]]) -> sparse.csr_matrix:
@@ -98,7 +96,7 @@ def csr(arrays: dict[str, NDArray[Any]]) -> sparse.csr_matrix:
     TypeError, ValueError
         If they describe none.
     """
-    for name, kinds in (("data", "fiub"), ("indices", "iu"), ("indptr", "iu"), ("shape", "iu")):
+    for name, kinds in _CSR.items():
         if arrays[name].dtype.kind not in kinds:
             raise ValueError(f"the type of {name} is {arrays[name].dtype}")
     data, indices, indptr = (np.ravel(arrays[name]) for name in ("data", "indices", "indptr"))
@@ -117,13 +115,13 @@ def csr(arrays: dict[str, NDArray[Any]]) -> sparse.csr_matrix:
     return X
 
 
-def _labels(path: Path, y: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]:
+def _labels(y: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]:
     if y.ndim == 2:
         if y.shape[1] == 0 or not np.isin(y, (0, 1)).all():
-            raise ValueError(f"{path}: y must hold 0 and 1 where it has a column a class, got shape {y.shape}")
+            raise ValueError(f"y must hold 0 and 1 where it has a column a class, got shape {y.shape}")
         return y.astype(np.bool_), tuple(str(column) for column in range(y.shape[1]))
     if y.ndim != 1:
-        raise ValueError(f"{path}: y must be a vector, or a matrix with a column a class, got shape {y.shape}")
+        raise ValueError(f"y must be a vector, or a matrix with a column a class, got shape {y.shape}")
     if y.dtype.kind == "U" and y.nbytes and y.view(f"{y.dtype.str[0]}u4").max() > sys.maxunicode:
-        raise ValueError(f"{path}: y must be text in Unicode, got other characters")
-    return named([str(label) for label in y.tolist()], lambda row: f"row {row}", path)
+        raise ValueError("y must be text in Unicode, got other characters")
+    return as_classes([str(label) for label in y.tolist()], lambda row: f"row {row}")

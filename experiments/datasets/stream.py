@@ -1,16 +1,22 @@
-"""A stream of labelled instances, whatever it was read from."""
+"""A stream of labelled instances, whatever it was read from, and labels as they are spelt, as classes."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from math import isfinite, isinf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["Stream"]
+from experiments.datasets.text import as_number
+
+__all__ = ["LARGEST_N_CLASSES", "Stream", "as_classes"]
+
+LARGEST_N_CLASSES = 100  # more distinct labels are taken for a column of numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,22 +35,13 @@ class Stream:
         Names of the classes, (k,).
     lines
         Line of the file each instance stands in, (T,); empty where there are no lines.
-    in_time_order
-        Whether the order of the rows is that of their making.
-    columns
-        Names of the columns of X that are numbers with names; empty where there are none.
-    texts
-        What was written in each row, (T,); empty where X was not made of texts.
     """
 
     name: str
     X: Any
     y: NDArray[Any]
     classes: tuple[str, ...]
-    lines: NDArray[np.int64]
-    in_time_order: bool = False
-    columns: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
+    lines: NDArray[Any] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __post_init__(self) -> None:
         """Hold instances and labels to each other."""
@@ -53,21 +50,13 @@ class Stream:
         if self.X.shape[0] == 0 or self.X.shape[1] == 0:
             raise ValueError(f"{self.name}: a stream must hold an example with a feature, got none")
 
-    @property
-    def multilabel(self) -> bool:
-        """Whether an instance may have several classes, or none."""
-        return self.y.ndim == 2
-
     def place(self, row: int) -> str:
         """Return where an instance stands, for messages."""
         return f"{self.name}: line {self.lines[row]}" if len(self.lines) else f"{self.name}: row {row}"
 
     def first_zero(self) -> int | None:
         """Return the first row of zeros, if there is one."""
-        if sparse.issparse(self.X):
-            zero = np.asarray(abs(self.X).max(axis=1).toarray()).ravel() == 0.0
-        else:
-            zero = ~self.X.any(axis=1)
+        zero = np.asarray((self.X != 0.0).sum(axis=1)).ravel() == 0
         return int(np.argmax(zero)) if zero.any() else None
 
     def digest(self) -> str:
@@ -85,15 +74,7 @@ class Stream:
     def take(self, rows: NDArray[np.intp]) -> Stream:
         """Return the instances of these row numbers, in this order."""
         lines = self.lines[rows] if len(self.lines) else self.lines
-        texts = tuple(self.texts[row] for row in rows) if self.texts else ()
-        return replace(self, X=self.X[rows], y=self.y[rows], lines=lines, texts=texts)
-
-    def shown(self, row: int) -> str:
-        """Return an instance as a person reads it: its numbers by name, and its text."""
-        numbers = self.X[[row], : len(self.columns)]
-        dense = numbers.toarray()[0] if sparse.issparse(numbers) else numbers[0]
-        said = ", ".join(f"{name} = {value:g}" for name, value in zip(self.columns, dense, strict=True))
-        return "\n".join(part for part in (said, self.texts[row] if self.texts else "") if part)
+        return replace(self, X=self.X[rows], y=self.y[rows], lines=lines)
 
     def scaled(self) -> Stream:
         """Return the stream with each dense column centred and divided by its standard deviation so far.
@@ -116,7 +97,8 @@ class Stream:
         Without a constant its value in row t is the root mean square of the values other than 0 in rows 1 .. t: a 1
         would be as long as all the words of a unit vector together, and every margin would hang on it.
         """
-        if sparse.issparse(self.X):
+        is_sparse = sparse.issparse(self.X)
+        if is_sparse:
             sums = np.concatenate([[0.0], np.cumsum(self.X.data**2)])[self.X.indptr[1:]]
             counts = self.X.indptr[1:]
         else:
@@ -124,5 +106,28 @@ class Stream:
         size = np.where(sums > 0.0, np.sqrt(sums / np.maximum(counts, 1)), 1.0)[:, None]
         if constant is not None:
             size[:] = constant
-        wider = sparse.hstack([self.X, size], format="csr") if sparse.issparse(self.X) else np.hstack([self.X, size])
-        return replace(self, X=wider)
+        return replace(self, X=sparse.hstack([self.X, size], format="csr") if is_sparse else np.hstack([self.X, size]))
+
+
+def as_classes(labels: Iterable[str], place: Callable[[int], str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Return each label's class number, and the names of the classes, by value if all are numbers.
+
+    A class is one number, however it is spelt (1, 1.0 and +1), or one name.  A label that names no class, and more
+    than 100 classes, are a `ValueError`; `place` says where a row stands.
+    """
+    known: dict[str, int] = {}
+    codes = np.fromiter((known.setdefault(label, len(known)) for label in labels), dtype=np.int64)
+    keys: list[Any] = list(map(as_number, known))
+    if all(map(isfinite, keys)):
+        names = {value: short if float(short := f"{value:g}") == value else repr(value) for value in keys}
+    else:
+        for at, name in enumerate(known):
+            if not name.strip() or name.lower() == "nan" or isinf(keys[at]):
+                raise ValueError(f"{place(int(np.argmax(codes == at)))}: a label must name a class, got {name!r}")
+        keys, names = list(known), {name: name for name in known}
+    order = sorted(names)
+    if len(order) > LARGEST_N_CLASSES:
+        raise ValueError(f"labels must name at most {LARGEST_N_CLASSES} classes, got {len(order)}")
+    rank = {key: position for position, key in enumerate(order)}
+    ranks = np.array([rank[key] for key in keys], dtype=np.int64)
+    return ranks.take(codes, out=codes, mode="clip"), tuple(names[key] for key in order)

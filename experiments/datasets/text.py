@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from io import StringIO
+from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 from traces.errors import TraceError
 from traces.files import open_trace
 
-__all__ = ["MAX_STREAM_BYTES", "MOST_CELLS", "check_cells", "lines_of", "survey"]
+__all__ = ["MAX_STREAM_BYTES", "MOST_CELLS", "as_number", "check_cells", "lines_of", "naming", "survey"]
 
 MAX_STREAM_BYTES = 1 << 29
 """Largest file of a stream, unpacked, and all wanted arrays of an npz together: 512 MiB."""
@@ -22,7 +24,17 @@ MOST_CELLS = 1 << 25
 
 _LONGEST_LINE_BYTES = 1 << 24
 _PIECE_BYTES = 1 << 18
-_COUNTED = ("\n", "\r", ",", ";", "\t", ":")
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Put the name of the file before whatever is wrong with its content."""
+    try:
+        yield
+    except TraceError:  # which names it
+        raise
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def survey(path: Path) -> Counter[str]:
@@ -31,26 +43,25 @@ def survey(path: Path) -> Counter[str]:
     Damage, more than `MAX_STREAM_BYTES` when it is unpacked, and a line longer than 16 MiB or not in UTF-8 are a
     `ValueError`.
     """
-    size, number, encoding = 0, 1, "utf-8-sig"
+    size, number = 0, 1
     counts: Counter[str] = Counter()
     with open_trace(path) as unpacked:
         while content := unpacked.read(min(_PIECE_BYTES, _LONGEST_LINE_BYTES)):
             content += unpacked.readline(_LONGEST_LINE_BYTES + 1)
             size += len(content)
             if size > MAX_STREAM_BYTES:
-                raise ValueError(f"{path}: a stream must not exceed {MAX_STREAM_BYTES} bytes, got more")
+                raise ValueError(f"a stream must not exceed {MAX_STREAM_BYTES} bytes, got more")
             try:
-                content.decode(encoding)
+                content.decode()
             except UnicodeDecodeError as error:
-                number += _line_ends(error.object[: error.start])
-                got = f"{error.object[error.start]:#x}"
-                raise ValueError(f"{path}: line {number}: it must be UTF-8 text, npz or npy, got {got}") from None
+                number += _line_ends(content[: error.start])
+                got = f"{content[error.start]:#x}"
+                raise ValueError(f"line {number}: it must be UTF-8 text, npz or npy, got {got}") from None
             number += _line_ends(content)
             if len(content) - content.rfind(b"\n", 0, -1) - 1 > _LONGEST_LINE_BYTES:
                 rule = f"a line must not be longer than {_LONGEST_LINE_BYTES} bytes"
                 raise TraceError(path, f"line {number}", rule, "a longer one")
-            counts.update({mark: content.count(mark.encode()) for mark in _COUNTED})
-            encoding = "utf-8"
+            counts.update({mark: content.count(mark.encode()) for mark in "\n,;\t:"})
     return counts
 
 
@@ -58,16 +69,21 @@ def _line_ends(content: bytes) -> int:
     return content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n")
 
 
-def check_cells(path: Path, counts: Counter[str], separator: str) -> None:
+def check_cells(counts: Counter[str], separator: str) -> None:
     """Refuse a file that has more than `MOST_CELLS` ends of lines and separators, by its survey."""
     if counts["\n"] + counts[separator] > MOST_CELLS:
-        raise ValueError(f"{path}: a stream must hold at most {MOST_CELLS} cells, got more")
+        raise ValueError(f"a stream must hold at most {MOST_CELLS} cells, got more")
 
 
 def lines_of(path: Path) -> Iterator[str]:
     r"""Yield the lines of a file that was surveyed; each but the last ends in ``\n``."""
-    encoding = "utf-8-sig"
     with open_trace(path) as unpacked:
-        while content := unpacked.read(_PIECE_BYTES):
-            yield from StringIO((content + unpacked.readline()).decode(encoding), newline=None)
-            encoding = "utf-8"
+        yield from TextIOWrapper(unpacked, "utf-8-sig")
+
+
+def as_number(text: Any) -> float:
+    """Return the number that is spelt, NaN if none is."""
+    try:
+        return float(text)
+    except (TypeError, ValueError, OverflowError):
+        return float("nan")

@@ -51,12 +51,17 @@ class Answer(NamedTuple):
 class _Totals(NamedTuple):
     """What is kept of a run: its energies in the order of `ENERGIES`, latencies, and what the references need."""
 
-    energies_j: tuple[float, ...]
+    energies_j: NDArray[np.float64]
     latency_s: NDArray[np.float64]
     elapsed_s: float
     air_s: float
     message_s: NDArray[np.float64]
     datagram_s: NDArray[np.float64]
+
+    @property
+    def pages(self) -> int:
+        """What energies are divided by: without pages they are those of the whole run."""
+        return max(len(self.latency_s), 1)
 
 
 class Explorer:
@@ -92,16 +97,13 @@ class Explorer:
         """Return what the policies are compared on."""
         if not self.sessions:
             return traffic.generated(settings.pages, 0, settings.seeds)
-        return traffic.units(
-            self.sessions, few=self.few, seed=0, beacon_interval_ns=settings.beacon_interval_ns
-        ).workloads
+        beacon_interval_ns = settings.beacon_interval_ns
+        return traffic.units(self.sessions, few=self.few, seed=0, beacon_interval_ns=beacon_interval_ns).workloads
 
     def answer(self, settings: Settings, *, within_s: float | None = None) -> Answer:
         """Return the answer to these settings, or after so many seconds what there is of it."""
-        config = settings.config
-        saving = [
-            netsim.canonical(policy, beacon_interval_ns=config.beacon_interval_ns) for policy in settings.policies
-        ]
+        config, interval_ns = settings.config, settings.beacon_interval_ns
+        saving = [netsim.canonical(policy, beacon_interval_ns=interval_ns) for policy in settings.policies]
         names = list(dict.fromkeys([BASELINE, *saving]))
         with self._lock:  # an engine that is not compiled is passed over by short runs, which are then slow for ever
             compile_express(tuple(name for name in names if name not in self._compiled), config)
@@ -109,29 +111,30 @@ class Explorer:
         units = self.units(settings)
         worlds = [unit.world(config) if settings.server == "recorded" else config for unit in units]
         learned_first = sorted(names[2:], key=lambda name: not look(name).strong)
-        chosen = tuple([*names[1:2], *learned_first][:TIMELINES])
         quick_first = sorted(names, key=lambda name: look(name).strong)
         asked = {name: [self._run(*one, name) for one in zip(units, worlds, strict=True)] for name in quick_first}
-        timelines = self._timelines(units[0], settings.page, chosen, worlds[0])
-        started: list[Future[Any]] = [timelines, *(run for runs in asked.values() for run in runs)]
+        drawn = self._timelines(units[0], settings.page, tuple([*names[1:2], *learned_first][:TIMELINES]), worlds[0])
+        started: list[Future[Any]] = [drawn, *(run for runs in asked.values() for run in runs)]
         wait(started, timeout=within_s)
-        base = [run.result() for run in asked[BASELINE]]
+        base: list[_Totals] = [run.result() for run in asked[BASELINE]]
         done = [name for name in names if name == BASELINE or all(run.done() for run in asked[name])]
         rows = [_row(name, [run.result() for run in asked[name]], base) for name in done]
         least = config.radio.least_j
         references = {
-            LIMIT: float(np.mean([_a_page(least(run.elapsed_s, run.air_s), run) for run in base])),
-            PAGE_AWAKE: float(np.mean([_a_page(least(run.elapsed_s, run.latency_s.sum()), run) for run in base])),
+            LIMIT: float(np.mean([least(run.elapsed_s, run.air_s) / run.pages for run in base])),
+            PAGE_AWAKE: float(np.mean([least(run.elapsed_s, run.latency_s.sum()) / run.pages for run in base])),
         }
-        shown = timelines.result() if timelines.done() else None
+        shown = drawn.result() if drawn.done() else None
         return Answer(pd.DataFrame(rows), references, shown, [name for name in names if name not in done])
 
-    def _simulated(self, unit: Generated | Recorded, config: netsim.SimulationConfig, policy: str) -> _Totals:
+    def _browsed(self, unit: Generated | Recorded) -> traces.Workload:
         with self._lock:
-            work = self._pages(unit)
-        result = netsim.simulate(work, policy, config=config, seed=unit.seed)
+            return self._pages(unit)
+
+    def _simulated(self, unit: Generated | Recorded, config: netsim.SimulationConfig, policy: str) -> _Totals:
+        result = netsim.simulate(self._browsed(unit), policy, config=config, seed=unit.seed)
         return _Totals(
-            tuple(getattr(result.energy, name) for name in ENERGIES), result.latency_s, result.elapsed_s,
+            np.array([getattr(result.energy, name) for name in ENERGIES]), result.latency_s, result.elapsed_s,
             max(result.uplink_air_s, result.downlink_air_s), result.message_delay_s, result.datagram_delay_s,
         )  # fmt: skip
 
@@ -139,8 +142,7 @@ class Explorer:
         self, unit: Generated | Recorded, page: int, policies: tuple[str, ...], config: netsim.SimulationConfig
     ) -> list[Timeline]:
         """Return timelines of the same page of a unit under each policy, over the same length of time."""
-        with self._lock:
-            work = self._pages(unit)
+        work = self._browsed(unit)
         if not work:
             return []
         page = min(page, len(work))
@@ -151,25 +153,20 @@ class Explorer:
         return [timeline(run, start, longest) for run, (start, _) in zip(runs, windows, strict=True)]
 
 
-def _a_page(joules: float, run: _Totals) -> float:
-    """Return an energy a page; without pages, of the whole run."""
-    return joules / max(len(run.latency_s), 1)
-
-
 def _row(policy: str, runs: Sequence[_Totals], base: Sequence[_Totals]) -> dict[str, Any]:
     """Return the means over the units; slowdowns are NaN where no page is browsed."""
-    energies = np.array([[_a_page(joules, run) for joules in run.energies_j] for run in runs])
-    slowdowns = [run.latency_s / plain.latency_s for run, plain in zip(runs, base, strict=True) if len(plain.latency_s)]
-    total, slow = estimate(energies[:, ENERGIES.index("total_j")]), estimate([one.mean() for one in slowdowns])
+    energies = np.array([run.energies_j / run.pages for run in runs])
+    pairs = list(zip(runs, base, strict=True))
+    slowdowns = [run.latency_s / plain.latency_s for run, plain in pairs if len(plain.latency_s)]
+    added = [(run.message_s - plain.message_s).mean() for run, plain in pairs if len(run.message_s)]
+    total, slow = estimate(energies[:, -1]), estimate([one.mean() for one in slowdowns])
     return {
         "policy": policy,
         **{f"{name}_per_page": mean for name, mean in zip(ENERGIES, energies.mean(axis=0).tolist(), strict=True)},
         "total_j_per_page_half_width": total.half_width, "energy_j_per_page": total.mean,
         "slowdown_mean": slow.mean, "slowdown_mean_half_width": slow.half_width,
         "slowdown_p95": estimate([np.quantile(one, 0.95) for one in slowdowns]).mean,
-        "mean_mw": 1000 * sum(run.energies_j[-1] for run in runs) / sum(run.elapsed_s for run in runs),
-        "added_delay_mean_s": estimate(
-            [(run.message_s - one.message_s).mean() for run, one in zip(runs, base, strict=True) if len(run.message_s)]
-        ).mean,
+        "mean_mw": 1000 * float(sum(run.energies_j[-1] for run in runs)) / sum(run.elapsed_s for run in runs),
+        "added_delay_mean_s": estimate(added).mean,
         "datagram_delay_mean_s": estimate([run.datagram_s.mean() for run in runs if len(run.datagram_s)]).mean,
     }  # fmt: skip

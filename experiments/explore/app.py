@@ -15,7 +15,7 @@ from typing import Any
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import DependencyException
 from flask import Response, abort, request
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_hex, to_rgb
 
 from experiments.explore.answer import Answer, Explorer
 from experiments.explore.pictures import BACK, GRID, energy_bars, front, timelines
@@ -28,20 +28,42 @@ from netsim.radio import profiles
 
 __all__ = ["WITHIN_S", "app", "figures"]
 
-GRAPHS = ("front", "energy", "timeline")
 WITHIN_S = 0.15  # an answer that takes longer comes in parts
+_GRAPHS = {
+    "front": "Energy against waiting",
+    "energy": "Energy of a page, by its parts",
+    "timeline": "One page, frame by frame",
+}
 _ASK, _ANSWERED = 0, 1  # ticks of the clock: it asks once an answer came, as a question drops the one before it
 _MOST_BYTES = 1 << 16  # of a request: the page's own have 4,000
 _HOSTS = ("127.0.0.1", "localhost")
 _DARK_BACK, _DARK_INK = "#16181c", "#e8e8e8"
 _DARK = {GRID: "#33373e", BACK: _DARK_BACK, INK: _DARK_INK, "#000000": _DARK_INK}
-_EMPTY: Any = {
-    "layout": {"xaxis": {"visible": False}, "yaxis": {"visible": False}, "paper_bgcolor": "rgba(0,0,0,0)",
-               "plot_bgcolor": "rgba(0,0,0,0)"},
-}  # fmt: skip
+_HIDDEN = {"visible": False}
+_CLEAR = "rgba(0,0,0,0)"
+_EMPTY: Any = {"layout": {"xaxis": _HIDDEN, "yaxis": _HIDDEN, "paper_bgcolor": _CLEAR, "plot_bgcolor": _CLEAR}}
 _CLOSED: Any = {"aria-expanded": "false", "aria-controls": "code"}
 _NAMED: Any = {"aria-label": "settings"}
 _CONTROLS = ("pages", "seeds", "server", "server_s", "rtt_ms", "radio", "beacon_ms", "policies", "page")
+_OUTPUTS = (
+    *(Output(graph, "figure") for graph in _GRAPHS), Output("table", "children"), Output("complaint", "children"),
+    Output("command", "children"), Output("python", "children"), Output("url", "search"), Output("pending", "children"),
+    Output("again", "n_intervals"), *(Output(name, "value") for name in _CONTROLS),
+)  # fmt: skip
+_ICON = '<link rel="icon" href="data:,"><meta name="viewport" content="width=device-width, initial-scale=1">'
+_NOTE = (
+    "Move anything: all policies browse the same pages again. Left and low is better. The address of this page carries "
+    "the position of every control."
+)
+_SLIDERS: dict[str, tuple[str, float, float, float]] = {
+    "pages": ("Pages a seed", 10, 200, 10),
+    "seeds": ("Seeds", 1, 20, 1),
+    "server_s": ("Mean delay of the server [s]", 0, 2, 0.05),
+    "rtt_ms": ("Round trip [ms]", 5, 400, 5),
+    "beacon_ms": ("Time between beacons [ms]", 50, 400, 0.4),  # 100 and 102.4 are among them
+    "page": ("Page of the timeline", 1, 20, 1),
+}
+"""Control to its words, ends and step."""
 
 
 def app(explorer: Explorer, *, trace: str | None = None) -> Dash:
@@ -50,14 +72,8 @@ def app(explorer: Explorer, *, trace: str | None = None) -> Dash:
     made.server.config["MAX_CONTENT_LENGTH"] = _MOST_BYTES
     made.server.register_error_handler(DependencyException, lambda _: ("there is no such file", 404))
     css = resources.files("experiments.explore").joinpath("page.css").read_text(encoding="utf-8")
-    made.index_string = (
-        made.index_string.replace("{%css%}", "{%css%}<style>" + css + "</style>")
-        .replace(
-            "{%favicon%}",
-            '<link rel="icon" href="data:,"><meta name="viewport" content="width=device-width, initial-scale=1">',
-        )
-        .replace("<html>", '<html lang="en">')
-    )
+    page = made.index_string.replace("<html>", '<html lang="en">').replace("{%favicon%}", _ICON)
+    made.index_string = page.replace("{%css%}", "{%css%}<style>" + css + "</style>")
     made.layout = _layout(trace)
 
     @made.server.before_request  # type: ignore[untyped-decorator]
@@ -78,8 +94,7 @@ def app(explorer: Explorer, *, trace: str | None = None) -> Dash:
 
     @made.server.after_request  # type: ignore[untyped-decorator]
     def keep_to_itself(response: Response) -> Response:
-        response.headers["X-Frame-Options"] = "DENY"
-        response.headers["Referrer-Policy"] = "no-referrer"
+        response.headers.update({"X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer"})
         return response
 
     made.clientside_callback(  # type: ignore[no-untyped-call]
@@ -89,10 +104,7 @@ def app(explorer: Explorer, *, trace: str | None = None) -> Dash:
     )
 
     @made.callback(
-        *(Output(graph, "figure") for graph in GRAPHS), Output("table", "children"), Output("complaint", "children"),
-        Output("command", "children"), Output("python", "children"), Output("url", "search"),
-        Output("pending", "children"), Output("again", "n_intervals"), *(Output(name, "value") for name in _CONTROLS),
-        *(Input(name, "value") for name in _CONTROLS), Input("dark", "data"), Input("url", "search"),
+        *_OUTPUTS, *(Input(name, "value") for name in _CONTROLS), Input("dark", "data"), Input("url", "search"),
         Input("again", "n_intervals"),
     )  # fmt: skip
     def follow(*given: Any) -> Any:
@@ -102,7 +114,7 @@ def app(explorer: Explorer, *, trace: str | None = None) -> Dash:
             settings = _settings(search, None if first else dict(zip(_CONTROLS, values, strict=True)), trace)
             found = explorer.answer(settings, within_s=WITHIN_S)
         except ValueError as error:
-            kept = [no_update] * (len(GRAPHS) + 1)
+            kept = [no_update] * (len(_GRAPHS) + 1)
             return [*kept, str(error), *[no_update] * 3, "", _ANSWERED, *[no_update] * len(_CONTROLS)]
         pending = [*map(label, found.pending), *["the timelines"] * (found.timelines is None)]
         shown = [getattr(settings, name) for name in _CONTROLS]
@@ -149,143 +161,101 @@ def _is_own(made: Dash, body: Any) -> bool:
 
 
 def _settings(search: Any, values: Mapping[str, Any] | None, trace: str | None) -> Settings:
-    """Return what the controls are set to, or what a link says where there are no values of controls."""
+    """Return what the controls are set to, or what a link says where there are no values of controls.
+
+    Where nothing is chosen servers answer as recorded, if there is a recording.
+    """
     try:
-        return Settings.of(values) if values is not None else Settings.of_link(search, _server(trace))
+        if values is not None:
+            return Settings.of(values)
+        return Settings.of_link(search, "recorded" if trace else Settings().server)
     except TypeError as error:
         abort(400, str(error))
 
 
-def _server(trace: str | None) -> str:
-    """Return how servers answer where nothing is chosen: as recorded, if there is a recording."""
-    return "recorded" if trace else Settings().server
-
-
 def _layout(trace: str | None) -> html.Div:
-    policies = [
-        {"label": f"{label(entry.example)} ({entry.example})", "value": entry.example} for entry in registry().values()
-    ]
-    known = {option["value"] for option in policies} | {BASELINE}
+    known = [entry.example for entry in registry().values()]
     more = [name for name in (*Settings().policies, "bsd:0.2", "lpsm", "lpsm3:1.2") if name not in known]
-    policies = [option for option in policies if option["value"] != BASELINE]
-    policies += [{"label": f"{label(name)} ({name})", "value": name} for name in more]
-    traffic = (
-        [html.P(f"Traffic: {trace}", className="note")]
-        if trace
-        else [_slider("pages", "Pages a seed", 10, 200, 10), _slider("seeds", "Seeds", 1, 20, 1)]
-    )
-    hidden = (
-        [dcc.Input(id=name, type="hidden", value=getattr(Settings(), name)) for name in ("pages", "seeds")]
-        if trace
-        else []
-    )
+    policies = [{"label": f"{label(name)} ({name})", "value": name} for name in [*known, *more] if name != BASELINE]
+    if trace:
+        traffic: list[Any] = [html.P(f"Traffic: {trace}", className="note")]
+        traffic += [dcc.Input(id=name, type="hidden", value=getattr(Settings(), name)) for name in ("pages", "seeds")]
+    else:
+        traffic = [_slider("pages"), _slider("seeds")]
+    servers = [*["recorded"] * bool(trace), "constant", "exponential", "lognormal"]
+    chosen = dcc.Dropdown(policies, list(Settings().policies), id="policies", multi=True, clearable=False)
     controls = [
-        *traffic,
-        *hidden,
-        _choice("server", "Server's delay is", [*["recorded"] * bool(trace), "constant", "exponential", "lognormal"]),
-        _slider("server_s", "Mean delay of the server [s]", 0, 2, 0.05),
-        _slider("rtt_ms", "Round trip [ms]", 5, 400, 5),
-        _choice("radio", "Radio", list(profiles())),
-        _slider("beacon_ms", "Time between beacons [ms]", 50, 400, 0.4),  # 100 and 102.4 are among them
-        html.Div(
-            [
-                html.Label("Policies", htmlFor="policies"),
-                dcc.Dropdown(policies, list(Settings().policies), id="policies", multi=True, clearable=False),
-            ]
-        ),
-        _slider("page", "Page of the timeline", 1, 20, 1),
-        html.Button("Command and Python", id="show-code", **_CLOSED),
+        *traffic, _choice("server", "Server's delay is", servers), _slider("server_s"), _slider("rtt_ms"),
+        _choice("radio", "Radio", list(profiles())), _slider("beacon_ms"), _labelled("policies", "Policies", chosen),
+        _slider("page"), html.Button("Command and Python", id="show-code", **_CLOSED),
+    ]  # fmt: skip
+    code = [
+        html.Div([html.Pre(id=name), dcc.Clipboard(target_id=name, title="copy")]) for name in ("command", "python")
     ]
+    pictures = {name: _graph(name, title) for name, title in _GRAPHS.items()}
+    answers = [
+        html.P(id="complaint", role="alert"), html.P(id="pending", role="status", className="note"),
+        html.Div(code, id="code", hidden=True), pictures["front"], pictures["energy"], html.Div(id="table"),
+        pictures["timeline"],
+    ]  # fmt: skip
+    columns = [html.Div(controls, id="controls", role="form", **_NAMED), html.Div(answers, id="answers")]
     return html.Div(
         [
             dcc.Location(id="url", refresh=False),
             dcc.Store(id="dark"),
             dcc.Interval(id="again", interval=50, max_intervals=_ANSWERED, n_intervals=_ANSWERED),
             html.H1("What saving power costs"),
-            html.P(
-                "Move anything: all policies browse the same pages again. Left and low is better. The address of this "
-                "page carries the position of every control.", className="note",
-            ),
-            html.Div(
-                [
-                    html.Div(controls, id="controls", role="form", **_NAMED),
-                    html.Div(
-                        [
-                            html.P(id="complaint", role="alert"),
-                            html.P(id="pending", role="status", className="note"),
-                            html.Div(
-                                [
-                                    html.Div([html.Pre(id=name), dcc.Clipboard(target_id=name, title="copy")])
-                                    for name in ("command", "python")
-                                ],
-                                id="code", hidden=True,
-                            ),
-                            _graph("front", "Energy against waiting"),
-                            _graph("energy", "Energy of a page, by its parts"),
-                            html.Div(id="table"),
-                            _graph("timeline", "One page, frame by frame"),
-                        ],
-                        id="answers",
-                    ),
-                ],
-                id="columns",
-            ),
+            html.P(_NOTE, className="note"),
+            html.Div(columns, id="columns"),
         ]
-    )  # fmt: skip
+    )
 
 
-def _slider(name: str, words: str, low: float, high: float, step: float) -> html.Div:
+def _labelled(name: str, words: str, control: Any, **more: Any) -> html.Div:
+    return html.Div([html.Label(words, htmlFor=name), control], **more)
+
+
+def _slider(name: str) -> html.Div:
+    words, low, high, step = _SLIDERS[name]
     value = getattr(Settings(), name)
     slider = dcc.Slider(low, high, step, value=value, id=name, marks=None, updatemode="mouseup")
-    return html.Div([html.Label(words, htmlFor=name), slider], className="slider")
+    return _labelled(name, words, slider, className="slider")
 
 
 def _choice(name: str, words: str, options: list[str]) -> html.Div:
     value = getattr(Settings(), name)
-    return html.Div(
-        [html.Label(words, htmlFor=name), dcc.Dropdown(options, value, id=name, clearable=False, searchable=False)]
-    )
+    return _labelled(name, words, dcc.Dropdown(options, value, id=name, clearable=False, searchable=False))
 
 
 def _graph(name: str, title: str) -> html.Section:
-    graph = dcc.Graph(
-        id=name, figure=_EMPTY, config={"displaylogo": False, "responsive": True, "modeBarButtons": [["toImage"]]}
-    )
-    return html.Section([html.H2(title), graph])
+    config: Any = {"displaylogo": False, "responsive": True, "modeBarButtons": [["toImage"]]}
+    return html.Section([html.H2(title), dcc.Graph(id=name, figure=_EMPTY, config=config)])
 
 
 def _table(found: Answer) -> html.Table:
-    late = [
-        (name, words)
-        for name, words in (
-            ("added_delay_mean_s", "messages later [s]"),
-            ("datagram_delay_mean_s", "datagrams late [s]"),
+    late = {"added_delay_mean_s": "messages later [s]", "datagram_delay_mean_s": "datagrams late [s]"}
+    late = {name: words for name, words in late.items() if found.rows[name].notna().any()}
+    head = html.Tr([html.Th(words) for words in ("policy", "mW", "J a page", "mean slowdown", "p95", *late.values())])
+    records: Any = found.rows.to_dict("records")
+    rows = [
+        (
+            f"{row['mean_mw']:.3g}", f"{row['total_j_per_page']:.3g}", number(row["slowdown_mean"], 3),
+            number(row["slowdown_p95"], 2), *(number(row[name], 3) for name in late),
         )
-        if found.rows[name].notna().any()
-    ]
-    names = ("policy", "mW", "J a page", "mean slowdown", "p95", *(words for _, words in late))
-    head = html.Tr([html.Th(words) for words in names])
-    rows: Any = found.rows.to_dict("records")
-    body = [
-        html.Tr(
-            [
-                html.Th(label(row["policy"])), html.Td(f"{row['mean_mw']:.3g}"),
-                html.Td(f"{row['total_j_per_page']:.3g}"), html.Td(number(row["slowdown_mean"], 3)),
-                html.Td(number(row["slowdown_p95"], 2)), *(html.Td(number(row[name], 3)) for name, _ in late),
-            ]
-        )
-        for row in rows
+        for row in records
     ]  # fmt: skip
+    body = [
+        html.Tr([html.Th(label(policy)), *map(html.Td, cells)])
+        for policy, cells in zip(found.rows["policy"], rows, strict=True)
+    ]
     return html.Table([html.Thead(head), html.Tbody(body)])
 
 
 def _themed(figure: Mapping[str, Any], dark: bool) -> dict[str, Any]:
     """Return the figure as it stands on a light or on a dark page."""
     found = _recoloured(figure) if dark else dict(figure)
-    if dark:
-        back = {"paper_bgcolor": _DARK_BACK, "plot_bgcolor": _DARK_BACK}
-        found["layout"] = {**found["layout"], **back}
-    found["layout"] = {**found["layout"], "uirevision": "kept", "autosize": True, "dragmode": False}
+    back = {"paper_bgcolor": _DARK_BACK, "plot_bgcolor": _DARK_BACK} if dark else {}
+    found["layout"] = {**found["layout"], **back, "uirevision": "kept", "autosize": True, "dragmode": False}
     return found
 
 
@@ -297,9 +267,7 @@ def _recoloured(part: Any) -> Any:
         plain = all(isinstance(value, (int, float)) or value is None for value in part[:2])  # coordinates
         return part if plain else [_recoloured(value) for value in part]
     if isinstance(part, str) and part.startswith("#"):
-        if part in _DARK:
-            return _DARK[part]
-        return _lighter(part)
+        return _DARK.get(part) or _lighter(part)
     return part
 
 
@@ -307,8 +275,7 @@ def _recoloured(part: Any) -> Any:
 def _lighter(colour: str) -> str:
     parts = to_rgb(colour)
     for step in range(0, 100, 4):
-        mixed = [part + (1 - part) * step / 100 for part in parts]
-        found = "#" + "".join(f"{round(255 * part):02x}" for part in mixed)
-        if contrast(found, _DARK_BACK) >= LEAST_CONTRAST:
+        red, green, blue = (part + (1 - part) * step / 100 for part in parts)
+        if contrast(found := to_hex((red, green, blue)), _DARK_BACK) >= LEAST_CONTRAST:
             return found
     return _DARK_INK

@@ -12,31 +12,30 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.figures.comparison import bar_parts
+from experiments.figures.comparison import bar_end, bar_parts
 from experiments.figures.front import energy_range, far_from, nondominated
 from experiments.figures.style import BLUE, GREY, INK, ORANGE, PURPLE, SKY, VERMILLION, Look, label, looks, readable
-from experiments.figures.timeline import HEARD, ROW_WORDS, ROWS
+from experiments.figures.timeline import HEARD, PLACES, ROWS
 from experiments.quantities import BASELINE, REFERENCES
-from experiments.timeline import Step, Timeline
+from experiments.timeline import Timeline
 
 __all__ = ["BACK", "GRID", "energy_bars", "front", "marker", "timelines"]
 
 GRID, BACK = "#e3e3e3", "#ffffff"
-_PLACE = {row: place for place, row in enumerate(ROWS)}
 _FLAGS = {0: "", 1: "SYN ", 2: "SYN-ACK "}
 _HEARD = {"listened": "listened to", "awake": "passed awake", "slept": "slept through"}
 _ROW_HEIGHT = 16
+_AT_TIME = "%{x:.6f} s: %{text}<extra></extra>"
+
+Point = tuple[float | None, float | None, str]
+"""Time, place and words of a point."""
 
 
 def energy_bars(rows: pd.DataFrame, references: Mapping[str, float]) -> dict[str, Any]:
     """Return the energy a page of every policy as a bar of its parts, which end at the total.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        `policy`, `total_j_per_page`, `total_j_per_page_half_width`, and the parts of the energy a page.
-    references : mapping
-        ``limit`` and ``page-awake`` to joules a page.
+    `rows` have `policy`, `total_j_per_page`, `total_j_per_page_half_width`, and the parts of the energy a page;
+    `references` are ``limit`` and ``page-awake`` in joules a page.
     """
     names = [label(policy) for policy in rows["policy"]]
     data: list[dict[str, Any]] = [
@@ -58,59 +57,44 @@ def energy_bars(rows: pd.DataFrame, references: Mapping[str, float]) -> dict[str
             error_x={"type": "data", "array": half_widths.tolist(), "thickness": 1.2},
         )
     )  # fmt: skip
-    saving = rows["policy"] != BASELINE if len(rows) > 1 else slice(None)
-    highest = float(rows["total_j_per_page"][saving].max())
-    whiskers = float((rows["total_j_per_page"] + half_widths)[saving].max())
-    end = max(1.1 * highest, min(1.04 * whiskers, 1.6 * highest))
     return _figure(
         data, 150 + 36 * len(names), shapes=_reference_lines(references), barmode="stack", bargap=0.35,
-        xaxis=_axis("energy [J per page]", range=[0, end]), yaxis=_axis("", autorange="reversed"),
+        xaxis=_axis("energy [J per page]", range=[0, bar_end(rows, half_widths, 1.1)]),
+        yaxis=_axis("", autorange="reversed"),
     )  # fmt: skip
 
 
 def front(rows: pd.DataFrame, slowdown: str, references: Mapping[str, float], words: str) -> dict[str, Any]:
     """Return energy against slowdown: a point a policy, its name beside it, and the front of those that none beats.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        `policy`, `energy_j_per_page`, and the column `slowdown`.
-    references : mapping
-        ``limit`` and ``page-awake`` to joules a page.
-    words : str
-        What stands along the axis of slowdowns.
+    `rows` have `policy`, `energy_j_per_page`, and the column `slowdown`, along whose axis `words` stand; `references`
+    are those of `energy_bars`.
     """
     saving = rows[(rows["policy"] != BASELINE) & (rows["energy_j_per_page"] <= far_from(rows))]
     energy, slow = saving["energy_j_per_page"].tolist(), saving[slowdown].tolist()
     best = nondominated(energy, slow)
-    data = [
-        _scatter(
-            [energy[i] for i in best], [slow[i] for i in best], "lines", name="front", hoverinfo="skip",
-            showlegend=False, line={"color": GREY, "shape": "hv", "width": 1.5},
-        )
-    ]  # fmt: skip
+    steps = {"color": GREY, "shape": "hv", "width": 1.5}
+    data = [_scatter([energy[i] for i in best], [slow[i] for i in best], "lines", name="front", hoverinfo="skip",
+                     showlegend=False, line=steps)]  # fmt: skip
     low, high = energy_range([*energy, *references.values()])
     rank = {place: number for number, place in enumerate(np.argsort(slow, kind="stable").tolist())}
     for place, (policy, look) in enumerate(looks(saving["policy"].tolist()).items()):
         side = "left" if energy[place] > low**0.4 * high**0.6 else "right"  # the names stay inside
-        named = place in best or len(energy) <= 12
+        named, called = place in best or len(energy) <= 12, label(policy)
         data.append(
             _scatter(
-                [energy[place]], [slow[place]], "markers+text" if named else "markers", name=label(policy),
-                showlegend=not named, text=[label(policy)], cliponaxis=False, meta={"policy": policy},
+                [energy[place]], [slow[place]], "markers+text" if named else "markers", name=called,
+                showlegend=not named, text=[called], cliponaxis=False, meta={"policy": policy},
                 textposition=f"{('bottom', 'middle', 'top')[rank[place] % 3]} {side}",
                 textfont={"color": readable(look.colour), "size": 11}, marker=marker(look),
-                hovertemplate=f"{label(policy)}: %{{x:.4g}} J a page, slowdown %{{y:.3g}}<extra></extra>",
+                hovertemplate=f"{called}: %{{x:.4g}} J a page, slowdown %{{y:.3g}}<extra></extra>",
             )
         )  # fmt: skip
     top = max([1.1, *slow])
+    dtick = "D2" if high > 4 * low else "D1"
     return _figure(
         data, 400, shapes=_reference_lines(references), showlegend=True,
-        xaxis=_axis(
-            "energy [J per page]", type="log", range=np.log10([low, high]).tolist(), tickformat="~g",
-            dtick="D2" if high > 4 * low else "D1",
-        ),
-        yaxis=_axis(words, type="log", range=np.log10([top**-0.12, top**1.1]).tolist(), tickformat="~g"),
+        xaxis=_log_axis("energy [J per page]", low, high, dtick=dtick), yaxis=_log_axis(words, top**-0.12, top**1.1),
     )  # fmt: skip
 
 
@@ -123,7 +107,7 @@ def timelines(runs: Sequence[Timeline]) -> dict[str, Any]:
         top, place = 1.0 - (number - 1) * share, str(number) if number > 1 else ""
         layout[f"yaxis{place}"] = _axis(
             "", domain=[top - 0.86 * share, top - 0.1 * share], tickvals=list(range(len(ROWS))), fixedrange=True,
-            ticktext=[ROW_WORDS[row] for row in ROWS], range=[-0.6, len(ROWS) - 0.4], zeroline=False, ticks="",
+            ticktext=list(ROWS.values()), range=[-0.6, len(ROWS) - 0.4], zeroline=False, ticks="",
         )  # fmt: skip
         layout["annotations"].append(
             {
@@ -144,6 +128,57 @@ def timelines(runs: Sequence[Timeline]) -> dict[str, Any]:
         anchor=f"y{len(runs)}" if runs[1:] else "y",
     )  # fmt: skip
     return _figure(data, 90 + len(runs) * (_ROW_HEIGHT * len(ROWS) + 50), xaxis=time, **layout)
+
+
+def _panel(run: Timeline) -> Iterator[dict[str, Any]]:
+    """Yield what is drawn of a run, row by row."""
+    for spans, words, colour, width in (
+        (run.waking, "waking up", PURPLE, 7), (run.awake, "awake to send only", INK, 4),
+        (run.gate, "awake, frames delivered at once", SKY, 14),
+    ):  # fmt: skip
+        yield _bars("radio", [(*span, words) for span in spans], colour, width)
+    for heard, colour in HEARD.items():
+        beacons = [(one.time_s, f"beacon {_HEARD[heard]}") for one in run.beacons if one.heard == heard]
+        yield _marks("beacons", beacons, colour, 12 if heard != "slept" else 6)
+    for down, row, colour in ((True, "down", ORANGE), (False, "up", BLUE)):
+        frames = []
+        for frame in run.frames:
+            waited = f", waited {(frame.start_ns - frame.reached_ns) / 1e6:.4g} ms" if down else ""
+            words = f"{_FLAGS[frame.flag]}connection {frame.connection}, {frame.length} B of payload{waited}"
+            if frame.down == down:
+                frames.append((*run.frame_span(frame), words + ", lost" * frame.lost))
+        yield _bars(row, frames, colour, 14)
+    for row, steps, colour, words in (
+        ("waiting", run.waiting, VERMILLION, "bytes wait"),
+        ("outstanding", run.outstanding, PURPLE, "requests outstanding"),
+    ):
+        most, low = max((step.value for step in steps), default=0) or 1, PLACES[row] - 0.4
+        points = [(at, low + 0.8 * one.value / most, f"{one.value:,} {words}") for one in steps for at in one[:2]]
+        yield _on_time(points, "lines", line={"color": colour, "width": 1.5})
+    yield _marks("decisions", run.decisions, INK, 9)
+
+
+def _bars(row: str, spans: Iterable[tuple[float, float, str]], colour: str, width: int) -> dict[str, Any]:
+    place = PLACES[row]
+    points: list[Point] = []
+    for start, end, words in spans:
+        points += [(start, place, words), (end, place, words), (None, None, "")]
+    return _on_time(
+        points, "lines+markers", line={"color": colour, "width": width}, marker=_upright(colour, width, 1.5)
+    )
+
+
+def _marks(row: str, marks: Sequence[tuple[float, str]], colour: str, size: int) -> dict[str, Any]:
+    return _on_time([(at, PLACES[row], words) for at, words in marks], "markers", marker=_upright(colour, size, 2))
+
+
+def _upright(colour: str, size: int, width: float) -> dict[str, Any]:
+    return {"symbol": "line-ns", "size": size, "line": {"color": colour, "width": width}}
+
+
+def _on_time(points: Sequence[Point], mode: str, **more: Any) -> dict[str, Any]:
+    times, places, words = ([point[at] for point in points] for at in range(3))
+    return _scatter(times, places, mode, text=words, hovertemplate=_AT_TIME, **more)
 
 
 def marker(look: Look) -> dict[str, Any]:
@@ -168,6 +203,10 @@ def _axis(title: str, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _log_axis(title: str, low: float, high: float, **more: Any) -> dict[str, Any]:
+    return _axis(title, type="log", range=np.log10([low, high]).tolist(), tickformat="~g", **more)
+
+
 def _scatter(x: Sequence[Any], y: Sequence[Any], mode: str, **more: Any) -> dict[str, Any]:
     return {"type": "scatter", "mode": mode, "x": x, "y": y, **more}
 
@@ -183,55 +222,3 @@ def _reference_lines(references: Mapping[str, float]) -> list[dict[str, Any]]:
         for name, dash in zip(REFERENCES, ("dash", "dot"), strict=True)
         if name in references
     ]  # fmt: skip
-
-
-def _panel(run: Timeline) -> Iterator[dict[str, Any]]:
-    yield _bars("radio", [(*span, "waking up") for span in run.waking], PURPLE, 7)
-    yield _bars("radio", [(*span, "awake to send only") for span in run.awake], INK, 4)
-    yield _bars("radio", [(*span, "awake, frames delivered at once") for span in run.gate], SKY, 14)
-    for heard, colour in HEARD.items():
-        beacons = [(one.time_s, f"beacon {_HEARD[heard]}") for one in run.beacons if one.heard == heard]
-        yield _marks("beacons", beacons, colour, 12 if heard != "slept" else 6)
-    for down, row, colour in ((True, "down", ORANGE), (False, "up", BLUE)):
-        frames = [
-            (
-                *run.frame_span(frame),
-                f"{_FLAGS[frame.flag]}connection {frame.connection}, {frame.length} B of payload"
-                + (f", waited {(frame.start_ns - frame.reached_ns) / 1e6:.4g} ms" if down else "")
-                + (", lost" if frame.lost else ""),
-            )
-            for frame in run.frames
-            if frame.down == down
-        ]
-        yield _bars(row, frames, colour, 14)
-    yield _level("waiting", run.waiting, VERMILLION, "bytes wait")
-    yield _level("outstanding", run.outstanding, PURPLE, "requests outstanding")
-    yield _marks("decisions", run.decisions, INK, 9)
-
-
-def _bars(row: str, spans: Iterable[tuple[float, float, str]], colour: str, width: int) -> dict[str, Any]:
-    points = [point for start, end, words in spans for point in ((start, words), (end, words), (None, ""))]
-    return _scatter(
-        [time for time, _ in points], [_PLACE[row] if words else None for _, words in points], "lines+markers",
-        text=[words for _, words in points], line={"color": colour, "width": width},
-        marker={"symbol": "line-ns", "size": width, "line": {"color": colour, "width": 1.5}},
-        hovertemplate="%{x:.6f} s: %{text}<extra></extra>",
-    )  # fmt: skip
-
-
-def _marks(row: str, marks: Sequence[tuple[float, str]], colour: str, size: int) -> dict[str, Any]:
-    return _scatter(
-        [time for time, _ in marks], [_PLACE[row]] * len(marks), "markers", text=[words for _, words in marks],
-        marker={"symbol": "line-ns", "size": size, "line": {"color": colour, "width": 2}},
-        hovertemplate="%{x:.6f} s: %{text}<extra></extra>",
-    )  # fmt: skip
-
-
-def _level(row: str, steps: Sequence[Step], colour: str, words: str) -> dict[str, Any]:
-    most = max((step.value for step in steps), default=0) or 1
-    return _scatter(
-        [at for step in steps for at in (step.start_s, step.end_s)],
-        [_PLACE[row] - 0.4 + 0.8 * step.value / most for step in steps for _ in range(2)], "lines",
-        text=[f"{step.value:,} {words}" for step in steps for _ in range(2)],
-        line={"color": colour, "width": 1.5}, hovertemplate="%{x:.6f} s: %{text}<extra></extra>",
-    )  # fmt: skip

@@ -15,8 +15,37 @@ __all__ = ["DEFAULT_POLICIES", "Settings"]
 
 DEFAULT_POLICIES = ("psm", "listen:3", "dynamic:100", "bsd:1", "bsd:0.5", "lpsm:log", LEARNED, "hold:50")
 _LONGEST = 200  # characters of a text, or of the name of a policy
+_MOST_POLICIES = 12
 _SERVERS = ("constant", "exponential", "lognormal", "recorded")
-_EVERY_BEACON = "psm:100", "psm"  # static PSM at the default interval is meant at any
+_LIMITS = {
+    "pages": (1, 200), "seeds": (1, 20), "server_s": (0.0, 5.0), "rtt_ms": (1.0, 1000.0), "beacon_ms": (20.0, 1000.0),
+    "page": (1, 200),
+}  # fmt: skip
+_EVERY_BEACON = {"psm:100": "psm"}  # static PSM at the default interval is meant at any
+_PYTHON = """\
+{paths}import numpy as np
+import netsim
+from experiments.study import traffic
+
+config = netsim.SimulationConfig(
+    link=netsim.LinkConfig(wired_delay_ms={wired_ms:g}),
+    radio=netsim.RadioConfig.profile({radio!r}),
+    server_delay=netsim.ServerDelay.parse({server_delay!r}),
+    beacon_interval_ns={beacon_ns},
+)
+{units}
+for policy in {policies!r}:
+    energies, slowdowns = [], []
+    for unit in units:
+        base, run = (
+            netsim.simulate(unit.pages(), name, config=unit.world(config), seed=unit.seed)
+            for name in ('none', policy)
+        )
+        energies.append(run.energy.total_j / max(len(run.latency_s), 1))
+        if len(run.latency_s):
+            slowdowns.append((run.latency_s / base.latency_s).mean())
+    print(policy, np.mean(energies), np.mean(slowdowns) if slowdowns else 'no page')
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,17 +83,13 @@ class Settings:
     page: int = 2
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("pages", 1, 200), ("seeds", 1, 20), ("server_s", 0.0, 5.0), ("rtt_ms", 1.0, 1000.0),
-            ("beacon_ms", 20.0, 1000.0), ("page", 1, 200),
-        ):  # fmt: skip
-            value = getattr(self, name)
-            if not low <= value <= high:
+        for name, (low, high) in _LIMITS.items():
+            if not low <= (value := getattr(self, name)) <= high:
                 raise ValueError(f"{name} must lie in [{low}, {high}], got {value}")
         if self.server not in _SERVERS:
             raise ValueError(f"server must be one of {', '.join(_SERVERS)}, got {self.server!r}")
-        if not 1 <= len(self.policies) <= 12:
-            raise ValueError(f"policies must name 1 to 12 policies, got {len(self.policies)}")
+        if not 1 <= len(self.policies) <= _MOST_POLICIES:
+            raise ValueError(f"policies must name 1 to {_MOST_POLICIES} policies, got {len(self.policies)}")
         for policy in self.policies:
             netsim.canonical(policy, beacon_interval_ns=self.beacon_interval_ns)
         netsim.RadioConfig.profile(self.radio)
@@ -100,9 +125,7 @@ class Settings:
                 except (ValueError, OverflowError):
                     raise ValueError(f"{field.name} must be a number, got {str(value)[:_LONGEST]!r}") from None
         if given.get("beacon_ms", 100.0) != 100.0 and "policies" in given:
-            as_said, every_beacon = _EVERY_BEACON
-            names = [every_beacon if name == as_said else name for name in given["policies"]]
-            given["policies"] = tuple(dict.fromkeys(names))
+            given["policies"] = tuple(dict.fromkeys(_EVERY_BEACON.get(name, name) for name in given["policies"]))
         return cls(**given)
 
     @classmethod
@@ -115,17 +138,13 @@ class Settings:
     @property
     def link(self) -> str:
         """The query that carries what is not the default, with its question mark."""
-        default = Settings()
-        changed = {
-            field.name: ",".join(value)
-            if isinstance(value, tuple)
-            else f"{value:g}"
-            if isinstance(value, float)
-            else value
-            for field in fields(self)
-            if (value := getattr(self, field.name)) != getattr(default, field.name)
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        changed = {name: value for name, value in values.items() if value != getattr(Settings(), name)}
+        written = {
+            name: ",".join(value) if name == "policies" else f"{value:g}" if isinstance(value, float) else value
+            for name, value in changed.items()
         }
-        return "?" + urlencode(changed, safe=":,") if changed else ""
+        return "?" + urlencode(written, safe=":,") if written else ""
 
     @property
     def beacon_interval_ns(self) -> int:
@@ -153,47 +172,29 @@ class Settings:
 
     def command(self, trace: str | None = None) -> str:
         """Return the command line of the same comparison."""
-        traffic = ["--trace", trace] if trace else ["--pages", str(self.pages), "--seeds", str(self.seeds)]
-        distance = [] if self.server == "recorded" else ["--rtt", f"{self.rtt_ms / 1000:g}"]
+        options = {"trace": trace} if trace else {"pages": str(self.pages), "seeds": str(self.seeds)}
+        options |= {"policies": ",".join(("none", *self.policies)), "server-delay": self.server_delay}
+        options |= {} if self.server == "recorded" else {"rtt": f"{self.rtt_ms / 1000:g}"}
+        options |= {"radio": self.radio, "beacon-ms": f"{self.beacon_ms:g}", "out": "explored"}
         return shlex.join(
-            [
-                "lpsm", "compare", *traffic, "--policies", ",".join(("none", *self.policies)),
-                "--server-delay", self.server_delay, *distance, "--radio", self.radio,
-                "--beacon-ms", f"{self.beacon_ms:g}", "--out", "explored",
-            ]
-        )  # fmt: skip
+            ["lpsm", "compare", *(word for name, value in options.items() for word in (f"--{name}", value))]
+        )
 
     def python(self, trace: str | None = None, few: int = 1) -> str:
         """Return Python that makes the same comparison; fewer sessions of a trace than `few` are cut into pages."""
-        if trace is None:
-            units = f"units = traffic.generated({self.pages}, 0, {self.seeds})\n"
-        else:
+        units = f"units = traffic.generated({self.pages}, 0, {self.seeds})"
+        if trace is not None:
+            one = "one" if self.server == "recorded" else "one.without_round_trip()"
             units = (
-                f"sessions = [one{'' if self.server == 'recorded' else '.without_round_trip()'} "
-                f"for one in traffic.recorded([Path({trace!r})])]\n"
+                f"sessions = [{one} for one in traffic.recorded([Path({trace!r})])]\n"
                 f"units = traffic.units(sessions, few={few}, seed=0, beacon_interval_ns={self.beacon_interval_ns})"
-                ".workloads\n"
+                ".workloads"
             )
-        return (
-            ("from pathlib import Path\n" if trace else "")
-            + "import numpy as np\nimport netsim\nfrom experiments.study import traffic\n\n"
-            "config = netsim.SimulationConfig(\n"
-            f"    link=netsim.LinkConfig(wired_delay_ms={self.config.link.wired_delay_ms:g}),\n"
-            f"    radio=netsim.RadioConfig.profile({self.radio!r}),\n"
-            f"    server_delay=netsim.ServerDelay.parse({self.server_delay!r}),\n"
-            f"    beacon_interval_ns={self.beacon_interval_ns},\n)\n{units}"
-            f"for policy in {self.policies!r}:\n"
-            "    energies, slowdowns = [], []\n"
-            "    for unit in units:\n"
-            "        base, run = (\n"
-            "            netsim.simulate(unit.pages(), name, config=unit.world(config), seed=unit.seed)\n"
-            "            for name in ('none', policy)\n"
-            "        )\n"
-            "        energies.append(run.energy.total_j / max(len(run.latency_s), 1))\n"
-            "        if len(run.latency_s):\n"
-            "            slowdowns.append((run.latency_s / base.latency_s).mean())\n"
-            "    print(policy, np.mean(energies), np.mean(slowdowns) if slowdowns else 'no page')\n"
-        )
+        return _PYTHON.format(
+            paths="from pathlib import Path\n" if trace else "", units=units, radio=self.radio,
+            server_delay=self.server_delay, beacon_ns=self.beacon_interval_ns, policies=self.policies,
+            wired_ms=self.config.link.wired_delay_ms,
+        )  # fmt: skip
 
 
 def _text(name: str, value: Any) -> str:

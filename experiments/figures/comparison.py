@@ -7,7 +7,8 @@ Source of the form: Monteleoni 2006, section 2.5.4.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import ceil
 from typing import Any
 
@@ -17,16 +18,32 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.figures.front import front, reference_lines
-from experiments.figures.style import BOX, DPI, GREY, INK, PART_FILLS, clean, label, log_axis, looks, readable, styled
+from experiments.figures.papers import panels
+from experiments.figures.style import (
+    BOX,
+    GREY,
+    INK,
+    PART_FILLS,
+    Look,
+    clean,
+    label,
+    log_axis,
+    looks,
+    readable,
+    rows_named,
+    sheet,
+)  # fmt: skip
 from experiments.quantities import BASELINE, REFERENCES, Quantity, energy_parts
 from experiments.quantities import shown as shown_parts
 
-__all__ = ["bar_parts", "energy", "energy_front", "slowdown", "slowdown_by_page"]
+__all__ = ["bar_end", "bar_parts", "energy", "energy_front", "growth", "panel_each", "slowdown", "slowdown_by_page"]
 
 WHISKER = "95 % interval, paired with PSM"
 PRINTED = "printed in the thesis"
 _PAIRED = "energy_minus_psm_j_per_page_half_width"
 MANY_POINTS = 3000  # beyond this many in a panel, points are drawn as pixels in the SVG as well
+_CELL = {"mean_mw": "mean power [mW]", "latency_s": "latency of a page [s]", "awake_percent": "time awake [%]"}
+_BESIDE: Any = {"textcoords": "offset points", "fontsize": 8}
 
 
 def energy_front(summary: pd.DataFrame) -> Figure:
@@ -40,10 +57,31 @@ def _levels(summary: pd.DataFrame) -> dict[str, float]:
     return dict(zip(lines["policy"], lines["total_j_per_page"].astype(float), strict=True))
 
 
+def growth(table: pd.DataFrame) -> Figure:
+    """Draw what power saving costs and delays as a cell fills: a panel a quantity, over the number of clients.
+
+    The table is `study.cells.summary`: policy, clients, and each quantity with its half width.
+    """
+    rows = table.rename(columns={"policy": "group", "clients": "x"})
+    frames = [
+        (words, rows[["group", "x"]].assign(y=rows[name], half_width=rows[f"{name}_half_width"]))
+        for name, words in _CELL.items()
+    ]
+    return panels(frames, x="clients", y="", y_scale="log", share_y=False)
+
+
 def bar_parts(bars: pd.DataFrame) -> list[tuple[Quantity, str, str]]:
     """Return the parts of the energy a page that these bars are made of, with their colours and hatchings, in order."""
     parts = {part.name: part for part in shown_parts(energy_parts(), bars)}
     return [(parts[name], *fill) for name, fill in PART_FILLS.items() if name in parts]
+
+
+def bar_end(bars: pd.DataFrame, whiskers: pd.Series[float], room: float) -> float:
+    """Return where the axis of energies ends, so many times the longest bar of those that save, and its whiskers."""
+    saving = bars["policy"] != BASELINE if len(bars) > 1 else slice(None)
+    highest = float(bars["total_j_per_page"][saving].max())
+    longest = float((bars["total_j_per_page"] + whiskers)[saving].max())
+    return max(room * highest, min(1.04 * longest, 1.6 * highest))
 
 
 def energy(summary: pd.DataFrame, printed: Mapping[str, float] | None = None) -> Figure:
@@ -65,36 +103,25 @@ def energy(summary: pd.DataFrame, printed: Mapping[str, float] | None = None) ->
         the whisker below its end.  The bar without power saving leaves the picture, its length is printed.
     """
     bars = summary[~summary["policy"].isin(REFERENCES)].reset_index(drop=True)
-    drawn = looks(bars["policy"].tolist())
-    saving = bars[bars["policy"] != BASELINE] if len(bars) > 1 else bars
-    highest = float(saving["total_j_per_page"].max())
-    whiskers = float((saving["total_j_per_page"] + saving[_PAIRED].fillna(0)).max())
-    end = max(1.34 * highest, min(1.04 * whiskers, 1.6 * highest))
-    with styled():
-        figure = Figure(figsize=(5.6, 1.35 + 0.33 * max(len(bars), 2)), dpi=DPI, layout="constrained")
-        axes = figure.add_subplot()
-        places = np.arange(len(bars))
+    end = bar_end(bars, bars[_PAIRED].fillna(0), 1.34)
+    with sheet(5.6, 1.35 + 0.33 * max(len(bars), 2)) as (figure, [axes]):
         left = np.zeros(len(bars))
         for part, colour, hatch in bar_parts(bars):
             length = bars[part.name].to_numpy()
             axes.barh(
-                places, length, 0.62, left, color=colour, hatch=hatch, edgecolor=INK, linewidth=0.6, label=part.called
-            )
+                range(len(bars)), length, 0.62, left, color=colour, hatch=hatch, edgecolor=INK, linewidth=0.6,
+                label=part.called,
+            )  # fmt: skip
             left = left + length
-        axes.set_xlim(0, end)
-        axes.set_ylim(len(bars) - 0.4, -0.6)
-        rows: Any = bars.to_dict("records")
-        for place, row in enumerate(rows):
+        axes.set(xlim=(0, end), ylim=(len(bars) - 0.4, -0.6))
+        for place, row in enumerate(bars.to_dict("records")):
             _whisker_and_total(axes, place, row, end)
         _mark_printed(axes, bars, printed)
         reference_lines(axes, _levels(summary))
-        axes.set_yticks(places, [label(policy) for policy in bars["policy"]])
-        for tick, policy in zip(axes.get_yticklabels(), bars["policy"], strict=True):
-            tick.set_color(readable(drawn[policy].colour))
-            tick.set_fontweight("bold" if drawn[policy].strong else "normal")
-        axes.set_xlabel("energy [J per page]")
-        clean(axes, "x")
-        axes.tick_params(axis="y", length=0)
+        clean(axes, "x", xlabel="energy [J per page]")
+        rows_named(axes, map(label, bars["policy"]))
+        for tick, look in zip(axes.get_yticklabels(), looks(bars["policy"].tolist()).values(), strict=True):
+            tick.set(color=readable(look.colour), fontweight="bold" if look.strong else "normal")
         if (bars[_PAIRED] > 0).any():
             axes.errorbar([], [], xerr=[], color=GREY, capsize=2, linewidth=0.8, label=WHISKER)
         figure.legend(loc="outside upper left", ncols=3, columnspacing=1.2, handlelength=1.8)
@@ -108,15 +135,13 @@ def _mark_printed(axes: Axes, rows: pd.DataFrame, printed: Mapping[str, float] |
         axes.plot(*zip(*found, strict=True), "v", color=INK, mfc="white", markersize=6, label=PRINTED, zorder=3)
 
 
-def _whisker_and_total(axes: Axes, place: float, row: dict[str, Any], end: float) -> None:
-    total, half = row["total_j_per_page"], row[_PAIRED]
+def _whisker_and_total(axes: Axes, place: float, row: dict[Any, Any], end: float) -> None:
+    total, half, saving = row["total_j_per_page"], row[_PAIRED], row["energy_vs_psm_percent"]
     if total > end:  # the bar leaves the picture
-        axes.text(
-            0.985 * end, place, f"{total:.3g} \N{RIGHTWARDS ARROW}", ha="right", va="center", fontsize=8, bbox=BOX
-        )
+        text = f"{total:.3g} \N{RIGHTWARDS ARROW}"
+        axes.text(0.985 * end, place, text, ha="right", va="center", fontsize=8, bbox=BOX)
         return
     text = f"{total:.3g}"
-    saving = row["energy_vs_psm_percent"]
     if np.isfinite(saving) and saving != 0:
         text += f"  {saving:+.1f} %".replace("-", "−")
     axes.text(total + 0.012 * end, place - 0.02, text, ha="left", va="center", fontsize=8, bbox=BOX)
@@ -136,41 +161,37 @@ def slowdown(summary: pd.DataFrame, printed: Mapping[str, float] | None = None) 
     """
     rows = summary[~summary["policy"].isin((*REFERENCES, BASELINE))].reset_index(drop=True)
     drawn = looks(rows["policy"].tolist())
-    with styled():
-        figure = Figure(figsize=(5.6, 1.3 + 0.33 * max(len(rows), 2)), dpi=DPI, layout="constrained")
-        axes = figure.add_subplot()
-        records: Any = rows.to_dict("records")
-        for place, row in enumerate(records):
-            look = drawn[row["policy"]]
+    median: Any = {"color": INK, "markersize": 10, "markeredgewidth": 1.3}
+    late: Any = {"color": INK, "mfc": "white", "markersize": 4.5}
+    with sheet(5.6, 1.3 + 0.33 * max(len(rows), 2)) as (figure, [axes]):
+        for place, row in enumerate(rows.to_dict("records")):
+            look, mean, half = drawn[row["policy"]], row["slowdown_mean"], row["slowdown_mean_half_width"]
             axes.hlines(place, row["slowdown_median"], row["slowdown_p95"], color=look.colour, linewidth=1.4, zorder=1)
-            axes.plot(row["slowdown_median"], place, "|", color=INK, markersize=10, markeredgewidth=1.3)
-            axes.plot(row["slowdown_p95"], place, "D", color=INK, mfc="white", markersize=4.5)
-            half = row["slowdown_mean_half_width"]
+            axes.plot(row["slowdown_median"], place, "|", **median)
+            axes.plot(row["slowdown_p95"], place, "D", **late)
             axes.errorbar(
-                row["slowdown_mean"], place, xerr=half if np.isfinite(half) else 0.0, fmt=look.marker, capsize=3,
-                color=look.colour, mfc=look.face, markersize=look.size, linewidth=1.2,
+                mean, place, xerr=half if np.isfinite(half) else 0.0, fmt=look.marker, capsize=3, color=look.colour,
+                mfc=look.face, markersize=look.size, linewidth=1.2,
             )  # fmt: skip
-            axes.annotate(
-                f"{row['slowdown_mean']:.2f}", (1.0, place), xycoords=("axes fraction", "data"), xytext=(4, 0),
-                textcoords="offset points", va="center", fontsize=8,
-            )  # fmt: skip
-        axes.plot([], [], "|", color=INK, markersize=10, markeredgewidth=1.3, label="median")
+            at: Any = {"xycoords": ("axes fraction", "data"), "xytext": (4, 0), "va": "center"}
+            axes.annotate(f"{mean:.2f}", (1.0, place), **at, **_BESIDE)
+        axes.plot([], [], "|", **median, label="median")
         axes.errorbar([], [], xerr=[], fmt="o", color=GREY, capsize=3, label="mean, 95 % interval")
-        axes.plot([], [], "D", color=INK, mfc="white", markersize=4.5, linestyle="", label="95th percentile")
+        axes.plot([], [], "D", **late, linestyle="", label="95th percentile")
         _mark_printed(axes, rows, printed)
-        axes.annotate(
-            "mean", (1.0, 1.0), xycoords="axes fraction", xytext=(4, 2), textcoords="offset points", fontsize=8
-        )
+        axes.annotate("mean", (1.0, 1.0), xycoords="axes fraction", xytext=(4, 2), **_BESIDE)
         axes.axvline(1.0, color=INK, linewidth=0.8, linestyle="--", zorder=0.8)
-        shown = pd.concat([rows["slowdown_p95"], rows["slowdown_median"], pd.Series([1.0, 2.0])])
-        log_axis(axes, "x", 0.93 * float(shown.min()), 1.1 * float(shown.max()))
-        axes.set_yticks(range(len(rows)), [label(policy) for policy in rows["policy"]])
-        axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.set_xlabel("slowdown: latency of a page / its latency without power saving (log scale)")
-        clean(axes, "x")
-        axes.tick_params(axis="y", length=0)
+        log_axis(axes, "x", *_around(rows["slowdown_p95"], rows["slowdown_median"], pd.Series([1.0, 2.0])))
+        clean(axes, "x", xlabel="slowdown: latency of a page / its latency without power saving (log scale)")
+        rows_named(axes, map(label, rows["policy"]))
         figure.legend(loc="outside upper left", ncols=3, columnspacing=1.4)
     return figure
+
+
+def _around(*shown: pd.Series[float]) -> tuple[float, float]:
+    """Return where a logarithmic axis begins and ends that shows these values."""
+    values = pd.concat(shown)
+    return 0.93 * float(values.min()), 1.1 * float(values.max())
 
 
 def slowdown_by_page(pages: pd.DataFrame) -> Figure:
@@ -183,41 +204,42 @@ def slowdown_by_page(pages: pd.DataFrame) -> Figure:
         the mean over replications of their means, the figure that tables print.
     """
     policies = [policy for policy in pages["policy"].unique() if policy != BASELINE]
-    columns = min(4, max(len(policies), 1))
-    lines = max(ceil(len(policies) / columns), 1)
     shown = pages[pages["policy"].isin(policies)]
-    drawn = looks(policies)
-    with styled():
-        figure = Figure(figsize=(max(0.6 + 1.95 * columns, 3.8), 0.7 + 1.9 * lines), dpi=DPI, layout="constrained")
-        grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
-        for axes in grid.flat[len(policies) :]:
-            axes.set_axis_off()
-        for axes, policy in zip(grid.flat, policies, strict=False):
+    with panel_each(policies, 1.95, 1.9, least=3.8) as (figure, grid):
+        for axes, policy, look in grid:
             own = pages[pages["policy"] == policy]
-            axes.plot(
-                own["base_latency_s"], own["slowdown"], "o", color=drawn[policy].colour, alpha=0.35, markersize=2.6,
-                markeredgewidth=0, rasterized=len(own) > MANY_POINTS,
-            )  # fmt: skip
+            cloud(axes, own["base_latency_s"], own["slowdown"], look, 0.35, 2.6)
             mean = float(own.groupby("replication", sort=False)["slowdown"].mean().mean())
             axes.axhline(mean, color=INK, linewidth=1.1, linestyle="--")
-            axes.set_title(label(policy))
-            axes.annotate(
-                f"mean {mean:.2f}", (1.0, 1.0), xycoords="axes fraction", xytext=(-2, -8), textcoords="offset points",
-                ha="right", fontsize=8, bbox=BOX,
-            )  # fmt: skip
+            at: Any = {"xycoords": "axes fraction", "xytext": (-2, -8), "ha": "right", "bbox": BOX}
+            axes.annotate(f"mean {mean:.2f}", (1.0, 1.0), **at, **_BESIDE)
             log_axis(axes, "x", *_around(shown["base_latency_s"]))
-            log_axis(axes, "y", *_around(pd.concat([shown["slowdown"], pd.Series([1.0])])))
-            clean(axes, "both")
-            axes.tick_params(labelbottom=axes in _lowest(grid, len(policies)))
+            log_axis(axes, "y", *_around(shown["slowdown"], pd.Series([1.0])))
         figure.supxlabel("download time of the page without power saving [s]", fontsize=9)
         figure.supylabel("slowdown", fontsize=9)
     return figure
 
 
-def _around(shown: pd.Series[float]) -> tuple[float, float]:
-    return 0.93 * float(shown.min()), 1.1 * float(shown.max())
+@contextmanager
+def panel_each(
+    policies: Sequence[str], width: float, height: float, *, least: float = 0.0
+) -> Iterator[tuple[Figure, list[tuple[Axes, str, Look]]]]:
+    """Give a figure of a panel a policy, four beside one another, on common axes, of so many inches each."""
+    columns = min(4, max(len(policies), 1))
+    lines = max(ceil(len(policies) / columns), 1)
+    drawn = looks(policies)
+    size = max(0.6 + width * columns, least), 0.7 + height * lines
+    with sheet(*size, lines, columns, sharex=True, sharey=True) as (figure, grid):
+        for axes in grid[len(policies) :]:
+            axes.set_axis_off()
+        yield figure, [(axes, policy, drawn[policy]) for axes, policy in zip(grid, policies, strict=False)]
+        for place, policy in enumerate(policies):
+            clean(grid[place], "both", title=label(policy))
+            grid[place].tick_params(labelbottom=place + columns >= len(policies))
 
 
-def _lowest(grid: Any, n_panels: int) -> list[Any]:
-    columns = grid.shape[1]
-    return [axes for index, axes in enumerate(grid.flat) if index < n_panels <= index + columns]
+def cloud(axes: Axes, x: pd.Series[float], y: pd.Series[float], look: Look, alpha: float, size: float) -> None:
+    """Draw many points."""
+    axes.plot(
+        x, y, "o", color=look.colour, alpha=alpha, markersize=size, markeredgewidth=0, rasterized=len(x) > MANY_POINTS
+    )

@@ -17,12 +17,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.figures.labels import name_points
-from experiments.figures.style import BOX, DAGGER, DPI, GREY, INK, clean, label, log_axis, looks, styled
+from experiments.figures.style import BOX, DAGGER, GREY, INK, clean, label, log_axis, looks, sheet
 from experiments.quantities import BASELINE, LIMIT, REFERENCES
 
-__all__ = ["energy_range", "far_from", "front", "nondominated", "reference_lines"]
+__all__ = ["energy_range", "far_from", "front", "nondominated", "reference_lines", "tradeoff"]
 
 _FAR = 3.0  # energies beyond so many times the largest but a tenth of those that save leave the picture
+_NOTE = "#5c5c5c"
 
 
 def nondominated(energy: Sequence[float], slowdown: Sequence[float]) -> list[int]:
@@ -36,6 +37,16 @@ def nondominated(energy: Sequence[float], slowdown: Sequence[float]) -> list[int
         if not kept or slowdown[index] < slowdown[kept[-1]]:
             kept.append(index)
     return kept
+
+
+def tradeoff(table: pd.DataFrame, recommended: str, max_slowdown: float) -> Figure:
+    """Draw the `front` of a tuning (`study.tune.measure`), by mean slowdown and by its 95th percentile."""
+    levels = table[table["policy"].isin(REFERENCES)].set_index("policy")["energy_j_per_page"]
+    panels = {"slowdown_mean": "mean slowdown of pages", "slowdown_p95": "slowdown of pages, 95th percentile"}
+    return front(
+        table, {str(name): float(level) for name, level in levels.items()}, panels=panels, recommended=recommended,
+        max_slowdown=max_slowdown, named=len(table),
+    )  # fmt: skip
 
 
 def front(
@@ -70,44 +81,36 @@ def front(
         What needs far more energy than the others, such as no power saving, leaves the picture and is told at its edge.
     """
     own = rows[~rows["policy"].isin(REFERENCES)].reset_index(drop=True)
-    shown = own[own["energy_j_per_page"] <= far_from(own)].reset_index(drop=True)
-    far = own[own["energy_j_per_page"] > far_from(own)]
+    is_far = own["energy_j_per_page"] > far_from(own)
+    shown, far = own[~is_far].reset_index(drop=True), own[is_far]
     low, high = energy_range([*shown["energy_j_per_page"], *references.values()])
-    with styled():
-        figure = Figure(figsize=(5.6 if len(panels) == 1 else 8.4, 4.3), dpi=DPI, layout="constrained")
-        grid = figure.subplots(1, len(panels), squeeze=False)[0]
-        for axes, (column, words) in zip(grid, panels.items(), strict=True):
-            first = axes is grid[0]
+    allowed = [max_slowdown if np.isfinite(max_slowdown) else None, *[None] * len(panels)]
+    with sheet(5.6 if len(panels) == 1 else 8.4, 4.3, 1, len(panels)) as (figure, grid):
+        for axes, (column, words), most in zip(grid, panels.items(), allowed, strict=False):
             log_axis(axes, "x", low, high)
-            top = float(shown[column].max()) if len(shown) else 1.5
-            bounds = [top, max_slowdown if first and np.isfinite(max_slowdown) else 1.0, 1.1]
-            log_axis(axes, "y", 1 / max(bounds) ** 0.12, max(bounds) ** 1.1)
+            top = max(float(shown[column].max()) if len(shown) else 1.5, most or 1.0, 1.1)
+            log_axis(axes, "y", 1 / top**0.12, top**1.1)
             reference_lines(axes, references)
-            if first and np.isfinite(max_slowdown):
-                axes.axhline(max_slowdown, color=GREY, linewidth=0.9, linestyle="-.", zorder=1)
+            if most is not None:
+                axes.axhline(most, color=GREY, linewidth=0.9, linestyle="-.", zorder=1)
                 axes.annotate(
-                    f"allowed: {max_slowdown:g}", (0.0, max_slowdown), xycoords=("axes fraction", "data"),
-                    xytext=(3, 3), textcoords="offset points", fontsize=8, color="#5c5c5c", bbox=BOX, zorder=1.5,
+                    f"allowed: {most:g}", (0.0, most), xycoords=("axes fraction", "data"), xytext=(3, 3),
+                    textcoords="offset points", fontsize=8, color=_NOTE, bbox=BOX, zorder=1.5,
                 )  # fmt: skip
-            axes.set(xlabel="energy [J per page]", ylabel=words)
-            clean(axes, "both")
+            clean(axes, "both", xlabel="energy [J per page]", ylabel=words)
         note = "left and low is better"
         if shown["policy"].map(lambda name: label(name).endswith(DAGGER)).any():
             note += f"    {DAGGER} knows what the host waits for"
-        if len(far):
-            note += "    further right: " + "; ".join(
-                f"{label(row['policy'])} {row['energy_j_per_page']:.3g} J".replace(" ", "\N{NO-BREAK SPACE}")
-                for row in _records(far)
-            )
+        outside = zip(far["policy"], far["energy_j_per_page"], strict=True)
+        names = [f"{label(policy)} {joules:.3g} J".replace(" ", "\N{NO-BREAK SPACE}") for policy, joules in outside]
+        note += f"    further right: {'; '.join(names)}" if names else ""
         note = "\n".join(wrap(note, int(17.5 * figure.get_figwidth()), drop_whitespace=False))
-        figure.text(0.005, 0.005, note, fontsize=8, color="#5c5c5c", ha="left", va="bottom")
-        grid[0].set_xlabel("energy [J per page]", labelpad=4)
+        figure.text(0.005, 0.005, note, fontsize=8, color=_NOTE, ha="left", va="bottom")
         engine: Any = figure.get_layout_engine()
         margin = 0.04 * (1 + note.count("\n"))
         engine.set(rect=(0, margin, 1, 1 - margin))
-        for axes, column in zip(grid, panels, strict=True):
-            allowed = max_slowdown if axes is grid[0] else float("nan")
-            _points(axes, shown, column, recommended, named, allowed, references.values())
+        for axes, column, most in zip(grid, panels, allowed, strict=False):
+            _points(axes, shown, column, recommended, named, most, references.values())
     return figure
 
 
@@ -145,16 +148,17 @@ def _points(
     column: str,
     recommended: str,
     named: int,
-    allowed: float,
+    allowed: float | None,
     levels: Iterable[float],
 ) -> None:
-    drawn = looks(rows["policy"].tolist())
+    """Draw the policies and their front; names keep off both and off the lines."""
+    policies = rows["policy"].tolist()
+    drawn = looks(policies)
     energy, slow = rows["energy_j_per_page"].tolist(), rows[column].tolist()
-    best = [index for index in nondominated(energy, slow) if rows["policy"][index] != BASELINE]
-    axes.plot(
-        [energy[i] for i in best], [slow[i] for i in best], color="0.6", linewidth=1.1, drawstyle="steps-post", zorder=2
-    )
-    for x, y, policy in zip(energy, slow, rows["policy"], strict=True):
+    best = [index for index in nondominated(energy, slow) if policies[index] != BASELINE]
+    corners = [(energy[i], slow[i]) for i in best]
+    axes.plot(*zip(*corners, strict=True), color="0.6", linewidth=1.1, drawstyle="steps-post", zorder=2)
+    for x, y, policy in zip(energy, slow, policies, strict=True):
         look = drawn[policy]
         axes.plot(
             x, y, look.marker, color=look.colour, mfc=look.face, markersize=look.size + 1.5, markeredgewidth=1.2,
@@ -162,26 +166,21 @@ def _points(
         )  # fmt: skip
         if policy == recommended:
             axes.plot(x, y, "o", mfc="none", mec=INK, markersize=15, markeredgewidth=1.4, zorder=3)
-    chosen = [index for index in range(len(rows)) if rows["policy"][index] == recommended]
     spread = best if len(best) <= named else [best[i] for i in np.linspace(0, len(best) - 1, named).astype(int)]
-    others = [index for index in range(len(rows)) if index not in best and index not in chosen]
-    wanted = [*chosen, *(index for index in spread if index not in chosen), *others][: max(named, 1)]
-    names = {index: label(rows["policy"][index]) for index in wanted}
-    order = [*wanted, *(index for index in range(len(rows)) if index not in wanted)]
-    marks = [(names.get(index, ""), energy[index], slow[index]) for index in order]
+    chosen = [index for index, policy in enumerate(policies) if policy == recommended]
+    others = [index for index in range(len(rows)) if index not in best]
+    wanted = list(dict.fromkeys([*chosen, *spread, *others]))[: max(named, 1)]
+    order = dict.fromkeys([*wanted, *range(len(rows))])
+    marks = [(label(policies[index]) if index in wanted else "", energy[index], slow[index]) for index in order]
     along = np.linspace(0.0, 1.0, 40)
     low, high = np.log(axes.get_ylim())
     lines = [(level, float(np.exp(low + t * (high - low)))) for level in levels for t in along]
-    for i, j in pairwise(best):
-        lines += [(energy[i] + t * (energy[j] - energy[i]), slow[i]) for t in along]
-        lines += [(energy[j], slow[i] + t * (slow[j] - slow[i])) for t in along]
-    if np.isfinite(allowed):
+    for (x, y), (next_x, next_y) in pairwise(corners):
+        lines += [(x + t * (next_x - x), y) for t in along]
+        lines += [(next_x, y + t * (next_y - y)) for t in along]
+    if allowed is not None:
         across = np.geomspace(*axes.get_xlim(), len(along)).tolist()
         lines += [(x, allowed) for x in across]
         above = float(np.exp(np.log(allowed) + 0.025 * (high - low)))
         marks += [("", x, above) for x in across[: len(across) // 4]]  # what is written there
     name_points(axes, marks, {label(policy): look.colour for policy, look in drawn.items()}, lines=lines)
-
-
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]

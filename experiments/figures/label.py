@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from experiments.figures.style import BLUE, DPI, INK, ORANGE, VERMILLION, clean, styled
+from experiments.figures.style import BLUE, INK, ORANGE, VERMILLION, clean, sheet
 from experiments.inert import drawn
 
 __all__ = ["by_class", "over_time"]
@@ -24,51 +23,31 @@ def over_time(windows: pd.DataFrame, window: int, name: str) -> Figure:
     name
         What ran over what, for the title.
     """
-    with styled():
-        figure = Figure(figsize=(7.4, 2.9), dpi=DPI, layout="constrained")
-        panels = (("accuracy", "accuracy"), ("f_measure", "F-measure"), ("label_rate", "share of labels asked for"))
-        marker = "o" if len(windows) == 1 else ""
-        for axes, (column, title) in zip(figure.subplots(1, 3, sharex=True), panels, strict=True):
-            first = column == "accuracy"
-            axes.plot(
-                windows["t"], windows[column], color=BLUE, linewidth=1.5, marker=marker,
-                label=f"last {window} rounds" if first else None,
-            )  # fmt: skip
-            axes.plot(
-                windows["t"], windows[f"{column}_so_far"], "--", color=VERMILLION, linewidth=1.5, marker=marker,
-                label="from the start" if first else None,
-            )  # fmt: skip
-            axes.set(xlabel="round", ylabel=title)
-            if column == "label_rate":
-                axes.set_ylim(0, 1.08 * float(windows[[column, f"{column}_so_far"]].max().max()) or 1.0)
-            clean(axes)
-        figure.legend(loc="outside lower center", ncols=2)
+    panels = {"accuracy": "accuracy", "f_measure": "F-measure", "label_rate": "share of labels asked for"}
+    marker = "o" if len(windows) == 1 else ""
+    with sheet(7.4, 2.9, 1, 3, sharex=True) as (figure, grid):
+        for axes, (column, title) in zip(grid, panels.items(), strict=True):
+            for suffix, dash, colour in (("", "-", BLUE), ("_so_far", "--", VERMILLION)):
+                axes.plot(windows["t"], windows[column + suffix], dash, color=colour, linewidth=1.5, marker=marker)
+            clean(axes, xlabel="round", ylabel=title)
+        most = float(windows[["label_rate", "label_rate_so_far"]].max().max())
+        grid[-1].set_ylim(0, 1.08 * most or 1.0)
+        figure.legend(grid[0].lines, [f"last {window} rounds", "from the start"], loc="outside lower center", ncols=2)
         figure.suptitle(drawn(name), fontsize=9)
     return figure
 
 
 def by_class(classes: pd.DataFrame, name: str) -> Figure:
-    """Draw F-measure and label rate of every class against the rest.
-
-    Parameters
-    ----------
-    classes
-        `class`, `f_measure`, `label_rate`.
-    name
-        What ran over what, for the title.
-    """
+    """Draw `f_measure` and `label_rate` of every `class` against the rest; `name` says what ran over what."""
     rows = classes.iloc[::-1]
-    places = np.arange(len(rows))
-    with styled():
-        figure = Figure(figsize=(7.4, 1.1 + 0.22 * len(rows)), dpi=DPI, layout="constrained")
-        panels = (("f_measure", "F-measure", BLUE), ("label_rate", "share of labels asked for", ORANGE))
-        for axes, (column, title, colour) in zip(figure.subplots(1, 2, sharey=True), panels, strict=True):
-            values = rows[column].fillna(0.0)
-            axes.barh(places, values, height=0.7, color=colour, edgecolor=INK, linewidth=0.6)
+    places = range(len(rows))
+    panels = (("f_measure", "F-measure", BLUE), ("label_rate", "share of labels asked for", ORANGE))
+    with sheet(7.4, 1.1 + 0.22 * len(rows), 1, 2, sharey=True) as (figure, grid):
+        for axes, (column, title, colour) in zip(grid, panels, strict=True):
+            axes.barh(places, rows[column].fillna(0.0), height=0.7, color=colour, edgecolor=INK, linewidth=0.6)
             axes.axvline(float(rows[column].mean()), color=INK, linewidth=1.0, linestyle="--")
-            axes.set_xlabel(f"{title} (dashed: mean)")
             axes.set_xlim(left=0)
-            clean(axes, "x")
+            clean(axes, "x", xlabel=f"{title} (dashed: mean)")
             axes.set_yticks(places, [drawn(str(name)) for name in rows["class"]])
         figure.suptitle(drawn(name), fontsize=9)
     return figure

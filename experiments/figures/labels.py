@@ -47,21 +47,15 @@ def apart(places: NDArray[np.float64], step: float, low: float, high: float) -> 
 def name_ends(axes: Axes, ends: Mapping[str, tuple[float, float]], colours: Mapping[str, str]) -> None:
     """Write names to the right of the axes at the heights where their lines end, and lead from one to the other.
 
-    Parameters
-    ----------
-    ends : mapping
-        Name to where its line ends, in data.
-    colours : mapping
-        Name to the colour of its line; the text is that colour, dark enough to be read.
+    `ends` are in data; texts have the colours of the lines, dark enough to be read.
     """
     if not ends:
         return
     axes.get_ylim()  # settles the limits, which the transformation takes as they are
-    heights = {name: float(axes.transAxes.inverted().transform(axes.transData.transform(end))[1])
-               for name, end in ends.items()}  # fmt: skip
+    to_axes = axes.transData - axes.transAxes
+    heights = {name: float(to_axes.transform(end)[1]) for name, end in ends.items()}
     order = sorted(heights, key=lambda name: heights[name])
-    height_points = axes.get_window_extent().height * 72 / axes.figure.dpi
-    step = 1.25 * FONT_SIZE / height_points
+    step = 1.25 * FONT_SIZE / (axes.get_window_extent().height * 72 / axes.figure.dpi)
     places = apart(np.array([heights[name] for name in order]), step, 0.0, 1.0)
     for name, place in zip(order, places, strict=True):
         axes.annotate(
@@ -114,8 +108,8 @@ def name_points(
         box = text.get_window_extent(renderer)
         best, offset = np.inf, (gap, 0.0)
         for rank, (dx, dy) in enumerate(_PLACES):
-            left = at[index][0] + gap * scale * dx - (box.width if dx < 0 else box.width / 2 if dx == 0 else 0)
-            low = at[index][1] + gap * scale * dy - (box.height if dy < 0 else box.height / 2 if dy == 0 else 0)
+            left = at[index][0] + gap * scale * dx - box.width * (1 - np.sign(dx)) / 2
+            low = at[index][1] + gap * scale * dy - box.height * (1 - np.sign(dy)) / 2
             spot = Bbox.from_bounds(left, low, box.width, box.height)
             cost = rank + 1e4 * _outside(spot, room) + sum(1e3 for other in taken if spot.overlaps(other))
             cost += _CROSSING * bool(spot.count_contains(crossed))
@@ -132,6 +126,5 @@ def name_points(
 
 def _outside(spot: Bbox, room: Bbox) -> float:
     """Return how far a box leaves the axes, as a share of its own size."""
-    over = max(room.x0 - spot.x0, 0) + max(spot.x1 - room.x1, 0)
-    up = max(room.y0 - spot.y0, 0) + max(spot.y1 - room.y1, 0)
-    return float(over / max(spot.width, 1) + up / max(spot.height, 1))
+    over = np.maximum(np.subtract(room.min, spot.min), 0) + np.maximum(np.subtract(spot.max, room.max), 0)
+    return float((over / np.maximum(spot.size, 1)).sum())

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from experiments.figures.labels import name_ends
-from experiments.figures.style import DPI, GREY, Look, clean, label, log_axis, looks, readable, styled
+from experiments.figures.style import GREY, Look, clean, key, label, log_axis, looks, sheet
 
 __all__ = ["lines", "panels"]
 
@@ -45,36 +45,39 @@ def panels(
     share_y : bool
         Whether all panels have the y axis of the first.
     """
-    drawn = _looks([frame for _, frame in frames])
-    beside = _all_in_last([frame for _, frame in frames])
-    with styled():
-        figure = Figure(figsize=(0.6 + 3.2 * max(len(frames), 1.4), 3.4), dpi=DPI, layout="constrained")
-        grid = figure.subplots(1, max(len(frames), 1), sharey=share_y, squeeze=False)[0]
-        for axes, (title, frame) in zip(grid, frames, strict=True):
+    rows = pd.concat([frame for _, frame in frames]) if frames else pd.DataFrame(columns=["group", "x", "y"])
+    drawn = _looks(rows)
+    size = 0.6 + 3.2 * max(len(frames), 1.4), 3.4
+    with sheet(*size, 1, max(len(frames), 1), sharey=share_y) as (figure, grid):
+        for axes, (title, frame) in zip(grid, frames, strict=False):
             _draw(axes, frame, drawn)
-            axes.set_title(title)
-            axes.set_xlabel(x)
-            axes.set_xscale(x_scale)
-            axes.set_yscale(y_scale)
-            clean(axes, "both")
+            axes.set(xscale=x_scale, yscale=y_scale)
+            clean(axes, "both", title=title, xlabel=x)
         for axes in grid:  # whose limits may be those of all panels
             _plain_numbers(axes)
         grid[0].set_ylabel(y)
-        if beside:
-            last = frames[-1][1].dropna(subset=["x", "y"]).sort_values("x", kind="stable").groupby("group").last()
+        last = frames[-1][1].dropna(subset=["x", "y"]) if frames else rows
+        if set(last["group"]) >= set(rows["group"]) and not _is(last, "points"):  # the last panel names them all
+            ends = last.sort_values("x", kind="stable").groupby("group").last()
             name_ends(
                 grid[-1],
-                {label(str(group)): (float(row["x"]), float(row["y"])) for group, row in last.iterrows()},
+                {label(str(group)): (float(row["x"]), float(row["y"])) for group, row in ends.iterrows()},
                 {label(group): look.colour for group, look in drawn.items()},
             )
         else:
-            _key(figure, grid, drawn)
+            columns = max(1, min(4, int(figure.get_figwidth() // 2.2)))
+            key(figure, drawn, ncols=columns, columnspacing=1.2, handlelength=2.4)
     return figure
 
 
 def lines(frame: pd.DataFrame, *, x: str, y: str, x_scale: Scale = "linear", y_scale: Scale = "linear") -> Figure:
     """Draw one panel: see `panels`."""
     return panels([("", frame)], x=x, y=y, x_scale=x_scale, y_scale=y_scale)
+
+
+def _is(rows: pd.DataFrame, column: str) -> bool:
+    """Whether a column of truths is there, and true in some row."""
+    return column in rows and bool(rows[column].eq(True).any())
 
 
 def _plain_numbers(axes: Axes) -> None:
@@ -89,52 +92,29 @@ def _plain_numbers(axes: Axes) -> None:
             log_axis(axes, which, low, high)
 
 
-def _looks(frames: Sequence[pd.DataFrame]) -> dict[str, Look]:
+def _looks(rows: pd.DataFrame) -> dict[str, Look]:
     """Return the look of every group in the order they turn up; references are thin and grey."""
-    groups = {group: False for frame in frames for group in frame["group"]}
-    for frame in frames:
-        if "reference" in frame:
-            groups.update(dict.fromkeys(frame.loc[frame["reference"].astype(bool), "group"], True))
-    found = looks([group for group, reference in groups.items() if not reference])
-    return {group: Look(GREY, "", "--") if reference else found[group] for group, reference in groups.items()}
-
-
-def _all_in_last(frames: Sequence[pd.DataFrame]) -> bool:
-    """Whether the last panel has every group, none of them mere points: then names stand beside their ends."""
-    if not frames or ("points" in frames[-1] and frames[-1]["points"].any()):
-        return False
-    return set(frames[-1].dropna(subset=["x", "y"])["group"]) >= {group for frame in frames for group in frame["group"]}
-
-
-def _key(figure: Figure, grid: Sequence[Axes], drawn: dict[str, Look]) -> None:
-    """Write a legend above the panels, each name in the colour of what it names."""
-    named = {name: handle for axes in grid for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
-    columns = max(1, min(4, int(figure.get_figwidth() // 2.2)))
-    legend = figure.legend(
-        list(named.values()), list(named), loc="outside upper left", ncols=columns, columnspacing=1.2, handlelength=2.4
-    )
-    colours = {label(group): look.colour for group, look in drawn.items()}
-    for text in legend.get_texts():
-        text.set_color(readable(colours[text.get_text()]))
+    references = {group for group, own in rows.groupby("group") if _is(own, "reference")}
+    found = looks([group for group in rows["group"].unique() if group not in references])
+    return {group: found.get(group, Look(GREY, "", "--")) for group in rows["group"].unique()}
 
 
 def _draw(axes: Axes, frame: pd.DataFrame, drawn: dict[str, Look]) -> None:
     for group in dict.fromkeys(frame["group"]):
         own = frame[frame["group"] == group].sort_values("x", kind="stable")
         look = drawn[group]
-        if "reference" in own and bool(own["reference"].iloc[0]):
+        if _is(own, "reference"):
             axes.plot(own["x"], own["y"], color=look.colour, linewidth=1.0, linestyle=look.dash, label=label(group))
             continue
-        if "points" in own and bool(own["points"].iloc[0]):
+        if _is(own, "points"):
             axes.plot(own["x"], own["y"], look.marker, color=look.colour, mfc=look.face, label=group, markersize=3.0)
             continue
         axes.plot(
             own["x"], own["y"], color=look.colour, linewidth=look.width, linestyle=look.dash, label=label(group),
             marker=look.marker, mfc=look.face, markersize=look.size - 1.5, markevery=max(1, len(own) // 8),
         )  # fmt: skip
-        if "half_width" in own and np.isfinite(own["half_width"]).any():
-            half = own["half_width"].fillna(0.0)
-            axes.fill_between(own["x"], own["y"] - half, own["y"] + half, color=look.colour, alpha=0.15, linewidth=0)
-        if "x_half_width" in own and np.isfinite(own["x_half_width"]).any():
-            half = own["x_half_width"].fillna(0.0)
-            axes.fill_betweenx(own["y"], own["x"] - half, own["x"] + half, color=look.colour, alpha=0.15, linewidth=0)
+        for name, along, across, fill in (("half_width", "x", "y", axes.fill_between),
+                                          ("x_half_width", "y", "x", axes.fill_betweenx)):  # fmt: skip
+            if name in own and np.isfinite(own[name]).any():
+                half = own[name].fillna(0.0)
+                fill(own[along], own[across] - half, own[across] + half, color=look.colour, alpha=0.15, linewidth=0)

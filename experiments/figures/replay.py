@@ -6,6 +6,8 @@ points than it can show; the beginning is drawn poll by poll beside them.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib import colormaps
@@ -13,12 +15,14 @@ from matplotlib.colors import LogNorm, to_hex
 from matplotlib.figure import Figure
 
 from experiments.figures.labels import name_ends
-from experiments.figures.style import BLUE, DPI, INK, PALE, VERMILLION, clean, log_axis, styled
+from experiments.figures.style import BLUE, INK, PALE, VERMILLION, clean, log_axis, sheet
 
 __all__ = ["alphas", "competition", "losses", "regret_distribution", "thinned", "weights"]
 
 STRETCHES = 240  # points a line across a panel
 EARLY = 250  # polls of the panels on the beginning
+_ALGORITHM = (("polling", "-", VERMILLION, "at the sleep it took"), ("mixture", "--", INK, "mixture loss"))
+"""The two losses of the algorithm, how their lines look, and what they are called."""
 
 
 def thinned(frame: pd.DataFrame, stretches: int = STRETCHES) -> pd.DataFrame:
@@ -27,16 +31,11 @@ def thinned(frame: pd.DataFrame, stretches: int = STRETCHES) -> pd.DataFrame:
     return frame.groupby(np.arange(len(frame)) // size).mean()
 
 
-def _experts(polls: pd.DataFrame) -> list[str]:
-    return [name.removeprefix("loss_") for name in polls.columns if name.startswith("loss_")]
-
-
-def _ordered(names: list[str]) -> dict[str, str]:
-    """Return a colour a polling time, from dark (short) to light (long), which grey print keeps in order."""
-    return {
-        name: to_hex(colormaps["viridis"](place))
-        for name, place in zip(names, np.linspace(0, 0.88, len(names)), strict=True)
-    }
+def _colours(polls: pd.DataFrame) -> dict[str, str]:
+    """Return each expert's polling time, and a colour from dark (short) to light (long), which grey print keeps."""
+    names = [name.removeprefix("loss_") for name in polls.columns if name.startswith("loss_")]
+    places = np.linspace(0, 0.88, len(names))
+    return {name: to_hex(colormaps["viridis"](place)) for name, place in zip(names, places, strict=True)}
 
 
 def losses(polls: pd.DataFrame) -> Figure:
@@ -47,33 +46,23 @@ def losses(polls: pd.DataFrame) -> Figure:
     polls : DataFrame
         `time_s`, `mixture_loss`, `polling_loss`, and `loss_T` of every expert T.
     """
-    experts = _experts(polls)
-    with styled():
-        figure = Figure(figsize=(7.4, 3.6), dpi=DPI, layout="constrained")
-        whole, early = figure.subplots(1, 2, sharey=True)
-        for axes, rows in ((whole, thinned(polls)), (early, polls.head(EARLY))):
-            for name, colour in _ordered(experts).items():
-                axes.plot(
-                    rows["time_s"], rows[f"loss_{name}"], color=colour, linewidth=0.9,
-                    label=f"{name} ms" if axes is whole else None,
-                )  # fmt: skip
+    size = -(-len(polls) // STRETCHES)
+    whole = thinned(polls), f"{len(polls)} polls" + (f", means of {size}" if size > 1 else "")
+    early = polls.head(EARLY), f"first {min(EARLY, len(polls))} polls"
+    with sheet(7.4, 3.6, 1, 2, sharey=True) as (figure, grid):
+        for axes, (rows, title) in zip(grid, (whole, early), strict=True):
             every = max(1, len(rows) // 40)
-            axes.plot(
-                rows["time_s"], rows["polling_loss"], "o-", color=VERMILLION, mfc="white", markersize=3,
-                markevery=every, linewidth=1.0, label="algorithm, at the sleep it took" if axes is whole else None,
-            )  # fmt: skip
-            axes.plot(
-                rows["time_s"], rows["mixture_loss"], "x", color=INK, markersize=3.5, markevery=(every // 2, every),
-                label="algorithm, mixture loss" if axes is whole else None,
-            )  # fmt: skip
+            for name, colour in _colours(polls).items():
+                axes.plot(rows["time_s"], rows[f"loss_{name}"], color=colour, linewidth=0.9, label=f"{name} ms")
+            polling: Any = {"color": VERMILLION, "mfc": "white", "markersize": 3, "markevery": every, "linewidth": 1.0}
+            axes.plot(rows["time_s"], rows["polling_loss"], "o-", **polling, label="algorithm, at the sleep it took")
+            mixture: Any = {"color": INK, "markersize": 3.5, "markevery": (every // 2, every)}
+            axes.plot(rows["time_s"], rows["mixture_loss"], "x", **mixture, label="algorithm, mixture loss")
             axes.set_yscale("log")
-            axes.set_xlabel("time [s]")
-            clean(axes, "both")
-        whole.set_ylabel("loss a poll [nats]")
-        size = -(-len(polls) // STRETCHES)
-        whole.set_title(f"{len(polls)} polls" + (f", means of {size}" if size > 1 else ""))
-        early.set_title(f"first {min(EARLY, len(polls))} polls")
-        figure.legend(loc="outside lower center", ncols=6, columnspacing=1.2, handlelength=2.4)
+            clean(axes, "both", title=title, xlabel="time [s]")
+        grid[0].set_ylabel("loss a poll [nats]")
+        named = grid[0].get_legend_handles_labels()
+        figure.legend(*named, loc="outside lower center", ncols=6, columnspacing=1.2, handlelength=2.4)
     return figure
 
 
@@ -85,34 +74,26 @@ def weights(polls: pd.DataFrame) -> Figure:
     polls : DataFrame
         `time_s`, and `weight_T` of every expert T.
     """
-    experts = _experts(polls)
-    columns = [f"weight_{name}" for name in experts]
-    rows = thinned(polls[["time_s", *columns]])
-    early = polls.head(EARLY)
-    with styled():
-        figure = Figure(figsize=(7.4, 3.2), dpi=DPI, layout="constrained")
-        map_axes, line_axes = figure.subplots(1, 2)
+    colours = _colours(polls)
+    columns = [f"weight_{name}" for name in colours]
+    early, times = polls.head(EARLY), polls["time_s"].to_numpy()
+    with sheet(7.4, 3.2, 1, 2) as (figure, [map_axes, line_axes]):
         top = max(float(polls[columns].to_numpy().max()), 1e-9)
         size = -(-len(polls) // STRETCHES)
-        edges = np.concatenate(
-            [[0.0], polls["time_s"].to_numpy()[size - 1 : -1 : size], polls["time_s"].to_numpy()[-1:]]
-        )
-        places, shares = np.arange(len(experts) + 1) - 0.5, rows[columns].to_numpy().T
-        scale = LogNorm(top / 1e3, top, clip=True)
-        image = map_axes.pcolormesh(edges, places, shares, cmap="viridis", norm=scale, rasterized=True)
-        map_axes.set_yticks(range(len(experts)), experts)
-        map_axes.set(xlabel="time [s]", ylabel="polling time of the expert [ms]")
-        map_axes.set_title(f"weights, {len(polls)} polls")
+        edges = np.concatenate([[0.0], times[size - 1 : -1 : size], times[-1:]])
+        image = map_axes.pcolormesh(
+            edges, np.arange(len(colours) + 1) - 0.5, thinned(polls[columns]).to_numpy().T, cmap="viridis",
+            norm=LogNorm(top / 1e3, top, clip=True), rasterized=True,
+        )  # fmt: skip
+        map_axes.set_yticks(range(len(colours)), list(colours))
+        map_axes.set(xlabel="time [s]", ylabel="polling time of the expert [ms]", title=f"weights, {len(polls)} polls")
         ticks = [tick for tick in 10.0 ** np.arange(-12, 1) if top / 1e3 <= tick <= top]
         figure.colorbar(image, ax=map_axes, shrink=0.8, label="weight (log scale)", ticks=ticks)
-        colours = _ordered(experts)
         for name, colour in colours.items():
             line_axes.plot(early["time_s"], early[f"weight_{name}"], color=colour, linewidth=1.1)
-        last = float(early["time_s"].iloc[-1])
-        name_ends(line_axes, {name: (last, float(early[f"weight_{name}"].iloc[-1])) for name in experts}, colours)
-        line_axes.set(xlabel="time [s]", ylabel="weight")
-        line_axes.set_title(f"first {len(early)} polls")
-        clean(line_axes)
+        last = early.iloc[-1]
+        name_ends(line_axes, {name: (last["time_s"], last[f"weight_{name}"]) for name in colours}, colours)
+        clean(line_axes, xlabel="time [s]", ylabel="weight", title=f"first {len(early)} polls")
     return figure
 
 
@@ -127,45 +108,30 @@ def competition(regrets: pd.DataFrame, partitions: pd.DataFrame) -> Figure:
         `k` and `loss`, the least loss of k segments with an expert each.
     """
     rows = regrets.iloc[:: max(1, len(regrets) // STRETCHES)]
-    with styled():
-        figure = Figure(figsize=(7.4, 3.0), dpi=DPI, layout="constrained")
-        fixed, current, curve = figure.subplots(1, 3)
+    small: Any = {"fontsize": 8}
+    with sheet(7.4, 3.0, 1, 3) as (figure, [fixed, current, curve]):
         for axes, base, title in (
             (fixed, "best_expert_loss", "loss over best fixed expert"),
             (current, "best_per_poll_loss", "loss over best expert of each poll"),
         ):
-            for column, style, colour, name in (
-                ("polling_loss", "-", VERMILLION, "at the sleep it took"),
-                ("mixture_loss", "--", INK, "mixture loss"),
-            ):  # fmt: skip
-                axes.plot(
-                    rows["time_s"], rows[column] - rows[base], style, color=colour, linewidth=1.2,
-                    label=name if axes is fixed else None,
-                )  # fmt: skip
+            for column, style, colour, name in _ALGORITHM:
+                words = name if axes is fixed else None
+                over = rows[f"{column}_loss"] - rows[base]
+                axes.plot(rows["time_s"], over, style, color=colour, linewidth=1.2, label=words)
             axes.axhline(0, color=INK, linewidth=0.8)
-            axes.set_title(title, fontsize=8)
-            axes.set_xlabel("time [s]")
-            clean(axes)
+            axes.set_title(title, **small)
+            clean(axes, xlabel="time [s]")
         fixed.set_ylabel("cumulative [nats]")
-        curve.plot(
-            partitions["k"],
-            partitions["loss"],
-            "o-",
-            color=BLUE,
-            markersize=2,
-            linewidth=1.0,
-            label="best k segments",
-        )
+        best: Any = {"color": BLUE, "markersize": 2, "linewidth": 1.0, "label": "best k segments"}
+        curve.plot(partitions["k"], partitions["loss"], "o-", **best)
         last = regrets.iloc[-1]
-        curve.axhline(last["polling_loss"], color=VERMILLION, linewidth=1.2)
-        curve.axhline(last["mixture_loss"], color=INK, linewidth=1.2, linestyle="--")
-        curve.axhline(
-            last["best_per_poll_loss"], color=INK, linewidth=1.0, linestyle=":", label="best expert of each poll"
-        )
+        for column, style, colour, _ in _ALGORITHM:
+            curve.axhline(last[f"{column}_loss"], color=colour, linewidth=1.2, linestyle=style)
+        each: Any = {"color": INK, "linewidth": 1.0, "linestyle": ":", "label": "best expert of each poll"}
+        curve.axhline(last["best_per_poll_loss"], **each)
         log_axis(curve, "x", 0.9, 1.1 * float(partitions["k"].max()))
-        curve.set_title("total loss against k segments", fontsize=8)
-        curve.set(xlabel="segments k", ylabel="total [nats]")
-        clean(curve)
+        curve.set_title("total loss against k segments", **small)
+        clean(curve, xlabel="segments k", ylabel="total [nats]")
         figure.legend(loc="outside lower center", ncols=4, columnspacing=1.4)
     return figure
 
@@ -181,24 +147,18 @@ def alphas(quantiles: pd.DataFrame, posterior: pd.DataFrame) -> Figure:
         `alpha`, `weight`.
     """
     rows = quantiles.iloc[:: max(1, len(quantiles) // STRETCHES)]
-    with styled():
-        figure = Figure(figsize=(7.4, 2.9), dpi=DPI, layout="constrained")
-        time, end = figure.subplots(1, 2, width_ratios=(2, 1))
-        time.fill_between(
-            rows["time_s"], rows["quantile_0.05"], rows["quantile_0.95"], color=PALE, linewidth=0, step="post",
-            label="5 to 95 %",
-        )  # fmt: skip
-        time.step(rows["time_s"], rows["quantile_0.5"], color=BLUE, linewidth=1.2, where="post", label="median")
+    low, median, high = (rows[f"quantile_{level}"] for level in ("0.05", "0.5", "0.95"))
+    with sheet(7.4, 2.9, 1, 2, width_ratios=(2, 1)) as (figure, [time, end]):
+        time.fill_between(rows["time_s"], low, high, color=PALE, linewidth=0, step="post", label="5 to 95 %")
+        time.step(rows["time_s"], median, color=BLUE, linewidth=1.2, where="post", label="median")
         time.plot(rows["time_s"], rows["mean"], "--", color=INK, linewidth=1.0, label="mean")
         time.set_yscale("log")
-        time.set(xlabel="time [s]", ylabel="switching rate α")
         time.legend(loc="best")
-        clean(time)
+        clean(time, xlabel="time [s]", ylabel="switching rate α")
         end.plot(posterior["alpha"], posterior["weight"], ".-", color=BLUE, markersize=3, linewidth=0.8)
         end.set_xscale("log")
-        end.set(xlabel="switching rate α", ylabel="weight at the end")
         end.set_ylim(bottom=0)
-        clean(end)
+        clean(end, xlabel="switching rate α", ylabel="weight at the end")
     return figure
 
 
@@ -210,18 +170,14 @@ def regret_distribution(summary: pd.DataFrame) -> Figure:
     summary : DataFrame
         One row a replay: `mixture_regret`, `polling_regret`, nats a poll.
     """
-    with styled():
-        figure = Figure(figsize=(4.6, 3.0), dpi=DPI, layout="constrained")
-        axes = figure.add_subplot()
-        share = np.arange(1, len(summary) + 1) / len(summary)
-        for column, style, colour, name in (
-            ("polling_regret", "-", VERMILLION, "at the sleep it took"),
-            ("mixture_regret", "--", INK, "mixture loss"),
-        ):  # fmt: skip
-            axes.step(np.sort(summary[column]), share, style, where="post", color=colour, linewidth=1.2, label=name)
+    share = np.arange(1, len(summary) + 1) / len(summary)
+    with sheet(4.6, 3.0) as (figure, [axes]):
+        for column, style, colour, name in _ALGORITHM:
+            regrets = np.sort(summary[f"{column}_regret"])
+            axes.step(regrets, share, style, where="post", color=colour, linewidth=1.2, label=name)
         axes.axvline(0, color=INK, linewidth=0.8)
         axes.set_xscale("symlog", linthresh=1e-4)
-        axes.set(xlabel="regret a poll against the best fixed expert [nats]", ylabel="share of replays", ylim=(0, 1.02))
+        axes.set_ylim(0, 1.02)
         axes.legend(loc="best")
-        clean(axes)
+        clean(axes, xlabel="regret a poll against the best fixed expert [nats]", ylabel="share of replays")
     return figure

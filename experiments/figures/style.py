@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -25,8 +25,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 __all__ = [
     "BLUE", "BOX", "DAGGER", "DPI", "GREEN", "GREY", "INK", "LEAST_CONTRAST", "ORANGE", "PALE", "PART_FILLS", "PURPLE",
-    "SKY", "VERMILLION", "Look", "clean", "contrast", "label", "log_axis", "look", "looks", "pictures", "readable",
-    "series", "styled",
+    "SKY", "VERMILLION", "Look", "clean", "contrast", "key", "label", "log_axis", "look", "looks", "pictures",
+    "readable", "rows_named", "series", "sheet", "styled",
 ]  # fmt: skip
 
 DPI = 160
@@ -40,7 +40,7 @@ BROWN, TEAL, WINE, OLIVE = "#8C5A2B", "#44AA99", "#882255", "#8A8A2A"  # for wha
 class Look(NamedTuple):
     """Colour, marker and dash of one thing in a picture, and whether its marker is filled.
 
-    Marker and dash are Matplotlib's; `symbol` and `stroke` are Plotly's names of the same.
+    Marker and dash are Matplotlib's.
     """
 
     colour: str
@@ -53,11 +53,6 @@ class Look(NamedTuple):
     def symbol(self) -> str:
         """The marker as Plotly calls it."""
         return _SYMBOLS[self.marker] + ("" if self.filled else "-open")
-
-    @property
-    def stroke(self) -> str:
-        """The dash as Plotly calls it."""
-        return {"-": "solid", "--": "dash", ":": "dot", "-.": "dashdot"}[self.dash]
 
     @property
     def face(self) -> str:
@@ -116,39 +111,17 @@ _WORDS = {
     "bsd-host": "BSD host", "lpsm2-link": "LPSM2 link", "lpsm3-link": "LPSM3 link", "uapsd": "U-APSD",
 }  # fmt: skip
 _NAMES = {
-    "none": "no power saving",
-    "psm:100": "static PSM",
-    "lpsm": "LPSM 1/T",
-    "lpsm:log": "LPSM 1/log T",
-    "page-awake": "awake while a page loads",
-    "limit": "lower limit",
-}
+    "none": "no power saving", "psm:100": "static PSM", "lpsm": "LPSM 1/T", "lpsm:log": "LPSM 1/log T",
+    "page-awake": "awake while a page loads", "limit": "lower limit",
+}  # fmt: skip
 _SETTINGS = {
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "axes.titlesize": 9,
-    "axes.titlelocation": "left",
-    "axes.titleweight": "bold",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.linewidth": 0.8,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "grid.color": "0.9",
-    "grid.linewidth": 0.6,
-    "legend.frameon": False,
-    "legend.fontsize": 8.5,
-    "hatch.linewidth": 0.6,
-    "xtick.labelsize": 8.5,
-    "ytick.labelsize": 8.5,
-    "svg.hashsalt": "lpsm",
-    "svg.fonttype": "none",
-    "path.simplify": True,
-}
+    "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 9, "axes.titlelocation": "left",
+    "axes.titleweight": "bold", "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
+    "axes.linewidth": 0.8, "grid.color": "0.9", "grid.linewidth": 0.6, "legend.frameon": False, "legend.fontsize": 8.5,
+    "hatch.linewidth": 0.6, "xtick.labelsize": 8.5, "ytick.labelsize": 8.5, "svg.hashsalt": "lpsm",
+    "svg.fonttype": "none", "path.simplify": True,
+    **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), INK),
+}  # fmt: skip
 
 
 @contextmanager
@@ -162,6 +135,16 @@ def styled() -> Iterator[None]:
         mpl.rcdefaults()
         mpl.rcParams.update(_SETTINGS)  # type: ignore[arg-type]
         yield
+
+
+@contextmanager
+def sheet(
+    width: float, height: float, rows: int = 1, columns: int = 1, **more: Any
+) -> Iterator[tuple[Figure, Sequence[Any]]]:
+    """Draw a figure of so many inches in the house style: give it, and its axes, row by row."""
+    with styled():
+        figure = Figure(figsize=(width, height), dpi=DPI, layout="constrained")
+        yield figure, figure.subplots(rows, columns, squeeze=False, **more).ravel().tolist()
 
 
 def _kind(policy: str) -> str:
@@ -261,10 +244,29 @@ def readable(colour: str) -> str:
     return INK
 
 
-def clean(axes: Axes, grid: Literal["both", "x", "y"] = "y") -> None:
-    """Leave only what carries information."""
+def clean(axes: Axes, grid: Literal["both", "x", "y"] = "y", **words: str) -> None:
+    """Leave only what carries information, and set title, xlabel and ylabel."""
+    axes.set(**words)
     axes.grid(axis=grid)
     axes.tick_params(length=2.5, width=0.6)
+
+
+def rows_named(axes: Axes, names: Iterable[str]) -> None:
+    """Name the rows of a picture, which begin at the top and have no ticks."""
+    names = list(names)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+
+
+def key(figure: Figure, drawn: Mapping[str, Look], **more: Any) -> None:
+    """Write a legend above the axes, each name once and in the colour of what it names."""
+    named = {name: one for axes in figure.axes for one, name in zip(*axes.get_legend_handles_labels(), strict=True)}
+    if named:
+        legend = figure.legend(list(named.values()), list(named), loc="outside upper left", **more)
+        colours = {label(name): look.colour for name, look in drawn.items()}
+        for text in legend.get_texts():
+            text.set_color(readable(colours[text.get_text()]))
 
 
 def log_axis(axes: Axes, which: Literal["x", "y"], low: float, high: float) -> None:

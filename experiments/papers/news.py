@@ -92,9 +92,8 @@ def _rcv1_ranks(folder: str, documents: int, topics: tuple[int, ...]) -> tuple[i
 @lru_cache(maxsize=1)
 def stories(folder: str, stand_in: bool, seed: int, documents: int, better: bool = False) -> Stream:
     """Return the first stories (all of them if `documents` is 0) and their topics, the most frequent first."""
-    from experiments.datasets.generated import generated_news
-    from experiments.datasets.rcv1 import rcv1
-    from experiments.datasets.texts import reuters
+    from experiments.datasets.named import rcv1, reuters
+    from experiments.datasets.words import generated_news
 
     if better:
         return rcv1(Path(folder), RCV1_TOPICS, documents)

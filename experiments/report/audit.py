@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from experiments.report.text import table
@@ -18,16 +18,29 @@ _WAYS = {
     "triggers": "trigger frame",
     "twt_actions": "TWT action frame",
 }
+_HEAD = (
+    "{frames:,} frames of 802.11 in {seconds:.1f} s; not believed: {frames_with_a_wrong_check_sequence:,} with a wrong "
+    "check sequence; not read: {frames_not_read:,} cut or of other kinds"
+)
+_NETWORK = (
+    "network {name} ({bssid}): a beacon every {beacon_ms:g} ms (measured: {beacon_measured_ms:.2f} ms), {dtim_period} "
+    "to a DTIM; {beacons:,} beacons heard, {beacons_missed_by_the_sniffer:,} missed; {multicast_after_dtim:,} of "
+    "{multicast_frames:,} multicast frames after a DTIM beacon"
+)
+_SLEPT = (
+    "  asleep {asleep:.1f} % of {known_s:.1f} s; went to sleep {sleeps:,} times, woke up or fetched frames: {ways}\n"
+    "  hold time {hold}; listen interval {heard} (announced {announced}); delay of what was announced {delay}"
+)
+_TRAFFIC = (
+    "  data frames {frames_up:,} up ({airtime_up_ms:.1f} ms on the air), {frames_down:,} down ({airtime_down_ms:.1f} "
+    "ms); {retries:,} retries; {frames_missed_by_the_sniffer:,} frames missed by the sniffer"
+)
 
 
 def audit_text(result: Mapping[str, Any]) -> str:
     """Return the networks and clients as text, with a table of what policies would have done for each client."""
-    parts = [
-        f"{result['frames']:,} frames of 802.11 in {result['seconds']:.1f} s; not believed: "
-        f"{result['frames_with_a_wrong_check_sequence']:,} with a wrong check sequence; not read: "
-        f"{result['frames_not_read']:,} cut or of other kinds"
-    ]
-    parts += [_network(network) for network in result["networks"]]
+    parts = [_HEAD.format(**result)]
+    parts += [_NETWORK.format(**one, name=one["ssid"] or "(hidden)") for one in result["networks"]]
     if not result["clients"]:
         parts.append("No client was heard.")
     few = [one for one in result["clients"] if one["frames"] < FEW_FRAMES and len(result["clients"]) > 1]
@@ -38,58 +51,38 @@ def audit_text(result: Mapping[str, Any]) -> str:
         rows = [row for row in client["compared"] if "mean_mw" in row]
         if rows:
             cells = [
-                [
-                    row["policy"] + (" (nearest)" if row["nearest"] else ""),
-                    f"{row['mean_mw']:.1f}",
-                    "" if row["slowdown"] is None else f"{row['slowdown']:.2f}",
-                ]
+                [row["policy"] + " (nearest)" * row["nearest"], f"{row['mean_mw']:.1f}", _known(row["slowdown"], ".2f")]
                 for row in rows
             ]
-            seconds = f"captured {rows[0]['captured_s']:.1f} s, simulated {rows[0]['simulated_s']:.1f} s"
-            parts.append(f"{table(['with the same traffic', 'mW', 'slowdown'], cells)}\n({seconds})")
+            seconds = "(captured {captured_s:.1f} s, simulated {simulated_s:.1f} s)".format(**rows[0])
+            parts.append(f"{table(['with the same traffic', 'mW', 'slowdown'], cells)}\n{seconds}")
     if few:
         names = ", ".join(f"{one['client']} ({one['frames']})" for one in few)
         parts.append(f"clients of fewer than {FEW_FRAMES} frames: {names}")
     return "\n\n".join(parts)
 
 
-def _network(network: Mapping[str, Any]) -> str:
-    return (
-        f"network {network['ssid'] or '(hidden)'} ({network['bssid']}): a beacon every {network['beacon_ms']:g} ms "
-        f"(measured: {network['beacon_measured_ms']:.2f} ms), "
-        f"{network['dtim_period']} to a DTIM; {network['beacons']:,} beacons heard, "
-        f"{network['beacons_missed_by_the_sniffer']:,} missed; {network['multicast_after_dtim']:,} of "
-        f"{network['multicast_frames']:,} multicast frames after a DTIM beacon"
-    )
-
-
-def _lines(client: Mapping[str, Any], radio: str) -> list[str]:
+def _lines(client: Mapping[str, Any], radio: str) -> Iterator[str]:
     roamed = f", which roamed {client['roamed']:,} times" if client["roamed"] else ""
-    lines = [f"client {client['client']}{roamed}"]
+    yield f"client {client['client']}{roamed}"
     if client["asleep_share"] is None:
-        lines.append("  never said whether it sleeps: no frame of its own was heard")
+        yield "  never said whether it sleeps: no frame of its own was heard"
     elif not client["sleeps"]:
-        lines.append(f"  no power saving: it never said that it sleeps, in {client['known_s']:.1f} s")
+        yield f"  no power saving: it never said that it sleeps, in {client['known_s']:.1f} s"
     else:
-        ways = ", ".join(f"{n:,} by {_WAYS[name]}" for name, n in client["woke_by"].items() if n) or "never woke up"
-        lines += [
-            f"  asleep {100 * client['asleep_share']:.1f} % of {client['known_s']:.1f} s; went to sleep "
-            f"{client['sleeps']:,} times, woke up or fetched frames: {ways}",
-            f"  hold time {_known(client['hold_ms'])}; listen interval {client['listen_interval'] or 'not seen'}"
-            f" (announced {client['listen_interval_announced'] or 'not heard'}); "
-            f"delay of what was announced {_known(client['delay_ms'])}",
-        ]
-    lines += [
-        f"  data frames {client['frames_up']:,} up ({client['airtime_up_ms']:.1f} ms on the air), "
-        f"{client['frames_down']:,} down ({client['airtime_down_ms']:.1f} ms); {client['retries']:,} retries; "
-        f"{client['frames_missed_by_the_sniffer']:,} frames missed by the sniffer",
-    ]
+        yield _SLEPT.format(
+            **client, asleep=100 * client["asleep_share"],
+            ways=", ".join(f"{n:,} by {_WAYS[name]}" for name, n in client["woke_by"].items() if n) or "never woke up",
+            hold=_known(client["hold_ms"], ".1f", " ms", "not seen"), heard=client["listen_interval"] or "not seen",
+            announced=client["listen_interval_announced"] or "not heard",
+            delay=_known(client["delay_ms"], ".1f", " ms", "not seen"),
+        )  # fmt: skip
+    yield _TRAFFIC.format(**client)
     if client["mean_mw"] is not None:
-        lines.append(f"  about {client['mean_mw']:.0f} mW with {radio}; nearest policy: {client['nearest_policy']}")
+        yield f"  about {client['mean_mw']:.0f} mW with {radio}; nearest policy: {client['nearest_policy']}"
     if client["difference"]:
-        lines.append(f"  {client['difference']}")
-    return lines
+        yield f"  {client['difference']}"
 
 
-def _known(milliseconds: float | None) -> str:
-    return "not seen" if milliseconds is None else f"{milliseconds:.1f} ms"
+def _known(value: float | None, style: str, unit: str = "", unknown: str = "") -> str:
+    return unknown if value is None else f"{value:{style}}{unit}"

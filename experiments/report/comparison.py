@@ -1,16 +1,13 @@
-"""A comparison of policies in words: the table of `lpsm compare`, and a paper's figures beside it."""
+"""Policies in words: the tables of `lpsm compare`, a paper's figures beside them, and those of `lpsm population`."""
 
 from __future__ import annotations
 
-from math import isfinite
-from typing import Any
-
 import pandas as pd
 
-from experiments.quantities import BASELINE, COMPARISON, REFERENCES, shown
-from experiments.report.text import cells, number, table
+from experiments.quantities import ACTIVITY, BASELINE, COMPARISON, POPULATION, PSM, PUBLISHED, REFERENCES, shown
+from experiments.report.text import cells, of_frame, table
 
-__all__ = ["advice", "comparison_text", "explanation", "plain", "published_text"]
+__all__ = ["advice", "comparison_text", "explanation", "population_text", "published_text"]
 
 SLOWDOWNS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0)  # mean slowdowns that somebody may put up with
 _EXPLANATION = (
@@ -19,12 +16,25 @@ _EXPLANATION = (
     "slowdown: latency of a page / its latency without power saving.\n"
     "limit: no policy can need less energy.  page-awake: awake exactly while a page loads, never late."
 )
+_ADDED = "\nadded s: seconds by which a pushed message comes later than without power saving, mean and p95."
+_BATTERY = "\nbattery: how long it lasts at the mean power of all the time."
+_PUBLISHED = (
+    "As printed in the thesis, ours in brackets; all against static PSM of the same run.\n"
+    "Its traffic and seeds are not published: signs and sizes can be compared, single figures cannot."
+)
+_POPULATION = (
+    "{what}; quantiles are over {by}s, each weighing the same.\n"
+    "vs none{vs}: difference from that energy (a saving is negative), of all together, then of a {by}'s own browsing.\n"
+    "slowdown: mean over a {by}'s pages of latency / latency without power saving; its mean over {by}s.\n"
+)
+_MESSAGES = "added s: how much later pushed messages come than without power saving; its mean over {by}s.\n"
+_AGAINST_PSM = "dearer, slower, both: percent of {by}s whom the policy costs more energy, or time, than {psm}.\n"
 
 
 def comparison_text(summary: pd.DataFrame, what: str, max_slowdown: float | None = None) -> str:
     """Return the table of a comparison (one row a policy, references last), how to read it, and `advice`."""
     words = advice(summary, max_slowdown)
-    return "\n\n".join([table(*cells(COMPARISON, summary)), explanation(summary, what), words]).rstrip()
+    return "\n\n".join([of_frame(COMPARISON, summary), explanation(summary, what), words]).rstrip()
 
 
 def advice(summary: pd.DataFrame, max_slowdown: float | None = None) -> str:
@@ -39,61 +49,52 @@ def advice(summary: pd.DataFrame, max_slowdown: float | None = None) -> str:
     """
     bounds = SLOWDOWNS if max_slowdown is None else (max_slowdown,)
     rows = summary[~summary["policy"].isin((BASELINE, *REFERENCES))]
-    taken: list[tuple[float, str, float]] = []
+    taken: dict[str, str] = {}
     for most in bounds:
         fit = rows[rows["slowdown_mean"] <= most]
         if len(fit):
-            place = int(fit["total_j_per_page"].to_numpy().argmin())
-            policy = str(fit["policy"].iloc[place])
-            if not taken or policy != taken[-1][1]:
-                taken.append((most, policy, float(fit["total_j_per_page"].iloc[place])))
+            best = fit.iloc[int(fit["total_j_per_page"].to_numpy().argmin())]
+            words = "a mean slowdown of at most " * (not taken) + f"{most:g}"
+            taken.setdefault(best["policy"], f"for {words} {best['policy']} ({best['total_j_per_page']:.3g} J a page)")
     if not taken:
         return f"Which to take: none of them keeps the mean slowdown within {bounds[-1]:g}."
-    words = [f"for {most:g} {policy} ({joules:.3g} J a page)" for most, policy, joules in taken]
-    words[0] = words[0].replace("for ", "for a mean slowdown of at most ", 1)
-    return f"Which to take: {', '.join(words)}."
+    return f"Which to take: {', '.join(taken.values())}."
 
 
 def explanation(summary: pd.DataFrame, what: str) -> str:
     """Return how to read the table of a comparison, a line a quantity; `what` is what the means are over."""
-    parts = [quantity.heading for quantity in shown(COMPARISON, summary) if quantity.part_of]
-    text = _EXPLANATION.format(what=what, parts=" and ".join([", ".join(parts[:-1]), parts[-1]]))
-    if "added_delay_mean_s" in summary:
-        text += "\nadded s: seconds by which a pushed message comes later than without power saving, mean and p95."
-    return text + "\nbattery: how long it lasts at the mean power of all the time." * ("battery_h" in summary)
+    *parts, last = [quantity.heading for quantity in shown(COMPARISON, summary) if quantity.called]
+    text = _EXPLANATION.format(what=what, parts=f"{', '.join(parts)} and {last}")
+    return text + _ADDED * ("added_delay_mean_s" in summary) + _BATTERY * ("battery_h" in summary)
 
 
 def published_text(beside: pd.DataFrame) -> str:
     """Return a paper's printed figures with ours in brackets (the frame of `papers.thesis.energy.beside`)."""
-    header = ["thesis run, policy", "J/page", "(ours)", "energy", "(ours)", "beacons", "(ours)", "slowdown", "(ours)", "max", "(ours)"]  # fmt: skip  # noqa: E501
-    rows = [
-        [
-            f"{record['run']}, {record['policy']}",
-            number(record["printed_j_per_page"]),
-            number(record["ours_j_per_page"]),
-            *(
-                number(record[f"{who}_{what}_vs_psm_percent"], 1, sign=True, unit=" %")
-                for what in ("energy", "beacon")
-                for who in ("printed", "ours")
-            ),
-            number(record["printed_slowdown_ratio_psm"]),
-            number(record["ours_slowdown_ratio_psm"]),
-            number(record["printed_slowdown_vs_psm_max"], 1),
-            number(record["ours_slowdown_vs_psm_max"], 1),
-        ]
-        for record in beside.to_dict("records")
-    ]
-    note = (
-        "As printed in the thesis, ours in brackets; all against static PSM of the same run.\n"
-        "Its traffic and seeds are not published: signs and sizes can be compared, single figures cannot."
-    )
-    return table(header, rows) + "\n\n" + note
+    rows = beside.assign(run_and_policy=beside["run"] + ", " + beside["policy"])
+    return f"{of_frame(PUBLISHED, rows)}\n\n{_PUBLISHED}"
 
 
-def plain(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows as JSON data; what is not a number becomes null."""
-    rows: Any = frame.to_dict("records")
-    return [
-        {name: None if isinstance(value, float) and not isfinite(value) else value for name, value in row.items()}
-        for row in rows
-    ]
+def population_text(summary: pd.DataFrame, by_activity: pd.DataFrame, what: str, by: str, psm: str = PSM) -> str:
+    """Return the tables of a population and how to read them; rows are policies, and policies by activity.
+
+    Parameters
+    ----------
+    summary, by_activity : DataFrame
+        Of `study.population`.
+    what : str
+        How many of what.
+    by : {"user", "session"}
+        What a row of the population is.
+    psm : str
+        The canonical name of static PSM.
+    """
+    against_psm = bool(summary["slower_than_psm_percent"].notna().all())
+    columns = [one for one in shown(POPULATION, summary) if against_psm or not summary[one.name].isna().any()]
+    text = _POPULATION + _MESSAGES * ("messages" in summary) + _AGAINST_PSM * against_psm
+    text = text.format(what=what, by=by, psm=psm, vs=", vs psm" if against_psm else "")
+    parts = [of_frame(columns, summary), text.rstrip()]
+    header, rows = cells(ACTIVITY, by_activity[~by_activity["policy"].isin((BASELINE, psm))])
+    if against_psm and rows:
+        quarters = [f"policy, {by}s by pages an hour", "pages/h", *header[4:]]
+        parts.append(table(quarters, [[f"{row[0]}, {row[1]}", f"{row[2]} to {row[3]}", *row[4:]] for row in rows]))
+    return "\n\n".join(parts)

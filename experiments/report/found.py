@@ -13,47 +13,37 @@ _MOST_FLOWS = 8
 def found_text(found: Found) -> str:
     """Return a table of what was found, and of the flows of a capture."""
     figures = found.as_dict()
+    trip, servers_s = figures["round_trip_s"], figures["server_time_s"]
+    median, late = servers_s["median"], servers_s["p95"]
     rows = [
-        ["pages", f"{found.pages:,}", ""],
-        ["exchanges", f"{found.exchanges:,}", f"{found.request_bytes:,} bytes up, {found.reply_bytes:,} down"],
-        ["uploads without an answer", f"{found.uploads:,}", ""],
-        ["messages pushed", f"{found.messages:,}", f"{found.message_bytes:,} bytes"],
-        ["datagrams", f"{found.datagrams:,}", f"{found.datagram_bytes:,} bytes"],
-        ["round trips", f"{figures['round_trips']:,}", _round_trip(figures["round_trip_s"])],
-        ["server times", f"{figures['server_times']:,}", _server_time(figures["server_time_s"])],
-    ]
-    if found.captured_s is not None:
-        rows.insert(0, ["captured", f"{found.captured_s:,.1f}", "seconds, from the first packet to the last"])
-    payload = figures["payload_bytes"]
-    if payload is not None:
+        ("pages", found.pages, ""),
+        ("exchanges", found.exchanges, f"{found.request_bytes:,} bytes up, {found.reply_bytes:,} down"),
+        ("uploads without an answer", found.uploads, ""),
+        ("messages pushed", found.messages, f"{found.message_bytes:,} bytes"),
+        ("datagrams", found.datagrams, f"{found.datagram_bytes:,} bytes"),
+        ("round trips", figures["round_trips"], "" if trip is None else f"median {1000 * trip:,.1f} ms"),
+        ("server times", figures["server_times"],
+         "" if median is None else f"median {1000 * median:,.1f} ms, 95 % within {1000 * late:,.0f} ms"),
+    ]  # fmt: skip
+    if payload := figures["payload_bytes"]:
         left = ", ".join(f"{size:,} {reason.replace('_', ' ')}" for reason, size in payload["left_out"].items())
-        rows.append(["payload captured", f"{payload['captured']:,}", "bytes" + (f", left out: {left}" if left else "")])
-    text = "\n".join(f"{name:<26}{number:>12}  {more}".rstrip() for name, number, more in rows)
-    notes = []
-    if found.report["exchanges_grouped_by_gaps"]:
-        notes.append("Traffic without URLs: its pages were told apart by pauses (--page-gap).")
-    if not figures["server_times"]:
-        notes.append("The trace does not tell how long servers took.")
-    if clients := found.report["clients_taken_as_one"]:
-        notes.append(f"The {clients} clients of the capture are taken for one device; --client picks one.")
+        rows.append(("payload captured", payload["captured"], "bytes" + (f", left out: {left}" if left else "")))
+    lines = [(name, f"{count:,}", more) for name, count, more in rows]
+    if found.captured_s is not None:
+        lines.insert(0, ("captured", f"{found.captured_s:,.1f}", "seconds, from the first packet to the last"))
+    parts = ["\n".join(f"{name:<26}{number:>12}  {more}".rstrip() for name, number, more in lines)]
     groups = sorted(found.report.flows.items(), key=lambda item: -item[1].up_bytes - item[1].down_bytes)
     if groups:
         cells = [
-            [name, f"{group.flows:,}", f"{group.up_bytes:,}", f"{group.down_bytes:,}"]
+            [name, *(f"{count:,}" for count in (group.flows, group.up_bytes, group.down_bytes))]
             for name, group in groups[:_MOST_FLOWS]
         ]
-        text += "\n\n" + table(["flows to", "flows", "bytes up", "bytes down"], cells)
-        if len(groups) > _MOST_FLOWS:
-            text += f"\n({len(groups) - _MOST_FLOWS} more)"
-    return "\n\n".join([text, *notes])
-
-
-def _round_trip(round_trip_s: float | None) -> str:
-    return "" if round_trip_s is None else f"median {1000 * round_trip_s:,.1f} ms"
-
-
-def _server_time(seconds: dict[str, float | None]) -> str:
-    median, late = seconds["median"], seconds["p95"]
-    return (
-        "" if median is None or late is None else f"median {1000 * median:,.1f} ms, 95 % within {1000 * late:,.0f} ms"
-    )
+        more = f"\n({len(groups) - _MOST_FLOWS} more)" if len(groups) > _MOST_FLOWS else ""
+        parts.append(table(["flows to", "flows", "bytes up", "bytes down"], cells) + more)
+    if found.report["exchanges_grouped_by_gaps"]:
+        parts.append("Traffic without URLs: its pages were told apart by pauses (--page-gap).")
+    if not figures["server_times"]:
+        parts.append("The trace does not tell how long servers took.")
+    if clients := found.report["clients_taken_as_one"]:
+        parts.append(f"The {clients} clients of the capture are taken for one device; --client picks one.")
+    return "\n\n".join(parts)

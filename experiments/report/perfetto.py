@@ -28,58 +28,48 @@ def trace_events(runs: Sequence[Timeline]) -> dict[str, Any]:
 
 
 def _of(pid: int, run: Timeline) -> Iterator[dict[str, Any]]:
-    yield {
-        "ph": "M",
-        "pid": pid,
-        "tid": 0,
-        "name": "process_name",
-        "args": {"name": f"{label(run.policy)} ({run.policy})"},
-    }
+    def meta(tid: int, what: str, **args: Any) -> dict[str, Any]:
+        return {"ph": "M", "pid": pid, "tid": tid, "name": what, "args": args}
+
     thread = {name: place for place, name in enumerate(_THREADS, 1)}
+    yield meta(0, "process_name", name=f"{label(run.policy)} ({run.policy})")
     for name, tid in thread.items():
-        yield {"ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": {"name": name}}
-        yield {"ph": "M", "pid": pid, "tid": tid, "name": "thread_sort_index", "args": {"sort_index": tid}}
+        yield meta(tid, "thread_name", name=name)
+        yield meta(tid, "thread_sort_index", sort_index=tid)
 
-    def span(name: str, row: str, start_s: float, end_s: float, **args: Any) -> dict[str, Any]:
-        return {
-            "ph": "X", "pid": pid, "tid": thread[row], "name": name, "cat": row, "ts": _us(start_s),
-            "dur": round(_us(end_s) - _us(start_s), 3), "args": args,
-        }  # fmt: skip
+    def event(name: str, row: str, start_s: float, end_s: float | None = None, **args: Any) -> dict[str, Any]:
+        """Return what happened in a stretch of time, or at an instant."""
+        kind: dict[str, Any] = {"ph": "i", "s": "t"} if end_s is None else {"ph": "X"}
+        length = {} if end_s is None else {"dur": round(_us(end_s) - _us(start_s), 3)}
+        where = {"pid": pid, "tid": thread[row], "name": name, "cat": row, "ts": _us(start_s)}
+        return {**kind, **where, **length, "args": args}
 
-    def instant(name: str, row: str, time_s: float, **args: Any) -> dict[str, Any]:
-        return {
-            "ph": "i", "s": "t", "pid": pid, "tid": thread[row], "name": name, "cat": row, "ts": _us(time_s),
-            "args": args,
-        }  # fmt: skip
-
-    for start, end in run.loads:
-        yield span("page", "pages", start, end)
-    for start, end in run.awake:
-        yield span("awake", "radio", start, end)
-    for start, end in run.gate:
-        yield span("open", "frames delivered at once", start, end)
     awake_from = {start for start, _ in run.awake}  # the ramps to mere beacons are told by the beacons
-    for start, end in run.waking:
-        if end in awake_from:
-            yield span("waking up", "radio", start, end)
+    for row, name, spans in (
+        ("pages", "page", run.loads),
+        ("radio", "awake", run.awake),
+        ("frames delivered at once", "open", run.gate),
+        ("radio", "waking up", [(start, end) for start, end in run.waking if end in awake_from]),
+    ):
+        for start, end in spans:
+            yield event(name, row, start, end)
     for (heard, slept), group in groupby(_with_slept(run.beacons), key=lambda one: one[1:]):
         times = [time for time, _, _ in group]
         if heard == "listened" and len(times) > 2:
-            yield span(
-                "listens again and again", "beacons", times[0], times[-1], beacons=len(times), slept_through=slept
-            )
+            counts = {"beacons": len(times), "slept_through": slept}
+            yield event("listens again and again", "beacons", times[0], times[-1], **counts)
         else:
             for time in times:
-                yield instant(f"beacon {heard}", "beacons", time, slept_through=slept)
+                yield event(f"beacon {heard}", "beacons", time, slept_through=slept)
     for frame in run.frames:
         name = {0: "data" if frame.length else "ACK", 1: "SYN", 2: "SYN-ACK"}[frame.flag]
-        yield span(
+        yield event(
             name, "frames down" if frame.down else "frames up", *run.frame_span(frame), connection=frame.connection,
             payload_bytes=frame.length, size_bytes=frame.size_bytes, lost=frame.lost,
             waited_ms=(frame.start_ns - frame.reached_ns) / 1e6,
         )  # fmt: skip
     for time, words in run.decisions:
-        yield instant(words, "decisions", time)
+        yield event(words, "decisions", time)
     for name, unit, steps in (
         ("waits at the access point", "bytes", run.waiting), ("requests outstanding", "requests", run.outstanding),
     ):  # fmt: skip

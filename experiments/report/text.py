@@ -14,7 +14,7 @@ from experiments.quantities import Quantity, shown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["cell", "cells", "counted", "latex", "markdown", "number", "plus_minus", "table"]
+__all__ = ["cell", "cells", "counted", "latex", "markdown", "number", "of_frame", "plain", "plus_minus", "table"]
 
 
 def number(value: float, digits: int = 2, *, sign: bool = False, unit: str = "") -> str:
@@ -52,6 +52,7 @@ def cell(quantity: Quantity, row: Mapping[str, Any], *, bare: bool = False) -> s
         return str(value)
     if quantity.only_with and not row[quantity.only_with]:
         return ""
+    value *= quantity.factor
     unit = "" if bare else quantity.suffix
     if quantity.style == "g":
         return f"{value:.{quantity.digits}g}{unit}" if isfinite(value) else ""
@@ -67,6 +68,11 @@ def cells(quantities: Sequence[Quantity], frame: pd.DataFrame) -> tuple[list[str
     return [quantity.heading for quantity in columns], rows
 
 
+def of_frame(quantities: Sequence[Quantity], frame: pd.DataFrame) -> str:
+    """Return the aligned table of these quantities."""
+    return table(*cells(quantities, frame))
+
+
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return an aligned table; the first column is text, the others are numbers.
 
@@ -76,12 +82,17 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     psm:100   3.3
     """
     shown = [[inert(cell) for cell in row] for row in (header, *rows)]
-    widths = [max(len(row[column]) for row in shown) for column in range(len(header))]
-    lines = []
-    for row in shown:
-        numbers = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        lines.append("  ".join([row[0].ljust(widths[0]), *numbers]).rstrip())
-    return "\n".join(lines)
+    first, *widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    return "\n".join("  ".join([row[0].ljust(first), *map(str.rjust, row[1:], widths)]).rstrip() for row in shown)
+
+
+def plain(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows as JSON data; what is not a number becomes null."""
+    rows: Any = frame.to_dict("records")
+    return [
+        {name: None if isinstance(value, float) and not isfinite(value) else value for name, value in row.items()}
+        for row in rows
+    ]
 
 
 def markdown(frame: pd.DataFrame) -> str:
@@ -93,8 +104,8 @@ def markdown(frame: pd.DataFrame) -> str:
 def latex(frame: pd.DataFrame) -> str:
     """Return a frame of words as a tabular in LaTeX, whose special characters are escaped."""
     special = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "±": r"$\pm$"}
-    special |= {one: f"\\{one}" for one in "&%$#_{}"}
+    escaped = str.maketrans(special | {one: f"\\{one}" for one in "&%$#_{}"})
     rows = [list(frame.columns), *frame.astype(str).to_numpy().tolist()]
-    lines = [" & ".join("".join(special.get(one, one) for one in inert(cell)) for cell in row) for row in rows]
-    body = " \\\\\n".join([lines[0] + r" \\ \hline", *lines[1:]]).replace(r"\hline \\", r"\hline")
-    return f"\\begin{{tabular}}{{{'l' * frame.shape[1]}}}\n{body} \\\\\n\\end{{tabular}}\n"
+    head, *lines = [" & ".join(inert(cell).translate(escaped) for cell in row) + r" \\" for row in rows]
+    body = "\n".join([rf"{head} \hline", *lines])
+    return f"\\begin{{tabular}}{{{'l' * frame.shape[1]}}}\n{body}\n\\end{{tabular}}\n"

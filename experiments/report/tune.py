@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite, nan
 from typing import Any
 
@@ -15,6 +15,12 @@ from experiments.study.targets import Settings
 __all__ = ["recommendation_text", "settings_text", "tuning_text"]
 
 _MOST_NAMED = 5
+_LIMITS = (("max_slowdown", "", "slowdown"), ("max_push_delay_s", " s", "added delay"), ("max_delay_s", " s", "time"))
+_NOTE = (
+    "Every page weighs the same; ± is a 95 % interval.\n"
+    "front: no other needs less energy and is no slower, by mean or by 95th percentile.  limit, page-awake: as in "
+    "lpsm compare.\nwins: share of the splits in which it is the cheapest on one half and keeps the limits on both."
+)
 
 
 def recommendation_text(found: Mapping[str, Any], units: str) -> str:
@@ -27,80 +33,65 @@ def recommendation_text(found: Mapping[str, Any], units: str) -> str:
     units : str
         What the traffic was cut into: "sessions", "pages", "parts", "visits" or "seeds".
     """
-    low, high = found["battery_h_low"], found["battery_h_high"]
-    life = f"{found['battery_h']:.1f} h"
-    if isfinite(low) and low < found["battery_h"]:
-        upper = f"to {high:.1f} h" if isfinite(high) else "h, no upper end"
-        life += f" (95 % interval {low:.1f} {upper}"
-        if found["assumed_percent"]:
-            life += f", with the figures that the radio's table calls assumed {found['assumed_percent']:.0f} % off"
-        life += ")"
-    if not found["keeps"]:
-        [broken] = found["broken"]
-        text = (
-            f"No candidate keeps {_limits(found)}; nearest: {found['policy']}, {_value(broken)}, {life}. "
-            f"A battery of {found['battery_mwh']:g} mWh is meant."
+    return " ".join(_sentences(found, units))
+
+
+def _sentences(found: Mapping[str, Any], units: str) -> Iterator[str]:
+    capacity = f"a battery of {found['battery_mwh']:g} mWh"
+    if found["keeps"]:
+        percent = "{:.0f} % less energy than without power saving and {:.1f} % above the limit; measured on {}.".format(
+            0.0 - found["energy_vs_none_percent"], found["energy_above_limit_percent"], counted(found["units"], units)
         )
-    else:
-        text = f"Take {found['policy']}: a battery of {found['battery_mwh']:g} mWh lasts {life} at "
-        text += f"{number(found['mean_mw'], 1)} mW{_beside(found)}, {_waiting(found)}"
-        text += f"{0.0 - found['energy_vs_none_percent']:.0f} % less energy than without power saving and "
-        text += f"{found['energy_above_limit_percent']:.1f} % above the limit; "
-        text += f"measured on {counted(found['units'], units)}."
-        text += f" It wins {found['wins_percent']:.0f} % of {found['splits']} splits in halves"
+        power = f"{number(found['mean_mw'], 1)} mW{_beside(found)}"
+        yield f"Take {found['policy']}: {capacity} lasts {_life(found)} at {power}, {_waiting(found)}{percent}"
+        text = f"It wins {found['wins_percent']:.0f} % of {found['splits']} splits in halves"
         if found["battery_h_held_out"]:
             shortest, longest = found["battery_h_held_out"]
             text += f" and lasts {shortest:.1f} to {longest:.1f} h on the other halves (90 % of them)"
-        text += "."
+        yield text + "."
+    else:
+        [broken] = found["broken"]
+        limits = [f"{found[name]:g}{unit} ({what})" for name, unit, what in _LIMITS if found.get(name) is not None]
+        nearest = f"{found['policy']}, {_value(broken)}, {_life(found)}"
+        yield f"No candidate keeps {' and '.join(limits)}, {found['at']}; nearest: {nearest}. A{capacity[1:]} is meant."
     if found["level"]:
-        text += f" Level, as the splits do not agree: {', '.join(found['level'])}."
+        yield f"Level, as the splits do not agree: {', '.join(found['level'])}."
     if found["units"] == 1:
-        text += " With a single one there is no interval."
+        yield "With a single one there is no interval."
     if passed_over := found["passed_over"]:
-        named = [f"{one['policy']} ({_value(one)})" for one in passed_over[:_MOST_NAMED]]
+        named = ", ".join(f"{one['policy']} ({_value(one)})" for one in passed_over[:_MOST_NAMED])
         more = f" and {len(passed_over) - _MOST_NAMED} more" if len(passed_over) > _MOST_NAMED else ""
         what = "of less energy, but over a limit" if found["keeps"] else "further over a limit"
-        text += f" Passed over, {what}: {', '.join(named)}{more}."
-    return text
+        yield f"Passed over, {what}: {named}{more}."
+
+
+def _life(found: Mapping[str, Any]) -> str:
+    low, high, life = found["battery_h_low"], found["battery_h_high"], found["battery_h"]
+    if not (isfinite(low) and low < life):
+        return f"{life:.1f} h"
+    upper = f"to {high:.1f} h" if isfinite(high) else "h, no upper end"
+    assumed = found["assumed_percent"]
+    off = f", with the figures that the radio's table calls assumed {assumed:.0f} % off" if assumed else ""
+    return f"{life:.1f} h (95 % interval {low:.1f} {upper}{off})"
 
 
 def settings_text(found: Sequence[Settings], policy: str) -> str:
     """Return what to type, line by line, with its source; or that no platform has a setting for it."""
     if not found:
-        return (
-            f"No platform of the table has a setting for {policy}: it needs a driver of its own (--target names those)."
-        )
-    blocks = []
-    for one in found:
-        lines = "".join(f"\n    {line}" for line in one.lines)
-        blocks.append(f"On {one.device}:{lines}\n    (source: {one.source})")
-    return "\n".join(blocks)
+        words = f"No platform of the table has a setting for {policy}"
+        return f"{words}: it needs a driver of its own (--target names those)."
+    blocks = [[f"On {one.device}:", *one.lines, f"(source: {one.source})"] for one in found]
+    return "\n".join("\n    ".join(block) for block in blocks)
 
 
 def tuning_text(rows: pd.DataFrame, found: Mapping[str, Any], units: str) -> str:
     """Return the recommendation and the table of all candidates, those of least energy first; * is on a front."""
-    order = "mean_mw" if found["by_power"] else "energy_j_per_page"
-    ordered = rows.sort_values(order, kind="stable")
+    ordered = rows.sort_values("mean_mw" if found["by_power"] else "energy_j_per_page", kind="stable")
     header, lines = cells(TUNING, ordered)
-    header.append("front")
     for own, by_mean, by_p95 in zip(lines, ordered["on_front_mean"], ordered["on_front_p95"], strict=True):
-        own.append(" ".join(name for name, on_it in (("mean", by_mean), ("p95", by_p95)) if on_it))
-    note = (
-        f"Measured on {counted(found['units'], units)}.  Every page weighs the same; ± is a 95 % interval.\n"
-        "front: no other needs less energy and is no slower, by mean or by 95th percentile.  limit, page-awake: as in "
-        "lpsm compare.\nwins: share of the splits in which it is the cheapest on one half and keeps the limits on both."
-    )
-    return recommendation_text(found, units) + "\n\n" + table(header, lines) + "\n\n" + note
-
-
-def _limits(found: Mapping[str, Any]) -> str:
-    limits = (
-        ("max_slowdown", "", "slowdown"),
-        ("max_push_delay_s", " s", "added delay"),
-        ("max_delay_s", " s", "time"),
-    )
-    words = [f"{found[name]:g}{unit} ({what})" for name, unit, what in limits if found.get(name) is not None]
-    return f"{' and '.join(words)}, {found['at']}"
+        own.append(" ".join(["mean"] * bool(by_mean) + ["p95"] * bool(by_p95)))
+    note = f"Measured on {counted(found['units'], units)}.  {_NOTE}"
+    return "\n\n".join([recommendation_text(found, units), table([*header, "front"], lines), note])
 
 
 def _value(one: Mapping[str, Any]) -> str:
@@ -119,6 +110,7 @@ def _beside(found: Mapping[str, Any]) -> str:
 
 
 def _waiting(found: Mapping[str, Any]) -> str:
+    """Return how much later messages, datagrams and pages come, and what a page costs."""
     text = ""
     for name, what in (("added_delay", "messages"), ("datagram_delay", "datagrams")):
         if isfinite(found.get(f"{name}_mean_s", nan)):
@@ -126,7 +118,8 @@ def _waiting(found: Mapping[str, Any]) -> str:
             text += f"{what} come {late} s later (99th percentile {number(found[f'{name}_p99_s'], 3)} s), "
     if isfinite(found["slowdown_mean"]):
         slower = plus_minus(found["slowdown_mean"], found["slowdown_mean_half_width"], 3)
-        text += f"pages take {slower} times as long as without power saving "
-        text += f"(95th percentile {number(found['slowdown_p95'], 2)}), a page costs "
-        text += f"{plus_minus(found['energy_j_per_page'], found['energy_j_per_page_half_width'])} J, "
+        joules = plus_minus(found["energy_j_per_page"], found["energy_j_per_page_half_width"])
+        late = number(found["slowdown_p95"], 2)
+        text += f"pages take {slower} times as long as without power saving (95th percentile {late}), "
+        text += f"a page costs {joules} J, "
     return text

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,12 +25,12 @@ from experiments.quantities import BASELINE, ENERGIES, LIMIT, PAGE_AWAKE, PER_PA
 from experiments.study.sweep import Frames
 
 __all__ = [
-    "Comparison", "Estimate", "added_delays", "compare", "estimate", "linearised", "page_slowdowns", "percent", "ratio",
-    "reference_energies",
+    "LEVEL", "QUANTILES", "Comparison", "Estimate", "added_delays", "compare", "estimate", "linearised",
+    "page_slowdowns", "percent", "ratio", "reference_energies", "weighted_quantile",
 ]  # fmt: skip
 
 LEVEL = 0.95
-_LEVELS = {"p95": 0.95, "p99": 0.99, "max": 1.0}
+QUANTILES = {"p95": 0.95, "p99": 0.99, "max": 1.0}
 _RUN = ["replication", "policy"]
 _RATIOS = {  # name -> (column, the policy it is divided by); a difference in percent if the name says so
     "energy_vs_psm_percent": ("total_j_per_page", PSM),
@@ -54,22 +54,13 @@ class Estimate(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The result of a study.
+    """The result of a study."""
 
-    Attributes
-    ----------
-    replications : DataFrame
-        One row for each replication and policy (references included): energies a page, beacons a page,
-        slowdowns, and differences from other policies.
-    summary : DataFrame
-        One row a policy; each quantity `q` as `q` and `q_half_width` (95 %).
-    slowdowns : DataFrame
-        One row a page: its latency without power saving, its latency, its slowdown.
-    """
-
+    #: One row for each replication and policy (references included): energies and beacons a page, slowdowns, and
+    #: differences from other policies.
     replications: pd.DataFrame
-    summary: pd.DataFrame
-    slowdowns: pd.DataFrame
+    summary: pd.DataFrame  #: One row a policy; each quantity `q` as `q` and `q_half_width` (95 %).
+    slowdowns: pd.DataFrame  #: One row a page: its latency without power saving, its latency, its slowdown.
 
 
 def estimate(values: ArrayLike) -> Estimate:
@@ -115,18 +106,10 @@ def percent(numerators: ArrayLike, denominators: ArrayLike) -> Estimate:
 
 
 def page_slowdowns(pages: pd.DataFrame) -> pd.DataFrame:
-    """Pair every page with itself without power saving.
+    """Pair every page (replication, policy, page, latency_s) with itself without power saving.
 
-    Parameters
-    ----------
-    pages : DataFrame
-        `replication`, `policy`, `page`, `latency_s`; pages of a run in the order browsed, those of each `client` after
-        those of the one before if there are several.
-
-    Returns
-    -------
-    DataFrame
-        replication, policy, client if there are several, page, base_latency_s, latency_s, slowdown.
+    Pages of a run are in the order browsed, those of each `client` after those of the one before if there are several.
+    The columns are then replication, policy, client if there are several, page, base_latency_s, latency_s, slowdown.
     """
     whose = [*_RUN, *_client(pages), "page"]
     table = pages[[*whose, "latency_s"]].assign(number=pages.groupby(_RUN, sort=False).cumcount())
@@ -173,14 +156,9 @@ def reference_energies(frames: Frames, *, awake_mw: float, asleep_mw: float) -> 
 
 
 def compare(
-    frames: Frames,
-    policies: Sequence[str],
-    *,
-    awake_mw: float,
-    asleep_mw: float,
-    psm: str = PSM,
+    frames: Frames, policies: Sequence[str], *, awake_mw: float, asleep_mw: float, psm: str = PSM,
     battery_mwh: float | None = None,
-) -> Comparison:
+) -> Comparison:  # fmt: skip
     """Aggregate a sweep.
 
     Parameters
@@ -204,7 +182,7 @@ def compare(
     table = table.join(_slowdown_statistics(slowdowns, psm), on=_RUN)
     if len(frames.messages):
         late = added_delays(frames.messages).groupby(_RUN, sort=False)["added_s"]
-        quantiles = {f"added_delay_{name}_s": late.quantile(level) for name, level in _LEVELS.items()}
+        quantiles = {f"added_delay_{name}_s": late.quantile(level) for name, level in QUANTILES.items()}
         table = table.join(pd.DataFrame({"added_delay_mean_s": late.mean(), **quantiles}), on=_RUN)
     for kind, name in (("datagram", "datagram_delay"), ("exchange", "exchange")) if len(frames.delays) else ():
         own = frames.delays[frames.delays["kind"] == kind].groupby(_RUN, sort=False)[["delay_s", "weight"]]
@@ -223,15 +201,20 @@ def compare(
     return Comparison(table, summary, slowdowns)
 
 
+def weighted_quantile(ranked: NDArray[Any], weights: NDArray[Any], level: float) -> float:
+    """Return the first of the sorted values up to which this share of all weights lies; NaN of no weight."""
+    reached = np.cumsum(weights)
+    if not reached.size or not reached[-1]:
+        return float("nan")
+    return float(ranked[np.searchsorted(reached, level * reached[-1] * (1 - 1e-12))])
+
+
 def _weighted(rows: pd.DataFrame) -> pd.Series[float]:
     """Return mean, percentiles and maximum of delays, each of which stands for some."""
     rows = rows.sort_values("delay_s", kind="stable")
     delay, weight = rows["delay_s"].to_numpy(), rows["weight"].to_numpy()
-    reached = np.cumsum(weight)
-    found = {"mean_s": float(np.average(delay, weights=weight))}
-    for level, share in _LEVELS.items():
-        found[f"{level}_s"] = float(delay[np.searchsorted(reached, share * reached[-1] * (1 - 1e-12))])
-    return pd.Series(found)
+    found = {f"{name}_s": weighted_quantile(delay, weight, level) for name, level in QUANTILES.items()}
+    return pd.Series({"mean_s": float(np.average(delay, weights=weight)), **found})
 
 
 def _per_page(runs: pd.DataFrame) -> pd.DataFrame:
@@ -256,7 +239,7 @@ def _slowdown_statistics(slowdowns: pd.DataFrame, static: str) -> pd.DataFrame:
             "latency_s": groups["latency_s"].mean(),
             "slowdown_mean": groups["slowdown"].mean(),
             "slowdown_median": groups["slowdown"].median(),
-            **{f"slowdown_{name}": groups["slowdown"].quantile(level) for name, level in _LEVELS.items()},
+            **{f"slowdown_{name}": groups["slowdown"].quantile(level) for name, level in QUANTILES.items()},
             "slowdown_vs_psm_mean": groups["vs_psm"].mean(),
             "slowdown_vs_psm_max": groups["vs_psm"].max(),
         }

@@ -21,19 +21,13 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    wait,
-)
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from concurrent.futures.process import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing.connection import wait as wait_for_handles
 from typing import Any, NamedTuple, TypeVar
 
+from experiments.presets import LOCAL, MOST_JOBS
 from experiments.study.interruptions import SIGNALS
 
 __all__ = ["LOCAL", "MOST_JOBS", "Workers", "checked_jobs", "is_cluster", "stream", "workers"]
@@ -41,8 +35,6 @@ __all__ = ["LOCAL", "MOST_JOBS", "Workers", "checked_jobs", "is_cluster", "strea
 T = TypeVar("T")
 R = TypeVar("R")
 
-LOCAL = "processes"
-MOST_JOBS = 1024
 CONNECT_S = 20.0
 UNDER_WAY = 2  # tasks for each processor: one computed, one waiting beside it
 _PR_SET_PDEATHSIG = 1  # Linux: the kernel's signal to a process whose parent ends
@@ -155,9 +147,9 @@ def _processes(jobs: int) -> Iterator[Executor]:
         executor.shutdown(wait=True, cancel_futures=True)
 
 
+# Handed to the process in which Python keeps account of semaphores: it removes those of a program that was killed, and
+# need not say so.
 _NO_COMPLAINT = "ignore:resource_tracker:UserWarning"
-"""Handed to the process in which Python keeps account of semaphores: it removes those of a program that was killed, and
-need not say so."""
 
 
 @contextmanager
@@ -167,20 +159,18 @@ def _undisturbed() -> Iterator[None]:
         yield
         return
     came: list[int] = []
-    previous = {number: signal.getsignal(number) for number in SIGNALS}
+    handlers = {number: found for number in SIGNALS if callable(found := signal.getsignal(number))}
     mask = getattr(signal, "pthread_sigmask", lambda *_: ())
     unheard = [number for number in SIGNALS if number != signal.SIGTERM]
     try:
-        for number in SIGNALS:
-            if callable(previous[number]):
-                signal.signal(number, lambda got, _frame: came.append(got))
+        for number in handlers:
+            signal.signal(number, lambda got, _frame: came.append(got))
         mask(signal.SIG_BLOCK, unheard)  # which processes inherit
         yield
     finally:
         mask(signal.SIG_UNBLOCK, unheard)
-        for number in SIGNALS:
-            if callable(previous[number]):
-                signal.signal(number, previous[number])
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         if came:
             signal.raise_signal(came[0])
 

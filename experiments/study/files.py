@@ -32,14 +32,13 @@ def refuse_overwriting(read: Iterable[Path], written: Iterable[Path | None]) -> 
     """Refuse, by a `ValueError`, to write over what is read, two results into one file, or below a file."""
     taken = {path.resolve() for path in read}
     for path in written:
-        if path is None:
-            continue
-        if path.resolve() in taken:
+        if path is not None and path.resolve() in taken:
             raise ValueError(
                 f"an output must be a file of its own, got {path}, which is also read or written otherwise"
             )
-        taken.add(path.resolve())
-        refuse_file(path.parent)
+        if path is not None:
+            taken.add(path.resolve())
+            refuse_file(path.parent)
 
 
 def refuse_file(folder: Path) -> None:
@@ -144,10 +143,11 @@ def source_digest(root: Path | None = None) -> str:
 
 def content_digest(path: Path) -> str:
     """Return the SHA-256 of a file, or of the names and contents of a folder's files: what a result was made from."""
+    if not path.is_dir():
+        return file_digest(path)
     digest = hashlib.sha256()
-    for file in [path] if path.is_file() else sorted(found for found in path.rglob("*") if found.is_file()):
-        if file != path:
-            digest.update(file.relative_to(path).as_posix().encode() + b"\0")
+    for file in sorted(found for found in path.rglob("*") if found.is_file()):
+        digest.update(file.relative_to(path).as_posix().encode() + b"\0")
         with file.open("rb") as stream:
             while block := stream.read(1 << 20):
                 digest.update(block)

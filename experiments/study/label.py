@@ -68,24 +68,12 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Labelled:
-    """What came of it.
+    """What came of it."""
 
-    Attributes
-    ----------
-    classes
-        A row a problem: labels asked for and stored, mistakes, accuracy, precision, recall, F.
-    windows
-        A row a window: its last round, and label rate, accuracy and F in it and from the start.
-    summary
-        The whole stream in a few numbers.
-    rounds
-        A row a round of a single problem: margin, prediction, label, queried, stored; else empty.
-    """
-
-    classes: pd.DataFrame
-    windows: pd.DataFrame
-    summary: dict[str, Any]
-    rounds: pd.DataFrame
+    classes: pd.DataFrame  #: A row a problem: labels asked for and stored, mistakes, accuracy, precision, recall, F.
+    windows: pd.DataFrame  #: A row a window: its last round, and label rate, accuracy and F in it and from the start.
+    summary: dict[str, Any]  #: The whole stream in a few numbers.
+    rounds: pd.DataFrame  #: A row a round of a single problem: margin, prediction, label, queried, stored; else empty.
 
 
 def parse_parameters(pairs: Sequence[str]) -> dict[str, Any]:
@@ -106,23 +94,15 @@ def parse_parameters(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def problems(
-    y: NDArray[Any],
-    classes: Sequence[str],
-    *,
-    one_vs_rest: bool = False,
-    positive: str | None = None,
+    y: NDArray[Any], classes: Sequence[str], *, one_vs_rest: bool = False, positive: str | None = None,
     place: Callable[[int], str] = "row {}".format,
-) -> list[Problem]:
+) -> list[Problem]:  # fmt: skip
     """Return the questions of yes and no in a stream's labels.
 
     `y` holds numbers of the classes, (T,), or is bool, (T, k), where an instance has any number of them.  Of two
     classes the second is +1; with `one_vs_rest` there may be more, each then against the rest; `positive` alone is
-    asked about.  `place` says where an instance stands.
-
-    Raises
-    ------
-    ValueError
-        If a class is missing, or there are too many or too few of them.
+    asked about.  A class that is missing, and too many or too few of them, are a `ValueError`; `place` says where an
+    instance stands.
     """
     multilabel = y.ndim == 2
     if positive is not None:
@@ -189,16 +169,10 @@ def label(X: Any, asked: Sequence[Problem], config: LabelConfig, advance: Callab
     if exclusive:
         wrong = 1.0 - answers[named, np.arange(rounds)]
     summary: dict[str, Any] = {
-        "rounds": rounds,
-        "features": X.shape[1],
-        "problems": count,
-        "accuracy": float(1.0 - wrong.mean()),
-        "f_measure": _mean(classes["f_measure"].to_numpy()),
-        "label_rate": float(hits[3].mean()),
-        "rounds_asked": float(hits[3].any(axis=0).mean()),
-        "queries": int(hits[3].sum()),
-        "exclusive": exclusive,
-    }
+        "rounds": rounds, "features": X.shape[1], "problems": count, "accuracy": float(1.0 - wrong.mean()),
+        "f_measure": _mean(classes["f_measure"].to_numpy()), "label_rate": float(hits[3].mean()),
+        "rounds_asked": float(hits[3].any(axis=0).mean()), "queries": int(hits[3].sum()), "exclusive": exclusive,
+    }  # fmt: skip
     return Labelled(classes=classes, windows=_windows(hits, wrong, config.window), summary=summary, rounds=table)
 
 
@@ -240,20 +214,14 @@ def _scores(
     problem: Problem, predicted: NDArray[np.bool_], queried: NDArray[np.bool_], stored: NDArray[np.bool_]
 ) -> dict[str, Any]:
     positive = problem.y > 0
-    hit = int((predicted & positive).sum())
+    hit, n_predicted, n_positive = (int(those.sum()) for those in (predicted & positive, predicted, positive))
     return {
-        "class": problem.positive,
-        "against": problem.negative,
-        "positive": int(positive.sum()),
-        "queries": int(queried.sum()),
-        "label_rate": float(queried.mean()),
-        "stored": int(stored.sum()),
-        "mistakes": int((predicted != positive).sum()),
-        "accuracy": float((predicted == positive).mean()),
-        "precision": hit / int(predicted.sum()) if predicted.any() else float("nan"),
-        "recall": hit / int(positive.sum()),
-        "f_measure": _f_measure(hit, int(predicted.sum()), int(positive.sum())),
-    }
+        "class": problem.positive, "against": problem.negative, "positive": n_positive, "queries": int(queried.sum()),
+        "label_rate": float(queried.mean()), "stored": int(stored.sum()),
+        "mistakes": int((predicted != positive).sum()), "accuracy": float((predicted == positive).mean()),
+        "precision": hit / n_predicted if n_predicted else float("nan"), "recall": hit / n_positive,
+        "f_measure": _f_measure(hit, n_predicted, n_positive),
+    }  # fmt: skip
 
 
 def _f_measure(hit: Any, predicted: Any, positive: Any) -> Any:

@@ -1,13 +1,12 @@
 """A population: every user, or every session, of a trace through every policy, and what they gain and lose.
 
-The trace is read once, as a stream, and cut into *tasks* of about as many pages each.  A task is a value that holds all
-it needs, and `compute` a pure function of it whose result is the content of one file: it does not matter which process,
-or which machine, computes it, or how often.
+The trace is read once, as a stream, and cut into *tasks* of about as many pages each, which a file on the disk keeps
+until they are computed (`Spool`).  A task is a value that holds all it needs, and `compute` a pure function of it whose
+result is the content of one file: it does not matter which process, or which machine, computes it, or how often.
 
 All policies of a user meet the same world, as in `sweep`.  A *user* browses all of their sessions as one workload, one
 session after another, so that what a policy learned carries over; a *session* is browsed by itself.  Memory holds the
-tasks under way; for users whose sessions are scattered over a trace, one sixty-fourth of its pages, and a temporary
-file the pages of all.
+tasks under way; for users whose sessions are scattered over a trace, one sixty-fourth of its pages.
 
 In the summaries every user weighs the same: energy is that of all of their browsing, as a difference in percent (a
 saving is negative), *slowdown* the mean over their pages.  A user *loses* by a policy against static PSM if it costs
@@ -17,14 +16,14 @@ unless somebody argues that it is.
 
 from __future__ import annotations
 
-import json
+import pickle
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,12 +40,11 @@ from experiments.study.traffic import browsed
 from netsim.policies import AnyPolicy, make
 
 __all__ = [
-    "COLUMNS", "QUANTILES", "SCHEMA", "OtherProgramError", "Task", "User", "by_activity", "check", "compute", "read",
-    "summary", "tasks", "users",
+    "COLUMNS", "QUANTILES", "SCHEMA", "OtherProgramError", "Spool", "Task", "User", "by_activity", "check", "compute",
+    "read", "summary", "tasks", "users",
 ]  # fmt: skip
 
 _SPOOLS = 64
-_READ_BACK = 8  # fields of a page that runs need
 _WORDS = ("user", "policy")
 _COUNTS = ("sessions", "pages", "objects", "reply_bytes", "beacons", "wakeups", "messages")
 SCHEMA = pa.schema(
@@ -108,31 +106,15 @@ class Task:
 
 
 def users(
-    trace: Path,
-    *,
-    by: str = "user",
-    member: str | None = None,
-    skip_damaged: bool = False,
-    seed: int = 0,
-    max_think_s: float | None = None,
-    recorded_round_trip: bool = False,
-    report: traces.Report | None = None,
-) -> Iterator[User]:
+    trace: Path, *, by: str = "user", member: str | None = None, skip_damaged: bool = False, seed: int = 0,
+    max_think_s: float | None = None, recorded_round_trip: bool = False, report: traces.Report | None = None,
+) -> Iterator[User]:  # fmt: skip
     """Yield the users, or the sessions, of a trace (or the one of a workload) that have pages.
 
-    Parameters
-    ----------
-    by : {"user", "session"}
-        What is one run.  Only Boston University traces tell them apart; elsewhere a client is both.
-    member, skip_damaged, report
-        As for `traces.sessions`.
-    seed : int
-        Of the first; each has the next.
-    max_think_s : float, optional
-        A longer pause is an absence, and left out (`traces.GroupingRule`).
-    recorded_round_trip : bool
-        Whether users get the round trip that the trace tells.  Every format that tells one is read to its end
-        before its first session is there.
+    Only Boston University traces tell users and sessions apart; elsewhere a client is both.  The first has the `seed`,
+    each further one the next.  A pause longer than `max_think_s` is an absence, and left out.  With
+    `recorded_round_trip` users get the round trip that the trace tells; every format that tells one is read to its end
+    before its first session is there.  `member`, `skip_damaged` and `report` are those of `traces.sessions`.
     """
     if by not in ("user", "session"):
         raise ValueError(f"by must be user or session, got {by!r}")
@@ -152,33 +134,25 @@ def users(
 def _gathered(sessions: Iterable[tuple[str, traces.Workload]]) -> Iterator[tuple[str, int, traces.Workload]]:
     """Yield each user, the number of their sessions and all their pages, by way of files on the disk."""
     with TemporaryDirectory(prefix="lpsm-") as folder, ExitStack() as opened:
-        spools = [
-            opened.enter_context((Path(folder) / str(number)).open("w+", encoding="utf-8")) for number in range(_SPOOLS)
-        ]
-        for name, pages in sessions:
-            spools[zlib.crc32(name.encode()) % _SPOOLS].write(json.dumps([name, list(pages)]) + "\n")
+        paths = [Path(folder, str(number)) for number in range(_SPOOLS)]
+        spools = [opened.enter_context(path.open("w+b")) for path in paths]
+        for session in sessions:
+            pickle.dump(session, spools[zlib.crc32(session[0].encode()) % _SPOOLS])
         for spool in spools:
             spool.seek(0)
-            of_user: dict[str, list[list[Any]]] = {}
-            for name, rows in map(json.loads, spool):
-                of_user.setdefault(name, []).append(rows)
+            of_user: dict[str, list[traces.Workload]] = {}
+            with suppress(EOFError):
+                while True:
+                    name, pages = pickle.load(spool)
+                    of_user.setdefault(name, []).append(pages)
             for name, browsed in of_user.items():
-                yield name, len(browsed), traces.Workload.of(_page(row) for rows in browsed for row in rows)
-
-
-def _page(row: list[Any]) -> traces.Page:
-    page = traces.Page(*row[:_READ_BACK])
-    return page._replace(objects=tuple((wanted, given) for wanted, given in page.objects), waits_s=tuple(page.waits_s))
+                yield name, len(browsed), traces.Workload.of(page for pages in browsed for page in pages)
 
 
 def tasks(
-    members: Iterable[User],
-    policies: Sequence[AnyPolicy],
-    config: netsim.SimulationConfig,
-    *,
-    pages_per_task: int = 1000,
-    program: str | None = None,
-) -> Iterator[Task]:
+    members: Iterable[User], policies: Sequence[AnyPolicy], config: netsim.SimulationConfig, *,
+    pages_per_task: int = 1000, program: str | None = None,
+) -> Iterator[Task]:  # fmt: skip
     """Cut a stream of users into tasks that reach so many pages (a user is never cut)."""
     if pages_per_task < 1:
         raise ValueError(f"pages-per-task must be at least 1, got {pages_per_task}")
@@ -202,6 +176,33 @@ def tasks(
         yield task()
 
 
+class Spool(Mapping[str, Task]):
+    """All tasks of a trace by the names of the files that they make, kept on the disk until they are computed.
+
+    `compile_first` says whether the simulator is worth compiling for one of them.
+    """
+
+    def __init__(self, cut: Iterable[Task]) -> None:
+        self._file = TemporaryFile(prefix="lpsm-")  # noqa: SIM115 - until this is gone
+        self._places: dict[str, int] = {}
+        self.compile_first = False
+        for number, task in enumerate(cut):
+            self._places[f"users/part-{number:06d}.parquet"] = self._file.tell()
+            pickle.dump(task, self._file)
+            self.compile_first |= task.compile_first
+
+    def __getitem__(self, name: str) -> Task:
+        self._file.seek(self._places[name])
+        found: Task = pickle.load(self._file)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
 def check(policies: Sequence[AnyPolicy], config: netsim.SimulationConfig) -> None:
     """Run one small page under every policy: policies that do not go with the configuration are a `ValueError`."""
     page = traces.Workload.of([traces.Page("", 1, 1)])
@@ -211,10 +212,7 @@ def check(policies: Sequence[AnyPolicy], config: netsim.SimulationConfig) -> Non
 def compute(task: Task) -> bytes:
     """Run a task; the result is the content of a Parquet file with `SCHEMA`, users in order, policies within.
 
-    Raises
-    ------
-    OtherProgramError
-        If another version of the program is wanted.
+    If another version of the program is wanted it is an `OtherProgramError`.
     """
     if task.program is not None and task.program != _this_program():
         raise OtherProgramError("a worker has another version of lpsm, or of its source, than the one that asks")
@@ -293,15 +291,14 @@ def summary(table: pd.DataFrame, policies: Sequence[str], psm: str = PSM) -> pd.
         ``slowed_over_2_percent``.  Where messages are pushed: `messages`, and over the users who have some
         `added_delay_s`, how much later they come in the mean.
     """
+    of = {policy: _of(table, policy) for policy in policies}
+    totals_j = {policy: float(own["total_j"].sum()) for policy, own in of.items()}
     rows = []
-    base_j = float(_of(table, policies[0])["total_j"].sum())
-    psm_j = float(_of(table, psm)["total_j"].sum()) if psm in policies else float("nan")
-    for policy in policies:
-        own = _of(table, policy)
+    for policy, own in of.items():
         row: dict[str, Any] = {"policy": policy, "users": len(own), "pages": int(own["pages"].sum())}
-        row["total_j"] = float(own["total_j"].sum())
-        row["energy_of_all_vs_none_percent"] = 100.0 * (row["total_j"] / base_j - 1.0)
-        row["energy_of_all_vs_psm_percent"] = 100.0 * (row["total_j"] / psm_j - 1.0)
+        row["total_j"] = totals_j[policy]
+        for name, base_j in (("none", totals_j[policies[0]]), ("psm", totals_j.get(psm, float("nan")))):
+            row[f"energy_of_all_vs_{name}_percent"] = 100.0 * (row["total_j"] / base_j - 1.0)
         distributed = {name: name for name in ("energy_vs_none_percent", "energy_vs_psm_percent")}
         distributed["slowdown"] = "slowdown_mean"
         if messages := int(own["messages"].sum()):
@@ -313,11 +310,9 @@ def summary(table: pd.DataFrame, policies: Sequence[str], psm: str = PSM) -> pd.
             row[f"{name}_mean"] = float(values.mean())
             for level, value in zip(QUANTILES, np.quantile(values, QUANTILES), strict=True):
                 row[f"{name}_p{round(100 * level):02d}"] = float(value)
-        dear, late = own["energy_vs_psm_percent"] > 0, own["slowdown_vs_psm"] > 1
-        against_psm = bool(own["energy_vs_psm_percent"].notna().all())
         row["costlier_than_none_percent"] = _share(own["energy_vs_none_percent"] > 0)
-        for name, losing in (("costlier_than_psm", dear), ("slower_than_psm", late), ("losing_both", dear & late)):
-            row[f"{name}_percent"] = _share(losing) if against_psm else float("nan")
+        for name, losing in zip(("costlier_than_psm", "slower_than_psm", "losing_both"), _losing(own), strict=True):
+            row[f"{name}_percent"] = _share(losing)
         row["slowed_over_2_percent"] = _share(own["slowdown_mean"] > SLOW)
         rows.append(row)
     return pd.DataFrame(rows)
@@ -334,29 +329,21 @@ def by_activity(table: pd.DataFrame, policies: Sequence[str]) -> pd.DataFrame:
     """
     base = _of(table, policies[0])
     activity = base["pages"].to_numpy() / np.maximum(base["elapsed_s"].to_numpy(), 1e-9) * 3600.0
-    order = np.argsort(activity, kind="stable")
+    quarters = np.array_split(np.argsort(activity, kind="stable"), len(_GROUPS))
     rows = []
     for policy in policies:
         own = _of(table, policy)
-        for name, places in zip(_GROUPS, np.array_split(order, len(_GROUPS)), strict=True):
+        for quarter, places in zip(_GROUPS, quarters, strict=True):
             if not len(places):
                 continue
             group = own.iloc[places]
-            against_psm = bool(group["energy_vs_psm_percent"].notna().all())
-            rows.append(
-                {
-                    "policy": policy,
-                    "users_are": name,
-                    "users": len(group),
-                    "pages_per_hour_from": float(activity[places].min()),
-                    "pages_per_hour_to": float(activity[places].max()),
-                    "energy_vs_none_percent_median": float(group["energy_vs_none_percent"].median()),
-                    "energy_vs_psm_percent_median": float(group["energy_vs_psm_percent"].median()),
-                    "slowdown_median": float(group["slowdown_mean"].median()),
-                    "costlier_than_psm_percent": _share(group["energy_vs_psm_percent"] > 0) if against_psm else None,
-                    "slower_than_psm_percent": _share(group["slowdown_vs_psm"] > 1) if against_psm else None,
-                }
-            )
+            row: dict[str, Any] = {"policy": policy, "users_are": quarter, "users": len(group)}
+            row["pages_per_hour_from"], row["pages_per_hour_to"] = activity[places].min(), activity[places].max()
+            for column in ("energy_vs_none_percent", "energy_vs_psm_percent", "slowdown_mean"):
+                row[f"{column.removesuffix('_mean')}_median"] = float(group[column].median())
+            for name, losing in zip(("costlier_than_psm", "slower_than_psm"), _losing(group)[:2], strict=True):
+                row[f"{name}_percent"] = _share(losing)
+            rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -364,5 +351,12 @@ def _of(table: pd.DataFrame, policy: str) -> pd.DataFrame:
     return table[table["policy"] == policy].reset_index(drop=True)
 
 
-def _share(chosen: pd.Series[bool]) -> float:
+def _losing(rows: pd.DataFrame) -> list[pd.Series[Any]]:
+    """Return whom a policy costs more energy than static PSM, whom more time, and whom both; NaN without PSM."""
+    dear, late = rows["energy_vs_psm_percent"] > 0, rows["slowdown_vs_psm"] > 1
+    known = bool(rows["energy_vs_psm_percent"].notna().all())
+    return [losing if known else losing * np.nan for losing in (dear, late, dear & late)]
+
+
+def _share(chosen: pd.Series[Any]) -> float:
     return 100.0 * float(chosen.mean())

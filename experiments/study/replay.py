@@ -38,30 +38,14 @@ EXACT_WORK = 2_000_000_000  # elementary steps that the curve over k may take
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayConfig:
-    """Parameters; the defaults are those of thesis section 2.5.4 for its trace analysis.
+    """Parameters; the defaults are those of thesis section 2.5.4 for its trace analysis."""
 
-    Attributes
-    ----------
-    times_ms : tuple of float
-        Polling times of the experts.
-    gamma : float
-        Price of a byte's waiting, per byte and ms.
-    energy : {"1/T", "1/log T"}
-        Energy term of the loss.
-    rounding_ms : int
-        Sleeps are multiples of this, itself a multiple of 10, the width of the thesis' bins.
-    horizon : int
-        Polls for which the grid of switching rates is made.
-    max_idle_s : float
-        Longer pauses are shortened to this.
-    """
-
-    times_ms: tuple[float, ...] = tuple(100.0 * k for k in range(1, 11))
-    gamma: float = 1e-7
-    energy: str = "1/T"
-    rounding_ms: int = 10
-    horizon: int = 27_000
-    max_idle_s: float = 1000.0
+    gamma: float = 1e-7  #: Price of a byte's waiting, per byte and ms.
+    energy: str = "1/T"  #: Energy term of the loss, "1/T" or "1/log T".
+    rounding_ms: int = 10  #: Sleeps are multiples of this, itself a multiple of 10, the width of the thesis' bins.
+    horizon: int = 27_000  #: Polls for which the grid of switching rates is made.
+    max_idle_s: float = 1000.0  #: Longer pauses are shortened to this.
+    times_ms: tuple[float, ...] = tuple(100.0 * k for k in range(1, 11))  #: Polling times of the experts.
 
     def __post_init__(self) -> None:
         PollingConfig(times_ms=self.times_ms, gamma=self.gamma, energy=self.energy)  # checks them
@@ -79,32 +63,28 @@ class ReplayConfig:
 
 
 class Rounds(NamedTuple):
-    """Consecutive polls; T of them, n experts, m switching rates.
+    """Consecutive polls; T of them, n experts, m switching rates."""
 
-    `time_s` (T,) since the first byte; `slept_ms`, `buffered_bytes` (T,); `expert_losses` (T, n), equation (2.35);
-    `mixture_loss` (T,), equation (2.8); `polling_loss` (T,), equation (2.34); `weights` (T, n) and
-    `alpha_weights` (T, m) before each poll, if recorded.
-    """
-
-    time_s: Floats
+    time_s: Floats  #: (T,) since the first byte
     slept_ms: Floats
     buffered_bytes: Floats
-    expert_losses: Floats
-    mixture_loss: Floats
-    polling_loss: Floats
-    weights: Floats | None
-    alpha_weights: Floats | None
+    expert_losses: Floats  #: (T, n), equation (2.35)
+    mixture_loss: Floats  #: (T,), equation (2.8)
+    polling_loss: Floats  #: (T,), equation (2.34)
+    weights: Floats | None  #: (T, n), before each poll, if recorded
+    alpha_weights: Floats | None  #: (T, m), likewise
 
 
 class Details(NamedTuple):
-    """One replay in full, as frames that figures draw: see `details`."""
+    """One replay in full, as frames that figures draw."""
 
-    polls: pd.DataFrame
+    polls: pd.DataFrame  #: a row a poll, with `loss_T` and `weight_T` of every expert T
+    #: cumulative losses of the algorithm (both kinds), of the best fixed expert and of the best expert of every poll
     regrets: pd.DataFrame
-    partitions: pd.DataFrame
-    alphas: pd.DataFrame
-    posterior: pd.DataFrame
-    bounds: pd.DataFrame
+    partitions: pd.DataFrame  #: least loss of k segments
+    alphas: pd.DataFrame  #: quantiles of the switching rate's posterior over time
+    posterior: pd.DataFrame  #: that posterior at the end
+    bounds: pd.DataFrame  #: the statements of the thesis against this run
 
 
 def arrivals(requests: Iterable[Request], config: ReplayConfig) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -158,13 +138,9 @@ def _polls(
 def totals(parts: Iterable[Rounds], config: ReplayConfig) -> dict[str, Any]:
     """Add up a replay; losses in nats, regrets in nats a poll.
 
-    Returns
-    -------
-    dict
-        polls, duration_s, bytes, mean_sleep_ms, mixture_loss, polling_loss, best_expert_ms and best_expert_loss
-        (the best fixed expert in hindsight), best_per_poll_loss (the best expert of every poll),
-        switches (of that expert), and `.._regret` of both losses against the best fixed expert.  Empty
-        if there was no poll.
+    The dict has polls, duration_s, bytes, mean_sleep_ms, mixture_loss, polling_loss, best_expert_ms and
+    best_expert_loss (the best fixed expert in hindsight), best_per_poll_loss (the best expert of every poll), switches
+    (of that expert), and `.._regret` of both losses against the best fixed expert; it is empty if there was no poll.
     """
     sums = np.zeros(len(config.times_ms))
     found = dict.fromkeys(("bytes", "slept_ms", "mixture_loss", "polling_loss", "best_per_poll_loss"), 0.0)
@@ -182,8 +158,7 @@ def totals(parts: Iterable[Rounds], config: ReplayConfig) -> dict[str, Any]:
             found[name] += float(column.sum())
     if not polls:
         return {}
-    best_expert = int(sums.argmin())
-    best_loss = float(sums[best_expert])
+    best_loss = float(sums.min())
     return {
         "polls": polls,
         "duration_s": found["slept_ms"] / 1000,
@@ -191,26 +166,16 @@ def totals(parts: Iterable[Rounds], config: ReplayConfig) -> dict[str, Any]:
         "mean_sleep_ms": found["slept_ms"] / polls,
         "mixture_loss": found["mixture_loss"],
         "polling_loss": found["polling_loss"],
-        "best_expert_ms": config.times_ms[best_expert],
+        "best_expert_ms": config.times_ms[int(sums.argmin())],
         "best_expert_loss": best_loss,
         "best_per_poll_loss": found["best_per_poll_loss"],
         "switches": switches,
-        "mixture_regret": (found["mixture_loss"] - best_loss) / polls,
-        "polling_regret": (found["polling_loss"] - best_loss) / polls,
+        **{f"{kind}_regret": (found[f"{kind}_loss"] - best_loss) / polls for kind in ("mixture", "polling")},
     }
 
 
 def details(requests: Iterable[Request], config: ReplayConfig, *, max_polls: int = 20_000, k_max: int = 200) -> Details:
-    """Replay once more and keep everything, for at most the first `max_polls` polls.
-
-    Returns
-    -------
-    Details
-        polls: a row a poll, with `loss_T` and `weight_T` of every expert T; regrets: cumulative losses of the algorithm
-        (both kinds), of the best fixed expert and of the best expert of every poll; partitions: least
-        loss of k segments, k up to `k_max`; alphas: quantiles of the switching rate's posterior over
-        time; posterior: that posterior at the end; bounds: the statements of the thesis against this run.
-    """
+    """Replay once more and keep everything, for at most the first `max_polls` polls and `k_max` segments."""
     kept: list[Rounds] = []
     for part in rounds(requests, config, record=True):
         kept.append(part)

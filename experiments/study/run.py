@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from experiments.presets import LOCAL
 from experiments.study.interruptions import Interrupted, check
 
 __all__ = ["Interrupted", "compiling", "progress", "run", "time_left_s"]
@@ -26,24 +27,23 @@ PATIENCE_S = 2.0  # what takes longer shows its progress
 
 
 def run(
-    function: Callable[[T], R],
-    tasks: Mapping[str, T],
-    *,
-    jobs: int,
-    finished: Mapping[str, R] | None = None,
-    keep: Callable[[str, R], None] | None = None,
-    title: str = "runs",
-) -> dict[str, R]:
+    function: Callable[[T], R], tasks: Mapping[str, T], *, jobs: int | None, scheduler: str = LOCAL,
+    finished: Mapping[str, Any] | None = None, keep: Callable[[str, R], None] | None = None, title: str = "runs",
+) -> dict[str, R]:  # fmt: skip
     """Compute `function(task)` for every task whose key is not in `finished`, and return all results by their keys.
 
     Parameters
     ----------
     function : callable
         At the top level of a module, so that other processes find it.
-    jobs : int
-        Processes; 1 computes in this one.
+    tasks : mapping
+        Each is taken from it when it is computed, and may then be made.
+    jobs : int or None
+        Processes; 1 computes in this one, None takes one for each processor.
+    scheduler : str
+        The address of a cluster, in place of processes of this machine.
     keep : callable, optional
-        Called with key and result as soon as a task is finished.
+        Called with key and result as soon as a task is finished; what it adds to `finished` stands for the result.
     title : str
         What the progress bar counts.
 
@@ -54,20 +54,21 @@ def run(
     """
     from experiments.study.executor import checked_jobs, stream, workers
 
-    results = {key: value for key, value in (finished or {}).items() if key in tasks}
-    waiting = {key: task for key, task in tasks.items() if key not in results}
+    known = finished or {}
+    results = {key: value for key, value in known.items() if key in tasks}
+    waiting = [key for key in tasks if key not in results]
     jobs = min(checked_jobs(jobs), max(1, len(waiting)))
     with progress(title, len(tasks), done=len(results)) as advance:
 
         def accept(key: str, result: R) -> None:
             if keep is not None:
                 keep(key, result)
-            results[key] = result
+            results[key] = known.get(key, result)
             advance()
 
         try:
-            with workers("processes", jobs) as pool:
-                stream(function, waiting.items(), pool, accept)
+            with workers(scheduler, jobs) as pool:
+                stream(function, ((key, tasks[key]) for key in waiting), pool, accept)
         except KeyboardInterrupt as interruption:
             raise Interrupted.saying(f", {len(results)} of {len(tasks)} {title} were finished", interruption) from None
     return {key: results[key] for key in tasks}
@@ -154,10 +155,7 @@ def compiling() -> Iterator[None]:
             if next(self.left, None) is not None:
                 advance()
 
-    with (
-        progress("compiling functions", FUNCTIONS) as advance,
-        event.install_listener("numba:compile", Compiled()),
-    ):
+    with progress("compiling functions", FUNCTIONS) as advance, event.install_listener("numba:compile", Compiled()):
         yield
 
 

@@ -27,16 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.inert import echo, inert
-from experiments.study.files import (
-    alone,
-    append_line,
-    csv_text,
-    file_digest,
-    refuse_file,
-    replace_folder,
-    source_digest,
-    write_file,
-)
+from experiments.study import files
 from experiments.study.interruptions import Interrupted
 
 if TYPE_CHECKING:
@@ -58,19 +49,9 @@ def journal_of(folder: Path) -> dict[str, Any]:
     for line in path.read_text(errors="replace").splitlines() if path.exists() else ():
         with suppress(ValueError, OSError):  # the last line may not be whole
             key, result, *in_file = json.loads(line)
-            if not in_file or file_digest(folder / key) == result:
+            if not in_file or files.file_digest(folder / key) == result:
                 found[str(key)] = result
     return found
-
-
-def _differences(old: Any, new: Any, name: str = "configuration") -> list[str]:
-    """Say what differs between two configurations, a setting each."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        names = [*old, *(key for key in new if key not in old)]
-        return [line for key in names for line in _differences(old.get(key), new.get(key), key)]
-    texts = [json.dumps(value) for value in (old, new)]
-    was, now = (text if len(text) <= 60 else f"{text[:57]}..." for text in texts)
-    return [] if old == new else [f"{name} was {was}, is {now}"]
 
 
 class Store:
@@ -85,8 +66,8 @@ class Store:
     configuration : mapping
         Everything that decides the results, as plain JSON data.
     runs : int, optional
-        How many tasks will be computed, 0 if that is not known yet; the manifest then counts them, and a result of
-        another configuration that has more is refused unless `replace`.
+        How many tasks will be computed; the manifest then counts them, and a result of another configuration that has
+        more, or policies that this one lacks, is refused unless `replace`.
     replace : bool
 
     Attributes
@@ -95,7 +76,7 @@ class Store:
         Where the results are wanted, and where they grow until the end.
     finished : dict
         What need not be computed again: key to result, or to the digest of the file of that name.
-    manifest : dict
+    manifest, configuration : dict
 
     Raises
     ------
@@ -106,63 +87,52 @@ class Store:
     """
 
     def __init__(
-        self,
-        folder: Path,
-        command: str,
-        configuration: Mapping[str, Any],
-        *,
-        runs: int | None = None,
+        self, folder: Path, command: str, configuration: Mapping[str, Any], *, runs: int | None = None,
         replace: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.folder = Path(os.path.realpath(folder))
         self.partial = self.folder.with_name(self.folder.name + ".partial")
-        self.manifest: dict[str, Any] = {
-            "command": command,
-            "configuration": json.loads(json.dumps(configuration)),
-            "versions": {name: version(name) for name in LIBRARIES},
-        }
-        self._unfinished = {**self.manifest, "source_sha256": source_digest()}
+        self.configuration: dict[str, Any] = json.loads(json.dumps(configuration))
+        versions = {name: version(name) for name in LIBRARIES}
+        self.manifest = {"command": command, "configuration": self.configuration, "versions": versions}
+        self.finished: dict[str, Any] = {}
+        self._unfinished = {**self.manifest, "source_sha256": files.source_digest()}
         self._written: dict[str, str] = {}
-        self._published, self._counted = False, runs is not None
-        refuse_file(self.folder)
+        self._published, self._runs, self._replace = False, runs, replace
+        files.refuse_file(self.folder)
         with ExitStack() as held:
-            held.enter_context(alone(self.folder))
-            self._begin(runs, replace)
+            held.enter_context(files.alone(self.folder))
+            self._begin()
             self._alone = held.pop_all()
 
-    def _begin(self, runs: int | None, replace: bool) -> None:
+    def _begin(self) -> None:
         """Take over what can be gone on with, and remove what cannot."""
         earlier, unfinished = self._manifest_of(self.folder), self._manifest_of(self.partial)
         if unfinished is not None and "files" in unfinished:  # stopped just before it took its name
-            replace_folder(self.partial, self.folder)
+            files.replace_folder(self.partial, self.folder)
             earlier, unfinished = unfinished, None
-        self.finished: dict[str, Any] = {}
         kept = journal_of(self.partial) if unfinished is not None else {}
         if unfinished == self._unfinished:
             self.finished = kept
         elif kept:
-            self._warn(f"{self.partial} kept", len(kept), unfinished, self._unfinished, runs, replace)
+            self._warn(f"{self.partial} kept", len(kept), unfinished, self._unfinished)
         if earlier is not None:
-            self._warn(f"{self.folder} holds", earlier.get("runs", 0), earlier, self.manifest, runs, replace)
-        if self.finished:
-            self._clear()
-        else:
-            shutil.rmtree(self.partial, ignore_errors=True)
+            self._warn(f"{self.folder} holds", earlier.get("runs", 0), earlier, self.manifest)
+        self._clear()
         try:
             self.partial.mkdir(parents=True, exist_ok=True)
             lines = [
                 json.dumps([key, result, *["file"] * (self.partial / key).is_file()]) + "\n"
                 for key, result in self.finished.items()
             ]
-            write_file(self.partial / JOURNAL, "".join(lines))
-            write_file(self.partial / MANIFEST, _json(self._unfinished))
+            files.write_file(self.partial / JOURNAL, "".join(lines))
+            files.write_file(self.partial / MANIFEST, _json(self._unfinished))
             self._journal = (self.partial / JOURNAL).open("a")
         except OSError:
-            if not self.finished:
-                shutil.rmtree(self.partial, ignore_errors=True)
+            self._clear()
             raise
 
-    def _warn(self, where: str, count: int, old: Any, new: Any, runs: int | None, replace: bool) -> None:
+    def _warn(self, where: str, count: int, old: Any, new: Any) -> None:
         """Say on standard error which result is replaced and how the two differ; refuse if it is a larger one."""
         others = _differences(old.get("configuration"), new["configuration"])
         others = others or [f"the {name} was another" for name in ("source_sha256",) if name in new and old != new]
@@ -171,8 +141,11 @@ class Store:
         words = f"{where} {f'{count} finished runs' if count else 'a result'} of another configuration"
         more = f", and {len(others) - 3} more" if len(others) > 3 else ""
         differ = f"{', '.join(others[:3])}{more}"
-        if runs is not None and count > runs and not replace:
-            raise ValueError(f"{words} ({differ}), more than these; --replace replaces them, --out writes elsewhere")
+        earlier: list[Any] = dict(old.get("configuration") or {}).get("policies", [])
+        more_runs, lost = count > (self._runs or 0), {*earlier} - {*self.configuration.get("policies", earlier)}
+        if self._runs is not None and (more_runs or (count and lost)) and not self._replace:
+            rule = "more than these" if more_runs else "with policies that these lack"
+            raise ValueError(f"{words} ({differ}), {rule}; --replace replaces them, --out writes elsewhere")
         echo(f"lpsm: {words}, which this one replaces: {differ}", err=True)
 
     def keep(self, key: str, result: Any) -> None:
@@ -180,12 +153,11 @@ class Store:
 
         When this returns, it is on the disk, and no interruption loses it.
         """
-        if isinstance(result, bytes):
+        in_file = isinstance(result, bytes)
+        if in_file:
             self.write(key, result)
             result = self._written[key]
-            append_line(self._journal, json.dumps([key, result, "file"]))
-        else:
-            append_line(self._journal, json.dumps([key, result]))
+        files.append_line(self._journal, json.dumps([key, result, *["file"] * in_file]))
         self.finished[key] = result
 
     def files(self) -> list[Path]:
@@ -196,12 +168,12 @@ class Store:
         """Add a result file; text for people (``.txt``) is inert."""
         if isinstance(content, str):
             content = (inert(content, "\n\t") if name.endswith(".txt") else content).encode()
-        write_file(self.partial / name, content)
+        files.write_file(self.partial / name, content)
         self._written[name] = hashlib.sha256(content).hexdigest()
 
     def write_frame(self, name: str, frame: pd.DataFrame) -> None:
         """Add a result table as CSV."""
-        self.write(name, csv_text(frame))
+        self.write(name, files.csv_text(frame))
 
     def publish(self) -> None:
         """Finish: list the files with their digests, and give the folder its name, replacing an older result.
@@ -212,14 +184,14 @@ class Store:
             self._manifest_of(self.folder)
         except ValueError as error:
             raise OSError(str(error)) from None
-        runs = {"runs": len(self.finished)} if self._counted else {}
+        runs = {} if self._runs is None else {"runs": len(self.finished)}
         manifest = _json({**self.manifest, **runs, "files": self._written})
         self._journal.close()
         sums = {**self._written, MANIFEST: hashlib.sha256(manifest.encode()).hexdigest()}
-        write_file(self.partial / SUMS, "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())))
-        write_file(self.partial / MANIFEST, manifest)
+        files.write_file(self.partial / SUMS, "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())))
+        files.write_file(self.partial / MANIFEST, manifest)
         (self.partial / JOURNAL).unlink()
-        replace_folder(self.partial, self.folder)
+        files.replace_folder(self.partial, self.folder)
         self._published = True
         self._alone.close()
 
@@ -233,17 +205,14 @@ class Store:
             yield
         except KeyboardInterrupt as interruption:
             raise Interrupted.saying(f"; {self.abandon()}", interruption) from None
-        except FileNotFoundError:  # of the input, and its name says which
-            self.abandon()
-            raise
         except OSError as error:
+            said = self.abandon()
+            if isinstance(error, FileNotFoundError):  # of the input, and its name says which
+                raise
             where = f"{error.filename}: " if error.filename is not None else ""
-            raise OSError(f"{where}{error.strerror or error}; {self.abandon()}") from None
-        except ValueError:  # what is wrong with the input stays wrong
-            self.abandon(keep=input_is_right)
-            raise
-        except BaseException:
-            self.abandon()
+            raise OSError(f"{where}{error.strerror or error}; {said}") from None
+        except BaseException as error:
+            self.abandon(keep=input_is_right or not isinstance(error, ValueError))
             raise
 
     def abandon(self, *, keep: bool = True) -> str:
@@ -253,16 +222,20 @@ class Store:
         with self._alone:
             with suppress(OSError):  # on a full disk, what was buffered was not promised
                 self._journal.close()
-            if keep and self.finished:
-                if not (self.partial / JOURNAL).exists():
-                    return f"the results are in {self.partial}"
-                self._clear()
-                return f"what was finished is kept in {self.partial}, and the same command goes on from there"
-            shutil.rmtree(self.partial, ignore_errors=True)
-        return "nothing is kept"
+            if not keep:
+                self.finished.clear()
+            elif self.finished and not (self.partial / JOURNAL).exists():
+                return f"the results are in {self.partial}"
+            self._clear()
+        if not self.finished:
+            return "nothing is kept"
+        return f"what was finished is kept in {self.partial}, and the same command goes on from there"
 
     def _clear(self) -> None:
-        """Remove what is written at the end, which the same command writes again; keep the files of tasks."""
+        """Remove what the same command writes again; keep the files of finished tasks, or nothing if there is none."""
+        if not self.finished:
+            shutil.rmtree(self.partial, ignore_errors=True)
+            return
         for path in self.partial.rglob("*"):
             name = path.relative_to(self.partial).as_posix()
             if name in self.finished and path.is_file():
@@ -274,11 +247,13 @@ class Store:
     def _manifest_of(self, folder: Path) -> dict[str, Any] | None:
         """Return the manifest of what a folder holds, if that is all ours, or None if there is nothing."""
         command = self.manifest["command"]
-        refuse_file(folder)
-        if not folder.exists() or not any(folder.iterdir()):
+        files.refuse_file(folder)
+        # a store that was killed at once may leave empty folders, a journal, and temporary files
+        if not (folder / MANIFEST).exists() and all(
+            not any(path.iterdir()) if path.is_dir() else path.name == JOURNAL or _is_temporary(path)
+            for path in (folder.iterdir() if folder.exists() else ())
+        ):
             return None
-        if not (folder / MANIFEST).exists() and all(_is_scaffold(path) for path in folder.iterdir()):
-            return None  # stopped before anything was made, or after it was removed
         try:
             manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
             same = manifest["command"] == command
@@ -298,10 +273,14 @@ def _is_temporary(path: Path) -> bool:
     return path.name.startswith(".") and path.name.endswith(".tmp")
 
 
-def _is_scaffold(path: Path) -> bool:
-    """Tell what a store that was killed at once may leave behind: an empty folder, a journal, a temporary file."""
-    return not any(path.iterdir()) if path.is_dir() else path.name == JOURNAL or _is_temporary(path)
-
-
 def _json(data: Any) -> str:
     return json.dumps(data, indent=2, sort_keys=True) + "\n"
+
+
+def _differences(old: Any, new: Any, name: str = "configuration") -> list[str]:
+    """Say what differs between two configurations, a setting each."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return [line for key in {**old, **new} for line in _differences(old.get(key), new.get(key), key)]
+    texts = [json.dumps(value) for value in (old, new)]
+    was, now = (text if len(text) <= 60 else f"{text[:57]}..." for text in texts)
+    return [] if old == new else [f"{name} was {was}, is {now}"]

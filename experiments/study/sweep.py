@@ -41,8 +41,7 @@ __all__ = [
 
 LISTENING = ("lpsm",)  # whose sleep times are worth recording
 MOST_DELAYS = 1_000
-MANY_PAGES = 5_000
-"""From here on, compiling the simulator takes less time than interpreting it."""
+MANY_PAGES = 5_000  # from here on, compiling the simulator takes less time than interpreting it
 _ONE_PAGE = (traces.Page("", 1, 1),)
 
 
@@ -149,19 +148,15 @@ class Task:
 
 
 class Frames(NamedTuple):
-    """What a sweep found, a row each for a run, for a page of a run, for a recorded poll, and for a pushed message.
+    """What a sweep found; with several clients pages, messages and delays say whose they are (`client`)."""
 
-    With several clients pages and messages say whose they are (`client`), `runs` has `clients`, how many there are,
-    and means over them, and the frame `clients` a row each; polls are those of the first client.  `delays` has the
-    delays of datagrams down and the latencies of exchanges with times of their own (`kind`): all, or `MOST_DELAYS`
-    from the shortest to the longest that stand for `weight` each.
-    """
-
-    runs: pd.DataFrame
-    pages: pd.DataFrame
-    polls: pd.DataFrame
-    messages: pd.DataFrame = pd.DataFrame()
-    clients: pd.DataFrame = pd.DataFrame()
+    runs: pd.DataFrame  #: a row a run; of several `clients`, how many there are, and means over them
+    pages: pd.DataFrame  #: a row a page of a run
+    polls: pd.DataFrame  #: a row a recorded poll, of the first client
+    messages: pd.DataFrame = pd.DataFrame()  #: a row a pushed message
+    clients: pd.DataFrame = pd.DataFrame()  #: a row a run and client, of several
+    #: delays of datagrams down and latencies of exchanges with times of their own (`kind`): all, or `MOST_DELAYS` from
+    #: the shortest to the longest that stand for `weight` each
     delays: pd.DataFrame = pd.DataFrame()
 
 
@@ -173,29 +168,18 @@ def at_round_trip(config: netsim.SimulationConfig, round_trip_s: float) -> netsi
 
 
 def named(policies: Sequence[AnyPolicy], beacon_interval_ns: int) -> dict[str, AnyPolicy]:
-    """Return what makes each policy by the canonical name that results carry; the one without power saving is first.
+    """Return what makes each policy, by the canonical name that results carry.
 
-    If it is not among those given it is added; if it is, it stays where it is.
-
-    Parameters
-    ----------
-    policies : sequence of str, Policy or OwnPolicy
-        Names of the registry, or policies of one's own.
-    beacon_interval_ns : int
-
-    Raises
-    ------
-    ValueError
-        If there is none, one is unknown, or two are the same.
+    The one without power saving is put first if it is not among them.  No policy, an unknown one, and two that are
+    the same are a `ValueError`.
     """
     if not policies:
         raise ValueError("policies must name at least one policy, got none")
     names = [netsim.canonical(policy, beacon_interval_ns=beacon_interval_ns) for policy in policies]
     if len(set(names)) < len(names):
         raise ValueError(f"policies must differ, got {','.join(names)}")
-    found: dict[str, AnyPolicy] = {
-        name: name if isinstance(policy, str) else policy for name, policy in zip(names, policies, strict=True)
-    }
+    makers = (name if isinstance(policy, str) else policy for name, policy in zip(names, policies, strict=True))
+    found: dict[str, AnyPolicy] = dict(zip(names, makers, strict=True))
     return found if BASELINE in found else {BASELINE: BASELINE, **found}
 
 
@@ -212,49 +196,35 @@ def own_sources(policies: Mapping[str, AnyPolicy]) -> dict[str, dict[str, str]]:
 
 
 def check_clients(clients: Iterable[int]) -> None:
-    """Refuse numbers of clients that no cell has.
-
-    Raises
-    ------
-    ValueError
-        With the rule and the values.
-    """
+    """Refuse, by a `ValueError`, numbers of clients that no cell has."""
     listed = list(clients)
     if min(listed) < 1 or max(listed) > MOST_CLIENTS:
         raise ValueError(f"clients must lie in [1, {MOST_CLIENTS}], got {','.join(map(str, listed))}")
 
 
 def tasks(
-    workloads: Sequence[Generated | Recorded],
-    policies: Sequence[AnyPolicy],
-    config: netsim.SimulationConfig,
+    workloads: Sequence[Generated | Recorded], policies: Sequence[AnyPolicy], config: netsim.SimulationConfig,
     clients: int = 1,
-) -> dict[str, Task]:
+) -> dict[str, Task]:  # fmt: skip
     """List the runs of a sweep, keyed; the run without power saving is always among them.
 
-    Polls are recorded in the first replication only.
-
-    Raises
-    ------
-    ValueError
-        If there is nothing to run, a policy or a replication is named twice, or no cell has so many clients.
+    Polls are recorded in the first replication only.  Nothing to run, a policy or a replication that is named twice,
+    and a number of clients that no cell has are a `ValueError`.
     """
     check_clients([clients])
     if not workloads:
         raise ValueError("there is no traffic to simulate: no page and no session")
     chosen = named(policies, config.beacon_interval_ns)
-    listed = {
-        task.key: task
+    made = [
+        Task(
+            workload=workload, name=name, policy=policy, config=workload.world(config), clients=clients,
+            record_polls=index == 0 and name.startswith(LISTENING),
+        )
         for index, workload in enumerate(workloads)
         for name, policy in chosen.items()
-        for task in [
-            Task(
-                workload=workload, name=name, policy=policy, config=workload.world(config), clients=clients,
-                record_polls=index == 0 and name.startswith(LISTENING),
-            )
-        ]
-    }  # fmt: skip
-    if len(listed) < len(workloads) * len(chosen):
+    ]  # fmt: skip
+    listed = {task.key: task for task in made}
+    if len(listed) < len(made):
         raise ValueError("replications must have different names")
     return listed
 
@@ -300,21 +270,18 @@ def simulate(task: Task) -> dict[str, Any]:
         members = [(workload.pages(client), task.policy) for client in range(task.clients)]
         results = netsim.simulate_cell(members, config=task.config, seed=seed)
     rows = [run_row(result) for result in results]
-    polls = results[0].polls if task.record_polls else results[0].polls.iloc[:0]
-    found = {
-        "run": {"replication": workload.name, "policy": results[0].policy, **mean_row(rows)},
-        "pages": by_client([result.pages for result in results]).to_dict("list"),
-        "polls": polls.to_dict("list"),
+    tables = {
+        "pages": [result.pages for result in results],
+        "polls": [results[0].polls if task.record_polls else results[0].polls.iloc[:0]],
     }
     if task.clients > 1:
-        found["clients"] = by_client([pd.DataFrame([row]) for row in rows]).to_dict("list")
-    delays = [_delays(result) for result in results]
-    if len(delays[0]):
-        found["delays"] = by_client(delays).to_dict("list")
+        tables["clients"] = [pd.DataFrame([row]) for row in rows]
+    if len(first := _delays(results[0])):
+        tables["delays"] = [first, *map(_delays, results[1:])]
     if len(results[0].messages):
-        messages = [result.messages[["message", "delay_s"]] for result in results]
-        found["messages"] = by_client(messages).to_dict("list")
-    return found
+        tables["messages"] = [result.messages[["message", "delay_s"]] for result in results]
+    run = {"replication": workload.name, "policy": results[0].policy, **mean_row(rows)}
+    return {"run": run, **{name: by_client(listed).to_dict("list") for name, listed in tables.items()}}
 
 
 def _delays(result: netsim.SimulationResult) -> pd.DataFrame:
@@ -337,7 +304,6 @@ def by_client(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 def frames(results: dict[str, dict[str, Any]]) -> Frames:
     """Gather results, in their order, into frames."""
-    runs = pd.DataFrame([result["run"] for result in results.values()])
 
     def gather(part: str) -> pd.DataFrame:
         pieces = []
@@ -346,7 +312,6 @@ def frames(results: dict[str, dict[str, Any]]) -> Frames:
             piece["policy"] = result["run"]["policy"]
             piece.insert(0, "replication", result["run"]["replication"])
             pieces.append(piece)
-        filled = [piece for piece in pieces if len(piece)] or pieces[:1]
-        return pd.concat(filled, ignore_index=True)
+        return pd.concat([piece for piece in pieces if len(piece)] or pieces[:1], ignore_index=True)
 
-    return Frames(runs, gather("pages"), gather("polls"), gather("messages"), gather("clients"), gather("delays"))
+    return Frames(pd.DataFrame([result["run"] for result in results.values()]), *map(gather, Frames._fields[1:]))

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import tomllib
 from functools import cache
-from importlib.resources import files
-from typing import Any, NamedTuple
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import netsim
-from netsim.radio import profiles
+if TYPE_CHECKING:
+    import netsim
 
 __all__ = ["ANY", "TARGETS", "Settings", "candidates", "of_radio", "settings"]
 
@@ -29,20 +30,17 @@ class Settings(NamedTuple):
 
 @cache
 def _table() -> dict[str, Any]:
-    return tomllib.loads((files("netsim") / "data" / "targets.toml").read_text(encoding="utf-8"))
+    package = find_spec("netsim")  # which is not imported for it: a command's help names the targets
+    assert package is not None
+    assert package.origin is not None
+    return tomllib.loads(Path(package.origin).with_name("data").joinpath("targets.toml").read_text(encoding="utf-8"))
 
 
 TARGETS = (*_table(), ANY)
 
 
 def candidates(target: str) -> list[str]:
-    """Return the policies that a target can be set to, those of `ANY` being all of them.
-
-    Raises
-    ------
-    ValueError
-        If there is no such target.
-    """
+    """Return the policies that a target can be set to, those of `ANY` being all; an unknown one is a `ValueError`."""
     if target not in TARGETS:
         raise ValueError(f"target must be one of {', '.join(TARGETS)}, got {target!r}")
     chosen = _table().values() if target == ANY else [_table()[target]]
@@ -51,11 +49,13 @@ def candidates(target: str) -> list[str]:
 
 def settings(policy: str, target: str, *, beacon_interval_ns: int) -> list[Settings]:
     """Return what to type for a policy (a canonical name) on a target, or on every one that can do it."""
+    from netsim import canonical
+
     found = []
     for name, one in _table().items():
         for entry in one["settings"] if target in (name, ANY) else ():
             for written in entry["policies"]:
-                if netsim.canonical(written, beacon_interval_ns=beacon_interval_ns) == policy:
+                if canonical(written, beacon_interval_ns=beacon_interval_ns) == policy:
                     last = written.rpartition(":")[2]
                     lines = tuple(line.replace("{n}", last if last.isdigit() else "1") for line in entry["type"])
                     found.append(Settings(name, one["device"], lines, entry["source"]))
@@ -64,7 +64,9 @@ def settings(policy: str, target: str, *, beacon_interval_ns: int) -> list[Setti
 
 def of_radio(radio: netsim.Radio) -> str | None:
     """Return the target whose devices have this radio of the package; None if none is known."""
-    names = [name for name in profiles() if netsim.RadioConfig.profile(name) == radio]
+    from netsim.radio import RadioConfig, profiles
+
+    names = [name for name in profiles() if RadioConfig.profile(name) == radio]
     of_targets = [
         target for target, one in _table().items() for name in names if one["radios"] and name.startswith(one["radios"])
     ]

@@ -25,7 +25,9 @@ from lpsm import randomness
 from traces.browsing import workload_of
 from traces.times import instants, joined, moved, stretches, with_columns
 
-__all__ = ["MOST_PARTS", "VISITS", "Browsing", "Units", "browsed", "generated", "recorded", "told", "units"]
+__all__ = [
+    "MOST_PARTS", "VISITS", "Browsing", "Units", "browsed", "generated", "one_recorded", "recorded", "told", "units",
+]  # fmt: skip
 
 VISITS = 10  # of a page that is compared by itself
 _GOLDEN = 0.6180339887498949
@@ -52,28 +54,13 @@ class Units(NamedTuple):
 
 
 def browsed(
-    path: Path,
-    *,
-    member: str | None = None,
-    skip_damaged: bool = False,
-    rule: traces.GroupingRule | None = None,
+    path: Path, *, member: str | None = None, skip_damaged: bool = False, rule: traces.GroupingRule | None = None,
     report: traces.Report | None = None,
-) -> Iterator[Browsing]:
-    """Yield the sessions of a trace, or the one of a workload, that have pages.
+) -> Iterator[Browsing]:  # fmt: skip
+    """Yield the sessions of a trace of any format, or the one of a workload, that have pages.
 
-    Parameters
-    ----------
-    path : Path
-        Of any format.
-    member, skip_damaged, report
-        As for `traces.sessions`.
-    rule : GroupingRule, optional
-        How requests become pages.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be read, or sessions are chosen from a workload.
+    `member`, `skip_damaged` and `report` are those of `traces.sessions`, `rule` says how requests become pages.  What
+    cannot be read, and sessions chosen from a workload, are a `ValueError`.
     """
     report = report if report is not None else traces.Report()
     if traces.detect(path) == "workload":
@@ -93,43 +80,27 @@ def browsed(
 
 
 def generated(pages: int, seed: int, seeds: int) -> list[Generated | Recorded]:
-    """Return the seeds SEED, SEED+1, ... of the Web model, each with so many pages.
-
-    Raises
-    ------
-    ValueError
-        If a number is too small.
-    """
+    """Return the seeds SEED, SEED+1, ... of the Web model, each with so many pages (at least one, of one seed)."""
     if seeds < 1:
         raise ValueError(f"seeds must be at least 1, got {seeds}")
     return [Generated(n_pages=pages, seed=number) for number in range(seed, seed + seeds)]
 
 
+def one_recorded(path: Path, seed: int, *, recorded_round_trip: bool) -> Recorded:
+    """Return a workload as one session, which has its own round trip if that is to be used."""
+    work = traces.read_workload(path)
+    trip_s = work.round_trip_s if recorded_round_trip else None
+    return Recorded(name="workload", seed=seed, recorded=work, round_trip_s=trip_s)
+
+
 def recorded(
-    paths: Sequence[Path],
-    *,
-    member: str | None = None,
-    skip_damaged: bool = False,
-    seed: int = 0,
-    advance: Callable[[], None] = lambda: None,
-    told: Callable[[str], None] = lambda _: None,
-) -> list[Generated | Recorded]:
-    """Read the sessions of one or several traces or workloads.
+    paths: Sequence[Path], *, member: str | None = None, skip_damaged: bool = False, seed: int = 0,
+    advance: Callable[[], None] = lambda: None, told: Callable[[str], None] = lambda _: None,
+) -> list[Generated | Recorded]:  # fmt: skip
+    """Read the sessions of one or several traces or workloads (`browsed`); without a page it is a `ValueError`.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-    member, skip_damaged
-        As for `browsed`.
-    seed : int
-        Of what was not recorded; each session has the next.
-    advance, told : callable
-        Called after each session, and with what was read of each trace.
-
-    Raises
-    ------
-    ValueError
-        If there is no page.
+    The `seed` decides what was not recorded; each session has the next.  `advance` is called after each session,
+    `told` with what was read of each trace.
     """
     found: list[Recorded] = []
     names: set[str] = set()
@@ -153,38 +124,37 @@ def recorded(
 
 def _known(sessions: list[Recorded], round_trip_s: float | None, seed: int) -> list[Recorded]:
     """Return the sessions of a trace with its round trip, and unknown waits drawn from the known ones of the trace."""
-    waits = [session.recorded.waits_s for session in sessions]
-    known = np.concatenate([*waits, np.empty(0)])
-    known = known[~np.isnan(known)]
+    known = _known_waits(sessions)
     rng = randomness.generator(seed, randomness.SERVER, 1)
     found = []
-    for session, waits_s in zip(sessions, waits, strict=True):
+    for session in sessions:
         work = session.recorded
         if len(known):
-            unknown = np.isnan(waits_s)
-            drawn = waits_s.copy()
+            drawn = work.waits_s.copy()
+            unknown = np.isnan(drawn)
             drawn[unknown] = rng.choice(known, unknown.sum())
             work = with_columns(work, waits_s=drawn)
         found.append(replace(session, round_trip_s=round_trip_s, recorded=work))
     return found
 
 
-def told(sessions: Sequence[Generated | Recorded], config: netsim.SimulationConfig) -> dict[str, Any]:
-    """Return what of the world was recorded and is used: the servers' times, the round trip, the messages.
+def _known_waits(sessions: Sequence[Recorded]) -> NDArray[Any]:
+    waits: NDArray[Any] = np.concatenate([*(session.recorded.waits_s for session in sessions), np.empty(0)])
+    known: NDArray[Any] = waits[~np.isnan(waits)]
+    return known
 
-    Returns
-    -------
-    dict
-        server_times_s (median, or None), round_trip_s (median, or None), messages; of recordings with times of their
-        own also datagrams, things (exchanges, messages and datagrams), captured_s, and simulated_s without power
-        saving.  Empty for drawn traffic.
+
+def told(sessions: Sequence[Generated | Recorded], config: netsim.SimulationConfig) -> dict[str, Any]:
+    """Return what of the world was recorded and is used, nothing for drawn traffic.
+
+    That is server_times_s (the median, or None), round_trip_s (likewise) and messages; of recordings with times of
+    their own also datagrams, things (exchanges, messages and datagrams), captured_s, and simulated_s without power
+    saving.
     """
     recorded = [session for session in sessions if isinstance(session, Recorded)]
     if not recorded:
         return {}
-    works = [session.recorded for session in recorded]
-    waits = np.concatenate([work.waits_s for work in works])
-    waits = waits[~np.isnan(waits)]
+    works, waits = [session.recorded for session in recorded], _known_waits(recorded)
     trips = [session.round_trip_s for session in recorded if session.round_trip_s is not None]
     found = {
         "server_times_s": float(np.median(waits)) if len(waits) and config.server_delay.kind == "recorded" else None,
@@ -203,15 +173,9 @@ def told(sessions: Sequence[Generated | Recorded], config: netsim.SimulationConf
 
 
 def units(
-    workloads: Sequence[Generated | Recorded],
-    *,
-    few: int,
-    seed: int,
-    beacon_interval_ns: int,
-    visits: int | None = None,
-    think_s: float | None = None,
-    least: int = 1,
-) -> Units:
+    workloads: Sequence[Generated | Recorded], *, few: int, seed: int, beacon_interval_ns: int,
+    visits: int | None = None, think_s: float | None = None, least: int = 1,
+) -> Units:  # fmt: skip
     """Return what is compared: the sessions, or the parts of fewer than `few` recorded ones.
 
     A session is cut into its pages; one with messages where its pages begin, so that each page keeps the messages
@@ -219,26 +183,12 @@ def units(
     recording with times of its own between its pages, into at most `MOST_PARTS` stretches of about equal length.
     A part is visited `VISITS` times and a session once, unless `visits` says otherwise.  Between two visits lie
     the think time (with messages, the rest of the time until the next part) and up to a beacon interval more, so
-    that each is at another phase of the beacons.  Of fewer than `least` parts of recordings with
-    times of their own each visit is one by itself.
+    that each is at another phase of the beacons.  Of fewer than `least` parts of recordings with times of their own
+    each visit is one by itself.  The `seed` is that of the phases; `think_s` is the pause after every page, in place of
+    the recorded one, and with messages after every part.
 
-    Parameters
-    ----------
-    workloads : sequence
-    few : int
-        Fewer recorded sessions than so many are cut into their parts.
-    seed : int
-        Of the phases.
-    beacon_interval_ns : int
-    visits : int, optional
-    think_s : float, optional
-        The pause after every page, in place of the recorded one; with messages, after every part.
-
-    Raises
-    ------
-    ValueError
-        If a number breaks its rule, or is given for traffic that is drawn, or there are messages between the pages
-        that a think time would move.
+    A number that breaks its rule or is given for traffic that is drawn, and messages between the pages that a think
+    time would move, are a `ValueError`.
     """
     if visits is not None and visits < 1:
         raise ValueError(f"visits must be at least 1, got {visits}")

@@ -28,12 +28,13 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 import netsim
+from experiments.presets import LEVELS
 from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE
-from experiments.study.compare import LEVEL, added_delays, page_slowdowns, percent, ratio, reference_energies
+from experiments.study import compare
+from experiments.study.compare import LEVEL, QUANTILES, percent, ratio
 from experiments.study.sweep import Frames
 from lpsm import randomness
 from netsim.radio import with_assumed
-from netsim.result import LEVELS
 
 __all__ = [
     "CANDIDATES", "FEW_SESSIONS", "LEVELS", "SPLITS", "Rule", "Tuning", "by_power", "front", "life_h", "measure",
@@ -50,9 +51,7 @@ CANDIDATES = (
 )  # fmt: skip
 FEW_SESSIONS = 4  # fewer than so many are cut into pages
 SPLITS, LEAST_SPLIT, CLEARLY = 200, 4, 2 / 3
-ASSUMED = 0.3
-"""By how much figures that the table of a radio calls assumed may be off."""
-_QUANTILES = {"p95": 0.95, "p99": 0.99, "max": 1.0}
+ASSUMED = 0.3  # by how much figures that the table of a radio calls assumed may be off
 _SUPPLY_V, _MONTH_H = 3.3, 730.5
 _LIMITS = (  # what is limited, by which field of a rule, what it is called and its unit
     ("slowdown", "max_slowdown", "slowdown", ""),
@@ -93,24 +92,14 @@ class Rule:
 
 
 class Tuning(NamedTuple):
-    """The result.
+    """The result."""
 
-    Attributes
-    ----------
-    policy : str
-        What is recommended, or what comes nearest to the limits where nothing keeps them.
-    table : DataFrame
-        One row a candidate, then the two references, as `measure` gives them, of all units; with the battery's life,
-        whether the limits are kept (`allowed`), and the share of splits that it wins.
-    splits : DataFrame
-        One row a split: the winner (or none), and its battery life on the other half.
-    recommendation : dict
-        The row of `policy`, with the rule, intervals of the life, what is level with it and what was passed over.
-    """
-
-    policy: str
+    policy: str  #: What is recommended, or what comes nearest to the limits where nothing keeps them.
+    #: One row a candidate, then the two references, as `measure` gives them, of all units; with the battery's life,
+    #: whether the limits are kept (`allowed`), and the share of splits that it wins.
     table: pd.DataFrame
-    splits: pd.DataFrame
+    splits: pd.DataFrame  #: One row a split: the winner (or none), and its battery life on the other half.
+    #: The row of `policy`, with the rule, intervals of the life, what is level with it and what was passed over.
     recommendation: dict[str, Any]
 
 
@@ -157,13 +146,10 @@ class _Sample:
             total, n = self._sums[policy] @ units
             return float(total / n) if n else nan
         value, weight, unit = self._of[policy]
-        if (weight == 1.0).all():
-            kept = np.repeat(value, units[unit].astype(int))
-            return float(np.quantile(kept, _QUANTILES[how])) if len(kept) else nan
-        reached = np.cumsum(weight * units[unit])
-        if not reached[-1]:
-            return nan
-        return float(value[np.searchsorted(reached, _QUANTILES[how] * reached[-1] * (1 - 1e-12))])
+        if (weight != 1.0).any():
+            return compare.weighted_quantile(value, weight * units[unit], QUANTILES[how])
+        kept = np.repeat(value, units[unit].astype(int))
+        return float(np.quantile(kept, QUANTILES[how])) if len(kept) else nan
 
     def half_width(self, policy: str) -> float:
         """Return half the 95 % interval of the mean over all units."""
@@ -179,11 +165,11 @@ class _Sample:
 
 def _samples(frames: Frames, names: Sequence[str]) -> dict[str, _Sample]:
     """Return what may be limited, by its name; what the traffic has not is left out."""
-    slowdowns = page_slowdowns(frames.pages)
+    slowdowns = compare.page_slowdowns(frames.pages)
     tables = {"slowdown": slowdowns.assign(value=slowdowns["slowdown"], weight=1.0)}
     tables["exchange"] = slowdowns.assign(value=slowdowns["latency_s"], weight=1.0)
     if len(frames.messages):
-        tables["message"] = (late := added_delays(frames.messages)).assign(value=late["added_s"], weight=1.0)
+        tables["message"] = (late := compare.added_delays(frames.messages)).assign(value=late["added_s"], weight=1.0)
     for kind in ("exchange", "datagram") if len(frames.delays) else ():
         tables[kind] = frames.delays[frames.delays["kind"] == kind].rename(columns={"delay_s": "value"})
     columns = ["policy", "replication", "value", "weight"]
@@ -204,14 +190,13 @@ def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.Dat
         max: slowdown, and where there are any added_delay (of messages), datagram_delay and exchange, seconds; and
         on_front_mean, on_front_p95.
     """
-    runs = frames.runs[frames.runs["replication"].isin(names)]
-    pages = frames.pages[frames.pages["replication"].isin(names)]
-    references = reference_energies(
+    runs, pages = (table[table["replication"].isin(names)] for table in (frames.runs, frames.pages))
+    references = compare.reference_energies(
         Frames(runs, pages, frames.polls), awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw
     )
-    together = pd.concat([runs, references], ignore_index=True)
     tables = {
-        str(policy): rows.set_index("replication").loc[list(names)] for policy, rows in together.groupby("policy")
+        str(policy): rows.set_index("replication").loc[list(names)]
+        for policy, rows in pd.concat([runs, references], ignore_index=True).groupby("policy")
     }
     samples = _samples(frames, names)
     called = {"slowdown": "slowdown_{}", "message": "added_delay_{}_s", "datagram": "datagram_delay_{}_s"}
@@ -219,20 +204,22 @@ def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.Dat
     everything = np.ones(len(names))
     rows = []
     for policy, own in tables.items():
+        row: dict[str, Any] = {"policy": policy, "units": len(own), "pages": int(own["pages"].sum())}
         estimates = {
             "energy_j_per_page": ratio(own["total_j"], own["pages"].clip(lower=1)),
             "mean_mw": ratio(1000 * own["total_j"], own["elapsed_s"]),
+            **{
+                f"energy_{name}_percent": percent(own["total_j"], tables[other]["total_j"])
+                for name, other in (("vs_none", BASELINE), ("above_limit", LIMIT), ("above_page_awake", PAGE_AWAKE))
+            },
         }
-        row: dict[str, Any] = {"policy": policy, "units": len(own), "pages": int(own["pages"].sum())}
-        for name, other in (("vs_none", BASELINE), ("above_limit", LIMIT), ("above_page_awake", PAGE_AWAKE)):
-            estimates[f"energy_{name}_percent"] = percent(own["total_j"], tables[other]["total_j"])
         for name, found in estimates.items():
             row[name], row[f"{name}_half_width"] = found
         for kind, form in called.items():
-            if kind in samples or kind == "slowdown":
-                sample = samples.get(kind)
-                for level in LEVELS:
-                    row[form.format(level)] = sample.at(policy, level, everything) if sample else nan
+            sample = samples.get(kind)
+            for level in LEVELS if sample or kind == "slowdown" else ():
+                row[form.format(level)] = sample.at(policy, level, everything) if sample else nan
+            if sample or kind == "slowdown":
                 row[f"{form.format('mean')}_half_width"] = sample.half_width(policy) if sample else nan
         rows.append(row)
     table = pd.DataFrame(rows)
@@ -257,7 +244,7 @@ class _Choice:
 
     def __init__(self, frames: Frames, names: Sequence[str], rule: Rule) -> None:
         self._samples = _samples(frames, names)
-        self._rule, self._n = rule, len(names)
+        self.rule, self.n_units = rule, len(names)
         policies = [str(policy) for policy in frames.runs["policy"].unique() if policy != BASELINE]
         wide = frames.runs.set_index(["policy", "replication"])
         self._joules, self._seconds, pages = (
@@ -282,11 +269,11 @@ class _Choice:
         """Return of all that is limited the value, half its interval if `surely` is asked for, and the limit."""
         found = {}
         for kind, field, _, _ in _LIMITS:
-            limit, sample = getattr(self._rule, field), self._samples.get(kind)
-            value = nan if limit is None or sample is None else sample.at(policy, self._rule.at, units)
-            if limit is not None and sample is not None and not np.isnan(value):
-                wide = sample.half_width(policy) if surely and self._rule.at == "mean" else 0.0
-                found[kind] = value, 0.0 if np.isnan(wide) else wide, limit
+            limit, sample = getattr(self.rule, field), self._samples.get(kind)
+            if limit is None or sample is None or np.isnan(value := sample.at(policy, self.rule.at, units)):
+                continue
+            wide = sample.half_width(policy) if surely and self.rule.at == "mean" else 0.0
+            found[kind] = value, 0.0 if np.isnan(wide) else wide, limit
         return found
 
     def keeps(self, policy: str, units: NDArray[Any], *, surely: bool = False) -> bool:
@@ -298,47 +285,41 @@ class _Choice:
         values = self.values(policy, units, surely=surely).values()
         return max(((value + wide) / limit - 1.0 for value, wide, limit in values), default=0.0)
 
+    def broken(self, policy: str, units: NDArray[Any]) -> dict[str, Any]:
+        """Return which limit a candidate keeps least, and by how much it is exceeded."""
+        values = self.values(policy, units, surely=True)
+        worst = max(values, key=lambda kind: sum(values[kind][:2]) / values[kind][2], default="")
+        value, wide, limit = values.get(worst, (nan, nan, nan))
+        called, unit = next(((what, unit) for kind, _, what, unit in _LIMITS if kind == worst), ("energy", ""))
+        return {"policy": policy, "what": called, "unit": unit, "value": value, "half_width": wide, "limit": limit}
+
 
 def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.Radio, *, seed: int) -> Tuning:
-    """Choose a candidate, and tell how sure the choice is; see the module for how.
+    """Choose a candidate on all replications `names` (at least two) of a sweep, and tell how sure the choice is.
 
-    Parameters
-    ----------
-    frames : Frames
-        Of a sweep over all candidates and replications.
-    names : sequence of str
-        The replications, at least two.
-    rule : Rule
-        What is wanted.
-    radio : Radio
-        That of the sweep.
-    seed : int
-        Of the splits.
+    The `radio` is that of the sweep, the `seed` that of the splits; see the module for how.
     """
     choice, everything = _Choice(frames, names, rule), np.ones(len(names))
-    order = np.argsort(choice.energies(everything), kind="stable")
-    allowed = [int(place) for place in order if choice.keeps(choice.policies[place], everything, surely=True)]
-    if allowed:
-        taken = allowed[0]
-    else:
-        nearest = [choice.excess(choice.policies[place], everything, surely=True) for place in order]
-        taken = int(order[int(np.argmin(nearest))]) if len(order) else -1
-    if taken < 0:
+    policies = choice.policies
+    order = np.argsort(choice.energies(everything), kind="stable").tolist()
+    if not order:
         raise ValueError("tune needs a candidate beside none, got none")
-    splits = _splits(choice, allowed, rule, seed)
-    policy = choice.policies[taken]
+    allowed = [place for place in order if choice.keeps(policies[place], everything, surely=True)]
+    nearest = allowed[:1] or [min(order, key=lambda place: choice.excess(policies[place], everything, surely=True))]
+    taken, policy = nearest[0], policies[nearest[0]]
+    splits = _splits(choice, allowed, seed)
     share = splits["policy"].value_counts(normalize=True).to_dict()
     table = measure(frames, names, radio)
     table = table.assign(
         battery_h=life_h(table["mean_mw"].to_numpy(dtype=float), rule),
-        allowed=table["policy"].isin([choice.policies[place] for place in allowed]),
-        wins_percent=[100 * share.get(name, 0.0) if name in choice.policies else nan for name in table["policy"]],
+        allowed=table["policy"].isin([policies[place] for place in allowed]),
+        wins_percent=[100 * share.get(name, 0.0) if name in policies else nan for name in table["policy"]],
     )
-    level = [choice.policies[place] for place in allowed[:3]] if share.get(policy, 0.0) < CLEARLY else []
-    cheaper = order[: list(order).index(taken)] if allowed else [place for place in order if place != taken]
-    [row] = [
+    level = [policies[place] for place in allowed[:3]] if share.get(policy, 0.0) < CLEARLY else []
+    cheaper = order[: order.index(taken)] if allowed else [place for place in order if place != taken]
+    [row] = (
         {str(name): value for name, value in own.items()} for own in table[table["policy"] == policy].to_dict("records")
-    ]
+    )
     own = frames.runs[(frames.runs["policy"] == policy) & frames.runs["replication"].isin(names)]
     held_out = splits.loc[splits["policy"] == policy, "battery_h"]
     recommendation = {
@@ -350,16 +331,15 @@ def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.Radio, 
         "battery_h_held_out": [float(held_out.quantile(q)) for q in (0.05, 0.95)] if len(held_out) else None,
         "splits": len(splits),
         "level": level if len(level) > 1 else [],
-        "broken": [_broken(choice, policy, everything)] if not allowed else [],
-        "passed_over": [_broken(choice, choice.policies[place], everything) for place in cheaper],
+        "broken": [choice.broken(policy, everything)] if not allowed else [],
+        "passed_over": [choice.broken(policies[place], everything) for place in cheaper],
     }
     return Tuning(policy, table, splits, recommendation)
 
 
-def _splits(choice: _Choice, allowed: Sequence[int], rule: Rule, seed: int) -> pd.DataFrame:
+def _splits(choice: _Choice, allowed: Sequence[int], seed: int) -> pd.DataFrame:
     """Return who wins each split (empty: nobody), and its battery life where it was not chosen."""
-    n = choice._n
-    rng = randomness.generator(seed, randomness.SPLIT)
+    n, rng = choice.n_units, randomness.generator(seed, randomness.SPLIT)
     rows = []
     for _ in range(SPLITS):
         if n >= LEAST_SPLIT:
@@ -369,13 +349,13 @@ def _splits(choice: _Choice, allowed: Sequence[int], rule: Rule, seed: int) -> p
         else:
             ours, theirs = np.bincount(rng.integers(0, n, n), minlength=n).astype(float), np.ones(n)
         energies = choice.energies(ours)
-        winner, lasts_h = "", nan
+        row = {"policy": "", "battery_h": nan}
         for place in sorted(allowed, key=lambda place: energies[place]):
             if all(choice.keeps(choice.policies[place], half) for half in (ours, theirs)):
-                winner = choice.policies[place]
-                lasts_h = float(life_h(choice.mean_mw(place, theirs), rule))
+                lasts_h = float(life_h(choice.mean_mw(place, theirs), choice.rule))
+                row = {"policy": choice.policies[place], "battery_h": lasts_h}
                 break
-        rows.append({"policy": winner, "battery_h": lasts_h})
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -396,14 +376,3 @@ def _lives(row: dict[str, Any], runs: pd.DataFrame, rule: Rule, radio: netsim.Ra
         "battery_h_low": bounds[0], "battery_h_high": bounds[1],
         "assumed_percent": 100 * ASSUMED if factors != [1.0, 1.0] else None,
     }  # fmt: skip
-
-
-def _broken(choice: _Choice, policy: str, units: NDArray[Any]) -> dict[str, Any]:
-    """Return which limit a candidate keeps least, and by how much it is exceeded."""
-    values = choice.values(policy, units, surely=True)
-    if not values:
-        return {"policy": policy, "what": "energy", "unit": "", "value": nan, "half_width": nan, "limit": nan}
-    kind = max(values, key=lambda kind: (values[kind][0] + values[kind][1]) / values[kind][2])
-    value, wide, limit = values[kind]
-    called, unit = next((what, unit) for one, _, what, unit in _LIMITS if one == kind)
-    return {"policy": policy, "what": called, "unit": unit, "value": value, "half_width": wide, "limit": limit}

@@ -11,6 +11,7 @@ first kernel is needed.
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -149,6 +150,8 @@ def _address(name):
             flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
             kinds = types.float64(types.int64, typeof(now))
             entry = answers if name in ("spread", "overlap") else does
+            # Code kept on disk is linked by name, and the number that numba appends begins anew in every process.
+            entry.__qualname__ = f"{name} of {sha256(str(record).encode()).hexdigest()}"
             made = context.compile_subroutine(builder, entry, kinds, flags=flags, caching=False)
             return builder.ptrtoint(context.declare_function(builder.module, made.fndesc), WORD)
 

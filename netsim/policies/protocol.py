@@ -28,6 +28,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from sysconfig import get_path
+from traceback import extract_tb
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 __all__ = [
@@ -39,6 +42,8 @@ FOREVER_NS = 2**62
 """Later than any instant of a run (146 years)."""
 FAILURES = (Exception, SystemExit, GeneratorExit)
 """What somebody's own Python may raise without being asked to stop."""
+# where nobody's own files are
+_NOT_OWN = ("<", str(Path(__file__).parents[1]), get_path("stdlib"), get_path("purelib"))
 
 
 class PolicyError(TypeError, ValueError):
@@ -187,6 +192,9 @@ def told(policy: Observer, frame: Frame) -> None:
 
 
 def in_a_line(error: BaseException) -> str:
-    """Return the type of an exception and what it says, in a line that is not too long."""
+    """Return the type of an exception, what it says, and where in somebody's file, in a line that is not too long."""
     text = " ".join(str(error).split())[:500]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    frames = [frame for frame in extract_tb(error.__traceback__) if not frame.filename.startswith(_NOT_OWN)]
+    own = [frame for frame in frames if frame.filename == frames[0].filename]
+    return f"{said} ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else said

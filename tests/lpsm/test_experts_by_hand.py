@@ -63,22 +63,6 @@ def test_updates_and_runs_of_learn_alpha_are_bayes_rule(n, m):
     close(other.alpha_weights, alphas[-1])
 
 
-def test_sleepers_keep_their_part_of_each_column():
-    """Awake experts share what they had by Bayes' rule; a sleeper's share of the column stays."""
-    losses, awake = np.array([[1.0, 9.0, 0.5], [2.0, 0.25, 9.0]]), np.array([[True, False, True], [True, True, False]])
-    learner, (columns, top) = LearnAlpha(3, [0.1, 0.5]), (np.full((2, 3), 1 / 3), np.full(2, 0.5))
-    for row, mask in zip(losses, awake, strict=True):
-        of_alpha = (columns * np.exp(-row) * mask).sum(axis=1) / (columns * mask).sum(axis=1)
-        factors = np.where(mask, np.exp(-row) / of_alpha[:, None], 1.0)
-        assert learner.update(row, mask) == pytest.approx(-np.log(top @ of_alpha), rel=1e-12)
-        top = top * of_alpha / (top @ of_alpha)
-        columns = np.array(
-            [one @ share_matrix(3, rate) for one, rate in zip(columns * factors, (0.1, 0.5), strict=True)]
-        )
-        close(learner.weights, top @ columns)
-        close(learner.alpha_weights, top)
-
-
 @pytest.mark.parametrize(("n", "m"), LAYOUTS)
 def test_the_round_that_also_finds_the_mean_of_values_is_bayes_rule(n, m):
     losses, rates, alpha_prior, prior = world(n, m)

@@ -30,19 +30,6 @@ def shifting(rounds=120, n_experts=4, segments=6, seed=0):
 
 
 @settings(deadline=None)
-@given(matrices(), st.randoms(use_true_random=False))
-def test_renaming_the_experts_changes_no_comparators_loss(losses, random):  # invariant
-    order = list(range(losses.shape[1]))
-    random.shuffle(order)
-    renamed = losses[:, order]
-    k = len(losses)
-    np.testing.assert_allclose(hindsight.partition_curve(renamed, k), hindsight.partition_curve(losses, k), rtol=1e-15)
-    np.testing.assert_allclose(
-        hindsight.alpha_losses(renamed, [0.0, 0.3, 1.0]), hindsight.alpha_losses(losses, [0.0, 0.3, 1.0]), rtol=1e-12
-    )
-
-
-@settings(deadline=None)
 @given(matrices())
 def test_partition_curves_are_those_of_enumeration(losses):  # oracle
     rounds = len(losses)
@@ -147,26 +134,8 @@ def test_a_flat_curve_is_settled_by_six_losses_for_each_root_of_the_rounds():
     dense = np.sin(np.linspace(0.0, np.pi / 2, 301)) ** 2
     assert best.loss - best.gap <= hindsight.alpha_losses(losses, dense).min() <= best.loss + 1e-6
     few, too_few = (hindsight.best_alpha(losses, max_evaluations=most) for most in (150, 50))
-    assert few.evaluations <= 150
+    assert 140 <= few.evaluations <= 150
     assert 1e-6 < few.gap < too_few.gap == np.inf
-
-
-@pytest.mark.parametrize(("stays", "alpha"), [(True, 0.0), (False, 1.0)])
-def test_a_curve_that_only_rises_or_falls_is_best_at_its_end(stays, alpha):
-    lead = np.zeros(200, dtype=int) if stays else np.arange(200) % 2
-    losses = np.where(lead[:, None] == np.arange(2), 0.0, 0.3)
-    best = hindsight.best_alpha(losses)
-    assert best.alpha == alpha
-    assert best.loss == pytest.approx(hindsight.alpha_losses(losses, [alpha])[0], rel=1e-15)
-    assert (np.diff(hindsight.alpha_losses(losses, np.linspace(alpha, 1.0 - alpha, 40))) > 0.0).all()
-
-
-def test_a_best_rate_beside_a_trial_rate_is_stationary_all_the_same():
-    # the minimum lies 5e-9 above 1/2, where the search looks: the losses there are equal, the slopes are not
-    losses = np.array([[1.0, 3.0], [-3.6, 2.9], [-15.3, 3.1]])
-    best = hindsight.best_alpha(losses, prior=[0.0, 1.0])
-    assert best.alpha == pytest.approx(0.5, abs=1e-7)
-    assert abs(hindsight.alpha_slopes(losses, [best.alpha], prior=[0.0, 1.0])[0, 1]) < 1e-12
 
 
 def test_an_expert_without_prior_weight_does_not_hide_the_losses_of_the_others():
@@ -203,16 +172,6 @@ def test_the_best_transitions_reproduce_the_posterior_moves_they_induce(losses):
     assert found.loss == pytest.approx(oracle.markov_loss(losses, found.matrix), rel=1e-10, abs=1e-10)
 
 
-def test_re_estimation_never_raises_the_loss_and_beats_every_fixed_share():
-    losses = shifting()
-    n = losses.shape[1]
-    best = hindsight.best_alpha(losses)
-    start = np.array(oracle.share_matrix(n, best.alpha))
-    path = [hindsight.best_transitions(losses, start=start, max_iterations=i).loss for i in range(0, 40, 3)]
-    assert path[0] == pytest.approx(best.loss, rel=1e-12)
-    assert (np.diff(path) <= 1e-10).all()
-
-
 def test_one_infinite_loss_is_legal_and_a_round_of_them_costs_infinity():
     losses = shifting(30)
     losses[7, 2] = np.inf
@@ -226,12 +185,3 @@ def test_one_infinite_loss_is_legal_and_a_round_of_them_costs_infinity():
     assert np.isinf(hindsight.partition_curve(losses, 5)).all()
     with pytest.raises(ValueError, match="finite"):
         hindsight.best_transitions(losses)
-
-
-@pytest.mark.parametrize("alpha", [0.0, 1e-8, 0.5, 1.0])
-def test_losses_of_a_million_lose_no_digits(alpha):  # extremes
-    rng = np.random.default_rng(3)
-    losses = 1e6 * rng.random((30, 2))
-    assert hindsight.alpha_losses(losses, [alpha])[0] == pytest.approx(
-        float(oracle.share_loss(losses, alpha)), rel=1e-13
-    )

@@ -23,14 +23,6 @@ def test_many_rounds_at_once_leave_the_same_ledger_as_one_by_one(rows):
     assert (many.rounds, many.mistakes, many.queries) == (len(rows), sum(r[1] for r in rows), sum(r[2] for r in rows))
 
 
-@given(rounds)
-def test_regret_against_oneself_is_zero_and_against_nothing_is_the_loss(rows):
-    ledger = Ledger()
-    ledger.extend([row[0] for row in rows])
-    assert not ledger.regret(ledger.losses).any()
-    np.testing.assert_allclose(ledger.regret(np.zeros(len(rows)))[-1:], [ledger.loss][: len(rows)])
-
-
 def test_a_round_infinite_for_both_leaves_the_regret_unchanged():
     ledger = Ledger()
     ledger.extend([1.0, np.inf, 2.0])

@@ -35,17 +35,6 @@ def test_progressive_validation_sees_the_predictions_of_the_run(key):
     assert steps[-1]["Samples used"] == log.queried.sum()
 
 
-def test_a_round_is_one_instance_however_often_it_is_predicted():
-    _, rows = example(20)
-    model = RiverSampler("perceptron-ss", seed=0)
-    for x, y in rows:
-        model.predict_one(x)
-        model.predict_proba_one(x)
-        model.ask(x)
-        model.learn_one(x, y)
-    assert model.sampler.rounds == 20
-
-
 @pytest.mark.parametrize("classes", [(False, True), ("ham", "spam")])
 def test_predictions_by_hand_while_features_appear(classes):
     model, by_hand = RiverSampler("sop", classes=classes), samplers.make("sop", 3)
@@ -77,17 +66,6 @@ def test_predictions_by_hand_while_features_appear(classes):
     assert scale > 0.0
 
 
-def test_rows_of_zeros_have_no_direction_and_even_chances():
-    model = RiverSampler("dkm")
-    model.learn_one({"a": 1.0, "b": 0.5}, False)
-    assert model.predict_one({"a": 1.0}) is False
-    assert model.predict_one({"a": 0.0}) is True
-    assert model.predict_proba_one({"a": 0.0}) == {True: 0.5, False: 0.5}
-    assert model.open({"a": 0.0}) is None
-    assert not model.ask({"a": 0.0})
-    assert model.sampler.rounds == 1
-
-
 def test_an_active_sampler_owes_labels_to_the_oldest_instance_first_and_looks_at_no_others():
     model = ActiveRiverSampler(RiverSampler("sop-fixed-bias", {"rate": 0.5, "normalize": False}, seed=0))
     coins, by_hand = np.random.default_rng(0), samplers.make("sop", 1)
@@ -107,21 +85,6 @@ def test_an_active_sampler_owes_labels_to_the_oldest_instance_first_and_looks_at
     assert model.sampler.n_queries >= sum(asked)
 
 
-def test_an_active_sampler_learns_an_instance_that_was_never_predicted_in_a_round_of_its_own():
-    model = ActiveRiverSampler(RiverSampler("perceptron"))
-    model.learn_one({"a": 1.0}, True)
-    model.learn_one({"a": 2.0}, False)
-    assert (model.sampler.n_queries, model.predict_one({"a": 1.0})[0]) == (2, False)
-
-
-def test_equal_instances_are_rounds_of_their_own():
-    model = ActiveRiverSampler(RiverSampler("sop-fixed-bias", {"rate": 0.5, "normalize": False}, seed=0))
-    coins = np.random.default_rng(0)
-    asked = [model.predict_one({"a": 1.0})[1] for _ in range(10)]
-    assert asked == (coins.random(10) < 0.5).tolist()
-    assert model.sampler.sampler.rounds == 10
-
-
 def test_labels_of_instances_asked_about_before_others_come_late_and_close_their_questions():
     model, rng = RiverSampler("sop", features=["a"]), np.random.default_rng(1)
     rows = [{"a": float(value)} for value in rng.normal(size=100)]
@@ -135,13 +98,6 @@ def test_labels_of_instances_asked_about_before_others_come_late_and_close_their
     assert model.sampler.open_tickets == []
     with pytest.raises(ValueError, match="x must be an instance that was asked about, got"):
         model.forget(rows[99])
-
-
-def test_words_without_end_are_hashed():
-    texts = [({"cheap": 1, "pills": 1}, True), ({"dear": 1, "friend": 1}, False)] * 40
-    model = RiverSampler("perceptron", n_hashed=2**10)
-    assert evaluate.progressive_val_score(texts, model, metrics.Accuracy()).get() > 0.9
-    assert model.predict_one({"pills": 2}) is True
 
 
 KINDS = [(RiverSampler, given) for given in RiverSampler._unit_test_params()] + [

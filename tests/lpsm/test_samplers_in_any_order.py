@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 CODE = """
 import sys
 import numpy as np
@@ -24,5 +26,6 @@ def predictions(*before):
     return done.stdout
 
 
+@pytest.mark.long
 def test_a_dual_sampler_answers_as_in_a_fresh_process_after_primal_ones():
     assert predictions("rls-all", "sop") == predictions()

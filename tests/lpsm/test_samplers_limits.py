@@ -7,8 +7,6 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 
 from lpsm import samplers
@@ -70,43 +68,6 @@ def test_a_limit_of_one_sampler_is_another(first, second):
     assert_identical(*a_stream(11), first, second)
 
 
-def test_the_second_order_perceptron_approaches_the_perceptron_as_a_grows():
-    X, y = a_stream(13)
-    perceptron, *orders = logs(X, y, ("perceptron", {}), *[("sop", {"a": a}) for a in (1e6, 1e8, 1e10)])
-    gaps = []
-    for a, sop in zip((1e6, 1e8, 1e10), orders, strict=True):
-        assert np.array_equal(sop[1], perceptron[1])
-        gaps.append(np.abs(a * sop[0] - perceptron[0]).max())
-    assert gaps[1] < 0.011 * gaps[0]
-    assert gaps[2] < 0.011 * gaps[1]
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10_000), st.sampled_from(["sop", "lasec", "ssmd", "ss", "bbq", "modified-perceptron", "dkm"]))
-def test_turning_the_space_turns_no_decision(seed, key):
-    rng = np.random.default_rng(seed)
-    X, y = a_stream(seed, rounds=60, d=4)
-    turn, _ = np.linalg.qr(rng.normal(size=(4, 4)))
-    one, other = (of(samplers.make(key, n_features=4).run(Z, y)) for Z in (X, X @ turn))
-    np.testing.assert_allclose(one[0], other[0], atol=1e-9)
-    settled = np.minimum(np.abs(one[0]), 1.0) > 1e-9
-    assert np.array_equal(one[1][settled], other[1][settled])
-
-
-def test_the_norm_of_the_modified_perceptron_stays_one_and_its_angle_never_grows():
-    rng = np.random.default_rng(4)
-    X = rng.normal(size=(3000, 12))
-    u = rng.normal(size=12)
-    y = np.where(X @ u >= 0.0, 1, -1)
-    sampler, before = samplers.make("modified-perceptron", n_features=12), -inf
-    for first in range(0, 3000, 100):
-        sampler.run(X[first : first + 100], y[first : first + 100])
-        assert np.linalg.norm(sampler.weights) == pytest.approx(1.0, abs=1e-12)
-        overlap = sampler.weights @ u
-        assert overlap >= before - 1e-12
-        before = overlap
-
-
 def test_after_twenty_thousand_updates_the_inverse_is_a_fresh_one_to_1e_6():
     rng = np.random.default_rng(5)
     d, rounds = 256, 20_000
@@ -119,21 +80,6 @@ def test_after_twenty_thousand_updates_the_inverse_is_a_fresh_one_to_1e_6():
     assert np.abs(sampler.inverse - fresh).max() <= 1e-6 * np.abs(fresh).max()
     assert np.array_equal(sampler.inverse, sampler.inverse.T)
     np.testing.assert_allclose(sampler.weights, fresh @ (X.T @ y), atol=1e-6)
-
-
-@pytest.mark.parametrize("make_rows", [np.asarray, sparse.csr_matrix])
-def test_wide_matrices_of_which_half_is_kept_give_the_same_margins_and_the_same_inverse(make_rows):
-    rng = np.random.default_rng(7)
-    X = rng.normal(size=(290, 530)) * (rng.random((290, 530)) < 0.4)  # the matrix is used from 264 on
-    y = np.where(X @ rng.normal(size=530) >= 0.0, 1, -1)
-    rows = make_rows(X)
-    primal, dual = (samplers.make("rls", n_features=530, a=3.0, kernel=kernel) for kernel in (None, "linear"))
-    np.testing.assert_allclose(primal.run(rows, y).margin, dual.run(X, y).margin, atol=1e-9)
-    fresh = np.linalg.inv(3.0 * np.eye(530) + X.T @ X)
-    np.testing.assert_allclose(primal.inverse, fresh, atol=1e-10)
-    drifting = samplers.Sampler(samplers.Lasec(b=1.0, c=7.0), samplers.Always(), n_features=530, stores="queried")
-    literal = margins_by_recursion(X[:40], y[:40], 1.0, 7.0)
-    np.testing.assert_allclose(drifting.run(rows[:40], y[:40]).margin, literal, atol=1e-9)
 
 
 @pytest.mark.parametrize("make_rows", [np.asarray, sparse.csr_matrix])
@@ -174,19 +120,6 @@ def test_a_saved_state_goes_on_alike_and_one_whose_matrix_took_every_eighth_upda
     assert np.array_equal(logs[0].margin, logs[1].margin)
     np.testing.assert_allclose(logs[2].margin, logs[0].margin, atol=1e-12)
     assert np.array_equal(logs[2].prediction, logs[0].prediction)
-
-
-def test_after_twenty_thousand_updates_lasec_still_has_its_matrix_to_1e_6():
-    rng = np.random.default_rng(6)
-    d, rounds, b, c = 12, 20_000, 1.0, 50.0
-    X = rng.normal(size=(rounds, d))
-    y = np.where(X @ rng.normal(size=d) >= 0.0, 1, -1)
-    learner = samplers.Sampler(samplers.Lasec(b=b, c=c), samplers.Always(), n_features=d, stores="queried")
-    learner.run(X, y)
-    M = np.eye(d) / b
-    for x in X:
-        M = np.linalg.inv(np.linalg.inv(M) + np.outer(x, x)) + np.eye(d) / c
-    assert np.abs(learner.inverse - M).max() <= 1e-6 * np.abs(M).max()
 
 
 def test_huge_and_tiny_instances_keep_every_margin_finite():

@@ -15,7 +15,7 @@ from lpsm.samplers import MulticlassSampler, kernels, sampler
 from tests.lpsm.frozen import streams
 from tests.lpsm.frozen.streams import NO_KERNEL as NO_DUAL
 from tests.lpsm.streams import a_stream, assert_same, by_rounds, of
-from tests.oracles.samplers import Stored, margins_by_recursion, play
+from tests.oracles.samplers import Stored, play
 
 D = 7
 PARAMETERS = {key: given for key, given in streams.PARAMETERS.items() if key != "randomized-budget-perceptron"}
@@ -81,16 +81,6 @@ def test_a_kernel_is_a_linear_sampler_on_its_features(key, kernel, parameters, f
     for rows in (X, sparse.csr_matrix(X)):
         dual = samplers.make(key, rng=np.random.default_rng(1), **settings)
         assert_same(of(dual.run(rows, y)), expected, margin_tolerance=1e-7)
-
-
-def test_lasec_is_ridge_on_the_kernel_that_weighs_the_past_by_its_age():
-    X, y = a_stream(7, rounds=50)
-    learner = samplers.Lasec(b=1.3, c=8.0)
-    primal = samplers.Sampler(learner, samplers.Always(), n_features=D, stores="queried")
-    dual = samplers.Sampler(learner, samplers.Always(), n_features=D, stores="queried", kernel=samplers.Linear())
-    expected = margins_by_recursion(X, y, 1.3, 8.0)
-    np.testing.assert_allclose(primal.run(X, y).margin, expected, atol=1e-9)
-    np.testing.assert_allclose(dual.run(X, y).margin, expected, atol=1e-9)
 
 
 def test_the_budget_perceptron_is_the_sum_of_what_it_stores_and_never_of_more():

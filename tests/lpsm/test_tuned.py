@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bench import tuned as bench
-from lpsm import StaticExpert, samplers
+from lpsm import samplers
 from lpsm import synthetic_streams as streams
 from lpsm.samplers import TunedSampler
 
@@ -31,19 +31,6 @@ def test_a_grid_of_one_is_the_sampler_itself_draw_for_draw(key, parameter, value
     assert np.array_equal(tuned.queried, plain.queried)
     assert np.array_equal(tuned.stored, plain.stored)
     assert tuned.margin == pytest.approx(plain.margin, abs=1e-9)
-
-
-def test_equal_candidates_keep_equal_weights_and_order_is_immaterial():
-    X, y = stream()
-    same = TunedSampler("perceptron-ss", 4, "b", [0.5, 0.5, 0.5], exploration=0.0, rng=np.random.default_rng(1))
-    log = same.run(X, y)
-    assert same.weights == pytest.approx(np.full(3, 1 / 3))
-    plain = samplers.make("perceptron-ss", 4, rng=np.random.default_rng(1), b=0.5).run(X, y)
-    assert np.array_equal(log.queried, plain.queried)
-    grid = np.array([0.05, 0.5, 5.0])
-    one, two = (TunedSampler("perceptron-ss", 4, "b", g, rng=np.random.default_rng(2)) for g in (grid, grid[::-1]))
-    assert np.array_equal(one.run(X, y).queried, two.run(X, y).queried)
-    assert one.weights == pytest.approx(two.weights[::-1])
 
 
 def test_predictions_are_votes_under_the_present_weights_and_a_question_may_be_forgotten():
@@ -97,22 +84,6 @@ class Always:
 # Theorem: at a constant rate the mixture is Static-expert's, and within ln m of the best
 
 
-def test_the_mixture_of_estimated_costs_is_within_ln_m_of_the_best_candidate():
-    X, y = stream(2, n=300)
-    s = TunedSampler(
-        "perceptron-ss", 4, "b", [0.01, 0.1, 1.0, 10.0], mixture="static-expert", rng=np.random.default_rng(0)
-    )
-    totals, mixed, twin = np.zeros(4), 0.0, StaticExpert(4)
-    for x, label in zip(X, y, strict=True):
-        if s.decide(x).query:
-            s.learn(x, int(label))
-        totals += s._grid.costs
-        mixed += twin.update(s._grid.costs)
-        assert s.weights == pytest.approx(twin.weights)
-    assert totals.min() > 0
-    assert totals.min() - 1e-9 <= mixed <= totals.min() + np.log(4) + 1e-9
-
-
 # What it is for
 
 
@@ -121,17 +92,6 @@ def test_the_tuned_cost_is_near_the_best_in_hindsight_and_below_the_median_of_th
     for row in bench.rows(n_seeds=n_seeds, streams=("flipped", "drift"), keys=("sop-label-efficient",)):
         assert row["tuned"] < row["median of grid"]
         assert row["tuned"] < 1.3 * row["best in hindsight"]
-
-
-def test_a_high_price_buys_few_labels_and_no_price_buys_more():
-    X, y = stream(3, n=800)
-    y = np.where(np.random.default_rng(0).random(800) < 0.1, -y, y)
-    grid = [0.01, 0.1, 1.0, 10.0]
-    dear, free = (
-        TunedSampler("perceptron-ss", 4, "b", grid, label_price=price, rng=np.random.default_rng(0)).run(X, y).queried
-        for price in (2.0, 0.0)
-    )
-    assert dear.sum() < 0.6 * free.sum()
 
 
 # Extremes and bad input

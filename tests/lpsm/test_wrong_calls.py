@@ -74,11 +74,8 @@ VariableShare(2, 1.0) -> alpha must lie in \[0, 1\), got 1.0
 VariableShare(2, -0.1) -> alpha must lie in \[0, 1\], got -0.1
 alphas() -> alphas must be given, or doubling=True
 alphas([]) -> alphas must have shape \(m,\) with m >= 1, got \[\]
-alphas(100) -> alphas must have shape \(m,\) with m >= 1, got 100
 alphas([0.1, 1.5]) -> alphas must lie in \[0, 1\], got 1.5
-alphas([nan]) -> alphas must lie in \[0, 1\], got nan
 alphas(["x"]) -> alphas must be an array of numbers, got \['x'\]
-alphas(np.ma.masked_array([0.1])) -> alphas must be an array of numbers, got 'MaskedArray'
 alphas([0.1], alpha_prior=[0.0]) -> alpha_prior must be positive
 alphas([0.1], alpha_prior=[0.5, 0.5]) -> alpha_prior must have shape \(1,\)
 alphas([0.1], doubling=True) -> must not be given with doubling
@@ -90,8 +87,6 @@ share().run([[0.0, -1.0]]) -> signed=True
 StaticExpert(2).update([1j, 0.0]) -> losses must be an array of numbers, got \[1j, 0.0\]
 StaticExpert(2).update(np.array([1j, 0.0])) -> losses must be an array of numbers, got
 StaticExpert(2).update(MASKED) -> got 'MaskedArray'
-StaticExpert(2).run(MASKED[None]) -> got 'MaskedArray'
-StaticExpert(2).run([[1.0], [1.0, 2.0]]) -> losses must be an array of numbers, got rows of several
 StaticExpert(2).run([[0.1, 0.2], [0.3, nan]]) -> got nan in round 1, expert 1
 StaticExpert(2).run([0.1, 0.2]) -> \(T, 2\), got \(2,\)
 StaticExpert(2).update([0.1]) -> losses must have shape \(2,\), got \(1,\)
@@ -108,7 +103,6 @@ NormalHedge(2).update([0.5, inf]) -> losses must be finite for NormalHedge, got 
 alpha_grid() -> give either horizon or delta
 alpha_grid(delta=0.1, horizon=5) -> either horizon or delta
 alpha_grid(delta=0.0) -> delta must be positive and finite, got 0.0
-alpha_grid(delta=nan) -> delta must be positive and finite, got nan
 alpha_grid(delta=1e-300) -> delta must be at least 5e-09 and finite, got 1e-300
 alpha_grid(horizon=0) -> horizon must be a whole number of rounds, at least 1 and at most 100000000, got 0
 alpha_grid(horizon=10**18) -> horizon must be a whole .* at most 100000000, got 1000000000000000000
@@ -189,9 +183,6 @@ bounds.report(share()) -> losses must be given with a learner
 bounds.report(share().run([[0.0, 1.0]]), [[0.0, 1.0]]) -> a run carries its own
 bounds.report(share().run(np.zeros((20, 2)), weights=False)) -> run must carry its losses .* \(weights=True\)
 bounds.report(NONE_PROVED[0].run(np.ones((9, 2)))) -> run must be of a learner .*, got one of AdaHedge
-bounds.report(NONE_PROVED[1], np.ones((9, 2))) -> run must be of a learner .*, got one of Squint
-bounds.report(NONE_PROVED[2], np.ones((9, 2))) -> run must be of a learner .*, got one of NormalHedge
-bounds.report(NONE_PROVED[3].run(np.ones((9, 2)))) -> run must be of a learner .*, got one of VariableShare
 perceptrons.hinge_losses([1.0], [[1.0]], [1], 0.0) -> gamma must be positive and finite, got 0
 perceptrons.selective_perceptron_mistakes(**HINGE, gamma=1, b=0) -> b must be positive and finite, got 0
 perceptrons.selective_perceptron_mistakes(**HINGE, gamma=0, b=1) -> gamma must be positive and finite, got 0
@@ -223,7 +214,6 @@ synthetic.drifting(rng(), 5, 2, step=-1.0) -> step must lie in \[0, 1\], got -1.
 streams.separable(0, 3, 0.1, rng()) -> n_rounds must be an integer of at least 1, got 0
 streams.separable(5, 1, 0.1, rng()) -> n_features must be an integer of at least 2, got 1
 streams.separable(5, 3, 1.0, rng()) -> margin must lie in \[0, 1\), got 1.0
-streams.separable(5, 3, nan, rng()) -> margin must lie in \[0, 1\), got nan
 streams.separable(5, 3, 0.1, rng(), np.zeros(3)) -> must have a direction, got norm 0.0
 streams.separable(5, 3, 0.1, rng(), np.ones(2)) -> must have shape \(3,\), got \(2,\)
 streams.linear_noise(5, 3, 0.0, rng()) -> exponent must be positive and finite, got 0.0

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-import netsim
 from netsim.policies import awareness
-from netsim.policies.compiled import FlatFrame
-from tests.netsim.clients import LOGNORMAL, MS, asked_ns, web
+from netsim.policies.compiled import CompiledForm, FlatFrame
+from netsim.policies.protocol import Frame, HostFrame, Plan
+from tests.netsim.clients import MS, asked_ns
 
 
 def link_account():
@@ -25,6 +25,17 @@ def test_an_account_holds_a_thousand_and_twenty_four_things_and_no_more():
     assert asked_ns(account[0]) == [*range(2, 1025)]
 
 
-def test_the_host_keeps_no_account_of_what_is_over():
-    policy = netsim.simulate(web(2008, 30), "lpsm2", config=LOGNORMAL).final_policy
-    assert policy.memory[0]["n"] == 0
+def never(view, ints, floats):
+    return Plan(0, 0, True, 0, False)
+
+
+def keep(frame, ints, floats):
+    for place, value in enumerate(frame):
+        ints[place] = value
+
+
+def test_of_a_frame_the_link_knows_neither_its_connection_nor_what_it_is_for():
+    form = CompiledForm(never, keep, ints=[9] * 9)
+    for host, known in ((None, [-1, 0, 0, 0, 0]), (HostFrame(7, False, 300, True, True), [7, 0, 300, 1, 1])):
+        form.observe(Frame(True, 5, 4, 340, host))
+        assert form.ints.tolist() == [1, 5, 4, 340, *known]

@@ -91,51 +91,6 @@ def test_an_observation_is_what_a_policy_would_see_with_times_cut_at_a_minute():
     assert env.observation_space.high.tolist() == [1, 60, 60, 60, 60, 1e9, 64]
 
 
-@pytest.mark.parametrize("price", [0.0, 0.5, 20.0])
-@pytest.mark.parametrize("radio", ["thesis", "cc3235sf"])
-def test_rewards_add_up_to_energy_and_priced_waiting(price, radio):
-    config = netsim.SimulationConfig(server_delay=CONFIG.server_delay, radio=netsim.RadioConfig.named(radio))
-    rng = np.random.default_rng(0)
-    _, rewards, info = episode(made(price_w=price, config=config), lambda _: rng.integers(0, 8, size=2))
-    assert rewards.sum() == pytest.approx(-info["energy_j"] - price * info["latency_s"] * info["pages"], rel=1e-9)
-    assert (rewards <= 1e-9).all()
-
-
-def test_the_same_seed_and_actions_give_the_same_episode_and_another_seed_another():
-    def random(seed):
-        rng = np.random.default_rng(1)
-        return episode(made(pages=None), lambda _: rng.integers(0, 8, size=2), seed)
-
-    first, again, other = random(7), random(7), random(8)
-    assert np.array_equal(first[0], again[0])
-    assert np.array_equal(first[1], again[1])
-    assert first[2] == again[2] != other[2]
-
-
-def test_observations_lie_in_their_space_and_say_what_they_are_called():
-    env = made()
-    observations, _, _ = episode(env, lambda _: np.array([3, 1]))
-    assert all(row in env.observation_space for row in observations)
-    column = dict(zip(environment.FIELDS, observations.T, strict=True))
-    assert set(column["at_beacon"]) == {0.0, 1.0}
-    assert (column["buffered_bytes"][column["at_beacon"] == 0] == 0).all()
-    assert column["buffered_bytes"].max() > 1000
-    assert column["outstanding"].max() >= 1
-    assert (column["since_beacon_s"] < 0.1).all()
-    assert (column["since_beacon_s"][column["at_beacon"] == 1] == 0).all()
-
-
-def test_an_episode_left_early_leaves_nothing_running_behind():
-    env = made()
-    runs = []
-    for _ in range(3):
-        env.reset(seed=0)
-        env.step(np.array([0, 0]))
-        runs.append(env.unwrapped._run._run)
-    env.close()
-    assert all(run.dead for run in runs)
-
-
 def test_what_each_decision_has_cost_so_far_is_the_time_awake_and_the_loading_of_pages_up_to_it(monkeypatch):
     radio = netsim.RadioConfig(awake_mw=900.0, asleep_mw=100.0, beacon_mj=0.0)
     pages = [traces.Page(f"p{i}", 300, 9_000 * i, ((300, 700),), 0.4) for i in range(3)]
@@ -167,20 +122,6 @@ def test_no_more_than_64_outstanding_requests_are_told():
     config = netsim.SimulationConfig(server_delay=ServerDelay(mean_s=1.0), max_connections=70)
     env = made(pages=[traces.Page("wide", 300, 500, ((300, 500),) * 70)], config=config)
     assert episode(env, lambda _: np.array((0, 0)))[0][:, -1].max() == 64
-
-
-def test_several_environments_do_not_disturb_each_other():
-    alone = episode(made(), lambda _: np.array([1, 1]))
-    first, second = made(), made(price_w=9.0)
-    seen = [[first.reset(seed=3)[0]], [second.reset(seed=3)[0]]]
-    over = False
-    while not over:
-        for env, rows in ((first, seen[0]), (second, seen[1])):
-            step = env.step(np.array([1, 1]))
-            rows.append(step[0])
-            over = step[2]
-    assert np.array_equal(seen[0], seen[1])
-    assert np.array_equal(seen[0], alone[0])
 
 
 def test_messages_are_pushed_in_an_episode_too():

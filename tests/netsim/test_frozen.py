@@ -1,9 +1,5 @@
 """The simulator answers as it did when its answers were kept (`tests.netsim.frozen`), interpreted and compiled."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -24,14 +20,14 @@ def differences(kind, numbers, engine):
 
 def without_rule(kind, numbers):
     """Return the worlds in which a policy of one's own has no compiled rule."""
-    made = digests.MADE[kind]
-    return {number for number in numbers if any(one.startswith("own-") for one in made(number).features)}
+    clients = {number: digests.MADE[kind](number).clients for number in numbers}
+    return {n for n, both in clients.items() if any(not isinstance(policy, str) for _, policy in both)}
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", digests.ROWS)
 def test_a_sample_of_worlds_is_answered_as_ever(kind, engine):
-    numbers = range(7, len(digests.ROWS[kind]), 133)
+    numbers = range(7, len(digests.ROWS[kind]), 199)
     refused, found = differences(kind, numbers, engine)
     assert not found
     assert refused == (without_rule(kind, numbers) if engine == "express" else set())
@@ -50,24 +46,6 @@ def test_all_worlds_are_answered_as_ever(kind, first, engine):
 def test_of_every_world_an_answer_is_kept():
     assert digests.kept().shape == (digests.WORLDS + digests.CELLS, len(digests.PARTS))
     assert digests.kept().any(axis=1).all()
-
-
-@pytest.mark.long
-def test_a_world_is_the_same_in_every_process():
-    code = """
-from tests.netsim.frozen import digests
-for number in range(60, 80):
-    print(digests.found("wires", number, "packet"), digests.found("air", number, "packet"))
-"""
-
-    def told(hash_seed):
-        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-        return done.stdout
-
-    wanted = zip(*(digests.kept()[digests.ROWS[kind][60:80]].tolist() for kind in ("wires", "air")), strict=True)
-    expected = "".join(f"{tuple(wires)} {tuple(air)}\n" for wires, air in wanted)
-    assert told("1") == told("2") == expected
 
 
 def test_what_changes_in_one_part_of_an_answer_is_named():

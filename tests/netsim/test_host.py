@@ -1,14 +1,9 @@
 """The rules that know what the host waits for and learn nothing."""
 
-import numpy as np
-import pytest
-
-import netsim
 from netsim.policies import make
 from netsim.policies.host import HoldThenBeacons, HostBoundedSlowdown
 from netsim.policies.protocol import View
 from tests.netsim.clients import MS, Client
-from traces.records import Page
 
 BEACON = 100 * MS
 
@@ -27,16 +22,6 @@ def test_bounded_slowdown_of_the_host_keeps_the_bound_while_it_waits_and_naps_ot
     assert ours.plan(view) == phase.plan(view)  # the reply is not complete
     client.received(480, "a", size=200, completes=True)
     assert client.idle(480) == (480 * MS, 5400 * MS, True, 5000 * MS, False)
-
-
-@pytest.mark.parametrize("p", ["0.05", "0.2", "1"])
-def test_bounded_slowdown_of_the_host_has_the_latencies_of_the_link_and_less_energy(p):
-    pages = [Page(f"p{i}", 300, 1000, (), 3.0 + i * 0.0137) for i in range(40)]
-    config = netsim.SimulationConfig(server_delay=netsim.ServerDelay.parse("exponential:0.6"))
-    ours, phase = (netsim.simulate(pages, f"{kind}:{p}", config=config, seed=3) for kind in ("bsd-host", "bsd-phase"))
-    np.testing.assert_allclose(ours.latency_s, phase.latency_s, atol=0.1)
-    assert ours.latency_s.mean() == pytest.approx(phase.latency_s.mean(), rel=5e-3)
-    assert ours.energy.total_j < phase.energy.total_j
 
 
 def test_hold_stays_awake_then_listens_to_each_beacon_while_waiting():

@@ -61,19 +61,6 @@ def test_the_promise_is_what_its_own_plan_leads_to_on_a_fine_grid(rate, price_w)
     assert promised == pytest.approx((late_s, number), rel=0.005, abs=1e-4)
 
 
-@pytest.mark.parametrize("wanted_s", [0.2, 0.4, 0.8])
-def test_the_price_found_promises_the_delay_wanted(wanted_s):
-    work, rates = np.zeros(1, dtype=planning.WORKSPACE)[0], same_rates(0.05)
-    message_prices.renewal_followers(work, rates, INTERVAL_NS)
-    ages, weights = np.array([50_000_000, 700_000_000]), np.array([1.0, 2.0])
-    fixed = (INTERVAL_NS, 0.7, 0.0015, 0.0)
-    price = message_prices.price_of_delay(work, rates, ages, weights, *fixed, wanted_s, 1e-4, 100.0, 14)
-    assert price == pytest.approx(2 * 0.0015 / (0.05 * (2 * wanted_s) ** 2), rel=0.3)  # of an even period twice as long
-    promised = np.array([message_prices.promised_delay(work, rates, age, *fixed, price) for age in ages])
-    late_s, number = weights @ promised
-    assert late_s / number == pytest.approx(wanted_s, rel=0.15)
-
-
 def test_bisection_comes_as_near_as_its_halvings_and_leaves_out_what_never_happens():
     work, rates = np.zeros(1, dtype=planning.WORKSPACE)[0], same_rates(0.05)
     message_prices.renewal_followers(work, rates, INTERVAL_NS)

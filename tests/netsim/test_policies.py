@@ -27,10 +27,6 @@ def beacon(now_ns, waiting):
     return View("beacon", now_ns, None, None, 0, waiting, (), None)
 
 
-def test_lpsm_first_sleeps_for_the_mean_of_its_experts_rounded_up_to_seven_beacons():
-    assert make("lpsm").plan(idle()).wake_ns == 700_000_000
-
-
 def test_lpsm_follows_the_printed_algorithm_poll_by_poll_whatever_it_learns_with():
     times, interval_ms, rates = np.array([100.0, 150.0, 450.0, 900.0]), 102.4, [0.0, 0.02, 0.995, 0.4, 0.1]
     learner = PollingLearner(PollingConfig(times_ms=tuple(times), gamma=2e-7, alphas=tuple(rates)))
@@ -57,24 +53,6 @@ def test_lpsm_has_the_parameters_of_the_thesis_and_rounds_to_whole_beacons_halve
         assert make(spec).learner.config == PollingConfig.thesis(term)
     ask = [(30.0, 1), (149.9, 1), (150.0, 2), (250.0 - 1e-5, 2), (250.0, 3), (650.0, 7)]
     assert [beacons(mean_ms, 100.0) for mean_ms, _ in ask] == [k for _, k in ask]
-
-
-def test_lpsm_backs_off_in_silence_and_comes_back_to_one_beacon_after_traffic():
-    policy, now, sleeps = make("lpsm:log"), 700_000_000, []
-    for waiting in [0] * 200 + [30_000] * 6:
-        wake = policy.plan(beacon(now, waiting)).wake_ns
-        sleeps.append((wake - now) // 100_000_000)
-        now = wake
-    assert sleeps[:200] == sorted(sleeps[:200])
-    assert sleeps[199] > sleeps[0]
-    assert sleeps[-1] <= 2
-
-
-def test_waking_up_to_send_moves_no_poll_of_lpsm():
-    pages = [Page("a", 300, 3000, (), 3.0)]
-    later = [Page("a", 300, 3000, (), 3.0, 0.25)]
-    first, second = netsim.simulate(pages, "lpsm").polls, netsim.simulate(later, "lpsm").polls
-    assert first.time_s[0] == second.time_s[0] == 0.7
 
 
 DRIVERS = {  # which beacons it listens to; milliseconds awake after receiving, and after sending

@@ -49,24 +49,6 @@ def test_the_defaults_are_twelve_experts_and_259_alphas_with_a_mean_of_650_ms():
     assert PollingConfig.thesis("1/log T").price() == 1 / 1.2e3
 
 
-def test_idle_polls_lengthen_the_sleep_and_traffic_shortens_it():
-    learner = PollingLearner(PollingConfig.thesis("1/log T"))
-    idle = [learner.poll(700.0, 0) for _ in range(300)]
-    assert (np.diff(idle) > 0).all()
-    busy = [learner.poll(100.0 * beacons(idle[-1]), 30_000) for _ in range(5)]
-    assert busy[-1] < 200 < 650 < idle[-1]
-
-
-def test_huge_buffers_and_many_polls_leave_a_finite_mean_that_recovers():
-    learner = PollingLearner(PollingConfig(alphas=(0.0, 1e-3, 0.5, 1.0)))
-    assert learner.poll(100.0, 1e12) < 650.0
-    for _ in range(1000):
-        learner.poll(1200.0, 0)
-    assert 100 <= learner.mean_ms <= 1200
-    single = PollingLearner(PollingConfig(times_ms=(250.0,)))
-    assert single.poll(200.0, 1e9) == pytest.approx(250.0)
-
-
 @pytest.mark.parametrize(("slept", "arrived"), [(0.0, 1), (-1.0, 1), (float("nan"), 1), (1.0, -1), (1.0, float("inf"))])
 def test_an_illegal_poll_is_named_and_changes_nothing(slept, arrived):
     learner = PollingLearner()

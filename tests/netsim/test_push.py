@@ -24,22 +24,6 @@ def test_full_segments_are_acknowledged_and_partial_ones_cost_no_packet():
     assert full.uplink_air_s == pytest.approx(50 * 40 * 8 / 5e6)  # 1460 + 540: one acknowledgement a message
 
 
-def test_more_than_a_window_that_waits_at_the_access_point_gets_through_without_a_time_out():
-    push = [Message(0.5, 200 * 1460)] + [Message(10 + 0.01 * k, 1500) for k in range(40)]
-    result = netsim.simulate([], "psm:300", push=push)
-    air = sum(message.size_bytes for message in push) + 40 * (200 + 80)
-    assert air - 200 <= result.downlink_air_s * 5e6 / 8 <= air  # nothing was sent twice; some ends share a segment
-    assert result.messages.delay_s.max() < 4.5
-
-
-def test_a_long_sleep_makes_the_server_send_again_and_the_client_takes_it_once():
-    push = [Message(4.0 * k + 0.5, 1500) for k in range(8)]
-    result = netsim.simulate([], "psm:3700", push=push)
-    least = sum(message.size_bytes + 80 for message in push) * 8 / 5e6
-    assert result.downlink_air_s > least
-    assert len(result.messages) == 8
-
-
 def test_servers_that_are_alike_are_the_server_of_the_world_and_others_differ_by_page():
     work = [Page(f"p{i}", 300, 5000, ((300, 2000),), 2.0) for i in range(4)]
     delay = netsim.ServerDelay.parse("lognormal:0.5:0.8")

@@ -1,7 +1,6 @@
 """Radios as data: what is charged for what, and files that are checked."""
 
 import os
-from itertools import pairwise
 
 import pytest
 
@@ -68,33 +67,6 @@ def test_a_radio_of_states_on_wires_is_charged_what_its_states_imply():
     )
 
 
-def test_the_fitted_profiles_give_back_the_averages_they_were_fitted_to():
-    averages = {"esp32": (3.34, 2.33, 2.19), "esp32-c3": (1.40, 0.62, 0.31)}
-    for name, printed_ma in averages.items():
-        radio = netsim.RadioConfig.profile(name)
-        for every, printed in zip((1, 3, 10), printed_ma, strict=True):
-            ma = (radio.asleep_mw + radio.beacon_mj / (0.1024 * every)) / 3.3
-            assert ma == pytest.approx(printed, abs=0.15)
-
-
-@pytest.mark.parametrize("policy", ["psm", "bsd:0.5", "twt:130:20", "lpsm"])
-def test_wake_ups_are_the_passages_from_asleep_to_awake_and_each_is_charged(policy):
-    radio = netsim.RadioConfig(wakeup_mj=2.0, wakeup_ms=3.0)
-    free = netsim.simulate(PAGES, policy)
-    config = netsim.SimulationConfig(radio=radio)
-    charged = netsim.simulate(PAGES, policy, config=config)
-    states = charged.radio.state.tolist()
-    assert charged.wakeups == sum(a == "asleep" and b == "awake" for a, b in pairwise(states))
-    assert charged.wakeups > 0
-    each = 2.0e-3 + 0.7 * 3e-3
-    assert charged.energy.wakeup_j == pytest.approx(each * charged.wakeups)
-    assert charged.energy.total_j - free.energy.total_j == pytest.approx(charged.energy.wakeup_j)
-    inside = (charged.pages.energy_j - free.pages.energy_j).sum() / each
-    assert inside == pytest.approx(round(inside))
-    assert 0 < round(inside) <= charged.wakeups
-    assert charged.pages.latency_s.equals(free.pages.latency_s)  # nothing waits for a ramp
-
-
 def test_a_radio_of_ones_own_is_read(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text('name = "mine"\nawake_mw = 300\nasleep_mw = 1.5\nbeacon_mj = 0.4\nwakeup_ms = 0.25\n')
@@ -134,34 +106,9 @@ def test_a_radio_file_must_be_there():
         netsim.RadioConfig.named("nowhere.toml")
 
 
-def test_service_periods_need_no_beacon_and_pay_for_none():
-    result = netsim.simulate(PAGES, "twt:130.5:20")
-    assert result.beacons == 0
-    starts = result.radio.start_s[result.radio.state == "awake"].to_numpy()
-    on_schedule = abs(starts / 0.1305 - (starts / 0.1305).round()) < 1e-6
-    assert on_schedule.sum() > 20  # the others are sends
-    assert netsim.simulate(PAGES, "twt:130.5:20").pages.equals(result.pages)
-
-
-@pytest.mark.parametrize("policy", ["psm", "listen:3", "dynamic", "uapsd:204.8", "bsd:0.2", "bsd-phase:0.2", "lpsm"])
-def test_beacons_may_be_102_4_ms_apart(policy):
-    config = netsim.SimulationConfig(beacon_interval_ns=102_400_000)
-    result = netsim.simulate(PAGES, policy, config=config)
-    steps = result.polls.time_s / 0.1024
-    assert len(steps)
-    assert abs(steps - steps.round()).max() < 1e-6
-    assert netsim.canonical(result.policy, beacon_interval_ns=102_400_000) == result.policy
-
-
 def test_a_radio_is_read_from_a_regular_file_alone(tmp_path):
     pipe = tmp_path / "radio.toml"
     os.mkfifo(pipe)
     for read in (RadioConfig.named, RadioConfig.load):
         with pytest.raises(ValueError, match="a radio must be a regular file of TOML"):
             read(str(pipe))
-
-
-def test_the_least_energy_is_that_of_two_powers():
-    radio = netsim.RadioConfig(awake_mw=750.0, asleep_mw=50.0)
-    assert radio.least_j(10.0, 4.0) == pytest.approx(10 * 0.05 + 4 * 0.7)
-    assert radio.total_j(4e9, 6e9, 0, 0) == pytest.approx(radio.least_j(10.0, 4.0))

@@ -128,8 +128,3 @@ def test_a_run_is_held_against_one_of_the_same_workload_only():
     with pytest.raises(TypeError, match="base"):
         made().against("none")
     assert np.isnan(made([]).against(made([])).slowdown)
-
-
-def test_a_result_is_printed_in_one_line():
-    assert len(repr(made())) < 120
-    assert "psm:100" in repr(made())

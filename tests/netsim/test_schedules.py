@@ -6,12 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netsim.sleep_planning.schedules import (
-    AWAKE,
     BEACONS,
-    DELAY,
     N_FOUND,
     NEVER_NS,
-    WAKEUPS,
     Schedule,
     charge,
     standard_schedules,
@@ -51,7 +48,7 @@ def found(schedules, origin, start, end, *, arrived=True, sent=NEVER_NS, interva
     return out
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(any_schedule, min_size=1, max_size=3),
     interval,
@@ -70,18 +67,6 @@ def test_every_schedule_is_charged_what_living_through_the_episode_would_have_co
     ours = found(schedules, origin, start, end, arrived=arrived, sent=sent, interval=interval)
     for schedule, row in zip(schedules, ours.tolist(), strict=True):
         assert tuple(row) == lived(schedule, interval, origin, start, end, arrived, sent)
-
-
-@settings(max_examples=60, deadline=None)
-@given(any_schedule, interval, st.integers(0, 500 * MS), length, st.booleans())
-def test_an_episode_holds_no_more_than_there_is_in_it(schedule, interval, origin, lasted, arrived):
-    [row] = found([schedule], origin, origin, origin + lasted, arrived=arrived, interval=interval)
-    assert 0 <= row[AWAKE] <= lasted
-    assert 0 <= row[BEACONS] <= lasted // interval + 2
-    assert row[WAKEUPS] <= row[BEACONS] + (not arrived)
-    longest = max(schedule.stride, schedule.longest if not schedule.stride else 0)
-    assert 0 <= row[DELAY] <= longest * interval
-    assert arrived or row[DELAY] == 0
 
 
 def test_long_silences_are_counted_at_once_and_exactly():

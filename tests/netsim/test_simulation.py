@@ -23,16 +23,17 @@ def test_the_frames_have_the_columns_that_the_documentation_promises():
     assert list(result.pages.page) == [page.page for page in PAGES]
 
 
-def test_before_the_first_page_and_while_thinking_the_client_sleeps():
-    radio = netsim.simulate([Page("p", 300, 500, (), 50.0, 10.0)], "psm:1000").radio
-    assert radio.state.iloc[0] == "asleep"
-    assert radio.end_s.iloc[0] == 10.0  # empty beacons cost energy, not time awake
-
-
 def test_a_page_is_issued_at_its_time_or_when_the_one_before_is_done_and_thought_about():
     early = [Page("a", 300, 500, (), 5.0, 1.0), Page("b", 300, 500, (), 0.0, 2.0), Page("c", 300, 500, (), 0.0, 60.0)]
     result = netsim.simulate(early).pages
     assert result.issue_s.tolist() == [1.0, pytest.approx(1.0 + result.latency_s[0] + 5.0), 60.0]
+
+
+def test_a_recorder_is_for_one_run_of_the_interpreted_model():
+    recorder = netsim.Recorder()
+    netsim.simulate(PAGES, "psm", recorder=recorder)
+    with pytest.raises(ValueError, match="for one run"):
+        netsim.simulate(PAGES, "psm", recorder=recorder)
 
 
 def test_compared_policies_meet_the_same_server():
@@ -79,20 +80,6 @@ def test_a_cell_of_one_client_is_the_single_client():
     )
     [awake] = netsim.simulate_cell([(PAGES, "none")], seed=3)
     assert awake.pages.equals(netsim.simulate(PAGES, seed=3).pages)
-
-
-def test_clients_that_share_an_access_point_slow_each_other_down_and_keep_their_own_energy():
-    heavy = [Page(f"h{i}", 300, 400_000, (), 0.0) for i in range(6)]
-    alone = netsim.simulate(heavy, "none")
-    cell = netsim.simulate_cell([(heavy, "none"), (heavy, "none"), (PAGES, "psm"), (PAGES, "lpsm")])
-    assert [result.policy for result in cell] == ["none", "none", "psm:100", "lpsm"]
-    assert cell[0].pages.latency_s.mean() > 1.5 * alone.pages.latency_s.mean()
-    assert cell[0].downlink_air_s == pytest.approx(alone.downlink_air_s)
-    for result in cell:
-        assert result.awake_s + result.asleep_s == pytest.approx(result.elapsed_s)
-    quiet = netsim.simulate(PAGES, "psm")
-    assert cell[2].downlink_air_s == pytest.approx(quiet.downlink_air_s)
-    assert cell[2].pages.latency_s.sum() > quiet.pages.latency_s.sum()
 
 
 def test_a_frame_that_waited_for_its_beacon_goes_before_one_of_another_client_that_is_still_on_the_wire():

@@ -12,7 +12,6 @@ from tests.oracles import sleep_planning as oracle
 
 INTERVAL_NS = 100_000_000
 RADIO = {"awake_w": 0.7, "beacon_j": 0.0015}
-CONSTANT = np.full(N_BINS, 2.0)
 
 
 def lognormal_rates(seed=0, n=300):
@@ -175,82 +174,3 @@ def test_the_best_period_is_the_cheapest_of_all():
         assert least == pytest.approx(expected_j * (page + message), rel=1e-12)
         own_w = 0.0015 / (0.1 * period) + (5.0 * page + 2.0 * message) * 0.05 * period if period else 0.7
         assert own_w == pytest.approx(least, rel=1e-12)
-
-
-def test_the_value_of_a_plan_is_what_it_costs_on_average():
-    rates, rng = lognormal_rates(), np.random.default_rng(11)
-    planner = Planner([(rates, 0, 0)], 45_000_000)
-    value = planner.choose(wakeup_j=0.002)
-    end_ns = planner.work["stop_ns"][planner.last]
-    inside = np.diff(EDGES_NS[:-1]) * 1e-9 * rates[:-1]
-    waits_ns = np.interp(rng.exponential(size=40_000), np.concatenate([[0.0], inside.cumsum()]), EDGES_NS[:-1])
-    costs = []
-    for wait in waits_ns:
-        at, cost, awake = 0, 0.0, True
-        for asleep, wake in planner.path():
-            if asleep > at:
-                cost += 0.7 * (min(asleep, wait) - at) * 1e-9 + (0.0 if awake else 0.002)
-                if wait <= asleep:
-                    break
-            cost += 0.0015
-            at, awake = wake, False
-            if wait <= wake:
-                cost += 6.0 * (wake - wait) * 1e-9 + 0.002
-                break
-        if wait > end_ns:
-            cost += planner.work["value"][0, planner.last] / planning.still(
-                planner.work, planner.work["first_step"][planner.last]
-            )
-        costs.append(cost)
-    half_width = 3 * np.std(costs) / np.sqrt(len(costs))
-    assert value == pytest.approx(np.mean(costs), abs=half_width + 0.01 * value)
-
-
-def test_without_hazards_it_sleeps_for_as_long_as_it_may():
-    planner = Planner([(same_rates(1e-12), 0, 0)])
-    planner.choose(beacon_j=0.0015)
-    assert planner.path()[0] == (0, planner.work["stop_ns"][-1])
-
-
-def test_at_a_price_beyond_all_it_never_sleeps_and_at_none_never_stays_awake():
-    planner = Planner([(CONSTANT, 0, 0)])
-    planner.choose(page_price_w=1e6)
-    assert planner.path()[0][0] == planner.work["stop_ns"][planner.last]
-    planner.choose(page_price_w=0.0)
-    assert planner.path()[0] == (0, planner.work["stop_ns"][planner.last])
-
-
-def test_a_wait_that_ends_for_certain_is_slept_through_and_met_awake():
-    learner = HazardLearner.fresh()
-    for _ in range(20_000):
-        learner.learn(540_000_000)
-    planner = Planner([(learner.mean_rates, 0, 0)], 60_000_000)
-    planner.choose()
-    (first, wake), (second, _), *_ = planner.path()
-    assert (first, wake) == (0, 460_000_000)  # the last beacon before
-    assert 540_000_000 <= second <= 610_000_000
-
-
-def test_a_wakeup_that_costs_more_than_it_saves_is_not_made():
-    learner = HazardLearner.fresh()
-    for _ in range(500):
-        learner.learn(540_000_000)
-    planner = Planner([(learner.mean_rates, 0, 0)], 60_000_000)
-    planner.choose(wakeup_j=1.0, awake=False)
-    assert all(asleep in (0, *planner.work["stop_ns"]) for asleep, _ in planner.path(awake=False))
-
-
-@pytest.mark.parametrize("price_w", [0.5, 3.0, 20.0])
-def test_memoryless_waits_are_slept_through_evenly_at_the_best_period(price_w):
-    planner = Planner([(same_rates(0.05), 10**9, 1)])
-    planner.choose(message_price_w=price_w, page_price_w=0.0)
-    planning.best_period(planner.work, 0.0, 0.05, INTERVAL_NS, 0.7, 0.0015, 0.0, price_w)
-    best_s = np.sqrt(2 * 0.0015 / (0.05 * price_w))
-    slept_s = np.diff([0, *(wake for _, wake in planner.path())][:6]) * 1e-9
-    assert np.abs(slept_s - best_s).max() <= 0.1 + 0.2 * best_s
-
-
-def test_the_more_replies_wait_the_less_one_delay_costs():
-    rates = lognormal_rates()
-    alone, four = (Planner([(rates, 0, 0)] * n) for n in (1, 4))
-    assert four.choose(waiting=4, awake_w=1e3) < 4 * alone.choose(waiting=1, awake_w=1e3)

@@ -4,7 +4,7 @@ Three of them: enumeration of every sequence of experts, forward recursion in mp
 loss, any alpha, sleeping experts), and forward recursion on long-double logarithms for long runs.
 """
 
-from itertools import pairwise, product
+from itertools import product
 from math import exp, fsum, log
 
 import mpmath
@@ -20,10 +20,10 @@ def share_matrix(n, alpha):
     return matrix
 
 
-def enumerate_sequences(losses, matrix, prior):
-    """Joint probability of each prefix of outcomes and of the next expert, summed over all sequences.
+def enumerate_sequences(losses, laws, prior):
+    """Joint probability of each prefix of outcomes and of the next expert, summed over all sequences, (T+1, n).
 
-    Returns, for t = 0..T, the vector over experts of P(outcomes before t, expert i at t).
+    `laws` has the transition matrix after each round.
     """
     losses = np.asarray(losses, dtype=float)
     rounds, n = losses.shape
@@ -32,20 +32,21 @@ def enumerate_sequences(losses, matrix, prior):
         parts = [[] for _ in range(n)]
         for sequence in product(range(n), repeat=t + 1):
             probability = prior[sequence[0]]
-            for a, b in pairwise(sequence):
-                probability *= matrix[a][b]
             for s in range(t):
-                probability *= exp(-losses[s, sequence[s]])
+                probability *= exp(-losses[s, sequence[s]]) * laws[s][sequence[s]][sequence[s + 1]]
             parts[sequence[-1]].append(probability)
         joint.append([fsum(part) for part in parts])
     return np.array(joint)
 
 
 def by_enumeration(losses, matrices, prior, alpha_prior):
-    """Mixture of Markov learners: loss (T,), weights (T+1, n), weights of the matrices (T+1, m)."""
-    joints = np.array(
-        [a * enumerate_sequences(losses, matrix, prior) for a, matrix in zip(alpha_prior, matrices, strict=True)]
-    )
+    """Mixture of Markov learners: loss (T,), weights (T+1, n), weights of the matrices (T+1, m).
+
+    Instead of a matrix there may be a list of one after each round.
+    """
+    laws = [matrix if np.ndim(matrix) == 3 else [matrix] * len(losses) for matrix in matrices]
+    joints = [a * enumerate_sequences(losses, law, prior) for a, law in zip(alpha_prior, laws, strict=True)]
+    joints = np.array(joints)
     total = joints.sum(axis=(0, 2))
     weights = joints.sum(axis=0) / total[:, None]
     alphas = (joints.sum(axis=2) / total).T
@@ -199,24 +200,6 @@ def variable_share_matrices(losses, alpha):
         if n == 1:
             laws[-1] = [[1.0]]
     return laws
-
-
-def by_enumeration_of_laws(losses, laws, prior):
-    """As `by_enumeration` for one law that changes from round to round: loss (T,), weights (T+1, n)."""
-    losses = np.asarray(losses, dtype=float)
-    rounds, n = losses.shape
-    joint = []
-    for t in range(rounds + 1):
-        parts = [[] for _ in range(n)]
-        for sequence in product(range(n), repeat=t + 1):
-            probability = prior[sequence[0]]
-            for s in range(t):
-                probability *= exp(-losses[s, sequence[s]]) * laws[s][sequence[s]][sequence[s + 1]]
-            parts[sequence[-1]].append(probability)
-        joint.append([fsum(part) for part in parts])
-    joint = np.array(joint)
-    total = joint.sum(axis=1)
-    return -np.diff(np.log(total)), joint / total[:, None]
 
 
 def ada_hedge_reference(losses, digits=50):

@@ -15,26 +15,9 @@ def first_touch(
     make: Callable[[], samplers.Sampler], X: Any, y: NDArray[Any], test: Any, truth: NDArray[Any], error: float,
     stays: int = 1,
 ) -> tuple[int | None, int]:  # fmt: skip
-    """Return how many labels were asked for when the test error first was at most `error`, and in all.
+    """Return how many labels were asked for when the test error first was at most `error` (None: never), and in all.
 
-    Parameters
-    ----------
-    make
-        Returns the sampler, the same each time.
-    X, y
-        The stream, (T, d), and its labels.
-    test, truth
-        Instances that are only predicted, and their labels -1 and +1.
-    error
-        Share of wrong predictions to be reached.
-    stays
-        For how many labels in a row it has to stay there, or else to the end of the stream; the
-        first of them counts.
-
-    Returns
-    -------
-    labels, spent
-        `labels` is None if it was never reached; `spent` are those asked for over the whole stream.
+    It has to stay there for `stays` labels in a row, or else to the end of the stream; the first of them counts.
     """
     log = make().run(X, y)
     queried, stored = np.cumsum(log.queried), np.flatnonzero(log.stored)
@@ -52,6 +35,3 @@ def first_touch(
         if last or int(queried[stored[position + 1]]) - since >= stays:
             return since, spent
     return None, spent
-
-
-# -- inside --------------------------------------------------------------------------------------------

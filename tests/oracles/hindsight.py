@@ -7,6 +7,8 @@ from itertools import pairwise, product
 import mpmath
 import numpy as np
 
+from tests.oracles.experts import share_matrix
+
 
 def sequences(rounds, n_experts):
     return product(range(n_experts), repeat=rounds)
@@ -32,14 +34,6 @@ def sequence_probability(sequence, prior, matrix):
     for a, b in pairwise(sequence):
         probability *= mpmath.mpf(float(matrix[a][b]))
     return probability
-
-
-def share_matrix(n_experts, alpha):
-    off = alpha / (n_experts - 1) if n_experts > 1 else 0.0
-    matrix = [[off] * n_experts for _ in range(n_experts)]
-    for i in range(n_experts):
-        matrix[i][i] = 1 - alpha
-    return matrix
 
 
 def markov_loss(losses, matrix, prior=None):

@@ -5,7 +5,7 @@ import numpy as np
 from experiments.papers import proved
 from lpsm import synthetic_streams as streams
 from lpsm.bounds import risk
-from tests.oracles.trials import Outcome, run
+from tests.oracles.bound_trials import Outcome, run
 
 
 def flipped_run(rng, n):

@@ -1,6 +1,6 @@
-"""Slow exact references for the samplers' theorems: least squares, literal runs.
+"""Slow exact references for the samplers' theorems: quadratic forms, comparators, literal runs.
 
-Shares no code with lpsm.  The drift objective is minimised by one dense least-squares solve; on the sphere the
+Shares no code with lpsm.  On the sphere the
 projection of a uniform point on a plane has a uniform angle and a squared radius of law Beta(1, (d-2)/2), independent
 of each other.
 """
@@ -9,41 +9,6 @@ import warnings
 
 import numpy as np
 from sklearn.svm import LinearSVC
-
-# Drift: the objective of Moroshko and Crammer 2014, by least squares
-
-
-def drift_system(X, y, b, c):
-    """Rows of Q_t as norm(F u - g)^2 over the stacked u = (u_1, ..., u_t)."""
-    t, d = X.shape
-    fit = np.zeros((t, t * d))
-    for s in range(t):
-        fit[s, s * d : (s + 1) * d] = X[s]
-    start = np.zeros((d, t * d))
-    start[:, :d] = np.sqrt(b) * np.eye(d)
-    steps = np.zeros(((t - 1) * d, t * d))
-    for s in range(t - 1):
-        rows = slice(s * d, (s + 1) * d)
-        steps[rows, (s + 1) * d : (s + 2) * d] = np.sqrt(c) * np.eye(d)
-        steps[rows, s * d : (s + 1) * d] = -np.sqrt(c) * np.eye(d)
-    F = np.vstack([fit, start, steps])
-    return F, np.concatenate([y, np.zeros(len(F) - t)])
-
-
-def drift_minimum(X, y, b, c):
-    """(min of Q_t, its minimisers (t, d))."""
-    if len(X) == 0:
-        return 0.0, np.zeros(X.shape)
-    F, g = drift_system(X, y, b, c)
-    path = np.linalg.lstsq(F, g, rcond=None)[0]
-    residual = F @ path - g
-    return float(residual @ residual), path.reshape(X.shape)
-
-
-def lasec_margin(X, y, x, b, c):
-    """The last-step min-max margin: a quarter of the difference of two least-squares minima."""
-    both = [drift_minimum(np.vstack([X, x]), np.append(y, label), b, c)[0] for label in (-1.0, 1.0)]
-    return (both[0] - both[1]) / 4.0
 
 
 def drift_quadratic_forms(X, b, c):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traces import Request, TraceError, arrivals
+from traces import Request, arrivals
 from traces.arrivals import binned, spread
 
 
@@ -56,25 +56,3 @@ def test_chunks_join_to_what_a_dictionary_adds_up(steps, chunk):
     assert got == {b: s for b, s in expected.items() if s}
     everything = np.concatenate([bins for bins, _ in parts]) if parts else np.empty(0)
     assert (np.diff(everything) > 0).all()
-
-
-def test_a_million_short_connections_are_held_a_chunk_at_a_time(monkeypatch):
-    monkeypatch.setattr(arrivals, "_CHUNK_BINS", 100)
-    sizes = [len(bins) for bins, _ in binned(request(k * 10_000, k * 10_000 + 5_000, 3) for k in range(5_000))]
-    assert sum(sizes) == 5_000
-    assert max(sizes) <= 100
-
-
-def test_an_absurdly_long_connection_is_an_error_and_not_an_allocation():
-    with pytest.raises(TraceError, match="at most 4194304 bins, got 400000000000"):
-        list(binned([request(0, 4_000_000_000_000_000, 1)]))
-
-
-def test_disorder_and_bad_parameters_are_named():
-    with pytest.raises(ValueError, match="in the order of sending, got a step of -1 us"):
-        list(binned([request(5, 6, 1), request(4, 6, 1)]))
-    for arguments, message in (((5, 4, 1), "end_us"), ((0, 1, -1), "size_bytes")):
-        with pytest.raises(ValueError, match=message):
-            spread(*arguments)
-    with pytest.raises(ValueError, match="bin_us must be at least 1, got 0"):
-        spread(0, 1, 1, bin_us=0)

@@ -110,6 +110,7 @@ def test_hold_time_and_time_asleep_are_those_of_the_client():
     assert client.sleeps == client.woke_by["null_frames"] == 4
     assert client.nearest_policy() == "dynamic:60"
     assert (client.frames_up, client.frames_down, client.retries) == (4, 4, 1)
+    assert client.bytes_up == client.bytes_down == 2400 + 4 * 26
     assert client.airtime_up_us == pytest.approx(sum(192 + 8 * (26 + size) / 11 for size in (300, 700, 500, 900)))
 
 
@@ -238,13 +239,3 @@ def test_a_client_that_roams_keeps_its_account_and_a_broken_frame_makes_none():
         assert found.broken == wrong
         assert len(found.clients) == 2 - wrong
         assert found.clients[STATION].frames_up == 1
-
-
-def test_the_interval_of_beacons_is_measured():
-    air = Air()
-    for number in (1, 2, 3, 5, 9):
-        air.beacon(number)
-    air.frames = [(at_us + at_us // 1000, *rest) for at_us, *rest in air.frames]  # a clock that is fast
-    (network,) = air.audit().networks.values()
-    assert network.measured_us == pytest.approx(1.001 * BEACON_US, rel=1e-5)
-    assert (network.beacons, network.missed_beacons) == (5, 4)

@@ -43,16 +43,6 @@ def test_every_format_is_drawn():
     assert set(FORMATS.values()) == set(traces.registry())
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"hello world\n", b"a, list, of words\n", bytes(1000), b"\x89PNG\r\n\x1a\n\0\0", b"%PDF-1.4\n"],
-)
-def test_other_content_is_refused_with_what_is_known(tmp_path, content):
-    (tmp_path / "t").write_bytes(content)
-    with pytest.raises(TraceError, match=r"must not be empty|known format .*Home IP"):
-        traces.read(tmp_path / "t")
-
-
 def test_requests_can_be_read_again_and_are_the_rows_of_the_batches(tmp_path, records):
     (tmp_path / "t").write_bytes(pack(records(5_000)))
     requests = traces.read(tmp_path / "t")
@@ -77,26 +67,17 @@ def test_clients_that_are_interleaved_become_whole_sessions(tmp_path, records):
     assert [session.name for session in traces.sessions(tmp_path / "t")] == [session.name for session in sessions]
 
 
-def test_members_are_only_for_sessions(tmp_path):
-    (tmp_path / "t").write_bytes(b"time,bytes\n0.5,2000\n")
-    with pytest.raises(TraceError, match="--member is for folders and archives of sessions, got csv"):
-        list(traces.read(tmp_path / "t", member="*"))
-
-
-def test_an_empty_folder_is_an_error(tmp_path):
+def test_what_is_no_file_or_folder_of_traces_is_refused(tmp_path):
     with pytest.raises(TraceError, match=r"name the files themselves.*got no such file"):
         list(traces.read(tmp_path))
-
-
-def test_a_missing_file_is_an_os_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         traces.read(tmp_path / "none")
-
-
-def test_a_pipe_is_refused_and_not_half_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(TraceError, match="a trace must be a file or a folder"):
         traces.read(tmp_path / "pipe")
+    (tmp_path / "t").write_bytes(b"time,bytes\n0.5,2000\n")
+    with pytest.raises(TraceError, match="--member is for folders and archives of sessions, got csv"):
+        list(traces.read(tmp_path / "t", member="*"))
 
 
 @pytest.mark.parametrize("squeeze", [lambda data: gzip.compress(data, mtime=0), lzma.compress], ids=["gzip", "xz"])
@@ -137,7 +118,7 @@ def peak_bytes(work):
 def test_memory_does_not_grow_with_the_trace(tmp_path, records, work, monkeypatch):
     monkeypatch.setattr(ucb, "_PIECE_BYTES", 1 << 17)
     peaks = []
-    for n in (10_000, 40_000):
+    for n in (8_000, 24_000):
         path = tmp_path / str(n)
         path.write_bytes(pack(records(n, url=b"GET 1.html HTTP/1.0")))
         peaks.append(peak_bytes(lambda path=path: work(path)))

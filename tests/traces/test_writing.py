@@ -60,14 +60,6 @@ def test_a_failure_leaves_the_earlier_file_as_it_was_and_nothing_else(tmp_path: 
     assert [one.name for one in tmp_path.iterdir()] == ["file"]
 
 
-def test_who_may_read_a_file_stays_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_text("secret")
-    path.chmod(0o600)
-    write(path)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
 def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     path = tmp_path / "pipe"

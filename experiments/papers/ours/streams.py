@@ -81,12 +81,12 @@ class Tuned(NamedTuple):
 
 def _stream(name: str, folder: str, stand_in: bool, seed: int) -> tuple[Any, NDArray[np.float64]]:
     """Return instances in order of time, a constant feature last, and labels -1 and +1."""
-    from experiments.datasets import streams
+    from experiments.datasets import named
 
     if stand_in:
         drawn = drifting(6000, 7, 20.0, generator(seed, WORKLOAD))
         return np.hstack([drawn.X, np.ones((len(drawn.y), 1))]), drawn.y
-    read = {"spam-drift": streams.spam_drift, "elec2": streams.elec2}[name](Path(folder)).with_intercept(1.0)
+    read = {"spam-drift": named.spam_drift, "elec2": named.elec2}[name](Path(folder)).with_intercept(1.0)
     return read.X, np.where(read.y == 1, 1.0, -1.0)
 
 

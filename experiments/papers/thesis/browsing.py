@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 
 import netsim
 from experiments.figures.comparison import energy, slowdown, slowdown_by_page
-from experiments.figures.evolution import evolution
+from experiments.figures.timeline import evolution
 from experiments.papers.claims import Claim, Frame, Noted, Samples, named, point, shown, wide
 from experiments.papers.kit import Experiment, Seeds, Sizes, Sweep, over
 from experiments.papers.predicates import above, at_least, at_most, below, between, each, falling, rising

@@ -162,7 +162,7 @@ def present(names: Sequence[str], rows: Frame) -> list[str]:
 @lru_cache(maxsize=1)
 def tables(name: str, folder: str, stand_in: bool) -> tuple[Any, Any]:
     """Return unit instances and labels of a problem, all there are."""
-    from experiments.datasets import digits
+    from experiments.datasets import named
 
     problem = PROBLEMS[name]
     if stand_in:
@@ -171,10 +171,10 @@ def tables(name: str, folder: str, stand_in: bool) -> tuple[Any, Any]:
         bunch = load_digits()
         X, y = bunch.data, bunch.target
     elif name.startswith("USPS"):
-        stream = digits.usps(Path(folder))
+        stream = named.usps(Path(folder))
         X, y = stream.X, stream.y
     else:  # the pairs have about 12,000 examples in the training set, all digits 10,000 in the test set
-        stream = digits.mnist(Path(folder), parts=("train",) if problem.negative else ("t10k",))
+        stream = named.mnist(Path(folder), parts=("train",) if problem.negative else ("t10k",))
         X, y = stream.X, stream.y
     rows = np.isin(y, problem.positive + problem.negative) if problem.negative else np.ones(len(y), dtype=bool)
     X = X[rows] / np.linalg.norm(X[rows], axis=1, keepdims=True)

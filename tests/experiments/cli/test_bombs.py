@@ -21,8 +21,8 @@ from tests.experiments.makers import PROGRAM, WORK
 pytestmark = pytest.mark.long
 READ = """
 import pathlib, sys, experiments.datasets
-path, rows, labelled = sys.argv[1:]
-assert len(experiments.datasets.read(pathlib.Path(path), labelled=labelled == "True").y) == int(rows)
+path, rows = sys.argv[1:]
+assert len(experiments.datasets.read(pathlib.Path(path)).y) == int(rows)
 """
 PIECE_BYTES = 1 << 26
 MEASURE = """
@@ -143,30 +143,28 @@ def test_a_bomb_is_refused_with_its_limit(tmp_path, name):
     assert not (tmp_path / "out").exists()
 
 
-LARGEST = {  # a line of the file, how many cells it is, with its end, whether the last is a label, and the most memory
-    "table": ("0.5," * 63 + "x\n", 64, True, 500),
-    "table of one number": ("2.5,x\n", 2, True, 500),
-    "column without labels": ("7\n", 1, False, 520),
-    "objects": ("{" + "".join(f'"x{k}": 2.5, ' for k in range(63)) + '"label": "x"}\n', 65, True, 500),
-    "object of one number": ('{"x": 2.5, "label": "x"}\n', 3, True, 500),
-    "svmlight": ("1" + "".join(f" {k}:2.5" for k in range(63)) + "\n", 64, True, 500),
-    "svmlight of one feature": ("1 1:2.5\n", 2, True, 520),
+LARGEST = {  # a line of the file, how many cells it is, with its end, and the most memory
+    "table": ("0.5," * 63 + "x\n", 64, 500),
+    "table of one number": ("2.5,x\n", 2, 500),
+    "objects": ("{" + "".join(f'"x{k}": 2.5, ' for k in range(63)) + '"label": "x"}\n', 65, 500),
+    "object of one number": ('{"x": 2.5, "label": "x"}\n', 3, 500),
+    "svmlight": ("1" + "".join(f" {k}:2.5" for k in range(63)) + "\n", 64, 500),
+    "svmlight of one feature": ("1 1:2.5\n", 2, 520),
 }
 
 
 @pytest.mark.parametrize("name", ["parquet", *LARGEST])
 def test_the_largest_file_of_a_format_needs_little_memory(tmp_path, name):
-    path, rows, labelled, most_mb = tmp_path / "largest", 1 << 24, True, 500
+    path, rows, most_mb = tmp_path / "largest", 1 << 24, 500
     if name == "parquet":
         columns(path, 1 << 25)
     else:
-        line, cells, labelled, most_mb = LARGEST[name]
+        line, cells, most_mb = LARGEST[name]
         rows = (1 << 25) // cells
         with path.open("w") as file:
             for _ in range(rows // 1000):
                 file.write(line * 1000)
             file.write(line * (rows % 1000))
-        rows -= not labelled  # the first line names the column
-    status, said, peak_mb = run(path, sys.executable, "-c", READ, path, rows, labelled)
+    status, said, peak_mb = run(path, sys.executable, "-c", READ, path, rows)
     assert status == 0, said
     assert peak_mb < most_mb

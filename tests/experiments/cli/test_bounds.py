@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from experiments.cli import bounds as bounds_trials
 from experiments.cli import main
+from experiments.study import trials as bounds_trials
 from lpsm.bounds import expert_report
 
 

@@ -68,7 +68,8 @@ def test_an_object_goes_into_a_sweep_and_gives_what_its_name_gives():
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("Failing:SystemExit", "plan raised SystemExit: 0, at page"), ("Held", "cannot be copied")]
+    ("name", "said"),
+    [("Failing:SystemExit", "plan raised SystemExit: 0 (mine.py, line 24), at page"), ("Held", "cannot be copied")],
 )
 def test_a_policy_that_fails_in_a_worker_is_the_same_line_and_not_success(lpsm, mine, tmp_path, name, said):
     own = ["--policies", f"{mine}:{name}", "--jobs", "2", "--pages-per-task", "3", "--out", tmp_path / "out"]

@@ -186,9 +186,10 @@ CALLS = {
     **{f"{command} {own}": said
        for command in ("simulate WORK --policy", "population WORK --policies", "timeline WORK --out t.svg --policies")
        for own, said in {
-           "mine.py:Failing:SystemExit": r"policy failing\x1b[2J: plan raised SystemExit: 0, at page 'c'",
+           "mine.py:Failing:SystemExit":
+               r"policy failing\x1b[2J: plan raised SystemExit: 0 (mine.py, line 24), at page 'c'",
            "mine.py:Failing:KeyError":
-               r"policy failing\x1b[2J: plan raised KeyError: 'no\x1b[2J\nluck\u202e', at page 'c'",
+               r"policy failing\x1b[2J: plan raised KeyError: 'no\x1b[2J\nluck\u202e' (mine.py, line 24), at page 'c'",
            "mine.py:Odd": "policy patient:2: plan must return a Plan, got None, at page 'c'",
        }.items()},
     # audit, report, explore

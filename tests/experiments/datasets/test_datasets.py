@@ -15,7 +15,8 @@ from scipy import sparse
 
 from experiments import datasets
 from experiments.cli import main
-from experiments.datasets import texts
+from experiments.datasets import named
+from experiments.datasets.words import past_tfidf
 from tests.real_data import DATA
 
 NUMBERS = st.floats(-1e6, 1e6, allow_subnormal=False)
@@ -93,7 +94,7 @@ def test_columns_are_chosen_and_left_out_by_name_or_number(tmp_path):
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.text("ab ", max_size=12), min_size=1, max_size=6), st.lists(st.text("ab ", max_size=12), max_size=3))
 def test_what_comes_later_changes_no_earlier_row(past, future):
-    alone, longer = texts.past_tfidf(past), texts.past_tfidf(past + future)
+    alone, longer = past_tfidf(past), past_tfidf(past + future)
     width = alone.shape[1] if alone.nnz else 0
     np.testing.assert_array_equal(alone.toarray()[:, :width], longer.toarray()[: len(past), :width])
     assert not longer[: len(past), width:].nnz
@@ -102,7 +103,7 @@ def test_what_comes_later_changes_no_earlier_row(past, future):
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(["oil", "gas", "corn", "Oil"]), max_size=6), min_size=1, max_size=6))
 def test_weights_are_those_of_the_formula_computed_document_by_document(documents):
-    rows = texts.past_tfidf(" ".join(words) for words in documents)
+    rows = past_tfidf(" ".join(words) for words in documents)
     lowered = [[word.lower() for word in words] for words in documents]
     order = list(dict.fromkeys(word for words in lowered for word in sorted(set(words), key=words.index)))
     for n, words in enumerate(lowered):
@@ -124,10 +125,10 @@ def test_reuters_is_in_order_of_time_with_the_topics_of_each_document(tmp_path):
         for iso, number, topics, indexed, title in made:
             row = {"iso": iso, "newid": number, "topics": topics, "topics_attr": indexed, "title": title, "body": ""}
             file.write(json.dumps(row) + "\n")
-    stream = texts.reuters(tmp_path, n_topics=2)
+    stream = named.reuters(tmp_path, n_topics=2)
     assert stream.classes == ("earn", "corn")
     assert stream.y.tolist() == [[False, False], [True, True], [True, False]]
-    assert texts.reuters(tmp_path, n_topics=1, all_documents=True).y.shape == (4, 1)
+    assert named.reuters(tmp_path, n_topics=1, all_documents=True).y.shape == (4, 1)
 
 
 # -- named data sets -----------------------------------------------------------------------------------------
@@ -278,4 +279,4 @@ def test_mnist_and_reuters_have_their_published_sizes(folder):
     assert np.bincount(digits.y[:60_000]).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
     news = datasets.load("reuters")
     assert news.classes[:4] == ("earn", "acq", "money-fx", "crude")
-    assert int(texts.reuters(folder, all_documents=True).y[:, 0].sum()) == 3987
+    assert int(named.reuters(folder, all_documents=True).y[:, 0].sum()) == 3987

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments.datasets import read, tables, text
+from experiments.datasets import files, read, text
 
 PIECES = [1, 5, 40, 1 << 18]
 TABLE = '# made by hand\n\na;b;"of a ""kind"""\n1;-2.5;x\n\n+3;1e2;"y\n;"\n 4;.5;x\n   \n5;6;" z "\n'
@@ -15,7 +15,7 @@ PAIRS = "+1 1:2 3:4.5\n# nothing\n\n-1 2:1e3 # said\r1 qid:1 3:1\n"
 def piece_bytes(request, monkeypatch):
     size = int(request.param)
     monkeypatch.setattr(text, "_PIECE_BYTES", size)
-    monkeypatch.setattr(tables, "_CELLS_AT_ONCE", size)
+    monkeypatch.setattr(files, "_CELLS_AT_ONCE", size)
     return size
 
 
@@ -33,11 +33,10 @@ def test_a_field_in_quotes_goes_on_in_the_next_line_and_its_row_stands_where_it_
 
 
 def test_texts_and_numbers_beside_them_are_those_of_the_rows_that_hold_something(tmp_path):
-    stream = read(written(tmp_path, "a,b\n1,x\n,\n2.5,\"y\n\"\n\n,''\n"), texts=("b",), drop=("a",), labelled=False)
-    assert stream.texts == ("x", "y\n", "''")
-    assert stream.lines.tolist() == [2, 5, 7]
-    stream = read(written(tmp_path, "a\n1\n\n2\n"), labelled=False)
-    assert (stream.X.tolist(), stream.lines.tolist(), stream.y.tolist()) == ([[1.0], [2.0]], [2, 4], [0, 0])
+    stream = read(written(tmp_path, "a,b,k\n1,xx,p\n,,\n2.5,\"yy\n\",q\n\n3,'',p\n"), texts=("b",))
+    assert stream.X[:, [0]].toarray().ravel().tolist() == [1.0, 2.5, 3.0]
+    assert (stream.X[:, 1:] != files.hashed(["xx", "yy\n", "''"])).nnz == 0
+    assert (stream.lines.tolist(), stream.y.tolist()) == ([2, 5, 7], [0, 1, 0])
 
 
 def test_objects_are_those_of_their_lines(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from experiments import datasets
-from experiments.datasets.rcv1 import N_TERMS, rcv1
+from experiments.datasets.named import N_TERMS, rcv1
 
 PARTS = ("train", "test_pt0", "test_pt1", "test_pt2", "test_pt3")
 TOPICS = "rcv1-v2.topics.qrels.gz"
@@ -60,7 +60,6 @@ def test_the_first_stories_and_their_most_frequent_topics_are_those_another_pars
     counts = {name: sum((name, str(int(number))) in pairs for number in numbers) for name in ("CCAT", "E11", "M")}
     assert stream.classes == tuple(sorted(counts, key=lambda name: (-counts[name], name))[:2])
     assert stream.y.tolist() == [[(name, str(int(n))) in pairs for name in stream.classes] for n in numbers]
-    assert stream.in_time_order
     assert datasets.load("rcv1", folder).X.shape == (20, N_TERMS)
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from experiments import datasets
-from experiments.datasets.tables import HASHED, hashed
+from experiments.datasets.files import HASHED, hashed
 
 TEXTS = ["cheap pills, buy", 'dear "friend",\nsee you', "cheap friend", ""]
 ROWS = [{"size": 0.5 * i, "body": text, "kind": "spam" if "cheap" in text else "ham"} for i, text in enumerate(TEXTS)]
@@ -37,14 +37,9 @@ def test_numbers_texts_and_labels_are_read_from_every_format(tmp_path, kind):
     assert stream.X.shape == (4, 1 + HASHED)
     np.testing.assert_array_equal(stream.X[:, [0]].toarray().ravel(), [0.0, 0.5, 1.0, 1.5])
     assert (stream.X[:, 1:] != hashed(TEXTS)).nnz == 0
-    assert stream.shown(1) == "size = 0.5\n" + TEXTS[1]
-    assert stream.take(np.array([2])).texts == ("cheap friend",)
     plain = datasets.read(written(tmp_path, kind), drop=("body",))
     assert not sparse.issparse(plain.X)
     assert plain.X.tolist() == [[0.0], [0.5], [1.0], [1.5]]
-    unlabelled = datasets.read(written(tmp_path, kind), texts=("body", "kind"), labelled=False)
-    assert unlabelled.classes == ()
-    assert unlabelled.texts[0] == "cheap pills, buy\nspam"
 
 
 def test_a_hashed_text_is_a_unit_vector_of_its_own_words_whatever_stands_beside_it():

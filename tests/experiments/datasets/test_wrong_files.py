@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.datasets import npz, read, tables, text
+from experiments.datasets import files, npz, read, text
 
 
 def zipped(**members):
@@ -65,7 +65,7 @@ TEXTS = [  # what stands in a file, options of `read`, and what is said after it
     ("+1 1:2\n-1 3:2 3:3\n", {}, "line 2: indices must grow, got '3:3' after 3"),
     ("+1 1:2\n-1 3\n", {}, "line 2: a feature must be index:value, got '3'"),
     ("+1 1:2\n1,2 3:1\n", {}, "line 2: a line must begin with the label of one class, got '1,2'"),
-    ("1 1:2\n", {"labelled": False}, "texts, and instances without labels, must stand in a table, parquet or JSON"),
+    ("1 1:2\n", {"texts": ("0",)}, "texts must stand in a table, parquet or JSON"),
     ('{"a": 1, "b": 2, "k": 1}\n{"a": 1, "b": null, "k": 1}\n{"a": "z", "b": 2, "k": 1}\n', {},
      f"line 2, column 1 (b): {FINITE}, got 'None'"),
     ('{"a": null, "k": 1}\n{"a": 1}\n', {}, f"line 1, column 0 (a): {FINITE}, got"),
@@ -127,7 +127,7 @@ def refused(path, said, **options):
 @pytest.mark.parametrize("number", range(len(TEXTS)))
 def test_the_same_fault_of_a_text_is_named_first(tmp_path, monkeypatch, number, piece_bytes):
     monkeypatch.setattr(text, "_PIECE_BYTES", piece_bytes)
-    monkeypatch.setattr(tables, "_CELLS_AT_ONCE", piece_bytes)
+    monkeypatch.setattr(files, "_CELLS_AT_ONCE", piece_bytes)
     content, options, said = TEXTS[number]
     (tmp_path / "t").write_bytes(content if isinstance(content, bytes) else content.encode())
     refused(tmp_path / "t", f"{tmp_path / 't'}: {said}", **options)
@@ -180,7 +180,7 @@ def test_a_parquet_file_that_is_no_stream_is_refused(tmp_path, monkeypatch):
     refused(path, f"row 1: {LABEL}, got ''")
     pd.DataFrame({"a": np.zeros(1000), "label": 1}).to_parquet(path)
     assert len(read(path).y) == 1000
-    monkeypatch.setattr(tables, "MOST_CELLS", 1999)
+    monkeypatch.setattr(files, "MOST_CELLS", 1999)
     refused(path, "1000 rows of 2 columns; 1999 cells are read")
     pd.DataFrame({"a": [np.zeros(2000)], "label": 1}).to_parquet(path)
     refused(path, "lists or records in a; numbers and texts are read")

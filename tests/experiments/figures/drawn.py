@@ -9,10 +9,9 @@ import netsim
 import traces
 from experiments.figures import label, population, replay
 from experiments.figures.comparison import energy, energy_front, slowdown, slowdown_by_page
-from experiments.figures.evolution import evolution
+from experiments.figures.front import tradeoff
 from experiments.figures.papers import panels
-from experiments.figures.timeline import timelines
-from experiments.figures.tune import tradeoff
+from experiments.figures.timeline import evolution, timelines
 from experiments.timeline import record, timeline, window_of_page
 
 MANY = ["none", "psm:100", "psm:300", "listen:3", "dynamic:100", "uapsd:100", "twt:500:20", "bsd-phase:1", "hold:50",

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from experiments import datasets
-from experiments.datasets.generated import generated_news
+from experiments.datasets.words import generated_news
 from experiments.papers import news
 from experiments.papers.kit import Setup
 from lpsm.samplers import RunLog
@@ -195,7 +195,7 @@ def test_generated_news_has_uneven_topics_whose_words_tell_them():
 
 @pytest.mark.long
 def test_the_topics_of_more_than_one_percent_are_those_the_module_names():
-    from experiments.datasets.texts import reuters
+    from experiments.datasets.named import reuters
 
     try:
         stream = reuters(datasets.data_folder(), 60)

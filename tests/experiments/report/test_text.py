@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from experiments.papers.thesis.energy import PUBLISHED, beside
-from experiments.report.comparison import comparison_text, plain, published_text
-from experiments.report.text import number, plus_minus, table
+from experiments.report.comparison import comparison_text, published_text
+from experiments.report.text import number, plain, plus_minus, table
 
 
 def summary():

@@ -9,6 +9,7 @@ only for an algorithm that is added, or whose answers are meant to change.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -77,126 +78,79 @@ STREAMS = {"plain": plain, "ties": ties, "holes": holes, "drift": drift}
 
 
 def run(make: Callable[[], Any], X: Any, y: Any, way: str) -> Answers:
-    """Play a stream whole, in three pieces, or one by one."""
+    """Play a stream whole, in three pieces, or one by one; of several classes the last rows are scored at the end."""
     sampler = make()
+    several = isinstance(sampler, samplers.MulticlassSampler)
     if way == "rounds":
         rows = []
         for t in range(len(y)):
             decision = sampler.decide(X[t])
-            stored = bool(decision.query and sampler.learn(X[t], int(y[t])))
-            rows.append((decision.margin, decision.prediction == 1, decision.query, stored))
-        margin, *flags = (np.array(column) for column in zip(*rows, strict=True))
+            stored = bool(decision.query and sampler.learn(decision.ticket, int(y[t])))
+            rows.append((decision.prediction, decision.query, stored, decision.margin))
+        said, asked, stored, margin = (np.array(column) for column in zip(*rows, strict=True))
+    elif several:
+        (said, asked), stored, margin = sampler.run(X, y), None, None
     else:
         cuts = [0, len(y)] if way == "whole" else [0, 7, 30, len(y)]
         logs = [sampler.run(X[a:b], y[a:b]) for a, b in pairwise(cuts)]
-        margin = np.concatenate([log.margin for log in logs])
-        flags = [np.concatenate([getattr(log, name) for log in logs]) for name in ("prediction", "queried", "stored")]
-        flags[0] = flags[0] == 1
-    final = sampler.weights if not hasattr(sampler, "grid") else np.concatenate(
-        [sampler.weights, *(copy.weights for copy in sampler.samplers)])  # fmt: skip
-    return np.concatenate(flags), np.concatenate([margin, final])
+        names = ("prediction", "queried", "stored", "margin")
+        said, asked, stored, margin = (np.concatenate([getattr(log, name) for log in logs]) for name in names)
+    if several:
+        scores = np.concatenate([sampler.scores(X[-12:]).ravel(), sampler.last_scores])
+        return np.concatenate([*(said == c for c in range(3)), asked]), scores
+    final = [sampler.weights, *(copy.weights for copy in getattr(sampler, "samplers", ()))]
+    return np.concatenate([said == 1, asked, stored]), np.concatenate([margin, *final])
 
 
-def classes(make: Callable[[], Any], X: Any, y: np.ndarray, way: str) -> Answers:
-    """Play a stream of four classes."""
-    sampler = make()
-    if way == "rounds":
-        said, asked = np.zeros(len(y), dtype=np.int64), np.zeros(len(y), dtype=bool)
-        for t in range(len(y)):
-            decision = sampler.decide(X[t])
-            said[t], asked[t] = decision.prediction, decision.query
-            if decision.query:
-                sampler.learn(decision.ticket, int(y[t]))
-    else:
-        said, asked = sampler.run(X, y)
-    flags = np.concatenate([*(said == c for c in range(3)), asked])
-    return flags, np.concatenate([sampler.scores(X[-12:]).ravel(), sampler.last_scores])
+def made(kind: Callable[..., Any], *given: Any, **options: Any) -> Callable[[], Any]:
+    """Return what makes a sampler, always with the same coins."""
+    return lambda: kind(*given, rng=np.random.default_rng(7), **options)
 
 
-def cases() -> Iterator[tuple[str, list[Callable[[], Answers]]]]:
-    """Give each case by name, with the ways that must all lead to the same answers."""
+def of_cases() -> Iterator[tuple[str, Callable[[], Any], Any, Any, tuple[str, ...]]]:
+    """Give each case by name: what makes the sampler, its stream, and ways to play dense rows and, with "+", sparse."""
     for case, (key, parameters) in enumerate([*PARAMETERS.items(), *MORE]):
+        more = case >= len(PARAMETERS)
         for name, stream in STREAMS.items():
             X, y = stream()
             own = dict(parameters, **({"normalize": False} if name == "holes" else {}))
-            if case >= len(PARAMETERS) and name != "drift":
-                continue
-
-            def make(key=key, X=X, own=own):
-                return samplers.make(key, X.shape[1], rng=np.random.default_rng(7), **own)
-
-            rows = sparse.csr_matrix(X)
-            yield (
-                f"{key} {case} {name}",
-                [
-                    lambda make=make, table=table, y=y, way=way: run(make, table, y, way)
-                    for table, way in ((X, "whole"), (rows, "whole"), (X, "pieces"), (X, "rounds"), (rows, "rounds"))
-                ],
-            )
-        if key in NO_KERNEL or case >= len(PARAMETERS):
-            continue
-        for name, kernel in (("ties", "linear"), ("plain", "rbf"), ("holes", "poly")):
+            if not more or name == "drift":
+                ways = ("whole", "+whole", "pieces", "rounds", "+rounds")
+                yield f"{key} {case} {name}", made(samplers.make, key, X.shape[1], **own), X, y, ways
+        for name, kernel in (
+            () if key in NO_KERNEL or more else (("ties", "linear"), ("plain", "rbf"), ("holes", "poly"))
+        ):
             X, y = STREAMS[name]()
             own = dict(parameters, kernel=kernel, **({} if kernel == "linear" else {"gamma": 0.4}))
             own |= {"normalize": False} if name == "holes" else {}
-
-            def make(key=key, X=X, own=own):
-                return samplers.make(key, X.shape[1], rng=np.random.default_rng(7), **own)
-
-            rows = sparse.csr_matrix(X)
-            yield (
-                f"{key} {kernel}",
-                [
-                    lambda make=make, table=table, y=y, way=way: run(make, table, y, way)
-                    for table, way in ((X, "whole"), (rows, "pieces"), (X, "rounds"))
-                ],
-            )
+            yield f"{key} {kernel}", made(samplers.make, key, X.shape[1], **own), X, y, ("whole", "+pieces", "rounds")
     for key, parameters in PARAMETERS.items():
         X, _ = plain(6, 70, 5)
         y = (X @ np.random.default_rng(6).normal(size=(6, 4))).argmax(axis=1)
         for kernel in (None, "rbf") if key not in NO_KERNEL else (None,):
-            own = dict(parameters, kernel=kernel)
-
-            def make(key=key, own=own):
-                return samplers.MulticlassSampler(key, 6, 4, rng=np.random.default_rng(7), **own)
-
+            make = made(samplers.MulticlassSampler, key, 6, 4, kernel=kernel, **parameters)
             try:
                 make()
-            except ValueError:
+            except ValueError:  # has no form for several classes
                 continue
-            tables = (X, sparse.csr_matrix(X))
-            yield (
-                f"{key} classes {kernel}",
-                [
-                    lambda make=make, table=table, y=y, way=way: classes(make, table, y, way)
-                    for table, way in ((tables[0], "whole"), (tables[1], "whole"), (tables[0], "rounds"))
-                ],
-            )
+            yield f"{key} classes {kernel}", make, X, y, ("whole", "+whole", "rounds")
     for key, parameter, grid in GRIDS:
-        X, y = plain(5, 90, 8)
-
-        def make(key=key, parameter=parameter, grid=grid):
-            return samplers.TunedSampler(key, 5, parameter, grid, rng=np.random.default_rng(7))
-
-        yield (
-            f"{key} over a grid",
-            [
-                lambda make=make, table=table, y=y, way=way: run(make, table, y, way)
-                for table, way in ((X, "whole"), (sparse.csr_matrix(X), "whole"), (X, "rounds"))
-            ],
-        )
-    X, y = plain(530, 290, 9)
+        make = made(samplers.TunedSampler, key, 5, parameter, grid)
+        yield f"{key} over a grid", make, *plain(5, 90, 8), ("whole", "+whole", "rounds")
     for key in ("rls", "sop-label-efficient", "lasec"):
-        yield (
-            f"{key} wide",
-            [
-                lambda key=key, table=table, part=part: (
-                    run(lambda: samplers.make(key, 530, rng=np.random.default_rng(7)), table, y, part)[0],
-                    run(lambda: samplers.make(key, 530, rng=np.random.default_rng(7)), table, y, part)[1][-80:],
-                )
-                for table, part in ((X, "whole"), (sparse.csr_matrix(X), "whole"))
-            ],
-        )
+        yield f"{key} wide", made(samplers.make, key, 530), *plain(530, 290, 9), ("whole", "+whole")
+
+
+def cases() -> Iterator[tuple[str, list[Callable[[], Answers]]]]:
+    """Give each case by name, with the ways that must all lead to the same answers."""
+    for name, make, X, y, ways in of_cases():
+        last = slice(-80, None) if name.endswith("wide") else slice(None)
+
+        def play(way: str, make=make, X=X, y=y, last=last) -> Answers:
+            flags, numbers = run(make, sparse.csr_matrix(X) if way[0] == "+" else X, y, way.removeprefix("+"))
+            return flags, numbers[last]
+
+        yield name, [partial(play, way) for way in ways]
 
 
 def read() -> dict[str, Answers]:

@@ -1,20 +1,15 @@
 """Frames that go together: exchanges by hand, saturation against ns-3.44 and a formula, order, and what adds up."""
 
-from itertools import pairwise
-
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import netsim
-from netsim import AirConfig, AirRecorder, BeaconConfig, Phy
+from netsim import AirConfig, BeaconConfig, Phy
 from netsim.config import MAX_AMPDU_BYTES
 from netsim.model.air.aggregation import with_delimiter
 from netsim.model.air.exchanges import hold_line
 from netsim.model.codes import RECEIVED
 from tests.netsim.air.cells import MS, US, Air, S, add_up
-from traces.records import Page
 
 # 802.11n at 65 Mb/s and 2.4 GHz, answers at 24 Mb/s, with a window of zero slots; microseconds
 SIFS, DIFS, ACK, BLOCK_ACK, TIMEOUT = 10, 28, 34, 38, 10 + 9 + 36
@@ -80,11 +75,6 @@ def test_as_many_frames_go_together_as_fit(sizes, max_ampdu_bytes, together):
     assert len(handed_over) == 1 + len(sizes)
 
 
-def test_least_distance_of_full_aggregates_is_that_of_captures_of_ns_3():
-    instants = sorted({at for _, at in sent(*[1538] * 85)[1]})
-    assert np.diff(instants)[1:].tolist() == [BLOCK_ACK + SIFS + DIFS + 5366] * 2  # 28 frames each
-
-
 def test_a_lost_frame_alone_is_sent_again_and_those_behind_it_are_handed_over_after_it():
     world, handed_over = sent(*[100] * 5, lost=[2])  # the second of four that go together
     first = SLOTLESS.data_ns(100) / US
@@ -127,13 +117,6 @@ def saturated(n, max_ampdu_bytes, seconds, *, beacon_ns=0):
     before = sum(station.delivered for station in world.contenders)
     world.until(500 * MS + round(seconds * S))
     return 8e-6 * 1472 * (sum(station.delivered for station in world.contenders) - before) / seconds, world
-
-
-@pytest.mark.parametrize(("max_ampdu_bytes", "frames"), [(8_000, 5), (20_000, 12), (65_535, 28)])
-def test_saturation_of_one_station_is_that_of_the_formula(max_ampdu_bytes, frames):
-    cycle_us = DIFS + 15 / 2 * 9 + together_us(*[1538] * frames) + SIFS + BLOCK_ACK
-    throughput, _ = saturated(1, max_ampdu_bytes, 10)
-    assert throughput == pytest.approx(8 * 1472 * frames / cycle_us, rel=0.003)
 
 
 @pytest.mark.parametrize(("n", "max_ampdu_bytes"), NS3)
@@ -184,25 +167,6 @@ def test_in_any_cell_nothing_is_doubled_or_out_of_order_or_lost_unless_given_up(
     assert loss or dropped < 3  # to collide seven times is rare
 
 
-def test_in_a_service_period_what_waits_goes_together_and_several_frames_of_the_client_are_one_trigger():
-    world = Air("uapsd:100", air=AirConfig(phy=SLOTLESS, max_ampdu_bytes=65_535))
-    for number in range(3):
-        world.down(0, (20 + number) * MS, 1500, number)
-    for number in range(3):
-        world.up(0, 30 * MS, 100, number)
-    world.finish(95 * MS)
-    first, others = SLOTLESS.data_ns(138) // US, together_us(138, 138)
-    served, ended = together_us(1538, 1538, 1538), SLOTLESS.control_ns(30) // US
-    assert world.numbers(0, down=False) == world.numbers(0, down=True) == [0, 1, 2]
-    # the first frame triggers, with a window of zero slots the access point and the client collide, and then again
-    # the client's two together find nothing waiting, which one null frame says
-    access_point, client = world.contenders
-    assert (access_point.delivered, client.delivered) == (4, 3)
-    assert access_point.attempts - access_point.collided == 4
-    assert world.states().receiving_ns >= (served + ended + ACK + BLOCK_ACK) * US
-    assert world.states().transmitting_ns >= (first + others + ACK + BLOCK_ACK) * US
-
-
 def test_frames_of_a_client_that_go_together_are_a_trigger():
     world = Air("uapsd", "none", air=AirConfig(phy=SLOTLESS, max_ampdu_bytes=MAX_AMPDU_BYTES))
     world.down(0, 20 * MS, number=7)
@@ -227,32 +191,3 @@ def test_a_client_that_goes_to_sleep_waits_no_longer_for_a_frame_that_was_lost()
     assert world.numbers(0, down=True) == [1]
     held = client.buffer
     assert [held.count, held.head.seq, held.head.link.seq] == [2, 0, 2]
-
-
-PAGES = [Page(f"p{i}", 300, 60_000, ((300, 30_000),), 0.3) for i in range(3)]
-FAST = netsim.LinkConfig(wired_mbps=1000.0)
-
-
-@pytest.mark.parametrize("policy", ["none", "psm", "dynamic:50", "uapsd", "twt:200:20", "lpsm2"])
-def test_frames_of_aggregates_follow_one_another_and_one_block_ack_follows_after_sifs(policy):
-    medium = AirConfig(phy=Phy.parse("11n"), max_ampdu_bytes=65_535, neighbours=1)
-    config = netsim.SimulationConfig(medium=medium, link=FAST)
-    recorder = AirRecorder()
-    result = netsim.simulate(PAGES, policy, config=config, recorder=recorder)
-    assert result.pages.equals(netsim.simulate(PAGES, policy, config=config).pages)  # notes change nothing
-    assert sum(result.states_s.values()) == pytest.approx(result.elapsed_s)
-    frames = recorder.frames
-    polled = any(frame.kind == "poll" for frame in frames)
-    downlink = [frame for frame in frames if frame.sender == "access point" and frame.aggregate >= 0]
-    assert polled == (policy == "psm")
-    assert ("data" in {frame.kind for frame in downlink}) != polled  # a PS-Poll is answered by one frame
-    for earlier, later in pairwise(frames):
-        if earlier.kind == later.kind == "data" and earlier.aggregate == later.aggregate >= 0:
-            assert later.start_ns == earlier.end_ns or not earlier.received  # those of others that collide are between
-        elif earlier.received or later.received:
-            assert later.start_ns >= earlier.end_ns + SIFS * US
-        if later.kind in ("ack", "block-ack"):
-            assert later.start_ns == earlier.end_ns + SIFS * US
-            assert (later.kind == "block-ack") == (earlier.aggregate >= 0)
-    carried = [frame for frame in recorder.transmissions if not frame.lost]
-    assert sum(frame.length for frame in carried if frame.down) == sum(page.reply_bytes + 30_000 for page in PAGES)

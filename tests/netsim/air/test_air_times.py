@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from netsim.model.air.air_times import ACK_BYTES, CTS_BYTES, NULL_BYTES, PHYS, POLL_BYTES, RTS_BYTES, Phy
+from netsim.model.air import air_times
+from netsim.model.air.air_times import PHYS, Phy
 
 
 def us(ns):
@@ -64,7 +65,11 @@ def test_spaces_and_windows_are_those_of_the_standard(spec, slot, sifs, difs, cw
     assert us(phy.pifs_ns) == sifs + slot
     assert (phy.cw_min, phy.cw_max) == (cw_min, 1023)
     assert us(phy.eifs_ns) == eifs
-    assert (ACK_BYTES, CTS_BYTES, RTS_BYTES, POLL_BYTES, NULL_BYTES) == (14, 14, 20, 20, 28)
+
+
+def test_frames_without_data_have_the_sizes_of_the_standard_and_those_with_it_its_headers():
+    names = ("ACK", "CTS", "RTS", "POLL", "NULL", "BLOCK_ACK", "QOS", "DATA_OVERHEAD")
+    assert [getattr(air_times, f"{name}_BYTES") for name in names] == [14, 14, 20, 20, 28, 32, 2, 36]
 
 
 @pytest.mark.parametrize("kind", PHYS)

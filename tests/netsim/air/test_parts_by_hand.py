@@ -4,12 +4,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from netsim import AirRecorder
 from netsim.model import seam
-from netsim.model.air import groups
+from netsim.model.air import access_point, groups
 from netsim.model.air.aggregation import settle_each
 from netsim.model.air.beacons import late_in_all, next_lost
 from netsim.model.air.channel import backoff
-from netsim.model.codes import OPEN, RECEIVED
+from netsim.model.codes import DOWN, OPEN, RECEIVED
 from netsim.model.queues import append
 from netsim.model.things import Client, Contender, Exchange, Frame, Run
 from tests.netsim.air.cells import MS, Air
@@ -86,6 +87,34 @@ def test_frames_that_go_together_share_their_air_time_by_their_sizes():
     assert [frame.air for frame in frames] == [ends[0], -1, ends[2] - ends[1]]
     assert [frame.outcome for frame in frames] == [RECEIVED, OPEN, RECEIVED]
     assert (frames[1].tries, sender.delivered, sender.lost, sender.queue.count) == (1, 2, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("most_bytes", "queued", "in_line", "joins"),
+    [(8000, 0, 0, True), (8000, 63, 0, True), (8000, 64, 0, False), (8000, 63, 1, False), (0, 0, 0, False)],
+)
+def test_a_frame_joins_those_that_go_together_while_a_block_ack_has_room_for_it(
+    monkeypatch, most_bytes, queued, in_line, joins
+):
+    monkeypatch.setattr(access_point, "serve", lambda run: None)
+    run, client, packet = Run(), Client(), Frame()
+    run.most_bytes, run.contenders, run.exchanges, run.serving = most_bytes, [Contender()], {140: Exchange()}, client
+    run.contenders[0].queue.count, client.line.count = queued, in_line
+    client.overhead, packet.bytes, packet.to = 40, 100, client
+    access_point.forward(run, client, packet)
+    assert (run.contenders[0].queue.count, client.line.count) == (queued + joins, in_line + (not joins))
+    assert (client.due_down, packet.code, packet.outcome, packet.tries) == (1, DOWN, OPEN, 0)
+
+
+def test_senders_are_named_by_their_place():
+    recorder, client = AirRecorder(), Client()
+    client.number = 4
+    named = []
+    for place, of in ((0, 0), (5, client), (2, 0)):
+        sender = Contender()
+        sender.place, sender.client = place, of
+        named.append(recorder._name(Run(), sender))
+    assert named == ["access point", "client 4", "neighbour 1"]
 
 
 def test_a_station_whose_backoff_ends_in_this_slot_of_an_idle_channel_sends_at_once():

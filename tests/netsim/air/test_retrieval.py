@@ -1,20 +1,17 @@
-"""What a client sends to fetch what waits, to the microsecond: one client, and a window of zero slots."""
+"""What a client sends to fetch what waits, where `test_on_air` does not tell of it: radios, collisions, losses."""
 
 import pytest
 
 import netsim
 from netsim import AirConfig, BeaconConfig, Phy
-from netsim.model import codes
 from netsim.model.air.beacons import next_lost
 from netsim.model.air.channel import occupy
-from netsim.model.air.exchange_times import polled
 from tests.netsim.air.cells import MS, US, Air
 
 SLOTLESS = Phy(kind="11g", cw_min=0, cw_max=0)
-BEACON, POLL, ACK, NULL, SIFS, DIFS, PIFS = 294, 34, 34, 38, 10, 28, 19  # 11g: control frames at 24 Mb/s
+BEACON, POLL, ACK, NULL, SIFS, DIFS = 294, 34, 34, 38, 10, 28  # 11g: control frames at 24 Mb/s
 DATA = 254  # 1500 bytes of IP are 1536 on the air
 GROUP = 20 + 4 * 80 + 6  # 236 bytes are 1910 bits, 24 a symbol
-EVERY_50_MS = [0, 5_000, 50_000, 55_000, 100_000, 105_000]
 
 
 def air(*clients, retrieval="auto", radio="thesis", beacons_lost=None, **options):
@@ -27,88 +24,6 @@ def two_wait(world):
     for _ in range(2):
         world.down(0, 30 * MS)
     return world
-
-
-def test_control_frames_have_the_lengths_that_the_tables_below_use():
-    for size, length in ((20, POLL), (14, ACK), (28, NULL)):
-        assert SLOTLESS.control_ns(size) == length * US
-    assert SLOTLESS.data_ns(1536) == DATA * US
-    assert SLOTLESS.lowest_ns(196) == BEACON * US
-    assert SLOTLESS.lowest_ns(236) == GROUP * US
-
-
-def test_a_poll_is_answered_by_data_after_sifs_and_that_by_an_ack():
-    data_ends = POLL + SIFS + DATA
-    assert [at / US for at in polled(SLOTLESS, 1536)[:6]] == [
-        POLL, data_ends, data_ends + SIFS + ACK, POLL + ACK, DATA, DATA
-    ]  # fmt: skip
-
-
-def test_ps_poll_fetches_frame_by_frame_and_sleeps_after_the_last_ack():
-    world = two_wait(air("psm:100"))
-    world.finish(200 * MS)
-    first = 100_000 + BEACON + DIFS + POLL + SIFS + DATA
-    second = first + SIFS + ACK + DIFS + POLL + SIFS + DATA
-    assert world.arrived_us() == [first, second]
-    assert world.intervals_us() == [100_000, second + SIFS + ACK]  # the beacon is part of the time awake
-    assert world.clients[0].beacons == 1
-    assert world.states().transmitting_ns == 2 * (POLL + ACK) * US
-    assert world.states().receiving_ns == 2 * DATA * US
-
-
-@pytest.mark.parametrize("retrieval", ["ps-poll", "null"])
-def test_the_air_time_of_data_is_that_of_the_data_frames_alone_however_they_are_fetched(retrieval):
-    world = air("psm:100", retrieval=retrieval, rts_bytes=0)
-    world.up(0, 10 * MS)
-    two_wait(world).finish(200 * MS)
-    assert len(world.arrived_us()) == 3
-    assert (world.clients[0].air_up, world.clients[0].air_down) == (DATA * US, 2 * DATA * US)
-
-
-def test_null_frames_open_and_close_the_gate():
-    world = two_wait(air("psm:100", retrieval="null"))
-    world.finish(200 * MS)
-    opened = 100_000 + BEACON + DIFS + NULL
-    first = opened + SIFS + ACK + DIFS + DATA
-    second = first + SIFS + ACK + DIFS + DATA
-    assert world.arrived_us() == [first, second]
-    assert world.intervals_us() == [100_000, second + SIFS + ACK + DIFS + NULL + SIFS + ACK]
-
-
-def test_a_data_frame_opens_the_gate_of_a_policy_that_stays_awake_and_a_null_frame_closes_it_after_its_timeout():
-    world = air("dynamic:20")
-    world.up(0, 30 * MS)
-    world.down(0, 40 * MS)
-    world.finish(95 * MS)
-    assert world.clients[0].retrieval == codes.NULL
-    assert world.arrived_us() == [30_000 + DIFS + DATA, 40_000 + DATA]
-    # the time-out runs from the last frame received; the gate closes with a null frame
-    assert world.intervals_us() == [30_000, 40_000 + DATA + 20_000 + NULL + SIFS + ACK]
-
-
-def test_a_trigger_lets_out_what_waits_and_a_null_frame_ends_the_service_period_if_nothing_does():
-    world = air("uapsd:100")
-    qos, null = SLOTLESS.data_ns(1538) / US, SLOTLESS.control_ns(30) / US  # with QoS control, two bytes more
-    world.down(0, 20 * MS)
-    world.up(0, 30 * MS)
-    world.up(0, 60 * MS)
-    world.finish(95 * MS)
-    assert world.clients[0].retrieval == codes.UAPSD
-    fetched = 30_000 + DIFS + qos + SIFS + ACK + DIFS + qos
-    assert world.arrived_us() == [30_000 + DIFS + qos, fetched, 60_000 + DIFS + qos]
-    ended = 60_000 + DIFS + qos + SIFS + ACK + DIFS + null + SIFS + ACK
-    assert world.intervals_us() == [30_000, fetched + SIFS + ACK, 60_000, ended]
-
-
-def test_service_periods_agreed_on_need_no_beacon_and_no_frame_of_their_own():
-    world = air("twt:50:5")
-    world.down(0, 20 * MS)
-    world.down(0, 102 * MS)
-    world.finish(140 * MS)
-    assert world.clients[0].retrieval == codes.TWT
-    assert world.arrived_us() == [50_000 + DATA, 102_000 + DATA]
-    assert world.intervals_us() == EVERY_50_MS
-    assert world.clients[0].beacons == 0
 
 
 def test_a_client_wakes_up_before_its_beacon_and_a_send_from_doze_waits_for_the_radio():
@@ -132,49 +47,6 @@ def test_a_client_wakes_up_before_its_beacon_and_a_send_from_doze_waits_for_the_
     assert energy.wakeup_j == pytest.approx(5 * 2_500 * 50 * 1e-9)
 
 
-def test_a_frame_for_a_sleeping_client_sent_while_its_late_beacon_is_awaited_is_told_by_that_beacon():
-    world = air("psm:100", "none")
-    world.up(1, 99_900 * US)  # on the air when the beacon is due
-    world.down(0, 100_050 * US)
-    world.finish(150 * MS)
-    start = 99_900 + DATA + SIFS + ACK + PIFS
-    assert world.run.late == [1, (start - 100_000) * US]
-    assert world.arrived_us(0) == [start + BEACON + DIFS + POLL + SIFS + DATA]
-
-
-def test_group_frames_follow_the_dtim_and_are_lost_to_those_who_skip_it():
-    world = air("psm:100", "listen:3", beacons=BeaconConfig(dtim_period=2))
-    for _ in range(3):
-        world.group(10 * MS)
-    world.finish(299 * MS)
-    assert world.contenders[0].delivered == 3
-    assert [client.groups_lost for client in world.clients] == [0, 3]
-    assert world.states(0).receiving_ns == (2 * BEACON + 3 * GROUP) * US
-    assert world.states(0).listening_ns == 3 * DIFS * US
-    assert world.states(1).receiving_ns == 0
-    assert world.intervals_us(0) == []
-
-
-def test_the_access_point_gives_clients_service_periods_that_do_not_overlap():
-    world = air("twt:50:5", "twt:50:10", "twt:50:5")
-    world.down(1, 20 * MS)
-    world.finish(120 * MS)
-    assert world.intervals_us(0) == EVERY_50_MS
-    assert world.intervals_us(1) == [5_000, 15_000, 55_000, 65_000, 105_000, 115_000]
-    assert world.intervals_us(2) == [15_000, 20_000, 65_000, 70_000, 115_000, 120_000]
-    assert world.arrived_us() == [55_000 + DATA]
-
-
-def test_an_announced_service_period_begins_with_a_frame_of_the_client_and_nothing_comes_before():
-    world = air("twt:50:5", twt_announced=True)
-    world.down(0, 20 * MS)
-    world.down(0, 102 * MS)
-    world.finish(140 * MS)
-    assert world.arrived_us() == [50_000 + DIFS + NULL + SIFS + ACK + DIFS + DATA, 102_000 + DATA]
-    assert world.intervals_us() == EVERY_50_MS
-    assert world.states().transmitting_ns == (3 * NULL + 2 * ACK) * US  # at 0, 50 and 100 ms
-
-
 def test_a_client_that_cannot_announce_itself_gets_nothing_and_sleeps_at_the_end_of_its_period():
     world = air("twt:50:5", twt_announced=True)
     world.down(0, 20 * MS)
@@ -184,24 +56,6 @@ def test_a_client_that_cannot_announce_itself_gets_nothing_and_sleeps_at_the_end
     arrived = 58_000 + DIFS + NULL + SIFS + ACK + DIFS + DATA
     assert world.arrived_us() == [arrived]
     assert world.intervals_us() == [0, 5_000, 50_000, arrived + SIFS + ACK]
-
-
-def test_after_a_beacon_that_is_lost_the_client_listens_to_the_next_and_fetches_what_that_announces():
-    world = air("listen:3", beacons_lost=[3, 6, 7])
-    world.down(0, 30 * MS)
-    world.finish(1250 * MS)
-    assert world.arrived_us() == [400_000 + BEACON + DIFS + POLL + SIFS + DATA]
-    assert world.clients[0].beacons_lost == 3
-    assert world.clients[0].beacons == 7  # numbers 3, 4, 6, 7, 8, 9, 12: back in step with every third
-    assert world.states().beacon_receiving_ns == 6 * BEACON * US  # a lost one costs what another does; awake after 4
-
-
-@pytest.mark.parametrize(("lost", "missed"), [((), 0), ((3,), 1), ((6,), 0)])
-def test_group_frames_after_a_beacon_that_is_lost_are_lost_too(lost, missed):
-    world = air("listen:3", beacons=BeaconConfig(dtim_period=3), beacons_lost=lost)
-    world.group(10 * MS)
-    world.finish(390 * MS)
-    assert (world.contenders[0].delivered, world.clients[0].groups_lost) == (1, missed)
 
 
 def test_a_group_frame_that_collides_is_lost_to_all_who_listen_and_after_the_last_they_listen_to_the_next_beacon():
@@ -219,28 +73,6 @@ def test_a_group_frame_that_collides_is_lost_to_all_who_listen_and_after_the_las
     assert world.states(0).receiving_ns == (2 * BEACON + GROUP) * US
     assert world.intervals_us(0) == []
     assert world.states(0).listening_ns == (second - 300_000 - BEACON - GROUP) * US
-
-
-def test_one_who_loses_the_last_group_frame_is_awake_up_to_the_next_beacon():
-    world = air("listen:3", "none", beacons=BeaconConfig(dtim_period=3))
-    world.group(10 * MS)
-    world.up(1, 300 * MS)
-    world.finish(700 * MS)
-    assert [client.groups_lost for client in world.clients] == [1, 1]
-    lost = 300_000 + BEACON + DIFS + max(DATA, GROUP)
-    assert world.intervals_us(0) == [300_000 + BEACON + DIFS + GROUP, 400_000 + BEACON]
-    assert lost < 400_000
-
-
-def test_what_arrives_while_the_frame_before_it_is_on_the_air_waits_for_the_next_beacon():
-    fetched = 100_000 + BEACON + DIFS + POLL + SIFS  # when the frame begins whose header says More Data
-    for at, second in ((fetched, fetched + DATA + SIFS + ACK + DIFS + POLL + SIFS), (fetched + 0.001, None)):
-        world = air("psm:100")
-        world.down(0, 20 * MS)
-        world.down(0, int(at * US))
-        world.finish(250 * MS)
-        later = 200_000 + BEACON + DIFS + POLL + SIFS
-        assert world.arrived_us() == [fetched + DATA, (second or later) + DATA]
 
 
 def test_a_backoff_of_no_slots_is_kept_for_the_next_frame():

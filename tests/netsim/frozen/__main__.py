@@ -1,8 +1,7 @@
-"""Compare what an engine answers with what is kept, or keep it; count the worlds that agree by what is in them."""
+"""Compare what an engine answers with what is kept, or keep it."""
 
 import argparse
 import sys
-from collections import Counter
 
 import numpy as np
 
@@ -19,51 +18,27 @@ def main():
     parser.add_argument("--to", dest="last", type=int, metavar="M", help="the number behind the last")
     parser.add_argument("--write", action="store_true", help="keep what the engine answers, where it covers the world")
     given = parser.parse_args()
-    kinds = [given.kind] if given.kind else list(digests.ROWS)
-    return max(_go_through(kind, given) for kind in kinds)
+    return max(_go_through(kind, given) for kind in ([given.kind] if given.kind else digests.ROWS))
 
 
 def _go_through(kind, given):
     """Compare or keep the worlds of a kind; return 1 if any of them differs."""
     rows = digests.ROWS[kind]
-    numbers = range(len(rows))[given.first : given.last]
-    answers = {}
-    for number in numbers:
-        answers[number] = digests.found(kind, number, given.engine)
-        if sys.stderr.isatty() and not number % 100:
-            print(f"\r{kind} {number:,}", end="", file=sys.stderr, flush=True)
-    if given.write:
-        _keep(rows, answers)
-    worlds, covered, equal, differ = Counter(), Counter(), Counter(), Counter()
-    said = []
-    for number, answer in answers.items():
-        features = (*sorted(digests.MADE[kind](number).features), "all")
-        worlds.update(features)
-        if answer is None:
-            continue
-        covered.update(features)
-        equal.update(features)
-        if parts := digests.differing(kind, number, answer):
-            differ.update(features)
-            equal.subtract(features)
-            said.append(f"{kind} {number} differs in {', '.join(parts)}: {' '.join(features)}")
-    print(f"{kind}, engine {given.engine}\n{'':16}{'worlds':>8}{'covered':>9}{'equal':>8}{'differ':>8}")
-    for name in sorted(worlds):
-        print(f"{name:16}{worlds[name]:8,}{covered[name] / worlds[name]:9.1%}{equal[name]:8,}{differ[name]:8,}")
+    answers = {n: digests.found(kind, n, given.engine) for n in range(len(rows))[given.first : given.last]}
+    if given.write:  # beside those of other worlds; an error is no answer
+        table = digests.kept().copy()
+        for number, answer in answers.items():
+            if isinstance(answer, tuple):
+                table[rows[number]] = answer
+        np.save(digests.FILE, table)
+        digests.kept.cache_clear()
+    covered = {number: answer for number, answer in answers.items() if answer is not None}
+    parts = {number: digests.differing(kind, number, answer) for number, answer in covered.items()}
+    said = [f"{kind} {number} differs in {', '.join(which)}" for number, which in parts.items() if which]
     more = [f"... and {len(said) - _SHOWN:,} more"] if len(said) > _SHOWN else []
-    print(*said[:_SHOWN], *more, "", sep="\n")
+    print(*said[:_SHOWN], *more, f"{kind}, engine {given.engine}: {len(answers):,} worlds, {len(covered):,} covered, "
+          f"{len(said):,} differ", sep="\n")  # fmt: skip
     return int(bool(said))
-
-
-def _keep(rows, answers):
-    """Write the answers to the file, beside those of other worlds; an error is none, and leaves zeros."""
-    size = (digests.WORLDS + digests.CELLS, len(digests.PARTS))
-    table = digests.kept() if digests.FILE.exists() else np.zeros(size, dtype="<u2")
-    for number, answer in answers.items():
-        if isinstance(answer, tuple):
-            table[rows[number]] = answer
-    np.save(digests.FILE, table)
-    digests.kept.cache_clear()
 
 
 if __name__ == "__main__":

@@ -33,7 +33,6 @@ class World:
     push: list[list[Message]]
     config: netsim.SimulationConfig
     seed: int
-    tied: bool
     together: bool
     server_delays: list[netsim.ServerDelay] | None = None
 
@@ -48,56 +47,6 @@ class World:
                 server_delays=self.server_delays,
             )
         ]  # fmt: skip
-
-    @property
-    def features(self):
-        """What the world has in it, as short names."""
-        config, air = self.config, self.config.medium
-        pages = [page for pages, _ in self.clients for page in pages]
-        specs = {policy if isinstance(policy, str) else policy.spec for _, policy in self.clients}
-        found = {spec.partition(":")[0] for spec in specs}
-        has = {
-            "ties": self.tied,
-            "loss": config.link.loss_rate > 0.0,
-            "push": any(self.push),
-            "push-alone": not all(pages for pages, _ in self.clients),
-            "nagle": config.tcp.nagle,
-            "per-object": config.connections == "per-object",
-            "short-rto": config.tcp.min_rto_s < 1.0,
-            "long-rto": config.tcp.min_rto_s > 1.0,
-            "other-mss": config.tcp.mss_bytes != 1460,
-            "deadlines": any(page.deadline_s is not None for page in pages),
-            "issue-times": any(page.issue_s is not None for page in pages),
-            "waits": any(page.waits_s for page in pages),
-            "uploads": any(not reply for page in pages for _, reply in ((0, page.reply_bytes), *page.objects)),
-            "server-delays": self.server_delays is not None,
-            "random-server": config.server_delay.kind in ("exponential", "lognormal"),
-            "states-radio": isinstance(config.radio, netsim.StateRadioConfig),
-            "waking-radio": config.radio.wakeup_j > 0.0,
-            "other-beacons": config.beacon_interval_ns != 100 * MS,
-            "long-sleep": any(_long(spec) for spec in specs),
-            "together": self.together,
-            "mixed": len(specs) > 1,
-            f"clients:{len(self.clients)}": True,
-        }
-        if air is not None:
-            loaded = "offered" if air.neighbour_mbps else "saturated"
-            agreed = any(spec.startswith(("twt", "own-agreed")) for spec in specs)
-            has |= {
-                air.phy.kind: True,
-                f"fetch:{air.retrieval}": True,
-                loaded: air.neighbours > 0,
-                "rts": air.rts_bytes is not None,
-                "a-mpdu": air.max_ampdu_bytes > 0,
-                "beacon-loss": air.beacon_loss,
-                "agreed": agreed,
-                "announced": agreed and air.twt_announced,
-                "dtim": air.beacons.dtim_period > 1,
-                "groups": air.beacons.broadcast_per_s > 0.0,
-                "windows": (air.phy.cw_min, air.phy.cw_max) != _windows(air.phy.kind),
-                "late-beacons": air.phy.rate_mbps <= 2.0 and air.neighbours > 0,
-            }
-        return frozenset(found | {name for name, is_so in has.items() if is_so})
 
 
 class _Draw:
@@ -156,7 +105,7 @@ def world(number):
     each = None
     if not together and draw.chance(0.15):
         each = [_server(draw, tied) for _ in made[0][0][0]]
-    return World(clients=made[0], push=made[1], config=config, seed=number, tied=tied, together=together,
+    return World(clients=made[0], push=made[1], config=config, seed=number, together=together,
                  server_delays=each)  # fmt: skip
 
 
@@ -210,7 +159,7 @@ def cell(number):
     )
     together = draw.chance(0.9)
     made = _made(draw, config, tied, draw.one(1, 2, 2, 3, 4, 6) if together else 1, longest_s=1.2)
-    return World(clients=made[0], push=made[1], config=config, seed=number, tied=tied, together=together)
+    return World(clients=made[0], push=made[1], config=config, seed=number, together=together)
 
 
 def _made(draw, config, tied, n, *, longest_s):
@@ -306,15 +255,3 @@ def _pages(draw, config, tied, longest_s, most):
 def _messages(draw, config, tied, longest_s):
     instants = sorted(_instant(draw, tied, longest_s) for _ in range(draw.one(1, 2, 4)))
     return [Message(at_s, min(_size(draw, config, tied), 40 * config.tcp.mss_bytes)) for at_s in instants]
-
-
-def _windows(kind):
-    return netsim.Phy(kind=kind).cw_min, netsim.Phy(kind=kind).cw_max
-
-
-def _long(spec):
-    """Whether a policy listens less often than every second beacon or so, whatever it finds."""
-    kind, _, parameter = spec.partition(":")
-    return kind in ("psm", "listen", "uapsd", "twt") and float(parameter.partition(":")[0]) >= (
-        9 if kind == "listen" else 900
-    )

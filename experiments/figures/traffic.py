@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator
 from numpy.typing import NDArray
 
-from experiments.figures.style import BLUE, DPI, GREY, INK, ORANGE, clean, styled
+from experiments.figures.style import BLUE, GREY, INK, ORANGE, clean, sheet
 from experiments.found import Found
 
 __all__ = ["traffic"]
@@ -25,9 +25,7 @@ def traffic(found: Found) -> Figure:
     start, end, pages, cuts = _without_gaps(times, np.array(found.report.page_starts_us, dtype=np.int64))
     span = max(float(end.max()), 1e-3)
     edges = np.linspace(0.0, span, _BINS + 1)
-    with styled():
-        figure = Figure(figsize=(7.4, 3.2), dpi=DPI, layout="constrained")
-        axes = figure.subplots()
+    with sheet(7.4, 3.2) as (figure, [axes]):
         for column, sign, colour, name in ((3, 1, BLUE, "down"), (2, -1, ORANGE, "up")):
             rate = _spread(start, end, times[:, column], edges) / (span / _BINS)
             axes.fill_between(edges[:-1], sign * rate, step="post", color=colour, linewidth=0, label=name)
@@ -37,16 +35,13 @@ def traffic(found: Found) -> Figure:
         axes.set_yscale("symlog", linthresh=100.0)
         scales = (("h", 3600.0), ("min", 60.0), ("s", 1.0))
         unit, scale = next((item for item in scales if span >= 3 * item[1]), scales[-1])
-        axes.xaxis.set_major_locator(
-            FixedLocator([scale * tick for tick in MaxNLocator(8).tick_values(0, span / scale)])
-        )
+        ticks = [scale * tick for tick in MaxNLocator(8).tick_values(0, span / scale)]
+        axes.xaxis.set_major_locator(FixedLocator(ticks))
         axes.xaxis.set_major_formatter(lambda value, _: f"{value / scale:g}")
         axes.yaxis.set_major_formatter(lambda value, _: f"{abs(value):,.0f}")
         axes.set_xlim(0, span)
-        axes.set_xlabel(f"time since the first byte [{unit}]")
-        axes.set_ylabel("bytes a second")
         figure.legend(loc="outside upper right", ncols=3)
-        clean(axes)
+        clean(axes, xlabel=f"time since the first byte [{unit}]", ylabel="bytes a second")
     return figure
 
 
@@ -63,16 +58,14 @@ def _without_gaps(
     shift[order] = begun[0] + np.cumsum(cut)
     start, end = (times[:, 0] - shift) / 1e6, (times[:, 1] - shift) / 1e6
     of_pages = np.clip(np.searchsorted(begun, pages, side="right") - 1, 0, None)
-    shown = (pages - shift[order][of_pages]) / 1e6
-    return start, end, shown, [float(at) for at in start[order][cut > 0]]
+    return start, end, (pages - shift[order][of_pages]) / 1e6, start[order][cut > 0].tolist()
 
 
 def _spread(
     start: NDArray[np.float64], end: NDArray[np.float64], sizes: NDArray[np.int64], edges: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the bytes in each bin, those of an exchange spread evenly from its start to its end."""
-    width = edges[1] - edges[0]
-    last = len(edges) - 2
+    width, last = edges[1] - edges[0], len(edges) - 2
     first = np.clip((start / width).astype(np.int64), 0, last)
     final = np.clip((end / width).astype(np.int64), first, last)
     share = sizes / (final - first + 1)

@@ -1,0 +1,58 @@
+"""What learners did, in words: a sampler's run over a stream, a replay of traffic, and what is proved about both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from experiments.quantities import LABELS, REPLAYS, statements
+from experiments.report.text import number, of_frame, table
+from experiments.study.label import Problem
+
+__all__ = ["bounds_text", "label_text", "mapping_text", "replay_text"]
+
+LISTED = 20  # replays in the printed table
+
+
+def mapping_text(asked: Sequence[Problem]) -> str:
+    """Return which class is +1 and which -1."""
+    if len(asked) == 1:
+        return f"label +1 is {asked[0].positive}, label -1 is {asked[0].negative}"
+    return f"{len(asked)} classes, label +1 is each of them in turn, label -1 is the rest"
+
+
+def label_text(classes: pd.DataFrame, summary: dict[str, Any], asked: Sequence[Problem], name: str) -> str:
+    """Return the result of a sampler as text: a line a class, and the whole."""
+    text = f"{name}: {summary['rounds']} rounds, {summary['features']} features; {mapping_text(asked)}\n\n"
+    text += of_frame(LABELS, classes)
+    if len(asked) > 1:
+        what = "the largest margin is right" if summary["exclusive"] else "a yes or no is right"
+        text += (
+            f"\n\nmean F {number(summary['f_measure'], 4)}, {what} in {100 * summary['accuracy']:.2f} %; "
+            f"labels asked for: {100 * summary['label_rate']:.1f} % of all yes and no, "
+            f"something about {100 * summary['rounds_asked']:.1f} % of the instances"
+        )
+    return text
+
+
+def bounds_text(held: pd.DataFrame) -> str:
+    """Return what is proved about the sampler as text, a line a statement."""
+    return f"Held against its theorem:\n\n{of_frame(statements(6), held)}"
+
+
+def replay_text(rows: Sequence[dict[str, Any]], shown: str, n_polls: int, bounds: pd.DataFrame) -> str:
+    """Return the tables of `lpsm replay`; losses in nats, regrets in nats a poll against the best fixed expert."""
+    frame = pd.DataFrame(rows)
+    text = of_frame(REPLAYS, frame[:LISTED])
+    if len(rows) > LISTED:
+        text += f"\n.. and {len(rows) - LISTED} more in summary.csv"
+    if len(rows) > 1:
+        lines = []
+        for name, column in (("mixture loss (2.8)", "mixture_regret"), ("polling loss (2.34)", "polling_regret")):
+            quantiles = [f"{value:.2e}" for value in np.quantile(frame[column], (0.05, 0.5, 0.95))]
+            lines.append([name, *quantiles, f"{100 * np.mean(frame[column] < 0):.0f} %"])
+        text += "\n\n" + table(["regret a poll, nats", "5 %", "median", "95 %", "share below 0"], lines)
+    return f"{text}\n\nThe statements on {shown}, {n_polls} polls:\n{of_frame(statements(4), bounds)}"

@@ -1,0 +1,230 @@
+"""Damage of every format: it is named with path, place, rule and value, and skipped and counted where that is asked."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import struct
+import tarfile
+
+import pytest
+
+import traces
+from tests.fuzzing.running import GRAMMARS
+from tests.fuzzing.values import Chance
+from tests.traces.home_ip import pack, records, showtrace
+from tests.traces.test_bu import archive
+from tests.traces.test_har import ENTRY, entry
+from tests.traces.test_pcap import GET, OPENING, capture, reply, segment
+from traces import TraceError
+
+SESSION = "con7.cs18.1000"
+LINE = 'cs18 1005 5 "http://a.edu/" 2000 0.5\n'
+NEXT = 'cs18 1006 50 "http://a.edu/x.gif" 700 0.25\n'
+LINES = [  # of a session of Boston University
+    ('cs18 1005 9 "http://a.edu/" -5 0.1\n', "size must be a whole number of at least 0, got -5"),
+    ('cs18 1005 9 "http://a.edu/" 5 -0.1\n', "delay must be a number of seconds of at least 0, got -0.1"),
+    ('cs18 1005 9 "http://a.edu/" 5 nan\n', "delay must be .* got nan"),
+    ('cs18 1005 1000000 "http://a.edu/" 5 0.1\n', "usec must be a whole number below 1000000, got 1000000"),
+    ('cs18 -1 9 "http://a.edu/" 5 0.1\n', "sec must be a whole number of at least 0, got -1"),
+    ('cs18 99999999999 9 "http://a.edu/" 5 0.1\n', "sec must have at most ten digits"),
+    ('cs18 1005 9 "http://a.edu/" 9999999999999 0.1\n', "size must be at most 1099511627776"),
+    ('cs18 1005 4 "http://a.edu/" 5 0.1\n', "times must not run backwards in a session, got -1 us"),
+    ('cs18 1005 9 "http://a.edu/\n', "a line must be whole"),
+    ("cs18 1005\n", "a line must be whole"),
+    ("\n", "a line must be whole"),
+]
+ROWS = [  # of a table
+    ("0.9,5", "times must not run backwards, got -100000 us"),
+    ("2,-5", "bytes must be a whole number .*got -5"),
+    ("2,1.5", "bytes must be a whole number .*got 1.5"),
+    ("2,99999999999999", "bytes must be .*got 99999999999999"),
+    ("nan,5", "time must be a number of seconds .*got nan"),
+    ("-1,5", "time must be .*got -1"),
+    ("2", "a row must have 2 cells, as the first line has"),
+    ('2,"5', "a row must be separated by ','"),
+]
+TIMES = [  # of a record of Home IP: which of request, first and last byte, later by so many us, and how it is said
+    ("last", -5_000_000, "the last byte of the reply must not precede the request, got -4950000 us"),
+    ("first", -1_000_000, "the first byte of the reply must not precede the request"),
+]
+GARBLED = [  # parts of a line of showtrace
+    ("1.gif", "1.gi", "as long as its length field says"),
+    ("10.0.0.1:", "10.0.256.1:", "a part of an address must be at most 255, got 256"),
+    (":1024", ":65536", "client_port must be at most 65535"),
+    (" 1001 ", " -1001 ", "a line must hold three times"),
+    (" 1001 ", " 9999999999 ", "body_bytes must be at most 4294967295, got 9999999999"),
+    ("HTTP/1.0", "HTTP", "as long as its length field says"),
+    (" 0 0 ", " 0 ", "a line must hold"),
+]
+PAGE = {"page": "a", "request_bytes": 300, "reply_bytes": 500, "objects": [[1, 2]], "think_s": 1.5}
+FIELDS = [  # of a page of a workload, behind one issued at 7 s
+    ({"reply_bytes": -1}, r"reply_bytes must be a whole number in \[0, .*got -1"),
+    ({"waits_s": [0.5]}, r"waits_s must be a list of one wait an exchange \(2\), got 1"),
+    ({"waits_s": 0.5}, "waits_s must be a list .*got float"),
+    ({"waits_s": [0.5, -1]}, "a wait must be a number of seconds .*got -1"),
+    ({"deadline_s": -1}, "deadline_s must be a number of seconds .*got -1"),
+    ({"request_bytes": 0}, "request_bytes .*got 0"),
+    ({"request_bytes": True}, "request_bytes .*got True"),
+    ({"reply_bytes": 1.5}, "reply_bytes .*got 1.5"),
+    ({"reply_bytes": 10**30}, "reply_bytes .*got 10"),
+    ({"objects": [[1, -2]]}, "reply must .*got -2"),
+    ({"objects": [[1]]}, r"pair .*got \[1\]"),
+    ({"objects": 3}, "objects must be a list .*got int"),
+    ({"think_s": -0.5}, "think_s .*got -0.5"),
+    ({"think_s": float("nan")}, "think_s .*got nan"),
+    ({"think_s": "1"}, "think_s .*got 1"),
+    ({"issue_s": 1.0}, r"issue_s must not run backwards \(the page before has 7.0\), got 1.0"),
+    ({"page": ""}, "page must be a name"),
+    ({"thinks": 1}, "only the fields .*got thinks"),
+    *(({name: ...}, f"a page must have {name}") for name in ("page", "request_bytes", "reply_bytes")),
+]
+BESIDE = [  # lines beside the pages of a workload, and which of them is damaged
+    ([{"message_bytes": 0, "at_s": 1}], 1, r"message_bytes must be a whole number in \[1, .*got 0"),
+    ([{"message_bytes": 5}], 1, "a message must have at_s"),
+    ([{"message_bytes": 5, "at_s": 1, "page": "a"}], 1, "a message has only the fields at_s, message_bytes"),
+    ([{"message_bytes": 5, "at_s": 2}, {"message_bytes": 5, "at_s": 1}], 2,
+     r"at_s must not run backwards \(the message before has 2.0\), got 1.0"),
+    ([{"round_trip_s": -1}], 1, "round_trip_s must be a number of seconds"),
+    ([{"round_trip_s": 1}] * 2, 2, "a workload must hold at most one round trip, got another, 1.0"),
+]  # fmt: skip
+PACKED = archive({SESSION: LINE * 20})  # a header, two blocks of contents
+
+
+def absurd(kind, size):
+    """The header of a member of an archive that would be so long."""
+    item = tarfile.TarInfo(SESSION)
+    item.type, item.size = kind, size
+    return item.tobuf(tarfile.GNU_FORMAT) + b"x"
+
+
+def har(*entries):
+    return json.dumps({"log": {"entries": entries}})
+
+
+WHOLE = [  # what a file holds that is damaged as a whole, or has nothing in it
+    *(("t", content, r"must not be empty|known format .*Home IP") for content in (
+        b"", "hello world\n", "a, list, of words\n", bytes(1000), b"\x89PNG\r\n\x1a\n\0\0", b"%PDF-1.4\n", '{"a": 1}')),
+    *(("w.jsonl", text, "line 1|nested|whole JSON|known") for text in (
+        "[" * 100_000, '{"page": ' + "1" * 5000 + "}", "\xff", '"a"', "7", "null")),
+    ("w.jsonl", "time,bytes\n1,100\n", "run lpsm pages first, which makes one of a trace, got a trace, csv"),
+    ("w.jsonl", '{"a": 1}', "a page must have page, got only a"),
+    *(("t.tar", PACKED[:keep], r"must be complete|must end with empty blocks") for keep in (600, 1023, 1124, 1536)),
+    ("t.tar", PACKED[:130] + bytes([PACKED[130] ^ 1]) + PACKED[131:], "checksum"),
+    ("t.tar", absurd(tarfile.REGTYPE, 1 << 62), "a member must not exceed"),
+    ("t.tar", absurd(tarfile.REGTYPE, 1 << 29), "a line must be whole|must be complete"),
+    ("t.tar", absurd(tarfile.XHDTYPE, 1 << 29), "a long name must not exceed"),
+    ("h.har", har(*[entry({"_transferSize": 0})] * 2), "a request that used the network, got 2 records, 2 cache hits"),
+    ("w.jsonl", '{"round_trip_s": 1}\n', "at least one page, message or datagram, got none"),
+    *(("w.jsonl", text, "at least one page") for text in ("", "\n\n", "[]")),
+    ("t.csv", "time,size of it\n1,2\n", "must include bytes, got time, size of it"),
+    ("t.csv", "time,bytes\n", "at least one reply"),
+    ("t.csv", "time,bytes,url\n0.5,200,http://a/\n0.7,2\n", "line 3: a row must have 3 cells"),
+    ("t.csv", "time,bytes\n0,5,100\n", r"line 2: a row must have 2 cells.*decimal commas"),
+    ("t.csv", '"No.","Time","Source","Destination","Protocol","Length","Info"\n"1","0.0","a","b","T","9",""\n',
+     "save the capture itself in Wireshark"),
+    (SESSION, LINE + "x" * 70_000 + "\n", "a line must not be longer than 65536 bytes"),
+    ("h.har", har(), "got no entries"),
+    ("c.pcap", capture(OPENING), r"must hold an exchange over TCP or UDP, got 1 connection"),
+    ("c.pcap", capture(OPENING) + struct.pack("<IIII", 1000, 0, 0xFFFF_FFF0, 0xFFFF_FFF0) + b"x" * 100,
+     "at most 1048576 bytes long, got 4294967280"),
+]  # fmt: skip
+
+
+def later(name, us):
+    """Return three records of Home IP, of whose second an instant is moved."""
+    made = records(3)
+    moment = int(made.columns[f"{name}_s"][1]) * 1_000_000 + int(made.columns[f"{name}_us"][1]) + us
+    made.columns[f"{name}_s"][1], made.columns[f"{name}_us"][1] = divmod(moment, 1_000_000)
+    return made
+
+
+def cases():
+    """Yield the name of a file, its content, the message, the place of the damage, and how many requests are whole."""
+    for line, message in LINES:
+        yield SESSION, LINE + line + NEXT, message, "line 2", 2
+    for row, message in ROWS:
+        yield "t.csv", f"1,1\n{row}\n3,1\n", message, "line 2", 2
+    of_one = len(pack(records(1)))
+    for name, us, message in TIMES:
+        yield "t", pack(later(name, us)), message, f"byte {of_one}", 2
+        yield "t", "".join(line + "\n" for line in showtrace(later(name, us))), message, "line 2", 2
+    first, second = showtrace(records(2, url=b"GET 1.gif HTTP/1.0"))
+    for old, new, message in GARBLED:
+        assert old in second
+        yield "t", f"{first}\n{second.replace(old, new)}\n", message, "line 2", 1
+    for change, message in FIELDS:
+        page = {name: value for name, value in {**PAGE, **change}.items() if value is not ...}
+        yield "w.jsonl", f"{json.dumps(PAGE | {'issue_s': 7.0})}\n{json.dumps(page)}\n", message, "line 2", None
+    for lines, at, message in BESIDE:
+        yield "w.jsonl", "".join(json.dumps(line) + "\n" for line in lines), message, f"line {at}", None
+    for at in ("yesterday", 7):
+        message = f"startedDateTime must be an ISO 8601 time, got {at}"
+        yield "h.har", har(ENTRY, entry(startedDateTime=at)), message, "entry 2", 1
+    for name, content, message in WHOLE:
+        yield name, content, message, "", None
+
+
+@pytest.mark.parametrize(("name", "content", "message", "place", "whole"), list(cases()))
+def test_damage_is_named_with_its_place_or_skipped_and_counted(tmp_path, name, content, message, place, whole):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode("latin-1"))
+    read = traces.read_workload if name == "w.jsonl" else lambda path: list(traces.read(path))
+    with pytest.raises(TraceError, match=message) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}, {place}: " if place else str(path))
+    assert "\n" not in str(caught.value)
+    if whole is not None:
+        requests = traces.read(path, skip_damaged=True)
+        assert (len(list(requests)), requests.report["damaged"]) == (whole, 1)
+
+
+EXCHANGE = [*OPENING, segment(True, 100, GET % 1), segment(False, 500, reply(50)), segment(True, 200)]
+CUTS = [  # what is cut, where, the message, and how many requests are whole before it
+    (SESSION, LINE + NEXT, range(-len(NEXT) + 1, 0), "line 2: a line must be whole", None),
+    ("t", pack(records(2)), (24, 59, 60, 78, 83, 120, -1), "a record must be complete", None),
+    ("c.pcap", capture(EXCHANGE), (-1, -8, -20, -40), "a packet must be complete", 1),
+    ("h.har", '{"log": {"entries": [{"startedDateTime": "2020-01-01T00:00:00Z"}]}}', (20, 40, -1), "whole JSON", None),
+    ("w.jsonl", json.dumps(PAGE), (14, -1), r"w\.jsonl", None),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "cuts", "message", "whole"), CUTS, ids=[cut[0] for cut in CUTS])
+def test_a_file_that_is_cut_is_an_error_and_not_a_shorter_trace(tmp_path, name, content, cuts, message, whole):
+    content = content if isinstance(content, bytes) else content.encode()
+    for cut in cuts:
+        (tmp_path / name).write_bytes(content[:cut])
+        read = traces.read_workload if name == "w.jsonl" else lambda path: list(traces.read(path))
+        with pytest.raises(TraceError, match=message):
+            read(tmp_path / name)
+        if whole:
+            requests = traces.read(tmp_path / name, skip_damaged=True)
+            assert (len(list(requests)), requests.report["files_cut_short_by_damage"]) == (whole, 1)
+
+
+@pytest.mark.parametrize("name", ["ucb", "showtrace", "bu", "bu-tar", "workload", "har", "capture", "table"])
+def test_a_gzip_member_that_is_cut_is_an_error_in_every_format(tmp_path, name):
+    chance = Chance(0)
+    chance.nasty_share = 0.0
+    whole = gzip.compress(GRAMMARS[name].render(GRAMMARS[name].make(chance)))
+    for keep in (5, 12, len(whole) // 2, len(whole) - 8, len(whole) - 1):
+        (tmp_path / "t").write_bytes(whole[:keep])
+        with pytest.raises(TraceError, match=r"gzip|must"):
+            traces.read_workload(tmp_path / "t") if name == "workload" else list(traces.read(tmp_path / "t"))
+
+
+def test_with_skipping_what_follows_lost_framing_is_left_out_and_counted_once(tmp_path):
+    good, of_one = pack(records(3)), len(pack(records(1)))
+    for length in (0, 4097, 0xFFFF):
+        bad = bytearray(pack(records(1)))
+        bad[58:60] = struct.pack(">H", length)
+        (tmp_path / "t").write_bytes(good + bytes(bad) + good * 700)
+        with pytest.raises(TraceError, match=rf"byte {3 * of_one}: .*request line must lie in .*got {length}$"):
+            list(traces.read(tmp_path / "t"))
+        requests = traces.read(tmp_path / "t", skip_damaged=True)
+        assert (len(list(requests)), requests.report["damaged"]) == (3, 1)
+    whole = gzip.compress(pack(records(5000)))
+    (tmp_path / "t").write_bytes(whole[: len(whole) // 2])
+    requests = traces.read(tmp_path / "t", skip_damaged=True)
+    assert 1000 < len(list(requests)) < 4000
+    assert requests.report["files_cut_short_by_damage"] == 1
