@@ -125,6 +125,7 @@ COMPARISON: tuple[Quantity, ...] = (
     _percent("energy_vs_psm", "energy vs psm", interval=True),
     _percent("beacon_energy_vs_psm", "beacons", only_with="listen_j_per_page"),
     _ABOVE,
+    _percent("energy_above_clairvoyant", "above clairvoyant", interval=True),
     _SLOWDOWN,
     Quantity("slowdown_median", "median"),
     Quantity("slowdown_p95", "p95"),

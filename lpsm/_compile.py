@@ -27,9 +27,12 @@ from pathlib import Path
 from typing import Any
 
 
-def compiled(function: Callable[..., Any]) -> Any:
-    """Compile a module-level kernel to machine code on its first call; rounding is that of the source."""
-    return function if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0") else Kernel(function)
+def compiled(function: Callable[..., Any], apart: bool = False) -> Any:
+    """Compile a module-level kernel to machine code on its first call; rounding is that of the source.
+
+    `apart` promises other kernels that call it that no two of its arrays overlap, so that its loops vectorise.
+    """
+    return function if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0") else Kernel(function, apart)
 
 
 def is_compiled(kernel: Any) -> bool:
@@ -40,9 +43,9 @@ def is_compiled(kernel: Any) -> bool:
 class Kernel:
     """A function that is compiled when first called; other kernels call it like any compiled function."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], apart: bool = False) -> None:
         update_wrapper(self, function)
-        self.py_func = function
+        self.py_func, self.apart = function, apart
 
     @cached_property
     def dispatcher(self) -> Any:
@@ -52,7 +55,7 @@ class Kernel:
     @cached_property
     def linked(self) -> Any:
         """What numba makes of it for other kernels, which hold its code in theirs."""
-        return _numba()(self.py_func, None)
+        return _numba()(self.py_func, None, self.apart)
 
     @cached_property
     def kept(self) -> Kept:
@@ -148,7 +151,7 @@ def _is_safe(folder: Path) -> bool:
     return ours and os.access(folder, os.R_OK | os.X_OK) and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def linking() -> Any:
+def linking(apart: bool = False) -> Any:
     """Return numba's compiler for a function that only others call: it is optimised as a part of them, and not alone.
 
     numba itself makes machine code of every function, with all that it calls in it: half of the time of compiling.
@@ -158,7 +161,7 @@ def linking() -> Any:
 
     class Linking(Compiler):
         def _compile_core(self) -> Any:
-            self.state.flags.no_compile = True
+            self.state.flags.no_compile, self.state.flags.noalias = True, apart
             made = super()._compile_core()  # type: ignore[no-untyped-call]
             library, called = made.library, made.fndesc
             library._optimize_final_module = lambda: None
@@ -172,7 +175,7 @@ def linking() -> Any:
 
 
 @cache
-def _numba() -> Callable[[Callable[..., Any], Kept | None], Any]:
+def _numba() -> Callable[..., Any]:
     """Import numba; return what makes a function of numba's, given the place for its machine code if it has its own."""
     import numba
     from numba.core import types
@@ -204,11 +207,11 @@ def _numba() -> Callable[[Callable[..., Any], Kept | None], Any]:
         whole = isinstance(kind, types.Integer | types.Boolean | types.IntegerLiteral | types.BooleanLiteral)
         return types.int64 if whole else kind
 
-    def made(function: Callable[..., Any], kept: Kept | None) -> Any:
+    def made(function: Callable[..., Any], kept: Kept | None, apart: bool = False) -> Any:
         njit: Any = numba.njit  # its stubs do not know all of its options
         found = njit(
             function, error_model="numpy", nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=kept is None,
-            pipeline_class=Compiler if kept else linking(),
+            pipeline_class=Compiler if kept else linking(apart),
         )  # fmt: skip
         if kept:
             found._cache = Overloads(kept, found.targetctx)

@@ -2,8 +2,7 @@
 
 What it models: every `state()` is a dict of arrays that names its kind and its version, fit for ``numpy.savez``.
 `from_state` finds the class; `to_json` and `from_json` write the same dict as text, number for number.
-`saved` and `restored` are the one way in and out: a class says in `TAKES` which of its attributes its constructor
-takes, and in `_arrays` which arrays it learns in; nothing is made before their sizes are known to be the state's.
+`Stateful` is the one way in and out: nothing is made before its size is known to be the state's.
 What it leaves out: the states of samplers (`lpsm.samplers.saving`).
 """
 
@@ -14,14 +13,14 @@ from collections.abc import Mapping
 from importlib import import_module
 from json import JSONDecodeError
 from math import prod
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from lpsm.arrays import Array, State
 from lpsm.checks import MOST_TEXT, reading, shown, state_array, state_text
 
-__all__ = ["from_json", "from_state", "restored", "saved", "to_json"]
+__all__ = ["Stateful", "from_json", "from_state", "to_json"]
 
 _CLASSES = {
     **dict.fromkeys(("StaticExpert", "FixedShare", "MarkovShare", "VariableShare", "LearnAlpha"), "lpsm.experts"),
@@ -43,7 +42,6 @@ _TYPES: dict[str, set[type]] = {
 }  # of values, by the kind of an array
 _WORDS = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}
 _NOTHING = -float(np.finfo(np.float64).max)  # in a state, the logarithm of nothing
-T = TypeVar("T")
 
 
 def from_state(state: Mapping[str, Any] | str) -> Any:
@@ -68,47 +66,8 @@ def from_state(state: Mapping[str, Any] | str) -> Any:
     return getattr(import_module(_CLASSES[kind]), kind).from_state(dict(state))
 
 
-def saved(thing: Any) -> State:
-    """Return the state of something with `VERSION`, `TAKES` and `_arrays`."""
-    arrays = {name: array.copy() for name, array in thing._arrays().items()}
-    for array in arrays.values():
-        if array.dtype.kind == "f":
-            array[np.isneginf(array)] = _NOTHING
-    taken = {name: np.array(getattr(thing, name)) for name in thing.TAKES}
-    return {"kind": np.array(type(thing).__name__), "version": np.array(thing.VERSION), **taken, **arrays}
-
-
-def restored(cls: type[T], state: Mapping[str, Any]) -> T:
-    """Rebuild what `saved` took apart.
-
-    Raises
-    ------
-    ValueError
-        If the state is of another kind or version, incomplete, or its arrays do not belong together.
-    """
-    known: Any = cls
-    with reading("state"):
-        kind, version = state_text(state, "kind"), int(state["version"])
-        if (kind, version) != (cls.__name__, known.VERSION):
-            raise ValueError(
-                f"state must be of kind {cls.__name__}, version {known.VERSION}, got kind {kind}, version {version}"
-            )
-        taken = {name: _taken(state, name) for name in known.TAKES}
-        weights = int(taken.get("n_experts", 1)) * np.size(taken.get("alphas", 1))
-        if weights > (held := sum(np.asarray(value).size for value in state.values())):
-            raise ValueError(f"state must hold arrays of {weights} weights, got {held} numbers")
-        thing: Any = known(**taken)
-        arrays = thing._arrays()
-        if strange := set(state) - {"kind", "version", *taken, *arrays}:
-            raise ValueError(f"state must hold {', '.join([*taken, *arrays])}, got {shown(sorted(strange))} too")
-        for name, array in arrays.items():
-            values = state_array(state, name, array.shape, array.dtype)
-            array[...] = np.where(values == _NOTHING, -np.inf, values) if array.dtype.kind == "f" else values
-        return thing  # type: ignore[no-any-return]
-
-
 class Stateful:
-    """What `saved` and `restored` take apart and rebuild.
+    """What has a state: a dict of its parameters and of the arrays that it learns in.
 
     Subclasses say in `TAKES` which of their attributes the constructor takes, and in `_arrays` what they learn in.
     """
@@ -118,12 +77,40 @@ class Stateful:
 
     def state(self) -> State:
         """Everything needed to go on, as a versioned dict of arrays; ``numpy.savez(path, **state)`` writes it."""
-        return saved(self)
+        arrays = {name: array.copy() for name, array in self._arrays().items()}
+        for array in arrays.values():
+            if array.dtype.kind == "f":
+                array[np.isneginf(array)] = _NOTHING
+        taken = {name: np.array(getattr(self, name)) for name in self.TAKES}
+        return {"kind": np.array(type(self).__name__), "version": np.array(self.VERSION), **taken, **arrays}
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild it from `state()`, or from what ``numpy.load`` gives for its file (`states.restored`)."""
-        return restored(cls, state)
+        """Rebuild it from `state()`, or from what ``numpy.load`` gives for its file.
+
+        Raises
+        ------
+        ValueError
+            If the state is of another kind or version, incomplete, or its arrays do not belong together.
+        """
+        with reading("state"):
+            kind, version = state_text(state, "kind"), int(state["version"])
+            if (kind, version) != (cls.__name__, cls.VERSION):
+                raise ValueError(
+                    f"state must be of kind {cls.__name__}, version {cls.VERSION}, got kind {kind}, version {version}"
+                )
+            taken = {name: _taken(state, name) for name in cls.TAKES}
+            weights = int(taken.get("n_experts", 1)) * np.size(taken.get("alphas", 1))
+            if weights > (held := sum(np.asarray(value).size for value in state.values())):
+                raise ValueError(f"state must hold arrays of {weights} weights, got {held} numbers")
+            thing = cls(**taken)
+            arrays = thing._arrays()
+            if strange := set(state) - {"kind", "version", *taken, *arrays}:
+                raise ValueError(f"state must hold {', '.join([*taken, *arrays])}, got {shown(sorted(strange))} too")
+            for name, array in arrays.items():
+                values = state_array(state, name, array.shape, array.dtype)
+                array[...] = np.where(values == _NOTHING, -np.inf, values) if array.dtype.kind == "f" else values
+            return thing
 
     def _arrays(self) -> State:
         """What has been learned: the live arrays, which a state is copied into."""

@@ -1,18 +1,11 @@
 """Labelled streams with properties known exactly, for checking what theorems say of the samplers.
 
-What it models: the sources the papers assume. Instances lie on the unit sphere of R^d;
-the target `u` is a unit vector drawn uniformly unless given; labels are -1.0 or +1.0.
-The property is built in, not estimated: `separable` keeps every margin at or above the
-one asked for, `linear_noise` has P(|u.x| < eps) = eps^exponent to the letter, `drifting`
-moves its target by exactly the squared path length asked for, and the density of
-`similar_to_uniform` takes both of its extreme values.
-
-What it leaves out: instances off the sphere, dependence between rounds, label noise that
-is not linear in the margin.
-
-Source: separable and drifting streams, Cesa-Bianchi et al. 2004 section 2 and Moroshko and
-Crammer 2014 section 2; linear noise with the low-noise condition, Cavallanti et al. 2010
-section 4; uniform and lambda-similar inputs, Monteleoni 2006 section 3.3 and Definition 2.
+What it models: T >= 1 rounds of instances on the unit sphere of R^d, d >= 2; the target u is a unit vector, drawn
+uniformly unless given; labels are -1.0 or +1.0.  The property is built in, not estimated: every margin of `separable`
+is at least the one asked for, `drifting` moves its target by exactly the squared path length asked for, and so on.
+What it leaves out: instances off the sphere, dependence between rounds, label noise that is not linear in the margin.
+Sources: Cesa-Bianchi et al. 2004, section 2, and Moroshko and Crammer 2014, section 2 (separable and drifting);
+Cavallanti et al. 2010, section 4 (linear noise); Monteleoni 2006, section 3.3 and definition 2 (uniform and similar).
 """
 
 from __future__ import annotations
@@ -28,15 +21,9 @@ from lpsm.arrays import Floats
 from lpsm.checks import checked
 
 __all__ = [
-    "DriftingStream",
-    "NoisyStream",
-    "Stream",
-    "drifting",
-    "linear_noise",
-    "separable",
-    "similar_to_uniform",
+    "DriftingStream", "NoisyStream", "Stream", "drifting", "linear_noise", "separable", "similar_to_uniform",
     "uniform_sphere",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,16 +36,13 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NoisyStream:
+class NoisyStream(Stream):
     """A stream with linear label noise and what is known of it.
 
     `exponent` and `constant` are alpha and c of P(|u.x| < eps) <= c eps^alpha, and
     `correlation_eigenvalues` (d,) are those of E[x x'], the target's own direction first.
     """
 
-    X: Floats
-    y: Floats
-    target: Floats
     exponent: float
     constant: float
     correlation_eigenvalues: Floats
@@ -89,15 +73,11 @@ def uniform_sphere(n_rounds: int, n_features: int, rng: np.random.Generator, tar
 def separable(
     n_rounds: int, n_features: int, margin: float, rng: np.random.Generator, target: Floats | None = None
 ) -> Stream:
-    """Uniform instances given that |u.x| >= margin, in [0, 1), labelled by the sign of u.x.
-
-    There are T >= 1 rounds of d >= 2 features; `target` (d,) is normalised here, and drawn uniformly when absent.
-    """
+    """Uniform instances given that |u.x| >= margin, in [0, 1), labelled by the sign of u.x; `target` is normalised."""
     _check_sizes(n_rounds, n_features, margin)
     u = _unit_target(target, n_features, rng)
     projections = _band_projections(n_rounds, n_features, margin, 1.0, rng)
-    X = _around(np.broadcast_to(u, (n_rounds, n_features)), projections, rng)
-    return Stream(X=X, y=_sign(projections), target=u)
+    return Stream(X=_around(u, projections, rng), y=_sign(projections), target=u)
 
 
 @checked
@@ -122,13 +102,12 @@ def linear_noise(
     """
     _check_sizes(n_rounds, n_features, margin)
     checks.positive(exponent=exponent)
-    u = _unit_target(target, n_features, rng)
-    sizes = margin + (1.0 - margin) * rng.random(n_rounds) ** (1.0 / exponent)  # P(U^(1/alpha) < eps) = eps^alpha
-    projections = sizes * _coins(n_rounds, rng)
-    X = _around(np.broadcast_to(u, (n_rounds, n_features)), projections, rng)
+    u, rest = _unit_target(target, n_features, rng), 1.0 - margin
+    projections = margin + rest * rng.random(n_rounds) ** (1.0 / exponent)  # P(U^(1/alpha) < eps) = eps^alpha
+    projections *= _coins(n_rounds, rng)
+    X = _around(u, projections, rng)
     y = np.where(rng.random(n_rounds) < (1.0 + projections) / 2.0, 1.0, -1.0)
     first, second = exponent / (exponent + 1.0), exponent / (exponent + 2.0)  # moments of U^(1/alpha)
-    rest = 1.0 - margin
     along = margin * margin + 2.0 * margin * rest * first + rest * rest * second  # E (u.x)^2
     eigenvalues = np.full(n_features, (1.0 - along) / (n_features - 1))
     eigenvalues[0] = along
@@ -162,9 +141,9 @@ def drifting(
     if not 0.0 <= drift <= 4.0 * moves:
         raise ValueError(f"drift must lie in [0, 4 n_shifts] = [0, {4.0 * moves}], got {drift}")
     angle = 2.0 * asin(sqrt(drift / (4.0 * moves))) if moves else 0.0
-    done = (np.arange(n_rounds) * (moves + 1)) // n_rounds  # moves made before round t, spread evenly
+    turned = (np.arange(n_rounds) * (moves + 1)) // n_rounds * angle  # the moves before round t are spread evenly
     plane = np.linalg.qr(rng.standard_normal((n_features, 2)))[0]
-    targets = np.cos(done * angle)[:, None] * plane[:, 0] + np.sin(done * angle)[:, None] * plane[:, 1]
+    targets = np.cos(turned)[:, None] * plane[:, 0] + np.sin(turned)[:, None] * plane[:, 1]
     projections = _band_projections(n_rounds, n_features, margin, 1.0, rng)
     return DriftingStream(X=_around(targets, projections, rng), y=_sign(projections), targets=targets, drift=drift)
 
@@ -192,7 +171,7 @@ def similar_to_uniform(
     half_width = sqrt(float(special.betaincinv(0.5, (n_features - 1) / 2.0, share)))
     inside = rng.random(n_rounds) < 1.0 / (1.0 + similarity)
     bands = [_band_projections(n_rounds, n_features, *band, rng) for band in ((0.0, half_width), (half_width, 1.0))]
-    X = _around(np.broadcast_to(a, (n_rounds, n_features)), np.where(inside, *bands), rng)
+    X = _around(a, np.where(inside, *bands), rng)
     return Stream(X=X, y=_sign(X @ u), target=u)
 
 
@@ -206,8 +185,8 @@ def _band_projections(n: int, d: int, low: float, high: float, rng: np.random.Ge
 
 
 def _around(axes: Floats, projections: Floats, rng: np.random.Generator) -> Floats:
-    """Unit vectors with the given projections on their own unit axis (n, d), uniform otherwise."""
-    across = rng.standard_normal(axes.shape)
+    """Unit vectors (n, d) with the given projections on a unit axis, one (d,) or one each; uniform otherwise."""
+    across = rng.standard_normal((len(projections), axes.shape[-1]))
     across -= np.sum(across * axes, axis=1, keepdims=True) * axes
     across /= np.linalg.norm(across, axis=1, keepdims=True)
     return np.asarray(projections[:, None] * axes + np.sqrt(1.0 - projections**2)[:, None] * across)

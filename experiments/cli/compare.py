@@ -45,6 +45,11 @@ WINDOW_S = 150.0  # of the picture of sleep times
     options.jobs(),
     options.json_option(),
     options.BATTERY(),
+    click.option(
+        "--clairvoyant", is_flag=True,
+        help="Say for each policy what a client would need at its slowdown that knows when frames come: pages alone, "
+        "on wires; about half a second a page.",
+    ),
     *WORLD,
 )  # fmt: skip
 def compare(asked: Any) -> None:
@@ -80,9 +85,11 @@ def compare(asked: Any) -> None:
     chosen = sweep.named(asked.policies, world.config.beacon_interval_ns)
     of_cells = {count: sweep.tasks(cut.workloads, list(chosen.values()), world.config, count) for count in counts}
     tasks = {key: task for listed in of_cells.values() for key, task in listed.items()}
-    more = {name: one for name in ("battery_mwh", "max_slowdown") if (one := getattr(asked, name)) is not None}
+    named = ("battery_mwh", "max_slowdown", "clairvoyant")
+    more = {name: one for name in named if (one := getattr(asked, name)) not in (None, False)}
     store = begun("compare", asked, traffic, chosen, world, runs=len(tasks), **more)
     with store.giving_up():
+        known = sweep.clairvoyant(tasks, jobs=asked.jobs) if asked.clairvoyant else None
         results = sweep.measured(tasks, store, jobs=asked.jobs, title="runs of a policy")
         found: dict[int, tuple[Frames, Comparison]] = {}
         for count, listed in of_cells.items():
@@ -90,7 +97,7 @@ def compare(asked: Any) -> None:
             found[count] = frames, aggregate(
                 frames, list(chosen), awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw,
                 psm=netsim.canonical("psm", beacon_interval_ns=world.config.beacon_interval_ns),
-                battery_mwh=asked.battery_mwh,
+                battery_mwh=asked.battery_mwh, known=known,
             )  # fmt: skip
         tables = _tables(found)
         summary = tables["summary"]

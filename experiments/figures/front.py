@@ -60,30 +60,27 @@ def front(
 ) -> Figure:
     """Draw energy a page and slowdown of every policy, a panel for each measure of slowdown.
 
+    What needs far more energy than the others, such as no power saving, leaves the picture and is named at its edge.
+
     Parameters
     ----------
     rows : DataFrame
         One row a policy: `policy`, `energy_j_per_page`, and the columns that `panels` names.
     references : mapping
-        ``limit`` and ``page-awake`` to their joules a page; those that are missing are not drawn.
+        ``limit`` and ``page-awake`` to their joules a page; those that are missing are not drawn.  A column
+        `clairvoyant_j_per_page` of the rows is a dotted line.
     panels : mapping
         Column of slowdowns to what stands along its axis.
-    recommended : str
-        The policy in a ring, if any.
-    max_slowdown : float
-        The slowdown allowed, a line in the first panel, if finite.
+    recommended, max_slowdown : str, float
+        The policy in a ring, if any, and the slowdown allowed, a line in the first panel, if finite.
     named : int
         At most so many policies have their names written: those on the front first.
-
-    Returns
-    -------
-    Figure
-        What needs far more energy than the others, such as no power saving, leaves the picture and is told at its edge.
     """
     own = rows[~rows["policy"].isin(REFERENCES)].reset_index(drop=True)
     is_far = own["energy_j_per_page"] > far_from(own)
     shown, far = own[~is_far].reset_index(drop=True), own[is_far]
-    low, high = energy_range([*shown["energy_j_per_page"], *references.values()])
+    known = own.reindex(columns=["clairvoyant_j_per_page", *panels]).dropna()
+    low, high = energy_range([*shown["energy_j_per_page"], *references.values(), *known["clairvoyant_j_per_page"]])
     allowed = [max_slowdown if np.isfinite(max_slowdown) else None, *[None] * len(panels)]
     with sheet(5.6 if len(panels) == 1 else 8.4, 4.3, 1, len(panels)) as (figure, grid):
         for axes, (column, words), most in zip(grid, panels.items(), allowed, strict=False):
@@ -91,6 +88,13 @@ def front(
             top = max(float(shown[column].max()) if len(shown) else 1.5, most or 1.0, 1.1)
             log_axis(axes, "y", 1 / top**0.12, top**1.1)
             reference_lines(axes, references)
+            if len(known):
+                least = known.sort_values(column)[["clairvoyant_j_per_page", column]].to_numpy()
+                axes.plot(*least.T, ":", color=GREY, zorder=1)
+                axes.annotate(
+                    "knows when frames come", tuple(least[0]), xytext=(-20, -10), textcoords="offset points",
+                    fontsize=8, color=_NOTE, bbox=BOX, zorder=1.5,
+                )  # fmt: skip
             if most is not None:
                 axes.axhline(most, color=GREY, linewidth=0.9, linestyle="-.", zorder=1)
                 axes.annotate(

@@ -17,6 +17,7 @@ _EXPLANATION = (
     "limit: no policy can need less energy.  page-awake: awake exactly while a page loads, never late."
 )
 _ADDED = "\nadded s: seconds by which a pushed message comes later than without power saving, mean and p95."
+_KNOWN = "\nabove clairvoyant: than a client would need at the same slowdown that knows when frames come."
 _BATTERY = "\nbattery: how long it lasts at the mean power of all the time."
 _PUBLISHED = (
     "As printed in the thesis, ours in brackets; all against static PSM of the same run.\n"
@@ -65,7 +66,8 @@ def explanation(summary: pd.DataFrame, what: str) -> str:
     """Return how to read the table of a comparison, a line a quantity; `what` is what the means are over."""
     *parts, last = [quantity.heading for quantity in shown(COMPARISON, summary) if quantity.called]
     text = _EXPLANATION.format(what=what, parts=f"{', '.join(parts)} and {last}")
-    return text + _ADDED * ("added_delay_mean_s" in summary) + _BATTERY * ("battery_h" in summary)
+    more = {"added_delay_mean_s": _ADDED, "energy_above_clairvoyant_percent": _KNOWN, "battery_h": _BATTERY}
+    return text + "".join(words for name, words in more.items() if name in summary)
 
 
 def published_text(beside: pd.DataFrame) -> str:
@@ -75,18 +77,10 @@ def published_text(beside: pd.DataFrame) -> str:
 
 
 def population_text(summary: pd.DataFrame, by_activity: pd.DataFrame, what: str, by: str, psm: str = PSM) -> str:
-    """Return the tables of a population and how to read them; rows are policies, and policies by activity.
+    """Return the tables of a population (`study.population`), of policies and of policies by activity, and their key.
 
-    Parameters
-    ----------
-    summary, by_activity : DataFrame
-        Of `study.population`.
-    what : str
-        How many of what.
-    by : {"user", "session"}
-        What a row of the population is.
-    psm : str
-        The canonical name of static PSM.
+    `what` says how many of what there are, `by` what one of them is ("user" or "session"), and `psm` is the canonical
+    name of static PSM.
     """
     against_psm = bool(summary["slower_than_psm_percent"].notna().all())
     columns = [one for one in shown(POPULATION, summary) if against_psm or not summary[one.name].isna().any()]

@@ -12,7 +12,7 @@ never delays a page, and never sleeps inside one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from scipy.special import stdtrit
 
 from experiments.quantities import BASELINE, ENERGIES, LIMIT, PAGE_AWAKE, PER_PAGE, PSM
 from experiments.study.sweep import Frames
+from netsim import Clairvoyant
 
 __all__ = [
     "LEVEL", "QUANTILES", "Comparison", "Estimate", "added_delays", "compare", "estimate", "linearised",
@@ -157,23 +158,15 @@ def reference_energies(frames: Frames, *, awake_mw: float, asleep_mw: float) -> 
 
 def compare(
     frames: Frames, policies: Sequence[str], *, awake_mw: float, asleep_mw: float, psm: str = PSM,
-    battery_mwh: float | None = None,
+    battery_mwh: float | None = None, known: Mapping[str, Clairvoyant] | None = None,
 ) -> Comparison:  # fmt: skip
-    """Aggregate a sweep.
+    """Aggregate what `sweep.frames` gathered: the canonical `policies` in this order, then the two references.
 
-    Parameters
-    ----------
-    frames : Frames
-        What `sweep.frames` gathered.
-    policies : sequence of str
-        Canonical policies to report, in this order; the references follow.
-    awake_mw, asleep_mw : float
-        Power of the radio, for the reference energies.
-    psm : str
-        The canonical name of static PSM in this sweep; differences from it are NaN where it was not run.
-    battery_mwh : float, optional
-        Capacity of a battery: the summary then has `battery_h`, how long it lasts at the mean power, with
-        `battery_h_low` and `battery_h_high`, what the interval of the mean power says.
+    `awake_mw` and `asleep_mw` are powers of the radio, for the reference energies.  `psm` is the canonical name of
+    static PSM in this sweep; differences from it are NaN where it was not run.  With the capacity of a battery,
+    `battery_mwh`, the summary has `battery_h`, how long it lasts at the mean power, and `battery_h_low` and
+    `battery_h_high`, what the interval of the mean power says.  `known` tells by replication what a client needs that
+    knows when frames come: then `clairvoyant_j_per_page` is that at the slowdown of each policy.
     """
     slowdowns = page_slowdowns(frames.pages)
     slowdowns = slowdowns[slowdowns["policy"].isin(policies)].reset_index(drop=True)
@@ -188,6 +181,9 @@ def compare(
         own = frames.delays[frames.delays["kind"] == kind].groupby(_RUN, sort=False)[["delay_s", "weight"]]
         if len(own):
             table = table.join(own.apply(_weighted).add_prefix(f"{name}_"), on=_RUN)
+    if known is not None:
+        above_j = [known[one].at(at) for one, at in zip(table["replication"], table["slowdown_mean"], strict=True)]
+        table["clairvoyant_j_per_page"] = 1e-3 * asleep_mw * table["elapsed_s_per_page"] + above_j
     for name, (column, other) in _DIFFERENCES.items():
         base = table.loc[table["policy"] == (psm if other == PSM else other)].set_index("replication")[column]
         table[name] = table[column] - table["replication"].map(base).astype(float)
@@ -265,5 +261,8 @@ def _summary(table: pd.DataFrame, order: Sequence[str], psm: str) -> pd.DataFram
             if len(base) == len(own):
                 found = (percent if name.endswith("percent") else ratio)(own[column], base[column])
             row[name], row[f"{name}_half_width"] = found
+        if "clairvoyant_j_per_page" in own:
+            found = percent(own["total_j_per_page"], own["clairvoyant_j_per_page"])
+            row["energy_above_clairvoyant_percent"], row["energy_above_clairvoyant_percent_half_width"] = found
         rows.append(row)
     return pd.DataFrame(rows)

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MANY_PAGES", "Frames", "Generated", "Recorded", "Task", "at_round_trip", "by_client", "check_clients",
-    "compile_express", "frames", "host_aware", "measured", "named", "own_sources", "simulate", "tasks", "warm_up",
+    "clairvoyant", "compile_express", "frames", "host_aware", "measured", "named", "own_sources", "simulate", "tasks",
+    "warm_up",
 ]  # fmt: skip
 
 LISTENING = ("lpsm",)  # whose sleep times are worth recording
@@ -236,6 +237,18 @@ def measured(tasks: Mapping[str, Task], store: Store, *, jobs: int | None, title
         with compiling():
             warm_up(tasks.values())
     return run(simulate, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title=title)
+
+
+def clairvoyant(tasks: Mapping[str, Task], *, jobs: int | None) -> dict[str, netsim.Clairvoyant]:
+    """Return, by replication, the least energy of a client that knows when frames come; of one client alone."""
+    if any(task.clients > 1 for task in tasks.values()):
+        raise ValueError("clairvoyant must be asked of one client, got several clients")
+    each = {task.workload.name: task for task in tasks.values()}
+    return run(_search, each, jobs=checked_jobs(jobs), title="searches of a clairvoyant client")
+
+
+def _search(task: Task) -> netsim.Clairvoyant:
+    return netsim.clairvoyant(task.workload.pages(), config=task.config, seed=task.workload.seed)
 
 
 def warm_up(listed: Iterable[Task]) -> None:

@@ -86,7 +86,7 @@ def report_sampler(
         if sampler.randomized:
             copy._rng = coins[number]
         if number == 0 and sampler.randomized:
-            log, probabilities = _by_rounds(copy, X, labels)
+            log, probabilities = copy._exactly(X, labels)
         else:
             log = copy.run(X, labels)
             log = type(log)(log.prediction, log.queried, log.stored, np.zeros(0))  # no state is kept for its margins
@@ -141,22 +141,6 @@ def _unmet(theorem: Theorem, sampler: Sampler, logs: list[RunLog], norms: Floats
         longest = int(norms.argmax())
         return f"instances must have a norm of at most 1, that of round {longest + 1} has {norms[longest]:.4g}"
     return ""
-
-
-def _by_rounds(sampler: Sampler, X: Any, labels: Floats) -> tuple[RunLog, Floats]:
-    """A run, and the probability of asking in each of its rounds."""
-    from lpsm.online import play
-    from lpsm.samplers import RunLog
-
-    chances: list[float] = []
-
-    def noted() -> Iterator[Any]:
-        rows: Any = (X[t : t + 1] for t in range(len(labels))) if sparse.issparse(X) else np.asarray(X)
-        for decision, stored in play(sampler, rows, lambda t: int(labels[t])):
-            chances.append(decision.probability)
-            yield decision, stored
-
-    return RunLog.of(noted(), len(labels)), np.array(chances)
 
 
 def _upper(statement: str, measured: float, bound: float, trivial: float) -> Row:

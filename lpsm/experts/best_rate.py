@@ -151,6 +151,6 @@ def slopes(prepared: Likelihoods, rates: Floats) -> Floats:
     linear = (rates >= LINEAR_FROM) & (rates < 1.0)
     table[linear] = kernels.share_slopes(prepared.likelihoods, prepared.prior, rates[linear])
     for at in np.flatnonzero(~linear):
-        table[at, 0] = kernels.share_loss_log(prepared.shifted, prepared.log_prior, rates[at])
+        table[at, 0] = node_losses(prepared, rates[at : at + 1])[0]
     table[:, 0] += prepared.offset
     return table

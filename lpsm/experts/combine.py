@@ -264,6 +264,15 @@ class Combiner(Stateful):
 
 
 @compiled
+def _widest(excess):
+    """The largest excess loss of all."""
+    widest = 0.0
+    for i in range(excess.shape[1]):
+        widest = max(widest, excess[LARGEST, i])
+    return widest
+
+
+@compiled
 def _boa_rate(excess, i, widest):
     largest = excess[LARGEST, i] if excess[LARGEST, i] > 0.0 else widest
     variance = max(excess[VARIANCE, i], largest * largest)
@@ -273,7 +282,7 @@ def _boa_rate(excess, i, widest):
 @compiled
 def _own_weights(rule, excess, out):
     """Weights of BOA, eta_i exp(eta_i R_i), or of ML-Poly, eta_i [R_i]+, (n,): none need sum to 1."""
-    widest, peak = excess[LARGEST].max(), -np.inf
+    widest, peak = _widest(excess), -np.inf
     for i in range(out.size):
         if widest == 0.0:  # all alike so far
             out[i] = 0.0
@@ -293,7 +302,7 @@ def _own_weights(rule, excess, out):
 @compiled
 def _own_round(rule, excess, losses, awake, w):
     """Learn from the losses of those awake, whose weights were w."""
-    mean, widest = 0.0, excess[LARGEST].max()
+    mean, widest = 0.0, _widest(excess)
     for i in range(losses.size):
         if awake[i] and w[i] > 0.0:
             mean += w[i] * losses[i]

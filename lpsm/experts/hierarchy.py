@@ -29,14 +29,14 @@ class Hierarchy:
     Those that may reach 0 or too near to it ("slow") come last; `order` says which of `alphas` each column is.
     """
 
-    __slots__ = ("alphas", "arrays", "everybody", "order")
+    __slots__ = ("alphas", "arrays", "order")
 
     arrays: tuple[Floats, Floats, Floats, Floats, Floats]
 
     def __init__(self, n_experts: int, alphas: Floats, prior: Floats, alpha_prior: Floats, lower: float) -> None:
         if n_experts * alphas.size > MOST_WEIGHTS:
             raise ValueError(f"n_experts x alphas must be at most {MOST_WEIGHTS}, got {n_experts} x {alphas.size}")
-        self.alphas, self.everybody = alphas, np.ones(n_experts, dtype=np.bool_)
+        self.alphas = alphas
         several, others = n_experts > 1, max(n_experts - 1, 1)
         floor = np.minimum(alphas / others, 1.0 - alphas)  # of what the share step leaves an expert of a column
         stay = SAFE_STAY if alphas.size > FEW else SAFE_STAY_OF_FEW
@@ -61,14 +61,14 @@ class Hierarchy:
     def __copy__(self) -> Hierarchy:
         """Return an independent one in the same state; what never changes, and scratch space, is not copied."""
         twin = Hierarchy.__new__(Hierarchy)
-        twin.alphas, twin.everybody, twin.order = self.alphas, self.everybody, self.order
+        twin.alphas, twin.order = self.alphas, self.order
         weights, columns, slow, head, work = self.arrays
         twin.arrays = (weights.copy(), columns.copy(), slow.copy(), head.copy(), np.empty_like(work))
         return twin
 
     def mixture(self) -> Floats:
         """Weights over the experts for the next round, shape (n,)."""
-        out = np.empty(self.everybody.size)
+        out = np.empty(self.arrays[4].shape[1])
         share.mixture(*self.arrays[:4], out)
         return out
 
@@ -80,7 +80,9 @@ class Hierarchy:
 
     def round(self, losses: Floats, awake: Mask | None) -> float:
         """One round; return the mixture loss, NaN, and nothing changed, for an illegal one."""
-        return share.masked_round(losses, self.everybody if awake is None else awake, *self.arrays)
+        if awake is None:
+            return share.learn_alpha_round(losses, *self.arrays)
+        return share.masked_round(losses, awake, *self.arrays)
 
     def to_arrays(self) -> State:
         """The live arrays that change, by name."""

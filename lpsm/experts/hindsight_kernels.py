@@ -11,7 +11,6 @@ import numpy as np
 from lpsm._compile import compiled
 from lpsm.arithmetic import log_add, log_others
 from lpsm.arrays import Floats, Ints
-from lpsm.experts.share import share_logs
 
 
 def no_segment(rounds: int) -> tuple[Floats, Ints, Ints]:
@@ -19,13 +18,17 @@ def no_segment(rounds: int) -> tuple[Floats, Ints, Ints]:
     return np.full((rounds, 2), np.inf), np.full((rounds, 2), -1), np.zeros((rounds, 2), np.int64)
 
 
-@compiled
-def add_segment(losses, values, experts, first, differ):
+def add_segment(losses: Floats, values: Floats, experts: Ints, first: bool, differ: bool) -> tuple[Floats, Ints, Ints]:
     """One more segment: best and second-best (loss, expert, start of its segment) at every round's end."""
     rounds, n = losses.shape
-    new_values, new_experts = np.full((rounds, 2), np.inf), np.full((rounds, 2), -1)
-    new_starts, running = np.zeros((rounds, 2), np.int64), np.full(n, np.inf)
-    since = np.zeros(n, np.int64)
+    layer = no_segment(rounds)
+    _fill_segment(losses, values, experts, first, differ, *layer, np.full(n, np.inf), np.zeros(n, np.int64))
+    return layer
+
+
+@compiled
+def _fill_segment(losses, values, experts, first, differ, new_values, new_experts, new_starts, running, since):
+    rounds, n = losses.shape
     for t in range(rounds):
         for i in range(n):
             enter = np.inf
@@ -50,7 +53,6 @@ def add_segment(losses, values, experts, first, differ):
                 new_values[t, 1] = value
                 new_experts[t, 1] = i
                 new_starts[t, 1] = since[i]
-    return new_values, new_experts, new_starts
 
 
 @compiled
@@ -58,7 +60,8 @@ def _slopes_at(likelihoods, prior, alpha, result):
     """Loss, slope and curvature of Fixed-share at one rate in (0, 1), by carrying both derivatives."""
     rounds, n = likelihoods.shape
     weights = np.zeros((3, n))  # the weights and their first and second derivative, one common scale
-    weights[0] = prior
+    for i in range(n):
+        weights[0, i] = prior[i]
     rests, sums, others, log_scale, part = np.empty(3), np.empty(3), np.empty(3), 0.0, 1.0 / (n - 1)
     for t in range(rounds):
         top = 0
@@ -103,20 +106,6 @@ def share_slopes(likelihoods, prior, alphas):
     for j in range(alphas.size):
         _slopes_at(likelihoods, prior, alphas[j], table[j])
     return table
-
-
-@compiled
-def share_loss_log(losses, log_prior, alpha):
-    """Loss of Fixed-share at any rate in [0, 1], in the log domain throughout; n >= 2."""
-    rounds, n = losses.shape
-    stay, leave = np.full(n, np.log(1.0 - alpha)), np.full(n, np.log(alpha))
-    logs, work = log_prior.copy(), np.empty((2, n))
-    for t in range(rounds):
-        for i in range(n):
-            logs[i] -= losses[t, i]
-        if t < rounds - 1:
-            share_logs(logs, stay, leave, work)
-    return -log_others(logs, work[0])
 
 
 @compiled

@@ -19,6 +19,7 @@ first half are logarithms and the second is not used; head (N_HEAD,), named belo
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from lpsm._compile import compiled
 from lpsm.arithmetic import LN2_HIGH, LN2_LOW, LOG2_E, decay, dot, dots, log_add, log_others, power_of_two
 
 # rows of `columns`
-ALPHA, KEEP, SPREAD, MANTISSA, EXPONENT, TOP, MASS, SHARE, MEAN, SPARE, N_ROWS = range(11)
+ALPHA, KEEP, SPREAD, MANTISSA, EXPONENT, TOP, MASS, SHARE, MEAN, N_ROWS = range(10)
 # entries of `head`: sum of TOP * MASS; exponent TOP is relative to; rounds since the last fold (-1: none played);
 # rounds between folds; lowest legal loss; places for the last mixture loss and for a mean of values
 TOTAL, PEAK, SINCE, EVERY, LOWER, LOSS, VALUE, N_HEAD = range(8)
@@ -92,10 +93,10 @@ def bring_evidence(logs, losses, lowest, awake):
 
 @compiled
 def lowest_loss(losses, awake, lower):
-    """Smallest loss of those awake (of all if `awake` is empty), inf for nobody; NaN if one is NaN or below `lower`."""
+    """Smallest loss of those awake (of all if `awake` is None), inf for nobody; NaN if one is NaN or below `lower`."""
     lowest, illegal = np.inf, 0
     for i in range(losses.size):
-        if awake.size == 0 or awake[i]:
+        if awake is None or awake[i]:
             illegal += not losses[i] >= lower
             lowest = losses[i] if losses[i] < lowest else lowest
     return np.nan if illegal else lowest
@@ -146,7 +147,7 @@ def _close_round(weights, columns, head, lowest, total):
 @compiled
 def _survives(losses, awake, m, columns, slow):
     """Whether some alpha-expert gives the outcome a positive probability, or has no weight awake."""
-    nobody, lowest = not awake.any(), lowest_loss(losses, awake, -np.inf)
+    nobody, lowest = awake_of(awake) == 0, lowest_loss(losses, awake, -np.inf)
     for j in range(columns.shape[1]):
         if columns[MANTISSA, j] > 0.0:
             abstains = nobody or j >= m
@@ -208,46 +209,63 @@ def _column(weights, keep, share, factor):
     return even + odd + (weights[-1] if weights.size % 2 else 0.0)
 
 
-@compiled
+@partial(compiled, apart=True)
 def _rows(
-    first, second, f, g, keep, share, mass,
-    mean, a, b,
+    a, b, c, d, f, keep, share, mass,
+    mean, values,
 ):  # fmt: skip
-    """The step for two experts at once; unless `mean` is None, their rows times a and b are added to it."""
-    for j in range(first.size):
+    """The step for four experts at once; unless `mean` is None, their rows times their values are added to it."""
+    f0, f1, f2, f3 = f[0], f[1], f[2], f[3]
+    if mean is not None:
+        u0, u1, u2, u3 = values[0], values[1], values[2], values[3]
+    for j in range(a.size):
         k, s = keep[j], share[j]
-        v = f * (k * first[j] + s)
-        w = g * (k * second[j] + s)
-        first[j] = v
-        second[j] = w
-        mass[j] += v + w
+        v, w = f0 * (k * a[j] + s), f1 * (k * b[j] + s)
+        x, y = f2 * (k * c[j] + s), f3 * (k * d[j] + s)
+        a[j] = v
+        b[j] = w
+        c[j] = x
+        d[j] = y
+        mass[j] = (mass[j] + (v + w)) + (x + y)
         if mean is not None:
-            mean[j] += a * v + b * w
+            mean[j] = (mean[j] + (u0 * v + u1 * w)) + (u2 * x + u3 * y)
+
+
+@partial(compiled, apart=True)
+def _row(row, f, keep, share, mass, mean, value):
+    """The step for one expert."""
+    for j in range(row.size):
+        v = f * (keep[j] * row[j] + share[j])
+        row[j] = v
+        mass[j] += v
+        if mean is not None:
+            mean[j] += value * v
 
 
 @compiled
-def _sweep(weights, columns, factor, values):
+def _sweep(weights, columns, factor, mean, values):
     """Share step of the last round, then this round's evidence; return the new sum of TOP * MASS.
 
-    With `values`, MEAN becomes the sum of the rows times their values.
+    With `mean`, that becomes the sum of the rows times their values.
     """
     n, m = weights.shape
-    keep, share, mass, mean = columns[KEEP], columns[SHARE], columns[MASS], columns[MEAN]
+    keep, share, mass = columns[KEEP, :m], columns[SHARE, :m], columns[MASS, :m]
     if m == 1:
         mass[0] = _column(weights.reshape(n), keep[0], columns[SPREAD, 0] * mass[0], factor)
         return float(columns[TOP, 0] * mass[0])
     for j in range(m):
         share[j] = columns[SPREAD, j] * mass[j]
         mass[j] = 0.0
-        mean[j] = 0.0
-    for i in range(0, n, 2):
-        last = i == n - 1
-        second, g = columns[SPARE, :m] if last else weights[i + 1], 0.0 if last else factor[i + 1]
-        if values is None:
-            _rows(weights[i], second, factor[i], g, keep, share, mass, None, 0.0, 0.0)
-        else:
-            b = 0.0 if last else values[i + 1]
-            _rows(weights[i], second, factor[i], g, keep, share, mass, mean, values[i], b)
+        if mean is not None:
+            mean[j] = 0.0
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        _rows(
+            weights[i], weights[i + 1], weights[i + 2], weights[i + 3], factor[i : i + 4], keep, share, mass, mean,
+            values[i : i + 4],
+        )  # fmt: skip
+    for i in range(whole, n):
+        _row(weights[i], factor[i], keep, share, mass, mean, values[i])
     return dot(columns[TOP], mass, m)
 
 
@@ -313,9 +331,18 @@ def _first_round(
 
 
 @compiled
+def awake_of(awake):
+    """How many are awake."""
+    count = 0
+    for i in range(awake.size):
+        count += 1 if awake[i] else 0
+    return count
+
+
+@compiled
 def masked_round(losses, awake, weights, columns, slow, head, work):
     """As `learn_alpha_round`, where some experts sleep, whose losses are not looked at."""
-    m = weights.shape[1]
+    m, n_awake = weights.shape[1], awake_of(awake)
     lowest = lowest_loss(losses, awake, head[LOWER])
     if lowest != lowest:
         return np.nan
@@ -326,14 +353,32 @@ def masked_round(losses, awake, weights, columns, slow, head, work):
     if (excluded or slow.shape[2] > 0) and not _survives(losses, awake, m, columns, slow):
         return np.inf
     total = _slow_columns(losses, awake, lowest, columns, slow, head, work[1:])
-    if excluded and awake.any():  # columns with weight awake cannot go on
+    if excluded and n_awake > 0:  # columns with weight awake cannot go on
         for j in range(m):
             columns[MANTISSA, j] = columns[TOP, j] = 0.0
     elif m > 0:
-        decay(losses, lowest, work[0])
-        all_up = awake.all()
-        total += _sweep(weights, columns, work[0], None) if all_up else _sleepy_sweep(weights, columns, work[0], awake)
+        factor = work[0]
+        decay(losses, lowest, factor)
+        if n_awake == losses.size:
+            total += _sweep(weights, columns, factor, None, factor)
+        else:
+            total += _sleepy_sweep(weights, columns, factor, awake)
     return _close_round(weights, columns, head, lowest, total)
+
+
+@compiled
+def _is_plain(slow, head):
+    """Whether a round in which all are awake is one sweep: not the first, and without logarithms."""
+    return head[SINCE] >= 0.0 and slow.shape[2] == 0
+
+
+@compiled
+def _plain_round(losses, weights, columns, head, factor):
+    lowest = lowest_loss(losses, None, head[LOWER])
+    if not lowest < np.inf:  # a share step has given weight to everybody
+        return lowest
+    decay(losses, lowest, factor)
+    return _close_round(weights, columns, head, lowest, _sweep(weights, columns, factor, None, factor))
 
 
 @compiled
@@ -343,6 +388,8 @@ def learn_alpha_round(losses, weights, columns, slow, head, work):
     NaN, and nothing changed, if a loss is NaN or below the lowest legal one;
     infinity, and nothing changed, if nobody with weight has a finite loss.
     """
+    if _is_plain(slow, head):
+        return _plain_round(losses, weights, columns, head, work[0])
     return masked_round(losses, np.ones(losses.size, dtype=np.bool_), weights, columns, slow, head, work)
 
 
@@ -352,13 +399,14 @@ def learn_alpha_mean_round(values, losses, weights, columns, slow, head, work):
 
     Reading the weights a second time would take as long as the round itself.
     """
-    m, lowest = weights.shape[1], lowest_loss(losses, np.empty(0, dtype=np.bool_), head[LOWER])
-    if head[SINCE] < 0.0 or slow.shape[2] > 0 or m == 1 or not lowest < np.inf:
+    m, lowest = weights.shape[1], lowest_loss(losses, None, head[LOWER])
+    if not _is_plain(slow, head) or m == 1 or not lowest < np.inf:
         head[LOSS] = learn_alpha_round(losses, weights, columns, slow, head, work)
         mixture(weights, columns, slow, head, work[0])
         return dot(values, work[0], values.size)
     decay(losses, lowest, work[0])
-    total, level, mean = _sweep(weights, columns, work[0], values), 0.0, columns[MEAN]
+    mean, level = columns[MEAN, :m], 0.0
+    total = _sweep(weights, columns, work[0], mean, values)
     for i in range(values.size):
         level += values[i]
     for j in range(m):
@@ -377,13 +425,12 @@ def _single_alpha_run(losses, weights, columns, head, factor, loss, record):
     column = weights.reshape(factor.size)
     keep, spread, top = columns[KEEP, 0], columns[SPREAD, 0], columns[TOP, 0]
     mass, total, since = columns[MASS, 0], head[TOTAL], head[SINCE]
-    everybody = np.empty(0, dtype=np.bool_)
     for t in range(losses.shape[0]):
         share = spread * mass
         if record.shape[0] > 0:
             for i in range(column.size):
                 record[t, i] = top * (keep * column[i] + share) / total
-        lowest = lowest_loss(losses[t], everybody, head[LOWER])
+        lowest = lowest_loss(losses[t], None, head[LOWER])
         if not lowest < np.inf:
             loss[t] = lowest
             continue
@@ -416,8 +463,11 @@ def learn_alpha_run(
             mixture(weights, columns, slow, head, record[t])
         if alpha_record.shape[0] > 0:
             alpha_posterior(columns, head, alpha_record[t])
-        mask = awake[t] if masked else everybody
-        loss[t] = masked_round(losses[t], mask, weights, columns, slow, head, work)
+        if not masked and _is_plain(slow, head):
+            loss[t] = _plain_round(losses[t], weights, columns, head, work[0])
+        else:
+            mask = awake[t] if masked else everybody
+            loss[t] = masked_round(losses[t], mask, weights, columns, slow, head, work)
 
 
 # -- what has been learned

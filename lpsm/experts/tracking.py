@@ -48,7 +48,7 @@ class _Columns(Learner):
         """Learn from one round and return the mixture loss (2.8); see `Learner.update`."""
         plain = self._quick and awake is None and type(losses) is np.ndarray and losses.dtype is FLOAT
         if plain and losses.flags.carray and losses.shape == (self.n_experts,):  # type: ignore[union-attr]
-            loss = share.masked_round(losses, self._hierarchy.everybody, *self._hierarchy.arrays)
+            loss = share.learn_alpha_round(losses, *self._hierarchy.arrays)
             if loss == loss:  # otherwise some loss is not legal
                 return loss
         return super().update(losses, awake)

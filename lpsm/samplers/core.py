@@ -49,14 +49,17 @@ N_SCALARS = 8
 # `limits`: r is at most |x|^2 times the first plus N times the second; values of an instance, and instances, that there
 # is room for; labels asked for at most.
 RIDGE, DRIFT, WIDTH, CAPACITY, MOST = range(5)
-# `said` and `told`: what a round came to.  `SAID` is p, and `CAUSE` and `IMPORTANCE` are `DUE` and `WEIGHT` as they
-# were in the round of a question.
+# `told`: what a round came to.  `SAID` is p, and `CAUSE` and `IMPORTANCE` are `DUE` and `WEIGHT` as they were in the
+# round of a question.
 MARGIN, PREDICTION, QUERY, KEPT, CHANCE, SAID, NORM2, SPREAD, CAUSE, IMPORTANCE = range(10)
 N_SAID = 10
+# `log`: the margin; 4 (prediction + 1), 2 if asked and 1 if stored; where the margin is p/(1+r), p and r; and where no
+# work is left out, the probability of asking.
+LOG_MARGIN, LOG_FLAGS, LOG_SAID, LOG_SPREAD, LOG_CHANCE, N_LOG = range(6)
 # `orders`: rounds begin, and labels are asked for; labels that were asked for are learned; work that cannot change a
 # decision is left out; but margins of rounds that ask are exact; the products of a round whose label comes are still
-# there; rows are sparse; the first round.
-DECIDES, LEARNS, LAZY, CAREFUL, FRESH, SPARSE, FIRST = range(7)
+# there; rows are sparse; the first round, and the one before which to stop.
+DECIDES, LEARNS, LAZY, CAREFUL, FRESH, SPARSE, FIRST, LAST = range(8)
 
 UNLIMITED = 2**62  # labels, values and instances
 SLACK = 1.0 + 1e-9  # above the rounding of r, so that the upper end of its range is safe
@@ -116,10 +119,10 @@ class Desk(NamedTuple):
     evictions: Square  # (m, T) uniforms consumed one an eviction, or (0, 0)
     gone: Whole  # (m,) evictions before the first round
     schedules: Square  # (2 m, T) floors, then biases, of each copy; or (0, 0)
-    said: Square  # (T, N_SAID)
+    log: Square  # (N_LOG, T), or (N_LOG, 0) if nothing is to be written
     scores: Square  # (T, k), or (1, k) if only those of the last round are of use
-    told: Square  # (m + 1, N_SAID) for what copies say in a round, and the company
-    orders: Whole  # (7,)
+    told: Square  # (m, N_SAID) for what copies say in a round; a row more for a company, which speaks last
+    orders: Whole  # (8,)
     scratch: Values  # (d,) for an instance divided by its norm
 
 
@@ -339,56 +342,36 @@ def decision(desk, j, now, u, floor, bias, lazy):
 
 
 @compiled
-def learn(desk, j, now, said, late):
-    """Take the label that was asked for; return whether the example is stored.
+def keeps(desk, j, counts, scalars, said, p, y, late):
+    """Whether an example is stored, given its label.
 
-    `said` is the p of the round's own time, by which the prediction is judged, and `now.p` that of today; of the other
-    products of the instance, those that are negative are not known yet.
+    `said` is the p of the round's own time, by which the prediction is judged, and `p` that of today.
     """
-    counts, scalars, row, scores = now.counts, now.scalars, now.row, now.scores
-    p, y, square, norm2, r = now.p, now.y, now.square, now.norm2, now.r
-    if not (desk.buys_first and counts[READY] == 0):  # no prediction of v is judged by what initialises it
-        wrong, told = (said >= 0.0) != (y > 0.0), -1.0
-        if desk.answers != 0:
-            signal = 1.0 if wrong else 0.0
-            told = call(desk.answers, desk.rule[j], counts, scalars, said, y, signal, 0.0, 0.0)
-        keeps = y * said < 1.0 if desk.hinge else desk.stores_all or wrong
-        if told >= 0.0:
-            keeps = told > 0.0
-        if late:  # v may have come right since, so that a modified update would turn it wrong; or the margin large
-            keeps = keeps and not (desk.buys_first and (p >= 0.0) == (y > 0.0)) and not (desk.hinge and y * p >= 1.0)
-        if not keeps:
-            return False
-    if square < 0.0:
-        square = dot(row.x, row.x, row.n)
-    if norm2 < 0.0:
-        norm2 = self_similarity(desk, counts, scalars, square)
-    other = best_other(scores, now.s, now.label) if scores.shape[1] > 1 else 0
-    if r < 0.0:
-        known = Now(counts, scalars, row, scores, now.s, now.label, other, square, norm2, p, r, y, now.eviction)
-        r = spread_of(desk, j, known)
-    known = Now(counts, scalars, row, scores, now.s, now.label, other, square, norm2, p, r, y, now.eviction)
-    invoke(desk.store, desk.at, j, known)
-    counts[STORED] += 1
-    if norm2 > 0.0:  # a zero vector initialises nothing
-        counts[READY] = 1
-    scalars[LARGEST_SQUARE] = max(scalars[LARGEST_SQUARE], norm2)
-    return True
+    if desk.buys_first and counts[READY] == 0:  # no prediction of v is judged by what initialises it
+        return True
+    wrong, told = (said >= 0.0) != (y > 0.0), -1.0
+    stores = y * said < 1.0 if desk.hinge else desk.stores_all or wrong
+    if desk.answers != 0:
+        told = call(desk.answers, desk.rule[j], counts, scalars, said, y, 1.0 if wrong else 0.0, 0.0, 0.0)
+    if told >= 0.0:
+        stores = told > 0.0
+    if late:  # v may have come right since, so that a modified update would turn it wrong; or the margin large
+        return stores and not (desk.buys_first and (p >= 0.0) == (y > 0.0)) and not (desk.hinge and y * p >= 1.0)
+    return stores
 
 
 @compiled
 def play(place, values, columns, starts):
-    """Play rounds from the first on; return where it stopped: T, or the round that found no room.
+    """Play rounds from the first on; return where it stopped: the last, or the round that found no room.
 
     `place` is that of a `Desk`, the others are those of `rows.table_of`.
     """
     desk = desk_at(place, values)
-    orders, m, said, scores, k = desk.orders, desk.size, desk.said, desk.scores, desk.scores.shape[1]
+    orders, m, told, log, scores, k = desk.orders, desk.size, desk.told, desk.log, desk.scores, desk.scores.shape[1]
     decides, learns, lazy = orders[DECIDES] != 0, orders[LEARNS] != 0, orders[LAZY] != 0
-    careful, fresh = orders[CAREFUL] != 0, orders[FRESH] != 0
+    careful, fresh, last = orders[CAREFUL] != 0, orders[FRESH] != 0, orders[LAST]
     speaks, looks, alone = decides or not learns, decides or not fresh, desk.consult == 0
-    told, last, inside = said if alone else desk.told, len(desk.label), desk.inside
-    counts, scalars = desk.counts[0], desk.scalars[0]
+    counts, scalars, inside, speaker = desk.counts[0], desk.scalars[0], desk.inside, told[told.shape[0] - 1]
     measures = desk.chance != 0 or not lazy or desk.by_length
     floor, bias = 0.0, 0.0
     for t in range(orders[FIRST], last):
@@ -400,7 +383,7 @@ def play(place, values, columns, starts):
         if desk.normalize:
             row, square = scaled(row, square, desk.scratch), 1.0
         u, y, s = desk.coin[t], desk.label[t], min(t, scores.shape[0] - 1)
-        predicted, here = 0, t if alone else 0  # the row of `told` of the first copy
+        predicted = 0
         for j in range(m if looks else 0):
             if m > 1:
                 counts, scalars = desk.counts[j], desk.scalars[j]
@@ -420,7 +403,7 @@ def play(place, values, columns, starts):
                 chance, query, r = decision(desk, j, now, u, floor, bias, lazy)
             if r < 0.0 and inside and (not decides or (query and careful)):
                 r = spread_of(desk, j, now)
-            own = told[here + j]
+            own = told[j]
             own[NORM2], own[SPREAD] = norm2, r
             if speaks:
                 own[MARGIN] = p / (1.0 + max(r, 0.0)) if inside else p
@@ -431,13 +414,9 @@ def play(place, values, columns, starts):
                 own[MARGIN] = p
         if not alone and speaks:
             consult(desk, row, s, u, decides)
-            for c in range(N_SAID):
-                said[t, c] = told[m, c]
-        asked = said[t, QUERY] > 0.0 or not decides
-        if learns:
-            said[t, KEPT] = 0.0
+        asked, kept = speaker[QUERY] > 0.0 or not decides, 0.0
         for j in range(m if learns and asked and (alone or y != 0.0) else 0):
-            own = told[here + j]
+            own = told[j]
             if own[QUERY] == 0.0:
                 continue
             if m > 1:
@@ -450,12 +429,35 @@ def play(place, values, columns, starts):
                 p = 0.5 * (scores[s, label] - scores[s, best_other(scores, s, label)])
                 if decides:
                     then = lead(scores, s, label, predicted)
+            if not keeps(desk, j, counts, scalars, then, p, sign, not (decides or fresh)):
+                continue
+            kept = 1.0
+            if square < 0.0:
+                square = dot(row.x, row.x, row.n)
+            norm2, r, other = own[NORM2], own[SPREAD], best_other(scores, s, label) if k > 1 else 0
+            if norm2 < 0.0:
+                norm2 = self_similarity(desk, counts, scalars, square)
             eviction = desk.evictions[j, counts[EVICTED] - desk.gone[j]] if desk.evictions.size > 0 else 0.0
-            now = Now(counts, scalars, row, scores, s, label, 0, square, own[NORM2], p, own[SPREAD], sign, eviction)
-            if learn(desk, j, now, then, not (decides or fresh)):
-                said[t, KEPT] = 1.0
+            if r < 0.0:
+                now = Now(counts, scalars, row, scores, s, label, other, square, norm2, p, r, sign, eviction)
+                r = spread_of(desk, j, now)
+            now = Now(counts, scalars, row, scores, s, label, other, square, norm2, p, r, sign, eviction)
+            invoke(desk.store, desk.at, j, now)
+            counts[STORED] += 1
+            if norm2 > 0.0:  # a zero vector initialises nothing
+                counts[READY] = 1
+            scalars[LARGEST_SQUARE] = max(scalars[LARGEST_SQUARE], norm2)
+        if learns:
+            speaker[KEPT] = kept
         if not alone and (learns or (decides and not asked)):
-            settle(desk, row, s, y if asked else 0.0, said[t, KEPT] > 0.0)
+            settle(desk, row, s, y if asked else 0.0, kept > 0.0)
+        if log.shape[1] > 0:
+            log[LOG_MARGIN, t] = speaker[MARGIN]
+            log[LOG_FLAGS, t] = 4.0 * (speaker[PREDICTION] + 1.0) + 2.0 * speaker[QUERY] + kept
+            if inside:
+                log[LOG_SAID, t], log[LOG_SPREAD, t] = speaker[SAID], speaker[SPREAD]
+            if not lazy:
+                log[LOG_CHANCE, t] = speaker[CHANCE]
     return int(last)
 
 

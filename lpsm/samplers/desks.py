@@ -41,8 +41,8 @@ def prepared(sampler: Sampler, copies: tuple[Sampler, ...]) -> Desk:
         hinge=sampler.stores == "small margins", normalize=sampler.normalize, label=np.zeros(1), coin=np.zeros(1),
         evictions=np.zeros((0, 0)), gone=np.zeros(m, dtype=np.int64),
         schedules=np.zeros((2 * m if isinstance(rule, rules.AdaptiveSampler) else 0, 1)),
-        said=np.zeros((1, core.N_SAID)), scores=np.zeros((1, sampler.n_classes)),
-        told=np.zeros((m + 1, core.N_SAID)), orders=np.zeros(7, dtype=np.int64),
+        log=np.zeros((core.N_LOG, 0)), scores=np.zeros((1, sampler.n_classes)),
+        told=np.zeros((m + (copies != (sampler,)), core.N_SAID)), orders=np.zeros(8, dtype=np.int64),
         scratch=np.zeros(sampler.n_features, dtype=sampler.dtype),
     )  # fmt: skip
     if copies[0]._evictions is not None:

@@ -17,14 +17,13 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from llvmlite.ir import Constant
-from numba import njit, typeof, types
+from numba import typeof, types
 from numba.core import cgutils
 from numba.core.callconv import excinfo_t
-from numba.core.compiler import Flags
 from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
 
-from lpsm._compile import compiled
+from lpsm._compile import Kernel, compiled
 from lpsm.samplers import core
 from lpsm.samplers.rows import Row
 
@@ -126,6 +125,13 @@ for _function, _made in (
     overload(_function, jit_options=OPTIONS, strict=False)(_made)
 
 
+def _linked(function, name):
+    """Return a function to be optimised with what calls it; learners make no array, so that it counts no users."""
+    made = Kernel(function).linked
+    made.targetoptions["_nrt"] = name in ("consult", "settle")
+    return made
+
+
 def _address(name):
     """Return a function for compiled code: the address of a verb's entry for a record, 0 if it has no such verb."""
 
@@ -133,7 +139,7 @@ def _address(name):
         def generate(context, builder, signature, arguments):
             if not callable(verb := getattr(record.instance_class, name, None)):
                 return context.get_constant(types.int64, 0)
-            loaded, verb = _loader(record), njit(verb, **OPTIONS)
+            loaded, verb = _loader(record), _linked(verb, name)
 
             def does(at, now):
                 verb(loaded(at), now)
@@ -144,15 +150,14 @@ def _address(name):
 
             values = np.zeros(1, as_dtype(record.types[record.fields.index("weights")].dtype))
             now = core.example(core.Now, Row=Row(values, np.zeros(1, dtype=np.int32), 0, True))
-            # learners make and keep no array, so that nothing counts who uses them
-            flags: Any = Flags()
-            flags.nrt, flags.error_model = name in ("consult", "settle"), "numpy"
-            flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
-            kinds = types.float64(types.int64, typeof(now))
+            kinds = types.int64, typeof(now)
             entry = answers if name in ("spread", "overlap") else does
             # Code kept on disk is linked by name, and the number that numba appends begins anew in every process.
             entry.__qualname__ = f"{name} of {sha256(str(record).encode()).hexdigest()}"
-            made = context.compile_subroutine(builder, entry, kinds, flags=flags, caching=False)
+            linked = _linked(entry, name)
+            linked.compile(kinds)
+            made = linked.overloads[kinds]
+            context.active_code_library.add_linking_library(made.library)
             return builder.ptrtoint(context.declare_function(builder.module, made.fndesc), WORD)
 
         return types.int64(record), generate

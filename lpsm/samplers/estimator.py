@@ -30,7 +30,6 @@ from lpsm.checks import shown
 from lpsm.samplers.calibration import Bought, leads, probabilities
 from lpsm.samplers.catalogue import CATALOGUE, OF_KERNELS, make
 from lpsm.samplers.checks import fitting, squared_lengths
-from lpsm.samplers.kernels import CallableKernel
 from lpsm.samplers.multiclass import MulticlassSampler, has_classes
 
 _NO_PROMISE = frozenset(
@@ -253,15 +252,13 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.tickets_ = np.zeros(n, dtype=np.int64)
         if labels is not None:
             codes[known] = self._codes(labels)
-        if labels is None or len(labels) < n or isinstance(self.sampler_.kernel, CallableKernel):
+        if labels is None or len(labels) < n:
             for i in rounds:
                 queried[i], predicted[i] = self._round(i, X, table[i], int(codes[i]))
         else:
-            at = 0
-            for said, asked, scores in self.sampler_._plays(table[rounds], self._label(codes[rounds])):
-                part, at = rounds[at : at + len(said)], at + len(said)
-                predicted[part], queried[part] = self._code(said), asked
-                self._bought.add(scores[asked], codes[part[asked]])
+            said, queried[rounds], scores = self.sampler_._plays(table[rounds], self._label(codes[rounds]))
+            predicted[rounds], asked = self._code(said), queried[rounds]
+            self._bought.add(scores[asked], codes[rounds[asked]])
         self.queried_, self.predicted_ = queried, self.classes_[predicted]
         self.n_queries_, self.n_rounds_ = self.sampler_.queries, self.sampler_.rounds
         return self

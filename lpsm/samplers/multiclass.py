@@ -11,19 +11,18 @@ Sources: those of the binary samplers; Crammer and Singer 2003 for the pair that
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lpsm.arrays import Floats, Ints, Mask
+from lpsm.arrays import Array, Floats, Ints, Mask
 from lpsm.checks import whole
 from lpsm.samplers import core, desks
 from lpsm.samplers.catalogue import CATALOGUE, options_of
 from lpsm.samplers.kernels import has_classes as _has_classes
 from lpsm.samplers.record import Decision
-from lpsm.samplers.sampler import RUN, Sampler
+from lpsm.samplers.sampler import RUN, Sampler, flags_of
 
 
 def has_classes(key: str) -> bool:
@@ -93,7 +92,7 @@ class MulticlassSampler(Sampler):
         """Predict the class of `x`, shape (d,) or a sparse row, and say whether to ask for it."""
         decision = super().decide(x)
         assert self._desk is not None
-        spread = max(self._desk.said[0, core.SPREAD], 0.0) if desks.inside(self._copies()) else 0.0
+        spread = max(self._desk.told[0, core.SPREAD], 0.0) if desks.inside(self._copies()) else 0.0
         self.last_scores = self._desk.scores[0] / (1.0 + spread)
         return decision
 
@@ -123,12 +122,10 @@ class MulticlassSampler(Sampler):
         ValueError
             As `decide`, or if there is not a class for each row; nothing has then been learned.
         """
-        none = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_)
-        said, asked = zip(none, *(block[:2] for block in self._plays(X, y)), strict=True)
-        return np.concatenate(said), np.concatenate(asked)
+        return self._plays(X, y)[:2]
 
-    def _plays(self, X: Any, y: ArrayLike) -> Iterator[tuple[Any, Any, Any]]:
-        """Play the rows of X; give for each block of them predictions, questions, and `last_scores` (B, k)."""
+    def _plays(self, X: Any, y: ArrayLike) -> tuple[Array, Array, Array]:
+        """Play the rows of X; return predictions, questions, and what `last_scores` was in each round (T, k)."""
         labels, table = np.asarray(y), self._table(X)
         rounds = table.shape[0]
         if labels.shape != (rounds,):
@@ -137,9 +134,11 @@ class MulticlassSampler(Sampler):
             np.issubdtype(labels.dtype, np.integer) and 0 <= labels.min() <= labels.max() < self.n_classes
         ):
             raise ValueError(f"y must hold numbers of classes from 0 to {self.n_classes - 1}, got {labels[:3]} ...")
-        for _, said, scores in self._blocks(table, labels.astype(np.float64), RUN, *self._chance(rounds)):
+        log, scores = self._played(table, labels.astype(np.float64), *self._chance(rounds), RUN)
+        if rounds:
             self.last_scores = scores[-1].copy()
-            yield said[:, core.PREDICTION].astype(np.int64), said[:, core.QUERY] > 0.0, scores
+        prediction, queried, _ = flags_of(log)
+        return prediction.astype(np.int64), queried, scores
 
     def scores(self, X: Any) -> Floats:
         """Return the scores (T, k) of the rows of X under the present state: no round, no question."""

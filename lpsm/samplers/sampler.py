@@ -14,7 +14,7 @@ Source: Cesa-Bianchi et al. 2004, section 2; Cavallanti et al. 2010, section 2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from copy import copy
 from typing import Any, Self
 
@@ -24,7 +24,6 @@ from scipy import sparse
 
 from lpsm.arrays import Array, Floats, State
 from lpsm.checks import generator, reading, shown, whole
-from lpsm.online import play as play_rounds
 from lpsm.samplers import core, desks, kernels, saving
 from lpsm.samplers.calibration import leads
 from lpsm.samplers.checks import MOST_FEATURES, as_instance, as_instances, as_labels, check_columns, squared_lengths
@@ -35,16 +34,15 @@ from lpsm.samplers.perceptrons import memory_of
 from lpsm.samplers.record import Decision, RunLog
 from lpsm.samplers.rows import WIDE, table_of
 
-BLOCK = 4096  # rounds whose notes are held at a time
 SHORT = 64  # rounds: for so few, exact margins cost less than a copy of the state to find them later
 STORES = ("mistakes", "queried", "small margins")
 
 # What is done with rows: `core.DECIDES` and what follows it.
-_DECIDE, _LEARN, _LEARN_LATE, _READ, RUN, _RUN_LAZILY, _RUN_CAREFULLY = np.array(
-    [[1, 0, 0, 1, 0, 0, 0], [0, 1, 0, 0, 1, 0, 0], [0, 1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0],
-     [1, 1, 0, 1, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0]]
-)  # fmt: skip
+_DECIDE, _LEARN, _LEARN_LATE, _READ, RUN, _RUN_LAZILY, _RUN_CAREFULLY = (
+    np.array([*map(int, orders), 0, 0, 1]) for orders in ("10010", "01001", "01000", "00000", "11010", "11100", "11110")
+)
 _LARGEST = {np.dtype(kind): float(np.finfo(kind).max) for kind in (np.float64, np.float32)}
+_TICKETS = int, np.integer
 _NO_COLUMNS, _NO_STARTS = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
 
 
@@ -289,12 +287,11 @@ class Sampler:
             desk.schedules[:] = desks.schedules(self, self._copies(), 1)
         self._single(values, columns, _DECIDE)
         self._fresh = True
-        margin, prediction, query, _, chance, *_ = desk.said[0].tolist()
+        margin, prediction, query, _, chance, *_ = desk.told[-1].tolist()
         self._last = self.rounds if query else None
         if self._last is not None:
-            kept = values.copy() if np.may_share_memory(values, x) else values
-            scores, told = desk.scores.copy() if self.n_classes > 1 else None, desk.told if desk.consult else desk.said
-            self._questions[self._last] = saving.Owed(kept, columns, told.copy(), scores)
+            scores = desk.scores.copy() if self.n_classes > 1 else None
+            self._questions[self._last] = saving.Owed(values.copy(), columns, desk.told.copy(), scores)
         return self._decision(margin, int(prediction), bool(query), chance, self._last)
 
     def learn(self, x: Any, y: int) -> bool:
@@ -316,7 +313,7 @@ class Sampler:
         """
         if y not in (-1, 1):
             raise ValueError(f"y must be -1 or +1, got {y}")
-        return self._take(int(x) if isinstance(x, int | np.integer) else self._ticket_of(x), float(y))
+        return self._take(int(x) if isinstance(x, _TICKETS) else self._ticket_of(x), float(y))
 
     def forget(self, ticket: int) -> None:
         """Close a question whose label will not come; its instance is kept no longer.
@@ -370,16 +367,18 @@ class Sampler:
             As `decide` and `learn`; nothing has then been learned.
         """
         table = self._table(X)
-        rounds, alone = table.shape[0], self._copies() == (self,)
-        labels = as_labels(y, rounds)
-        if isinstance(self.kernel, CallableKernel):
-            return RunLog.of(play_rounds(self, table, lambda t: int(labels[t])), rounds)
-        stream = (table, labels, *self._chance(rounds))
-        if rounds <= SHORT or not desks.inside(self._copies()) or not alone:
-            return self._log(*stream, _RUN_LAZILY if rounds > SHORT and alone else RUN)
-        kept, twin = saving.arrays_of(self._learner, self._counts, self._scalars), copy(self)
-        if self._counts[core.STORED] == self._counts[core.PENDING]:
-            del kept["state_matrix"]  # that of the start
+        labels = as_labels(y, table.shape[0])
+        stream = (table, labels, *self._chance(len(labels)))
+        lazy = len(labels) > SHORT and self._copies() == (self,) and not isinstance(self.kernel, CallableKernel)
+        if not (lazy and desks.inside(self._copies())):
+            return self._log(*stream, _RUN_LAZILY if lazy else RUN)
+        learner, twin = self._learner, copy(self)
+        begins = self._counts[core.STORED] == self._counts[core.PENDING]  # the matrix is that of the start
+        if begins and isinstance(learner, Squares):
+            learner = learner._replace(matrix=learner.matrix[:0])
+        kept = saving.arrays_of(learner, self._counts, self._scalars)
+        if begins:
+            del kept["state_matrix"]
         vars(twin).update(_rng=None, _questions={}, _learner=None)
         log = self._log(*stream, _RUN_LAZILY)
 
@@ -392,7 +391,7 @@ class Sampler:
 
     def margins(self, X: Any) -> Floats:
         """Return the margins of the rows of X under the present state: no round, no question."""
-        return self._reads(X)[0][:, core.MARGIN].copy()
+        return self._reads(X)[0]
 
     def predict(self, X: Any) -> Array:
         """Return the signs of the margins of the rows of X, SGN(0) = +1."""
@@ -423,18 +422,36 @@ class Sampler:
             if self._sparse_memory is None:
                 self._remember(columns is not None)
             if isinstance(self.kernel, CallableKernel) and way is not _LEARN:
-                self._make_room(len(values))
-                scaled = values / np.sqrt(values @ values) if self.normalize else values
-                for one in self._copies():
-                    kernels.fill(one._learner, self.kernel, one._counts, one._scalars, scaled)
-        at, starts = _NO_COLUMNS, _NO_STARTS
+                self._fill(values)
+        at, starts, rows = _NO_COLUMNS, _NO_STARTS, values.reshape(1, -1)
         if columns is not None:
-            at, starts = columns, np.array([0, len(values)])
-            desk.orders[core.SPARSE] = 1
-        rows = values.reshape(1, -1)
-        if not core.play(self._place, rows, at, starts):
+            at, starts, desk.orders[core.SPARSE] = columns, np.array([0, len(values)]), 1
+        while not core.play(self._place, rows, at, starts):
             self._make_room(len(values))
-            core.play(self._place, rows, at, starts)
+
+    def _rounds(self, rows: tuple[Array, Array, Array], n: int, orders: Array, own: dict[str, Any]) -> None:
+        """Play n rows with this on the desk, and make room where there is none; a given kernel is filled in a row."""
+        at, starts, given = 0, rows[2], isinstance(self.kernel, CallableKernel)
+        place: Any = None
+        orders[core.SPARSE] = len(starts) > 0
+        while at < n:
+            if given:
+                self._fill(rows[0][at])
+            if place is None:
+                desk: Any = self._desk
+                place, _ = core.pinned(desk._replace(**own))
+            orders[core.FIRST], orders[core.LAST] = at, at + 1 if given else n
+            at = core.play(place, *rows)
+            if at < orders[core.LAST]:
+                self._make_room(int(starts[at + 1] - starts[at]) if len(starts) else self.n_features)
+                place = None
+
+    def _fill(self, x: Array) -> None:
+        """Compute what a kernel given by a function says of an instance."""
+        kernel: Any = self.kernel
+        x = x / np.sqrt(x @ x) if self.normalize else x
+        for one in self._copies():
+            kernels.fill(one._learner, kernel, one._counts, one._scalars, x)
 
     def _take(self, ticket: int, y: float) -> bool:
         """Play the second half of the round of a ticket; return whether the example was stored."""
@@ -444,10 +461,9 @@ class Sampler:
         del self._questions[ticket]
         self._fresh = False
         if not fresh:
-            told = desk.told if desk.consult else desk.said
-            told[:] = question.told
+            desk.told[:] = question.told
             if question.scores is not None:
-                told[0, core.SAID] = core.lead(question.scores, 0, int(y), int(told[0, core.PREDICTION]))
+                desk.told[0, core.SAID] = core.lead(question.scores, 0, int(y), int(desk.told[0, core.PREDICTION]))
         desk.label[0] = y
         used = None
         if desk.evictions.size:
@@ -456,7 +472,7 @@ class Sampler:
         self._single(question.values, question.columns, _LEARN if fresh else _LEARN_LATE)
         if used is not None:
             used()
-        return bool(desk.said[0, core.KEPT])
+        return bool(desk.told[-1, core.KEPT])
 
     def _owed(self, ticket: Any) -> saving.Owed:
         question = self._questions.get(ticket)
@@ -477,52 +493,37 @@ class Sampler:
                 raise ValueError("x must be the instance that decide asked about")
         return self._last
 
-    def _plays(self, X: Any, y: ArrayLike) -> Iterator[tuple[Array, Array, Array]]:
-        """Play the rows of X; give for each block of them predictions, questions, and scores, exact where it asked."""
+    def _plays(self, X: Any, y: ArrayLike) -> tuple[Array, Array, Array]:
+        """Play the rows of X; return predictions, questions, and scores (T, k), exact where it asked."""
         table = self._table(X)
         labels = as_labels(y, table.shape[0])
-        for _, said, _ in self._blocks(table, labels, _RUN_CAREFULLY, *self._chance(len(labels))):
-            yield said[:, core.PREDICTION], said[:, core.QUERY] > 0.0, leads(said[:, core.MARGIN])
+        log, _ = self._played(table, labels, *self._chance(len(labels)), _RUN_CAREFULLY)
+        return *flags_of(log)[:2], leads(log[core.LOG_MARGIN])
 
-    def _log(self, table: Any, labels: Array, uniforms: Array, schedules: Array, way: Array) -> RunLog:
-        notes = np.zeros((6, len(labels)))
-        for part, found, _ in self._blocks(table, labels, way, uniforms, schedules):
-            notes[:, part] = found.T[:6]
-        margin, prediction, queried, stored, _, said = notes
-        return RunLog(prediction.astype(np.int8), queried > 0, stored > 0, margin.copy(), said.copy())
+    def _exactly(self, X: Any, labels: Array) -> tuple[RunLog, Array]:
+        """Play the rows of X; return the log, and the probability of asking in each round."""
+        log, _ = self._played(self._table(X), labels, *self._chance(len(labels)), RUN)
+        return _as_log(log), log[core.LOG_CHANCE]
 
-    def _blocks(
-        self, table: Any, labels: Array, way: Array, uniforms: Array, schedules: Array
-    ) -> Iterator[tuple[slice, Array, Array]]:
-        """Play the rows of a table; give for each block of them where it is, the notes, and the scores (B, k)."""
+    def _log(self, *stream: Any) -> RunLog:
+        return _as_log(self._played(*stream)[0])
+
+    def _played(self, table: Any, labels: Array, uniforms: Array, schedules: Array, way: Array) -> tuple[Array, Array]:
+        """Play the rows of a table; return the log (N_LOG, T), and the scores (T, k) of several classes."""
         self._fresh, self._last = False, None
         self._desk or self._prepare()
-        (values, columns, starts), several, is_sparse = table_of(table), self.n_classes > 1, sparse.issparse(table)
-        for start in range(0, len(labels), BLOCK):
-            part = slice(start, min(start + BLOCK, len(labels)))
-            n, orders = part.stop - start, way.copy()
-            rows = (values, columns, starts[start : part.stop + 1]) if is_sparse else (values[part], columns, starts)
-            evictions, used = desks.evictions(self._copies(), n if way[core.LEARNS] else 0)
-            orders[core.SPARSE] = is_sparse
-            own = {
-                "label": labels[part], "coin": uniforms[part], "schedules": np.ascontiguousarray(schedules[:, part]),
-                "said": np.zeros((n, core.N_SAID)), "scores": np.zeros((n if several else 1, self.n_classes)),
-                "evictions": evictions, "orders": orders,
-                "gone": np.array([one._counts[core.EVICTED] for one in self._copies()]),
-            }  # fmt: skip
-            while True:
-                desk: Any = self._desk
-                place, _ = core.pinned(desk._replace(**own))
-                orders[core.FIRST] = at = core.play(place, *rows)
-                if at == n:
-                    break
-                self._make_room(int(rows[2][at + 1] - rows[2][at]) if is_sparse else self.n_features)
-            used()
-            if several:
-                own["scores"] /= 1.0 + np.maximum(own["said"][:, core.SPREAD : core.SPREAD + 1], 0.0) * desks.inside(
-                    self._copies()
-                )
-            yield part, own["said"], own["scores"]
+        n, copies, several = len(labels), self._copies(), self.n_classes > 1
+        evictions, used = desks.evictions(copies, n if way[core.LEARNS] else 0)
+        log, scores, orders = np.empty((core.N_LOG, n)), np.zeros((n if several else 1, self.n_classes)), way.copy()
+        gone = np.array([one._counts[core.EVICTED] for one in copies])
+        self._rounds(table_of(table), n, orders, {
+            "label": labels, "coin": uniforms, "schedules": schedules, "log": log, "scores": scores,
+            "evictions": evictions, "orders": orders, "gone": gone,
+        })  # fmt: skip
+        used()
+        if several and desks.inside(copies):
+            scores /= 1.0 + np.maximum(log[core.LOG_SPREAD], 0.0)[:, None]
+        return log, scores
 
     def _chance(self, rounds: int) -> tuple[Array, Array]:
         """Return the coins of the rounds to come, zeros for deterministic rules, and their schedules."""
@@ -530,24 +531,14 @@ class Sampler:
         return uniforms, desks.schedules(self, self._copies(), rounds)
 
     def _reads(self, X: Any) -> tuple[Array, Array]:
-        """Return the notes and scores of rows under the present state, which stays as it is."""
-        table = self._table(X, remember=False)
+        """Return margins and scores of rows under the present state, which stays as it is."""
+        table, last = self._table(X, remember=False), self._last
         n = table.shape[0]
-        said, scores = np.zeros((n, core.N_SAID)), np.zeros((n, self.n_classes))
         if self._remembers and self._sparse_memory is None:  # nothing is stored, and the form of it is open
-            return said, scores
-        last = self._last
-        if isinstance(self.kernel, CallableKernel):
-            desk = self._desk or self._prepare()
-            self._fresh = False
-            for t in range(n):
-                self._single(table[t], None, _READ)
-                said[t], scores[t] = desk.said[0], desk.scores[0]
-            return said, scores
-        for part, notes, found in self._blocks(table, np.zeros(n), _READ, np.zeros(n), np.zeros((0, n))):
-            said[part], scores[part] = notes, found
+            return np.zeros(n), np.zeros((n, self.n_classes))
+        log, scores = self._played(table, np.zeros(n), np.zeros(n), np.zeros((0, n)), _READ)
         self._last = last
-        return said, scores
+        return log[core.LOG_MARGIN], scores
 
     def _make_room(self, width: int) -> None:
         """Grow the arrays of stored instances of learners for whose next, of `width` values, there is no room."""
@@ -598,3 +589,14 @@ class Sampler:
         if self.normalize and not (nonzero := squared_lengths(table) > 0).all():
             raise ValueError(f"X must have no zero row where instances are normalised, row {int(nonzero.argmin())} is")
         return table
+
+
+def flags_of(log: Array) -> tuple[Array, Array, Array]:
+    """Return predictions, questions, and whether examples were stored, of a log."""
+    flags = log[core.LOG_FLAGS].astype(np.int32)
+    return (flags >> 2) - 1, (flags & 2) > 0, (flags & 1) > 0
+
+
+def _as_log(log: Array) -> RunLog:
+    prediction, queried, stored = flags_of(log)
+    return RunLog(prediction.astype(np.int8), queried, stored, log[core.LOG_MARGIN], log[core.LOG_SAID])

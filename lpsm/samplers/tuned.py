@@ -64,7 +64,9 @@ def vote(share, told, exploration):
 def charge(share, costs, squares):
     """Turn a round's costs into losses, in place, at the present rate; return the weighted squares so far."""
     rate = min(1.0, sqrt(log(costs.size) / (1.0 + squares)))
-    lowest = costs.min()
+    lowest = np.inf
+    for j in range(costs.size):
+        lowest = min(lowest, costs[j])
     for j in range(costs.size):
         squares += share[j] * (costs[j] - lowest) ** 2
         costs[j] *= rate

@@ -17,7 +17,7 @@ from scipy import sparse
 
 import lpsm
 from lpsm import samplers
-from lpsm.samplers import MulticlassSampler, TunedSampler, kernels, sampler
+from lpsm.samplers import MulticlassSampler, TunedSampler, kernels
 from tests.lpsm.frozen.streams import GRIDS, MORE, NO_KERNEL, PARAMETERS, plain
 
 X, Y = plain(6, 150, 11)
@@ -91,7 +91,6 @@ def equal_states(one, other):
 
 @EVERY
 def test_a_run_is_its_pieces_and_its_rounds_to_the_last_bit_and_to_the_last_draw(make, labels, monkeypatch):
-    monkeypatch.setattr(sampler, "BLOCK", 40)
     monkeypatch.setattr(kernels, "FIRST_CAPACITY", 2)
     run, pieces, rounds, tickets = make(), make(), make(), make()
     one = whole(run, X, labels)

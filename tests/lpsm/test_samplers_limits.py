@@ -10,8 +10,6 @@ import pytest
 from scipy import sparse
 
 from lpsm import samplers
-from lpsm.samplers.core import PENDING
-from lpsm.states import from_json, to_json
 from tests.lpsm.streams import a_stream, of
 from tests.oracles.samplers import margins_by_recursion
 
@@ -98,28 +96,6 @@ def test_the_inverse_is_a_fresh_one_while_updates_wait_when_the_matrix_takes_the
         np.testing.assert_allclose(ridge.inverse, fresh, atol=1e-14)
         np.testing.assert_allclose(ridge.weights, fresh @ (X[:end].T @ y[:end]), atol=1e-13)
         np.testing.assert_allclose(drifting.run(part, labels).margin, literal[first:end], atol=1e-12)
-
-
-@pytest.mark.parametrize("stored", [5, 13, 16, 21])
-def test_a_saved_state_goes_on_alike_and_one_whose_matrix_took_every_eighth_update_goes_on_too(stored):
-    rng = np.random.default_rng(9)
-    X, y = rng.normal(size=(60, 40)), np.where(rng.random(60) < 0.5, -1, 1)
-    whole = samplers.make("rls", n_features=40)
-    whole.run(X[:stored], y[:stored])
-    state = from_json(to_json(whole.state()))
-    same = samplers.Sampler.from_state(state)
-    wait = int(state["state_counts"][PENDING])
-    early = dict(state, state_counts=state["state_counts"].copy())  # as states were before more than eight waited
-    rows, early["state_counts"][PENDING] = state["state_waiting"], stored % 8
-    done = wait - stored % 8
-    early["state_matrix"] = state["state_matrix"] - rows[:done].T @ rows[:done]
-    early["state_waiting"] = np.vstack([rows[done:wait], np.zeros((8 - stored % 8, 40))])
-    older = samplers.Sampler.from_state(early)
-    np.testing.assert_allclose(older.inverse, whole.inverse, atol=1e-15)
-    logs = [s.run(X[stored:], y[stored:]) for s in (whole, same, older)]
-    assert np.array_equal(logs[0].margin, logs[1].margin)
-    np.testing.assert_allclose(logs[2].margin, logs[0].margin, atol=1e-12)
-    assert np.array_equal(logs[2].prediction, logs[0].prediction)
 
 
 def test_huge_and_tiny_instances_keep_every_margin_finite():

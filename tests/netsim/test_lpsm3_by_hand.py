@@ -1,5 +1,6 @@
 """The rule of LPSM3, step by step: each of its accounts after few frames, computed by hand."""
 
+import ast
 import math
 from dataclasses import asdict
 
@@ -8,12 +9,159 @@ import pytest
 
 from netsim.policies import lpsm3_rule as rule
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
-from netsim.policies.protocol import FOREVER_NS
 from netsim.radio import RadioConfig
 from tests.netsim.lpsm3_alone import MS, Rule
 
 NEVER_NS = 2**62
-OPENING, REPLY, REST, MESSAGE, HELD = range(5)
+REPLY, HELD = 1, 4
+
+# after # a title, and settings; then what is sent (at ms) and got (at, and when it reached the access point), asked and
+# set, and after = what the rule knows: instants in ms, what is outstanding as connection, S(ent), W(aiting) or T(he
+# rest), since when; how many waits of each kind have ended, and for how many seconds they were watched
+SCENARIOS = """
+# what is outstanding leaves in any order, and a first frame that is not the last leaves the rest
+sent 10 c=8 opening; sent 20 c=7; sent 25 c=7; sent 30 c=9; sent 31 c=5 size=40
+= out=8S10,7W20,9W30 loading=1 issued_ns=10
+got 90 80 c=7
+= out=8S10,7T90,9W30
+got 95 91 c=8 opening; got 120 60 c=7; got 140 130 c=7 last
+= out=9W30 ended=1,1,1,0,0 watched=0.081,0.060,0.010,0,0 heard_ns=140
+got 150 145 c=9 last unwanted
+= out=9W30
+# a page pays for what lay at the access point while it slept: max_slowdown=1.1
+sent 1000 c=1; sent 1000 c=2; set waiting=2 awake_until_ns=1050; sent 1200 c=3
+= opened_ns=1200
+got 1201 1160 c=1 last; got 1202 1200 c=2 last; got 1500 1450 c=3 last
+= held_s=0.040/2
+ask 1501
+= balance=4+0.020/((0.5-0.020)*0.1)-1 pages=1 loading=0
+ask 1600
+= pages=1
+# the balance of pages stays above the good will
+set balance=-20; sent 1000; got 1500 1500 last; ask 1500
+= balance=-20
+# and falls otherwise by one for a page without delay
+set balance=400; sent 1000; got 1500 1500 last; ask 1500
+= balance=399
+# a page with a deadline changes no balance
+sent 1000; got 1500 1500 last; ask 1500 deadline=9000
+= pages=1 balance=4
+# nor does one that is over at once
+sent 1000; got 1000 1000 last; ask 1000
+= pages=1 balance=4
+# messages pay for their delay, and frames of one message are not two: max_push_delay_s=0.5 push_margin=0.2
+set opened_ns=3000; got 3001 2800 size=500
+= messages=1 delivered=1 push_stale=1 message_ns=2800 push_balance=0.2/0.4-1
+got 3002 2805 size=500; got 3003 2801 size=500
+= messages=1 message_ns=2805
+got 3004 2810.001 size=500; got 5000 5000 size=500
+= messages=3 push_balance=0.5-1+0.189999/0.4-1-1 ended=0,0,0,3,0 watched=0,0,0,4.995,0
+got 6000 5999 size=40
+= messages=3
+# what follows a full frame is the same message and adds to its delay: max_push_delay_s=0.4 push_margin=0.0
+set opened_ns=3000; got 3001 2800; got 3002 2801
+= push_balance=0.2/0.4-1
+got 3042 3041; set opened_ns=3200; got 3201 3100 size=400
+= push_balance=0.2/0.4-1+0.1/0.4 messages=1 more=0 held_from_ns=-1 ended=0,0,0,1,2 watched_held=0.039+0.058
+# from sizes the link infers handshakes, requests and ends of replies: host_aware=False
+sent 1000 size=40
+= out=-1S1000
+got 1050 1040 size=40
+= out=none owed_ns=1050
+sent 1050 size=40
+= out=none owed_ns=-1
+sent 1050 size=41; sent 1051 size=400
+= out=-1W1050,-1W1051
+sent 1052 size=500; got 1100 1090 size=40
+= owed_ns=-1 n=2
+set origin_ns=1050,1051; got 1200 1190 size=1000
+= full_bytes=1000 owed_ns=1200 out=-1T1200,-1W1051
+got 1210 1205 size=999
+= out=-1W1051 owed_ns=1200
+got 1300 1290 size=1000; got 1301 1291 size=300
+= out=none ended=1,3,1,0,0 watched=0.040,0.040+0.140+0.239,0.005,0,0
+got 1400 1390 size=300
+= messages=1 n=0
+# behind an open handshake the link still finds the rest of a reply: host_aware=False
+sent 1000 size=40; sent 1001; got 1100 1090 size=700
+= out=-1S1000,-1T1100
+got 1101 1091 size=300
+= out=-1S1000 messages=0
+# the link forgets after a silence, and when an acknowledgement wakes it: host_aware=False silence_s=2.0
+sent 1000; sent 2999.9
+= n=2
+sent 5800
+= out=-1W5800
+sent 7800
+= n=1
+got 9800 9799 size=40
+= n=0
+sent 9900; set awake_until_ns=10000; sent 10000 size=40
+= out=-1W9900,-1S10000
+set awake_until_ns=10000; sent 10100 size=40
+= out=-1S10100
+ask 12099 beacon
+= n=1
+ask 12100 beacon
+= n=0
+sent 13000; ask 13001; set last_ns=wake-3000; ask wake beacon
+= n=0 planned_ns=wake
+"""
+
+
+def scenarios():
+    for block in SCENARIOS.strip().removeprefix("# ").split("\n# "):
+        title, *lines = block.splitlines()
+        name, _, settings = title.partition(": ")
+        yield pytest.param(dict(one.split("=") for one in settings.split()), lines, id=name)
+
+
+def known(own, name):
+    """What the rule knows under a name of the scenarios."""
+    if name == "out":
+        parts = (f"{key}{'SWT'[kind]}{origin / MS:g}" for key, kind, origin in own.outstanding())
+        return ",".join(parts) or "none"
+    if name in ("ended", "watched"):
+        return list(own.learned()[name == "watched"])
+    return own.learned()[1][HELD] if name == "watched_held" else own.s[name]
+
+
+@pytest.mark.parametrize(("settings", "lines"), list(scenarios()))
+def test_the_rule_knows_what_was_worked_out_by_hand(settings, lines):
+    own, wake = Rule(**{name: ast.literal_eval(value) for name, value in settings.items()}), None
+
+    def value(name, text):
+        found = [eval(part, {"wake": wake}) for part in text.split(",")]
+        found = [round(one * MS) if name.endswith("_ns") and one != -1 else one for one in found]
+        return found if "," in text else found[0]
+
+    for step in "; ".join(line.replace("= ", "check ", 1) for line in lines).split("; "):
+        verb, *words = step.split()
+        given = dict(word.split("=", 1) for word in words if "=" in word)
+        if verb == "check":
+            for name, text in given.items():
+                expected = text if name == "out" else value(name, text)
+                exactly = name in ("out", "ended") or name.endswith("_ns")
+                assert known(own, name) == (expected if exactly else pytest.approx(expected)), (step, name)
+        elif verb == "set":
+            for name, text in given.items():
+                new = value(name, text)
+                if isinstance(new, list):
+                    own.s[name][: len(new)] = new
+                else:
+                    own.s[name] = new
+        elif verb == "ask":
+            deadline = {"deadline_ns": int(given["deadline"]) * MS} if given else {}
+            plan = own.asked(wake if words[0] == "wake" else float(words[0]), beacon=int("beacon" in words), **deadline)
+            wake = wake if words[0] == "wake" else plan.wake_ns / MS
+        else:
+            names = {"c": "connection", "size": "size"}
+            more = {names[name]: int(text) for name, text in given.items()} | {"opening": int("opening" in words)}
+            at = [float(word) for word in words if word[0].isdigit()]
+            if verb == "got":
+                own.received(*at, completes=int("last" in words), wanted=int("unwanted" not in words), **more)
+            else:
+                own.sent(*at, **more)
 
 
 def test_its_constants_are_those_that_are_documented():
@@ -55,29 +203,6 @@ def test_before_anything_was_seen_it_knows_its_settings():
     assert policy.spec == "lpsm3-link:1.2:300"
 
 
-def test_what_is_outstanding_leaves_in_any_order_and_a_first_frame_that_is_not_the_last_leaves_the_rest():
-    own = Rule()
-    own.sent(10, connection=8, opening=1)
-    own.sent(20, connection=7)
-    own.sent(25, connection=7)  # more of the same request
-    own.sent(30, connection=9)
-    own.sent(31, connection=5, size=40)  # a bare acknowledgement asks for nothing
-    assert own.outstanding() == [(8, OPENING, 10 * MS), (7, REPLY, 20 * MS), (9, REPLY, 30 * MS)]
-    assert (own.s["loading"], own.s["issued_ns"]) == (1, 10 * MS)
-    own.received(90, 80, connection=7)
-    assert own.outstanding() == [(8, OPENING, 10 * MS), (7, REST, 90 * MS), (9, REPLY, 30 * MS)]
-    own.received(95, 91, connection=8, opening=1)
-    own.received(120, 60, connection=7)  # reached the access point before the wait for it began: nothing is learned
-    own.received(140, 130, connection=7, completes=1)
-    assert own.outstanding() == [(9, REPLY, 30 * MS)]
-    ended, watched_s = own.learned()
-    assert ended == [1, 1, 1, 0, 0]
-    assert watched_s == pytest.approx([0.081, 0.060, 0.010, 0, 0])
-    assert own.s["heard_ns"] == 140 * MS
-    own.received(150, 145, connection=9, completes=1, wanted=0)  # says nothing new
-    assert len(own.outstanding()) == 1
-
-
 def test_only_so_many_are_kept_in_mind_and_the_last_of_them_can_leave():
     own = Rule()
     for key in range(rule.ROOM + 3):
@@ -88,25 +213,6 @@ def test_only_so_many_are_kept_in_mind_and_the_last_of_them_can_leave():
     own.received(5000, 4000, connection=rule.ROOM - 1, completes=1)
     own.received(5001, 4001, connection=3, completes=1)
     assert [key for key, *_ in own.outstanding()] == [*range(3), *range(4, rule.ROOM - 1)]
-
-
-def test_a_page_pays_for_what_lay_at_the_access_point_while_it_slept():
-    own = Rule(max_slowdown=1.1)
-    own.sent(1000, connection=1)
-    own.sent(1000, connection=2)
-    own.s["waiting"], own.s["awake_until_ns"] = 2, 1050 * MS
-    own.sent(1200, connection=3)  # which wakes it
-    assert own.s["opened_ns"] == 1200 * MS
-    own.received(1201, 1160, connection=1, completes=1)
-    own.received(1202, 1200, connection=2, completes=1)  # came as it woke
-    own.received(1500, 1450, connection=3, completes=1)
-    assert own.s["held_s"] == pytest.approx(0.040 / 2)
-    own.asked(1501)
-    excess = 0.020 / ((0.5 - 0.020) * 0.1) - 1
-    assert own.s["balance"] == pytest.approx(4.0 + excess)
-    assert (own.s["pages"], own.s["loading"]) == (1, 0)
-    own.asked(1600)
-    assert own.s["pages"] == 1
 
 
 @pytest.mark.parametrize("waiting", [0, 1, 2, 5])
@@ -121,16 +227,6 @@ def test_a_wait_holds_its_share_of_a_page_up_and_is_learned_from_a_nanosecond_on
     assert own.s["held_s"] == pytest.approx(held_s, abs=1e-15)
 
 
-@pytest.mark.parametrize(("balance", "expected"), [(-20.0, -20.0), (400.0, 399.0), (5.0, 4.0)])
-def test_the_balance_of_pages_stays_above_the_good_will(balance, expected):
-    own = Rule()
-    own.s["balance"] = balance
-    own.sent(1000)
-    own.received(1500, 1500, completes=1)  # a page without any delay
-    own.asked(1500)
-    assert own.s["balance"] == expected
-
-
 @pytest.mark.parametrize(("balance", "held_s", "exceptions"), [
     (0.0, 0.05, 0), (0.0, 0.95, 0), (0.0, 1.05, 1), (22.1, 0.3, 0), (22.3, 0.04, 0), (22.3, 0.06, 1),
 ])  # fmt: skip
@@ -142,51 +238,6 @@ def test_pages_that_the_guarantee_does_not_suppose_are_counted(balance, held_s, 
     own.received(2000 + 1000 * held_s, 2000 + 1000 * held_s, completes=1)  # a second without delay: 0.05 s are allowed
     own.asked(4000)
     assert own.s["exceptions"] == own.policy.exceptions == exceptions
-
-
-def test_a_page_with_a_deadline_or_over_at_once_changes_no_balance():
-    for at_ms, deadline_ns in ((1500, 9000 * MS), (1000, FOREVER_NS)):
-        own = Rule()
-        own.sent(1000)
-        own.received(at_ms, at_ms, completes=1)
-        own.asked(at_ms, deadline_ns=deadline_ns)
-        assert (own.s["pages"], own.s["balance"]) == (1, 4.0)
-
-
-def test_messages_pay_for_their_delay_and_frames_of_one_message_are_not_two():
-    own = Rule(max_push_delay_s=0.5, push_margin=0.2)  # 0.4 s
-    own.s["opened_ns"] = 3000 * MS
-    own.received(3001, 2800, size=500)
-    assert (own.s["messages"], own.s["delivered"], own.s["push_stale"], own.s["message_ns"]) == (1, 1, 1, 2800 * MS)
-    assert own.s["push_balance"] == pytest.approx(0.2 / 0.4 - 1)
-    own.received(3002, 2805, size=500)  # 5 ms later: the same
-    own.received(3003, 2801, size=500)
-    assert (own.s["messages"], own.s["message_ns"]) == (1, 2805 * MS)
-    own.received(3004, 2810.001, size=500)
-    own.received(5000, 5000, size=500)  # met awake
-    assert own.s["messages"] == 3
-    assert own.s["push_balance"] == pytest.approx(0.5 - 1 + 0.189999 / 0.4 - 1 - 1)
-    ended, watched_s = own.learned()
-    assert ended == [0, 0, 0, 3, 0]
-    assert watched_s[MESSAGE] == pytest.approx(5.0 - 0.005)
-    own.received(6000, 5999, size=40)  # nothing in it
-    assert own.s["messages"] == 3
-
-
-def test_what_follows_a_full_frame_is_the_same_message_and_adds_to_its_delay_if_it_was_slept_over():
-    own = Rule(max_push_delay_s=0.4, push_margin=0.0)
-    own.s["opened_ns"] = 3000 * MS
-    own.received(3001, 2800)
-    own.received(3002, 2801)  # waited as long, at the same time
-    assert own.s["push_balance"] == pytest.approx(0.2 / 0.4 - 1)
-    own.received(3042, 3041)
-    own.s["opened_ns"] = 3200 * MS
-    own.received(3201, 3100, size=400)
-    assert own.s["push_balance"] == pytest.approx(0.2 / 0.4 - 1 + 0.1 / 0.4)
-    assert (own.s["messages"], own.s["more"], own.s["held_from_ns"]) == (1, 0, -1)
-    ended, watched_s = own.learned()
-    assert ended == [0, 0, 0, 1, 2]
-    assert watched_s[HELD] == pytest.approx(0.039 + 0.058)
 
 
 def test_credit_of_messages_that_never_waited_is_limited():
@@ -233,73 +284,3 @@ def test_a_cycle_begins_at_an_age_of_the_last_message(age_ms, place):
     assert own.s["ages"] == pytest.approx(expected)
     own.asked(1001 + age_ms)
     assert own.s["ages"] == pytest.approx(expected)
-
-
-def test_from_sizes_the_link_infers_handshakes_requests_and_ends_of_replies():
-    own = Rule(host_aware=False)
-    own.sent(1000, size=40)
-    assert own.outstanding() == [(-1, OPENING, 1000 * MS)]
-    own.received(1050, 1040, size=40)
-    assert (own.outstanding(), own.s["owed_ns"]) == ([], 1050 * MS)
-    own.sent(1050, size=40)  # the acknowledgement that was owed
-    assert (own.outstanding(), own.s["owed_ns"]) == ([], -1)
-    own.sent(1050, size=41)
-    own.sent(1051, size=400)
-    assert own.outstanding() == [(-1, REPLY, 1050 * MS), (-1, REPLY, 1051 * MS)]
-    own.sent(1052, size=500)
-    own.received(1100, 1090, size=40)  # answers no opening: what it acknowledges is over
-    assert (own.s["owed_ns"], own.s["n"]) == (-1, 2)
-    own.s["origin_ns"][:2] = (1050 * MS, 1051 * MS)
-    own.received(1200, 1190, size=1000)
-    assert (own.s["full_bytes"], own.s["owed_ns"]) == (1000, 1200 * MS)
-    assert own.outstanding() == [(-1, REST, 1200 * MS), (-1, REPLY, 1051 * MS)]
-    own.received(1210, 1205, size=999)  # short: the last of that reply
-    assert (own.outstanding(), own.s["owed_ns"]) == ([(-1, REPLY, 1051 * MS)], 1200 * MS)
-    own.received(1300, 1290, size=1000)
-    own.received(1301, 1291, size=300)
-    assert own.outstanding() == []
-    ended, watched_s = own.learned()
-    assert ended == [1, 3, 1, 0, 0]
-    assert watched_s == pytest.approx([0.040, 0.040 + 0.140 + 0.239, 0.005, 0, 0])
-    own.received(1400, 1390, size=300)
-    assert (own.s["messages"], own.s["n"]) == (1, 0)
-
-
-def test_behind_an_open_handshake_the_link_still_finds_the_rest_of_a_reply():
-    own = Rule(host_aware=False)
-    own.sent(1000, size=40)
-    own.sent(1001)
-    own.received(1100, 1090, size=700)
-    assert [kind for _, kind, _ in own.outstanding()] == [OPENING, REST]
-    own.received(1101, 1091, size=300)
-    assert [kind for _, kind, _ in own.outstanding()] == [OPENING]
-    assert own.s["messages"] == 0
-
-
-def test_the_link_forgets_after_a_silence_and_when_an_acknowledgement_wakes_it():
-    own = Rule(host_aware=False, silence_s=2.0)
-    own.sent(1000)
-    own.sent(2999.9)
-    assert own.s["n"] == 2
-    own.sent(5800)
-    assert own.outstanding() == [(-1, REPLY, 5800 * MS)]
-    own.sent(7800)
-    assert own.s["n"] == 1
-    own.received(9800, 9799, size=40)
-    assert own.s["n"] == 0
-    own.sent(9900)
-    own.s["awake_until_ns"] = 10_000 * MS
-    own.sent(10_000, size=40)  # still awake
-    assert [kind for _, kind, _ in own.outstanding()] == [REPLY, OPENING]
-    own.s["awake_until_ns"] = 10_000 * MS
-    own.sent(10_100, size=40)
-    assert own.outstanding() == [(-1, OPENING, 10_100 * MS)]
-    own.asked(12_099, beacon=1)
-    assert own.s["n"] == 1
-    own.asked(12_100, beacon=1)
-    assert own.s["n"] == 0
-    own.sent(13_000)
-    plan = own.asked(13_001)
-    own.s["last_ns"] = plan.wake_ns - 3000 * MS
-    own.asked(plan.wake_ns / MS, beacon=1)  # where it meant to listen
-    assert (own.s["n"], own.s["planned_ns"]) == (0, plan.wake_ns)

@@ -110,3 +110,13 @@ def test_a_smaller_comparison_does_not_take_the_place_of_a_larger_one_unless_tol
     assert "holds 6 finished runs of another configuration (seeds was 3, is 2), more than these" in complaint(*smaller)
     assert lpsm(*smaller, "--replace").exit_code == 0
     assert len(pd.read_csv(tmp_path / "out" / "runs.csv")) == 4
+
+
+def test_beside_a_policy_stands_what_a_client_needs_that_knows_when_frames_come(compare, tmp_path):
+    found = compare("--pages", "3", "--seeds", "2", "--policies", "psm,lpsm", "--clairvoyant",
+                    "--server-delay", "exponential:0.3")  # fmt: skip
+    rows = pd.DataFrame(found["summary"]).set_index("policy")
+    known, own = rows["clairvoyant_j_per_page"], rows["total_j_per_page"]
+    for policy in ("psm:100", "lpsm"):
+        assert rows.loc[policy, "sleep_j_per_page"] < known[policy] < own[policy]
+    assert "above clairvoyant" in (tmp_path / "out" / "comparison.txt").read_text()

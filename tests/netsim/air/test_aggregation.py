@@ -11,8 +11,7 @@ from netsim.model.air.exchanges import hold_line
 from netsim.model.codes import RECEIVED
 from tests.netsim.air.cells import MS, US, Air, S, add_up
 
-# 802.11n at 65 Mb/s and 2.4 GHz, answers at 24 Mb/s, with a window of zero slots; microseconds
-SIFS, DIFS, ACK, BLOCK_ACK, TIMEOUT = 10, 28, 34, 38, 10 + 9 + 36
+# 802.11n at 65 Mb/s and 2.4 GHz with a window of zero slots, whose exchanges `test_on_air` has by hand
 SLOTLESS = Phy(kind="11n", cw_min=0, cw_max=0)
 # UDP of 1472 bytes from n saturated stations, Mb/s: own runs of ns-3.44 (wheel `ns3` 3.44.post0) over 5 to 20 s, by
 # (n, BE_MaxAmpduSize), without explicit block-ACK requests; its access point sends a beacon of 152 bytes at 1 Mb/s
@@ -29,33 +28,19 @@ def together_us(*sizes):
     return 36 + 4 * -(-(16 + 8 * size + 6) // 260) + 6
 
 
-def sent(*sizes, lost=(), max_ampdu_bytes=MAX_AMPDU_BYTES, rts_bytes=None):
-    """Frames of these sizes that a station without backoff sends; and which were handed over, with the instants."""
-    air = AirConfig(phy=SLOTLESS, max_ampdu_bytes=max_ampdu_bytes, rts_bytes=rts_bytes)
-    world = Air("none", air=air, lost=lost)
-    for number, size in enumerate(sizes):
-        world.up(0, 0, size - 38, number)
+def arrived_us(*sizes, max_ampdu_bytes):
+    """When frames of these sizes arrive that a station without backoff sends."""
+    world = Air("none", air=AirConfig(phy=SLOTLESS, max_ampdu_bytes=max_ampdu_bytes))
+    for size in sizes:
+        world.up(0, 0, size - 38)
     world.finish(99 * MS)
-    return world, list(zip(world.numbers(0, down=False), world.arrived_us(), strict=True))
+    return world.arrived_us()
 
 
 def test_the_size_of_frames_together_counts_delimiters_and_padding_but_none_after_the_last():
     assert with_delimiter(0, 1538) == 1542
     assert with_delimiter(1542, 100) == 1542 + 2 + 4 + 100
     assert together_us(1538, 100) * US == SLOTLESS.data_ns(1648)
-
-
-def test_the_first_frame_finds_the_channel_idle_and_goes_alone_and_what_came_meanwhile_goes_together():
-    first = SLOTLESS.data_ns(1538) / US
-    both = first + SIFS + ACK + DIFS + together_us(1538, 100)
-    world, handed_over = sent(1538, 1538, 100)
-    station = world.clients[0].contender
-    assert handed_over == [(0, first), (1, both), (2, both)]
-    assert station.delivered == 3
-    assert station.sent == (first + together_us(1538, 100)) * US
-    assert station.received == (ACK + BLOCK_ACK) * US
-    assert world.run.busy == (both - DIFS + SIFS + BLOCK_ACK) * US
-    assert world.clients[0].air_up == station.sent  # the frames share the air time of their PPDU
 
 
 @pytest.mark.parametrize(
@@ -69,43 +54,9 @@ def test_the_first_frame_finds_the_channel_idle_and_goes_alone_and_what_came_mea
     ],
 )
 def test_as_many_frames_go_together_as_fit(sizes, max_ampdu_bytes, together):
-    _, handed_over = sent(1538, *sizes, max_ampdu_bytes=max_ampdu_bytes)
-    second = handed_over[1][1]
-    assert sum(at == second for _, at in handed_over) == together
-    assert len(handed_over) == 1 + len(sizes)
-
-
-def test_a_lost_frame_alone_is_sent_again_and_those_behind_it_are_handed_over_after_it():
-    world, handed_over = sent(*[100] * 5, lost=[2])  # the second of four that go together
-    first = SLOTLESS.data_ns(100) / US
-    second = first + SIFS + ACK + DIFS + together_us(100, 100, 100, 100)
-    third = second + SIFS + BLOCK_ACK + DIFS + first
-    assert handed_over == [(0, first), (1, second), (2, third), (3, third), (4, third)]
-    station = world.clients[0].contender
-    assert (station.attempts, station.delivered, station.lost) == (6, 5, 1)
-
-
-def test_if_every_frame_is_lost_nothing_is_answered_and_all_are_sent_again():
-    world, handed_over = sent(100, 100, 100, lost=[1, 2])
-    first, both = SLOTLESS.data_ns(100) / US, together_us(100, 100)
-    ended = first + SIFS + ACK + DIFS + both
-    again = ended + DIFS + 9 * -(-TIMEOUT // 9)  # DIFS after the time-out, at the end of a slot
-    assert handed_over == [(0, first), (1, again + both), (2, again + both)]
-    assert world.clients[0].contender.received == (ACK + BLOCK_ACK) * US
-
-
-def test_a_frame_is_given_up_after_seven_attempts_of_its_own_and_those_behind_it_are_handed_over():
-    # the second frame goes with the third once, then six times alone
-    world, handed_over = sent(100, 100, 100, lost=[1, 3, 4, 5, 6, 7, 8])
-    assert [number for number, _ in handed_over] == [0, 2]
-    station = world.clients[0].contender
-    assert (station.attempts, station.lost, station.dropped, world.clients[0].lost) == (9, 7, 1, 1)
-
-
-def test_rts_and_cts_go_before_frames_that_are_long_together():
-    first = SLOTLESS.data_ns(600) / US
-    second = first + SIFS + ACK + DIFS + 58 + SIFS + 50 + SIFS + together_us(600, 600)
-    assert sent(600, 600, 600, rts_bytes=1000)[1][1] == (1, second)
+    instants = arrived_us(1538, *sizes, max_ampdu_bytes=max_ampdu_bytes)
+    assert instants.count(instants[1]) == together
+    assert len(instants) == 1 + len(sizes)
 
 
 def saturated(n, max_ampdu_bytes, seconds, *, beacon_ns=0):
