@@ -30,7 +30,7 @@ compare: $(READY) ## energy and slowdown of every policy, with pictures, in $(OU
 	$(BIN)/lpsm compare --out $(OUT)
 
 test: $(READY) ## the ordinary tests (some five minutes on two cores)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 quick: $(READY) ## some of them, in less than a minute
 	$(BIN)/python -m pytest -n 2 -x $(QUICK)
@@ -49,7 +49,7 @@ notebooks: $(READY) ## open the notebooks in a browser (installs Jupyter once)
 	$(BIN)/jupyter lab notebooks
 
 check-long: $(READY) ## the long tests: many trials, kills, full fuzzing
-	$(BIN)/python -m pytest -n 2 -m long
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m long
 
 mutants: $(READY) ## faults put into a ROOM on purpose, and how many of COUNT its tests find
 	$(BIN)/python -m mutants $(ROOM) --count $(COUNT) --seed $(SEED)

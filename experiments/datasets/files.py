@@ -108,7 +108,8 @@ def _of_columns(
     n_numbers = len(numbers)
     X, lines, written = array("d"), array("i"), list[str]()
 
-    def fault(place: str, column: int, value: Any) -> ValueError:
+    def fault(number: int, line: int, column: int, value: Any) -> ValueError:
+        place = f"line {line}" if line else f"row {number}"
         if column in said:
             return ValueError(f"{place}, column {names[column]}: a text must be one, got {value!r}")
         called = f" ({names[column]})" if is_named else ""
@@ -119,7 +120,6 @@ def _of_columns(
 
     def labels() -> Iterator[str]:
         for number, (line, row) in enumerate(columns.rows([*numbers, *said, at], is_named)):
-            place = f"line {line}" if line else f"row {number}"
             if line:
                 lines.append(line)
             try:
@@ -129,10 +129,10 @@ def _of_columns(
             if not isfinite(sum(values)):
                 for column, value, cell in zip(numbers, values, row, strict=False):
                     if not isfinite(value):
-                        raise fault(place, column, cell)
+                        raise fault(number, line, column, cell)
             for column, text in zip(said, row[n_numbers:], strict=False):
                 if not isinstance(text, str):
-                    raise fault(place, column, text)
+                    raise fault(number, line, column, text)
             X.extend(values)
             if said:
                 written.append("\n".join(row[n_numbers:-1]))

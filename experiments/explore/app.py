@@ -15,12 +15,11 @@ from typing import Any
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 from dash.exceptions import DependencyException
 from flask import Response, abort, request
-from matplotlib.colors import to_hex, to_rgb
 
 from experiments.explore.answer import Answer, Explorer
 from experiments.explore.pictures import BACK, GRID, energy_bars, front, timelines
 from experiments.explore.settings import Settings
-from experiments.figures.style import INK, LEAST_CONTRAST, contrast, label
+from experiments.figures.style import INK, label, readable
 from experiments.quantities import BASELINE
 from experiments.report.text import number
 from netsim.policies import registry
@@ -273,9 +272,4 @@ def _recoloured(part: Any) -> Any:
 
 @cache
 def _lighter(colour: str) -> str:
-    parts = to_rgb(colour)
-    for step in range(0, 100, 4):
-        red, green, blue = (part + (1 - part) * step / 100 for part in parts)
-        if contrast(found := to_hex((red, green, blue)), _DARK_BACK) >= LEAST_CONTRAST:
-            return found
-    return _DARK_INK
+    return readable(colour, _DARK_BACK)

@@ -87,20 +87,12 @@ def bar_end(bars: pd.DataFrame, whiskers: pd.Series[float], room: float) -> floa
 def energy(summary: pd.DataFrame, printed: Mapping[str, float] | None = None) -> Figure:
     """Draw the energy a page by its parts (figure 2-6).
 
-    Parameters
-    ----------
-    summary : DataFrame
-        One row a policy: `policy`, the parts of the energy a page (`quantities.energy_parts`), `total_j_per_page`,
-        `energy_minus_psm_j_per_page_half_width`, `energy_vs_psm_percent`; rows named ``limit`` and ``page-awake``
-        become lines.
-    printed : mapping of str to float, optional
-        Joules a page of policies as a paper prints them, marked beside ours.
+    `summary` has a row a policy: `policy`, the parts of the energy a page (`quantities.energy_parts`),
+    `total_j_per_page`, `energy_minus_psm_j_per_page_half_width`, `energy_vs_psm_percent`; rows named ``limit`` and
+    ``page-awake`` become lines.  What a paper prints, joules a page of policies, is marked beside ours.
 
-    Returns
-    -------
-    Figure
-        Beside each bar its length and the paired difference from static PSM, whose 95 % interval over replications is
-        the whisker below its end.  The bar without power saving leaves the picture, its length is printed.
+    Beside each bar stand its length and the paired difference from static PSM, whose 95 % interval over replications is
+    the whisker below its end.  The bar without power saving leaves the picture, its length is printed.
     """
     bars = summary[~summary["policy"].isin(REFERENCES)].reset_index(drop=True)
     end = bar_end(bars, bars[_PAIRED].fillna(0), 1.34)
@@ -152,12 +144,8 @@ def _whisker_and_total(axes: Axes, place: float, row: dict[Any, Any], end: float
 def slowdown(summary: pd.DataFrame, printed: Mapping[str, float] | None = None) -> Figure:
     """Draw mean (with its interval), median and 95th percentile of the slowdown of pages (figure 2-7).
 
-    Parameters
-    ----------
-    summary : DataFrame
-        One row a policy: `policy`, `slowdown_mean`, `slowdown_mean_half_width`, `slowdown_median`, `slowdown_p95`.
-    printed : mapping of str to float, optional
-        Mean slowdowns of policies as a paper prints them, marked beside ours.
+    `summary` has a row a policy: `policy`, `slowdown_mean`, `slowdown_mean_half_width`, `slowdown_median`,
+    `slowdown_p95`.  What a paper prints, mean slowdowns of policies, is marked beside ours.
     """
     rows = summary[~summary["policy"].isin((*REFERENCES, BASELINE))].reset_index(drop=True)
     drawn = looks(rows["policy"].tolist())
@@ -197,11 +185,8 @@ def _around(*shown: pd.Series[float]) -> tuple[float, float]:
 def slowdown_by_page(pages: pd.DataFrame) -> Figure:
     """Draw the slowdown of every page against its download time without power saving (figure 2-8).
 
-    Parameters
-    ----------
-    pages : DataFrame
-        One row a page: `replication`, `policy`, `base_latency_s`, `slowdown`.  One panel a policy; the dashed line is
-        the mean over replications of their means, the figure that tables print.
+    `pages` have a row a page: `replication`, `policy`, `base_latency_s`, `slowdown`.  There is a panel a policy; the
+    dashed line is the mean over replications of their means, the figure that tables print.
     """
     policies = [policy for policy in pages["policy"].unique() if policy != BASELINE]
     shown = pages[pages["policy"].isin(policies)]

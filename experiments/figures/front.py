@@ -60,6 +60,8 @@ def front(
 ) -> Figure:
     """Draw energy a page and slowdown of every policy, a panel for each measure of slowdown.
 
+    What needs far more energy than the others, such as no power saving, leaves the picture and is named at its edge.
+
     Parameters
     ----------
     rows : DataFrame
@@ -69,17 +71,10 @@ def front(
         `clairvoyant_j_per_page` of the rows is a dotted line.
     panels : mapping
         Column of slowdowns to what stands along its axis.
-    recommended : str
-        The policy in a ring, if any.
-    max_slowdown : float
-        The slowdown allowed, a line in the first panel, if finite.
+    recommended, max_slowdown : str, float
+        The policy in a ring, if any, and the slowdown allowed, a line in the first panel, if finite.
     named : int
         At most so many policies have their names written: those on the front first.
-
-    Returns
-    -------
-    Figure
-        What needs far more energy than the others, such as no power saving, leaves the picture and is told at its edge.
     """
     own = rows[~rows["policy"].isin(REFERENCES)].reset_index(drop=True)
     is_far = own["energy_j_per_page"] > far_from(own)

@@ -12,16 +12,10 @@ __all__ = ["by_class", "over_time"]
 
 
 def over_time(windows: pd.DataFrame, window: int, name: str) -> Figure:
-    """Draw accuracy, F-measure and label rate, in sliding windows and from the start.
+    """Draw accuracy, F-measure and label rate, in sliding windows of so many rounds and from the start.
 
-    Parameters
-    ----------
-    windows
-        `t`, and each of `accuracy`, `f_measure`, `label_rate`, also with the suffix `_so_far`.
-    window
-        Rounds in a window.
-    name
-        What ran over what, for the title.
+    `windows` have `t`, and each of `accuracy`, `f_measure`, `label_rate`, also with the suffix `_so_far`; `name` says
+    what ran over what.
     """
     panels = {"accuracy": "accuracy", "f_measure": "F-measure", "label_rate": "share of labels asked for"}
     marker = "o" if len(windows) == 1 else ""

@@ -52,8 +52,8 @@ def name_ends(axes: Axes, ends: Mapping[str, tuple[float, float]], colours: Mapp
     if not ends:
         return
     axes.get_ylim()  # settles the limits, which the transformation takes as they are
-    to_axes = axes.transData - axes.transAxes
-    heights = {name: float(to_axes.transform(end)[1]) for name, end in ends.items()}
+    to_axes = axes.transAxes.inverted()
+    heights = {name: float(to_axes.transform(axes.transData.transform(end))[1]) for name, end in ends.items()}
     order = sorted(heights, key=lambda name: heights[name])
     step = 1.25 * FONT_SIZE / (axes.get_window_extent().height * 72 / axes.figure.dpi)
     places = apart(np.array([heights[name] for name in order]), step, 0.0, 1.0)
@@ -75,16 +75,8 @@ def name_points(
 ) -> None:
     """Write each name next to its point where it meets neither a point nor another name, with a leader if it is far.
 
-    Parameters
-    ----------
-    points : sequence of (name, x, y)
-        Data coordinates; those without a name (an empty one) are only kept free.
-    colours : mapping
-        Name to the colour of its point.
-    lines : sequence of (x, y)
-        Places on lines, which a name crosses rather than being far from its point.
-    gap : float
-        From a point to its name, points of 1/72 inch.
+    `points` are names and data coordinates; those without a name (an empty one) are only kept free.  `lines` are places
+    on lines, which a name crosses rather than being far from its point; `gap` is from a point to its name, in points.
     """
     figure = axes.get_figure(root=True)
     assert figure is not None

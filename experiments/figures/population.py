@@ -22,16 +22,9 @@ LEVELS = np.linspace(0.0, 1.0, 501)  # a curve is drawn through so many quantile
 def energy(table: pd.DataFrame, policies: list[str], by: str = "user", psm: str = PSM) -> Figure:
     """Draw the share of users whose energy differs by at most so much from static PSM (none where that was not run).
 
-    Parameters
-    ----------
-    table : DataFrame
-        One row a user and policy: `policy`, `energy_vs_none_percent`, `energy_vs_psm_percent`.
-    policies : list of str
-        Curves, in this order; the one that everything is measured against has none.
-    by : str
-        What a row is called: user or session.
-    psm : str
-        The canonical name of static PSM.
+    `table` has a row a user (or session, if `by` says so) and policy: `policy`, `energy_vs_none_percent`,
+    `energy_vs_psm_percent`.  There is a curve a policy, but for the one that everything is measured against; `psm` is
+    the canonical name of static PSM.
     """
     against_psm = psm in policies and len(policies) > 2
     column, reference = ("energy_vs_psm_percent", psm) if against_psm else ("energy_vs_none_percent", BASELINE)

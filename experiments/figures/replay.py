@@ -41,10 +41,7 @@ def _colours(polls: pd.DataFrame) -> dict[str, str]:
 def losses(polls: pd.DataFrame) -> Figure:
     """Draw the loss of every expert and of the algorithm over time, whole and at the beginning (figure 2-9).
 
-    Parameters
-    ----------
-    polls : DataFrame
-        `time_s`, `mixture_loss`, `polling_loss`, and `loss_T` of every expert T.
+    `polls` have `time_s`, `mixture_loss`, `polling_loss`, and `loss_T` of every expert T.
     """
     size = -(-len(polls) // STRETCHES)
     whole = thinned(polls), f"{len(polls)} polls" + (f", means of {size}" if size > 1 else "")
@@ -69,10 +66,7 @@ def losses(polls: pd.DataFrame) -> Figure:
 def weights(polls: pd.DataFrame) -> Figure:
     """Draw the weights of the experts over time, as a map and, at the beginning, as lines (figure 2-10).
 
-    Parameters
-    ----------
-    polls : DataFrame
-        `time_s`, and `weight_T` of every expert T.
+    `polls` are those of `losses`, with `weight_T` of every expert T.
     """
     colours = _colours(polls)
     columns = [f"weight_{name}" for name in colours]
@@ -100,12 +94,8 @@ def weights(polls: pd.DataFrame) -> Figure:
 def competition(regrets: pd.DataFrame, partitions: pd.DataFrame) -> Figure:
     """Draw the algorithm against the best fixed expert, the best expert of each poll and k-partitions (figure 2-11).
 
-    Parameters
-    ----------
-    regrets : DataFrame
-        `time_s` and the cumulative `mixture_loss`, `polling_loss`, `best_expert_loss`, `best_per_poll_loss`.
-    partitions : DataFrame
-        `k` and `loss`, the least loss of k segments with an expert each.
+    `regrets` have `time_s` and the cumulative `mixture_loss`, `polling_loss`, `best_expert_loss`, `best_per_poll_loss`;
+    `partitions` have `k` and `loss`, the least loss of k segments with an expert each.
     """
     rows = regrets.iloc[:: max(1, len(regrets) // STRETCHES)]
     small: Any = {"fontsize": 8}
@@ -139,12 +129,8 @@ def competition(regrets: pd.DataFrame, partitions: pd.DataFrame) -> Figure:
 def alphas(quantiles: pd.DataFrame, posterior: pd.DataFrame) -> Figure:
     """Draw how the switching rate's posterior evolves, and what it is at the end.
 
-    Parameters
-    ----------
-    quantiles : DataFrame
-        `time_s`, `mean`, `quantile_0.05`, `quantile_0.5`, `quantile_0.95`.
-    posterior : DataFrame
-        `alpha`, `weight`.
+    `quantiles` have `time_s`, `mean`, `quantile_0.05`, `quantile_0.5` and `quantile_0.95`; `posterior` has `alpha` and
+    `weight`.
     """
     rows = quantiles.iloc[:: max(1, len(quantiles) // STRETCHES)]
     low, median, high = (rows[f"quantile_{level}"] for level in ("0.05", "0.5", "0.95"))
@@ -165,10 +151,7 @@ def alphas(quantiles: pd.DataFrame, posterior: pd.DataFrame) -> Figure:
 def regret_distribution(summary: pd.DataFrame) -> Figure:
     """Draw the distribution over replays of the regret a poll against the best fixed expert.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        One row a replay: `mixture_regret`, `polling_regret`, nats a poll.
+    `summary` has a row a replay: `mixture_regret`, `polling_regret`, nats a poll.
     """
     share = np.arange(1, len(summary) + 1) / len(summary)
     with sheet(4.6, 3.0) as (figure, [axes]):

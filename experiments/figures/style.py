@@ -186,22 +186,21 @@ def _variant(family: Look, place: int) -> Look:
     """Return the `place`-th look of a family: filled and hollow in turn, darker and then paler, another dash."""
     if not place:
         return family
-    other, share = ((0, 0, 0), (1, 1, 1))[place // 2 % 4 > 1], (0.0, 0.4, 0.35, 0.6)[place // 2 % 4]
-    parts = zip(to_rgb(family.colour), other, strict=True)
-    red, green, blue = ((1 - share) * own + share * more for own, more in parts)
+    other, share = (("black", 0.0), ("black", 0.4), ("white", 0.35), ("white", 0.6))[place // 2 % 4]
     dash = _DASHES[(_DASHES.index(family.dash) + place) % len(_DASHES)]
-    return family._replace(
-        colour=to_hex((red, green, blue)).upper(), dash=dash, filled=family.filled ^ (place % 2 == 1)
-    )
+    colour = _mixed(family.colour, other, share).upper()
+    return family._replace(colour=colour, dash=dash, filled=family.filled ^ (place % 2 == 1))
+
+
+def _mixed(colour: str, other: str, share: float) -> str:
+    red, green, blue = ((1 - share) * a + share * b for a, b in zip(to_rgb(colour), to_rgb(other), strict=True))
+    return to_hex((red, green, blue))
 
 
 def series(place: int) -> Look:
     """Return the look of the `place`-th thing that is no policy; none of 132 has the colour and marker of another."""
-    return Look(
-        _SERIES_COLOURS[place % len(_SERIES_COLOURS)],
-        _SERIES_MARKERS[place % len(_SERIES_MARKERS)],
-        _DASHES[place % len(_DASHES)],
-    )
+    colour, marker, dash = (of[place % len(of)] for of in (_SERIES_COLOURS, _SERIES_MARKERS, _DASHES))
+    return Look(colour, marker, dash)
 
 
 def label(policy: str) -> str:
@@ -230,18 +229,15 @@ def _luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def readable(colour: str) -> str:
-    """Return the colour, darkened until text in it stands out from white by a contrast of at least 4.5.
+def readable(colour: str, background: str = "white") -> str:
+    """Return the colour, darker, or on a dark background lighter, so far that text stands out by a contrast of 4.5.
 
     >>> readable("#000000"), round(contrast(readable(ORANGE)), 1) >= 4.5
     ('#000000', True)
     """
-    red, green, blue = to_rgb(colour)
-    for step in range(100, 0, -2):
-        darker = to_hex((red * step / 100, green * step / 100, blue * step / 100))
-        if contrast(darker) >= LEAST_CONTRAST:
-            return darker
-    return INK
+    other, step = ("black", 2) if background == "white" else ("white", 4)
+    tried = (_mixed(colour, other, percent / 100) for percent in range(0, 101, step))
+    return next(one for one in tried if contrast(one, background) >= LEAST_CONTRAST)
 
 
 def clean(axes: Axes, grid: Literal["both", "x", "y"] = "y", **words: str) -> None:

@@ -157,16 +157,8 @@ def evolution(polls: pd.DataFrame, loads: pd.DataFrame, *, window_s: float) -> F
     """Draw the sleep chosen at each poll, a panel a policy (the thesis' figure 2-5).
 
     All panels begin with the issue of the same page, because in a closed loop a page is issued at different times under
-    different policies.
-
-    Parameters
-    ----------
-    polls : DataFrame
-        `policy`, `time_s` (since the start of the window), `next_sleep_ms`, `buffered_bytes`.
-    loads : DataFrame
-        `policy`, `start_s`, `end_s`: when pages were loading.
-    window_s : float
-        Width of the picture.
+    different policies.  `polls` have `policy`, `time_s` (since the start of the window), `next_sleep_ms` and
+    `buffered_bytes`; `loads` have `policy`, `start_s` and `end_s`, when pages were loading.
     """
     drawn = looks(list(polls["policy"].unique()))
     n_panels = max(len(drawn), 1)

@@ -147,7 +147,8 @@ def wide(
 
 def from_record(function: Callable[..., Any], record: Record) -> Any:
     """Return what a function says of a record: each parameter is the table of its name, `record` is all of them."""
-    names = [one.name for one in signature(function).parameters.values() if one.default is one.empty]
+    parameters = signature(function).parameters.values()
+    names = [one.name for one in parameters if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
     return function(*(record if name == "record" else record[name] for name in names))
 
 

@@ -14,7 +14,7 @@ Sources: Monteleoni 2006 (T), Cesa-Bianchi 2007 (R), Cavallanti, Cesa-Bianchi an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_left
 from math import ceil, log, log1p, log2, pi, sqrt
 from typing import NamedTuple
 
@@ -54,19 +54,13 @@ def learn_alpha_asymptotic_regret(horizon: int) -> float:
 
 @checked
 def perceptron_lemma_sine(norm: float) -> float:
-    """T Lemma 3: where an update does not turn v away from u, sin(theta_t) is at least this.
+    """T Lemma 3: where an update does not turn v away from u, sin(theta_t) >= min(1/3, 1/(5 norm(v_t))).
 
-    Holds for unit instances and v_0.u >= 0: theta_{t+1} <= theta_t implies
-    sin(theta_t) >= min(1/3, 1/(5 norm(v_t))).  Deviation: Theorem 3 as printed drops the 1/3 and
-    asks for more than is true (even more than 1) when l_t + norm(v_0)^2 is below 9/25.
-
-    Parameters
-    ----------
-    norm
-        norm(v_t) before the update; 0 is allowed and leaves 1/3.
+    Holds for unit instances and v_0.u >= 0; `norm` is norm(v_t) before the update, 0 leaves 1/3.  Deviation: Theorem 3
+    as printed drops the 1/3 and asks for more than is true (even more than 1) when l_t + norm(v_0)^2 is below 9/25.
     """
     checks.non_negative(norm=norm)
-    return min(1.0 / 3.0, 1.0 / (5.0 * norm)) if norm > 0.0 else 1.0 / 3.0
+    return 1.0 / max(3.0, 5.0 * norm)
 
 
 GOOD_UPDATE = 2.0 / (128.0 * pi) ** 2
@@ -109,11 +103,9 @@ def active_budget(n_features: int, error: float, delta: float, similarity: float
     delta/4 and so does not give the failure probability claimed.
     """
     checks.at_least(2, n_features=n_features)
-    if not 0.0 < similarity <= 1.0:
-        raise ValueError(f"similarity must lie in (0, 1], got {similarity}")
+    checks.between(0.0, 1.0, True, similarity=similarity)
     checks.probability(delta=delta)
-    if not 0.0 < error <= 0.5:
-        raise ValueError(f"error must lie in (0, 0.5], got {error}")
+    checks.between(0.0, 0.5, True, error=error)
     uniform_error = similarity * error
     rate = 2.0 * n_features / (GOOD_UPDATE * similarity**12)
     updates = ceil(rate * log(1.0 / (delta * uniform_error**2)))
@@ -129,17 +121,13 @@ def _patience(blocks: int, delta: float, similarity: float) -> int:
     def enough(patience: int) -> bool:
         return log(patience) + log(blocks) - patience * rate <= log(delta / 4.0)
 
-    low, high = ceil(1.0 / rate), 2 * ceil(1.0 / rate)
+    high = 2 * (low := ceil(1.0 / rate))
     while not enough(high):
         low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return low + 1 + bisect_left(range(low + 1, high + 1), True, key=enough)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Counterexample:
+class Counterexample(NamedTuple):
     """T Theorem 6 in the plane: target u, points `X` (3, 2) with labels `y` (3,), hypotheses `V` (3, 2).
 
     dkm starts at V[0] = y[0] X[0], errs on X[1] and X[2] (both within 1/sqrt(2) of its boundary),
@@ -167,7 +155,7 @@ def counterexample() -> Counterexample:
         [[large / 2.0, small / 2.0], [(large - sqrt(3.0)) / scale, (small - 1.0) / scale], [-large / 2.0, small / 2.0]]
     )
     V = np.array([X[0], [sqrt(3.0) / 2.0, 0.5], [-0.5, sqrt(3.0) / 2.0]])
-    return Counterexample(u=np.array([0.0, 1.0]), X=X, y=np.array([1.0, -1.0, 1.0]), V=V, degrees=(15.0, -67.5, 165.0))
+    return Counterexample(np.array([0.0, 1.0]), X, np.array([1.0, -1.0, 1.0]), V, (15.0, -67.5, 165.0))
 
 
 # -- second order ------------------------------------------------------------------------------------------------
@@ -212,10 +200,8 @@ def separable_second_order_mistakes(*, n_features: int, gamma: float, lambda_0: 
 
 def _check_separable(n_features: int, gamma: float, lambda_0: float) -> None:
     checks.at_least(1, n_features=n_features)
-    if not 0.0 < gamma <= 1.0:
-        raise ValueError(f"gamma must lie in (0, 1], got {gamma}")
-    if not gamma * gamma * (1.0 - 1e-9) <= lambda_0 <= 1.0 + 1e-9:
-        raise ValueError(f"lambda_0 must lie in [gamma^2, 1] = [{gamma * gamma:g}, 1], got {lambda_0}")
+    checks.between(0.0, 1.0, True, gamma=gamma)
+    checks.between(gamma * gamma * (1.0 - 1e-9), 1.0 + 1e-9, lambda_0=lambda_0)
 
 
 # -- the hypothesis that is picked -------------------------------------------------------------------------------
@@ -243,9 +229,9 @@ def penalised_hypothesis(weights: ArrayLike, starts: ArrayLike, X: ArrayLike, y:
     Parameters
     ----------
     weights
-        The distinct hypotheses in order (k, d): `weights[i]` is w_t for t = `starts[i]` up to the
-        next start.  Only the start of each is evaluated, which is enough for a learner that
-        changes only on mistakes: until then it errs on nothing, while the penalty grows.
+        The distinct hypotheses in order (k, d): `weights[i]` is w_t for t = `starts[i]` up to the next start.  Only
+        the start of each is evaluated, which is enough for a learner that changes only on mistakes: until then it
+        errs on nothing, while the penalty grows.
     starts
         Examples seen when each hypothesis came into force, increasing from 0, below n.
     X, y
@@ -255,11 +241,6 @@ def penalised_hypothesis(weights: ArrayLike, starts: ArrayLike, X: ArrayLike, y:
     -------
     int
         Index into `weights`.
-
-    Raises
-    ------
-    ValueError
-        Shapes disagree, starts are not increasing from 0 and below n, or delta is out of range.
     """
     hypotheses, when = np.asarray(weights, dtype=np.float64), np.asarray(starts)
     instances, labels = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
@@ -268,9 +249,8 @@ def penalised_hypothesis(weights: ArrayLike, starts: ArrayLike, X: ArrayLike, y:
     if when.shape != (len(hypotheses),) or when[0] != 0 or np.any(np.diff(when) <= 0) or when[-1] >= n:
         raise ValueError(f"starts must be one a hypothesis, increasing from 0 and below {n}, got {when}")
     wrong = np.where(instances @ hypotheses.T >= 0.0, 1.0, -1.0) != labels[:, None]
-    from_here = np.cumsum(wrong[::-1], axis=0)[::-1]  # [t, i]: mistakes of hypothesis i on examples t+1..n
     rest = n - when
-    empirical = from_here[when, np.arange(len(when))] / rest
+    empirical = [np.mean(wrong[start:, i]) for i, start in enumerate(when)]
     return int(np.argmin(empirical + np.sqrt(log(2.0 * n * (n + 1) / delta) / (2.0 * rest))))
 
 
@@ -374,9 +354,8 @@ def adaptive_labels(
     _check_noise(alpha, c)
     _check_eigenvalue(eigenvalue, n_features)
     if margin is None:
-        margin = 1.0
-        if alpha > 0.0:
-            margin = best_label_margin(n_rounds=n_rounds, eigenvalue=eigenvalue, alpha=alpha, c=c)
+        best = alpha > 0.0
+        margin = best_label_margin(n_rounds=n_rounds, eigenvalue=eigenvalue, alpha=alpha, c=c) if best else 1.0
     rest = _beyond_margin(n_rounds, n_features, eigenvalue, margin, 3.0)
     return c * n_rounds * float(margin**alpha) + rest
 
@@ -416,6 +395,4 @@ def _check_noise(alpha: float, c: float) -> None:
 
 
 def _check_eigenvalue(eigenvalue: float, n_features: int) -> None:
-    checks.at_least(1, n_features=n_features)
-    if not 0.0 < eigenvalue <= (1.0 + 1e-12) / n_features:
-        raise ValueError(f"eigenvalue must lie in (0, 1/d] = (0, {1.0 / n_features:g}], got {eigenvalue}")
+    checks.between(0.0, (1.0 + 1e-12) / n_features, True, eigenvalue=eigenvalue)

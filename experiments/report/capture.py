@@ -20,7 +20,6 @@ import struct
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from enum import IntEnum, IntFlag
 
 from experiments.timeline import Run
 from netsim.model.air.aggregation import BLOCK_ACK_FRAMES
@@ -51,33 +50,12 @@ _IPV4, _SIZES_ALONE = b"\x08\0", b"\x88\xb5"  # the second is IEEE's first numbe
 _FCS_BYTES, _HEADER_BYTES, _PADDING_ELEMENT = 4, 24, 221
 
 
-class _Kind(IntEnum):
-    """First octet of the frame control: type and subtype."""
-
-    DATA = 0x08
-    NULL = 0x48
-    BEACON = 0x80
-    BLOCK_ACK = 0x94
-    POLL = 0xA4
-    RTS = 0xB4
-    CTS = 0xC4
-    ACK = 0xD4
-
-
-class _Flag(IntFlag):
-    """Second octet of the frame control."""
-
-    TO_DS = 0x01
-    FROM_DS = 0x02
-    RETRY = 0x08
-    PM = 0x10
-    MORE_DATA = 0x20
-
-
 _KINDS = {
-    "beacon": _Kind.BEACON, "data": _Kind.DATA, "group": _Kind.DATA, "null": _Kind.NULL, "block-ack": _Kind.BLOCK_ACK,
-    "poll": _Kind.POLL, "rts": _Kind.RTS, "cts": _Kind.CTS, "ack": _Kind.ACK,
+    "beacon": 0x80, "data": 0x08, "group": 0x08, "null": 0x48, "block-ack": 0x94, "poll": 0xA4, "rts": 0xB4,
+    "cts": 0xC4, "ack": 0xD4,
 }  # fmt: skip
+"""First octet of the frame control: type and subtype."""
+_TO_DS, _FROM_DS, _RETRY, _PM, _MORE_DATA = 0x01, 0x02, 0x08, 0x10, 0x20  # of the second octet
 
 
 def capture(run: Run, start_s: float = 0.0, length_s: float = float("inf")) -> bytes:
@@ -138,15 +116,15 @@ class _Sniffer:
     def heard(self, frame: AirFrame) -> bytes:
         """Return a frame with its radiotap header."""
         phy, sender, receiver = self.air.phy, _address(frame.sender), _address(frame.receiver)
-        kind: int = _KINDS[frame.kind]
+        kind = _KINDS[frame.kind]
         addresses, body, flags, duration, together = receiver + sender, b"", 0, 0, None
         rate_mbps = phy.lowest_mbps if frame.kind in ("beacon", "group", "rts", "cts") else phy.control_mbps
         if frame.kind == "beacon":
             body = self._beacon(frame)
             addresses += sender + self._number(frame, body)
         elif frame.kind in ("data", "null", "group"):
-            flags = _Flag.FROM_DS if frame.sender == "access point" else _Flag.TO_DS
-            flags |= _Flag.PM * frame.sleeps | _Flag.MORE_DATA * frame.more_data | _Flag.RETRY * frame.retry
+            flags = _FROM_DS if frame.sender == "access point" else _TO_DS
+            flags |= _PM * frame.sleeps | _MORE_DATA * frame.more_data | _RETRY * frame.retry
             ours = "client 0" in (frame.sender, frame.receiver) and frame.kind != "group"
             if frame.identity >= 0 or (ours and self.recorder.run.clients[0].retrieval == UAPSD):
                 kind, body = kind | _QOS, bytes(2)
@@ -164,7 +142,7 @@ class _Sniffer:
             bits = sum(1 << place for place in range(BLOCK_ACK_FRAMES) if first + place in received)
             body = struct.pack("<HHQ", _COMPRESSED, first % 4096 << 4, bits)
         elif frame.kind == "poll":
-            flags, duration = _Flag.PM, _AID
+            flags, duration = _PM, _AID
         elif frame.kind in ("cts", "ack"):
             addresses = receiver
         broken = not frame.received and frame.kind not in ("beacon", "block-ack")

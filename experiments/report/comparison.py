@@ -77,18 +77,10 @@ def published_text(beside: pd.DataFrame) -> str:
 
 
 def population_text(summary: pd.DataFrame, by_activity: pd.DataFrame, what: str, by: str, psm: str = PSM) -> str:
-    """Return the tables of a population and how to read them; rows are policies, and policies by activity.
+    """Return the tables of a population (`study.population`), of policies and of policies by activity, and their key.
 
-    Parameters
-    ----------
-    summary, by_activity : DataFrame
-        Of `study.population`.
-    what : str
-        How many of what.
-    by : {"user", "session"}
-        What a row of the population is.
-    psm : str
-        The canonical name of static PSM.
+    `what` says how many of what there are, `by` what one of them is ("user" or "session"), and `psm` is the canonical
+    name of static PSM.
     """
     against_psm = bool(summary["slower_than_psm_percent"].notna().all())
     columns = [one for one in shown(POPULATION, summary) if against_psm or not summary[one.name].isna().any()]

@@ -13,14 +13,13 @@ _MOST_FLOWS = 8
 def found_text(found: Found) -> str:
     """Return a table of what was found, and of the flows of a capture."""
     figures = found.as_dict()
-    trip, servers_s = figures["round_trip_s"], figures["server_time_s"]
-    median, late = servers_s["median"], servers_s["p95"]
+    trip, median, late = figures["round_trip_s"], figures["server_time_s"]["median"], figures["server_time_s"]["p95"]
     rows = [
         ("pages", found.pages, ""),
-        ("exchanges", found.exchanges, f"{found.request_bytes:,} bytes up, {found.reply_bytes:,} down"),
-        ("uploads without an answer", found.uploads, ""),
-        ("messages pushed", found.messages, f"{found.message_bytes:,} bytes"),
-        ("datagrams", found.datagrams, f"{found.datagram_bytes:,} bytes"),
+        ("exchanges", figures["exchanges"], "{request_bytes:,} bytes up, {reply_bytes:,} down".format(**figures)),
+        ("uploads without an answer", figures["uploads"], ""),
+        ("messages pushed", figures["messages"], f"{figures['message_bytes']:,} bytes"),
+        ("datagrams", figures["datagrams"], f"{figures['datagram_bytes']:,} bytes"),
         ("round trips", figures["round_trips"], "" if trip is None else f"median {1000 * trip:,.1f} ms"),
         ("server times", figures["server_times"],
          "" if median is None else f"median {1000 * median:,.1f} ms, 95 % within {1000 * late:,.0f} ms"),
@@ -32,13 +31,10 @@ def found_text(found: Found) -> str:
     if found.captured_s is not None:
         lines.insert(0, ("captured", f"{found.captured_s:,.1f}", "seconds, from the first packet to the last"))
     parts = ["\n".join(f"{name:<26}{number:>12}  {more}".rstrip() for name, number, more in lines)]
-    groups = sorted(found.report.flows.items(), key=lambda item: -item[1].up_bytes - item[1].down_bytes)
-    if groups:
-        cells = [
-            [name, *(f"{count:,}" for count in (group.flows, group.up_bytes, group.down_bytes))]
-            for name, group in groups[:_MOST_FLOWS]
-        ]
-        more = f"\n({len(groups) - _MOST_FLOWS} more)" if len(groups) > _MOST_FLOWS else ""
+    flows = sorted(figures["flows"].items(), key=lambda item: -item[1]["up_bytes"] - item[1]["down_bytes"])
+    if flows:
+        cells = [[name, *(f"{count:,}" for count in group.values())] for name, group in flows[:_MOST_FLOWS]]
+        more = f"\n({len(flows) - _MOST_FLOWS} more)" if len(flows) > _MOST_FLOWS else ""
         parts.append(table(["flows to", "flows", "bytes up", "bytes down"], cells) + more)
     if found.report["exchanges_grouped_by_gaps"]:
         parts.append("Traffic without URLs: its pages were told apart by pauses (--page-gap).")

@@ -158,27 +158,15 @@ def reference_energies(frames: Frames, *, awake_mw: float, asleep_mw: float) -> 
 
 def compare(
     frames: Frames, policies: Sequence[str], *, awake_mw: float, asleep_mw: float, psm: str = PSM,
-    battery_mwh: float | None = None,
-    known: Mapping[str, Clairvoyant] | None = None,
+    battery_mwh: float | None = None, known: Mapping[str, Clairvoyant] | None = None,
 ) -> Comparison:  # fmt: skip
-    """Aggregate a sweep.
+    """Aggregate what `sweep.frames` gathered: the canonical `policies` in this order, then the two references.
 
-    Parameters
-    ----------
-    frames : Frames
-        What `sweep.frames` gathered.
-    policies : sequence of str
-        Canonical policies to report, in this order; the references follow.
-    awake_mw, asleep_mw : float
-        Power of the radio, for the reference energies.
-    psm : str
-        The canonical name of static PSM in this sweep; differences from it are NaN where it was not run.
-    battery_mwh : float, optional
-        Capacity of a battery: the summary then has `battery_h`, how long it lasts at the mean power, with
-        `battery_h_low` and `battery_h_high`, what the interval of the mean power says.
-    known : mapping of str to Clairvoyant, optional
-        By replication, what a client needs that knows when frames come: then `clairvoyant_j_per_page` is that at the
-        slowdown of each policy.
+    `awake_mw` and `asleep_mw` are powers of the radio, for the reference energies.  `psm` is the canonical name of
+    static PSM in this sweep; differences from it are NaN where it was not run.  With the capacity of a battery,
+    `battery_mwh`, the summary has `battery_h`, how long it lasts at the mean power, and `battery_h_low` and
+    `battery_h_high`, what the interval of the mean power says.  `known` tells by replication what a client needs that
+    knows when frames come: then `clairvoyant_j_per_page` is that at the slowdown of each policy.
     """
     slowdowns = page_slowdowns(frames.pages)
     slowdowns = slowdowns[slowdowns["policy"].isin(policies)].reset_index(drop=True)

@@ -30,16 +30,9 @@ def window(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Cut a window of `window_s` seconds out of every policy's run, from the issue of a page (or of the last one).
 
-    Parameters
-    ----------
-    pages, polls : DataFrame
-        Rows of one replication: `policy`, `issue_s`, `latency_s`, and `policy`, `time_s`, `slept_ms`,
-        `buffered_bytes`, `next_sleep_ms`.
-
-    Returns
-    -------
-    polls, loads : DataFrame
-        Polls with `time_s` since the start of the window, and `policy`, `start_s`, `end_s` of page loads.
+    `pages` and `polls` are rows of one replication: policy, issue_s, latency_s, and policy, time_s, slept_ms,
+    buffered_bytes, next_sleep_ms.  Returned are the polls with `time_s` since the start of the window, and policy,
+    start_s, end_s of page loads.
     """
     columns = ["policy", "time_s", "slept_ms", "buffered_bytes", "next_sleep_ms"]
     kept_polls, kept_loads = [], []

@@ -281,15 +281,12 @@ def read(parts: Sequence[Path]) -> pd.DataFrame:
 def summary(table: pd.DataFrame, policies: Sequence[str], psm: str = PSM) -> pd.DataFrame:
     """Return one row a policy; `psm` is the canonical name of static PSM.
 
-    Returns
-    -------
-    DataFrame
-        policy, users, pages, total_j; ``energy_of_all_vs_none_percent`` and ``energy_of_all_vs_psm_percent``, of all
-        users together; over users `energy_vs_none_percent`, `energy_vs_psm_percent` and `slowdown`, each
-        as ``.._mean`` and ``.._p00`` to ``.._p100``; and the percentages of users ``costlier_than_none_percent``,
-        ``costlier_than_psm_percent``, ``slower_than_psm_percent``, ``losing_both_percent``,
-        ``slowed_over_2_percent``.  Where messages are pushed: `messages`, and over the users who have some
-        `added_delay_s`, how much later they come in the mean.
+    The columns are policy, users, pages, total_j; ``energy_of_all_vs_none_percent`` and
+    ``energy_of_all_vs_psm_percent``, of all users together; over users `energy_vs_none_percent`,
+    `energy_vs_psm_percent` and `slowdown`, each as ``.._mean`` and ``.._p00`` to ``.._p100``; and the percentages of
+    users ``costlier_than_none_percent``, ``costlier_than_psm_percent``, ``slower_than_psm_percent``,
+    ``losing_both_percent``, ``slowed_over_2_percent``.  Where messages are pushed: `messages`, and over the users who
+    have some `added_delay_s`, how much later they come in the mean.
     """
     of = {policy: _of(table, policy) for policy in policies}
     totals_j = {policy: float(own["total_j"].sum()) for policy, own in of.items()}
@@ -321,11 +318,8 @@ def summary(table: pd.DataFrame, policies: Sequence[str], psm: str = PSM) -> pd.
 def by_activity(table: pd.DataFrame, policies: Sequence[str]) -> pd.DataFrame:
     """Return who gains and who loses, by how much they browse: quarters of users by pages an hour without power saving.
 
-    Returns
-    -------
-    DataFrame
-        policy, users_are (which quarter), users, pages_per_hour_from, pages_per_hour_to, medians of energies
-        and slowdown, and the percentages costlier and slower than static PSM.
+    The columns are policy, users_are (which quarter), users, pages_per_hour_from, pages_per_hour_to, medians of
+    energies and slowdown, and the percentages costlier and slower than static PSM.
     """
     base = _of(table, policies[0])
     activity = base["pages"].to_numpy() / np.maximum(base["elapsed_s"].to_numpy(), 1e-9) * 3600.0

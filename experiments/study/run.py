@@ -32,25 +32,12 @@ def run(
 ) -> dict[str, R]:  # fmt: skip
     """Compute `function(task)` for every task whose key is not in `finished`, and return all results by their keys.
 
-    Parameters
-    ----------
-    function : callable
-        At the top level of a module, so that other processes find it.
-    tasks : mapping
-        Each is taken from it when it is computed, and may then be made.
-    jobs : int or None
-        Processes; 1 computes in this one, None takes one for each processor.
-    scheduler : str
-        The address of a cluster, in place of processes of this machine.
-    keep : callable, optional
-        Called with key and result as soon as a task is finished; what it adds to `finished` stands for the result.
-    title : str
-        What the progress bar counts.
+    `function` stands at the top level of a module, so that other processes find it.  A task is taken from the mapping
+    when it is computed, and may then be made.  `jobs` processes of this machine compute (1: this one, None: one for
+    each processor), or the cluster whose address `scheduler` is.  `keep` is called with key and result as soon as a
+    task is finished; what it adds to `finished` stands for the result.  The progress bar counts `title`.
 
-    Raises
-    ------
-    Interrupted
-        On Ctrl-C, after every finished result was kept.
+    On Ctrl-C it is an `Interrupted`, after every finished result was kept.
     """
     from experiments.study.executor import checked_jobs, stream, workers
 

@@ -57,33 +57,14 @@ def journal_of(folder: Path) -> dict[str, Any]:
 class Store:
     """The folder of one study while it is being made.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the results are wanted.
-    command : str
-        The command that makes them, such as ``"compare"``.
-    configuration : mapping
-        Everything that decides the results, as plain JSON data.
-    runs : int, optional
-        How many tasks will be computed; the manifest then counts them, and a result of another configuration that has
-        more, or policies that this one lacks, is refused unless `replace`.
-    replace : bool
+    `folder` is where the results are wanted, `partial` where they grow until the end; `command` makes them, such as
+    ``"compare"``, and `configuration`, plain JSON data, is all that decides them.  With `runs`, how many tasks will be
+    computed, the manifest counts them, and a result of another configuration that has more, or policies that this one
+    lacks, is refused unless `replace`.  `finished` is what need not be computed again: key to result, or to the digest
+    of the file of that name.
 
-    Attributes
-    ----------
-    folder, partial : Path
-        Where the results are wanted, and where they grow until the end.
-    finished : dict
-        What need not be computed again: key to result, or to the digest of the file of that name.
-    manifest, configuration : dict
-
-    Raises
-    ------
-    ValueError
-        If `folder` holds something this command did not make or a larger result, or another process has it.
-    OSError
-        If it cannot be written.
+    A `folder` that holds something this command did not make, or such a larger result, or that another process has, is
+    a `ValueError`; one that cannot be written is an `OSError`.
     """
 
     def __init__(

@@ -180,15 +180,12 @@ def _samples(frames: Frames, names: Sequence[str]) -> dict[str, _Sample]:
 
 
 def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.DataFrame:
-    """Measure every policy of a sweep, and the two references, on some of its replications.
+    """Measure every policy of a sweep, and the two references, on some of its replications, a row each.
 
-    Returns
-    -------
-    DataFrame
-        policy, units, pages, then energy_j_per_page, mean_mw, energy_vs_none_percent, energy_above_limit_percent and
-        energy_above_page_awake_percent, each with its `.._half_width`; as mean (with its half width), p95, p99 and
-        max: slowdown, and where there are any added_delay (of messages), datagram_delay and exchange, seconds; and
-        on_front_mean, on_front_p95.
+    The columns are policy, units, pages, then energy_j_per_page, mean_mw, energy_vs_none_percent,
+    energy_above_limit_percent and energy_above_page_awake_percent, each with its `.._half_width`; as mean (with its
+    half width), p95, p99 and max: slowdown, and where there are any added_delay (of messages), datagram_delay and
+    exchange, seconds; and on_front_mean, on_front_p95.
     """
     runs, pages = (table[table["replication"].isin(names)] for table in (frames.runs, frames.pages))
     references = compare.reference_energies(

@@ -57,6 +57,18 @@ def complaint(monkeypatch):
 
 
 @pytest.fixture
+def undrawn(monkeypatch):
+    """Leave pictures empty, which take most of the time of a small command, where a test does not look at them."""
+    from experiments.figures import style
+
+    def empty(name, _figure):
+        return {f"{name}.{kind}": b"" for kind in ("png", "svg")}
+
+    empty.drawn = style.pictures
+    monkeypatch.setattr(style, "pictures", empty)
+
+
+@pytest.fixture
 def workload(tmp_path):
     """Write three small pages."""
     path = tmp_path / "work.jsonl"
@@ -87,10 +99,14 @@ def results(tmp_path_factory, trace):
 
     @cache
     def made(name):
+        from experiments.figures import style
+
         words = [places.get(word, word) for word in shlex.split(RESULTS[name])]
         words += ["--jobs", "1"] if name in JOBS else []
         folder = tmp_path_factory.mktemp(name) / "out"
-        result = invoke(*words, "--json", "--out", folder)
+        with pytest.MonkeyPatch.context() as patch:  # whoever asks first may leave pictures empty
+            patch.setattr(style, "pictures", getattr(style.pictures, "drawn", style.pictures))
+            result = invoke(*words, "--json", "--out", folder)
         assert result.exit_code == 0, result.output
         return Made(words, folder, json.loads(result.stdout))
 

@@ -1,5 +1,7 @@
 """Variable-share, AdaHedge, Squint and NormalHedge: invariants, oracles, theorems, extremes."""
 
+from math import log, sqrt
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -84,3 +86,17 @@ def test_a_sleeper_keeps_its_regret_and_its_loss_is_not_looked_at():
         assert np.isfinite(learner.weights).all()
         assert learner.update([np.nan] * 3, [False] * 3) == 0.0
         assert isinstance(learner, AdaHedge) or learner.state().get("regret", np.zeros(3))[2] == before
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_regrets_stay_below_the_bounds_of_the_authors(seed):
+    n, rounds, delta = 4, 400, 0.2
+    rng = np.random.default_rng(seed)
+    losses = rng.random((rounds, n))
+    losses[:, 0] *= rng.choice([0.2, 0.9, 1.0])
+    best = losses.sum(axis=0).min()
+    ada, normal = ((make(n).run(losses).weights * losses).sum() - best for make in (AdaHedge, NormalHedge))
+    assert ada <= 2 * sqrt(best * (rounds - best) / rounds * log(n)) + 16 / 3 * log(n) + 2
+    square = 3 * (1 + 50 * delta) * rounds + 16 * log(n) ** 2 / delta * (10.2 / delta**2 + log(n))
+    assert normal <= sqrt((1 + log(n)) * square)
+    assert normal <= 2 * sqrt(rounds * log(n))  # far below it, in fact

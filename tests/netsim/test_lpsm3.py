@@ -1,12 +1,13 @@
 """LPSM3: what it takes for a wait and for a page, what it learns, and what it keeps."""
 
+import numpy as np
 import pytest
 
 import netsim
 from lpsm.randomness import WORKLOAD, generator
 from netsim.policies import lpsm3_rule as rule
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
-from tests.netsim.clients import Client, saturation, web
+from tests.netsim.clients import MS, Client, saturation, web
 from traces.traffic import draw, push_messages, stalls, stream
 
 # -- by hand
@@ -52,6 +53,29 @@ def test_the_delay_of_memoryless_messages_that_was_asked_for_is_kept(delay_ms):
 def test_the_constants_keep_the_theorem():
     config = Lpsm3Config()
     assert saturation(config.gain, config.largest_price_ratio) + rule.LARGEST_EXCESS - config.start <= 38.0
+
+
+@pytest.mark.parametrize("late_ms", [0, 40, 400, 4000])
+def test_on_adversarial_pages_the_account_stays_within_the_theorem_or_says_that_its_hypothesis_failed(late_ms):
+    policy, rng = Lpsm3(), np.random.default_rng(late_ms)
+    client, at, total = Client(policy), 1000.0, 0.0
+    client.idle(0)
+    for page in range(1, 120):  # every answer comes just after the client has fallen asleep, or later
+        client.sent(at, f"c{page}", opening=True)
+        plan = client.idle(at)
+        asleep = max(plan.awake_until_ns, round(at * MS)) / MS
+        reached = min(asleep + 1.0 + late_ms * float(rng.random()), at + 20_000)
+        while plan.wake_ns / MS < reached:
+            plan = client.beacon(plan.wake_ns / MS)
+            reached = max(reached, plan.awake_until_ns / MS + 1.0)
+        client.beacon(plan.wake_ns / MS, waiting=40)
+        client.received(plan.wake_ns / MS + 1, f"c{page}", opening=True, reached_ms=reached)
+        at = plan.wake_ns / MS + 1
+        client.idle(at)
+        total = float(policy.memory[0]["balance"]) - 4.0
+        assert policy.exceptions or total <= 38.0
+        at += 1000.0 * float(rng.random())
+    assert policy.memory[0]["pages"] == 119
 
 
 def test_pages_back_to_back_are_settled_one_by_one():

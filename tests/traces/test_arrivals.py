@@ -56,3 +56,9 @@ def test_chunks_join_to_what_a_dictionary_adds_up(steps, chunk):
     assert got == {b: s for b, s in expected.items() if s}
     everything = np.concatenate([bins for bins, _ in parts]) if parts else np.empty(0)
     assert (np.diff(everything) > 0).all()
+
+
+def test_short_connections_are_held_a_chunk_at_a_time(monkeypatch):
+    monkeypatch.setattr(arrivals, "_CHUNK_BINS", 100)
+    sizes = [len(bins) for bins, _ in binned(request(k * 10_000, k * 10_000 + 5_000, 3) for k in range(950))]
+    assert (sum(sizes), max(sizes)) == (950, 100)

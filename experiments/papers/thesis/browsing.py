@@ -22,8 +22,8 @@ from matplotlib.figure import Figure
 import netsim
 from experiments.figures.comparison import energy, slowdown, slowdown_by_page
 from experiments.figures.timeline import evolution
-from experiments.papers.claims import Claim, Frame, Measure, Noted, Samples, named, point, shown, wide
-from experiments.papers.kit import Experiment, Seeds, Setup, Sizes, Sweep, Tasks, over
+from experiments.papers.claims import Claim, Frame, Noted, Samples, named, point, shown, wide
+from experiments.papers.kit import Experiment, Seeds, Sizes, Sweep, over
 from experiments.papers.predicates import above, at_least, at_most, below, between, each, falling, rising
 from experiments.papers.thesis.energy import PUBLISHED
 from experiments.presets import THESIS
@@ -65,36 +65,28 @@ def settings(
 
 
 def _browsing(
-    axes: dict[str, Any], pages: Sizes, policies: tuple[str, ...] = POLICIES, key: str = "{run} seed {seed} {policy}"
-) -> Sweep:
+    axes: dict[str, Any], pages: Sizes, policies: tuple[str, ...] = POLICIES, key: str = "{run} seed {seed} {policy}",
+    **more: Any,
+) -> Sweep:  # fmt: skip
     """Return the sweep over settings (and their server's delays), seeds and policies."""
-    return over({"run server_delay_s": [(SHORT, THESIS["server_delay"])], **axes, "policy": policies}, key, pages=pages)
+    settings = {"run server_delay_s": [(SHORT, THESIS["server_delay"])]}
+    return over({**settings, **axes, "policy": policies}, key, pages=pages, **more)
 
 
-def both_settings(setup: Setup) -> Tasks:
-    """Return the two settings of the thesis: seeds of 100 pages, and 4 of 500."""
-    short = _browsing({"seed": Seeds(3, 20)}, Sizes(20, 100))
-    long = {"run server_delay_s": [(LONG, THESIS["server_delay"])], "seed": Seeds(2, 4)}
-    return {**short(setup), **_browsing(long, Sizes(40, 500))(setup)}
-
-
+_SEEDS_OF_100 = _browsing({"seed": Seeds(3, 20)}, Sizes(20, 100))
+_FOUR_OF_500 = _browsing(
+    {"run server_delay_s": [(LONG, THESIS["server_delay"])], "seed": Seeds(2, 4)}, Sizes(40, 500)
+)  # fmt: skip
 FIG_2_5 = Experiment("thesis/fig-2-5", "how sleep times evolve with LPSM", "2 s")
 FIG_2_6 = Experiment("thesis/fig-2-6", "energy a page of LPSM, static PSM and BSD", "1 min")
 DELAY = Experiment("thesis/server-delay", "the slowdown of figure 2-7 depends on the server's delay", "1 min")
 RATE = Experiment("thesis/switching-rate", "the energy of figure 2-6 depends on the switching rate of LPSM", "1 min")
 
 
-@FIG_2_5.runs(
-    over(
-        {"seed": Seeds(3, 20), "policy": ("none", "lpsm", "lpsm:log")},
-        "seed {seed} {policy}",
-        run=SHORT,
-        pages=Sizes(20, 100),
-        server_delay_s=THESIS["server_delay"],
-        polls=True,
-    )
-)
-@FIG_2_6.runs(both_settings)
+@FIG_2_5.runs(_browsing(
+    {"seed": Seeds(3, 20)}, Sizes(20, 100), ("none", "lpsm", "lpsm:log"), "seed {seed} {policy}", polls=True
+))  # fmt: skip
+@FIG_2_6.runs(lambda setup: {**_SEEDS_OF_100(setup), **_FOUR_OF_500(setup)})
 @DELAY.runs(_browsing(
     {"run server_delay_s": Sizes([("0", 0.0), ("0.5", 0.5)], [(f"{delay:g}", delay) for delay in DELAYS_S]),
      "seed": Seeds(2, 20)},
@@ -108,14 +100,10 @@ def simulate(
 ) -> dict[str, Any]:
     """Run one policy over one workload."""
     policy = netsim.canonical(policy)
-    ran = study_sweep.simulate(
-        study_sweep.Task(
-            workload=study_sweep.Generated(n_pages=pages, seed=seed),
-            policy=policy,
-            config=settings(server_delay_s),
-            record_polls=polls and policy.startswith("lpsm"),
-        )
-    )
+    workload, record_polls = study_sweep.Generated(n_pages=pages, seed=seed), polls and policy.startswith("lpsm")
+    config = settings(server_delay_s)
+    task = study_sweep.Task(workload=workload, policy=policy, config=config, record_polls=record_polls)
+    ran = study_sweep.simulate(task)
     common = {"setting": run, "replication": ran["run"]["replication"], "policy": policy}
     tables = {
         "runs": [{"setting": run, **ran["run"]}],
@@ -244,14 +232,10 @@ def joules(runs: Frame, setting: str, column: str = "total_j") -> Frame:
     return wide({"runs": runs.assign(value=runs[column] / runs["pages"])}, "runs", "value", setting=setting)
 
 
-def saved(setting: str, policy: str, column: str) -> Measure:
-    """Measure joules a page of a policy against those of static PSM, percent."""
-
-    def measure(runs: Frame) -> Any:
-        table = joules(runs, setting, column)
-        return 100 * (linearised(table[policy], table[PSM]) - 1)
-
-    return measure
+def saved(runs: Frame, setting: str, policy: str, column: str = "total_j") -> Any:
+    """Joules a page of a policy against those of static PSM, percent."""
+    table = joules(runs, setting, column)
+    return 100 * (linearised(table[policy], table[PSM]) - 1)
 
 
 def saving(setting: str, policy: str, printed: float, column: str, what: str) -> list[Claim]:
@@ -259,7 +243,8 @@ def saving(setting: str, policy: str, printed: float, column: str, what: str) ->
 
     A factor of 2 on a saving of most of the energy would admit all of it: there it is one on what remains.
     """
-    measure, level = saved(setting, policy, column), f"{setting}: {what} of {NAMES[policy]}, against static PSM"
+    measure = partial(saved, setting=setting, policy=policy, column=column)
+    level = f"{setting}: {what} of {NAMES[policy]}, against static PSM"
     low, high = (2.0 * printed, printed / 2.0) if printed > -50.0 else (printed / 2 - 50.0, 2 * printed + 100.0)
     return [
         Claim(f"{setting}: {NAMES[policy]} uses less {what} than static PSM", below(measure, unit=" %"), "less"),
@@ -268,28 +253,32 @@ def saving(setting: str, policy: str, printed: float, column: str, what: str) ->
     ]  # fmt: skip
 
 
-def less_than_bsd(setting: str, policy: str, does: str, printed: str, needed: float | None = None) -> Claim:
+def less_than_bsd(runs: Frame, setting: str, policy: str) -> Samples:
+    """Joules a page of a policy less those of every BSD setting."""
+    table = joules(runs, setting)
+    return {other: Noted(table[policy] - table[other], f"({table[other].mean():.2f})") for other in BSD}
+
+
+def all_bsd(setting: str, policy: str, does: str, printed: str, needed: float | None = None) -> Claim:
     """Claim that joules a page of a policy are below those of BSD settings."""
-
-    def measure(runs: Frame) -> Samples:
-        table = joules(runs, setting)
-        return {other: Noted(table[policy] - table[other], f"({table[other].mean():.2f})") for other in BSD}
-
+    measure = partial(less_than_bsd, setting=setting, policy=policy)
     return Claim(f"{setting}: {NAMES[policy]} {does}", below(measure, needed=needed, unit=" J a page"), printed)
 
 
+def beacon_share(runs: Frame, setting: str) -> Noted:
+    """Joules for beacons in all of static PSM, percent."""
+    listen, total = (joules(runs, setting, column)[PSM] for column in ("listen_j", "total_j"))
+    note = f"({estimate(listen).mean:.2f} of {estimate(total).mean:.2f} J a page)"
+    return Noted(100 * linearised(listen, total), note)
+
+
 def beacons(setting: str, beacon_j: float, total_j: float, other: float = 100 * 0.59 / 3.38) -> Claim:
-    """Claim that joules for beacons in all of static PSM, percent, are nearer to the print than to that of LPSM."""
-
-    def measure(runs: Frame) -> Noted:
-        listen, total = (joules(runs, setting, column)[PSM] for column in ("listen_j", "total_j"))
-        note = f"({estimate(listen).mean:.2f} of {estimate(total).mean:.2f} J a page)"
-        return Noted(100 * linearised(listen, total), note)
-
+    """Claim that the share of beacons in static PSM is nearer to the print than to that of LPSM."""
     printed = 100 * beacon_j / total_j
+    low, high = (printed + other) / 2, 1.5 * printed - other / 2
     return Claim(
         f"{setting}: beacons' share of the energy of static PSM",
-        between(measure, (printed + other) / 2, 1.5 * printed - other / 2, unit=" %"),
+        between(partial(beacon_share, setting=setting), low, high, unit=" %"),
         f"{beacon_j:g} of {total_j:g} J a page, {printed:.1f} %",
         f"nearer to the print than what it prints of LPSM, {other:.1f} %; joules themselves follow think times",
         no_test="static PSM listens to every beacon, so that the share is nearly a constant of the radio",
@@ -303,12 +292,12 @@ FIG_2_6.claims += [
     *saving(SHORT, "lpsm", -29.0, "listen_j", "energy for beacons"),
     *saving(SHORT, "lpsm:log", -18.5, "total_j", "energy"),
     *saving(SHORT, "lpsm:log", -81.0, "listen_j", "energy for beacons"),
-    less_than_bsd(SHORT, "lpsm:log", EVERY, "all"),
-    less_than_bsd(SHORT, "lpsm", "uses less energy than most BSD settings", "most", 0.5),
+    all_bsd(SHORT, "lpsm:log", EVERY, "all"),
+    all_bsd(SHORT, "lpsm", "uses less energy than most BSD settings", "most", 0.5),
     beacons(LONG, 0.94, 4.12),
     *saving(LONG, "lpsm:log", -18.0, "total_j", "energy"),
     *saving(LONG, "lpsm:log", -82.0, "listen_j", "energy for beacons"),
-    less_than_bsd(LONG, "lpsm:log", EVERY, "all"),
+    all_bsd(LONG, "lpsm:log", EVERY, "all"),
 ]
 
 for figure, draw in ((FIG_2_6, energy), (FIG_2_7, slowdown)):
@@ -437,42 +426,36 @@ def by_page(runs: Frame, pages: Frame) -> Figure:
 # -- the server's delay --------------------------------------------------------------------------------------------
 
 
-def at_delays(number: Any, prefix: str = "", most_s: float = np.inf) -> Measure:
-    """Measure a number of the tables and a setting at every delay of the server up to `most_s`, by delay."""
-
-    def measure(runs: Frame, pages: Frame) -> Samples:
-        delays = [delay for delay in dict.fromkeys(runs["setting"]) if float(delay) <= most_s]
-        return {f"{prefix} {delay} s".strip(): number(runs, pages, delay) for delay in delays}
-
-    return measure
+def saved_at_delays(runs: Frame, policy: str) -> Samples:
+    """What a policy saves against static PSM at every delay, percent."""
+    return {f"at {delay} s": saved(runs, delay, policy) for delay in dict.fromkeys(runs["setting"])}
 
 
-def saved_at_delays(policy: str) -> Measure:
-    """Measure what a policy saves against static PSM at every delay, percent."""
-    return at_delays(lambda runs, pages, delay: saved(delay, policy, "total_j")(runs), "at")
+def over_psm(pages: Frame, policy: str) -> Samples:
+    """Mean slowdown over that under static PSM, at every delay."""
+    tables = {delay: slowdowns(pages, delay) for delay in dict.fromkeys(pages["setting"])}
+    return {f"{delay} s": linearised(slow[policy], slow[PSM]) for delay, slow in tables.items()}
 
 
-def over_psm(runs: Frame, pages: Frame, delay: str, *, policy: str) -> Any:
-    """Mean slowdown over that under static PSM."""
-    slow = slowdowns(pages, delay)
-    return linearised(slow[policy], slow[PSM])
-
-
-def lag(runs: Frame, pages: Frame, delay: str) -> Noted:
-    """Slowdown of LPSM with 1/T less that of BSD 0.5."""
-    ours, bsd = (slowdowns(pages, delay)[policy] for policy in ("lpsm", "bsd:0.5"))
-    return Noted(ours - bsd, f"({ours.mean():.2f} against {bsd.mean():.2f})")
+def lag(pages: Frame) -> Samples:
+    """Slowdown of LPSM with 1/T less that of BSD 0.5, at every delay up to 1 s."""
+    samples = {}
+    for delay in dict.fromkeys(pages["setting"]):
+        if float(delay) <= 1.0:
+            ours, bsd = (slowdowns(pages, delay)[policy] for policy in ("lpsm", "bsd:0.5"))
+            samples[f"at {delay} s"] = Noted(ours - bsd, f"({ours.mean():.2f} against {bsd.mean():.2f})")
+    return samples
 
 
 DELAY.claims += [
     *(Claim(f"slowdown of {policy} over that of static PSM falls as the server takes longer",
-        falling(at_delays(partial(over_psm, policy=policy)), ends=True),
+        falling(partial(over_psm, policy=policy), ends=True),
         reason="ours, the thesis does not state its server's delay") for policy in NAMES),
     Claim("LPSM uses less energy than static PSM whatever the server's delay",
-        at_most(named({policy: saved_at_delays(policy) for policy in NAMES}), 0.0, open=True, unit=" %"),
-        reason="ours"),
+        at_most(named({policy: partial(saved_at_delays, policy=policy) for policy in NAMES}), 0.0, open=True,
+            unit=" %"), reason="ours"),
     Claim("LPSM with 1/T is slower than BSD 0.5 at every delay up to 1 s",
-        at_least(at_delays(lag, "at", 1.0), 0.0, open=True), "higher slowdowns",
+        at_least(lag, 0.0, open=True), "higher slowdowns",
         "the thesis does not state its server's delay; at 2 s BSD 0.5 is the slower one"),
 ]  # fmt: skip
 
@@ -488,29 +471,24 @@ def slowdown_by_delay(runs: Frame, pages: Frame) -> Frame:
 # -- the switching rate ----------------------------------------------------------------------------------------------
 
 
-def at_rate(rate: float) -> str:
-    """Return the policy LPSM with 1/T and one switching rate."""
-    return netsim.canonical(f"lpsm:alphas={rate:g}")
+AT_RATE = {rate: netsim.canonical(f"lpsm:alphas={rate:g}") for rate in RATES}
+LEAST_RATE = AT_RATE[RATES[-1]]
 
 
 def saved_at_rates(runs: Frame) -> Samples:
     """What LPSM with 1/T saves against static PSM at every switching rate, percent."""
-    return {f"{rate:g}": saved(SHORT, at_rate(rate), "total_j")(runs) for rate in RATES}
+    return {f"{rate:g}": saved(runs, SHORT, policy) for rate, policy in AT_RATE.items()}
 
 
 def learned_less_fixed(runs: Frame) -> Noted:
     """Joules a page with the switching rate that is learned less those with the least one, seed by seed."""
     table = joules(runs, SHORT)
-    learned, fixed = table["lpsm"], table[at_rate(RATES[-1])]
+    learned, fixed = table["lpsm"], table[LEAST_RATE]
     spread = ", ".join(f"{own.std():.3f} {name}" for name, own in (("learned", learned), ("fixed", fixed)))
     return Noted(learned - fixed, f"J a page (standard deviations over seeds: {spread})")
 
 
-def at_last_rate(number: Any) -> Measure:
-    """Measure a number of the tables with the least switching rate."""
-    return lambda runs, pages: number(runs, pages, at_rate(RATES[-1]))
-
-
+LEAST_SAVED = partial(saved, setting=SHORT, policy=LEAST_RATE)
 LEAST = f"LPSM with 1/T and a switching rate of {RATES[-1]:g}"
 OURS = "ours, the print being of LPSM as it learns the rate; "
 RATE.claims += [
@@ -518,13 +496,13 @@ RATE.claims += [
         rising(saved_at_rates, unit=" %"), reason="ours"),
     Claim("it is the switching rate, not the traffic drawn: on every seed the learned one saves more than the least",
         each(learned_less_fixed, high=0.0), reason="ours"),
-    Claim(f"energy of {LEAST}, against static PSM",
-        between(saved(SHORT, at_rate(RATES[-1]), "total_j"), -13.2, -3.3, unit=" %"), "-6.6 %", OURS + LEVEL),
+    Claim(f"energy of {LEAST}, against static PSM", between(LEAST_SAVED, -13.2, -3.3, unit=" %"), "-6.6 %",
+        OURS + LEVEL),
     Claim(f"energy for beacons of {LEAST}, against static PSM",
-        between(saved(SHORT, at_rate(RATES[-1]), "listen_j"), -58.0, -14.5, unit=" %"), "-29.0 %", OURS + LEVEL),
+        between(partial(LEAST_SAVED, column="listen_j"), -58.0, -14.5, unit=" %"), "-29.0 %", OURS + LEVEL),
     Claim(f"slowdown of {LEAST} over that of static PSM",
-        between(at_last_rate(lambda runs, pages, policy: slower_than_psm(pages, setting=SHORT, policy=policy)),
-            1.01, 1.04), "1.02", OURS + "excess over 1 within a factor of 2"),
+        between(partial(slower_than_psm, setting=SHORT, policy=LEAST_RATE), 1.01, 1.04), "1.02",
+        OURS + "excess over 1 within a factor of 2"),
 ]  # fmt: skip
 
 
@@ -533,8 +511,8 @@ def by_rate(runs: Frame, pages: Frame) -> Frame:
     """Return what LPSM with 1/T saves and how far it slows pages, against static PSM: a row a switching rate."""
     slow, rows = slowdowns(pages, SHORT), []
     printed = ["printed", "-6.6 %", "-29.0 %", "1.02"]
-    for name, policy in (("learned", "lpsm"), *((f"{rate:g}", at_rate(rate)) for rate in RATES)):
-        total, listen = (shown(estimate(saved(SHORT, policy, one)(runs)), " %") for one in ("total_j", "listen_j"))
+    for name, policy in (("learned", "lpsm"), *((f"{rate:g}", policy) for rate, policy in AT_RATE.items())):
+        total, listen = (shown(estimate(saved(runs, SHORT, policy, one)), " %") for one in ("total_j", "listen_j"))
         rows.append([name, total, listen, shown(estimate(linearised(slow[policy], slow[PSM])))])
     return pd.DataFrame([*rows, printed], columns=["switching rate", "energy", "energy for beacons", "slowdown"])
 
@@ -542,7 +520,7 @@ def by_rate(runs: Frame, pages: Frame) -> Frame:
 @RATE.picture("switching-rate", x="switching rate", y="energy against static PSM, %", x_scale="log")
 def saving_by_rate(runs: Frame) -> Frame:
     """Draw what LPSM saves by its switching rate, and with the one that it learns."""
-    learned = saved(SHORT, "lpsm", "total_j")(runs)
+    learned = saved(runs, SHORT, "lpsm")
     fixed = [point("fixed", float(rate), own) for rate, own in saved_at_rates(runs).items()]
     return pd.DataFrame([*fixed, *(point("learned", rate, learned) for rate in RATES)])
 

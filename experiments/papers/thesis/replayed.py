@@ -116,7 +116,7 @@ def replay(**task: Any) -> Rows:
     f"{name} horizon {horizon} n {n}": {**task, "session_name": name, "horizon": horizon, "n": n}
     for name, task in sessions(setup, many=True).items()
     for horizon, n in (
-        *((horizon, SMALL_N) for horizon in setup.pick((300, 3), HORIZONS)),
+        *((horizon, SMALL_N) for horizon in setup.pick((300, 30), HORIZONS)),
         *((setup.pick(300, HORIZONS[0]), n) for n in COUNTS if n != SMALL_N),
     )
 })  # fmt: skip

@@ -12,14 +12,14 @@ Source: Theorem 3 in the true form of Lemma 3, Theorems 4 to 7, table 3.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from experiments.papers.claims import Claim, Frame, Measure, Noted, Samples, jackknifed
+from experiments.papers.claims import Claim, Frame, Noted, Samples, jackknifed, where
 from experiments.papers.kit import Experiment, Rows, Sizes, over
 from experiments.papers.predicates import at_least, at_most, below, between, both, each, reaching
 from experiments.papers.proved import active_budget, counterexample, modified_perceptron_mistakes, perceptron_lemma_sine
@@ -95,45 +95,41 @@ def hypotheses(X: Any, y: Any, modified: bool) -> Any:
     return V
 
 
-RUNS = Sizes(range(2), range(20))
+LONG = Sizes(10_000, 200_000)
 
 
 def _sphere(
-    place: str, subject: str, time: str, keys: tuple[str, ...], rounds: Any, *, dims: Any = (10,),
-    similarities: Any = (1.0,), runs: Any = RUNS,
-) -> Experiment:  # fmt: skip
-    """Return an experiment that tracks samplers in these dimensions, as far from uniform as these similarities."""
+    place: str, subject: str, time: str, keys: tuple[str, ...], *, rounds: Any = LONG, **axes: Any
+) -> Experiment:
+    """Return an experiment that tracks samplers in some dimensions d, so far from uniform, over some runs."""
     experiment = Experiment(f"thesis/{place}", subject, time)
-    axes = {"key": keys, "d": dims, "similarity": similarities, "run": runs}
-    experiment.runs(over(axes, "{key} d={d} lambda={similarity:g} run {run}", rounds=rounds))(track)
+    others = {"d": (10,), "similarity": (1.0,), "run": Sizes(range(2), range(20))}
+    key = "{key} d={d} lambda={similarity:g} run {run}"
+    experiment.runs(over({"key": keys, **others, **axes}, key, rounds=rounds))(track)
     return experiment
 
 
-LONG = Sizes(10_000, 200_000)
 THEOREM_3 = _sphere(
     "theorem-3", "labels that the Perceptron cannot do without, whatever is asked", "1 min", PERCEPTRONS,
-    Sizes(5_000, 200_000), dims=Sizes((5,), (5, 20)),
+    rounds=Sizes(5_000, 200_000), d=Sizes((5,), (5, 20)),
 )  # fmt: skip
 THEOREMS_4_5 = _sphere(
-    "theorems-4-5", "mistakes and labels of the modified Perceptron, all labels or few", "2 min", ONLINE, LONG,
-    dims=Sizes((5, 10), (5, 10, 20)),
+    "theorems-4-5", "mistakes and labels of the modified Perceptron, all labels or few", "2 min", ONLINE,
+    d=Sizes((5, 10), (5, 10, 20)),
 )  # fmt: skip
 THEOREM_7 = _sphere(
-    "theorem-7", "dkm's labels when the instances are only lambda-similar to uniform", "1 min", ("dkm",), LONG,
-    dims=Sizes((5,), (10,)), similarities=Sizes((1.0, 0.5), (1.0, 0.71, 0.5, 0.35, 0.25)),
+    "theorem-7", "dkm's labels when the instances are only lambda-similar to uniform", "1 min", ("dkm",),
+    d=Sizes((5,), (10,)), similarity=Sizes((1.0, 0.5), (1.0, 0.71, 0.5, 0.35, 0.25)),
 )  # fmt: skip
 TABLE_3_1 = _sphere(
     "table-3-1", "samples, mistakes, labels and total errors of the online algorithms, in context", "1 min", ONLINE,
-    LONG, runs=Sizes(range(2), range(10)),
+    run=Sizes(range(2), range(10)),
 )  # fmt: skip
 
 
-def _costs(goals: Frame, key: str, column: str, **where: float) -> Frame:
+def _costs(goals: Frame, key: str, column: str, **having: float) -> Frame:
     """Return what errors cost when they were first reached, by one sampler: the rows of the runs that reached them."""
-    rows = goals[(goals["key"] == key) & (goals[column] > 0)]
-    for name, value in where.items():
-        rows = rows[rows[name] == value]
-    return rows
+    return where(goals[goals[column] > 0], key=key, **having)
 
 
 # -- Theorem 3 -----------------------------------------------------------------------------------------------------
@@ -206,31 +202,23 @@ def over_budget(goals: Frame) -> Samples:
     return {name: rows[own].to_numpy() / [getattr(one, name) for one in budgets] for name, own in columns.items()}
 
 
-def late_to_early(key: str, column: str, **where: float) -> Measure:
-    """Measure what a late halving of the error costs over an early one, means over runs.
+def late_to_early(goals: Frame, key: str, column: str, **having: float) -> Noted:
+    """What a late halving of the error costs over an early one, means over runs.
 
     Late are the last two, early the two before; runs that reach as many goals as half of all runs do are counted.
     """
-
-    def measure(goals: Frame) -> Noted:
-        rows = _costs(goals, key, column, **where)
-        table = rows.pivot_table(index=["d", "similarity", "run"], columns="goal", values=column)
-        table = table.dropna(axis=1, thresh=max(1, int(0.5 * len(table)))).dropna().sort_index(axis=1, ascending=False)
-        first, middle, last = (table.iloc[:, max(0, table.shape[1] - place)] for place in (5, 3, 1))
-        early, late = ((middle - first) / 2.0).mean(), ((last - middle) / 2.0).mean()
-        return Noted(late / early, f"times as many ({early:.0f} {column} early, {late:.0f} late)")
-
-    return measure
+    rows = _costs(goals, key, column, **having)
+    table = rows.pivot_table(index=["d", "similarity", "run"], columns="goal", values=column)
+    table = table.dropna(axis=1, thresh=max(1, int(0.5 * len(table)))).dropna().sort_index(axis=1, ascending=False)
+    first, middle, last = (table.iloc[:, max(0, table.shape[1] - place)] for place in (5, 3, 1))
+    early, late = ((middle - first) / 2.0).mean(), ((last - middle) / 2.0).mean()
+    return Noted(late / early, f"times as many ({early:.0f} {column} early, {late:.0f} late)")
 
 
-def per_goal(key: str, column: str) -> Callable[..., str]:
+def per_goal(goals: Frame, key: str, column: str) -> str:
     """Say what each error costs."""
-
-    def why(goals: Frame) -> str:
-        means = _costs(goals, key, column).groupby("goal")[column].mean().sort_index(ascending=False)
-        return f"mean {column} at each error: " + ", ".join(f"{value:.0f} at {goal:g}" for goal, value in means.items())
-
-    return why
+    means = _costs(goals, key, column).groupby("goal")[column].mean().sort_index(ascending=False)
+    return f"mean {column} at each error: " + ", ".join(f"{value:.0f} at {goal:g}" for goal, value in means.items())
 
 
 def fewer_labels(goals: Frame) -> Any:
@@ -269,8 +257,12 @@ TWICE = "logarithmic growth says as many"
 IDLE = "the proof's constants leave a factor of hundreds to millions"
 
 
-def _as_dear(statement: str, key: str, column: str) -> Claim:
-    return Claim(statement, at_most(late_to_early(key, column), 2.0), LOG, TWICE, why=per_goal(key, column))
+def _as_dear(statement: str, printed: str, **of: Any) -> Claim:
+    return Claim(statement, at_most(partial(late_to_early, **of), 2.0), printed, TWICE, why=partial(per_goal, **of))
+
+
+def _dearer(statement: str, printed: str, reason: str = "", **of: Any) -> Claim:
+    return Claim(statement, at_least(partial(late_to_early, **of), 2.0, open=True), printed, reason)
 
 
 def _within_budget(theorem: int, printed: str) -> Claim:
@@ -284,17 +276,15 @@ THEOREMS_4_5.claims += [
     Claim("the modified Perceptron reaches error eps within the mistakes of Theorem 4",
         at_most(over_theorem_4, 100 * DELTA, unit=" %"), "O(d log 1/eps)",
         "share of cases above the bound with its constants; delta is allowed", no_test=IDLE),
-    Claim("a halving of the modified Perceptron's error costs about as many mistakes late as early",
-        at_most(late_to_early("modified-perceptron", "mistakes"), 2.0), "O(d log 1/eps)", TWICE,
-        why=per_goal("modified-perceptron", "mistakes")),
-    Claim("that of the Perceptron's costs more and more",
-        at_least(late_to_early("perceptron", "mistakes"), 2.0, open=True), "Omega(1/eps^2)"),
+    _as_dear("a halving of the modified Perceptron's error costs about as many mistakes late as early",
+        "O(d log 1/eps)", key="modified-perceptron", column="mistakes"),
+    _dearer("that of the Perceptron's costs more and more", "Omega(1/eps^2)", key="perceptron", column="mistakes"),
     _within_budget(5, LOG),
-    _as_dear("a halving of dkm's error costs about as many labels late as early", "dkm", "labels"),
+    _as_dear("a halving of dkm's error costs about as many labels late as early", LOG, key="dkm", column="labels"),
     _as_dear("dkm's total errors grow as its labels do: a halving of its error costs about as many late as early",
-        "dkm", "mistakes"),
-    Claim("dkm's stream grows with 1/eps: a halving of its error costs more and more rounds",
-        at_least(late_to_early("dkm", "rounds"), 2.0, open=True), POWER, "two halvings apart 1/eps grows fourfold"),
+        LOG, key="dkm", column="mistakes"),
+    _dearer("dkm's stream grows with 1/eps: a halving of its error costs more and more rounds", POWER,
+        "two halvings apart 1/eps grows fourfold", key="dkm", column="rounds"),
     Claim("dkm needs fewer labels to error 0.01 than the same updates with all labels",
         below(fewer_labels, 50.0, unit=" %"), "exponentially fewer"),
     Claim("dkm's labels grow linearly with d, but for logarithms",
@@ -303,7 +293,7 @@ THEOREMS_4_5.claims += [
 THEOREM_7.claims += [
     _within_budget(7, "O~(poly(1/lambda) d log 1/eps)"),
     Claim("at lambda = 1/2 a halving of the error costs about as many labels late as early",
-        at_most(late_to_early("dkm", "labels", similarity=0.5), 2.0), "log 1/eps", TWICE),
+        at_most(partial(late_to_early, key="dkm", column="labels", similarity=0.5), 2.0), "log 1/eps", TWICE),
     Claim("labels grow at most polynomially with 1/lambda", at_most(growth_of_exponent, 1.5), "poly(1/lambda)",
         "exponent over lambda from 1/2 to 1/4 over that from 1 to 1/2: 1 of a power, 2 of exp(1/lambda)"),
 ]  # fmt: skip

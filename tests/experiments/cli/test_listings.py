@@ -23,6 +23,7 @@ def test_every_entry_of_a_list_has_a_meaning_a_source_and_an_example(lpsm, name)
 
 
 def test_the_example_of_every_policy_and_of_every_radio_runs(lpsm, workload):
+    workload.write_text('{"page": "a", "request_bytes": 300, "reply_bytes": 5000, "think_s": 2.0}\n')
     for entry in json.loads(lpsm("list", "policies", "--json").stdout)["policies"]:
         result = lpsm("simulate", workload, "--policy", entry["example"], "--engine", "packet", "--json")
         assert result.exit_code == 0, result.output

@@ -94,8 +94,7 @@ def fault(run, value):
 
 
 @pytest.mark.parametrize("name", TRIED)
-def test_a_bad_number_works_as_said_or_is_one_line_and_quick(lpsm, workload, tmp_path, monkeypatch, name):
-    monkeypatch.setattr("experiments.figures.style.pictures", lambda name, figure: {})  # drawn elsewhere
+def test_a_bad_number_works_as_said_or_is_one_line_and_quick(lpsm, workload, tmp_path, undrawn, name):
     table, stream = tmp_path / "t.csv", tmp_path / "s.csv"
     table.write_text("time,bytes\n0.5,2000\n0.6,300\n9.5,3000\n")
     stream.write_text("a,b,label\n1,2,x\n2,1,y\n0,1,x\n1,0,y\n")

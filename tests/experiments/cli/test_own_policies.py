@@ -9,6 +9,8 @@ from experiments.study import sweep
 from experiments.study.run import run
 from tests.experiments.makers import OWN_POLICIES, sessions
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.fixture
 def mine(tmp_path):

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import click
 import pytest
@@ -12,6 +13,8 @@ import traces
 from experiments.cli import main
 from experiments.cli.options import INPUT
 from experiments.study.traffic import recorded
+
+pytestmark = pytest.mark.usefixtures("undrawn")
 
 SAID = "servers: as recorded, 0.5 s (median); round trip: as recorded, 100 ms"
 
@@ -76,6 +79,22 @@ def test_what_was_recorded_is_used_and_said_in_the_output_and_in_the_manifest(lp
         assert joules == pytest.approx(runs["psm"].energy.total_j)
     lpsm(*words, "--server-delay", "0", "--out", tmp_path / "instant")
     assert not any("as recorded" in path.read_text() for path in (tmp_path / "instant").glob("*.txt"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "compare --policies psm --jobs 1 --trace",
+        "population --policies psm --jobs 1",
+        "timeline --policies psm --from 0",
+    ],
+)
+def test_for_how_long_traffic_was_captured_and_simulated_is_said(lpsm, tmp_path, words):
+    (tmp_path / "captured.jsonl").write_text('{"message_bytes": 400, "at_s": 1.0}\n{"captured_s": 10.0}\n')
+    result = lpsm(*words.split(), tmp_path / "captured.jsonl", "--out", tmp_path / "out.svg")
+    assert result.exit_code == 0, result.output
+    seconds = re.search(r"captured: (\S+) s; simulated without power saving: (\S+) s", result.stdout)
+    assert [float(one) for one in seconds.groups()] == pytest.approx([10.0, 10.0], rel=0.01)
 
 
 def test_a_trace_that_tells_nothing_of_its_servers_is_said_to(lpsm, workload, tmp_path):

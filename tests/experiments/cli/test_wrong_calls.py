@@ -165,7 +165,7 @@ CALLS = {
     "label ZERO --algorithm sop-ss": "line 2: an instance must not be zero where instances are normalised",
     "label iris": "one of elec2, mnist, reuters", "label absent.csv": "absent.csv", "label usps": "is not there",
     "list colours": "'colours' is not one of 'policies'",
-    "reproduce": "say what to reproduce",
+    "reproduce": "say what to reproduce", "reproduce thesis/fig-2-7 thesis/fig-0": "got 'thesis/fig-0'",
     "timeline WORK --pcap x.pcapng": "name one policy", "timeline WORK --page 9": "page must lie in [1, 3], got 9",
     "timeline WORK --policies psm --pcap x.pcapng": "which only the shared air has, and no --air is given",
     "timeline WORK --page 1 --from 2": "exclude each other", "timeline WORK --from 1e9": "window must begin",

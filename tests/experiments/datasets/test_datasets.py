@@ -3,7 +3,6 @@
 import gzip
 import io
 import json
-import pickle
 from math import log
 
 import numpy as np
@@ -92,15 +91,6 @@ def test_columns_are_chosen_and_left_out_by_name_or_number(tmp_path):
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(st.text("ab ", max_size=12), min_size=1, max_size=6), st.lists(st.text("ab ", max_size=12), max_size=3))
-def test_what_comes_later_changes_no_earlier_row(past, future):
-    alone, longer = past_tfidf(past), past_tfidf(past + future)
-    width = alone.shape[1] if alone.nnz else 0
-    np.testing.assert_array_equal(alone.toarray()[:, :width], longer.toarray()[: len(past), :width])
-    assert not longer[: len(past), width:].nnz
-
-
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(["oil", "gas", "corn", "Oil"]), max_size=6), min_size=1, max_size=6))
 def test_weights_are_those_of_the_formula_computed_document_by_document(documents):
     rows = past_tfidf(" ".join(words) for words in documents)
@@ -158,9 +148,7 @@ def digits(width=256, label=9, n_labels=2):
 MALFORMED = {
     ("elec2", "elec2/electricity-normalized.csv.gz"): [
         (gzip.compress(b"a,b,c\n1,2,3\n"), "the columns must be date,day,.*,class, got 'a,b,c'"),
-        (b"", "the columns must be .*, got ''"),
         (gzip.compress(b""), "the columns must be .*, got ''"),
-        (gzip.compress(HEAD), "must hold an example, got names of columns only"),
         (gzip.compress(HEAD + ROW + b"1\n0.0,2\n"), "line 3: every line must have 9 columns, .* got 2"),
         (gzip.compress(HEAD + ROW.replace(b"2,", b"x,") + b"1\n"), r"line 2, column 1 \(day\): .* got 'x'"),
         (gzip.compress(HEAD + ROW + b"2\n"), r"class must be 0 \(down\) or 1 \(up\), got 2"),
@@ -170,7 +158,6 @@ MALFORMED = {
     ("spam-drift", "spam_katakis_stream/spam_stream.npz"): [
         (b"", "an npz must be a zip file of arrays, got one that begins with b''"),
         (b"junk of no kind", "an npz must be a zip file of arrays, got one that begins with b'junk'"),
-        (pickle.dumps({"y": 1}), "an npz must be a zip file of arrays"),
         (csr_parts()[:300], "an npz must hold plain arrays, and be whole, got a damaged one"),
         (csr_parts(y=[None, {}]), "an npz must hold plain arrays, and be whole, got y damaged or pickled"),
         (npz(y=np.zeros(2)), "it must hold data, indices, indptr, shape, y, got y"),
@@ -180,7 +167,6 @@ MALFORMED = {
         (csr_parts(y=[0]), r"y must be 0 or 1 for each of 2 mails, got int64 of shape \(1,\)"),
     ],
     ("usps", "usps/usps.npz"): [
-        (b"junk", "an npz must be a zip file of arrays"),
         (npz(a=np.zeros(2)), "it must hold X_train, X_test, y_train, y_test, got a"),
         (digits(width=255), r"X_train must be whole numbers, 256 a digit, got int16 of shape \(2, 255\)"),
         (digits(label=10), "labels must be digits, got 10 to 10"),
@@ -189,7 +175,6 @@ MALFORMED = {
     ("mnist", "mnist/train-images-idx3-ubyte.gz"): [
         (b"", r"an idx file must begin with 0 0 8 3, got \[\]"),
         (gzip.compress(bytes((0, 0, 8, 3, 0))), "must begin with 3 sizes, got 5 bytes in all"),
-        (gzip.compress(bytes(60))[:20], "a gzip member must be complete"),
         (gzip.compress(bytes((0, 0, 8, 3)) + bytes(12)), "images must be 28 x 28"),
         (gzip.compress(bytes((0, 0, 8, 3)) + b"\xff" * 12), "must hold 79228162458924105385300197375 bytes, got 0"),
     ],
@@ -198,7 +183,6 @@ MALFORMED = {
         (gzip.compress(b"junk\n"), "line 1 must be a JSON object with iso, .*, got b'junk"),
         (gzip.compress(json.dumps(DOCUMENT).encode() + b"\n[1]\n"), r"line 2 must be .*, got b'\[1\]"),
         (gzip.compress(json.dumps({**DOCUMENT, "topics": 3}).encode()), "line 1 must be"),
-        (gzip.compress(bytes(100))[:15], "a gzip member must be complete"),
     ],
     ("sms-spam", "sms_spam/SMSSpamCollection"): [
         (b"", "there must be a message, got none"),

@@ -241,7 +241,7 @@ def test_three_points_take_dkm_out_of_its_version_space_in_exact_arithmetic():
     supervised_regret(n_rounds=9, alpha=1.0, c=0.9, log_det=1.0) -> c must be at least 1 and finite, got 0.9
     supervised_regret_of_spectrum(n_rounds=9, alpha=1, c=1, eigenvalues=[0.2, 0.2]) -> be non-negative and sum to 1
     best_label_margin(n_rounds=100, eigenvalue=0.5, alpha=0.0, c=1.0) -> alpha must be positive and finite, got 0.0
-    adaptive_patience(9, n_features=2, eigenvalue=0.6) -> eigenvalue must lie in \\(0, 1/d\\]
+    adaptive_patience(9, n_features=2, eigenvalue=0.6) -> eigenvalue must lie in \\(0, 0.5\\]
 """)
 def test_a_broken_hypothesis_is_named_with_its_rule_and_value(call, message):
     refused(call, message, {**vars(proved), "np": np})

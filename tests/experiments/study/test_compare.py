@@ -17,12 +17,20 @@ def by_hand():
     for replication, policy, total_j, latencies, delays in (
         ("s", "none", 8.0, (1.0, 3.0), (0.1, 0.2)),
         ("s", "psm:100", 4.0, (2.0, 3.0), (0.1, 0.6)),
-        ("t", "none", 10.0, (2.0, 2.0), (0.3, 0.1)),
-        ("t", "psm:100", 2.0, (3.0, 8.0), (0.4, 0.1)),
+        ("t", "none", 10.0, (2.0, 2.5), (0.3, 0.1)),
+        ("t", "psm:100", 2.0, (3.0, 10.0), (0.4, 0.1)),
     ):
         named = {"replication": replication, "policy": policy}
         parts = {"awake_j": total_j / 4, "sleep_j": total_j / 2, "listen_j": total_j / 4, "total_j": total_j}
-        times = {"elapsed_s": 20.0, "uplink_air_s": 1.0, "downlink_air_s": 2.0, "beacons": 6, "wakeups": 4}
+        times = {
+            "elapsed_s": 20.0,
+            "uplink_air_s": 1.0,
+            "downlink_air_s": 2.0,
+            "beacons": 6,
+            "wakeups": 4,
+            "awake_s": 5.0,
+            "group_frames_lost": 3,
+        }
         runs.append({**dict.fromkeys(PER_PAGE, 0.0), **named, "pages": 2, **parts, **times})
         pages += [{**named, "page": "of one name", "latency_s": s} for i, s in enumerate(latencies)]
         messages += [{**named, "message": i, "delay_s": s} for i, s in enumerate(delays)]
@@ -98,7 +106,7 @@ def test_two_replications_by_hand():
     own = found.replications.set_index(["replication", "policy"])
     assert own["total_j_per_page"].to_dict() == pytest.approx(
         {("s", "none"): 4.0, ("s", "psm:100"): 2.0, ("t", "none"): 5.0, ("t", "psm:100"): 1.0,
-         ("s", "limit"): 1.9, ("t", "limit"): 1.9, ("s", "page-awake"): 2.8, ("t", "page-awake"): 2.8}
+         ("s", "limit"): 1.9, ("t", "limit"): 1.9, ("s", "page-awake"): 2.8, ("t", "page-awake"): 3.025}
     )  # fmt: skip
     assert own.loc["s", "beacons_per_page"].to_dict() == {"none": 3.0, "psm:100": 3.0, "limit": 0.0, "page-awake": 0.0}
     assert own.loc["t", "wakeups_per_page"].to_dict() == {"none": 2.0, "psm:100": 2.0, "limit": 0.0, "page-awake": 0.0}
@@ -108,6 +116,7 @@ def test_two_replications_by_hand():
         0,
     ]
     assert own["elapsed_s_per_page"].tolist() == 8 * [10.0]
+    assert own.loc[("s", "none"), ["awake_percent", "group_frames_lost_per_h"]].tolist() == [25.0, 540.0]
     slow = own.loc[("t", "psm:100")]
     assert slow[["slowdown_mean", "slowdown_median", "slowdown_max"]].tolist() == [2.75, 2.75, 4.0]
     assert slow["slowdown_p95"] == pytest.approx(1.5 + 0.95 * 2.5)
@@ -132,7 +141,7 @@ def test_two_replications_by_hand():
     half = estimate([3.0 - 2.0 / 1.5, 3.0 + 2.0 / 1.5]).half_width
     assert summary.loc["none", "energy_vs_psm_percent_half_width"] == pytest.approx(100.0 * half)
     assert psm["energy_above_limit_percent"] == pytest.approx(100 * (1.5 / 1.9 - 1))
-    assert psm["energy_above_page_awake_percent"] == pytest.approx(100 * (1.5 / 2.8 - 1))
+    assert psm["energy_above_page_awake_percent"] == pytest.approx(100 * (1.5 / 2.9125 - 1))
 
 
 def test_a_run_without_a_page_is_counted_as_a_whole():

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from experiments.datasets.stream import Stream
 from experiments.study.label import LabelConfig, label, parse_parameters, problems
 from lpsm import samplers
-from tests.oracles.first_touch import first_touch
 
 
 def drawn(rounds=300, d=4, seed=0):
@@ -175,23 +174,6 @@ def test_a_parameter_is_read_as_what_it_looks_like(text, value):
     found = parse_parameters([f"x={text}"])["x"]
     assert found == value
     assert type(found) is type(value)
-
-
-def test_first_touch_is_where_a_loop_of_decide_and_learn_first_sees_the_error():
-    X, y = drawn(rounds=400, seed=3)
-    make = lambda: samplers.make("perceptron-ss", 4, b=0.3, rng=np.random.default_rng(5))  # noqa: E731
-    sampler, errors, asked = make(), [], 0
-    for x, k in zip(X[:300], y[:300], strict=True):
-        if sampler.decide(x).query:
-            sampler.learn(x, k)
-            asked += 1
-            errors.append(np.mean(sampler.predict(X[300:]) != y[300:]))
-    for error in (0.3, 0.2, 0.15):
-        touched = [number for number, found in enumerate(errors, 1) if found <= error]
-        assert first_touch(make, X[:300], y[:300], X[300:], y[300:], error) == (touched[0], asked)
-        stays = [n for n in touched if all(found <= error for found in errors[n - 1 : n + 4])]
-        assert first_touch(make, X[:300], y[:300], X[300:], y[300:], error, stays=5)[0] == (stays or [None])[0]
-    assert first_touch(make, X[:300], y[:300], X[300:], y[300:], -1.0) == (None, asked)
 
 
 # -- the command -----------------------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ import netsim
 import traces
 from experiments.study import population as study
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 CONFIG = netsim.SimulationConfig()
 
 

@@ -190,7 +190,7 @@ def sessions(tmp_path):
     return folder
 
 
-def test_by_user_sessions_follow_one_another_and_json_is_one_object(lpsm, sessions, tmp_path):
+def test_by_user_sessions_follow_one_another_and_json_is_one_object(lpsm, sessions, tmp_path, undrawn):
     result = lpsm("replay", sessions, "--by", "user", "--show", "2", "--json", "--out", tmp_path / "out")
     data = json.loads(result.stdout)
     assert [(row["replay"], row["requests"]) for row in data["replays"]] == [("1", 18), ("2", 9)]

@@ -81,6 +81,25 @@ def test_a_result_of_more_runs_is_replaced_only_if_that_is_asked_for(tmp_path, f
     assert "a.txt" in json.loads((out / "manifest.json").read_text())["files"]
 
 
+def test_a_result_of_policies_that_the_new_one_lacks_is_replaced_only_if_that_is_asked_for(tmp_path):
+    out = tmp_path / "out"
+
+    def of(*policies, **more):
+        store = Store(out, "compare", {"policies": policies}, runs=len(policies), **more)
+        for policy in policies:
+            store.keep(policy, 1)
+        store.publish()
+
+    of("none", "psm")
+    before = contents(tmp_path)
+    with pytest.raises(ValueError, match=r"2 finished runs of .*, with policies that these lack; --replace replaces"):
+        of("none", "lpsm", "hold")
+    assert contents(tmp_path) == before
+    of("none", "lpsm", "hold", replace=True)
+    of("none", "lpsm", "hold", "psm")
+    assert json.loads((out / "manifest.json").read_text())["runs"] == 4
+
+
 def test_what_somebody_else_put_there_is_left_alone(tmp_path):
     out, foreign = tmp_path / "out", tmp_path / "foreign"
     made(out)

@@ -13,6 +13,8 @@ from experiments.study.run import run
 from experiments.study.tune import SPLITS, Rule, life_h, tune
 from tests.real_data import DATA
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 CONFIG = netsim.SimulationConfig()
 NAMES = ["none", "psm", "dynamic:50", "bsd:1"]
 

@@ -104,7 +104,26 @@ def test_a_recommendation_by_hand():
     assert "max_push_delay_s" not in told
     limit = float(row["slowdown_mean"]) - 0.01
     other = tune(frames, list("abcd"), Rule(max_slowdown=max(limit, 1.0)), RADIO, seed=0).recommendation
-    assert found.policy in [one["policy"] for one in (*other["passed_over"], *other["broken"])]
+    passed = {one["policy"]: one["half_width"] for one in (*other["passed_over"], *other["broken"])}
+    assert passed[found.policy] == pytest.approx(row["slowdown_mean_half_width"])
+
+
+def test_delays_that_stand_for_many_count_as_often():
+    rows = [
+        {"replication": unit, "policy": policy, "kind": kind, "delay_s": scale * delay_s, "weight": weight}
+        for unit in "abcd"
+        for policy, scale in (("none", 0.1), ("psm", 1.0), ("slow", 2.0))
+        for kind, delay_s, weight in (("exchange", 0.5, 19.0), ("exchange", 1.0, 1.0), ("datagram", 7.0, 50.0))
+    ]
+    frames = by_hand()._replace(delays=pd.DataFrame(rows))
+
+    def allowed(at, limit_s):
+        rule = Rule(max_slowdown=99.0, max_delay_s=limit_s, at=at)
+        return bool(tune(frames, list("abcd"), rule, RADIO, seed=0).table.set_index("policy").loc["psm", "allowed"])
+
+    for at, delay_s in (("p95", 0.5), ("p99", 1.0)):
+        assert not allowed(at, delay_s - 0.01)
+        assert allowed(at, delay_s + 0.01)
 
 
 def test_the_front_is_what_no_other_beats():

@@ -20,6 +20,13 @@ NS3 = {
 }  # fmt: skip
 NS3_RTS = {5: 3.7808, 20: 3.7224}
 NS3_BEACON_NS = 832 * US  # 80 bytes
+# Bianchi's model for 1500 bytes and unlimited attempts, (after DIFS, after EIFS) in Mb/s, as ns-3.48's own test
+# (src/wifi/examples/wifi-bianchi.cc) holds it
+BIANCHI = {
+    ("11a:54", 5): (29.8324, 29.2861), ("11a:54", 20): (26.2925, 25.3325), ("11a:54", 50): (23.5618, 22.4162),
+    ("11a:6", 5): (4.7087, 4.6899), ("11a:6", 20): (3.9899, 3.9589), ("11a:6", 50): (3.5071, 3.4711),
+    ("11b:11", 5): (6.4734, 6.3821), ("11b:11", 20): (5.7819, 5.5765), ("11b:11", 50): (5.1745, 4.9103),
+}  # fmt: skip
 
 
 def saturated(spec, n, mpdu_bytes=1536, *, beacon_ns=0, attempts=10**9, eifs=False, rts_bytes=None):
@@ -58,6 +65,34 @@ def test_saturation_throughput_is_within_1_5_percent_of_ns_3_at_every_number_of_
 def test_saturation_throughput_with_rts_and_cts_is_within_2_percent_of_ns_3(n):
     cell = saturated("11b", n, 1064, beacon_ns=NS3_BEACON_NS, attempts=7, rts_bytes=0)
     assert throughput_mbps(cell, 1000, 20) == pytest.approx(NS3_RTS[n], rel=0.02)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("spec", "n"), BIANCHI)
+def test_saturation_is_within_2_percent_of_bianchi_and_between_its_forms(spec, n):
+    after_difs, after_eifs = BIANCHI[spec, n]
+    seconds = 5 if spec == "11a:54" else 25
+    ours, waiting = (
+        throughput_mbps(saturated(spec, n, eifs=eifs), 1500, seconds, warm_up_s=seconds / 5) for eifs in (False, True)
+    )
+    assert ours == pytest.approx(after_difs, rel=0.02)
+    assert after_eifs * 0.99 <= ours <= after_difs * 1.01
+    assert after_eifs * 0.97 <= waiting < ours
+
+
+@pytest.mark.parametrize("n", [2, 5, 20])
+def test_the_share_of_frames_that_collide_is_that_of_bianchis_fixed_point(n):
+    cell = saturated("11a:54", n)
+    throughput_mbps(cell, 1500, 6)
+    window, stages = 16, 6
+    low, high = 0.0, 1.0  # p is found where the two equations of the model meet
+    for _ in range(60):
+        p = (low + high) / 2
+        tau = 2 / (1 + window + p * window * sum((2 * p) ** i for i in range(stages)))
+        low, high = (p, high) if 1 - (1 - tau) ** (n - 1) > p else (low, p)
+    share = 1 / window  # of successes is followed at once, in the slot that is the winner's alone
+    p /= 1 + (1 - p) * share / (1 - share)
+    assert total(cell, "collided") / total(cell, "attempts") == pytest.approx(p, abs=0.015)
 
 
 # -- by hand: frames of 1028 bytes of IP are 1064 on the air, 186 us at 54 Mb/s, with ACKs of 34 us

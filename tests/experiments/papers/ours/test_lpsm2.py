@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import netsim
 from experiments.papers.kit import Setup
 from experiments.papers.ours import fronts
-from experiments.papers.ours import lpsm2_learning as learning
+from experiments.papers.ours import lpsm2 as learning
 from experiments.papers.ours.browsed import World, blocks, measure, world_of
 from experiments.papers.ours.browsing import OF_LPSM2, sessions_of
 from experiments.papers.ours.lpsm2 import FIRST_SEED, ON_THE_WEB

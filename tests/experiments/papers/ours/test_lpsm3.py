@@ -6,7 +6,7 @@ import pytest
 
 import netsim
 from experiments.papers.kit import Setup
-from experiments.papers.ours import lpsm3, lpsm3_learning
+from experiments.papers.ours import lpsm3
 from experiments.papers.registry import all_experiments
 from netsim.policies.lpsm3 import Lpsm3
 from netsim.sleep_planning.hazards import N_BINS
@@ -66,8 +66,8 @@ def test_a_stream_is_also_run_with_its_deadlines_which_the_claims_ask_for(stream
 
 def test_a_part_that_is_taken_away_is_gone_and_the_rest_stays():
     whole = Lpsm3()
-    for part, change in {**lpsm3_learning.PARTS, **lpsm3_learning.PARTS_OF_PUSH}.items():
-        rest = lpsm3_learning.without(part, change, max_push_delay_s=0.1)
+    for part, change in {**lpsm3.PARTS, **lpsm3.PARTS_OF_PUSH}.items():
+        rest = lpsm3.without(part, change, max_push_delay_s=0.1)
         assert rest.spec == part
         assert rest.config.max_push_delay_s == 0.1
         for name, value in change.items():
@@ -81,9 +81,9 @@ def test_a_part_that_is_taken_away_is_gone_and_the_rest_stays():
 
 def test_who_is_experienced_knows_waits_and_nothing_else_of_the_run_before():
     before = netsim.simulate([], lpsm3.OWN, push=MESSAGES).final_policy
-    after, fresh = lpsm3_learning.experienced(before).memory[0], Lpsm3().memory[0]
+    after, fresh = lpsm3.experienced(before).memory[0], Lpsm3().memory[0]
     changed = {name for name in fresh.dtype.names if not np.array_equal(after[name], fresh[name])}
-    assert changed <= set(lpsm3_learning.LEARNED)
+    assert changed <= set(lpsm3.LEARNED)
     assert after["events"].shape[1] == N_BINS
     assert after["events"].sum() == before.memory[0]["events"].sum() > 50
 
@@ -91,9 +91,9 @@ def test_who_is_experienced_knows_waits_and_nothing_else_of_the_run_before():
 def test_regret_is_what_is_needed_above_the_schedules_at_equal_slowdown():
     rows = []
     for seed in range(3):
-        for place, name in enumerate(lpsm3_learning.fixed(lpsm3_learning.HINDSIGHT)):
+        for place, name in enumerate(lpsm3.fixed(lpsm3.HINDSIGHT)):
             rows.append(["web-instant", f"seed-{seed}", name, 50.0 - 2 * place, 1.0 + 0.1 * place])
         rows.append(["web-instant", f"seed-{seed}", lpsm3.OWN, 51.5, 1.05])
     record = {"runs": pd.DataFrame(rows, columns=["traffic", "replication", "policy", "total_j", "slowdown_mean"])}
-    found = lpsm3_learning.regret_j(record, "web-instant", "slowdown_mean")
+    found = lpsm3.regret_j(record, "web-instant", "slowdown_mean")
     assert np.asarray(found.sample) == pytest.approx([2.5] * 3)
