@@ -6,7 +6,8 @@ diagonal of its matrix by the same rule) asks for 5, 10 and 20 % of the labels. 
 as many labels bought by a coin, and `SGDClassifier` of scikit-learn, which learns from every label that it asks for, by
 the same threshold on its own margin.  The first fifth chooses, at each share, one number of our learner, and the loss
 and the step of the other.  All then start anew on the rest, which is cut into blocks for the intervals.
-On Elec2 `LastLabels` is the same sampler that also sees the labels it bought lately.
+On Elec2 `LastLabels` is the same sampler that also sees the labels it bought lately; its times were looked for on the
+whole of that stream.
 Many classes: points of 40 classes, each of three clouds, which no line parts; one question an instance.
 What it leaves out: other streams of the same kind, and the price of a label.
 """
