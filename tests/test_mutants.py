@@ -5,6 +5,7 @@ import pytest
 from mutants.relevance import profiled
 
 
+@pytest.mark.long
 def test_a_file_of_tests_that_cannot_be_collected_is_an_error_and_not_a_room_without_kills(tmp_path):
     (tmp_path / "tests" / "lpsm").mkdir(parents=True)
     (tmp_path / "pyproject.toml").write_text("")

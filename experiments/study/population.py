@@ -23,7 +23,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile, gettempdir
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -188,7 +188,11 @@ class Spool(Mapping[str, Task]):
         self.compile_first = False
         for number, task in enumerate(cut):
             self._places[f"users/part-{number:06d}.parquet"] = self._file.tell()
-            pickle.dump(task, self._file)
+            try:
+                pickle.dump(task, self._file)
+            except OSError as error:
+                where = f"{error.strerror}: the tasks of a trace are kept in {gettempdir()}"
+                raise OSError(error.errno, where) from None
             self.compile_first |= task.compile_first
 
     def __getitem__(self, name: str) -> Task:

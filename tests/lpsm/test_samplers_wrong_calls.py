@@ -234,7 +234,7 @@ def test_a_zero_vector_is_an_error_only_where_it_would_be_divided_by_its_norm(ma
     holes[[0, 3]] = 0.0
     for key in samplers.keys():  # noqa: SIM118
         log = make(key, normalize=False).run(make_rows(holes), Y[:20])
-        assert (log.margin[[0, 3]] == 0.0).all()
+        assert (log.margin[[0, 3]] == 0.0).all() or key == "nearest"  # whose margin is one of distances
         assert np.isfinite(log.margin).all()
 
 
