@@ -3,7 +3,8 @@
 What it models: a measure returns samples by name, a number a replication (a seed, a session, a split, a topic) in each.
 A predicate asks, of all names or of some (`Within.needed`), that
 
-* the whole 95 % Student interval of the mean lies on one side: `above(measure, limit)`, `below(measure, limit)`;
+* the whole 95 % Student interval of the mean lies on one side, or in a range: `above(measure, limit)`,
+  `below(measure, limit)`, `within(measure, low, high)`;
 * the mean itself does: `at_least(measure, limit)`, `at_most(measure, limit)`, `between(measure, low, high)`, and
   `near(measure, value, factor)`, which has the sign of the value, and its size within a factor either way;
 * any part of the interval lies in a range, so that the record does not refute it: `reaching(measure, low, high)`;
@@ -34,7 +35,7 @@ from experiments.study.compare import Estimate, estimate
 
 __all__ = [
     "above", "at_least", "at_most", "below", "between", "both", "each", "explained_by", "falling",
-    "largest", "lower", "near", "reaching", "rising", "smallest", "upper", "wide_enough",
+    "largest", "lower", "near", "reaching", "rising", "smallest", "upper", "wide_enough", "within",
 ]  # fmt: skip
 
 By = Literal["interval", "mean", "reach", "every"]
@@ -272,7 +273,8 @@ def both(*tests: Predicate) -> Both:
 
 
 at_least, at_most = partial(above, by="mean"), partial(below, by="mean")
-between, reaching, each = partial(Within, by="mean"), partial(Within, by="reach"), partial(Within, by="every")
+within, between = partial(Within, by="interval"), partial(Within, by="mean")
+reaching, each = partial(Within, by="reach"), partial(Within, by="every")
 rising, falling = Ordered, partial(Ordered, falls=True)
 largest, smallest = Extreme, partial(Extreme, least=True)
 

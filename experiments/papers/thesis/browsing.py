@@ -24,7 +24,7 @@ from experiments.figures.comparison import energy, slowdown, slowdown_by_page
 from experiments.figures.timeline import evolution
 from experiments.papers.claims import Claim, Frame, Noted, Samples, named, point, shown, wide
 from experiments.papers.kit import Experiment, Seeds, Sizes, Sweep, over
-from experiments.papers.predicates import above, at_least, at_most, below, between, each, falling, rising
+from experiments.papers.predicates import above, at_least, at_most, below, between, each, falling, rising, within
 from experiments.papers.thesis.energy import PUBLISHED
 from experiments.presets import THESIS
 from experiments.quantities import PSM
@@ -248,7 +248,7 @@ def saving(setting: str, policy: str, printed: float, column: str, what: str) ->
     low, high = (2.0 * printed, printed / 2.0) if printed > -50.0 else (printed / 2 - 50.0, 2 * printed + 100.0)
     return [
         Claim(f"{setting}: {NAMES[policy]} uses less {what} than static PSM", below(measure, unit=" %"), "less"),
-        Claim(level, between(measure, low, high, unit=" %"), f"{printed:.1f} %",
+        Claim(level, within(measure, low, high, unit=" %"), f"{printed:.1f} %",
             LEVEL if printed > -50.0 else f"what remains {LEVEL}"),
     ]  # fmt: skip
 
@@ -343,7 +343,7 @@ def slower_than_bsd(pages: Frame, *, setting: str) -> Samples:
 
 FIG_2_7.claims += [
     Claim(f"{setting}: slowdown of {policy} over that of static PSM",
-        between(partial(slower_than_psm, setting=setting, policy=policy), 1 + (printed - 1) / 2, 1 + 2 * (printed - 1)),
+        within(partial(slower_than_psm, setting=setting, policy=policy), 1 + (printed - 1) / 2, 1 + 2 * (printed - 1)),
         f"{printed:.2f}",
         "excess over 1 within a factor of 2, traffic and server being unpublished: see thesis/server-delay")
     for setting, policy, printed in ((SHORT, "lpsm", 1.02), (SHORT, "lpsm:log", 1.19), (LONG, "lpsm:log", 1.2))
@@ -496,12 +496,12 @@ RATE.claims += [
         rising(saved_at_rates, unit=" %"), reason="ours"),
     Claim("it is the switching rate, not the traffic drawn: on every seed the learned one saves more than the least",
         each(learned_less_fixed, high=0.0), reason="ours"),
-    Claim(f"energy of {LEAST}, against static PSM", between(LEAST_SAVED, -13.2, -3.3, unit=" %"), "-6.6 %",
+    Claim(f"energy of {LEAST}, against static PSM", within(LEAST_SAVED, -13.2, -3.3, unit=" %"), "-6.6 %",
         OURS + LEVEL),
     Claim(f"energy for beacons of {LEAST}, against static PSM",
-        between(partial(LEAST_SAVED, column="listen_j"), -58.0, -14.5, unit=" %"), "-29.0 %", OURS + LEVEL),
+        within(partial(LEAST_SAVED, column="listen_j"), -58.0, -14.5, unit=" %"), "-29.0 %", OURS + LEVEL),
     Claim(f"slowdown of {LEAST} over that of static PSM",
-        between(partial(slower_than_psm, setting=SHORT, policy=LEAST_RATE), 1.01, 1.04), "1.02",
+        within(partial(slower_than_psm, setting=SHORT, policy=LEAST_RATE), 1.01, 1.04), "1.02",
         OURS + "excess over 1 within a factor of 2"),
 ]  # fmt: skip
 
