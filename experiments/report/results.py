@@ -25,6 +25,7 @@ _LEGEND = (
     "A claim that speaks of several things at once shows under *ours* the one that decides: the worst of them, or the "
     "worst of as many as have to agree. A claim that can hardly fail is *not a test*, and not counted."
 )
+_MOST_REASONS = 2  # of a failed claim on the page of a paper
 HOUSEKEEPING = "a check of our own grids, which no count has"
 _OWN = "ours"  # the key of what is in no paper
 _VERDICTS = ("fails", "holds", "not a test")
@@ -89,7 +90,7 @@ def details_markdown(results: Sequence[Mapping[str, Any]], paper: str, name: str
         held = sum(_verdict(claim) == "holds" for claim in result["claims"])
         said = f"{about[0].upper()}{about[1:]}. {own[0].upper()}{own[1:]}. {held} hold."
         lines = [
-            f"- *{_cell(claim['statement'])}* ({_cell(claim['tolerance'])}): {_cell(claim['why_not'])}."
+            f"- *{_cell(claim['statement'])}* ({_cell(claim['tolerance'])}): {_cell(_first(claim['why_not']))}."
             for claim in result["claims"]
             if _verdict(claim) == "fails"
         ]
@@ -130,6 +131,13 @@ def results_text(result: Mapping[str, Any], *, computed: bool) -> str:
 
 def _of(results: Sequence[Mapping[str, Any]], paper: str) -> list[Mapping[str, Any]]:
     return [result for result in results if result["experiment"].partition("/")[0] == paper]
+
+
+def _first(why: str) -> str:
+    """Return the first reasons for which a claim fails, and how many more its record has."""
+    reasons = why.split("; ")
+    more = len(reasons) - _MOST_REASONS
+    return "; ".join([*reasons[:_MOST_REASONS], f"{more} more in claims.csv"]) if more > 1 else why
 
 
 def _verdict(claim: Mapping[str, Any]) -> str:
