@@ -101,7 +101,10 @@ class _Program(click.Group):
         if not extra.pop("standalone_mode", True):
             return super().main(args, standalone_mode=False, **extra)
         with handled():
-            sys.exit(self._status(args, **extra))
+            try:
+                sys.exit(self._status(args, **extra))
+            except Interrupted as stopped:  # between two steps of the program
+                sys.exit(_complain(stopped.word) and stopped.status)
 
     def _status(self, args: Sequence[str] | None, **extra: Any) -> int:
         """Run the program, complain in one line of what goes wrong, and return the exit status."""

@@ -41,14 +41,14 @@ WINDOW_S = 150.0  # of the picture of sleep times
     ),
     options.out("compare"),
     options.REPLACE,
-    options.slowdown("Name the best policy with at most this mean slowdown [for several of them]."),
+    options.slowdown("Name the best policy with at most this mean slowdown [for several limits]."),
     options.jobs(),
     options.json_option(),
     options.BATTERY(),
     click.option(
         "--clairvoyant", is_flag=True,
-        help="Say for each policy what a client would need at its slowdown that knows when frames come: pages alone, "
-        "on wires; about half a second a page.",
+        help="Also give the energy of a client that knows beforehand when frames come, at the slowdown of each policy: "
+        "Web pages only, not with --air; about half a second a page.",
     ),
     *WORLD,
 )  # fmt: skip

@@ -35,8 +35,8 @@ _NOT_SETTINGS = ("source", "folder", "runs", "out", "as_json", "parameters", "ra
         "--rate", kind=float, most=1.0, least=0.0, metavar="B",
         help="Ask for this share of the labels, where the margin is below a threshold that keeps to it.",
     ),
-    options.flag("--store-all", help="Learn from every label bought, not from mistakes alone."),
-    options.flag("--last-labels", help="Show it the labels it bought lately: for dense series."),
+    options.flag("--store-all", help="Learn from every label that was asked for, not from mistakes alone."),
+    options.flag("--last-labels", help="Add the labels asked for lately as features: for series of two classes."),
     options.seed("Seed of its coins."),
     options.number("--window", kind=int, most=10**9, default=2000, help="Rounds in a sliding window."),
     click.option(
@@ -59,7 +59,7 @@ _NOT_SETTINGS = ("source", "folder", "runs", "out", "as_json", "parameters", "ra
     click.option("--data", "folder", type=options.FILE, help="Folder of named data sets [LPSM_DATA]."),
     options.number(
         "--bounds", "runs", kind=int, most=10**4, least=2, metavar="RUNS",
-        help="Hold it against its theorem, a randomised sampler in the mean of so many runs.",
+        help="Compare it with its theorem; a randomised sampler in the mean of RUNS runs.",
     ),
     click.option("--out", type=options.FILE, help="Folder for tables, pictures and a manifest [none]."),
     options.json_option(),
@@ -126,9 +126,10 @@ def label(asked: Any) -> None:
             found = study.label(stream.X, problems, config, advance)
         _warn(found, config)
         what = f"{' '.join((algorithm, *asked.parameters))} on {stream.name}"
-        text = label_text(found.classes, found.summary, problems, what)
+        text = label_text(found.classes, found.summary, problems, what, multiclass=config.multiclass)
         (summary,) = plain(pd.DataFrame([found.summary]))
-        data = {**settings, **summary, "mapping": mapping_text(problems), "classes": plain(found.classes)}
+        mapping = mapping_text(problems, multiclass=config.multiclass)
+        data = {**settings, **summary, "mapping": mapping, "classes": plain(found.classes)}
         data["windows"] = plain(found.windows)
         if runs is not None:
             with progress("bounds", len(problems)) as advance:

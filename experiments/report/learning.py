@@ -17,23 +17,33 @@ __all__ = ["bounds_text", "label_text", "mapping_text", "replay_text"]
 LISTED = 20  # replays in the printed table
 
 
-def mapping_text(asked: Sequence[Problem]) -> str:
-    """Return which class is +1 and which -1."""
+def mapping_text(asked: Sequence[Problem], *, multiclass: bool = False) -> str:
+    """Return which class is +1 and which -1; none is where the class itself is asked for."""
+    if multiclass:
+        return f"{len(asked)} classes"
     if len(asked) == 1:
         return f"label +1 is {asked[0].positive}, label -1 is {asked[0].negative}"
     return f"{len(asked)} classes, label +1 is each of them in turn, label -1 is the rest"
 
 
-def label_text(classes: pd.DataFrame, summary: dict[str, Any], asked: Sequence[Problem], name: str) -> str:
+def label_text(
+    classes: pd.DataFrame, summary: dict[str, Any], asked: Sequence[Problem], name: str, *, multiclass: bool = False
+) -> str:
     """Return the result of a sampler as text: a line a class, and the whole."""
-    text = f"{name}: {summary['rounds']} rounds, {summary['features']} features; {mapping_text(asked)}\n\n"
+    text = f"{name}: {summary['rounds']} rounds, {summary['features']} features; "
+    text += f"{mapping_text(asked, multiclass=multiclass)}\n\n"
     text += of_frame(LABELS, classes)
-    if len(asked) > 1:
+    if multiclass:
+        text += (
+            f"\n\nmean F {number(summary['f_measure'], 4)}, the class is right in {100 * summary['accuracy']:.2f} %; "
+            f"it was asked for in {100 * summary['rounds_asked']:.1f} % of the instances"
+        )
+    elif len(asked) > 1:
         what = "the largest margin is right" if summary["exclusive"] else "a yes or no is right"
         text += (
             f"\n\nmean F {number(summary['f_measure'], 4)}, {what} in {100 * summary['accuracy']:.2f} %; "
             f"labels asked for: {100 * summary['label_rate']:.1f} % of all yes and no, "
-            f"something about {100 * summary['rounds_asked']:.1f} % of the instances"
+            f"one of them at least of {100 * summary['rounds_asked']:.1f} % of the instances"
         )
     return text
 

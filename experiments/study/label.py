@@ -51,7 +51,7 @@ class LabelConfig:
         whole(0, seed=self.seed)
         whole(1, window=self.window)
         if self.last_labels and self.multiclass:
-            raise ValueError("last_labels must be False with multiclass: labels bought lately are of two classes")
+            raise ValueError("last_labels must be False with multiclass: it works with two classes")
 
     def sampler(self, n_features: int, index: int = 0, classes: int = 1) -> samplers.Sampler:
         """Return the sampler of class number `index`, its coins its own, or the one of so many classes."""
