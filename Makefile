@@ -29,7 +29,7 @@ $(READY): pyproject.toml constraints.txt
 compare: $(READY) ## energy and slowdown of every policy, with pictures, in $(OUT)
 	$(BIN)/lpsm compare --out $(OUT)
 
-test: $(READY) ## the ordinary tests (some five minutes on two cores)
+test: $(READY) ## the ordinary tests (some three minutes on two cores)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 quick: $(READY) ## some of them, in less than a minute
