@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba import njit
 
 from lpsm import _compile
 from lpsm._compile import Kept, compiled, is_compiled
@@ -120,7 +121,7 @@ def many_kinds(n: int) -> float:
 
 
 def test_a_kernel_called_by_kernels_has_one_signature_whatever_whole_numbers_it_is_given() -> None:
-    assert many_kinds(4) == 2.0 + 1.5 + 1.0
+    assert many_kinds(4) == njit(many_kinds.py_func)(4) == 2.0 + 1.5 + 1.0  # the first may have been kept on disk
     assert [str(kind) for (signature,) in [halves.linked.signatures] for kind in signature] == ["int64", "int64"]
 
 
