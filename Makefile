@@ -42,6 +42,7 @@ lint: $(READY) ## style, types, and the direction of imports
 	$(BIN)/lint-imports
 
 docs: $(READY) ## the documentation, in docs/_build
+	rm -rf docs/api  # pages of modules, those that are gone as well
 	$(BIN)/python -m sphinx -W -q -b html docs docs/_build
 
 notebooks: $(READY) ## open the notebooks in a browser (installs Jupyter once)
