@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MANY_PAGES", "Frames", "Generated", "Recorded", "Task", "at_round_trip", "by_client", "check_clients",
-    "clairvoyant", "compile_express", "frames", "host_aware", "measured", "named", "own_sources", "simulate", "tasks",
-    "warm_up",
+    "clairvoyant", "compile_express", "frames", "host_aware", "measured", "named", "own_sources", "searches",
+    "simulate", "tasks", "warm_up",
 ]  # fmt: skip
 
 LISTENING = ("lpsm",)  # whose sleep times are worth recording
@@ -239,16 +239,30 @@ def measured(tasks: Mapping[str, Task], store: Store, *, jobs: int | None, title
     return run(simulate, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title=title)
 
 
-def clairvoyant(tasks: Mapping[str, Task], *, jobs: int | None) -> dict[str, netsim.Clairvoyant]:
-    """Return, by replication, the least energy of a client that knows when frames come; of one client alone."""
+def searches(tasks: Mapping[str, Task]) -> dict[str, Task]:
+    """List the searches of a client that knows when frames come, one a replication, keyed; of one client alone."""
     if any(task.clients > 1 for task in tasks.values()):
         raise ValueError("clairvoyant must be asked of one client, got several clients")
-    each = {task.workload.name: task for task in tasks.values()}
-    return run(_search, each, jobs=checked_jobs(jobs), title="searches of a clairvoyant client")
+    return {f"{task.workload.name} clairvoyant": task for task in tasks.values()}
 
 
-def _search(task: Task) -> netsim.Clairvoyant:
-    return netsim.clairvoyant(task.workload.pages(), config=task.config, seed=task.workload.seed)
+def clairvoyant(tasks: Mapping[str, Task], store: Store, *, jobs: int | None) -> dict[str, netsim.Clairvoyant]:
+    """Compute what a store has not yet of `searches`, as `measured` does; return what they find, by replication."""
+    jobs, first = checked_jobs(jobs), next(iter(tasks.values()))
+    if jobs > 1:
+        with compiling():
+            netsim.clairvoyant(_ONE_PAGE, config=first.config)
+    title = "searches of a clairvoyant client"
+    found = run(_search, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title=title)
+    return {
+        tasks[key].workload.name: netsim.Clairvoyant(**{name: np.array(values) for name, values in one.items()})
+        for key, one in found.items()
+    }
+
+
+def _search(task: Task) -> dict[str, list[float]]:
+    found = netsim.clairvoyant(task.workload.pages(), config=task.config, seed=task.workload.seed)
+    return {"slowdown": found.slowdown.tolist(), "above_sleep_j": found.above_sleep_j.tolist()}
 
 
 def warm_up(listed: Iterable[Task]) -> None:

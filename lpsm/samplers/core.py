@@ -489,3 +489,9 @@ def settle(desk, row, s, y, kept):
 def _together(desk, row, s, y):
     m = desk.size
     return Now(desk.counts[m], desk.scalars[m], row, desk.told, s, 0, 0, 0.0, 0.0, 0.0, 0.0, y, 0.0)
+
+
+def flags_of(log: Array) -> tuple[Array, Array, Array]:
+    """Return predictions, questions, and whether examples were stored, of a log."""
+    flags = log[LOG_FLAGS].astype(np.int32)
+    return (flags >> 2) - 1, (flags & 2) > 0, (flags & 1) > 0

@@ -22,6 +22,7 @@ from scipy import sparse
 from lpsm.arrays import State
 from lpsm.checks import array, reading, shown, state_array
 from lpsm.online import play
+from lpsm.samplers import saving
 from lpsm.samplers.checks import as_instances, as_labels
 from lpsm.samplers.record import Decision, RunLog
 from lpsm.samplers.sampler import Sampler
@@ -116,8 +117,8 @@ class LastLabels:
         with reading("a LastLabels' state"):
             if int(state["version"]) != cls.VERSION:
                 raise ValueError(f"version must be {cls.VERSION}, got {state['version']}")
-            held = {n.removeprefix("sampler_"): part for n, part in state.items() if n.startswith("sampler_")}
-            found = cls(Sampler.from_state(held), state_array(state, "times", (None,)))
+            held = Sampler.from_state(saving.nested(state, "sampler_"))
+            found = cls(held, state_array(state, "times", (None,)))
             k = len(found.times)
             found._sums, found._seen = state_array(state, "sums", (2, k)), state_array(state, "seen", (k,))
             return found

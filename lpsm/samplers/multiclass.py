@@ -22,7 +22,7 @@ from lpsm.samplers import core, desks
 from lpsm.samplers.catalogue import CATALOGUE, options_of
 from lpsm.samplers.kernels import has_classes as _has_classes
 from lpsm.samplers.record import Decision
-from lpsm.samplers.sampler import RUN, Sampler, flags_of
+from lpsm.samplers.sampler import RUN, Sampler
 
 
 def has_classes(key: str) -> bool:
@@ -137,7 +137,7 @@ class MulticlassSampler(Sampler):
         log, scores = self._played(table, labels.astype(np.float64), *self._chance(rounds), RUN)
         if rounds:
             self.last_scores = scores[-1].copy()
-        prediction, queried, _ = flags_of(log)
+        prediction, queried, _ = core.flags_of(log)
         return prediction.astype(np.int64), queried, scores
 
     def scores(self, X: Any) -> Floats:

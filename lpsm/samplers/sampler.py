@@ -500,7 +500,7 @@ class Sampler:
         table = self._table(X)
         labels = as_labels(y, table.shape[0])
         log, _ = self._played(table, labels, *self._chance(len(labels)), _RUN_CAREFULLY)
-        return *flags_of(log)[:2], leads(log[core.LOG_MARGIN])
+        return *core.flags_of(log)[:2], leads(log[core.LOG_MARGIN])
 
     def _exactly(self, X: Any, labels: Array) -> tuple[RunLog, Array]:
         """Play the rows of X; return the log, and the probability of asking in each round."""
@@ -593,12 +593,6 @@ class Sampler:
         return table
 
 
-def flags_of(log: Array) -> tuple[Array, Array, Array]:
-    """Return predictions, questions, and whether examples were stored, of a log."""
-    flags = log[core.LOG_FLAGS].astype(np.int32)
-    return (flags >> 2) - 1, (flags & 2) > 0, (flags & 1) > 0
-
-
 def _as_log(log: Array) -> RunLog:
-    prediction, queried, stored = flags_of(log)
+    prediction, queried, stored = core.flags_of(log)
     return RunLog(prediction.astype(np.int8), queried, stored, log[core.LOG_MARGIN], log[core.LOG_SAID])

@@ -133,6 +133,11 @@ def modern(state: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**state, **found}
 
 
+def nested(state: Mapping[str, Any], prefix: str) -> State:
+    """Return the state that is held in another one, its parts under a prefix."""
+    return {name.removeprefix(prefix): part for name, part in state.items() if name.startswith(prefix)}
+
+
 def arrays_of(learner: Any, counts: Array, scalars: Array) -> State:
     """Return copies of a learner's arrays by the names of a state, empty where it has none."""
     found = {**dict.fromkeys(FIELDS, np.zeros((0, 0), dtype=learner.weights.dtype))}

@@ -227,18 +227,14 @@ class TunedSampler(Sampler):
         ValueError
             If the state is of another version, lacks a part, or its parts do not belong together.
         """
-
-        def part(prefix: str) -> dict[str, Any]:
-            return {name.removeprefix(prefix): state[name] for name in state if name.startswith(prefix)}
-
         with reading("a TunedSampler's state"):
             needed = {"grid", "squares", "counts", "open_tickets"}
             config = saving.checked_config("a TunedSampler", state, (VERSION,), needed)
             grid, rng = state_array(state, "grid", (None,)), saving.generator(state, "coins")
             if rng is None:
                 raise ValueError("state must hold coins as the position of a generator, got none")
-            m, held, tuned = len(grid), part("mixture_"), cls.__new__(cls)
-            copies = tuple(Sampler.from_state(part(f"copy_{j}_")) for j in range(m))
+            m, held, tuned = len(grid), saving.nested(state, "mixture_"), cls.__new__(cls)
+            copies = tuple(Sampler.from_state(saving.nested(state, f"copy_{j}_")) for j in range(m))
             price, exploration, most = (config[name] for name in ("label_price", "exploration", "max_queries"))
             tuned._join(copies, config["parameter"], grid, price, exploration, most, rng)
             for one in copies:

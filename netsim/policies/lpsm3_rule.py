@@ -22,16 +22,8 @@ from netsim.sleep_planning.plans import Record
 from netsim.sleep_planning.prices import LENGTHS, note_length, price_at, price_before, settle, worth_of_delay
 
 __all__ = [
-    "LARGEST_EXCESS",
-    "ROOM",
-    "SIZE",
-    "STATE",
-    "follow_plan",
-    "observe_frame",
-    "prepare",
-    "state_of",
-    "wanted_delay_s",
-]
+    "LARGEST_EXCESS", "ROOM", "SIZE", "STATE", "follow_plan", "observe_frame", "prepare", "state_of", "wanted_delay_s",
+]  # fmt: skip
 
 ROOM = 256
 """How many connections and requests are kept in mind at once; what is beyond is taken for unasked."""
@@ -326,17 +318,7 @@ def _price_messages(s: Record, work: Record) -> None:
     if s.priced_messages:  # it has not moved far
         least_w, most_w, halvings = max(least_w, s.push_price_w / 4.0), min(most_w, s.push_price_w * 4.0), 8
     s.push_price_w = message_prices.price_of_delay(
-        work,
-        rates,
-        AGES_NS,
-        s.ages,
-        interval_ns,
-        s.awake_w,
-        s.beacon_j,
-        s.wakeup_j,
-        wanted_s,
-        least_w,
-        most_w,
+        work, rates, AGES_NS, s.ages, interval_ns, s.awake_w, s.beacon_j, s.wakeup_j, wanted_s, least_w, most_w,
         halvings,
-    )
+    )  # fmt: skip
     s.push_stale, s.priced_messages = 0, s.messages

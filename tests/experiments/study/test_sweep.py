@@ -1,5 +1,6 @@
 import json
 import pickle
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ import netsim
 import traces
 from experiments.study import sweep
 from experiments.study.compare import added_delays, compare
+from experiments.study.interruptions import Interrupted
+from experiments.study.store import Store
 from experiments.study.tune import measure
 from lpsm.randomness import WORKLOAD, generator
 from netsim.policies.static import StaticPsm
@@ -129,3 +132,18 @@ def test_clients_browse_what_was_recorded_at_times_of_their_own():
     late = added_delays(frames.messages)
     assert late.groupby("policy").size().to_dict() == {"none": 4, "psm:100": 4}
     assert (late.loc[late["policy"] == "none", "added_s"] == 0).all()
+
+
+def test_searches_of_a_clairvoyant_client_that_are_finished_are_not_made_again(tmp_path, monkeypatch):
+    config = netsim.SimulationConfig(server_delay="exponential:0.3")
+    seeds = [sweep.Generated(n_pages=2, seed=seed) for seed in (4, 5)]
+    listed = sweep.searches(sweep.tasks(seeds, ["psm"], config))
+    store = Store(tmp_path / "out", "compare", {}, runs=2)
+    with suppress(Interrupted), store.giving_up():
+        found = sweep.clairvoyant(listed, store, jobs=1)
+        raise Interrupted
+    own = netsim.clairvoyant(seeds[1].pages(), config=config, seed=5)
+    np.testing.assert_array_equal(found["seed-5"].above_sleep_j, own.above_sleep_j)
+    monkeypatch.setattr(netsim, "clairvoyant", None)
+    again = sweep.clairvoyant(listed, Store(tmp_path / "out", "compare", {}, runs=2), jobs=1)
+    np.testing.assert_array_equal(again["seed-4"].slowdown, found["seed-4"].slowdown)
