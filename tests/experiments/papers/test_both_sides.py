@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.papers import predicates
-from experiments.papers.claims import NOTHING, measured
+from experiments.papers.claims import NOTHING
 from experiments.papers.kit import Setup
 from experiments.papers.ours.streams import SAMPLERS as ASKING
 from experiments.papers.predicates import Both, Extreme, Ordered, Within
@@ -321,8 +320,7 @@ def rightness(test, record):
     """How far, from -1 to 1, a record is on the right side of a predicate: above 0 where it holds, below where not."""
     if isinstance(test, Both):
         return min(rightness(part, record) for part in test.tests)
-    samples = predicates._samples(measured(test.measure, record))
-    found = {name: estimate(sample) for name, (sample, _) in samples.items()}
+    found = {name: estimate(one.numbers) for name, one in test.samples(record).items()}
     if isinstance(test, Ordered):
         means = [one.mean for one in found.values()]
         steps = [(means[0], means[-1])] if test.ends else list(pairwise(means))
