@@ -16,7 +16,8 @@ That of a message's delay is found by inversion: at which price do plans, given 
 lead to the mean delay that was asked for?  What is wanted is corrected slowly by the delays that messages really had.
 
 `lpsm3` knows from the host what is outstanding; `lpsm3-link` infers it from the sizes of frames, by the rules of
-`netsim.policies.awareness`.
+`netsim.policies.awareness`.  Beyond these, a bare acknowledgement ends an upload, and what comes sooner than a request
+of that size was ever answered is taken for unasked.
 
 The parts in brackets are modules of `netsim.sleep_planning`.  All of it is
 compiled, and works on one record of numbers (`netsim.policies.lpsm3_rule`), whichever way a run goes.

@@ -34,6 +34,7 @@ NEVER_NS = 2**62
 MESSAGE, HELD, N_KINDS = REST + 1, REST + 2, REST + 3  # after the kinds of `awareness`
 AGES_NS = np.array([20, 60, 120, 240, 480, 960, 1920, 3840], dtype=np.int64) * 1_000_000
 """Ages of the last message at the beginning of a cycle that are told apart, by the geometric middle between two."""
+TRIPS, TRIP_STEP_BYTES = 24, 64  # classes of sizes of requests
 HELD_AT_MOST_NS = 250_000_000
 _FOLLOWED_STOPS = 8  # a plan is made anew later than that
 _PUSH_GOOD_WILL = 5.0  # the balance of messages is never further below 0, in delays that were asked for
@@ -63,6 +64,7 @@ STATE = np.dtype(
         *account_fields(ROOM),
         ("message_ns", "i8"), ("messages", "i8"), ("ages", "f8", (len(AGES_NS),)), ("delivered", "i8"),
         ("push_key", "i8"), ("more", "i8"), ("delivered_ns", "i8"), ("held_from_ns", "i8"), ("held_middle_ns", "i8"),
+        ("least_trip_ns", "i8", (TRIPS,)),  # the link: from a request of this size to its answer; 0: not seen
         # the sleep: when it was last left, who waited in it, until when the client is awake
         ("opened_ns", "i8"), ("waiting", "i8"), ("awake_until_ns", "i8"),
         # the page
@@ -148,6 +150,8 @@ def _received(s: Record, frame: FlatFrame) -> None:
         which, ends, unasked = awareness.link_received(s, frame.size_bytes, at_ns)
         if which < 0 and not unasked:  # a bare acknowledgement: of an upload, or of a part of a request
             which = awareness.first(s, REPLY)
+        if which >= 0 and _is_too_early(s, which, frame):
+            which, unasked = -1, frame.size_bytes > s.bare_bytes
     if which < 0:
         if unasked:
             _message(s, frame)
@@ -169,6 +173,21 @@ def _received(s: Record, frame: FlatFrame) -> None:
         awareness.remove(s, which)
     else:
         s.kind[which], s.origin_ns[which] = REST, at_ns
+
+
+@compiled
+def _is_too_early(s: Record, which: int, frame: FlatFrame) -> bool:
+    """Whether a frame came to the access point sooner than a request of this size is answered, so that it is no answer.
+
+    How soon that is frames without data tell, which come only as answers; a larger request takes no less time.
+    """
+    age_ns, size = frame.reached_ns - s.origin_ns[which], s.asked_bytes[which] // TRIP_STEP_BYTES
+    if frame.size_bytes <= s.bare_bytes:
+        at = min(size, TRIPS - 1)
+        if age_ns > 0:
+            s.least_trip_ns[at] = min(age_ns, s.least_trip_ns[at]) if s.least_trip_ns[at] else age_ns
+        return False
+    return s.kind[which] == REPLY and age_ns < s.least_trip_ns[: min(max(size, 1), TRIPS)].max()
 
 
 @compiled

@@ -82,6 +82,15 @@ got 1300 1290 size=1000; got 1301 1291 size=300
 = out=none ended=1,3,1,0,0 watched=0.040,0.040+0.140+0.239,0.005,0,0
 got 1400 1390 size=300
 = messages=1 n=0
+# what comes sooner than handshakes and smaller uploads were answered is no answer: host_aware=False
+sent 1000 size=40; got 1011 1010 size=40; sent 1011 size=40; sent 1020 size=400; got 1026 1025 size=300
+= out=-1W1020 messages=1
+got 1031 1030 size=300
+= out=none messages=1
+sent 1100 size=1000; got 1113 1112 size=40; sent 1200 size=1100; got 1212 1211 size=200
+= out=-1W1200 messages=2
+got 1214 1213 size=40; sent 1300 size=500; got 1312 1311 size=200
+= out=none messages=2
 # behind an open handshake the link still finds the rest of a reply: host_aware=False
 sent 1000 size=40; sent 1001; got 1100 1090 size=700
 = out=-1S1000,-1T1100
