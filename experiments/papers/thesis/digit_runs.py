@@ -286,10 +286,9 @@ def runs(task: Task, error: float | None) -> tuple[list[tuple[dict[str, Any], Tr
         parameters = tuned(task, key)
         if len(GRIDS[key]) > 1:
             choices += [{**named, "key": key, "parameter": one, "value": float(parameters[one])} for one in parameters]
-        what = {**named, "key": key}
-        traces += [
-            ({**what, "fold": one.number}, trace(key, parameters, one, error=error)) for one in folds(task, number)
-        ]
+        for fold in folds(task, number):
+            what = {**named, "fold": fold.number, "key": key}
+            traces.append((what, trace(key, parameters, fold, error=error)))
     return traces, choices
 
 
