@@ -28,7 +28,7 @@ _MODULES = {
     "rls": "separable risk closed_form text sparse",
     "adaptive": "exponents noise labels sampling spending topics filtering",
     "drift": "shifting",
-    "ours": "traffic streams lpsm2 air lpsm3 lpsm3_worlds browsing labelling",
+    "ours": "shifting labels lpsm2 air lpsm3 browsing",
 }
 
 

@@ -65,6 +65,7 @@ class Lpsm3Config:
     #: largest price at the deadline
     early_ratio: float = 0.003
     prior_events: float = 0.1  #: events that the prior of a hazard counts for, in every bin
+    own_prior_events: float = 0.5  #: and that of a server's own factors on the common hazard
     #: the mean hazard before anything was seen, times the age: of the answer to a SYN, of the first frame of a reply,
     #: of its further frames, of a message, of a message that the server's window held back
     opening_shape: float = 0.5
@@ -147,7 +148,7 @@ def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int
                    config.held_shape),
     }  # fmt: skip
     same = ("gain", "largest_price_ratio", "early_ratio", "good_will", "least_push_price_w", "most_push_price_w",
-            "push_memory", "prior_events")  # fmt: skip
+            "push_memory", "prior_events", "own_prior_events")  # fmt: skip
     state = rule.state_of(ints)
     for name, value in {**constants, **{name: getattr(config, name) for name in same}}.items():
         state[name] = value
