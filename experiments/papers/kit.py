@@ -178,7 +178,7 @@ class Run:
 class Experiment:
     """One figure, table or theorem of a paper: ``thesis/fig-2-6``, its subject in a line, how long it takes, its data.
 
-    `runs`, `claim`, `picture` and `table` declare the rest; `sweep`, `run` and `claims` are for those who have it ready.
+    `runs`, `claim`, `picture` and `table` declare the rest; `sweep`, `run` and `claims` are for what is ready.
     """
 
     name: str
