@@ -17,7 +17,6 @@ import pytest
 
 from experiments.papers.claims import NOTHING
 from experiments.papers.kit import Setup
-from experiments.papers.ours.streams import SAMPLERS as ASKING
 from experiments.papers.predicates import Both, Extreme, Ordered, Within
 from experiments.papers.registry import all_experiments
 from experiments.papers.thesis.digit_runs import KEYS as KEYS_OF_DIGITS
@@ -85,22 +84,9 @@ def training_errors(of_147, of_others):
     return {"batch": pd.DataFrame(rows)}
 
 
-def windows_ahead(*accuracies):
-    """Windows in which every sampler is as accurate as said, and its twin that asks by chance right on half."""
-    keys = [(key + twin, twin) for key in ASKING for twin in ("", " at random")]
-    rows = [
-        {"key": key, "wanted": 0.1, "run": 0, "window": window, "accuracy": 0.5 if twin else accuracy}
-        for key, twin in keys for window, accuracy in enumerate(accuracies)
-    ]  # fmt: skip
-    return {"totals": pd.DataFrame(rows), "windows": pd.DataFrame(rows)}
-
-
 BY_HAND = {  # claims of which so small a record says nothing: a record on which each holds, and one on which it fails
     "SOP-SS, after an initial drop, improves over time": (late_gain(1.0, 1.1, 1.2), late_gain(1.0, -1.1, 1.2)),
     "labels grow at most polynomially with 1/lambda": (dkm_labels(10, 20, 50), dkm_labels(10, 20, 80)),  # 1.3 and 2
-    "the advantage over chance is not that of one stretch": (
-        windows_ahead(0.6, 0.6, 0.6, 0.4), windows_ahead(0.4, 0.9, 0.4, 0.4)
-    ),
     "the problems are linearly separable but for those of 1, 4 and 7 against all other digits": (
         training_errors(7, 0), training_errors(7, 1)
     ),
