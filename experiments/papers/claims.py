@@ -119,7 +119,7 @@ def shown(interval: Estimate, unit: str = "") -> str:
     return f"{interval.mean:.{digits}f}{spread}{unit}"
 
 
-def where(rows: Frame, **having: Any) -> Frame:
+def where(rows: Frame, **having: Any) -> Any:
     """Return the rows in which columns have these values."""
     for name, wanted in having.items():
         rows = rows[rows[name] == wanted]
