@@ -123,20 +123,22 @@ below(of(a=1, b=3, c=4), 2) | a 1.00, b 3.00, c 4.00 | no | so for 1 of 3; b is 
 at_most(of(a=1, b=3), 2, needed=1) | a 1.00, b 3.00 | yes | so for 1 of 2; b is 3.00
 both(at_most(of(a=1), 2), at_most(of(b=3), 2), at_least(of(c=3), 4)) | a 1.00; b 3.00; c 3.00 | no
     | b is 3.00; c is 3.00
-falling(of(a=3, b=1, c=Noted(2, "at last")), unit=" s") | 3.00 s at a, 1.00 s at b, 2.00 s at c at last | no
-    | so at 1 of 2 steps
-falling(of(a=3, b=1, c=2), ends=True) | 3.00 at a, 1.00 at b, 2.00 at c | yes | so at 1 of 1 steps
-rising(of(a=1)) | 1.00 at a | no | so at 0 of 0 steps
-rising(of(a=2, b=1)) | 2.00 at a, 1.00 at b | no | so at 0 of 1 steps
-smallest(of(a=Noted(1, "(x)"), b=[nan], c=0.5), "a", unit=" %") | a 1.00 % (x), b no number, c 0.500 % | no | c has it
-largest(of(a=1, b=[nan]), "a") | a 1.00, b no number | yes | a has it
+falling(of(a=3, b=1, c=2), unit=" s") | a to b: -2.00 s (3.00 s, 1.00 s), b to c: 1.00 s (1.00 s, 2.00 s) | no
+    | so for 1 of 2; b to c: is 1.00 s
+falling(of(a=3, b=1, c=2), ends=True) | a to c: -1.00 (3.00, 2.00) | yes | -
+rising(of(a=1)) | the record has nothing of it | no | the record has nothing of it
+rising(of(a=2, b=1)) | a to b: -1.00 (2.00, 1.00) | no | a to b: is -1.00
+smallest(of(a=Noted(1, "(x)"), b=[nan], c=0.5), "a", unit=" %") | -0.500 % (a 1.00 % (x), b no number, c 0.500 %) | no
+    | is -0.500 %
+largest(of(a=1, b=[nan]), "a") | no number (a 1.00, b no number) | no | has no number, which counts as failed
 at_least(of(a=Noted([], "(never reached)"), b=2), 1) | a no number (never reached), b 2.00 | no
     | so for 1 of 2; a has no number, which counts as failed
 at_least(of(a=[], b=2), 1, needed=1) | a no number, b 2.00 | yes
     | so for 1 of 2; a has no number, which counts as failed
 each(of(a=[], b=2), 1) | a no number, b 2 | no | so for 1 of 2; a has no number, which counts as failed
-largest(of(a=[], b=2), "b") | a no number, b 2.00 | yes | b has it
-rising(of(a=[], b=2)) | no number at a, 2.00 at b | no | so at 0 of 1 steps
+largest(of(a=0, b=2), "b") | 2.00 (a 0, b 2.00) | yes | -
+rising(of(a=[], b=2)) | a to b: no number (no number, 2.00) | no
+    | a to b: has no number, which counts as failed
 """,
     ("predicate", "ours", "right", "why_not"),
 )
@@ -162,10 +164,9 @@ at_least(of(), 1, open=True) | mean above 1
 each(of(), 1, needed=2) | every one at least 1, of 2 or more
 between(of(), 1, 2, needed=0.5) | mean from 1 to 2, of more than half
 reaching(of(), high=0, needed=0.9) | 95 % interval reaches at most 0, of more than 0.9
-rising(of()) | mean larger at every step
-falling(of()) | mean smaller at every step
-falling(of(), ends=True) | mean smaller at the last than at the first
-both(largest(of(), "x"), smallest(of(), "x")) | largest mean of all; smallest mean of all
+rising(of()) | mean above 0
+falling(of(), ends=True, unit=" s") | mean below 0 s
+both(largest(of(), "x"), smallest(of(), "x")) | mean above 0; mean above 0
 Claim("s", above(of()), reason="over seeds", no_test="it cannot fail") | whole 95 % interval above 0; over seeds;
     not a test: it cannot fail
 """,
@@ -252,8 +253,8 @@ def test_tables_are_laid_out_by_replication_and_measures_named():
 below(of(a=1, b=3, c=4), 2) | c 4.00 (worst of 3)
 below(of(a=1, b=3, c=4), 2, needed=2) | b 3.00 (number 2 of 3)
 above(of(a=Noted(1, "beside"))) | a 1.00
-rising(of(a=1, b=3, c=2)) | 3.00 at b, 2.00 at c
-largest(of(a=1, b=2), "a") | a 1.00, b 2.00
+rising(of(a=1, b=3, c=2)) | b to c: -1.00 (worst of 2)
+largest(of(a=1, b=2), "a") | -1.00
 both(above(of(a=1)), below(of(b=3, c=4), 2)) | c 4.00 (worst of 2)
 """,
     ("predicate", "short"),
