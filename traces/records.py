@@ -10,20 +10,21 @@ a server sent without being asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.checks import checked, each
+from traces.checks import checked
 from traces.sample import Sample
 
 __all__ = [
     "BY_SUFFIX", "DATAGRAM_DOWN", "DATAGRAM_UP", "DOCUMENT", "EMBEDDED", "MESSAGE", "OPENING", "PART", "REQUEST_DTYPE",
     "UNASKED", "UNKNOWN_REQUEST_BYTES", "UNKNOWN_WAIT_US", "Batch", "Captured", "Datagram", "FlowGroup", "Message",
-    "Page", "Payload", "Report", "Request", "Session", "Timing", "batch_of", "counted",
+    "Page", "Payload", "Report", "Request", "Session", "Timing", "batch_of", "batched", "counted",
 ]  # fmt: skip
 
 UNKNOWN_REQUEST_BYTES = 300
@@ -32,6 +33,7 @@ UNKNOWN_REQUEST_BYTES = 300
 UNKNOWN_WAIT_US = -1
 """Stands for the time that a server took where the trace does not tell it."""
 
+_REQUESTS_A_BATCH = 1 << 13
 MOST_PAGE_STARTS = 1 << 12
 """Most pages of which a report remembers when they began."""
 
@@ -286,19 +288,26 @@ class Batch:
             yield Request(client_name(client), server_name(server), start, end, request, reply, url, kind, *times)
 
 
-@checked
-def batch_of(requests: Sequence[Request]) -> Batch:
-    """Return some requests as a batch: the way of readers that make one request at a time."""
-    clients: dict[str, int] = {}
-    servers: dict[str, int] = {}
-    requests = list(each("requests", requests, Request))
-    urls = [request.url.encode("latin-1", "replace") for request in requests]
-    rows = []
-    at = 0
-    for request, url in zip(requests, urls, strict=True):
-        client = clients.setdefault(request.client, len(clients))
-        server = servers.setdefault(request.server, len(servers))
-        rows.append((*request[2:6], client, server, request.kind, at, len(url), *request[8:]))
-        at += len(url)
-    columns = np.array(rows, dtype=REQUEST_DTYPE)
-    return Batch(columns, b"".join(urls), list(clients).__getitem__, list(servers).__getitem__)
+def batch_of(requests: Iterable[Request]) -> Batch:
+    """Return some requests, at least one, as a batch: the way of readers that make one request at a time."""
+    fields = dict(zip(Request._fields, zip(*requests, strict=True), strict=True))
+    urls = [url.encode("latin-1", "replace") for url in fields.pop("url")]
+    columns = np.zeros(len(urls), dtype=REQUEST_DTYPE)
+    columns["url_bytes"] = sizes = np.fromiter(map(len, urls), np.int64, len(urls))
+    columns["url_at"] = np.cumsum(sizes) - sizes
+    names: dict[str, list[str]] = {}
+    for name, values in fields.items():
+        if name in ("client", "server"):
+            keys: dict[str, int] = {}
+            columns[name] = [keys.setdefault(value, len(keys)) for value in values]
+            names[name] = list(keys)
+        else:
+            columns[name] = values
+    return Batch(columns, b"".join(urls), names["client"].__getitem__, names["server"].__getitem__)
+
+
+def batched(requests: Iterator[Request], report: Report) -> Iterator[Batch]:
+    """Yield requests as batches of some thousands, and count them."""
+    while some := list(islice(requests, _REQUESTS_A_BATCH)):
+        report.count("requests", len(some))
+        yield batch_of(some)
