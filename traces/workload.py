@@ -54,15 +54,16 @@ _MOST_CONNECTIONS = 1 << 40
 _MOST_SERVERS = 1 << 31
 Record = Page | Message | Datagram | Captured
 _NEEDED = "a workload of pages is needed here; run lpsm pages first, which makes one of a trace"
-_PAGE = ("page", "request_bytes", "reply_bytes")
-_MAY = ("objects", "think_s", "issue_s", "waits_s", "deadline_s", "timings", "servers")
-_KINDS = {  # of lines, by a field that they alone have: how they are called, the fields that they must and may have
+_KINDS = {  # of lines, by a field that they alone have: how they are called, what they must have, and may have
     "round_trip_s": ("round trip", ("round_trip_s",), ()),
     "captured_s": ("time of capture", ("captured_s",), ()),
     "datagram_bytes": ("datagram", ("datagram_bytes", "at_s", "up"), ()),
     "message_bytes": ("message", ("message_bytes", "at_s"), ()),
-    "page": ("page", _PAGE, _MAY),
-}
+    "page": (
+        "page", ("page", "request_bytes", "reply_bytes"),
+        ("objects", "think_s", "issue_s", "waits_s", "deadline_s", "timings", "servers"),
+    ),
+}  # fmt: skip
 
 
 @checked
@@ -199,7 +200,7 @@ class _Book:
             if key not in fields:
                 raise RuleError(f"a {kind} must have {key}", f"only {', '.join(map(str, fields)) or 'nothing'}")
         for key in fields:
-            if key not in needed and key not in may:
+            if key not in may and key not in needed:
                 raise RuleError(f"a {kind} has only the fields {', '.join(sorted(needed + may))}", key)
         if kind not in self.counts:
             found_s = _seconds(fields[own], own)
@@ -239,6 +240,7 @@ class _Book:
 
 def _records(stream: Stream, path: str | PathLike[str]) -> Iterator[tuple[str, object]]:
     """Yield place and contents of what a file holds: a JSON object a line, or the entries of one array."""
+    place = Place(path)
     for number, line in lines(stream, _MAX_LINE_BYTES, path):
         text = (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).strip()
         if number == 1 and text.startswith(b"["):
@@ -248,7 +250,8 @@ def _records(stream: Stream, path: str | PathLike[str]) -> Iterator[tuple[str, o
             yield from ((f"entry {index}", fields) for index, fields in enumerate(_json(text + b"\n" + rest), 1))
             return
         if text:
-            with Place(path, f"line {number}") as place:
+            place.where = f"line {number}"
+            with place:
                 fields = _json(text)
             yield place.where, fields
 
