@@ -41,9 +41,6 @@ _STANDARD_OUTPUT = Path("/dev/stdout")
         "--from", "start_s", help="Cut out what a capture holds before this instant, from its first packet on."
     ),
     options.seconds("--to", "stop_s", help="And what it holds after this one."),
-    click.option(
-        "--picture", type=options.OUTPUT, metavar="FILE", help="Picture of the traffic over time: .svg or .png."
-    ),
     options.SKIP_DAMAGED,
     options.json_option("what was found"),
 )  # fmt: skip
@@ -55,15 +52,13 @@ def pages(asked: Any) -> None:
     traffic, encrypted or not), or a table of time and bytes; plain or packed with gzip or xz.
     """
     import traces
-    from experiments.found import Found
-    from experiments.report.found import found_text
+    from experiments.report.found import Found, found_text
     from experiments.study.files import refuse_overwriting
 
-    out, picture = asked.out, asked.picture
-    refuse_overwriting([asked.trace], [out, picture])
+    out = asked.out
+    refuse_overwriting([asked.trace], [out])
     if asked.as_json and out == _STANDARD_OUTPUT:
         raise ValueError("--json needs --out FILE for the pages, got standard output")
-    options.picture_suffix(picture)
     rule, report = options.configured(traces.GroupingRule, asked), traces.Report()
     found, read, grouped = Found(report), _teller(), _teller()
 
@@ -81,15 +76,10 @@ def pages(asked: Any) -> None:
             yield session
             grouped(lambda: f"{report['sessions']} sessions, {report['pages']} pages")
 
-    records = traces.browsed(found.watch(told()), rule=rule, report=report)
+    records = traces.browsed(told(), rule=rule, report=report)
     if asked.start_s is not None or asked.stop_s is not None:
         records = _cut(list(records), asked.start_s or 0.0, asked.stop_s)
     written = traces.write_workload(out, found.written(records), lambda: report.round_trip_s)
-    if picture is not None:
-        from experiments.cli.outcome import written_picture
-        from experiments.figures.traffic import traffic
-
-        written_picture(picture, traffic(found))
     if asked.as_json:
         click.echo(json.dumps({"format": report.format, "pages": written, "counts": report.counts} | found.as_dict()))
     else:

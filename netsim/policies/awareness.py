@@ -36,7 +36,8 @@ def account_fields(room: int) -> list[tuple[Any, ...]]:
     """Return the fields of an account with room for so many things: what they are, since when, and asked of whom."""
     return [
         ("host_aware", "i8"),  # whether the host tells
-        ("bare_bytes", "i8"), ("silence_ns", "i8"),  # size of a packet without payload; when the link forgets
+        ("bare_bytes", "i8"),  # size of a packet without payload
+        ("silence_ns", "i8"), ("rest_silence_ns", "i8"),  # when the link forgets, and where only rests are outstanding
         ("n", "i8"), ("key", "i8", (room,)), ("kind", "i8", (room,)), ("origin_ns", "i8", (room,)),
         ("server", "i8", (room,)), ("asked_bytes", "i8", (room,)),  # of whom, and the size of the frame that asked
         ("full_bytes", "i8"), ("last_ns", "i8"),  # the link: longest frame seen, the last of all
@@ -48,9 +49,15 @@ ACCOUNT = np.dtype(account_fields(1024), align=True)
 """An account by itself."""
 
 
-def open_account(state: NDArray[np.void], *, host_aware: bool, silence_s: float = 10.0) -> None:
-    """Fill in an account with nothing in it; the link takes nothing to be outstanding after so long a silence."""
+def open_account(
+    state: NDArray[np.void], *, host_aware: bool, silence_s: float = 10.0, rest_silence_s: float | None = None
+) -> None:
+    """Fill in an account with nothing in it; the link takes nothing to be outstanding after so long a silence.
+
+    It may be shorter where all that is outstanding are further frames of replies.
+    """
     state["host_aware"], state["bare_bytes"], state["silence_ns"] = host_aware, 40, round(silence_s * 1e9)
+    state["rest_silence_ns"] = round((rest_silence_s or silence_s) * 1e9)
     state["full_bytes"], state["owed_ns"] = _SMALLEST_FULL_BYTES, -1
 
 
@@ -102,7 +109,8 @@ def remove(s: Record, which: int) -> None:
 @compiled
 def forget_after(s: Record, now_ns: int) -> bool:
     """Let the link forget all if it has been silent for too long until now; return whether there was anything."""
-    if s.host_aware or now_ns - s.last_ns < s.silence_ns:
+    patience_ns = s.rest_silence_ns if count(s, REST) == s.n else s.silence_ns
+    if s.host_aware or now_ns - s.last_ns < patience_ns:
         return False
     known = s.n > 0
     s.n = 0

@@ -83,7 +83,9 @@ class Lpsm3Config:
     push_margin: float = 0.07
     #: frames that come unasked no later than this after another belong to the same message
     same_message_s: float = 0.005
-    silence_s: float = 10.0  #: after so long without a frame, `lpsm3-link` takes nothing to be outstanding
+    #: after so long without a frame `lpsm3-link` takes nothing to be outstanding, and further frames of replies
+    silence_s: float = 10.0
+    rest_silence_s: float = 2.0
 
     def __post_init__(self) -> None:
         if not 1.0 < self.max_slowdown < math.inf:
@@ -150,7 +152,8 @@ def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int
     state = rule.state_of(ints)
     for name, value in {**constants, **{name: getattr(config, name) for name in same}}.items():
         state[name] = value
-    awareness.open_account(state, host_aware=host_aware, silence_s=config.silence_s)
+    silences = {name: getattr(config, name) for name in ("silence_s", "rest_silence_s")}
+    awareness.open_account(state, host_aware=host_aware, **silences)
     rule.prepare(ints)
     return CompiledForm(rule.follow_plan, rule.observe_frame, ints=ints)
 

@@ -124,6 +124,8 @@ def observe_frame(frame: FlatFrame, ints: Ints, floats: Floats) -> None:
 def _sent(s: Record, frame: FlatFrame) -> None:
     """Enter a frame that the client has handed to its transmitter."""
     at_ns, asleep = frame.at_ns, frame.at_ns > s.awake_until_ns
+    if awareness.forget_after(s, at_ns) and s.loading:
+        _end_page(s)
     if asleep:
         s.opened_ns = at_ns
     known = s.n

@@ -20,6 +20,7 @@ from netsim.running import compiled
 from netsim.running.loop import CODE_BITS
 from tests.netsim.frozen import digests, worlds
 from traces.records import Message, Page
+from traces.traffic import draw
 
 FORMS = ("packet", "express")
 PAGES = [Page("p", 300, 500)]
@@ -110,7 +111,7 @@ def test_servers_are_told_apart_alike_and_by_the_host_alone():
 
 
 def test_a_learner_that_was_stored_goes_on_as_if_it_had_not_been():
-    made = traces.traffic.draw("web-servers", 2000.0, generator(9, WORKLOAD))
+    made = draw("web-servers", 2000.0, generator(9, WORKLOAD))
     first = netsim.simulate(made.pages, "lpsm3").final_policy
     stored = pickle.loads(pickle.dumps(first))
     again, copied = (netsim.simulate(made.pages, policy) for policy in (first, stored))

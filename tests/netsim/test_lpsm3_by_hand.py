@@ -96,6 +96,11 @@ sent 1000 size=40; sent 1001; got 1100 1090 size=700
 = out=-1S1000,-1T1100
 got 1101 1091 size=300
 = out=-1S1000 messages=0
+# it forgets the rest of a reply sooner, and the page is over then: host_aware=False silence_s=10.0 rest_silence_s=2.0
+sent 1000; got 1100 1100 size=700; ask 3099.9 beacon
+= out=-1T1100 loading=1
+sent 3101; got 3201 3201 size=300; ask 3202
+= pages=2 loading=0 balance=4-1-1
 # the link forgets after a silence, and when an acknowledgement wakes it: host_aware=False silence_s=2.0
 sent 1000; sent 2999.9
 = n=2
@@ -179,7 +184,7 @@ def test_its_constants_are_those_that_are_documented():
         "good_will": 20.0, "start": 4.0, "early_ratio": 0.003, "prior_events": 0.1, "own_prior_events": 0.5,
         "opening_shape": 0.5, "reply_shape": 0.5, "rest_shape": 0.5, "message_shape": 1.0, "held_shape": 0.5,
         "least_push_price_w": 1e-4, "most_push_price_w": 100.0, "push_memory": 30.0, "push_margin": 0.07,
-        "same_message_s": 0.005, "silence_s": 10.0,
+        "same_message_s": 0.005, "silence_s": 10.0, "rest_silence_s": 2.0,
     }  # fmt: skip
     for name in ("start", "same_message_s", "good_will", "push_margin"):
         assert asdict(Lpsm3Config(**{name: 0.0}))[name] == 0.0

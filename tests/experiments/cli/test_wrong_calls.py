@@ -176,7 +176,6 @@ CALLS = {
     "simulate WORK --out WORK": "an output must be a file of its own",
     "simulate WORK --out new.csv --polls new.csv": "an output must be a file of its own",
     "pages TABLE --out TABLE": "an output must be a file of its own",
-    "pages TABLE --out new --picture FOLDER.csv": "must end in .svg or .png",
     "generate --pages 2 --out .": "is a folder, a file name is needed",
     **{f"{words} --out {out}": out.partition("/")[0]
        for words in FOLDERS for out in ("WORK", "PIPE", "WORK/below", "FILLED")},
