@@ -23,7 +23,7 @@ import traces
 from experiments.study.sweep import Generated, Recorded
 from lpsm import randomness
 from traces.browsing import workload_of
-from traces.times import instants, joined, moved, stretches, with_columns
+from traces.times import instants, joined, moved, stretches
 
 __all__ = [
     "MOST_PARTS", "VISITS", "Browsing", "Units", "browsed", "generated", "one_recorded", "recorded", "told", "units",
@@ -133,7 +133,7 @@ def _known(sessions: list[Recorded], round_trip_s: float | None, seed: int) -> l
             drawn = work.waits_s.copy()
             unknown = np.isnan(drawn)
             drawn[unknown] = rng.choice(known, unknown.sum())
-            work = with_columns(work, waits_s=drawn)
+            work = work.changed(waits_s=drawn)
         found.append(replace(session, round_trip_s=round_trip_s, recorded=work))
     return found
 
@@ -285,7 +285,7 @@ def _visited(
     work, lasts_s = part
     if think_s is not None:
         issue_s = work.issue_s if lasts_s is not None else np.full(len(work), nan)
-        work = with_columns(work, think_s=np.full(len(work), think_s), issue_s=issue_s)
+        work = work.changed(think_s=np.full(len(work), think_s), issue_s=issue_s)
     if lasts_s is None:
         made: list[traces.Page] = []
         for visit in range(visits):
