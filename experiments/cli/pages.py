@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.cli import options
+from experiments.cli.studies import checked_outputs, written_picture
 from experiments.inert import echo
 
 if TYPE_CHECKING:
@@ -26,27 +27,19 @@ _STANDARD_OUTPUT = Path("/dev/stdout")
 
 @options.command(
     click.argument("trace", type=options.INPUT),
-    click.option(
-        "--out", required=True, type=options.OUTPUT, help="JSON-lines file for the pages and messages, - for stdout."
-    ),
+    options.option("--out", "JSON-lines file for the pages and messages, - for stdout.", options.OUTPUT, required=True),
     options.MEMBER,
-    click.option(
-        "--client", metavar="ADDRESS", help="The one device of a capture that is wanted, by its address [all]."
-    ),
-    options.seconds("--max-think", "max_think_s", help="Cut out longer pauses between pages [keep all]."),
-    options.seconds("--same-server-gap", "same_server_gap_s", help="Longest pause before an image of a page [5]."),
-    options.seconds("--other-server-gap", "other_server_gap_s", help="The same, from another server [2]."),
-    options.seconds("--page-gap", "page_gap_s", help="Pause that ends a page of traffic without URLs [1]."),
-    options.seconds(
-        "--from", "start_s", help="Cut out what a capture holds before this instant, from its first packet on."
-    ),
-    options.seconds("--to", "stop_s", help="And what it holds after this one."),
-    click.option(
-        "--picture", type=options.OUTPUT, metavar="FILE", help="Picture of the traffic over time: .svg or .png."
-    ),
+    options.option("--client", "The one device of a capture that is wanted, by its address [all].", metavar="ADDRESS"),
+    options.seconds("--max-think max_think_s", "Cut out longer pauses between pages [keep all]."),
+    options.seconds("--same-server-gap same_server_gap_s", "Longest pause before an image of a page [5]."),
+    options.seconds("--other-server-gap other_server_gap_s", "The same, from another server [2]."),
+    options.seconds("--page-gap page_gap_s", "Pause that ends a page of traffic without URLs [1]."),
+    options.seconds("--from start_s", "Cut out what a capture holds before this instant, from its first packet on."),
+    options.seconds("--to stop_s", "And what it holds after this one."),
+    options.option("--picture", "Picture of the traffic over time: .svg or .png.", options.OUTPUT, metavar="FILE"),
     options.SKIP_DAMAGED,
-    options.json_option("what was found"),
-)  # fmt: skip
+    options.flag("--json as_json", "Print what was found as one JSON object."),
+)
 def pages(asked: Any) -> None:
     """Group the requests of TRACE into pages, session after session, and say what was found.
 
@@ -57,13 +50,11 @@ def pages(asked: Any) -> None:
     import traces
     from experiments.found import Found
     from experiments.report.found import found_text
-    from experiments.study.files import refuse_overwriting
 
     out, picture = asked.out, asked.picture
-    refuse_overwriting([asked.trace], [out, picture])
     if asked.as_json and out == _STANDARD_OUTPUT:
         raise ValueError("--json needs --out FILE for the pages, got standard output")
-    options.picture_suffix(picture)
+    checked_outputs([asked.trace], [out], picture)
     rule, report = options.configured(traces.GroupingRule, asked), traces.Report()
     found, read, grouped = Found(report), _teller(), _teller()
 
@@ -71,22 +62,17 @@ def pages(asked: Any) -> None:
         if size:
             read(lambda: f"read {100 * done // size} % of {size / 1e6:.0f} MB")
 
-    sessions = traces.sessions(
-        asked.trace, member=asked.member, client=asked.client, skip_damaged=asked.skip_damaged, report=report,
-        on_read=on_read,
-    )  # fmt: skip
-
-    def told() -> Iterator[traces.Session]:
-        for session in sessions:
+    def sessions() -> Iterator[traces.Session]:
+        which = {name: getattr(asked, name) for name in ("member", "client", "skip_damaged")}
+        for session in traces.sessions(asked.trace, **which, report=report, on_read=on_read):
             yield session
             grouped(lambda: f"{report['sessions']} sessions, {report['pages']} pages")
 
-    records = traces.browsed(found.watch(told()), rule=rule, report=report)
+    records = traces.browsed(found.watch(sessions()), rule=rule, report=report)
     if asked.start_s is not None or asked.stop_s is not None:
         records = _cut(list(records), asked.start_s or 0.0, asked.stop_s)
     written = traces.write_workload(out, found.written(records), lambda: report.round_trip_s)
     if picture is not None:
-        from experiments.cli.outcome import written_picture
         from experiments.figures.traffic import traffic
 
         written_picture(picture, traffic(found))

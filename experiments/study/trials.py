@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import exp, inf, log
+from math import exp, log
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from experiments.presets import LEARNERS
 from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid, synthetic
 from lpsm.bounds import expert_report
 from lpsm.bounds.verdicts import Row
 from lpsm.experts import Learner
 
-__all__ = ["LEARNERS", "Trial", "parts", "play", "summary"]
+__all__ = ["Trial", "parts", "play", "summary"]
 
-LEARNERS = ("static-expert", "fixed-share", "markov-share", "learn-alpha")
 MOST_ROUNDS, MOST_EXPERTS = 200, 6  # of sizes drawn
 _STREAM = 5  # of the seed's children: loss processes
 
@@ -43,21 +43,6 @@ class Trial:
     n_experts: int | None = None
     scale: float | None = None
     alpha: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.process is not None and self.process not in synthetic.PROCESSES:
-            raise ValueError(f"process must be one of {', '.join(synthetic.PROCESSES)}, got {self.process}")
-        for name in self.learners:
-            if name not in LEARNERS:
-                raise ValueError(f"learner must be one of {', '.join(LEARNERS)}, got {name}")
-        for field, least in (("seed", 0), ("index", 0), ("rounds", 1), ("n_experts", 1)):
-            value = getattr(self, field)
-            if value is not None and value < least:
-                raise ValueError(f"{field} must be at least {least}, got {value}")
-        if self.scale is not None and not 0.0 < self.scale < inf:
-            raise ValueError(f"scale must be positive and finite, got {self.scale}")
-        if self.alpha is not None and not 0.0 <= self.alpha <= 1.0:
-            raise ValueError(f"alpha must lie in [0, 1], got {self.alpha}")
 
 
 def play(trial: Trial, losses: NDArray[np.float64] | None = None) -> pd.DataFrame:
@@ -118,14 +103,13 @@ def summary(reports: pd.DataFrame) -> pd.DataFrame:
 
 
 def _draw(name: str, rng: np.random.Generator, rounds: int, n: int, scale: float) -> NDArray[np.float64]:
-    if name == "iid":
-        more: dict[str, Any] = {}
-    elif name == "piecewise":
-        more = {"segments": int(rng.integers(1, (min(rounds, 10) if n > 1 else 1) + 1))}
+    more: dict[str, Any] = {}
+    if name == "piecewise":
+        more["segments"] = int(rng.integers(1, (min(rounds, 10) if n > 1 else 1) + 1))
     elif name == "fast-switching":
-        more = {"rate": rng.uniform(0.3, 1.0)}
-    else:
-        more = {"step": rng.uniform(0.01, 0.3)}
+        more["rate"] = rng.uniform(0.3, 1.0)
+    elif name == "drifting":
+        more["step"] = rng.uniform(0.01, 0.3)
     found: NDArray[np.float64] = getattr(synthetic, name.replace("-", "_"))(rng, rounds, n, scale=scale, **more).losses
     return found
 

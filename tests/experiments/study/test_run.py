@@ -10,11 +10,12 @@ import numba
 import pytest
 
 from experiments.cli import main
-from experiments.study import executor
-from experiments.study import run as study_progress
-from experiments.study.executor import MOST_JOBS
+from experiments.presets import MOST_JOBS
+from experiments.study import progress as study_progress
+from experiments.study import run as study_run
 from experiments.study.interruptions import SIGNALS, Handler, Interrupted
-from experiments.study.run import progress, run, time_left_s
+from experiments.study.progress import progress
+from experiments.study.run import run
 from experiments.study.store import Store
 from tests.experiments.makers import contents
 
@@ -72,14 +73,6 @@ def test_jobs_must_be_one_to_a_thousand():
     for jobs, rule in ((0, "least 1"), (-1, "least 1"), (MOST_JOBS + 1, "most 1024"), (2**31, "most 1024")):
         with pytest.raises(ValueError, match=f"jobs must be at {rule}, got {jobs}"):
             run(math.sqrt, {"a": 1.0}, jobs=jobs)
-
-
-def test_the_time_left_is_the_pace_so_far_and_runs_down_until_the_next_is_finished():
-    assert time_left_s(0, 10, last_s=0.0, now_s=5.0) is None
-    assert time_left_s(2, 8, last_s=10.0, now_s=10.0) == 40.0
-    assert time_left_s(2, 8, last_s=10.0, now_s=13.0) == 37.0
-    assert time_left_s(2, 1, last_s=10.0, now_s=99.0) == 0.0
-    assert time_left_s(10, 0, last_s=50.0, now_s=50.0) == 0.0
 
 
 def test_progress_says_what_is_left_on_stderr_and_nothing_on_stdout(monkeypatch, capsys):
@@ -168,7 +161,7 @@ def test_with_several_processes_too_and_what_is_ready_by_then_is_kept():
 def test_a_signal_that_comes_while_workers_start_is_put_off_and_they_never_hear_of_ctrl_c(number):
     came = []
     signal.signal(number, lambda got, _frame: came.append(got))
-    with executor._undisturbed():
+    with study_run._undisturbed():
         signal.raise_signal(number)
         assert came == []
         status = Path(f"/proc/{os.getpid()}/task/{threading.get_native_id()}/status")
@@ -203,7 +196,7 @@ def test_no_more_tasks_are_under_way_than_keep_the_workers_busy():
             most = max(most, len(handed_out) - len(done))
             yield str(number), number
 
-    with executor.workers("processes", 2) as pool:
-        executor.stream(abs, tasks(), pool, lambda key, _: done.append(key))
+    with study_run.workers("processes", 2) as pool:
+        study_run.stream(abs, tasks(), pool, lambda key, _: done.append(key))
     assert len(done) == len(handed_out) == 50
-    assert most <= executor.UNDER_WAY * 2
+    assert most <= study_run.UNDER_WAY * 2

@@ -1,10 +1,14 @@
-"""What the studies share: the options of their traffic, the folder they begin, and the lines below their tables."""
+"""What the studies share: the options of their traffic, the folder they make, and the words below their tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from experiments.cli import options
 from experiments.inert import echo
@@ -16,31 +20,27 @@ if TYPE_CHECKING:
     from experiments.study.traffic import Units
     from netsim.policies import AnyPolicy
 
-__all__ = ["CLIENTS", "TRAFFIC", "begun", "gathered", "recorded_words", "worlds_words"]
+__all__ = [
+    "CLIENTS", "TRAFFIC", "checked_outputs", "ended", "folder", "gathered", "recorded_words", "settings_of",
+    "worlds_words", "written_picture",
+]  # fmt: skip
 
-MOST_SEEDS = 10_000
 MOST_OFF = 0.01  # of the captured time that the simulated one may be
 LEAST_CAPTURED_S, LEAST_THINGS = 600.0, 20  # for the life of a battery
 
 TRAFFIC = (
-    options.number(
-        "--pages", kind=int, most=options.MOST_PAGES, default=100, help="Without a trace: pages for each seed."
-    ),
-    options.number(
-        "--seeds", kind=int, most=MOST_SEEDS, default=10, help="Without a trace: number of seeds, SEED, SEED+1, ..."
-    ),
+    options.whole("--pages", "Without a trace: pages for each seed.", 100, most=options.MOST_PAGES, least=1),
+    options.whole("--seeds", "Without a trace: number of seeds, SEED, SEED+1, ...", 10, most=10_000, least=1),
     options.MEMBER,
     options.SKIP_DAMAGED,
-    options.number(
-        "--visits", kind=int, most=10_000, help="How often a recorded page or session is visited [a page 10 times]."
-    ),
-    options.seconds("--think", help="Pause after every recorded page, in place of the recorded ones."),
+    options.whole("--visits", "How often a recorded page or session is visited [a page 10 times].", most=10_000),
+    options.seconds("--think", "Pause after every recorded page, in place of the recorded ones."),
 )
 """The options of the traffic, which `gathered` reads."""
 
-CLIENTS = options.number(
-    "--clients", kind=int, most=MOST_CLIENTS, default=1,
-    help="Clients of the access point, which all follow the same policy; figures are means over them.",
+CLIENTS = options.whole(
+    "--clients", "Clients of the access point, which all follow the same policy; figures are means over them.", 1,
+    most=MOST_CLIENTS,
 )  # fmt: skip
 
 
@@ -55,7 +55,7 @@ def gathered(
     """
     from experiments.study import traffic
     from experiments.study.files import content_digest
-    from experiments.study.run import progress
+    from experiments.study.progress import progress
 
     settings: dict[str, Any]
     if paths:
@@ -65,10 +65,8 @@ def gathered(
         with progress("sessions read", None) as advance:
             workloads = traffic.recorded(
                 paths, member=asked.member, skip_damaged=asked.skip_damaged, seed=asked.seed, advance=advance,
-                told=lambda text: echo(text, err=True),
+                round_trip=world.recorded_round_trip, told=lambda text: echo(text, err=True),
             )  # fmt: skip
-        if not world.recorded_round_trip:
-            workloads = [workload.without_round_trip() for workload in workloads]
         digests = [content_digest(path) for path in paths]
         settings = {"kind": "trace", "sha256": digests, "member": asked.member, "sessions": len(workloads)}
     else:
@@ -89,17 +87,70 @@ def gathered(
     return cut, settings
 
 
-def begun(
-    command: str, asked: Any, traffic: Mapping[str, Any], chosen: Mapping[str, AnyPolicy], world: World, *, runs: int,
-    **more: Any,
-) -> Store:  # fmt: skip
-    """Begin the folder of a study, whose manifest has all that decides its results."""
+def settings_of(
+    traffic: Mapping[str, Any], chosen: Mapping[str, AnyPolicy], world: World, **more: Any
+) -> dict[str, Any]:
+    """Return all that decides the results of a study of policies."""
     from experiments.cli.model import described
-    from experiments.study.store import Store
     from experiments.study.sweep import own_sources
 
     settings = {"traffic": traffic, "policies": list(chosen), "model": described(world.config), "preset": world.preset}
-    return Store(asked.out, command, {**settings, **more, **own_sources(chosen)}, runs=runs, replace=asked.replace)
+    return {**settings, **more, **own_sources(chosen)}
+
+
+@contextmanager
+def folder(command: str, asked: Any, settings: Mapping[str, Any], **more: Any) -> Iterator[Store]:
+    """Begin the folder of a command, `more` as for `Store`; ending the block early gives up all but finished runs."""
+    from experiments.study.store import Store
+
+    store = Store(asked.out, command, settings, **more)
+    with store.giving_up():
+        yield store
+
+
+def ended(
+    store: Store | None, asked: Any, name: str, text: str, data: Mapping[str, Any], tables: Mapping[str, Any],
+    pictures: Mapping[str, Any], files: Mapping[str, str] | None = None,
+) -> None:  # fmt: skip
+    """Write what was found, give the folder its name, and print the words, or the JSON object; no `store`: print alone.
+
+    `text` is written as ``NAME.txt``; each of the `tables` with a row in it becomes a CSV file of its name, each of the
+    `pictures` a PNG and an SVG, and the `files` are written as they are.
+    """
+    if store is not None:
+        from experiments.figures.style import pictures as drawn
+
+        store.write(f"{name}.txt", text + "\n")
+        for called, table in tables.items():
+            if len(table):
+                store.write(f"{called}.csv", table)
+        for called, figure in pictures.items():
+            for file, content in drawn(called, figure).items():
+                store.write(file, content)
+        for file, words in (files or {}).items():
+            store.write(file, words)
+        store.publish()
+        data, text = {**store.configuration, **data}, f"{text}\n\nTables and pictures are in {asked.out}."
+    if asked.as_json:
+        click.echo(json.dumps(data))
+    else:
+        echo(text)
+
+
+def checked_outputs(read: Iterable[Path], written: Iterable[Path | None], picture: Path | None) -> None:
+    """Refuse outputs that overwrite what is read or each other, and a picture that cannot be drawn."""
+    from experiments.study.files import refuse_overwriting
+
+    refuse_overwriting(read, [*written, picture])
+    options.picture_suffix(picture)
+
+
+def written_picture(path: Path, figure: Any) -> None:
+    """Write a figure where it is wanted, in the form that the name says, making its folder."""
+    from experiments.figures.style import pictures
+    from experiments.study.files import write_file
+
+    write_file(path, pictures(path.stem, figure)[f"{path.stem}{path.suffix.lower()}"])
 
 
 def worlds_words(
@@ -109,35 +160,39 @@ def worlds_words(
     """Return in lines below a table: the host-aware policies, the clients of a cell, the world, what was recorded."""
     from experiments.study.sweep import host_aware
 
-    aware = ", ".join(host_aware(chosen, world.config))
-    lines = [
-        f"host-aware, told by the host what is outstanding: {aware}." if aware else "",
-        f"{', '.join(map(str, clients))} clients behind one access point; figures are means over them."
-        if clients else "",
-        world.words,
-        recorded_words(settings.get("recorded", {}), world, battery=battery) if settings["kind"] == "trace" else "",
-    ]  # fmt: skip
-    return "".join(f"\n{line}" for line in lines if line)
+    lines = []
+    if aware := host_aware(chosen, world.config):
+        lines.append(f"host-aware, told by the host what is outstanding: {', '.join(aware)}.")
+    if clients:
+        counts = ", ".join(map(str, clients))
+        lines.append(f"{counts} clients behind one access point; figures are means over them.")
+    recorded = settings.get("recorded", {}) if settings["kind"] == "trace" else None
+    return "\n" + "\n".join([*lines, recorded_words(recorded, world, battery=battery)])
 
 
-def recorded_words(recorded: Mapping[str, Any], world: World, *, battery: bool = False) -> str:
-    """Return what of the world was recorded (`study.traffic.told`), and for how long; nothing where nothing was.
+def recorded_words(recorded: Mapping[str, Any] | None, world: World, *, battery: bool = False) -> str:
+    """Return the world, and what of it was recorded (`study.traffic.told`, None: it was drawn), and for how long.
 
     A `battery` whose life is told needs enough of it.
     """
+    lines = [world.words]
+    if recorded is None:
+        return world.words
     words = []
+    servers = world.config.server_delay.kind == "recorded"
     if recorded.get("server_times_s") is not None:
         words.append(f"servers: as recorded, {recorded['server_times_s']:.3g} s (median)")
-    elif world.config.server_delay.kind == "recorded" and recorded.get("captured_s") is not None:
+    elif servers and recorded.get("captured_s") is not None:
         words.append("servers: as recorded")
-    elif world.config.server_delay.kind == "recorded":
+    elif servers:
         hint = "generated pages: --server-delay lognormal:0.2, as compare"
         words.append(f"servers answer at once: the trace does not tell ({hint})")
     if recorded.get("round_trip_s") is not None:
         words.append(f"round trip: as recorded, {1000 * recorded['round_trip_s']:.3g} ms")
     if count := recorded.get("messages"):
         words.append(f"{count} message{' is' if count == 1 else 's are'} pushed")
-    lines = [f"{'; '.join(words)}." if words else ""]
+    if words:
+        lines.append(f"{'; '.join(words)}.")
     if (captured_s := recorded.get("captured_s")) is not None:
         simulated_s = recorded["simulated_s"]
         lines.append(f"captured: {captured_s:.1f} s; simulated without power saving: {simulated_s:.1f} s.")
@@ -150,4 +205,4 @@ def recorded_words(recorded: Mapping[str, Any], world: World, *, battery: bool =
                 f"exchanges, messages and datagrams; take at least {LEAST_CAPTURED_S / 60:g} minutes and "
                 f"{LEAST_THINGS} of them."
             )
-    return "\n".join(filter(None, lines))
+    return "\n".join(lines)
