@@ -22,7 +22,7 @@ __all__ = ["COLUMNS", "Workload"]
 
 COLUMNS = (
     "names", "objects", "sizes", "think_s", "issue_s", "waits_s", "deadline_s", "messages", "round_trip_s", "timings",
-    "datagrams", "captured_s",
+    "datagrams", "captured_s", "servers",
 )  # fmt: skip
 """What a workload is made of."""
 
@@ -57,6 +57,8 @@ class Workload(Sequence[Page]):
         What nobody waits for, in the order of time.
     captured_s : float or None
         How long the traffic was recorded.
+    servers : array of int64, shape (n + sum(objects),)
+        Numbers of servers, in the order of `sizes`; negative where the server is not known.
 
     The columns are copies that cannot be written to, checked once: the simulator walks through them by their counts.
 
@@ -88,6 +90,7 @@ class Workload(Sequence[Page]):
         timings: ArrayLike | None = None,
         datagrams: Iterable[Datagram] = (),
         captured_s: float | None = None,
+        servers: ArrayLike | None = None,
     ) -> None:
         for kind in set(map(type, names)):
             if not issubclass(kind, str):
@@ -110,6 +113,7 @@ class Workload(Sequence[Page]):
         self.timings = column("timings", timings if known else np.empty((0, 6)), (exchanges if known else 0, 6))  # type: ignore[arg-type]
         self.datagrams = tuple(datagrams)
         self.captured_s = captured_s
+        self.servers = column("servers", np.full(exchanges, -1) if servers is None else servers, (exchanges,), np.int64)
         self._pages: Sequence[Page] | None = None
 
     @classmethod
@@ -140,7 +144,7 @@ class Workload(Sequence[Page]):
             raise TypeError(f"pages must be traces.Page, got {shown(strange)}")
         n = len(given)
         fields: tuple[Any, ...] = tuple(zip(*given, strict=True)) if given else ((),) * len(Page._fields)
-        names, requests, replies, groups, thinks, issues, waits, deadlines, timings = fields
+        names, requests, replies, groups, thinks, issues, waits, deadlines, timings, servers = fields
         objects = np.fromiter(map(len, groups), dtype=np.int64, count=n)
         if set(map(len, chain.from_iterable(groups))) - {2}:
             raise ValueError("an object must be a pair of request bytes and reply bytes")
@@ -151,16 +155,13 @@ class Workload(Sequence[Page]):
         own[first] = True
         sizes[~own] = embedded.reshape(-1, 2)
         sizes[first, 0], sizes[first, 1] = _whole(requests), _whole(replies)
-        known: list[float] = []
-        for page in given if any(map(len, waits)) else ():
-            _one_each(page, "waits_s", "wait", page.waits_s)
-            known.extend(page.waits_s if len(page.waits_s) else (nan,) * (1 + len(page.objects)))
         times = list(chain.from_iterable(timings))
         for page in given if times else ():
             _one_each(page, "timings", "timing", page.timings or [None])
+        known, numbers = _beside(given, "waits_s", "wait", waits, nan), _beside(given, "servers", "server", servers, -1)
         workload = cls(
-            names, objects, sizes, thinks, _instants(issues), known or None, _instants(deadlines),
-            messages, round_trip_s, times or None, datagrams, captured_s,
+            names, objects, sizes, thinks, _instants(issues), known, _instants(deadlines),
+            messages, round_trip_s, times or None, datagrams, captured_s, numbers,
         )  # fmt: skip
         workload._pages = given
         return workload
@@ -174,7 +175,7 @@ class Workload(Sequence[Page]):
     def plain_pages(self) -> list[Page]:
         """Return pages made of the columns: their numbers are `int` and `float`, whatever was given."""
         pairs = (tuple(row) for row in self.sizes.tolist())
-        waits = iter(self.waits_s.tolist())
+        waits, servers = iter(self.waits_s.tolist()), iter(self.servers.tolist())
         times = (
             [None if np.isnan(instant) else instant for instant in column.tolist()]
             for column in (self.issue_s, self.deadline_s)
@@ -185,7 +186,8 @@ class Workload(Sequence[Page]):
         for name, n, think, issue, deadline in columns:
             sizes, objects = next(pairs), tuple(islice(pairs, n))
             beside = think, issue, _known(islice(waits, n + 1)), deadline, tuple(islice(timings, n + 1))
-            found.append(Page(name, sizes[0], sizes[1], objects, *beside))
+            asked = tuple(islice(servers, n + 1))
+            found.append(Page(name, sizes[0], sizes[1], objects, *beside, asked if max(asked) >= 0 else ()))
         return found
 
     @property
@@ -219,9 +221,22 @@ class Workload(Sequence[Page]):
     __hash__ = None  # type: ignore[assignment]  # arrays may change
 
 
+def _beside(
+    pages: Sequence[Page], name: str, what: str, given: Sequence[Sequence[Any]], unknown: float
+) -> list[Any] | None:
+    """Return what is known of exchanges one behind another; None if no page has anything of it."""
+    if not any(map(len, given)):
+        return None
+    for page, known in zip(pages, given, strict=True):
+        _one_each(page, name, what, known)
+    both = zip(pages, given, strict=True)
+    filled = (known if len(known) else (unknown,) * (1 + len(page.objects)) for page, known in both)
+    return list(chain.from_iterable(filled))
+
+
 def _one_each(page: Page, name: str, what: str, given: Sequence[object]) -> None:
     exchanges = 1 + len(page.objects)
-    if len(given) not in ((0, exchanges) if what == "wait" else (exchanges,)) or None in given:
+    if len(given) not in ((exchanges,) if what == "timing" else (0, exchanges)) or None in given:
         rule = f"{name} must have one {what} an exchange ({exchanges})"
         raise ValueError(f"page {page.page!r}: {rule}, got {len(given) - given.count(None)}")
 

@@ -132,7 +132,9 @@ def iter_pages(
     origin_us: int | None = None,
     as_one: bool = False,
 ) -> Iterator[tuple[str, Page]]:
-    """Yield (client, page) as pages are finished; memory holds the window and one page a client. See `pages`.
+    """Yield (client, page) as pages are finished; memory holds the window, one page a client and the names of servers.
+
+    See `pages`.  Servers are numbered in the order in which they first occur.
 
     With `origin_us` pages are issued at their times in the trace, counted from that moment, and exchanges of known
     connections have their timings, unless absences are cut out; `as_one` takes all clients for one.
@@ -141,6 +143,7 @@ def iter_pages(
     report = report if report is not None else Report()
     open_pages: dict[str, _OpenPage] = {}
     clocks: dict[str, _Clock] = {}
+    servers = {"": -1}  # their numbers; one without a name is not known
     timed = origin_us is not None and rule.max_think_s is None
     for request in in_order(requests, reorder_s=rule.reorder_s, report=report):
         if request.kind in UNASKED:
@@ -150,9 +153,10 @@ def iter_pages(
             timing = clocks.setdefault("" if as_one else request.client, _Clock(origin_us or 0)).timing(request)
         report.count("exchanges_grouped_by_gaps", not request.url and request.kind == BY_SUFFIX)
         whose = "" if as_one else request.client
+        server = servers.setdefault(request.server, len(servers) - 1)
         current = open_pages.get(whose)
         if current is not None and current.takes(request, rule):
-            current.add(request, timing)
+            current.add(request, timing, server)
             continue
         number = 0
         if current is not None:
@@ -163,7 +167,7 @@ def iter_pages(
                 think_us = 0
             report.begin_page(current.first.start_us)
             yield current.first.client, current.page(think_us, origin_us)
-        open_pages[whose] = _OpenPage(request, number, timing)
+        open_pages[whose] = _OpenPage(request, number, timing, server)
     for current in open_pages.values():
         report.begin_page(current.first.start_us)
         yield current.first.client, current.page(0, origin_us)
@@ -275,11 +279,12 @@ class _Clock:
 class _OpenPage:
     """A page that may still grow."""
 
-    __slots__ = ("end_us", "first", "number", "objects", "timings", "waits_us")
+    __slots__ = ("end_us", "first", "number", "objects", "servers", "timings", "waits_us")
 
-    def __init__(self, first: Request, number: int, timing: Timing | None) -> None:
+    def __init__(self, first: Request, number: int, timing: Timing | None, server: int) -> None:
         self.first = first
         self.timings = [timing]
+        self.servers = [server]
         self.number = number
         self.end_us = first.end_us
         self.objects: list[tuple[int, int]] = []
@@ -298,8 +303,9 @@ class _OpenPage:
         gap_s = rule.same_server_gap_s if request.server == self.first.server else rule.other_server_gap_s
         return gap_us <= gap_s * 1e6
 
-    def add(self, request: Request, timing: Timing | None) -> None:
+    def add(self, request: Request, timing: Timing | None, server: int) -> None:
         self.timings.append(timing)
+        self.servers.append(server)
         self.objects.append((request.request_bytes, request.reply_bytes))
         self.waits_us.append(request.wait_us)
         self.end_us = max(self.end_us, request.end_us)
@@ -313,6 +319,6 @@ class _OpenPage:
             waits_s = tuple(wait_us / 1e6 if wait_us >= 0 else nan for wait_us in self.waits_us)
         objects = tuple(self.objects)
         timings = tuple(timing for timing in self.timings if timing is not None)
-        return Page(
-            name, first.request_bytes, first.reply_bytes, objects, think_us / 1e6, issue_s, waits_s, None, timings
-        )
+        servers = tuple(self.servers) if max(self.servers) >= 0 else ()
+        sizes = first.request_bytes, first.reply_bytes
+        return Page(name, *sizes, objects, think_us / 1e6, issue_s, waits_s, None, timings, servers)

@@ -26,7 +26,7 @@ from os import PathLike
 from typing import Any
 from urllib.parse import urlsplit
 
-from traces.captures.runs import Runs
+from traces.captures.runs import runs
 from traces.errors import Place, RuleError, TraceError
 from traces.files import Stream
 from traces.formats import Format
@@ -199,7 +199,8 @@ class _Sockets:
         sent = fields.get("_webSocketMessages")
         if not isinstance(sent, list):
             return
-        runs = Runs(_CLIENT, _host(_url(fields)), self)
+        unasked = "acknowledgements_of_messages"
+        run = runs(_CLIENT, _host(_url(fields)), self.enter, lambda size: self._report.count(unasked))
         for item in sent:
             message = _part(item)
             data, moment = message.get("data"), _number(message.get("time"), _MAX_S)
@@ -208,20 +209,13 @@ class _Sockets:
                 continue
             is_text = message.get("opcode") != _BINARY
             size = len(data.encode("utf-8", "replace")) if is_text else 3 * len(data) // 4 - data[-2:].count("=")
-            if message.get("type") == "send":
-                runs.up(round(moment * 1e6), size, b"", 0)
-            else:
-                runs.down(round(moment * 1e6), size)
-        runs.close()
+            run.send((message.get("type") == "send", round(moment * 1e6), size, b""))
+        run.send(None)
 
     def enter(self, request: Request) -> None:
         """Take an exchange or a message of a WebSocket."""
         self._report.count("messages" if request.kind == MESSAGE else "websocket_exchanges")
         self._found.append((None, request))
-
-    def leave_out(self, reason: str, size_bytes: int) -> None:
-        """Take what is neither."""
-        self._report.count(reason)
 
 
 def _part(value: object) -> dict[str, Any]:

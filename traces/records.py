@@ -137,6 +137,9 @@ class Page(NamedTuple):
     #: When each exchange begins, the HTML first, then the objects; then pages decide nothing but what belongs
     #: together.  Empty if that is not known: the page is browsed as a whole.
     timings: tuple[Timing, ...] = ()
+    #: The number of the server of each exchange, the HTML first, then the objects; negative where it is not known,
+    #: empty if nothing is known.
+    servers: tuple[int, ...] = ()
 
 
 class Session(NamedTuple):

@@ -115,20 +115,26 @@ def between_instants(workload: Workload, from_s: float = 0.0, to_s: float | None
 
 @checked
 def joined(workloads: Iterable[Workload], captured_s: float | None = None) -> Workload:
-    """Return workloads that are on one clock as one: their pages, messages and datagrams, one after another."""
+    """Return workloads that are on one clock as one: their pages, messages and datagrams, one after another.
+
+    Each has connections and servers of its own.
+    """
     given = list(each("workloads", workloads, Workload))
-    connections, timings = 0, []
+    connections, timings, servers = 0, [], [np.empty(0, dtype=np.int64)]
     for one in given:
         own = one.timings.copy()
         own[:, 0] += connections
         connections = int(own[:, 0].max(initial=connections - 1)) + 1
         timings.append(own)
+        known = max(of_one.max(initial=-1) for of_one in servers) + 1
+        servers.append(np.where(one.servers >= 0, one.servers + known, -1))
     columns = {
         name: np.concatenate([getattr(one, name) for one in given])
         for name in ("objects", "sizes", "think_s", "issue_s", "waits_s", "deadline_s")
     }
     return Workload(
         list(chain.from_iterable(one.names for one in given)), **columns, timings=np.concatenate(timings),
+        servers=np.concatenate(servers),
         messages=chain.from_iterable(one.messages for one in given), round_trip_s=given[0].round_trip_s,
         datagrams=chain.from_iterable(one.datagrams for one in given), captured_s=captured_s,
     )  # fmt: skip
@@ -148,5 +154,6 @@ def _like(workload: Workload, pages: Any, timings: NDArray[np.float64], **column
     return with_columns(
         workload, names=[name for name, is_own in zip(workload.names, own.tolist(), strict=True) if is_own],
         objects=workload.objects[own], sizes=workload.sizes[exchanges], think_s=workload.think_s[own],
-        waits_s=workload.waits_s[exchanges], timings=timings, **of_pages, **columns,
+        waits_s=workload.waits_s[exchanges], servers=workload.servers[exchanges], timings=timings, **of_pages,
+        **columns,
     )  # fmt: skip

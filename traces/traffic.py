@@ -307,7 +307,7 @@ def _shifting(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Tr
         part = _PHASES[number % len(_PHASES)](rng, number * PHASE_S)
         viewings = np.where(part.viewings >= 0, part.viewings + viewing, -1)
         viewing = max([viewing, *(viewings + 1).tolist()])
-        pages = [page._replace(page=f"{number}/{page.page}") for page in part.pages]
+        pages = [_asked_of(page._replace(page=f"{number}/{page.page}"), number % len(_PHASES)) for page in part.pages]
         parts.append(part._replace(pages=pages, viewings=viewings))
     return Traffic(
         [page for part in parts for page in part.pages],
@@ -364,6 +364,22 @@ def _waiting(page: Page, waits: Waits, rng: np.random.Generator, gone: float) ->
     return page._replace(waits_s=tuple(np.round(waits(rng, gone, 1 + len(page.objects)), 6).tolist()))
 
 
+def _asked_of(page: Page, server: int) -> Page:
+    """Return a page that comes from one server."""
+    return page._replace(servers=(server,) * (1 + len(page.objects)))
+
+
+def _web_servers(*means_s: float) -> Maker:
+    """Return what draws pages of the Web model, asked in turn of servers with lognormal waits of these means."""
+
+    def drawn(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
+        found, n = _web(RECORDED)(duration_s, wishes, rng), len(means_s)
+        waiting = (_waiting(page, _lognormal(means_s[i % n]), rng, 0.0) for i, page in enumerate(found.pages))
+        return found._replace(pages=[_asked_of(page, i % n) for i, page in enumerate(waiting)])
+
+    return drawn
+
+
 def _web_after(waits: Waits) -> Maker:
     """Return what draws pages of the Web model whose servers take as long as is drawn."""
 
@@ -391,13 +407,13 @@ def _program(app: App) -> Maker:
             ]
             page = Page(f"a{len(pages)}", *sizes[0], tuple(sizes[1:]), 0.0, round(at_s, 6) if app.regular else None)
             pause_s = app.pause_s if app.regular else float(rng.exponential(app.pause_s))
-            if rng.random() < app.web:
+            if is_web := rng.random() < app.web:
                 page = generate(1, rng)[0]._replace(page=page.page, think_s=round(pause_s, 6))
                 page = _waiting(page, _lognormal(0.5), rng, 0.0)
             else:
                 page = _waiting(page._replace(think_s=0.0 if app.regular else round(pause_s, 6)), app.waits, rng, 0.0)
             at_s += pause_s + (0.0 if app.regular else sum(page.waits_s))
-            pages.append(page)
+            pages.append(_asked_of(page, int(is_web)) if app.web else page)
         gap_s, bytes_ = app.messages or (0.0, MESSAGE_BYTES)
         messages = push_messages(duration_s, rng, mean_gap_s=gap_s, message_bytes=bytes_) if gap_s else []
         return _plain(pages, messages, RECORDED)
@@ -452,6 +468,7 @@ KINDS: dict[str, Maker] = {
     "web-pareto": _web_after(lambda rng, gone, n: 0.1 * (1.0 + rng.pareto(1.5, n))),
     "web-jump": _web_after(lambda rng, gone, n: rng.lognormal(-2.6, 0.8, n) * (1.0 if gone < 0.5 else 10.0)),
     "web-cache": _web_after(lambda rng, gone, n: np.where(rng.random(n) < 0.7, 0.01, rng.lognormal(-0.32, 0.8, n))),
+    "web-servers": _web_servers(0.05, 0.5, 2.0),
     **{name: _program(app) for name, app in APPS.items()},
     "web": _web(),
     "mqtt": _mqtt,
@@ -461,6 +478,6 @@ KINDS: dict[str, Maker] = {
 }
 """Every kind of traffic: Web with servers that answer at once, after 0.5 s, and after 0.5 s on average; messages;
 both; a stream; phases of five minutes of all these in turn; Web with servers that answer after exponential and Pareto
-times, that become ten times as slow half way, and that answer 7 of 10 requests from a cache; the programs; and what can
-be wished for in its particulars: Web, a subscriber of MQTT (keep-alives, reports and messages), messages, a stream, Web
-and messages."""
+times, that become ten times as slow half way, and that answer 7 of 10 requests from a cache, and a fast, a middling and
+a slow server in turn; the programs; and what can be wished for in its particulars: Web, a subscriber of MQTT
+(keep-alives, reports and messages), messages, a stream, Web and messages."""

@@ -5,8 +5,9 @@ There are five kinds of lines, in any order between each other.
 * A **page**, in the order in which the pages are browsed: ``{"page": "w0", "issue_s": 1.0, "request_bytes": 433,
   "reply_bytes": 9319, "objects": [[369, 4665]], "think_s": 40.1, "waits_s": [0.25, null], "deadline_s": 5.0}``.
   `issue_s` (no fixed time), `objects` (none), `think_s` (0), `waits_s` (how long the server took for the page and
-  each object, null where it is not known), `deadline_s` (none) and `timings` may be missing.  A reply of 0 bytes is
-  an upload.  `timings`, which all pages have or none, holds for the page and each object six numbers:
+  each object, null where it is not known), `deadline_s` (none), `servers` and `timings` may be missing.  A reply of
+  0 bytes is an upload.  `servers` holds for the page and each object the number of the server that is asked, from 0
+  on, and -1 where it is not known.  `timings`, which all pages have or none, holds for each of them six numbers:
   ``[connection, after, at_s, request_s, response_s, reply_s]``.  Where `after` is 0, the exchange begins at the
   instant `at_s`; else `at_s` after the end of the exchange so many places before it, counted over pages and objects as
   they stand in the file; and never before the one before it on its connection is complete.  Its request takes
@@ -49,11 +50,12 @@ _MAX_LINE_BYTES = 1 << 24
 _MAX_ARRAY_BYTES = 1 << 27
 _MAX_OBJECTS = 100_000
 _REQUIRED = ("page", "request_bytes", "reply_bytes")
-_OF_PAGE = (*_REQUIRED, "objects", "think_s", "issue_s", "waits_s", "deadline_s", "timings")
+_OF_PAGE = (*_REQUIRED, "objects", "think_s", "issue_s", "waits_s", "deadline_s", "timings", "servers")
 _OF_MESSAGE = ("message_bytes", "at_s")
 _OF_DATAGRAM = ("datagram_bytes", "at_s", "up")
 _LARGEST_DATAGRAM = 1 << 16
 _MOST_CONNECTIONS = 1 << 40
+_MOST_SERVERS = 1 << 31
 Record = Page | Message | Datagram | Captured
 _NEEDED = "a workload of pages is needed here; run lpsm pages first, which makes one of a trace"
 
@@ -172,6 +174,8 @@ def workload_line(record: Record) -> str:
         fields["deadline_s"] = float(record.deadline_s)
     if record.timings:
         fields["timings"] = [[int(each[0]), int(each[1]), *map(float, each[2:])] for each in record.timings]
+    if len(record.servers):
+        fields["servers"] = list(map(int, record.servers))
     return json.dumps(fields) + "\n"
 
 
@@ -291,10 +295,11 @@ def _page(fields: dict[Any, Any], exchanges_before: int) -> Page:
         if not isinstance(pair, list) or len(pair) != 2:
             raise RuleError("an object must be a pair [request bytes, reply bytes]", pair)
     pairs = tuple((_size(asked, "request"), _size(reply, "reply", least=0)) for asked, reply in objects)
-    waits = fields.get("waits_s", [])
-    if not isinstance(waits, list) or len(waits) not in (0, 1 + len(pairs)):
-        found = len(waits) if isinstance(waits, list) else type(waits).__name__
-        raise RuleError(f"waits_s must be a list of one wait an exchange ({1 + len(pairs)})", found)
+    waits, servers = fields.get("waits_s", []), fields.get("servers", [])
+    for name, what, given in (("waits_s", "wait", waits), ("servers", "server", servers)):
+        if not isinstance(given, list) or len(given) not in (0, 1 + len(pairs)):
+            found = len(given) if isinstance(given, list) else type(given).__name__
+            raise RuleError(f"{name} must be a list of one {what} an exchange ({1 + len(pairs)})", found)
     times = {name: fields.get(name) for name in ("issue_s", "deadline_s")}
     return Page(
         page=fields["page"],
@@ -304,6 +309,7 @@ def _page(fields: dict[Any, Any], exchanges_before: int) -> Page:
         think_s=_seconds(fields.get("think_s", 0.0), "think_s"),
         waits_s=tuple(nan if wait is None else _seconds(wait, "a wait") for wait in waits),
         timings=_timings(fields.get("timings", []), 1 + len(pairs), exchanges_before),
+        servers=tuple(_size(server, "a server", -1, _MOST_SERVERS) for server in servers),
         **{name: None if value is None else _seconds(value, name) for name, value in times.items()},
     )
 

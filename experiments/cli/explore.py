@@ -23,27 +23,20 @@ __all__ = ["explore"]
 def explore(asked: Any) -> None:
     """Open a page with sliders and lists: what policies cost and delay follows at once.
 
-    The page is served to this machine only, until Ctrl-C.  Needs the extra lpsm[explore].
+    The page is served to this machine only, until Ctrl-C.
     """
     from experiments.cli.compare import FEW_SESSIONS
+    from experiments.explore.answer import Explorer
+    from experiments.explore.app import Page
     from experiments.study.interruptions import Interrupted
     from experiments.study.progress import compiling
-
-    try:
-        import dash  # noqa: F401
-        from werkzeug.serving import make_server
-    except ImportError:
-        raise ValueError("the explorer needs Dash, which is not installed: pip install 'lpsm[explore]'") from None
-    from experiments.explore.answer import Explorer
-    from experiments.explore.app import app
 
     trace = asked.trace
     explorer = Explorer() if trace is None else Explorer.of_trace(trace, FEW_SESSIONS, partial(echo, err=True))
     try:
         with compiling():
             explorer.warm_up()
-        page = app(explorer, trace=trace.name if trace else None).server
-        server = make_server("127.0.0.1", asked.port, page, threaded=True)
+        server = Page(explorer, asked.port, trace.name if trace else None)
         address = f"http://127.0.0.1:{server.server_port}/"
         echo(f"{address}  (Ctrl-C ends it)")
         sys.stdout.flush()

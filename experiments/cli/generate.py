@@ -16,6 +16,7 @@ __all__ = ["generate"]
 _KINDS = (
     "web", "mqtt", "push", "stream", "mixed", "chat", "voice", "game", "long-poll", "long-poll-and-web", "sensor",
     "telemetry", "mail", "polling", "update", "web-exponential", "web-pareto", "web-jump", "web-cache",
+    "web-servers",
 )  # fmt: skip
 _SIZES = "LEAST:MOST"
 
@@ -40,8 +41,9 @@ def generate(asked: Any) -> None:
     web: pages with sizes, embedded objects and think times, those that lpsm compare draws for
     the same seed. mqtt: keep-alives, reports and pushed messages. push: messages alone. mixed: pages
     and messages. stream: the segments of a player, each with its deadline. chat to update: programs that ask
-    again and again and are told things unasked, with what their servers take. web-pareto, web-jump and web-cache:
-    pages whose servers answer after Pareto times, become ten times as slow, or have a cache.
+    again and again and are told things unasked, with what their servers take. web-pareto, web-jump, web-cache
+    and web-servers: pages whose servers answer after Pareto times, become ten times as slow, have a cache, or are three
+    in turn, fast to slow.
     """
     import traces
     from experiments.found import Found

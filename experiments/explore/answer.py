@@ -1,15 +1,15 @@
-"""The answer to a position of the controls: energies and slowdowns of all policies, and the timeline of a page.
+"""The answer to a position of the controls: what `lpsm compare` would find, and the timeline of a page.
 
-The traffic is what `lpsm compare` would run: seeds of the Web model, the sessions of a trace, or the pages of few
-sessions, each visited several times; energies and slowdowns are means over these, as there.  Runs are made on a few
-threads (the compiled kernels let others run), and each is kept: moving one control runs only what it changes.  Learned
-policies take most of the time, so an answer can be had before they are done, without them.
+The traffic is what `lpsm compare` would run (seeds of the Web model, the sessions of a trace, or the pages of few
+sessions, each visited several times), and so is the summary.  Runs are made on a few threads (the compiled kernels let
+others run), and each is kept: moving one control runs only what it changes.  Learned policies take most of the time,
+so an answer can be had before they are done, without them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -23,10 +23,10 @@ import netsim
 import traces
 from experiments.explore.settings import Settings
 from experiments.figures.style import look
-from experiments.quantities import BASELINE, ENERGIES, LIMIT, PAGE_AWAKE
-from experiments.study import traffic
-from experiments.study.compare import estimate
-from experiments.study.sweep import Generated, Recorded, compile_express
+from experiments.quantities import BASELINE, run_row
+from experiments.study import sweep, traffic
+from experiments.study.compare import compare
+from experiments.study.sweep import Generated, Recorded
 from experiments.timeline import Timeline, record, timeline, window_of_page
 
 __all__ = ["Answer", "Explorer"]
@@ -36,32 +36,15 @@ _KEPT = 4096
 
 
 class Answer(NamedTuple):
-    """What the page shows: a row a policy, the reference energies [J a page], and timelines of a page.
+    """What the page shows: the summary of a comparison (`study.compare.Comparison`), and timelines of a page.
 
-    `pending` names the policies that are not among the rows yet; timelines are None while they are not drawn yet, and
+    `pending` names the policies that are not in the summary yet; timelines are None while they are not drawn yet, and
     none where no page is browsed.
     """
 
-    rows: pd.DataFrame
-    references: dict[str, float]
+    summary: pd.DataFrame
     timelines: list[Timeline] | None
     pending: list[str]
-
-
-class _Totals(NamedTuple):
-    """What is kept of a run: its energies in the order of `ENERGIES`, latencies, and what the references need."""
-
-    energies_j: NDArray[np.float64]
-    latency_s: NDArray[np.float64]
-    elapsed_s: float
-    air_s: float
-    message_s: NDArray[np.float64]
-    datagram_s: NDArray[np.float64]
-
-    @property
-    def pages(self) -> int:
-        """What energies are divided by: without pages they are those of the whole run."""
-        return max(len(self.latency_s), 1)
 
 
 class Explorer:
@@ -80,9 +63,14 @@ class Explorer:
         self._threads = ThreadPoolExecutor(2)
         self._lock = Lock()
         self._compiled: set[str] = set()
-        self._run = lru_cache(_KEPT)(lambda *key: self._threads.submit(self._simulated, *key))
-        self._timelines = lru_cache(256)(lambda *key: self._threads.submit(self._recorded, *key))
-        self._pages = lru_cache(64)(lambda unit: traces.Workload.of(unit.pages()))
+        self._run = lru_cache(_KEPT)(lambda *key: self._threads.submit(_simulated, *key))
+        self._timelines = lru_cache(256)(lambda *key: self._threads.submit(_recorded, *key))
+        self._drawn = lru_cache(64)(
+            lambda *size: [
+                Recorded(name=one.name, seed=one.seed, recorded=traces.Workload.of(one.pages()))
+                for one in traffic.generated(size[0], 0, size[1])
+            ]
+        )
 
     @classmethod
     def of_trace(cls, path: Path, few: int, told: Callable[[str], None] = lambda _: None) -> Explorer:
@@ -96,77 +84,74 @@ class Explorer:
     def units(self, settings: Settings) -> list[Generated | Recorded]:
         """Return what the policies are compared on."""
         if not self.sessions:
-            return traffic.generated(settings.pages, 0, settings.seeds)
-        beacon_interval_ns = settings.beacon_interval_ns
-        return traffic.units(self.sessions, few=self.few, seed=0, beacon_interval_ns=beacon_interval_ns).workloads
+            return [*self._drawn(settings.pages, settings.seeds)]
+        interval_ns = settings.beacon_interval_ns
+        found = traffic.units(self.sessions, few=self.few, seed=0, beacon_interval_ns=interval_ns).workloads
+        return found if settings.server == "recorded" else [one.without_round_trip() for one in found]
 
     def answer(self, settings: Settings, *, within_s: float | None = None) -> Answer:
         """Return the answer to these settings, or after so many seconds what there is of it."""
         config, interval_ns = settings.config, settings.beacon_interval_ns
-        saving = [netsim.canonical(policy, beacon_interval_ns=interval_ns) for policy in settings.policies]
-        names = list(dict.fromkeys([BASELINE, *saving]))
+        names = list(sweep.named(settings.policies, interval_ns))
         with self._lock:  # an engine that is not compiled is passed over by short runs, which are then slow for ever
-            compile_express(tuple(name for name in names if name not in self._compiled), config)
+            sweep.compile_express(tuple(name for name in names if name not in self._compiled), config)
             self._compiled.update(names)
-        units = self.units(settings)
-        worlds = [unit.world(config) if settings.server == "recorded" else config for unit in units]
-        learned_first = sorted(names[2:], key=lambda name: not look(name).strong)
-        quick_first = sorted(names, key=lambda name: look(name).strong)
-        asked = {name: [self._run(*one, name) for one in zip(units, worlds, strict=True)] for name in quick_first}
-        drawn = self._timelines(units[0], settings.page, tuple([*names[1:2], *learned_first][:TIMELINES]), worlds[0])
-        started: list[Future[Any]] = [drawn, *(run for runs in asked.values() for run in runs)]
-        wait(started, timeout=within_s)
-        base: list[_Totals] = [run.result() for run in asked[BASELINE]]
-        done = [name for name in names if name == BASELINE or all(run.done() for run in asked[name])]
-        rows = [_row(name, [run.result() for run in asked[name]], base) for name in done]
-        least = config.radio.least_j
-        references = {
-            LIMIT: float(np.mean([least(run.elapsed_s, run.air_s) / run.pages for run in base])),
-            PAGE_AWAKE: float(np.mean([least(run.elapsed_s, run.latency_s.sum()) / run.pages for run in base])),
+            units = self.units(settings)
+        strong = {name: look(name).strong for name in names}
+        worlds = [(unit, unit.world(config)) for unit in units]
+        asked = {
+            name: [self._run(*one, name) for one in worlds] for name in sorted(names, key=lambda name: strong[name])
         }
-        shown = drawn.result() if drawn.done() else None
-        return Answer(pd.DataFrame(rows), references, shown, [name for name in names if name not in done])
-
-    def _browsed(self, unit: Generated | Recorded) -> traces.Workload:
-        with self._lock:
-            return self._pages(unit)
-
-    def _simulated(self, unit: Generated | Recorded, config: netsim.SimulationConfig, policy: str) -> _Totals:
-        result = netsim.simulate(self._browsed(unit), policy, config=config, seed=unit.seed)
-        return _Totals(
-            np.array([getattr(result.energy, name) for name in ENERGIES]), result.latency_s, result.elapsed_s,
-            max(result.uplink_air_s, result.downlink_air_s), result.message_delay_s, result.datagram_delay_s,
-        )  # fmt: skip
-
-    def _recorded(
-        self, unit: Generated | Recorded, page: int, policies: tuple[str, ...], config: netsim.SimulationConfig
-    ) -> list[Timeline]:
-        """Return timelines of the same page of a unit under each policy, over the same length of time."""
-        work = self._browsed(unit)
-        if not work:
-            return []
-        page = min(page, len(work))
-        begun = work if len(work.timings) else traces.Workload.of(work[: page + 1])
-        runs = [record(begun, policy, config, seed=unit.seed, push=work.messages) for policy in policies]
-        windows = [window_of_page(run, page - 1) for run in runs]
-        longest = max(length for _, length in windows)
-        return [timeline(run, start, longest) for run, (start, _) in zip(runs, windows, strict=True)]
+        shown = (names[1:2] + sorted(names[2:], key=lambda name: not strong[name]))[:TIMELINES]
+        drawn = self._timelines(units[0], settings.page, tuple(shown), worlds[0][1])
+        wait([drawn, *(run for runs in asked.values() for run in runs)], timeout=within_s)
+        done = [name for name in names if name == BASELINE or all(run.done() for run in asked[name])]
+        frames = _frames([run.result() for name in done for run in asked[name]])
+        psm = netsim.canonical("psm", beacon_interval_ns=interval_ns)
+        found = compare(frames, done, awake_mw=config.radio.awake_mw, asleep_mw=config.radio.asleep_mw, psm=psm)
+        timelines = drawn.result() if drawn.done() else None
+        return Answer(found.summary, timelines, [name for name in names if name not in done])
 
 
-def _row(policy: str, runs: Sequence[_Totals], base: Sequence[_Totals]) -> dict[str, Any]:
-    """Return the means over the units; slowdowns are NaN where no page is browsed."""
-    energies = np.array([run.energies_j / run.pages for run in runs])
-    pairs = list(zip(runs, base, strict=True))
-    slowdowns = [run.latency_s / plain.latency_s for run, plain in pairs if len(plain.latency_s)]
-    added = [(run.message_s - plain.message_s).mean() for run, plain in pairs if len(run.message_s)]
-    total, slow = estimate(energies[:, -1]), estimate([one.mean() for one in slowdowns])
-    return {
-        "policy": policy,
-        **{f"{name}_per_page": mean for name, mean in zip(ENERGIES, energies.mean(axis=0).tolist(), strict=True)},
-        "total_j_per_page_half_width": total.half_width, "energy_j_per_page": total.mean,
-        "slowdown_mean": slow.mean, "slowdown_mean_half_width": slow.half_width,
-        "slowdown_p95": estimate([np.quantile(one, 0.95) for one in slowdowns]).mean,
-        "mean_mw": 1000 * float(sum(run.energies_j[-1] for run in runs)) / sum(run.elapsed_s for run in runs),
-        "added_delay_mean_s": estimate(added).mean,
-        "datagram_delay_mean_s": estimate([run.datagram_s.mean() for run in runs if len(run.datagram_s)]).mean,
-    }  # fmt: skip
+class _Run(NamedTuple):
+    """What is kept of a run: its totals, and columns of its pages, messages, and datagrams of a capture."""
+
+    row: dict[str, Any]
+    columns: dict[str, dict[str, NDArray[Any]]]
+
+
+def _simulated(unit: Generated | Recorded, config: netsim.SimulationConfig, policy: str) -> _Run:
+    found = netsim.simulate(unit.pages(), policy, config=config, seed=unit.seed)
+    late, messages = found.datagram_delay_s, found.message_delay_s
+    columns = {
+        "pages": {"page": np.arange(len(found.latency_s)), "latency_s": found.latency_s},
+        "messages": {"message": np.arange(len(messages)), "delay_s": messages},
+        "delays": {"kind": np.full(len(late), "datagram"), "delay_s": late, "weight": np.ones(len(late))},
+    }
+    return _Run({"replication": unit.name, "policy": policy, **run_row(found)}, columns)
+
+
+def _frames(runs: Sequence[_Run]) -> sweep.Frames:
+    def gathered(part: str) -> pd.DataFrame:
+        parts = [run.columns[part] for run in runs]
+        sizes = [len(next(iter(one.values()))) for one in parts]
+        named = {name: np.repeat([run.row[name] for run in runs], sizes) for name in ("replication", "policy")}
+        return pd.DataFrame(named | {name: np.concatenate([one[name] for one in parts]) for name in parts[0]})
+
+    found = {part: gathered(part) for part in ("pages", "messages", "delays")}
+    return sweep.Frames(pd.DataFrame([run.row for run in runs]), polls=pd.DataFrame(), **found)
+
+
+def _recorded(
+    unit: Generated | Recorded, page: int, policies: tuple[str, ...], config: netsim.SimulationConfig
+) -> list[Timeline]:
+    """Return timelines of the same page of a unit under each policy, over the same length of time."""
+    work = traces.Workload.of(unit.pages())
+    if not work:
+        return []
+    page = min(page, len(work))
+    begun = work if len(work.timings) else traces.Workload.of(work[: page + 1])
+    runs = [record(begun, policy, config, seed=unit.seed, push=work.messages) for policy in policies]
+    windows = [window_of_page(run, page - 1) for run in runs]
+    longest = max(length for _, length in windows)
+    return [timeline(run, start, longest) for run, (start, _) in zip(runs, windows, strict=True)]

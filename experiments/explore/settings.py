@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qs, urlencode
 
 import netsim
 from experiments.presets import LEARNED, TODAY
@@ -95,45 +94,30 @@ class Settings:
         netsim.RadioConfig.profile(self.radio)
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Settings:
-        """Return settings from controls or from the fields of a link; what is not given is the default.
+    def of_link(cls, query: str, server: str = "lognormal") -> Settings:
+        """Return the settings that the query of a link carries; what it does not name is the default.
 
-        Raises
-        ------
-        TypeError
-            If a value is of a type that no control and no link has.
-        ValueError
-            If it is no number where one is needed, too long or out of its range; unknown names are passed over.
+        `server` is that of a link which names none.  A value that is no number where one is needed, too long or out of
+        its range is a `ValueError`; unknown names are passed over.
         """
-        given: dict[str, Any] = {}
+        values = {name: ",".join(given) for name, given in parse_qs(query.lstrip("?"), keep_blank_values=True).items()}
+        given: dict[str, Any] = {"server": server}
         for field in fields(cls):
-            value = values.get(field.name)
-            if value is None or value == "":
-                continue
-            if field.name == "policies":
-                names = netsim.policies.split(value) if isinstance(value, str) else value
-                if not isinstance(names, (list, tuple)):
-                    raise TypeError(f"policies must be a list of names, got {type(value).__name__}")
-                given["policies"] = tuple(dict.fromkeys(name for one in names if (name := _text("a policy", one))))
-            elif field.type == "str":
-                given[field.name] = _text(field.name, value)
-            elif isinstance(value, bool) or not isinstance(value, (str, int, float)):
-                raise TypeError(f"{field.name} must be a number, got {type(value).__name__}")
-            else:
+            value = values.get(field.name, "").strip()
+            if field.name == "policies" and field.name in values:
+                given["policies"] = tuple(
+                    dict.fromkeys(_short("a policy", name) for name in netsim.policies.split(value) if name)
+                )
+            elif field.type == "str" and value:
+                given[field.name] = _short(field.name, value)
+            elif value:
                 try:
                     given[field.name] = (int if field.type == "int" else float)(value)
                 except (ValueError, OverflowError):
-                    raise ValueError(f"{field.name} must be a number, got {str(value)[:_LONGEST]!r}") from None
+                    raise ValueError(f"{field.name} must be a number, got {value[:_LONGEST]!r}") from None
         if given.get("beacon_ms", 100.0) != 100.0 and "policies" in given:
             given["policies"] = tuple(dict.fromkeys(_EVERY_BEACON.get(name, name) for name in given["policies"]))
         return cls(**given)
-
-    @classmethod
-    def of_link(cls, search: str | None, server: str = "lognormal") -> Settings:
-        """Return the settings that the query of a link carries, as `of`; `server` is that of one that names none."""
-        if not isinstance(search, str | None):
-            raise TypeError(f"a link must be a text, got {type(search).__name__}")
-        return cls.of({"server": server} | dict(parse_qsl((search or "").lstrip("?"))))
 
     @property
     def link(self) -> str:
@@ -196,9 +180,7 @@ class Settings:
         )  # fmt: skip
 
 
-def _text(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be a text, got {type(value).__name__}")
+def _short(name: str, value: str) -> str:
     if len(value) > _LONGEST:
         raise ValueError(f"{name} must have at most {_LONGEST} characters, got {len(value)}")
-    return value.strip()
+    return value

@@ -26,7 +26,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 __all__ = [
     "BLUE", "BOX", "DAGGER", "DPI", "GREEN", "GREY", "INK", "LEAST_CONTRAST", "ORANGE", "PALE", "PART_FILLS", "PURPLE",
     "SKY", "VERMILLION", "Look", "clean", "contrast", "key", "label", "log_axis", "look", "looks", "pictures",
-    "readable", "rows_named", "series", "sheet", "styled",
+    "readable", "rows_named", "saved", "series", "sheet", "styled",
 ]  # fmt: skip
 
 DPI = 160
@@ -50,11 +50,6 @@ class Look(NamedTuple):
     strong: bool = False
 
     @property
-    def symbol(self) -> str:
-        """The marker as Plotly calls it."""
-        return _SYMBOLS[self.marker] + ("" if self.filled else "-open")
-
-    @property
     def face(self) -> str:
         """The colour inside the marker."""
         return self.colour if self.filled else "white"
@@ -70,10 +65,6 @@ class Look(NamedTuple):
         return 7.5 if self.strong else 5.5
 
 
-_SYMBOLS = {
-    "o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "v": "triangle-down", "<": "triangle-left",
-    ">": "triangle-right", "P": "cross", "X": "x", "*": "star", "h": "hexagon", "p": "pentagon", "d": "diamond-tall",
-}  # fmt: skip
 _DASHES: tuple[str, ...] = ("-", "--", "-.", ":")
 _FAMILIES = {
     "none": Look(GREY, "d"),
@@ -283,10 +274,15 @@ def log_axis(axes: Axes, which: Literal["x", "y"], low: float, high: float) -> N
     axis.set_minor_locator(NullLocator())
 
 
-def pictures(name: str, figure: Figure) -> dict[str, bytes]:
-    """Return the figure as files, name to content: a PNG and an SVG whose bytes depend on the drawing alone."""
-    png, svg = io.BytesIO(), io.BytesIO()
+def saved(figure: Figure, kind: str) -> bytes:
+    """Return the figure as a file, "png" or "svg", whose bytes depend on the drawing alone."""
+    content = io.BytesIO()
+    nothing = {"Software": None} if kind == "png" else {"Date": None, "Creator": None}
     with styled():  # some settings are read only now
-        figure.savefig(png, format="png", metadata={"Software": None})
-        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-    return {f"{name}.png": png.getvalue(), f"{name}.svg": svg.getvalue()}
+        figure.savefig(content, format=kind, metadata=nothing)
+    return content.getvalue()
+
+
+def pictures(name: str, figure: Figure) -> dict[str, bytes]:
+    """Return the figure as files, name to content."""
+    return {f"{name}.{kind}": saved(figure, kind) for kind in ("png", "svg")}

@@ -4,7 +4,8 @@ A module of a paper makes an `Experiment` and declares everything about it with 
 
 * `Experiment.runs` says which tasks are run (`over` takes the product of named axes) and which function runs one.  The
   function gets a task's values by name and returns rows.  All rows together are the record: a frame a table.
-* `Experiment.claim` says what the paper states and which predicate (`predicates`) the decorated measure has to satisfy.
+* `Experiment.claim` says what the paper states and which predicate (`predicates`) the decorated measure has to satisfy,
+  once or at every point of some axes.
 * `Experiment.picture` draws the frames that the decorated function returns; `Experiment.table` is a table of words.
 * `Experiment.view` is another experiment on the same runs: a record that is there is not computed again.
 
@@ -31,7 +32,7 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from inspect import signature
@@ -71,10 +72,9 @@ class DataSet(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What a sweep is made for: size "smoke" or "full", first seed, and data.
+    """What a sweep is made for: size "smoke" or "full", first seed, and the folder of data sets, if there is one.
 
-    `data` is the folder of data sets, if there is one; `stand_in` says that something stands in for the data set, and
-    `better` that the data set of the paper itself is there and taken.
+    `stand_in` says that something stands in for the data set, `better` that the paper's own is there and taken.
     """
 
     size: str = "full"
@@ -94,10 +94,6 @@ class Setup:
         """Return the value for this size."""
         return smoke if self.size == "smoke" else full
 
-    def seeds(self, smoke: int, full: int) -> range:
-        """Return as many seeds as this size takes, from the first one on."""
-        return range(self.seed, self.seed + self.pick(smoke, full))
-
     def source(self) -> dict[str, Any]:
         """Return the columns of a task that say where its data are, or that something else is taken."""
         better = {"better": True} if self.better else {}
@@ -113,10 +109,6 @@ class Sizes(NamedTuple):
     smoke: Any
     full: Any
 
-    def of(self, setup: Setup) -> Any:
-        """Return the value for a size."""
-        return setup.pick(*self)
-
 
 class Seeds(NamedTuple):
     """How many seeds the smoke size and the full size take, from the first one on."""
@@ -124,9 +116,14 @@ class Seeds(NamedTuple):
     smoke: int
     full: int
 
-    def of(self, setup: Setup) -> range:
-        """Return the seeds for a size."""
-        return setup.seeds(*self)
+
+def _points(axes: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the points of a product of axes, name to value; several names with blanks between them share an axis."""
+    for values in product(*axes.values()):
+        point: dict[str, Any] = {}
+        for names, value in zip(map(str.split, axes), values, strict=True):
+            point |= zip(names, value if len(names) > 1 else (value,), strict=True)
+        yield point
 
 
 def over(axes: Mapping[str, Any], key: str = "", **constants: Any) -> Sweep:
@@ -145,15 +142,14 @@ def over(axes: Mapping[str, Any], key: str = "", **constants: Any) -> Sweep:
 
     def sweep(setup: Setup) -> dict[str, dict[str, Any]]:
         def at_size(value: Any) -> Any:
-            return value.of(setup) if isinstance(value, Sizes | Seeds) else value
+            if isinstance(value, Seeds):
+                return range(setup.seed, setup.seed + setup.pick(*value))
+            return setup.pick(*value) if isinstance(value, Sizes) else value
 
         common = {"seed": setup.seed, **{name: at_size(value) for name, value in constants.items()}}
         tasks = {}
-        for values in product(*map(at_size, axes.values())):
-            task: dict[str, Any] = {}
-            for names, value in zip(map(str.split, axes), values, strict=True):
-                task |= zip(names, value if len(names) > 1 else (value,), strict=True)
-            default = " ".join(f"{name} {{{name}{':g' if isinstance(task[name], float) else ''}}}" for name in task)
+        for task in _points({names: at_size(values) for names, values in axes.items()}):
+            default = " ".join(f"{name} {{{name}{':g' * isinstance(task[name], float)}}}" for name in task)
             tasks[(key or default).format(**common | task)] = common | task
         return tasks
 
@@ -225,23 +221,24 @@ class Experiment:
 
     def claim(
         self, statement: str, test: Callable[..., Predicate], printed: str = "", reason: str = "", *,
-        of: Iterable[Mapping[str, Any]] = (), why: Callable[..., str] | None = None, no_test: str = "", **limits: Any,
+        of: Mapping[str, Any] | Iterable[Mapping[str, Any]] = ({},), why: Callable[..., str] | None = None,
+        no_test: str = "", **limits: Any,
     ) -> Callable[[Function], Function]:  # fmt: skip
         """Declare a claim on what the decorated function measures: `test` gets the measure and the limits.
 
-        With rows `of` values there is a claim a row: the values stand for their names in braces in the statement and
-        in what is printed, and those that the measure has a parameter for are given to it, the limits among them to
-        the test.  The other arguments are those of `claims.Claim`.
+        With axes `of` values there is a claim at every point of their product (`over`), or at each of the points given:
+        its values stand for their names in braces in the words, the measure and `why` get those that they have
+        parameters for, and the test those that are its limits.  The other arguments are those of `claims.Claim`.
         """
 
         def declare(measure: Function) -> Function:
-            parameters = signature(measure).parameters
-            for row in of or ({},):
-                given = {name: value for name, value in row.items() if name in parameters}
-                asked = {name: value for name, value in row.items() if name in ("limit", "low", "high")}
-                own = test(partial(measure, **given) if given else measure, **{**limits, **asked})
-                stated, quoted = (words.format_map(row) if row else words for words in (statement, printed))
-                self.claims.append(Claim(stated, own, quoted, reason, why=why, no_test=no_test))
+            for point in _points(of) if isinstance(of, Mapping) else of:
+                stated, quoted, cause, idle = (
+                    words.format_map(point) if point else words for words in (statement, printed, reason, no_test)
+                )
+                own = {name: value for name, value in point.items() if name in ("limit", "low", "high", "needed")}
+                asked = test(_given(measure, point), **limits | own)
+                self.claims.append(Claim(stated, asked, quoted, cause, why=why and _given(why, point), no_test=idle))
             return measure
 
         return declare
@@ -324,3 +321,9 @@ class Experiment:
         if setup.better and self.data.better is not None:
             return self.data.better.name
         return self.data.stand_in if setup.stand_in else self.data.folder
+
+
+def _given(function: Callable[..., Any], point: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return the function with those of a point's values that it has parameters for."""
+    own = {name: value for name, value in point.items() if name in signature(function).parameters}
+    return partial(function, **own) if own else function

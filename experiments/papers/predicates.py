@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from math import inf, isfinite
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +42,50 @@ By = Literal["interval", "mean", "reach", "every"]
 _BY = {"interval": "whole 95 % interval", "mean": "mean", "reach": "95 % interval reaches", "every": "every one"}
 
 
+class _Sample(NamedTuple):
+    """Numbers of one name, those that are none left out, and the note after them."""
+
+    numbers: NDArray[np.float64]
+    note: str
+
+    @property
+    def mean(self) -> float:
+        return estimate(self.numbers).mean
+
+    def said(self, unit: str) -> str:
+        """Say mean and interval, or that there is nothing to take the mean of."""
+        return shown(estimate(self.numbers), unit) if len(self.numbers) else "no number"
+
+
+_Samples = Mapping[str, _Sample]
+
+
 @dataclass(frozen=True, slots=True)
-class Within:
+class _OfSamples:
+    """What the predicates on one measure have in common: a record that has nothing of it does not satisfy them."""
+
+    measure: Measure
+
+    def samples(self, record: Record) -> dict[str, _Sample]:
+        """Return what is measured of a record, by name."""
+        samples = {}
+        for name, one in measured(self.measure, record).items():
+            numbers, note = one if isinstance(one, Noted) else (one, "")
+            array = np.atleast_1d(np.asarray(numbers, dtype=float))
+            samples[name] = _Sample(array[~np.isnan(array)], note)
+        return samples
+
+    def __call__(self, record: Record) -> Verdict:
+        """Hold the record to it."""
+        samples = self.samples(record)
+        return self.judged(samples) if samples else Verdict(NOTHING, False, NOTHING)
+
+    def judged(self, samples: _Samples) -> Verdict:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Within(_OfSamples):
     """A measure whose samples have to lie in a range.
 
     Attributes
@@ -60,7 +102,6 @@ class Within:
         What numbers are written with.
     """
 
-    measure: Measure
     low: float = -inf
     high: float = inf
     by: By = "interval"
@@ -72,86 +113,73 @@ class Within:
     def tolerance(self) -> str:
         """What has to lie where, of how many names."""
         low, high = (f"{value:g}{self.unit}" for value in (self.low, self.high))
-        strict = self.open or self.by == "interval"
         where = f"from {low} to {high}"
         if self.low == -inf:
-            where = f"{'below' if strict else 'at most'} {high}"
+            where = f"{'below' if self._strict else 'at most'} {high}"
         elif self.high == inf:
-            where = f"{'above' if strict else 'at least'} {low}"
+            where = f"{'above' if self._strict else 'at least'} {low}"
         many = "" if self.needed is None else f", of {self.needed:g} or more"
         if self.needed is not None and self.needed < 1.0:
             many = f", of more than {'half' if self.needed == 0.5 else self.needed}"
         return f"{_BY[self.by]} {where}{many}"
 
-    def holds(self, sample: NDArray[np.float64]) -> bool:
-        """Whether one sample lies where it has to."""
-        if not len(sample):
-            return False
-        interval = estimate(sample)
-        ends = (interval.mean, interval.mean) if self.by == "mean" else (lower(interval), upper(interval))
-        least, most = (float(sample.min()), float(sample.max())) if self.by == "every" else ends
-        if self.by == "reach":
-            return least <= self.high and most >= self.low
-        if self.open or self.by == "interval":
-            return self.low < least and most < self.high
-        return self.low <= least and most <= self.high
+    @property
+    def _strict(self) -> bool:
+        return self.open or self.by == "interval"
 
-    def __call__(self, record: Record) -> Verdict:
-        """Hold the record to it."""
-        samples = _samples(measured(self.measure, record))
-        if not samples:
-            return Verdict(NOTHING, False, NOTHING)
-        failed = {name: sample for name, (sample, _) in samples.items() if not self.holds(sample)}
-        count, needed = len(samples) - len(failed), len(samples) if self.needed is None else self.needed
-        words = [_joined(name, self._shown(sample), note) for name, (sample, note) in samples.items()]
-        why = "; ".join(_joined(name, self._spread(sample)) for name, sample in failed.items())
-        if failed and len(samples) > 1:
-            why = f"so for {count} of {len(samples)}; {why}"
-        enough = count > needed * len(samples) if needed < 1.0 else count >= needed
-        return Verdict(", ".join(words), enough, why, self._deciding(samples, needed))
-
-    def _deciding(self, samples: Mapping[str, tuple[NDArray[np.float64], str]], needed: float) -> str:
-        """Say the worst of as many samples, the best ones first, as have to lie in the range; nothing of one alone."""
-        if len(samples) == 1 and not any(note for _, note in samples.values()):
-            return ""
-        best = sorted(samples, key=lambda name: -self._inside(samples[name][0]))
-        place = min(len(best), int(needed * len(best)) + 1 if needed < 1.0 else max(1, round(needed)))
-        name = best[place - 1]
-        which = "worst" if place == len(best) else f"number {place}"
-        return _joined(name, self._shown(samples[name][0]), f"({which} of {len(best)})" if len(best) > 1 else "")
-
-    def _inside(self, sample: NDArray[np.float64]) -> float:
+    def inside(self, numbers: NDArray[np.float64]) -> float:
         """Return how far inside the range a sample lies; below 0 it is outside."""
-        if not len(sample):
+        if not len(numbers):
             return -inf
-        interval = estimate(sample)
-        ends = (interval.mean, interval.mean) if self.by == "mean" else (lower(interval), upper(interval))
-        least, most = (float(sample.min()), float(sample.max())) if self.by == "every" else ends
+        interval = estimate(numbers)
+        least, most = lower(interval), upper(interval)
         if self.by == "reach":
             least, most = most, least
-        return min(least - self.low, self.high - most)
+        elif self.by != "interval":
+            least, most = (numbers.min(), numbers.max()) if self.by == "every" else (interval.mean, interval.mean)
+        return float(min(least - self.low, self.high - most))
 
-    def _shown(self, sample: NDArray[np.float64]) -> str:
-        if self.by != "every" or not len(sample):
-            return _mean(sample, self.unit)
-        if len(sample) == 1:
-            return f"{sample[0]:.0f}{self.unit}" if float(sample[0]).is_integer() else _mean(sample, self.unit)
-        return f"{sample.min():.4g} to {sample.max():.4g}{self.unit} over {len(sample)}"
+    def judged(self, samples: _Samples) -> Verdict:
+        """Say which of the samples lie in the range, and the worst of as many, the best first, as have to."""
+        room = {name: self.inside(one.numbers) for name, one in samples.items()}
+        failed = [name for name, own in room.items() if not (own > 0.0 if self._strict else own >= 0.0)]
+        said = {name: _joined(name, self._shown(one), one.note) for name, one in samples.items()}
+        why = "; ".join(_joined(name, self._spread(samples[name])) for name in failed)
+        count, held = len(samples), len(samples) - len(failed)
+        if failed and count > 1:
+            why = f"so for {held} of {count}; {why}"
+        needed = count if self.needed is None else self.needed
+        least = int(needed * count) + 1 if needed < 1.0 else needed  # of names
+        best = sorted(room, key=lambda name: -room[name])
+        place = min(count, max(1, round(least)))
+        name = best[place - 1]
+        which = "worst" if place == count else f"number {place}"
+        short = _joined(name, self._shown(samples[name]), f"({which} of {count})" if count > 1 else "")
+        if count == 1 and not samples[name].note:
+            short = ""
+        return Verdict(", ".join(said.values()), held >= least, why, short)
 
-    def _spread(self, sample: NDArray[np.float64]) -> str:
+    def _shown(self, sample: _Sample) -> str:
+        numbers = sample.numbers
+        if self.by == "every" and len(numbers) > 1:
+            return f"{numbers.min():.4g} to {numbers.max():.4g}{self.unit} over {len(numbers)}"
+        whole = self.by == "every" and len(numbers) and float(numbers[0]).is_integer()
+        return f"{numbers[0]:.0f}{self.unit}" if whole else sample.said(self.unit)
+
+    def _spread(self, sample: _Sample) -> str:
         """Say how single numbers lie that are not where they have to be."""
-        if len(sample) < 2:
-            return f"is {self._shown(sample)}" if len(sample) else "has no number, which counts as failed"
-        outside = int(np.sum((sample < self.low) | (sample > self.high)))
-        least, middle, most = (f"{value:.3g}" for value in np.quantile(sample, (0.0, 0.5, 1.0)))
-        return f"{outside} of {len(sample)} lie outside ({least}; {middle}; {most})"
+        numbers = sample.numbers
+        if len(numbers) < 2:
+            return f"is {self._shown(sample)}" if len(numbers) else "has no number, which counts as failed"
+        outside = int(np.sum((numbers < self.low) | (numbers > self.high)))
+        least, middle, most = (f"{value:.3g}" for value in np.quantile(numbers, (0.0, 0.5, 1.0)))
+        return f"{outside} of {len(numbers)} lie outside ({least}; {middle}; {most})"
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered:
-    """A measure whose means have to rise (or fall) from name to name, strictly."""
+class Ordered(_OfSamples):
+    """A measure whose means have to rise (or fall) from name to name, strictly, or from the first to the last."""
 
-    measure: Measure
     falls: bool = False
     unit: str = ""
     ends: bool = False
@@ -162,29 +190,24 @@ class Ordered:
         way = "smaller" if self.falls else "larger"
         return f"mean {way} at the last than at the first" if self.ends else f"mean {way} at every step"
 
-    def __call__(self, record: Record) -> Verdict:
-        """Hold the record to it."""
-        samples = _samples(measured(self.measure, record))
-        means = [estimate(sample).mean for sample, _ in samples.values()]
-        steps = [(means[0], means[-1])] if self.ends and means else list(pairwise(means))
-        right = [later < earlier if self.falls else later > earlier for earlier, later in steps]
-        words = ", ".join(
-            _joined(_mean(sample, self.unit), f"at {name}", note) for name, (sample, note) in samples.items()
+    def judged(self, samples: _Samples) -> Verdict:
+        """Say how many steps go the right way, and the one that does least."""
+        names = list(samples)
+        steps = [(names[0], names[-1])] if self.ends else list(pairwise(names))
+        sign = -1.0 if self.falls else 1.0
+        rises = {step: sign * (samples[step[1]].mean - samples[step[0]].mean) for step in steps}
+        right = sum(rise > 0.0 for rise in rises.values())
+        words = ", ".join(_joined(one.said(self.unit), f"at {name}", one.note) for name, one in samples.items())
+        short = ", ".join(
+            f"{samples[name].said(self.unit)} at {name}" for name in min(rises, key=rises.__getitem__, default=())
         )
-        short = ""
-        if right:  # the step that goes least the right way
-            step = min(range(len(steps)), key=lambda at: (steps[at][1] - steps[at][0]) * (-1 if self.falls else 1))
-            names = (next(iter(samples)), list(samples)[-1]) if self.ends else list(pairwise(samples))[step]
-            short = ", ".join(f"{_mean(samples[name][0], self.unit)} at {name}" for name in names)
-        why = f"so at {sum(right)} of {len(right)} steps"
-        return Verdict(words or NOTHING, bool(right) and all(right), why, short)
+        return Verdict(words, 0 < right == len(steps), f"so at {right} of {len(steps)} steps", short)
 
 
 @dataclass(frozen=True, slots=True)
-class Extreme:
+class Extreme(_OfSamples):
     """A measure of which one name has to have the largest (or smallest) mean of all."""
 
-    measure: Measure
     name: str
     least: bool = False
     unit: str = ""
@@ -194,20 +217,16 @@ class Extreme:
         """Whose mean has to be what."""
         return f"{'smallest' if self.least else 'largest'} mean of all"
 
-    def __call__(self, record: Record) -> Verdict:
-        """Hold the record to it."""
-        samples = _samples(measured(self.measure, record))
-        means = {name: estimate(sample).mean for name, (sample, _) in samples.items()}
-        known = {name: mean for name, mean in means.items() if isfinite(mean)}
-        if not known:
+    def judged(self, samples: _Samples) -> Verdict:
+        """Say which name has it, and the one that comes nearest to the name that is to have it."""
+        means = {name: one.mean for name, one in samples.items() if isfinite(one.mean)}
+        ranked = sorted(means, key=means.__getitem__, reverse=not self.least)
+        if not ranked:
             return Verdict(NOTHING, False, NOTHING)
-        best = (min if self.least else max)(known, key=known.__getitem__)
-        words = (_joined(name, _mean(one, self.unit), note) for name, (one, note) in samples.items())
-        others = [name for name in known if name != self.name]
-        ahead = (min if self.least else max)(others, key=lambda name: known[name], default="")
-        beside = [name for name in (self.name, ahead) if name in samples]
-        short = ", ".join(_joined(name, _mean(samples[name][0], self.unit)) for name in beside)
-        return Verdict(", ".join(words), best == self.name, f"{best} has it", short)
+        words = ", ".join(_joined(name, one.said(self.unit), one.note) for name, one in samples.items())
+        beside = [self.name, *[name for name in ranked if name != self.name][:1]]
+        short = ", ".join(_joined(name, samples[name].said(self.unit)) for name in beside if name in samples)
+        return Verdict(words, ranked[0] == self.name, f"{ranked[0]} has it", short)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,15 +245,10 @@ class Both:
         verdicts = [test(record) for test in self.tests]
         if any(verdict.ours == NOTHING for verdict in verdicts):
             return Verdict(NOTHING, False, NOTHING)
-        why = "; ".join(verdict.why_not for verdict in verdicts if not verdict.holds)
-        ours, holds = "; ".join(verdict.ours for verdict in verdicts), all(one.holds for one in verdicts)
-        shorts = [verdict.short or verdict.ours for verdict in verdicts if holds or not verdict.holds]
-        return Verdict(ours, holds, why, "; ".join(shorts))
-
-
-def _mean(sample: NDArray[np.float64], unit: str) -> str:
-    """Say mean and interval, or that there is nothing to take the mean of."""
-    return shown(estimate(sample), unit) if len(sample) else "no number"
+        failed = [verdict for verdict in verdicts if not verdict.holds]
+        short = "; ".join(verdict.short or verdict.ours for verdict in failed or verdicts)
+        why = "; ".join(verdict.why_not for verdict in failed)
+        return Verdict("; ".join(verdict.ours for verdict in verdicts), not failed, why, short)
 
 
 def _joined(*words: str) -> str:
@@ -277,13 +291,6 @@ within, between = partial(Within, by="interval"), partial(Within, by="mean")
 reaching, each = partial(Within, by="reach"), partial(Within, by="every")
 rising, falling = Ordered, partial(Ordered, falls=True)
 largest, smallest = Extreme, partial(Extreme, least=True)
-
-
-def _samples(measures: Mapping[str, Any]) -> dict[str, tuple[NDArray[np.float64], str]]:
-    """Return name to sample, without what is not a number, and the note after it."""
-    noted = {name: one if isinstance(one, Noted) else Noted(one, "") for name, one in measures.items()}
-    arrays = {name: np.atleast_1d(np.asarray(one.sample, dtype=float)) for name, one in noted.items()}
-    return {name: (sample[~np.isnan(sample)], noted[name].note) for name, sample in arrays.items()}
 
 
 def explained_by(words: str, measure: Measure) -> Callable[[Record], str]:

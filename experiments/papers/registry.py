@@ -25,10 +25,10 @@ PAPERS: Mapping[str, str] = {
 _MODULES = {
     "worst_case": "text",
     "thesis": "tracking browsing replayed sphere digits svm",
-    "rls": "separable risk closed_form text sparse",
-    "adaptive": "exponents noise labels sampling spending topics filtering",
+    "rls": "bounds stories",
+    "adaptive": "growth stories",
     "drift": "shifting",
-    "ours": "traffic streams lpsm2 air lpsm3 lpsm3_worlds browsing labelling",
+    "ours": "shifting labels lpsm2 air lpsm3 browsing",
 }
 
 
@@ -37,10 +37,11 @@ def all_experiments() -> dict[str, Experiment]:
     by_name: dict[str, Experiment] = {}
     for package, modules in _MODULES.items():
         for module in modules.split():
-            for experiment in import_module(f"experiments.papers.{package}.{module}").EXPERIMENTS:
-                if experiment.name in by_name:
+            names = vars(import_module(f"experiments.papers.{package}.{module}"))
+            declared = names.get("EXPERIMENTS") or [one for one in names.values() if isinstance(one, Experiment)]
+            for experiment in declared:
+                if by_name.setdefault(experiment.name, experiment) is not experiment:
                     raise ValueError(f"experiments must have different names, got {experiment.name} twice")
-                by_name[experiment.name] = experiment
     return by_name
 
 

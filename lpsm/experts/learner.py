@@ -4,7 +4,8 @@ What it models: a round (losses in, mixture loss out) and a run of many rounds. 
 loss is -ln(sum_i p_i exp(-eta loss_i)) / eta, the one that the thesis' bounds speak of.  The played loss is
 sum_i p_i loss_i: what it costs on average to follow an expert drawn by the weights, and at least what the weighted mean
 of forecasts costs under a convex loss.  It is never below the mixture loss, and above it by at most eta R^2 / 8 a round
-where losses have range R (Hoeffding).  What it leaves out: every rule of learning; those are in the subclasses.
+where losses have range R (Hoeffding); of Learn-alpha this holds while nobody sleeps, since each of its alphas spreads
+its weight over those awake in its own way.  What it leaves out: every rule of learning; those are in the subclasses.
 Source: Monteleoni 2006, section 2.2.1; Cesa-Bianchi and Lugosi 2006, section 2.2.
 """
 

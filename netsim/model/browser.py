@@ -4,7 +4,8 @@ A page is issued, its HTML fetched on a first connection, and its objects then o
 in order, one outstanding request each.  Persistent connections go on with the next object; otherwise every object has
 a connection of its own (HTTP/1.0).  An upload, which has no reply, is complete when its last byte is acknowledged.  A
 connection with no further object vanishes.  The loop is closed: the next page is issued when the previous one is
-complete and has been thought about.  Left out: caches, name look-ups, pipelining, aborts.
+complete and has been thought about.  Left out: caches, name look-ups, pipelining, aborts, and that a connection leads
+to one server: which server is asked is known to the client, and decides nothing here.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def fetch(run: Run, client: Client, connection: Connection, index: int) -> None:
     """Ask for object `index` (-1: the HTML), opening the connection first if it is new."""
     wanted = client.objects[client.first_object + index + 1]
     connection.index, connection.delay = index, wanted.delay
-    connection.request, connection.reply = wanted.request, wanted.reply
+    connection.request, connection.reply, connection.asked_of = wanted.request, wanted.reply, wanted.asked_of
     connection.server.expected += wanted.request
     connection.server.acknowledges = wanted.reply == 0
     connection.client.expected += wanted.reply

@@ -69,6 +69,7 @@ def start(run: Run, client: Client, step: Step) -> None:
     step.connection = connection
     connection.step, connection.index = step, page.begun - 2
     connection.request, connection.reply, connection.delay = step.request, step.reply, step.delay
+    connection.asked_of = step.asked_of
     connection.server.acknowledges, connection.client.acknowledges = step.reply == 0, 0
     client.outstanding += 1
     end = connection.client

@@ -38,7 +38,7 @@ DUPLICATE_ACKS = 3
 def connect(run: Run, client: Client, number: int) -> Connection:
     """Return a connection between a client and the server, at whose ends nothing has happened yet."""
     made = new_connection(run)
-    made.number = number
+    made.number, made.asked_of = number, -1
     made.client.is_client = 1
     made.client.peer, made.server.peer = made.server, made.client
     for end in (made.client, made.server):

@@ -87,6 +87,7 @@ class Object:
     request: int
     reply: int  # 0: an upload, which its last acknowledgement ends
     delay: int  # of the server
+    asked_of: int  # the number of the server; negative: it is not known
 
 
 @record
@@ -107,6 +108,7 @@ class Step:
     request: int
     reply: int  # 0: an upload, which its last acknowledgement ends
     delay: int  # of the server
+    asked_of: int  # its number
     request_piece: int  # bytes that are written at once, and the time from one piece to the next
     request_every: int
     reply_piece: int
@@ -258,6 +260,7 @@ class Connection:
     request: int
     reply: int
     delay: int
+    asked_of: int
     references: int  # events and packets that will come back to it
     link: Connection  # the next that is free
 

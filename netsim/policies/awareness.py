@@ -32,12 +32,14 @@ _SMALLEST_FULL_BYTES = 576
 """Whatever is shorter cannot be a full frame: the least that IPv4 must carry (RFC 791)."""
 
 
-def account_fields(room: int, more: int = 0) -> list[tuple[Any, ...]]:
-    """Return the fields of an account with room for so many things; what they are and since when has some `more`."""
+def account_fields(room: int) -> list[tuple[Any, ...]]:
+    """Return the fields of an account with room for so many things: what they are, since when, and asked of whom."""
     return [
         ("host_aware", "i8"),  # whether the host tells
-        ("bare_bytes", "i8"), ("silence_ns", "i8"),  # size of a packet without payload; when the link forgets
-        ("n", "i8"), ("key", "i8", (room,)), ("kind", "i8", (room + more,)), ("origin_ns", "i8", (room + more,)),
+        ("bare_bytes", "i8"),  # size of a packet without payload
+        ("silence_ns", "i8"), ("rest_silence_ns", "i8"),  # when the link forgets, and where only rests are outstanding
+        ("n", "i8"), ("key", "i8", (room,)), ("kind", "i8", (room,)), ("origin_ns", "i8", (room,)),
+        ("server", "i8", (room,)), ("asked_bytes", "i8", (room,)),  # of whom, and the size of the frame that asked
         ("full_bytes", "i8"), ("last_ns", "i8"),  # the link: longest frame seen, the last of all
         ("owed_ns", "i8"),  # the link: at this instant an acknowledgement is due, which is as small as a SYN
     ]  # fmt: skip
@@ -47,9 +49,15 @@ ACCOUNT = np.dtype(account_fields(1024), align=True)
 """An account by itself."""
 
 
-def open_account(state: NDArray[np.void], *, host_aware: bool, silence_s: float = 10.0) -> None:
-    """Fill in an account with nothing in it; the link takes nothing to be outstanding after so long a silence."""
+def open_account(
+    state: NDArray[np.void], *, host_aware: bool, silence_s: float = 10.0, rest_silence_s: float | None = None
+) -> None:
+    """Fill in an account with nothing in it; the link takes nothing to be outstanding after so long a silence.
+
+    It may be shorter where all that is outstanding are further frames of replies.
+    """
     state["host_aware"], state["bare_bytes"], state["silence_ns"] = host_aware, 40, round(silence_s * 1e9)
+    state["rest_silence_ns"] = round((rest_silence_s or silence_s) * 1e9)
     state["full_bytes"], state["owed_ns"] = _SMALLEST_FULL_BYTES, -1
 
 
@@ -81,10 +89,11 @@ def count(s: Record, kind: int) -> int:
 
 
 @compiled
-def _add(s: Record, key: int, kind: int, at_ns: int) -> None:
+def _add(s: Record, key: int, kind: int, at_ns: int, server: int, size_bytes: int) -> None:
     """Enter what begins now, if there is room."""
     if s.n < s.key.size:
         s.key[s.n], s.kind[s.n], s.origin_ns[s.n] = key, kind, at_ns
+        s.server[s.n], s.asked_bytes[s.n] = server, size_bytes
         s.n += 1
 
 
@@ -94,12 +103,14 @@ def remove(s: Record, which: int) -> None:
     s.n -= 1
     for i in range(which, s.n):
         s.key[i], s.kind[i], s.origin_ns[i] = s.key[i + 1], s.kind[i + 1], s.origin_ns[i + 1]
+        s.server[i], s.asked_bytes[i] = s.server[i + 1], s.asked_bytes[i + 1]
 
 
 @compiled
 def forget_after(s: Record, now_ns: int) -> bool:
     """Let the link forget all if it has been silent for too long until now; return whether there was anything."""
-    if s.host_aware or now_ns - s.last_ns < s.silence_ns:
+    patience_ns = s.rest_silence_ns if count(s, REST) == s.n else s.silence_ns
+    if s.host_aware or now_ns - s.last_ns < patience_ns:
         return False
     known = s.n > 0
     s.n = 0
@@ -112,12 +123,12 @@ def _link_sent(s: Record, size_bytes: int, asleep: bool, at_ns: int) -> None:
     forget_after(s, at_ns)
     s.last_ns = at_ns
     if size_bytes > s.bare_bytes:
-        _add(s, -1, REPLY, at_ns)
+        _add(s, -1, REPLY, at_ns, -1, size_bytes)
     elif asleep:
         s.n = 0
-        _add(s, -1, OPENING, at_ns)
+        _add(s, -1, OPENING, at_ns, -1, size_bytes)
     elif at_ns != s.owed_ns:
-        _add(s, -1, OPENING, at_ns)
+        _add(s, -1, OPENING, at_ns, -1, size_bytes)
     s.owed_ns = -1
 
 
@@ -147,7 +158,8 @@ def observe(s: Record, frame: FlatFrame, asleep: bool) -> None:
         which = find(s, frame.connection)
         if frame.sent:
             if which < 0 and (frame.opening or frame.payload_bytes):
-                _add(s, frame.connection, OPENING if frame.opening else REPLY, frame.at_ns)
+                kind = OPENING if frame.opening else REPLY
+                _add(s, frame.connection, kind, frame.at_ns, frame.server, frame.size_bytes)
             return
         says = which >= 0 and (s.kind[which] == OPENING or frame.payload_bytes or frame.completes)
         ends = says and (s.kind[which] == OPENING or frame.completes)

@@ -48,7 +48,7 @@ Floats = Any
 NOT_YET_NS = -(2**61)
 """The instant, in a `FlatView`, of what has not happened yet: far enough back for any sum to stay negative."""
 
-_UNKNOWN_TO_THE_LINK = (-1, 0, 0, 0, 0)
+_UNKNOWN_TO_THE_LINK = (-1, 0, 0, 0, 0, -1)
 
 
 class FlatView(NamedTuple):
@@ -64,7 +64,7 @@ class FlatView(NamedTuple):
 
 
 class FlatFrame(NamedTuple):
-    """A `Frame` in plain integers; what only the host knows is 0, the connection -1, unless it is `host_aware`."""
+    """A `Frame` in plain integers; unless it is `host_aware`, connection and server are -1, and what follows is 0."""
 
     sent: int
     at_ns: int
@@ -75,6 +75,7 @@ class FlatFrame(NamedTuple):
     payload_bytes: int
     completes: int
     wanted: int
+    server: int = -1
 
 
 PlanRule = Callable[[FlatView, Ints, Floats], Plan]

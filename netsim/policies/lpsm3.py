@@ -16,7 +16,8 @@ That of a message's delay is found by inversion: at which price do plans, given 
 lead to the mean delay that was asked for?  What is wanted is corrected slowly by the delays that messages really had.
 
 `lpsm3` knows from the host what is outstanding; `lpsm3-link` infers it from the sizes of frames, by the rules of
-`netsim.policies.awareness`.
+`netsim.policies.awareness`.  Beyond these, a bare acknowledgement ends an upload, and what comes sooner than a request
+of that size was ever answered is taken for unasked.
 
 The parts in brackets are modules of `netsim.sleep_planning`.  All of it is
 compiled, and works on one record of numbers (`netsim.policies.lpsm3_rule`), whichever way a run goes.
@@ -64,6 +65,7 @@ class Lpsm3Config:
     #: largest price at the deadline
     early_ratio: float = 0.003
     prior_events: float = 0.1  #: events that the prior of a hazard counts for, in every bin
+    own_prior_events: float = 0.5  #: and that of a server's own factors on the common hazard
     #: the mean hazard before anything was seen, times the age: of the answer to a SYN, of the first frame of a reply,
     #: of its further frames, of a message, of a message that the server's window held back
     opening_shape: float = 0.5
@@ -81,7 +83,9 @@ class Lpsm3Config:
     push_margin: float = 0.07
     #: frames that come unasked no later than this after another belong to the same message
     same_message_s: float = 0.005
-    silence_s: float = 10.0  #: after so long without a frame, `lpsm3-link` takes nothing to be outstanding
+    #: after so long without a frame `lpsm3-link` takes nothing to be outstanding, and further frames of replies
+    silence_s: float = 10.0
+    rest_silence_s: float = 2.0
 
     def __post_init__(self) -> None:
         if not 1.0 < self.max_slowdown < math.inf:
@@ -144,11 +148,12 @@ def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int
                    config.held_shape),
     }  # fmt: skip
     same = ("gain", "largest_price_ratio", "early_ratio", "good_will", "least_push_price_w", "most_push_price_w",
-            "push_memory", "prior_events")  # fmt: skip
+            "push_memory", "prior_events", "own_prior_events")  # fmt: skip
     state = rule.state_of(ints)
     for name, value in {**constants, **{name: getattr(config, name) for name in same}}.items():
         state[name] = value
-    awareness.open_account(state, host_aware=host_aware, silence_s=config.silence_s)
+    silences = {name: getattr(config, name) for name in ("silence_s", "rest_silence_s")}
+    awareness.open_account(state, host_aware=host_aware, **silences)
     rule.prepare(ints)
     return CompiledForm(rule.follow_plan, rule.observe_frame, ints=ints)
 

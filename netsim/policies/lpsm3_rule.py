@@ -22,15 +22,19 @@ from netsim.sleep_planning.plans import Record
 from netsim.sleep_planning.prices import LENGTHS, note_length, price_at, price_before, settle, worth_of_delay
 
 __all__ = [
-    "LARGEST_EXCESS", "ROOM", "SIZE", "STATE", "follow_plan", "observe_frame", "prepare", "state_of", "wanted_delay_s",
+    "LARGEST_EXCESS", "ROOM", "SERVERS", "SIZE", "STATE", "follow_plan", "observe_frame", "prepare", "state_of",
+    "wanted_delay_s",
 ]  # fmt: skip
 
+SERVERS = 16
+"""How many servers have hazards of their own at once: those that were asked last."""
 ROOM = 256
 """How many connections and requests are kept in mind at once; what is beyond is taken for unasked."""
 NEVER_NS = 2**62
 MESSAGE, HELD, N_KINDS = REST + 1, REST + 2, REST + 3  # after the kinds of `awareness`
 AGES_NS = np.array([20, 60, 120, 240, 480, 960, 1920, 3840], dtype=np.int64) * 1_000_000
 """Ages of the last message at the beginning of a cycle that are told apart, by the geometric middle between two."""
+TRIPS, TRIP_STEP_BYTES = 24, 64  # classes of sizes of requests
 HELD_AT_MOST_NS = 250_000_000
 _FOLLOWED_STOPS = 8  # a plan is made anew later than that
 _PUSH_GOOD_WILL = 5.0  # the balance of messages is never further below 0, in delays that were asked for
@@ -50,11 +54,17 @@ STATE = np.dtype(
         ("events", "f8", (N_KINDS, hazards.N_BINS)), ("at_risk_s", "f8", (N_KINDS, hazards.N_BINS)),
         ("rates", "f8", (N_KINDS, hazards.N_WIDTHS, hazards.N_BINS)),
         ("log_evidence", "f8", (N_KINDS, hazards.N_WIDTHS)), ("mean_rates", "f8", (N_KINDS, hazards.N_BINS)),
-        # what is outstanding, the oldest first, and room for the next message; since when
-        *account_fields(ROOM, 2),
-        ("age_ns", "i8", (ROOM + 2,)), ("is_message", "i8", (ROOM + 2,)),
+        # learned of the first answers of each server, a row each: its number, when it was asked last
+        ("servers", "i8", (SERVERS,)), ("asked_ns", "i8", (SERVERS,)), ("own_prior_events", "f8"),
+        ("own_events", "f8", (SERVERS, hazards.N_BINS)), ("own_at_risk_s", "f8", (SERVERS, hazards.N_BINS)),
+        ("own_rates", "f8", (SERVERS, hazards.N_WIDTHS + 1, hazards.N_BINS)),
+        ("own_log_evidence", "f8", (SERVERS, hazards.N_WIDTHS + 1)),
+        ("own_mean_rates", "f8", (SERVERS, hazards.N_BINS)),
+        # what is outstanding, the oldest first; messages
+        *account_fields(ROOM),
         ("message_ns", "i8"), ("messages", "i8"), ("ages", "f8", (len(AGES_NS),)), ("delivered", "i8"),
         ("push_key", "i8"), ("more", "i8"), ("delivered_ns", "i8"), ("held_from_ns", "i8"), ("held_middle_ns", "i8"),
+        ("least_trip_ns", "i8", (TRIPS,)),  # the link: from a request of this size to its answer; 0: not seen
         # the sleep: when it was last left, who waited in it, until when the client is awake
         ("opened_ns", "i8"), ("waiting", "i8"), ("awake_until_ns", "i8"),
         # the page
@@ -87,6 +97,7 @@ def prepare(ints: Ints) -> None:
     s = ints[:_STATE_SIZE].view(STATE)[0]
     for kind in range(N_KINDS):
         hazards.first_rates(s.prior_events, s.shapes[kind], s.rates[kind], s.mean_rates[kind])
+    s.servers[:] = s.asked_ns[:] = -1
     s.opened_ns = s.held_from_ns = s.held_middle_ns = s.push_key = -1
     s.awake_until_ns = NEVER_NS
     s.push_stale = 1
@@ -113,11 +124,15 @@ def observe_frame(frame: FlatFrame, ints: Ints, floats: Floats) -> None:
 def _sent(s: Record, frame: FlatFrame) -> None:
     """Enter a frame that the client has handed to its transmitter."""
     at_ns, asleep = frame.at_ns, frame.at_ns > s.awake_until_ns
+    if awareness.forget_after(s, at_ns) and s.loading:
+        _end_page(s)
     if asleep:
         s.opened_ns = at_ns
-    nothing = s.n == 0
+    known = s.n
     awareness.observe(s, frame, asleep)
-    if s.n and nothing and s.loading and s.kind[0] == OPENING:
+    if s.n > known and s.kind[known] == REPLY and s.server[known] >= 0:
+        _ask_server(s, s.server[known], at_ns)
+    if s.n and not known and s.loading and s.kind[0] == OPENING:
         _end_page(s)  # another begins the instant that it is over
     if s.n and not s.loading:
         s.loading, s.issued_ns, s.held_s = 1, at_ns, 0.0
@@ -137,6 +152,8 @@ def _received(s: Record, frame: FlatFrame) -> None:
         which, ends, unasked = awareness.link_received(s, frame.size_bytes, at_ns)
         if which < 0 and not unasked:  # a bare acknowledgement: of an upload, or of a part of a request
             which = awareness.first(s, REPLY)
+        if which >= 0 and _is_too_early(s, which, frame):
+            which, unasked = -1, frame.size_bytes > s.bare_bytes
     if which < 0:
         if unasked:
             _message(s, frame)
@@ -144,13 +161,35 @@ def _received(s: Record, frame: FlatFrame) -> None:
     s.heard_ns = at_ns
     age_ns = reached_ns - s.origin_ns[which]
     if age_ns > 0:
+        row = _row_of(s, which)
+        if row >= 0:
+            hazards.enter_wait(
+                s.own_events[row], s.own_at_risk_s[row], s.own_rates[row], s.own_log_evidence[row], 0, age_ns, True
+            )
         _learn(s, s.kind[which], age_ns, True)
+        if row >= 0:
+            _find_own_rates(s, row)
         if s.opened_ns > reached_ns:
             s.held_s += (s.opened_ns - reached_ns) * 1e-9 / max(1, s.waiting)
     if ends:
         awareness.remove(s, which)
     else:
         s.kind[which], s.origin_ns[which] = REST, at_ns
+
+
+@compiled
+def _is_too_early(s: Record, which: int, frame: FlatFrame) -> bool:
+    """Whether a frame came to the access point sooner than a request of this size is answered, so that it is no answer.
+
+    How soon that is frames without data tell, which come only as answers; a larger request takes no less time.
+    """
+    age_ns, size = frame.reached_ns - s.origin_ns[which], s.asked_bytes[which] // TRIP_STEP_BYTES
+    if frame.size_bytes <= s.bare_bytes:
+        at = min(size, TRIPS - 1)
+        if age_ns > 0:
+            s.least_trip_ns[at] = min(age_ns, s.least_trip_ns[at]) if s.least_trip_ns[at] else age_ns
+        return False
+    return s.kind[which] == REPLY and age_ns < s.least_trip_ns[: min(max(size, 1), TRIPS)].max()
 
 
 @compiled
@@ -168,6 +207,42 @@ def _learn(s: Record, kind: int, age_ns: int, ended: bool) -> None:
     hazards.learn_wait(
         s.events[kind], s.at_risk_s[kind], s.rates[kind], s.log_evidence[kind], s.mean_rates[kind], s.prior_events,
         s.shapes[kind], 0, age_ns, ended,
+    )  # fmt: skip
+
+
+@compiled
+def _row_of(s: Record, which: int) -> int:
+    """Return the row of the server whose first answer is waited for, or -1 if none is, or it has none."""
+    if s.kind[which] == REPLY and s.server[which] >= 0:
+        for row in range(SERVERS):
+            if s.servers[row] == s.server[which]:
+                return row
+    return -1
+
+
+@compiled
+def _ask_server(s: Record, server: int, at_ns: int) -> None:
+    """Bring the rates of a server that is asked up to date; a new one takes the row of the one asked longest ago."""
+    row = 0
+    for other in range(SERVERS):
+        if s.servers[other] == server:
+            row = other
+            break
+        if s.asked_ns[other] < s.asked_ns[row]:
+            row = other
+    if s.servers[row] != server:
+        s.servers[row] = server
+        s.own_events[row], s.own_at_risk_s[row], s.own_log_evidence[row] = 0.0, 0.0, 0.0
+    s.asked_ns[row] = at_ns
+    _find_own_rates(s, row)
+
+
+@compiled
+def _find_own_rates(s: Record, row: int) -> None:
+    """Find the rates of a server from what was learned of it and of all."""
+    hazards.own_rates(
+        s.mean_rates[REPLY], s.own_events[row], s.own_at_risk_s[row], s.own_prior_events, s.own_rates[row],
+        s.own_log_evidence[row], s.own_mean_rates[row],
     )  # fmt: skip
 
 
@@ -263,17 +338,15 @@ def _plan(s: Record, work: Record, now_ns: int, deadline_ns: int, awake: bool) -
     n, interval_ns = s.n, s.interval_ns
     if s.push_stale and (s.messages < 50 or s.messages - s.priced_messages >= 4):
         _price_messages(s, work)
+    planning.lay_out(work, (now_ns // interval_ns + 1) * interval_ns - now_ns, interval_ns)
     for i in range(n):
-        s.age_ns[i], s.is_message[i] = max(0, now_ns - s.origin_ns[i]), 0
-    s.kind[n], s.age_ns[n], s.is_message[n] = MESSAGE, max(0, now_ns - s.message_ns), 1
-    total = n + 1
+        row = _row_of(s, i)
+        rates = s.own_mean_rates[row] if row >= 0 else s.mean_rates[s.kind[i]]
+        planning.add_wait(work, rates, max(0, now_ns - s.origin_ns[i]), planning.PAGE)
+    planning.add_wait(work, s.mean_rates[MESSAGE], max(0, now_ns - s.message_ns), planning.MESSAGE)
     if s.held_from_ns >= 0 and now_ns - s.held_from_ns < HELD_AT_MOST_NS:
-        s.kind[total], s.age_ns[total], s.is_message[total] = HELD, max(0, now_ns - s.held_from_ns), 1
-        total += 1
-    to_beacon_ns = (now_ns // interval_ns + 1) * interval_ns - now_ns
-    s.last_stop = planning.forecast(
-        work, s.kind, s.age_ns, s.is_message, total, s.mean_rates, to_beacon_ns, interval_ns
-    )
+        planning.add_wait(work, s.mean_rates[HELD], max(0, now_ns - s.held_from_ns), planning.MESSAGE)
+    s.last_stop = planning.survive(work)
     if deadline_ns == FOREVER_NS:
         price_w = price_at(s.balance, s.price_w, s.gain, s.largest_price_ratio)
         if s.loading:

@@ -108,6 +108,7 @@ def ask(address: int, numbers: Ints, ints: Ints, floats: Floats) -> None:
 def tell(address: int, numbers: Ints, ints: Ints, floats: Floats) -> None:
     """Call what observes frames at `address` with the frame that `numbers` holds."""
     frame = FlatFrame(
-        numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6], numbers[7], numbers[8]
-    )
+        numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6], numbers[7], numbers[8],
+        numbers[9],
+    )  # fmt: skip
     call_observe(address, ints, floats, frame)

@@ -123,6 +123,8 @@ class HostFrame(NamedTuple):
     payload_bytes: int  #: without the header
     completes: bool  #: whether, received, it completes the message that was expected
     wanted: bool  #: whether, received, it has anything to say: it is no repetition, and its connection still exists
+    #: number of the server that is asked for something on the connection; negative where it is not known
+    server: int = -1
 
 
 class Frame(NamedTuple):

@@ -51,8 +51,8 @@ class Adviser:
         """Tell of a frame; see `netsim.model.seam.tell_policy`."""
         host = None
         if client.host_aware:
-            number = frame.to.connection.number
-            host = HostFrame(number, frame.flag != 0, frame.length, completes != 0, wanted != 0)
+            own = frame.to.connection
+            host = HostFrame(own.number, frame.flag != 0, frame.length, completes != 0, wanted != 0, own.asked_of)
         at, offset = run.now, client.offset
         observer: Any = self.policy
         told(observer, SeenFrame(sent != 0, at - offset, reached - offset, frame.bytes, host))

@@ -103,8 +103,7 @@ class World:
         sizes = [message.size_bytes for message in messages]
         rows: Any = client  # its rows are arrays until a way of running takes them
         rows.pages = pages
-        rows.objects = np.empty((len(workload.sizes), 3), dtype=np.int64)
-        rows.objects[:, :2], rows.objects[:, 2] = workload.sizes, self.delays_ns[number]
+        rows.objects = np.column_stack([workload.sizes, self.delays_ns[number], workload.servers])
         rows.loads = np.zeros((len(workload), words_of("Load")), dtype=np.int64)
         rows.messages = np.zeros((len(messages), 4), dtype=np.int64)
         rows.messages[:, 0] = [round(message.at_s * _NS_PER_S) for message in messages]
@@ -203,7 +202,7 @@ def _steps(workload: Workload, drawn_ns: Ints | None, run: things.Run) -> tuple[
     )
     columns = {
         "page": np.repeat(np.arange(len(workload)), 1 + workload.objects)[:n],
-        "request": requests, "reply": replies,
+        "request": requests, "reply": replies, "asked_of": workload.servers[:n],
         "delay": np.maximum(response_ns - up_ns - down_ns, 0) if drawn_ns is None else drawn_ns[:n],
         "request_piece": piece_up, "request_every": every_up, "reply_piece": piece_down, "reply_every": every_down,
         **_relations(workload, longer_up_ns + longer_down_ns),

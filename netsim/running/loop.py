@@ -263,12 +263,13 @@ def tell_policy(run: Run, client: Client, frame: Frame, sent: int, reached: int,
     """See `netsim.model.seam`."""
     ints, floats = carray(words_at(client.ints), (client.n_ints,)), carray(reals_at(client.floats), (client.n_floats,))
     at, reached = run.now - client.offset, reached - client.offset
-    number, opening, length = -1, 0, 0
+    number, opening, length, asked_of = -1, 0, 0, -1
     if client.host_aware:
         number, opening, length = frame.to.connection.number, int(frame.flag != 0), frame.length
+        asked_of = frame.to.connection.asked_of
     else:
         completes = wanted = 0
-    seen = FlatFrame(sent, at, reached, frame.bytes, number, opening, length, completes, wanted)
+    seen = FlatFrame(sent, at, reached, frame.bytes, number, opening, length, completes, wanted, asked_of)
     call_observe(client.observer, ints, floats, seen)
 
 

@@ -8,6 +8,9 @@ time at risk and no event, so that censoring is exact.  Three estimators, whose 
 averaged by their evidence: the probability that each gave to the waits seen so far, every one predicted before it was
 learned from.
 
+Some waits of a kind, such as those for one server, may have rates of their own: the common rates times factors that
+are learned from these waits alone, averaged by evidence with the common rates themselves (`own_rates`).
+
 Waits that run at the same time superpose: the rate at which anything happens is the sum of their rates.
 
 What it leaves out: what the waits are for; any dependence on more than age and kind; forgetting.
@@ -25,7 +28,9 @@ from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 
-__all__ = ["EDGES_NS", "N_BINS", "N_WIDTHS", "WIDTHS", "find_bin", "first_rates", "learn_wait"]
+__all__ = [
+    "EDGES_NS", "N_BINS", "N_WIDTHS", "WIDTHS", "enter_wait", "find_bin", "first_rates", "learn_wait", "own_rates",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -101,14 +106,13 @@ def _refresh(
 @compiled
 def _average(rates: Floats, log_evidence: Floats, mean_rates: Floats) -> None:
     """Average the estimators' rates by their evidence."""
-    most = max(log_evidence[0], max(log_evidence[1], log_evidence[2]))
-    fine, middle, wide = (
-        math.exp(log_evidence[0] - most), math.exp(log_evidence[1] - most), math.exp(log_evidence[2] - most)
-    )  # fmt: skip
-    total = fine + middle + wide
-    fine, middle, wide = fine / total, middle / total, wide / total
+    weights = np.exp(log_evidence - log_evidence.max())
+    weights /= weights.sum()
     for place in range(N_BINS):
-        mean_rates[place] = fine * rates[0, place] + middle * rates[1, place] + wide * rates[2, place]
+        mean_rates[place] = weights[0] * rates[0, place]
+    for which in range(1, len(weights)):
+        for place in range(N_BINS):
+            mean_rates[place] += weights[which] * rates[which, place]
 
 
 @compiled
@@ -134,20 +138,52 @@ def learn_wait(
     every bin of every estimator counts as `prior_events`, at a mean rate of `prior_shape` divided by the age in the
     middle of the bin.
     """
+    last = enter_wait(events, at_risk_s, rates, log_evidence, from_ns, to_ns, ended)
+    _refresh(events, at_risk_s, prior_events, prior_shape, last, rates)
+    _average(rates, log_evidence, mean_rates)
+
+
+@compiled
+def enter_wait(
+    events: Floats, at_risk_s: Floats, rates: Floats, log_evidence: Floats, from_ns: int, to_ns: int, ended: bool
+) -> int:
+    """Enter a wait into counts and evidence, and leave the rates as they are; return the bin of its last age."""
     first, last = find_bin(from_ns), find_bin(to_ns)
-    fine, middle, wide = log_evidence[0], log_evidence[1], log_evidence[2]
     for place in range(first, last + 1):
         time_s = _SPAN_S[place]
         if place in (first, last):
             time_s = (min(to_ns, EDGES_NS[place + 1]) - max(from_ns, EDGES_NS[place])) * 1e-9
         at_risk_s[place] += time_s
-        fine -= rates[0, place] * time_s
-        middle -= rates[1, place] * time_s
-        wide -= rates[2, place] * time_s
-    log_evidence[0], log_evidence[1], log_evidence[2] = fine, middle, wide
+        for which in range(len(log_evidence)):
+            log_evidence[which] -= rates[which, place] * time_s
     if ended:
         events[last] += 1.0
-        for which in range(N_WIDTHS):
+        for which in range(len(log_evidence)):
             log_evidence[which] += math.log(rates[which, last])
-    _refresh(events, at_risk_s, prior_events, prior_shape, last, rates)
+    return last
+
+
+@compiled
+def own_rates(
+    common: Floats, events: Floats, at_risk_s: Floats, prior_events: float, rates: Floats, log_evidence: Floats,
+    mean_rates: Floats,
+) -> None:  # fmt: skip
+    """Find the rates of some waits of a kind, those for one server, from their own counts and the `common` rates.
+
+    Each estimator multiplies the common rates by a factor a group of bins: waits that ended over those that were to be
+    expected, where the prior counts as `prior_events` of both.  The last row of `rates` and of `log_evidence`, which
+    have one more than there are estimators, is the common rates as they are.  `common` and `mean_rates` have shape
+    (N_BINS,); the rest is as in `learn_wait`, and `enter_wait` enters waits.
+    """
+    for which in range(N_WIDTHS):
+        width = WIDTHS[which]
+        for first in range(0, N_BINS, width):
+            after = min(first + width, N_BINS)
+            count = expected = prior_events
+            for place in range(first, after):
+                count += events[place]
+                expected += common[place] * at_risk_s[place]
+            for place in range(first, after):
+                rates[which, place] = common[place] * count / expected
+    rates[N_WIDTHS] = common
     _average(rates, log_evidence, mean_rates)

@@ -74,8 +74,9 @@ def promised_delay(
     expected sum of the delays of the messages delivered at the end of the cycle, seconds, and their number, if no
     page is waited for.
     """
-    kind, age, one = np.zeros(1, np.int64), np.full(1, age_ns), np.ones(1, np.int64)
-    last = plans.forecast(work, kind, age, one, 1, rates.reshape(1, N_BINS), interval_ns, interval_ns)
+    plans.lay_out(work, interval_ns, interval_ns)
+    plans.add_wait(work, rates, age_ns, plans.MESSAGE)
+    last = plans.survive(work)
     plans.choose(work, last, True, interval_ns, awake_w, beacon_j, wakeup_j, 0.0, price_w, 1)
     half_beacons = 2e9 / interval_ns
     late_s = number = 0.0

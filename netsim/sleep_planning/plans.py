@@ -30,8 +30,8 @@ from lpsm._compile import compiled
 from netsim.sleep_planning.hazards import EDGES_NS, find_bin
 
 __all__ = [
-    "FOLLOWERS_STEPS", "MOST_STEPS", "N_STOPS", "STOPS", "WORKSPACE", "best_period", "choose", "follow", "forecast",
-    "mean_tabulated", "still", "tabulated",
+    "FOLLOWERS_STEPS", "MESSAGE", "MOST_STEPS", "N_STOPS", "PAGE", "STOPS", "WORKSPACE", "add_wait", "best_period",
+    "choose", "follow", "lay_out", "mean_tabulated", "still", "survive", "tabulated",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -46,7 +46,8 @@ _PARTS_FIRST, _PARTS = 16, 8
 _FIRST_FINE = 2  # intervals cut into the larger number of parts
 MOST_STEPS = _FIRST_FINE * _PARTS_FIRST + (N_STOPS - 1 - _FIRST_FINE) * _PARTS
 FOLLOWERS_STEPS = 101  # of half a beacon interval each, from 0 on
-_PAGE, _MESSAGE = 0, 1
+PAGE, MESSAGE = 0, 1
+"""The classes of events."""
 
 WORKSPACE = np.dtype(
     [
@@ -73,16 +74,8 @@ WORKSPACE = np.dtype(
 
 
 @compiled
-def forecast(
-    work: Record, kinds: Ints, ages_ns: Ints, classes: Ints, n: int, rates: Floats, to_beacon_ns: int, interval_ns: int
-) -> int:
-    """Lay out the steps of time ahead, and find the probability that nothing has come by the end of each.
-
-    The first `n` of the waits that are going on have a row of `rates` (shape (kinds, N_BINS), events a second) each, an
-    age, and a class, page (0) or message (1); `to_beacon_ns` is the time to the next beacon, in (0, interval].  Writes
-    the steps of `work`, their hazards, `alive` and `lived_s`.  Returns the last stop that matters: later ones are
-    reached with a probability below one in a million.
-    """
+def lay_out(work: Record, to_beacon_ns: int, interval_ns: int) -> None:
+    """Lay out the steps of time ahead, in which nothing is expected yet; the next beacon is in (0, interval]."""
     step, at = 0, 0
     work.stop_ns[0] = work.step_ns[0] = 0
     for k in range(1, N_STOPS):
@@ -95,41 +88,12 @@ def forecast(
         work.stop_ns[k] = at = end
     work.first_step[N_STOPS - 1] = step
     for i in range(MOST_STEPS):
-        work.hazard[0, i] = work.hazard[1, i] = 0.0
-    for which in range(n):
-        _add_hazard(work, rates[kinds[which]], ages_ns[which], classes[which])
-    work.alive[_PAGE, 0] = work.alive[_MESSAGE, 0] = alive = 1.0
-    for k in range(N_STOPS - 1):
-        for i in range(work.first_step[k], work.first_step[k + 1]):
-            time_s = (work.step_ns[i + 1] - work.step_ns[i]) * 1e-9
-            for which in range(2):
-                before = work.alive[which, i]
-                work.alive[which, i + 1] = after = before * math.exp(-work.hazard[which, i])
-                work.mass[which, i] = before - after
-                work.delay_s[which, i] = time_s * before - _lived_s(before, after, work.hazard[which, i], time_s)
-            after = work.alive[_PAGE, i + 1] * work.alive[_MESSAGE, i + 1]
-            work.lived_s[i] = _lived_s(alive, after, work.hazard[_PAGE, i] + work.hazard[_MESSAGE, i], time_s)
-            alive = after
-        if alive < 1e-6:
-            return k + 1
-    return N_STOPS - 1
+        work.hazard[PAGE, i] = work.hazard[MESSAGE, i] = 0.0
 
 
 @compiled
-def _lived_s(alive: float, after: float, hazard: float, time_s: float) -> float:
-    """Return the integral of a probability that falls at a constant rate."""
-    return time_s * (alive - after) / hazard if hazard > 1e-7 else time_s * alive * (1.0 - hazard / 2)
-
-
-@compiled
-def still(work: Record, i: int) -> float:
-    """Return the probability that nothing has come when step i begins."""
-    return work.alive[_PAGE, i] * work.alive[_MESSAGE, i]
-
-
-@compiled
-def _add_hazard(work: Record, rates: Floats, age_ns: int, which: int) -> None:
-    """Integrate the rates of one wait over every step."""
+def add_wait(work: Record, rates: Floats, age_ns: int, which: int) -> None:
+    """Expect the end of a wait of an age and a class in every step, by its rates, events a second, shape (N_BINS,)."""
     place = find_bin(age_ns)
     rate, edge = rates[place] * 1e-9, EDGES_NS[place + 1] - age_ns
     at = 0
@@ -146,13 +110,48 @@ def _add_hazard(work: Record, rates: Floats, age_ns: int, which: int) -> None:
 
 
 @compiled
+def survive(work: Record) -> int:
+    """Find the probabilities that nothing has come by the end of each step, once all waits are added.
+
+    Returns the last stop that matters: later ones are reached with a probability below one in a million.
+    """
+    work.alive[PAGE, 0] = work.alive[MESSAGE, 0] = alive = 1.0
+    for k in range(N_STOPS - 1):
+        for i in range(work.first_step[k], work.first_step[k + 1]):
+            time_s = (work.step_ns[i + 1] - work.step_ns[i]) * 1e-9
+            for which in range(2):
+                before = work.alive[which, i]
+                work.alive[which, i + 1] = after = before * math.exp(-work.hazard[which, i])
+                work.mass[which, i] = before - after
+                work.delay_s[which, i] = time_s * before - _lived_s(before, after, work.hazard[which, i], time_s)
+            after = work.alive[PAGE, i + 1] * work.alive[MESSAGE, i + 1]
+            work.lived_s[i] = _lived_s(alive, after, work.hazard[PAGE, i] + work.hazard[MESSAGE, i], time_s)
+            alive = after
+        if alive < 1e-6:
+            return k + 1
+    return N_STOPS - 1
+
+
+@compiled
+def _lived_s(alive: float, after: float, hazard: float, time_s: float) -> float:
+    """Return the integral of a probability that falls at a constant rate."""
+    return time_s * (alive - after) / hazard if hazard > 1e-7 else time_s * alive * (1.0 - hazard / 2)
+
+
+@compiled
+def still(work: Record, i: int) -> float:
+    """Return the probability that nothing has come when step i begins."""
+    return work.alive[PAGE, i] * work.alive[MESSAGE, i]
+
+
+@compiled
 def choose(
     work: Record, last: int, is_awake: bool, interval_ns: int, awake_w: float, beacon_j: float, wakeup_j: float,
     page_price_w: float, message_price_w: float, waiting: int,
 ) -> float:  # fmt: skip
     """Find the decision of least expected cost at every stop; return the least expected cost from now on, joules.
 
-    `work` is as `forecast`, which returned `last`, and, if messages have a price, `renewal_followers` left it; it
+    `work` is as `survive`, which returned `last`, and, if messages have a price, `renewal_followers` left it; it
     receives values and decisions.  `awake_w` is the power awake above that asleep, `beacon_j` the energy of a beacon,
     `wakeup_j` that of a passage from asleep to awake; a price is what a second of delay is worth, watts, and that of a
     page is shared among the `waiting` replies of it.
@@ -166,13 +165,13 @@ def choose(
     woken_j[last] = wakeup_j * still(work, work.first_step[last])
     for k in range(last - 1, -1, -1):
         first, end, next_ns = work.first_step[k], work.first_step[k + 1], work.stop_ns[k + 1]
-        late[_PAGE, k + 1] = late[_MESSAGE, k + 1] = 0.0
+        late[PAGE, k + 1] = late[MESSAGE, k + 1] = 0.0
         pages = pages_s = messages = messages_s = 0.0
         for i in range(first, end):
             pages, pages_s, messages, messages_s = _with_step(work, i, next_ns, pages, pages_s, messages, messages_s)
         all_pages, all_pages_s, all_messages, all_messages_s = pages, pages_s, messages, messages_s
         others = (waiting - 1) * _page_rate(work, first, end) / waiting
-        no_page, no_message = work.alive[_PAGE, first], work.alive[_MESSAGE, first]
+        no_page, no_message = work.alive[PAGE, first], work.alive[MESSAGE, first]
         alive = no_page * no_message
         missed = no_message * _late_pages(pages, pages_s, page_price_w, others, waiting - 1)
         missed += no_page * _late_messages(work, messages, messages_s, message_price_w, half_beacons)
@@ -188,12 +187,12 @@ def choose(
                     work, i, next_ns, pages, pages_s, messages, messages_s
                 )
                 lived_s += work.lived_s[i]
-                no_page, no_message, least = work.alive[_PAGE, i], work.alive[_MESSAGE, i], np.inf
+                no_page, no_message, least = work.alive[PAGE, i], work.alive[MESSAGE, i], np.inf
                 for j in range(high, k, -1):
-                    page = late[_PAGE, j] + _late_pages(
+                    page = late[PAGE, j] + _late_pages(
                         pages, pages_s + pages * more_s[j], page_price_w, others, waiting - 1
                     )
-                    message = late[_MESSAGE, j] + _late_messages(
+                    message = late[MESSAGE, j] + _late_messages(
                         work, messages, messages_s + messages * more_s[j], message_price_w, half_beacons
                     )
                     cost = no_message * page + no_page * message + value[0, j] - woken_j[j]
@@ -204,12 +203,12 @@ def choose(
                     awake_cost, awake_step, awake_next = least, i, high
             awake_cost += awake_w * (lived_s + work.lived_s[first])
         sleep_cost, far = np.inf, high
-        no_page, no_message = work.alive[_PAGE, first], work.alive[_MESSAGE, first]
+        no_page, no_message = work.alive[PAGE, first], work.alive[MESSAGE, first]
         for j in range(far, k, -1):
             page_s, message_s = all_pages_s + all_pages * more_s[j], all_messages_s + all_messages * more_s[j]
-            late[_PAGE, j] += _late_pages(all_pages, page_s, page_price_w, others, waiting - 1)
-            late[_MESSAGE, j] += _late_messages(work, all_messages, message_s, message_price_w, half_beacons)
-            cost = no_message * late[_PAGE, j] + no_page * late[_MESSAGE, j] + value[0, j] - woken_j[j]
+            late[PAGE, j] += _late_pages(all_pages, page_s, page_price_w, others, waiting - 1)
+            late[MESSAGE, j] += _late_messages(work, all_messages, message_s, message_price_w, half_beacons)
+            cost = no_message * late[PAGE, j] + no_page * late[MESSAGE, j] + value[0, j] - woken_j[j]
             if cost < sleep_cost:
                 sleep_cost, high = cost, j
         sleep_cost += (wakeup_j + beacon_j) * alive
@@ -243,10 +242,10 @@ def _with_step(
 ) -> tuple[float, float, float, float]:
     """Add the events of step i: for both classes their probability, and that times their delay until `until_ns`."""
     until_s = 1e-9 * (until_ns - work.step_ns[i + 1])
-    page, message = work.mass[_PAGE, i], work.mass[_MESSAGE, i]
+    page, message = work.mass[PAGE, i], work.mass[MESSAGE, i]
     return (
-        pages + page, pages_s + work.delay_s[_PAGE, i] + page * until_s,
-        messages + message, messages_s + work.delay_s[_MESSAGE, i] + message * until_s,
+        pages + page, pages_s + work.delay_s[PAGE, i] + page * until_s,
+        messages + message, messages_s + work.delay_s[MESSAGE, i] + message * until_s,
     )  # fmt: skip
 
 
@@ -255,7 +254,7 @@ def _page_rate(work: Record, first: int, end: int) -> float:
     """Return the mean rate, events a second, of the replies of a page between two steps."""
     total = 0.0
     for i in range(first, end):
-        total += work.hazard[_PAGE, i]
+        total += work.hazard[PAGE, i]
     return total / ((work.step_ns[end] - work.step_ns[first]) * 1e-9)
 
 
@@ -303,8 +302,8 @@ def _cost_after(
     span_s = (work.stop_ns[last] - work.stop_ns[last - 1]) * 1e-9
     page = message = 1e-9
     for i in range(first, end):
-        page += work.hazard[_PAGE, i] / span_s
-        message += work.hazard[_MESSAGE, i] / span_s
+        page += work.hazard[PAGE, i] / span_s
+        message += work.hazard[MESSAGE, i] / span_s
     power, _ = best_period(work, page, message, interval_ns, awake_w, beacon_j, page_price_w, message_price_w)
     return still(work, end) * power / (page + message)
 

@@ -1,20 +1,21 @@
+import random
 import re
 import shlex
 import threading
+from base64 import b64encode
 from dataclasses import replace
+from hashlib import sha256
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
 import netsim
-from experiments.explore.settings import Settings
-from experiments.figures.style import contrast
-from experiments.study.traffic import recorded
-from tests.experiments.browser import AVAILABLE, browser
-
-pytest.importorskip("dash")
+from experiments.explore import app
 from experiments.explore.answer import Explorer
-from experiments.explore.app import _lighter, app, figures
+from experiments.explore.settings import Settings
+from experiments.study.traffic import recorded
+from tests.experiments.makers import Page
 
 SMALL = Settings(pages=5, seeds=2, server="constant", policies=("psm:100", "bsd:1", "hold:50"), page=1)
 OTHER = Settings(
@@ -31,27 +32,27 @@ def test_a_link_carries_every_setting(settings):
 
 
 @pytest.mark.parametrize(
-    ("search", "rule"),
+    ("query", "rule"),
     [
         ("?pages=0", "pages must lie in"), ("?server=slow", "server must be one of"), ("?rtt_ms=x", "must be a number"),
         ("?policies=nonsense", "a policy must be one of"), ("?radio=valve", "a radio must be one of"),
-        ("?policies=psm:150", "multiple"), ("?server_s=nan", "server_s must lie in"),
+        ("?policies=psm:150", "multiple"), ("?server_s=nan", "server_s must lie in"), ("?policies=", "1 to 12 polici"),
+        (f"?radio={'x' * 201}", "radio must have at most 200 characters, got 201"), ("?pages=1e3", "must be a number"),
         *((f"?policies={name}", "a policy must be one of none, psm") for name in EVIL),
     ],
 )  # fmt: skip
-def test_a_link_that_says_nonsense_is_answered_with_the_rule(search, rule):
+def test_a_link_that_says_nonsense_is_answered_with_the_rule(query, rule):
     with pytest.raises(ValueError, match=rule):
-        Settings.of_link(search)
+        Settings.of_link(query)
 
 
 def test_what_was_answered_once_is_not_computed_again():
     explorer = Explorer()
     first = explorer.answer(SMALL)
-    assert list(first.rows["policy"]) == ["none", "psm:100", "bsd:1", "hold:50"]
+    assert list(first.summary["policy"]) == ["none", "psm:100", "bsd:1", "hold:50", "limit", "page-awake"]
     assert [one.policy for one in first.timelines] == ["psm:100", "bsd:1", "hold:50"]
-    assert first.references["limit"] < first.rows["total_j_per_page"].min()
     runs = explorer._run.cache_info().misses
-    assert explorer.answer(SMALL).rows.equals(first.rows)
+    assert explorer.answer(SMALL).summary.equals(first.summary)
     assert explorer._run.cache_info().misses == runs
     explorer.answer(replace(SMALL, policies=(*SMALL.policies, "listen:2")))
     assert explorer._run.cache_info().misses == runs + 2  # one more policy on two seeds
@@ -60,12 +61,11 @@ def test_what_was_answered_once_is_not_computed_again():
 def test_what_takes_long_comes_later_and_is_then_the_same():
     explorer, settings = Explorer(), replace(SMALL, policies=("psm:100", "lpsm:log"))
     first = explorer.answer(settings, within_s=0.0)
-    assert sorted([*first.rows["policy"], *first.pending]) == ["lpsm:log", "none", "psm:100"]
+    assert sorted([*first.summary["policy"][:-2], *first.pending]) == ["lpsm:log", "none", "psm:100"]
     whole = explorer.answer(settings)
     assert whole.pending == []
     assert whole.timelines is not None
-    assert whole.rows.equals(Explorer().answer(settings).rows)
-    assert first.rows.equals(whole.rows.set_index("policy").loc[first.rows["policy"]].reset_index())
+    assert whole.summary.equals(Explorer().answer(settings).summary)
 
 
 VISITS = "".join(f"{40 * visit}.0,{3000 + 500 * visit}\n{40 * visit}.3,{20000 - 900 * visit}\n" for visit in range(4))
@@ -89,93 +89,40 @@ def test_the_explorer_the_command_and_the_python_agree(lpsm, tmp_path, monkeypat
     if path:
         path.write_text(BROWSED[kind])
     explorer = Explorer.of_trace(path, FEW_SESSIONS) if path else Explorer()
-    rows = explorer.answer(SMALL).rows.set_index("policy")
+    rows = explorer.answer(SMALL).summary.set_index("policy")
     trace = str(path) if path else None
     ran = lpsm(*shlex.split(SMALL.command(trace))[1:], "--jobs", "1")
     assert ran.exit_code == 0, ran.output
     summary = pd.read_csv("explored/summary.csv").set_index("policy")
+    common = summary.columns.intersection(rows.columns)
+    assert {"total_j_per_page", "slowdown_mean", "mean_mw", "energy_above_limit_percent"} <= set(common)
+    pd.testing.assert_frame_equal(rows[common], summary[common], check_dtype=False, rtol=1e-12)
     printed = []
     code = compile(SMALL.python(trace, explorer.few), "shown", "exec")
     exec(code, {"print": lambda *words: printed.append(words)})
     assert [words[0] for words in printed] == list(SMALL.policies)
     for policy, energy, slowdown in printed:
         for name, value in (("total_j_per_page", energy), ("slowdown_mean", slowdown)):
-            assert rows.loc[policy, name] == pytest.approx(summary.loc[policy, name], rel=1e-12)
             assert value == pytest.approx(summary.loc[policy, name], rel=1e-12)
     if kind == "a workload with messages":
         without = Explorer([replace(one, recorded=list(one.recorded)) for one in explorer.sessions])
-        assert without.answer(SMALL).rows.set_index("policy").loc["psm:100", "energy_j_per_page"] != energy
+        assert without.answer(SMALL).summary.set_index("policy").loc["psm:100", "total_j_per_page"] != energy
 
 
 def test_messages_alone_have_energies_and_no_slowdown(tmp_path):
     path = tmp_path / "pushed"
     path.write_text("".join(line for line in PUSHED.splitlines(True) if "message" in line))
     found = Explorer.of_trace(path, 1).answer(SMALL)
-    assert found.rows["total_j_per_page"].gt(0).all()
-    assert found.rows["slowdown_mean"].isna().all()
-    _, energy, timeline = figures(found)
-    assert energy is not None
-    assert timeline is None
-
-
-def test_colours_on_a_dark_page_stand_out_too():
-    drawn = str(figures(Explorer().answer(SMALL)))
-    for colour in set(re.findall(r"#[0-9a-fA-F]{6}", drawn)):
-        assert contrast(_lighter(colour), "#16181c") >= 4.5
-
-
-@pytest.fixture(scope="module")
-def address():
-    from werkzeug.serving import make_server
-
-    explorer = Explorer()
-    explorer.answer(SMALL)
-    server = make_server("127.0.0.1", 0, app(explorer).server, threaded=True)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    thread.join()
-
-
-READY = "document.querySelectorAll('.js-plotly-plot .main-svg').length >= 3 && document.querySelector('#table table')"
-
-
-@pytest.mark.skipif(not AVAILABLE, reason="no Chromium here")
-@pytest.mark.parametrize(("width", "height", "phone"), [(1280, 900, False), (390, 844, True)])
-def test_in_a_browser_a_control_moves_everything_and_the_console_stays_clean(address, tmp_path, width, height, phone):
-    with browser(tmp_path / "profile", width=width, height=height, phone=phone) as session:
-        session.visit(address + SMALL.link)
-        session.wait(READY, 90)
-        assert session.run("return document.documentElement.scrollWidth <= window.innerWidth")
-        rows = "return [...document.querySelectorAll('#table tbody tr')].map(row => row.innerText)"
-        before = session.run(rows)
-        assert len(before) == 4
-        if not phone:
-            session.cdp("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
-            assert session.run("return getComputedStyle(document.body).backgroundColor") == "rgb(22, 24, 28)"
-        session.run("document.querySelector('#server_s [role=slider]').focus()")  # by keyboard
-        for kind in ("keyDown", "keyUp"):
-            key = {"type": kind, "key": "ArrowRight", "code": "ArrowRight", "windowsVirtualKeyCode": 39}
-            session.cdp("Input.dispatchKeyEvent", key)
-        session.wait("document.querySelector('#table').innerText.length > 0", 60)
-        session.wait("location.search.includes('server_s=0.25')", 60)
-        session.wait("document.querySelector('#pending').innerText === ''", 60)  # what comes later has come
-        assert len(session.run(rows)) == 4
-        assert session.run("return document.querySelector('#code').hidden")
-        session.run("document.querySelector('#show-code').click()")
-        session.wait("!document.querySelector('#code').hidden", 30)
-        assert "--server-delay 0.25" in session.run("return document.querySelector('#command').innerText")
-        assert session.complaints() == []
-        session.screenshot(tmp_path / "explore.png")
+    assert found.summary["total_j_per_page"].dropna().gt(0).all()
+    assert list(app.pictures(found)) == ["Energy of a page, by its parts"]
 
 
 def test_the_next_interval_keeps_static_psm_and_a_trace_has_its_servers(tmp_path):
     told = tmp_path / "told.jsonl"
     told.write_text(PUSHED.replace('"think_s"', '"waits_s": [0.4], "think_s"') + '{"round_trip_s": 0.1}\n')
     for name in ("psm", "psm:100"):
-        assert Settings.of({"policies": [name, "bsd:1"], "beacon_ms": 102.4}).policies == ("psm", "bsd:1")
-    assert Settings.of({"policies": ["psm:100"], "beacon_ms": 100}).policies == ("psm:100",)
+        assert Settings.of_link(f"policies={name}&policies=bsd:1&beacon_ms=102.4").policies == ("psm", "bsd:1")
+    assert Settings.of_link("policies=psm:100&beacon_ms=100").policies == ("psm:100",)
     settings = Settings.of_link("?policies=psm", "recorded")
     assert (settings.server, settings.config.server_delay.kind) == ("recorded", "recorded")
     assert Settings.of_link("?server=constant", "recorded").server == "constant"
@@ -186,7 +133,109 @@ def test_the_next_interval_keeps_static_psm_and_a_trace_has_its_servers(tmp_path
     world = session.world(settings.config)
     work = session.pages()
     late, base = (netsim.simulate(work, policy, config=world, seed=session.seed) for policy in ("psm", "none"))
-    row = found.rows.set_index("policy").loc["psm:100"]
-    assert row["energy_j_per_page"] == pytest.approx(late.energy.per_page_j)
+    row = found.summary.set_index("policy").loc["psm:100"]
+    assert row["total_j_per_page"] == pytest.approx(late.energy.per_page_j)
     assert row["mean_mw"] == pytest.approx(1000 * late.energy.total_j / late.elapsed_s)
     assert row["added_delay_mean_s"] == pytest.approx(late.against(base).delay_s)
+
+
+# -- the page ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def page():
+    explorer = Explorer()
+    explorer.answer(SMALL)
+    with app.Page(explorer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def asked(page, path, method="GET", **headers):
+    """Return the status, the headers and the text of what is answered."""
+    connection = HTTPConnection("127.0.0.1", page.server_port, timeout=120)
+    own = {"Host": f"127.0.0.1:{page.server_port}", **headers}
+    connection.putrequest(method, path, skip_host=True)
+    for name, value in own.items():
+        connection.putheader(name, value)
+    connection.endheaders()
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer.status, answer.headers, text
+
+
+def test_the_page_has_a_control_for_every_setting_at_its_position(page):
+    for settings in (SMALL, OTHER):
+        text = asked(page, f"/{settings.link}")[2]
+        values = re.findall(
+            r'<input type="range" id="\w+" name="(\w+)" min="\S+" max="\S+" step="\S+" value="(\S+)">', text
+        )
+        values += re.findall(r'<select name="(\w+)">.*?<option selected>(.*?)</option>', text)
+        values += re.findall(r'<input type="checkbox" name="(policies)" value="(\S+)" checked>', text)
+        assert Settings.of_link("&".join(map("=".join, values))) == settings
+        assert {name for name, _ in values} == set(Settings.__slots__)
+    wrong = asked(page, "/?pages=0")
+    assert (wrong[0], "pages must lie in [1, 200], got 0" in wrong[2]) == (200, True)
+
+
+def test_an_answer_has_pictures_the_table_of_compare_and_its_command(page, monkeypatch):
+    whole = asked(page, f"/whole{SMALL.link}")[2]
+    found = Page(whole)
+    assert [address.partition(",")[0] for address in found.addresses] == ["data:image/svg+xml;base64"] * 3
+    assert {"J/page", "slowdown", "BSD 1" if "BSD 1" in whole else "bsd:1"} <= set(found.words)
+    assert any(words.startswith("lpsm compare --pages 5") for words in found.words)
+    assert "Still computing" not in whole
+    assert asked(page, f"/quick{SMALL.link}")[2] == whole
+    monkeypatch.setattr(app, "WITHIN_S", 0.0)
+    assert "Still computing: LPSM 1/log T" in asked(page, "/quick?pages=5&seeds=2&policies=lpsm:log")[2]
+
+
+def test_nothing_of_a_link_becomes_markup_or_a_policy_of_files(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("evil.py").write_text("open('made', 'w')\n\nclass Evil:\n    plan = spec = host_aware = print\n")
+    for name in (*EVIL, "%3Cscript%3Ealert(1)%3C/script%3E"):
+        for path in ("/", "/whole"):
+            status, _, text = asked(page, f"{path}?policies={name}")
+            assert (status, "a policy must be one of none, psm" in text) == (200, True)
+            assert "<script>alert" not in text
+    assert [path.name for path in tmp_path.iterdir()] == ["evil.py"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": "http://localhost:9"},
+        {"Host": "evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_another_page_asks_is_refused(page, headers):
+    for path in ("/", f"/whole{SMALL.link}"):
+        assert asked(page, path, **headers)[0] == 403
+    status, given, text = asked(page, "/", **{"Sec-Fetch-Site": "same-origin"})
+    assert (status, given["X-Frame-Options"]) == (200, "DENY")
+    [script] = re.findall("<script>(.*?)</script>", text, re.DOTALL)
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in given["Content-Security-Policy"]
+
+
+def test_300_random_requests_are_answered_without_an_error_of_the_server(page, capfd):
+    draw, found = random.Random(25), {}
+    paths = ["/", "/whole", "/quick", "/app.py", "/../answer.py", "//", "/%00", "*", "/page.html", "/.", "/quick/"]
+    values = ["", "x", "5", "9" * 5000, "%00", "%ff", "%F0%9F%98%80", "a" * 60_000, "-1", "1e999", "nan", "psm,psm:100",
+              "psm:" + "1" * 300, "none", "[::1", "%1b[2J", "true", "0x10", "psm:100,none"]  # fmt: skip
+    for _ in range(300):
+        names = draw.choices([*Settings.__slots__, "other"], k=draw.randint(0, 3))
+        query = "&".join(f"{name}={draw.choice(values)}" for name in names) + "&pages=2&seeds=1&policies=psm"
+        name = draw.choice(["Host", "Origin", "Sec-Fetch-Site", "Content-Length", "Transfer-Encoding", "If-None-Match"])
+        headers = {name: draw.choice(["localhost", "none", "[::1", "-1", "chunked", "a" * 3000])}
+        method = draw.choice(["GET"] * 8 + ["POST", "PUT", "HEAD"])
+        path = draw.choice(paths[:3]) if draw.random() < 0.8 else draw.choice(paths)
+        status, _, text = asked(page, f"{path}?{query}", method, **(headers if draw.random() < 0.2 else {}))
+        assert "import annotations" not in text
+        found[status] = found.get(status, 0) + 1
+    assert set(found) <= {200, 400, 403, 404, 414, 501}, found
+    assert min(found[200], found[404]) > 5
+    assert "Traceback" not in capfd.readouterr().err

@@ -20,10 +20,11 @@ class Rule:
         if priced:
             self.s["push_stale"] = 0
 
-    def sent(self, at_ms, size=340, connection=1, opening=0):
+    def sent(self, at_ms, size=340, connection=1, opening=0, server=-1):
         at = round(at_ms * MS)
         payload = 0 if opening else size - 40
-        rule.observe_frame(FlatFrame(1, at, at, size, connection, opening, payload, 0, 1), self.ints, np.empty(0))
+        frame = FlatFrame(1, at, at, size, connection, opening, payload, 0, 1, server)
+        rule.observe_frame(frame, self.ints, np.empty(0))
 
     def received(self, at_ms, reached_ms, size=1500, connection=1, opening=0, completes=0, wanted=1):
         frame = FlatFrame(0, round(at_ms * MS), round(reached_ms * MS), size, connection, opening,

@@ -35,7 +35,8 @@ def keep(frame, ints, floats):
 
 
 def test_of_a_frame_the_link_knows_neither_its_connection_nor_what_it_is_for():
-    form = CompiledForm(never, keep, ints=[9] * 9)
-    for host, known in ((None, [-1, 0, 0, 0, 0]), (HostFrame(7, False, 300, True, True), [7, 0, 300, 1, 1])):
+    form = CompiledForm(never, keep, ints=[9] * len(FlatFrame._fields))
+    asked = HostFrame(7, False, 300, True, True, 3)
+    for host, known in ((None, [-1, 0, 0, 0, 0, -1]), (asked, [7, 0, 300, 1, 1, 3])):
         form.observe(Frame(True, 5, 4, 340, host))
         assert form.ints.tolist() == [1, 5, 4, 340, *known]

@@ -1,6 +1,7 @@
 """The model compiled is the model interpreted, to the nanosecond and in all that is learned, in whatever world."""
 
 import os
+import pickle
 import secrets
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from dataclasses import replace
 import pytest
 
 import netsim
+import traces
+from lpsm.randomness import WORKLOAD, generator
 from netsim import NotCoveredError, policies
 from netsim.model.events import HANDLERS
 from netsim.policies.lpsm2 import Lpsm2, Lpsm2Config
@@ -17,6 +20,7 @@ from netsim.running import compiled
 from netsim.running.loop import CODE_BITS
 from tests.netsim.frozen import digests, worlds
 from traces.records import Message, Page
+from traces.traffic import draw
 
 FORMS = ("packet", "express")
 PAGES = [Page("p", 300, 500)]
@@ -87,6 +91,31 @@ def test_learners_without_some_of_their_parts_learn_alike():
 def test_learners_without_some_of_their_parts_learn_alike_in_thousands_of_new_worlds():
     first = secrets.randbelow(2**50)
     assert learners_differ(range(first, first + 3_000)) == []
+
+
+def test_servers_are_told_apart_alike_and_by_the_host_alone():
+    pages = [page._replace(servers=(place % 20, *(place % 3 for _ in page.objects)))
+             for place, page in enumerate(traces.generate(60, generator(8, WORKLOAD)))]  # fmt: skip
+    config = netsim.SimulationConfig(server_delay="lognormal:0.5")
+    runs = {(policy, form, known): netsim.simulate(pages if known else [page._replace(servers=()) for page in pages],
+                                                   policy, config=config, engine=form)
+            for policy in ("lpsm3", "lpsm3-link") for form in FORMS for known in (True, False)}  # fmt: skip
+    answers = {key: (digests.digest([run]), learned([run])) for key, run in runs.items()}
+    for policy, known in (("lpsm3", True), ("lpsm3", False), ("lpsm3-link", True)):
+        assert answers[policy, "packet", known] == answers[policy, "express", known]
+    assert answers["lpsm3-link", "packet", True] == answers["lpsm3-link", "packet", False]
+    assert answers["lpsm3", "packet", True] != answers["lpsm3", "packet", False]
+    nowhere = [page._replace(servers=(-1,) * (1 + len(page.objects))) for page in pages]
+    unknown = netsim.simulate(nowhere, "lpsm3", config=config, engine="express")
+    assert (digests.digest([unknown]), learned([unknown])) == answers["lpsm3", "packet", False]
+
+
+def test_a_learner_that_was_stored_goes_on_as_if_it_had_not_been():
+    made = draw("web-servers", 2000.0, generator(9, WORKLOAD))
+    first = netsim.simulate(made.pages, "lpsm3").final_policy
+    stored = pickle.loads(pickle.dumps(first))
+    again, copied = (netsim.simulate(made.pages, policy) for policy in (first, stored))
+    assert learned([again]) == learned([copied]) != learned([netsim.simulate(made.pages, "lpsm3")])
 
 
 def assert_alike(pages, policy, **given):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, N_WIDTHS, WIDTHS, find_bin
+from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, N_WIDTHS, WIDTHS, enter_wait, find_bin, own_rates
 from tests.netsim.hazard_learner import HazardLearner
 
 HOUR_NS = 3600 * 10**9
@@ -86,6 +86,34 @@ def test_evidence_is_the_probability_of_what_was_seen():
     assert learner.log_evidence == pytest.approx(seen, rel=1e-9)
     weights = np.exp(learner.log_evidence - learner.log_evidence.max())
     assert learner.mean_rates == pytest.approx(weights @ learner.rates / weights.sum(), rel=1e-12)
+
+
+def test_own_rates_are_the_common_ones_times_what_ended_over_what_was_expected_averaged_by_evidence():
+    learner, prior = HazardLearner.fresh(), 0.5
+    events, at_risk_s, mean_rates = np.zeros((3, N_BINS))
+    rates, log_evidence, seen = np.empty((N_WIDTHS + 1, N_BINS)), np.zeros(N_WIDTHS + 1), np.zeros(N_WIDTHS + 1)
+    for wait_ns in np.random.default_rng(4).integers(40_000_000, 60_000_000, 30).tolist():
+        learner.learn(20 * wait_ns)  # another server
+        own_rates(learner.mean_rates, events, at_risk_s, prior, rates, log_evidence, mean_rates)
+        spans_s = (np.minimum(EDGES_NS[1:], wait_ns) - EDGES_NS[:-1]).clip(0) * 1e-9
+        seen += np.log(rates[:, find_bin(wait_ns)]) - rates @ spans_s
+        last = enter_wait(events, at_risk_s, rates, log_evidence, 0, wait_ns, True)
+        assert last == find_bin(wait_ns)
+        learner.learn(wait_ns)
+    common = learner.mean_rates
+    own_rates(common, events, at_risk_s, prior, rates, log_evidence, mean_rates)
+    for row, width in zip(rates, WIDTHS, strict=False):
+        for first in range(0, N_BINS, width):
+            group = slice(first, first + width)
+            factor = (prior + events[group].sum()) / (prior + common[group] @ at_risk_s[group])
+            assert row[group] == pytest.approx(factor * common[group], rel=1e-12)
+    assert np.array_equal(rates[-1], common)
+    assert log_evidence == pytest.approx(seen, rel=1e-9)
+    weights = np.exp(seen - seen.max())
+    assert mean_rates == pytest.approx(weights @ rates / weights.sum(), rel=1e-9)
+    inside, after = find_bin(50_000_000), find_bin(900_000_000)
+    assert mean_rates[inside] > 1.5 * common[inside]
+    assert mean_rates[after] == pytest.approx(common[after], rel=0.2)  # where it has seen nothing of its own
 
 
 def test_before_anything_was_seen_the_hazard_is_the_prior_shape_over_the_age():

@@ -30,15 +30,18 @@ def test_without_messages_and_waits_it_naps_for_fifty_beacons():
 
 
 def alone(own, now_ms, awake, price_w, waits):
-    """The plan that sleep planning makes by itself for waits of (kind, age in ms, class)."""
+    """The plan that sleep planning makes by itself for waits of (kind or rates, age in ms, class)."""
     work = np.zeros(1, dtype=planning.WORKSPACE)[0]
     work["followers_s"] = own.ints[-planning.WORKSPACE.itemsize // 8 :].view(planning.WORKSPACE)[0]["followers_s"]
-    kinds, ages, classes = (np.array(column, dtype=np.int64) for column in zip(*waits, strict=True))
-    s, to_beacon = own.s, 100 * MS - round(now_ms * MS) % (100 * MS)
-    last = planning.forecast(work, kinds, ages * MS, classes, len(waits), s["mean_rates"], to_beacon, 100 * MS)
+    s = own.s
+    planning.lay_out(work, 100 * MS - round(now_ms * MS) % (100 * MS), 100 * MS)
+    for rates, age_ms, which in waits:
+        rates = s["mean_rates"][rates] if isinstance(rates, int) else rates
+        planning.add_wait(work, rates, round(age_ms * MS), which)
+    last = planning.survive(work)
     planning.choose(
         work, last, awake, 100 * MS, s["awake_w"], s["beacon_j"], s["wakeup_j"], price_w, s["push_price_w"],
-        sum(which == 0 for which in classes),
+        sum(which == planning.PAGE for *_, which in waits),
     )  # fmt: skip
     asleep, stop = planning.follow(work, last, 0, int(awake))
     until = round(now_ms * MS) + asleep
@@ -89,12 +92,61 @@ def test_a_plan_is_followed_for_eight_stops_at_the_beacons_that_it_meant(stop, b
     assert (own.s["planned_ns"] == 1010 * MS) == followed
 
 
+def browsed(servers, *, rounds=20):
+    """A rule that has asked each of these in turn, by number and what it takes, in ms."""
+    own = Rule()
+    for number in range(rounds):
+        for place, (server, takes_ms) in enumerate(servers.items()):
+            at_ms = 100_000 * number + 10_000 * place
+            own.sent(at_ms, server=server)
+            own.received(at_ms + takes_ms, at_ms + takes_ms, completes=1)
+            own.asked(at_ms + takes_ms)
+    return own
+
+
+def test_each_of_two_servers_is_waited_for_as_long_as_it_takes():
+    own, plans = browsed({3: 60, 9: 2000}, rounds=60), {}
+    for at_ms, server in ((9_000_001, 3), (9_010_001, 9), (9_020_001, 4), (9_030_001, -1)):
+        own.s["balance"] = 4.0
+        own.sent(at_ms, server=server)
+        plans[server] = own.asked(at_ms)
+        row = own.s["servers"].tolist().index(server) if server >= 0 else None
+        rates = REPLY if row is None else own.s["own_mean_rates"][row]
+        price_w = 3.0 * math.exp(0.135 * 4.0)
+        expected = alone(own, at_ms, True, price_w, [(rates, 0, 0), (MESSAGE, at_ms, 1)])
+        assert (plans[server].awake_until_ns, plans[server].wake_ns) == expected
+        own.received(at_ms + 500, at_ms + 500, completes=1)
+        own.s["loading"] = 0  # without settling for it
+    assert plans[3].awake_until_ns >= (9_000_001 + 60) * MS  # for the fast one until it has answered
+    assert plans[9].awake_until_ns == 9_010_001 * MS  # for the slow one not at all
+    new, unknown = (plans[which].awake_until_ns - at * MS for which, at in ((4, 9_020_001), (-1, 9_030_001)))
+    assert new == unknown  # of one that was never asked nothing but the common hazard is known
+
+
+def test_more_servers_than_there_is_room_for_take_the_rows_of_those_asked_longest_ago():
+    room = rule.SERVERS
+    own = browsed({number: 100 + number for number in range(room)}, rounds=3)
+    assert own.s["own_events"].sum(axis=1).tolist() == [3.0] * room
+    own.sent(1_000_000, server=0)
+    own.sent(1_000_001, server=77, connection=2)
+    assert own.s["servers"].tolist() == [0, 77, *range(2, room)]
+    assert own.s["own_events"].sum(axis=1).tolist() == [3.0, 0.0, *[3.0] * (room - 2)]
+    assert np.array_equal(own.s["own_mean_rates"][1], own.s["own_rates"][1, -1])
+    assert own.s["own_mean_rates"][1] == pytest.approx(own.s["mean_rates"][REPLY], rel=1e-12)
+    own.sent(1_000_002, server=1, connection=3)  # the row of 2, whose answer is then one of all
+    own.sent(1_000_003, server=1 << 31, connection=4)
+    for number in range(200, 200 + room):
+        own.sent(1_000_004 + number, server=number, connection=number)
+    before = own.s["own_events"].sum()
+    own.received(1_001_000, 1_001_000, completes=1)
+    assert (own.s["own_events"].sum(), own.s["events"][REPLY].sum()) == (before, 3 * room + 1)
+    own.asked(1_001_001)
+
+
 def test_what_is_dear_is_waited_for_awake_up_to_the_last_stop_and_a_frame_ends_the_plan():
     own = Rule(price_w=1e7)
     own.sent(1037)
     plan = own.asked(1037)
-    assert [own.s[name][:2].tolist() for name in ("kind", "age_ns", "is_message")] == [
-        [REPLY, MESSAGE], [0, 1037 * MS], [0, 1]]  # fmt: skip
     work = own.ints[-planning.WORKSPACE.itemsize // 8 :].view(planning.WORKSPACE)[0]
     last_ns = 1037 * MS + work["stop_ns"][own.s["last_stop"]]
     assert last_ns % (100 * MS) == 0
@@ -126,7 +178,6 @@ def test_what_a_window_may_be_holding_back_is_planned_for_as_long_as_it_may():
         own.s["push_price_w"] = 3.0
         plan = own.asked(1000 + age_ms)
         assert (plan.awake_until_ns, plan.wake_ns) == alone(own, 1000 + age_ms, True, 3.0, waits)
-        assert own.s["is_message"][: len(waits)].tolist() == [1] * len(waits)
 
 
 @pytest.mark.parametrize(("messages", "priced", "before_w", "least_w", "most_w", "halvings"), [

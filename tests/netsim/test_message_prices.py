@@ -38,10 +38,9 @@ def test_the_promise_is_what_its_own_plan_leads_to_on_a_fine_grid(rate, price_w)
     message_prices.renewal_followers(work, same_rates(rate), INTERVAL_NS)
     radio = (0.7, 0.0015, 0.002)
     promised = message_prices.promised_delay(work, same_rates(rate), 300_000_000, INTERVAL_NS, *radio, price_w)
-    last = planning.forecast(
-        work, np.zeros(1, np.int64), np.array([300_000_000]), np.ones(1, np.int64), 1, same_rates(rate)[None],
-        INTERVAL_NS, INTERVAL_NS,
-    )  # fmt: skip
+    planning.lay_out(work, INTERVAL_NS, INTERVAL_NS)
+    planning.add_wait(work, same_rates(rate), 300_000_000, planning.MESSAGE)
+    last = planning.survive(work)
     planning.choose(work, last, True, INTERVAL_NS, *radio, 0.0, price_w, 1)
     table = lambda name, s: np.interp(s / 0.05, np.arange(planning.FOLLOWERS_STEPS), work[name])  # noqa: E731
     late_s, number, k, awake = 0.0, 0.0, 0, 1

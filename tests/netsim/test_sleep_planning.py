@@ -32,10 +32,10 @@ class Planner:
         """`waits` are (rates, age_ns, class)."""
         self.waits, self.to_beacon_ns = waits, to_beacon_ns
         self.work = np.zeros(1, dtype=planning.WORKSPACE)[0]
-        kinds, ages = np.arange(len(waits)), np.array([age for _, age, _ in waits], dtype=np.int64)
-        classes = np.array([which for _, _, which in waits], dtype=np.int64)
-        rates = np.array([rates for rates, _, _ in waits])
-        self.last = planning.forecast(self.work, kinds, ages, classes, len(waits), rates, to_beacon_ns, INTERVAL_NS)
+        planning.lay_out(self.work, to_beacon_ns, INTERVAL_NS)
+        for rates, age_ns, which in waits:
+            planning.add_wait(self.work, rates, age_ns, which)
+        self.last = planning.survive(self.work)
 
     def choose(self, *, page_price_w=6.0, message_price_w=0.0, waiting=1, awake=True, wakeup_j=0.0, last=None, **radio):
         self.last = self.last if last is None else min(last, self.last)

@@ -8,7 +8,7 @@ import pytest
 from traces.captures.audit import audit
 from traces.captures.frames import WIRELESS
 from traces.captures.packets import frames
-from traces.captures.wireless import PS_POLL, parse
+from traces.captures.wireless import PS_POLL, heard
 from traces.files import open_trace
 from traces.records import Report
 
@@ -185,11 +185,11 @@ def test_frames_that_are_cut_or_broken_are_passed_over():
     air.beacon(1)
     whole = air.frames[0][2]
     for size in range(len(whole)):
-        parse(127, whole[:size])
+        heard(127, whole[:size])
     for link in WIRELESS:
-        assert parse(link, b"") is None
+        assert heard(link, b"") == (None, False)
     broken = struct.pack("<BBHIB", 0, 0, 9, 1 << 1, 0x40) + whole[9:]
-    assert parse(127, broken) is None
+    assert heard(127, broken) == (None, True)
 
 
 @pytest.mark.parametrize(

@@ -300,8 +300,8 @@ def test_voice_has_its_own_clock_and_questions_and_answers_have_not(seed):
     rng = np.random.default_rng(seed)
 
     def both(ups, downs):
-        packets = sorted([(int(1e6 * at), True) for at in ups] + [(int(1e6 * at), False) for at in downs])
-        return open_loop(packets[:512])
+        packets = sorted((int(1e6 * at), way) for way, instants in ((True, ups), (False, downs)) for at in instants)
+        return open_loop([(way, at_us, 100, b"") for at_us, way in packets[:512]])
 
     pace = 0.02 * np.arange(400)
     assert both(pace, pace + 0.005)  # the very same clock

@@ -29,6 +29,7 @@ def some_pages(draw):
         issue_s=draw(st.none() | seconds),
         waits_s=tuple(waits) if any(wait == wait for wait in waits) else (),
         deadline_s=draw(st.none() | seconds),
+        servers=draw(st.just(()) | st.tuples(st.integers(0, 2**31), *(st.integers(-1, 9) for _ in objects))),
     )
 
 
@@ -46,6 +47,7 @@ def test_pages_made_from_columns_are_those_that_the_columns_were_made_from(pages
         workload.issue_s,
         workload.waits_s,
         workload.deadline_s,
+        servers=workload.servers,
     )
     assert list(again) == pages
     assert again == pages == workload
@@ -62,6 +64,13 @@ def test_waits_stand_in_the_order_of_the_exchanges_and_are_nan_where_nothing_is_
     assert len(workload.waits_s) == len(workload.sizes)
     with pytest.raises(ValueError, match=r"page 'a': waits_s must have one wait an exchange \(2\), got 1"):
         Workload.of([Page("a", 300, 500, ((1, 2),), waits_s=(0.5,))])
+
+
+def test_servers_stand_in_the_order_of_the_exchanges_and_are_negative_where_nothing_is_known():
+    workload = Workload.of([Page("a", 300, 500), Page("b", 300, 500, ((1, 2),), servers=(7, 3)), Page("c", 1, 0)])
+    assert workload.servers.tolist() == [-1, 7, 3, -1]
+    with pytest.raises(ValueError, match=r"page 'a': servers must have one server an exchange \(2\), got 1"):
+        Workload.of([Page("a", 300, 500, ((1, 2),), servers=(5,))])
 
 
 def test_workloads_with_other_messages_or_another_round_trip_are_not_equal():
@@ -108,6 +117,8 @@ columns(sizes=[300, 500, 1]) -> sizes must have shape \(3, 2\), got \(3,\)
 columns(think_s=[0.0]) -> think_s must have shape \(2,\), got \(1,\)
 columns(issue_s=[]) -> issue_s must have shape \(2,\), got \(0,\)
 columns(waits_s=[0.5]) -> waits_s must have shape \(3,\), got \(1,\)
+columns(servers=[1, 2]) -> servers must have shape \(3,\), got \(2,\)
+columns(servers=[1, 2, 0.5]) -> servers must hold whole numbers below 2\^63, got list of float64
 columns(deadline_s=np.zeros((2, 1))) -> deadline_s must have shape \(2,\), got \(2, 1\)
 columns(names=["a"]) -> objects must have shape \(1,\), got \(2,\)
 columns(names=["a", 5]) -> names must be text, got one of type int

@@ -45,8 +45,10 @@ def test_messages_are_beside_the_pages_and_both_keep_their_places_in_time():
     of_client = [request(1, size=10)._replace(wait_us=250_000), pushed, request(9, size=20)]
     found = traces.workload_of(of_client)
     assert found.messages == (traces.Message(2.0, 70),)
+    asked = {"servers": (0,)}
     assert found == traces.Workload.of(
-        [Page("c/0", 300, 10, (), 7.0, 0.0, (0.25,)), Page("c/1", 300, 20, (), 0.0, 8.0)], found.messages
+        [Page("c/0", 300, 10, (), 7.0, 0.0, (0.25,), **asked), Page("c/1", 300, 20, (), 0.0, 8.0, **asked)],
+        found.messages,
     )
     assert traces.workload_of(of_client[::2])[0].issue_s is None
     assert traces.pages(of_client) == traces.pages(of_client[::2])
@@ -101,6 +103,7 @@ def build(steps):
 @given(browsing, st.sampled_from([(5.0, 2.0), (0.0, 0.0), (30.0, 1.0)]))
 def test_pages_are_those_of_the_rule_read_aloud(steps, gaps):
     requests = build(steps)
+    names = list(dict.fromkeys(item.server for item in requests))
     expected = []
     for client in "cd":
         groups = []
@@ -118,7 +121,8 @@ def test_pages_are_those_of_the_rule_read_aloud(steps, gaps):
             if number + 1 < len(groups):
                 think = max(0, groups[number + 1][0].start_us - max(item.end_us for item in group))
             sizes = [(item.request_bytes, item.reply_bytes) for item in group]
-            expected.append(Page(f"{client}/{number}", *sizes[0], tuple(sizes[1:]), think / 1e6))
+            servers = tuple(names.index(item.server) for item in group)
+            expected.append(Page(f"{client}/{number}", *sizes[0], tuple(sizes[1:]), think / 1e6, servers=servers))
     rule = GroupingRule(same_server_gap_s=gaps[0], other_server_gap_s=gaps[1])
     assert sorted(traces.pages(requests, rule=rule)) == sorted(expected)
 

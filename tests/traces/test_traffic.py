@@ -67,3 +67,15 @@ def test_servers_of_the_web_take_as_long_as_their_kind_says(kind, quantile, seco
         waits = waits[: len(waits) // 2] if quantile < 0.5 else waits[-len(waits) // 2 :]
         quantile = 0.5
     assert np.quantile(waits, quantile) == pytest.approx(seconds, rel=0.1)
+
+
+def test_a_mixture_says_which_server_is_asked():
+    pages = draw("web-servers", 60_000.0, rng(6)).pages
+    assert [page.servers for page in pages] == [(i % 3,) * (1 + len(page.objects)) for i, page in enumerate(pages)]
+    means_s = [np.mean(np.concatenate([page.waits_s for page in pages[i::3]])) for i in range(3)]
+    assert means_s == pytest.approx([0.05, 0.5, 2.0], rel=0.1)
+    programs = draw("long-poll-and-web", 3000.0, rng(6)).pages
+    assert {page.servers[0] for page in programs} == {0, 1}
+    assert all(page.request_bytes >= 200 and len(page.servers) == 1 for page in programs if page.servers[0] == 0)
+    phases = draw("shifting", 1500.0, rng(6)).pages
+    assert all(set(page.servers) == {int(page.page.partition("/")[0])} for page in phases)

@@ -30,6 +30,7 @@ def some_pages(draw):
         think_s=draw(seconds),
         waits_s=draw(st.just(()) | waits.map(tuple)),
         deadline_s=draw(st.none() | seconds),
+        servers=draw(st.just(()) | st.tuples(st.integers(0, 2**31), *(st.integers(-1, 9) for _ in objects))),
     )
 
 

@@ -12,13 +12,14 @@ Source: IEEE 802.11-2020, sections 9.4.2.5 (TIM), 11.2.3 (power management of a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import pairwise
 from math import gcd
 from statistics import median
 
-from traces.captures.runs import Runs
+from traces.captures.runs import Payload, runs
 from traces.captures.wireless import (
     ACTION,
     ASSOCIATION_REQUEST,
@@ -27,8 +28,7 @@ from traces.captures.wireless import (
     PS_POLL,
     Copies,
     Frame,
-    has_wrong_checksum,
-    parse,
+    heard,
     payload_bytes,
     twt_agreement,
 )  # fmt: skip
@@ -108,13 +108,12 @@ class Client:
     _told_us: int = -1  # the first beacon that announces the frame that waits
     _reacted: list[int] = field(default_factory=list)  # numbers of the beacons it reacted to
     _numbers: dict[int, int] = field(default_factory=dict)
-    _runs: Runs | None = None
+    _runs: Generator[None, Payload | None, None] | None = None
 
     @property
     def listen_interval(self) -> int | None:
         """The number of beacons of which all but a tenth of the distances between its reactions are multiples."""
-        steps = [later - earlier for earlier, later in zip(self._reacted, self._reacted[1:], strict=False)]
-        steps = [step for step in steps if step > 0]
+        steps = [later - earlier for earlier, later in pairwise(self._reacted) if later > earlier]
         if len(steps) < 2:
             return None
         if (common := reduce(gcd, steps)) > 1:
@@ -130,16 +129,25 @@ class Client:
         """Return the policy of the simulator that does most nearly what it did, as it is written."""
         if not self.sleeps:
             return "none"
-        ways = {name: self.woke_by[name] for name in ("ps_polls", "triggers", "twt_actions")}
-        if ways["twt_actions"] and ways["twt_actions"] >= max(ways.values()):
+        polls, nulls, data, triggers, actions = (self.woke_by[name] for name in _WAYS)
+        if actions and actions >= max(polls, triggers):
             return "twt" if self.agreed_us is None else "twt:{:g}:{:g}".format(*(us / 1000 for us in self.agreed_us))
-        if ways["triggers"] > ways["ps_polls"]:
+        if triggers > polls:
             return "uapsd"
-        hold_us = self.hold_us or 0
-        polled = self.woke_by["ps_polls"] > self.woke_by["null_frames"] + self.woke_by["data_frames"]
-        if not polled and hold_us >= 5_000:
-            return f"dynamic:{round(hold_us / 1000)}"
+        if polls <= nulls + data and (self.hold_us or 0) >= 5_000:
+            return f"dynamic:{round((self.hold_us or 0) / 1000)}"
         return f"listen:{self.listen_interval}" if (self.listen_interval or 1) > 1 else "psm"
+
+    def _spend(self, now_us: int, asleep: bool | None) -> None:
+        """Go on to the state that it tells."""
+        spent_us = now_us - self._since_us
+        self.asleep_us += spent_us * (self._asleep is True)
+        self.awake_us += spent_us * (self._asleep is False)
+        self._since_us, self._asleep = now_us, asleep
+
+    def _enter(self, request: Request) -> None:
+        if len(self.requests) < _MOST:
+            self.requests.append(request._replace(connection=0))
 
 
 @dataclass(slots=True)
@@ -168,31 +176,30 @@ def audit(frames: Iterable[tuple[int, int, bytes, int]]) -> Audit:
     Parameters
     ----------
     frames : iterable of (int, int, bytes, int)
-        Time in microseconds, link type, bytes and size when sent, as `traces.captures.pcap.frames` yields them.
+        Time in microseconds, link type, bytes and size when sent, as `traces.captures.packets.frames` yields them.
     """
     found = Audit()
     for now_us, link, captured, sent in frames:
-        frame = parse(link, captured, sent)
+        frame, is_wrong = heard(link, captured, sent)
         if found.start_us < 0:
             found.start_us = now_us
-        found.end_us = now_us = max(now_us, found.end_us)
-        if frame is None:
-            wrong = has_wrong_checksum(link, captured, sent)
-            found.broken += wrong
-            found.unread += not wrong
-            continue
-        found.frames += 1
-        if frame.kind == BEACON:
-            _hear_beacon(found, frame, captured, now_us)
-        else:
-            _follow(found, frame, captured, now_us)
+        found.end_us = max(now_us, found.end_us)
+        found.frames += frame is not None
+        found.broken += is_wrong
+        found.unread += frame is None and not is_wrong
+        if frame is not None:
+            (_hear_beacon if frame.kind == BEACON else _follow)(found, frame, captured, found.end_us)
     for client in found.clients.values():
-        _spend(client, found.end_us)
+        client._spend(found.end_us, client._asleep)
         if client._runs is not None:
-            client._runs.close()
-    heard = found.networks.keys()
-    found.clients = {address: client for address, client in found.clients.items() if client._networks & heard}
+            client._runs.send(None)
+    networks = found.networks.keys()
+    found.clients = {address: client for address, client in found.clients.items() if client._networks & networks}
     return found
+
+
+def _number(captured: bytes, at: int) -> int:
+    return captured[at] | captured[at + 1] << 8
 
 
 def _hear_beacon(found: Audit, frame: Frame, captured: bytes, now_us: int) -> None:
@@ -204,8 +211,7 @@ def _hear_beacon(found: Audit, frame: Frame, captured: bytes, now_us: int) -> No
     at = frame.body_at
     if len(captured) < at + 12:
         return
-    interval = captured[at + 8] | captured[at + 9] << 8
-    network.beacon_interval_us = max(1, interval) * TIME_UNIT_US
+    network.beacon_interval_us = max(1, _number(captured, at + 8)) * TIME_UNIT_US
     if network._latest_us >= 0:
         steps = max(1, round((now_us - network._latest_us) / network.beacon_interval_us))
         network._count += steps
@@ -220,38 +226,33 @@ def _hear_beacon(found: Audit, frame: Frame, captured: bytes, now_us: int) -> No
     while at + 2 <= len(captured):
         element, size = captured[at], captured[at + 1]
         value = captured[at + 2 : at + 2 + size]
+        at += 2 + size
         if element == 0 and not network.ssid:
             network.ssid = value.decode("utf-8", "replace")
-        elif element == 5 and len(value) >= 4:
-            network.dtim_period = value[1]
-            network._was_dtim = value[0] == 0
+        elif element == 5 and len(value) >= 4:  # the traffic indication map
+            network._was_dtim, network.dtim_period = not value[0], value[1]
             for client in found.clients.values():
-                if client.bssid != frame.bssid or not client._aid:
-                    continue
-                if not _announced(value, client._aid):
-                    client._told_us = -1  # delivered, unheard by the sniffer
-                elif client._told_us < 0:
-                    client._told_us = now_us
-        at += 2 + size
-
-
-def _announced(tim: bytes, aid: int) -> bool:
-    """Tell whether the bit of an association identifier is set in a TIM."""
-    place = aid // 8 - (tim[2] & 0xFE) + 3
-    return 3 <= place < len(tim) and bool(tim[place] >> aid % 8 & 1)
+                if client.bssid == frame.bssid and client._aid:
+                    place = client._aid // 8 - (value[2] & 0xFE) + 3
+                    if not (3 <= place < len(value) and value[place] >> client._aid % 8 & 1):
+                        client._told_us = -1  # delivered, unheard by the sniffer
+                    elif client._told_us < 0:
+                        client._told_us = now_us
 
 
 def _follow(found: Audit, frame: Frame, captured: bytes, now_us: int) -> None:
     network = found.networks.get(frame.bssid)
-    group = bool(frame.receiver[0] & 1)
-    if group and frame.down and network is not None:
+    is_group, body, kind = frame.receiver[0] & 1, frame.body_at, frame.kind
+    if is_group and frame.down and network is not None:
         network.multicast_frames += 1
         network.multicast_after_dtim += network._was_dtim
         return
     from_client = frame.transmitter != frame.bssid
     address = frame.transmitter if from_client else frame.receiver
-    associating = frame.kind in (ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, ACTION)
-    if (group and not from_client) or (frame.kind >> 4 == 0 and not associating):
+    is_management = kind >> 4 == 0
+    if (is_group and not from_client) or (
+        is_management and kind not in (ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, ACTION)
+    ):
         return
     client = found.clients.get(address)
     if client is None:
@@ -264,42 +265,30 @@ def _follow(found: Audit, frame: Frame, captured: bytes, now_us: int) -> None:
     client._networks.add(frame.bssid)
     client.frames += 1
     client.retries += frame.retry
-    _number(client, frame, from_client)
-    if frame.kind == ASSOCIATION_REQUEST and len(captured) >= frame.body_at + 4:
-        client.announced = captured[frame.body_at + 2] | captured[frame.body_at + 3] << 8
-    elif frame.kind == ASSOCIATION_RESPONSE and len(captured) >= frame.body_at + 6:
-        client._aid = (captured[frame.body_at + 4] | captured[frame.body_at + 5] << 8) & 0x3FFF
-    elif frame.kind == PS_POLL:
+    if from_client and frame.tid >= 0 and not frame.is_null:  # other numbers are shared or free
+        gap = (frame.number - client._numbers.get(frame.tid, frame.number)) % 4096
+        client._numbers[frame.tid] = frame.number
+        client.missed_frames += gap - 1 if 1 < gap < _LARGEST_GAP else 0
+    if kind == ASSOCIATION_REQUEST and len(captured) >= body + 4:
+        client.announced = _number(captured, body + 2)
+    elif kind == ASSOCIATION_RESPONSE and len(captured) >= body + 6:
+        client._aid = _number(captured, body + 4) & 0x3FFF
+    elif kind == PS_POLL:
         client._aid = frame.duration & 0x3FFF
-    elif frame.kind == ACTION:
+    elif kind == ACTION:
         client.agreed_us = twt_agreement(frame, captured) or client.agreed_us
-    if from_client:
-        _tell(client, network, frame, captured, now_us)
+        client.woke_by["twt_actions"] += from_client and captured[body : body + 2] in (b"\x16\x06", b"\x16\x07")
+    if from_client and not is_management:
+        _tell(client, network, frame, now_us)
     if frame.is_data:
         _carry(found, client, address, frame, from_client, now_us)
 
 
-def _number(client: Client, frame: Frame, from_client: bool) -> None:
-    """Count the gaps of a client's numbers; those of others, and of null frames, are shared or free."""
-    if not from_client or frame.tid < 0 or frame.is_null:
-        return
-    gap = (frame.number - client._numbers.get(frame.tid, frame.number)) % 4096
-    client._numbers[frame.tid] = frame.number
-    client.missed_frames += gap - 1 if 1 < gap < _LARGEST_GAP else 0
-
-
-def _tell(client: Client, network: Network | None, frame: Frame, captured: bytes, now_us: int) -> None:
+def _tell(client: Client, network: Network | None, frame: Frame, now_us: int) -> None:
     """Follow what a client says of its own state."""
-    if frame.kind == ACTION:
-        body = captured[frame.body_at : frame.body_at + 2]
-        client.woke_by["twt_actions"] += body in (b"\x16\x06", b"\x16\x07")
-        return
-    if frame.kind >> 4 == 0:
-        return
-    was = client._asleep
+    was, is_poll = client._asleep, frame.kind == PS_POLL
     if was is not frame.sleeps:
-        _spend(client, now_us)
-        client._asleep = frame.sleeps
+        client._spend(now_us, frame.sleeps)
         if len(client.states) < _MOST:
             client.states.append((now_us, frame.sleeps))
         if frame.sleeps:
@@ -310,14 +299,12 @@ def _tell(client: Client, network: Network | None, frame: Frame, captured: bytes
         elif was is not None:
             client._woke_us = now_us
             client.woke_by["null_frames" if frame.is_null else "data_frames"] += 1
-    elif was and frame.kind == PS_POLL:
-        client.woke_by["ps_polls"] += 1
-    elif was and frame.kind >> 4 == 2 and frame.tid >= 0:
-        client.woke_by["triggers"] += 1
-    woke = was and (frame.kind == PS_POLL or not frame.sleeps)
+    elif was and (is_poll or frame.tid >= 0):
+        client.woke_by["ps_polls" if is_poll else "triggers"] += 1
+    woke = was and (is_poll or not frame.sleeps)
     if woke and client._told_us >= 0 and network is not None and now_us - network._latest_us <= REACTION_US:
         reacted = client._reacted
-        if len(reacted) < _MOST and (not reacted or reacted[-1] != network._count):
+        if len(reacted) < _MOST and reacted[-1:] != [network._count]:
             reacted.append(network._count)
 
 
@@ -338,36 +325,10 @@ def _carry(found: Audit, client: Client, address: bytes, frame: Frame, up: bool,
         client.frames_down += 1
         client.bytes_down += frame.size
         client.airtime_down_us += airtime_us
-        if client._told_us >= 0:
-            if len(client.delays_us) < _MOST:
-                client.delays_us.append(now_us - client._told_us)
-            client._told_us = -1
+        if client._told_us >= 0 and len(client.delays_us) < _MOST:
+            client.delays_us.append(now_us - client._told_us)
+        client._told_us = -1
     if not found._copies.hear(frame) and (payload := payload_bytes(frame)):
         if client._runs is None:
-            client._runs = Runs(address.hex(":"), frame.bssid.hex(":"), _Book(client))
-        if up:
-            client._runs.up(now_us, payload, b"", 0)
-        else:
-            client._runs.down(now_us, payload)
-
-
-def _spend(client: Client, now_us: int) -> None:
-    if client._asleep:
-        client.asleep_us += now_us - client._since_us
-    elif client._asleep is not None:
-        client.awake_us += now_us - client._since_us
-    client._since_us = now_us
-
-
-class _Book:
-    """Where the runs of a client are entered, and what is neither exchange nor message is not."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    def enter(self, request: Request) -> None:
-        if len(self._client.requests) < _MOST:
-            self._client.requests.append(request._replace(connection=0))
-
-    def leave_out(self, reason: str, size_bytes: int) -> None:
-        pass
+            client._runs = runs(address.hex(":"), frame.bssid.hex(":"), client._enter)
+        client._runs.send((up, now_us, payload, b""))

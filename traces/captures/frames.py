@@ -2,7 +2,7 @@
 
 Decoding to objects of a library takes longer than everything else that is done with a packet, so the few fields that
 are needed are taken from their places.  A size is that of the IP header, so that packets of which only
-the beginning was captured count in full.  Fragments after the first are background; left out: tunnels.
+the beginning was captured count in full.  Fragments after the first are left out, and so are tunnels.
 
 Sources: RFC 791, RFC 8200, RFC 9293, RFC 768; the list of link types of libpcap.
 """
@@ -14,9 +14,9 @@ from struct import Struct, error
 from typing import NamedTuple
 
 __all__ = [
-    *("DHCP_CLIENT_PORTS", "LINK_TYPES", "WIRELESS", "Background", "Segment", "address_text", "decode", "decode_ip"),
-    *("IPV4", "IPV6", "ends", "is_background", "is_local", "reversed_key"),
-]
+    "DHCP_CLIENT_PORTS", "IPV4", "IPV6", "LINK_TYPES", "MULTICAST", "UNICAST", "WIRELESS", "Segment", "address_text",
+    "decode", "decode_ip", "ends", "is_background", "is_local", "reversed_key",
+]  # fmt: skip
 
 RAW_IP_AT = {0: 4, 12: 0, 14: 0, 101: 0, 108: 4, 228: 0, 229: 0}
 """Link types whose header ends at a fixed place, where IP begins."""
@@ -26,6 +26,9 @@ WIRELESS = (105, 119, 127, 192)
 """Link types of 802.11: bare, with Prism, radiotap or PPI headers (`traces.captures.wireless`)."""
 
 LINK_TYPES = frozenset((*RAW_IP_AT, ETHERNET, LINUX_COOKED, LINUX_COOKED_2, *WIRELESS))
+
+MULTICAST, UNICAST = "background_multicast", "background_unicast"
+"""Why a packet is part of nobody's traffic: it is sent to many, or looks for neighbours."""
 
 TCP, UDP = 6, 17
 IPV4, IPV6, ARP = 0x0800, 0x86DD, 0x0806
@@ -39,26 +42,18 @@ _tcp = Struct(">IIBB").unpack_from
 
 
 class Segment(NamedTuple):
-    """A TCP segment or a UDP datagram."""
+    """A TCP segment or a UDP datagram, or what is left out of a packet that is neither."""
 
     key: bytes  #: Source address, target address, source port, target port, and the letter u for UDP.
-    payload_at: int  #: Where in the frame its payload begins, and how long it is, bytes.
-    size: int
-    sequence: int  #: Of TCP; flags are -1 for UDP.
-    acknowledged: int
-    flags: int
-
-
-class Background(NamedTuple):
-    """A packet that is part of nobody's traffic, or is neither TCP nor UDP: why, and its payload in bytes."""
-
-    reason: str
+    payload_at: int = 0  #: Where in the frame its payload begins, and how long it is, bytes.
     size: int = 0
-    source: bytes = b""  # of a packet of ARP, and of what is sent to many: who sends it, and to whom
-    target: bytes = b""
+    sequence: int = 0  #: Of TCP; flags are -1 for UDP.
+    acknowledged: int = 0
+    flags: int = -1
+    reason: str = ""  #: Why it is left out; then the key may be empty.
 
 
-def decode(link: int, frame: bytes) -> Segment | Background:
+def decode(link: int, frame: bytes) -> Segment:
     """Return what a frame holds.
 
     Parameters
@@ -71,30 +66,29 @@ def decode(link: int, frame: bytes) -> Segment | Background:
     try:
         if link == ETHERNET:
             kind, at = frame[12] << 8 | frame[13], 14
-            while kind in _TAGGED:
-                kind, at = frame[at + 2] << 8 | frame[at + 3], at + 4
-            if kind in (IPV4, IPV6):
-                found = decode_ip(frame, at)
-                if frame[0] & 1 and isinstance(found, Segment):
-                    source, _, target, _ = ends(found.key)
-                    return Background("background_multicast", found.size, source, target)
-                return found
-            return _no_ip(kind, bool(frame[0] & 1), frame, at)
-        if link in RAW_IP_AT:
+        elif link in RAW_IP_AT:
             return decode_ip(frame, RAW_IP_AT[link])
-        first = 14 if link == LINUX_COOKED else 0
-        kind, group = frame[first] << 8 | frame[first + 1], frame[1 if link == LINUX_COOKED else 10] in (1, 2)
-        at = 16 if link == LINUX_COOKED else 20
+        else:
+            first, at = (14, 16) if link == LINUX_COOKED else (0, 20)
+            kind = frame[first] << 8 | frame[first + 1]
         while kind in _TAGGED:
             kind, at = frame[at + 2] << 8 | frame[at + 3], at + 4
         if kind in (IPV4, IPV6):
-            return decode_ip(frame, at)
-        return _no_ip(kind, group, frame, at)
+            found = decode_ip(frame, at)
+            if link == ETHERNET and frame[0] & 1 and not found.reason:
+                return found._replace(reason=MULTICAST)
+            return found
+        if kind != ARP:
+            return Segment(b"", reason="packets_of_other_protocols")
+        is_group = frame[0] & 1 if link == ETHERNET else frame[1 if link == LINUX_COOKED else 10] in (1, 2)
+        source, target = frame[at + 14 : at + 18], frame[at + 24 : at + 28]
+        key = source + target + b"\0\0\0\0u" if len(target) == 4 else b""
+        return Segment(key, reason=MULTICAST if is_group else UNICAST)
     except (IndexError, error):
-        return Background("packets_cut_in_their_headers")
+        return Segment(b"", reason="packets_cut_in_their_headers")
 
 
-def decode_ip(frame: bytes, at: int) -> Segment | Background:
+def decode_ip(frame: bytes, at: int) -> Segment:
     """Return what an IP packet holds that begins at a place of a frame.
 
     Raises
@@ -104,27 +98,24 @@ def decode_ip(frame: bytes, at: int) -> Segment | Background:
     """
     version = frame[at] >> 4
     if version == 4:
-        end = at + (frame[at + 2] << 8 | frame[at + 3])
-        if end == at:  # written by the sender's own machine before the network card cut it into packets
-            end = len(frame)
-        protocol = frame[at + 9]
-        addresses = frame[at + 12 : at + 20]
+        length, protocol = frame[at + 2] << 8 | frame[at + 3], frame[at + 9]
+        end = at + length if length else len(frame)  # 0: written before the network card cut it into packets
+        addresses, data = frame[at + 12 : at + 20], at + (frame[at] & 15) * 4
         if frame[at + 6] & 0x1F or frame[at + 7]:
-            return _fragment(protocol, end - at - (frame[at] & 15) * 4)
-        at += (frame[at] & 15) * 4
+            return _fragment(protocol, end - data)
+        at = data
     elif version == 6:
-        length = frame[at + 4] << 8 | frame[at + 5]
-        end = at + 40 + length if length else len(frame)
-        protocol = frame[at + 6]
+        length, protocol = frame[at + 4] << 8 | frame[at + 5], frame[at + 6]
         addresses = frame[at + 8 : at + 40]
         at += 40
+        end = at + length if length else len(frame)
         while protocol in _EXTENSIONS or protocol in (_FRAGMENT, _AUTHENTICATION):
             if protocol == _FRAGMENT and (frame[at + 2] << 8 | frame[at + 3]) & 0xFFF8:
                 return _fragment(frame[at], end - at - 8)
             size = 8 if protocol == _FRAGMENT else 8 * (frame[at + 1] + 1)
             protocol, at = frame[at], at + (size if protocol != _AUTHENTICATION else 4 * (frame[at + 1] + 2))
     else:
-        return Background("packets_of_other_protocols")
+        return Segment(b"", reason="packets_of_other_protocols")
     if protocol == TCP:
         sequence, acknowledged, offset, flags = _tcp(frame, at + 4)
         data = at + (offset >> 4) * 4
@@ -133,21 +124,13 @@ def decode_ip(frame: bytes, at: int) -> Segment | Background:
         size = (frame[at + 4] << 8 | frame[at + 5]) - 8
         if not 0 <= size <= end - at - 8:
             size = max(0, end - at - 8)
-        return Segment(addresses + frame[at : at + 4] + b"u", at + 8, size, 0, 0, -1)
-    return Background("packets_of_other_protocols")
+        return Segment(addresses + frame[at : at + 4] + b"u", at + 8, size)
+    return Segment(b"", reason="packets_of_other_protocols")
 
 
-def _fragment(protocol: int, size: int) -> Background:
+def _fragment(protocol: int, size: int) -> Segment:
     """Return what a fragment after the first is: payload that stands in no flow."""
-    return Background("fragments", max(0, size) if protocol in (TCP, UDP) else 0)
-
-
-def _no_ip(kind: int, group: bool, frame: bytes, at: int) -> Background:
-    if kind == ARP:
-        source, target = frame[at + 14 : at + 18], frame[at + 24 : at + 28]
-        found = source, target if len(target) == 4 else b""
-        return Background("background_multicast" if group else "background_unicast", 0, *found)
-    return Background("packets_of_other_protocols")
+    return Segment(b"", 0, max(0, size) if protocol in (TCP, UDP) else 0, reason="fragments")
 
 
 def ends(key: bytes) -> tuple[bytes, int, bytes, int]:
@@ -172,12 +155,11 @@ def address_text(address: bytes) -> str:
 def is_background(key: bytes) -> str:
     """Return why a datagram is background, empty if it is not."""
     source, source_port, target, target_port = ends(key)
-    many = target[0] >= 224 if len(target) == 4 else target[0] == 0xFF
-    if many:
-        return "background_multicast"
-    if key[-1:] == b"u" and len(key) % 2 and (source_port in _BACKGROUND_PORTS or target_port in _BACKGROUND_PORTS):
-        return "background_unicast"
-    return "background_multicast" if not any(source) and len(source) == 4 else ""
+    if target[0] >= 224 if len(target) == 4 else target[0] == 0xFF:
+        return MULTICAST
+    if _BACKGROUND_PORTS & {source_port, target_port}:
+        return UNICAST
+    return MULTICAST if source == bytes(4) else ""
 
 
 def is_local(here: bytes, there: bytes) -> bool:

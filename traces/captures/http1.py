@@ -7,26 +7,22 @@ for every message makes pipelining and kept-alive connections the same thing.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
 
 import h11
 
 from traces.grouping import is_embedded
 from traces.records import DOCUMENT, EMBEDDED, UNKNOWN_WAIT_US, Request
 
-__all__ = ["Counter", "Exchanges"]
+__all__ = ["Exchanges"]
 
-_EMBEDDED_TYPES = (b"image/", b"font/", b"audio/", b"text/css", b"text/javascript", b"application/javascript")
-_EMBEDDED_MORE = (b"application/x-javascript", b"application/font", b"application/x-shockwave-flash")
+_EMBEDDED_TYPES = (
+    *(b"image/", b"font/", b"audio/", b"text/css", b"text/javascript", b"application/javascript"),
+    *(b"application/x-javascript", b"application/font", b"application/x-shockwave-flash"),
+)
 _MOST_UNANSWERED = 1 << 10
+_HEADS, _ENDS = (h11.Request, h11.Response), (h11.EndOfMessage, h11.ConnectionClosed)
 _NOT_HTTP = (h11.RemoteProtocolError, h11.LocalProtocolError)
-
-
-class Counter(Protocol):
-    """Where things are counted."""
-
-    def count(self, name: str, occurrences: int = 1) -> None:
-        """Add occurrences of something."""
 
 
 class Exchanges:
@@ -41,11 +37,10 @@ class Exchanges:
     """
 
     def __init__(self, client: str, server: str, trip_us: int = -1) -> None:
-        self._client = client
-        self._server = server
+        self._names = client, server
         self._trip_us = trip_us
         self._replied_us = -1  # when the latest reply was complete
-        self._asked: list[_Asked] = []
+        self._asked: list[_Message] = []
         self._done: list[Request] = []
         self.broken = False
         self._request = _Message(h11.Connection(h11.SERVER))
@@ -54,32 +49,24 @@ class Exchanges:
     def sent(self, data: bytes, moment_us: int) -> None:
         """Take bytes that the client sent."""
         while data and not self.broken:
-            message = self._request
-            data = self._feed(message, data, moment_us)
-            if message.complete and not self.broken:
-                event = message.head
-                url = ""
-                method = b"GET"
-                if isinstance(event, h11.Request):
-                    method = event.method
-                    host = dict(event.headers).get(b"host", b"")
-                    target = event.target
-                    url = (b"http://" + host + target if target.startswith(b"/") else target).decode("latin-1")
-                self._asked.append(_Asked(method, url, message.start_us, message.end_us, message.size))
+            data = self._feed(self._request, data, moment_us)
+            if self._request.complete and not self.broken:
+                self._asked.append(self._request)
                 self.broken = len(self._asked) > _MOST_UNANSWERED
                 self._request = _Message(h11.Connection(h11.SERVER))
 
     def received(self, data: bytes, moment_us: int) -> None:
-        """Take bytes that the server sent."""
-        while data and not self.broken:
+        """Take bytes that the server sent; an answer to something before the capture is passed over."""
+        while data and not self.broken and (self._reply or self._asked):
             if self._reply is None:
-                if not self._asked:
-                    return  # an answer to something before the capture
-                try:
-                    self._reply = _Message(_listening(self._asked[0].method))
+                parser = h11.Connection(h11.CLIENT)
+                try:  # let it expect the reply to a request of this method
+                    parser.send(h11.Request(method=self._asked[0].method, target="/", headers=[("Host", "-")]))
+                    parser.send(h11.EndOfMessage())
                 except _NOT_HTTP:
                     self.broken = True
                     return
+                self._reply = _Message(parser)
             data = self._feed(self._reply, data, moment_us)
             if self._reply.complete:
                 self._finish(self._reply)
@@ -98,45 +85,31 @@ class Exchanges:
         done, self._done = self._done, []
         return done
 
-    def close(self, report: Counter) -> list[Request]:
+    def close(self, count: Callable[[str, int], None]) -> list[Request]:
         """Return what is left, with a reply that was cut; count what has no reply."""
         if self._reply is not None and self._reply.size and self._asked:
-            report.count("replies_cut")
+            count("replies_cut", 1)
             self._finish(self._reply)
-        report.count("requests_without_reply", len(self._asked))
-        report.count("connections_that_left_http", self.broken)
+        count("requests_without_reply", len(self._asked))
+        count("connections_that_left_http", self.broken)
         return self.finished()
 
     def _finish(self, reply: _Message) -> None:
         asked = self._asked.pop(0)
         kind = EMBEDDED if is_embedded(asked.url) else DOCUMENT
-        if isinstance(reply.head, h11.Response):
-            content_type = dict(reply.head.headers).get(b"content-type", b"").lower()
-            if content_type.startswith((*_EMBEDDED_TYPES, *_EMBEDDED_MORE)):
-                kind = EMBEDDED
-            elif content_type.startswith(b"text/html"):
-                kind = DOCUMENT
-        end_us = max(reply.end_us, asked.start_us)
-        wait_us = UNKNOWN_WAIT_US
+        content_type = reply.header(b"content-type").lower()
+        if content_type.startswith(_EMBEDDED_TYPES):
+            kind = EMBEDDED
+        elif content_type.startswith(b"text/html"):
+            kind = DOCUMENT
+        end_us, wait_us = max(reply.end_us, asked.start_us), UNKNOWN_WAIT_US
         if self._trip_us >= 0:  # a reply that follows another one waited for that one, not for the server
             wait_us = max(0, reply.start_us - max(asked.end_us, self._replied_us) - self._trip_us)
-        self._replied_us = end_us
+        times = wait_us, -1, asked.end_us, reply.start_us
         self._done.append(
-            Request(
-                self._client,
-                self._server,
-                asked.start_us,
-                end_us,
-                asked.size,
-                reply.size,
-                asked.url,
-                kind,
-                wait_us,
-                sent_us=asked.end_us,
-                first_us=reply.start_us,
-            )
+            Request(*self._names, asked.start_us, end_us, asked.size, reply.size, asked.url, kind, *times)
         )
-        self._reply = None
+        self._replied_us, self._reply = end_us, None
 
     def _feed(self, message: _Message, data: bytes, moment_us: int) -> bytes:
         """Feed bytes to a message; return those behind its end."""
@@ -147,25 +120,19 @@ class Exchanges:
             return b""
 
 
-class _Asked(NamedTuple):
-    """A request that waits for its reply."""
-
-    method: bytes
-    url: str
-    start_us: int
-    end_us: int
-    size: int
-
-
 class _Message:
     """One request or reply as it comes in."""
 
     def __init__(self, parser: h11.Connection) -> None:
         self._parser = parser
+        self._head: h11.Request | h11.Response | None = None
         self.start_us = self.end_us = -1
         self.size = 0
-        self.head: h11.Event | None = None
         self.complete = False
+        self.method, self.url = b"GET", ""
+
+    def header(self, name: bytes) -> bytes:
+        return dict(self._head.headers).get(name, b"") if self._head else b""
 
     def feed(self, data: bytes, moment_us: int) -> bytes:
         if self.start_us < 0:
@@ -174,21 +141,17 @@ class _Message:
         self._parser.receive_data(data)
         while True:
             event = self._parser.next_event()
-            if isinstance(event, h11.Request | h11.Response):
-                self.head = event
-            elif event is h11.NEED_DATA:
+            if event is h11.NEED_DATA:
                 self.size += len(data)
                 return b""
-            elif event is h11.PAUSED or isinstance(event, h11.EndOfMessage | h11.ConnectionClosed):
+            if event is h11.PAUSED or isinstance(event, _ENDS):
                 self.complete = True
                 rest = self._parser.trailing_data[0]
                 self.size += len(data) - len(rest)
                 return rest
-
-
-def _listening(method: bytes) -> h11.Connection:
-    """Return a parser that expects the reply to a request of this method."""
-    parser = h11.Connection(h11.CLIENT)
-    parser.send(h11.Request(method=method, target="/", headers=[("Host", "-")]))
-    parser.send(h11.EndOfMessage())
-    return parser
+            if isinstance(event, _HEADS):
+                self._head = event
+            if isinstance(event, h11.Request):
+                self.method, target = event.method, event.target
+                full = b"http://" + self.header(b"host") + target if target.startswith(b"/") else target
+                self.url = full.decode("latin-1")

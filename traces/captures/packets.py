@@ -12,10 +12,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection, Iterator
 from os import PathLike
-from typing import NamedTuple
 
 from traces.captures.frames import LINK_TYPES, WIRELESS
-from traces.errors import TraceError
+from traces.errors import RuleError, TraceError
 from traces.files import Stream
 from traces.records import Report
 
@@ -38,6 +37,7 @@ _INTERFACE, _OBSOLETE_PACKET, _SIMPLE_PACKET, _ENHANCED_PACKET = 1, 2, 3, 6
 _RESOLUTION, _OFFSET = 9, 14  # options of an interface
 _BYTE_ORDER = 0x1A2B3C4D
 _MOST_INTERFACES = 1 << 10
+_Interface = tuple[int, int, int]  # link type, ticks a second, and the offset of its times in microseconds
 
 
 def is_capture(head: bytes) -> bool:
@@ -46,13 +46,9 @@ def is_capture(head: bytes) -> bool:
 
 
 def frames(
-    stream: Stream,
-    path: str | PathLike[str],
-    report: Report,
-    *,
-    skip_damaged: bool = False,
+    stream: Stream, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False,
     links: Collection[int] = LINK_TYPES,
-) -> Iterator[Packet]:
+) -> Iterator[Packet]:  # fmt: skip
     """Yield the packets of a capture file.
 
     Parameters
@@ -65,30 +61,31 @@ def frames(
     TraceError
         If the file is cut or damaged (with `skip_damaged` it ends there, counted) or no packet of such a link type.
     """
-    rule = "the link layer must be Ethernet, 802.11, Linux cooked, loopback or raw IP"
-    if links == WIRELESS:
-        rule = "the capture must be of 802.11 frames, taken in monitor mode"
-    source = _Source(stream, path)
+    source = _Source(stream)
     packets, other = 0, -1
     try:
-        for packet in _of_pcapng(source, report) if source.begins_with(_SECTION) else _of_pcap(source):
+        source.holds(4)
+        for packet in _of_pcapng(source, report) if source.data.startswith(_SECTION) else _of_pcap(source):
             if not 0 <= packet[0] <= _LATEST_US:
-                bounds = f"the time of a packet must lie in [0, {_LATEST_US / 1e6:.0e}] s"
-                raise source.error(bounds, packet[0] / 1e6)
+                raise RuleError(f"the time of a packet must lie in [0, {_LATEST_US / 1e6:.0e}] s", packet[0] / 1e6)
             if packet[1] not in links:
                 other = packet[1]
                 report.count("packets_of_other_link_layers")
                 continue
             packets += 1
             yield packet
-        if other >= 0 and not packets:
-            raise TraceError(path, "", rule, f"link type {other}")
+        if other < 0 or packets:
+            return
+        rule = "the link layer must be Ethernet, 802.11, Linux cooked, loopback or raw IP"
+        if links == WIRELESS:
+            rule = "the capture must be of 802.11 frames, taken in monitor mode"
+        damage = TraceError(path, "", rule, f"link type {other}")
+    except RuleError as error:
+        damage = TraceError(path, f"byte {source.base + source.at}", error.rule, error.value)
     except struct.error as error:
-        damage = source.error("a capture must be intact", error)
+        damage = TraceError(path, f"byte {source.base + source.at}", "a capture must be intact", error)
     except TraceError as error:
         damage = error
-    else:
-        return
     finally:
         report.count("packets", packets)
     if not skip_damaged:
@@ -97,43 +94,32 @@ def frames(
 
 
 class _Source:
-    """A file in large pieces; `data` from `at` on is what was not used yet."""
+    """A file in large pieces; `data`, which begins at the byte `base`, is not used yet from `at` on."""
 
-    def __init__(self, stream: Stream, path: str | PathLike[str]) -> None:
+    def __init__(self, stream: Stream) -> None:
         self._stream = stream
-        self._path = path
-        self._base = 0
+        self.base = self.at = 0
         self.data = b""
-        self.at = 0
-
-    def begins_with(self, magic: bytes) -> bool:
-        """Tell how the file begins."""
-        return self.holds(len(magic)) and self.data.startswith(magic)
 
     def holds(self, size: int, behind: int = 0) -> bool:
         """Make so many bytes available; False at the end of the file, and an error where it ends within them."""
         if size > _LARGEST_BYTES:
-            raise self.error(f"a packet or block must be at most {_LARGEST_BYTES} bytes long", size)
+            raise RuleError(f"a packet or block must be at most {_LARGEST_BYTES} bytes long", size)
         count = behind + size
         if len(self.data) - self.at >= count:
             return True
-        self._base += self.at
+        self.base += self.at
         self.data, self.at = self.data[self.at :] + self._stream.read(max(_PIECE_BYTES, count)), 0
-        if self.data and len(self.data) < count:
-            raise self.error(
-                "a packet must be complete", f"{len(self.data)} of {count} bytes; --skip-damaged takes what is before"
-            )
+        if 0 < len(self.data) < count:
+            found = f"{len(self.data)} of {count} bytes; --skip-damaged takes what is before"
+            raise RuleError("a packet must be complete", found)
         return bool(self.data)
-
-    def error(self, rule: str, value: object) -> TraceError:
-        """Return the error of what stands where the file is read."""
-        return TraceError(self._path, f"byte {self._base + self.at}", rule, value)
 
 
 def _of_pcap(source: _Source) -> Iterator[Packet]:
     source.holds(24)
     if source.data[:4] not in _FORMS:
-        raise source.error("a capture must begin as pcap or pcapng does", source.data[:4])
+        raise RuleError("a capture must begin as pcap or pcapng does", source.data[:4])
     order, parts = _FORMS[source.data[:4]]
     link = struct.unpack_from(f"{order}I", source.data, 20)[0] & 0xFFFF  # above are bits about checksums
     numbers = struct.Struct(f"{order}IIII").unpack_from
@@ -147,12 +133,6 @@ def _of_pcap(source: _Source) -> Iterator[Packet]:
         yield second * 1_000_000 + micro, link, source.data[begin:end], sent
 
 
-class _Interface(NamedTuple):
-    link: int
-    ticks: int  # a second
-    offset_us: int
-
-
 def _of_pcapng(source: _Source, report: Report) -> Iterator[Packet]:
     order, interfaces = "<", list[_Interface]()
     while source.holds(8):
@@ -162,30 +142,29 @@ def _of_pcapng(source: _Source, report: Report) -> Iterator[Packet]:
             magic = source.data[source.at + 8 : source.at + 12]
             order = next((o for o in "<>" if struct.unpack(f"{o}I", magic)[0] == _BYTE_ORDER), "")
             if not order:
-                raise source.error("a section must tell its byte order", magic.hex())
+                raise RuleError("a section must tell its byte order", magic.hex())
         kind, size = struct.unpack_from(f"{order}II", source.data, source.at)
         if size % 4 or size < (28 if is_section else 12):
-            raise source.error("the length of a block must be a multiple of 4 and hold the block", size)
+            raise RuleError("the length of a block must be a multiple of 4 and hold the block", size)
         source.holds(size)
         body = source.data[source.at + 8 : source.at + size - 4]
         if is_section:
             version = struct.unpack_from(f"{order}H", body, 4)[0]
             if version != 1:
-                raise source.error("the version of pcapng must be 1", version)
+                raise RuleError("the version of pcapng must be 1", version)
             interfaces = []
         elif kind == _INTERFACE:
             if len(interfaces) >= _MOST_INTERFACES:
-                raise source.error(f"a section must have at most {_MOST_INTERFACES} interfaces", "more")
+                raise RuleError(f"a section must have at most {_MOST_INTERFACES} interfaces", "more")
             interfaces.append(_described(body, order))
         elif kind in (_ENHANCED_PACKET, _OBSOLETE_PACKET):
             number, high, low, captured, sent = struct.unpack_from(f"{order}IIIII", body)
             if kind == _OBSOLETE_PACKET:
                 number = struct.unpack_from(f"{order}H", body)[0]
             if number >= len(interfaces):
-                raise source.error("the interface of a packet must be described before it", f"number {number}")
+                raise RuleError("the interface of a packet must be described before it", f"number {number}")
             if captured > len(body) - 20:
-                rule = "a packet must fit into its block"
-                raise source.error(rule, f"{captured} bytes in {len(body) - 20}")
+                raise RuleError("a packet must fit into its block", f"{captured} bytes in {len(body) - 20}")
             link, ticks, offset_us = interfaces[number]
             stamp = high << 32 | low
             if ticks != 1_000_000:
@@ -199,8 +178,8 @@ def _of_pcapng(source: _Source, report: Report) -> Iterator[Packet]:
 def _described(body: bytes, order: str) -> _Interface:
     """Read the description of an interface."""
     link = struct.unpack_from(f"{order}H", body)[0]
-    at, ticks, offset_us = 8, 1_000_000, 0
-    while at + 4 <= len(body):
+    at, ticks, offset_us, code = 8, 1_000_000, 0, -1
+    while code and at + 4 <= len(body):
         code, size = struct.unpack_from(f"{order}HH", body, at)
         value = body[at + 4 : at + 4 + size]
         if code == _RESOLUTION and value:
@@ -208,6 +187,4 @@ def _described(body: bytes, order: str) -> _Interface:
         elif code == _OFFSET and len(value) == 8:
             offset_us = struct.unpack(f"{order}q", value)[0] * 1_000_000
         at += 4 + size + -size % 4
-        if not code:
-            break
-    return _Interface(link, ticks, offset_us)
+    return link, ticks, offset_us

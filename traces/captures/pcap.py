@@ -12,18 +12,19 @@ number of flows and exchanges that are open at a time.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from ipaddress import ip_address
 from os import PathLike
 
-from traces.captures.flows import Flow, TcpFlow, UdpFlow
+from traces.captures import flows
 from traces.captures.frames import (
     DHCP_CLIENT_PORTS,
     IPV4,
     IPV6,
+    MULTICAST,
     WIRELESS,
-    Background,
     Segment,
+    address_text,
     decode,
     decode_ip,
     ends,
@@ -31,15 +32,15 @@ from traces.captures.frames import (
     is_local,
     reversed_key,
 )  # fmt: skip
-from traces.captures.ledger import Entries, Ledger, LeftOut
+from traces.captures.ledger import MOST_WAITING, Ledger
 from traces.captures.packets import frames, is_capture
-from traces.captures.runs import Runs
-from traces.captures.streams import ACK, SYN, Counted
-from traces.captures.wireless import Copies, data_body, has_wrong_checksum, parse, payload_bytes
+from traces.captures.runs import Payload, runs
+from traces.captures.streams import ACK, SYN
+from traces.captures.wireless import Copies, data_body, heard, payload_bytes
 from traces.errors import TraceError
 from traces.files import Stream
 from traces.formats import Format
-from traces.records import Batch, Report, Request, batch_of
+from traces.records import Batch, Report, batch_of
 
 __all__ = ["FORMATS", "JUMP_BACK_US", "JUMP_US", "batches"]
 
@@ -50,15 +51,12 @@ _MOST_FLOWS = 1 << 14
 _MOST_HEARD = 10  # addresses that an error names
 _REQUESTS_A_BATCH = 1 << 12
 _NAME_SERVICE = 53
+Open = tuple[flows.Flow, bool, int]
+"""A flow, whether packets of this key go the way of its first one, and the number of the SYN that opened it or -1."""
 
 
 def batches(
-    stream: Stream,
-    path: str | PathLike[str],
-    report: Report,
-    *,
-    skip_damaged: bool = False,
-    client: str | None = None,
+    stream: Stream, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False, client: str | None = None
 ) -> Iterator[Batch]:
     """Read the exchanges and messages of a capture, in the order in which they begin.
 
@@ -74,24 +72,24 @@ def batches(
         there is no exchange and no message in it.
     """
     reader = _Reader(report, _address(client, path))
-    done: list[Request] = []
-    total = 0
-    for moment_us, link, frame, size in frames(stream, path, report, skip_damaged=skip_damaged):
-        reader.take(moment_us, link, frame, size)
-        done += reader.ledger.released()
-        while len(done) >= _REQUESTS_A_BATCH:
-            total += _REQUESTS_A_BATCH
-            yield batch_of(done[:_REQUESTS_A_BATCH])
-            del done[:_REQUESTS_A_BATCH]
+    ledger = reader.ledger
+    found = False
+    for packet in frames(stream, path, report, skip_damaged=skip_damaged):
+        reader.take(*packet)
+        if len(ledger.waiting) >= MOST_WAITING:
+            ledger.release(len(ledger.waiting) // 2)
+        while len(ledger.ready) >= _REQUESTS_A_BATCH:
+            found = True
+            yield batch_of(ledger.ready[:_REQUESTS_A_BATCH])
+            del ledger.ready[:_REQUESTS_A_BATCH]
     reader.close()
-    done += reader.ledger.released(everything=True)
-    if not total and not done:
+    if not found and not ledger.ready:
         if client is not None and reader.heard:
-            heard = ", ".join(sorted(map(reader.ledger.name, reader.heard)))
-            raise TraceError(path, "", f"--client must be one of those heard ({heard})", client)
+            names = ", ".join(sorted(map(address_text, reader.heard)))
+            raise TraceError(path, "", f"--client must be one of those heard ({names})", client)
         raise TraceError(path, "", "a capture must hold an exchange over TCP or UDP", report.counted() or "no packets")
-    for begin in range(0, len(done), _REQUESTS_A_BATCH):
-        yield batch_of(done[begin : begin + _REQUESTS_A_BATCH])
+    for begin in range(0, len(ledger.ready), _REQUESTS_A_BATCH):
+        yield batch_of(ledger.ready[begin : begin + _REQUESTS_A_BATCH])
 
 
 class _Reader:
@@ -99,158 +97,124 @@ class _Reader:
 
     def __init__(self, report: Report, client: bytes | None) -> None:
         self.ledger = Ledger(report)
-        self._report = report
         self._client = client
-        self._flows: dict[bytes, tuple[Flow, bool]] = {}
-        self._stations: dict[bytes, Runs] = {}
+        self._flows: dict[bytes, Open] = {}
+        self._stations: dict[bytes, Generator[None, Payload | None, None]] = {}
         self._first_us = self._latest_us = -1
         self._copies = Copies()
         self.heard: set[bytes] = set()  #: some addresses, for who asks for one that is not there
 
     def take(self, moment_us: int, link: int, frame: bytes, size: int) -> None:
         """Take a frame, of which `size` bytes were sent."""
-        if self._latest_us >= 0:
-            step_us = moment_us - self._latest_us
-            if step_us > JUMP_US or step_us < -JUMP_BACK_US:
-                self.close()
-                self.ledger.begin_session()
-                self._report.count("clock_jumps")
-                self._first_us = self._latest_us = moment_us
-            elif step_us < 0:
-                moment_us = self._latest_us  # packets that overtook each other on their way into the file
-        else:
+        step_us = moment_us - self._latest_us
+        if self._latest_us < 0:
             self._first_us = moment_us
+        elif not -JUMP_BACK_US <= step_us <= JUMP_US:
+            self.close()
+            self.ledger.count("clock_jumps")
+            self._first_us = moment_us
+        elif step_us < 0:
+            moment_us = self._latest_us  # packets that overtook each other on their way into the file
         self._latest_us = moment_us
         segment = decode(link, frame) if link not in WIRELESS else self._on_air(link, frame, moment_us, size)
         if segment is None:
             return
-        if type(segment) is Background:
-            self._report.count(f"{segment.reason}_packets" if "background" in segment.reason else segment.reason)
-            self.ledger.captured(segment.size)
-            self.ledger.leave_out(segment.reason, segment.size)
-            if segment.target:
-                self.ledger.neighbours(moment_us, segment.source, segment.target, to_many="multi" in segment.reason)
+        if segment.reason:
+            self.ledger.leave_out(segment, moment_us)
             return
-        assert type(segment) is Segment
         entry = self._flows.get(segment.key)
-        if entry is None or (segment.flags >= 0 and segment.flags & (SYN | ACK) == SYN and not _again(entry, segment)):
-            entry = self._open(segment, frame, entry)  # with a SYN the ports are used again
-        entry[0].take(entry[1], segment, frame, moment_us)
+        opens = segment.flags >= 0 and segment.flags & (SYN | ACK) == SYN
+        if entry is None or (opens and entry[1:] != (True, segment.sequence)):  # with a SYN the ports are used again
+            entry = self._open(segment, frame, entry)
+        entry[0].send((entry[1], segment, frame, moment_us))
 
-    def _on_air(self, link: int, captured: bytes, now_us: int, sent: int) -> Segment | Background | None:
+    def _on_air(self, link: int, captured: bytes, now_us: int, sent: int) -> Segment | None:
         """Return what a frame of 802.11 holds; take an encrypted one as payload of its station, by its size."""
-        frame = parse(link, captured, sent)
+        frame, is_wrong = heard(link, captured, sent)
         if frame is None or not frame.is_data:
-            wrong = frame is None and has_wrong_checksum(link, captured, sent)
-            return Background("frames_with_a_wrong_check_sequence" if wrong else "frames_of_802.11_without_data")
+            what = "with_a_wrong_check_sequence" if is_wrong else "of_802.11_without_data"
+            return Segment(b"", reason=f"frames_{what}")
         if self._copies.hear(frame):
-            return Background("frames_of_802.11_heard_before")
+            return Segment(b"", reason="frames_of_802.11_heard_before")
         kind, at = data_body(frame, captured)
         if kind in (IPV4, IPV6):
             try:
                 found = decode_ip(captured, at)
             except (IndexError, struct.error):
-                return Background("packets_cut_in_their_headers")
-            many = isinstance(found, Segment) and frame.receiver[0] & 1
-            return Background("background_multicast", found.size) if many else found
+                return Segment(b"", reason="packets_cut_in_their_headers")
+            is_group = frame.receiver[0] & 1 and not found.reason
+            return Segment(b"", size=found.size, reason=MULTICAST) if is_group else found
         size = payload_bytes(frame)
         if not frame.protected or frame.receiver[0] & 1 or frame.up is frame.down or not size:
-            return Background("frames_of_802.11_without_data")
-        self.ledger.captured(size)
+            return Segment(b"", reason="frames_of_802.11_without_data")
+        self.ledger.payload.captured += size
         station = frame.transmitter if frame.up else frame.receiver
         if len(self.heard) < _MOST_HEARD:
             self.heard.add(station)
         if self._client not in (None, station):
-            self.ledger.leave_out("other_clients", size)
+            self.ledger.dropped("other_clients", size)
             return None
         if station not in self._stations:
             if len(self._stations) >= _MOST_FLOWS:
-                self._stations.pop(next(iter(self._stations))).close()
-            entries = Entries(self.ledger, self.ledger.group("802.11", 0), at_home=False)
-            self._stations[station] = Runs(self.ledger.name(station), frame.bssid.hex(":"), entries)
-        if frame.up:
-            self._stations[station].up(now_us, size, b"", 0)
-        else:
-            self._stations[station].down(now_us, size)
+                self._stations.pop(next(iter(self._stations))).send(None)
+            names = self.ledger.name(station), frame.bssid.hex(":")
+            self._stations[station] = runs(*names, self.ledger.opened("802.11/0"))
+        self._stations[station].send((frame.up, now_us, size, b""))
         return None
 
     def close(self) -> None:
-        """End all flows."""
-        for runs in self._stations.values():
-            runs.close()
+        """End all flows, and the session."""
+        for station in self._stations.values():
+            station.send(None)
+        for flow in dict.fromkeys(flow for flow, *_ in self._flows.values()):
+            flow.send(None)
         self._stations.clear()
-        for flow in {id(flow): flow for flow, _ in self._flows.values()}.values():
-            flow.close()
         self._flows.clear()
         self.ledger.end_session(self._first_us, self._latest_us)
 
-    def _open(self, segment: Segment, frame: bytes, old: tuple[Flow, bool] | None) -> tuple[Flow, bool]:
-        key, back = segment.key, reversed_key(segment.key)
-        if old is not None:
-            old[0].close()
-        elif len(self._flows) >= 2 * _MOST_FLOWS:
+    def _open(self, segment: Segment, frame: bytes, old: Open | None) -> Open:
+        key = segment.key
+        if old is None and len(self._flows) >= 2 * _MOST_FLOWS:
             oldest = next(iter(self._flows))
-            self._flows[oldest][0].close()
-            for name in (oldest, reversed_key(oldest)):
-                self._flows.pop(name, None)
-        flow = self._flow(segment, frame)
-        self._flows[back] = (flow, False)
-        entry = self._flows[key] = (flow, True)
+            old = self._flows.pop(oldest)
+            self._flows.pop(reversed_key(oldest), None)
+        if old is not None:
+            old[0].send(None)
+        flow, began = self._flow(segment, frame)
+        self._flows[reversed_key(key)] = flow, False, began
+        entry = self._flows[key] = flow, True, began
         return entry
 
-    def _flow(self, segment: Segment, frame: bytes) -> Flow:
-        key = segment.key
+    def _flow(self, segment: Segment, frame: bytes) -> tuple[flows.Flow, int]:
+        """Return another flow, and the number of the SYN that opens it."""
+        key, ledger = segment.key, self.ledger
         here, from_port, there, to_port = ends(key)
         if len(self.heard) < _MOST_HEARD:
             self.heard |= {here, there}
-        tcp = segment.flags >= 0
-        forward: bool | None = None
-        if tcp:
-            self._report.count("connections")
-        elif reason := is_background(key):
-            return LeftOut(self.ledger, reason)
+        is_tcp, began = segment.flags >= 0, -1
+        ledger.count("connections", is_tcp)
+        if not is_tcp and (reason := is_background(key)):
+            return flows.background(ledger, reason), began
+        if is_tcp and segment.flags & (SYN | ACK) == SYN:
+            began = segment.sequence
         if self._client is not None:
             forward = here == self._client
             if not forward and there != self._client:
-                return _Other(self.ledger)
-        elif tcp and segment.flags & SYN:
+                return flows.of_others(ledger), -1
+        elif is_tcp and segment.flags & SYN:
             forward = not segment.flags & ACK
-        elif tcp:
+        elif is_tcp:
             forward = from_port >= to_port
         else:
             forward = to_port not in DHCP_CLIENT_PORTS
-        ports = {from_port, to_port}
-        lookup, dhcp = not tcp and _NAME_SERVICE in ports, not tcp and bool(DHCP_CLIENT_PORTS & ports)
-        group = self.ledger.group("tcp" if tcp else "udp", to_port if forward else from_port)
-        entries = Entries(self.ledger, group, at_home=is_local(here, there), spared=lookup or dhcp)
-        if tcp:
-            return TcpFlow(key, forward, entries)
-        return UdpFlow(key, forward, entries, frame, segment.payload_at, is_open_loop=dhcp)
-
-
-def _again(entry: tuple[Flow, bool], segment: Segment) -> bool:
-    """Tell whether a SYN is that of the flow itself, sent once more."""
-    flow, forward = entry
-    return isinstance(flow, TcpFlow) and forward and flow.began_with == segment.sequence
-
-
-class _Other:
-    """A flow of a device that was not asked for."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self._counted = (Counted(), Counted())
-
-    def take(self, forward: bool, segment: Segment, frame: bytes, now_us: int) -> None:
-        """Take a packet."""
-        new = segment.size
-        if new and segment.flags >= 0:
-            new = self._counted[forward].take(segment.sequence, new)
-        self._ledger.captured(new)
-        self._ledger.leave_out("other_clients", new)
-
-    def close(self) -> None:
-        """End the flow."""
+        ports, at_home = {from_port, to_port}, is_local(here, there)
+        server_port = to_port if forward else from_port
+        if is_tcp:
+            return flows.tcp(key, forward, ledger, ledger.opened(f"tcp/{server_port}", at_home=at_home)), began
+        is_dhcp = bool(DHCP_CLIENT_PORTS & ports)
+        enter = ledger.opened(f"udp/{server_port}", at_home=at_home, spared=is_dhcp or _NAME_SERVICE in ports)
+        quic = flows.is_quic(ports, frame, segment.payload_at)
+        return flows.udp(key, forward, ledger, enter, quic=quic, is_open=is_dhcp), began
 
 
 def _address(client: str | None, path: str | PathLike[str]) -> bytes | None:

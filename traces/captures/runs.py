@@ -18,11 +18,13 @@ of the capture and the server, where that is known.
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Generator
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from traces.records import BY_SUFFIX, MESSAGE, UNKNOWN_WAIT_US, Request
 
-__all__ = ["Book", "Runs", "are_small_tls_records"]
+__all__ = ["Payload", "are_small_tls_records", "runs", "started"]
 
 ACKNOWLEDGED_WITHIN_US = 10_000
 UNASKED_AFTER_US = 100_000
@@ -33,135 +35,116 @@ SMALL_DATAGRAM_BYTES = 100
 SMALL_RECORD_BYTES = 64
 _RECORD_HEAD = 5
 
+Payload = tuple[bool, int, int, bytes]
+"""Whether it goes up, when it was seen (microseconds), how many bytes it has, and those that were captured."""
 
-class Book(Protocol):
-    """Where the payload of a capture is entered."""
-
-    def enter(self, request: Request) -> None:
-        """Take an exchange, an upload or a message that is finished."""
-
-    def leave_out(self, reason: str, size_bytes: int) -> None:
-        """Take payload that is none of these."""
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
-class Runs:
-    """The runs of one flow as they come.
+def started(process: Callable[P, Generator[None, T, None]]) -> Callable[P, Generator[None, T, None]]:
+    """Let a process go on to where it waits for the first thing that is sent to it."""
+
+    @wraps(process)
+    def begun(*args: P.args, **kwargs: P.kwargs) -> Generator[None, T, None]:
+        made = process(*args, **kwargs)
+        next(made)
+        return made
+
+    return begun
+
+
+@started
+def runs(
+    client: str, server: str, enter: Callable[[Request], None],
+    acknowledge: Callable[[int], None] = lambda size: None, *,
+    server_trip_us: int = -1, round_trip_us: int = -1, quic_trip: Callable[[int], None] | None = None,
+) -> Generator[None, Payload | None, None]:  # fmt: skip
+    """Take the payload of one flow as it comes; None ends what is open, and the flow may go on after it.
 
     Parameters
     ----------
     client, server : str
         Their names.
-    book : Book
+    enter : callable
         Receives exchanges and messages as they are finished.
-    server_trip_us : int
-        Round trip between the place of the capture and the server, -1 if it is not known.
-    round_trip_us : int
-        Round trip between client and server, -1 if it is not known.
-    quic : bool
-        Whether small datagrams up are acknowledgements.
+    acknowledge : callable
+        Receives the bytes that acknowledge a message, which are in neither.
+    server_trip_us, round_trip_us : int
+        Round trip between the place of the capture and the server, and between client and server; -1 if not known.
+    quic_trip : callable, optional
+        Given for a flow of QUIC, whose small datagrams up are acknowledgements and whose first answer tells the round
+        trip: receives that.
     """
+    asked = replied = pushed = 0  # bytes of what is open
+    start_us = last_up_us = first_down_us = last_down_us = -1
 
-    __slots__ = (
-        *("_asked", "_asked_us", "_book", "_client", "_first_down_us", "_last_down_us", "_last_up_us"),
-        *("_pushed", "_quic", "_replied", "_server", "_start_us", "round_trip_us", "server_trip_us"),
-    )
-
-    def __init__(
-        self,
-        client: str,
-        server: str,
-        book: Book,
-        *,
-        server_trip_us: int = -1,
-        round_trip_us: int = -1,
-        quic: bool = False,
-    ) -> None:
-        self._client = client
-        self._server = server
-        self._book = book
-        self._quic = quic
-        self.server_trip_us = server_trip_us
-        self.round_trip_us = round_trip_us
-        self._start_us = self._last_up_us = self._first_down_us = self._last_down_us = -1
-        self._asked = self._replied = self._pushed = 0  # bytes of what is open
-
-    def up(self, now_us: int, size: int, frame: bytes, at: int) -> None:
-        """Take payload that the client sent: `size` bytes, from a place of a frame on."""
-        if self._asked and not self._replied and self._goes_on(now_us):
-            self._asked += size
-            self._last_up_us = now_us
+    def finish() -> None:
+        if not asked:
+            if pushed:
+                enter(Request(client, server, start_us, last_down_us, 0, pushed, "", MESSAGE))
             return
-        if self._replied or self._pushed:
-            soon = now_us - self._last_down_us < max(self.round_trip_us, ACKNOWLEDGED_WITHIN_US)
-            if soon and self._acknowledges(size, frame, at):
-                if self._asked:
-                    self._asked += size
+        wait_us, first_us, end_us = UNKNOWN_WAIT_US, -1, last_up_us
+        if replied:
+            first_us, end_us = first_down_us, last_down_us
+            if server_trip_us >= 0:
+                wait_us = max(0, first_us - last_up_us - server_trip_us)
+        if first_us - last_up_us < ON_ITS_WAY * server_trip_us:  # it answers something else
+            first_us = last_up_us
+        times = wait_us, -1, last_up_us, first_us
+        enter(Request(client, server, start_us, end_us, asked, replied, "", BY_SUFFIX, *times))
+
+    while True:
+        payload = yield
+        if payload is None:
+            finish()
+            asked = replied = pushed = 0
+            continue
+        up, now_us, size, data = payload
+        since_us = now_us - last_down_us
+        if up:
+            if asked and not replied and now_us - last_up_us <= max(UPLOADED_AFTER_US, 2 * round_trip_us):
+                asked += size
+                last_up_us = now_us
+                continue
+            soon = (replied or pushed) and since_us < max(round_trip_us, ACKNOWLEDGED_WITHIN_US)
+            if soon and (size <= SMALL_DATAGRAM_BYTES if quic_trip else are_small_tls_records(data, size)):
+                if asked:
+                    asked += size
                 else:
-                    self._book.leave_out("acknowledgements_of_messages", size)
-                return
-        self.close()
-        self._asked = size
-        self._start_us = self._last_up_us = now_us
-
-    def down(self, now_us: int, size: int) -> None:
-        """Take payload that the server sent."""
-        since_us = now_us - self._last_down_us
-        if self._asked and not self._replied:
-            self._first_down_us = now_us
-            self._replied = size
-            if self.round_trip_us < 0 and self._quic:
-                self.round_trip_us = self.server_trip_us = now_us - self._start_us
-        elif self._replied and (since_us < UNASKED_AFTER_US or since_us <= self.round_trip_us):
-            self._replied += size
-        elif self._pushed and now_us - self._start_us <= MESSAGE_US:
-            self._pushed += size
+                    acknowledge(size)
+                continue
+        elif asked and not replied:
+            first_down_us = last_down_us = now_us
+            replied = size
+            if round_trip_us < 0 and quic_trip:
+                round_trip_us = server_trip_us = now_us - start_us
+                quic_trip(round_trip_us)
+            continue
+        elif replied and since_us <= max(UNASKED_AFTER_US - 1, round_trip_us):
+            replied, last_down_us = replied + size, now_us
+            continue
+        elif pushed and now_us - start_us <= MESSAGE_US:
+            pushed, last_down_us = pushed + size, now_us
+            continue
+        finish()
+        asked, replied, pushed, start_us = size * up, 0, size * (not up), now_us
+        if up:
+            last_up_us = now_us
         else:
-            self.close()
-            self._pushed = size
-            self._start_us = now_us
-        self._last_down_us = now_us
-
-    def close(self) -> None:
-        """Finish what is open."""
-        if self._asked:
-            wait_us, end_us = UNKNOWN_WAIT_US, self._last_up_us
-            if self._replied:
-                end_us = self._last_down_us
-                if self.server_trip_us >= 0:
-                    wait_us = max(0, self._first_down_us - self._last_up_us - self.server_trip_us)
-            first_us = self._first_down_us if self._replied else -1
-            if first_us - self._last_up_us < ON_ITS_WAY * self.server_trip_us:  # it answers something else
-                first_us = self._last_up_us
-            ends = self._client, self._server, self._start_us, end_us
-            times = wait_us, -1, self._last_up_us, first_us
-            self._book.enter(Request(*ends, self._asked, self._replied, "", BY_SUFFIX, *times))
-        elif self._pushed:
-            self._book.enter(
-                Request(self._client, self._server, self._start_us, self._last_down_us, 0, self._pushed, "", MESSAGE)
-            )
-        self._asked = self._replied = self._pushed = 0
-
-    def _goes_on(self, now_us: int) -> bool:
-        """Tell whether the run up that is open has not ended."""
-        return now_us - self._last_up_us <= max(UPLOADED_AFTER_US, 2 * self.round_trip_us)
-
-    def _acknowledges(self, size: int, frame: bytes, at: int) -> bool:
-        if self._quic:
-            return size <= SMALL_DATAGRAM_BYTES
-        return are_small_tls_records(frame, at, size)
+            last_down_us = now_us
 
 
-def are_small_tls_records(frame: bytes, at: int, size: int) -> bool:
-    r"""Tell whether some payload is whole TLS records, each of at most 64 bytes; their heads must have been captured.
+def are_small_tls_records(data: bytes, size: int) -> bool:
+    r"""Tell whether payload of a size is whole TLS records, each of at most 64 bytes; their heads must be in `data`.
 
-    >>> are_small_tls_records(b"\x17\x03\x03\x00\x03abc", 0, 8), are_small_tls_records(b"\x17\x03\x03\x01\x00", 0, 261)
+    >>> are_small_tls_records(b"\x17\x03\x03\x00\x03abc", 8), are_small_tls_records(b"\x17\x03\x03\x01\x00", 261)
     (True, False)
     """
-    end = at + size
-    while at + _RECORD_HEAD <= min(end, len(frame)):
-        if not 20 <= frame[at] <= 23 or frame[at + 1] != 3 or frame[at + 3]:
+    at = 0
+    while at + _RECORD_HEAD <= min(size, len(data)):
+        kind, version, _, high, length = data[at : at + _RECORD_HEAD]
+        if not 20 <= kind <= 23 or version != 3 or high or length > SMALL_RECORD_BYTES:
             return False
-        if frame[at + 4] > SMALL_RECORD_BYTES:
-            return False
-        at += _RECORD_HEAD + frame[at + 4]
-    return at == end
+        at += _RECORD_HEAD + length
+    return at == size

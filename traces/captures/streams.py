@@ -6,7 +6,7 @@ bytes were not seen before, for those who need no more; it holds no contents.  S
 
 from __future__ import annotations
 
-__all__ = ["Counted", "Ordered"]
+__all__ = ["ACK", "FIN", "RST", "SYN", "Counted", "Ordered"]
 
 ACK, FIN, RST, SYN = 16, 1, 4, 2
 _CIRCLE, _HALF = 1 << 32, 1 << 31
@@ -35,31 +35,27 @@ class Counted:
 
     def take(self, sequence: int, size: int) -> int:
         """Return how many bytes of a segment are new."""
-        if self._next < 0:  # the capture began in the middle: what was sent before may come again
-            self._next = sequence + _CIRCLE
-            self._holes.append((self._next - _HALF, self._next))
-        begin = self._next + (sequence - self._next + _HALF) % _CIRCLE - _HALF
+        last = self._next
+        if last < 0:  # the capture began in the middle: what was sent before may come again
+            last = sequence + _CIRCLE
+            self._holes.append((last - _HALF, last))
+        begin = last + (sequence - last + _HALF) % _CIRCLE - _HALF
         end = begin + size
-        if begin == self._next:
+        if begin >= last:
+            if begin > last:
+                self._holes = [*self._holes, (last, begin)][-_MOST_HOLES:]
             self._next = end
             return size
-        if begin > self._next:
-            self._holes.append((self._next, begin))
-            del self._holes[:-_MOST_HOLES]
-            self._next = end
-            return size
-        new = max(0, end - self._next)
-        self._next = max(self._next, end)
-        if self._holes:
-            remaining: list[tuple[int, int]] = []
-            for first, last in self._holes:
-                low, high = max(first, begin), min(last, end)
-                if low >= high:
-                    remaining.append((first, last))
-                    continue
+        self._next = max(last, end)
+        new, holes = max(0, end - last), self._holes
+        self._holes = []
+        for first, until in holes:
+            low, high = max(first, begin), min(until, end)
+            if low < high:
                 new += high - low
-                remaining += [part for part in ((first, low), (high, last)) if part[0] < part[1]]
-            self._holes = remaining
+                self._holes += [part for part in ((first, low), (high, until)) if part[0] < part[1]]
+            else:
+                self._holes.append((first, until))
         return new
 
 
@@ -69,9 +65,8 @@ class Ordered:
     __slots__ = ("_end", "_held", "_next", "ended", "waiting")
 
     def __init__(self) -> None:
-        self._next: int | None = None
+        self._next = self._end = -1
         self._held = 0
-        self._end: int | None = None
         self.waiting: dict[int, bytes] = {}
         self.ended = False
 
@@ -80,7 +75,7 @@ class Ordered:
         if flags & SYN:
             self._next = (at + 1) % _CIRCLE
             return []
-        if self._next is None:
+        if self._next < 0:
             self._next = at
         if flags & FIN:
             self._end = (at + len(data)) % _CIRCLE
@@ -97,33 +92,29 @@ class Ordered:
 
         The zeros returned first have their number; within a body that is all that matters.
         """
-        assert self._next is not None
         gap = min((begin - self._next) % _CIRCLE for begin in self.waiting)
-        if not 0 < gap <= _LARGEST_GAP_BYTES or (acknowledged - self._next) % _CIRCLE < gap:
-            return []
-        if (acknowledged - self._next) % _CIRCLE >= _HALF:  # an old acknowledgement
+        # an acknowledgement of more than half the circle is an old one
+        if not 0 < gap <= min(_LARGEST_GAP_BYTES, (acknowledged - self._next) % _CIRCLE) or (
+            (acknowledged - self._next) % _CIRCLE >= _HALF
+        ):
             return []
         self._next = (self._next + gap) % _CIRCLE
         return [bytes(gap), *self._contiguous(self._next)]
 
     def _contiguous(self, at: int) -> list[bytes]:
         """Take what is now in order out of what waits, after a segment came in at `at`."""
-        assert self._next is not None
         ready: list[bytes] = []
         if (self._next - at) % _CIRCLE >= _HALF:  # the new one lies ahead
             return ready
         while self.waiting:
-            begin = self._next if self._next in self.waiting else self._overlapping()
-            if begin is None:
-                break
+            begin = self._next
+            if begin not in self.waiting:  # one that begins before the next byte
+                begin = next((one for one in self.waiting if (self._next - one) % _CIRCLE < _HALF), -1)
+                if begin < 0:
+                    break
             piece = self.waiting.pop(begin)
             self._held -= len(piece)
-            old = (self._next - begin) % _CIRCLE
-            if old < len(piece):
-                ready.append(piece[old:])
-                self._next = (self._next + len(piece) - old) % _CIRCLE
+            if new := piece[(self._next - begin) % _CIRCLE :]:
+                ready.append(new)
+                self._next = (self._next + len(new)) % _CIRCLE
         return ready
-
-    def _overlapping(self) -> int | None:
-        """Return a waiting segment that begins before the next byte."""
-        return next((begin for begin in self.waiting if (self._next - begin) % _CIRCLE < _HALF), None)  # type: ignore[operator]

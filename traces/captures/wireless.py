@@ -18,13 +18,13 @@ from zlib import crc32
 
 __all__ = [
     "ACTION", "ASSOCIATION_REQUEST", "ASSOCIATION_RESPONSE", "BEACON", "PS_POLL", "Copies", "Frame", "data_body",
-    "has_wrong_checksum", "parse", "payload_bytes", "twt_agreement",
+    "heard", "payload_bytes", "twt_agreement",
 ]  # fmt: skip
 
 BEACON, ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, ACTION, PS_POLL = 0x08, 0x00, 0x01, 0x0D, 0x1A
 """Type and subtype, as ``type << 4 | subtype``."""
 
-_BARE, _PRISM, _RADIOTAP, _PPI = 105, 119, 127, 192
+_BARE, _PRISM, _RADIOTAP = 105, 119, 127  # and 192, PPI
 _LONGEST_HEADER = 4096
 _REMEMBERED = 2048  # frames; a sender gives the same number to every 4096th
 # (size, alignment) of the radiotap fields by their bits, up to the last one that is needed
@@ -57,7 +57,6 @@ class Frame(NamedTuple):
     sleeps: bool  #: Its power-management bit.
     retry: bool  #: Its other bits.
     protected: bool
-    more_data: bool
     number: int  #: Its sequence and fragment numbers, -1 if it has none.
     fragment: int
     tid: int  #: Its traffic identifier, -1 if it has none.
@@ -94,8 +93,11 @@ class Copies:
         return False
 
 
-def parse(link: int, captured: bytes, sent: int = 0) -> Frame | None:
-    """Return the frame that was captured; None if it is cut, broken, or a control frame other than PS-Poll.
+def heard(link: int, captured: bytes, sent: int = 0) -> tuple[Frame | None, bool]:
+    """Return the frame that was captured, and whether its check sequence is wrong.
+
+    The frame is None if it is cut or broken, or a control frame other than PS-Poll.  That a check sequence is wrong is
+    told by the header before the frame, or by its bytes if all of them were captured.
 
     Parameters
     ----------
@@ -103,26 +105,14 @@ def parse(link: int, captured: bytes, sent: int = 0) -> Frame | None:
         Bytes with what stands before the frame, where only the beginning of it was captured.
     """
     try:
-        at, rate_mbps, has_checksum, is_broken = _before(link, captured)
-        if is_broken or (has_checksum and _is_wrong(captured, at, sent)):
-            return None
-        return _frame(captured, max(sent, len(captured)), at, rate_mbps, has_checksum)
+        at, rate_mbps, has_checksum, is_wrong = _before(link, captured)
+        if has_checksum and len(captured) >= max(sent, at + 4):
+            is_wrong = is_wrong or crc32(captured[at:-4]) != _word(captured, len(captured) - 4)[0]
+        if is_wrong:
+            return None, True
+        return _frame(captured, max(sent, len(captured)), at, rate_mbps, has_checksum), False
     except (IndexError, error):
-        return None
-
-
-def has_wrong_checksum(link: int, captured: bytes, sent: int = 0) -> bool:
-    """Tell whether a frame has a wrong check sequence: by its header, or by its bytes if all of them were captured."""
-    try:
-        at, _, has_checksum, is_broken = _before(link, captured)
-    except (IndexError, error):
-        return False
-    return is_broken or (has_checksum and _is_wrong(captured, at, sent))
-
-
-def _is_wrong(captured: bytes, at: int, sent: int) -> bool:
-    is_whole = sent <= len(captured) and len(captured) >= at + 4
-    return is_whole and crc32(captured[at:-4]) != _word(captured, len(captured) - 4)[0]
+        return None, False
 
 
 def data_body(frame: Frame, captured: bytes) -> tuple[int, int]:
@@ -157,14 +147,13 @@ def twt_agreement(frame: Frame, captured: bytes) -> tuple[int, int] | None:
 
 def _before(link: int, captured: bytes) -> tuple[int, float, bool, bool]:
     """Return where the frame begins, its rate, whether a checksum ends it, and whether it is broken."""
-    if link == _BARE:
-        return 0, 0.0, False, False
-    if link == _PRISM:
-        return min(_word(captured, 4)[0], _LONGEST_HEADER), 0.0, False, False
-    length = _half(captured, 2)[0]
-    if link == _PPI:
-        return length, 0.0, False, False
-    return (length, *_radiotap(captured, length))
+    if link == _RADIOTAP:
+        length = _half(captured, 2)[0]
+        return (length, *_radiotap(captured, length))
+    at = 0
+    if link != _BARE:
+        at = min(_word(captured, 4)[0], _LONGEST_HEADER) if link == _PRISM else _half(captured, 2)[0]
+    return at, 0.0, False, False
 
 
 def _radiotap(captured: bytes, length: int) -> tuple[float, bool, bool]:
@@ -211,30 +200,25 @@ def _of_streams(streams: int, mcs: int, subcarriers: int, symbol_us: float) -> f
 
 def _frame(captured: bytes, sent: int, at: int, rate_mbps: float, has_checksum: bool) -> Frame | None:
     control, bits = captured[at], captured[at + 1]
-    kind = (control >> 2 & 3) << 4 | control >> 4
-    if control & 3 or kind >> 4 == 3 or (kind >> 4 == 1 and kind != PS_POLL):
+    type_ = control >> 2 & 3
+    kind = type_ << 4 | control >> 4
+    if control & 3 or type_ == 3 or (type_ == 1 and kind != PS_POLL):
         return None
-    size = sent - at - 4 * has_checksum
-    duration = _half(captured, at + 2)[0]
-    first, second = captured[at + 4 : at + 10], captured[at + 10 : at + 16]
-    up, down = bool(bits & 1), bool(bits & 2)
-    common = (bool(bits & 16), bool(bits & 8), bool(bits & 64), bool(bits & 32))
+    duration, size = _half(captured, at + 2)[0], sent - at - 4 * has_checksum
+    first, second, third = captured[at + 4 : at + 10], captured[at + 10 : at + 16], captured[at + 16 : at + 22]
     if len(second) < 6:
         return None
+    states = bool(bits & 16), bool(bits & 8), bool(bits & 64)
     if kind == PS_POLL:
-        return Frame(kind, first, second, first, True, False, *common, -1, -1, -1, at + 16, size, rate_mbps, duration)
-    third, (number, fragment) = captured[at + 16 : at + 22], divmod(_half(captured, at + 22)[0], 16)
-    header, tid = 24, -1
-    if kind >> 4 == 2:
-        header += 6 if up and down else 0
-        if kind & 8:
-            tid = captured[at + header] & 15
-            header += 2
-            header += 4 if bits & 128 else 0
-    elif bits & 128:
-        header += 4
-    bssid = third if kind >> 4 == 0 else first if up else second if down else third
-    numbers = number, fragment, tid
-    return Frame(
-        kind, first, second, bssid, up, down, *common, *numbers, at + header, max(size, 0), rate_mbps, duration
-    )
+        return Frame(kind, first, second, first, True, False, *states, -1, -1, -1, at + 16, size, rate_mbps, duration)
+    number, fragment = divmod(_half(captured, at + 22)[0], 16)
+    up, down, tid = bool(bits & 1), bool(bits & 2), -1
+    bssid = third if not type_ else first if up else second if down else third
+    at += 30 if type_ == 2 and up and down else 24
+    if kind >> 3 == 5:  # data with quality of service
+        tid = captured[at] & 15
+        at += 2
+    if bits & 128 and (tid >= 0 or not type_):
+        at += 4
+    ends = first, second, bssid, up, down
+    return Frame(kind, *ends, *states, number, fragment, tid, at, max(size, 0), rate_mbps, duration)

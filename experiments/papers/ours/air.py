@@ -13,8 +13,6 @@ What it leaves out: neighbours that sleep, hidden stations, negotiation of TWT.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -23,14 +21,12 @@ import pandas as pd
 
 import netsim
 import traces
-from experiments.papers.claims import Claim, Noted, by, point, where
+from experiments.papers.claims import Noted, by, point, where
 from experiments.papers.kit import Experiment, Seeds, Sizes, over
-from experiments.papers.ours.browsed import family, hurried, on_the_air
-from experiments.papers.predicates import above, below, between, near, rising
+from experiments.papers.ours.worlds import family, hurried, on_the_air
+from experiments.papers.predicates import above, below, between, rising
 from lpsm.randomness import WORKLOAD, generator
 from traces.records import Message
-
-__all__ = ["EXPERIMENTS"]
 
 Row = dict[str, Any]
 
@@ -45,7 +41,7 @@ CONTENTION = Experiment(
 TWT = Experiment("ours/twt", "target wake times against static PSM, U-APSD and LPSM2, alone and in cells", "2 min")
 
 
-def _measured(result: netsim.SimulationResult) -> Row:
+def _measured(result):
     return {
         "policy": result.policy,
         "mean_mw": 1000 * float(result.energy.total_j) / result.elapsed_s,
@@ -54,7 +50,7 @@ def _measured(result: netsim.SimulationResult) -> Row:
     }
 
 
-def _of(rows: pd.DataFrame, column: str, **having: Any) -> pd.Series:
+def _of(rows, column, **having):
     """Return a column where others have these values, a number a replication."""
     return where(rows, **having).set_index("replication")[column].sort_index()
 
@@ -72,9 +68,7 @@ _LOADED = over(
 
 
 @CONTENTION.runs(lambda setup: {**_SPARSE(setup), **_LOADED(setup)})
-def contend(
-    neighbours: int, seed: int, policy: str, dtim: int, broadcast: int, pages: int = 0, sparse: int = 0
-) -> dict[str, list[Row]]:
+def contend(neighbours, seed, policy, dtim, broadcast, pages=0, sparse=0):
     """Browse pages of the Web model under one policy in one world, or so many small pages, one every second."""
     visited = [traces.Page(f"p{number}", 300, 1200, think_s=1.0) for number in range(sparse)]
     visited = visited or hurried(traces.generate(pages, generator(seed, WORKLOAD)), PAUSE)
@@ -85,65 +79,51 @@ def contend(
     return {"sparse" if sparse else "runs": [{**row, **_measured(result), "group_lost": lost}]}
 
 
-def _by_neighbours(runs: pd.DataFrame, policy: str, column: str, baseline: str = "") -> Any:
-    """A column of a policy, over that of the baseline if there is one, by the number of neighbours."""
-    samples = {}
-    for count in sorted(set(runs["neighbours"])):
-        own = partial(_of, runs, column, neighbours=count, dtim=1, broadcast=0)
-        samples[f"{count} neighbours"] = own(policy=policy) / own(policy=baseline) if baseline else own(policy=policy)
-    return samples
+def _alone(runs, policy, column):
+    """Return a column of a policy at DTIM 1 without group frames, by number of neighbours and replication."""
+    rows = where(runs, dtim=1, broadcast=0, policy=policy)
+    return rows.set_index(["neighbours", "replication"])[column].sort_index()
 
 
-def _more_percent(sparse: pd.DataFrame, column: str) -> Noted:
-    """What 20 neighbours (or as many as there are) add to sparse traffic, percent."""
+@CONTENTION.claim("static PSM draws more the more neighbours load the channel", rising, unit=" mW")
+def _draws(runs):
+    return by(_alone(runs, "listen:1", "mean_mw"), "{} neighbours", "neighbours")
+
+
+@CONTENTION.claim(
+    "what 20 neighbours add to the {what} with sparse traffic is of the published size", between,
+    "up to {value:g} % with sparse TCP uplink", "within a factor of three either way", unit=" %",
+    of=[{"what": what, "column": column, "value": value, "low": value / 3.0, "high": value * 3.0}
+        for what, column, value in (("current of static PSM", "mean_mw", 108.0),
+                                    ("time that it is awake", "awake_percent", 254.0))],
+)  # fmt: skip
+def _more_percent(sparse, column):
     table = sparse.pivot(index="replication", columns="neighbours", values=column)
     most = max(table.columns)
     return Noted(100 * (table[most] / table[0] - 1), f"among {most} neighbours")
 
 
-def _of_the_radio() -> str:
-    return (
-        "alone this radio draws next to nothing but its beacons, so that every wait for the channel weighs more; "
-        "whether that explains the size has not been tested"
-    )
+@CONTENTION.claim("LPSM2 {what}, whatever the number of neighbours", below, of=[
+    {"what": "draws less than dynamic PSM", "column": "mean_mw", "base": "dynamic:100", "limit": 1.0},
+    {"what": "keeps a page within 1.1 of its latency without power saving", "column": "latency_s", "base": "none",
+     "limit": 1.1},
+])  # fmt: skip
+def _of_lpsm2(runs, column, base):
+    ratio = _alone(runs, "lpsm2:1.05", column) / _alone(runs, base, column)
+    return by(ratio, "{} neighbours", "neighbours")
 
 
-def _lost(runs: pd.DataFrame, dtim: int) -> Any:
-    """Share of group frames lost by listening to every third beacon."""
-    return {f"DTIM {dtim}": _of(runs, "group_lost", policy="listen:3", neighbours=0, dtim=dtim, broadcast=10)}
-
-
-def _added_by_group_frames(runs: pd.DataFrame) -> pd.Series:
-    at = partial(_of, runs, "mean_mw", policy="listen:1", neighbours=0, dtim=1)
-    return at(broadcast=10) - at(broadcast=0)
-
-
-_of_lpsm2 = partial(_by_neighbours, policy="lpsm2:1.05")
-CONTENTION.claims += [
-    Claim("Static PSM draws more the more neighbours load the channel",
-          rising(partial(_by_neighbours, policy="listen:1", column="mean_mw"), unit=" mW")),
-    Claim("Static PSM is awake longer the more neighbours load the channel",
-          rising(partial(_by_neighbours, policy="listen:1", column="awake_percent"), unit=" %")),
-    Claim("What 20 neighbours add to the current of static PSM with sparse traffic is of the published size",
-          near(partial(_more_percent, column="mean_mw"), 108.0, 3.0, unit=" %"), "up to 108 % with sparse TCP uplink",
-          why=_of_the_radio),
-    Claim("What they add to its time awake is of the published size",
-          near(partial(_more_percent, column="awake_percent"), 254.0, 3.0, unit=" %"), "up to 254 %",
-          why=_of_the_radio),
-    Claim("LPSM2 draws less than dynamic PSM whatever the number of neighbours",
-          below(partial(_of_lpsm2, column="mean_mw", baseline="dynamic:100"), 1.0)),
-    Claim("LPSM2 keeps a page within 1.1 of its latency without power saving among neighbours",
-          below(partial(_of_lpsm2, column="latency_s", baseline="none"), 1.1)),
-    Claim("Listening to every third beacon at DTIM 1 loses two thirds of the group frames",
-          between(partial(_lost, dtim=1), 0.5, 0.75)),
-    Claim("Listening to every DTIM loses none", below(partial(_lost, dtim=3), 0.01)),
-    Claim("Ten group frames a second make static PSM draw more", above(_added_by_group_frames, unit=" mW")),
-]  # fmt: skip
+@CONTENTION.claim("ten group frames a second make static PSM draw more", above, unit=" mW")
+def _added_by_group_frames(runs):
+    ten, none = (
+        _of(runs, "mean_mw", policy="listen:1", neighbours=0, dtim=1, broadcast=number) for number in (10, 0)
+    )  # fmt: skip
+    return ten - none
 
 
 @CONTENTION.picture("contention", x="saturated neighbours", y="", y_scale="log", share_y=False)
-def _by_load(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    rows: Any = where(runs, dtim=1, broadcast=0).groupby(["policy", "neighbours"], sort=False)
+def _by_load(runs):
+    rows = where(runs, dtim=1, broadcast=0).groupby(["policy", "neighbours"], sort=False)
     titles = {"mean_mw": "mean power [mW]", "awake_percent": "time awake [%]", "latency_s": "page latency [s]"}
     for column, title in titles.items():
         yield title, pd.DataFrame([point(policy, count, own[column]) for (policy, count), own in rows])
@@ -152,7 +132,7 @@ def _by_load(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 # -- target wake times ---------------------------------------------------------------------------------------------
 
 
-def _cells(traffics: tuple[str, ...], policies: tuple[str, ...]) -> Any:
+def _cells(traffics, policies):
     """Return the sweep of cells with some kinds of traffic, whose clients follow one of the policies."""
     axes = {"traffic": traffics, "clients": Sizes((1, 3), (1, 10, 50)), "seed": Seeds(2, 6), "policy": policies}
     key = "{traffic} {clients} clients seed {seed} {policy}"
@@ -163,7 +143,7 @@ _ON_MESSAGES, _ON_THE_WEB = _cells(MESSAGES, MESSAGE_POLICIES), _cells(("web",),
 
 
 @TWT.runs(lambda setup: {**_ON_MESSAGES(setup), **_ON_THE_WEB(setup)})
-def take_turns(traffic: str, clients: int, seed: int, policy: str, seconds: float, pages: int) -> dict[str, list[Row]]:
+def take_turns(traffic, clients, seed, policy, seconds, pages):
     """Run one cell whose clients follow one policy; a row with the means over its clients."""
     rngs = [generator(seed, WORKLOAD, client) for client in range(clients)]
     if traffic == "web":
@@ -180,7 +160,7 @@ def take_turns(traffic: str, clients: int, seed: int, policy: str, seconds: floa
     return {"runs": [row | {name: float(np.mean(measured[name].tolist())) for name in ("mean_mw", "awake_percent")}]}
 
 
-def _messages(kind: str, seconds: float, rng: np.random.Generator) -> Iterator[Message]:
+def _messages(kind, seconds, rng):
     """Yield messages of 160 bytes: every 10 s from a phase drawn, or memoryless with a mean of 10 s."""
     at = float(rng.uniform(0.5, 10.0))
     while at < seconds:
@@ -189,52 +169,50 @@ def _messages(kind: str, seconds: float, rng: np.random.Generator) -> Iterator[M
     yield Message(seconds, 160)
 
 
-def _over_beacons(runs: pd.DataFrame, column: str, beacons: tuple[int, ...], crowd: bool = False) -> Any:
+@TWT.claim("{what}", between, "{printed}", of=[
+    {"what": "at intervals up to a second TWT draws at least half as much again as listening to beacons",
+     "printed": "DTIM for sleeps of milliseconds to a few seconds", "beacons": (1, 10), "low": 1.5},
+    {"what": "at tens of seconds one client's TWT draws no more than a tenth above listening to beacons",
+     "printed": "TWT for tens of seconds", "beacons": (100, 300), "high": 1.1},
+    {"what": "at 31 s in the largest cell it draws less than listening to beacons, for which all wake up at once",
+     "printed": "TWT for tens of seconds", "beacons": (300,), "crowd": True, "high": 1.0},
+    {"what": "at equal intervals TWT and beacons delay messages alike", "printed": "", "beacons": (1, 10),
+     "column": "delay_s", "low": 0.8, "high": 1.25},
+])  # fmt: skip
+def _over_beacons(runs, beacons, column="mean_mw", crowd=False):
     """TWT over listening to beacons at equal intervals, for messages: one client, or the largest cell."""
-    samples = {}
+    samples, clients = {}, int(runs["clients"].max()) if crowd else 1
     for traffic, n in product(MESSAGES, beacons):
-        own = partial(_of, runs, column, traffic=traffic, clients=int(runs["clients"].max()) if crowd else 1)
-        samples[f"{traffic}, {n * 0.1024:.3g} s:"] = own(policy=f"twt:{n * 102.4:g}:10") / own(policy=f"listen:{n}")
+        twt, listening = (
+            _of(runs, column, traffic=traffic, clients=clients, policy=policy)
+            for policy in (f"twt:{n * 102.4:g}:10", f"listen:{n}")
+        )
+        samples[f"{traffic}, {n * 0.1024:.3g} s:"] = twt / listening
     return samples
 
 
-def _crowded(runs: pd.DataFrame, policy: str) -> Any:
-    """Power of a policy in the largest cell over the same alone, with periodic messages."""
-    most, at = int(runs["clients"].max()), partial(_of, runs, "mean_mw", traffic="periodic", policy=policy)
-    return {policy: Noted(at(clients=most) / at(clients=1), f"({most} clients over one)")}
+@TWT.claim("service periods that do not overlap cost each of many clients what one pays", between, low=0.9, high=1.1)
+def _crowded(runs):
+    most = int(runs["clients"].max())
+    many, one = (
+        _of(runs, "mean_mw", traffic="periodic", policy="twt:1024:10", clients=count) for count in (most, 1)
+    )  # fmt: skip
+    return Noted(many / one, f"({most} clients over one)")
 
 
-def _on_the_web(runs: pd.DataFrame, ours: str, theirs: str) -> Any:
-    """Power of one policy over that of another with Web pages, by the size of the cell."""
-    web = where(runs, traffic="web")
-    rows = [web[web["policy"] == policy].set_index(["clients", "replication"])["mean_mw"] for policy in (ours, theirs)]
-    return by(rows[0] / rows[1], "{} clients:", "clients")
-
-
-TWT.claims += [
-    Claim("At intervals up to a second TWT draws at least half as much again as listening to beacons",
-          above(partial(_over_beacons, column="mean_mw", beacons=(1, 10)), 1.5),
-          "DTIM for sleeps of milliseconds to a few seconds"),
-    Claim("At tens of seconds one client's TWT draws no more than a tenth above listening to beacons",
-          below(partial(_over_beacons, column="mean_mw", beacons=(100, 300)), 1.1), "TWT for tens of seconds"),
-    Claim("At 31 s in the largest cell it draws less than listening to beacons, for which all wake up at once",
-          below(partial(_over_beacons, column="mean_mw", beacons=(300,), crowd=True), 1.0), "TWT for tens of seconds"),
-    Claim("At equal intervals TWT and beacons delay messages alike",
-          between(partial(_over_beacons, column="delay_s", beacons=(1, 10)), 0.8, 1.25)),
-    Claim("Service periods that do not overlap cost each of many clients what they cost one",
-          between(partial(_crowded, policy="twt:1024:10"), 0.9, 1.1)),
-    Claim("LPSM2 browses with less than TWT every 102.4 ms, in cells of any size",
-          below(partial(_on_the_web, ours="lpsm2:1.05", theirs="twt:102.4:10"), 1.0)),
-]  # fmt: skip
+@TWT.claim("LPSM2 browses with less than TWT every 102.4 ms, in cells of any size", below, limit=1.0)
+def _on_the_web(runs):
+    ours, theirs = (
+        where(runs, traffic="web", policy=policy).set_index(["clients", "replication"])["mean_mw"]
+        for policy in ("lpsm2:1.05", "twt:102.4:10")
+    )
+    return by(ours / theirs, "{} clients:", "clients")
 
 
 @TWT.picture("twt", x="mean power [mW]", y="delay [s]", x_scale="log", y_scale="log")
-def _power_and_delay(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+def _power_and_delay(runs):
     for traffic in (*MESSAGES, "web"):
         rows = where(runs[runs["policy"] != "none"], traffic=traffic)
         means = rows.groupby(["policy", "clients"], sort=False)[["mean_mw", "delay_s"]].mean().reset_index()
         names = {"policy": "group", "mean_mw": "x", "delay_s": "y"}
         yield f"{traffic}, 1 to {rows['clients'].max()} clients", means.rename(columns=names)
-
-
-EXPERIMENTS = (CONTENTION, TWT)

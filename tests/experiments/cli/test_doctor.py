@@ -20,7 +20,7 @@ def test_the_doctor_finds_everything_it_needs(lpsm, monkeypatch, tmp_path):
     assert found["data"]["har"] == "found"
     assert found["data"]["pcap"] == "not found"
     assert set(datasets.names()) <= set(found["data"]) == set(doctor.DATA)
-    assert {"dash", "gymnasium"} <= set(found["extras"])
+    assert {"gymnasium", "river"} <= set(found["extras"])
     assert "everything needed is there" in lpsm("doctor").stdout
 
 

@@ -7,6 +7,7 @@ from lpsm.randomness import WORKLOAD, generator
 from traces.traffic import APPS
 
 KINDS = {"web": "pages", "mqtt": "both", "push": "messages", "stream": "pages", "mixed": "both"}
+WEB = ("web-exponential", "web-pareto", "web-jump", "web-cache", "web-servers")
 
 
 def test_the_pages_are_those_that_compare_draws_for_the_seed_and_add_up(lpsm, tmp_path):
@@ -20,7 +21,7 @@ def test_the_pages_are_those_that_compare_draws_for_the_seed_and_add_up(lpsm, tm
     assert lpsm("generate", "--pages", "20", "--seed", "3").stdout != (tmp_path / "w").read_text()
 
 
-@pytest.mark.parametrize("kind", [*KINDS, *APPS, "web-exponential", "web-pareto", "web-jump", "web-cache"])
+@pytest.mark.parametrize("kind", [*KINDS, *APPS, *WEB])
 def test_every_kind_is_a_workload_that_the_seed_decides(lpsm, tmp_path, kind):
     words = ("generate", "--kind", kind, "--hours", "0.5" if kind in KINDS else "0.05", "--seed", "5")
     totals = json.loads(lpsm(*words, "--out", tmp_path / "w", "--json").stdout)

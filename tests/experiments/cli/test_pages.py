@@ -38,8 +38,8 @@ def pages(lpsm, tmp_path):
 def test_a_trace_becomes_a_workload_with_its_think_times_and_counts(pages, sessions):
     found, result = pages(sessions, "--json")
     assert [page._replace(waits_s=()) for page in found[:2]] == [
-        traces.Page("con1.cs18.1000/0", 300, 2000, ((300, 700),), 1094.0),
-        traces.Page("con1.cs18.1000/1", 300, 900),
+        traces.Page("con1.cs18.1000/0", 300, 2000, ((300, 700),), 1094.0, servers=(0, 0)),
+        traces.Page("con1.cs18.1000/1", 300, 900, servers=(0,)),
     ]
     assert found[0].waits_s == ((500_000 - network_us(2000)) / 1e6, (400_000 - network_us(700)) / 1e6)
     counts = json.loads(result.stdout)

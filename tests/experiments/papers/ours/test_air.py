@@ -3,9 +3,7 @@
 import pytest
 
 from experiments.papers.kit import Setup
-from experiments.papers.ours.air import EXPERIMENTS
-
-CONTENTION, TWT = EXPERIMENTS
+from experiments.papers.ours.air import CONTENTION, TWT
 
 
 @pytest.fixture(scope="module")

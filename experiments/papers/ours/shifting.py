@@ -11,19 +11,16 @@ What it leaves out: LPSM2 on traffic that shifts (`papers.ours.lpsm2`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from math import log
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import netsim
 import traces
-from experiments.papers.claims import Claim, Noted, Record, point, shown, where, wide
-from experiments.papers.kit import Experiment, Seeds, Sizes, Sweep, over
-from experiments.papers.predicates import below, both, each, explained_by, falling
+from experiments.papers.claims import Noted, point, shown, where, wide
+from experiments.papers.kit import Experiment, Seeds, Sizes, over
+from experiments.papers.predicates import below, each, falling
 from experiments.papers.thesis.browsing import settings
 from experiments.presets import THESIS
 from experiments.study.compare import estimate, linearised
@@ -33,18 +30,17 @@ from lpsm.randomness import WORKLOAD, generator
 from netsim.policies.lpsm import Lpsm
 from netsim.policies.polling import BEACON_MS, ENERGY_TERMS
 
-__all__ = ["EXPERIMENTS", "browse", "in_turn", "regrets_of"]
-
 POLICIES = ("none", "psm:100", "bsd:1", "bsd:0.5", "lpsm", "lpsm:log")
+RIVALS = {"lpsm": "bsd:0.5", "lpsm:log": "bsd:1"}
 BLOCK = 25  # pages
 FACTORS = {"stationary": [1.6], "shifting": [0.2, 3.0]}
-SERVERS = ", servers too"
+SERVERS = ("", ", servers too")
 SEGMENTS = (1, 2, 4, 8, 16, 32, 64)
 SHIFTING = Experiment("ours/shifting-traffic", "LPSM against BSD on traffic that shifts, and its regret", "2 min")
 SENSITIVITY = Experiment("ours/sensitivity", "slowdown against round-trip time and number of connections", "1 min")
 
 
-def _every(axis: str, worlds: Any) -> Sweep:
+def _every(axis, worlds):
     """Return the sweep of a task a world, seed and policy; the axis of the worlds begins with their names."""
     return over(
         {axis: worlds, "seed": Seeds(2, 10), "policy": POLICIES}, "{world} seed {seed} {policy}",
@@ -52,7 +48,7 @@ def _every(axis: str, worlds: Any) -> Sweep:
     )  # fmt: skip
 
 
-SHIFTED = [(f"{name}{more}", factors, bool(more), True) for more in ("", SERVERS) for name, factors in FACTORS.items()]
+SHIFTED = [(name + more, factors, bool(more), True) for more in SERVERS for name, factors in FACTORS.items()]
 RTTS = [(f"rtt {rtt:g}", rtt, None) for rtt in (0.01, 0.04, 0.1, 0.2)]
 CONNECTIONS = [(f"connections {count}", None, count) for count in (1, 2, 4, 8)]
 WORLDS = Sizes([*RTTS[1::2], *CONNECTIONS[::2]], [*RTTS, *CONNECTIONS])
@@ -61,9 +57,9 @@ WORLDS = Sizes([*RTTS[1::2], *CONNECTIONS[::2]], [*RTTS, *CONNECTIONS])
 @SENSITIVITY.runs(_every("world rtt_s connections", WORLDS))
 @SHIFTING.runs(_every("world factors servers regret", SHIFTED))
 def browse(
-    world: str, policy: str, seed: int, pages: int, server_delay_s: float, factors: Sequence[float] = (1.0,),
-    servers: bool = False, regret: bool = False, rtt_s: float | None = None, connections: int | None = None,
-) -> dict[str, list[dict[str, Any]]]:  # fmt: skip
+    world, policy, seed, pages, server_delay_s, factors = (1.0,),
+    servers = False, regret = False, rtt_s = None, connections = None,
+):  # fmt: skip
     """Run one policy in one world, whose blocks of pages (and servers) are scaled by the factors in turn."""
     scales = [factors[number // BLOCK % len(factors)] for number in range(pages)]
     drawn = traces.generate(pages, generator(seed, WORKLOAD))
@@ -82,13 +78,13 @@ def browse(
     return tables
 
 
-def _scaled(page: traces.Page, factor: float) -> traces.Page:
+def _scaled(page, factor):
     objects = tuple((request, max(1, round(reply * factor))) for request, reply in page.objects)
     reply_bytes = max(1, round(page.reply_bytes * factor))
     return page._replace(reply_bytes=reply_bytes, objects=objects, think_s=page.think_s * factor)
 
 
-def regrets_of(result: netsim.SimulationResult) -> list[dict[str, float]]:
+def regrets_of(result):
     """Return what LPSM's polls lost, and what the best polling times in turn would have, nats.
 
     Losses are taken at LPSM's own polls (thesis, equation 2.35): what was buffered there would not have been
@@ -109,9 +105,7 @@ def regrets_of(result: netsim.SimulationResult) -> list[dict[str, float]]:
     return [{"k": float(k), **common, "best": best, "bound": bound} for k, (best, bound) in parts.items()]
 
 
-def in_turn(
-    losses: Any, alphas: Iterable[float], segments: Sequence[int], shared: float = 0.0
-) -> tuple[float, dict[int, tuple[float, float]]]:
+def in_turn(losses, alphas, segments, shared=0.0):
     """Return the loss of Learn-alpha, and for k segments that of the best experts in turn and what it bounds.
 
     Parameters
@@ -139,126 +133,94 @@ def in_turn(
 # -- traffic that shifts -------------------------------------------------------------------------------------------
 
 
-def _joules(record: Record, world: str) -> pd.DataFrame:
+def _joules(record, world):
     """Return the energy a page: a row a replication, a column a policy."""
-    runs = record["runs"].assign(value=record["runs"]["total_j"] / record["runs"]["pages"])
-    return wide({"runs": runs}, "runs", "value", world=world)
+    return wide(record, "runs", "total_j", world=world) / wide(record, "runs", "pages", world=world)
 
 
-def _slowdowns(record: Record, world: str) -> pd.DataFrame:
+def _slowdowns(record, world):
     table = wide(record, "latencies", "latency_s", index=["replication", "number"], world=world)
     return table.div(table["none"], axis=0).groupby(level="replication").mean().sort_index()
 
 
-def _shifting_less_stationary(record: Record, policy: str, rival: str, measured: Any, more: str) -> Noted:
-    tables = (measured(record, f"{kind}{more}") for kind in FACTORS)
-    stationary, shifting = (table[policy] / table[rival] for table in tables)
-    words = f"({shown(estimate(stationary))} stationary, {shown(estimate(shifting))} shifting)"
-    return Noted(shifting - stationary, words)
-
-
-def _over_psm(record: Record) -> dict[str, Any]:
+@SHIFTING.claim("LPSM uses less energy than static PSM on shifting traffic", below, unit=" %")
+def _over_psm(record):
     joules = _joules(record, "shifting")
-    return {one: 100 * (linearised(joules[one], joules["psm:100"]) - 1) for one in ("lpsm", "lpsm:log")}
+    return {one: 100 * (linearised(joules[one], joules["psm:100"]) - 1) for one in RIVALS}
 
 
-def _gap(regrets: pd.DataFrame, world: str, policy: str, segments: Sequence[int]) -> dict[str, Any]:
-    """Mixture loss less that of the best k polling times in turn."""
-    rows = where(regrets, world=world, policy=policy)
-    return {f"k = {k}:": (rows["mixture"] - rows["best"])[rows["k"] == k] for k in segments}
+@SHIFTING.claim(
+    "energy and slowdown over those of BSD are smaller on shifting traffic", below,
+    "we would expect LPSM to perform better than BSD",
+    "ratio on shifting traffic less that on stationary, paired over seeds",
+)  # fmt: skip
+def _shifting_less_stationary(record):
+    found = {}
+    for more in SERVERS:
+        for what, measured in (("energy", _joules), ("slowdown", _slowdowns)):
+            tables = [measured(record, kind + more) for kind in FACTORS]
+            for policy, rival in RIVALS.items():
+                stationary, shifting = (table[policy] / table[rival] for table in tables)
+                words = f"({shown(estimate(stationary))} stationary, {shown(estimate(shifting))} shifting)"
+                found[f"{what} of {policy} over {rival}{more}:"] = Noted(shifting - stationary, words)
+    return found
 
 
-def _over_bound(regrets: pd.DataFrame, world: str, policy: str) -> dict[str, Any]:
-    rows = where(regrets, world=world, policy=policy)
-    return {"over its bound": rows["mixture"] / rows["bound"]}
+def _regrets(regrets, k):
+    """Yield the rows of LPSM's two forms on traffic that shifts, without and with its servers, for k segments."""
+    for more in SERVERS:
+        for policy in RIVALS:
+            yield f"{policy}{more}:", where(regrets, world=f"shifting{more}", policy=policy, k=k)
 
 
-def _switching(world: str, policy: str) -> Claim:
-    own: dict[str, Any] = {"world": world, "policy": policy}
-    return Claim(
-        f"{policy} loses less than the best fixed polling time on {world}, and never more than its bound",
-        both(below(partial(_gap, segments=(1,), **own), unit=" nats"), each(partial(_over_bound, **own), high=1.0)),
-        reason="mixture loss less that of the best k polling times in turn, over seeds",
-        why=explained_by("beyond the best k in turn", partial(_gap, segments=SEGMENTS[1:], **own)),
-    )
+@SHIFTING.claim("the mixture loses less than the best fixed polling time", below, unit=" nats")
+def _gap(regrets):
+    return {name: own["mixture"] - own["best"] for name, own in _regrets(regrets, 1)}
 
 
-SHIFTING.claims += [
-    Claim("LPSM uses less energy than static PSM on shifting traffic", below(_over_psm, unit=" %")),
-    *(Claim(f"{what} of {policy} over that of {rival} is smaller on shifting traffic{more}",
-            below(partial(_shifting_less_stationary, policy=policy, rival=rival, measured=measured, more=more)),
-            "we would expect LPSM to perform better than BSD",
-            "ratio on shifting traffic less that on stationary, paired over seeds")
-      for more in ("", SERVERS)
-      for what, measured in (("energy", _joules), ("slowdown", _slowdowns))
-      for policy, rival in (("lpsm", "bsd:0.5"), ("lpsm:log", "bsd:1"))),
-    *(_switching(f"shifting{more}", policy) for more in ("", SERVERS) for policy in ("lpsm", "lpsm:log")),
-]  # fmt: skip
+@SHIFTING.claim("and never more than its bound", each, high=1.0, reason="over it, for the best k polling times in turn")
+def _over_bound(regrets):
+    return {f"{name} k = {k}:": own["mixture"] / own["bound"] for k in SEGMENTS for name, own in _regrets(regrets, k)}
 
 
 @SHIFTING.picture("shifting-traffic", x="energy per page [J]", y="mean slowdown of a page")
-def _both_axes(record: Record) -> pd.DataFrame:
+def _both_axes(record):
     rows = []
-    for world in (*FACTORS, f"shifting{SERVERS}"):
+    for world in (*FACTORS, f"shifting{SERVERS[1]}"):
         joules, slow = _joules(record, world).mean(), _slowdowns(record, world).mean()
         rows += [{"group": f"{one} ({world})", "x": joules[one], "y": slow[one]} for one in POLICIES[1:]]
     return pd.DataFrame(rows)
 
 
 @SHIFTING.picture("shifting-regret", x="polling times in turn", y="loss of LPSM above theirs [nats]", x_scale="log")
-def _regret(regrets: pd.DataFrame) -> pd.DataFrame:
-    gaps = {world: _gap(regrets, world, "lpsm", SEGMENTS) for world in dict.fromkeys(regrets["world"])}
-    return pd.DataFrame(
-        [point(world, k, own) for world, of_k in gaps.items() for k, own in zip(SEGMENTS, of_k.values(), strict=True)]
-    )
+def _regret(regrets):
+    rows = where(regrets, policy="lpsm").groupby(["world", "k"], sort=False)
+    return pd.DataFrame([point(world, k, own["mixture"] - own["best"]) for (world, k), own in rows])
 
 
 # -- other worlds --------------------------------------------------------------------------------------------------
 
+AXES = {"rtt ": "round-trip time [s]", "connections ": "connections"}
 
-def _by_world(record: Record, prefix: str, policy: str) -> dict[str, Any]:
+
+@SENSITIVITY.claim(
+    "the slowdown of {policy} falls with the {what}", falling, ends=True,
+    reason="a longer load without power saving makes the same wait a smaller share",
+    of=[*({"policy": policy, "what": "round-trip time", "axis": "rtt "} for policy in ("psm:100", *RIVALS)),
+        {"policy": "lpsm", "what": "number of connections", "axis": "connections "}],
+)  # fmt: skip
+def _by_world(record, axis, policy):
     """Slowdown of a policy in each of the worlds that differ in one thing, in its order."""
-    worlds = [world for world in dict.fromkeys(record["runs"]["world"]) if world.startswith(prefix)]
-    worlds.sort(key=lambda world: float(world.removeprefix(prefix)))
-    return {world: _slowdowns(record, world)[policy] for world in worlds}
-
-
-def _waits_and_pages(latencies: pd.DataFrame) -> str:
-    """Say what becomes of the wait and of the page as connections become more."""
-    rows = latencies[latencies["world"].str.startswith("connections ")]
-    means = rows.groupby(["world", "policy"])["latency_s"].mean().unstack()
-    means.index = means.index.str.removeprefix("connections ").astype(int)
-    means = means.sort_index().assign(wait=means["lpsm"] - means["none"])
-    few, many = means.iloc[0], means.iloc[-1]
-    fall = 100 * (1 - many / few)
-    return (
-        f"more connections make a page shorter faster than they take waits away: from {means.index[0]} to "
-        f"{means.index[-1]} the mean page without power saving falls from {few['none']:.2f} to {many['none']:.2f} s "
-        f"(by {fall['none']:.0f} %), what LPSM adds to it from {few['wait']:.2f} to "
-        f"{many['wait']:.2f} s (by {fall['wait']:.0f} %)"
-    )
-
-
-SENSITIVITY.claims += [
-    Claim(f"the slowdown of {policy} falls with {what}",
-          falling(partial(_by_world, prefix=prefix, policy=policy), ends=True),
-          reason="a longer load without power saving makes the same wait a smaller share", why=why)
-    for prefix, what, policies, why in (
-        ("rtt ", "the round-trip time", ("psm:100", "lpsm", "lpsm:log"), None),
-        ("connections ", "the number of connections", ("lpsm",), _waits_and_pages),
-    )
-    for policy in policies
-]  # fmt: skip
+    worlds = {one for one in record["runs"]["world"] if one.startswith(axis)}
+    order = sorted(worlds, key=lambda world: float(world.removeprefix(axis)))
+    return {world: _slowdowns(record, world)[policy] for world in order}
 
 
 @SENSITIVITY.picture("sensitivity", x="value", y="mean slowdown of a page")
-def _slowdown_by_world(record: Record) -> Iterator[tuple[str, pd.DataFrame]]:
-    for title, prefix in (("round-trip time [s]", "rtt "), ("connections", "connections ")):
-        slowdowns = {policy: _by_world(record, prefix, policy) for policy in POLICIES[1:]}
+def _slowdown_by_world(record):
+    for axis, title in AXES.items():
+        slowdowns = {policy: _by_world(record, axis, policy) for policy in POLICIES[1:]}
         yield title, pd.DataFrame(
-            [point(policy, float(world.removeprefix(prefix)), own[world])
+            [point(policy, float(world.removeprefix(axis)), own[world])
              for world in slowdowns["lpsm"] for policy, own in slowdowns.items()]
         )  # fmt: skip
-
-
-EXPERIMENTS = (SHIFTING, SENSITIVITY)

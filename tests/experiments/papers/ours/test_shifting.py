@@ -5,7 +5,7 @@ import pytest
 
 import netsim
 import traces
-from experiments.papers.ours.traffic import SEGMENTS, browse, regrets_of
+from experiments.papers.ours.shifting import SEGMENTS, browse, regrets_of
 from netsim.policies.polling import PollingConfig, PollingLearner
 
 PAGES = traces.generate(40, np.random.default_rng(0))

@@ -1,0 +1,92 @@
+"""Labels bought on streams: twins that ask by chance, shares that are kept, and nobody sees a label it did not buy."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from experiments.papers.kit import Setup
+from experiments.papers.ours import labels
+from experiments.papers.registry import all_experiments
+
+
+@pytest.fixture(scope="module")
+def totals():
+    task = {"stream": "elec2", "seed": 1, "run": 0, "rates": [0.1, 0.4], "rounds": 900, "stand_in": True, "folder": ""}
+    with pytest.MonkeyPatch.context() as patch:  # two values a grid: what is tuned is not what is tested
+        for grid, value in (("GRID", 1.0), ("C_FACTORS", 20.0)):
+            patch.setattr(labels, grid, (value, 2.0 * value))
+        return pd.DataFrame(labels.asked_or_by_chance(**task)["totals"])
+
+
+def test_a_twin_asks_for_as_many_labels(totals):
+    rates = totals.set_index(["key", "wanted"])["rate"]
+    for key in labels.SAMPLERS:
+        for wanted in (0.1, 0.4):
+            share = rates[key, wanted]
+            assert abs(share - rates[f"{key} at random", wanted]) < 5 * np.sqrt(share * (1 - share) / 720) + 1e-9
+
+
+def test_repeating_a_label_repeats_the_last_that_was_there_to_repeat(totals):
+    _, y, cut = labels._stream("elec2", "", True, 1, 900, prepared=False)
+    assert cut == 180
+    right = totals.set_index(["key", "wanted"])["accuracy"]
+    assert right["no change", 1.0] == np.mean(y[180:] == y[179:-1])
+    coins = labels.generator(1, labels.POLICY, 50)
+    for wanted in (0.1, 0.4):
+        last, count = y[179], 0
+        for label, coin in zip(y[180:], coins.random(720), strict=True):
+            count += label == last
+            last = label if coin < wanted else last
+        assert right["last bought", wanted] == count / 720
+
+
+def drawn(rounds=400):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(rounds, 4))
+    return X, np.where(X @ [1.0, -2.0, 0.5, 0.0] + 0.3 * rng.normal(size=rounds) > 0, 1, -1)
+
+
+@pytest.mark.parametrize("play", [
+    lambda X, y: labels._sgd(0.2, (X, y), loss="log_loss", alpha=1e-4),
+    lambda X, y: labels._sgd(0.2, (sparse.csr_matrix(X), y), loss="hinge", alpha=1e-4),
+    lambda X, y: labels._ours("kept-rate", 0.2, (X, y), lately=True, c=100.0),
+])  # fmt: skip
+def test_a_label_that_was_not_asked_for_changes_nothing(play):
+    X, y = drawn()
+    right, asked = play(X, y)
+    other, again = play(X, np.where(asked, y, -y))
+    assert np.array_equal(asked, again)
+    assert np.array_equal(right[asked], other[asked])
+    assert (right != other)[~asked].all()
+    assert 0.01 < asked.mean() <= 0.2 + 1 / 400
+    assert right[200:].mean() > 0.7
+
+
+def test_points_over_another_are_those_of_the_same_windows_and_the_rate_is_over_that_wanted():
+    levels = {"ours": (0.9, 0.8), "a coin": (0.7, 0.75)}
+    rows = [{"key": key, "wanted": 0.1, "window": i, "accuracy": level}
+            for key, own in levels.items() for i, level in enumerate(own)]  # fmt: skip
+    found = labels._over(pd.DataFrame(rows), ["a coin"])
+    assert list(found) == ["at 10 %"]
+    np.testing.assert_allclose(found["at 10 %"].sample, [20.0, 5.0])
+    assert found["at 10 %"].note == "(85.00 against 72.50 % of a coin)"
+    totals = pd.DataFrame([{"key": "ours", "wanted": 0.1, "rate": 0.098}])
+    assert labels._kept(totals)["at 10 %"] == pytest.approx([0.98])
+
+
+@pytest.mark.parametrize("name", ["ours/labelling-elec2", "ours/labelling-classes"])
+def test_a_small_run_gives_verdicts_and_pictures(name):
+    experiment = all_experiments()[name]
+    tasks = experiment.sweep(experiment.setup(Setup(size="smoke", stand_in=experiment.data is not None)))
+    record = {}
+    for task in tasks.values():
+        for table, rows in experiment.run(task).items():
+            record[table] = pd.concat([record.get(table, pd.DataFrame()), pd.DataFrame(rows)])
+    verdicts = [verdict for _, verdict in experiment.verdicts(record)]
+    assert all(verdict.ours for verdict in verdicts)
+    assert len(experiment.figures(record)) == 1
+    if name.endswith("classes"):
+        assert verdicts[1].holds
+    else:
+        assert list(record["totals"]["key"]) == [labels.OURS, labels.THEIRS, labels.COIN, labels.LATELY]
