@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from experiments.cli import options
 from experiments.inert import echo
 from experiments.presets import LEARNERS, PROCESSES
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["bounds"]
 
@@ -67,7 +65,7 @@ def bounds(asked: Any) -> None:
         raise ValueError(f"--alpha is the switching rate of fixed-share, the learners are {', '.join(asked.learners)}")
     trials, process = asked.trials or 1, asked.process or "random"
     asked.process, asked.learners = None if process == "random" else process, asked.learners or LEARNERS
-    found: list[pd.DataFrame] = []
+    found: list[list[dict[str, Any]]] = []
     stopped: KeyboardInterrupt | None = None
     if asked.file is None:
         tasks = {str(index): options.configured(Trial, asked, index=index) for index in range(trials)}
@@ -86,7 +84,7 @@ def bounds(asked: Any) -> None:
             stopped = Interrupted.saying(said, interruption)
             if not found:
                 raise stopped from None
-    reports = pd.concat(found, ignore_index=True)
+    reports = pd.DataFrame(chain(*found))
     whole = summary(reports)
     checked, firm, violated = (int(whole[name].sum()) for name in ("checked", "firm", "violated"))
     if asked.as_json:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.cli import options
 from experiments.cli.model import WORLD, world_of
 from experiments.cli.studies import TRAFFIC, ended, folder, gathered, settings_of, worlds_words
+from experiments.presets import MOST_CLIENTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,15 +115,14 @@ def compare(asked: Any) -> None:
 
 
 def _numbers(text: str) -> list[int]:
-    from experiments.study.sweep import check_clients
-
     try:
         counts = [int(part) for part in text.split(",")]
     except ValueError:
         raise ValueError(f"clients must be whole numbers separated by commas, got {text!r}") from None
     if len(set(counts)) < len(counts):
         raise ValueError(f"clients must be different numbers, got {text}")
-    check_clients(counts)
+    if min(counts) < 1 or max(counts) > MOST_CLIENTS:
+        raise ValueError(f"clients must lie in [1, {MOST_CLIENTS}], got {text}")
     return counts
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import platform
-import re
 from importlib import metadata
 from typing import Any
 
@@ -20,7 +20,7 @@ DATA = {  # traces and data sets -> the folder of each
     **{name: name for name in ("bu-www-client", "ucb-home-ip", "har", "pcap", "captures", "elec2", "mnist", "usps")},
     "reuters": "reuters21578", "rcv1": "RCV1", "sms-spam": "sms_spam", "spam-drift": "spam_katakis_stream",
 }  # fmt: skip
-_REQUIREMENT = re.compile(r"""([A-Za-z0-9._-]+)(?:.*extra == ['"]([a-z]+)['"])?""")
+EXTRAS = {"distributed": "cluster", "gymnasium": "gymnasium", "river": "river"}
 
 
 @options.command(
@@ -30,9 +30,11 @@ _REQUIREMENT = re.compile(r"""([A-Za-z0-9._-]+)(?:.*extra == ['"]([a-z]+)['"])?"
 def doctor(asked: Any) -> None:
     """Say what the program runs on: versions, processors, caches, data.
 
-    Exit status 0 if all it needs is there, 1 if a library is missing or the compiled code does not run.
+    Exit status 0, or 1 if the compiled code does not run.
     """
-    from experiments.study.run import checked_jobs
+    from experiments.datasets import data_folder
+    from experiments.study.run import processes
+    from experiments.study.store import LIBRARIES
 
     if asked.compile_now:
         _compile()
@@ -41,50 +43,34 @@ def doctor(asked: Any) -> None:
         code = "runs"
     except Exception as error:  # whatever is wrong is what a doctor is asked for
         code = f"does not run: {error}"
-    needed = [match.groups() for line in metadata.requires("lpsm") or () if (match := _REQUIREMENT.match(line))]
-    extras = [(name, extra) for name, extra in needed if extra not in (None, "dev", "docs")]
-    libraries = {name: _version(name) for name, extra in needed if extra is None}
-    found = {
-        "lpsm": _version("lpsm"),
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "processors": checked_jobs(None),
-        "libraries": libraries,
-        "extras": {name: _version(name) or f"not installed, lpsm[{extra}]" for name, extra in extras},
-        "compiled_code": code,
-        "compile_cache": os.environ.get("NUMBA_CACHE_DIR") or "beside the code (__pycache__)",
-        **_data(),
-    }
-    wrong = [f"{name} is missing" for name, version in libraries.items() if version is None]
-    wrong += [] if code == "runs" else [f"compiled code: {code}"]
-    if asked.as_json:
-        click.echo(json.dumps({**found, "wrong": wrong}))
-    else:
-        for title, value in found.items():
-            items = value.items() if isinstance(value, dict) else ()
-            words = ", ".join(f"{name} {what or 'MISSING'}" for name, what in items) or (value or "-")
-            echo(f"{title.replace('_', ' ')}: {words}")
-        echo("everything needed is there" if not wrong else "wrong: " + "; ".join(wrong))
-    if wrong:
-        click.get_current_context().exit(1)
-
-
-def _data() -> dict[str, Any]:
-    from experiments.datasets import data_folder
-
     try:
         folder = data_folder()
+        data = {name: "found" if (folder / place).exists() else "not found" for name, place in DATA.items()}
+        where = str(folder)
     except (ValueError, OSError):
-        return {"data_folder": "none; LPSM_DATA names one", "data": {}}
-    there = {name: "found" if (folder / place).exists() else "not found" for name, place in DATA.items()}
-    return {"data_folder": str(folder), "data": there}
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
+        where, data = "none; LPSM_DATA names one", {}
+    found: dict[str, Any] = {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "processors": processes(None),
+        "libraries": {name: metadata.version(name) for name in LIBRARIES},
+        "extras": {
+            name: "installed" if importlib.util.find_spec(name) else f"not installed, lpsm[{extra}]"
+            for name, extra in EXTRAS.items()
+        },
+        "compiled_code": code,
+        "compile_cache": os.environ.get("NUMBA_CACHE_DIR") or "beside the code (__pycache__)",
+        "data_folder": where,
+        "data": data,
+    }
+    if asked.as_json:
+        click.echo(json.dumps(found))
+    else:
+        for title, value in found.items():
+            words = ", ".join(map(" ".join, value.items())) or "-" if isinstance(value, dict) else value
+            echo(f"{title.replace('_', ' ')}: {words}")
+    if code != "runs":
+        click.get_current_context().exit(1)
 
 
 def _run(policy: str) -> None:

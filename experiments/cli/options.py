@@ -206,9 +206,9 @@ def whole(
     return option(names, words, Number(int, most, least=least), default, **more)
 
 
-def seconds(names: str, words: str) -> Decorator:
+def seconds(names: str, words: str, **limits: Any) -> Decorator:
     """Declare an option that takes a time in seconds, up to thirty years."""
-    return number(names, words, metavar="SECONDS")
+    return number(names, words, metavar="SECONDS", **limits)
 
 
 def choice(name: str, kinds: Sequence[str], words: str, default: str | None = None) -> Decorator:
@@ -238,7 +238,7 @@ def seed(words: str, least: int | None = None) -> Decorator:
 
 def jobs(words: str = "Number of processes [one per processor].", default: int | None = None) -> Decorator:
     """Declare ``--jobs``."""
-    return whole("--jobs", words, default, most=MOST_JOBS)
+    return whole("--jobs", words, default, most=MOST_JOBS, least=1)
 
 
 def policies(default: str | None, words: str = "Policies to compare, separated by commas.") -> Decorator:

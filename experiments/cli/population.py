@@ -49,7 +49,7 @@ def population(asked: Any) -> None:
     from experiments.study import sweep
     from experiments.study.files import content_digest, source_digest
     from experiments.study.progress import progress
-    from experiments.study.run import checked_jobs, is_cluster, run, workers
+    from experiments.study.run import is_cluster, processes, run, workers
     from netsim.simulation import is_compiled
 
     world = world_of(asked)
@@ -58,7 +58,7 @@ def population(asked: Any) -> None:
     chosen = {BASELINE: chosen.pop(BASELINE), **chosen}
     if (on_cluster := is_cluster(asked.scheduler)) and asked.jobs is not None:
         raise ValueError(f"jobs are for this machine, {asked.scheduler} has workers of its own")
-    jobs, policies = checked_jobs(asked.jobs), tuple(chosen.values())
+    jobs, policies = processes(asked.jobs), tuple(chosen.values())
     study.check(policies, config)
     names = ("by", "member", "seed", "skip_damaged", "max_think_s")
     choice = {name: getattr(asked, name) for name in names} | {"recorded_round_trip": world.recorded_round_trip}

@@ -53,10 +53,10 @@ def reproduce(asked: Any) -> None:
     from experiments.papers.registry import PAPERS, choose
     from experiments.report.results import HEADING, claim_counts, details_markdown, results_markdown, results_text
     from experiments.study.files import alone, refuse_file, write_file
-    from experiments.study.run import checked_jobs
+    from experiments.study.run import processes
 
     chosen = list(dict.fromkeys(one for name in asked.names for one in choose(name)))
-    jobs, out = checked_jobs(asked.jobs), asked.out
+    jobs, out = processes(asked.jobs), asked.out
     refuse_file(out)
     page = Path(os.path.realpath(out)) / "RESULTS.md"
     if page.exists() and not page.read_text(errors="replace").startswith(HEADING):

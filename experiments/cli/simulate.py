@@ -165,9 +165,8 @@ def _runs(pages: traces.Workload, clients: int, **how: Any) -> Callable[[AnyPoli
 
     if clients == 1:
         return lambda policy: [netsim.simulate(pages, policy, **how)]
-    from experiments.study.sweep import Recorded, check_clients
+    from experiments.study.sweep import Recorded
 
-    check_clients([clients])
     recorded = Recorded(name="workload", seed=how["seed"], recorded=pages)
     drawn = [recorded.pages(client) for client in range(clients)]
     return lambda policy: netsim.simulate_cell([(own, policy) for own in drawn], **how)

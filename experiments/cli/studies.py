@@ -33,14 +33,14 @@ TRAFFIC = (
     options.whole("--seeds", "Without a trace: number of seeds, SEED, SEED+1, ...", 10, most=10_000, least=1),
     options.MEMBER,
     options.SKIP_DAMAGED,
-    options.whole("--visits", "How often a recorded page or session is visited [a page 10 times].", most=10_000),
-    options.seconds("--think", "Pause after every recorded page, in place of the recorded ones."),
+    options.whole("--visits", "How often a recorded page or session is visited [a page 10].", most=10_000, least=1),
+    options.seconds("--think", "Pause after every recorded page, in place of the recorded ones.", least=0.0),
 )
 """The options of the traffic, which `gathered` reads."""
 
 CLIENTS = options.whole(
     "--clients", "Clients of the access point, which all follow the same policy; figures are means over them.", 1,
-    most=MOST_CLIENTS,
+    most=MOST_CLIENTS, least=1,
 )  # fmt: skip
 
 
@@ -90,12 +90,14 @@ def gathered(
 def settings_of(
     traffic: Mapping[str, Any], chosen: Mapping[str, AnyPolicy], world: World, **more: Any
 ) -> dict[str, Any]:
-    """Return all that decides the results of a study of policies."""
+    """Return all that decides the results of a study of policies; of classes of one's own also their files' digests."""
     from experiments.cli.model import described
-    from experiments.study.sweep import own_sources
+    from experiments.study.files import content_digest
+    from netsim.policies import OwnPolicy
 
     settings = {"traffic": traffic, "policies": list(chosen), "model": described(world.config), "preset": world.preset}
-    return {**settings, **more, **own_sources(chosen)}
+    own = {name: content_digest(policy.file) for name, policy in chosen.items() if isinstance(policy, OwnPolicy)}
+    return {**settings, **more, **({"own_policies": own} if own else {})}
 
 
 @contextmanager
@@ -158,10 +160,11 @@ def worlds_words(
     battery: bool = False,
 ) -> str:  # fmt: skip
     """Return in lines below a table: the host-aware policies, the clients of a cell, the world, what was recorded."""
-    from experiments.study.sweep import host_aware
+    from netsim.policies import make
 
-    lines = []
-    if aware := host_aware(chosen, world.config):
+    lines, interval_ns, radio = [], world.config.beacon_interval_ns, world.config.radio
+    made = {name: make(policy, beacon_interval_ns=interval_ns, radio=radio) for name, policy in chosen.items()}
+    if aware := [name for name, policy in made.items() if policy.host_aware]:
         lines.append(f"host-aware, told by the host what is outstanding: {', '.join(aware)}.")
     if clients:
         counts = ", ".join(map(str, clients))

@@ -40,10 +40,12 @@ def timeline(asked: Any) -> None:
     opens the trace events, Wireshark the capture; without --page and --from both hold the whole run.
     """
     import netsim
+    import traces
     from experiments.figures.timeline import timelines
     from experiments.study.files import write_file
     from experiments.study.progress import progress
-    from experiments.study.traffic import one_recorded, told
+    from experiments.study.sweep import Recorded
+    from experiments.study.traffic import told
     from experiments.timeline import record, window_of_page
     from experiments.timeline import timeline as seen
 
@@ -58,13 +60,15 @@ def timeline(asked: Any) -> None:
     if asked.pcap is not None and world.config.medium is None:
         raise ValueError("pcap holds frames of 802.11, which only the shared air has, and no --air is given")
     checked_outputs([asked.workload], [asked.perfetto, asked.pcap], asked.out)
-    work = one_recorded(asked.workload, asked.seed, round_trip=world.recorded_round_trip)
+    pages = traces.read_workload(asked.workload)
+    trip_s = pages.round_trip_s if world.recorded_round_trip else None
+    work = Recorded(name="workload", seed=asked.seed, recorded=pages, round_trip_s=trip_s)
     if page is not None and not 1 <= page <= work.n_pages:  # known before anything is run
         raise ValueError(f"page must lie in [1, {work.n_pages}], got {page}")
     config, runs = work.world(world.config), []
     with progress("policies", len(names)) as advance:
         for policy in asked.policies:
-            runs.append(record(work.recorded, policy, config, seed=asked.seed, push=work.recorded.messages))
+            runs.append(record(pages, policy, config, seed=asked.seed, push=pages.messages))
             advance()
     if start_s is not None:
         windows = [(start_s, 10.0 if length_s is None else length_s)] * len(runs)

@@ -19,9 +19,9 @@ __all__ = ["tune"]
 @options.command(
     click.argument("traffic", nargs=-1, type=options.INPUT),
     options.slowdown("Largest slowdown of pages.", 1.1),
-    options.seconds("--max-push-delay max_push_delay_s", "Largest delay added to pushed messages [any]."),
+    options.seconds("--max-push-delay max_push_delay_s", "Largest delay added to pushed messages [any].", above=0.0),
     options.seconds(
-        "--max-delay max_delay_s", "Longest time that an exchange may take, from request to last byte [any]."
+        "--max-delay max_delay_s", "Longest time of an exchange, to its last byte [any].", above=0.0
     ),
     options.choice("--at", LEVELS, "What of these is limited."),
     options.choice(
@@ -29,8 +29,8 @@ __all__ = ["tune"]
         "Platform that must be able to do it: its settings are the candidates, and are printed.", targets.ANY,
     ),
     options.BATTERY(10_000.0),
-    options.number("--base-ma", "What all but the radio draws, mA at 3.3 V.", 0.0, most=1e6),
-    options.number("--self-discharge", "What a battery loses by itself in a month, percent.", 0.0, most=99.0),
+    options.number("--base-ma", "What all but the radio draws, mA at 3.3 V.", 0.0, most=1e6, least=0.0),
+    options.number("--self-discharge", "What a battery loses by itself a month, percent.", 0.0, most=99.0, least=0.0),
     options.policies(None, "Candidates, separated by commas [those of the target, or of docs/tune.md]."),
     options.seed("Seed of the splits, and of what the traffic does not tell.", least=0),
     *TRAFFIC,

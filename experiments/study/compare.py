@@ -41,11 +41,6 @@ _RATIOS = {  # name -> (column, the policy it is divided by); a difference in pe
     "energy_above_limit_percent": ("total_j_per_page", LIMIT),
     "energy_above_page_awake_percent": ("total_j_per_page", PAGE_AWAKE),
 }
-_DIFFERENCES = {
-    "energy_minus_none_j_per_page": ("total_j_per_page", BASELINE),
-    "energy_minus_psm_j_per_page": ("total_j_per_page", PSM),
-    "slowdown_minus_psm": ("slowdown_mean", PSM),
-}
 
 
 class Estimate(NamedTuple):
@@ -182,9 +177,8 @@ def compare(
     if known:
         above_j = [known[one].at(at) for one, at in zip(table["replication"], table["slowdown_mean"], strict=True)]
         table["clairvoyant_j_per_page"] = 1e-3 * asleep_mw * table["elapsed_s_per_page"] + above_j
-    for name, (column, other) in _DIFFERENCES.items():
-        base = table[table["policy"] == (psm if other == PSM else other)].set_index("replication")[column]
-        table[name] = table[column] - table["replication"].map(base).astype(float)
+    psm_j = table[table["policy"] == psm].set_index("replication")["total_j_per_page"]
+    table["energy_minus_psm_j_per_page"] = table["total_j_per_page"] - table["replication"].map(psm_j).astype(float)
     table = table[table["policy"].isin(order)].reset_index(drop=True)
     summary = _summary({policy: table[table["policy"] == policy] for policy in order}, psm)
     if battery_mwh is not None:

@@ -51,10 +51,6 @@ class ReplayConfig:
         PollingConfig(times_ms=self.times_ms, gamma=self.gamma, energy=self.energy)  # checks them
         if self.rounding_ms < BIN_MS or self.rounding_ms % BIN_MS:
             raise ValueError(f"rounding_ms must be a multiple of {BIN_MS:g}, got {self.rounding_ms}")
-        if self.horizon < 1:
-            raise ValueError(f"horizon must be at least 1, got {self.horizon}")
-        if not self.max_idle_s > 0.0:
-            raise ValueError(f"max_idle_s must be above 0, got {self.max_idle_s}")
 
     def polling(self) -> PollingConfig:
         """The learner's configuration."""

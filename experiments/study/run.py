@@ -26,11 +26,11 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import wait as wait_for_handles
 from typing import Any, TypeVar
 
-from experiments.presets import LOCAL, MOST_JOBS
+from experiments.presets import LOCAL
 from experiments.study.interruptions import SIGNALS, Interrupted
 from experiments.study.progress import progress
 
-__all__ = ["checked_jobs", "is_cluster", "run", "stream", "workers"]
+__all__ = ["is_cluster", "processes", "run", "stream", "workers"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -68,20 +68,18 @@ def run(
             advance()
 
         try:
-            with workers(scheduler, min(checked_jobs(jobs), max(1, len(waiting)))) as pool:
+            with workers(scheduler, min(processes(jobs), max(1, len(waiting)))) as pool:
                 stream(function, ((key, tasks[key]) for key in waiting), pool, accept)
         except KeyboardInterrupt as interruption:
             raise Interrupted.saying(f", {len(results)} of {len(tasks)} {title} were finished", interruption) from None
     return {key: results[key] for key in tasks}
 
 
-def checked_jobs(jobs: int | None) -> int:
-    """Return how many processes are wanted, 1 to `MOST_JOBS`: as many as there are processors if None."""
-    if jobs is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not 1 <= jobs <= MOST_JOBS:
-        raise ValueError(f"jobs must be at {'least 1' if jobs < 1 else f'most {MOST_JOBS}'}, got {jobs}")
-    return jobs
+def processes(jobs: int | None) -> int:
+    """Return how many processes are wanted: as many as there are processors if `jobs` is None."""
+    if jobs is not None:
+        return jobs
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def is_cluster(scheduler: str) -> bool:

@@ -22,21 +22,19 @@ import pandas as pd
 
 import netsim
 import traces
-from experiments.presets import MOST_CLIENTS
 from experiments.quantities import BASELINE, mean_row, run_row
-from experiments.study.files import content_digest
 from experiments.study.progress import compiling
-from experiments.study.run import checked_jobs, run
+from experiments.study.run import processes, run
 from lpsm.randomness import WORKLOAD, generator
-from netsim.policies import AnyPolicy, OwnPolicy, make
+from netsim.policies import AnyPolicy
 from traces.times import moved
 
 if TYPE_CHECKING:
     from experiments.study.store import Store
 
 __all__ = [
-    "MANY_PAGES", "ONE_PAGE", "Frames", "Generated", "Recorded", "Task", "at_round_trip", "by_client", "check_clients",
-    "clairvoyant", "compile_express", "frames", "host_aware", "measured", "named", "own_sources", "searches",
+    "MANY_PAGES", "ONE_PAGE", "Frames", "Generated", "Recorded", "Task", "at_round_trip", "by_client",
+    "clairvoyant", "compile_express", "frames", "measured", "named", "searches",
     "simulate", "tasks", "warm_up",
 ]  # fmt: skip
 
@@ -171,34 +169,15 @@ def named(policies: Sequence[AnyPolicy], beacon_interval_ns: int) -> dict[str, A
     return found | dict(zip(names, makers, strict=True))
 
 
-def host_aware(policies: Mapping[str, AnyPolicy], config: netsim.SimulationConfig) -> list[str]:
-    """Return the names of the policies that use what only the host knows."""
-    setting: dict[str, Any] = {"beacon_interval_ns": config.beacon_interval_ns, "radio": config.radio}
-    return [name for name, policy in policies.items() if make(policy, **setting).host_aware]
-
-
-def own_sources(policies: Mapping[str, AnyPolicy]) -> dict[str, dict[str, str]]:
-    """Return, as `own_policies` if there is any, the SHA-256 of the file of each class of one's own, by its name."""
-    found = {name: content_digest(policy.file) for name, policy in policies.items() if isinstance(policy, OwnPolicy)}
-    return {"own_policies": found} if found else {}
-
-
-def check_clients(clients: Sequence[int]) -> None:
-    """Refuse, by a `ValueError`, numbers of clients that no cell has."""
-    if min(clients) < 1 or max(clients) > MOST_CLIENTS:
-        raise ValueError(f"clients must lie in [1, {MOST_CLIENTS}], got {','.join(map(str, clients))}")
-
-
 def tasks(
     workloads: Sequence[Generated | Recorded], policies: Sequence[AnyPolicy], config: netsim.SimulationConfig,
     clients: int = 1,
 ) -> dict[str, Task]:  # fmt: skip
     """List the runs of a sweep, keyed; the run without power saving is always among them.
 
-    Polls are recorded in the first replication only.  Nothing to run, a policy or a replication that is named twice,
-    and a number of clients that no cell has are a `ValueError`.
+    Polls are recorded in the first replication only.  Nothing to run, and a policy or a replication that is named
+    twice, are a `ValueError`.
     """
-    check_clients([clients])
     if not workloads:
         raise ValueError("there is no traffic to simulate: no page and no session")
     made = [
@@ -225,7 +204,7 @@ def searches(tasks: Mapping[str, Task]) -> dict[str, Task]:
 
 def measured(tasks: Mapping[str, Task], store: Store, *, jobs: int | None, title: str = "runs") -> dict[str, Any]:
     """Compute what a store has not yet, keeping each result there; return all results in the order of the tasks."""
-    if checked_jobs(jobs) > 1:
+    if processes(jobs) > 1:
         with compiling():
             warm_up(tasks.values())
     return run(simulate, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title=title)

@@ -25,7 +25,7 @@ from lpsm import randomness
 from traces.times import instants, joined, moved, stretches, with_columns
 
 __all__ = [
-    "MOST_PARTS", "VISITS", "Browsing", "Units", "browsed", "generated", "one_recorded", "recorded", "told", "units",
+    "MOST_PARTS", "VISITS", "Browsing", "Units", "browsed", "generated", "recorded", "told", "units",
 ]  # fmt: skip
 
 VISITS = 10  # of a page that is compared by itself
@@ -81,12 +81,6 @@ def browsed(
 def generated(pages: int, seed: int, seeds: int) -> list[Generated | Recorded]:
     """Return the seeds SEED, SEED+1, ... of the Web model, each with so many pages."""
     return [Generated(n_pages=pages, seed=number) for number in range(seed, seed + seeds)]
-
-
-def one_recorded(path: Path, seed: int, *, round_trip: bool) -> Recorded:
-    """Return a workload as one session, which has its own round trip if that is to be used."""
-    work = traces.read_workload(path)
-    return Recorded(name="workload", seed=seed, recorded=work, round_trip_s=work.round_trip_s if round_trip else None)
 
 
 def recorded(
@@ -175,13 +169,9 @@ def units(
     each visit is one by itself.  The `seed` is that of the phases; `think_s` is the pause after every page, in place of
     the recorded one, and with messages after every part.
 
-    A number that breaks its rule or is given for traffic that is drawn, and messages between the pages that a think
-    time would move, are a `ValueError`.
+    A number that is given for traffic that is drawn, and messages between the pages that a think time would move, are
+    a `ValueError`.
     """
-    if visits is not None and visits < 1:
-        raise ValueError(f"visits must be at least 1, got {visits}")
-    if think_s is not None and not 0.0 <= think_s < 1e9:
-        raise ValueError(f"think must lie in [0, 1e9) s, got {think_s}")
     sessions = [workload for workload in workloads if isinstance(workload, Recorded)]
     if len(sessions) < len(workloads):
         for name, value in (("visits", visits), ("think", think_s)):

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from experiments.presets import LEARNERS
 from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid, synthetic
 from lpsm.bounds import expert_report
-from lpsm.bounds.verdicts import Row
 from lpsm.experts import Learner
 
 __all__ = ["Trial", "parts", "play", "summary"]
@@ -45,38 +44,37 @@ class Trial:
     alpha: float | None = None
 
 
-def play(trial: Trial, losses: NDArray[np.float64] | None = None) -> pd.DataFrame:
-    """Return the reports of one trial, below each other; `losses` (T, n), NaN of experts asleep, replace a process.
+def play(trial: Trial, losses: NDArray[np.float64] | None = None) -> list[dict[str, Any]]:
+    """Return the reports of one trial, a row a statement; `losses` (T, n), NaN of experts asleep, replace a process.
 
-    Columns: trial, process, rounds, n_experts, learner, then those of `lpsm.bounds.report`.
+    A row has trial, process, rounds, n_experts, learner, alpha (of Fixed-share), then what `lpsm.bounds.report` has.
     """
-    return pd.concat(list(parts(trial, losses)), ignore_index=True)
+    return [row for part in parts(trial, losses) for row in part]
 
 
-def parts(trial: Trial, losses: NDArray[np.float64] | None = None) -> Iterator[pd.DataFrame]:
+def parts(trial: Trial, losses: NDArray[np.float64] | None = None) -> Iterator[list[dict[str, Any]]]:
     """Yield what `play` returns, a learner at a time."""
     rng = np.random.default_rng(np.random.SeedSequence(trial.seed, spawn_key=(_STREAM, trial.index)))
     name = trial.process or synthetic.PROCESSES[int(rng.integers(len(synthetic.PROCESSES)))]
     rounds = trial.rounds or round(MOST_ROUNDS ** float(np.sqrt(rng.random())))  # 42 in the middle, 1 now and then
     least = 1 if trial.n_experts is None and rng.random() < 0.02 else 2
     n = trial.n_experts or int(rng.integers(least, MOST_EXPERTS + 1))
-    scale = trial.scale or exp(rng.uniform(log(0.05), log(20.0)))
+    scale, alpha = trial.scale or exp(rng.uniform(log(0.05), log(20.0))), trial.alpha
     if losses is not None:
         name, (rounds, n) = "given", losses.shape
+        alpha = 1.0 / rounds if alpha is None else alpha
     elif name != "adversarial":
         losses = _draw(name, rng, rounds, n, scale)
     for kind in trial.learners:
-        own = 1.0 / rounds if name == "given" else None  # a switching rate for losses of one's own
-        learner = _learner(kind, rng, rounds, n, own if trial.alpha is None else trial.alpha)
+        learner = _learner(kind, rng, rounds, n, alpha)
         played = losses
         if played is None:
             played = synthetic.adversarial(type(learner).from_state(learner.state()), rounds, scale=scale).losses
         awake = ~np.isnan(played)
         run = learner.run(np.where(awake, played, 0.0), awake) if not awake.all() else learner.run(played)
-        part = pd.DataFrame(expert_report.rows(run), columns=list(Row._fields))
         about = {"trial": trial.index, "process": name, "rounds": rounds, "n_experts": n, "learner": kind}
-        about["alpha"] = getattr(learner, "alpha", np.nan)
-        yield pd.concat([pd.DataFrame(about, index=part.index), part], axis=1)
+        about["alpha"] = getattr(learner, "alpha", None)
+        yield [about | row._asdict() for row in expert_report.rows(run)]
 
 
 def summary(reports: pd.DataFrame) -> pd.DataFrame:
@@ -118,16 +116,7 @@ def _learner(kind: str, rng: np.random.Generator, rounds: int, n: int, alpha: fl
     if kind == "static-expert":
         return StaticExpert(n)
     if kind == "fixed-share":
-        return FixedShare(n, _rate(rng) if alpha is None else alpha)
+        return FixedShare(n, rng.beta(0.3, 0.3) if alpha is None else alpha)  # often near an end
     if kind == "markov-share":
         return MarkovShare(rng.dirichlet(np.full(n, 0.7), size=n))
     return LearnAlpha(n, alpha_grid(horizon=rounds))
-
-
-def _rate(rng: np.random.Generator) -> float:
-    """Return a switching rate: mostly anywhere, sometimes near an end, now and then at one."""
-    where = rng.random()
-    if where < 0.1:
-        return float(where >= 0.05)
-    small = exp(rng.uniform(log(1e-9), log(0.1)))
-    return small if where < 0.3 else 1.0 - small if where < 0.5 else rng.random()

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from math import inf, log1p, nan
+from math import log1p, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,20 +74,6 @@ class Rule:
     battery_mwh: float = 10_000.0  #: capacity whose life is told, milliwatt-hours
     base_ma: float = 0.0  #: what all but the radio draws (processor, sensors, regulator), milliamperes at 3.3 V
     self_discharge: float = 0.0  #: share of the capacity that a battery loses by itself in a month, percent
-
-    def __post_init__(self) -> None:
-        if not 1.0 <= self.max_slowdown < inf:
-            raise ValueError(f"max-slowdown must be at least 1 and finite, got {self.max_slowdown}")
-        for name in ("max_push_delay_s", "max_delay_s", "battery_mwh"):
-            value = getattr(self, name)
-            if value is not None and not 0.0 < value < inf:
-                raise ValueError(f"{name.removesuffix('_s').replace('_', '-')} must be above 0 and finite, got {value}")
-        if self.at not in LEVELS:
-            raise ValueError(f"at must be one of {', '.join(LEVELS)}, got {self.at!r}")
-        if not 0.0 <= self.base_ma < inf:
-            raise ValueError(f"base-ma must be at least 0 and finite, got {self.base_ma}")
-        if not 0.0 <= self.self_discharge < 100.0:
-            raise ValueError(f"self-discharge must lie in [0, 100) percent, got {self.self_discharge}")
 
     def given(self) -> dict[str, Any]:
         """Return what is limited and fed, without what is not asked for."""

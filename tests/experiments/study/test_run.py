@@ -10,7 +10,6 @@ import numba
 import pytest
 
 from experiments.cli import main
-from experiments.presets import MOST_JOBS
 from experiments.study import progress as study_progress
 from experiments.study import run as study_run
 from experiments.study.interruptions import SIGNALS, Handler, Interrupted
@@ -67,12 +66,6 @@ def test_an_interrupt_says_how_much_was_finished():
 def test_a_worker_that_dies_is_an_error_and_not_a_hang():
     with pytest.raises(OSError, match="a worker process died"):
         run(os._exit, {"a": 3, "b": 3}, jobs=2)
-
-
-def test_jobs_must_be_one_to_a_thousand():
-    for jobs, rule in ((0, "least 1"), (-1, "least 1"), (MOST_JOBS + 1, "most 1024"), (2**31, "most 1024")):
-        with pytest.raises(ValueError, match=f"jobs must be at {rule}, got {jobs}"):
-            run(math.sqrt, {"a": 1.0}, jobs=jobs)
 
 
 def test_progress_says_what_is_left_on_stderr_and_nothing_on_stdout(monkeypatch, capsys):
