@@ -151,7 +151,7 @@ def _words(summary: pd.DataFrame, traffic: Mapping[str, Any], max_slowdown: floa
     return comparison_text(summary, over, max_slowdown)
 
 
-def _tables(found: Mapping[int, tuple[Frames, Comparison]]) -> dict[str, pd.DataFrame]:
+def _tables(cells: Mapping[int, tuple[Frames, Comparison]]) -> dict[str, pd.DataFrame]:
     """Return the tables by the names of their files; those of several cells stand below each other."""
     import pandas as pd
 
@@ -161,16 +161,12 @@ def _tables(found: Mapping[int, tuple[Frames, Comparison]]) -> dict[str, pd.Data
             "pages": frames.pages, "slowdown-by-page": comparison.slowdowns, "messages": frames.messages,
             "clients": frames.clients,
         }
-        for count, (frames, comparison) in found.items()
+        for count, (frames, comparison) in cells.items()
     }  # fmt: skip
-    first, *others = of_cells.values()
-    if not others:
-        return first
-    return {
-        name: pd.concat([tables[name].assign(clients=count) for count, tables in of_cells.items()], ignore_index=True)
-        for name in first
-        if any(len(tables[name]) for tables in of_cells.values())
-    }
+    if len(of_cells) == 1:
+        return of_cells.popitem()[1]
+    found = [{name: table.assign(clients=count) for name, table in own.items()} for count, own in of_cells.items()]
+    return {name: pd.concat([own[name] for own in found], ignore_index=True) for name in found[0]}
 
 
 def _pictures(frames: Frames, comparison: Comparison, tables: dict[str, pd.DataFrame]) -> dict[str, Any]:

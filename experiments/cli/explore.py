@@ -29,12 +29,12 @@ def explore(asked: Any) -> None:
     from experiments.explore.answer import Explorer
     from experiments.explore.app import Page
     from experiments.study.interruptions import Interrupted
-    from experiments.study.progress import compiling
+    from experiments.study.progress import progress
 
     trace = asked.trace
     explorer = Explorer() if trace is None else Explorer.of_trace(trace, FEW_SESSIONS, partial(echo, err=True))
     try:
-        with compiling():
+        with progress("compiling", None):
             explorer.warm_up()
         server = Page(explorer, asked.port, trace.name if trace else None)
         address = f"http://127.0.0.1:{server.server_port}/"

@@ -46,7 +46,7 @@ def generate(asked: Any) -> None:
     in turn, fast to slow.
     """
     import traces
-    from experiments.found import Found
+    from experiments.report.found import Found
     from lpsm.randomness import WORKLOAD, generator
     from traces.traffic import Wishes, make
     from traces.web_model import drawn
@@ -70,9 +70,11 @@ def generate(asked: Any) -> None:
         return
     traces.write_workload(asked.out, counted)
     if asked.as_json:
+        counts = found.counts
         totals = {
-            "pages": found.pages, "objects": found.exchanges - found.pages, "reply_bytes": found.reply_bytes,
-            "think_s": found.think_s, "messages": found.messages, "message_bytes": found.message_bytes,
+            "pages": counts["pages"], "objects": counts["exchanges"] - counts["pages"],
+            "reply_bytes": counts["reply_bytes"], "think_s": found.think_s, "messages": counts["messages"],
+            "message_bytes": counts["message_bytes"],
         }  # fmt: skip
         click.echo(json.dumps(totals))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,16 +72,11 @@ def label(asked: Any) -> None:
     from experiments.report.text import plain
     from experiments.study import label as study
     from experiments.study.progress import progress
-    from lpsm import samplers
 
     algorithm = asked.algorithm = asked.algorithm or ("ss" if asked.rate is None else "kept-rate")
     asked.parameters += () if asked.rate is None else (f"rate={asked.rate}",)
     asked.parameters += ("stores=queried",) if asked.store_all else ()
     runs = asked.runs
-    if algorithm not in (keys := samplers.keys()):
-        near = get_close_matches(algorithm.lower(), keys, n=1)
-        hint = f", did you mean {near[0]}?" if near else ""
-        raise ValueError(f"--algorithm must be one of {', '.join(keys)}, got {algorithm!r}{hint}")
     given = study.parse_parameters(asked.parameters)
     config = options.configured(study.LabelConfig, asked, parameters=given, max_queries=asked.budget)
     if runs is not None and (config.last_labels or config.multiclass):

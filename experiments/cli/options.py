@@ -45,26 +45,24 @@ class Number(click.ParamType[Any]):
 
     def __init__(
         self, kind: type[int] | type[float], most: float, *, least: float | None = None, above: float | None = None,
-        word: str = "",
+        word: str | None = None,
     ) -> None:  # fmt: skip
         self.kind, self.most, self.least, self.above, self.word = kind, most, least, above, word
         self.name = "integer" if kind is int else "float"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number or the word; one out of the limits, or not finite, is a `ValueError` that says so."""
-        if not isinstance(value, str) or (self.word and value == self.word):  # a default, or the word
+        if not isinstance(value, str) or value == self.word:  # a default, or the word
             return value
-        is_word = self.kind is float and value.strip().lower().lstrip("+-") in ("nan", "inf", "infinity")
-        if not is_word and not _NUMBERS[self.kind].fullmatch(value):
+        if not _NUMBERS[self.kind].fullmatch(value):
             self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
-        number = self.kind(value)
+        number, least, above = self.kind(value), self.least, self.above
+        least = -self.most if least is None and above is None else least
         finite = " and finite" if self.kind is float else ""
         for broken, rule in (
-            (is_word, "finite"),
-            (number > self.most, f"at most {self.most:g}" if isinstance(self.most, float) else f"at most {self.most}"),
-            (number == float("-inf"), "finite"),
-            (self.least is not None and number < self.least, f"at least {self.least or 0:g}{finite}"),
-            (self.above is not None and number <= self.above, f"above {self.above or 0:g}{finite}"),
+            (number > self.most, f"at most {self.most:{'g' if self.kind is float else 'd'}}"),
+            (least is not None and number < least, f"at least {least or 0:g}{finite}"),
+            (above is not None and number <= above, f"above {above or 0:g}{finite}"),
         ):
             if broken:
                 name = max(param.opts, key=len).lstrip("-") if param is not None else "a number"

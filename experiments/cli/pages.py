@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.cli import options
-from experiments.cli.studies import checked_outputs, written_picture
 from experiments.inert import echo
 
 if TYPE_CHECKING:
@@ -21,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["pages"]
 
-_PATIENCE_S = 2.0
 _STANDARD_OUTPUT = Path("/dev/stdout")
 
 
@@ -36,7 +32,6 @@ _STANDARD_OUTPUT = Path("/dev/stdout")
     options.seconds("--page-gap page_gap_s", "Pause that ends a page of traffic without URLs [1]."),
     options.seconds("--from start_s", "Cut out what a capture holds before this instant, from its first packet on."),
     options.seconds("--to stop_s", "And what it holds after this one."),
-    options.option("--picture", "Picture of the traffic over time: .svg or .png.", options.OUTPUT, metavar="FILE"),
     options.SKIP_DAMAGED,
     options.flag("--json as_json", "Print what was found as one JSON object."),
 )
@@ -48,34 +43,27 @@ def pages(asked: Any) -> None:
     traffic, encrypted or not), or a table of time and bytes; plain or packed with gzip or xz.
     """
     import traces
-    from experiments.found import Found
-    from experiments.report.found import found_text
+    from experiments.report.found import Found, found_text
+    from experiments.study.files import refuse_overwriting
+    from experiments.study.progress import progress
 
-    out, picture = asked.out, asked.picture
+    out = asked.out
     if asked.as_json and out == _STANDARD_OUTPUT:
         raise ValueError("--json needs --out FILE for the pages, got standard output")
-    checked_outputs([asked.trace], [out], picture)
+    refuse_overwriting([asked.trace], [out])
     rule, report = options.configured(traces.GroupingRule, asked), traces.Report()
-    found, read, grouped = Found(report), _teller(), _teller()
-
-    def on_read(done: int, size: int) -> None:
-        if size:
-            read(lambda: f"read {100 * done // size} % of {size / 1e6:.0f} MB")
+    found, which = Found(report), {name: getattr(asked, name) for name in ("member", "client", "skip_damaged")}
 
     def sessions() -> Iterator[traces.Session]:
-        which = {name: getattr(asked, name) for name in ("member", "client", "skip_damaged")}
-        for session in traces.sessions(asked.trace, **which, report=report, on_read=on_read):
+        for session in traces.sessions(asked.trace, **which, report=report):
             yield session
-            grouped(lambda: f"{report['sessions']} sessions, {report['pages']} pages")
+            advance()
 
-    records = traces.browsed(found.watch(sessions()), rule=rule, report=report)
-    if asked.start_s is not None or asked.stop_s is not None:
-        records = _cut(list(records), asked.start_s or 0.0, asked.stop_s)
-    written = traces.write_workload(out, found.written(records), lambda: report.round_trip_s)
-    if picture is not None:
-        from experiments.figures.traffic import traffic
-
-        written_picture(picture, traffic(found))
+    with progress("sessions read", None) as advance:
+        records = traces.browsed(sessions(), rule=rule, report=report)
+        if asked.start_s is not None or asked.stop_s is not None:
+            records = _cut(list(records), asked.start_s or 0.0, asked.stop_s)
+        written = traces.write_workload(out, found.written(records), lambda: report.round_trip_s)
     if asked.as_json:
         click.echo(json.dumps({"format": report.format, "pages": written, "counts": report.counts} | found.as_dict()))
     else:
@@ -95,16 +83,3 @@ def _cut(records: list[Any], start_s: float, stop_s: float | None) -> Iterator[A
     )  # fmt: skip
     part = between_instants(whole, start_s, stop_s)
     yield from chain(part, part.messages, part.datagrams, [traces.Captured(part.captured_s or 0.0)])
-
-
-def _teller() -> Callable[[Callable[[], str]], None]:
-    """Return what says on standard error how far it is, at most every two seconds."""
-    last = time.monotonic()
-
-    def tell(words: Callable[[], str]) -> None:
-        nonlocal last
-        if time.monotonic() - last > _PATIENCE_S:
-            last = time.monotonic()
-            click.echo(words() + ("\r" if sys.stderr.isatty() else "\n"), err=True, nl=False)
-
-    return tell

@@ -50,6 +50,7 @@ def population(asked: Any) -> None:
     from experiments.study.files import content_digest, source_digest
     from experiments.study.progress import progress
     from experiments.study.run import is_cluster, processes, run, workers
+    from experiments.study.traffic import told
     from netsim.simulation import is_compiled
 
     world = world_of(asked)
@@ -88,16 +89,7 @@ def population(asked: Any) -> None:
         if report.format:  # a workload is read without one
             echo(str(report), err=True)
         table = study.gathered(found.values())
-        wait_us = report.waits_us.quantile(0.5) if config.server_delay.kind == "recorded" else None
-        recorded = {
-            "server_times_s": None if wait_us is None else wait_us / 1e6,
-            "round_trip_s": report.round_trip_s if world.recorded_round_trip else None,
-            "messages": report["messages"],
-        }
-        captured_s = [user.recorded.captured_s for user in users if user.recorded.captured_s is not None]
-        if captured_s:
-            simulated_s = table.loc[table["policy"] == BASELINE, "elapsed_s"].sum()
-            recorded |= {"captured_s": sum(captured_s), "simulated_s": float(simulated_s)}
+        recorded = told(users, config)
         psm = netsim.canonical("psm", beacon_interval_ns=interval_ns)
         whole, quarters = study.summary(table, [*chosen], psm), study.by_activity(table, [*chosen])
         count, pages = int(whole["users"].iloc[0]), int(whole["pages"].iloc[0])

@@ -10,9 +10,8 @@ from typing import Any
 
 from experiments.study.interruptions import check
 
-__all__ = ["compiling", "progress"]
+__all__ = ["progress"]
 
-FUNCTIONS = 115  # are compiled for a comparison of the usual policies, about
 PATIENCE_S = 2.0  # what takes longer shows its progress
 
 
@@ -54,22 +53,3 @@ def progress(title: str, total: int | None, *, done: int = 0) -> Iterator[Callab
         timer.join()
         for bar in shown:
             bar.stop()
-
-
-@contextmanager
-def compiling() -> Iterator[None]:
-    """Show how far compiling is, by functions, once it has taken two seconds."""
-    from numba.core import event
-
-    class Compiled(event.Listener):
-        left = iter(range(FUNCTIONS))
-
-        def on_start(self, event: Any) -> None:
-            """Wait for the end."""
-
-        def on_end(self, event: Any) -> None:
-            if next(self.left, None) is not None:
-                advance()
-
-    with progress("compiling functions", FUNCTIONS) as advance, event.install_listener("numba:compile", Compiled()):
-        yield

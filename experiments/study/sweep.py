@@ -23,7 +23,7 @@ import pandas as pd
 import netsim
 import traces
 from experiments.quantities import BASELINE, mean_row, run_row
-from experiments.study.progress import compiling
+from experiments.study.progress import progress
 from experiments.study.run import processes, run
 from lpsm.randomness import WORKLOAD, generator
 from netsim.policies import AnyPolicy
@@ -205,7 +205,7 @@ def searches(tasks: Mapping[str, Task]) -> dict[str, Task]:
 def measured(tasks: Mapping[str, Task], store: Store, *, jobs: int | None, title: str = "runs") -> dict[str, Any]:
     """Compute what a store has not yet, keeping each result there; return all results in the order of the tasks."""
     if processes(jobs) > 1:
-        with compiling():
+        with progress("compiling", None):
             warm_up(tasks.values())
     return run(simulate, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title=title)
 

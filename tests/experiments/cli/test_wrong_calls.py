@@ -146,7 +146,7 @@ CALLS = {
     "bounds --losses x.npy --rounds 3": "leave no choice", "bounds --sleepers": "it needs --losses",
     "bounds --learner static-expert --alpha 0.1": "the switching rate of fixed-share, the learners are static-expert",
     # label
-    "label STREAM --algorithm ssm": ", got 'ssm', did you mean ssmd?",
+    "label STREAM --algorithm ssm": "got 'ssm', did you mean ssmd?",
     "label STREAM --algorithm ssmd --param b=1": "'ssmd' takes the parameters ['K', 'a'], got ['b']",
     "label STREAM --algorithm ssmd --param K=-1": "K must be positive, got -1",
     "label STREAM --algorithm ssmd --param K": "a parameter must be NAME=VALUE, got 'K'",
@@ -176,7 +176,6 @@ CALLS = {
     "simulate WORK --out WORK": "an output must be a file of its own",
     "simulate WORK --out new.csv --polls new.csv": "an output must be a file of its own",
     "pages TABLE --out TABLE": "an output must be a file of its own",
-    "pages TABLE --out new --picture FOLDER.csv": "must end in .svg or .png",
     "generate --pages 2 --out .": "is a folder, a file name is needed",
     **{f"{words} --out {out}": out.partition("/")[0]
        for words in FOLDERS for out in ("WORK", "PIPE", "WORK/below", "FILLED")},

@@ -3,10 +3,8 @@ import os
 import re
 import signal
 import threading
-from contextlib import contextmanager
 from pathlib import Path
 
-import numba
 import pytest
 
 from experiments.cli import main
@@ -163,20 +161,6 @@ def test_a_signal_that_comes_while_workers_start_is_put_off_and_they_never_hear_
             assert blocked is not None
             assert int(blocked[1], 16) >> (signal.SIGINT - 1) & 1
     assert came == [number]
-
-
-def test_functions_that_are_compiled_advance_the_bar(monkeypatch):
-    advanced = []
-
-    @contextmanager
-    def bar(title, total):
-        yield lambda: advanced.append((title, total))
-
-    monkeypatch.setattr(study_progress, "progress", bar)
-    with study_progress.compiling():
-        assert numba.njit(lambda x: x + 1)(1) == 2
-    assert numba.njit(lambda x: x + 2)(1) == 3
-    assert advanced == [("compiling functions", study_progress.FUNCTIONS)]
 
 
 def test_no_more_tasks_are_under_way_than_keep_the_workers_busy():
