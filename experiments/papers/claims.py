@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from inspect import signature
-from math import floor, isfinite, log10
+from math import floor, isfinite, log10, nan
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -29,11 +29,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from experiments.papers.tuning import steps_to_end
-from experiments.study.compare import Estimate, estimate
+from experiments.study.compare import Estimate, estimate, linearised
 
 __all__ = [
-    "NOTHING", "Claim", "Frame", "Measure", "Noted", "Predicate", "Record", "Samples", "Verdict", "by", "from_record",
-    "jackknifed", "measured", "named", "point", "shown", "steps_inside", "where", "wide",
+    "NOTHING", "Claim", "Frame", "Measure", "Noted", "Predicate", "Record", "Samples", "Verdict", "against", "by",
+    "from_record", "jackknifed", "measured", "named", "point", "shown", "steps_inside", "where", "wide",
 ]  # fmt: skip
 
 Frame = pd.DataFrame
@@ -131,7 +131,7 @@ def shown(interval: Estimate, unit: str = "") -> str:
     return f"{interval.mean:.{digits}f}{spread}{unit}"
 
 
-def where(rows: Frame, **having: Any) -> Frame:
+def where(rows: Frame, **having: Any) -> Any:
     """Return the rows in which columns have these values."""
     for name, wanted in having.items():
         rows = rows[rows[name] == wanted]
@@ -176,6 +176,12 @@ def named(measures: Mapping[str, Measure]) -> Measure:
 def by(values: pd.Series, name: str, *keys: Any) -> dict[str, pd.Series]:
     """Return the values by group, each group under its name: a format of its keys."""
     return {name.format(*key): own for key, own in values.groupby(list(keys))}
+
+
+def against(ours: pd.Series, theirs: pd.Series, *, over: bool = False) -> Noted:
+    """Return what one sample has more than another, pair by pair, or `over` how many times it; with both means."""
+    means = " against ".join(shown(Estimate(float(one.mean()), nan)) for one in (ours, theirs))
+    return Noted(linearised(ours, theirs) if over else ours - theirs, f"({means})")
 
 
 def jackknifed(runs: Any, statistic: Callable[[Any], float]) -> Any:

@@ -236,7 +236,7 @@ class Experiment:
                 stated, quoted, cause, idle = (
                     words.format_map(point) if point else words for words in (statement, printed, reason, no_test)
                 )
-                own = {name: value for name, value in point.items() if name in ("limit", "low", "high")}
+                own = {name: value for name, value in point.items() if name in ("limit", "low", "high", "needed")}
                 asked = test(_given(measure, point), **limits | own)
                 self.claims.append(Claim(stated, asked, quoted, cause, why=why and _given(why, point), no_test=idle))
             return measure

@@ -25,8 +25,8 @@ PAPERS: Mapping[str, str] = {
 _MODULES = {
     "worst_case": "text",
     "thesis": "tracking browsing replayed sphere digits svm",
-    "rls": "separable risk closed_form text sparse",
-    "adaptive": "exponents noise labels sampling spending topics filtering",
+    "rls": "bounds stories",
+    "adaptive": "growth stories",
     "drift": "shifting",
     "ours": "shifting labels lpsm2 air lpsm3 browsing",
 }

@@ -36,7 +36,7 @@ import pandas as pd
 from scipy import sparse
 
 from experiments.papers.claims import Noted, point, steps_inside
-from experiments.papers.drift.shift_runs import value_for_rate
+from experiments.papers.drift.shifting import value_for_rate
 from experiments.papers.kit import DataSet, Experiment, Sizes, over
 from experiments.papers.predicates import above, between, each, reaching, wide_enough
 from experiments.papers.tuning import one_standard_error

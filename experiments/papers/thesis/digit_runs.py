@@ -33,6 +33,7 @@ __all__ = [
 HOLDOUT, LARGEST, FOLDS, STAYS, CHUNK = 2000, 10_000, 10, 20, 256
 KEYS = ("dkm", "dkm-perceptron", "cbgz-dkm", "perceptron-ss", "random-dkm", "random-perceptron")
 MODIFIED = ("dkm", "cbgz-dkm", "random-dkm")
+Task = Mapping[str, Any]
 
 
 class Problem(NamedTuple):
@@ -47,54 +48,47 @@ class Problem(NamedTuple):
     printed: tuple[tuple[float, float], ...]
 
 
-PRINTED: Mapping[str, Problem] = {
-    "MNIST 0v1": Problem((0,), (1,), 0.01, (
-        (28.02, 25.26), (13.78, 5.88), (130.12, 116.45), (32.78, 19.52), (87.72, 101.84), (83.76, 78.47),
-    )),
-    "MNIST 0vAll": Problem((0,), (), 0.05, (
-        (105.30, 42.39), (57.26, 15.92), (183.78, 120.83), (62.66, 30.48), (173.44, 114.55), (103.74, 76.25),
-    )),
-    "MNIST 4v7": Problem((4,), (7,), 0.05, (
-        (150.02, 49.61), (44.00, 15.32), (194.36, 80.20), (63.32, 30.76), (276.92, 150.59), (107.98, 57.41),
-    )),
-    "MNIST 6v9": Problem((6,), (9,), 0.025, (
-        (163.12, 42.45), (20.44, 11.75), (218.28, 94.95), (30.66, 13.31), (367.24, 191.25), (104.06, 75.10),
-    )),
-    "MNIST 147vAll": Problem((1, 4, 7), (), 0.15, (
-        (275.34, 72.00), (217.06, 75.85), (379.16, 138.38), (170.02, 63.61), (375.46, 164.33), (214.16, 93.12),
-    )),
-    "USPS 0vAll": Problem((0,), (), 0.05, (
-        (174.22, 63.85), (87.56, 28.97), (156.08, 66.75), (115.14, 61.09), (235.10, 129.11), (173.96, 98.96),
-    )),
-    "USPS 147vAll": Problem((1, 4, 7), (), 0.1, (
-        (190.72, 80.09), (137.86, 58.21), (193.70, 96.35), (116.28, 60.68), (210.40, 109.39), (151.32, 72.65),
-    )),
-}  # fmt: skip
+_PRINTED = """
+MNIST 0v1      0.01   28.02 25.26   13.78  5.88  130.12 116.45   32.78 19.52   87.72 101.84   83.76 78.47
+MNIST 0vAll    0.05  105.30 42.39   57.26 15.92  183.78 120.83   62.66 30.48  173.44 114.55  103.74 76.25
+MNIST 4v7      0.05  150.02 49.61   44.00 15.32  194.36  80.20   63.32 30.76  276.92 150.59  107.98 57.41
+MNIST 6v9      0.025 163.12 42.45   20.44 11.75  218.28  94.95   30.66 13.31  367.24 191.25  104.06 75.10
+MNIST 147vAll  0.15  275.34 72.00  217.06 75.85  379.16 138.38  170.02 63.61  375.46 164.33  214.16 93.12
+USPS 0vAll     0.05  174.22 63.85   87.56 28.97  156.08  66.75  115.14 61.09  235.10 129.11  173.96 98.96
+USPS 147vAll   0.1   190.72 80.09  137.86 58.21  193.70  96.35  116.28 60.68  210.40 109.39  151.32 72.65
+"""
 
 
-def on_digits(name: str) -> str:
+def _read(line: str) -> tuple[str, Problem]:
+    data, digits, *numbers = line.split()
+    positive, negative = (tuple(int(one) for one in part if one.isdigit()) for part in digits.split("v"))
+    error, *cells = map(float, numbers)
+    return f"{data} {digits}", Problem(positive, negative, error, tuple(zip(cells[::2], cells[1::2], strict=True)))
+
+
+def _on_digits(name: str) -> str:
     """Return what a problem is called where small digits stand in: by these and by the error to be reached."""
     return f"digits {name.partition(' ')[2]} to {100 * PRINTED[name].error:g} %"
 
 
+PRINTED: Mapping[str, Problem] = dict(map(_read, _PRINTED.strip().splitlines()))
 PROBLEMS: Mapping[str, Problem] = {
-    **PRINTED, **{on_digits(name): one._replace(printed=()) for name, one in PRINTED.items()}
+    **PRINTED, **{_on_digits(name): one._replace(printed=()) for name, one in PRINTED.items()}
 }  # fmt: skip
 _COIN = [{"b": b} for b in (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)]
+_ALL = [{"rate": 1.0}]
 _PATIENCE = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256)
+_RATES = (0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0, 10.0)  # of learning
 GRIDS: Mapping[str, list[dict[str, Any]]] = {
     "dkm": [{"R": R} for R in _PATIENCE],
-    "dkm-perceptron": [{"R": R, "eta": eta} for R in _PATIENCE for eta in (0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0, 10.0)],
-    "cbgz-dkm": _COIN,
-    "perceptron-ss": _COIN,
-    "random-dkm": [{"rate": 1.0}],
-    "random-perceptron": [{"rate": 1.0}],
+    "dkm-perceptron": [{"R": R, "eta": eta} for R in _PATIENCE for eta in _RATES],
+    **dict.fromkeys(("cbgz-dkm", "perceptron-ss"), _COIN),
+    **dict.fromkeys(("random-dkm", "random-perceptron"), _ALL),
 }
 DATA = DataSet(
-    "mnist",
-    "MNIST as four idx files in mnist/, USPS as usps/usps.npz; pixels are scaled to [0, 1]",
+    "mnist", "MNIST as four idx files in mnist/, USPS as usps/usps.npz; pixels are scaled to [0, 1]",
     "scikit-learn's 8 x 8 digits",
-)
+)  # fmt: skip
 
 
 class Fold(NamedTuple):
@@ -129,11 +123,16 @@ class Trace(NamedTuple):
     def stayed(self, error: float, stays: int = STAYS) -> int:
         """Return the same for the first time that it was so for `stays` more labels, or to the end of the fold."""
         since = -1
-        for now, value in zip(self.labels.tolist(), self.errors.tolist(), strict=True):
+        for now, wrong in zip(self.labels.tolist(), self.errors.tolist(), strict=True):
             if since >= 0 and now - since >= stays:
                 return since
-            since = -1 if value > error else now if since < 0 else since
+            since = _since(since, now, wrong, error)
         return since
+
+
+def _since(since: int, now: int, wrong: float, error: float) -> int:
+    """Return from which label on the test error is at most `error`, -1 if it is not."""
+    return -1 if wrong > error else now if since < 0 else since
 
 
 def sweep(names: Iterable[str], splits: int, **more: Any) -> Sweep:
@@ -145,7 +144,7 @@ def sweep(names: Iterable[str], splits: int, **more: Any) -> Sweep:
 
     def tasks(setup: Setup) -> dict[str, dict[str, Any]]:
         chosen = [name for name in names if setup.size == "full" or name.startswith("USPS")]
-        chosen = list(dict.fromkeys(map(on_digits, chosen))) if setup.stand_in else chosen
+        chosen = list(dict.fromkeys(map(_on_digits, chosen))) if setup.stand_in else chosen
         axes = {"problem": chosen, "split": Sizes(range(1), range(splits))}
         own = over(axes, "{problem} split {split}", **sizes, holdout=Sizes(400, HOLDOUT), **more)(setup)
         return {key: {**task, **setup.source()} for key, task in own.items()}
@@ -168,86 +167,75 @@ def tables(name: str, folder: str, stand_in: bool) -> tuple[Any, Any]:
     if stand_in:
         from sklearn.datasets import load_digits
 
-        bunch = load_digits()
-        X, y = bunch.data, bunch.target
+        X, y = load_digits(return_X_y=True)
     elif name.startswith("USPS"):
         stream = named.usps(Path(folder))
         X, y = stream.X, stream.y
     else:  # the pairs have about 12,000 examples in the training set, all digits 10,000 in the test set
         stream = named.mnist(Path(folder), parts=("train",) if problem.negative else ("t10k",))
         X, y = stream.X, stream.y
-    rows = np.isin(y, problem.positive + problem.negative) if problem.negative else np.ones(len(y), dtype=bool)
+    rows = np.isin(y, problem.positive + problem.negative) | (not problem.negative)
     X = X[rows] / np.linalg.norm(X[rows], axis=1, keepdims=True)
     return X, np.where(np.isin(y[rows], problem.positive), 1.0, -1.0)
 
 
-def holdout(task: Mapping[str, Any]) -> tuple[Any, Any]:
+def _examples(task: Task) -> tuple[Any, Any]:
+    return tables(task["problem"], task["folder"], task["stand_in"])
+
+
+def _fold(task: Task, number: int, train: Any, test: Any, coins: np.random.Generator) -> Fold:
+    X, y = _examples(task)
+    return Fold(number, X[train], y[train], X[test], y[test], coins)
+
+
+def holdout(task: Task) -> tuple[Any, Any]:
     """Return row numbers of the examples a split is tuned on, and of those it is run on."""
-    _, y = tables(task["problem"], task["folder"], task["stand_in"])
-    order = generator(task["seed"], SPLIT, task["split"]).permutation(len(y))
-    size = min(task["holdout"], len(y) // 4)
+    count = len(_examples(task)[1])
+    order = generator(task["seed"], SPLIT, task["split"]).permutation(count)
+    size = min(task["holdout"], count // 4)
     return order[:size], order[size : size + task["largest"]]
 
 
-def _coins(task: Mapping[str, Any], stream: int) -> list[np.random.Generator]:
+def _coins(task: Task, stream: int) -> list[np.random.Generator]:
     """Return generators of their own for tuning (the first) and for every fold."""
     return generator(task["seed"], POLICY, 100 * task["split"] + stream).spawn(1 + int(task["folds"]))
 
 
-def folds(task: Mapping[str, Any], stream: int) -> Iterator[Fold]:
+def folds(task: Task, stream: int) -> Iterator[Fold]:
     """Yield the folds of a split; order and coins are of `stream`, the number of an algorithm."""
-    X, y = tables(task["problem"], task["folder"], task["stand_in"])
     rest = holdout(task)[1]
     for number, test in enumerate(np.array_split(rest, task["folds"])):
         coins = _coins(task, stream)[1 + number]
-        train = coins.permutation(np.setdiff1d(rest, test))
-        yield Fold(number, X[train], y[train], X[test], y[test], coins)
+        yield _fold(task, number, coins.permutation(np.setdiff1d(rest, test)), test, coins)
 
 
 def tune(
-    task: Mapping[str, Any], coins: np.random.Generator, grid: Sequence[dict[str, Any]],
+    task: Task, coins: np.random.Generator, grid: Sequence[dict[str, Any]],
     labels: Callable[[dict[str, Any], Fold], int],
 ) -> dict[str, Any]:  # fmt: skip
     """Return the point of a grid that needs few labels on the split's holdout, a fifth of it being the test."""
-    X, y = tables(task["problem"], task["folder"], task["stand_in"])
     rows = holdout(task)[0]
-    drawn = [Fold(0, *cut(X, y, coins.permutation(rows), len(rows) // 5), coins) for _ in range(task["permutations"])]
+    size = len(rows) // 5
+    orders = [coins.permutation(rows) for _ in range(task["permutations"])]
+    drawn = [_fold(task, 0, order[size:], order[:size], coins) for order in orders]
     counts = np.array([[labels(point, fold) for fold in drawn] for point in grid])
     return one_standard_error(grid, np.where(counts < 0, len(rows), counts))
 
 
-def tuned(task: Mapping[str, Any], key: str) -> dict[str, Any]:
+def tuned(task: Task, key: str) -> dict[str, Any]:
     """Return the parameters of a pairing for a split."""
     error, grid = PROBLEMS[task["problem"]].error, GRIDS[key]
     if len(grid) == 1:
         return grid[0]
-
-    def labels(parameters: dict[str, Any], fold: Fold) -> int:
-        return trace(key, parameters, fold, error=error, stays=0).first(error)
-
-    return tune(task, _coins(task, KEYS.index(key))[0], grid, labels)
+    coins = _coins(task, KEYS.index(key))[0]
+    return tune(task, coins, grid, lambda point, fold: trace(key, point, fold, error=error, stays=0).first(error))
 
 
-def cut(X: Any, y: Any, order: Any, test: int) -> tuple[Any, Any, Any, Any]:
-    """Return the examples in an order, the first `test` of them to be predicted, as a fold has them."""
-    return X[order[test:]], y[order[test:]], X[order[:test]], y[order[:test]]
-
-
-def trace(
-    key: str, parameters: Mapping[str, Any], fold: Fold, *, error: float | None = None, stays: int = STAYS
-) -> Trace:
+def trace(key: str, parameters: Task, fold: Fold, *, error: float | None = None, stays: int = STAYS) -> Trace:
     """Run a pairing over a fold, following the test error.
 
-    The test margins follow the updates, v += eta y x or v -= 2 (v.x) x, by products with the test instances.
-
-    Parameters
-    ----------
-    key, parameters
-        The pairing.
-    fold
-        What it is run on.
-    error, stays
-        If given, the run is stopped once the test error was at most `error` for `stays` labels.
+    The test margins follow the updates, v += eta y x or v -= 2 (v.x) x, by products with the test instances.  If
+    `error` is given, the run is stopped once the test error was at most that for `stays` labels.
     """
     sampler = samplers.make(key, fold.X.shape[1], rng=fold.coins, **parameters)
     margins, v = np.zeros(len(fold.test)), np.zeros(fold.X.shape[1])
@@ -255,37 +243,39 @@ def trace(
     errors: list[float] = []
     queried = np.zeros(len(fold.X), dtype=np.bool_)
     since = -1
+
+    def ended(end: int) -> Trace:
+        places = np.flatnonzero(queried[:end])
+        late, last = (
+            int((places >= len(queried) / 2).sum()),
+            float(places[-1] + 1) / len(queried) if len(places) else 0.0,
+        )
+        return Trace(np.array(labels, dtype=np.int64), np.array(errors), len(places), late, last)
+
     for at in range(0, len(fold.X), CHUNK):
         log = sampler.run(fold.X[at : at + CHUNK], fold.y[at : at + CHUNK])
         asked = int(queried.sum()) + np.cumsum(log.queried)
         queried[at : at + CHUNK] = log.queried
         stored = np.flatnonzero(log.stored)
         products = fold.test @ fold.X[at + stored].T
-        for column, position in enumerate(stored):
+        for column, position in enumerate(stored.tolist()):
             now, x = int(asked[position]), fold.X[at + position]
             if error is not None and since >= 0 and now - since >= stays:
-                return _trace(labels, errors, queried, at + int(position))
+                return ended(at + position)
             modified = key in MODIFIED and labels
             step = -2.0 * float(v @ x) if modified else float(fold.y[at + position]) * parameters.get("eta", 1.0)
             v += step * x
             margins += step * products[:, column]
-            wrong = float(np.mean((margins >= 0.0) != (fold.truth > 0.0)))
             labels.append(now)
-            errors.append(wrong)
+            errors.append(float(np.mean((margins >= 0.0) != (fold.truth > 0.0))))
             if error is not None:
-                since = -1 if wrong > error else now if since < 0 else since
+                since = _since(since, now, errors[-1], error)
                 if since >= 0 and stays == 0:
-                    return _trace(labels, errors, queried, at + int(position) + 1)
-    return _trace(labels, errors, queried, len(fold.X))
+                    return ended(at + position + 1)
+    return ended(len(fold.X))
 
 
-def _trace(labels: list[int], errors: list[float], queried: NDArray[np.bool_], end: int) -> Trace:
-    places = np.flatnonzero(queried[:end])
-    late, last = int((places >= len(queried) / 2).sum()), float(places[-1] + 1) / len(queried) if len(places) else 0.0
-    return Trace(np.array(labels, dtype=np.int64), np.array(errors), len(places), late, last)
-
-
-def runs(task: Mapping[str, Any], error: float | None) -> tuple[list[tuple[dict[str, Any], Trace]], Any]:
+def runs(task: Task, error: float | None) -> tuple[list[tuple[dict[str, Any], Trace]], Any]:
     """Return every pairing's run on every fold, with its columns, and rows that say what was chosen of a grid.
 
     Runs are stopped where their outcome is known if `error` is given (`trace`).
@@ -296,10 +286,9 @@ def runs(task: Mapping[str, Any], error: float | None) -> tuple[list[tuple[dict[
         parameters = tuned(task, key)
         if len(GRIDS[key]) > 1:
             choices += [{**named, "key": key, "parameter": one, "value": float(parameters[one])} for one in parameters]
-        traces += [
-            ({**named, "fold": fold.number, "key": key}, trace(key, parameters, fold, error=error))
-            for fold in folds(task, number)
-        ]
+        for fold in folds(task, number):
+            what = {**named, "fold": fold.number, "key": key}
+            traces.append((what, trace(key, parameters, fold, error=error)))
     return traces, choices
 
 

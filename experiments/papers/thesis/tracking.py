@@ -8,22 +8,18 @@ What it leaves out: sequences made for a learner, on which the bounds are tight.
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import pairwise
 from math import log
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from experiments.papers.claims import Claim, Frame, Noted, Samples, jackknifed, point
+from experiments.papers.claims import against, jackknifed, point, where
 from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import at_least, between, reaching
 from lpsm import LearnAlpha, alpha_grid, hindsight
 from lpsm.randomness import WORKLOAD, generator
 from lpsm.synthetic import fast_switching
-
-__all__ = ["EXPERIMENTS"]
 
 N_EXPERTS, RATE, SHORT = 10, 0.05, 1000
 WRONG = (0.005, 0.5)  # switching rates of Fixed-share
@@ -33,7 +29,7 @@ GROWTH = Experiment("thesis/regret-growth", "the regret of Fixed-share and of Le
 
 
 @GROWTH.runs(over({"rounds": Sizes(ROUNDS[:3], ROUNDS), "run": Sizes(range(2), range(20))}))
-def regrets(rounds: int, run: int, seed: int) -> list[dict[str, Any]]:
+def regrets(rounds, run, seed):
     """Return the regret of every learner on one sequence, nats."""
     losses = fast_switching(generator(seed, WORKLOAD, run), rounds, N_EXPERTS, rate=RATE, scale=3.0).losses
     best = float(hindsight.alpha_losses(losses, np.geomspace(1e-4, 1.0, 400)).min())
@@ -44,53 +40,38 @@ def regrets(rounds: int, run: int, seed: int) -> list[dict[str, Any]]:
     return [{"rounds": rounds, "run": run, "learner": name, "regret": float(one - best)} for name, one in lost.items()]
 
 
-def _table(regrets: Frame, learner: str) -> Frame:
-    own: Frame = regrets[regrets["learner"] == learner]
-    return own.pivot(index="run", columns="rounds", values="regret")
+def _table(regrets, learner):
+    return where(regrets, learner=learner).pivot(index="run", columns="rounds", values="regret")
 
 
-def growth(regrets: Frame, *, learner: str) -> Noted:
-    """Exponent of the regret in the number of rounds, a pseudo-value a run."""
-    table = _table(regrets, learner)
+@GROWTH.claim(
+    "the regret of Fixed-share at a switching rate of {rate:g} in place of 0.05 is linear in T", between,
+    "linear in T (section 2.4)", "exponent in T, jackknife over runs", low=0.9, high=1.1, of={"rate": WRONG},
+)  # fmt: skip
+def _growth(regrets, rate):
+    table = _table(regrets, f"Fixed-share at {rate:g}")
     lengths = np.log(table.columns.to_numpy(dtype=float))
-
-    def exponent(runs: Any) -> float:
-        return float(np.polyfit(lengths, np.log(table.loc[runs].mean().to_numpy()), 1)[0])
-
-    words = ", ".join(f"{value:.0f} nats at {rounds}" for rounds, value in table.mean().items())
-    return Noted(jackknifed(table.index, exponent), f"({words})")
+    return jackknifed(table.index, lambda runs: np.polyfit(lengths, np.log(table.loc[runs].mean().to_numpy()), 1)[0])
 
 
-def per_factor_4(regrets: Frame) -> Samples:
-    """What Learn-alpha's regret gains from each length to the next, four times as long, nats."""
+@GROWTH.claim(
+    "the regret of Learn-alpha grows with (1/2) log T", reaching, "(1/2) log T + c (section 2.3)",
+    "what a length four times as long adds, at most (1/2) ln 4", high=0.5 * log(4.0), unit=" nats",
+)  # fmt: skip
+def _per_factor_4(regrets):
     table = _table(regrets, OWN)
-    lengths = list(table.columns)
-    pairs = pairwise(lengths)
-    return {f"{low} to {high}:": Noted(table[high] - table[low], f"({table[high].mean():.2f})") for low, high in pairs}
+    return {f"{low} to {high}:": against(table[high], table[low]) for low, high in pairwise(table.columns)}
 
 
-def lost_by_short_grid(regrets: Frame) -> Noted:
-    """Regret with the grid for 1,000 rounds less that with the grid for the length, at the largest length."""
-    other, own = (_table(regrets, learner).iloc[:, -1] for learner in (OTHER, OWN))
-    return Noted(other - own, f"({other.mean():.2f} against {own.mean():.2f})")
-
-
-GROWTH.claims += [
-    *(Claim(f"the regret of Fixed-share at a switching rate of {rate:g} in place of {RATE:g} is linear in T",
-        between(partial(growth, learner=f"Fixed-share at {rate:g}"), 0.9, 1.1), "linear in T (section 2.4)",
-        "exponent in T, jackknife over runs") for rate in WRONG),
-    Claim("the regret of Learn-alpha grows with (1/2) log T", reaching(per_factor_4, high=0.5 * log(4.0), unit=" nats"),
-        "(1/2) log T + c (section 2.3)", "what a length four times as long adds, at most (1/2) ln 4"),
-    Claim("a grid of switching rates made for the length of the trial loses less",
-        at_least(lost_by_short_grid, 0.0, open=True, unit=" nats"), "better results, especially in the longer trials"),
-]  # fmt: skip
+@GROWTH.claim(
+    "a grid of switching rates made for the length of the trial loses less", at_least,
+    "better results, especially in the longer trials", "at the largest length", limit=0.0, open=True, unit=" nats",
+)  # fmt: skip
+def _lost_by_short_grid(regrets):
+    return against(*(_table(regrets, learner).iloc[:, -1] for learner in (OTHER, OWN)))
 
 
 @GROWTH.picture("regret-growth", x="rounds", y="regret [nats]", x_scale="log", y_scale="log")
-def by_length(regrets: Frame) -> Frame:
-    """Draw the mean regret of every learner against the length."""
-    groups: Any = regrets.groupby(["learner", "rounds"], sort=False)["regret"]
+def _by_length(regrets):
+    groups = regrets.groupby(["learner", "rounds"], sort=False)["regret"]
     return pd.DataFrame([point(learner, rounds, own) for (learner, rounds), own in groups])
-
-
-EXPERIMENTS = (GROWTH,)

@@ -4,12 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.papers.adaptive import noise
-from experiments.papers.adaptive.exponents import ADAPTIVE, ALL, HARD
+from experiments.papers.adaptive.growth import ADAPTIVE, ALL, HARD, classifiers
 from experiments.papers.claims import jackknifed, measured, point
 from experiments.papers.proved import separable_second_order_step
 from experiments.papers.registry import all_experiments
-from experiments.papers.rls import closed_form
+from experiments.papers.rls import bounds
 from experiments.papers.thesis import sphere
 
 CLAIMS = {claim.statement: claim for name in ("adaptive/remark-5", "thesis/table-3-1", "adaptive/noise-condition")
@@ -87,7 +86,7 @@ def test_what_a_halving_costs_tells_logarithms_from_powers():
         ("samples grow as 1/eps, but for logarithms", 1.0),
     ):  # fmt: skip
         (slope,) = measured(CLAIMS[f"dkm: {statement}"].test.measure, record).values()
-        np.testing.assert_allclose(slope.sample, exponent, atol=1e-9)
+        np.testing.assert_allclose(slope, exponent, atol=1e-9)
     assert CLAIMS["dkm: labels grow as log 1/eps"].check(record).holds
     assert not CLAIMS["dkm: total errors grow as log 1/eps"].check(record).holds
     assert CLAIMS["perceptron: mistakes grow as 1/eps^2"].check(record).holds
@@ -95,13 +94,13 @@ def test_what_a_halving_costs_tells_logarithms_from_powers():
 
 def test_the_largest_number_of_mistakes_satisfies_equation_5_with_equality():
     for gamma in (0.1, 1e-4):
-        m = closed_form.solved(2.0, gamma) * closed_form.D * np.log(1.0 / gamma) / gamma
-        step = separable_second_order_step(m, n_features=closed_form.D, gamma=gamma, lambda_0=2.0 * gamma)
+        m = bounds.solved(2.0, gamma) * bounds.D * np.log(1.0 / gamma) / gamma
+        step = separable_second_order_step(m, n_features=bounds.D, gamma=gamma, lambda_0=2.0 * gamma)
         assert step == pytest.approx(m)
 
 
 def test_the_noise_condition_is_held_on_every_classifier_and_fails_with_less_regret():
-    rows = pd.DataFrame(noise.classifiers(alpha=1.0, margin=0.0, run=0, seed=0, instances=5000))
+    rows = pd.DataFrame(classifiers(alpha=1.0, margin=0.0, run=0, seed=0, instances=5000))
     everywhere = rows[(rows["kind"] == "wrong below") & (rows["at"] == 1.0)].iloc[0]
     assert everywhere["disagreement"] == 1.0
     assert everywhere["regret"] == pytest.approx(0.5, abs=0.02)

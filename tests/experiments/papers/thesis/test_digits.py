@@ -97,7 +97,7 @@ def test_runs_that_never_get_there_are_left_out_or_stand_at_what_they_spent():
     assert means == {"first": 40.0, "first spent": 30.0, "stayed": 40.0, "stayed spent": 40.0}
 
 
-@pytest.mark.parametrize(("never", "said"), [(("dkm-perceptron",), "needs fewer"), (KEYS, "nothing of it")])
+@pytest.mark.parametrize(("never", "said"), [(("dkm-perceptron",), "dkm has it"), (KEYS, "nothing of it")])
 def test_an_algorithm_that_never_gets_there_is_not_the_fastest(never, said):
     first = [-1 if key in never else 40 + place for place, key in enumerate(KEYS)]
     runs = pd.DataFrame({"problem": USPS, "split": 0, "key": KEYS, "first": first, "spent": 470})
@@ -113,32 +113,25 @@ def test_accuracies_that_some_run_never_reached_are_not_drawn():
     assert np.isnan(table.loc[0.05])
 
 
-def curves_on_mnist_0v1(labels):
-    """A record of figure 4-5 with one run a pairing: labels at the first touch of the three loosest errors."""
-    table = pd.DataFrame({key: labels.get(key, (10, 20, 40)) for key in KEYS}, index=[0.04, 0.03, 0.02])
-    touches = table.melt(var_name="key", value_name="labels", ignore_index=False).rename_axis("error").reset_index()
-    runs = pd.DataFrame({"key": KEYS, "first": table.iloc[-1].to_numpy()})
-    return {"touches": touches.assign(problem=MNIST), "runs": runs.assign(problem=MNIST)}
-
-
 @pytest.mark.parametrize(
-    ("labels", "holds", "said"),
+    ("labels", "said", "holds"),
     [
-        ({"dkm": (10, 12, 14), "dkm-perceptron": (9, 12, 20)}, True, "MNIST 0v1: 0.133 (from error 0.0400"),
-        ({"dkm": (10, 12, 40)}, False, "MNIST 0v1: 1.00 (from error 0.0400"),
+        ({"dkm": (10, 12, 14), "dkm-perceptron": (9, 12, 20)}, "MNIST 0v1: 0.133 (dkm 4, cbgz-dkm 30 over 3", True),
+        ({"dkm": (10, 12, 40)}, "MNIST 0v1: 1.00 (dkm 30", False),
+        ({"dkm": (-1, -1, -1)}, "1.00 (dkm 0, cbgz-dkm 0 over 0 thresholds; dkm-perceptron 30", False),
         (
-            {"dkm": (-1, -1, -1)},
+            dict.fromkeys(("dkm", "dkm-perceptron"), (10, -1, -1)),
+            "no number (dkm 0, cbgz-dkm 0 over 1 threshold",
             False,
-            "1.00 (dkm and cbgz-dkm: no threshold that 95 % of the runs of both reached; from",
         ),
-        (dict.fromkeys(("dkm", "dkm-perceptron"), (10, -1, -1)), False, "no number (dkm and cbgz-dkm: one threshold"),
-        ({"cbgz-dkm": (10, 10, 10)}, False, "cbgz-dkm 10 to 10, where the coin's do not grow; from"),
+        ({"cbgz-dkm": (10, 10, 10)}, "1.00 (dkm 30, cbgz-dkm 0 over 3", False),
     ],
 )
-def test_labels_that_cannot_be_compared_are_said_in_words_and_fail(labels, holds, said):
-    verdict = claim_of(digits.FIG_4_5, "increase much slower").check(curves_on_mnist_0v1(labels))
+def test_labels_that_cannot_be_compared_fail(labels, said, holds):
+    table = pd.DataFrame({key: labels.get(key, (10, 20, 40)) for key in KEYS}, index=[0.04, 0.03, 0.02])
+    touches = table.melt(var_name="key", value_name="labels", ignore_index=False).rename_axis("error").reset_index()
+    verdict = claim_of(digits.FIG_4_5, "increase much slower").check({"touches": touches.assign(problem=MNIST)})
     assert said in verdict.ours
-    assert "nan" not in verdict.ours + verdict.why_not
     assert verdict.holds == holds
 
 
