@@ -25,7 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from experiments.datasets import npz
-from experiments.datasets.stream import Stream, as_classes
+from experiments.datasets.stream import NONE, Stream, as_classes
 from experiments.datasets.text import MOST_CELLS, as_number, check_cells, lines_of, naming, survey
 
 __all__ = ["HASHED", "hashed", "read", "svmlight_line"]
@@ -33,6 +33,8 @@ __all__ = ["HASHED", "hashed", "read", "svmlight_line"]
 HASHED = 2**18  # columns that words are hashed to
 _CELLS_AT_ONCE = 1 << 16
 _SVMLIGHT = re.compile(r"^\S+(\s+qid:\S+)?(\s+\d+:\S+)+\s*(#.*)?$")
+_INDEX = re.compile(r"-?\d{1,9}")
+_MOST_DIGITS = 20
 
 Rows = Iterator[tuple[int, Sequence[Any]]]
 """The line of each row (0 where there are no lines), and the values of the wanted columns in it."""
@@ -66,27 +68,24 @@ def read(path: Path, *, label: str | None = None, drop: tuple[str, ...] = (), te
             start = file.read(4)
         if start == b"PAR1":
             return _of_columns(path.name, _parquet(path), label, drop, texts)
-        if start == npz.ZIP:
-            return npz.stream(_without_texts("npz", path, texts))
-        counts = survey(path)
-        begin = islice(enumerate(lines_of(path), 1), 50)
-        number, first = next((one for one in begin if one[1].strip() and not one[1].startswith("#")), (0, ""))
-        if not number:
-            raise ValueError("a stream must hold an example, got none")
-        is_json = first.lstrip().startswith("{")
-        pairs = not is_json and (_SVMLIGHT.match(first) or path.suffix in (".svm", ".svmlight", ".libsvm"))
-        delimiter = ":" if is_json or pairs else max(",;\t", key=first.count)
-        check_cells(counts, delimiter)
-        if pairs:
-            return _svmlight(_without_texts("svmlight", path, texts))
-        columns = _json(path) if is_json else _csv(path, number, delimiter, named=bool(texts))
-        return _of_columns(path.name, columns, label, drop, texts)
-
-
-def _without_texts(kind: str, path: Path, texts: tuple[str, ...]) -> Path:
-    if texts:
-        raise ValueError(f"texts must stand in a table, parquet or JSON lines, got {kind}")
-    return path
+        found: tuple[str, Callable[[Path], Stream]] = ("npz", npz.stream)
+        if start != npz.ZIP:
+            counts = survey(path)
+            begin = islice(enumerate(lines_of(path), 1), 50)
+            number, first = next((one for one in begin if one[1].strip() and not one[1].startswith("#")), (0, ""))
+            if not number:
+                raise ValueError(NONE)
+            is_json = first.lstrip().startswith("{")
+            pairs = not is_json and (_SVMLIGHT.match(first) or path.suffix in (".svm", ".svmlight", ".libsvm"))
+            delimiter = ":" if is_json or pairs else max(",;\t", key=first.count)
+            check_cells(counts, delimiter)
+            if not pairs:
+                columns = _json(path) if is_json else _csv(path, number, delimiter, named=bool(texts))
+                return _of_columns(path.name, columns, label, drop, texts)
+            found = ("svmlight", _svmlight)
+        if texts:
+            raise ValueError(f"texts must stand in a table, parquet or JSON lines, got {found[0]}")
+        return found[1](path)
 
 
 def hashed(texts: Sequence[str]) -> sparse.csr_matrix:
@@ -103,20 +102,23 @@ def _of_columns(
     names = columns.names
     at, numbers, said = _chosen(names, label, drop, texts)
     is_named = columns.named or all(np.isnan(as_number(names[i])) and names[i].lower() != "nan" for i in numbers)
-    if not is_named and not all(_is_index(name) for name in (label, *drop) if name is not None):
+    if not is_named and not all(_INDEX.fullmatch(name) for name in (label, *drop) if name is not None):
         raise ValueError(f"columns have no names, got {', '.join(names)} in the first line")
     n_numbers = len(numbers)
     X, lines, written = array("d"), array("i"), list[str]()
 
-    def fault(number: int, line: int, column: int, value: Any) -> ValueError:
+    def refuse(number: int, line: int, row: Sequence[Any], values: Sequence[float]) -> None:
         place = f"line {line}" if line else f"row {number}"
-        if column in said:
-            return ValueError(f"{place}, column {names[column]}: a text must be one, got {value!r}")
-        called = f" ({names[column]})" if is_named else ""
-        words = called and re.search(r"[^\W\d_]{2,}", str(value)) and str(value).lower() not in ("nan", "inf", "-inf")
-        hint = ": --text takes a column of texts, --drop leaves one out" if words else ""
-        rule = f"a feature must be a finite number, got {str(value)[:40]!r}{hint}"
-        return ValueError(f"{place}, column {column}{called}: {rule}")
+        for column, value, cell in zip(numbers, values, row, strict=False):
+            if not isfinite(value):
+                called = f" ({names[column]})" if is_named else ""
+                words = re.search(r"[^\W\d_]{2,}", str(cell)) and str(cell).lower() not in ("nan", "inf", "-inf")
+                hint = ": --text takes a column of texts, --drop leaves one out" if called and words else ""
+                rule = f"a feature must be a finite number, got {str(cell)[:40]!r}{hint}"
+                raise ValueError(f"{place}, column {column}{called}: {rule}")
+        for column, cell in zip(said, row[n_numbers:], strict=False):
+            if not isinstance(cell, str):
+                raise ValueError(f"{place}, column {names[column]}: a text must be one, got {cell!r}")
 
     def labels() -> Iterator[str]:
         for number, (line, row) in enumerate(columns.rows([*numbers, *said, at], is_named)):
@@ -126,16 +128,10 @@ def _of_columns(
                 values = list(map(float, row[:n_numbers]))
             except (TypeError, ValueError, OverflowError):
                 values = list(map(as_number, row[:n_numbers]))
-            if not isfinite(sum(values)):
-                for column, value, cell in zip(numbers, values, row, strict=False):
-                    if not isfinite(value):
-                        raise fault(number, line, column, cell)
-            for column, text in zip(said, row[n_numbers:], strict=False):
-                if not isinstance(text, str):
-                    raise fault(number, line, column, text)
-            X.extend(values)
-            if said:
+            if said or not isfinite(sum(values)):
+                refuse(number, line, row, values)
                 written.append("\n".join(row[n_numbers:-1]))
+            X.extend(values)
             yield "" if row[-1] is None else str(row[-1]).strip()
 
     y, classes = as_classes(labels(), lambda row: f"line {lines[row]}" if lines else f"row {row}")
@@ -151,29 +147,22 @@ def _chosen(
     names: list[str], label: str | None, drop: tuple[str, ...], texts: tuple[str, ...]
 ) -> tuple[int, list[int], list[int]]:
     """Return the numbers of the column of labels, of those that are numbers, and of those that are texts."""
-    dropped = {_column("drop", name, names) for name in drop}
-    said = {_column("text", name, names) for name in texts}
+
+    def column(what: str, name: str) -> int:
+        if not _INDEX.fullmatch(name) and name in names:
+            return names.index(name)
+        if _INDEX.fullmatch(name) and -len(names) <= int(name) < len(names):
+            return int(name) % len(names)
+        raise ValueError(f"{what} must name one of the columns {', '.join(names[:12])}, got {name!r}")
+
+    dropped, said = ({column(what, name) for name in given} for what, given in (("drop", drop), ("text", texts)))
     others = [i for i in range(len(names)) if i not in dropped | said]
-    at = _column("label", label, names) if label is not None else max(others, default=-1)
+    at = column("label", label) if label is not None else max(others, default=-1)
     if at not in others:
         raise ValueError(f"label must name a column beside texts and those dropped, got {', '.join(names)}")
-    numbers = [i for i in others if i != at]
-    if not numbers and not said:
+    if len(others) == 1 and not said:
         raise ValueError(f"there must be a column beside the label, got {', '.join(names)}")
-    return at, numbers, sorted(said)
-
-
-def _column(what: str, name: str, names: list[str]) -> int:
-    """Return the number of a column from its name or its number, which may count from the end."""
-    if name in names and not _is_index(name):
-        return names.index(name)
-    if _is_index(name) and -len(names) <= int(name) < len(names):
-        return int(name) % len(names)
-    raise ValueError(f"{what} must name one of the columns {', '.join(names[:12])}, got {name!r}")
-
-
-def _is_index(name: str) -> bool:
-    return re.fullmatch(r"-?\d{1,9}", name) is not None
+    return at, [i for i in others if i != at], sorted(said)
 
 
 def _csv(path: Path, number: int, delimiter: str, *, named: bool) -> Columns:
@@ -181,43 +170,41 @@ def _csv(path: Path, number: int, delimiter: str, *, named: bool) -> Columns:
 
     It must name the columns if they are `named`, and rows of empty cells are then passed over.
     """
-    start, head = next((row for row in _csv_rows(path, delimiter, number - 1) if any(row[1])), (0, []))
+
+    def read_from(skipped: int) -> Iterator[tuple[int, list[str]]]:
+        """Yield the rows below some lines, each with the line in which it ends."""
+        reader = csv.reader(chain(islice(lines_of(path), skipped, None), ["\n"]), delimiter=delimiter)
+        row: list[str] = []
+        try:
+            for row in reader:
+                yield skipped + reader.line_num, row
+        except csv.Error as error:
+            raise ValueError(f"line {skipped + reader.line_num}: {error}") from None
+        if row:  # the line that was added is part of a cell
+            last = skipped + reader.line_num - 1
+            raise ValueError(f"line {last}: quotes must end where a cell does, got {row[-1][:40]!r}")
+
+    start, head = next((row for row in read_from(number - 1) if any(row[1])), (0, []))
     if not head:
-        raise ValueError("a stream must hold an example, got none")
+        raise ValueError(NONE)
 
     def rows(wanted: Sequence[int], is_named: bool) -> Rows:
-        for line, row in _csv_rows(path, delimiter, start if is_named else number - 1):
+        for line, row in read_from(start if is_named else number - 1):
             if not any(row) if named else not row or (len(row) == 1 and row[0].isspace()):
                 continue
             if len(row) != len(head):
-                raise ValueError(
-                    f"line {line}: every line must have {len(head)} columns, as the first has, got {len(row)}"
-                )
+                rule = f"every line must have {len(head)} columns, as the first has"
+                raise ValueError(f"line {line}: {rule}, got {len(row)}")
             yield line, [row[i] for i in wanted]
 
     return Columns([name.strip() for name in head], rows, named)
 
 
-def _csv_rows(path: Path, delimiter: str, skipped: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a table below some lines, each with the line in which it ends."""
-    reader = csv.reader(chain(islice(lines_of(path), skipped, None), ["\n"]), delimiter=delimiter)
-    row: list[str] = []
-    try:
-        for row in reader:
-            yield skipped + reader.line_num, row
-    except csv.Error as error:
-        raise ValueError(f"line {skipped + reader.line_num}: {error}") from None
-    if row:  # the line that was added is part of a cell
-        last = skipped + reader.line_num - 1
-        raise ValueError(f"line {last}: quotes must end where a cell does, got {row[-1][:40]!r}")
-
-
 def _json(path: Path) -> Columns:
     """Return the columns of JSON lines: an object a line, all with the same names."""
-    first: dict[str, Any] | None = None
 
     def objects() -> Iterator[tuple[int, dict[str, Any]]]:
-        nonlocal first
+        names: list[str] | None = None
         for number, line in enumerate(lines_of(path), 1):
             if not line.strip():
                 continue
@@ -227,20 +214,15 @@ def _json(path: Path) -> Columns:
                 one = None
             if not isinstance(one, dict):
                 raise ValueError(f"line {number}: every line must be a JSON object, got {line.rstrip(chr(10))[:40]!r}")
-            first = one if first is None else first
-            if one.keys() != first.keys():
-                raise ValueError(f"line {number}: every line must name {', '.join(first)}, got {', '.join(one)}")
+            names = list(one) if names is None else names
+            if one.keys() != set(names):
+                raise ValueError(f"line {number}: every line must name {', '.join(names)}, got {', '.join(one)}")
             yield number, one
 
-    if not any(one for _, one in objects()):
-        raise ValueError("a stream must hold an example, got none")
-    names = list(first or ())
-
-    def rows(wanted: Sequence[int], _: bool) -> Rows:
-        for line, one in objects():
-            yield line, [one[names[i]] for i in wanted]
-
-    return Columns(names, rows)
+    names = next((list(one) for _, one in objects() if one), [])
+    if not names:
+        raise ValueError(NONE)
+    return Columns(names, lambda wanted, _: ((line, [one[names[i]] for i in wanted]) for line, one in objects()))
 
 
 def _parquet(path: Path) -> Columns:
@@ -258,7 +240,7 @@ def _parquet(path: Path) -> Columns:
         if n_rows * max(found.num_columns, 1) > MOST_CELLS:
             raise ValueError(f"{n_rows} rows of {found.num_columns} columns; {MOST_CELLS} cells are read")
     if n_rows == 0 or len(schema) == 0:
-        raise ValueError("a stream must hold an example, got none")
+        raise ValueError(NONE)
     # a long text may be there a million times
     texts = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
 
@@ -270,10 +252,8 @@ def _parquet(path: Path) -> Columns:
             groups, at_once = range(file.num_row_groups), max(1, _CELLS_AT_ONCE // len(places))
             for batch in file.reader.iter_batches(at_once, row_groups=groups, column_indices=places):
                 n_read += len(batch)
-                yield from (
-                    (0, row)
-                    for row in zip(*(_values(batch.column(places.index(i)), known) for i in wanted), strict=True)
-                )
+                values = (_values(batch.column(places.index(i)), known) for i in wanted)
+                yield from ((0, row) for row in zip(*values, strict=True))
             if n_read != n_rows:
                 raise ValueError(f"{n_read} values of {schema[places[0]].name} in {n_rows} rows")
 
@@ -316,12 +296,10 @@ def _svmlight(path: Path) -> Stream:
                 yield label
 
     y, classes = as_classes(labels(), lambda row: f"line {lines[row]}")
-    if not columns:
-        raise ValueError("a stream must hold an example with a feature, got none")
     indices = np.asarray(columns)
-    indices -= int(indices.min() > 0)
+    indices -= int(len(indices) > 0 and indices.min() > 0)
     parts = (np.asarray(values), indices, np.asarray(starts))
-    X = sparse.csr_matrix(parts, shape=(len(y), int(indices.max()) + 1))
+    X = sparse.csr_matrix(parts, shape=(len(y), int(indices.max(initial=-1)) + 1))
     X.eliminate_zeros()
     return Stream(name=path.name, X=X, y=y, classes=classes, lines=np.asarray(lines))
 
@@ -353,6 +331,3 @@ def svmlight_line(line: str, place: str, columns: MutableSequence[int], values: 
         columns.append(column)
         values.append(feature)
     return label
-
-
-_MOST_DIGITS = 20

@@ -36,7 +36,7 @@ def read_losses(path: Path, *, sleepers: bool = False) -> NDArray[np.float64]:
     """
     with naming(path):
         losses = _matrix(path) if path.suffix == ".npy" else _rounds(path, "nan" if sleepers else "")
-        asleep = np.isnan(losses) if sleepers else np.zeros(losses.shape, dtype=np.bool_)
+        asleep = np.isnan(losses) & sleepers
         known = np.where(asleep, 0.0, losses)
         if (largest := float(np.max(known, where=np.isfinite(known), initial=0.0))) > _LARGEST:
             raise ValueError(f"losses must be at most {_LARGEST:g}, or inf, got {largest:g}")
@@ -63,24 +63,20 @@ def _matrix(path: Path) -> NDArray[np.float64]:
 def _rounds(path: Path, missing: str) -> NDArray[np.float64]:
     """Losses in text; an empty cell of a table is read as `missing`."""
     check_cells(survey(path), "\n")
-    rounds = (
-        (number, line)
-        for number, line in enumerate(lines_of(path), 1)
-        if line.strip(" ,\n") and not line.lstrip().startswith("#")
-    )
+    lines = enumerate(lines_of(path), 1)
+    rounds = ((at, line) for at, line in lines if line.strip(" ,\n") and not line.lstrip().startswith("#"))
     head = list(islice(rounds, 2))
     first, second = [line for _, line in (*head, (0, ""), (0, ""))][:2]
     named = "," in first and not any(map(is_number, first.split(",")))
     index = named and (first.startswith((",", '"",')) or ("," in second and not is_number(second.split(",")[0])))
-    losses = array("d")
-    width = 0
+    losses, width = array("d"), 0
     for number, line in chain(head[named:], rounds):
         words = line.rstrip("\r\n").split(",")[index:] if named else line.replace(",", " ").split()
+        width = width or len(words)
         try:
             losses.extend(float(word.strip() or missing) for word in words)
         except ValueError:
             raise ValueError(f"line {number}: losses must be numbers, got {line.rstrip()[:80]!r}") from None
-        width = width or len(words)
         if len(words) != width:
             raise ValueError(f"line {number}: every round must have {width} losses, got {len(words)}")
         if len(losses) > MOST_CELLS:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from heapq import nsmallest
+from itertools import chain
 from math import prod
 from operator import itemgetter
 from pathlib import Path
@@ -27,11 +28,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from experiments.datasets.files import read, svmlight_line
-from experiments.datasets.npz import arrays_of, csr
+from experiments.datasets.npz import arrays_of
+from experiments.datasets.npz import stream as npz_stream
 from experiments.datasets.stream import Stream
 from experiments.datasets.text import naming
 from experiments.datasets.words import past_tfidf
-from traces.files import lines, open_trace, read_line
+from traces.files import lines, open_trace
 
 __all__ = [
     "N_TERMS", "VARIABLE", "data_folder", "elec2", "mnist", "rcv1", "reuters", "sms_spam", "spam_drift", "usps",
@@ -70,8 +72,11 @@ def _found(folder: Path, *names: str) -> Iterator[Path]:
 
 def usps(folder: Path) -> Stream:
     """Return the 9,298 digits of USPS, from ``usps/usps.npz``."""
+    wanted = "X_train", "X_test", "y_train", "y_test"
     with _found(folder, "usps", "usps.npz") as path:
-        arrays = _all_of(path, "X_train", "X_test", "y_train", "y_test")
+        arrays, found = arrays_of(path, wanted)
+        if len(arrays) < len(wanted):
+            raise ValueError(f"it must hold {', '.join(wanted)}, got {found}")
         for name, array in arrays.items():
             of_pixels = name.startswith("X")
             if array.dtype.kind not in "iu" or array.shape[1:] != ((_USPS_PIXELS,) if of_pixels else ()):
@@ -123,17 +128,7 @@ def _idx(folder: Path, name: str, each: tuple[int, ...]) -> NDArray[np.uint8]:
 def spam_drift(folder: Path) -> Stream:
     """Return 9,324 mails over 39,916 words, each there or not, from ``spam_katakis_stream/spam_stream.npz``."""
     with _found(folder, "spam_katakis_stream", "spam_stream.npz") as path:
-        arrays = _all_of(path, "data", "indices", "indptr", "shape", "y")
-        y = arrays["y"]
-        try:
-            X = csr(arrays)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"data, indices, indptr and shape must be those of a matrix: {error}") from None
-        if not np.isfinite(X.data).all():
-            raise ValueError("data must be finite numbers, got others")
-        if y.shape != (X.shape[0],) or not np.isin(y, (0, 1)).all():
-            raise ValueError(f"y must be 0 or 1 for each of {X.shape[0]} mails, got {y.dtype} of shape {y.shape}")
-        return Stream(name="spam-drift", X=X, y=y.astype(np.int64), classes=("ham", "spam"))
+        return _named(npz_stream(path), "spam-drift", {"0": "ham", "1": "spam"})
 
 
 def elec2(folder: Path) -> Stream:
@@ -143,22 +138,20 @@ def elec2(folder: Path) -> Stream:
     """
     with _found(folder, "elec2", "electricity-normalized.csv.gz") as path:
         with open_trace(path) as file:
-            names = read_line(file, _LONGEST_HEAD, path, 1).decode("utf-8", "backslashreplace").strip().split(",")
+            _, head = next(lines(file, _LONGEST_HEAD, path), (1, b""))
+        names = head.decode("utf-8", "backslashreplace").strip().split(",")
         if tuple(names) != _ELEC2:
             raise ValueError(f"the columns must be {','.join(_ELEC2)}, got {','.join(names)[:80]!r}")
-    table = read(path, label="class", drop=("date",))
-    if not set(table.classes) <= {"0", "1"}:
-        raise ValueError(f"{path}: class must be 0 (down) or 1 (up), got {', '.join(table.classes)[:80]}")
-    y = np.array([int(name) for name in table.classes], dtype=np.int64)[table.y]
-    return replace(table, name="elec2", y=y, classes=("down", "up"))
+        return _named(read(path, label="class", drop=("date",)), "elec2", {"0": "down", "1": "up"})
 
 
-def _all_of(path: Path, *wanted: str) -> dict[str, NDArray[Any]]:
-    """Return the arrays of these names in an npz."""
-    arrays, found = arrays_of(path, wanted)
-    if len(arrays) < len(wanted):
-        raise ValueError(f"it must hold {', '.join(wanted)}, got {found}")
-    return arrays
+def _named(stream: Stream, name: str, called: dict[str, str]) -> Stream:
+    """Return a stream of two classes, 0 and 1 in its file, with their names."""
+    if not set(stream.classes) <= set(called):
+        rule = " or ".join(f"{number} ({word})" for number, word in called.items())
+        raise ValueError(f"class must be {rule}, got {', '.join(stream.classes)[:80]}")
+    y = np.array([int(number) for number in stream.classes], dtype=np.int64)[stream.y]
+    return replace(stream, name=name, y=y, classes=tuple(called.values()))
 
 
 # -- texts -------------------------------------------------------------------------------------------------
@@ -237,70 +230,60 @@ def rcv1(folder: Path, n_topics: int = 50, documents: int = 40_000) -> Stream:
     """
     if n_topics < 1 or documents < 1:
         raise ValueError(f"n_topics and documents must be at least 1, got {n_topics} and {documents}")
-    parts = ("train", "test_pt0", "test_pt1", "test_pt2", "test_pt3")
-    paths = [_published(folder, f"lyrl2004_vectors_{part}.dat") for part in parts]
-    topics_path = _published(folder, "rcv1-v2.topics.qrels", "rcv1v2.topics.qrels")  # the second as at figshare
-    first = nsmallest(documents, (line for path in paths for line in _stories(path)), key=itemgetter(0))
+    where, parts = folder / "RCV1", ("train", "test_pt0", "test_pt1", "test_pt2", "test_pt3")
+    vectors = [_placed(folder, f"lyrl2004_vectors_{part}.dat") for part in parts]
+    topics = _placed(folder, "rcv1-v2.topics.qrels", "rcv1v2.topics.qrels")  # the second as at figshare
+
+    def stories() -> Iterator[tuple[int, str, str]]:
+        for line, place in chain.from_iterable(vectors):
+            number, _, terms = line.partition(" ")
+            if terms.strip():
+                yield _story(number, place), line, place
+
+    first = nsmallest(documents, stories(), key=itemgetter(0))
     columns: list[int] = []
     values: list[float] = []
     starts = [0]
     for _, line, place in first:
         svmlight_line(line, place, columns, values)
         starts.append(len(columns))
-    stories = np.array([number for number, _, _ in first], dtype=np.int64)
-    with naming(folder / "RCV1"):
-        indices = np.array(columns, dtype=np.int32) - 1  # terms are numbered from 1
-        if len(indices) == 0 or indices.min() < 0 or indices.max() >= N_TERMS:
-            raise ValueError(f"the terms of the stories must be numbers from 1 to {N_TERMS}, got others")
-        X = sparse.csr_matrix((np.array(values), indices, starts), shape=(len(first), N_TERMS))
-        if (np.diff(stories) == 0).any():
-            again = int(stories[np.argmin(np.diff(stories))])
-            raise ValueError(f"a story must have one vector, got two of story {again}")
-    y, names = _topics(topics_path, stories, n_topics)
-    return Stream(name="rcv1", X=X, y=y, classes=names)
+    row = {number: at for at, (number, _, _) in enumerate(first)}
+    indices = np.array(columns, dtype=np.int32) - 1  # terms are numbered from 1
+    if len(indices) == 0 or indices.min() < 0 or indices.max() >= N_TERMS:
+        raise ValueError(f"{where}: the terms of the stories must be numbers from 1 to {N_TERMS}, got others")
+    if len(row) < len(first):
+        again = next(number for at, (number, _, _) in enumerate(first) if row[number] != at)
+        raise ValueError(f"{where}: a story must have one vector, got two of story {again}")
+    having: dict[str, set[int]] = {}
+    for line, place in topics:
+        fields = line.split()
+        if len(fields) != 3 or fields[2] != "1":
+            raise ValueError(f"{place}: a line must be a topic, a story's number and 1, got {line[:80].strip()!r}")
+        if (at := row.get(_story(fields[1], place))) is not None:
+            having.setdefault(fields[0], set()).add(at)
+    if not having:
+        raise ValueError(f"{where}: it must hold the topics of the stories, got none of the {len(first)} first")
+    names = sorted(having, key=lambda name: (-len(having[name]), name))[:n_topics]
+    y = np.array([[at in having[name] for name in names] for at in range(len(first))])
+    X = sparse.csr_matrix((np.array(values), indices, starts), shape=(len(first), N_TERMS))
+    return Stream(name="rcv1", X=X, y=y, classes=tuple(names))
 
 
-def _published(folder: Path, *names: str) -> Path:
-    """Return the first of the files of these names that is there, packed or not."""
+def _placed(folder: Path, *names: str) -> Iterator[tuple[str, str]]:
+    """Return the lines, each with its place, of the first of these files of RCV1 that is there, packed or not."""
     files = [name + packing for name in names for packing in (".gz", "")]
     name = next((name for name in files if (folder / "RCV1" / name).is_file()), files[0])
+
+    def of(path: Path) -> Iterator[tuple[str, str]]:
+        with open_trace(path) as file:
+            for number, line in lines(file, _LONGEST_LINE, path):
+                yield line.decode("ascii", "replace"), f"{path}: line {number}"
+
     with _found(folder, "RCV1", name) as path:
-        return path
-
-
-def _placed(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a file with the place of each."""
-    with open_trace(path) as file:
-        for number, line in lines(file, _LONGEST_LINE, path):
-            yield line.decode("ascii", "replace"), f"{path}: line {number}"
-
-
-def _stories(path: Path) -> Iterator[tuple[int, str, str]]:
-    """Yield the number, the line and the place of every story."""
-    for line, place in _placed(path):
-        number, _, terms = line.partition(" ")
-        if terms.strip():
-            yield _story(number, place), line, place
+        return of(path)
 
 
 def _story(number: str, place: str) -> int:
     if not number.isdecimal() or len(number) > 9:
         raise ValueError(f"{place}: a story must have a number of at most 9 digits, got {number[:80]!r}")
     return int(number)
-
-
-def _topics(path: Path, stories: NDArray[np.int64], n_topics: int) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
-    """Return which of the most frequent topics each story has, (T, k), and their names."""
-    row = {int(number): at for at, number in enumerate(stories)}
-    having: dict[str, set[int]] = {}
-    for line, place in _placed(path):
-        fields = line.split()
-        if len(fields) != 3 or fields[2] != "1":
-            raise ValueError(f"{place}: a line must be a topic, a story's number and 1, got {line[:80].strip()!r}")
-        at = row.get(_story(fields[1], place))
-        if at is not None:
-            having.setdefault(fields[0], set()).add(at)
-    names = sorted(having, key=lambda name: (-len(having[name]), name))[:n_topics]
-    if not names:
-        raise ValueError(f"{path}: it must hold the topics of the stories, got none of the {len(stories)} first")
-    return np.array([[at in having[name] for name in names] for at in range(len(stories))]), tuple(names)

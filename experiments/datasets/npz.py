@@ -19,11 +19,11 @@ from scipy import sparse
 from experiments.datasets.stream import Stream, as_classes
 from experiments.datasets.text import MAX_STREAM_BYTES
 
-__all__ = ["ZIP", "arrays_of", "csr", "stream"]
+__all__ = ["ZIP", "arrays_of", "stream"]
 
 ZIP = b"PK\x03\x04"
-_CSR = {"data": "fiub", "indices": "iu", "indptr": "iu", "shape": "iu"}
-"""The arrays of a sparse matrix, and the kinds of their types."""
+_KINDS = {"X": "fiub", "data": "fiub", "indices": "iu", "indptr": "iu", "shape": "iu"}
+"""Of arrays the kinds that their types may be of."""
 _LARGEST_INDEX = 2**31 - 1
 
 
@@ -42,10 +42,9 @@ def arrays_of(path: Path, wanted: Collection[str]) -> tuple[dict[str, NDArray[An
             found = f"{size} bytes where at most {MAX_STREAM_BYTES} are read"
             raise ValueError(found)
         with np.load(path, allow_pickle=False) as held:
-            for name in held.files:
-                if name in wanted:
-                    found = f"{name} damaged or pickled"
-                    arrays[name] = held[name]
+            for name in (name for name in held.files if name in wanted):
+                found = f"{name} damaged or pickled"
+                arrays[name] = held[name]
             names = ", ".join(held.files)
     except Exception:  # zipfile, numpy and the parsers that they use raise a dozen kinds
         raise ValueError(f"an npz must hold plain arrays, and be whole, got {found}") from None
@@ -57,48 +56,32 @@ def arrays_of(path: Path, wanted: Collection[str]) -> tuple[dict[str, NDArray[An
 
 def stream(path: Path) -> Stream:
     """Return the stream in an npz."""
-    arrays, found = arrays_of(path, {*_CSR, "X", "y"})
-    if "y" not in arrays or not ("X" in arrays or _CSR.keys() <= arrays.keys()):
+    arrays, found = arrays_of(path, {*_KINDS, "y"})
+    if "y" not in arrays or not ("X" in arrays or _KINDS.keys() - {"X"} <= arrays.keys()):
         raise ValueError(f"an npz must hold y, and X or data, indices, indptr and shape, got {found}")
     try:
-        X: Any = _dense(arrays["X"]) if "X" in arrays else csr(arrays)
+        X = _matrix(arrays)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"X must be a matrix of numbers: {error}") from None
-    y = arrays["y"]
-    if y.ndim == 0:
-        raise ValueError("y must be a vector, or a matrix with a column a class, got shape ()")
-    if X.ndim != 2 or X.shape[0] != len(y):
-        raise ValueError(f"X must have a row for each of {len(y)} labels, got shape {X.shape}")
-    if X.shape[0] == 0 or X.shape[1] == 0:
-        raise ValueError(f"a stream must hold an example with a feature, got shape {X.shape}")
     held = X.data if sparse.issparse(X) else X.ravel()
     if not np.isfinite(held).all():
         at = int(np.argmin(np.isfinite(held)))
-        row, column = divmod(at, X.shape[1])
         if sparse.issparse(X):
             row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
+        else:
+            row, column = divmod(at, X.shape[-1])
         raise ValueError(f"row {row}, feature {column}: a feature must be a finite number, got {held[at]}")
-    y, classes = _labels(y)
+    y, classes = _labels(arrays["y"])
     return Stream(name=path.name, X=X, y=y, classes=classes)
 
 
-def _dense(X: NDArray[Any]) -> NDArray[np.float64]:
-    if X.dtype.kind not in _CSR["data"]:
-        raise ValueError(f"its type is {X.dtype}")
-    return np.ascontiguousarray(X, dtype=np.float64)
-
-
-def csr(arrays: dict[str, NDArray[Any]]) -> sparse.csr_matrix:
-    """Return the matrix that data, indices, indptr and shape describe, checked.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If they describe none.
-    """
-    for name, kinds in _CSR.items():
-        if arrays[name].dtype.kind not in kinds:
+def _matrix(arrays: dict[str, NDArray[Any]]) -> Any:
+    """Return X, or the matrix that data, indices, indptr and shape describe; a `TypeError` or so if they do not."""
+    for name, kinds in _KINDS.items():
+        if name in arrays and arrays[name].dtype.kind not in kinds:
             raise ValueError(f"the type of {name} is {arrays[name].dtype}")
+    if "X" in arrays:
+        return np.ascontiguousarray(arrays["X"], dtype=np.float64)
     data, indices, indptr = (np.ravel(arrays[name]) for name in ("data", "indices", "indptr"))
     shape = tuple(int(size) for size in arrays["shape"])
     if len(shape) != 2 or min(shape) < 0 or max(shape) > _LARGEST_INDEX or len(indptr) != shape[0] + 1:
@@ -116,12 +99,11 @@ def csr(arrays: dict[str, NDArray[Any]]) -> sparse.csr_matrix:
 
 
 def _labels(y: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]:
-    if y.ndim == 2:
-        if y.shape[1] == 0 or not np.isin(y, (0, 1)).all():
-            raise ValueError(f"y must hold 0 and 1 where it has a column a class, got shape {y.shape}")
+    if y.ndim == 2 and y.shape[1] and np.isin(y, (0, 1)).all():
         return y.astype(np.bool_), tuple(str(column) for column in range(y.shape[1]))
     if y.ndim != 1:
-        raise ValueError(f"y must be a vector, or a matrix with a column a class, got shape {y.shape}")
+        rule = "y must be a vector, or a matrix with a column a class, which must hold 0 and 1"
+        raise ValueError(f"{rule}, got shape {y.shape}")
     if y.dtype.kind == "U" and y.nbytes and y.view(f"{y.dtype.str[0]}u4").max() > sys.maxunicode:
         raise ValueError("y must be text in Unicode, got other characters")
     return as_classes([str(label) for label in y.tolist()], lambda row: f"row {row}")

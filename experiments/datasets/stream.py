@@ -14,7 +14,9 @@ from scipy import sparse
 
 from experiments.datasets.text import as_number
 
-__all__ = ["LARGEST_N_CLASSES", "Stream", "as_classes"]
+__all__ = ["LARGEST_N_CLASSES", "NONE", "Stream", "as_classes"]
+
+NONE = "a stream must hold an example, got none"
 
 LARGEST_N_CLASSES = 100  # more distinct labels are taken for a column of numbers
 
@@ -46,9 +48,9 @@ class Stream:
     def __post_init__(self) -> None:
         """Hold instances and labels to each other."""
         if self.X.ndim != 2 or self.X.shape[0] != len(self.y):
-            raise ValueError(f"{self.name}: X must have a row for each of {len(self.y)} labels, got {self.X.shape}")
-        if self.X.shape[0] == 0 or self.X.shape[1] == 0:
-            raise ValueError(f"{self.name}: a stream must hold an example with a feature, got none")
+            raise ValueError(f"X must have a row for each of {len(self.y)} labels, got shape {self.X.shape}")
+        if 0 in self.X.shape:
+            raise ValueError(f"a stream must hold an example with a feature, got shape {self.X.shape}")
 
     def place(self, row: int) -> str:
         """Return where an instance stands, for messages."""
@@ -67,14 +69,14 @@ class Stream:
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
-    def head(self, rows: int) -> Stream:
-        """Return the first `rows` instances."""
-        return self.take(np.arange(min(rows, len(self.y))))
-
-    def take(self, rows: NDArray[np.intp]) -> Stream:
+    def take(self, rows: slice | NDArray[np.intp]) -> Stream:
         """Return the instances of these row numbers, in this order."""
         lines = self.lines[rows] if len(self.lines) else self.lines
         return replace(self, X=self.X[rows], y=self.y[rows], lines=lines)
+
+    def head(self, rows: int) -> Stream:
+        """Return the first `rows` instances."""
+        return self.take(slice(rows))
 
     def scaled(self) -> Stream:
         """Return the stream with each dense column centred and divided by its standard deviation so far.

@@ -31,9 +31,9 @@ def naming(path: Path) -> Iterator[None]:
     """Put the name of the file before whatever is wrong with its content."""
     try:
         yield
-    except TraceError:  # which names it
-        raise
     except ValueError as error:
+        if str(error).startswith(f"{path}:"):  # it names it
+            raise
         raise ValueError(f"{path}: {error}") from None
 
 

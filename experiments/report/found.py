@@ -1,13 +1,82 @@
-"""What was found in a trace, for a reader in a terminal."""
+"""What was found in a trace, as figures and for a reader in a terminal: pages, messages, flows, times of servers."""
 
 from __future__ import annotations
 
-from experiments.found import Found
-from experiments.report.text import table
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-__all__ = ["found_text"]
+from experiments.report.text import table
+from traces import Captured, Datagram, Message, Page, Report
+
+__all__ = ["Found", "found_text"]
 
 _MOST_FLOWS = 8
+_COUNTED = (
+    "exchanges", "uploads", "messages", "datagrams", "request_bytes", "reply_bytes", "message_bytes", "datagram_bytes",
+)  # fmt: skip
+
+
+class Found:
+    """Counts the records of a workload as they pass by; `report` is the one that the reader fills.
+
+    Attributes
+    ----------
+    counts : Counter
+        How many pages, exchanges, uploads, messages and datagrams there were, and bytes of their payload.
+    think_s : float
+        All pauses after pages.
+    captured_s : float or None
+        How long all of it was recorded; None where only requests have times.
+    """
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.counts: Counter[str] = Counter()
+        self.think_s: float = 0
+        self.captured_s: float | None = None
+
+    def written(
+        self, records: Iterable[Page | Message | Datagram | Captured]
+    ) -> Iterator[Page | Message | Datagram | Captured]:
+        """Yield the records of a workload, and count them."""
+        counts = self.counts
+        for record in records:
+            if isinstance(record, Message | Datagram):
+                kind = type(record).__name__.lower()
+                counts[f"{kind}s"] += 1
+                counts[f"{kind}_bytes"] += record.size_bytes
+            elif isinstance(record, Captured):
+                self.captured_s = record.captured_s
+            else:
+                exchanges = ((record.request_bytes, record.reply_bytes), *record.objects)
+                self.think_s += record.think_s
+                counts["pages"] += 1
+                counts["exchanges"] += len(exchanges)
+                counts["uploads"] += sum(not reply for _, reply in exchanges)
+                counts["request_bytes"] += sum(request for request, _ in exchanges)
+                counts["reply_bytes"] += sum(reply for _, reply in exchanges)
+            yield record
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data; quantiles of what was not recorded are None."""
+        report = self.report
+        waits_us = {name: report.waits_us.quantile(level) for name, level in (("median", 0.5), ("p95", 0.95))}
+        figures = {name: self.counts[name] for name in _COUNTED}
+        return {
+            **{name: figures.pop(name) for name in _COUNTED[:4]},
+            "captured_s": self.captured_s,
+            **figures,
+            "payload_bytes": None if report.payload is None else report.payload.as_dict(),
+            "flows": {
+                name: {part: getattr(group, part) for part in ("flows", "up_bytes", "down_bytes")}
+                for name, group in report.flows.items()
+            },
+            "round_trips": len(report.round_trips_us),
+            "round_trip_s": report.round_trip_s,
+            "server_times": len(report.waits_us),
+            "server_time_s": {name: None if us is None else round(us) / 1e6 for name, us in waits_us.items()},
+        }
 
 
 def found_text(found: Found) -> str:
@@ -15,7 +84,7 @@ def found_text(found: Found) -> str:
     figures = found.as_dict()
     trip, median, late = figures["round_trip_s"], figures["server_time_s"]["median"], figures["server_time_s"]["p95"]
     rows = [
-        ("pages", found.pages, ""),
+        ("pages", found.counts["pages"], ""),
         ("exchanges", figures["exchanges"], "{request_bytes:,} bytes up, {reply_bytes:,} down".format(**figures)),
         ("uploads without an answer", figures["uploads"], ""),
         ("messages pushed", figures["messages"], f"{figures['message_bytes']:,} bytes"),
@@ -36,10 +105,11 @@ def found_text(found: Found) -> str:
         cells = [[name, *(f"{count:,}" for count in group.values())] for name, group in flows[:_MOST_FLOWS]]
         more = f"\n({len(flows) - _MOST_FLOWS} more)" if len(flows) > _MOST_FLOWS else ""
         parts.append(table(["flows to", "flows", "bytes up", "bytes down"], cells) + more)
-    if found.report["exchanges_grouped_by_gaps"]:
-        parts.append("Traffic without URLs: its pages were told apart by pauses (--page-gap).")
-    if not figures["server_times"]:
-        parts.append("The trace does not tell how long servers took.")
-    if clients := found.report["clients_taken_as_one"]:
-        parts.append(f"The {clients} clients of the capture are taken for one device; --client picks one.")
-    return "\n\n".join(parts)
+    said = {
+        "Traffic without URLs: its pages were told apart by pauses (--page-gap).":
+            found.report["exchanges_grouped_by_gaps"],
+        "The trace does not tell how long servers took.": not figures["server_times"],
+        f"The {found.report['clients_taken_as_one']} clients of the capture are taken for one device; --client picks "
+        "one.": found.report["clients_taken_as_one"],
+    }  # fmt: skip
+    return "\n\n".join([*parts, *(words for words, holds in said.items() if holds)])

@@ -1,5 +1,5 @@
-"""Inputs of every kind that the program reads, drawn from a grammar of each format, changed, and read.
+"""Inputs of every kind that the program reads: valid files, changed, and read.
 
-`values` draws fields, ordinary and nasty, and changes what is made of them; `browsing`, `packets`, `streams` and
-`settings` hold the grammars; `running` draws, reads and counts.  ``python -m tests.fuzzing 100000 --only har``.
+`formats` has the files of each format and what reads them; `changing` changes bytes, words and JSON; `running` draws,
+reads and counts.  ``python -m tests.fuzzing 100000 --only har``.
 """

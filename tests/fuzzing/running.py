@@ -1,28 +1,26 @@
 """Draws inputs, reads them, and counts what became of it: nothing but a result or a reader's own error may.
 
-An input is drawn from a grammar; then its structure is changed, or its bytes, packed or not, or both; some stay as
-they were drawn, and a few are noise.  An input that ends at a place of the readers' code at which none had ended is
-kept, and later ones are changes of those kept, too: a feedback of coverage that costs nothing, because an error
-carries its place.
+An input is a valid file, nine times in ten changed, some of them packed; a few are noise.  An input that ends at a
+place of the readers' code at which none had ended is kept, and later ones are changes of those kept, too: a feedback of
+coverage that costs nothing, because an error carries its place.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
-import lzma
+import re
 import shutil
 import signal
 import sys
 import tempfile
 import time
 from pathlib import Path
+from random import Random
 from typing import Any
 
-from tests.fuzzing import browsing, packets, settings, streams
-from tests.fuzzing.values import Chance, Content, Grammar, changed, reshaped
+from tests.fuzzing.changing import Content, changed, packed
+from tests.fuzzing.formats import FORMATS, Format, compile_rules
 
-GRAMMARS: dict[str, Grammar] = browsing.GRAMMARS | packets.GRAMMARS | streams.GRAMMARS | settings.GRAMMARS
 HANG_S = 2.0  # of processor time
 _MOST_KEPT = 100
 _IN_MEMORY = Path("/dev/shm")
@@ -57,22 +55,22 @@ def fuzz(n_inputs: int, seed: int = 0, only: str = "") -> tuple[dict[str, Found]
         What became of the inputs of each format; and a text for each place of the code at which one ended in anything
         but a result or an error that names the file, with the name of a copy of the first such input.
     """
-    chance, faults = Chance(seed), {}
-    found = {name: Found() for name in GRAMMARS if name.startswith(only)}
+    chance, faults = Random(seed), {}
+    found = {name: Found() for name in FORMATS if name.startswith(only)}
     if "policy" in found:
-        settings.compile_rules()
+        compile_rules()
     before = signal.signal(signal.SIGPROF, _hang)
     try:
         with tempfile.TemporaryDirectory(dir=_IN_MEMORY if _IN_MEMORY.is_dir() else None) as folder:
             for at in range(n_inputs):
                 name = [*found][at % len(found)]
-                grammar, one = GRAMMARS[name], found[name]
-                structure, content = _drawn(grammar, one.kept, chance)
-                path, draws = write(Path(folder), grammar.name, content), chance.getrandbits(64)
+                one_format, one = FORMATS[name], found[name]
+                structure, content = _drawn(one_format, one.kept, chance)
+                path, draws = write(Path(folder), one_format.name, content), chance.getrandbits(64)
                 began = time.process_time()
                 signal.setitimer(signal.ITIMER_PROF, HANG_S)
                 try:
-                    became, end = outcome(grammar, path, Chance(draws))
+                    became, end = outcome(one_format, path, Random(draws))
                 except (Exception, Hang) as error:
                     became, end = "fault", (name, type(error), *_place(error))
                     if end not in faults:
@@ -96,27 +94,18 @@ def _hang(_number: int, _frame: Any) -> None:
     raise Hang(f"it was read for more than {HANG_S} s")
 
 
-def _drawn(grammar: Grammar, kept: list[Any], chance: Chance) -> tuple[Any, Content]:
-    """Return a structure or bytes, which may be kept, and what is made of it."""
-    draw = chance.random()
-    if draw < 0.03:
+def _drawn(of: Format, kept: list[Content], chance: Random) -> tuple[Content, Content]:
+    """Return what may be kept, a valid file or one that was kept, changed or not, and the file that is made of it."""
+    if chance.random() < 0.03:
         noise = chance.randbytes(chance.randrange(300))
         return noise, noise
-    base = chance.choice(kept) if kept and chance.random() < 0.4 else grammar.make(chance)
-    if not isinstance(base, bytes) and draw < 0.6:
-        base = reshaped(base, chance)
-    content = base if isinstance(base, bytes) else grammar.render(base)
-    if draw < 0.5:
-        return base, content
-    if isinstance(content, dict):
-        name = chance.choice([*content]) if content else "README"
-        return base, {**content, name: changed(content.get(name, b""), chance)}
-    if grammar.packed and chance.random() < 0.3:
-        pack = chance.choice((lambda data: gzip.compress(data, 1, mtime=0), lambda data: lzma.compress(data, preset=0)))
-        return base, changed(pack(content), chance) if chance.random() < 0.5 else pack(changed(content, chance))
-    if draw < 0.9:
+    base = chance.choice(kept if kept and chance.random() < 0.4 else of.files)
+    base = changed(base, chance) if chance.random() < 0.9 else base
+    content = of.render(base) if isinstance(base, type(of.files[0])) else base
+    if isinstance(content, bytes) and of.packed and chance.random() < 0.2:
+        content = packed(content, chance)
+    elif content is not base and chance.random() < 0.2:
         content = changed(content, chance)
-        return content, content
     return base, content
 
 
@@ -132,15 +121,20 @@ def write(folder: Path, name: str, content: Content) -> Path:
         return path
     path.mkdir()
     for inner, data in content.items():
-        (path / inner).parent.mkdir(exist_ok=True)
-        (path / inner).write_bytes(data)
+        place = path.joinpath(
+            *(re.sub(r"[^\w. -]", "_", part)[:99].replace("..", "_") or "_" for part in inner.split("/")[-2:])
+        )
+        if place.parent.is_file() or place.is_dir():
+            continue
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(data)
     return path
 
 
-def outcome(grammar: Grammar, path: Path, chance: Chance) -> tuple[str, object]:
+def outcome(one_format: Format, path: Path, chance: Random) -> tuple[str, object]:
     """Return how far an input came (header, past, whole), and at which place of the code it ended."""
     try:
-        grammar.read(path, chance)
+        one_format.read(path, chance)
     except (ValueError, FileNotFoundError) as error:
         said = str(error)
         names = isinstance(error, FileNotFoundError) or str(path) in said or "policy" in said
@@ -168,7 +162,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzzing", description=__doc__)
     parser.add_argument("inputs", type=int, nargs="?", default=10_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="", metavar="FORMAT", help=f"of {', '.join(GRAMMARS)}")
+    parser.add_argument("--only", default="", metavar="FORMAT", help=f"of {', '.join(FORMATS)}")
     given = parser.parse_args(arguments)
     found, faults = fuzz(given.inputs, given.seed, given.only)
     print(f"{'format':<12}{'inputs':>9}{'past header':>13}{'whole':>9}{'ends':>6}{'slowest s':>11}")

@@ -10,8 +10,7 @@ import tarfile
 import pytest
 
 import traces
-from tests.fuzzing.running import GRAMMARS
-from tests.fuzzing.values import Chance
+from tests.fuzzing import formats
 from tests.traces.home_ip import pack, records, showtrace
 from tests.traces.test_bu import archive
 from tests.traces.test_har import ENTRY, entry
@@ -208,9 +207,8 @@ def test_a_file_that_is_cut_is_an_error_and_not_a_shorter_trace(tmp_path, name, 
 
 @pytest.mark.parametrize("name", ["ucb", "showtrace", "bu", "bu-tar", "workload", "har", "capture", "table"])
 def test_a_gzip_member_that_is_cut_is_an_error_in_every_format(tmp_path, name):
-    chance = Chance(0)
-    chance.nasty_share = 0.0
-    whole = gzip.compress(GRAMMARS[name].render(GRAMMARS[name].make(chance)))
+    own = formats.FORMATS[name]
+    whole = gzip.compress(own.render(own.files[0]))
     for keep in (5, 12, len(whole) // 2, len(whole) - 8, len(whole) - 1):
         (tmp_path / "t").write_bytes(whole[:keep])
         with pytest.raises(TraceError, match=r"gzip|must"):

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import traces
-from tests.fuzzing.running import GRAMMARS
-from tests.fuzzing.values import Chance
+from tests.fuzzing import formats
 from tests.traces.home_ip import pack
 from traces import TraceError, ucb
 
@@ -32,10 +31,9 @@ FORMATS = {
 @pytest.mark.parametrize(("name", "found"), FORMATS.items())
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress])
 def test_the_format_is_told_by_content_plain_or_packed(tmp_path, name, found, pack):
-    path, chance = tmp_path / "anything.at.all", Chance(0)
-    chance.nasty_share = 0.0
-    for _ in range(5):
-        path.write_bytes(pack(GRAMMARS[name].render(GRAMMARS[name].make(chance))))
+    path, own = tmp_path / "anything.at.all", formats.FORMATS[name]
+    for content in own.files:
+        path.write_bytes(pack(own.render(content)))
         assert traces.detect(path) == found
 
 

@@ -14,7 +14,7 @@ from tests.experiments.makers import TABLE
 FILES = {  # the options of each command that name a file to write, with how such a name must end
     "audit": {"--picture": ".svg"},
     "generate": {"--out": ".jsonl"},
-    "pages": {"--out": ".jsonl", "--picture": ".svg"},
+    "pages": {"--out": ".jsonl"},
     "report": {"--out": ".html"},
     "simulate": {"--out": ".csv", "--polls": ".csv", "--intervals": ".csv"},
     "timeline": {"--out": ".svg", "--perfetto": ".json", "--pcap": ".pcapng"},

@@ -93,7 +93,7 @@ ARRAYS = [  # what differs in arrays that would be a stream, sparse if X is not 
     ({"X": np.ones((3, 2)) * 1j}, "complex"),
     ({"y": None}, "an npz must hold y, and X or data, indices, indptr and shape, got X"),
     ({"y": np.array([0.0, np.nan, 1.0])}, f"row 1: {LABEL}, got 'nan'"),
-    ({"y": np.array([[0, 1], [1, 2], [0, 0]])}, "y must hold 0 and 1"),
+    ({"y": np.array([[0, 1], [1, 2], [0, 0]])}, "must hold 0 and 1, got shape (3, 2)"),
     ({"y": np.array(1)}, "y must be a vector"),
     ({"y": np.array([2**31 - 1] * 3, dtype=np.uint32).view("U1")}, "y must be text in Unicode"),
     ({"data": np.ones(3) * 1j}, "the type of data is complex"),
