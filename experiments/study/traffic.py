@@ -22,7 +22,7 @@ import netsim
 import traces
 from experiments.study.sweep import Generated, Recorded
 from lpsm import randomness
-from traces.times import instants, joined, moved, stretches, with_columns
+from traces.times import instants, joined, moved, stretches
 
 __all__ = [
     "MOST_PARTS", "VISITS", "Browsing", "Units", "browsed", "generated", "recorded", "told", "units",
@@ -108,7 +108,7 @@ def recorded(
             if len(known):
                 unknown = np.isnan(waits_s)
                 waits_s[unknown] = rng.choice(known, unknown.sum())
-            work = with_columns(one.recorded, waits_s=waits_s)
+            work = one.recorded.changed(waits_s=waits_s)
             found[name] = replace(one, round_trip_s=report.round_trip_s if round_trip else None, recorded=work)
         if report.format:  # a workload is read without one
             told(str(report))
@@ -267,7 +267,7 @@ def _visited(part: _Part, think_s: float | None, phases_s: NDArray[Any], interva
     begin_s, *phases = phases_s[[-1, *range(len(phases_s) - 1)]].tolist()
     if think_s is not None:
         issue_s = work.issue_s if lasts_s is not None else np.full(len(work), nan)
-        work = with_columns(work, think_s=np.full(len(work), think_s), issue_s=issue_s)
+        work = work.changed(think_s=np.full(len(work), think_s), issue_s=issue_s)
     if lasts_s is None:
         made: list[traces.Page] = []
         for phase_s in phases:
