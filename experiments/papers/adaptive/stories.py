@@ -33,7 +33,7 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from experiments.papers import news
-from experiments.papers.claims import Claim, Noted, named, where
+from experiments.papers.claims import Claim, Noted, against, named, where
 from experiments.papers.kit import Experiment
 from experiments.papers.news import ALL_LABELS, NAMES, SAME, at_rate, at_rates, chosen, grid, mean_by_value, of, paired
 from experiments.papers.predicates import (
@@ -171,8 +171,7 @@ def _against_best_other(record):
         rivals = {key: rows for key in RIVALS if len(rows := at_rate(key, rate)(scores))}
         if len(ours) and rivals:
             best = max(rivals, key=lambda key: float(rivals[key]["f"].mean()))
-            words = f"({ours['f'].mean():.3f} against {rivals[best]['f'].mean():.3f} of {NAMES[best]})"
-            samples[f"at {100 * rate:g} %"] = Noted(ours["f"] - rivals[best]["f"], words)
+            samples[f"at {100 * rate:g} %, over {NAMES[best]}:"] = against(ours["f"], rivals[best]["f"])
     return samples
 
 
@@ -276,8 +275,7 @@ def _early_share(record):
 def _first_two_windows(record):
     first = {key: _profile(record, _at_five, "f", key).iloc[:, :2].mean(axis=1) for key in THREE}
     rival = max(THREE[1:], key=lambda key: float(first[key].mean()))
-    words = f"({first[SSMD].mean():.3f} against {first[rival].mean():.3f} of {NAMES[rival]})"
-    return Noted(first[SSMD] - first[rival], words)
+    return {f"over {NAMES[rival]}": against(first[SSMD], first[rival])}
 
 
 def _from_the_middle_on(record, column):
@@ -336,15 +334,13 @@ def _least_rates(record):
 )  # fmt: skip
 def _labels_less_dkm(record, key):
     rows = _at_equal_f(record)
-    ours, theirs = 100 * rows[key]["rate"], 100 * rows[DKMPERC]["rate"]
-    return Noted(ours - theirs, f"({ours.mean():.1f} against {theirs.mean():.1f} %)")
+    return against(100 * rows[key]["rate"], 100 * rows[DKMPERC]["rate"])
 
 
 @FIG_6.claim("(b) SSMD asks slightly more in the initial phase than SOLE", above, "slightly more", EQUAL)
 def _first_share(record):
     tables = [_profile(record, _at_equal_f, "rate", key) for key in THREE[:2]]
-    ours, theirs = (table.iloc[:, 0] / table.sum(axis=1) for table in tables)
-    return Noted(ours - theirs, f"({ours.mean():.3f} against {theirs.mean():.3f})")
+    return against(*(table.iloc[:, 0] / table.sum(axis=1) for table in tables))
 
 
 def _dkm_first(record):
@@ -516,7 +512,7 @@ def _change_of_recall(record):
     for value in _values(record, "filter"):
         table = where(windows, key="filter", value=value).pivot(index="rank", columns="t", values="recall")
         second, last = table.iloc[:, min(news.WINDOW // news.STEP, table.shape[1] - 2)], table.iloc[:, -1]
-        samples[f"K = {value:g}"] = Noted(last - second, f"(from {second.mean():.3f})")
+        samples[f"K = {value:g}"] = against(last, second)
     return samples
 
 
@@ -573,7 +569,7 @@ FIG_10.claim(
 def _change_of_precision(record):
     rows = TUNED["filter"](news.scored(record))
     first, last = (news.ends(record, "precision", rows, "filter", first=first) for first in (True, False))
-    return Noted(last - first, f"(from {first.mean():.3f})")
+    return against(last, first)
 
 
 FIG_10.claim(

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.papers.claims import Noted, by, point, where
+from experiments.papers.claims import Noted, against, by, point, where
 from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import above, at_least, at_most, below, between, each
 from experiments.papers.proved import (
@@ -109,8 +109,7 @@ def run_once(source, run, seed, rounds):
 def _mistakes_less_perceptron(counts):
     own = where(counts, source="flat").query("a == 1 or key == 'perceptron'")
     made = own.pivot(index="replication", columns="key", values="mistakes")
-    words = f"({made['sop'].mean():.1f} against {made['perceptron'].mean():.1f} of {own['rounds'].iloc[0]})"
-    return Noted(made["sop"] - made["perceptron"], words)
+    return against(made["sop"], made["perceptron"])
 
 
 def _over_limit(bounds, source):
@@ -267,7 +266,7 @@ def _over_theorem_1(risks):
 )  # fmt: skip
 def _hinge_beyond_expected(risks):
     return {
-        str(source): Noted(own["hinge"] - own["expected_hinge"], f"(expected {own['expected_hinge'].mean():.3f})")
+        str(source): against(own["hinge"], own["expected_hinge"])
         for source, own in _last(risks).groupby("source", sort=False)
     }
 

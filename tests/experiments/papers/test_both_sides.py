@@ -308,6 +308,18 @@ def rightness(test, record):
     return min((b - a) * (-1 if test.falls else 1) for a, b in steps)
 
 
+def scaled_where_named(record, columns, said):
+    """The record with these columns, all or one by one, made smaller or larger in the rows that what is said names."""
+    for key in dict.fromkeys(key for frame in record.values() for key in keys_of(frame)):
+        for chosen, factor in product((columns, *([one] for one in columns)), (0.3, 3.0)):
+            found = dict(record)
+            for table, name in chosen:
+                frame = found[table]
+                named = [isinstance(value, str) and value in said for value in frame.get(key, [""] * len(frame))]
+                found[table] = frame.assign(**{name: frame[name].mask(named, frame[name] * factor)})
+            yield found
+
+
 def turned(claim, record):
     """Whether some made-up record has the other verdict.
 
@@ -323,8 +335,9 @@ def turned(claim, record):
         for trial in range(TRIALS):
             yield made_up((nearest, nearest, record, quiet)[trial % 4], columns, rng)
 
-    ready = ([quiet], scaled(quiet, columns, False), scaled(record, columns, False), scaled(quiet, columns, True))
-    for other in chain(*ready, drawn()):
+    ready = ([quiet], scaled(quiet, columns, False), scaled(record, columns, False))
+    named = scaled_where_named(quiet, columns, claim.check(record).ours)
+    for other in chain(*ready, named, scaled(quiet, columns, True), drawn()):
         found = check(claim, other)
         if found is None or found.ours == NOTHING:
             continue
