@@ -1,27 +1,18 @@
 """Figures 3 to 10 of Cavallanti, Cesa-Bianchi and Gentile 2010: selective samplers and filters on news.
 
-What it models: section 3.1.  SS, SSNCI, SSMD and SSNL over a grid of K, the label-efficient SOLE over C (the
-paper's b), DKMPERC over R (its mu), and the Perceptrons with all labels; the regulariser is 1 throughout.
-F-measure is over the whole stream, or over the last 2,000 stories where a figure is one over time.
-K scales with the corpus and the regulariser, so that its values are not the paper's.  Where K is to be
-"properly chosen" it is chosen on the other half of the topics: the cheapest that matches, or the best that surpasses.
-
-Figure 6 has three samplers over time, (a) each asking for about 5 % of the labels, (b) each with the same F-measure in
-the end, which is the largest that the worst of them can reach (.60 in the paper).
-
-Figures 7 and 8: SSMD over every topic of at least 20 stories (57 of Reuters-21578; the paper has 102 of RCV1, 40,000
-stories), with the norm of the weights of a soft-margin SVM, C = 1, on all stories of the topic as its difficulty.  K is
-fixed in advance at .003, about 5 % of the labels of frequent topics, the rate of figure 6; a third of it and three
-times as much are run beside it.  The second-order Perceptron with all labels (SOP) says what can be reached on a
-
-Figures 9 and 10 (section 3.2), on the 15 topics that 1 to 5 % of the stories have (32 in the paper): filters, which see
-the labels of what they forward.  Recall and precision are of that.  FILTER runs over a grid of K, and label-efficient
-filters (FFOLE, FSOLE) over C.  All that toss coins have ten runs.  In apple tasting (FFOAT, FSOAT) the probability of
-forcing a positive prediction follows the classifier's own false positives; counting those that were forced as well
-makes it forward nearly everything, and is run beside it.  Parameters are tuned for F on the other half of the topics;
-for recall FILTER's K is tuned anew beside each other filter, for a precision that is as high.
-What it leaves out: costs of forwarding, and running times, which are no part of a record; the number of stored examples
-stands for them.
+What it models: section 3.1.  SS, SSNCI, SSMD and SSNL over a grid of K, SOLE over C (the paper's b), DKMPERC over R,
+and the Perceptrons with all labels; the regulariser is 1 throughout.  F-measure is over the whole stream, or over
+the last 2,000 stories where a figure is one over time.  K scales with the corpus, so that its values are not the
+paper's.  Where K is to be "properly chosen" it is chosen on the other half of the topics: the cheapest that matches, or
+the best that surpasses.  In figure 6 three samplers (a) ask for about 5 % of the labels each, (b) have the same
+F-measure in the end, the largest that the worst of them can reach.  Figures 7 and 8 take every topic of at least 20
+stories, with the norm of the weights of a soft-margin SVM as its difficulty; K is fixed in advance at .003, and a third
+of it and three times as much are run beside it.
+Figures 9 and 10 (section 3.2), on the topics that 1 to 5 % of the stories have: filters, which see the labels of what
+they forward; recall and precision are of that.  In apple tasting (FFOAT, FSOAT) the probability of forcing a positive
+prediction follows the classifier's own false positives; counting those that were forced as well makes it forward nearly
+everything, and is run beside it.  For recall K is tuned anew beside each other filter, for a precision as high.
+What it leaves out: costs of forwarding, and running times, for which the number of stored examples stands.
 """
 
 from __future__ import annotations
