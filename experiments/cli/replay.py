@@ -86,8 +86,6 @@ def replay(asked: Any) -> None:
             "competition": figures.competition(found.regrets, found.partitions),
             "alphas": figures.alphas(found.alphas, found.posterior),
         }
-        if len(summary) > 1:
-            pictures["regret"] = figures.regret_distribution(summary)
         outcome = Outcome(
             name="replay", text=f"{replay_text(rows, shown, len(found.polls), found.bounds)}\n\n{read}",
             data={**settings, "replays": plain(summary), "shown": shown, "bounds": plain(found.bounds)},
