@@ -24,7 +24,7 @@ from typing import Any
 CLEAN = [
     "lpsm", "lpsm.experts", "lpsm.combining", "lpsm.hindsight", "lpsm.states", "lpsm.synthetic",
     "lpsm.synthetic_streams", "lpsm.bounds.drift", "lpsm.bounds.experts", "lpsm.bounds.perceptrons",
-    "lpsm.bounds.risk", "lpsm.bounds.second_order", "experiments.papers.proved", "lpsm.online",
+    "lpsm.bounds.risk", "lpsm.bounds.second_order", "lpsm.online",
     "netsim.policies.polling", "lpsm.randomness", "lpsm.samplers", "netsim.sleep_planning.schedules", "netsim",
     "netsim.radio", "netsim.policies", "netsim.traffic", "traces", "traces.traffic", "traces.arrivals",
     "experiments.quantities",

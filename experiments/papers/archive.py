@@ -57,18 +57,9 @@ def folder_of(out: Path, experiment: Experiment) -> Path:
 
 
 def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1, redraw: bool = False) -> Result:
-    """Make or find the record of an experiment, and conclude from it.
+    """Make or find the record of an experiment in ``out/PAPER/PLACE``, and conclude from it.
 
-    Parameters
-    ----------
-    experiment, setup
-        What is run, and how.
-    out : Path
-        The folder of all results; this one's goes to ``out/PAPER/PLACE``.
-    jobs : int
-        Processes.
-    redraw : bool
-        Take the record that is there, whatever program made it, and only check and draw again.
+    With `redraw` the record that is there, whatever program made it, is only checked and drawn again.
 
     Raises
     ------
@@ -130,10 +121,7 @@ def _redraw(experiment: Experiment, folder: Path, earlier: dict[str, Any] | None
 def results(out: Path) -> list[Result]:
     """Return what was concluded from every record under `out`, in the order of the registry.
 
-    Raises
-    ------
-    ValueError
-        If the claims of one are not as they were written.
+    Raises ValueError if the claims of one are not as they were written.
     """
     concluded = []
     for experiment in all_experiments().values():
@@ -147,13 +135,7 @@ def results(out: Path) -> list[Result]:
 
 
 def program_at(commit: str) -> str:
-    """Return the digest of the program as it was at a commit of the repository that this one lies in.
-
-    Raises
-    ------
-    ValueError
-        If there is no such commit, or no repository.
-    """
+    """Return the digest of the program as it was at a commit of its repository; ValueError if there is no such one."""
     command = ["git", "-C", str(Path(__file__).resolve().parents[2]), "archive", commit, *PACKAGES]
     try:
         packed = subprocess.run(command, capture_output=True, check=True).stdout
@@ -210,9 +192,9 @@ def _conclude(experiment: Experiment, store: Store, record: Record, *, computed:
         for table, frame in record.items():
             store.write(f"{table}.parquet", _parquet(frame, store.manifest))
         claims = pd.DataFrame(_row(claim, verdict) for claim, verdict in experiment.verdicts(record))
-        store.write_frame(CLAIMS, claims)
+        store.write(CLAIMS, claims)
         for name, words in experiment.tables(record).items():
-            store.write_frame(f"{name}.csv", words)
+            store.write(f"{name}.csv", words)
             store.write(f"{name}.md", markdown(words).encode())
         data, material = experiment.data, configuration["material"]
         for name, figure in experiment.figures(record).items():

@@ -77,22 +77,10 @@ class Predicate(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement that a record can refute.
+    """A statement that a record can refute: what the paper says, what our record has to show, and what is printed.
 
-    Attributes
-    ----------
-    statement
-        What the paper says.
-    test
-        What our record has to show.
-    printed
-        The number or words that the paper prints; empty where there are none.
-    reason
-        What is measured and why this counts, beyond the test's own words.
-    why
-        Says what else the record shows where the claim fails.
-    no_test
-        Why it can hardly fail, if that is so: it is then reported, and counted apart.
+    `reason` says what is measured and why this counts, beyond the test's own words; `why` what else the record shows
+    where the claim fails; `no_test` why it can hardly fail, if that is so: it is then reported, and counted apart.
     """
 
     statement: str
@@ -164,11 +152,8 @@ def named(measures: Mapping[str, Measure]) -> Measure:
     """Return one measure of several, each under a name of its own."""
 
     def measure(record: Record) -> dict[str, Any]:
-        return {
-            f"{name} {own}".strip(): sample
-            for name, one in measures.items()
-            for own, sample in measured(one, record).items()
-        }
+        each = ((name, measured(one, record)) for name, one in measures.items())
+        return {f"{name} {own}".strip(): sample for name, samples in each for own, sample in samples.items()}
 
     return measure
 

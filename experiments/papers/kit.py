@@ -176,20 +176,9 @@ class Run:
 
 @dataclass(slots=True, eq=False)
 class Experiment:
-    """One figure, table or theorem of a paper.
+    """One figure, table or theorem of a paper: ``thesis/fig-2-6``, its subject in a line, how long it takes, its data.
 
-    Attributes
-    ----------
-    name
-        Paper and place, ``thesis/fig-2-6``.
-    subject
-        What it is about, in a line.
-    time
-        How long the full size takes, in words.
-    data
-        The data set that it wants, if any.
-    sweep, run, claims
-        What `runs` and `claim` declare, for those who have them ready.
+    `runs`, `claim`, `picture` and `table` declare the rest; `sweep`, `run` and `claims` are for what is ready.
     """
 
     name: str
@@ -207,8 +196,6 @@ class Experiment:
     def paper(self) -> str:
         """Key of its paper."""
         return self.name.partition("/")[0]
-
-    # -- declarations ------------------------------------------------------------------------------------------
 
     def runs(self, sweep: Sweep) -> Callable[[Function], Function]:
         """Declare the tasks, and the function that runs one (`Run`)."""
@@ -274,8 +261,6 @@ class Experiment:
         """Return another experiment on the runs of this one, still without claims and pictures."""
         return Experiment(name, subject, time, self.data, sweep=self.sweep, run=self.run)
 
-    # -- conclusions -------------------------------------------------------------------------------------------
-
     def verdicts(self, record: Record) -> list[tuple[Claim, Verdict]]:
         """Hold every claim against a record."""
         return [(claim, claim.check(record)) for claim in self.claims]
@@ -287,8 +272,6 @@ class Experiment:
     def tables(self, record: Record) -> dict[str, pd.DataFrame]:
         """Return every table of words of a record by its name."""
         return {name: from_record(function, record) for name, function in self.words.items()}
-
-    # -- data --------------------------------------------------------------------------------------------------
 
     def setup(self, setup: Setup) -> Setup:
         """Return the setup with the data this experiment will run on, None for its stand-in or for none.

@@ -20,20 +20,17 @@ Sources: Cesa-Bianchi et al. 2004, section 4; Cesa-Bianchi 2007, section 4; Cava
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
-from experiments.datasets import Stream
 from experiments.figures.papers import panels
-from experiments.papers.claims import Measure, Noted, Record, named, steps_inside, where
-from experiments.papers.kit import Better, DataSet, Rows, Setup, Sweep
+from experiments.papers.claims import Noted, named, steps_inside, where
+from experiments.papers.kit import Better, DataSet
 from lpsm import samplers
 from lpsm.randomness import POLICY, WORKLOAD, generator
 
@@ -51,27 +48,22 @@ ABOVE_20 = tuple(range(57))  # of at least 20 stories
 FIRST_ORDER = ("perceptron", "perceptron-ss", "random-perceptron", "dkm-perceptron", "ffoat", "ffole")
 RCV1_STORIES, RCV1_TOPICS = 20_000, 102  # stories unless a paper takes more; all topics
 NEWS = DataSet(
-    "reuters21578",
-    "Reuters-21578, Distribution 1.0, as reuters21578/reuters21578.jsonl.gz, a story a line",
-    "generated news",
-    Better("RCV1 (its document frequencies look ahead)", "RCV1/lyrl2004_vectors_train.dat*"),
-)
+    "reuters21578", "Reuters-21578, Distribution 1.0, as reuters21578/reuters21578.jsonl.gz, a story a line",
+    "generated news", Better("RCV1 (its document frequencies look ahead)", "RCV1/lyrl2004_vectors_train.dat*"),
+)  # fmt: skip
 Case = tuple[str, dict[str, Any], int]  # key of the sampler, its parameters (one varies), runs with other coins
 ALL_LABELS: tuple[Case, ...] = (("sop", {}, 1), ("perceptron", {}, 1))
 
 
-def grid(key: str, symbol: str, values: Iterable[Any], runs: int = 1) -> tuple[Case, ...]:
+def grid(key: str, symbol: str, values: Any, runs: int = 1) -> tuple[Case, ...]:
     """Return a case for each value of a sampler's parameter."""
     return tuple((key, {symbol: value}, runs) for value in values)
 
 
-def sweep(
-    cases: Sequence[Case], *, topics: tuple[int, ...] = ABOVE_1, smoke: Sequence[Case] = (), smoke_topics: int = 4,
-    rcv1_stories: int = RCV1_STORIES,
-) -> Sweep:  # fmt: skip
+def sweep(cases, *, topics=ABOVE_1, smoke=(), smoke_topics=4, rcv1_stories=RCV1_STORIES):
     """Return the sweep of a task a topic; `smoke` cases and the first `smoke_topics` topics at the smaller size."""
 
-    def tasks(setup: Setup) -> dict[str, dict[str, Any]]:
+    def tasks(setup):
         own = list(map(list, setup.pick(smoke or cases[:3], cases)))
         documents = setup.pick(1500, rcv1_stories if setup.better else 0)
         ranks = _rcv1_ranks(str(setup.data), documents, topics) if setup.better else topics
@@ -81,7 +73,7 @@ def sweep(
     return tasks
 
 
-def _rcv1_ranks(folder: str, documents: int, topics: tuple[int, ...]) -> tuple[int, ...]:
+def _rcv1_ranks(folder, documents, topics):
     """Return the ranks of RCV1's topics that a paper takes where Reuters-21578 has these: 50, 32 or all 102 there."""
     stream = stories(folder, False, 0, documents, better=True)
     count = stream.y.sum(axis=0)
@@ -90,7 +82,7 @@ def _rcv1_ranks(folder: str, documents: int, topics: tuple[int, ...]) -> tuple[i
 
 
 @lru_cache(maxsize=1)
-def stories(folder: str, stand_in: bool, seed: int, documents: int, better: bool = False) -> Stream:
+def stories(folder, stand_in, seed, documents, better=False):
     """Return the first stories (all of them if `documents` is 0) and their topics, the most frequent first."""
     from experiments.datasets.named import rcv1, reuters
     from experiments.datasets.words import generated_news
@@ -103,7 +95,7 @@ def stories(folder: str, stand_in: bool, seed: int, documents: int, better: bool
     return stream.head(documents) if documents else stream
 
 
-def question(task: Mapping[str, Any]) -> tuple[Any, NDArray[np.int8], dict[str, Any]]:
+def question(task):
     """Return the stories, the yes and no (+1, -1) of the task's topic, and the columns that name it."""
     seed, rank = task["seed"] if task["stand_in"] else 0, task["rank"]
     stream = stories(task["folder"], task["stand_in"], seed, task["documents"], better=task.get("better", False))
@@ -111,27 +103,27 @@ def question(task: Mapping[str, Any]) -> tuple[Any, NDArray[np.int8], dict[str, 
     return stream.X, y, {"topic": stream.classes[rank], "rank": rank}
 
 
-def run_cases(task: dict[str, Any]) -> Rows:
+def run_cases(task):
     """Run every case over one topic: counts over the stream and over its windows."""
     X, y, named = question(task)
-    tables: Rows = {"totals": [], "windows": []}
+    totals, windows = [], []
     for key, parameters, runs in task["cases"]:
         for run in range(runs):
             coins = generator(task["seed"], POLICY, 1000 * run + task["rank"])
             total, within = counts(make(key, X, coins, parameters).run(X, y), y)
             what = {**named, "key": key, "value": float(next(iter(parameters.values()), np.nan)), "run": run}
-            tables["totals"].append({**what, **total})
-            tables["windows"] += [{**what, **row} for row in within]
-    return tables
+            totals.append({**what, **total})
+            windows += [{**what, **row} for row in within]
+    return {"totals": totals, "windows": windows}
 
 
-def make(key: str, X: Any, coins: np.random.Generator, parameters: Mapping[str, Any]) -> samplers.Sampler:
+def make(key, X, coins, parameters):
     """Return a sampler for these stories; one with a matrix in dual variables, as in the papers: words are many."""
     kernel = None if key in FIRST_ORDER else "linear"
     return samplers.make(key, X.shape[1], rng=coins, kernel=kernel, **parameters)
 
 
-def counts(log: Any, y: NDArray[np.int8]) -> tuple[dict[str, int], list[dict[str, int]]]:
+def counts(log, y):
     """Return true positives, predicted and true yes, labels and stored: over all rounds, and of every window.
 
     Windows of 2,000 rounds (a fifth of a shorter stream) slide by a quarter from the first round on; another
@@ -144,9 +136,8 @@ def counts(log: Any, y: NDArray[np.int8]) -> tuple[dict[str, int], list[dict[str
     ends = sorted({*range(width, len(y) + 1, width * STEP // WINDOW), len(y)})
     before = so_far.reindex([end - width - 1 for end in ends], fill_value=0)
     within = so_far.iloc[[end - 1 for end in ends]].reset_index(drop=True) - before.reset_index(drop=True)
-    rows: Any = within.assign(t=ends)[["t", *within.columns]].to_dict("records")
-    total: Any = so_far.iloc[-1].to_dict()
-    return total, rows
+    rows = within.assign(t=ends)[["t", *within.columns]].to_dict("records")
+    return so_far.iloc[-1].to_dict(), rows
 
 
 # -- scores ------------------------------------------------------------------------------------------------------
@@ -154,38 +145,32 @@ def counts(log: Any, y: NDArray[np.int8]) -> tuple[dict[str, int], list[dict[str
 SAME = 0.02  # of F, mean paired difference: about the error of a topic's F with a few hundred positives
 NEAR = 0.01
 NAMES = {
-    "sop": "2nd order, all labels",
-    "perceptron": "Perceptron, all labels",
-    "sop-ss": "2nd order",
-    "perceptron-ss": "1st order",
-    "sop-fixed-bias": "2nd order, fixed bias",
-    "filter": "FILTER",
-    "random-perceptron": "1st order, fixed bias",
-    "sop-label-efficient": "SOLE",
-    "dkm-perceptron": "DKMPERC",
+    "sop": "2nd order, all labels", "perceptron": "Perceptron, all labels", "sop-ss": "2nd order",
+    "perceptron-ss": "1st order", "sop-fixed-bias": "2nd order, fixed bias", "filter": "FILTER",
+    "random-perceptron": "1st order, fixed bias", "sop-label-efficient": "SOLE", "dkm-perceptron": "DKMPERC",
     **{key: key.upper() for key in ("ss", "ssnci", "ssmd", "ssnl", "ffoat", "fsoat", "ffole", "fsole")},
-}
+}  # fmt: skip
 Pick = Callable[[pd.DataFrame, pd.DataFrame], float]  # (means by value, all scores) of the other half -> value
 Select = Callable[[pd.DataFrame], pd.DataFrame]  # scores -> a row a topic, none where there is no such thing
 
 
-def with_scores(frame: pd.DataFrame) -> pd.DataFrame:
+def with_scores(frame):
     """Add f, precision, recall and rate to rows of counts."""
     tp, predicted, positive = (frame[name].astype(float) for name in ("tp", "predicted", "positive"))
     shares = {"f": 2.0 * tp / (predicted + positive), "precision": tp / predicted, "recall": tp / positive}
     return frame.assign(**shares, rate=frame["queried"] / frame["rounds"])
 
 
-def scored(record: Record, table: str = "totals") -> pd.DataFrame:
+def scored(record, table="totals"):
     """Return a row a topic, sampler, value (and window), averaged over coins."""
     by = ["rank", "topic", "key", "value", *(["t"] if table == "windows" else [])]
     rows = with_scores(record[table].fillna({"value": 0.0}))
     return rows.groupby(by, sort=False, as_index=False).mean(numeric_only=True).drop(columns="run")
 
 
-def mean_by_value(scores: pd.DataFrame, key: str) -> pd.DataFrame:
+def mean_by_value(scores, key):
     """Return means over topics, a row a value of the parameter."""
-    return scores[scores["key"] == key].groupby("value").mean(numeric_only=True)
+    return where(scores, key=key).groupby("value").mean(numeric_only=True)
 
 
 # -- selections --------------------------------------------------------------------------------------------------
@@ -193,24 +178,19 @@ def mean_by_value(scores: pd.DataFrame, key: str) -> pd.DataFrame:
 
 def of(key: str, value: float | None = None) -> Select:
     """Select a sampler's rows, at one value of its parameter if that is given."""
-
-    def select(scores: pd.DataFrame) -> pd.DataFrame:
-        own = scores[scores["key"] == key]
-        return (own if value is None else own[own["value"] == value]).set_index("rank").sort_index()
-
-    return select
+    having = {"key": key} if value is None else {"key": key, "value": value}
+    return lambda scores: where(scores, **having).set_index("rank").sort_index()
 
 
 def chosen(key: str, pick: Pick, *, one_out: bool = False) -> Select:
     """Select a sampler at the value that `pick` takes on the topics of the other half, or on all `one_out` but it."""
 
-    def select(scores: pd.DataFrame) -> pd.DataFrame:
+    def select(scores):
         parts, folds = [], scores["rank"] if one_out else scores["rank"] % 2
         for fold in sorted(set(folds)):
             others = scores[folds != fold]
             parts.append(of(key, pick(mean_by_value(others, key), others))(scores[folds == fold]))
-        selected: pd.DataFrame = pd.concat(parts).sort_index()
-        return selected
+        return pd.concat(parts).sort_index()
 
     return select
 
@@ -222,7 +202,7 @@ def at_rate(key: str, rate: float) -> Select:
     enclose the rate.
     """
 
-    def select(scores: pd.DataFrame) -> pd.DataFrame:
+    def select(scores):
         means = mean_by_value(scores, key).sort_values("rate")
         rates = means["rate"].to_numpy()
         above = int(np.searchsorted(rates, rate))
@@ -230,8 +210,8 @@ def at_rate(key: str, rate: float) -> Select:
             return scores.iloc[:0]
         share = float(np.log(rate / rates[above - 1]) / np.log(rates[above] / rates[above - 1]))
         low, high = (
-            of(key, float(means.index[at]))(scores).select_dtypes("number").drop(columns="value")
-            for at in (above - 1, above)
+            of(key, value)(scores).select_dtypes("number").drop(columns="value")
+            for value in means.index[above - 1 : above + 1]
         )
         return ((1.0 - share) * low + share * high).assign(rate=rate)
 
@@ -241,31 +221,27 @@ def at_rate(key: str, rate: float) -> Select:
 def cheapest_near(reference: str) -> Pick:
     """Take the value with fewest labels whose mean F is within .01 of the reference's, or else that of best F."""
 
-    def pick(table: pd.DataFrame, others: pd.DataFrame) -> Any:
+    def pick(table, others):
         good = table[table["f"] >= mean_by_value(others, reference)["f"].iloc[0] - NEAR]
         return good["rate"].idxmin() if len(good) else table["f"].idxmax()
 
     return pick
 
 
-def most_f(most_rate: float = 1.0) -> Pick:
+def most_f(most_rate: float = 1.0) -> Any:
     """Take the value of best mean F, of those that ask for at most such a share of the labels."""
-
-    def pick(table: pd.DataFrame, _: pd.DataFrame) -> Any:
-        return table.loc[table["rate"] <= most_rate, "f"].idxmax()
-
-    return pick
+    return lambda table, _: table.loc[table["rate"] <= most_rate, "f"].idxmax()
 
 
 def rate_near(target: float) -> Pick:
     """Take the value whose mean label rate is nearest the target, in ratio."""
-    return lambda table, _: float(np.abs(np.log(table["rate"] / target)).idxmin())
+    return lambda table, _: np.abs(np.log(table["rate"] / target)).idxmin()
 
 
 def below_f(target: Callable[[pd.DataFrame], float]) -> Pick:
     """Take the value whose mean F is the largest not above the target on these topics, or else the nearest."""
 
-    def pick(table: pd.DataFrame, others: pd.DataFrame) -> Any:
+    def pick(table, others):
         limit = target(others)
         under = table[table["f"] <= limit]
         return under["f"].idxmax() if len(under) else (table["f"] - limit).abs().idxmin()
@@ -276,79 +252,70 @@ def below_f(target: Callable[[pd.DataFrame], float]) -> Pick:
 # -- measures ----------------------------------------------------------------------------------------------------
 
 
-def paired(column: str, ours: Select, theirs: Select, *, percent: bool = False) -> Measure:
+def paired(column: str, ours: Select, theirs: Select, *, percent: bool = False):
     """Measure the difference of a column between two selections, topic by topic, beside both means and label rates."""
-    scale = 100.0 if percent else 1.0
 
-    def measure(record: Record) -> dict[str, Any]:
-        scores = scored(record)
-        rows = [ours(scores), theirs(scores)]
+    def measure(record):
+        rows = [select(scored(record)) for select in (ours, theirs)]
         if not all(map(len, rows)):
             return {}
-        difference = scale * (rows[0][column] - rows[1][column])
+        difference = (100.0 if percent else 1.0) * (rows[0][column] - rows[1][column])
         means = [f"{own[column].mean():.3g} with {100 * own['rate'].mean():.3g} % of the labels" for own in rows]
         return {"": Noted(difference, f"({' against '.join(means)})")}
 
     return measure
 
 
-def at_rates(column: str, ours: str, theirs: str, rates: Sequence[float]) -> Measure:
+def at_rates(column: str, ours: str, theirs: str, rates):
     """Measure such differences where both samplers ask for each of these rates, as far as both reach it."""
     return named({f"at {100 * rate:g} %": paired(column, at_rate(ours, rate), at_rate(theirs, rate)) for rate in rates})
 
 
-def inside(selections: Mapping[str, Select]) -> Measure:
+def inside(selections):
     """Measure how far inside its grid every chosen parameter lies, by the sampler's key."""
 
-    def measure(record: Record) -> dict[str, Any]:
+    def measure(record):
         scores = scored(record)
+        grids = scores.groupby("key")["value"]
         return {
-            NAMES[key]: steps_inside(select(scores)["value"], scores.loc[scores["key"] == key, "value"])
+            NAMES[key]: steps_inside(select(scores)["value"], grids.get_group(key))
             for key, select in selections.items()
         }
 
     return measure
 
 
-def ends(record: Record, column: str, selection: pd.DataFrame, key: str, *, first: bool = False) -> pd.Series:
+def ends(record, column, selection, key, *, first=False):
     """Return a column of the last window (or the first) by topic, at the values of a selection."""
     windows = scored(record, "windows")
     edge = windows["t"].min() if first else windows["t"].max()
-    own: Any = where(windows, key=key, t=edge).set_index(["rank", "value"])[column]
+    own = where(windows, key=key, t=edge).set_index(["rank", "value"])[column]
     return pd.Series([own[rank, value] for rank, value in selection["value"].items()], index=selection.index)
 
 
 # -- pictures --------------------------------------------------------------------------------------------------
 
 
-def curves(record: Record, groups: Iterable[tuple[str, str, float | None]], columns: Mapping[str, str]) -> Figure:
+def curves(record, groups, columns):
     """Draw means over topics of the windows: a panel a column, a line a (name, key, value)."""
-    windows = scored(record, "windows")
-    lines = []
+    windows, lines, frames = scored(record, "windows"), [], []
     for name, key, value in groups:
-        own = windows[windows["key"] == key]
+        own = where(windows, key=key)
         own = own if value is None else own[np.isclose(own["value"], value)]
-        lines.append((name, own.groupby("t").mean(numeric_only=True).rename_axis("x").reset_index()))
-    frames = []
+        lines.append(own.groupby("t").mean(numeric_only=True).rename_axis("x").reset_index().assign(group=name))
     for column, title in columns.items():
-        shown = [(name, own) for name, own in lines if column != "rate" or not (own["rate"] == 1.0).all()]
-        rows = [own[["x"]].assign(group=name, y=own[column], half_width=np.nan) for name, own in shown]
-        frames.append((title, pd.concat(rows, ignore_index=True)))
-    return panels(
-        frames, x="stories", y=f"mean over topics, last {int(windows['rounds'].max()):,} stories", share_y=False
-    )
+        shown = [own.assign(y=own[column]) for own in lines if column != "rate" or not (own["rate"] == 1.0).all()]
+        frames.append((title, pd.concat(shown, ignore_index=True)))
+    most = int(windows["rounds"].max())
+    return panels(frames, x="stories", y=f"mean over topics, last {most:,} stories", share_y=False)
 
 
-def trade_off(scores: pd.DataFrame, keys: Sequence[str], references: Sequence[str] = ()) -> pd.DataFrame:
+def trade_off(scores, keys, references=()):
     """Return F against label rate, means over topics: a line a sampler, a level line a reference."""
-    lines = [
-        means.assign(group=NAMES[key], x=100.0 * means["rate"], y=means["f"], reference=False)
-        for key in keys
-        for means in [mean_by_value(scores, key)]
-    ]
-    ends = [extreme(line["x"].agg(how) for line in lines) for how, extreme in (("min", min), ("max", max))]
+    means = {key: mean_by_value(scores, key) for key in keys}
+    lines = [pd.DataFrame({"group": NAMES[key], "x": 100.0 * own["rate"], "y": own["f"]}) for key, own in means.items()]
+    x = pd.concat(lines)["x"]
     for key in references:
-        level = {"group": NAMES[key], "x": ends, "y": of(key)(scores)["f"].mean(), "reference": True}
-        lines.append(pd.DataFrame(level))
-    columns = ["group", "x", "y", "reference"]
-    return pd.concat([line[columns] for line in lines], ignore_index=True).assign(half_width=np.nan)
+        level = of(key)(scores)["f"].mean()
+        lines.append(pd.DataFrame({"group": NAMES[key], "x": [x.min(), x.max()], "y": level, "reference": True}))
+    return pd.concat(lines, ignore_index=True)

@@ -1,7 +1,6 @@
 """What the papers prove of sources whose constants are known: one pure function a statement that an experiment needs.
 
-Statements that speak of any stream are in `lpsm.bounds`.  Every function raises ValueError where a parameter is out of
-its range.
+Statements that speak of any stream are in `lpsm.bounds`.  Parameters are those of the statement, and are not checked.
 
 * Under low noise instances are independent and of norm 1, E[y | x] = Delta = u.x with norm(u) = 1, and P(abs(Delta) <
   eps) <= c eps^alpha for every eps > 0; eps just above 1 shows that c >= 1.  `eigenvalue` is the smallest of E[x x'],
@@ -14,52 +13,32 @@ Sources: Monteleoni 2006 (T), Cesa-Bianchi 2007 (R), Cavallanti, Cesa-Bianchi an
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from itertools import count
 from math import ceil, log, log1p, log2, pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lpsm import checks
-from lpsm.checks import checked
-
 __all__ = [
     "GOOD_UPDATE", "ActiveBudget", "Counterexample", "active_budget", "adaptive_labels", "adaptive_patience",
     "adaptive_rate_in_labels", "adaptive_regret", "best_label_margin", "best_regret_margin", "counterexample",
-    "disagreement_cap", "learn_alpha_asymptotic_regret", "modified_perceptron_mistakes", "penalised_hypothesis",
-    "perceptron_lemma_sine", "second_order_limit", "selected_risk", "separable_second_order_mistakes",
-    "separable_second_order_step", "supervised_rate_in_labels", "supervised_regret", "supervised_regret_of_spectrum",
+    "disagreement_cap", "modified_perceptron_mistakes", "penalised_hypothesis", "perceptron_lemma_sine",
+    "second_order_limit", "selected_risk", "separable_second_order_mistakes", "separable_second_order_step",
+    "supervised_rate_in_labels", "supervised_regret", "supervised_regret_of_spectrum",
 ]  # fmt: skip
 
 Array = NDArray[np.float64]
 
-# -- learning online ---------------------------------------------------------------------------------------------
-
-
-@checked
-def learn_alpha_asymptotic_regret(horizon: int) -> float:
-    """T 2.3, with its constant: (1/2) ln T + ln(pi/2) + 1/2, that is (1/2) ln T + 0.95.
-
-    The limit of `learn_alpha_optimised_regret`, not a bound: the smallest grid of worst
-    divergence 1/(2T) has (pi/2) sqrt(T) points in the limit, a few more or fewer at any T.
-    (Deviation: the thesis prints sqrt(2T), which leaves a factor pi / (2 sqrt 2) = 1.11 out.)
-    """
-    checks.at_least(1, horizon=horizon)
-    return 0.5 * log(horizon) + log(pi / 2) + 0.5
-
-
 # -- Perceptrons on the sphere -----------------------------------------------------------------------------------
 
 
-@checked
 def perceptron_lemma_sine(norm: float) -> float:
     """T Lemma 3: where an update does not turn v away from u, sin(theta_t) >= min(1/3, 1/(5 norm(v_t))).
 
     Holds for unit instances and v_0.u >= 0; `norm` is norm(v_t) before the update, 0 leaves 1/3.  Deviation: Theorem 3
     as printed drops the 1/3 and asks for more than is true (even more than 1) when l_t + norm(v_0)^2 is below 9/25.
     """
-    checks.non_negative(norm=norm)
     return 1.0 / max(3.0, 5.0 * norm)
 
 
@@ -68,10 +47,7 @@ GOOD_UPDATE = 2.0 / (128.0 * pi) ** 2
 
 
 class ActiveBudget(NamedTuple):
-    """What dkm needs to be within the error asked for, with the probability asked for.
-
-    `patience` is R, `labels` L; `updates` that reach the error, and `errors`, bought or not, made before that.
-    """
+    """What dkm needs: `patience` R, `labels` L, `updates` that reach the error, and `errors`, bought or not."""
 
     patience: int
     labels: int
@@ -79,19 +55,15 @@ class ActiveBudget(NamedTuple):
     errors: int
 
 
-@checked
 def modified_perceptron_mistakes(n_features: int, error: float, delta: float) -> int:
     """T Theorem 4: mistakes after which the modified Perceptron's error is at most `error` w.p. 1 - delta.
 
     M = 150 d ln(1/(4 error^2 delta)), rounded up, 0 if that is negative.  Deviation: the proof's
     M = 150 d ln(1/(error delta)) leaves sqrt(error)/2 by its own last line.
     """
-    checks.at_least(2, n_features=n_features)
-    checks.probability(error=error, delta=delta)
     return max(0, ceil(150.0 * n_features * log(1.0 / (4.0 * error * error * delta))))
 
 
-@checked
 def active_budget(n_features: int, error: float, delta: float, similarity: float = 1.0) -> ActiveBudget:
     """T Theorems 5 and 7 with the constants of their proofs: dkm's error is at most `error` w.p. 1 - delta.
 
@@ -102,29 +74,12 @@ def active_budget(n_features: int, error: float, delta: float, similarity: float
     Deviation: the proof of Theorem 7 sets R = (4/lambda^2) ln(2K/delta), which leaves R K (1 - lambda^2/4)^R above
     delta/4 and so does not give the failure probability claimed.
     """
-    checks.at_least(2, n_features=n_features)
-    checks.between(0.0, 1.0, True, similarity=similarity)
-    checks.probability(delta=delta)
-    checks.between(0.0, 0.5, True, error=error)
-    uniform_error = similarity * error
-    rate = 2.0 * n_features / (GOOD_UPDATE * similarity**12)
-    updates = ceil(rate * log(1.0 / (delta * uniform_error**2)))
+    uniform_error, keep = similarity * error, 1.0 - similarity**2 / 4.0
+    updates = ceil(2.0 * n_features / (GOOD_UPDATE * similarity**12) * log(1.0 / (delta * uniform_error**2)))
     blocks = updates + ceil(log2(2.0 / uniform_error))
-    patience = _patience(blocks, delta, similarity)
+    beyond_maximum = count(1 + ceil(-1.0 / log(keep)))  # of R keep^R
+    patience = next(R for R in beyond_maximum if log(R) + log(blocks) + R * log(keep) <= log(delta / 4.0))
     return ActiveBudget(patience, patience * blocks, updates, ceil(64.0 * updates / similarity**4))
-
-
-def _patience(blocks: int, delta: float, similarity: float) -> int:
-    """Least R >= 1, beyond the maximum of R q^R, with R blocks q^R <= delta/4, q = 1 - lambda^2/4."""
-    rate = -log(1.0 - similarity**2 / 4.0)
-
-    def enough(patience: int) -> bool:
-        return log(patience) + log(blocks) - patience * rate <= log(delta / 4.0)
-
-    high = 2 * (low := ceil(1.0 / rate))
-    while not enough(high):
-        low, high = high, 2 * high
-    return low + 1 + bisect_left(range(low + 1, high + 1), True, key=enough)
 
 
 class Counterexample(NamedTuple):
@@ -141,7 +96,6 @@ class Counterexample(NamedTuple):
     degrees: tuple[float, float, float]
 
 
-@checked
 def counterexample() -> Counterexample:
     """The three points of T section 4.3.1, from their closed forms.
 
@@ -151,9 +105,8 @@ def counterexample() -> Counterexample:
     """
     large, small = sqrt(2.0 + sqrt(3.0)), sqrt(2.0 - sqrt(3.0))  # 2 cos 15, 2 sin 15 degrees
     scale = 2.0 * sqrt(2.0 - large)
-    X = np.array(
-        [[large / 2.0, small / 2.0], [(large - sqrt(3.0)) / scale, (small - 1.0) / scale], [-large / 2.0, small / 2.0]]
-    )
+    middle = [(large - sqrt(3.0)) / scale, (small - 1.0) / scale]
+    X = np.array([[large / 2.0, small / 2.0], middle, [-large / 2.0, small / 2.0]])
     V = np.array([X[0], [sqrt(3.0) / 2.0, 0.5], [-0.5, sqrt(3.0) / 2.0]])
     return Counterexample(np.array([0.0, 1.0]), X, np.array([1.0, -1.0, 1.0]), V, (15.0, -67.5, 165.0))
 
@@ -161,70 +114,50 @@ def counterexample() -> Counterexample:
 # -- second order ------------------------------------------------------------------------------------------------
 
 
-@checked
 def second_order_limit(*, comparator_norm: float, trace: float) -> float:
     """R section 3.1: the limit of (a norm(u)^2 + u'A_n u) sum_i ln(1 + lambda_i/a) for a -> inf.
 
     It is norm(u)^2 tr(A_n).  Deviation: printed tr(A_n A_n'), the sum of squared eigenvalues.
     """
-    checks.non_negative(comparator_norm=comparator_norm, trace=trace)
     return comparator_norm**2 * trace
 
 
-@checked
 def separable_second_order_step(mistakes: float, *, n_features: int, gamma: float, lambda_0: float) -> float:
     """R (5): m <= (1/gamma) sqrt((1 + lambda_0 m) d ln(1 + m/d)); returns the right-hand side at m = `mistakes`.
 
     For sop with a = 1 on unit instances separated by a unit u with margin gamma; lambda_0 m is the sum
     over mistakes of (u.x)^2, so that gamma^2 <= lambda_0 <= 1.
     """
-    _check_separable(n_features, gamma, lambda_0)
-    checks.non_negative(mistakes=mistakes)
     return sqrt((1.0 + lambda_0 * mistakes) * n_features * log1p(mistakes / n_features)) / gamma
 
 
-@checked
 def separable_second_order_mistakes(*, n_features: int, gamma: float, lambda_0: float) -> float:
     """R (5) solved: the largest m that satisfies it, hence a bound that knows lambda_0 but not m."""
-    _check_separable(n_features, gamma, lambda_0)
     from scipy import optimize  # slow to import, and needed here alone
 
     def excess(m: float) -> float:
         return separable_second_order_step(m, n_features=n_features, gamma=gamma, lambda_0=lambda_0) - m
 
-    high = 2.0
-    while excess(high) > 0.0:  # m^2 outgrows m ln m
-        high *= 2.0
+    high = next(2.0**k for k in count(1) if excess(2.0**k) <= 0.0)  # m^2 outgrows m ln m
     return float(optimize.brentq(excess, 1e-6, high))  # the excess is positive near 0, where it is sqrt(m)/gamma - m
-
-
-def _check_separable(n_features: int, gamma: float, lambda_0: float) -> None:
-    checks.at_least(1, n_features=n_features)
-    checks.between(0.0, 1.0, True, gamma=gamma)
-    checks.between(gamma * gamma * (1.0 - 1e-9), 1.0 + 1e-9, lambda_0=lambda_0)
 
 
 # -- the hypothesis that is picked -------------------------------------------------------------------------------
 
 
-@checked
 def selected_risk(mistakes: int, n_rounds: int, delta: float) -> float:
     """R (6): with probability 1 - delta, R(w*) <= M/n + 6 sqrt((2/n) ln(2(n+1)/delta)).
 
     w* is the hypothesis `penalised_hypothesis` picks at the same delta.
     """
-    checks.at_least(1, n_rounds=n_rounds)
-    checks.between(0, n_rounds, mistakes=mistakes)
-    checks.probability(delta=delta)
     return mistakes / n_rounds + 6.0 * sqrt(2.0 / n_rounds * log(2.0 * (n_rounds + 1) / delta))
 
 
-@checked
 def penalised_hypothesis(weights: ArrayLike, starts: ArrayLike, X: ArrayLike, y: ArrayLike, delta: float) -> int:
-    """The hypothesis of R (6): least penalised mistakes on the examples that came after it.
+    """The hypothesis of R (6), an index into `weights`: least penalised mistakes on the examples that came after it.
 
-    For t < n, the mistakes of w_t on examples t+1..n over n-t, plus
-    sqrt(ln(n(n+1)/d')/(2(n-t))) with d' = delta/2; ties go to the earliest.
+    For t < n, the mistakes of w_t on examples t+1..n over n-t, plus sqrt(ln(n(n+1)/d')/(2(n-t))) with d' = delta/2;
+    ties go to the earliest.
 
     Parameters
     ----------
@@ -236,61 +169,39 @@ def penalised_hypothesis(weights: ArrayLike, starts: ArrayLike, X: ArrayLike, y:
         Examples seen when each hypothesis came into force, increasing from 0, below n.
     X, y
         The examples (n, d) and labels (n,), as the learner saw them.
-
-    Returns
-    -------
-    int
-        Index into `weights`.
     """
-    hypotheses, when = np.asarray(weights, dtype=np.float64), np.asarray(starts)
-    instances, labels = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    n = len(instances)
-    checks.probability(delta=delta)
-    if when.shape != (len(hypotheses),) or when[0] != 0 or np.any(np.diff(when) <= 0) or when[-1] >= n:
-        raise ValueError(f"starts must be one a hypothesis, increasing from 0 and below {n}, got {when}")
-    wrong = np.where(instances @ hypotheses.T >= 0.0, 1.0, -1.0) != labels[:, None]
-    rest = n - when
+    hypotheses, when, n = np.asarray(weights, dtype=np.float64), np.asarray(starts), len(np.asarray(X))
+    wrong = np.where(np.asarray(X) @ hypotheses.T >= 0.0, 1.0, -1.0) != np.asarray(y)[:, None]
     empirical = [np.mean(wrong[start:, i]) for i, start in enumerate(when)]
-    return int(np.argmin(empirical + np.sqrt(log(2.0 * n * (n + 1) / delta) / (2.0 * rest))))
+    return int(np.argmin(empirical + np.sqrt(log(2.0 * n * (n + 1) / delta) / (2.0 * (n - when)))))
 
 
 # -- low noise ---------------------------------------------------------------------------------------------------
 
 
-@checked
 def supervised_regret(*, n_rounds: int, alpha: float, c: float, log_det: float) -> float:
     """A Theorem 1, inside the expectation: (4c(1 + ln det(I + SS')))^((1+alpha)/(2+alpha)) n^(1/(2+alpha)).
 
     The regret of rls-all after n rounds is at most the expectation of this over the instances.
     """
-    _check_noise(alpha, c)
-    checks.at_least(1, n_rounds=n_rounds)
-    checks.non_negative(log_det=log_det)
     power = (1.0 + alpha) / (2.0 + alpha)
     return float((4.0 * c * (1.0 + log_det)) ** power * n_rounds ** (1.0 - power))
 
 
-@checked
 def supervised_regret_of_spectrum(*, n_rounds: int, alpha: float, c: float, eigenvalues: ArrayLike) -> float:
     """A Theorem 1, second form: ln det(I + SS') replaced by sum_i ln(1 + n lambda_i), lambda_i those of E[x x']."""
-    spectrum = np.asarray(eigenvalues, dtype=np.float64)
-    if np.any(spectrum < 0.0) or not np.isclose(spectrum.sum(), 1.0):
-        raise ValueError(f"eigenvalues must be non-negative and sum to 1 (unit instances), got {spectrum}")
-    log_det = float(np.sum(np.log1p(n_rounds * spectrum)))
+    log_det = float(np.sum(np.log1p(n_rounds * np.asarray(eigenvalues, dtype=np.float64))))
     return supervised_regret(n_rounds=n_rounds, alpha=alpha, c=c, log_det=log_det)
 
 
-@checked
 def supervised_rate_in_labels(alpha: float) -> float:
     """A Remark 5: exponent of the average regret in the number N of labels, all of them bought: -(1+alpha)/(2+alpha).
 
     It is that of the bound of Theorem 1, without logarithms.
     """
-    _check_noise(alpha, 1.0)
     return -(1.0 + alpha) / (2.0 + alpha)
 
 
-@checked
 def adaptive_rate_in_labels(alpha: float) -> float:
     """A Remark 5: the same of the adaptive sampler (Theorem 2), -(1+alpha)(2+alpha)/(2(3+alpha)).
 
@@ -299,11 +210,9 @@ def adaptive_rate_in_labels(alpha: float) -> float:
     >>> adaptive_rate_in_labels(1.0), supervised_rate_in_labels(1.0)
     (-0.75, -0.6666666666666666)
     """
-    _check_noise(alpha, 1.0)
     return -(1.0 + alpha) * (2.0 + alpha) / (2.0 * (3.0 + alpha))
 
 
-@checked
 def disagreement_cap(regret: float, *, alpha: float, c: float) -> float:
     """A section 4, the equivalent form of Assumption 1: P(f* f < 0) <= c' R(f)^(alpha/(1+alpha)).
 
@@ -311,21 +220,15 @@ def disagreement_cap(regret: float, *, alpha: float, c: float) -> float:
     c' = c^(1/(1+alpha)) (1+alpha) alpha^(-alpha/(1+alpha)), which goes to 1 for alpha -> infinity.
     Deviation: A writes c for both constants; c itself is too small (by sqrt 2 for abs(f*) uniform).
     """
-    _check_noise(alpha, c)
-    checks.non_negative(regret=regret)
     power = alpha / (1.0 + alpha)
     return float(c ** (1.0 - power) * (1.0 + alpha) * alpha**-power * regret**power)
 
 
-@checked
 def adaptive_patience(t: int, *, n_features: int, eigenvalue: float) -> float:
     """rho_t of A Theorem 2: (16/lambda^2) max{d, ln t}, with which the adaptive sampler is run."""
-    _check_eigenvalue(eigenvalue, n_features)
-    checks.at_least(1, t=t)
     return 16.0 / eigenvalue**2 * max(float(n_features), log(t))
 
 
-@checked
 def adaptive_regret(
     *, n_rounds: int, n_features: int, eigenvalue: float, alpha: float, c: float, margin: float | None = None
 ) -> float:
@@ -334,15 +237,10 @@ def adaptive_regret(
     c n eps^(1+alpha) + rho_n + 512 ln n/(lambda eps^2) + 1 + 8 ln(n+1); eps = `margin` > 0 is free, and `None` takes
     `best_regret_margin`.
     """
-    _check_noise(alpha, c)
-    _check_eigenvalue(eigenvalue, n_features)
-    if margin is None:
-        margin = best_regret_margin(n_rounds=n_rounds, eigenvalue=eigenvalue, alpha=alpha, c=c)
-    rest = _beyond_margin(n_rounds, n_features, eigenvalue, margin, 8.0)
-    return c * n_rounds * float(margin ** (1.0 + alpha)) + rest
+    eps = margin or best_regret_margin(n_rounds=n_rounds, eigenvalue=eigenvalue, alpha=alpha, c=c)
+    return c * n_rounds * float(eps ** (1.0 + alpha)) + _beyond_margin(n_rounds, n_features, eigenvalue, eps, 8.0)
 
 
-@checked
 def adaptive_labels(
     *, n_rounds: int, n_features: int, eigenvalue: float, alpha: float, c: float, margin: float | None = None
 ) -> float:
@@ -351,48 +249,25 @@ def adaptive_labels(
     That is c n eps^alpha + rho_n + 512 ln n/(lambda eps^2) + 1 + 3 ln(n+1); `margin` as in `adaptive_regret`, `None`
     taking `best_label_margin` (for alpha = 0: 1, the first term being c n).
     """
-    _check_noise(alpha, c)
-    _check_eigenvalue(eigenvalue, n_features)
-    if margin is None:
-        best = alpha > 0.0
-        margin = best_label_margin(n_rounds=n_rounds, eigenvalue=eigenvalue, alpha=alpha, c=c) if best else 1.0
-    rest = _beyond_margin(n_rounds, n_features, eigenvalue, margin, 3.0)
-    return c * n_rounds * float(margin**alpha) + rest
+    best = best_label_margin(n_rounds=n_rounds, eigenvalue=eigenvalue, alpha=alpha, c=c) if alpha > 0.0 else 1.0
+    eps = margin or best
+    return c * n_rounds * float(eps**alpha) + _beyond_margin(n_rounds, n_features, eigenvalue, eps, 3.0)
 
 
 def _beyond_margin(n_rounds: int, n_features: int, eigenvalue: float, margin: float, late: float) -> float:
     """Return what the bounds add to the rounds whose margin is small."""
-    checks.at_least(2, n_rounds=n_rounds)
-    checks.positive(margin=margin)
     patience = adaptive_patience(n_rounds, n_features=n_features, eigenvalue=eigenvalue)
     return patience + 512.0 * log(n_rounds) / (eigenvalue * margin**2) + 1.0 + late * log(n_rounds + 1)
 
 
-@checked
 def best_regret_margin(*, n_rounds: int, eigenvalue: float, alpha: float, c: float) -> float:
     """The eps that minimises (13): (1024 ln n/(lambda n c (1 + alpha)))^(1/(3 + alpha)).
 
     Deviation: A section 6.2 prints the minimiser of the label bound, `best_label_margin`, here.
     """
-    _check_noise(alpha, c)
-    checks.positive(eigenvalue=eigenvalue)
-    checks.at_least(2, n_rounds=n_rounds)
     return float((1024.0 * log(n_rounds) / (eigenvalue * n_rounds * c * (1.0 + alpha))) ** (1.0 / (3.0 + alpha)))
 
 
-@checked
 def best_label_margin(*, n_rounds: int, eigenvalue: float, alpha: float, c: float) -> float:
     """The eps that minimises the label bound: (1024 ln n/(lambda n c alpha))^(1/(2 + alpha)), alpha > 0."""
-    _check_noise(alpha, c)
-    checks.positive(eigenvalue=eigenvalue, alpha=alpha)
-    checks.at_least(2, n_rounds=n_rounds)
     return float((1024.0 * log(n_rounds) / (eigenvalue * n_rounds * c * alpha)) ** (1.0 / (2.0 + alpha)))
-
-
-def _check_noise(alpha: float, c: float) -> None:
-    checks.non_negative(alpha=alpha)
-    checks.at_least(1.0, c=c)
-
-
-def _check_eigenvalue(eigenvalue: float, n_features: int) -> None:
-    checks.between(0.0, (1.0 + 1e-12) / n_features, True, eigenvalue=eigenvalue)

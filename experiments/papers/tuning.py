@@ -30,29 +30,12 @@ def steps_to_end(value: float, values: Iterable[float]) -> int:
 
 
 def one_standard_error(grid: Sequence[Mapping[str, float]], losses: ArrayLike) -> dict[str, float]:
-    """Return the point of a grid that is taken.
+    """Return the point of a grid that is taken, by losses of shape (points, replications), all on the same draws.
 
-    Parameters
-    ----------
-    grid
-        The points, each a value for every parameter.
-    losses
-        Shape (points, replications): what each lost in every round, or on every cut, all of the same ones.
+    Of the points whose mean loss exceeds the least mean by at most its standard error (of no width if there is one
+    replication), that with most steps to the end of a grid, in the parameter where these are fewest; of those the one
+    of least loss, and of those the first.  Losses of another shape are a ValueError.
 
-    Returns
-    -------
-    dict
-        Of the points whose mean loss exceeds the least mean by at most its standard error (of no width if there is one
-        replication), that with most steps to the end of a grid, in the parameter where these are fewest; of
-        those the one of least loss, and of those the first.
-
-    Raises
-    ------
-    ValueError
-        If there is not a row of losses for every point, or none at all.
-
-    Examples
-    --------
     >>> one_standard_error([{"b": 1.0}, {"b": 2.0}, {"b": 4.0}], [[4, 6, 5], [5, 6, 5], [9, 9, 9]])
     {'b': 2.0}
     """

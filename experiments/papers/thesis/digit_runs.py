@@ -11,7 +11,6 @@ What it leaves out: the learning rate of the Perceptron under a coin, which is t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.papers.claims import Frame, Samples, steps_inside
-from experiments.papers.kit import DataSet, Setup, Sizes, Sweep, over
+from experiments.papers.claims import steps_inside
+from experiments.papers.kit import DataSet, Sizes, over
 from experiments.papers.tuning import one_standard_error
 from lpsm import samplers
 from lpsm.randomness import POLICY, SPLIT, generator
@@ -33,7 +32,6 @@ __all__ = [
 HOLDOUT, LARGEST, FOLDS, STAYS, CHUNK = 2000, 10_000, 10, 20, 256
 KEYS = ("dkm", "dkm-perceptron", "cbgz-dkm", "perceptron-ss", "random-dkm", "random-perceptron")
 MODIFIED = ("dkm", "cbgz-dkm", "random-dkm")
-Task = Mapping[str, Any]
 
 
 class Problem(NamedTuple):
@@ -59,27 +57,27 @@ USPS 147vAll   0.1   190.72 80.09  137.86 58.21  193.70  96.35  116.28 60.68  21
 """
 
 
-def _read(line: str) -> tuple[str, Problem]:
+def _read(line):
     data, digits, *numbers = line.split()
     positive, negative = (tuple(int(one) for one in part if one.isdigit()) for part in digits.split("v"))
     error, *cells = map(float, numbers)
     return f"{data} {digits}", Problem(positive, negative, error, tuple(zip(cells[::2], cells[1::2], strict=True)))
 
 
-def _on_digits(name: str) -> str:
+def _on_digits(name):
     """Return what a problem is called where small digits stand in: by these and by the error to be reached."""
     return f"digits {name.partition(' ')[2]} to {100 * PRINTED[name].error:g} %"
 
 
-PRINTED: Mapping[str, Problem] = dict(map(_read, _PRINTED.strip().splitlines()))
-PROBLEMS: Mapping[str, Problem] = {
+PRINTED = dict(map(_read, _PRINTED.strip().splitlines()))
+PROBLEMS = {
     **PRINTED, **{_on_digits(name): one._replace(printed=()) for name, one in PRINTED.items()}
 }  # fmt: skip
 _COIN = [{"b": b} for b in (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)]
 _ALL = [{"rate": 1.0}]
 _PATIENCE = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256)
 _RATES = (0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0, 10.0)  # of learning
-GRIDS: Mapping[str, list[dict[str, Any]]] = {
+GRIDS: dict[str, list[dict[str, Any]]] = {
     "dkm": [{"R": R} for R in _PATIENCE],
     "dkm-perceptron": [{"R": R, "eta": eta} for R in _PATIENCE for eta in _RATES],
     **dict.fromkeys(("cbgz-dkm", "perceptron-ss"), _COIN),
@@ -130,19 +128,19 @@ class Trace(NamedTuple):
         return since
 
 
-def _since(since: int, now: int, wrong: float, error: float) -> int:
+def _since(since, now, wrong, error):
     """Return from which label on the test error is at most `error`, -1 if it is not."""
     return -1 if wrong > error else now if since < 0 else since
 
 
-def sweep(names: Iterable[str], splits: int, **more: Any) -> Sweep:
+def sweep(names, splits, **more):
     """Return the sweep over problems and splits; the smoke size takes one split of those on USPS.
 
     Where digits stand in, problems that would be the same there are one.
     """
     sizes = {"folds": Sizes(3, FOLDS), "permutations": Sizes(1, 10), "largest": Sizes(2000, LARGEST)}
 
-    def tasks(setup: Setup) -> dict[str, dict[str, Any]]:
+    def tasks(setup):
         chosen = [name for name in names if setup.size == "full" or name.startswith("USPS")]
         chosen = list(dict.fromkeys(map(_on_digits, chosen))) if setup.stand_in else chosen
         axes = {"problem": chosen, "split": Sizes(range(1), range(splits))}
@@ -152,14 +150,14 @@ def sweep(names: Iterable[str], splits: int, **more: Any) -> Sweep:
     return tasks
 
 
-def present(names: Sequence[str], rows: Frame) -> list[str]:
+def present(names, rows):
     """Return the problems of a record that are among some, or all of it where others stand in for these."""
     own = list(dict.fromkeys(rows["problem"]))
     return [name for name in names if name in own] or [name for name in own if name.startswith("digits")]
 
 
 @lru_cache(maxsize=1)
-def tables(name: str, folder: str, stand_in: bool) -> tuple[Any, Any]:
+def tables(name, folder, stand_in):
     """Return unit instances and labels of a problem, all there are."""
     from experiments.datasets import named
 
@@ -179,16 +177,16 @@ def tables(name: str, folder: str, stand_in: bool) -> tuple[Any, Any]:
     return X, np.where(np.isin(y[rows], problem.positive), 1.0, -1.0)
 
 
-def _examples(task: Task) -> tuple[Any, Any]:
+def _examples(task):
     return tables(task["problem"], task["folder"], task["stand_in"])
 
 
-def _fold(task: Task, number: int, train: Any, test: Any, coins: np.random.Generator) -> Fold:
+def _fold(task, number, train, test, coins):
     X, y = _examples(task)
     return Fold(number, X[train], y[train], X[test], y[test], coins)
 
 
-def holdout(task: Task) -> tuple[Any, Any]:
+def holdout(task):
     """Return row numbers of the examples a split is tuned on, and of those it is run on."""
     count = len(_examples(task)[1])
     order = generator(task["seed"], SPLIT, task["split"]).permutation(count)
@@ -196,12 +194,12 @@ def holdout(task: Task) -> tuple[Any, Any]:
     return order[:size], order[size : size + task["largest"]]
 
 
-def _coins(task: Task, stream: int) -> list[np.random.Generator]:
+def _coins(task, stream):
     """Return generators of their own for tuning (the first) and for every fold."""
     return generator(task["seed"], POLICY, 100 * task["split"] + stream).spawn(1 + int(task["folds"]))
 
 
-def folds(task: Task, stream: int) -> Iterator[Fold]:
+def folds(task, stream):
     """Yield the folds of a split; order and coins are of `stream`, the number of an algorithm."""
     rest = holdout(task)[1]
     for number, test in enumerate(np.array_split(rest, task["folds"])):
@@ -209,10 +207,7 @@ def folds(task: Task, stream: int) -> Iterator[Fold]:
         yield _fold(task, number, coins.permutation(np.setdiff1d(rest, test)), test, coins)
 
 
-def tune(
-    task: Task, coins: np.random.Generator, grid: Sequence[dict[str, Any]],
-    labels: Callable[[dict[str, Any], Fold], int],
-) -> dict[str, Any]:  # fmt: skip
+def tune(task, coins, grid, labels):
     """Return the point of a grid that needs few labels on the split's holdout, a fifth of it being the test."""
     rows = holdout(task)[0]
     size = len(rows) // 5
@@ -222,7 +217,7 @@ def tune(
     return one_standard_error(grid, np.where(counts < 0, len(rows), counts))
 
 
-def tuned(task: Task, key: str) -> dict[str, Any]:
+def tuned(task, key):
     """Return the parameters of a pairing for a split."""
     error, grid = PROBLEMS[task["problem"]].error, GRIDS[key]
     if len(grid) == 1:
@@ -231,7 +226,7 @@ def tuned(task: Task, key: str) -> dict[str, Any]:
     return tune(task, coins, grid, lambda point, fold: trace(key, point, fold, error=error, stays=0).first(error))
 
 
-def trace(key: str, parameters: Task, fold: Fold, *, error: float | None = None, stays: int = STAYS) -> Trace:
+def trace(key, parameters, fold, *, error=None, stays=STAYS):
     """Run a pairing over a fold, following the test error.
 
     The test margins follow the updates, v += eta y x or v -= 2 (v.x) x, by products with the test instances.  If
@@ -244,7 +239,7 @@ def trace(key: str, parameters: Task, fold: Fold, *, error: float | None = None,
     queried = np.zeros(len(fold.X), dtype=np.bool_)
     since = -1
 
-    def ended(end: int) -> Trace:
+    def ended(end):
         places = np.flatnonzero(queried[:end])
         late, last = (
             int((places >= len(queried) / 2).sum()),
@@ -275,7 +270,7 @@ def trace(key: str, parameters: Task, fold: Fold, *, error: float | None = None,
     return ended(len(fold.X))
 
 
-def runs(task: Task, error: float | None) -> tuple[list[tuple[dict[str, Any], Trace]], Any]:
+def runs(task, error):
     """Return every pairing's run on every fold, with its columns, and rows that say what was chosen of a grid.
 
     Runs are stopped where their outcome is known if `error` is given (`trace`).
@@ -292,9 +287,9 @@ def runs(task: Task, error: float | None) -> tuple[list[tuple[dict[str, Any], Tr
     return traces, choices
 
 
-def inside_grids(tuned: Frame) -> Samples:
+def inside_grids(tuned):
     """Measure how far inside its grid every tuned parameter lies, over all splits and problems."""
-    chosen: Any = tuned.groupby(["key", "parameter"], sort=False)["value"]
+    chosen = tuned.groupby(["key", "parameter"], sort=False)["value"]
     return {
         f"{name} of {key}": steps_inside(values, (float(one[name]) for one in GRIDS[key]), 1.0 if name == "R" else None)
         for (key, name), values in chosen

@@ -88,17 +88,17 @@ FIG_4_6 = FIG_4_5.view(
 # -- table 4.1 -----------------------------------------------------------------------------------------------------
 
 
-def split_means(runs, view="first"):
+def split_means(runs, view="first", keys=KEYS):
     """Return mean labels over a split's folds in one of the views: a row a problem and split, a column a key."""
     column, _, spent = view.partition(" ")
     labels = runs[column].where(runs[column] >= 0, runs["spent"] if spent else np.nan)
     rows = runs.assign(labels=labels).dropna(subset=["labels"])
-    return rows.pivot_table(index=["problem", "split"], columns="key", values="labels").reindex(columns=KEYS)
+    return rows.pivot_table(index=["problem", "split"], columns="key", values="labels").reindex(columns=keys)
 
 
-def means(runs, view="first"):
+def means(runs, view="first", keys=KEYS):
     """Return their means over splits, a row a problem."""
-    table = split_means(runs, view).groupby(level="problem", sort=False).mean()
+    table = split_means(runs, view, keys).groupby(level="problem", sort=False).mean()
     return table.loc[[name for name in PROBLEMS if name in table.index]]
 
 

@@ -20,8 +20,8 @@ from experiments.figures.papers import panels
 from experiments.papers.claims import Claim, Noted, against, steps_inside
 from experiments.papers.kit import Experiment, Sizes
 from experiments.papers.predicates import at_least, at_most, both, wide_enough
-from experiments.papers.thesis.digit_runs import DATA, KEYS, PRINTED, PROBLEMS, Fold, folds, sweep, trace, tune, tuned
-from experiments.papers.thesis.digits import by_place, problem_axis
+from experiments.papers.thesis.digit_runs import DATA, KEYS, PRINTED, PROBLEMS, folds, sweep, trace, tune, tuned
+from experiments.papers.thesis.digits import by_place, means, problem_axis, split_means
 from lpsm.randomness import POLICY, generator
 
 __all__ = ["labels_needed"]
@@ -80,17 +80,11 @@ def _queries(task):
     return {"runs": rows, "tuned": [{**named, "C": C}]}
 
 
-def labels_needed(fold: Fold, error: float, C: float, *, simple: bool, most: int = MOST) -> int:
+def labels_needed(fold, error, C, *, simple, most=MOST):
     """Return the labels bought when the test error first is at most `error`; -1 if not within `most` labels.
 
-    Parameters
-    ----------
-    fold
-        Its X, in its order, is the pool.
-    error, C
-        Test error to be reached, and the SVM's price of a violation.
-    simple
-        Whether the instance nearest to the plane is asked about next, or the next in order.
+    The fold's X, in its order, is the pool; C is the SVM's price of a violation.  If `simple` the instance nearest to
+    the plane is asked about next, and otherwise the next in order.
     """
     from sklearn.svm import SVC
 
@@ -125,21 +119,13 @@ def labels_needed(fold: Fold, error: float, C: float, *, simple: bool, most: int
 # -- what a record says --------------------------------------------------------------------------------------
 
 
-def _split_means(runs):
-    """Return mean labels of a split's folds that reached the error: a row a problem and split, a column a key."""
-    table = runs[runs["labels"] >= 0].pivot_table(index=["problem", "split"], columns="key", values="labels")
-    return table.reindex(columns=[*KEYS, RANDOM, SIMPLE])
-
-
-def _means(runs):
-    """Return their means over splits, a row a problem."""
-    table = _split_means(runs).groupby(level="problem", sort=False).mean()
-    return table.loc[[name for name in PROBLEMS if name in table.index]]
+def _of(means, runs):
+    return means(runs.rename(columns={"labels": "first"}), keys=[*KEYS, RANDOM, SIMPLE])
 
 
 def _over_best(runs, key):
     """Labels over those of the best online algorithm, by problem."""
-    table, samples = _means(runs), {}
+    table, samples = _of(means, runs), {}
     for name, row in table.iterrows():
         best = row[list(KEYS)].astype(float).idxmin()
         samples[name] = Noted(row[key] / row[best], f"({row[key]:.0f} against {row[best]:.0f} of {best})")
@@ -174,9 +160,9 @@ SVM.claims += [
     open=True,
 )  # fmt: skip
 def _gains(runs):
-    splits = _split_means(runs)
+    splits = _of(split_means, runs)
     machine, choice = splits["random-perceptron"] / splits[RANDOM], splits[RANDOM] / splits[SIMPLE]
-    names = _means(runs).index
+    names = _of(means, runs).index
     return {
         name: Noted(machine[name].mean() - choice[name].mean(), against(machine[name], choice[name]).note)
         for name in names
@@ -186,5 +172,5 @@ def _gains(runs):
 @SVM.picture("svm")
 def _labels_by_problem(runs):
     """Draw mean labels by problem, a line an algorithm."""
-    figure = panels([("", by_place(_means(runs)))], x="", y="labels asked for", y_scale="log")
-    return problem_axis(figure, list(_means(runs).index))
+    figure = panels([("", by_place(_of(means, runs)))], x="", y="labels asked for", y_scale="log")
+    return problem_axis(figure, list(_of(means, runs).index))

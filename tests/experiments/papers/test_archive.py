@@ -111,21 +111,14 @@ def test_a_record_of_another_program_is_summed_up_as_it_stands_but_not_drawn_aga
 
 @pytest.mark.parametrize("more", [(), ("--redraw",)])
 @pytest.mark.parametrize("absent", [False, True])
-def test_a_damaged_record_is_said_to_be_one(complaint, tmp_path, points, more, absent):
-    folder = points[2]
-    table = folder / "points.parquet"
-    content = table.read_bytes()
-    table.unlink()
-    if not absent:
-        table.write_bytes(content[: len(content) // 2])
+def test_a_damaged_record_is_said_to_be_one_and_is_not_summed_up(complaint, tmp_path, points, more, absent):
+    table, content = points[2] / "points.parquet", (points[2] / "points.parquet").read_bytes()
+    table.unlink() if absent else table.write_bytes(content[: len(content) // 2])
     before = contents(tmp_path)
     what = "is not there" if absent else "is not as it was written"
     said = complaint("reproduce", POINTS, "--size", "smoke", "--out", tmp_path, *more)
-    assert f"{table} {what}; delete {folder} and run again" in said
+    assert f"{table} {what}; delete {points[2]} and run again" in said
     assert contents(tmp_path) == before
-
-
-def test_damaged_claims_are_not_summed_up(tmp_path, points):
     (points[2] / archive.CLAIMS).write_text("")
     with pytest.raises(ValueError, match=r"claims\.csv is not as it was written; delete .* and run again"):
         archive.results(tmp_path)
@@ -192,17 +185,13 @@ def test_generated_browsing_in_place_of_a_trace_is_said_on_stderr_in_the_record_
 # -- the pages of results -----------------------------------------------------------------------------------------
 
 
-def test_a_claim_that_fails_stays_on_the_page_with_its_reason():
-    claim = {**CLAIM, "statement": "all is well", "printed": "1", "ours": "2", "holds": False, "tolerance": "",
-             "why_not": "it is"}  # fmt: skip
-    untested = {**claim, "tolerance": "not a test: it is so", "holds": True}
-    page, details = pages({**RECORD, "claims": [claim, untested]})
+def test_a_claim_that_fails_stays_on_the_page_with_its_reason_and_comes_first_with_the_figure_that_decides():
+    untested = {**CLAIM, "statement": "all is well", "tolerance": "not a test: it is so", "why_not": "it is"}
+    claim = {**untested, "printed": "1", "ours": "2", "holds": False, "tolerance": ""}
+    page, details = pages({**RECORD, "claims": [untested, claim]})
     assert "1 claims, of which 0 hold and 1 fail; 1 more are not tests" in page
-    assert "|x|all is well|1|2|fails|\n|x|all is well|1|2|not a test|\n" in page
+    assert "|x|all is well|1|2|fails|\n|x|all is well||1|not a test|\n" in page
     assert "- *all is well* (): it is.\n- *all is well*: it is so." in details
-
-
-def test_the_page_has_a_row_a_claim_with_the_figure_that_decides_and_failures_first():
     good = {**CLAIM, "statement": "s | s", "ours": "1/(c = 2) 3 (a (b))"}
     bad = {**CLAIM, "statement": "f", "ours": "a 1, b 2, c 3", "short": "b 2 (worst of 3)", "holds": False}
     page, _ = pages({**RECORD, "claims": [good, bad]})
@@ -216,15 +205,12 @@ def test_what_all_records_have_in_common_is_said_once_and_the_rest_of_each():
     for page in (short, long):
         assert page.count("Every record: full size, from seed 7, commit abc.") == 1
         assert page.count("commit abc") == page.count("seed 7") == 1
-    assert "A. 3 runs, data: m." in long
-    assert "A. 5 runs, data: m." in long
+    assert ("A. 3 runs, data: m." in long, "A. 5 runs, data: m." in long) == (True, True)
     other = {**other, "seed": 8, "made": "program 123"}
     short, long = pages(one, other)
-    assert "- rls/x: from seed 7, commit abc\n" in short
-    assert "- rls/y: from seed 8, program 123\n" in short
+    assert "- rls/x: from seed 7, commit abc\n- rls/y: from seed 8, program 123\n" in short
     assert "A. 3 runs from seed 7, data: m, commit abc." in long
-    assert "Every record: full size." in short
-    assert "Every record: full size." in long
+    assert ("Every record: full size." in short, "Every record: full size." in long) == (True, True)
     short, _ = pages(one, other, {**other, "experiment": "rls/z"})
     assert "Every record that says nothing else: full size, from seed 8, program 123." in short
     assert "- rls/x: from seed 7, commit abc\n" in short

@@ -9,7 +9,7 @@ fails on another, through its own measure.  A claim that nothing can turn says n
 import json
 from dataclasses import replace
 from functools import cache
-from itertools import chain, pairwise
+from itertools import chain, pairwise, product
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,6 @@ from experiments.papers.registry import all_experiments
 from experiments.papers.thesis.digit_runs import KEYS as KEYS_OF_DIGITS
 from experiments.papers.thesis.digit_runs import PRINTED, PROBLEMS
 from experiments.papers.thesis.digits import SEPARABLE
-from experiments.study.compare import estimate
 
 EXPERIMENTS = all_experiments()
 CLAIMS = [(name, claim) for name, one in EXPERIMENTS.items() for claim in one.claims]
@@ -187,23 +186,22 @@ def keys_of(frame):
     return [name for name in own if frame[name].dtype.kind != "f" or frame[name].nunique() <= FEW]
 
 
-def numbers(frame):
+def numbers(frame, kinds="fib"):
     """The columns that are measured, in contrast to those; a rate may be either."""
     other = (*(name for name in keys_of(frame) if name != "rate"), *REPLICATIONS)
-    return [name for name in frame.columns if frame[name].dtype.kind in "fib" and name not in other]
+    return [name for name in frame.columns if frame[name].dtype.kind in kinds and name not in other]
 
 
 def calm(record):
     """The record without the differences between replications, whose intervals are then narrow."""
-    found = {}
+    found = dict(record)
     for table, frame in record.items():
-        alike = keys_of(frame)
-        columns = [name for name in numbers(frame) if frame[name].dtype.kind in "if"]
+        alike, columns = keys_of(frame), numbers(frame, "if")
         if alike and columns:
             groups = frame.groupby(alike, dropna=False)
             place = groups.cumcount().to_numpy()[:, None]
-            frame = frame.assign(**(groups[columns].transform("mean") * (1.0 + 1e-6 * place)).to_dict("series"))
-        found[table] = frame
+            means = groups[columns].transform("mean") * (1.0 + 1e-6 * place)
+            found[table] = frame.assign(**means.to_dict("series"))
     return found
 
 
@@ -213,10 +211,9 @@ def read_by(claim, record):
     for table, frame in record.items():
         for name in numbers(frame):
             values = frame[name].to_numpy()
-            if values.dtype == bool:
-                waves = [~values]
-            else:  # a slight one, and one beyond any limit
-                waves = [values * (1.0 + 0.37 * np.cos(np.arange(len(values)))) + 0.01, 1e3 * (1.0 + values[::-1])]
+            waves = [~values] if values.dtype == bool else [  # a slight one, and one beyond any limit
+                values * (1.0 + 0.37 * np.cos(np.arange(len(values)))) + 0.01, 1e3 * (1.0 + values[::-1])
+            ]  # fmt: skip
             if any(check(claim, {**record, table: frame.assign(**{name: wave})}) != said for wave in waves):
                 yield table, name
 
@@ -237,20 +234,16 @@ def changed(frame, name, mask, rng):
     values = frame.loc[mask, name].to_numpy()
     if values.dtype == bool:
         return np.full_like(values, rng.random() < 0.5)
-    kind, sign = rng.integers(6), rng.choice((-1.0, 1.0))
-    if kind == 0:
-        return values * 10.0 ** rng.uniform(-3.0, 1.5)
-    if kind == 1:
-        return values + sign * 10.0 ** rng.uniform(-2.0, 3.0)
-    if kind == 2:
-        return np.full(len(values), 10.0 ** rng.uniform(-3.0, 3.0))
-    if kind == 3:
-        return values * rng.uniform(0.7, 1.3)
     ordered = [one for one in frame.columns if frame[one].dtype.kind in "if"]
     other = frame.loc[mask, ordered[rng.integers(len(ordered))]].astype(float)
-    if kind == 4:
-        return values * np.exp(rng.uniform(-3.0, 3.0) * other.rank(pct=True).fillna(0.0).to_numpy())
-    return other.to_numpy() * 10.0 ** rng.uniform(-1.0, 1.0)
+    return (
+        lambda: values * 10.0 ** rng.uniform(-3.0, 1.5),
+        lambda: values + rng.choice((-1.0, 1.0)) * 10.0 ** rng.uniform(-2.0, 3.0),
+        lambda: np.full(len(values), 10.0 ** rng.uniform(-3.0, 3.0)),
+        lambda: values * rng.uniform(0.7, 1.3),
+        lambda: values * np.exp(rng.uniform(-3.0, 3.0) * other.rank(pct=True).fillna(0.0).to_numpy()),
+        lambda: other.to_numpy() * 10.0 ** rng.uniform(-1.0, 1.0),
+    )[rng.integers(6)]()
 
 
 def exchanged(frame, values, rng):
@@ -260,7 +253,6 @@ def exchanged(frame, values, rng):
         key = frame[keys[rng.integers(len(keys))]]
         one, other = (np.flatnonzero(key == value) for value in rng.choice(key.dropna().unique(), 2, replace=False))
         if len(one) == len(other):
-            values = values.copy()
             values[one], values[other] = values[other], values[one]
     return values
 
@@ -270,68 +262,50 @@ def made_up(record, columns, rng):
     found = dict(record)
     for table, name in rng.permutation(np.array(columns, dtype=object).reshape(-1, 2))[: rng.integers(1, 5)]:
         for _ in range(rng.integers(1, 4)):
-            values = found[table][name].to_numpy()
+            frame = found[table]
+            values = frame[name].to_numpy()
             values = values.copy() if values.dtype == bool else values.astype(float)
             if rng.random() < 0.2:
-                values = exchanged(found[table], values, rng)
+                values = exchanged(frame, values, rng)
             else:
-                mask = rows_of(found[table], rng)
-                values[mask] = changed(found[table], name, mask, rng)
-            found[table] = found[table].assign(**{name: values})
+                mask = rows_of(frame, rng)
+                values[mask] = changed(frame, name, mask, rng)
+            found[table] = frame.assign(**{name: values})
     return found
 
 
-def scaled(record, columns, factors=(0.0, 1e-3, 0.3, 3.0, 1e3)):
-    """The record with all of these columns made smaller or larger together, and one by one."""
-    for chosen in (columns, *([one] for one in columns)):
-        for factor in factors:
+def scaled(record, columns, in_groups):
+    """The record with these columns made smaller or larger: all, one by one, or in the rows of a value of a key."""
+    for chosen in () if in_groups else (columns, *([one] for one in columns)):
+        for factor in (0.0, 1e-3, 0.3, 3.0, 1e3):
             found = dict(record)
             for table, name in chosen:
                 found[table] = found[table].assign(**{name: found[table][name] * factor})
             yield found
-
-
-def scaled_in_groups(record, columns, factors=(0.3, 3.0)):
-    """The record with one of these columns made smaller or larger in the rows of one value of a key."""
-    for table, name in columns:
+    for table, name in columns if in_groups else ():
         frame = record[table]
-        for key in keys_of(frame):
+        for key, factor in product(keys_of(frame), (0.3, 3.0)):
             for value in frame[key].dropna().unique()[:FEW]:
-                for factor in factors:
-                    numbers = frame[name].where(frame[key] != value, frame[name] * factor)
-                    yield {**record, table: frame.assign(**{name: numbers})}
+                numbers = frame[name].where(frame[key] != value, frame[name] * factor)
+                yield {**record, table: frame.assign(**{name: numbers})}
 
 
 def rightness(test, record):
-    """How far, from -1 to 1, a record is on the right side of a predicate: above 0 where it holds, below where not."""
+    """How far a record is on the right side of a predicate: above 0 where it holds, below where not."""
     if isinstance(test, Both):
         return min(rightness(part, record) for part in test.tests)
-    found = {name: estimate(one.numbers) for name, one in test.samples(record).items()}
-    if isinstance(test, Ordered):
-        means = [one.mean for one in found.values()]
-        steps = [(means[0], means[-1])] if test.ends else list(pairwise(means))
-        parts = sorted(share(b - a, a, b) * (-1 if test.falls else 1) for a, b in steps)
-        return parts[0] + 0.01 * np.mean(parts)
+    samples = test.samples(record)
+    if isinstance(test, Within):
+        parts = sorted((test.inside(one.numbers) for one in samples.values()), reverse=True)
+        needed = len(parts) if test.needed is None else test.needed
+        count = int(needed * len(parts)) + 1 if needed < 1.0 else int(needed)
+        return parts[min(count, len(parts)) - 1] + 0.01 * np.mean(parts)
+    means = {name: one.mean for name, one in samples.items()}
     if isinstance(test, Extreme):
-        own, sign = found[test.name].mean, -1 if test.least else 1
-        return min(sign * share(own - one.mean, own, one.mean) for name, one in found.items() if name != test.name)
-    parts = sorted((inside(test, one) for one in found.values()), reverse=True)
-    needed = len(parts) if test.needed is None else test.needed
-    count = int(needed * len(parts)) + 1 if needed < 1.0 else int(needed)
-    return parts[min(count, len(parts)) - 1] + 0.01 * np.mean(parts)
-
-
-def inside(test, found):
-    """How far inside a range an estimate lies, as a share of the sizes: the nearer end counts."""
-    half = 0.0 if np.isnan(found.half_width) else found.half_width
-    half *= {"mean": 0.0, "reach": -1.0}.get(test.by, 1.0)  # what must lie inside of it
-    ends = [(found.mean - half - test.low, test.low), (test.high - found.mean - half, test.high)]
-    return min(share(room, found.mean, end) for room, end in ends if np.isfinite(end))
-
-
-def share(difference, *sizes):
-    """A difference as a share of what it is between, from -1 to 1."""
-    return float(difference / (abs(difference) + sum(map(abs, sizes)) + 1e-12))
+        own, sign = means.pop(test.name), -1 if test.least else 1
+        return min(sign * (own - mean) for mean in means.values())
+    steps = [list(means.values())[:: len(means) - 1]] if test.ends else pairwise(means.values())
+    return min((b - a) * (-1 if test.falls else 1) for a, b in steps)
 
 
 def turned(claim, record):
@@ -349,7 +323,7 @@ def turned(claim, record):
         for trial in range(TRIALS):
             yield made_up((nearest, nearest, record, quiet)[trial % 4], columns, rng)
 
-    ready = ([quiet], scaled(quiet, columns), scaled(record, columns), scaled_in_groups(quiet, columns))
+    ready = ([quiet], scaled(quiet, columns, False), scaled(record, columns, False), scaled(quiet, columns, True))
     for other in chain(*ready, drawn()):
         found = check(claim, other)
         if found is None or found.ours == NOTHING:

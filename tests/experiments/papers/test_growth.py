@@ -74,7 +74,7 @@ def test_logarithms_and_exponentials_are_told_from_powers(statement, bought, ave
 def test_what_a_halving_costs_tells_logarithms_from_powers():
     goals = (0.16, 0.08, 0.04, 0.02, 0.01)
     rows = [
-        {"key": key, "run": run, "goal": goal, "labels": 90 + 50 * np.log(1 / goal), "mistakes": goal**-2.0,
+        {"key": key, "d": 10, "run": run, "goal": goal, "labels": 90 + 50 * np.log(1 / goal), "mistakes": goal**-2.0,
          "rounds": 7 + 3 / goal}
         for key in sphere.ONLINE
         for run in range(3)

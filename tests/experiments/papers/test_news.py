@@ -108,11 +108,10 @@ def test_samplers_are_compared_at_the_label_rates_that_both_reach():
     assert percent[""].sample.tolist() == pytest.approx([-98.0, -98.0])
     assert news.paired("f", news.of("ss", 0.7), news.of("sop"))(record) == {}
     frame = news.trade_off(news.scored(record), ("ss", "ssmd"), ("sop",))
-    assert list(frame[["group", "reference"]].value_counts(sort=False).to_dict().values()) == [3, 3, 2]
-    ss, reference = frame[frame["group"] == "SS"], frame[frame["reference"]]
+    assert list(frame["group"].value_counts(sort=False)) == [3, 3, 2]
+    ss, reference = frame[frame["group"] == "SS"], frame[frame["reference"].eq(True)]
     assert dict(zip(ss["x"], ss["y"], strict=True)) == pytest.approx({4.0: 0.45, 16.0: 0.75, 1.0: 0.25})
     assert reference[["group", "x", "y"]].to_numpy().tolist() == [[news.NAMES["sop"], x, 1.0] for x in (1.0, 16.0)]
-    assert frame["half_width"].isna().all()
     inside = news.inside({"ss": news.of("ss", 0.2), "ssmd": news.chosen("ssmd", lambda *_: 0.1)})(record)
     assert {name: found.sample for name, found in inside.items()} == {"SS": [1], "SSMD": [0]}
 

@@ -13,7 +13,6 @@ from lpsm import synthetic_streams as streams
 from lpsm.bounds.second_order import log_determinant
 from tests.oracles import law_trials
 from tests.oracles import sampler_bounds as oracle
-from tests.wrong_calls import refused, table
 
 
 def close(value):
@@ -23,11 +22,10 @@ def close(value):
 # -- constants, exponents and signs, by values worked out by hand -------------------------------------------------
 
 
-def test_lemma_3_limits_and_the_asymptotic_regret():
+def test_lemma_3_and_limits():
     for norm, sine in ((0.0, 1.0 / 3.0), (0.5, 1.0 / 3.0), (2.0, 0.1)):  # 1/(5/2) is more than 1/3
         assert proved.perceptron_lemma_sine(norm) == close(sine)
     assert proved.second_order_limit(comparator_norm=3.0, trace=2.0) == close(18.0)
-    assert proved.learn_alpha_asymptotic_regret(9) == close(log(3.0) + log(pi / 2.0) + 0.5)
 
 
 def test_the_separable_bound_at_three_mistakes():
@@ -228,20 +226,3 @@ def test_three_points_take_dkm_out_of_its_version_space_in_exact_arithmetic():
     assert hypotheses == [15, 30, 120]
     assert folded(x[2] - hypotheses[1]) == 45
     assert (x[0] - hypotheses[2] + 90) % 360 >= 180  # v_3 gives x_0 the label -1; it was bought as +1
-
-
-@table("""
-    modified_perceptron_mistakes(2, 0.0, 0.1) -> error must lie in \\(0, 1\\), got 0.0
-    active_budget(2, 0.6, 0.1) -> error must lie in \\(0, 0.5\\], got 0.6
-    active_budget(2, 0.1, 0.1, 0.0) -> similarity must lie in \\(0, 1\\], got 0.0
-    perceptron_lemma_sine(-1.0) -> norm must be non-negative and finite, got -1.0
-    separable_second_order_mistakes(n_features=2, gamma=0.5, lambda_0=0.1) -> lambda_0 must lie in .*0.25, 1., got 0.1
-    separable_second_order_mistakes(n_features=2, gamma=1.5, lambda_0=1) -> gamma must lie in \\(0, 1\\], got 1.5
-    penalised_hypothesis(np.eye(2), [0, 0], np.eye(2), [1, 1], 0.1) -> starts must be one a
-    supervised_regret(n_rounds=9, alpha=1.0, c=0.9, log_det=1.0) -> c must be at least 1 and finite, got 0.9
-    supervised_regret_of_spectrum(n_rounds=9, alpha=1, c=1, eigenvalues=[0.2, 0.2]) -> be non-negative and sum to 1
-    best_label_margin(n_rounds=100, eigenvalue=0.5, alpha=0.0, c=1.0) -> alpha must be positive and finite, got 0.0
-    adaptive_patience(9, n_features=2, eigenvalue=0.6) -> eigenvalue must lie in \\(0, 0.5\\]
-""")
-def test_a_broken_hypothesis_is_named_with_its_rule_and_value(call, message):
-    refused(call, message, {**vars(proved), "np": np})
