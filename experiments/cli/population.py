@@ -70,7 +70,7 @@ def population(asked: Any) -> None:
             users.append(user)
             advance()
     program = source_digest() if on_cluster else None
-    cut = list(study.tasks(users, policies, config, pages_per_task=asked.pages_per_task, program=program))
+    cut = study.tasks(users, policies, config, pages_per_task=asked.pages_per_task, program=program)
     if not cut:
         raise ValueError(f"{asked.trace}: there is no page in it")
     if on_cluster:
@@ -78,7 +78,7 @@ def population(asked: Any) -> None:
             pass
     settings = settings_of(traffic, chosen, world, pages_per_task=asked.pages_per_task)
     with folder("population", asked, settings, runs=0, replace=asked.replace) as store:
-        if cut[-1].compile_first and len(store.finished) < len(cut) and not on_cluster:  # where every worker does
+        if cut[0].compile_first and len(store.finished) < len(cut) and not on_cluster:  # where every worker does
             if not all(is_compiled(policy, config) for policy in policies):
                 echo("compiling the simulator, once on this machine", err=True)
             sweep.compile_express(policies, config)

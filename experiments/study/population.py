@@ -51,7 +51,7 @@ class Task:
     """Some users through all policies, of which the one without power saving is first.
 
     `program` is the digest of the program that must compute it, if that matters; `compile_first` says whether the
-    simulator is worth compiling first, where it is not, and changes no result.
+    simulator is worth compiling first, which changes no result.
     """
 
     members: tuple[Recorded, ...]
@@ -89,27 +89,20 @@ def users(
 
 
 def tasks(
-    members: Iterable[Recorded], policies: Sequence[AnyPolicy], config: netsim.SimulationConfig, *,
+    members: Iterable[Recorded], policies: Iterable[AnyPolicy], config: netsim.SimulationConfig, *,
     pages_per_task: int = 1000, program: str | None = None,
-) -> Iterator[Task]:  # fmt: skip
-    """Cut a stream of users into tasks that reach so many pages (a user is never cut)."""
-    waiting: list[Recorded] = []
-    before = 0
-
-    def task() -> Task:
-        return Task(
-            members=tuple(waiting), policies=tuple(policies), config=config, program=program,
-            compile_first=before >= MANY_PAGES,
-        )  # fmt: skip
-
+) -> list[Task]:  # fmt: skip
+    """Cut users into tasks that reach so many pages (a user is never cut); many pages are worth compiling for."""
+    cut: list[list[Recorded]] = [[]]
+    n_pages = before = 0
     for user in members:
-        waiting.append(user)
-        if (n_pages := sum(one.n_pages for one in waiting)) >= pages_per_task:
-            yield task()
-            before += n_pages
-            waiting = []
-    if waiting:
-        yield task()
+        if n_pages - before >= pages_per_task:
+            cut.append([])
+            before = n_pages
+        cut[-1].append(user)
+        n_pages += user.n_pages
+    common: Any = {"policies": tuple(policies), "config": config, "program": program}
+    return [Task(members=tuple(own), compile_first=n_pages >= MANY_PAGES, **common) for own in cut if own]
 
 
 def check(policies: Iterable[AnyPolicy], config: netsim.SimulationConfig) -> None:
