@@ -91,14 +91,21 @@ def population(asked: Any) -> None:
         table = study.gathered(found.values())
         recorded = told(users, config)
         psm = netsim.canonical("psm", beacon_interval_ns=interval_ns)
-        whole, quarters = study.summary(table, [*chosen], psm), study.by_activity(table, [*chosen])
+        whole = study.summary(table, [*chosen], psm)
         count, pages = int(whole["users"].iloc[0]), int(whole["pages"].iloc[0])
-        text = population_text(whole, quarters, f"{count} {asked.by}s, {pages} pages", asked.by, psm)
-        said = {"recorded": recorded, "users": count, "summary": plain(whole), "by_activity": plain(quarters)}
+        text = population_text(whole, f"{count} {asked.by}s, {pages} pages", asked.by, psm)
+        said = {"recorded": recorded, "users": count, "summary": plain(whole)}
         pictures = {
             "energy": energy(table, [*chosen], asked.by, psm), "slowdown": slowdown(table, [*chosen], asked.by),
             "users": by_user(table, [*chosen], asked.by),
         }  # fmt: skip
         store.write("users.parquet", table.to_parquet(index=False, compression="zstd"))
-        tables = {"summary": whole, "by-activity": quarters}
-        ended(store, asked, "population", f"{text}\n\n{recorded_words(recorded, world)}", said, tables, pictures)
+        ended(
+            store,
+            asked,
+            "population",
+            f"{text}\n\n{recorded_words(recorded, world)}",
+            said,
+            {"summary": whole},
+            pictures,
+        )

@@ -33,13 +33,12 @@ from experiments.study.traffic import Browsing, browsed
 from netsim.policies import AnyPolicy, make
 
 __all__ = [
-    "QUANTILES", "OtherProgramError", "Task", "by_activity", "check", "compute", "gathered", "summary", "tasks",
+    "QUANTILES", "OtherProgramError", "Task", "check", "compute", "gathered", "summary", "tasks",
     "users",
 ]  # fmt: skip
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 SLOW = 2.0  # a mean slowdown that is reported as such
-_GROUPS = ("least active quarter", "second quarter", "third quarter", "most active quarter")
 
 
 class OtherProgramError(OSError):
@@ -182,7 +181,7 @@ def summary(table: pd.DataFrame, policies: Sequence[str], psm: str = PSM) -> pd.
     ``losing_both_percent``, ``slowed_over_2_percent``.  Where messages are pushed: `messages`, and over the users who
     have some `added_delay_s`, how much later they come in the mean.
     """
-    of = _of(table, policies)
+    of = {policy: table[table["policy"] == policy] for policy in policies}
     totals_j = {policy: float(own["total_j"].sum()) for policy, own in of.items()}
     rows = []
     for policy, own in of.items():
@@ -206,35 +205,6 @@ def summary(table: pd.DataFrame, policies: Sequence[str], psm: str = PSM) -> pd.
         row["slowed_over_2_percent"] = 100.0 * float((own["slowdown_mean"] > SLOW).mean())
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def by_activity(table: pd.DataFrame, policies: Sequence[str]) -> pd.DataFrame:
-    """Return who gains and who loses, by how much they browse: quarters of users by pages an hour without power saving.
-
-    The columns are policy, users_are (which quarter), users, pages_per_hour_from, pages_per_hour_to, medians of
-    energies and slowdown, and the percentages costlier and slower than static PSM.
-    """
-    of = _of(table, policies)
-    base = of[policies[0]]
-    activity = base["pages"].to_numpy() / np.maximum(base["elapsed_s"].to_numpy(), 1e-9) * 3600.0
-    quarters = np.array_split(np.argsort(activity, kind="stable"), len(_GROUPS))
-    rows = []
-    for policy, own in of.items():
-        for quarter, places in zip(_GROUPS, quarters, strict=True):
-            if not len(places):
-                continue
-            group = own.iloc[places]
-            row: dict[str, Any] = {"policy": policy, "users_are": quarter, "users": len(group)}
-            row["pages_per_hour_from"], row["pages_per_hour_to"] = activity[places].min(), activity[places].max()
-            for column in ("energy_vs_none_percent", "energy_vs_psm_percent", "slowdown_mean"):
-                row[f"{column.removesuffix('_mean')}_median"] = float(group[column].median())
-            row |= _losing(group)
-            rows.append(row)
-    return pd.DataFrame(rows).drop(columns="losing_both_percent")
-
-
-def _of(table: pd.DataFrame, policies: Sequence[str]) -> dict[str, pd.DataFrame]:
-    return {policy: table[table["policy"] == policy].reset_index(drop=True) for policy in policies}
 
 
 def _losing(rows: pd.DataFrame) -> dict[str, float]:
