@@ -76,9 +76,9 @@ worst-case/theorem-2: expected mistakes and labels of the selective sampling sec
     bounds.second_order.selective_second_order_mistakes | bounds_samplers | - | W Theorem 2, proof
 worst-case/remark-1: both bounds at their best b | - | - | - | W (8), third term
 worst-case/remark-2: both algorithms with a kernel, in dual form | perceptron-ss sop-ss | samplers_oracles
-thesis/fig-2-1: an algorithm keeps a distribution over experts | experts.FixedShare | fixed_share
-thesis/fig-2-2: the best expert as the hidden state of a Markov chain | experts.MarkovShare | fixed_share
-thesis/fig-2-3: Learn-alpha: a hierarchy of experts and alpha-experts | experts.LearnAlpha | learn_alpha
+thesis/fig-2-1: an algorithm keeps a distribution over experts | experts.FixedShare | tracking
+thesis/fig-2-2: the best expert as the hidden state of a Markov chain | experts.MarkovShare | tracking
+thesis/fig-2-3: Learn-alpha: a hierarchy of experts and alpha-experts | experts.LearnAlpha | tracking
 thesis/fig-2-4: the algorithm LPSM | netsim.policies.polling.PollingLearner | netsim_polling
 thesis/lemma-1: the regret of Fixed-share as an identity | bounds.experts.regret_identity | bounds_experts
 thesis/theorem-1: the regret of Fixed-share with the wrong switching rate | bounds.experts.fixed_share_regret
