@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["LEARNED", "LEVELS", "LOCAL", "MOST_CLIENTS", "MOST_JOBS", "THESIS", "TODAY"]
+__all__ = ["LEARNED", "LEARNERS", "LEVELS", "LOCAL", "MOST_CLIENTS", "MOST_JOBS", "PROCESSES", "THESIS", "TODAY"]
 
 # A radio fitted to its maker's figures, and servers that take time, where no recording tells how long theirs took.
 TODAY: Mapping[str, Any] = {"radio": "esp32-c6", "server_delay": "lognormal:0.2"}
@@ -23,3 +23,7 @@ LOCAL = "processes"  # where runs are computed, if not on a cluster: on this mac
 LEARNED = "lpsm3:1.05"  # of the learned policies, the one that spends least at a slowdown that few notice
 
 LEVELS = ("mean", "p95", "p99", "max")  # what of slowdowns and delays is shown and limited
+
+# What `lpsm bounds` holds against their bounds, and the losses that are drawn for it (`lpsm.synthetic.PROCESSES`).
+LEARNERS = ("static-expert", "fixed-share", "markov-share", "learn-alpha")
+PROCESSES = ("iid", "piecewise", "fast-switching", "drifting", "adversarial")

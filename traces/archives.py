@@ -11,25 +11,19 @@ from __future__ import annotations
 import tarfile
 from collections.abc import Iterator
 from os import PathLike
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from traces.errors import RuleError, TraceError
 from traces.files import OnDamage, Stream
 
-__all__ = ["Member", "is_tar", "members"]
+__all__ = ["is_tar", "members"]
 
 _LONGEST_NAME = 1 << 16
 _MOST_MEMBERS = 1 << 17
 _LARGEST_MEMBER_BYTES = 1 << 30  # a session is a few megabytes
 _LONG_NAMES = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
 _KINDS = {*tarfile.SUPPORTED_TYPES, *_LONG_NAMES} - {tarfile.GNUTYPE_SPARSE}
-
-
-class Member(NamedTuple):
-    """One regular file of an archive; its stream is valid until the next member is asked for."""
-
-    path: str
-    stream: Stream
+_INTACT = "the header of a member must be intact"
 
 
 class _Header(tarfile.TarInfo):
@@ -40,7 +34,7 @@ class _Header(tarfile.TarInfo):
         try:
             found = super().frombuf(buf, encoding, errors)
         except tarfile.InvalidHeaderError as error:  # type: ignore[attr-defined]
-            raise RuleError("the header of a member must be intact", str(error)) from None
+            raise RuleError(_INTACT, str(error)) from None
         if found.type not in _KINDS:
             raise RuleError("a member must be a file, a folder or a link", found.type)
         found.check()
@@ -48,10 +42,9 @@ class _Header(tarfile.TarInfo):
 
     def check(self) -> None:
         """Refuse a length that no session and no name has, and files with holes."""
-        named = self.type in _LONG_NAMES
-        most = _LONGEST_NAME if named else _LARGEST_MEMBER_BYTES
+        what, most = ("long name", _LONGEST_NAME) if self.type in _LONG_NAMES else ("member", _LARGEST_MEMBER_BYTES)
         if self.issparse() or not 0 <= self.size <= most:
-            raise RuleError(f"a {'long name' if named else 'member'} must not exceed {most} bytes", self.size)
+            raise RuleError(f"a {what} must not exceed {most} bytes", self.size)
 
 
 class _Source:
@@ -76,18 +69,15 @@ def is_tar(head: bytes) -> bool:
     return len(head) >= 512 and head[257:262] == b"ustar"
 
 
-def members(stream: Stream, path: str | PathLike[str], on_damage: OnDamage | None = None) -> Iterator[Member]:
-    """Yield the regular files of an archive in its order.
+def members(stream: Stream, path: str | PathLike[str], on_damage: OnDamage | None) -> Iterator[tuple[str, Stream]]:
+    """Yield path and contents of the regular files of an archive in its order, valid until the next is asked for.
 
-    Parameters
-    ----------
-    on_damage : callable, optional
-        Called with the error of damage between members, after which the archive ends; without it the error is raised.
+    Damage between members is given to `on_damage`, after which the archive ends.
 
     Raises
     ------
     TraceError
-        If a header or a member is cut or damaged, or a name absurdly long.
+        Without `on_damage`, if a header or a member is cut or damaged, or a name absurdly long.
     """
     number = 0
     source: Any = _Source(stream, path)  # all that is read of it
@@ -99,14 +89,13 @@ def members(stream: Stream, path: str | PathLike[str], on_damage: OnDamage | Non
                 assert isinstance(item, _Header)
                 item.check()  # once more: a header of pax may have another length
                 if item.isreg() and (contents := archive.extractfile(item)) is not None:
-                    yield Member(item.name, contents)  # type: ignore[arg-type]
+                    yield item.name, contents  # type: ignore[misc]
         return
     except TraceError as error:
         found = error
-    except RuleError as error:
-        found = TraceError(path, f"member {number + 1}", error.rule, error.value)
-    except (tarfile.TarError, ValueError, OverflowError) as error:
-        found = TraceError(path, f"member {number + 1}", "the header of a member must be intact", str(error))
+    except (RuleError, tarfile.TarError, ValueError, OverflowError) as error:
+        broken = error if isinstance(error, RuleError) else RuleError(_INTACT, str(error))
+        found = broken.at(path, f"member {number + 1}")
     if on_damage is None:
         raise found
     on_damage(found)

@@ -10,7 +10,6 @@ from traces.checks import checked, each
 from traces.columns import Workload
 from traces.grouping import GroupingRule, iter_pages
 from traces.records import (
-    DATAGRAM_DOWN,
     DATAGRAM_UP,
     MESSAGE,
     UNASKED,
@@ -45,24 +44,24 @@ def workload_of(
         With the median of the recorded round trips, if `report` has it.
     """
     of_client = list(each("requests", requests, Request))
-    beside = sorted((item for item in of_client if item.kind in UNASKED), key=lambda item: item.start_us)
-    pushed = [item for item in beside if item.kind == MESSAGE and item.reply_bytes]
+    beside = sorted((item for item in of_client if item.kind in UNASKED), key=attrgetter("start_us"))
     timed = any(item.connection >= 0 for item in of_client) and (rule is None or rule.max_think_s is None)
     begin_us = min((item.start_us for item in of_client), default=0)
     end_us = max((item.end_us for item in of_client), default=0)
     if timed and report is not None:
         begin_us, end_us = report.spans_us.get(of_client[0].client, (begin_us, end_us))
+    pushed: list[Message] = []
+    datagrams: list[Datagram] = []
+    for item in beside:
+        at_s = (item.start_us - begin_us) / 1e6
+        if item.kind != MESSAGE:
+            datagrams.append(Datagram(at_s, item.request_bytes + item.reply_bytes, item.kind == DATAGRAM_UP))
+        elif item.reply_bytes:
+            pushed.append(Message(at_s, item.reply_bytes))
     origin_us = begin_us if pushed or timed else None
     found = [page for _, page in iter_pages(of_client, rule=rule, report=report, origin_us=origin_us, as_one=timed)]
-    messages = [Message((item.start_us - begin_us) / 1e6, item.reply_bytes) for item in pushed]
-    datagrams = [
-        Datagram((item.start_us - begin_us) / 1e6, item.request_bytes + item.reply_bytes, item.kind == DATAGRAM_UP)
-        for item in beside
-        if item.kind in (DATAGRAM_UP, DATAGRAM_DOWN)
-    ]
     round_trip_s = report.round_trip_s if report is not None else None
-    captured_s = (end_us - begin_us) / 1e6 if timed else None
-    return Workload.of(found, messages, round_trip_s, datagrams, captured_s)
+    return Workload.of(found, pushed, round_trip_s, datagrams, (end_us - begin_us) / 1e6 if timed else None)
 
 
 @checked

@@ -7,7 +7,7 @@ to simulate.  Here the same numbers stand in arrays; pages are made from them on
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, compress, islice
 from math import nan
 from numbers import Integral
 from typing import Any, overload
@@ -102,18 +102,20 @@ class Workload(Sequence[Page]):
             rule = f"objects must lie in [0, {_MOST_OBJECTS}]"
             raise ValueError(f"{rule}, got {self.objects.min()} to {self.objects.max()}")
         exchanges = n + int(self.objects.sum())
+
+        def known(given: ArrayLike | None, unknown: float, length: int) -> ArrayLike:
+            return np.full(length, unknown) if given is None else given
+
         self.sizes = column("sizes", sizes, (exchanges, 2), np.int64)
         self.think_s = column("think_s", think_s, (n,))
         self.issue_s = column("issue_s", issue_s, (n,))
-        self.waits_s = column("waits_s", np.full(exchanges, nan) if waits_s is None else waits_s, (exchanges,))
-        self.deadline_s = column("deadline_s", np.full(n, nan) if deadline_s is None else deadline_s, (n,))
-        self.messages = tuple(messages)
-        self.round_trip_s = round_trip_s
-        known = timings is not None and len(np.asarray(timings)) > 0
-        self.timings = column("timings", timings if known else np.empty((0, 6)), (exchanges if known else 0, 6))  # type: ignore[arg-type]
-        self.datagrams = tuple(datagrams)
-        self.captured_s = captured_s
-        self.servers = column("servers", np.full(exchanges, -1) if servers is None else servers, (exchanges,), np.int64)
+        self.waits_s = column("waits_s", known(waits_s, nan, exchanges), (exchanges,))
+        self.deadline_s = column("deadline_s", known(deadline_s, nan, n), (n,))
+        self.servers = column("servers", known(servers, -1, exchanges), (exchanges,), np.int64)
+        rows = exchanges if timings is not None and len(np.asarray(timings)) else 0
+        self.timings = column("timings", timings if rows and timings is not None else np.empty((0, 6)), (rows, 6))
+        self.messages, self.datagrams = tuple(messages), tuple(datagrams)
+        self.round_trip_s, self.captured_s = round_trip_s, captured_s
         self._pages: Sequence[Page] | None = None
 
     @classmethod
@@ -142,53 +144,56 @@ class Workload(Sequence[Page]):
         if not all(issubclass(kind, Page) for kind in set(map(type, given))):
             strange = next(page for page in given if not isinstance(page, Page))
             raise TypeError(f"pages must be traces.Page, got {shown(strange)}")
-        n = len(given)
         fields: tuple[Any, ...] = tuple(zip(*given, strict=True)) if given else ((),) * len(Page._fields)
         names, requests, replies, groups, thinks, issues, waits, deadlines, timings, servers = fields
-        objects = np.fromiter(map(len, groups), dtype=np.int64, count=n)
         if set(map(len, chain.from_iterable(groups))) - {2}:
             raise ValueError("an object must be a pair of request bytes and reply bytes")
-        embedded = _whole(list(chain.from_iterable(chain.from_iterable(groups))))
-        first = np.cumsum(objects + 1) - objects - 1
-        sizes = np.empty((n + len(embedded) // 2, 2), dtype=np.int64)
-        own = np.zeros(len(sizes), dtype=np.bool_)
-        own[first] = True
-        sizes[~own] = embedded.reshape(-1, 2)
-        sizes[first, 0], sizes[first, 1] = _whole(requests), _whole(replies)
-        times = list(chain.from_iterable(timings))
-        for page in given if times else ():
-            _one_each(page, "timings", "timing", page.timings or [None])
-        known, numbers = _beside(given, "waits_s", "wait", waits, nan), _beside(given, "servers", "server", servers, -1)
+        pairs = ((pair, *objects) for pair, objects in zip(zip(requests, replies, strict=True), groups, strict=True))
+        sizes = _whole(list(chain.from_iterable(chain.from_iterable(pairs)))).reshape(-1, 2)
+        of_exchanges = (
+            _of_exchanges(given, "waits_s", "wait", waits, nan), _of_exchanges(given, "timings", "timing", timings),
+            _of_exchanges(given, "servers", "server", servers, -1),
+        )  # fmt: skip
         workload = cls(
-            names, objects, sizes, thinks, _instants(issues), known, _instants(deadlines),
-            messages, round_trip_s, times or None, datagrams, captured_s, numbers,
+            names, list(map(len, groups)), sizes, thinks, _instants(issues), of_exchanges[0], _instants(deadlines),
+            messages, round_trip_s, of_exchanges[1], datagrams, captured_s, of_exchanges[2],
         )  # fmt: skip
         workload._pages = given
         return workload
 
-    def pages(self) -> Sequence[Page]:
-        """Return the pages themselves, as they were given, or else made when first asked for."""
-        if self._pages is None:
-            self._pages = self.plain_pages()
-        return self._pages
+    def changed(self, of_pages: ArrayLike | None = None, **columns: Any) -> Workload:
+        """Return a workload of some pages, by their places (None: all), with some of its columns replaced."""
+        own = np.zeros(len(self), dtype=np.bool_)
+        own[... if of_pages is None else np.asarray(of_pages, dtype=np.int64)] = True
+        exchanges = np.repeat(own, 1 + self.objects)
+        found = {name: getattr(self, name) for name in COLUMNS} | {"names": list(compress(self.names, own))}
+        for name in ("objects", "think_s", "issue_s", "deadline_s"):
+            found[name] = found[name][own]
+        for name in ("sizes", "waits_s", "servers", *(("timings",) if len(self.timings) else ())):
+            found[name] = found[name][exchanges]
+        return Workload(**found | columns)
 
-    def plain_pages(self) -> list[Page]:
-        """Return pages made of the columns: their numbers are `int` and `float`, whatever was given."""
-        pairs = (tuple(row) for row in self.sizes.tolist())
-        waits, servers = iter(self.waits_s.tolist()), iter(self.servers.tolist())
-        times = (
-            [None if np.isnan(instant) else instant for instant in column.tolist()]
-            for column in (self.issue_s, self.deadline_s)
-        )
-        timings = (Timing(int(row[0]), int(row[1]), *row[2:]) for row in self.timings.tolist())
-        columns = zip(self.names, self.objects.tolist(), self.think_s.tolist(), *times, strict=True)
-        found = []
-        for name, n, think, issue, deadline in columns:
-            sizes, objects = next(pairs), tuple(islice(pairs, n))
-            beside = think, issue, _known(islice(waits, n + 1)), deadline, tuple(islice(timings, n + 1))
-            asked = tuple(islice(servers, n + 1))
-            found.append(Page(name, sizes[0], sizes[1], objects, *beside, asked if max(asked) >= 0 else ()))
-        return found
+    def pages(self) -> Sequence[Page]:
+        """Return the pages themselves, as they were given; else made when first asked for, of `int` and `float`."""
+        if self._pages is None:
+            pairs, waits, servers = (
+                map(tuple, self.sizes.tolist()),
+                iter(self.waits_s.tolist()),
+                iter(self.servers.tolist()),
+            )
+            issues, deadlines = (
+                [None if np.isnan(instant) else instant for instant in instants.tolist()]
+                for instants in (self.issue_s, self.deadline_s)
+            )
+            timings = (Timing(int(row[0]), int(row[1]), *row[2:]) for row in self.timings.tolist())
+            rows = zip(self.names, self.objects.tolist(), self.think_s.tolist(), issues, deadlines, strict=True)
+            self._pages = []
+            for name, n, think, issue, deadline in rows:
+                (asked, reply), *objects = islice(pairs, n + 1)
+                times = think, issue, _known(islice(waits, n + 1)), deadline, tuple(islice(timings, n + 1))
+                of = tuple(islice(servers, n + 1))
+                self._pages.append(Page(name, asked, reply, tuple(objects), *times, of if max(of) >= 0 else ()))
+        return self._pages
 
     @property
     def beside_s(self) -> list[float]:
@@ -221,24 +226,23 @@ class Workload(Sequence[Page]):
     __hash__ = None  # type: ignore[assignment]  # arrays may change
 
 
-def _beside(
-    pages: Sequence[Page], name: str, what: str, given: Sequence[Sequence[Any]], unknown: float
+def _of_exchanges(
+    pages: Sequence[Page], name: str, what: str, given: Sequence[Sequence[Any]], unknown: float | None = None
 ) -> list[Any] | None:
-    """Return what is known of exchanges one behind another; None if no page has anything of it."""
+    """Return what is known of exchanges one behind another; None if no page has anything of it.
+
+    Pages may have nothing of it where there is a number that says that it is `unknown`.
+    """
     if not any(map(len, given)):
         return None
+    found: list[Any] = []
     for page, known in zip(pages, given, strict=True):
-        _one_each(page, name, what, known)
-    both = zip(pages, given, strict=True)
-    filled = (known if len(known) else (unknown,) * (1 + len(page.objects)) for page, known in both)
-    return list(chain.from_iterable(filled))
-
-
-def _one_each(page: Page, name: str, what: str, given: Sequence[object]) -> None:
-    exchanges = 1 + len(page.objects)
-    if len(given) not in ((exchanges,) if what == "timing" else (0, exchanges)) or None in given:
-        rule = f"{name} must have one {what} an exchange ({exchanges})"
-        raise ValueError(f"page {page.page!r}: {rule}, got {len(given) - given.count(None)}")
+        n = 1 + len(page.objects)
+        if (len(known) != n and (len(known) or unknown is None)) or None in known:
+            got = len(known) - list(known).count(None)
+            raise ValueError(f"page {page.page!r}: {name} must have one {what} an exchange ({n}), got {got}")
+        found.extend(known if len(known) else [unknown] * n)
+    return found
 
 
 def _whole(given: Sequence[Any]) -> NDArray[np.int64]:

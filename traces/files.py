@@ -2,7 +2,7 @@
 
 Packed input is unpacked piece by piece, with a bound on the memory of the xz dictionary and on the total size, so that
 a few kilobytes of crafted input cannot fill memory or disk.  A gzip or xz file may hold several members; one that stops
-in its middle is an error, never a shorter file.
+in its middle is an error, never a shorter file.  A `Source` is what a reader of a format is given.
 """
 
 from __future__ import annotations
@@ -18,17 +18,25 @@ import secrets
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, NamedTuple, TypeAlias, TypeVar
 
-from traces.errors import TraceError
+from traces.errors import RuleError, TraceError
+from traces.records import Report
 
 __all__ = [
-    "MAX_UNPACKED_BYTES", "OnDamage", "OnRead", "Stream", "decompressed", "lines", "open_trace", "read_line",
+    "MAX_UNPACKED_BYTES",
+    "OnDamage",
+    "OnRead",
+    "Source",
+    "Stream",
+    "decompressed",
+    "lines",
+    "open_trace",
     "replacing",
-]  # fmt: skip
+]
 
 MAX_UNPACKED_BYTES = 1 << 36
 """Largest size of an unpacked file, 64 GiB: seventy times the longest trace we know of."""
@@ -36,20 +44,51 @@ MAX_UNPACKED_BYTES = 1 << 36
 Stream: TypeAlias = "io.BufferedReader[Any]"
 OnDamage = Callable[[TraceError], None]
 OnRead = Callable[[int, int], None]
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 _XZ_MEMORY_BYTES = 1 << 27
 _PIECE_BYTES = 1 << 18
 _DAMAGE = (gzip.BadGzipFile, zlib.error, lzma.LZMAError)
 
 
+class Source(NamedTuple):
+    """What a reader reads: bytes, their name for messages, where it counts, and whether damage is counted, too."""
+
+    stream: Stream
+    path: str | os.PathLike[str]
+    report: Report
+    skip_damaged: bool = False
+
+    def lines(self, longest: int) -> Iterator[tuple[int, bytes]]:
+        """Yield number and text of each line, its end included; see `lines`."""
+        return lines(self.stream, longest, self.path)
+
+    def damaged(self, where: str, error: RuleError) -> None:
+        """Count damage, or raise it as a `TraceError` at its place."""
+        if not self.skip_damaged:
+            raise error.at(self.path, where) from None
+        self.report.count("damaged")
+
+    def parsed(
+        self, parse: Callable[[Item], Made | None], items: Iterable[tuple[int, Item]], unit: str = "line"
+    ) -> Iterator[Made]:
+        """Yield what is made of numbered items, without those of which nothing is; one that breaks a rule is damage."""
+        for number, item in items:
+            try:
+                made = parse(item)
+            except RuleError as error:
+                self.damaged(f"{unit} {number}", error)
+                continue
+            if made is not None:
+                yield made
+
+
 @contextmanager
 def open_trace(
-    path: str | os.PathLike[str],
-    *,
-    max_unpacked_bytes: int = MAX_UNPACKED_BYTES,
-    on_damage: OnDamage | None = None,
+    path: str | os.PathLike[str], *, max_unpacked_bytes: int = MAX_UNPACKED_BYTES, on_damage: OnDamage | None = None,
     on_read: OnRead | None = None,
-) -> Iterator[Stream]:
+) -> Iterator[Stream]:  # fmt: skip
     """Open a file for reading bytes, unpacking gzip or xz by its content, not its name; UTF-16 becomes UTF-8.
 
     Parameters
@@ -71,47 +110,30 @@ def open_trace(
         If the file cannot be opened.
     """
     with io.BufferedReader(_Watched(path, on_read), _PIECE_BYTES) as file:
-        yield decompressed(file, path, max_unpacked_bytes=max_unpacked_bytes, on_damage=on_damage)
+        yield decompressed(file, path, max_unpacked_bytes, on_damage)
 
 
 def decompressed(
-    file: Stream,
-    path: str | os.PathLike[str],
-    *,
-    max_unpacked_bytes: int = MAX_UNPACKED_BYTES,
-    on_damage: OnDamage | None = None,
+    file: Stream, path: str | os.PathLike[str], limit: int = MAX_UNPACKED_BYTES, on_damage: OnDamage | None = None
 ) -> Stream:
     """Unpack an open file by its content; see `open_trace`. `path` is for messages."""
     head = file.peek(6)
     for magic, kind, unpacked in ((b"\x1f\x8b", "gzip", _of_gzip), (b"\xfd7zXZ\0", "xz", _of_xz)):
         if head.startswith(magic):
-            pieces = _limited(unpacked(file), file, kind, os.fspath(path), max_unpacked_bytes, on_damage)
-            file = _stream(pieces)
-    if file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        return _stream(_in_utf8(file, path))
-    return file
+            file = _stream(_limited(unpacked(file), file, kind, path, limit, on_damage))
+    is_utf_16 = file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    return _stream(_in_utf8(file, path)) if is_utf_16 else file
 
 
 def lines(stream: Stream, longest: int, path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
     """Yield number and text of each line, its end included; a line longer than `longest` bytes is a `TraceError`."""
     number = 1
-    while line := read_line(stream, longest, path, number):
+    while line := stream.readline(longest + 1):
+        if len(line) > longest:
+            rule = f"a line must not be longer than {longest} bytes"
+            raise TraceError(path, f"line {number}", rule, "a longer one")
         yield number, line
         number += 1
-
-
-def read_line(stream: IO[bytes], longest: int, path: str | os.PathLike[str], number: int) -> bytes:
-    """Read one line with its end; empty only at the end of the file.
-
-    Raises
-    ------
-    TraceError
-        If the line is longer than `longest` bytes.
-    """
-    line = stream.readline(longest + 1)
-    if len(line) > longest:
-        raise TraceError(path, f"line {number}", f"a line must not be longer than {longest} bytes", "a longer one")
-    return line
 
 
 @contextmanager
@@ -240,8 +262,9 @@ def _of_xz(file: Stream) -> Iterator[bytes]:
 
 
 def _limited(
-    pieces: Iterator[bytes], file: Stream, kind: str, path: str, limit: int, on_damage: OnDamage | None
-) -> Iterator[bytes]:
+    pieces: Iterator[bytes], file: Stream, kind: str, path: str | os.PathLike[str], limit: int,
+    on_damage: OnDamage | None,
+) -> Iterator[bytes]:  # fmt: skip
     """Yield unpacked pieces up to a limit; what is wrong with them is an error that names the packed byte."""
     given = 0
     try:

@@ -148,29 +148,28 @@ def iter_pages(
     for request in in_order(requests, reorder_s=rule.reorder_s, report=report):
         if request.kind in UNASKED:
             continue
+        whose = "" if as_one else request.client
         timing = None
         if timed and request.connection >= 0:
-            timing = clocks.setdefault("" if as_one else request.client, _Clock(origin_us or 0)).timing(request)
+            timing = clocks.setdefault(whose, _Clock(origin_us or 0)).timing(request)
         report.count("exchanges_grouped_by_gaps", not request.url and request.kind == BY_SUFFIX)
-        whose = "" if as_one else request.client
-        server = servers.setdefault(request.server, len(servers) - 1)
+        exchange = request, timing, servers.setdefault(request.server, len(servers) - 1)
         current = open_pages.get(whose)
         if current is not None and current.takes(request, rule):
-            current.add(request, timing, server)
+            current.exchanges.append(exchange)
+            current.end_us = max(current.end_us, request.end_us)
             continue
-        number = 0
         if current is not None:
-            number = current.number + 1
             think_us = max(0, request.start_us - current.end_us)
             if rule.max_think_s is not None and think_us > rule.max_think_s * 1e6:
                 report.count("absences")
                 think_us = 0
-            report.begin_page(current.first.start_us)
-            yield current.first.client, current.page(think_us, origin_us)
-        open_pages[whose] = _OpenPage(request, number, timing, server)
+            report.count("pages")
+            yield current.exchanges[0][0].client, current.page(think_us, origin_us)
+        open_pages[whose] = _OpenPage(0 if current is None else current.number + 1, request.end_us, [exchange])
     for current in open_pages.values():
-        report.begin_page(current.first.start_us)
-        yield current.first.client, current.page(0, origin_us)
+        report.count("pages")
+        yield current.exchanges[0][0].client, current.page(0, origin_us)
 
 
 @checked
@@ -191,13 +190,13 @@ def in_order(
     begun: dict[str, int] = {}
     released: dict[str, int] = {}
 
-    def checked(request: Request) -> bool:
+    def oldest() -> Iterator[Request]:
+        request = heapq.heappop(waiting)[2]
         if request.start_us < released.get(request.client, request.start_us):
-            assert report is not None
             report.count("requests_too_late_for_their_place")
-            return False
+            return
         released[request.client] = request.start_us
-        return True
+        yield request
 
     for number, request in enumerate(each("requests", requests, Request)):
         client, end = request.client, request.end_us
@@ -211,13 +210,9 @@ def in_order(
             ended[client] = end
         heapq.heappush(waiting, (request.start_us, number, request))
         while waiting and (waiting[0][0] < end - window_us or len(waiting) > MAX_PENDING):
-            oldest = heapq.heappop(waiting)[2]
-            if checked(oldest):
-                yield oldest
+            yield from oldest()
     while waiting:
-        oldest = heapq.heappop(waiting)[2]
-        if checked(oldest):
-            yield oldest
+        yield from oldest()
 
 
 def is_embedded(url: str) -> bool:
@@ -256,69 +251,52 @@ class _Clock:
             self._ended = max(self._ended, heapq.heappop(self._open))
         sent_us = request.sent_us if request.sent_us >= 0 else start_us
         first_us = max(request.first_us, sent_us)
+        lanes, lane = self._lanes.setdefault(request.connection, []), None
+        after, pause_us, at_us = 0, start_us - self._ended[0], start_us - self._origin_us
         answered = not request.reply_bytes or first_us > sent_us  # else its reply was on its way already
-        lanes = self._lanes.setdefault(request.connection, [])
-        lane = next((lane for lane in lanes if lane[1] <= start_us), None) if answered else None
+        if answered:
+            lane = next((lane for lane in lanes if lane[1] <= start_us), None)
+            if pause_us < WAITS_WITHIN_US:
+                after, at_us = self._n - self._ended[1], pause_us
+            heapq.heappush(self._open, (end_us, self._n))
         if lane is None:
             lane = [self._n_lanes, 0]
             self._n_lanes += 1
             if answered:
                 lanes.append(lane)
         lane[1] = end_us
-        pause_us = start_us - self._ended[0]
-        after, at_us = 0, start_us - self._origin_us
-        if answered and pause_us < WAITS_WITHIN_US:
-            after, at_us = self._n - self._ended[1], pause_us
-        if answered:
-            heapq.heappush(self._open, (end_us, self._n))
         self._n += 1
         spans = sent_us - start_us, first_us - sent_us, max(end_us, first_us) - first_us
         return Timing(lane[0], after, at_us / 1e6, *(span / 1e6 for span in spans))
 
 
+@dataclass(slots=True)
 class _OpenPage:
     """A page that may still grow."""
 
-    __slots__ = ("end_us", "first", "number", "objects", "servers", "timings", "waits_us")
-
-    def __init__(self, first: Request, number: int, timing: Timing | None, server: int) -> None:
-        self.first = first
-        self.timings = [timing]
-        self.servers = [server]
-        self.number = number
-        self.end_us = first.end_us
-        self.objects: list[tuple[int, int]] = []
-        self.waits_us = [first.wait_us]
+    number: int
+    end_us: int
+    exchanges: list[tuple[Request, Timing | None, int]]  # with the numbers of their servers
 
     def takes(self, request: Request, rule: GroupingRule) -> bool:
-        if len(self.objects) >= MAX_OBJECTS:
+        if len(self.exchanges) > MAX_OBJECTS:
             return False
-        gap_us = request.start_us - self.end_us
-        if request.kind == PART:
-            return gap_us <= rule.same_server_gap_s * 1e6
-        if request.kind == DOCUMENT or (request.kind == BY_SUFFIX and not request.url):
+        gap_us, kind = request.start_us - self.end_us, request.kind
+        if kind == DOCUMENT or (kind == BY_SUFFIX and not request.url):
             return gap_us < rule.page_gap_s * 1e6
-        if request.kind == OPENING or (request.kind != EMBEDDED and not is_embedded(request.url)):
+        if kind == OPENING or (kind not in (PART, EMBEDDED) and not is_embedded(request.url)):
             return False
-        gap_s = rule.same_server_gap_s if request.server == self.first.server else rule.other_server_gap_s
-        return gap_us <= gap_s * 1e6
-
-    def add(self, request: Request, timing: Timing | None, server: int) -> None:
-        self.timings.append(timing)
-        self.servers.append(server)
-        self.objects.append((request.request_bytes, request.reply_bytes))
-        self.waits_us.append(request.wait_us)
-        self.end_us = max(self.end_us, request.end_us)
+        is_own = kind == PART or request.server == self.exchanges[0][0].server
+        return gap_us <= (rule.same_server_gap_s if is_own else rule.other_server_gap_s) * 1e6
 
     def page(self, think_us: int, origin_us: int | None) -> Page:
-        first = self.first
-        name = f"{first.client}/{self.number}"
-        issue_s = None if origin_us is None else (first.start_us - origin_us) / 1e6
-        waits_s: tuple[float, ...] = ()
-        if any(wait_us >= 0 for wait_us in self.waits_us):
-            waits_s = tuple(wait_us / 1e6 if wait_us >= 0 else nan for wait_us in self.waits_us)
-        objects = tuple(self.objects)
-        timings = tuple(timing for timing in self.timings if timing is not None)
-        servers = tuple(self.servers) if max(self.servers) >= 0 else ()
-        sizes = first.request_bytes, first.reply_bytes
-        return Page(name, *sizes, objects, think_us / 1e6, issue_s, waits_s, None, timings, servers)
+        requests, timings, servers = zip(*self.exchanges, strict=True)
+        first, *objects = requests
+        waits_s = tuple(request.wait_us / 1e6 if request.wait_us >= 0 else nan for request in requests)
+        return Page(
+            f"{first.client}/{self.number}", first.request_bytes, first.reply_bytes,
+            tuple((request.request_bytes, request.reply_bytes) for request in objects), think_us / 1e6,
+            None if origin_us is None else (first.start_us - origin_us) / 1e6,
+            waits_s if any(request.wait_us >= 0 for request in requests) else (), None,
+            tuple(timing for timing in timings if timing is not None), servers if max(servers) >= 0 else (),
+        )  # fmt: skip

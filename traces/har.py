@@ -22,14 +22,12 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from os import PathLike
 from typing import Any
 from urllib.parse import urlsplit
 
 from traces.captures.runs import runs
 from traces.errors import Place, RuleError, TraceError
-from traces.files import Stream
-from traces.formats import Format
+from traces.files import Source
 from traces.records import (
     DOCUMENT,
     EMBEDDED,
@@ -41,10 +39,10 @@ from traces.records import (
     Batch,
     Report,
     Request,
-    batch_of,
+    batched,
 )  # fmt: skip
 
-__all__ = ["FORMATS", "MAX_HAR_BYTES", "batches"]
+__all__ = ["MAX_HAR_BYTES", "batches", "recognises"]
 
 MAX_HAR_BYTES = 1 << 27
 """Largest archive that is read, 128 MiB."""
@@ -54,12 +52,11 @@ _MAX_MS = 1e9
 _MAX_S = 1e11
 _CLIENT = "browser"
 _BINARY = 2  # the kind of message of a WebSocket that an archive holds in base64
+_SCHEMES = ("http://", "https://", "ws://", "wss://")
 
 
-def batches(
-    stream: Stream, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False
-) -> Iterator[Batch]:
-    """Read the requests of an archive as one batch, in the order in which they were sent.
+def batches(source: Source) -> Iterator[Batch]:
+    """Read the requests of an archive, in the order in which they were sent.
 
     Raises
     ------
@@ -67,41 +64,42 @@ def batches(
         If it is no whole JSON, no HAR, or holds no request that used the network; an entry without a time
         is counted instead with `skip_damaged`.
     """
-    with Place(path):
-        entries, since_us = _entries(stream)
-    found: list[tuple[str | None, Request]] = []
-    place = Place(path, report if skip_damaged else None)
-    sockets = _Sockets(found, report)
+    report = source.report
+    with Place(source.path):
+        entries, since_us = _entries(source)
+    found: list[tuple[str, Request]] = []  # with the name of the page, empty if there is none
     trips = _round_trips(entries, report)
-    for number, entry in enumerate(entries, 1):
+
+    def request(entry: object) -> None:
+        nonlocal since_us
         report.count("records")
-        sockets.take(entry)
-        with place.at("entry", number):
-            item = _request(entry, since_us, report, trips)
-            if item is not None:
-                found.append(item)
-                since_us = item[1].start_us
+        fields = _part(entry)
+        _sockets(fields, found, report)
+        if (made := _request(fields, since_us, report, trips)) is not None:
+            page, since_us = fields.get("pageref"), made.start_us
+            found.append((page if isinstance(page, str) else "", made))
+
+    list(source.parsed(request, enumerate(entries, 1), "entry"))
     if not found:
         held = report.counted() or "no entries"
-        raise TraceError(path, "", "a HAR must hold a request that used the network", held)
-    found.sort(key=lambda item: item[1].start_us)
+        raise TraceError(source.path, "", "a HAR must hold a request that used the network", held)
     opened: set[str] = set()
-    requests = []
-    for page, request in found:
-        kind = request.kind
-        if request.wait_us >= 0:
-            report.waits_us.add(request.wait_us)
-        if page is not None:
-            kind = PART if page in opened else OPENING
-            opened.add(page)
-        requests.append(request._replace(kind=kind))
-    report.count("requests", len(requests))
-    yield batch_of(requests)
+    for place, (page, made) in enumerate(sorted(found, key=lambda item: item[1].start_us)):
+        if made.wait_us >= 0:
+            report.waits_us.add(made.wait_us)
+        found[place] = page, made._replace(kind=PART if page in opened else OPENING) if page else made
+        opened.add(page)
+    yield from batched((made for _, made in found), report)
 
 
-def _entries(stream: Stream) -> tuple[list[Any], int]:
+def recognises(head: bytes) -> bool:
+    """Tell an archive by its first name."""
+    return re.match(rb'(\xef\xbb\xbf)?\s*\{\s*"log"\s*:', head) is not None
+
+
+def _entries(source: Source) -> tuple[list[Any], int]:
     """Return the entries, and when the first page began."""
-    data = stream.read(MAX_HAR_BYTES + 1)
+    data = source.stream.read(MAX_HAR_BYTES + 1)
     if len(data) > MAX_HAR_BYTES:
         raise RuleError(f"a HAR must not exceed {MAX_HAR_BYTES} bytes", "a larger one")
     try:
@@ -116,56 +114,45 @@ def _entries(stream: Stream) -> tuple[list[Any], int]:
     return entries, 0 if begun is None else _moment(begun)
 
 
-def _request(entry: object, since_us: int, report: Report, trips: dict[str, int]) -> tuple[str | None, Request] | None:
-    """Turn an entry into its page's name and a request; None if it did not use the network."""
-    fields = _part(entry)
+def _request(fields: dict[str, Any], since_us: int, report: Report, trips: dict[str, int]) -> Request | None:
+    """Turn an entry into a request; None if it did not use the network."""
     asked, answer = _part(fields.get("request")), _part(fields.get("response"))
-    url = _url(fields)
-    if url and not url[:8].lower().startswith(("http://", "https://", "ws://", "wss://")):
-        report.count("entries_of_other_schemes")
-        return None
-    if not answer or not answer.get("status"):
-        report.count("entries_without_answer")
-        return None
+    content, url = _part(answer.get("content")), _url(fields)
     transfer, header, body = (_size(answer.get(name)) for name in ("_transferSize", "headersSize", "bodySize"))
-    content = _part(answer.get("content"))
     cached = any(part.get(name) for part in (fields, answer) for name in ("_fromCache", "fromCache", "_fromDiskCache"))
-    if cached or transfer == 0 or (transfer is None and header == 0 and body == 0):
-        report.count("cache_hits")
+    reply, left_out = transfer, ""
+    if reply is None:  # the best that is known
+        parts = [header, _size(content.get("size")) if body is None else body]
+        reply = None if parts == [None, None] else sum(part or 0 for part in parts)
+    if url and not url[:8].lower().startswith(_SCHEMES):
+        left_out = "entries_of_other_schemes"
+    elif not answer.get("status"):
+        left_out = "entries_without_answer"
+    elif cached or transfer == 0 or (transfer is None and header == 0 and body == 0):
+        left_out = "cache_hits"
+    elif reply is None:
+        left_out = "entries_without_size"
+    if left_out or reply is None:
+        report.count(left_out)
         return None
-    reply = transfer
-    if reply is None and (body is not None or header is not None):
-        reply = (body or 0) + (header or 0)
-        if body is None:
-            reply += _size(content.get("size")) or 0
-    if reply is None:
-        reply = _size(content.get("size"))
-    if reply is None:
-        report.count("entries_without_size")
-        return None
-    sent = [_size(asked.get(name)) for name in ("headersSize", "bodySize")]
-    request_bytes = (sent[0] or UNKNOWN_REQUEST_BYTES) + (sent[1] or 0)
-    begun = fields.get("startedDateTime")
+    head, sent = (_size(asked.get(name)) or 0 for name in ("headersSize", "bodySize"))
+    begun, lasts_ms = fields.get("startedDateTime"), _number(fields.get("time"), _MAX_MS)
     report.count("entries_without_time", begun is None)
     start_us = since_us if begun is None else _moment(begun)
-    end_us = start_us + _duration(fields.get("time"), report)
-    page = fields.get("pageref")
+    report.count("entries_without_duration", lasts_ms is None)
     kind = DOCUMENT if str(content.get("mimeType") or "").startswith("text/html") else EMBEDDED
-    server = _host(url)
     wait_us = UNKNOWN_WAIT_US
     if (waited_us := _timing(fields, "wait")) is not None:
         wait_us = max(0, waited_us - next((trips[key] for key in _connections(fields) if key in trips), 0))
-    request = Request(_CLIENT, server, start_us, end_us, request_bytes, reply, url, kind, wait_us)
-    return (page if isinstance(page, str) and page else None), request
+    times, sizes = (start_us, start_us + round((lasts_ms or 0) * 1000)), ((head or UNKNOWN_REQUEST_BYTES) + sent, reply)
+    return Request(_CLIENT, _host(url), *times, *sizes, url, kind, wait_us)
 
 
 def _round_trips(entries: list[Any], report: Report) -> dict[str, int]:
     """Return the round trip of every connection and host whose opening was timed, microseconds."""
     trips: dict[str, int] = {}
-    for entry in entries:
-        fields = _part(entry)
-        connect_us = _timing(fields, "connect")
-        if connect_us:
+    for fields in map(_part, entries):
+        if connect_us := _timing(fields, "connect"):
             tls_us = _timing(fields, "ssl") or 0
             trip_us = connect_us - tls_us if tls_us <= connect_us else connect_us  # some browsers leave TLS out of it
             report.round_trips_us.add(trip_us)
@@ -186,36 +173,26 @@ def _timing(fields: dict[str, Any], name: str) -> int | None:
     return None if value is None else round(value * 1000)
 
 
-class _Sockets:
-    """What WebSockets carried, told apart by its runs; the book of these runs."""
+def _sockets(fields: dict[str, Any], found: list[tuple[str, Request]], report: Report) -> None:
+    """Add what a WebSocket carried, told apart by its runs."""
+    sent = fields.get("_webSocketMessages")
+    if not isinstance(sent, list):
+        return
 
-    def __init__(self, found: list[tuple[str | None, Request]], report: Report) -> None:
-        self._found = found
-        self._report = report
+    def enter(request: Request) -> None:
+        report.count("messages" if request.kind == MESSAGE else "websocket_exchanges")
+        found.append(("", request))
 
-    def take(self, entry: object) -> None:
-        """Take the messages of an entry, if it has any."""
-        fields = _part(entry)
-        sent = fields.get("_webSocketMessages")
-        if not isinstance(sent, list):
-            return
-        unasked = "acknowledgements_of_messages"
-        run = runs(_CLIENT, _host(_url(fields)), self.enter, lambda size: self._report.count(unasked))
-        for item in sent:
-            message = _part(item)
-            data, moment = message.get("data"), _number(message.get("time"), _MAX_S)
-            if not isinstance(data, str) or not data or moment is None:
-                self._report.count("websocket_messages_without_time_or_data")
-                continue
-            is_text = message.get("opcode") != _BINARY
-            size = len(data.encode("utf-8", "replace")) if is_text else 3 * len(data) // 4 - data[-2:].count("=")
-            run.send((message.get("type") == "send", round(moment * 1e6), size, b""))
-        run.send(None)
-
-    def enter(self, request: Request) -> None:
-        """Take an exchange or a message of a WebSocket."""
-        self._report.count("messages" if request.kind == MESSAGE else "websocket_exchanges")
-        self._found.append((None, request))
+    run = runs(_CLIENT, _host(_url(fields)), enter, lambda size: report.count("acknowledgements_of_messages"))
+    for message in map(_part, sent):
+        data, moment = message.get("data"), _number(message.get("time"), _MAX_S)
+        if not isinstance(data, str) or not data or moment is None:
+            report.count("websocket_messages_without_time_or_data")
+            continue
+        is_text = message.get("opcode") != _BINARY
+        size = len(data.encode("utf-8", "replace")) if is_text else 3 * len(data) // 4 - data[-2:].count("=")
+        run.send((message.get("type") == "send", round(moment * 1e6), size, b""))
+    run.send(None)
 
 
 def _part(value: object) -> dict[str, Any]:
@@ -249,28 +226,8 @@ def _moment(value: object) -> int:
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
-def _duration(value: object, report: Report) -> int:
-    """Return the time of an entry in microseconds; 0, counted, if it is unknown."""
-    known = _number(value, _MAX_MS)
-    report.count("entries_without_duration", known is None)
-    return round((known or 0) * 1000)
-
-
 def _host(url: str) -> str:
     try:
         return urlsplit(url).netloc.rsplit("@", 1)[-1].lower()
     except ValueError:
         return ""
-
-
-FORMATS = (
-    Format(
-        name="har",
-        written="*.har",
-        meaning="HTTP Archive (HAR) of a browser",
-        source="HAR 1.2 specification; the network panel of any browser saves it",
-        example="lpsm pages session.har --out pages.jsonl",
-        recognises=lambda head: re.match(rb'(\xef\xbb\xbf)?\s*\{\s*"log"\s*:', head) is not None,
-        batches=batches,
-    ),
-)

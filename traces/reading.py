@@ -4,29 +4,141 @@ Everything streams: batches of some ten thousand rows, light tuples on demand.
 Sessions of a format that keeps its clients apart in time (Boston University)
 are read one after another; the clients of a Home IP trace are interleaved, so
 it is split over temporary files by client first, and each part is read alone.
+
+Which format a file has is told by its first bytes after unpacking, never by its name: every format says whether they
+are its own.
 """
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from itertools import chain
 from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import NamedTuple
 
 from traces.checks import checked
-from traces.detect import detect
 from traces.errors import TraceError
-from traces.files import OnRead, open_trace
-from traces.formats import Format, registry
+from traces.files import OnRead, Source, open_trace
 from traces.records import Batch, Report, Request, Session
 
-__all__ = ["Requests", "batches", "read", "sessions"]
+__all__ = ["Format", "Requests", "batches", "detect", "read", "registry", "sessions"]
 
 _PARTS = 64
 _LINES_KEPT = 1 << 16  # of all parts together
+_HEAD_BYTES = 1 << 16
+# the first bytes of encrypted or binary files that are taken for captures or traces, and what to do about them
+_HINTS = {
+    b"<?xml": "save the capture itself, or the archive of the browser (HAR)",
+    b"RTSS": "save as pcap or pcapng, with editcap or in Wireshark",
+    b"GMBU": "save as pcap or pcapng, with netmon or Wireshark",
+    b"XCP\0": "save as pcap or pcapng, with editcap or in Wireshark",
+    b"snoop\0": "save as pcap or pcapng, with editcap -F pcap",
+}
+
+
+class Format(NamedTuple):
+    """A format of traces."""
+
+    name: str  #: What `traces.detect` returns.
+    written: str  #: The usual names of such files; they are recognised by their content all the same.
+    meaning: str  #: What is in a file.
+    source: str  #: Where the format is described, or who writes it.
+    example: str  #: A command that reads such a file.
+    recognises: Callable[[bytes], bool]  #: From the first bytes of a file, unpacked, to whether it is one.
+    #: Yields the requests of a source, told what `options` names; None where files hold none, or `sessions` reads them.
+    batches: Callable[..., Iterator[Batch]] | None = None
+    #: ``sessions(path, report, member, skip_damaged)`` yields (name, user, batches) of sessions that are files of a
+    #: folder or an archive.
+    sessions: Callable[..., Iterator[tuple[str, str, Iterator[Batch]]]] | None = None
+    #: Whether there may be so many clients, mixed in time, that they are split over temporary files first.
+    interleaved: bool = False
+    options: tuple[str, ...] = ()
+
+
+@cache
+def registry() -> Mapping[str, Format]:
+    """Return every format by its name, in the order in which files are held against them.
+
+    >>> list(registry())
+    ['bu', 'pcap', 'har', 'workload', 'showtrace', 'ucb', 'csv']
+    """
+    from traces import bu, har, table, ucb, workload
+    from traces.captures import packets, pcap
+
+    home_ip = "S. D. Gribble, UC Berkeley Home IP HTTP Traces, 1997; the Internet Traffic Archive"
+    found = (
+        Format(
+            "bu", "con<user>.<machine>.<start>, a folder or a .tar of them",
+            "Boston University client sessions: a file, a folder, a tar archive",
+            "C. Cunha, A. Bestavros, M. Crovella, BUCS-95-010, 1995; the Internet Traffic Archive",
+            "lpsm pages condensed.tar.xz --member '272/Nov94/*' --out pages.jsonl", bu.recognises, sessions=bu.sessions,
+        ),
+        Format(
+            "pcap", "*.pcap, *.pcapng, *.cap", "pcap or pcapng capture", "tcpdump, Wireshark and others",
+            "lpsm pages capture.pcapng --client 192.168.1.7 --out pages.jsonl", packets.is_capture, pcap.batches,
+            options=("client",),
+        ),
+        Format(
+            "har", "*.har", "HTTP Archive (HAR) of a browser",
+            "HAR 1.2 specification; the network panel of any browser saves it",
+            "lpsm pages session.har --out pages.jsonl", har.recognises, har.batches,
+        ),
+        Format(
+            "workload", "*.jsonl", "a workload of pages and messages, one JSON object a line",
+            "lpsm pages and lpsm generate write it", "lpsm simulate pages.jsonl --policy bsd:1", workload.recognises,
+        ),
+        Format(
+            "showtrace", "*.txt", "UC Berkeley Home IP, as showtrace prints it", home_ip,
+            "lpsm pages UCB-home-IP.txt --out pages.jsonl", ucb.recognises_text,
+            lambda source: ucb.batches(ucb.text(source), source.report), interleaved=True,
+        ),
+        Format(
+            "ucb", "UCB-home-IP-*.tr, *.tr.gz", "UC Berkeley Home IP, binary", home_ip,
+            "lpsm pages UCB-home-IP-846890339-847313219.tr.gz --out pages.jsonl", ucb.recognises,
+            lambda source: ucb.batches(ucb.binary(source), source.report), interleaved=True,
+        ),
+        Format(
+            "csv", "*.csv, *.tsv, *.txt", "table of replies: time, bytes", "any program that writes a table",
+            "lpsm pages replies.csv --out pages.jsonl", table.recognises, table.batches,
+        ),
+    )  # fmt: skip
+    return MappingProxyType({entry.name: entry for entry in found})
+
+
+@checked
+def detect(path: str | PathLike[str]) -> str:
+    """Return the name of a file's format, a key of `traces.registry()`; a folder is taken for sessions.
+
+    Raises
+    ------
+    TraceError
+        If the content is of no known format, or there is none.
+    OSError
+        If the file cannot be opened.
+    """
+    source = Path(path)
+    if source.is_dir():
+        return "bu"
+    if source.exists() and not source.is_file():
+        raise TraceError(path, "", "a trace must be a file or a folder, because it is opened twice", "a pipe or device")
+    damage: list[TraceError] = []  # of the packing: what comes before it still tells the format
+    with open_trace(path, on_damage=damage.append) as stream:
+        head = stream.read(_HEAD_BYTES)
+    if not head:
+        raise damage[0] if damage else TraceError(path, "", "a trace must not be empty", "0 bytes")
+    for entry in registry().values():
+        if entry.recognises(head):
+            return entry.name
+    known = "; ".join(entry.meaning for entry in registry().values())
+    hint = next((f"; {hint}" for magic, hint in _HINTS.items() if head.startswith(magic)), "")
+    rule = f"the content must be of a known format ({known}){hint}"
+    raise TraceError(path, "", rule, head.split(b"\n", 1)[0][:60].decode("latin-1"))
 
 
 class Requests:
@@ -48,16 +160,12 @@ class Requests:
         self.path = path
         self.format = detect(path)
         self.report = Report(self.format)
-        self._member = member
-        self._skip_damaged = skip_damaged
-        self._client = client
+        self._asked = {"member": member, "skip_damaged": skip_damaged, "client": client}
 
     def batches(self) -> Iterator[Batch]:
         """Yield the requests as columns."""
         self.report = Report(self.format)
-        return batches(
-            self.path, member=self._member, skip_damaged=self._skip_damaged, client=self._client, report=self.report
-        )
+        return batches(self.path, report=self.report, **self._asked)  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Request]:
         return chain.from_iterable(batch.requests() for batch in self.batches())
@@ -95,14 +203,9 @@ def read(
 
 @checked
 def batches(
-    path: str | PathLike[str],
-    *,
-    member: str | None = None,
-    skip_damaged: bool = False,
-    client: str | None = None,
-    report: Report | None = None,
-    on_read: OnRead | None = None,
-) -> Iterator[Batch]:
+    path: str | PathLike[str], *, member: str | None = None, skip_damaged: bool = False, client: str | None = None,
+    report: Report | None = None, on_read: OnRead | None = None,
+) -> Iterator[Batch]:  # fmt: skip
     """Yield the requests of a trace as columns, batch after batch; arguments as for `read`.
 
     Parameters
@@ -123,19 +226,14 @@ def batches(
         raise TraceError(path, "", "a trace must hold requests", "a workload, which holds pages")
     options = {"client": client} if "client" in entry.options else {}
     with open_trace(path, on_damage=report.on_damage if skip_damaged else None, on_read=on_read) as stream:
-        yield from entry.batches(stream, path, report, skip_damaged=skip_damaged, **options)
+        yield from entry.batches(Source(stream, path, report, skip_damaged), **options)
 
 
 @checked
 def sessions(
-    path: str | PathLike[str],
-    *,
-    member: str | None = None,
-    skip_damaged: bool = False,
-    client: str | None = None,
-    report: Report | None = None,
-    on_read: OnRead | None = None,
-) -> Iterator[Session]:
+    path: str | PathLike[str], *, member: str | None = None, skip_damaged: bool = False, client: str | None = None,
+    report: Report | None = None, on_read: OnRead | None = None,
+) -> Iterator[Session]:  # fmt: skip
     """Yield the sessions of a trace; arguments as for `batches`.
 
     A session is a file of the Boston University traces, and a client of any other trace.  Memory holds one

@@ -10,20 +10,21 @@ a server sent without being asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.checks import checked, each
-from traces.sample import Sample
+from traces.checks import checked
 
 __all__ = [
     "BY_SUFFIX", "DATAGRAM_DOWN", "DATAGRAM_UP", "DOCUMENT", "EMBEDDED", "MESSAGE", "OPENING", "PART", "REQUEST_DTYPE",
     "UNASKED", "UNKNOWN_REQUEST_BYTES", "UNKNOWN_WAIT_US", "Batch", "Captured", "Datagram", "FlowGroup", "Message",
-    "Page", "Payload", "Report", "Request", "Session", "Timing", "batch_of", "counted",
+    "Page", "Payload", "Report", "Request", "Sample", "Session", "Timing", "batch_of", "batched", "counted",
 ]  # fmt: skip
 
 UNKNOWN_REQUEST_BYTES = 300
@@ -32,8 +33,8 @@ UNKNOWN_REQUEST_BYTES = 300
 UNKNOWN_WAIT_US = -1
 """Stands for the time that a server took where the trace does not tell it."""
 
-MOST_PAGE_STARTS = 1 << 12
-"""Most pages of which a report remembers when they began."""
+_REQUESTS_A_BATCH = 1 << 13
+_MOST_KEPT = 1 << 12  # of a sample
 
 BY_SUFFIX, DOCUMENT, EMBEDDED, PART, MESSAGE, OPENING, DATAGRAM_UP, DATAGRAM_DOWN = range(8)
 """What a trace says of a request: nothing, it is a document, its kind is embedded, it is part of the open page, it is
@@ -150,6 +151,48 @@ class Session(NamedTuple):
     requests: tuple[Request, ...]
 
 
+class Sample:
+    """Whole numbers that were seen, in bounded memory: all of the first 4096; of more, every second, fourth, ... one.
+
+    >>> sample = Sample()
+    >>> sample.extend([5, 1])
+    >>> sample.add(3)
+    >>> len(sample), sample.quantile(0.5)
+    (3, 3.0)
+    """
+
+    __slots__ = ("_kept", "_seen", "_step")
+
+    def __init__(self) -> None:
+        self._kept: list[int] = []
+        self._seen = 0
+        self._step = 1
+
+    def add(self, value: int) -> None:
+        """Take a number."""
+        self.extend((value,))
+
+    def extend(self, values: Sequence[int] | NDArray[np.int64]) -> None:
+        """Take several numbers."""
+        self._kept += map(int, values[-self._seen % self._step :: self._step])
+        self._seen += len(values)
+        while len(self._kept) > _MOST_KEPT:
+            self._kept = self._kept[::2]
+            self._step *= 2
+
+    def __len__(self) -> int:
+        return self._seen
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sample) and (self._seen, self._kept) == (other._seen, other._kept)
+
+    __hash__ = None  # type: ignore[assignment]  # it grows
+
+    def quantile(self, level: float) -> float | None:
+        """Return the quantile of a level in [0, 1]; None if nothing was seen."""
+        return float(np.quantile(self._kept, level)) if self._kept else None
+
+
 @dataclass(slots=True)
 class Payload:
     """Where the payload of a capture went, bytes: each is in exactly one place."""
@@ -161,9 +204,7 @@ class Payload:
     in_datagrams: int = 0
     left_out: dict[str, int] = field(default_factory=dict)  #: The rest, by reason.
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
-        return {name: getattr(self, name) for name in self.__slots__}
+    as_dict = asdict  #: The figures as plain data.
 
 
 @dataclass(slots=True)
@@ -189,8 +230,6 @@ class Report:
     #: Round trips to servers and times that servers took, as far as they were recorded, microseconds.
     round_trips_us: Sample = field(default_factory=Sample)
     waits_us: Sample = field(default_factory=Sample)
-    #: When pages began, microseconds; of the first `MOST_PAGE_STARTS` of them.
-    page_starts_us: list[int] = field(default_factory=list)
     #: Of the clients of a capture, the first and the last packet of the recording, whosever they are, microseconds.
     spans_us: dict[str, tuple[int, int]] = field(default_factory=dict)
 
@@ -204,12 +243,6 @@ class Report:
         """Add occurrences of something; zero leaves no trace."""
         if occurrences:
             self.counts[name] = self.counts.get(name, 0) + occurrences
-
-    def begin_page(self, start_us: int) -> None:
-        """Note a page and when it began."""
-        self.count("pages")
-        if len(self.page_starts_us) < MOST_PAGE_STARTS:
-            self.page_starts_us.append(start_us)
 
     def on_damage(self, error: Exception) -> None:
         """Count damage after which nothing more could be read of a file."""
@@ -236,10 +269,8 @@ def counted(number: int, name: str) -> str:
     """
     words = name.split("_")
     if number == 1:
-        noun = next((place for place, word in enumerate(words) if word.endswith("s")), None)
-        if noun is not None:
-            word = words[noun]
-            words[noun] = word[:-3] + "y" if word.endswith("ies") else word[:-1]
+        for place in [place for place, word in enumerate(words) if word.endswith("s")][:1]:
+            words[place] = re.sub("ies$|s$", lambda end: "y" if end[0] == "ies" else "", words[place])
     return " ".join((str(number), *words))
 
 
@@ -286,19 +317,26 @@ class Batch:
             yield Request(client_name(client), server_name(server), start, end, request, reply, url, kind, *times)
 
 
-@checked
-def batch_of(requests: Sequence[Request]) -> Batch:
-    """Return some requests as a batch: the way of readers that make one request at a time."""
-    clients: dict[str, int] = {}
-    servers: dict[str, int] = {}
-    requests = list(each("requests", requests, Request))
-    urls = [request.url.encode("latin-1", "replace") for request in requests]
-    rows = []
-    at = 0
-    for request, url in zip(requests, urls, strict=True):
-        client = clients.setdefault(request.client, len(clients))
-        server = servers.setdefault(request.server, len(servers))
-        rows.append((*request[2:6], client, server, request.kind, at, len(url), *request[8:]))
-        at += len(url)
-    columns = np.array(rows, dtype=REQUEST_DTYPE)
-    return Batch(columns, b"".join(urls), list(clients).__getitem__, list(servers).__getitem__)
+def batch_of(requests: Iterable[Request]) -> Batch:
+    """Return some requests, at least one, as a batch: the way of readers that make one request at a time."""
+    fields = dict(zip(Request._fields, zip(*requests, strict=True), strict=True))
+    urls = [url.encode("latin-1", "replace") for url in fields.pop("url")]
+    columns = np.zeros(len(urls), dtype=REQUEST_DTYPE)
+    columns["url_bytes"] = sizes = np.fromiter(map(len, urls), np.int64, len(urls))
+    columns["url_at"] = np.cumsum(sizes) - sizes
+    names: dict[str, list[str]] = {}
+    for name, values in fields.items():
+        if name in ("client", "server"):
+            keys: dict[str, int] = {}
+            columns[name] = [keys.setdefault(value, len(keys)) for value in values]
+            names[name] = list(keys)
+        else:
+            columns[name] = values
+    return Batch(columns, b"".join(urls), names["client"].__getitem__, names["server"].__getitem__)
+
+
+def batched(requests: Iterator[Request], report: Report) -> Iterator[Batch]:
+    """Yield requests as batches of some thousands, and count them."""
+    while some := list(islice(requests, _REQUESTS_A_BATCH)):
+        report.count("requests", len(some))
+        yield batch_of(some)

@@ -18,17 +18,14 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from os import PathLike
 
 from traces.errors import Place, RuleError, TraceError
-from traces.files import Stream, lines
-from traces.formats import Format
-from traces.records import BY_SUFFIX, MESSAGE, UNKNOWN_REQUEST_BYTES, Batch, Report, Request, batch_of
+from traces.files import Source
+from traces.records import BY_SUFFIX, MESSAGE, UNKNOWN_REQUEST_BYTES, Batch, Request, batched
 
-__all__ = ["FORMATS", "batches"]
+__all__ = ["batches", "recognises"]
 
 _LONGEST_LINE_BYTES = 1 << 16
-_ROWS_A_BATCH = 1 << 13
 _MAX_BYTES = 1 << 40
 _MAX_S = 1e11
 _NAMES = {"time_s": "time", "start": "time", "start_s": "time", "end_s": "end", "size": "bytes", "reply_bytes": "bytes"}
@@ -36,9 +33,7 @@ _WIRESHARK = {"no.", "time", "source", "destination", "protocol", "length"}
 _KNOWN = ("time", "end", "bytes", "request_bytes", "client", "server", "url")
 
 
-def batches(
-    stream: Stream, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False
-) -> Iterator[Batch]:
+def batches(source: Source) -> Iterator[Batch]:
     """Read a table some thousands of rows at a time, in constant memory (and one time a client).
 
     Raises
@@ -46,47 +41,44 @@ def batches(
     TraceError
         For a row that is no row, a size below 0, a time that runs backwards; counted with `skip_damaged`.
     """
-    columns: dict[str, int] | None = None
-    delimiter = ","
-    requests: list[Request] = []
     newest: dict[str, int] = {}
-    number = width = 0
-    strict, place = Place(path), Place(path, report if skip_damaged else None)
-    for number, line in lines(stream, _LONGEST_LINE_BYTES, path):
-        text = line.decode("utf-8", "replace").removeprefix("\ufeff").strip()
-        if not text or text.startswith("#"):
-            continue
-        if columns is None:
-            with strict.at("line", number):
-                delimiter = next((mark for mark in "\t;" if mark in text), ",")
-                names = [name.strip().lower() for name in _cells(text, delimiter)]
-                width = len(names)
-                columns = _named(names)
-            if columns is not None:
+    columns: dict[str, int] | None = None
+    delimiter, number, width = ",", 0, 0
+
+    def rows() -> Iterator[tuple[int, str]]:
+        nonlocal columns, delimiter, number, width
+        for number, line in source.lines(_LONGEST_LINE_BYTES):
+            text = line.decode("utf-8", "replace").removeprefix("\ufeff").strip()
+            if not text or text.startswith("#"):
                 continue
-            columns = {"time": 0, "bytes": 1}
-        report.count("records")
-        with place.at("line", number):
-            cells = _cells(text, delimiter)
-            if len(cells) != width:
-                rule = f"a row must have {width} {'cell' if width == 1 else 'cells'}, as the first line has"
-                if delimiter == "," and len(cells) > width:
-                    rule += " (columns with decimal commas must be separated by semicolons or tabs)"
-                raise RuleError(rule, text)
-            request = _request(cells, columns)
-            if request.start_us < newest.get(request.client, request.start_us):
-                raise RuleError("times must not run backwards", f"{request.start_us - newest[request.client]} us")
-            newest[request.client] = request.start_us
-            requests.append(request)
-        if len(requests) == _ROWS_A_BATCH:
-            report.count("requests", len(requests))
-            yield batch_of(requests)
-            requests = []
-    if requests:
-        report.count("requests", len(requests))
-        yield batch_of(requests)
-    elif not report["requests"]:
-        raise TraceError(path, "", "a table must hold at least one reply", f"{number} lines")
+            if columns is None:
+                with Place(source.path, f"line {number}"):
+                    delimiter = next((mark for mark in "\t;" if mark in text), ",")
+                    names = [name.strip().lower() for name in _cells(text, delimiter)]
+                    width, columns = len(names), _named(names)
+                if columns is not None:
+                    continue
+                columns = {"time": 0, "bytes": 1}
+            source.report.count("records")
+            yield number, text
+
+    def request(text: str) -> Request:
+        cells = _cells(text, delimiter)
+        if len(cells) != width:
+            rule = f"a row must have {width} {'cell' if width == 1 else 'cells'}, as the first line has"
+            if delimiter == "," and len(cells) > width:
+                rule += " (columns with decimal commas must be separated by semicolons or tabs)"
+            raise RuleError(rule, text)
+        found = _request(cells, columns or {})
+        step_us = found.start_us - newest.get(found.client, found.start_us)
+        if step_us < 0:
+            raise RuleError("times must not run backwards", f"{step_us} us")
+        newest[found.client] = found.start_us
+        return found
+
+    yield from batched(source.parsed(request, rows()), source.report)
+    if not source.report["requests"]:
+        raise TraceError(source.path, "", "a table must hold at least one reply", f"{number} lines")
 
 
 def _named(names: list[str]) -> dict[str, int] | None:
@@ -164,21 +156,8 @@ _FIRST_NAMES = rb'([^\n]*[,;\t])?[ \t]*"?(time|start)(_s)?"?[ \t\r]*([,;\t\n]|$)
 _TABLE = re.compile(rb"(%s|%s)" % (_ROW, _FIRST_NAMES), re.IGNORECASE)
 
 
-def _recognises(head: bytes) -> bool:
+def recognises(head: bytes) -> bool:
     """Tell a table by its first line that is neither empty nor a comment."""
     rows = (line.strip() for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n"))
     first = next((row[:1024] for row in rows if row and not row.startswith(b"#")), b"")
     return b"\0" not in head and _TABLE.match(first) is not None
-
-
-FORMATS = (
-    Format(
-        name="csv",
-        written="*.csv, *.tsv, *.txt",
-        meaning="table of replies: time, bytes",
-        source="any program that writes a table",
-        example="lpsm pages replies.csv --out pages.jsonl",
-        recognises=_recognises,
-        batches=batches,
-    ),
-)

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from traces.checks import checked, each
-from traces.columns import COLUMNS, Workload
+from traces.columns import Workload
 
-__all__ = ["between_instants", "instants", "joined", "moved", "stretches", "with_columns"]
+__all__ = ["between_instants", "instants", "joined", "moved", "stretches"]
 
 
 @checked
@@ -35,13 +35,13 @@ def moved(workload: Workload, by_s: float) -> Workload:
     """
     timings = workload.timings.copy()
     timings[timings[:, 1] == 0, 2] += by_s
-    return _like(
-        workload, range(len(workload)), timings.round(6), issue_s=(workload.issue_s + by_s).round(6),
-        deadline_s=(workload.deadline_s + by_s).round(6),
-        messages=[sent._replace(at_s=round(sent.at_s + by_s, 6)) for sent in workload.messages],
-        datagrams=[one._replace(at_s=round(one.at_s + by_s, 6)) for one in workload.datagrams],
-        captured_s=None if workload.captured_s is None else workload.captured_s + by_s,
-    )  # fmt: skip
+    columns: dict[str, Any] = {
+        name: [one._replace(at_s=round(one.at_s + by_s, 6)) for one in getattr(workload, name)]
+        for name in ("messages", "datagrams")
+    }
+    columns |= {name: (getattr(workload, name) + by_s).round(6) for name in ("issue_s", "deadline_s")}
+    lasts_s = None if workload.captured_s is None else workload.captured_s + by_s
+    return workload.changed(timings=timings.round(6), captured_s=lasts_s, **columns)
 
 
 @checked
@@ -72,26 +72,20 @@ def stretches(workload: Workload, edges_s: Sequence[float], ends_s: float | None
     found = []
     for number, (start, stop) in enumerate(pairwise(edges)):
         rows = np.flatnonzero(of_exchange == number) if len(begun) else np.empty(0, dtype=np.int64)
-        timings = workload.timings[rows]
-        place = np.full(len(of_exchange), -1)
+        timings, place = workload.timings[rows], np.full(len(of_exchange), -1)
         place[rows] = np.arange(len(rows))
         waited_for = place[np.maximum(rows - timings[:, 1].astype(np.int64), 0)]
-        inside = (timings[:, 1] > 0) & (waited_for >= 0)
-        timings[:, 1] = np.where(inside, np.arange(len(rows)) - waited_for, 0)
-        timings[:, 2] = np.where(inside, timings[:, 2], begun[rows, 0] - start)
-
-        def within(given: Iterable[Any], start: float = start, stop: float = stop) -> list[Any]:
-            return [
-                one._replace(at_s=round(one.at_s - start, 6))
-                for one in given
-                if start <= one.at_s and (one.at_s < stop or stop == edges[-1])
-            ]
-
-        lasts_s = None if workload.captured_s is None else stop - start
-        instants_s = {name: (getattr(workload, name) - start).round(6) for name in ("issue_s", "deadline_s")}
-        beside = {"messages": within(workload.messages), "datagrams": within(workload.datagrams)}
+        is_inside = (timings[:, 1] > 0) & (waited_for >= 0)
+        timings[:, 1] = np.where(is_inside, np.arange(len(rows)) - waited_for, 0)
+        timings[:, 2] = np.where(is_inside, timings[:, 2], begun[rows, 0])
+        until = stop if stop != edges[-1] else float("inf")
+        beside = {
+            name: [one for one in getattr(workload, name) if start <= one.at_s < until]
+            for name in ("messages", "datagrams")
+        }
+        lasts_s = None if workload.captured_s is None else stop
         pages = np.flatnonzero(of_page == number)
-        found.append(_like(workload, pages, timings.round(6), captured_s=lasts_s, **instants_s, **beside))
+        found.append(moved(workload.changed(pages, timings=timings, captured_s=lasts_s, **beside), -start))
     return found
 
 
@@ -137,23 +131,4 @@ def joined(workloads: Iterable[Workload], captured_s: float | None = None) -> Wo
         servers=np.concatenate(servers),
         messages=chain.from_iterable(one.messages for one in given), round_trip_s=given[0].round_trip_s,
         datagrams=chain.from_iterable(one.datagrams for one in given), captured_s=captured_s,
-    )  # fmt: skip
-
-
-def with_columns(workload: Workload, **columns: Any) -> Workload:
-    """Return a workload with some of its columns replaced."""
-    return Workload(**{name: getattr(workload, name) for name in COLUMNS} | columns)
-
-
-def _like(workload: Workload, pages: Any, timings: NDArray[np.float64], **columns: Any) -> Workload:
-    """Return a workload of some pages, by their places, with other times."""
-    own = np.zeros(len(workload), dtype=np.bool_)
-    own[np.asarray(pages, dtype=np.int64)] = True
-    exchanges = np.repeat(own, 1 + workload.objects)
-    of_pages = {name: columns.pop(name)[own] for name in ("issue_s", "deadline_s")}
-    return with_columns(
-        workload, names=[name for name, is_own in zip(workload.names, own.tolist(), strict=True) if is_own],
-        objects=workload.objects[own], sizes=workload.sizes[exchanges], think_s=workload.think_s[own],
-        waits_s=workload.waits_s[exchanges], servers=workload.servers[exchanges], timings=timings, **of_pages,
-        **columns,
     )  # fmt: skip

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ from traces.columns import Workload
 from traces.records import Message, Page
 from traces.web_model import generate
 
-__all__ = ["APPS", "KINDS", "Message", "Traffic", "Wishes", "draw", "make", "push_messages", "stalls", "stream", "web"]
+__all__ = ["APPS", "KINDS", "App", "Message", "Traffic", "Wishes", "draw", "make", "push_messages", "stalls", "stream"]
 
 Floats = NDArray[np.float64]
 
@@ -63,6 +64,12 @@ class Traffic(NamedTuple):
     deadlines_s: Floats  #: When the page must be there (segments of a stream); NaN for what has no deadline.
     viewings: NDArray[np.int64]  #: Which viewing a segment belongs to; -1 for what is no segment.
     messages: list[Message]  #: In the order of their instants.
+
+    @classmethod
+    def plain(cls, pages: list[Page], messages: list[Message], server: str = INSTANT) -> Traffic:
+        """Return traffic of which nothing is a segment."""
+        n = len(pages)
+        return cls(pages, [server] * n, np.full(n, np.nan), np.full(n, -1), messages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +104,9 @@ class Wishes:
 
 Waits = Callable[[np.random.Generator, float, int], Floats]
 """Draws how long servers take: from the part of the traffic that has gone by, and how many waits; seconds."""
+
+Maker = Callable[[float, Wishes, np.random.Generator], Traffic]
+Pusher = Callable[[float, Wishes, np.random.Generator], list[Message]]
 
 
 def _lognormal(mean_s: float) -> Waits:
@@ -149,8 +159,6 @@ APPS: dict[str, App] = {
 }
 """A chat, a call, a game, requests that are answered when there is news (alone, and beside browsing), a sensor that
 reports, telemetry, mail, a program that asks for news, and updates that a server pushes."""
-Maker = Callable[[float, Wishes, np.random.Generator], Traffic]
-Phase = Callable[[np.random.Generator, float], Traffic]
 
 
 @checked
@@ -165,8 +173,8 @@ def make(kind: str, wishes: Wishes, rng: np.random.Generator) -> Workload:
     made = _maker(kind)(wishes.hours * _HOUR_S, wishes, rng)
     if not made.pages and not made.messages:
         raise ValueError(f"the traffic must have a page or a message, got none in {wishes.hours:g} hours of {kind}")
-    deadlines = (None if deadline != deadline else deadline for deadline in made.deadlines_s.tolist())
-    pages = (page._replace(deadline_s=deadline) for page, deadline in zip(made.pages, deadlines, strict=True))
+    timed = zip(made.pages, made.deadlines_s.tolist(), strict=True)
+    pages = (page._replace(deadline_s=deadline if deadline == deadline else None) for page, deadline in timed)
     return Workload.of(pages, made.messages)
 
 
@@ -233,26 +241,19 @@ def stream(duration_s: float, rng: np.random.Generator, *, start_s: float = 0.0)
     """
     between(0.0, LONGEST_S, duration_s=duration_s, start_s=start_s)
     pages: list[Page] = []
-    deadlines: list[float] = []
-    viewings: list[int] = []
+    segments: list[tuple[float, int]] = []  # deadlines and viewings
     at, end, viewing = start_s, start_s + duration_s, 0
     while at < end:
         until = min(end, at + rng.uniform(*VIEWING_S))
         while at < until:
-            size = int(rng.integers(SEGMENT_BYTES[0], SEGMENT_BYTES[1], endpoint=True))
+            size = int(rng.integers(*SEGMENT_BYTES, endpoint=True))
             pages.append(Page(f"s{viewing}.{len(pages)}", 300, size, (), 0.0, round(at, 6)))
             at += rng.uniform(*SEGMENT_S)
-            deadlines.append(round(at, 6))
-            viewings.append(viewing)
+            segments.append((round(at, 6), viewing))
         at = until + rng.uniform(*PAUSE_S)
         viewing += 1
-    return Traffic(pages, [INSTANT] * len(pages), np.array(deadlines), np.array(viewings, dtype=np.int64), [])
-
-
-@checked
-def web(n_pages: int, rng: np.random.Generator, server: str = INSTANT) -> Traffic:
-    """Draw pages of the Web model, asked of servers that answer after `server`."""
-    return _plain(generate(n_pages, rng), [], server)
+    deadlines_s, viewings = np.array(segments).reshape(-1, 2).T
+    return Traffic(pages, [INSTANT] * len(pages), deadlines_s, viewings.astype(int), [])
 
 
 def stalls(deadlines_s: ArrayLike, viewings: ArrayLike, done_s: ArrayLike) -> Floats:
@@ -304,64 +305,39 @@ def _shifting(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Tr
     parts: list[Traffic] = []
     viewing = 0
     for number in range(max(1, round(duration_s / PHASE_S))):
-        part = _PHASES[number % len(_PHASES)](rng, number * PHASE_S)
+        place, start_s = number % len(_PHASES), number * PHASE_S
+        part = _PHASES[place](rng, start_s)
         viewings = np.where(part.viewings >= 0, part.viewings + viewing, -1)
-        viewing = max([viewing, *(viewings + 1).tolist()])
-        pages = [_asked_of(page._replace(page=f"{number}/{page.page}"), number % len(_PHASES)) for page in part.pages]
+        viewing = max(viewing, viewings.max(initial=-1) + 1)
+        pages = [_asked_of(page._replace(page=f"{number}/{page.page}"), place) for page in part.pages]
         parts.append(part._replace(pages=pages, viewings=viewings))
-    return Traffic(
-        [page for part in parts for page in part.pages],
-        [server for part in parts for server in part.servers],
-        np.concatenate([part.deadlines_s for part in parts]),
-        np.concatenate([part.viewings for part in parts]),
-        sorted(message for part in parts for message in part.messages),
-    )
+    pages_, servers, deadlines_s, viewings_, messages = zip(*parts, strict=True)
+    joined = np.concatenate(deadlines_s), np.concatenate(viewings_)
+    return Traffic([*chain(*pages_)], [*chain(*servers)], *joined, sorted(chain(*messages)))
 
 
-def _browsing(server: str, *, bursty: bool | None = None) -> Phase:
-    """A phase of the Web model, perhaps with messages: its first page is issued when it begins."""
+def _browsing(server: str, *, bursty: bool | None = None) -> Callable[[np.random.Generator, float], Traffic]:
+    """Return a phase of the Web model, perhaps with messages: its first page is issued when it begins."""
 
     def drawn(rng: np.random.Generator, start_s: float) -> Traffic:
-        found = web(max(1, round(PHASE_S / SECONDS_A_PAGE)) * 4, rng, server)
-        think = np.cumsum([page.think_s for page in found.pages])
-        kept = min(int(np.searchsorted(think, PHASE_S)), len(found.pages) - 1)  # the page after which it is over
-        pages = [*found.pages[:kept], found.pages[kept]._replace(think_s=0.0)]
+        pages = generate(max(1, round(PHASE_S / SECONDS_A_PAGE)) * 4, rng)
+        think_s = np.cumsum([page.think_s for page in pages])
+        last = min(int(np.searchsorted(think_s, PHASE_S)), len(pages) - 1)  # the page after which it is over
+        pages = [*pages[:last], pages[last]._replace(think_s=0.0)]
         pages[0] = pages[0]._replace(issue_s=start_s)
         messages = [] if bursty is None else push_messages(PHASE_S, rng, bursty=bursty, start_s=start_s)
-        return _plain(pages, messages, server)
+        return Traffic.plain(pages, messages, server)
 
     return drawn
 
 
-_PHASES: tuple[Phase, ...] = (
+_PHASES: tuple[Callable[[np.random.Generator, float], Traffic], ...] = (
     _browsing(INSTANT),
     _browsing(LOGNORMAL),
-    lambda rng, start_s: _plain([], push_messages(PHASE_S, rng, bursty=True, start_s=start_s)),
+    lambda rng, start_s: Traffic.plain([], push_messages(PHASE_S, rng, bursty=True, start_s=start_s)),
     lambda rng, start_s: stream(PHASE_S, rng, start_s=start_s),
     _browsing(CONSTANT, bursty=False),
 )
-
-
-def _plain(pages: list[Page], messages: list[Message], server: str = INSTANT) -> Traffic:
-    """Return traffic of which nothing is a segment."""
-    n = len(pages)
-    return Traffic(pages, [server] * n, np.full(n, np.nan), np.full(n, -1, dtype=np.int64), messages)
-
-
-def _web(server: str = INSTANT, *, pushed: bool = False, bursty: bool | None = None) -> Maker:
-    """Return what draws pages of the Web model, with messages beside them if so wished."""
-
-    def drawn(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
-        filling = max(1, round(duration_s / SECONDS_A_PAGE))
-        found = web(filling if wishes.pages is None else wishes.pages, rng, server)
-        return found._replace(messages=_push(bursty)(duration_s, wishes, rng).messages) if pushed else found
-
-    return drawn
-
-
-def _waiting(page: Page, waits: Waits, rng: np.random.Generator, gone: float) -> Page:
-    """Return a page whose servers take as long as is drawn."""
-    return page._replace(waits_s=tuple(np.round(waits(rng, gone, 1 + len(page.objects)), 6).tolist()))
 
 
 def _asked_of(page: Page, server: int) -> Page:
@@ -369,26 +345,41 @@ def _asked_of(page: Page, server: int) -> Page:
     return page._replace(servers=(server,) * (1 + len(page.objects)))
 
 
-def _web_servers(*means_s: float) -> Maker:
-    """Return what draws pages of the Web model, asked in turn of servers with lognormal waits of these means."""
+def _waiting(page: Page, waits: Waits, rng: np.random.Generator, gone: float = 0.0) -> Page:
+    """Return a page whose servers take as long as is drawn."""
+    return page._replace(waits_s=tuple(np.round(waits(rng, gone, 1 + len(page.objects)), 6).tolist()))
+
+
+def _web(server: str = INSTANT, *waits: Waits, push: Pusher | None = None) -> Maker:
+    """Return what draws pages of the Web model, asked in turn of servers of these waits, perhaps with messages."""
 
     def drawn(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
-        found, n = _web(RECORDED)(duration_s, wishes, rng), len(means_s)
-        waiting = (_waiting(page, _lognormal(means_s[i % n]), rng, 0.0) for i, page in enumerate(found.pages))
-        return found._replace(pages=[_asked_of(page, i % n) for i, page in enumerate(waiting)])
+        n = max(1, round(duration_s / SECONDS_A_PAGE)) if wishes.pages is None else wishes.pages
+        pages, many = generate(n, rng), len(waits)
+        if waits:
+            pages = [_waiting(page, waits[i % many], rng, i / n) for i, page in enumerate(pages)]
+        if many > 1:
+            pages = [_asked_of(page, i % many) for i, page in enumerate(pages)]
+        return Traffic.plain(pages, push(duration_s, wishes, rng) if push else [], server)
 
     return drawn
 
 
-def _web_after(waits: Waits) -> Maker:
-    """Return what draws pages of the Web model whose servers take as long as is drawn."""
+def _push(bursty: bool | None = None) -> Pusher:
+    """Return what draws messages, in bursts if it is said here or wished for."""
 
-    def drawn(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
-        found = _web(RECORDED)(duration_s, wishes, rng)
-        n = len(found.pages)
-        return found._replace(pages=[_waiting(page, waits, rng, i / n) for i, page in enumerate(found.pages)])
+    def drawn(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> list[Message]:
+        if not wishes.messages_per_hour:
+            return []
+        gap_s, in_bursts = _HOUR_S / wishes.messages_per_hour, wishes.bursty if bursty is None else bursty
+        return push_messages(duration_s, rng, bursty=in_bursts, mean_gap_s=gap_s, message_bytes=wishes.message_bytes)
 
     return drawn
+
+
+def _alone(push: Pusher) -> Maker:
+    """Return what draws messages alone."""
+    return lambda duration_s, wishes, rng: Traffic.plain([], push(duration_s, wishes, rng))
 
 
 def _program(app: App) -> Maker:
@@ -398,83 +389,65 @@ def _program(app: App) -> Maker:
         pages: list[Page] = []
         at_s = app.pause_s
         while app.pause_s and (at_s <= duration_s or not pages):
-            sizes = [
+            (up, down), *objects = (
                 (
                     int(rng.integers(*app.request_bytes, endpoint=True)),
                     int(rng.integers(*app.reply_bytes, endpoint=True)),
                 )
                 for _ in range(1 + int(rng.integers(app.objects, endpoint=True)))
-            ]
-            page = Page(f"a{len(pages)}", *sizes[0], tuple(sizes[1:]), 0.0, round(at_s, 6) if app.regular else None)
+            )
             pause_s = app.pause_s if app.regular else float(rng.exponential(app.pause_s))
+            name, think_s = f"a{len(pages)}", 0.0 if app.regular else round(pause_s, 6)
             if is_web := rng.random() < app.web:
-                page = generate(1, rng)[0]._replace(page=page.page, think_s=round(pause_s, 6))
-                page = _waiting(page, _lognormal(0.5), rng, 0.0)
+                page = _waiting(
+                    generate(1, rng)[0]._replace(page=name, think_s=round(pause_s, 6)), _lognormal(0.5), rng
+                )
             else:
-                page = _waiting(page._replace(think_s=0.0 if app.regular else round(pause_s, 6)), app.waits, rng, 0.0)
+                issue_s = round(at_s, 6) if app.regular else None
+                page = _waiting(Page(name, up, down, tuple(objects), think_s, issue_s), app.waits, rng)
             at_s += pause_s + (0.0 if app.regular else sum(page.waits_s))
             pages.append(_asked_of(page, int(is_web)) if app.web else page)
-        gap_s, bytes_ = app.messages or (0.0, MESSAGE_BYTES)
-        messages = push_messages(duration_s, rng, mean_gap_s=gap_s, message_bytes=bytes_) if gap_s else []
-        return _plain(pages, messages, RECORDED)
-
-    return drawn
-
-
-def _push(bursty: bool | None = None) -> Maker:
-    """Return what draws messages, in bursts if it is said here or wished for."""
-
-    def drawn(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
-        if not wishes.messages_per_hour:
-            return _plain([], [])
-        messages = push_messages(
-            duration_s,
-            rng,
-            bursty=wishes.bursty if bursty is None else bursty,
-            mean_gap_s=_HOUR_S / wishes.messages_per_hour,
-            message_bytes=wishes.message_bytes,
-        )
-        return _plain([], messages)
+        messages: list[Message] = []
+        if app.messages is not None:
+            messages = push_messages(duration_s, rng, mean_gap_s=app.messages[0], message_bytes=app.messages[1])
+        return Traffic.plain(pages, messages, RECORDED)
 
     return drawn
 
 
 def _mqtt(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
     """Draw keep-alives at fixed times, reports, and messages."""
-    pings = [
-        (round(number * wishes.keep_alive_s, 6), _PING_BYTES, _PING_BYTES)
-        for number in range(1, int(duration_s / wishes.keep_alive_s) + 1)
-    ]
     reporting = replace(wishes, messages_per_hour=wishes.reports_per_hour, message_bytes=wishes.report_bytes)
-    drawn = _push(False)(duration_s, reporting, rng).messages
-    reports = [(report.at_s, report.size_bytes, 0) for report in drawn]
+    pings_s = (round(number * wishes.keep_alive_s, 6) for number in range(1, int(duration_s / wishes.keep_alive_s) + 1))
+    sent = [(at_s, _PING_BYTES, _PING_BYTES) for at_s in pings_s]
+    sent += [(at_s, size, 0) for at_s, size in _push(False)(duration_s, reporting, rng)]
     pages = [
-        Page(f"{'report' if not reply else 'keep-alive'}{number}", size, reply, issue_s=at_s)
-        for number, (at_s, size, reply) in enumerate(sorted(pings + reports))
+        Page(f"{'keep-alive' if reply else 'report'}{number}", size, reply, issue_s=at_s)
+        for number, (at_s, size, reply) in enumerate(sorted(sent))
     ]
-    return _plain(pages, _push()(duration_s, wishes, rng).messages)
+    return Traffic.plain(pages, _push()(duration_s, wishes, rng))
 
 
 KINDS: dict[str, Maker] = {
     "web-instant": _web(),
     "web-constant": _web(CONSTANT),
     "web-lognormal": _web(LOGNORMAL),
-    "push-memoryless": _push(bursty=False),
-    "push-bursty": _push(bursty=True),
-    "web-and-push": _web(LOGNORMAL, pushed=True, bursty=True),
+    "push-memoryless": _alone(_push(bursty=False)),
+    "push-bursty": _alone(_push(bursty=True)),
+    "web-and-push": _web(LOGNORMAL, push=_push(bursty=True)),
     "streaming": lambda duration_s, wishes, rng: stream(duration_s, rng),
     "shifting": _shifting,
     "web-exponential": _web("exponential:0.5"),
-    "web-pareto": _web_after(lambda rng, gone, n: 0.1 * (1.0 + rng.pareto(1.5, n))),
-    "web-jump": _web_after(lambda rng, gone, n: rng.lognormal(-2.6, 0.8, n) * (1.0 if gone < 0.5 else 10.0)),
-    "web-cache": _web_after(lambda rng, gone, n: np.where(rng.random(n) < 0.7, 0.01, rng.lognormal(-0.32, 0.8, n))),
-    "web-servers": _web_servers(0.05, 0.5, 2.0),
+    "web-pareto": _web(RECORDED, lambda rng, gone, n: 0.1 * (1.0 + rng.pareto(1.5, n))),
+    "web-jump": _web(RECORDED, lambda rng, gone, n: rng.lognormal(-2.6, 0.8, n) * (1.0 if gone < 0.5 else 10.0)),
+    "web-cache": _web(RECORDED, lambda rng, gone, n: np.where(rng.random(n) < 0.7, 0.01, rng.lognormal(-0.32, 0.8, n))),
+    "web-servers": _web(RECORDED, _lognormal(0.05), _lognormal(0.5), _lognormal(2.0)),
     **{name: _program(app) for name, app in APPS.items()},
     "web": _web(),
     "mqtt": _mqtt,
-    "push": _push(),
+    "push": _alone(_push()),
     "stream": lambda duration_s, wishes, rng: stream(duration_s, rng),
-    "mixed": _web(pushed=True),
+    "mixed": _web(push=_push()),
 }
 """Every kind of traffic: Web with servers that answer at once, after 0.5 s, and after 0.5 s on average; messages;
 both; a stream; phases of five minutes of all these in turn; Web with servers that answer after exponential and Pareto

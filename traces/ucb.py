@@ -21,22 +21,22 @@ Source: S. D. Gribble, UC Berkeley Home IP HTTP Traces, July 1997, the Internet 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
-from os import PathLike
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.errors import Place, RuleError
-from traces.files import Stream, lines
-from traces.formats import Format
+from traces.errors import RuleError
+from traces.files import Source
 from traces.records import REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, UNKNOWN_WAIT_US, Batch, Report
 from traces.waits import ROUND_TRIP_US
 
-__all__ = ["FORMATS", "MAX_URL_BYTES", "RECORD_DTYPE", "UNKNOWN", "Records", "batches", "binary", "text"]
+__all__ = [
+    "MAX_URL_BYTES", "RECORD_DTYPE", "UNKNOWN", "Records", "batches", "binary", "recognises", "recognises_text", "text",
+]  # fmt: skip
 
 MAX_URL_BYTES = 4096
 """Longest request line that is believed; the traces hold hashes of some forty bytes."""
@@ -68,9 +68,7 @@ class Records(NamedTuple):
     text: bytes
 
 
-def binary(
-    stream: Stream, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False
-) -> Iterator[Records]:
+def binary(source: Source) -> Iterator[Records]:
     """Read binary records, some tens of thousands at a time, in constant memory.
 
     Raises
@@ -79,51 +77,37 @@ def binary(
         For a record that is cut, an impossible length of the request line, or times that cannot be; with
         `skip_damaged` impossible records are counted and left out, and reading ends where the framing is lost.
     """
-    place = Place(path, report if skip_damaged else None)
     base, data, piece = 0, b"", b"\0"
     while piece:
-        piece = stream.read(_PIECE_BYTES)
+        piece = source.stream.read(_PIECE_BYTES)
         data += piece
         offsets, end = _frames(data)
+        lengths = np.diff(offsets, append=end) - _HEAD
+        for place in np.flatnonzero((lengths > MAX_URL_BYTES) | (lengths == 0))[:1].tolist():
+            offsets, end = offsets[:place], int(offsets[place])
         if len(offsets):
             # every byte is the start of a possible 60-byte item; taking some of them copies whole items
             items = np.ndarray((len(data) - _HEAD + 1,), np.dtype((np.void, _HEAD)), data, strides=(1,))
-            columns: NDArray[np.void] = items[offsets].view(RECORD_DTYPE)
-            lengths = columns["url_bytes"]
-            impossible = (lengths > MAX_URL_BYTES) | (lengths == 0)
-            framed = int(np.argmax(impossible)) if impossible.any() else len(columns)
-            yield from _sound(Records(columns[:framed], offsets[:framed] + _HEAD, data), base, place, report)
-            if framed < len(offsets):
-                end = int(offsets[framed])
-        with place.at("byte", base + end):
-            if len(data) - end >= _HEAD:
-                length = int.from_bytes(data[end + _HEAD - 2 : end + _HEAD], "big")
-                if not 1 <= length <= MAX_URL_BYTES:
-                    raise RuleError(f"the length of the request line must lie in [1, {MAX_URL_BYTES}]", length)
-            base, data = base + end, data[end:]
-            if data and not piece:
-                raise RuleError("a record must be complete", f"{len(data)} bytes of one")
-            continue
-        return  # damage that was counted
+            records = Records(items[offsets].view(RECORD_DTYPE), offsets + _HEAD, data)
+            yield from _sound(records, "byte", base + offsets, source)
+        length = int.from_bytes(data[end + _HEAD - 2 : end + _HEAD], "big") if len(data) - end >= _HEAD else 1
+        base, data = base + end, data[end:]
+        if not 1 <= length <= MAX_URL_BYTES:
+            rule = f"the length of the request line must lie in [1, {MAX_URL_BYTES}]"
+            source.damaged(f"byte {base}", RuleError(rule, length))
+            return
+    if data:
+        source.damaged(f"byte {base}", RuleError("a record must be complete", f"{len(data)} bytes of one"))
 
 
-def text(stream: Stream, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False) -> Iterator[Records]:
+def text(source: Source) -> Iterator[Records]:
     """Read the text form; see `binary`."""
-    place = Place(path, report if skip_damaged else None)
-    numbered = lines(stream, _MAX_LINE_BYTES, path)
-    while some := list(islice(numbered, _LINES_A_BATCH)):
-        rows: list[tuple[int, ...]] = []
-        numbers: list[int] = []
-        urls: list[bytes] = []
-        for number, line in some:
-            with place.at("line", number):
-                row, url = _fields(line)
-                rows.append(row)
-                urls.append(url)
-                numbers.append(number)
+    parsed = source.parsed(_fields, ((line[0], line) for line in source.lines(_MAX_LINE_BYTES)))
+    while some := list(islice(parsed, _LINES_A_BATCH)):
+        numbers, rows, urls = zip(*some, strict=True)
         ends = np.cumsum([0, *map(len, urls)])[:-1]
-        found = Records(np.array(rows, dtype=RECORD_DTYPE), ends, b"".join(urls))
-        yield from _sound(found, np.array(numbers, dtype=np.int64), place, report)
+        found = Records(np.array(list(rows), dtype=RECORD_DTYPE), ends, b"".join(urls))
+        yield from _sound(found, "line", numbers, source)
 
 
 def batches(records: Iterator[Records], report: Report) -> Iterator[Batch]:
@@ -181,29 +165,26 @@ def _microseconds(fixed: NDArray[np.void], name: str) -> NDArray[np.int64]:
     return moments
 
 
-def _sound(records: Records, places: int | NDArray[np.int64], place: Place, report: Report) -> Iterator[Records]:
-    """Yield the records whose times can be, counted; the first that cannot is an error unless damage is counted.
-
-    `places` are the numbers of their lines, or where the bytes begin in which they stand.
-    """
+def _sound(records: Records, unit: str, places: Sequence[int] | NDArray[np.int64], source: Source) -> Iterator[Records]:
+    """Yield the records whose times can be, counted; the first that cannot is an error unless damage is counted."""
     fixed = records.columns
-    start, first, last = (_microseconds(fixed, name) for name in ("request", "first", "last"))
+    moments = {name: _microseconds(fixed, name) for name in ("request", "first", "last")}
+    start = moments["request"]
     rules: list[tuple[NDArray[np.bool_], str, NDArray[np.int64], str]] = []
-    for name, moment in (("request", start), ("first", first), ("last", last)):
+    for name, moment in moments.items():
         micro = fixed[f"{name}_us"].astype(np.int64)
-        rule = f"{name} microseconds must be below 1000000"
-        rules.append(((micro >= 1_000_000) & (moment >= 0), rule, micro, ""))
-    for name, moment in (("first", first), ("last", last)):
-        early = (start >= 0) & (moment >= 0) & (moment < start)
-        rules.append((early, f"the {name} byte of the reply must not precede the request", moment - start, " us"))
+        too_many = (micro >= 1_000_000) & (moment >= 0)
+        rules.append((too_many, f"{name} microseconds must be below 1000000", micro, ""))
+    for name in ("first", "last"):
+        early = (start >= 0) & (moments[name] >= 0) & (moments[name] < start)
+        rule = f"the {name} byte of the reply must not precede the request"
+        rules.append((early, rule, moments[name] - start, " us"))
     broken = np.logical_or.reduce([bad for bad, *_ in rules])
     for at in np.flatnonzero(broken).tolist():
-        unit, number = ("line", places[at]) if not isinstance(places, int) else ("byte", places + records.url_at[at])
-        with place.at(unit, int(number) - _HEAD * isinstance(places, int)):
-            rule, values, of_unit = next((rule, values, unit) for bad, rule, values, unit in rules if bad[at])
-            raise RuleError(rule, f"{values[at]}{of_unit}")
+        _, rule, values, of_value = next(one for one in rules if one[0][at])
+        source.damaged(f"{unit} {places[at]}", RuleError(rule, f"{values[at]}{of_value}"))
     if not broken.all():
-        report.count("records", len(fixed) - int(broken.sum()))
+        source.report.count("records", len(fixed) - int(broken.sum()))
         yield Records(fixed[~broken], records.url_at[~broken], records.text) if broken.any() else records
 
 
@@ -214,7 +195,9 @@ _LINE = re.compile(
 )
 
 
-def _fields(line: bytes) -> tuple[tuple[int, ...], bytes]:
+def _fields(numbered: tuple[int, bytes]) -> tuple[int, tuple[int, ...], bytes]:
+    """Return the number of a line, and fields and request line of its record."""
+    number, line = numbered
     match = _LINE.fullmatch(line.removesuffix(b"\n"))
     if match is None:
         rule = "a line must hold three times, two addresses, eight numbers and a request line"
@@ -234,7 +217,7 @@ def _fields(line: bytes) -> tuple[tuple[int, ...], bytes]:
     if numbers[-1] != len(url):
         rule = f"the request line must be as long as its length field says ({numbers[-1]} bytes)"
         raise RuleError(rule, f"{len(url)} bytes")
-    return row, url
+    return number, row, url
 
 
 def _address(parts: list[int]) -> int:
@@ -254,44 +237,13 @@ def _endpoint(key: int) -> str:
 _SHOWTRACE = re.compile(rb"\d+:\d+ \d+:\d+ \d+:\d+ ")
 
 
-def _recognises(head: bytes) -> bool:
+def recognises_text(head: bytes) -> bool:
+    """Tell the first line of the text form by its three times."""
+    return _SHOWTRACE.match(head) is not None
+
+
+def recognises(head: bytes) -> bool:
     """Tell the first record: microseconds below a million (or unknown), the request seen after 1990."""
     times = [int.from_bytes(head[at : at + 4], "big") for at in range(0, 24, 4)]
     likely = all(micro < 1_000_000 or micro == UNKNOWN for micro in times[1::2])
     return b"\0" in head and len(head) >= 24 and likely and times[0] > 631_152_000
-
-
-def _reader(records: Callable[..., Iterator[Records]]) -> Callable[..., Iterator[Batch]]:
-    """Return what reads requests by way of records."""
-
-    def read(
-        stream: Stream, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False
-    ) -> Iterator[Batch]:
-        return batches(records(stream, path, report, skip_damaged=skip_damaged), report)
-
-    return read
-
-
-_SOURCE = "S. D. Gribble, UC Berkeley Home IP HTTP Traces, 1997; the Internet Traffic Archive"
-FORMATS = (
-    Format(
-        name="showtrace",
-        written="*.txt",
-        meaning="UC Berkeley Home IP, as showtrace prints it",
-        source=_SOURCE,
-        example="lpsm pages UCB-home-IP.txt --out pages.jsonl",
-        recognises=lambda head: _SHOWTRACE.match(head) is not None,
-        batches=_reader(text),
-        interleaved=True,
-    ),
-    Format(
-        name="ucb",
-        written="UCB-home-IP-*.tr, *.tr.gz",
-        meaning="UC Berkeley Home IP, binary",
-        source=_SOURCE,
-        example="lpsm pages UCB-home-IP-846890339-847313219.tr.gz --out pages.jsonl",
-        recognises=_recognises,
-        batches=_reader(binary),
-        interleaved=True,
-    ),
-)

@@ -16,9 +16,8 @@ being rejected and not clipped.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from importlib import resources
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,42 +62,20 @@ def generate(n_pages: int, rng: np.random.Generator) -> list[Page]:
 def drawn(n_pages: int, rng: np.random.Generator) -> Iterator[Page]:
     """Yield the pages of `generate` as they are drawn, in constant memory."""
     between(1, _MOST_PAGES, n_pages=n_pages)
-    model = _quantiles()
+    levels, *sizes, thinks_s = _table("web_model_quantiles.csv")
+    objects, cumulative = _table("web_model_objects_per_page.csv")
     for index in range(n_pages):
         count_level, think_level = rng.random(2)
-        n_objects = int(model.objects[np.searchsorted(model.objects_cumulative, count_level)])
-        levels = rng.random((n_objects + 1, 2))
-        requests = _sizes(levels[:, 0], model.probability, model.request_bytes)
-        replies = _sizes(levels[:, 1], model.probability, model.reply_bytes)
-        think_s = float(np.interp(think_level, model.probability, model.think_s))
-        embedded = tuple(zip(requests[1:], replies[1:], strict=True))
-        yield Page(f"w{index}", requests[0], replies[0], embedded, round(think_s, 6))
+        n_objects = int(objects[np.searchsorted(cumulative, count_level)])
+        drawn = zip(rng.random((n_objects + 1, 2)).T, sizes, strict=True)  # of requests and of replies
+        requests, replies = (np.maximum(np.rint(np.interp(at, levels, of)), 1).astype(int).tolist() for at, of in drawn)
+        think_s = round(float(np.interp(think_level, levels, thinks_s)), 6)
+        yield Page(f"w{index}", requests[0], replies[0], tuple(zip(requests[1:], replies[1:], strict=True)), think_s)
 
 
-class _Quantiles(NamedTuple):
-    probability: NDArray[np.float64]
-    request_bytes: NDArray[np.float64]
-    reply_bytes: NDArray[np.float64]
-    think_s: NDArray[np.float64]
-    objects: NDArray[np.float64]
-    objects_cumulative: NDArray[np.float64]
-
-
-@lru_cache(maxsize=1)
-def _quantiles() -> _Quantiles:
-    probability, request_bytes, reply_bytes, think_s = _table("web_model_quantiles.csv")
-    objects, cumulative = _table("web_model_objects_per_page.csv")
-    return _Quantiles(probability, request_bytes, reply_bytes, think_s, objects, cumulative)
-
-
+@cache
 def _table(name: str) -> NDArray[np.float64]:
     """Return the columns of a packaged table, below its comments and its line of names."""
     with resources.files("traces").joinpath("data", name).open(encoding="utf-8") as file:
         rows = [line for line in file if not line.startswith("#")][1:]
     return np.loadtxt(rows, delimiter=",", unpack=True, dtype=np.float64)
-
-
-def _sizes(levels: NDArray[np.float64], probability: NDArray[np.float64], values: NDArray[np.float64]) -> list[int]:
-    """Interpolate sizes (bytes) at the levels, rounded to whole bytes and at least 1."""
-    sizes = np.rint(np.interp(levels, probability, values)).astype(np.int64)
-    return [int(size) for size in np.maximum(sizes, 1)]

@@ -27,21 +27,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from math import isfinite, nan
 from os import PathLike
+from types import NoneType
 from typing import Any
 
 from traces.checks import checked, shown
 from traces.columns import Workload
 from traces.errors import Place, RuleError, TraceError
 from traces.files import Stream, lines, open_trace, replacing
-from traces.formats import Format
 from traces.records import Captured, Datagram, Message, Page, Timing
 
-__all__ = ["FORMATS", "MAX_REPLY_BYTES", "read_workload", "workload_line", "write_workload"]
+__all__ = ["MAX_REPLY_BYTES", "read_workload", "recognises", "workload_line", "write_workload"]
 
 MAX_REPLY_BYTES = 1 << 40
 """Largest request or reply that is believed, 1 TiB."""
@@ -49,15 +49,21 @@ MAX_REPLY_BYTES = 1 << 40
 _MAX_LINE_BYTES = 1 << 24
 _MAX_ARRAY_BYTES = 1 << 27
 _MAX_OBJECTS = 100_000
-_REQUIRED = ("page", "request_bytes", "reply_bytes")
-_OF_PAGE = (*_REQUIRED, "objects", "think_s", "issue_s", "waits_s", "deadline_s", "timings", "servers")
-_OF_MESSAGE = ("message_bytes", "at_s")
-_OF_DATAGRAM = ("datagram_bytes", "at_s", "up")
 _LARGEST_DATAGRAM = 1 << 16
 _MOST_CONNECTIONS = 1 << 40
 _MOST_SERVERS = 1 << 31
 Record = Page | Message | Datagram | Captured
 _NEEDED = "a workload of pages is needed here; run lpsm pages first, which makes one of a trace"
+_KINDS = {  # of lines, by a field that they alone have: how they are called, what they must have, and may have
+    "round_trip_s": ("round trip", ("round_trip_s",), ()),
+    "captured_s": ("time of capture", ("captured_s",), ()),
+    "datagram_bytes": ("datagram", ("datagram_bytes", "at_s", "up"), ()),
+    "message_bytes": ("message", ("message_bytes", "at_s"), ()),
+    "page": (
+        "page", ("page", "request_bytes", "reply_bytes"),
+        ("objects", "think_s", "issue_s", "waits_s", "deadline_s", "timings", "servers"),
+    ),
+}  # fmt: skip
 
 
 @checked
@@ -74,34 +80,30 @@ def read_workload(path: str | PathLike[str]) -> Workload:
     TraceError
         If a line breaks a rule: path, line, rule and value are in the message.
     """
-    book, place = _Book(), Place(path)
-    with open_trace(path) as stream, place:
-        for unit, number, fields in _of_workload(_records(stream, path), path):
-            place.at(unit, number)
-            book.keep(book.checked(fields))
-        place.at("", 0)
+    book = _Book()
+    found: dict[type, list[Any]] = {Page: [], Message: [], Datagram: [], NoneType: []}
+    with open_trace(path) as stream, Place(path) as place:
+        for place.where, fields in _of_workload(_records(stream, path), path):
+            record = book.checked(fields)
+            found[type(record)].append(record)
+        place.where = ""
         book.close()
-    return Workload.of(
-        book.pages, book.messages, book.once.get("round_trip_s"), book.datagrams, book.once.get("captured_s")
-    )
+    trip_s, captured_s = (book.once.get(name) for name in ("round_trip_s", "captured_s"))
+    return Workload.of(found[Page], found[Message], trip_s, found[Datagram], captured_s)
 
 
-def _of_workload(
-    records: Iterator[tuple[str, int, object]], path: str | PathLike[str]
-) -> Iterator[tuple[str, int, object]]:
+def _of_workload(records: Iterator[tuple[str, object]], path: str | PathLike[str]) -> Iterator[tuple[str, object]]:
     """Yield the records; if the very first is none, say whether the file is a trace."""
-    from traces.detect import detect  # which asks every format
+    from traces.reading import detect  # which asks every format
 
     try:
-        first = next(records, None)
+        first = [record for record in [next(records, None)] if record]
     except (RuleError, TraceError):
         with suppress(TraceError):
             if (found := detect(path)) != "workload":
                 raise RuleError(_NEEDED, f"a trace, {found}") from None
         raise
-    if first is not None:
-        yield first
-        yield from records
+    yield from chain(first, records)
 
 
 @checked
@@ -125,22 +127,21 @@ def write_workload(
         round_trip_s = records.round_trip_s if round_trip_s is None else round_trip_s
         ends = () if records.captured_s is None else (Captured(records.captured_s),)
         records = chain(records, records.messages, records.datagrams, ends)
-    book, place = _Book(), Place(path)
+    book = _Book()
 
-    def write(line: str) -> None:
-        book.checked(json.loads(line))
-        file.write(line.encode())
-
-    with replacing(path) as file, place:
-        for number, record in enumerate(records, 1):
-            place.at("line", number)
-            write(workload_line(record))
-        place.at("", 0)
+    def written() -> Iterator[str]:
+        yield from map(workload_line, records)
+        place.where = ""
         known_s = round_trip_s() if callable(round_trip_s) else round_trip_s
         book.close()
         if known_s is not None:
-            place.at("line", number + 1)
-            write(json.dumps({"round_trip_s": float(known_s)}) + "\n")
+            yield json.dumps({"round_trip_s": float(known_s)}) + "\n"
+
+    with replacing(path) as file, Place(path) as place:
+        for number, line in enumerate(written(), 1):
+            place.where = f"line {number}"
+            book.checked(json.loads(line))
+            file.write(line.encode())
     return book.counts["page"]
 
 
@@ -183,88 +184,76 @@ class _Book:
     """What the lines of a workload say, held to its rules line by line."""
 
     def __init__(self) -> None:
-        self.pages: list[Page] = []
-        self.messages: list[Message] = []
-        self.datagrams: list[Datagram] = []
         self.once: dict[str, float] = {}
         self.counts = {"page": 0, "message": 0, "datagram": 0}
         self._latest = dict.fromkeys(self.counts, 0.0)
         self._exchanges = 0
         self._timed: bool | None = None
 
-    def checked(self, fields: object) -> Record | None:
+    def checked(self, fields: object) -> Page | Message | Datagram | None:
         """Return what the fields of a line are, None for what is there once."""
         if not isinstance(fields, dict):
             raise RuleError("a page must be a JSON object", fields)
-        for name, what in (("round_trip_s", "round trip"), ("captured_s", "time of capture")):
-            if name in fields:
-                _only(fields, (name,), f"a {what}")
-                found_s = _seconds(fields[name], name)
-                if name in self.once:
-                    raise RuleError(f"a workload must hold at most one {what}", f"another, {found_s}")
-                self.once[name] = found_s
-                return None
-        if "datagram_bytes" in fields:
-            _only(fields, _OF_DATAGRAM, "a datagram", _OF_DATAGRAM)
-            size = _size(fields["datagram_bytes"], "datagram_bytes", 0, _LARGEST_DATAGRAM)
+        own = next((name for name in _KINDS if name in fields), "page")
+        kind, needed, may = _KINDS[own]
+        for key in needed:
+            if key not in fields:
+                raise RuleError(f"a {kind} must have {key}", f"only {', '.join(map(str, fields)) or 'nothing'}")
+        for key in fields:
+            if key not in may and key not in needed:
+                raise RuleError(f"a {kind} has only the fields {', '.join(sorted(needed + may))}", key)
+        if kind not in self.counts:
+            found_s = _seconds(fields[own], own)
+            if own in self.once:
+                raise RuleError(f"a workload must hold at most one {kind}", f"another, {found_s}")
+            self.once[own] = found_s
+            return None
+        record: Page | Message | Datagram
+        name = "at_s"
+        if own == "page":
+            name, record = "issue_s", _page(fields, self._exchanges)
+            self._exchanges += 1 + len(record.objects)
+        elif own == "message_bytes":
+            size = _size(fields[own], own)
+            record = Message(_seconds(fields[name], name), size)
+        else:
+            size = _size(fields[own], own, 0, _LARGEST_DATAGRAM)
             if not isinstance(fields["up"], bool):
                 raise RuleError("up must be true or false", fields["up"])
-            datagram = Datagram(_seconds(fields["at_s"], "at_s"), size, fields["up"])
-            self._in_order("datagram", "at_s", datagram.at_s)
-            return datagram
-        if "message_bytes" in fields:
-            _only(fields, _OF_MESSAGE, "a message", _OF_MESSAGE)
-            size = _size(fields["message_bytes"], "message_bytes")
-            message = Message(_seconds(fields["at_s"], "at_s"), size)
-            self._in_order("message", "at_s", message.at_s)
-            return message
-        _only(fields, _OF_PAGE, "a page", _REQUIRED)
-        page = _page(fields, self._exchanges)
-        self._exchanges += 1 + len(page.objects)
-        self._in_order("page", "issue_s", page.issue_s)
-        if self._timed not in (None, bool(page.timings)):
-            raise RuleError("all pages must have timings, or none", f"{len(page.timings)} timings")
-        self._timed = bool(page.timings)
-        return page
-
-    def keep(self, record: Record | None) -> None:
-        """Add a record to those of its kind."""
+            record = Datagram(_seconds(fields[name], name), size, fields["up"])
+        self.counts[kind] += 1
+        moment, latest = getattr(record, name), self._latest[kind]
+        if moment is not None and moment < latest:
+            raise RuleError(f"{name} must not run backwards (the {kind} before has {latest})", moment)
+        self._latest[kind] = latest if moment is None else moment
         if isinstance(record, Page):
-            self.pages.append(record)
-        elif isinstance(record, Message):
-            self.messages.append(record)
-        elif isinstance(record, Datagram):
-            self.datagrams.append(record)
+            if self._timed not in (None, bool(record.timings)):
+                raise RuleError("all pages must have timings, or none", f"{len(record.timings)} timings")
+            self._timed = bool(record.timings)
+        return record
 
     def close(self) -> None:
         """Refuse a workload of nothing."""
         if not any(self.counts.values()):
             raise RuleError("a workload must hold at least one page, message or datagram", "none")
 
-    def _in_order(self, kind: str, name: str, moment: float | None) -> None:
-        self.counts[kind] += 1
-        if moment is None:
-            return
-        if moment < self._latest[kind]:
-            raise RuleError(f"{name} must not run backwards (the {kind} before has {self._latest[kind]})", moment)
-        self._latest[kind] = moment
 
-
-def _records(stream: Stream, path: str | PathLike[str]) -> Iterator[tuple[str, int, object]]:
-    """Yield unit, number and contents of what a file holds: a JSON object a line, or the entries of one array."""
+def _records(stream: Stream, path: str | PathLike[str]) -> Iterator[tuple[str, object]]:
+    """Yield place and contents of what a file holds: a JSON object a line, or the entries of one array."""
+    place = Place(path)
     for number, line in lines(stream, _MAX_LINE_BYTES, path):
         text = (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).strip()
         if number == 1 and text.startswith(b"["):
             rest = stream.read(_MAX_ARRAY_BYTES)
             if len(rest) == _MAX_ARRAY_BYTES:
                 raise RuleError(f"a JSON array must be shorter than {_MAX_ARRAY_BYTES} bytes", "a longer one")
-            for index, fields in enumerate(_json(text + b"\n" + rest), 1):
-                yield "entry", index, fields
+            yield from ((f"entry {index}", fields) for index, fields in enumerate(_json(text + b"\n" + rest), 1))
             return
         if text:
-            with Place(path).at("line", number):
+            place.where = f"line {number}"
+            with place:
                 fields = _json(text)
-            yield "line", number, fields
+            yield place.where, fields
 
 
 def _json(text: bytes) -> Any:
@@ -275,31 +264,20 @@ def _json(text: bytes) -> Any:
         raise RuleError(f"a line must be whole JSON in UTF-8 ({reason})", text[:40].decode("latin-1")) from None
 
 
-def _only(fields: dict[Any, object], known: tuple[str, ...], what: str, needed: tuple[str, ...] = ()) -> None:
-    for key in needed:
-        if key not in fields:
-            raise RuleError(f"{what} must have {key}", f"only {', '.join(map(str, fields)) or 'nothing'}")
-    for key in fields:
-        if key not in known:
-            raise RuleError(f"{what} has only the fields {', '.join(sorted(known))}", key)
-
-
 def _page(fields: dict[Any, Any], exchanges_before: int) -> Page:
     if not isinstance(fields["page"], str) or not fields["page"]:
         raise RuleError("page must be a name", fields["page"])
-    objects = fields.get("objects", [])
-    if not isinstance(objects, list) or len(objects) > _MAX_OBJECTS:
-        found = len(objects) if isinstance(objects, list) else type(objects).__name__
-        raise RuleError(f"objects must be a list of at most {_MAX_OBJECTS} pairs [request, reply]", found)
+    rule = f"objects must be a list of at most {_MAX_OBJECTS} pairs [request, reply]"
+    objects = _list(fields.get("objects", []), rule, range(_MAX_OBJECTS + 1))
     for pair in objects:
         if not isinstance(pair, list) or len(pair) != 2:
             raise RuleError("an object must be a pair [request bytes, reply bytes]", pair)
     pairs = tuple((_size(asked, "request"), _size(reply, "reply", least=0)) for asked, reply in objects)
-    waits, servers = fields.get("waits_s", []), fields.get("servers", [])
-    for name, what, given in (("waits_s", "wait", waits), ("servers", "server", servers)):
-        if not isinstance(given, list) or len(given) not in (0, 1 + len(pairs)):
-            found = len(given) if isinstance(given, list) else type(given).__name__
-            raise RuleError(f"{name} must be a list of one {what} an exchange ({1 + len(pairs)})", found)
+    n = 1 + len(pairs)
+    waits, servers, timings = (
+        _list(fields.get(name, []), f"{name} must be a list of {what} an exchange ({n})", (0, n))
+        for name, what in (("waits_s", "one wait"), ("servers", "one server"), ("timings", "six numbers"))
+    )
     times = {name: fields.get(name) for name in ("issue_s", "deadline_s")}
     return Page(
         page=fields["page"],
@@ -308,24 +286,24 @@ def _page(fields: dict[Any, Any], exchanges_before: int) -> Page:
         objects=pairs,
         think_s=_seconds(fields.get("think_s", 0.0), "think_s"),
         waits_s=tuple(nan if wait is None else _seconds(wait, "a wait") for wait in waits),
-        timings=_timings(fields.get("timings", []), 1 + len(pairs), exchanges_before),
+        timings=tuple(_timing(timing, n, exchanges_before + place) for place, timing in enumerate(timings)),
         servers=tuple(_size(server, "a server", -1, _MOST_SERVERS) for server in servers),
         **{name: None if value is None else _seconds(value, name) for name, value in times.items()},
     )
 
 
-def _timings(given: Any, exchanges: int, before: int) -> tuple[Timing, ...]:
-    rule = f"timings must be a list of six numbers an exchange ({exchanges})"
-    if not isinstance(given, list) or len(given) not in (0, exchanges):
+def _list(given: Any, rule: str, lengths: Container[int]) -> list[Any]:
+    if not isinstance(given, list) or len(given) not in lengths:
         raise RuleError(rule, len(given) if isinstance(given, list) else type(given).__name__)
-    found = []
-    for place, timing in enumerate(given):
-        if not isinstance(timing, list) or len(timing) != 6:
-            raise RuleError(rule, timing)
-        connection = _size(timing[0], "the connection of a timing", 0, _MOST_CONNECTIONS)
-        after = _size(timing[1], "the exchange that one waits for", 0, before + place)
-        found.append(Timing(connection, after, *(_seconds(value, "a time of a timing") for value in timing[2:])))
-    return tuple(found)
+    return given
+
+
+def _timing(given: Any, exchanges: int, before: int) -> Timing:
+    if not isinstance(given, list) or len(given) != 6:
+        raise RuleError(f"timings must be a list of six numbers an exchange ({exchanges})", given)
+    connection = _size(given[0], "the connection of a timing", 0, _MOST_CONNECTIONS)
+    after = _size(given[1], "the exchange that one waits for", 0, before)
+    return Timing(connection, after, *(_seconds(value, "a time of a timing") for value in given[2:]))
 
 
 def _size(value: object, name: str, least: int = 1, most: int = MAX_REPLY_BYTES) -> int:
@@ -344,13 +322,7 @@ _LINE = re.compile(
     rb'(\xef\xbb\xbf)?\s*(\[\s*)?(\{[^{}]*"(page|message_bytes|datagram_bytes|captured_s|round_trip_s)"|\[?\s*\]|$)'
 )
 
-FORMATS = (
-    Format(
-        name="workload",
-        written="*.jsonl",
-        meaning="a workload of pages and messages, one JSON object a line",
-        source="lpsm pages and lpsm generate write it",
-        example="lpsm simulate pages.jsonl --policy bsd:1",
-        recognises=lambda head: _LINE.match(head) is not None,
-    ),
-)
+
+def recognises(head: bytes) -> bool:
+    """Tell a workload by the first field of its first line that no other line has."""
+    return _LINE.match(head) is not None

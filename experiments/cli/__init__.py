@@ -52,15 +52,6 @@ def load_command(name: str) -> click.Command:
     return found
 
 
-class _Interruption(click.ClickException):
-    """Ctrl-C or another signal to stop, with what is kept as its message."""
-
-    def __init__(self, stopped: KeyboardInterrupt) -> None:
-        found = stopped if isinstance(stopped, Interrupted) else Interrupted(str(stopped))
-        super().__init__(str(found) or f"{found.word}, nothing was written")
-        self.status = found.status
-
-
 class _Program(click.Group):
     """A group whose commands are imported when they are called, and whose errors are one line."""
 
@@ -91,7 +82,10 @@ class _Program(click.Group):
                 check()
                 raise
         except KeyboardInterrupt as error:  # here, because click would forget what it says
-            raise _Interruption(error) from None
+            found = error if isinstance(error, Interrupted) else Interrupted(str(error))
+            wrapped: Any = click.ClickException(str(found) or f"{found.word}, nothing was written")
+            wrapped.exit_code = found.status
+            raise wrapped from None
         except EOFError as error:
             raise click.ClickException(str(error)) from None
 
@@ -104,7 +98,7 @@ class _Program(click.Group):
             try:
                 sys.exit(self._status(args, **extra))
             except Interrupted as stopped:  # between two steps of the program
-                sys.exit(_complain(stopped.word) and stopped.status)
+                sys.exit(_complain(stopped.word, stopped.status))
 
     def _status(self, args: Sequence[str] | None, **extra: Any) -> int:
         """Run the program, complain in one line of what goes wrong, and return the exit status."""
@@ -117,27 +111,26 @@ class _Program(click.Group):
         try:
             status = super().main(args, standalone_mode=False, **extra)
             sys.stdout.flush()
+            return status if isinstance(status, int) else 0
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.ctx.get_help() if error.ctx else "")
-            status = BAD_INPUT
+            return BAD_INPUT
         except click.exceptions.Exit as error:
-            status = error.exit_code
+            return error.exit_code
         except click.ClickException as error:
-            _complain(error.format_message())
-            status = error.status if isinstance(error, _Interruption) else BAD_INPUT
+            return _complain(error.format_message(), max(error.exit_code, BAD_INPUT))
         except click.Abort:
-            status = Interrupted().status
+            return Interrupted().status
         except BrokenPipeError:  # the reader of our output has gone: nobody is left to tell
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            status = 1
+            return 1
         except OSError as error:
             where = f"{error.filename}: " if error.filename is not None else ""
-            status = _complain(f"{where}{error.strerror or error}")
+            return _complain(f"{where}{error.strerror or error}")
         except ValueError as error:
-            status = _complain(str(error))
+            return _complain(str(error))
         except MemoryError as error:
-            status = _complain(f"there is not enough memory here: {str(error) or 'nothing is left'}")
-        return status if isinstance(status, int) else 0
+            return _complain(f"there is not enough memory here: {str(error) or 'nothing is left'}")
 
 
 def _open_what_is_closed() -> None:
@@ -168,23 +161,13 @@ def _say_when_compiling() -> None:
     compiling.addHandler(Once())
 
 
-def _complain(message: str) -> int:
+def _complain(message: str, status: int = BAD_INPUT) -> int:
     echo("lpsm: " + " ".join(message.split()), err=True)
-    return BAD_INPUT
-
-
-def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
-    if wanted and not ctx.resilient_parsing:
-        from importlib.metadata import version
-
-        click.echo(f"lpsm {version('lpsm')}")
-        ctx.exit()
+    return status
 
 
 @click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print the version."
-)
+@click.version_option(package_name="lpsm", message="lpsm %(version)s", help="Print the version.")
 def main() -> None:
     """Save power in wireless clients by learning online when to sleep.
 

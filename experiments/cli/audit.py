@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.cli import options
-from experiments.cli.outcome import checked_outputs, written_picture
+from experiments.cli.studies import checked_outputs, written_picture
 from experiments.inert import echo
 from experiments.presets import LEARNED, TODAY
 
@@ -21,27 +21,26 @@ if TYPE_CHECKING:
     from netsim.policies import AnyPolicy
     from traces.captures.audit import Audit
 
-__all__ = ["audit", "audited"]
+__all__ = ["audit"]
 
 ALIKE = 0.2  # two estimates of a mean power are alike if they differ by no more than this share
+_OF_NETWORK = ("dtim_period", "beacons", "multicast_frames", "multicast_after_dtim")
+_OF_CLIENT = ("frames", "roamed", "sleeps", "listen_interval", "frames_up", "frames_down", "bytes_up", "bytes_down",
+              "retries")  # fmt: skip
 
 
 @options.command(
     click.argument("capture", type=options.INPUT),
-    click.option("--client", metavar="MAC", help="Only this client, by its address."),
-    click.option(
-        "--radio", default=TODAY["radio"], show_default=True, help="Power figures: a profile or a .toml file."
-    ),
+    options.option("--client", "Only this client, by its address.", metavar="MAC"),
+    options.option("--radio", "Power figures: a profile or a .toml file.", default=TODAY["radio"]),
     options.policies(
         f"none,psm,bsd:1,{LEARNED}",
         "Policies to compare on the same traffic with the one nearest to what the client did.",
     ),
-    click.option(
-        "--picture", type=options.OUTPUT, metavar="FILE", help="Timeline of sleep, beacons and frames: .svg or .png."
-    ),
-    options.flag("--skip-damaged", help="Read up to where the capture is damaged, and count it."),
-    options.json_option(),
-)  # fmt: skip
+    options.option("--picture", "Timeline of sleep, beacons and frames: .svg or .png.", options.OUTPUT, metavar="FILE"),
+    options.flag("--skip-damaged", "Read up to where the capture is damaged, and count it."),
+    options.JSON,
+)
 def audit(asked: Any) -> None:
     """Say what the clients of a monitor-mode CAPTURE really did to save power.
 
@@ -56,11 +55,29 @@ def audit(asked: Any) -> None:
     config = netsim.SimulationConfig(radio=netsim.Radio.named(asked.radio), server_delay=servers)
     found = _read(asked.capture, skip_damaged=asked.skip_damaged)
     chosen = sorted(found.clients) if asked.client is None else [_address(asked.client, found)]
-    result = audited(found, chosen, asked.policies, config, asked.radio)
+    result = {
+        "seconds": (found.end_us - found.start_us) / 1e6,
+        "frames": found.frames,
+        "frames_with_a_wrong_check_sequence": found.broken,
+        "frames_not_read": found.unread,
+        "radio": asked.radio,
+        "networks": [
+            {
+                "bssid": bssid.hex(":"),
+                "ssid": network.ssid,
+                "beacon_ms": network.beacon_interval_us / 1000,
+                "beacon_measured_ms": network.measured_us / 1000,
+                "beacons_missed_by_the_sniffer": network.missed_beacons,
+                **{name: getattr(network, name) for name in _OF_NETWORK},
+            }
+            for bssid, network in found.networks.items()
+        ],
+        "clients": [_client(address, found, asked.policies, config) for address in chosen],
+    }
     if asked.picture is not None:
-        from experiments.figures.timeline import audited as drawn
+        from experiments.figures.timeline import audited
 
-        written_picture(asked.picture, drawn(found, chosen))
+        written_picture(asked.picture, audited(found, chosen))
     echo(json.dumps(result) if asked.as_json else audit_text(result))
 
 
@@ -84,69 +101,40 @@ def _read(capture: Path, *, skip_damaged: bool) -> Audit:
 
 
 def _address(client: str, found: Audit) -> bytes:
-    try:
-        address = bytes.fromhex(client.replace(":", "").replace("-", ""))
-    except ValueError:
-        address = b""
-    if address not in found.clients:
-        heard = ", ".join(known.hex(":") for known in sorted(found.clients)) or "none"
-        raise ValueError(f"client must be one of those heard ({heard}), got {client}")
+    heard = {known.hex(":"): known for known in sorted(found.clients)}
+    if (address := heard.get(client.lower().replace("-", ":"))) is None:
+        raise ValueError(f"client must be one of those heard ({', '.join(heard) or 'none'}), got {client}")
     return address
-
-
-def audited(
-    found: Audit, clients: Sequence[bytes], policies: Sequence[AnyPolicy], config: netsim.SimulationConfig, radio: str
-) -> dict[str, Any]:
-    """Return the figures of the networks and of some clients as plain data.
-
-    The traffic of each client runs under its nearest policy and the others in the world of `config`, whose radio,
-    called `radio`, estimates the mean power.
-    """
-    counts = ("dtim_period", "beacons", "multicast_frames", "multicast_after_dtim")
-    return {
-        "seconds": (found.end_us - found.start_us) / 1e6,
-        "frames": found.frames,
-        "frames_with_a_wrong_check_sequence": found.broken,
-        "frames_not_read": found.unread,
-        "radio": radio,
-        "networks": [
-            {
-                "bssid": bssid.hex(":"),
-                "ssid": network.ssid,
-                "beacon_ms": network.beacon_interval_us / 1000,
-                "beacon_measured_ms": network.measured_us / 1000,
-                "beacons_missed_by_the_sniffer": network.missed_beacons,
-                **{name: getattr(network, name) for name in counts},
-            }
-            for bssid, network in found.networks.items()
-        ],
-        "clients": [_client(address, found, policies, config) for address in clients],
-    }
 
 
 def _client(
     address: bytes, found: Audit, policies: Sequence[AnyPolicy], config: netsim.SimulationConfig
 ) -> dict[str, Any]:
+    """Return the figures of a client; its traffic runs under its nearest policy and the others in this world."""
     client = found.clients[address]
     known_us = client.asleep_us + client.awake_us
-    nearest, mean_mw = client.nearest_policy(), None
+    nearest, mean_mw, difference = client.nearest_policy(), None, ""
     if network := found.networks.get(client.bssid):
         config = replace(config, beacon_interval_ns=round(network.beacon_interval_us * 1000))
+    compared = [*_compared(address, found, nearest, policies, config)]
     if known_us:  # it heard every beacon, or every one of its listen interval
         beacons = client.asleep_us * 1000 / config.beacon_interval_ns / (client.listen_interval or 1)
         wakeups = sum(client.woke_by.values())
         joules = config.radio.total_j(client.awake_us * 1000, client.asleep_us * 1000, beacons, wakeups)
         mean_mw = 1e9 * float(joules) / known_us
-    compared = [*_compared(address, found, nearest, policies, config)]
-    awake_share = client.awake_us / known_us if known_us else None
-    counts = ["frames", "roamed", "sleeps", "listen_interval", "frames_up", "frames_down"]
-    counts += ["bytes_up", "bytes_down", "retries"]
+        row = next((row for row in compared if row.get("nearest")), None)
+        if row is not None and abs(row["mean_mw"] - mean_mw) > ALIKE * mean_mw:
+            difference = (
+                f"the nearest policy would need {row['mean_mw']:.1f} mW: it is awake {100 * row['awake_share']:.1f} % "
+                f"of the time, and the client said so for {100 * client.awake_us / known_us:.1f} %; frames that were "
+                "missed are not simulated"
+            )
     return {
         "client": address.hex(":"),
         "bssid": client.bssid.hex(":"),
         "known_s": known_us / 1e6,
         "asleep_share": client.asleep_us / known_us if known_us else None,
-        **{name: getattr(client, name) for name in counts},
+        **{name: getattr(client, name) for name in _OF_CLIENT},
         "woke_by": dict(client.woke_by),
         "listen_interval_announced": client.announced,
         "hold_ms": None if client.hold_us is None else client.hold_us / 1000,
@@ -156,20 +144,9 @@ def _client(
         "frames_missed_by_the_sniffer": client.missed_frames,
         "mean_mw": mean_mw,
         "nearest_policy": nearest,
-        "difference": _difference(mean_mw, awake_share, compared),
+        "difference": difference,
         "compared": compared,
     }
-
-
-def _difference(mean_mw: float | None, awake_share: float | None, compared: Sequence[dict[str, Any]]) -> str:
-    """Say why what a client is estimated to need and what its nearest policy would need are not the same."""
-    rows = [row for row in compared if row.get("nearest")]
-    if mean_mw is None or awake_share is None or not rows or abs(rows[0]["mean_mw"] - mean_mw) <= ALIKE * mean_mw:
-        return ""
-    return (
-        f"the nearest policy would need {rows[0]['mean_mw']:.1f} mW: it is awake {100 * rows[0]['awake_share']:.1f} % "
-        f"of the time, and the client said so for {100 * awake_share:.1f} %; frames that were missed are not simulated"
-    )
 
 
 def _compared(

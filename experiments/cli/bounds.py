@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from experiments.cli import options
 from experiments.inert import echo
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-    from numpy.typing import NDArray
-
-    from experiments.study.trials import Trial
+from experiments.presets import LEARNERS, PROCESSES
 
 __all__ = ["bounds"]
 
@@ -25,30 +20,24 @@ _ONE = ["learner", "statement", "kind", "measured", "bound", "slack", "verdict"]
 
 
 @options.command(
-    click.option(
-        "--process",
-        help="iid, piecewise, fast-switching, drifting or adversarial; random draws one of them in each trial "
-        "[random].",
+    options.option(
+        "--process", "How losses are drawn; random draws one of these in each trial [random].",
+        click.Choice([*PROCESSES, "random"]),
     ),
-    click.option(
-        "--losses", "file", type=click.Path(path_type=Path, dir_okay=False),
-        help="Losses of your own: a .npy matrix, a table as pandas writes it, or text with one round a line.",
+    options.option(
+        "--losses file", "Losses of your own: a .npy matrix, a table as pandas writes it, or text with one round a "
+        "line.", click.Path(path_type=Path, dir_okay=False),
     ),
-    options.flag("--sleepers", help="Losses that are empty or nan are of experts asleep in that round."),
-    click.option(
-        "--learner", "learners", multiple=True,
-        help="static-expert, fixed-share, markov-share or learn-alpha; may be repeated [all].",
-    ),
-    options.number(
-        "--alpha", most=1e9, help="Switching rate of fixed-share [drawn; 1/T for losses of your own]."
-    ),
-    options.number("--rounds", kind=int, most=10**5, help="Rounds T [drawn, up to 200]."),
-    options.number("--experts", "n_experts", kind=int, most=1000, help="Experts n [drawn, up to 6]."),
-    options.number("--scale", most=1e9, help="Loss of a bad expert, nats [drawn, 0.05 to 20]."),
-    options.number("--trials", kind=int, most=10**6, least=1, help="Trials, each with new losses [1]."),
-    options.seed("Seed of all trials."),
+    options.flag("--sleepers", "Losses that are empty or nan are of experts asleep in that round."),
+    options.option("--learner learners", "May be repeated [all].", click.Choice(LEARNERS), multiple=True),
+    options.number("--alpha", "Switching rate of fixed-share [drawn; 1/T for losses given].", most=1.0, least=0.0),
+    options.whole("--rounds", "Rounds T [drawn, up to 200].", most=10**5, least=1),
+    options.whole("--experts n_experts", "Experts n [drawn, up to 6].", most=1000, least=1),
+    options.number("--scale", "Loss of a bad expert, nats [drawn, 0.05 to 20].", above=0.0),
+    options.whole("--trials", "Trials, each with new losses [1].", most=10**6, least=1),
+    options.seed("Seed of all trials.", least=0),
     options.jobs("Processes.", 1),
-    options.json_option(),
+    options.JSON,
 )  # fmt: skip
 def bounds(asked: Any) -> None:
     """Hold regret bounds against the regret measured on losses drawn or given.
@@ -62,34 +51,45 @@ def bounds(asked: Any) -> None:
     import pandas as pd
 
     from experiments.report.text import plain
+    from experiments.study.interruptions import Interrupted
+    from experiments.study.progress import progress
     from experiments.study.run import run
-    from experiments.study.trials import LEARNERS, Trial, play, summary
+    from experiments.study.trials import Trial, parts, play, summary
 
-    drawn = {"process", "rounds", "n_experts", "scale", "trials"}
+    drawn = ("process", "rounds", "n_experts", "scale", "trials")
     if asked.file is not None and any(getattr(asked, name) is not None for name in drawn):
         raise ValueError("losses of your own leave no choice of process, rounds, experts, scale or trials")
     if asked.file is None and asked.sleepers:
         raise ValueError("--sleepers is for losses of your own: it needs --losses")
-    trials, process = asked.trials or 1, asked.process or "random"
     if asked.alpha is not None and asked.learners and "fixed-share" not in asked.learners:
         raise ValueError(f"--alpha is the switching rate of fixed-share, the learners are {', '.join(asked.learners)}")
+    trials, process = asked.trials or 1, asked.process or "random"
     asked.process, asked.learners = None if process == "random" else process, asked.learners or LEARNERS
-    losses, stopped = None, None
-    if asked.file is not None:
+    found: list[list[dict[str, Any]]] = []
+    stopped: KeyboardInterrupt | None = None
+    if asked.file is None:
+        tasks = {str(index): options.configured(Trial, asked, index=index) for index in range(trials)}
+        found += run(play, tasks, jobs=asked.jobs, title="trials").values()
+    else:
         from experiments.datasets.losses import read_losses
 
-        losses = read_losses(asked.file, sleepers=asked.sleepers)
-    tasks = {str(index): options.configured(Trial, asked, index=index) for index in range(trials)}
-    if losses is None:
-        found = list(run(play, tasks, jobs=asked.jobs, title="trials").values())
-    else:
-        found, stopped = _own(tasks["0"], losses)
-    reports = pd.concat(found, ignore_index=True)
+        process, losses = "given", read_losses(asked.file, sleepers=asked.sleepers)
+        try:
+            with progress("learners", len(asked.learners)) as advance:
+                for part in parts(options.configured(Trial, asked, index=0), losses):
+                    found.append(part)
+                    advance()
+        except KeyboardInterrupt as interruption:  # what is finished is printed
+            said = f", {len(found)} of {len(asked.learners)} learners were finished"
+            stopped = Interrupted.saying(said, interruption)
+            if not found:
+                raise stopped from None
+    reports = pd.DataFrame(chain(*found))
     whole = summary(reports)
     checked, firm, violated = (int(whole[name].sum()) for name in ("checked", "firm", "violated"))
     if asked.as_json:
         rows = plain((reports if trials == 1 else whole).astype(object).replace({inf: "inf", -inf: "-inf"}))
-        head = {"process": process if losses is None else "given", "seed": asked.seed, "trials": trials}
+        head = {"process": process, "seed": asked.seed, "trials": trials}
         click.echo(json.dumps({**head, "violated": violated, "statements": rows}))
     else:
         if trials == 1:
@@ -102,24 +102,3 @@ def bounds(asked: Any) -> None:
     if stopped is not None:
         raise stopped
     click.get_current_context().exit(1 if violated else 0)
-
-
-def _own(trial: Trial, losses: NDArray[np.float64]) -> tuple[list[pd.DataFrame], KeyboardInterrupt | None]:
-    """Return reports of the learners on given losses; of those that were finished, if it is interrupted."""
-    from experiments.study.interruptions import Interrupted
-    from experiments.study.run import progress
-    from experiments.study.trials import parts
-
-    found: list[pd.DataFrame] = []
-    try:
-        with progress("learners", len(trial.learners)) as advance:
-            for part in parts(trial, losses):
-                found.append(part)
-                advance()
-    except KeyboardInterrupt as interruption:
-        said = f", {len(found)} of {len(trial.learners)} learners were finished"
-        stopped = Interrupted.saying(said, interruption)
-        if not found:
-            raise stopped from None
-        return found, stopped
-    return found, None

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from experiments.cli import options
 from experiments.cli.model import WORLD, world_of
-from experiments.cli.outcome import Outcome
-from experiments.cli.traffic import TRAFFIC, begun, gathered, worlds_words
+from experiments.cli.studies import TRAFFIC, ended, folder, gathered, settings_of, worlds_words
+from experiments.presets import MOST_CLIENTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,29 +27,28 @@ WINDOW_S = 150.0  # of the picture of sleep times
 @options.command(
     options.seed("First seed.", least=0),
     options.policies(POLICIES),
-    click.option(
-        "--trace", type=options.INPUT,
-        help="Recorded traffic in place of the Web model; each of its sessions is a replication.",
+    options.option(
+        "--trace", "Recorded traffic in place of the Web model; each of its sessions is a replication.", options.INPUT
     ),
     *TRAFFIC,
-    click.option(
-        "--clients", default="1", show_default=True,
-        help="Clients of the access point, all under the same policy; several numbers, separated by commas, are "
-        "compared.",
+    options.option(
+        "--clients",
+        "Clients of the access point, all under the same policy; several numbers, separated by commas, are compared.",
+        default="1",
     ),
     options.out("compare"),
     options.REPLACE,
     options.slowdown("Name the best policy with at most this mean slowdown [for several limits]."),
     options.jobs(),
-    options.json_option(),
+    options.JSON,
     options.BATTERY(),
-    click.option(
-        "--clairvoyant", is_flag=True,
-        help="Also give the energy of a client that knows beforehand when frames come, at the slowdown of each policy: "
+    options.flag(
+        "--clairvoyant",
+        "Also give the energy of a client that knows beforehand when frames come, at the slowdown of each policy: "
         "Web pages only, not with --air; some 15 ms a page on one core.",
     ),
     *WORLD,
-)  # fmt: skip
+)
 def compare(asked: Any) -> None:
     """Compare the energy and the slowdown of power-saving policies.
 
@@ -82,29 +79,30 @@ def compare(asked: Any) -> None:
     cut, traffic = gathered(asked, [] if trace is None else [trace], world, few=few, option="--trace")
     if several:
         traffic["clients"] = counts if len(counts) > 1 else counts[0]
-    chosen = sweep.named(asked.policies, world.config.beacon_interval_ns)
-    of_cells = {count: sweep.tasks(cut.workloads, list(chosen.values()), world.config, count) for count in counts}
+    config, radio = world.config, world.config.radio
+    chosen = sweep.named(asked.policies, config.beacon_interval_ns)
+    of_cells = {count: sweep.tasks(cut.workloads, list(chosen.values()), config, count) for count in counts}
     tasks = {key: task for listed in of_cells.values() for key, task in listed.items()}
+    if asked.clairvoyant:
+        tasks = sweep.searches(tasks) | tasks
     named = ("battery_mwh", "max_slowdown", "clairvoyant")
     more = {name: one for name in named if (one := getattr(asked, name)) not in (None, False)}
-    searches = sweep.searches(tasks) if asked.clairvoyant else {}
-    store = begun("compare", asked, traffic, chosen, world, runs=len(tasks) + len(searches), **more)
-    with store.giving_up():
-        known = sweep.clairvoyant(searches, store, jobs=asked.jobs) if searches else None
+    settings = settings_of(traffic, chosen, world, **more)
+    with folder("compare", asked, settings, runs=len(tasks), replace=asked.replace) as store:
         results = sweep.measured(tasks, store, jobs=asked.jobs, title="runs of a policy")
         found: dict[int, tuple[Frames, Comparison]] = {}
         for count, listed in of_cells.items():
-            frames, radio = sweep.frames({key: results[key] for key in listed}), world.config.radio
+            frames = sweep.frames({key: results[key] for key in listed})
             found[count] = frames, aggregate(
                 frames, list(chosen), awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw,
-                psm=netsim.canonical("psm", beacon_interval_ns=world.config.beacon_interval_ns),
-                battery_mwh=asked.battery_mwh, known=known,
+                psm=netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns),
+                battery_mwh=asked.battery_mwh, known=sweep.clairvoyant(results),
             )  # fmt: skip
         tables = _tables(found)
         summary = tables["summary"]
         text = _words(summary, traffic, asked.max_slowdown)
         text += worlds_words(traffic, world, chosen, several, battery=asked.battery_mwh is not None)
-        data = {**store.configuration, "replications": len(cut.workloads), "summary": plain(summary)}
+        data = {"replications": len(cut.workloads), "summary": plain(summary)}
         if world.preset == "thesis":
             from experiments.papers.thesis.energy import beside
             from experiments.report.comparison import published_text
@@ -113,21 +111,18 @@ def compare(asked: Any) -> None:
             text += f"\n\n{published_text(tables['published'])}"
             data["published"] = plain(tables["published"])
         pictures = _pictures(*found[counts[0]], tables) if len(counts) == 1 else {"cell": growth(_measured(summary))}
-        outcome = Outcome(name="comparison", text=text, data=data, tables=tables, pictures=pictures)
-        outcome.publish(store)
-    outcome.say(asked)
+        ended(store, asked, "comparison", text, data, tables, pictures)
 
 
 def _numbers(text: str) -> list[int]:
-    from experiments.study.sweep import check_clients
-
     try:
         counts = [int(part) for part in text.split(",")]
     except ValueError:
         raise ValueError(f"clients must be whole numbers separated by commas, got {text!r}") from None
     if len(set(counts)) < len(counts):
         raise ValueError(f"clients must be different numbers, got {text}")
-    check_clients(counts)
+    if min(counts) < 1 or max(counts) > MOST_CLIENTS:
+        raise ValueError(f"clients must lie in [1, {MOST_CLIENTS}], got {text}")
     return counts
 
 
@@ -144,8 +139,7 @@ def _words(summary: pd.DataFrame, traffic: Mapping[str, Any], max_slowdown: floa
 
     if "clients" in summary:
         said = [
-            f"{counted(int(number), 'clients')}: {advice(summary[summary['clients'] == number], max_slowdown)}"
-            for number in summary["clients"].unique()
+            f"{counted(int(str(n)), 'clients')}: {advice(own, max_slowdown)}" for n, own in summary.groupby("clients")
         ]
         return "\n\n".join([table(*cells(CELL, _measured(summary))), "\n".join(said)])
     if traffic["kind"] == "generated":
@@ -157,7 +151,7 @@ def _words(summary: pd.DataFrame, traffic: Mapping[str, Any], max_slowdown: floa
     return comparison_text(summary, over, max_slowdown)
 
 
-def _tables(found: Mapping[int, tuple[Frames, Comparison]]) -> dict[str, pd.DataFrame]:
+def _tables(cells: Mapping[int, tuple[Frames, Comparison]]) -> dict[str, pd.DataFrame]:
     """Return the tables by the names of their files; those of several cells stand below each other."""
     import pandas as pd
 
@@ -167,16 +161,12 @@ def _tables(found: Mapping[int, tuple[Frames, Comparison]]) -> dict[str, pd.Data
             "pages": frames.pages, "slowdown-by-page": comparison.slowdowns, "messages": frames.messages,
             "clients": frames.clients,
         }
-        for count, (frames, comparison) in found.items()
+        for count, (frames, comparison) in cells.items()
     }  # fmt: skip
-    first, *others = of_cells.values()
-    if not others:
-        return first
-    return {
-        name: pd.concat([tables[name].assign(clients=count) for count, tables in of_cells.items()], ignore_index=True)
-        for name in first
-        if any(len(tables[name]) for tables in of_cells.values())
-    }
+    if len(of_cells) == 1:
+        return of_cells.popitem()[1]
+    found = [{name: table.assign(clients=count) for name, table in own.items()} for count, own in of_cells.items()]
+    return {name: pd.concat([own[name] for own in found], ignore_index=True) for name in found[0]}
 
 
 def _pictures(frames: Frames, comparison: Comparison, tables: dict[str, pd.DataFrame]) -> dict[str, Any]:

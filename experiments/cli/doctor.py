@@ -1,11 +1,11 @@
-"""`lpsm doctor`: what the program runs on, and what it finds there."""
+"""`lpsm doctor`: what the program runs on, and what is missing."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import platform
-import re
 from importlib import metadata
 from typing import Any
 
@@ -17,72 +17,60 @@ from experiments.inert import echo
 __all__ = ["DATA", "doctor"]
 
 DATA = {  # traces and data sets -> the folder of each
-    **{name: name for name in ("bu-www-client", "ucb-home-ip", "har", "pcap", "captures")},
-    **{name: name for name in ("elec2", "mnist", "usps")},
+    **{name: name for name in ("bu-www-client", "ucb-home-ip", "har", "pcap", "captures", "elec2", "mnist", "usps")},
     "reuters": "reuters21578", "rcv1": "RCV1", "sms-spam": "sms_spam", "spam-drift": "spam_katakis_stream",
 }  # fmt: skip
-_REQUIREMENT = re.compile(r"""([A-Za-z0-9._-]+)(?:.*extra == ['"]([a-z]+)['"])?""")
+EXTRAS = {"distributed": "cluster", "gymnasium": "gymnasium", "river": "river"}
 
 
 @options.command(
-    options.flag("--compile", "compile_now", help="Compile what runs need, once, so that none waits for it."),
-    options.json_option("what is there"),
+    options.flag("--compile compile_now", "Compile what runs need, once, so that none waits for it."),
+    options.JSON,
 )
 def doctor(asked: Any) -> None:
     """Say what the program runs on: versions, processors, caches, data.
 
-    Exit status 0 if all it needs is there, 1 if a library is missing or the compiled code does not run.
+    Exit status 0, or 1 if the compiled code does not run.
     """
+    from experiments.datasets import data_folder
+    from experiments.study.run import processes
+    from experiments.study.store import LIBRARIES
+
     if asked.compile_now:
         _compile()
-    found = _found()
-    wrong = [f"{name} is missing" for name, version in found["libraries"].items() if version is None]
-    if found["compiled_code"] != "runs":
-        wrong.append(f"compiled code: {found['compiled_code']}")
-    if asked.as_json:
-        click.echo(json.dumps({**found, "wrong": wrong}))
-    else:
-        for title, value in found.items():
-            echo(f"{title.replace('_', ' ')}: {_line(value)}")
-        echo("everything needed is there" if not wrong else "wrong: " + "; ".join(wrong))
-    if wrong:
-        click.get_current_context().exit(1)
-
-
-def _found() -> dict[str, Any]:
-    import netsim
-    from experiments.datasets import data_folder
-    from experiments.study.executor import checked_jobs
-    from netsim.policies import registry
-
-    needed = [match.groups() for line in metadata.requires("lpsm") or () if (match := _REQUIREMENT.match(line))]
-    extras = [(name, extra) for name, extra in needed if extra not in (None, "dev", "docs")]
+    try:
+        _run("psm")
+        code = "runs"
+    except Exception as error:  # whatever is wrong is what a doctor is asked for
+        code = f"does not run: {error}"
     try:
         folder = data_folder()
-        there = {name: "found" if (folder / place).exists() else "not found" for name, place in DATA.items()}
-        data: dict[str, Any] = {"data_folder": str(folder), "data": there}
+        data = {name: "found" if (folder / place).exists() else "not found" for name, place in DATA.items()}
+        where = str(folder)
     except (ValueError, OSError):
-        data = {"data_folder": "none; LPSM_DATA names one", "data": {}}
-    return {
-        "lpsm": _version("lpsm"),
+        where, data = "none; LPSM_DATA names one", {}
+    found: dict[str, Any] = {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        "processors": checked_jobs(None),
-        "libraries": {name: _version(name) for name, extra in needed if extra is None},
-        "extras": {name: _version(name) or f"not installed, lpsm[{extra}]" for name, extra in extras},
-        "compiled_code": _compiled(),
+        "processors": processes(None),
+        "libraries": {name: metadata.version(name) for name in LIBRARIES},
+        "extras": {
+            name: "installed" if importlib.util.find_spec(name) else f"not installed, lpsm[{extra}]"
+            for name, extra in EXTRAS.items()
+        },
+        "compiled_code": code,
         "compile_cache": os.environ.get("NUMBA_CACHE_DIR") or "beside the code (__pycache__)",
-        "policies": list(registry()),
-        "radios": list(netsim.profiles()),
-        **data,
+        "data_folder": where,
+        "data": data,
     }
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
+    if asked.as_json:
+        click.echo(json.dumps(found))
+    else:
+        for title, value in found.items():
+            words = ", ".join(map(" ".join, value.items())) or "-" if isinstance(value, dict) else value
+            echo(f"{title.replace('_', ' ')}: {words}")
+    if code != "runs":
+        click.get_current_context().exit(1)
 
 
 def _run(policy: str) -> None:
@@ -94,7 +82,7 @@ def _run(policy: str) -> None:
 
 def _compile() -> None:
     """Run a page under every kind of policy."""
-    from experiments.study.run import progress
+    from experiments.study.progress import progress
     from netsim import policies
 
     names = sorted({entry.example for entry in policies.registry().values()})
@@ -104,17 +92,3 @@ def _compile() -> None:
         for name in names:
             _run(name)
             advance()
-
-
-def _compiled() -> str:
-    try:
-        _run("psm")
-    except Exception as error:  # whatever is wrong is what a doctor is asked for
-        return f"does not run: {error}"
-    return "runs"
-
-
-def _line(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {version or 'MISSING'}" for name, version in value.items()) or "-"
-    return ", ".join(value) if isinstance(value, list) else str(value)

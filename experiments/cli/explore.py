@@ -16,12 +16,10 @@ __all__ = ["explore"]
 
 
 @options.command(
-    click.option("--trace", type=options.FILE, help="Browsing instead of the Web model: a trace or workload."),
-    options.number(
-        "--port", kind=int, most=65_535, least=0, default=8050, help="On 127.0.0.1; 0 takes a free one."
-    ),
-    click.option("--open/--no-open", "browse", default=True, show_default=True, help="Open the page in the browser."),
-)  # fmt: skip
+    options.option("--trace", "Browsing instead of the Web model: a trace or workload.", options.FILE),
+    options.whole("--port", "On 127.0.0.1; 0 takes a free one.", 8050, most=65_535, least=0),
+    options.option("--open/--no-open browse", "Open the page in the browser.", default=True),
+)
 def explore(asked: Any) -> None:
     """Open a page with sliders and lists: what policies cost and delay follows at once.
 
@@ -31,12 +29,12 @@ def explore(asked: Any) -> None:
     from experiments.explore.answer import Explorer
     from experiments.explore.app import Page
     from experiments.study.interruptions import Interrupted
-    from experiments.study.run import compiling
+    from experiments.study.progress import progress
 
     trace = asked.trace
     explorer = Explorer() if trace is None else Explorer.of_trace(trace, FEW_SESSIONS, partial(echo, err=True))
     try:
-        with compiling():
+        with progress("compiling", None):
             explorer.warm_up()
         server = Page(explorer, asked.port, trace.name if trace else None)
         address = f"http://127.0.0.1:{server.server_port}/"

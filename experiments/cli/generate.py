@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
 from itertools import chain
 from typing import Any
 
@@ -23,21 +23,18 @@ _SIZES = "LEAST:MOST"
 
 @options.command(
     options.choice("--kind", _KINDS, "What traffic, see above."),
-    options.number(
-        "--pages", kind=int, most=options.MOST_PAGES, least=1,
-        help="How many Web pages [100, or what fills --hours].",
-    ),
-    options.number("--hours", most=1e6, help="How long [1]."),
-    options.seconds("--keep-alive", "keep_alive_s", help="Time between keep-alives of mqtt [60]."),
-    options.number("--messages-per-hour", most=1e6, help="Messages that are pushed, on average [180]."),
-    click.option("--message-bytes", metavar=_SIZES, help="Their sizes [200:2000]."),
-    options.number("--reports-per-hour", most=1e6, help="Reports that an mqtt client sends, on average [60]."),
-    click.option("--report-bytes", metavar=_SIZES, help="Their sizes [50:200]."),
-    options.flag("--bursty", help="Messages come in bursts of 6 on average, not one by one."),
+    options.whole("--pages", "How many Web pages [100, or what fills --hours].", most=options.MOST_PAGES, least=1),
+    options.number("--hours", "How long [1].", most=1e6),
+    options.seconds("--keep-alive keep_alive_s", "Time between keep-alives of mqtt [60]."),
+    options.number("--messages-per-hour", "Messages that are pushed, on average [180].", most=1e6),
+    options.option("--message-bytes", "Their sizes [200:2000].", metavar=_SIZES),
+    options.number("--reports-per-hour", "Reports that an mqtt client sends, on average [60].", most=1e6),
+    options.option("--report-bytes", "Their sizes [50:200].", metavar=_SIZES),
+    options.flag("--bursty", "Messages come in bursts of 6 on average, not one by one."),
     options.seed("Seed of all draws; the same seed gives the same bytes.", least=0),
-    click.option("--out", type=options.OUTPUT, help="JSON-lines file for the pages and messages [standard output]."),
-    options.json_option("the totals (needs --out)"),
-)  # fmt: skip
+    options.option("--out", "JSON-lines file for the pages and messages [standard output].", options.OUTPUT),
+    options.flag("--json as_json", "Print the totals as one JSON object (needs --out)."),
+)
 def generate(asked: Any) -> None:
     """Make traffic: pages of the Web model, or what other programs do.
 
@@ -58,18 +55,15 @@ def generate(asked: Any) -> None:
         raise ValueError("--json needs --out FILE for the pages, got none")
     for name in ("message_bytes", "report_bytes"):
         setattr(asked, name, _sizes(name, getattr(asked, name)))
-    if asked.kind == "web" and asked.pages is None and asked.hours is None:
-        asked.pages = 100
-    wishes = options.configured(Wishes, asked)
-    rng = generator(asked.seed, WORKLOAD)
-    records: Iterable[Any]
+    if asked.kind == "web" and asked.hours is None:
+        asked.pages = asked.pages or 100
+    wishes, rng = options.configured(Wishes, asked), generator(asked.seed, WORKLOAD)
+    found = Found(traces.Report())
     if asked.kind == "web" and wishes.pages is not None:  # as many as anybody likes: written as they are drawn
-        records = drawn(wishes.pages, rng)
+        counted = found.written(drawn(wishes.pages, rng))
     else:
         made = make(asked.kind, wishes, rng)
-        records = chain(made, made.messages)
-    found = Found(traces.Report())
-    counted = found.written(records)
+        counted = found.written(chain(made, made.messages))
     if asked.out is None:
         for record in counted:
             click.echo(traces.workload_line(record), nl=False)
@@ -89,10 +83,7 @@ def _sizes(name: str, text: str | None) -> tuple[int, int] | None:
     """Read two sizes, or one that is both."""
     if text is None:
         return None
-    name = f"--{name.replace('_', '-')}"
-    sizes = [part for part in text.partition(":")[::2] if part]
-    if not sizes or not text[0].isdigit() or not all(size.isascii() and size.isdigit() for size in sizes):
-        raise ValueError(f"{name} must be BYTES or {_SIZES}, got {text}")
-    if len(text) > 30:
-        raise ValueError(f"{name} must have at most 30 characters, got {len(text)}")
-    return int(sizes[0]), int(sizes[-1])
+    if not (found := re.fullmatch(r"([0-9]{1,15})(?::([0-9]{0,15}))?", text)):
+        name = f"--{name.replace('_', '-')}"
+        raise ValueError(f"{name} must be BYTES or {_SIZES}, got {text[:40]}")
+    return int(found[1]), int(found[2] or found[1])

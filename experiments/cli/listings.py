@@ -24,7 +24,7 @@ _REGISTRIES = {
 
 @options.command(
     click.argument("what", type=click.Choice([*_REGISTRIES, "world", "experiments"])),
-    options.json_option("the list"),
+    options.JSON,
     name="list",
 )
 def list_command(asked: Any) -> None:
@@ -54,12 +54,12 @@ def _entries(what: str) -> Mapping[str, Mapping[str, Any]]:
         from experiments.cli.model import settings_of_a_world
 
         return settings_of_a_world()
-    return {
-        key: {field: str(getattr(entry, field)) for field in ("written", "meaning", "source", "example")}
-        | ({"host_aware": entry.host_aware} if hasattr(entry, "host_aware") else {})
-        | ({"members": members} if (members := getattr(entry, "members", ())) else {})
-        for key, entry in import_module(_REGISTRIES[what]).registry().items()
-    }
+    found: dict[str, dict[str, Any]] = {}
+    for key, entry in import_module(_REGISTRIES[what]).registry().items():
+        found[key] = {field: str(getattr(entry, field)) for field in ("written", "meaning", "source", "example")}
+        found[key] |= {"host_aware": entry.host_aware} if hasattr(entry, "host_aware") else {}
+        found[key] |= {"members": members} if (members := getattr(entry, "members", ())) else {}
+    return found
 
 
 def experiments_listed(*, as_json: bool) -> None:

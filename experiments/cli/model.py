@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 import click
 
-from experiments.cli.options import FILE, KINDS, Names, Number
+from experiments.cli.options import FILE, KINDS, Names, Number, option
 from experiments.presets import THESIS, TODAY
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _OPTIONS: Mapping[str, tuple[Any, str]] = {
     ),
     "world": (FILE, "TOML file with more of the world; lpsm list world says what it may hold."),
     "radio": (Names(KINDS["radios"]), "One of lpsm list radios, or a TOML file [by the preset]."),
-    "server-delay": (
+    "server_delay": (
         str,
         "Time of a server: SECONDS, exponential:MEAN, lognormal:MEAN[:SIGMA] or recorded "
         "[recorded where a trace tells it; else by the preset].",
@@ -46,8 +46,8 @@ _OPTIONS: Mapping[str, tuple[Any, str]] = {
         "Round-trip time between client and server, seconds, or recorded [recorded where a trace tells it, or 0.0402].",
     ),
     "loss": (Number(float, 1.0), "Probability that a frame is lost on the air, in [0, 1) [0]."),
-    "min-rto": (Number(float, 3600.0), "Least retransmission time-out, seconds [1]."),
-    "beacon-ms": (Number(float, 1e6), "Time between beacons, ms; that of real access points is 102.4 [100]."),
+    "min_rto": (Number(float, 3600.0), "Least retransmission time-out, seconds [1]."),
+    "beacon_ms": (Number(float, 1e6), "Time between beacons, ms; that of real access points is 102.4 [100]."),
     "air": (str, "Share the air: 11b, 11g, 11a, 11n, 11ac or 11ax (-40, -80), perhaps with :MBPS [a pair of wires]."),
     "dtim": (Number(int, 255), "With --air: every so many beacons one announces group frames [1]."),
     "retrieval": (
@@ -60,21 +60,14 @@ _OPTIONS: Mapping[str, tuple[Any, str]] = {
 _ALIASES = {
     "loss": "loss_rate", "min_rto": "min_rto_s", "mss": "mss_bytes", "dtim": "dtim_period", "rts": "rts_bytes",
 }  # fmt: skip
-_WRITTEN: Mapping[str, tuple[str, Any]] = {  # what is written otherwise than the fields are: its meaning, an example
-    "rtt": ("seconds between client and server and back, or recorded", 0.05),
-    "beacon_ms": ("time between beacons, milliseconds", 102.4),
-    "radio": ("one of lpsm list radios, or a TOML file", "esp32-c6"),
-    "server_delay": ("SECONDS, exponential:MEAN, lognormal:MEAN[:SIGMA] or recorded", "lognormal:0.2"),
-    "air": ("share the air: 11b, 11g, 11a, 11n, 11ac or 11ax (-40, -80), perhaps with :MBPS", "11g:54"),
-    "neighbours": ("N[:MBPS] stations that load the channel", "2:1"),
-    "broadcast": ("RATE[:BYTES], group frames a second, and their size", "1:200"),
-}
+_EXAMPLES: Mapping[str, Any] = {  # of what is written otherwise than the fields are
+    "rtt": 0.05, "beacon_ms": 102.4, "radio": "esp32-c6", "server_delay": "lognormal:0.2", "air": "11g:54",
+    "neighbours": "2:1", "broadcast": "1:200",
+}  # fmt: skip
 _MOST = 1e9  # of a number in a file
+_OF_TWO_STATES = {"awake_mw", "asleep_mw", "beacon_mj", "wakeup_mj", "wakeup_ms"}  # fields that are no radio's
 
-WORLD = tuple(
-    click.option(f"--{name}", name.replace("-", "_"), type=kind, default=None, help=words)
-    for name, (kind, words) in _OPTIONS.items()
-)
+WORLD = tuple(option(f"--{name.replace('_', '-')}", words, kind) for name, (kind, words) in _OPTIONS.items())
 """The options of the world, which `world_of` reads."""
 
 
@@ -88,8 +81,7 @@ class World(NamedTuple):
     @property
     def recorded_round_trip(self) -> bool:
         """Whether a recorded round trip is used: where it is asked for, and by default beside recorded servers."""
-        rtt = self.said.get("rtt")
-        return rtt == "recorded" or (rtt is None and self.config.server_delay.kind == "recorded")
+        return bool(self.said.get("rtt", self.config.server_delay.kind) == "recorded")
 
     @property
     def words(self) -> str:
@@ -104,14 +96,13 @@ def world_of(asked: Any, *, drawn: bool = False) -> World:
     With `drawn` the traffic is drawn from the Web model, so that no recording tells how long servers take.  A value
     that breaks a rule of the model, an unknown name and a wrong file are a `ValueError`.
     """
-    names = [name for name in vars(asked) if name.replace("_", "-") in _OPTIONS]
-    values = {name: getattr(asked, name) for name in names if getattr(asked, name) is not None}
+    values = {name: value for name, value in vars(asked).items() if name in _OPTIONS and value is not None}
     preset, path = values.pop("preset", "today"), values.pop("world", None)
     values = ({} if path is None else _read(path)) | values
     said = dict(_PRESETS[preset])
     if preset == "today" and not drawn:
         del said["server_delay"]
-    if {"awake_mw", "asleep_mw", "beacon_mj", "wakeup_mj", "wakeup_ms"} & values.keys():
+    if _OF_TWO_STATES & values.keys():
         said.pop("radio", None)
     said |= values
     return World(_configuration(said), preset, said)
@@ -125,22 +116,32 @@ def described(config: netsim.SimulationConfig) -> dict[str, Any]:
     return data
 
 
+class _Field(NamedTuple):
+    """A field of a configuration: where it belongs, which type a file must give, what it means and its default."""
+
+    part: str
+    kind: Any
+    meaning: str
+    default: Any
+
+
 @cache
-def _fields() -> dict[str, tuple[str, Any, str, Any]]:
-    """Return the fields that may be set by their own names: part, type, meaning and default of each."""
+def _fields() -> dict[str, _Field]:
+    """Return the fields that may be set by their own names."""
     import netsim
 
     parts = {
         "": netsim.SimulationConfig, "link": netsim.LinkConfig, "tcp": netsim.TcpConfig, "radio": netsim.RadioConfig,
         "air": netsim.AirConfig, "beacons": netsim.BeaconConfig,
     }  # fmt: skip
+    kinds = {int: int, float: int | float, bool: bool, str: str, int | None: int}
     found = {}
-    for part, kind in parts.items():
-        hints, meanings = get_type_hints(kind), dict(_meanings(kind))
-        for field in fields(kind):
-            if hints[field.name] in (int, float, bool, str, int | None) or field.name == "retrieval":
-                found[field.name] = (part, hints[field.name], meanings.get(field.name, ""), field.default)
-    del found["beacon_interval_ns"], found["wired_delay_ms"]  # beacon_ms and rtt
+    for part, owner in parts.items():
+        hints, meanings = get_type_hints(owner), dict(_meanings(owner))
+        for field in fields(owner):
+            kind = str if field.name == "retrieval" else kinds.get(hints[field.name])
+            if kind is not None and field.name not in (*_EXAMPLES, "beacon_interval_ns", "wired_delay_ms"):
+                found[field.name] = _Field(part, kind, meanings.get(field.name, ""), field.default)
     return found
 
 
@@ -159,10 +160,9 @@ def _meanings(kind: type) -> Iterator[tuple[str, str]]:
 
 def settings_of_a_world() -> dict[str, dict[str, str]]:
     """Return what a file of ``--world`` may hold: name to how it is written, its meaning and source, and an example."""
-    rows = {name: (words, "lpsm", example) for name, (words, example) in _WRITTEN.items()}
+    rows = {name: (_OPTIONS[name][1], "lpsm", example) for name, example in _EXAMPLES.items()}
     for name, (part, _, words, default) in _fields().items():
-        example = 500 if name == "rts_bytes" else default  # whose default is none
-        rows.setdefault(name, (words, f"netsim, {part or 'simulation'}", example))
+        rows[name] = words, f"netsim, {part or 'simulation'}", 500 if default is None else default
     return {
         name: {"written": name, "meaning": meaning, "source": source, "example": f"{name} = {_toml(example)}"}
         for name, (meaning, source, example) in rows.items()
@@ -179,19 +179,17 @@ def _read(path: Path) -> dict[str, Any]:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: a world must be a TOML file: {error}") from None
-    known = {name: kind for name, (_, kind, _, _) in _fields().items()} | dict.fromkeys(_WRITTEN, object)
+    known = {name: field.kind for name, field in _fields().items()} | dict.fromkeys(_EXAMPLES, int | float | str)
     known |= {name: known[field] for name, field in _ALIASES.items()}
     for name, value in data.items():
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f", did you mean {near[0]}?" if near else "; see lpsm list world"
             raise ValueError(f"{path}: {name} is no setting of a world{hint}")
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
         kind = known[name]
-        taken = {bool: (bool,), int: (int,), int | None: (int,), float: (int, float), object: (int, float, str)}
-        if type(value) not in taken.get(kind, (str,)):
+        if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
             raise ValueError(f"{path}: {name} must be of the type {getattr(kind, '__name__', kind)}, got {value!r}")
-        if number and not abs(value) <= _MOST:
+        if isinstance(value, (int, float)) and not abs(value) <= _MOST:
             raise ValueError(f"{path}: {name} must be a number of at most {_MOST:g}, got {value}")
     return data
 
@@ -201,43 +199,47 @@ def _configuration(said: Mapping[str, Any]) -> netsim.SimulationConfig:
 
     values = {_ALIASES.get(name, name): value for name, value in said.items()}
     parts: dict[str, dict[str, Any]] = defaultdict(dict)
-    for name, value in values.items():
-        if name in _fields() and name not in _WRITTEN:
-            parts[_fields()[name][0]][name] = value
-    air = values.get("air")
-    on_the_air = [*parts["air"], *parts["beacons"], *(name for name in ("neighbours", "broadcast") if name in values)]
-    if air is None and on_the_air:
-        given = next(name for name in said if _ALIASES.get(name, name) == on_the_air[0])
-        raise ValueError(f"{given} belongs to the shared air, and no --air is given")
-    if air is not None and "wireless_mbps" in values:
-        raise ValueError("wireless_mbps is the rate of wires, and --air has rates of its own: --air 11g:24")
-    if "neighbours" in values:
-        count, mbps = _pair("neighbours", "N:MBPS", values["neighbours"], parts["air"].get("neighbour_mbps", 0.0))
-        parts["air"] |= {"neighbours": _whole("neighbours", count), "neighbour_mbps": mbps}
-    if "broadcast" in values:
-        rate, size = _pair("broadcast", "RATE:BYTES", values["broadcast"], 200.0)
-        parts["beacons"] |= {"broadcast_per_s": rate, "broadcast_bytes": _whole("broadcast", size)}
-    if air is not None:
+    for name, field in _fields().items():
+        if name in values:
+            parts[field.part][name] = values[name]
+    shared = {*parts["air"], *parts["beacons"], "neighbours", "broadcast"}
+    air, link, whole = values.get("air"), parts["link"], parts[""]
+    if air is None:
+        for name in said:
+            if _ALIASES.get(name, name) in shared:
+                raise ValueError(f"{name} belongs to the shared air, and no --air is given")
+    else:
+        if "wireless_mbps" in values:
+            raise ValueError("wireless_mbps is the rate of wires, and --air has rates of its own: --air 11g:24")
+        if "neighbours" in values:
+            mbps = parts["air"].get("neighbour_mbps", 0.0)
+            count, mbps = _pair("neighbours", "N:MBPS", values["neighbours"], mbps)
+            parts["air"] |= {"neighbours": _whole("neighbours", count), "neighbour_mbps": mbps}
+        if "broadcast" in values:
+            rate, size = _pair("broadcast", "RATE:BYTES", values["broadcast"], 200.0)
+            parts["beacons"] |= {"broadcast_per_s": rate, "broadcast_bytes": _whole("broadcast", size)}
         beacons = netsim.BeaconConfig(**parts["beacons"])
-        parts[""]["medium"] = netsim.AirConfig(phy=netsim.Phy.parse(str(air)), beacons=beacons, **parts["air"])
-    if values.get("rtt") not in (None, "recorded"):
-        of_the_air_ms = parts["link"].get("wireless_delay_ms", netsim.LinkConfig().wireless_delay_ms)
-        parts["link"]["wired_delay_ms"] = _wired_delay_ms(values["rtt"], of_the_air_ms if air is None else 0.0)
+        whole["medium"] = netsim.AirConfig(phy=netsim.Phy.parse(str(air)), beacons=beacons, **parts["air"])
+    if (rtt_s := values.get("rtt", "recorded")) != "recorded":
+        wireless_ms = link.get("wireless_delay_ms", netsim.LinkConfig().wireless_delay_ms) if air is None else 0.0
+        least_s = 2 * wireless_ms / 1000
+        if not isinstance(rtt_s, (int, float)) or not least_s <= rtt_s < float("inf"):
+            raise ValueError(f"rtt must be at least {least_s} s (that of the air alone) and finite, got {rtt_s}")
+        link["wired_delay_ms"] = round(rtt_s * 1000 / 2 - wireless_ms, 6)  # to the nanosecond
     if "server_delay" in values:
-        parts[""]["server_delay"] = netsim.ServerDelay.parse(str(values["server_delay"]))
-    if "beacon_ms" in values:
-        parts[""]["beacon_interval_ns"] = _beacon_interval_ns(values["beacon_ms"])
+        whole["server_delay"] = netsim.ServerDelay.parse(str(values["server_delay"]))
+    if (beacon_ms := values.get("beacon_ms")) is not None:
+        if not isinstance(beacon_ms, (int, float)) or not 1.0 <= beacon_ms <= 1e6:
+            raise ValueError(f"beacon-ms must lie in [1, 1e6] ms, got {beacon_ms}")
+        whole["beacon_interval_ns"] = round(beacon_ms * 1e6)
     radio = netsim.Radio.named(str(values["radio"])) if "radio" in values else netsim.RadioConfig()
     if parts["radio"] and not isinstance(radio, netsim.RadioConfig):
-        raise ValueError(
-            f"{', '.join(parts['radio'])}: only a radio of two states takes this, {values['radio']} is not"
-        )
+        what = ", ".join(parts["radio"])
+        raise ValueError(f"{what}: only a radio of two states takes this, {values['radio']} is not")
     return netsim.SimulationConfig(
-        link=netsim.LinkConfig(**parts["link"]),
-        tcp=netsim.TcpConfig(**parts["tcp"]),
-        radio=replace(radio, **parts["radio"]),
-        **parts[""],
-    )
+        link=netsim.LinkConfig(**link), tcp=netsim.TcpConfig(**parts["tcp"]), radio=replace(radio, **parts["radio"]),
+        **whole,
+    )  # fmt: skip
 
 
 def _pair(name: str, form: str, text: Any, default: float) -> tuple[float, float]:
@@ -252,16 +254,3 @@ def _whole(name: str, value: float) -> int:
     if not value.is_integer():
         raise ValueError(f"{name}: {value:g} must be a whole number")
     return int(value)
-
-
-def _wired_delay_ms(rtt_s: Any, wireless_delay_ms: float) -> float:
-    least_s = 2 * wireless_delay_ms / 1000
-    if not isinstance(rtt_s, (int, float)) or not least_s <= rtt_s < float("inf"):
-        raise ValueError(f"rtt must be at least {least_s} s (that of the air alone) and finite, got {rtt_s}")
-    return round(rtt_s * 1000 / 2 - wireless_delay_ms, 6)  # to the nanosecond
-
-
-def _beacon_interval_ns(beacon_ms: Any) -> int:
-    if not isinstance(beacon_ms, (int, float)) or not 1.0 <= beacon_ms <= 1e6:
-        raise ValueError(f"beacon-ms must lie in [1, 1e6] ms, got {beacon_ms}")
-    return round(beacon_ms * 1e6)

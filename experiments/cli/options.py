@@ -24,16 +24,15 @@ from click.shell_completion import CompletionItem
 from experiments.presets import MOST_JOBS
 
 __all__ = [
-    "BATTERY", "FILE", "INPUT", "KINDS", "MEMBER", "MOST_PAGES", "OUTPUT", "REPLACE", "SKIP_DAMAGED", "Names", "Number",
-    "Policies", "choice", "command", "configured", "flag", "from_command_line", "jobs", "json_option", "number", "out",
-    "picture_suffix", "policies", "seconds", "seed", "slowdown",
+    "BATTERY", "FILE", "INPUT", "JSON", "KINDS", "MEMBER", "MOST_PAGES", "OUTPUT", "REPLACE", "SKIP_DAMAGED", "Names",
+    "Number", "Policies", "choice", "command", "configured", "flag", "from_command_line", "jobs", "number", "option",
+    "out", "picture_suffix", "policies", "seconds", "seed", "slowdown", "whole",
 ]  # fmt: skip
 
 Decorator = Callable[[Any], Any]
 T = TypeVar("T")
 
 MOST_PAGES = 1_000_000  # of one run, which are in memory
-MOST_SEEDS = 10_000
 _NUMBERS = {
     int: re.compile(r"[+-]?[0-9]{1,40}"),
     float: re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?"),
@@ -46,29 +45,27 @@ class Number(click.ParamType[Any]):
 
     def __init__(
         self, kind: type[int] | type[float], most: float, *, least: float | None = None, above: float | None = None,
-        word: str = "",
+        word: str | None = None,
     ) -> None:  # fmt: skip
         self.kind, self.most, self.least, self.above, self.word = kind, most, least, above, word
         self.name = "integer" if kind is int else "float"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number or the word; one out of the limits, or not finite, is a `ValueError` that says so."""
-        if not isinstance(value, str) or (self.word and value == self.word):  # a default, or the word
+        if not isinstance(value, str) or value == self.word:  # a default, or the word
             return value
-        name = max(param.opts, key=len).lstrip("-") if param is not None else "a number"
-        is_word = value.strip().lower().lstrip("+-") in ("nan", "inf", "infinity")
-        if not (is_word and self.kind is float) and not _NUMBERS[self.kind].fullmatch(value):
+        if not _NUMBERS[self.kind].fullmatch(value):
             self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
-        number = self.kind(value)
+        number, least, above = self.kind(value), self.least, self.above
+        least = -self.most if least is None and above is None else least
         finite = " and finite" if self.kind is float else ""
         for broken, rule in (
-            (is_word, "finite"),
-            (number > self.most, f"at most {self.most:g}" if isinstance(self.most, float) else f"at most {self.most}"),
-            (number == float("-inf"), "finite"),
-            (self.least is not None and number < self.least, f"at least {self.least or 0:g}{finite}"),
-            (self.above is not None and number <= self.above, f"above {self.above or 0:g}{finite}"),
+            (number > self.most, f"at most {self.most:{'g' if self.kind is float else 'd'}}"),
+            (least is not None and number < least, f"at least {least or 0:g}{finite}"),
+            (above is not None and number <= above, f"above {above or 0:g}{finite}"),
         ):
             if broken:
+                name = max(param.opts, key=len).lstrip("-") if param is not None else "a number"
                 raise ValueError(f"{name} must be {rule}, got {value}")
         return number
 
@@ -84,11 +81,8 @@ class Names(click.ParamType[Any]):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return what may follow what was typed."""
         before, comma, last = incomplete.rpartition(",") if self._several else ("", "", incomplete)
-        return [
-            CompletionItem(before + comma + name, help=meaning)
-            for name, meaning in self._listed().items()
-            if name.startswith(last)
-        ]
+        listed = self._listed().items()
+        return [CompletionItem(before + comma + name, help=words) for name, words in listed if name.startswith(last)]
 
 
 def _policies() -> dict[str, str]:
@@ -159,7 +153,7 @@ class _Output(click.ParamType[Any]):
     name = "path"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        return Path("/dev/stdout") if str(value) == "-" else Path(value)
+        return Path("/dev/stdout" if str(value) == "-" else value)
 
 
 INPUT, OUTPUT, FILE = _Input(), _Output(), click.Path(path_type=Path)
@@ -189,72 +183,76 @@ def from_command_line(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
+def option(names: str, words: str, kind: Any = None, default: Any = None, **more: Any) -> Decorator:
+    """Declare an option by its `names`, which blanks separate, and its help; a default is shown in that."""
+    shown = default is not None
+    return click.option(*names.split(), type=kind, default=default, show_default=shown, help=words, **more)
+
+
 def number(
-    *names: str, most: float, kind: type[int] | type[float] = float, least: float | None = None,
+    names: str, words: str, default: float | None = None, *, most: float = 1e9, least: float | None = None,
     above: float | None = None, **more: Any,
 ) -> Decorator:  # fmt: skip
-    """Declare an option that takes a `Number`; its default is shown in the help if it has one."""
-    shown = more.get("default") is not None
-    return click.option(*names, type=Number(kind, most, least=least, above=above), show_default=shown, **more)
+    """Declare an option that takes a `Number`."""
+    return option(names, words, Number(float, most, least=least, above=above), default, **more)
 
 
-def seconds(*names: str, **more: Any) -> Decorator:
+def whole(
+    names: str, words: str, default: int | None = None, *, most: int, least: int | None = None, **more: Any
+) -> Decorator:
+    """Declare an option that takes a whole `Number`."""
+    return option(names, words, Number(int, most, least=least), default, **more)
+
+
+def seconds(names: str, words: str, **limits: Any) -> Decorator:
     """Declare an option that takes a time in seconds, up to thirty years."""
-    return number(*names, most=1e9, metavar="SECONDS", **more)
+    return number(names, words, metavar="SECONDS", **limits)
 
 
-def choice(name: str, words: Sequence[str], meaning: str, default: str | None = None) -> Decorator:
+def choice(name: str, kinds: Sequence[str], words: str, default: str | None = None) -> Decorator:
     """Declare an option that takes one of some words, by default the first."""
-    return click.option(name, type=click.Choice(words), default=default or words[0], show_default=True, help=meaning)
+    return option(name, words, click.Choice(kinds), default or kinds[0])
 
 
-def flag(*names: str, **more: Any) -> Decorator:
+def flag(names: str, words: str) -> Decorator:
     """Declare an option that takes no value."""
-    return click.option(*names, is_flag=True, **more)
+    return click.option(*names.split(), is_flag=True, help=words)
 
 
-def slowdown(meaning: str, default: float | None = None) -> Decorator:
+def slowdown(words: str, default: float | None = None) -> Decorator:
     """Declare ``--max-slowdown``, a mean slowdown of at least 1."""
-    return number("--max-slowdown", most=1e6, least=1.0, default=default, help=meaning)
-
-
-def json_option(what: str = "the result") -> Decorator:
-    """Declare ``--json``, received as `as_json`."""
-    return flag("--json", "as_json", help=f"Print {what} as one JSON object.")
+    return number("--max-slowdown", words, default, most=1e6, least=1.0)
 
 
 def out(folder: str) -> Decorator:
     """Declare ``--out`` for a command that writes a folder of results."""
-    words = "Folder for the results."
-    return click.option("--out", type=FILE, default=Path("out", folder), show_default=True, help=words)
+    return option("--out", "Folder for the results.", FILE, Path("out", folder))
 
 
-def seed(meaning: str, least: int | None = None) -> Decorator:
+def seed(words: str, least: int | None = None) -> Decorator:
     """Declare ``--seed``."""
-    return number("--seed", kind=int, most=2**63 - 1, least=least, default=0, help=meaning)
+    return whole("--seed", words, 0, most=2**63 - 1, least=least)
 
 
-def jobs(meaning: str = "Number of processes [one per processor].", default: int | None = None) -> Decorator:
+def jobs(words: str = "Number of processes [one per processor].", default: int | None = None) -> Decorator:
     """Declare ``--jobs``."""
-    return number("--jobs", kind=int, most=MOST_JOBS, default=default, help=meaning)
+    return whole("--jobs", words, default, most=MOST_JOBS, least=1)
 
 
-def policies(default: str | None, meaning: str = "Policies to compare, separated by commas.") -> Decorator:
+def policies(default: str | None, words: str = "Policies to compare, separated by commas.") -> Decorator:
     """Declare ``--policies``, whose names complete in the shell."""
-    shown = default is not None
-    return click.option(
-        "--policies", type=Policies(), metavar="NAME,NAME", default=default, show_default=shown, help=meaning
-    )
+    return option("--policies", words, Policies(), default, metavar="NAME,NAME")
 
 
 BATTERY = functools.partial(
-    number, "--battery-mwh", most=1e12, above=0.0, help="Capacity of a battery, mWh, to say how long it lasts."
+    number, "--battery-mwh", "Capacity of a battery, mWh, to say how long it lasts.", most=1e12, above=0.0
 )
-MEMBER = click.option(
-    "--member", metavar="GLOB", help="Only these members of the trace (an archive or a folder), e.g. '272/Nov94/*'."
+JSON = flag("--json as_json", "Print the result as one JSON object.")
+MEMBER = option(
+    "--member", "Only these members of the trace (an archive or a folder), e.g. '272/Nov94/*'.", metavar="GLOB"
 )
-SKIP_DAMAGED = flag("--skip-damaged", help="Count damaged parts of a trace and go on, instead of giving up.")
-REPLACE = flag("--replace", help="Replace a result in OUT even if it is of more runs than these, or of other policies.")
+SKIP_DAMAGED = flag("--skip-damaged", "Count damaged parts of a trace and go on, instead of giving up.")
+REPLACE = flag("--replace", "Replace a result in OUT even if it is of more runs than these, or of other policies.")
 
 
 def picture_suffix(picture: Path | None) -> None:

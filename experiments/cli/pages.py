@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,30 +18,23 @@ if TYPE_CHECKING:
 
 __all__ = ["pages"]
 
-_PATIENCE_S = 2.0
 _STANDARD_OUTPUT = Path("/dev/stdout")
 
 
 @options.command(
     click.argument("trace", type=options.INPUT),
-    click.option(
-        "--out", required=True, type=options.OUTPUT, help="JSON-lines file for the pages and messages, - for stdout."
-    ),
+    options.option("--out", "JSON-lines file for the pages and messages, - for stdout.", options.OUTPUT, required=True),
     options.MEMBER,
-    click.option(
-        "--client", metavar="ADDRESS", help="The one device of a capture that is wanted, by its address [all]."
-    ),
-    options.seconds("--max-think", "max_think_s", help="Cut out longer pauses between pages [keep all]."),
-    options.seconds("--same-server-gap", "same_server_gap_s", help="Longest pause before an image of a page [5]."),
-    options.seconds("--other-server-gap", "other_server_gap_s", help="The same, from another server [2]."),
-    options.seconds("--page-gap", "page_gap_s", help="Pause that ends a page of traffic without URLs [1]."),
-    options.seconds(
-        "--from", "start_s", help="Cut out what a capture holds before this instant, from its first packet on."
-    ),
-    options.seconds("--to", "stop_s", help="And what it holds after this one."),
+    options.option("--client", "The one device of a capture that is wanted, by its address [all].", metavar="ADDRESS"),
+    options.seconds("--max-think max_think_s", "Cut out longer pauses between pages [keep all]."),
+    options.seconds("--same-server-gap same_server_gap_s", "Longest pause before an image of a page [5]."),
+    options.seconds("--other-server-gap other_server_gap_s", "The same, from another server [2]."),
+    options.seconds("--page-gap page_gap_s", "Pause that ends a page of traffic without URLs [1]."),
+    options.seconds("--from start_s", "Cut out what a capture holds before this instant, from its first packet on."),
+    options.seconds("--to stop_s", "And what it holds after this one."),
     options.SKIP_DAMAGED,
-    options.json_option("what was found"),
-)  # fmt: skip
+    options.flag("--json as_json", "Print what was found as one JSON object."),
+)
 def pages(asked: Any) -> None:
     """Group the requests of TRACE into pages, session after session, and say what was found.
 
@@ -54,32 +45,25 @@ def pages(asked: Any) -> None:
     import traces
     from experiments.report.found import Found, found_text
     from experiments.study.files import refuse_overwriting
+    from experiments.study.progress import progress
 
     out = asked.out
-    refuse_overwriting([asked.trace], [out])
     if asked.as_json and out == _STANDARD_OUTPUT:
         raise ValueError("--json needs --out FILE for the pages, got standard output")
+    refuse_overwriting([asked.trace], [out])
     rule, report = options.configured(traces.GroupingRule, asked), traces.Report()
-    found, read, grouped = Found(report), _teller(), _teller()
+    found, which = Found(report), {name: getattr(asked, name) for name in ("member", "client", "skip_damaged")}
 
-    def on_read(done: int, size: int) -> None:
-        if size:
-            read(lambda: f"read {100 * done // size} % of {size / 1e6:.0f} MB")
-
-    sessions = traces.sessions(
-        asked.trace, member=asked.member, client=asked.client, skip_damaged=asked.skip_damaged, report=report,
-        on_read=on_read,
-    )  # fmt: skip
-
-    def told() -> Iterator[traces.Session]:
-        for session in sessions:
+    def sessions() -> Iterator[traces.Session]:
+        for session in traces.sessions(asked.trace, **which, report=report):
             yield session
-            grouped(lambda: f"{report['sessions']} sessions, {report['pages']} pages")
+            advance()
 
-    records = traces.browsed(told(), rule=rule, report=report)
-    if asked.start_s is not None or asked.stop_s is not None:
-        records = _cut(list(records), asked.start_s or 0.0, asked.stop_s)
-    written = traces.write_workload(out, found.written(records), lambda: report.round_trip_s)
+    with progress("sessions read", None) as advance:
+        records = traces.browsed(sessions(), rule=rule, report=report)
+        if asked.start_s is not None or asked.stop_s is not None:
+            records = _cut(list(records), asked.start_s or 0.0, asked.stop_s)
+        written = traces.write_workload(out, found.written(records), lambda: report.round_trip_s)
     if asked.as_json:
         click.echo(json.dumps({"format": report.format, "pages": written, "counts": report.counts} | found.as_dict()))
     else:
@@ -99,16 +83,3 @@ def _cut(records: list[Any], start_s: float, stop_s: float | None) -> Iterator[A
     )  # fmt: skip
     part = between_instants(whole, start_s, stop_s)
     yield from chain(part, part.messages, part.datagrams, [traces.Captured(part.captured_s or 0.0)])
-
-
-def _teller() -> Callable[[Callable[[], str]], None]:
-    """Return what says on standard error how far it is, at most every two seconds."""
-    last = time.monotonic()
-
-    def tell(words: Callable[[], str]) -> None:
-        nonlocal last
-        if time.monotonic() - last > _PATIENCE_S:
-            last = time.monotonic()
-            click.echo(words() + ("\r" if sys.stderr.isatty() else "\n"), err=True, nl=False)
-
-    return tell

@@ -14,7 +14,7 @@ __all__ = ["report"]
 
 @options.command(
     click.argument("folder", type=options.FILE),
-    click.option("--out", type=options.FILE, metavar="PAGE.html", help="The page [FOLDER/report.html]."),
+    options.option("--out", "The page [FOLDER/report.html].", options.FILE, metavar="PAGE.html"),
 )
 def report(asked: Any) -> None:
     """Put the words, pictures and tables of FOLDER into one page for a browser.

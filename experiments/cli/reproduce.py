@@ -21,20 +21,21 @@ __all__ = ["reproduce"]
         "names", metavar="[NAME | PAPER | all]...", nargs=-1, type=options.Names(options.KINDS["experiments"])
     ),
     options.flag(
-        "--list", "listed", help="List the experiments, then all figures, tables and theorems of the papers."
+        "--list listed", "List the experiments, then all figures, tables and theorems of the papers."
     ),
     options.choice("--size", ["smoke", "full"], "A small run to try it, or all that the paper ran.", "full"),
     options.seed("First seed."),
     options.out("papers"),
-    click.option("--data", type=options.FILE, help="Folder of data sets [the one LPSM_DATA names]."),
-    options.flag("--stand-in", help="Run on generated data instead of the data set, where that is possible."),
-    options.flag("--redraw", help="Run nothing; check the claims and draw again from the record in OUT."),
-    click.option(
-        "--commit", "commits", multiple=True,
-        help="Commit whose program made some of the records; RESULTS.md names it beside them; may be repeated.",
+    options.option("--data", "Folder of data sets [the one LPSM_DATA names].", options.FILE),
+    options.flag("--stand-in", "Run on generated data instead of the data set, where that is possible."),
+    options.flag("--redraw", "Run nothing; check the claims and draw again from the record in OUT."),
+    options.option(
+        "--commit commits",
+        "Commit whose program made some of the records; RESULTS.md names it beside them; may be repeated.",
+        multiple=True,
     ),
     options.jobs(),
-    options.json_option("the results"),
+    options.JSON,
 )  # fmt: skip
 def reproduce(asked: Any) -> None:
     """Run experiments of the papers again, draw them, and say claim by claim whether they hold.
@@ -51,11 +52,11 @@ def reproduce(asked: Any) -> None:
     from experiments.papers.kit import Setup
     from experiments.papers.registry import PAPERS, choose
     from experiments.report.results import HEADING, claim_counts, details_markdown, results_markdown, results_text
-    from experiments.study.executor import checked_jobs
     from experiments.study.files import alone, refuse_file, write_file
+    from experiments.study.run import processes
 
     chosen = list(dict.fromkeys(one for name in asked.names for one in choose(name)))
-    jobs, out = checked_jobs(asked.jobs), asked.out
+    jobs, out = processes(asked.jobs), asked.out
     refuse_file(out)
     page = Path(os.path.realpath(out)) / "RESULTS.md"
     if page.exists() and not page.read_text(errors="replace").startswith(HEADING):

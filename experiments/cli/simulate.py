@@ -10,7 +10,7 @@ import click
 
 from experiments.cli import options
 from experiments.cli.model import WORLD, world_of
-from experiments.cli.traffic import CLIENTS, recorded_words
+from experiments.cli.studies import CLIENTS, recorded_words
 from experiments.inert import echo
 
 if TYPE_CHECKING:
@@ -26,20 +26,17 @@ _LATE = {"message": "added_delay", "datagram": "datagram_delay"}
 
 @options.command(
     click.argument("workload", type=options.INPUT),
-    click.option(
-        "--policy", type=options.Policies(several=False), default="none", show_default=True,
-        help="A policy, such as none, psm:200 or lpsm.",
-    ),
-    click.option("--out", type=options.FILE, help="CSV file for the pages [standard output]."),
-    click.option("--polls", type=options.FILE, help="CSV file for every beacon listened to on schedule."),
-    click.option("--intervals", type=options.FILE, help="CSV file for the intervals awake and asleep."),
+    options.option("--policy", "A policy, such as none, psm:200 or lpsm.", options.Policies(several=False), "none"),
+    options.option("--out", "CSV file for the pages [standard output].", options.FILE),
+    options.option("--polls", "CSV file for every beacon listened to on schedule.", options.FILE),
+    options.option("--intervals", "CSV file for the intervals awake and asleep.", options.FILE),
     options.seed("Seed of server delays and losses."),
     CLIENTS,
     options.choice(
         "--engine", ["auto", "packet", "express"],
         "The model interpreted (packet), compiled (express), or whichever is quicker; all give the same.",
     ),
-    options.json_option("the totals of the whole run"),
+    options.JSON,
     options.BATTERY(),
     *WORLD,
 )  # fmt: skip
@@ -54,8 +51,8 @@ def simulate(asked: Any) -> None:
     import netsim
     import traces
     from experiments.quantities import BASELINE
-    from experiments.study.files import columns_text, refuse_overwriting, write_file
-    from experiments.study.run import progress
+    from experiments.study.files import csv_text, refuse_overwriting, write_file
+    from experiments.study.progress import progress
 
     refuse_overwriting([asked.workload], [asked.out, asked.polls, asked.intervals])
     world = world_of(asked)
@@ -75,7 +72,7 @@ def simulate(asked: Any) -> None:
         advance()
         bases = results if name == BASELINE else runs(BASELINE)
         advance()
-    text = columns_text(results[0].page_columns, len(pages)) if len(results) == 1 else _csv_by_client(results, "pages")
+    text = csv_text(results[0].page_columns) if len(results) == 1 else _csv_by_client(results, "pages")
     for path, frame in ((asked.polls, "polls"), (asked.intervals, "radio")):
         if path is not None:
             write_file(path, _csv_by_client(results, frame))
@@ -96,8 +93,7 @@ def simulate(asked: Any) -> None:
     if asked.as_json:
         click.echo(json.dumps(totals))
     else:
-        words = recorded_words(recorded, world, battery=asked.battery_mwh is not None)
-        echo("\n".join(filter(None, [_words(totals), world.words, words])), err=True)
+        echo(f"{_words(totals)}\n{recorded_words(recorded, world, battery=asked.battery_mwh is not None)}", err=True)
 
 
 def _totals(
@@ -113,18 +109,18 @@ def _totals(
     row, n = mean_row([run_row(result) for result in results]), len(results[0].latency_s)
     each = max(1, n)  # without pages, figures are of the whole run
     found = [result.against(base) for result, base in zip(results, bases, strict=True)]
-    busy_s = [(max(base.uplink_air_s, base.downlink_air_s), float(base.latency_s.sum())) for base in bases]
-    least_j, page_awake_j = np.mean(
-        [[radio.least_j(base.elapsed_s, one) for one in both] for base, both in zip(bases, busy_s, strict=True)], axis=0
-    ).tolist()
+
+    def least_j(busy_s: Callable[[netsim.SimulationResult], float]) -> float:
+        return float(np.mean([radio.least_j(base.elapsed_s, busy_s(base)) for base in bases])) / each
+
     mean_mw = 1000 * row["total_j"] / row["elapsed_s"]
     totals = {
         "policy": results[0].policy,
         **({"clients": len(results)} if len(results) > 1 else {}),
         "pages": n,
         "energy_j_per_page": row["total_j"] / each,
-        "limit_j_per_page": least_j / each,
-        "page_awake_j_per_page": page_awake_j / each,
+        "limit_j_per_page": least_j(lambda base: max(base.uplink_air_s, base.downlink_air_s)),
+        "page_awake_j_per_page": least_j(lambda base: float(base.latency_s.sum())),
         **dict.fromkeys(("slowdown_mean", "slowdown_p95")),
         **spread("slowdown", "", np.concatenate([one.slowdowns for one in found])),
         **{name: row[name] for name in (*(part.name for part in ENERGY_PARTS), "beacons", "wakeups", "elapsed_s")},
@@ -163,22 +159,17 @@ def _words(totals: dict[str, Any]) -> str:
     )
 
 
-def _runs(
-    pages: traces.Workload, clients: int, *, config: netsim.SimulationConfig, seed: int, engine: str
-) -> Callable[[AnyPolicy], list[netsim.SimulationResult]]:
+def _runs(pages: traces.Workload, clients: int, **how: Any) -> Callable[[AnyPolicy], list[netsim.SimulationResult]]:
     """Return what runs a policy: one record a client, each with a draw of its own of the pages."""
     import netsim
 
     if clients == 1:
-        return lambda policy: [netsim.simulate(pages, policy, config=config, seed=seed, engine=engine)]
-    from experiments.study.sweep import Recorded, check_clients
+        return lambda policy: [netsim.simulate(pages, policy, **how)]
+    from experiments.study.sweep import Recorded
 
-    check_clients([clients])
-    recorded = Recorded(name="workload", seed=seed, recorded=pages)
+    recorded = Recorded(name="workload", seed=how["seed"], recorded=pages)
     drawn = [recorded.pages(client) for client in range(clients)]
-    return lambda policy: netsim.simulate_cell(
-        [(own, policy) for own in drawn], config=config, seed=seed, engine=engine
-    )
+    return lambda policy: netsim.simulate_cell([(own, policy) for own in drawn], **how)
 
 
 def _csv_by_client(results: Sequence[netsim.SimulationResult], name: str) -> str:

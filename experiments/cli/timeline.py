@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from experiments.cli import options
 from experiments.cli.model import WORLD, world_of
-from experiments.cli.outcome import checked_outputs, written_picture
-from experiments.cli.traffic import recorded_words
+from experiments.cli.studies import checked_outputs, recorded_words, written_picture
 from experiments.inert import echo
 from experiments.presets import LEARNED
-
-if TYPE_CHECKING:
-    from experiments.timeline import Run
 
 __all__ = ["timeline"]
 
@@ -25,21 +20,14 @@ __all__ = ["timeline"]
 @options.command(
     click.argument("workload", type=options.INPUT),
     options.policies(f"psm,bsd:1,lpsm,{LEARNED}", "Policies to show, separated by commas."),
-    options.number(
-        "--page", kind=int, most=options.MOST_PAGES, help="The page to show, from 1 [1, unless --from is given]."
-    ),
-    options.number("--from", "start_s", most=1e12, help="Instead of a page: the first second of the run to show."),
-    options.number(
-        "--length", "length_s", most=3600, help="How many seconds to show [the page; after --from 10]."
-    ),
-    click.option(
-        "--out", type=options.FILE, default=Path("timeline.png"), show_default=True,
-        help="The picture: FILE.png or FILE.svg.",
-    ),
-    click.option("--perfetto", type=options.FILE, metavar="FILE.json", help="Also write trace events."),
-    click.option(
-        "--pcap", type=options.FILE, metavar="FILE.pcapng",
-        help="With --air: also write a capture of all frames (of one policy).",
+    options.whole("--page", "The page to show, from 1 [1, unless --from is given].", most=options.MOST_PAGES),
+    options.number("--from start_s", "Instead of a page: the first second of the run to show.", most=1e12),
+    options.number("--length length_s", "How many seconds to show [the page; after --from 10].", most=3600),
+    options.option("--out", "The picture: FILE.png or FILE.svg.", options.FILE, Path("timeline.png")),
+    options.option("--perfetto", "Also write trace events.", options.FILE, metavar="FILE.json"),
+    options.option(
+        "--pcap", "With --air: also write a capture of all frames (of one policy).", options.FILE,
+        metavar="FILE.pcapng",
     ),
     options.seed("Seed of server delays and losses."),
     *WORLD,
@@ -52,36 +40,45 @@ def timeline(asked: Any) -> None:
     opens the trace events, Wireshark the capture; without --page and --from both hold the whole run.
     """
     import netsim
+    import traces
     from experiments.figures.timeline import timelines
     from experiments.study.files import write_file
-    from experiments.study.run import progress
-    from experiments.study.traffic import one_recorded, told
-    from experiments.timeline import record
+    from experiments.study.progress import progress
+    from experiments.study.sweep import Recorded
+    from experiments.study.traffic import told
+    from experiments.timeline import record, window_of_page
     from experiments.timeline import timeline as seen
 
-    world, page = world_of(asked), asked.page
+    world, page, start_s, length_s = world_of(asked), asked.page, asked.start_s, asked.length_s
     names = [netsim.canonical(one, beacon_interval_ns=world.config.beacon_interval_ns) for one in asked.policies]
     if not names:
         raise ValueError("policies must name at least one policy, got none")
-    if page is not None and asked.start_s is not None:
+    if page is not None and start_s is not None:
         raise ValueError("page and from exclude each other: a window is on a page or begins at a second")
     if asked.pcap is not None and len(names) > 1:
         raise ValueError(f"pcap is a capture of one run: name one policy, got {','.join(names)}")
     if asked.pcap is not None and world.config.medium is None:
         raise ValueError("pcap holds frames of 802.11, which only the shared air has, and no --air is given")
     checked_outputs([asked.workload], [asked.perfetto, asked.pcap], asked.out)
-    work = one_recorded(asked.workload, asked.seed, recorded_round_trip=world.recorded_round_trip)
+    pages = traces.read_workload(asked.workload)
+    trip_s = pages.round_trip_s if world.recorded_round_trip else None
+    work = Recorded(name="workload", seed=asked.seed, recorded=pages, round_trip_s=trip_s)
     if page is not None and not 1 <= page <= work.n_pages:  # known before anything is run
         raise ValueError(f"page must lie in [1, {work.n_pages}], got {page}")
     config, runs = work.world(world.config), []
     with progress("policies", len(names)) as advance:
         for policy in asked.policies:
-            runs.append(record(work.recorded, policy, config, seed=asked.seed, push=work.recorded.messages))
+            runs.append(record(pages, policy, config, seed=asked.seed, push=pages.messages))
             advance()
-    windows = _windows(runs, page, asked.start_s, asked.length_s)
+    if start_s is not None:
+        windows = [(start_s, 10.0 if length_s is None else length_s)] * len(runs)
+    else:  # the same page in all runs, and equally long
+        windows = [window_of_page(run, (page or 1) - 1) for run in runs]
+        longest = max(length for _, length in windows) if length_s is None else length_s
+        windows = [(start, longest) for start, _ in windows]
     shown = [seen(run, *window) for run, window in zip(runs, windows, strict=True)]
     written_picture(asked.out, timelines(shown))
-    whole = page is None and asked.start_s is None
+    whole = page is None and start_s is None
     if asked.perfetto is not None:
         from experiments.report.perfetto import trace_events
 
@@ -98,17 +95,4 @@ def timeline(asked: Any) -> None:
             f"{one.policy}: {one.title}, awake {1000 * awake:.1f} of {1000 * one.length_s:.0f} ms, "
             f"{listened} of {len(one.beacons)} beacons listened to, {len(one.frames)} frames"
         )
-    echo("\n".join(filter(None, [world.words, recorded_words(told([work], world.config), world)])))
-
-
-def _windows(
-    runs: Sequence[Run], page: int | None, start_s: float | None, length_s: float | None
-) -> list[tuple[float, float]]:
-    """Return the window of every run: on the same page, or at the same second, and equally long."""
-    from experiments.timeline import window_of_page
-
-    if start_s is not None:
-        return [(start_s, 10.0 if length_s is None else length_s)] * len(runs)
-    windows = [window_of_page(run, (1 if page is None else page) - 1) for run in runs]
-    longest = max(length for _, length in windows) if length_s is None else length_s
-    return [(start, longest) for start, _ in windows]
+    echo(recorded_words(told([work], world.config), world))

@@ -9,8 +9,7 @@ import click
 
 from experiments.cli import options
 from experiments.cli.model import WORLD, world_of
-from experiments.cli.outcome import Outcome
-from experiments.cli.traffic import CLIENTS, TRAFFIC, begun, gathered, worlds_words
+from experiments.cli.studies import CLIENTS, TRAFFIC, ended, folder, gathered, settings_of, worlds_words
 from experiments.presets import LEVELS
 from experiments.study import targets
 
@@ -19,21 +18,19 @@ __all__ = ["tune"]
 
 @options.command(
     click.argument("traffic", nargs=-1, type=options.INPUT),
-    options.slowdown("Largest slowdown of pages.", default=1.1),
-    options.seconds("--max-push-delay", "max_push_delay_s", help="Largest delay added to pushed messages [any]."),
+    options.slowdown("Largest slowdown of pages.", 1.1),
+    options.seconds("--max-push-delay max_push_delay_s", "Largest delay added to pushed messages [any].", above=0.0),
     options.seconds(
-        "--max-delay", "max_delay_s", help="Longest time that an exchange may take, from request to last byte [any]."
+        "--max-delay max_delay_s", "Longest time of an exchange, to its last byte [any].", above=0.0
     ),
     options.choice("--at", LEVELS, "What of these is limited."),
     options.choice(
         "--target", targets.TARGETS,
         "Platform that must be able to do it: its settings are the candidates, and are printed.", targets.ANY,
     ),
-    options.BATTERY(default=10_000.0),
-    options.number("--base-ma", most=1e6, default=0.0, help="What all but the radio draws, mA at 3.3 V."),
-    options.number(
-        "--self-discharge", most=99.0, default=0.0, help="What a battery loses by itself in a month, percent."
-    ),
+    options.BATTERY(10_000.0),
+    options.number("--base-ma", "What all but the radio draws, mA at 3.3 V.", 0.0, most=1e6, least=0.0),
+    options.number("--self-discharge", "What a battery loses by itself a month, percent.", 0.0, most=99.0, least=0.0),
     options.policies(None, "Candidates, separated by commas [those of the target, or of docs/tune.md]."),
     options.seed("Seed of the splits, and of what the traffic does not tell.", least=0),
     *TRAFFIC,
@@ -41,7 +38,7 @@ __all__ = ["tune"]
     options.out("tune"),
     options.REPLACE,
     options.jobs(),
-    options.json_option("the recommendation"),
+    options.JSON,
     *WORLD,
 )  # fmt: skip
 def tune(asked: Any) -> None:
@@ -77,11 +74,12 @@ def tune(asked: Any) -> None:
             f"tune needs at least two sessions or pages to be split, got {len(cut.workloads)}; "
             "add a recording, or see all policies on this one with lpsm compare --trace"
         )
-    if asked.clients != 1:
+    several = [asked.clients] if asked.clients != 1 else []
+    if several:
         source["clients"] = asked.clients
     tasks = sweep.tasks(cut.workloads, list(chosen.values()), world.config, asked.clients)
-    store = begun("tune", asked, source, chosen, world, runs=len(tasks), rule=rule.given(), target=target)
-    with store.giving_up():
+    settings = settings_of(source, chosen, world, rule=rule.given(), target=target)
+    with folder("tune", asked, settings, runs=len(tasks), replace=asked.replace) as store:
         frames = sweep.frames(sweep.measured(tasks, store, jobs=asked.jobs))
         found = study.tune(frames, [unit.name for unit in cut.workloads], rule, radio, seed=asked.seed)
         [row] = plain(pd.DataFrame([found.recommendation]))
@@ -91,26 +89,20 @@ def tune(asked: Any) -> None:
         text = f"{tuning_text(found.table, found.recommendation, cut.called)}\n\n{settings_text(to_type, found.policy)}"
         if target == targets.ANY and (own := targets.of_radio(radio)):
             text += f"\nThis radio is that of a device of --target {own}."
-        several = [asked.clients] if asked.clients != 1 else []
         text += worlds_words(source, world, chosen, several, battery=True)
         if asked.max_push_delay_s is not None and not len(frames.messages):
             text += "\nNo message is pushed, so that max-push-delay rules nothing out."
-        sentence = recommendation_text(found.recommendation, cut.called)
         pictures = {}
         if found.table["slowdown_mean"].notna().any():  # otherwise there are messages alone
             from experiments.figures.front import tradeoff
 
             pictures["tradeoff"] = tradeoff(found.table, found.policy, asked.max_slowdown)
         units = frames.runs.loc[frames.runs["policy"] == BASELINE, ["replication", "pages"]]
+        tables = {
+            "candidates": found.table, "splits": found.splits, "runs": frames.runs, "clients": frames.clients,
+            "units": units.rename(columns={"replication": "unit"}),
+        }  # fmt: skip
+        sentence = recommendation_text(found.recommendation, cut.called)
         said = {"sentence": sentence, "recommendation": recommendation, "candidates": plain(found.table)}
-        outcome = Outcome(
-            name="tune", text=text, data={**store.configuration, **said},
-            tables={
-                "candidates": found.table, "splits": found.splits, "runs": frames.runs, "clients": frames.clients,
-                "units": units.rename(columns={"replication": "unit"}),
-            },
-            pictures=pictures,
-            files={"recommendation.json": json.dumps(recommendation, indent=2) + "\n"},
-        )  # fmt: skip
-        outcome.publish(store)
-    outcome.say(asked)
+        files = {"recommendation.json": json.dumps(recommendation, indent=2) + "\n"}
+        ended(store, asked, "tune", text, said, tables, pictures, files)

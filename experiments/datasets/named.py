@@ -33,7 +33,7 @@ from experiments.datasets.npz import stream as npz_stream
 from experiments.datasets.stream import Stream
 from experiments.datasets.text import naming
 from experiments.datasets.words import past_tfidf
-from traces.files import lines, open_trace, read_line
+from traces.files import lines, open_trace
 
 __all__ = [
     "N_TERMS", "VARIABLE", "data_folder", "elec2", "mnist", "rcv1", "reuters", "sms_spam", "spam_drift", "usps",
@@ -138,7 +138,8 @@ def elec2(folder: Path) -> Stream:
     """
     with _found(folder, "elec2", "electricity-normalized.csv.gz") as path:
         with open_trace(path) as file:
-            names = read_line(file, _LONGEST_HEAD, path, 1).decode("utf-8", "backslashreplace").strip().split(",")
+            _, head = next(lines(file, _LONGEST_HEAD, path), (1, b""))
+        names = head.decode("utf-8", "backslashreplace").strip().split(",")
         if tuple(names) != _ELEC2:
             raise ValueError(f"the columns must be {','.join(_ELEC2)}, got {','.join(names)[:80]!r}")
         return _named(read(path, label="class", drop=("date",)), "elec2", {"0": "down", "1": "up"})

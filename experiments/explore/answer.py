@@ -86,8 +86,7 @@ class Explorer:
         if not self.sessions:
             return [*self._drawn(settings.pages, settings.seeds)]
         interval_ns = settings.beacon_interval_ns
-        found = traffic.units(self.sessions, few=self.few, seed=0, beacon_interval_ns=interval_ns).workloads
-        return found if settings.server == "recorded" else [one.without_round_trip() for one in found]
+        return traffic.units(self.sessions, few=self.few, seed=0, beacon_interval_ns=interval_ns).workloads
 
     def answer(self, settings: Settings, *, within_s: float | None = None) -> Answer:
         """Return the answer to these settings, or after so many seconds what there is of it."""
@@ -98,7 +97,7 @@ class Explorer:
             self._compiled.update(names)
             units = self.units(settings)
         strong = {name: look(name).strong for name in names}
-        worlds = [(unit, unit.world(config)) for unit in units]
+        worlds = [(unit, unit.world(config) if settings.server == "recorded" else config) for unit in units]
         asked = {
             name: [self._run(*one, name) for one in worlds] for name in sorted(names, key=lambda name: strong[name])
         }

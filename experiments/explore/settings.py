@@ -168,9 +168,8 @@ class Settings:
         """Return Python that makes the same comparison; fewer sessions of a trace than `few` are cut into pages."""
         units = f"units = traffic.generated({self.pages}, 0, {self.seeds})"
         if trace is not None:
-            one = "one" if self.server == "recorded" else "one.without_round_trip()"
             units = (
-                f"sessions = [{one} for one in traffic.recorded([Path({trace!r})])]\n"
+                f"sessions = traffic.recorded([Path({trace!r})], round_trip={self.server == 'recorded'})\n"
                 f"units = traffic.units(sessions, few={few}, seed=0, beacon_interval_ns={self.beacon_interval_ns})"
                 ".workloads"
             )

@@ -192,9 +192,9 @@ def _conclude(experiment: Experiment, store: Store, record: Record, *, computed:
         for table, frame in record.items():
             store.write(f"{table}.parquet", _parquet(frame, store.manifest))
         claims = pd.DataFrame(_row(claim, verdict) for claim, verdict in experiment.verdicts(record))
-        store.write_frame(CLAIMS, claims)
+        store.write(CLAIMS, claims)
         for name, words in experiment.tables(record).items():
-            store.write_frame(f"{name}.csv", words)
+            store.write(f"{name}.csv", words)
             store.write(f"{name}.md", markdown(words).encode())
             store.write(f"{name}.tex", latex(words).encode())
         data, material = experiment.data, configuration["material"]

@@ -13,7 +13,7 @@ never delays a page, and never sleeps inside one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import sqrt
+from math import nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,17 +33,13 @@ __all__ = [
 LEVEL = 0.95
 QUANTILES = {"p95": 0.95, "p99": 0.99, "max": 1.0}
 _RUN = ["replication", "policy"]
+_MAXIMA = ("_max", "_max_s")  # are taken over everything, and have no interval
 _RATIOS = {  # name -> (column, the policy it is divided by); a difference in percent if the name says so
     "energy_vs_psm_percent": ("total_j_per_page", PSM),
     "beacon_energy_vs_psm_percent": ("listen_j_per_page", PSM),
     "slowdown_ratio_psm": ("slowdown_mean", PSM),
     "energy_above_limit_percent": ("total_j_per_page", LIMIT),
     "energy_above_page_awake_percent": ("total_j_per_page", PAGE_AWAKE),
-}
-_DIFFERENCES = {
-    "energy_minus_none_j_per_page": ("total_j_per_page", BASELINE),
-    "energy_minus_psm_j_per_page": ("total_j_per_page", PSM),
-    "slowdown_minus_psm": ("slowdown_mean", PSM),
 }
 
 
@@ -75,7 +71,7 @@ def estimate(values: ArrayLike) -> Estimate:
     sample = sample[~np.isnan(sample)]
     n = sample.size
     if n < 2:
-        return Estimate(float(sample[0]) if n else float("nan"), float("nan"))
+        return Estimate(float(sample[0]) if n else nan, nan)
     spread = float(stdtrit(n - 1, 0.5 + LEVEL / 2)) * float(sample.std(ddof=1)) / sqrt(n)
     return Estimate(float(sample.mean()), spread)
 
@@ -96,7 +92,7 @@ def linearised(numerators: ArrayLike, denominators: ArrayLike) -> NDArray[np.flo
 def ratio(numerators: ArrayLike, denominators: ArrayLike) -> Estimate:
     """Return the ratio of the means of paired replications, with a 95 % Student interval (`linearised`)."""
     x, y = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
-    mean = float(x.mean() / y.mean()) if y.size and y.mean() > 0 else float("nan")
+    mean = float(x.mean() / y.mean()) if y.size and y.mean() > 0 else nan
     return Estimate(mean, estimate(linearised(x, y)).half_width)
 
 
@@ -112,7 +108,7 @@ def page_slowdowns(pages: pd.DataFrame) -> pd.DataFrame:
     Pages of a run are in the order browsed, those of each `client` after those of the one before if there are several.
     The columns are then replication, policy, client if there are several, page, base_latency_s, latency_s, slowdown.
     """
-    whose = [*_RUN, *_client(pages), "page"]
+    whose = [*_RUN, *pages.columns.intersection(["client"]), "page"]
     table = pages[[*whose, "latency_s"]].assign(number=pages.groupby(_RUN, sort=False).cumcount())
     base = table.loc[table["policy"] == BASELINE, ["replication", "number", "latency_s"]]
     base = base.rename(columns={"latency_s": "base_latency_s"})
@@ -126,14 +122,10 @@ def added_delays(messages: pd.DataFrame) -> pd.DataFrame:
 
     The columns `delay_s_base` and `added_s` are added.
     """
-    one = ["replication", *_client(messages), "message"]
+    one = ["replication", *messages.columns.intersection(["client"]), "message"]
     base = messages.loc[messages["policy"] == BASELINE, [*one, "delay_s"]]
     paired = messages.merge(base, on=one, suffixes=("", "_base"), sort=False)
     return paired.assign(added_s=paired["delay_s"] - paired["delay_s_base"])
-
-
-def _client(table: pd.DataFrame) -> list[str]:
-    return [name for name in ("client",) if name in table]
 
 
 def reference_energies(frames: Frames, *, awake_mw: float, asleep_mw: float) -> pd.DataFrame:
@@ -168,6 +160,7 @@ def compare(
     `battery_h_high`, what the interval of the mean power says.  `known` tells by replication what a client needs that
     knows when frames come: then `clairvoyant_j_per_page` is that at the slowdown of each policy.
     """
+    order = [*policies, LIMIT, PAGE_AWAKE]
     slowdowns = page_slowdowns(frames.pages)
     slowdowns = slowdowns[slowdowns["policy"].isin(policies)].reset_index(drop=True)
     references = reference_energies(frames, awake_mw=awake_mw, asleep_mw=asleep_mw)
@@ -181,19 +174,17 @@ def compare(
         own = frames.delays[frames.delays["kind"] == kind].groupby(_RUN, sort=False)[["delay_s", "weight"]]
         if len(own):
             table = table.join(own.apply(_weighted).add_prefix(f"{name}_"), on=_RUN)
-    if known is not None:
+    if known:
         above_j = [known[one].at(at) for one, at in zip(table["replication"], table["slowdown_mean"], strict=True)]
         table["clairvoyant_j_per_page"] = 1e-3 * asleep_mw * table["elapsed_s_per_page"] + above_j
-    for name, (column, other) in _DIFFERENCES.items():
-        base = table.loc[table["policy"] == (psm if other == PSM else other)].set_index("replication")[column]
-        table[name] = table[column] - table["replication"].map(base).astype(float)
-    order = [*policies, LIMIT, PAGE_AWAKE]
+    psm_j = table[table["policy"] == psm].set_index("replication")["total_j_per_page"]
+    table["energy_minus_psm_j_per_page"] = table["total_j_per_page"] - table["replication"].map(psm_j).astype(float)
     table = table[table["policy"].isin(order)].reset_index(drop=True)
-    summary = _summary(table, order, psm)
+    summary = _summary({policy: table[table["policy"] == policy] for policy in order}, psm)
     if battery_mwh is not None:
-        low, high = (summary["mean_mw"] + side * summary["mean_mw_half_width"] for side in (1, -1))
-        lives = {"battery_h": summary["mean_mw"], "battery_h_low": low, "battery_h_high": high}
-        summary = summary.assign(**{name: battery_mwh / mw.where(mw > 0) for name, mw in lives.items()})
+        for name, side in (("battery_h", 0), ("battery_h_low", 1), ("battery_h_high", -1)):
+            mw = summary["mean_mw"] + (side * summary["mean_mw_half_width"] if side else 0.0)
+            summary[name] = battery_mwh / mw.where(mw > 0)
     return Comparison(table, summary, slowdowns)
 
 
@@ -201,7 +192,7 @@ def weighted_quantile(ranked: NDArray[Any], weights: NDArray[Any], level: float)
     """Return the first of the sorted values up to which this share of all weights lies; NaN of no weight."""
     reached = np.cumsum(weights)
     if not reached.size or not reached[-1]:
-        return float("nan")
+        return nan
     return float(ranked[np.searchsorted(reached, level * reached[-1] * (1 - 1e-12))])
 
 
@@ -224,45 +215,40 @@ def _per_page(runs: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _slowdown_statistics(slowdowns: pd.DataFrame, static: str) -> pd.DataFrame:
-    psm = slowdowns.loc[slowdowns["policy"] == static, "latency_s"].to_numpy()
-    vs_psm = slowdowns["latency_s"] * np.nan
-    if psm.size and psm.size * slowdowns["policy"].nunique() == len(slowdowns):
-        vs_psm = slowdowns.groupby("policy", sort=False)["latency_s"].transform(lambda own: own / psm)
+def _slowdown_statistics(slowdowns: pd.DataFrame, psm: str) -> pd.DataFrame:
+    static = slowdowns.loc[slowdowns["policy"] == psm, "latency_s"].to_numpy()
+    vs_psm = slowdowns["latency_s"] * nan
+    if static.size and static.size * slowdowns["policy"].nunique() == len(slowdowns):
+        vs_psm = slowdowns.groupby("policy", sort=False)["latency_s"].transform(lambda own: own / static)
     groups = slowdowns.assign(vs_psm=vs_psm).groupby(_RUN, sort=False)
-    return pd.DataFrame(
-        {
-            "latency_s": groups["latency_s"].mean(),
-            "slowdown_mean": groups["slowdown"].mean(),
-            "slowdown_median": groups["slowdown"].median(),
-            **{f"slowdown_{name}": groups["slowdown"].quantile(level) for name, level in QUANTILES.items()},
-            "slowdown_vs_psm_mean": groups["vs_psm"].mean(),
-            "slowdown_vs_psm_max": groups["vs_psm"].max(),
-        }
-    )
+    slowdown = groups["slowdown"]
+    found = {"latency_s": groups["latency_s"].mean(), "slowdown_mean": slowdown.mean()}
+    found |= {"slowdown_median": slowdown.median()}
+    found |= {f"slowdown_{name}": slowdown.quantile(level) for name, level in QUANTILES.items()}
+    against = groups["vs_psm"]
+    return pd.DataFrame(found | {"slowdown_vs_psm_mean": against.mean(), "slowdown_vs_psm_max": against.max()})
 
 
-def _summary(table: pd.DataFrame, order: Sequence[str], psm: str) -> pd.DataFrame:
+def _summary(tables: Mapping[str, pd.DataFrame], psm: str) -> pd.DataFrame:
+    """Return a row a policy from the rows of its replications."""
     rows = []
-    for policy in order:
-        own = table[table["policy"] == policy]
+    for policy, own in tables.items():
         row: dict[str, object] = {"policy": policy, "replications": len(own), "pages": int(own["pages"].sum())}
-        for name in table.columns.drop([*_RUN, "pages"]):
-            if name.endswith(("_max", "_max_s")):  # a maximum is taken over everything, and has no interval
-                row[name] = float(own[name].max())
-            elif name == "mean_mw":  # of all the time, not of the mean replication
-                found = ratio(1000 * own["total_j_per_page"], own["elapsed_s_per_page"])
-                row[name], row[f"{name}_half_width"] = found
-            else:
-                row[name], row[f"{name}_half_width"] = estimate(own[name])
+        found: dict[str, Estimate] = {}
+        for name in own.columns.drop([*_RUN, "pages"]):
+            found[name] = Estimate(float(own[name].max()), nan) if name.endswith(_MAXIMA) else estimate(own[name])
+        # of all the time, not of the mean replication
+        found["mean_mw"] = ratio(1000 * own["total_j_per_page"], own["elapsed_s_per_page"])
         for name, (column, other) in _RATIOS.items():
-            base = table[table["policy"] == (psm if other == PSM else other)]
-            found = Estimate(float("nan"), float("nan"))
-            if len(base) == len(own):
-                found = (percent if name.endswith("percent") else ratio)(own[column], base[column])
-            row[name], row[f"{name}_half_width"] = found
+            base = tables.get(psm if other == PSM else other, own.iloc[:0])
+            how = percent if name.endswith("percent") else ratio
+            found[name] = how(own[column], base[column]) if len(base) == len(own) else Estimate(nan, nan)
         if "clairvoyant_j_per_page" in own:
-            found = percent(own["total_j_per_page"], own["clairvoyant_j_per_page"])
-            row["energy_above_clairvoyant_percent"], row["energy_above_clairvoyant_percent_half_width"] = found
+            needs_j = own["total_j_per_page"]
+            found["energy_above_clairvoyant_percent"] = percent(needs_j, own["clairvoyant_j_per_page"])
+        for name, (mean, half_width) in found.items():
+            row[name] = mean
+            if not name.endswith(_MAXIMA):
+                row[f"{name}_half_width"] = half_width
         rows.append(row)
     return pd.DataFrame(rows)

@@ -7,22 +7,19 @@ import fcntl
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import StringIO
 from itertools import repeat
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from experiments.inert import cell
 from traces.files import replacing
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 __all__ = [
-    "alone", "append_line", "columns_text", "content_digest", "csv_text", "file_digest", "refuse_file",
-    "refuse_overwriting", "replace_folder", "source_digest", "write_file",
+    "alone", "append_line", "content_digest", "csv_text", "refuse_file", "refuse_overwriting", "replace_folder",
+    "source_digest", "write_file",
 ]  # fmt: skip
 
 PACKAGES = ("experiments", "lpsm", "netsim", "traces")
@@ -31,21 +28,20 @@ PACKAGES = ("experiments", "lpsm", "netsim", "traces")
 def refuse_overwriting(read: Iterable[Path], written: Iterable[Path | None]) -> None:
     """Refuse, by a `ValueError`, to write over what is read, two results into one file, or below a file."""
     taken = {path.resolve() for path in read}
-    for path in written:
-        if path is not None and path.resolve() in taken:
+    for path in filter(None, written):
+        if path.resolve() in taken:
             raise ValueError(
                 f"an output must be a file of its own, got {path}, which is also read or written otherwise"
             )
-        if path is not None:
-            taken.add(path.resolve())
-            refuse_file(path.parent)
+        taken.add(path.resolve())
+        refuse_file(path.parent)
 
 
 def refuse_file(folder: Path) -> None:
     """Refuse, by a `ValueError`, an output folder that is a file, or would lie below one."""
-    found = next((path for path in (folder, *folder.parents) if path.exists()), None)
-    if found is not None and not found.is_dir():
-        raise ValueError(f"the output must be a folder, {found} is a file")
+    there = next((path for path in (folder, *folder.parents) if path.exists()), folder)
+    if there.exists() and not there.is_dir():
+        raise ValueError(f"the output must be a folder, {there} is a file")
 
 
 @contextmanager
@@ -62,12 +58,8 @@ def alone(path: Path) -> Iterator[None]:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise ValueError(f"another run writes here: {path}") from None
-            try:
-                removed = not os.path.samestat(os.fstat(file.fileno()), beside.stat())
-            except FileNotFoundError:
-                removed = True
-            if removed:  # by who held it until now
-                continue
+            if not os.fstat(file.fileno()).st_nlink:
+                continue  # removed by who held it until now
             try:
                 yield
                 return
@@ -105,56 +97,49 @@ def replace_folder(made: Path, folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def csv_text(frame: pd.DataFrame) -> str:
-    """Return the frame as CSV: times (`.._s`) to the nanosecond, other floats exactly, text as `experiments.inert`."""
-    import pandas as pd
+def csv_text(table: Any) -> str:
+    """Return a table as CSV: times (`.._s`) to the nanosecond, other floats exactly, text as `experiments.inert`.
 
-    printed = frame.rename(columns=cell)
-    for name in printed.columns:
-        if not pd.api.types.is_numeric_dtype(printed[name]):
-            printed[name] = printed[name].map(cell)
-        if name.endswith("_s") and pd.api.types.is_float_dtype(printed[name]):
-            printed[name] = [f"{value:.9f}" if value == value else "" for value in printed[name]]
-    return str(printed.to_csv(index=False, lineterminator="\n"))
-
-
-def columns_text(columns: Mapping[str, Any], n_rows: int) -> str:
-    """Return `csv_text` of columns without a frame: arrays or lists without gaps, or one text for all rows."""
-    printed = []
-    for name, column in columns.items():
-        values = repeat(column, n_rows) if isinstance(column, str) else getattr(column, "tolist", lambda c=column: c)()
-        printed.append([f"{value:.9f}" if name.endswith("_s") else cell(value) for value in values])
+    It is a frame, or a mapping of names to arrays, to lists, or to one text that stands for all rows.
+    """
     text = StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(columns)
-    rows.writerows(zip(*printed, strict=True))
+    rows.writerow(map(cell, table))
+    rows.writerows(zip(*(_printed(name, table[name]) for name in table), strict=False))
     return text.getvalue()
+
+
+def _printed(name: str, column: Any) -> Iterator[object]:
+    """Yield the cells of a column; a number that is none is blank."""
+    values = repeat(column) if isinstance(column, str) else getattr(column, "tolist", lambda: column)()
+    time = name.endswith("_s")
+    for value in values:
+        if isinstance(value, float):
+            yield "" if value != value else f"{value:.9f}" if time else value
+        else:
+            yield cell(value)
 
 
 def source_digest(root: Path | None = None) -> str:
     """Return the SHA-256 of the Python files of this program (or one at `root`), lest parts of two are mixed."""
     root = root or Path(__file__).resolve().parents[2]
-    digest = hashlib.sha256()
-    for package in PACKAGES:
-        for path in sorted((root / package).rglob("*.py")):
-            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+    return _digest(root, *(path for package in PACKAGES for path in sorted((root / package).rglob("*.py"))), end=b"\0")
 
 
 def content_digest(path: Path) -> str:
     """Return the SHA-256 of a file, or of the names and contents of a folder's files: what a result was made from."""
-    if not path.is_dir():
-        return file_digest(path)
-    digest = hashlib.sha256()
-    for file in sorted(found for found in path.rglob("*") if found.is_file()):
-        digest.update(file.relative_to(path).as_posix().encode() + b"\0")
-        with file.open("rb") as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
-    return digest.hexdigest()
-
-
-def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file."""
+    if path.is_dir():
+        return _digest(path, *(one for one in sorted(path.rglob("*")) if one.is_file()))
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _digest(root: Path, *paths: Path, end: bytes = b"") -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0")
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+        digest.update(end)
+    return digest.hexdigest()

@@ -18,32 +18,25 @@ from typing import Any
 
 __all__ = ["SIGNALS", "Handler", "Interrupted", "check", "handled"]
 
-SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(KeyboardInterrupt):
-    """The program was asked to stop by a signal; what was finished is in order, and the message says what is kept."""
+    """The program was asked to stop by a signal; what was finished is in order, and the message says what is kept.
+
+    `word` is what happened, in a word; `status` is what a shell expects: 128 and the number of the signal.
+    """
 
     def __init__(self, message: str = "", number: int = signal.SIGINT) -> None:
         super().__init__(message)
-        self.number = int(number)
+        self.number, self.status = int(number), 128 + number
+        self.word = "interrupted" if number == signal.SIGINT else "terminated"
 
     @classmethod
     def saying(cls, message: str, earlier: KeyboardInterrupt) -> Interrupted:
         """Return one of the same signal with another message, which begins with what happened."""
-        number = earlier.number if isinstance(earlier, Interrupted) else int(signal.SIGINT)
-        found = cls("", number)
-        return cls(f"{str(earlier) or found.word}{message}", number)
-
-    @property
-    def word(self) -> str:
-        """What happened, in a word."""
-        return "interrupted" if self.number == signal.SIGINT else "terminated"
-
-    @property
-    def status(self) -> int:
-        """The exit status that a shell expects: 128 and the number of the signal."""
-        return 128 + self.number
+        same = earlier if isinstance(earlier, cls) else cls(str(earlier))
+        return cls(f"{same if str(same) else same.word}{message}", same.number)
 
 
 class Handler:
@@ -52,13 +45,11 @@ class Handler:
     `came` is the last signal that came, 0 before any has.
     """
 
-    def __init__(self) -> None:
-        self.came = 0
+    came = 0
 
     def __call__(self, number: int, _frame: Any) -> None:
         """Remember the signal, and raise."""
-        self.came = number
-        stopped = Interrupted("", number)
+        self.came, stopped = number, Interrupted("", number)
         compiler = sys.modules.get("numba.core.compiler_lock")
         if compiler is not None and compiler.global_compiler_lock.is_locked():
             from multiprocessing import active_children
@@ -73,17 +64,15 @@ class Handler:
 @contextmanager
 def handled() -> Iterator[None]:
     """Have a `Handler` called, within the block, for the signals that stop a program; nohup's ignored ones stay so."""
-    previous: dict[int, Any] = {}
-    if threading.current_thread() is threading.main_thread():
-        handler = Handler()
-        for number in SIGNALS:
-            if signal.getsignal(number) is not signal.SIG_IGN or number == signal.SIGINT:
-                previous[number] = signal.signal(number, handler) or signal.SIG_DFL
+    handler, before = Handler(), dict[int, Any]()
+    for number in SIGNALS if threading.current_thread() is threading.main_thread() else ():
+        if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
+            before[number] = signal.signal(number, handler) or signal.SIG_DFL
     try:
         yield
     finally:
-        for number, before in previous.items():
-            signal.signal(number, before)
+        for one, earlier in before.items():
+            signal.signal(one, earlier)
 
 
 def check() -> None:

@@ -15,7 +15,9 @@ Source: Cavallanti et al. 2010, section 3.3, for F-measure and windows.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lpsm import bounds, samplers
-from lpsm.checks import whole
 from lpsm.samplers.last_labels import TIMES
 
 __all__ = ["LabelConfig", "Labelled", "Problem", "held_to_bounds", "label", "parse_parameters", "problems"]
@@ -46,17 +47,22 @@ class LabelConfig:
     multiclass: bool = False  # whether one sampler asks for the class, of any number
 
     def __post_init__(self) -> None:
-        """Hold the numbers to their ranges; the parameters are the sampler's own business."""
-        samplers.describe(self.algorithm)
-        whole(0, seed=self.seed)
-        whole(1, window=self.window)
+        samplers.describe(self.algorithm)  # raises if there is no such one
         if self.last_labels and self.multiclass:
             raise ValueError("last_labels must be False with multiclass: it works with two classes")
 
+    def coins(self, index: int) -> np.random.Generator:
+        """Return the random numbers of class number `index`."""
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(POLICY_STREAM, index)))
+
     def sampler(self, n_features: int, index: int = 0, classes: int = 1) -> samplers.Sampler:
         """Return the sampler of class number `index`, its coins its own, or the one of so many classes."""
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(POLICY_STREAM, index)))
-        common: Any = {"rng": rng, "normalize": self.normalize, "max_queries": self.max_queries, **self.parameters}
+        common: Any = {
+            "rng": self.coins(index),
+            "normalize": self.normalize,
+            "max_queries": self.max_queries,
+            **self.parameters,
+        }
         if self.multiclass:
             return samplers.MulticlassSampler(self.algorithm, n_features, max(classes, 2), **common)
         return samplers.make(self.algorithm, n_features, **common)
@@ -148,7 +154,9 @@ def problems(
     return found
 
 
-def label(X: Any, asked: Sequence[Problem], config: LabelConfig, advance: Callable[[], None] | None = None) -> Labelled:
+def label(
+    X: Any, asked: Sequence[Problem], config: LabelConfig, advance: Callable[[], None] = lambda: None
+) -> Labelled:
     """Run a sampler over every problem, of T labels each; `X` is (T, d), array or CSR.
 
     `advance` is called after each problem; an unknown parameter, or an instance that the sampler cannot take, is a
@@ -166,31 +174,35 @@ def label(X: Any, asked: Sequence[Problem], config: LabelConfig, advance: Callab
         sampler: Any = config.sampler(X.shape[1], 0, count)
         named, queried = sampler.run(X, answers.argmax(axis=0))
     for index, problem in enumerate(asked):
+        positive = answers[index]
         if config.multiclass:
             predicted, stored = named == index, sampler.stored
         else:
             log = config.player(X.shape[1], index).run(X, problem.y)
             predicted, queried, stored = log.prediction > 0, log.queried, int(log.stored.sum())
-        positive = answers[index]
-        hits[:, index] = predicted & positive, predicted, positive, queried
-        rows.append(_scores(problem, predicted, queried, stored))
-        if exclusive and not config.multiclass:
             named[log.margin > best] = index
             best = np.maximum(best, log.margin)
+        hits[:, index] = predicted & positive, predicted, positive, queried
+        hit, n_predicted, n_positive = hits[:3, index].sum(axis=1).tolist()
+        rows.append({
+            "class": problem.positive, "against": problem.negative, "positive": n_positive,
+            "queries": int(queried.sum()), "label_rate": float(queried.mean()), "stored": stored,
+            "mistakes": int((predicted != positive).sum()), "accuracy": float((predicted == positive).mean()),
+            "precision": hit / n_predicted if n_predicted else nan, "recall": hit / n_positive,
+            "f_measure": float(_f_measure(hits[:3, index].sum(axis=1))),
+        })  # fmt: skip
         if count == 1:
-            table = pd.DataFrame(
-                {"t": np.arange(1, rounds + 1), "margin": log.margin, "prediction": log.prediction, "label": problem.y,
-                 "queried": log.queried.astype(np.int8), "stored": log.stored.astype(np.int8)}
-            )  # fmt: skip
-        if advance is not None:
-            advance()
+            columns = {"margin": log.margin, "prediction": log.prediction, "label": problem.y}
+            flags = {name: getattr(log, name).astype(np.int8) for name in ("queried", "stored")}
+            table = pd.DataFrame({"t": np.arange(1, rounds + 1), **columns, **flags})
+        advance()
     classes = pd.DataFrame(rows)
     wrong = (hits[1] != hits[2]).mean(axis=0)  # share of the problems answered wrongly, (T,)
     if exclusive:
         wrong = 1.0 - answers[named, np.arange(rounds)]
     summary: dict[str, Any] = {
         "rounds": rounds, "features": X.shape[1], "problems": count, "accuracy": float(1.0 - wrong.mean()),
-        "f_measure": _mean(classes["f_measure"].to_numpy()), "label_rate": float(hits[3].mean()),
+        "f_measure": float(classes["f_measure"].mean()), "label_rate": float(hits[3].mean()),
         "rounds_asked": float(hits[3].any(axis=0).mean()), "exclusive": exclusive,
         "queries": int(queried.sum() if config.multiclass else hits[3].sum()),
     }  # fmt: skip
@@ -198,7 +210,7 @@ def label(X: Any, asked: Sequence[Problem], config: LabelConfig, advance: Callab
 
 
 def held_to_bounds(
-    X: Any, asked: Sequence[Problem], config: LabelConfig, runs: int, advance: Callable[[], None] | None = None
+    X: Any, asked: Sequence[Problem], config: LabelConfig, runs: int, advance: Callable[[], None] = lambda: None
 ) -> pd.DataFrame:
     """Return what is proved about the sampler against what it does: for every problem the rows of `report_sampler`.
 
@@ -206,49 +218,27 @@ def held_to_bounds(
     """
     parts = []
     for index, problem in enumerate(asked):
-        rng = np.random.default_rng(np.random.SeedSequence(config.seed, spawn_key=(POLICY_STREAM, index)))
-        part = bounds.report_sampler(config.sampler(X.shape[1], index), X, problem.y, runs=runs, rng=rng)
+        part = bounds.report_sampler(
+            config.sampler(X.shape[1], index), X, problem.y, runs=runs, rng=config.coins(index)
+        )
         part.insert(0, "class", problem.positive)
         parts.append(part)
-        if advance is not None:
-            advance()
+        advance()
     return pd.concat(parts, ignore_index=True)
 
 
 def _value(text: str) -> Any:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
+    words = {"true": True, "false": False}
+    for read in (int, float, lambda word: words[word.lower()]):
+        with suppress(ValueError, KeyError):
+            return read(text)
     return text
 
 
-def _mean(values: NDArray[np.float64]) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else float("nan")
-
-
-def _scores(problem: Problem, predicted: NDArray[np.bool_], queried: NDArray[np.bool_], stored: int) -> dict[str, Any]:
-    positive = problem.y > 0
-    hit, n_predicted, n_positive = (int(those.sum()) for those in (predicted & positive, predicted, positive))
-    return {
-        "class": problem.positive, "against": problem.negative, "positive": n_positive, "queries": int(queried.sum()),
-        "label_rate": float(queried.mean()), "stored": stored,
-        "mistakes": int((predicted != positive).sum()), "accuracy": float((predicted == positive).mean()),
-        "precision": hit / n_predicted if n_predicted else float("nan"), "recall": hit / n_positive,
-        "f_measure": _f_measure(hit, n_predicted, n_positive),
-    }  # fmt: skip
-
-
-def _f_measure(hit: Any, predicted: Any, positive: Any) -> Any:
-    """2PR/(P+R) = 2 hit/(predicted + positive); NaN where nothing is positive or predicted so."""
-    total = np.asarray(predicted + positive, dtype=np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        f = np.where(total > 0, 2.0 * np.asarray(hit) / total, np.nan)
-    return f if f.ndim else float(f)
+def _f_measure(counts: NDArray[Any]) -> Any:
+    """2PR/(P+R) = 2 hit/(predicted + positive) of counts (3, ...); NaN where nothing is positive or predicted so."""
+    with np.errstate(invalid="ignore"):
+        return 2.0 * counts[0] / (counts[1] + counts[2])
 
 
 def _windows(hits: NDArray[np.bool_], wrong: NDArray[Any], window: int) -> pd.DataFrame:
@@ -266,8 +256,5 @@ def _windows(hits: NDArray[np.bool_], wrong: NDArray[Any], window: int) -> pd.Da
         lengths = ends - starts
         columns[f"label_rate{suffix}"] = inside[3].mean(axis=0) / lengths
         columns[f"accuracy{suffix}"] = 1.0 - (errors[ends] - errors[starts]) / lengths
-        f = _f_measure(inside[0], inside[1], inside[2])
-        known = np.isfinite(f)
-        mean = np.where(known, f, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-        columns[f"f_measure{suffix}"] = np.where(known.any(axis=0), mean, np.nan)
+        columns[f"f_measure{suffix}"] = pd.DataFrame(_f_measure(inside[:3])).mean().to_numpy()
     return pd.DataFrame(columns)

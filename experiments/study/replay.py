@@ -51,10 +51,6 @@ class ReplayConfig:
         PollingConfig(times_ms=self.times_ms, gamma=self.gamma, energy=self.energy)  # checks them
         if self.rounding_ms < BIN_MS or self.rounding_ms % BIN_MS:
             raise ValueError(f"rounding_ms must be a multiple of {BIN_MS:g}, got {self.rounding_ms}")
-        if self.horizon < 1:
-            raise ValueError(f"horizon must be at least 1, got {self.horizon}")
-        if not self.max_idle_s > 0.0:
-            raise ValueError(f"max_idle_s must be above 0, got {self.max_idle_s}")
 
     def polling(self) -> PollingConfig:
         """The learner's configuration."""
@@ -89,12 +85,10 @@ class Details(NamedTuple):
 
 def arrivals(requests: Iterable[Request], config: ReplayConfig) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return numbers of the bins in which bytes arrive, from 0, and the bytes; long pauses shortened."""
-    chunks = list(binned(in_order(requests)))
-    if not chunks:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    bins, sizes = (np.concatenate(column) for column in zip(*chunks, strict=True))
+    nothing = np.empty(0, np.int64), np.empty(0, np.int64)
+    bins, sizes = (np.concatenate(column) for column in zip(nothing, *binned(in_order(requests)), strict=True))
     longest = max(1, round(config.max_idle_s * 1000 / BIN_MS))
-    return np.cumsum(np.minimum(np.diff(bins, prepend=bins[0]), longest)), sizes
+    return np.cumsum(np.minimum(np.diff(bins, prepend=bins[:1]), longest)), sizes
 
 
 def rounds(requests: Iterable[Request], config: ReplayConfig, *, record: bool = False) -> Iterator[Rounds]:
@@ -142,36 +136,25 @@ def totals(parts: Iterable[Rounds], config: ReplayConfig) -> dict[str, Any]:
     best_expert_loss (the best fixed expert in hindsight), best_per_poll_loss (the best expert of every poll), switches
     (of that expert), and `.._regret` of both losses against the best fixed expert; it is empty if there was no poll.
     """
-    sums = np.zeros(len(config.times_ms))
-    found = dict.fromkeys(("bytes", "slept_ms", "mixture_loss", "polling_loss", "best_per_poll_loss"), 0.0)
-    polls, switches, previous = 0, 0, None
+    experts, best = np.zeros(len(config.times_ms)), [np.empty(0, np.int64)]
+    summed = np.zeros(5)
     for part in parts:
-        sums += part.expert_losses.sum(axis=0)
-        best = part.expert_losses.argmin(axis=1)
-        switches += int(np.count_nonzero(np.diff(best))) + (previous is not None and previous != int(best[0]))
-        previous = int(best[-1])
-        polls += len(best)
-        columns = (
-            part.buffered_bytes, part.slept_ms, part.mixture_loss, part.polling_loss, part.expert_losses.min(axis=1),
-        )  # fmt: skip
-        for name, column in zip(found, columns, strict=True):
-            found[name] += float(column.sum())
-    if not polls:
+        experts += part.expert_losses.sum(axis=0)
+        best.append(part.expert_losses.argmin(axis=1))
+        of_best = part.expert_losses.min(axis=1)
+        columns = part.buffered_bytes, part.slept_ms, part.mixture_loss, part.polling_loss, of_best
+        summed += [column.sum() for column in columns]
+    best_of_polls, best_loss = np.concatenate(best), float(experts.min())
+    if not (polls := len(best_of_polls)):
         return {}
-    best_loss = float(sums.min())
+    n_bytes, slept_ms, mixture, polling, per_poll = summed.tolist()
     return {
-        "polls": polls,
-        "duration_s": found["slept_ms"] / 1000,
-        "bytes": int(found["bytes"]),
-        "mean_sleep_ms": found["slept_ms"] / polls,
-        "mixture_loss": found["mixture_loss"],
-        "polling_loss": found["polling_loss"],
-        "best_expert_ms": config.times_ms[int(sums.argmin())],
-        "best_expert_loss": best_loss,
-        "best_per_poll_loss": found["best_per_poll_loss"],
-        "switches": switches,
-        **{f"{kind}_regret": (found[f"{kind}_loss"] - best_loss) / polls for kind in ("mixture", "polling")},
-    }
+        "polls": polls, "duration_s": slept_ms / 1000, "bytes": int(n_bytes), "mean_sleep_ms": slept_ms / polls,
+        "mixture_loss": mixture, "polling_loss": polling, "best_expert_ms": config.times_ms[int(experts.argmin())],
+        "best_expert_loss": best_loss, "best_per_poll_loss": per_poll,
+        "switches": int(np.count_nonzero(np.diff(best_of_polls))),
+        "mixture_regret": (mixture - best_loss) / polls, "polling_regret": (polling - best_loss) / polls,
+    }  # fmt: skip
 
 
 def details(requests: Iterable[Request], config: ReplayConfig, *, max_polls: int = 20_000, k_max: int = 200) -> Details:
@@ -188,37 +171,24 @@ def details(requests: Iterable[Request], config: ReplayConfig, *, max_polls: int
     assert whole.alpha_weights is not None
     losses, best = whole.expert_losses, whole.expert_losses.argmin(axis=1)
     names = [f"{time_ms:g}" for time_ms in config.times_ms]
-    polls = pd.DataFrame(
-        {
-            "time_s": whole.time_s,
-            "slept_ms": whole.slept_ms,
-            "buffered_bytes": whole.buffered_bytes.astype(np.int64),
-            "mixture_loss": whole.mixture_loss,
-            "polling_loss": whole.polling_loss,
-            "best_expert_ms": np.array(config.times_ms)[best],
-            **{f"loss_{name}": losses[:, i] for i, name in enumerate(names)},
-            **{f"weight_{name}": whole.weights[:, i] for i, name in enumerate(names)},
-        }
+    polls = pd.DataFrame({name: getattr(whole, name) for name in ("time_s", "slept_ms", "buffered_bytes")})
+    polls = polls.astype({"buffered_bytes": np.int64}).assign(
+        mixture_loss=whole.mixture_loss, polling_loss=whole.polling_loss, best_expert_ms=np.array(config.times_ms)[best]
     )
-    regrets = pd.DataFrame(
-        {
-            "time_s": whole.time_s,
-            "mixture_loss": np.cumsum(whole.mixture_loss),
-            "polling_loss": np.cumsum(whole.polling_loss),
-            "best_expert_loss": np.cumsum(losses[:, hindsight.best_expert(losses).expert]),
-            "best_per_poll_loss": np.cumsum(losses.min(axis=1)),
-        }
-    )
+    tables = (("loss_", losses), ("weight_", whole.weights))
+    own = [pd.DataFrame(table, columns=[f"{kind}{name}" for name in names]) for kind, table in tables]
+    of_best = {"best_expert": losses[:, hindsight.best_expert(losses).expert], "best_per_poll": losses.min(axis=1)}
+    summed = {"mixture": whole.mixture_loss, "polling": whole.polling_loss, **of_best}
+    regrets = {"time_s": whole.time_s} | {f"{name}_loss": np.cumsum(column) for name, column in summed.items()}
     segments = 1 + int(np.count_nonzero(np.diff(best)))
     largest = max(1, min(segments, k_max, EXACT_WORK // losses.size))
     partitions = pd.DataFrame({"k": np.arange(1, largest + 1), "loss": hindsight.partition_curve(losses, largest)})
     grid = alpha_grid(horizon=config.horizon)
     cumulative = np.cumsum(whole.alpha_weights, axis=1)
-    quantiles = {
-        f"quantile_{level:g}": grid[np.minimum((cumulative < level).sum(axis=1), len(grid) - 1)]
-        for level in (0.05, 0.5, 0.95)
-    }
-    alphas = pd.DataFrame({"time_s": whole.time_s, "mean": whole.alpha_weights @ grid, **quantiles})
+    alphas = {"time_s": whole.time_s, "mean": whole.alpha_weights @ grid}
+    for level in (0.05, 0.5, 0.95):
+        alphas[f"quantile_{level:g}"] = grid[np.minimum((cumulative < level).sum(axis=1), len(grid) - 1)]
     posterior = pd.DataFrame({"alpha": grid, "weight": whole.alpha_weights[-1]})
     statements = bounds.report(LearnAlpha(losses.shape[1], grid), losses)
-    return Details(polls, regrets, partitions, alphas, posterior, statements)
+    frames = pd.DataFrame(regrets), partitions, pd.DataFrame(alphas), posterior
+    return Details(pd.concat([polls, *own], axis=1), *frames, statements)

@@ -5,9 +5,8 @@ one step.  A manifest says which command makes it, with which configuration and 
 last, holds the digest of every file (`sha256sum -c` checks it).  Nothing in a folder depends on when, where or by how
 many processes it was made.
 
-A journal holds what is finished, a line a task: its result, or the digest of the file that holds it.  What was
-stopped, by whatever, goes on from there when the same command runs again; what another configuration or another
-program left behind is computed anew.
+A journal holds the result of every finished task, a line each.  What was stopped, by whatever, goes on from there when
+the same command runs again; what another configuration or another program left behind is computed anew.
 
 A folder is replaced only if its manifest is of the same command and lists all it holds: what somebody else put there
 is never deleted.  What holds more runs than will be computed is replaced only if that is asked for.  One process at a
@@ -24,14 +23,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from experiments.inert import echo, inert
 from experiments.study import files
 from experiments.study.interruptions import Interrupted
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["JOURNAL", "LIBRARIES", "MANIFEST", "PAGE", "SUMS", "Store", "journal_of"]
 
@@ -43,14 +39,12 @@ LIBRARIES = ("lpsm", "matplotlib", "numba", "numpy", "pandas", "pyarrow", "scipy
 
 
 def journal_of(folder: Path) -> dict[str, Any]:
-    """Return what the journal of a folder holds, without results whose file is not as it was written."""
+    """Return what the journal of a folder holds: results by the keys of their tasks."""
     path = folder / JOURNAL
     found: dict[str, Any] = {}
     for line in path.read_text(errors="replace").splitlines() if path.exists() else ():
-        with suppress(ValueError, OSError):  # the last line may not be whole
-            key, result, *in_file = json.loads(line)
-            if not in_file or files.file_digest(folder / key) == result:
-                found[str(key)] = result
+        with suppress(ValueError):  # the last line may not be whole
+            key, found[key] = json.loads(line)
     return found
 
 
@@ -60,8 +54,7 @@ class Store:
     `folder` is where the results are wanted, `partial` where they grow until the end; `command` makes them, such as
     ``"compare"``, and `configuration`, plain JSON data, is all that decides them.  With `runs`, how many tasks will be
     computed, the manifest counts them, and a result of another configuration that has more, or policies that this one
-    lacks, is refused unless `replace`.  `finished` is what need not be computed again: key to result, or to the digest
-    of the file of that name.
+    lacks, is refused unless `replace`.  `finished` is what need not be computed again: results by the keys of tasks.
 
     A `folder` that holds something this command did not make, or such a larger result, or that another process has, is
     a `ValueError`; one that cannot be written is an `OSError`.
@@ -102,10 +95,7 @@ class Store:
         self._clear()
         try:
             self.partial.mkdir(parents=True, exist_ok=True)
-            lines = [
-                json.dumps([key, result, *["file"] * (self.partial / key).is_file()]) + "\n"
-                for key, result in self.finished.items()
-            ]
+            lines = (json.dumps(pair) + "\n" for pair in self.finished.items())
             files.write_file(self.partial / JOURNAL, "".join(lines))
             files.write_file(self.partial / MANIFEST, _json(self._unfinished))
             self._journal = (self.partial / JOURNAL).open("a")
@@ -120,8 +110,7 @@ class Store:
         if not others:
             return
         words = f"{where} {f'{count} finished runs' if count else 'a result'} of another configuration"
-        more = f", and {len(others) - 3} more" if len(others) > 3 else ""
-        differ = f"{', '.join(others[:3])}{more}"
+        differ = ", ".join(others[:3]) + (f", and {len(others) - 3} more" if len(others) > 3 else "")
         earlier: list[Any] = dict(old.get("configuration") or {}).get("policies", [])
         more_runs, lost = count > (self._runs or 0), {*earlier} - {*self.configuration.get("policies", earlier)}
         if self._runs is not None and (more_runs or (count and lost)) and not self._replace:
@@ -130,31 +119,18 @@ class Store:
         echo(f"lpsm: {words}, which this one replaces: {differ}", err=True)
 
     def keep(self, key: str, result: Any) -> None:
-        """Keep what is finished: the result of a task (JSON data), or the content of a result file (bytes) by its name.
-
-        When this returns, it is on the disk, and no interruption loses it.
-        """
-        in_file = isinstance(result, bytes)
-        if in_file:
-            self.write(key, result)
-            result = self._written[key]
-        files.append_line(self._journal, json.dumps([key, result, *["file"] * in_file]))
+        """Keep the result of a finished task, JSON data: when this returns, no interruption loses it."""
+        files.append_line(self._journal, json.dumps([key, result]))
         self.finished[key] = result
 
-    def files(self) -> list[Path]:
-        """Return the files of the tasks, in the order of their names."""
-        return [self.partial / name for name in sorted(self.finished)]
-
-    def write(self, name: str, content: str | bytes) -> None:
-        """Add a result file; text for people (``.txt``) is inert."""
+    def write(self, name: str, content: Any) -> None:
+        """Add a result file: bytes, text, which for people (``.txt``) is made inert, or a table that becomes CSV."""
+        if not isinstance(content, (bytes, str)):
+            content = files.csv_text(content)
         if isinstance(content, str):
             content = (inert(content, "\n\t") if name.endswith(".txt") else content).encode()
         files.write_file(self.partial / name, content)
         self._written[name] = hashlib.sha256(content).hexdigest()
-
-    def write_frame(self, name: str, frame: pd.DataFrame) -> None:
-        """Add a result table as CSV."""
-        self.write(name, files.csv_text(frame))
 
     def publish(self) -> None:
         """Finish: list the files with their digests, and give the folder its name, replacing an older result.
@@ -188,7 +164,7 @@ class Store:
             raise Interrupted.saying(f"; {self.abandon()}", interruption) from None
         except OSError as error:
             said = self.abandon()
-            if isinstance(error, FileNotFoundError):  # of the input, and its name says which
+            if self._published or isinstance(error, FileNotFoundError):  # of the input, and its name says which
                 raise
             where = f"{error.filename}: " if error.filename is not None else ""
             raise OSError(f"{where}{error.strerror or error}; {said}") from None
@@ -197,7 +173,7 @@ class Store:
             raise
 
     def abandon(self, *, keep: bool = True) -> str:
-        """Give up: remove what is unfinished, except (with `keep`) what can be used again; say what is kept."""
+        """Give up: remove what is unfinished, except (with `keep`) the journal; say what is kept."""
         if self._published:
             return f"the results are in {self.folder}"
         with self._alone:
@@ -213,15 +189,12 @@ class Store:
         return f"what was finished is kept in {self.partial}, and the same command goes on from there"
 
     def _clear(self) -> None:
-        """Remove what the same command writes again; keep the files of finished tasks, or nothing if there is none."""
+        """Remove what the same command writes again: all but the journal, or that too if nothing is finished."""
         if not self.finished:
             shutil.rmtree(self.partial, ignore_errors=True)
             return
-        for path in self.partial.rglob("*"):
-            name = path.relative_to(self.partial).as_posix()
-            if name in self.finished and path.is_file():
-                self._written[name] = self.finished[name]
-            elif not path.is_dir() and name not in (MANIFEST, JOURNAL):
+        for path in self.partial.iterdir():
+            if path.name not in (MANIFEST, JOURNAL):
                 with suppress(OSError):
                     path.unlink()
 
@@ -229,11 +202,9 @@ class Store:
         """Return the manifest of what a folder holds, if that is all ours, or None if there is nothing."""
         command = self.manifest["command"]
         files.refuse_file(folder)
-        # a store that was killed at once may leave empty folders, a journal, and temporary files
-        if not (folder / MANIFEST).exists() and all(
-            not any(path.iterdir()) if path.is_dir() else path.name == JOURNAL or _is_temporary(path)
-            for path in (folder.iterdir() if folder.exists() else ())
-        ):
+        there = sorted(folder.rglob("*")) if folder.exists() else []
+        # a store that was killed at once may leave a journal and temporary files
+        if folder / MANIFEST not in there and all(path.name == JOURNAL or _is_temporary(path) for path in there):
             return None
         try:
             manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
@@ -242,7 +213,7 @@ class Store:
             same = False
         if not same:
             raise ValueError(f"the output folder must be new or hold results of lpsm {command}, {folder} does not")
-        for path in sorted(folder.rglob("*")) if "files" in manifest else ():
+        for path in there if "files" in manifest else ():
             name = path.relative_to(folder).as_posix()
             ours = name in (*manifest["files"], MANIFEST, JOURNAL, SUMS, PAGE) or _is_temporary(path)
             if not ours and (path.is_symlink() or not path.is_dir()):
@@ -262,6 +233,5 @@ def _differences(old: Any, new: Any, name: str = "configuration") -> list[str]:
     """Say what differs between two configurations, a setting each."""
     if isinstance(old, dict) and isinstance(new, dict):
         return [line for key in {**old, **new} for line in _differences(old.get(key), new.get(key), key)]
-    texts = [json.dumps(value) for value in (old, new)]
-    was, now = (text if len(text) <= 60 else f"{text[:57]}..." for text in texts)
+    was, now = (text if len(text) <= 60 else f"{text[:57]}..." for text in map(json.dumps, (old, new)))
     return [] if old == new else [f"{name} was {was}, is {now}"]

@@ -22,28 +22,27 @@ import pandas as pd
 
 import netsim
 import traces
-from experiments.presets import MOST_CLIENTS
 from experiments.quantities import BASELINE, mean_row, run_row
-from experiments.study.executor import checked_jobs
-from experiments.study.files import file_digest
-from experiments.study.run import compiling, run
+from experiments.study.progress import progress
+from experiments.study.run import processes, run
 from lpsm.randomness import WORKLOAD, generator
-from netsim.policies import AnyPolicy, OwnPolicy, make
+from netsim.policies import AnyPolicy
 from traces.times import moved
 
 if TYPE_CHECKING:
     from experiments.study.store import Store
 
 __all__ = [
-    "MANY_PAGES", "Frames", "Generated", "Recorded", "Task", "at_round_trip", "by_client", "check_clients",
-    "clairvoyant", "compile_express", "frames", "host_aware", "measured", "named", "own_sources", "searches",
+    "MANY_PAGES", "ONE_PAGE", "Frames", "Generated", "Recorded", "Task", "at_round_trip", "by_client",
+    "clairvoyant", "compile_express", "frames", "measured", "named", "searches",
     "simulate", "tasks", "warm_up",
 ]  # fmt: skip
 
 LISTENING = ("lpsm",)  # whose sleep times are worth recording
 MOST_DELAYS = 1_000
 MANY_PAGES = 5_000  # from here on, compiling the simulator takes less time than interpreting it
-_ONE_PAGE = (traces.Page("", 1, 1),)
+ONE_PAGE = (traces.Page("", 1, 1),)
+_SEARCH = "clairvoyant"  # in place of a policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +51,6 @@ class Generated:
 
     n_pages: int
     seed: int
-
-    def __post_init__(self) -> None:
-        if self.n_pages < 1:
-            raise ValueError(f"pages must be at least 1, got {self.n_pages}")
-        if self.seed < 0:
-            raise ValueError(f"seed must be at least 0, got {self.seed}")
 
     @property
     def name(self) -> str:
@@ -72,23 +65,20 @@ class Generated:
         """Return the world in which they are browsed."""
         return config
 
-    def without_round_trip(self) -> Generated:
-        """Return itself: nothing of it was recorded."""
-        return self
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
     """What somebody browsed, and what came beside it; `seed` decides what was not recorded (losses, say).
 
     `recorded` may be given as pages; `round_trip_s` is that to the servers, if it is to be used in place of the
-    configuration's.
+    configuration's; `sessions` is how many of them these are.
     """
 
     name: str
     seed: int
     recorded: traces.Workload = field(hash=False)
     round_trip_s: float | None = None
+    sessions: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "recorded", traces.Workload.of(self.recorded))
@@ -100,7 +90,7 @@ class Recorded:
         """How many pages were browsed."""
         return len(self.recorded)
 
-    def pages(self, client: int = 0) -> Sequence[traces.Page]:
+    def pages(self, client: int = 0) -> traces.Workload:
         """Return the pages of a client, a workload with the messages beside them.
 
         Every client but the first (0) begins later, by up to the mean time between two pages (between two messages,
@@ -109,8 +99,7 @@ class Recorded:
         work = self.recorded
         if client == 0:
             return work
-        issued_s = np.nan_to_num(work.issue_s)
-        ends_s = [(issued_s + work.think_s).max(initial=0.0), *work.beside_s]
+        ends_s = [(np.nan_to_num(work.issue_s) + work.think_s).max(initial=0.0), *work.beside_s]
         lasts_s = max(float(work.think_s.sum()), *ends_s, work.captured_s or 0.0)
         spacing_s = max(1.0, lasts_s / (len(work) or len(work.messages) or len(work.datagrams)))
         if len(work) and np.isnan(work.issue_s[0]):
@@ -120,10 +109,6 @@ class Recorded:
     def world(self, config: netsim.SimulationConfig) -> netsim.SimulationConfig:
         """Return the world in which the session is browsed: with its own round trip, if that is given."""
         return config if self.round_trip_s is None else at_round_trip(config, self.round_trip_s)
-
-    def without_round_trip(self) -> Recorded:
-        """Return the session for a world whose round trip is given otherwise."""
-        return replace(self, round_trip_s=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,28 +164,9 @@ def named(policies: Sequence[AnyPolicy], beacon_interval_ns: int) -> dict[str, A
     names = [netsim.canonical(policy, beacon_interval_ns=beacon_interval_ns) for policy in policies]
     if len(set(names)) < len(names):
         raise ValueError(f"policies must differ, got {','.join(names)}")
-    makers = (name if isinstance(policy, str) else policy for name, policy in zip(names, policies, strict=True))
-    found: dict[str, AnyPolicy] = dict(zip(names, makers, strict=True))
-    return found if BASELINE in found else {BASELINE: BASELINE, **found}
-
-
-def host_aware(policies: Mapping[str, AnyPolicy], config: netsim.SimulationConfig) -> list[str]:
-    """Return the names of the policies that use what only the host knows."""
-    setting: dict[str, Any] = {"beacon_interval_ns": config.beacon_interval_ns, "radio": config.radio}
-    return [name for name, policy in policies.items() if make(policy, **setting).host_aware]
-
-
-def own_sources(policies: Mapping[str, AnyPolicy]) -> dict[str, dict[str, str]]:
-    """Return, as `own_policies` if there is any, the SHA-256 of the file of each class of one's own, by its name."""
-    found = {name: file_digest(policy.file) for name, policy in policies.items() if isinstance(policy, OwnPolicy)}
-    return {"own_policies": found} if found else {}
-
-
-def check_clients(clients: Iterable[int]) -> None:
-    """Refuse, by a `ValueError`, numbers of clients that no cell has."""
-    listed = list(clients)
-    if min(listed) < 1 or max(listed) > MOST_CLIENTS:
-        raise ValueError(f"clients must lie in [1, {MOST_CLIENTS}], got {','.join(map(str, listed))}")
+    makers = [name if isinstance(policy, str) else policy for name, policy in zip(names, policies, strict=True)]
+    found: dict[str, AnyPolicy] = {} if BASELINE in names else {BASELINE: BASELINE}
+    return found | dict(zip(names, makers, strict=True))
 
 
 def tasks(
@@ -209,20 +175,18 @@ def tasks(
 ) -> dict[str, Task]:  # fmt: skip
     """List the runs of a sweep, keyed; the run without power saving is always among them.
 
-    Polls are recorded in the first replication only.  Nothing to run, a policy or a replication that is named twice,
-    and a number of clients that no cell has are a `ValueError`.
+    Polls are recorded in the first replication only.  Nothing to run, and a policy or a replication that is named
+    twice, are a `ValueError`.
     """
-    check_clients([clients])
     if not workloads:
         raise ValueError("there is no traffic to simulate: no page and no session")
-    chosen = named(policies, config.beacon_interval_ns)
     made = [
         Task(
             workload=workload, name=name, policy=policy, config=workload.world(config), clients=clients,
-            record_polls=index == 0 and name.startswith(LISTENING),
+            record_polls=workload is workloads[0] and name.startswith(LISTENING),
         )
-        for index, workload in enumerate(workloads)
-        for name, policy in chosen.items()
+        for workload in workloads
+        for name, policy in named(policies, config.beacon_interval_ns).items()
     ]  # fmt: skip
     listed = {task.key: task for task in made}
     if len(listed) < len(made):
@@ -230,39 +194,29 @@ def tasks(
     return listed
 
 
-def measured(tasks: Mapping[str, Task], store: Store, *, jobs: int | None, title: str = "runs") -> dict[str, Any]:
-    """Compute what a store has not yet, keeping each result there; return all results in the order of the tasks."""
-    jobs = checked_jobs(jobs)
-    if jobs > 1:
-        with compiling():
-            warm_up(tasks.values())
-    return run(simulate, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title=title)
-
-
 def searches(tasks: Mapping[str, Task]) -> dict[str, Task]:
     """List the searches of a client that knows when frames come, one a replication, keyed; of one client alone."""
     if any(task.clients > 1 for task in tasks.values()):
         raise ValueError("clairvoyant must be asked of one client, got several clients")
-    return {f"{task.workload.name} clairvoyant": task for task in tasks.values()}
+    made = (replace(task, name=_SEARCH, policy=BASELINE, record_polls=False) for task in tasks.values())
+    return {task.key: task for task in made}
 
 
-def clairvoyant(tasks: Mapping[str, Task], store: Store, *, jobs: int | None) -> dict[str, netsim.Clairvoyant]:
-    """Compute what a store has not yet of `searches`, as `measured` does; return what they find, by replication."""
-    jobs, first = checked_jobs(jobs), next(iter(tasks.values()))
-    if jobs > 1:
-        with compiling():
-            netsim.clairvoyant(_ONE_PAGE, config=first.config)
-    title = "searches of a clairvoyant client"
-    found = run(_search, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title=title)
+def measured(tasks: Mapping[str, Task], store: Store, *, jobs: int | None, title: str = "runs") -> dict[str, Any]:
+    """Compute what a store has not yet, keeping each result there; return all results in the order of the tasks."""
+    if processes(jobs) > 1:
+        with progress("compiling", None):
+            warm_up(tasks.values())
+    return run(simulate, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title=title)
+
+
+def clairvoyant(results: Mapping[str, Mapping[str, Any]]) -> dict[str, netsim.Clairvoyant]:
+    """Return what the searches among results found, by replication."""
     return {
-        tasks[key].workload.name: netsim.Clairvoyant(**{name: np.array(values) for name, values in one.items()})
-        for key, one in found.items()
+        result["replication"]: netsim.Clairvoyant(np.array(result["slowdown"]), np.array(result["above_sleep_j"]))
+        for result in results.values()
+        if "above_sleep_j" in result
     }
-
-
-def _search(task: Task) -> dict[str, list[float]]:
-    found = netsim.clairvoyant(task.workload.pages(), config=task.config, seed=task.workload.seed)
-    return {"slowdown": found.slowdown.tolist(), "above_sleep_j": found.above_sleep_j.tolist()}
 
 
 def warm_up(listed: Iterable[Task]) -> None:
@@ -270,44 +224,52 @@ def warm_up(listed: Iterable[Task]) -> None:
 
     The simulator is among it if the replications have `MANY_PAGES` together.
     """
-    found = list(listed)
-    n_pages = sum({task.workload.name: task.workload.n_pages for task in found}.values())
-    for task in {(task.name, task.config): task for task in found}.values():
-        netsim.simulate(_ONE_PAGE, task.policy, config=task.config)
+    listed = list(listed)
+    found = {(task.name, task.config): task for task in listed}
+    n_pages = sum({task.workload.name: task.workload.n_pages for task in listed}.values())
+    for task in found.values():
+        if task.name == _SEARCH:
+            netsim.clairvoyant(ONE_PAGE, config=task.config)
+            continue
+        netsim.simulate(ONE_PAGE, task.policy, config=task.config)
         if n_pages >= MANY_PAGES:
             compile_express((task.policy,), task.config)
 
 
-def compile_express(policies: Sequence[AnyPolicy], config: netsim.SimulationConfig) -> None:
+def compile_express(policies: Iterable[AnyPolicy], config: netsim.SimulationConfig) -> None:
     """Have the simulator compiled for these policies; those without a compiled rule are left.
 
     Where it is compiled already, this takes less than a millisecond a policy.
     """
     for policy in policies:
         with suppress(netsim.NotCoveredError):
-            netsim.simulate(_ONE_PAGE, policy, config=config, engine="express")
+            netsim.simulate(ONE_PAGE, policy, config=config, engine="express")
 
 
 def simulate(task: Task) -> dict[str, Any]:
     """Run one task; the result is plain JSON data."""
     workload, seed = task.workload, task.workload.seed
+    if task.name == _SEARCH:
+        known = netsim.clairvoyant(workload.pages(), config=task.config, seed=seed)
+        found = {"slowdown": known.slowdown.tolist(), "above_sleep_j": known.above_sleep_j.tolist()}
+        return {"replication": workload.name, **found}
     if task.clients == 1:
         results = [netsim.simulate(workload.pages(), task.policy, config=task.config, seed=seed)]
     else:
         members = [(workload.pages(client), task.policy) for client in range(task.clients)]
         results = netsim.simulate_cell(members, config=task.config, seed=seed)
-    rows = [run_row(result) for result in results]
+    rows, first = [run_row(result) for result in results], results[0]
     tables = {
         "pages": [result.pages for result in results],
-        "polls": [results[0].polls if task.record_polls else results[0].polls.iloc[:0]],
+        "polls": [first.polls if task.record_polls else first.polls.iloc[:0]],
     }
     if task.clients > 1:
         tables["clients"] = [pd.DataFrame([row]) for row in rows]
-    if len(first := _delays(results[0])):
-        tables["delays"] = [first, *map(_delays, results[1:])]
-    if len(results[0].messages):
+    if len(delays := [*map(_delays, results)]) and len(delays[0]):
+        tables["delays"] = delays
+    if len(first.messages):
         tables["messages"] = [result.messages[["message", "delay_s"]] for result in results]
-    run = {"replication": workload.name, "policy": results[0].policy, **mean_row(rows)}
+    run = {"replication": workload.name, "policy": first.policy, **mean_row(rows)}
     return {"run": run, **{name: by_client(listed).to_dict("list") for name, listed in tables.items()}}
 
 
@@ -329,16 +291,17 @@ def by_client(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat([table.assign(client=client) for client, table in enumerate(tables)], ignore_index=True)
 
 
-def frames(results: dict[str, dict[str, Any]]) -> Frames:
-    """Gather results, in their order, into frames."""
+def frames(results: Mapping[str, Mapping[str, Any]]) -> Frames:
+    """Gather the results of runs, in their order, into frames."""
+    listed = list(results.values())
 
     def gather(part: str) -> pd.DataFrame:
         pieces = []
-        for result in results.values():
+        for result in listed:
             piece = pd.DataFrame(result.get(part, {}))
             piece["policy"] = result["run"]["policy"]
             piece.insert(0, "replication", result["run"]["replication"])
             pieces.append(piece)
         return pd.concat([piece for piece in pieces if len(piece)] or pieces[:1], ignore_index=True)
 
-    return Frames(pd.DataFrame([result["run"] for result in results.values()]), *map(gather, Frames._fields[1:]))
+    return Frames(pd.DataFrame([result["run"] for result in listed]), *map(gather, Frames._fields[1:]))

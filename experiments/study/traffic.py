@@ -22,16 +22,15 @@ import netsim
 import traces
 from experiments.study.sweep import Generated, Recorded
 from lpsm import randomness
-from traces.browsing import workload_of
-from traces.times import instants, joined, moved, stretches, with_columns
+from traces.times import instants, joined, moved, stretches
 
 __all__ = [
-    "MOST_PARTS", "VISITS", "Browsing", "Units", "browsed", "generated", "one_recorded", "recorded", "told", "units",
+    "MOST_PARTS", "VISITS", "Browsing", "Units", "browsed", "generated", "recorded", "told", "units",
 ]  # fmt: skip
 
 VISITS = 10  # of a page that is compared by itself
-_GOLDEN = 0.6180339887498949
 MOST_PARTS = 20  # of a session of messages alone
+_GOLDEN = 0.6180339887498949
 
 
 class Browsing(NamedTuple):
@@ -62,85 +61,66 @@ def browsed(
     `member`, `skip_damaged` and `report` are those of `traces.sessions`, `rule` says how requests become pages.  What
     cannot be read, and sessions chosen from a workload, are a `ValueError`.
     """
-    report = report if report is not None else traces.Report()
+    report = traces.Report() if report is None else report
     if traces.detect(path) == "workload":
         if member is not None:
             raise ValueError(f"member chooses sessions of a trace, {path} is a workload")
         found = traces.read_workload(path)
         if found.round_trip_s is not None:
             report.round_trips_us.add(round(found.round_trip_s * 1e6))
-        report.waits_us.extend(np.rint(found.waits_s[~np.isnan(found.waits_s)] * 1e6).astype(np.int64))
+        report.waits_us.extend(np.rint(_known(found) * 1e6).astype(np.int64))
         report.count("messages", len(found.messages))
         yield Browsing("workload", "workload", found)
         return
     for session in traces.sessions(path, member=member, skip_damaged=skip_damaged, report=report):
-        found = workload_of(session.requests, rule=rule, report=report)
+        found = traces.workload_of(session.requests, rule=rule, report=report)
         if found or found.messages or found.datagrams:
             yield Browsing(session.name, session.user, found)
 
 
 def generated(pages: int, seed: int, seeds: int) -> list[Generated | Recorded]:
-    """Return the seeds SEED, SEED+1, ... of the Web model, each with so many pages (at least one, of one seed)."""
-    if seeds < 1:
-        raise ValueError(f"seeds must be at least 1, got {seeds}")
+    """Return the seeds SEED, SEED+1, ... of the Web model, each with so many pages."""
     return [Generated(n_pages=pages, seed=number) for number in range(seed, seed + seeds)]
-
-
-def one_recorded(path: Path, seed: int, *, recorded_round_trip: bool) -> Recorded:
-    """Return a workload as one session, which has its own round trip if that is to be used."""
-    work = traces.read_workload(path)
-    trip_s = work.round_trip_s if recorded_round_trip else None
-    return Recorded(name="workload", seed=seed, recorded=work, round_trip_s=trip_s)
 
 
 def recorded(
     paths: Sequence[Path], *, member: str | None = None, skip_damaged: bool = False, seed: int = 0,
-    advance: Callable[[], None] = lambda: None, told: Callable[[str], None] = lambda _: None,
+    round_trip: bool = True, advance: Callable[[], None] = lambda: None, told: Callable[[str], None] = lambda _: None,
 ) -> list[Generated | Recorded]:  # fmt: skip
     """Read the sessions of one or several traces or workloads (`browsed`); without a page it is a `ValueError`.
 
-    The `seed` decides what was not recorded; each session has the next.  `advance` is called after each session,
-    `told` with what was read of each trace.
+    The `seed` decides what was not recorded; each session has the next.  Sessions have the `round_trip` of their trace,
+    if it is to be used; waits that are not known are drawn from the known ones of the trace.  `advance` is called after
+    each session, `told` with what was read of each trace.
     """
-    found: list[Recorded] = []
-    names: set[str] = set()
+    found: dict[str, Recorded] = {}
     for path in paths:
-        report, first = traces.Report(), len(found)
+        report, own = traces.Report(), dict[str, Recorded]()
         for session in browsed(path, member=member, skip_damaged=skip_damaged, report=report):
-            number = seed + len(found)
+            number = seed + len(found) + len(own)
             name = path.stem if session.name == "workload" and len(paths) > 1 else session.name
-            name = f"{name} ({number})" if name in names else name
-            names.add(name)
-            found.append(Recorded(name=name, seed=number, recorded=session.pages))
+            name = f"{name} ({number})" if name in found or name in own else name
+            own[name] = Recorded(name=name, seed=number, recorded=session.pages)
             advance()
-        found[first:] = _known(found[first:], report.round_trip_s, seed)
+        known, rng = _known(*(one.recorded for one in own.values())), randomness.generator(seed, randomness.SERVER, 1)
+        for name, one in own.items():
+            waits_s = one.recorded.waits_s.copy()
+            if len(known):
+                unknown = np.isnan(waits_s)
+                waits_s[unknown] = rng.choice(known, unknown.sum())
+            work = one.recorded.changed(waits_s=waits_s)
+            found[name] = replace(one, round_trip_s=report.round_trip_s if round_trip else None, recorded=work)
         if report.format:  # a workload is read without one
             told(str(report))
     if not found:
-        where = ", ".join(str(path) for path in paths)
+        where = ", ".join(map(str, paths))
         raise ValueError(f"{where}: there is no page in it" + (f" under {member}" if member else ""))
-    return list(found)
+    return list(found.values())
 
 
-def _known(sessions: list[Recorded], round_trip_s: float | None, seed: int) -> list[Recorded]:
-    """Return the sessions of a trace with its round trip, and unknown waits drawn from the known ones of the trace."""
-    known = _known_waits(sessions)
-    rng = randomness.generator(seed, randomness.SERVER, 1)
-    found = []
-    for session in sessions:
-        work = session.recorded
-        if len(known):
-            drawn = work.waits_s.copy()
-            unknown = np.isnan(drawn)
-            drawn[unknown] = rng.choice(known, unknown.sum())
-            work = with_columns(work, waits_s=drawn)
-        found.append(replace(session, round_trip_s=round_trip_s, recorded=work))
-    return found
-
-
-def _known_waits(sessions: Sequence[Recorded]) -> NDArray[Any]:
-    waits: NDArray[Any] = np.concatenate([*(session.recorded.waits_s for session in sessions), np.empty(0)])
-    known: NDArray[Any] = waits[~np.isnan(waits)]
+def _known(*works: traces.Workload) -> NDArray[np.float64]:
+    waits = np.concatenate([*(work.waits_s for work in works), np.empty(0)])
+    known: NDArray[np.float64] = waits[~np.isnan(waits)]
     return known
 
 
@@ -154,18 +134,20 @@ def told(sessions: Sequence[Generated | Recorded], config: netsim.SimulationConf
     recorded = [session for session in sessions if isinstance(session, Recorded)]
     if not recorded:
         return {}
-    works, waits = [session.recorded for session in recorded], _known_waits(recorded)
+    works = [session.recorded for session in recorded]
+    waits = _known(*works) if config.server_delay.kind == "recorded" else np.empty(0)
     trips = [session.round_trip_s for session in recorded if session.round_trip_s is not None]
-    found = {
-        "server_times_s": float(np.median(waits)) if len(waits) and config.server_delay.kind == "recorded" else None,
+    messages, datagrams = (sum(len(getattr(work, kind)) for work in works) for kind in ("messages", "datagrams"))
+    found: dict[str, Any] = {
+        "server_times_s": float(np.median(waits)) if len(waits) else None,
         "round_trip_s": float(np.median(trips)) if trips else None,
-        "messages": sum(len(work.messages) for work in works),
+        "messages": messages,
     }
     if timed := [session for session in recorded if _timed(session)]:
         runs = [netsim.simulate(one.recorded, config=one.world(config), seed=one.seed) for one in timed]
         found |= {
-            "datagrams": sum(len(work.datagrams) for work in works),
-            "things": sum(len(work.sizes) + len(work.messages) + len(work.datagrams) for work in works),
+            "datagrams": datagrams,
+            "things": sum(len(work.sizes) for work in works) + messages + datagrams,
             "captured_s": sum(run.captured_s or 0.0 for run in runs),
             "simulated_s": sum(run.elapsed_s for run in runs),
         }
@@ -187,13 +169,9 @@ def units(
     each visit is one by itself.  The `seed` is that of the phases; `think_s` is the pause after every page, in place of
     the recorded one, and with messages after every part.
 
-    A number that breaks its rule or is given for traffic that is drawn, and messages between the pages that a think
-    time would move, are a `ValueError`.
+    A number that is given for traffic that is drawn, and messages between the pages that a think time would move, are
+    a `ValueError`.
     """
-    if visits is not None and visits < 1:
-        raise ValueError(f"visits must be at least 1, got {visits}")
-    if think_s is not None and not 0.0 <= think_s < 1e9:
-        raise ValueError(f"think must lie in [0, 1e9) s, got {think_s}")
     sessions = [workload for workload in workloads if isinstance(workload, Recorded)]
     if len(sessions) < len(workloads):
         for name, value in (("visits", visits), ("think", think_s)):
@@ -216,16 +194,14 @@ def units(
         if _timed(session):  # spread evenly, so that the choice of phases decides nothing
             phases_s = (0.5 + _GOLDEN * (number * count + np.arange(count + 1))) % 1.0 * interval_s
         else:
-            rng = randomness.generator(seed, randomness.SPLIT, 1 + number)
-            phases_s = rng.uniform(0.0, interval_s, count + 1)
+            phases_s = randomness.generator(seed, randomness.SPLIT, 1 + number).uniform(0.0, interval_s, count + 1)
         name = f"{session.name} {called.removesuffix('s')} {number + 1}" if cut else session.name
-        given = replace(session, seed=seed + number if cut else session.seed)
-        if not by_visit:
-            made.append(replace(given, name=name, recorded=_visited(part, count, think_s, phases_s, interval_s)))
-            continue
-        for visit, phase_s in enumerate(phases_s[:-1]):
-            work = _visited(part, 1, think_s, np.array([0.0, phase_s]), interval_s)
-            made.append(replace(given, name=f"{name} visit {visit + 1}", recorded=work))
+        by_visits = {name: phases_s}
+        if by_visit:
+            by_visits = {f"{name} visit {k}": np.array([0.0, phase_s]) for k, phase_s in enumerate(phases_s[:-1], 1)}
+        for unit, own_s in by_visits.items():
+            work = _visited(part, think_s, own_s, interval_s)
+            made.append(replace(session, seed=seed + number if cut else session.seed, name=unit, recorded=work))
     return Units(made, "visits") if by_visit else Units(made, called, count)
 
 
@@ -259,9 +235,17 @@ def _parts(session: Recorded, cut: bool) -> list[_Part]:
     # nothing tells when the next page would have come after the last one
     rest = max(at, messages[-1].at_s) - edges[-1]
     lasts.append(max(rest, median(lasts) if lasts else 0.0))
-    placed = [_at(page, start)._replace(think_s=0.0) for page, start in zip(work, begun, strict=True)]
+    placed = [_at(page, start) for page, start in zip(work, begun, strict=True)]
     parts = stretches(traces.Workload.of(placed, messages), edges)
     return [_Part(one, last) for one, last in zip(parts, lasts, strict=True)]
+
+
+def _at(page: traces.Page, issue_s: float) -> traces.Page:
+    """Return a page that is issued at another time, its deadline as much later, and not thought about."""
+    deadline_s = page.deadline_s
+    if deadline_s is not None:
+        deadline_s = round(deadline_s - (page.issue_s or 0.0) + issue_s, 6)
+    return page._replace(issue_s=round(issue_s, 6), deadline_s=deadline_s, think_s=0.0)
 
 
 def _edges(work: traces.Workload) -> list[float]:
@@ -271,44 +255,30 @@ def _edges(work: traces.Workload) -> list[float]:
     beside = np.array(work.beside_s)
     page = np.searchsorted(work.issue_s, beside, side="right") - 1
     between = (page < 0) | (beside >= np.append(ends_s, 0.0)[page])
-    marks = np.unique(np.concatenate([work.issue_s, beside[between]]))
-    marks = marks[1:]  # what comes before the first of them is idle
+    marks = np.unique(np.concatenate([work.issue_s, beside[between]]))[1:]  # what comes before the first is idle
     wanted = np.arange(1, MOST_PARTS) * (work.captured_s or 0.0) / MOST_PARTS
     nearest = {float(marks[np.abs(marks - at).argmin()]) for at in wanted} if len(marks) else set()
     return [0.0, *sorted(nearest)]
 
 
-def _visited(
-    part: _Part, visits: int, think_s: float | None, phases_s: NDArray[Any], interval_s: float
-) -> traces.Workload:
-    """Return a part visited so many times, each time from another phase of the beacons."""
+def _visited(part: _Part, think_s: float | None, phases_s: NDArray[Any], interval_s: float) -> traces.Workload:
+    """Return a part visited from another phase of the beacons each time; the last phase is where the first begins."""
     work, lasts_s = part
+    begin_s, *phases = phases_s[[-1, *range(len(phases_s) - 1)]].tolist()
     if think_s is not None:
         issue_s = work.issue_s if lasts_s is not None else np.full(len(work), nan)
-        work = with_columns(work, think_s=np.full(len(work), think_s), issue_s=issue_s)
+        work = work.changed(think_s=np.full(len(work), think_s), issue_s=issue_s)
     if lasts_s is None:
         made: list[traces.Page] = []
-        for visit in range(visits):
-            *others, last = work
-            again = [page._replace(issue_s=None) for page in others] if visit else others
-            issue = None if visit else last.issue_s
-            made += [*again, last._replace(issue_s=issue, think_s=float(last.think_s + phases_s[visit]))]
-        made[0] = made[0]._replace(issue_s=float(phases_s[-1]))
-        return traces.Workload.of(made)
+        for phase_s in phases:
+            again = [page._replace(issue_s=None) for page in work] if made else list(work)
+            made += [*again[:-1], again[-1]._replace(think_s=float(again[-1].think_s + phase_s))]
+        return traces.Workload.of([made[0]._replace(issue_s=begin_s), *made[1:]])
     if think_s is not None:
-        ends_s = instants(work)[:, 1].max(initial=0.0)
-        lasts_s = think_s + max((float(ends_s), *work.beside_s))
-    begin_s, again_s = float(phases_s[-1]), []
-    for phase_s in phases_s[:visits].tolist():
-        again_s.append(begin_s)
+        lasts_s = think_s + max((float(instants(work)[:, 1].max(initial=0.0)), *work.beside_s))
+    visits = []
+    for phase_s in phases:
+        visits.append(moved(work, begin_s))
         begin_s += lasts_s
         begin_s += phase_s if work.captured_s is None else (phase_s - begin_s) % interval_s
-    return joined([moved(work, at_s) for at_s in again_s], None if work.captured_s is None else round(begin_s, 6))
-
-
-def _at(page: traces.Page, issue_s: float) -> traces.Page:
-    """Return a page that is issued at another time, its deadline as much later."""
-    deadline_s = page.deadline_s
-    if deadline_s is not None:
-        deadline_s = round(deadline_s - (page.issue_s or 0.0) + issue_s, 6)
-    return page._replace(issue_s=round(issue_s, 6), deadline_s=deadline_s)
+    return joined(visits, None if work.captured_s is None else round(begin_s, 6))

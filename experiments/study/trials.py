@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import exp, inf, log
+from math import exp, log
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from experiments.presets import LEARNERS
 from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid, synthetic
 from lpsm.bounds import expert_report
-from lpsm.bounds.verdicts import Row
 from lpsm.experts import Learner
 
-__all__ = ["LEARNERS", "Trial", "parts", "play", "summary"]
+__all__ = ["Trial", "parts", "play", "summary"]
 
-LEARNERS = ("static-expert", "fixed-share", "markov-share", "learn-alpha")
 MOST_ROUNDS, MOST_EXPERTS = 200, 6  # of sizes drawn
 _STREAM = 5  # of the seed's children: loss processes
 
@@ -44,54 +43,38 @@ class Trial:
     scale: float | None = None
     alpha: float | None = None
 
-    def __post_init__(self) -> None:
-        if self.process is not None and self.process not in synthetic.PROCESSES:
-            raise ValueError(f"process must be one of {', '.join(synthetic.PROCESSES)}, got {self.process}")
-        for name in self.learners:
-            if name not in LEARNERS:
-                raise ValueError(f"learner must be one of {', '.join(LEARNERS)}, got {name}")
-        for field, least in (("seed", 0), ("index", 0), ("rounds", 1), ("n_experts", 1)):
-            value = getattr(self, field)
-            if value is not None and value < least:
-                raise ValueError(f"{field} must be at least {least}, got {value}")
-        if self.scale is not None and not 0.0 < self.scale < inf:
-            raise ValueError(f"scale must be positive and finite, got {self.scale}")
-        if self.alpha is not None and not 0.0 <= self.alpha <= 1.0:
-            raise ValueError(f"alpha must lie in [0, 1], got {self.alpha}")
 
+def play(trial: Trial, losses: NDArray[np.float64] | None = None) -> list[dict[str, Any]]:
+    """Return the reports of one trial, a row a statement; `losses` (T, n), NaN of experts asleep, replace a process.
 
-def play(trial: Trial, losses: NDArray[np.float64] | None = None) -> pd.DataFrame:
-    """Return the reports of one trial, below each other; `losses` (T, n), NaN of experts asleep, replace a process.
-
-    Columns: trial, process, rounds, n_experts, learner, then those of `lpsm.bounds.report`.
+    A row has trial, process, rounds, n_experts, learner, alpha (of Fixed-share), then what `lpsm.bounds.report` has.
     """
-    return pd.concat(list(parts(trial, losses)), ignore_index=True)
+    return [row for part in parts(trial, losses) for row in part]
 
 
-def parts(trial: Trial, losses: NDArray[np.float64] | None = None) -> Iterator[pd.DataFrame]:
+def parts(trial: Trial, losses: NDArray[np.float64] | None = None) -> Iterator[list[dict[str, Any]]]:
     """Yield what `play` returns, a learner at a time."""
     rng = np.random.default_rng(np.random.SeedSequence(trial.seed, spawn_key=(_STREAM, trial.index)))
     name = trial.process or synthetic.PROCESSES[int(rng.integers(len(synthetic.PROCESSES)))]
     rounds = trial.rounds or round(MOST_ROUNDS ** float(np.sqrt(rng.random())))  # 42 in the middle, 1 now and then
     least = 1 if trial.n_experts is None and rng.random() < 0.02 else 2
     n = trial.n_experts or int(rng.integers(least, MOST_EXPERTS + 1))
-    scale = trial.scale or exp(rng.uniform(log(0.05), log(20.0)))
+    scale, alpha = trial.scale or exp(rng.uniform(log(0.05), log(20.0))), trial.alpha
     if losses is not None:
         name, (rounds, n) = "given", losses.shape
+        alpha = 1.0 / rounds if alpha is None else alpha
     elif name != "adversarial":
         losses = _draw(name, rng, rounds, n, scale)
     for kind in trial.learners:
-        own = 1.0 / rounds if name == "given" else None  # a switching rate for losses of one's own
-        learner = _learner(kind, rng, rounds, n, own if trial.alpha is None else trial.alpha)
+        learner = _learner(kind, rng, rounds, n, alpha)
         played = losses
         if played is None:
             played = synthetic.adversarial(type(learner).from_state(learner.state()), rounds, scale=scale).losses
         awake = ~np.isnan(played)
         run = learner.run(np.where(awake, played, 0.0), awake) if not awake.all() else learner.run(played)
-        part = pd.DataFrame(expert_report.rows(run), columns=list(Row._fields))
         about = {"trial": trial.index, "process": name, "rounds": rounds, "n_experts": n, "learner": kind}
-        about["alpha"] = getattr(learner, "alpha", np.nan)
-        yield pd.concat([pd.DataFrame(about, index=part.index), part], axis=1)
+        about["alpha"] = getattr(learner, "alpha", None)
+        yield [about | row._asdict() for row in expert_report.rows(run)]
 
 
 def summary(reports: pd.DataFrame) -> pd.DataFrame:
@@ -118,14 +101,13 @@ def summary(reports: pd.DataFrame) -> pd.DataFrame:
 
 
 def _draw(name: str, rng: np.random.Generator, rounds: int, n: int, scale: float) -> NDArray[np.float64]:
-    if name == "iid":
-        more: dict[str, Any] = {}
-    elif name == "piecewise":
-        more = {"segments": int(rng.integers(1, (min(rounds, 10) if n > 1 else 1) + 1))}
+    more: dict[str, Any] = {}
+    if name == "piecewise":
+        more["segments"] = int(rng.integers(1, (min(rounds, 10) if n > 1 else 1) + 1))
     elif name == "fast-switching":
-        more = {"rate": rng.uniform(0.3, 1.0)}
-    else:
-        more = {"step": rng.uniform(0.01, 0.3)}
+        more["rate"] = rng.uniform(0.3, 1.0)
+    elif name == "drifting":
+        more["step"] = rng.uniform(0.01, 0.3)
     found: NDArray[np.float64] = getattr(synthetic, name.replace("-", "_"))(rng, rounds, n, scale=scale, **more).losses
     return found
 
@@ -134,16 +116,7 @@ def _learner(kind: str, rng: np.random.Generator, rounds: int, n: int, alpha: fl
     if kind == "static-expert":
         return StaticExpert(n)
     if kind == "fixed-share":
-        return FixedShare(n, _rate(rng) if alpha is None else alpha)
+        return FixedShare(n, rng.beta(0.3, 0.3) if alpha is None else alpha)  # often near an end
     if kind == "markov-share":
         return MarkovShare(rng.dirichlet(np.full(n, 0.7), size=n))
     return LearnAlpha(n, alpha_grid(horizon=rounds))
-
-
-def _rate(rng: np.random.Generator) -> float:
-    """Return a switching rate: mostly anywhere, sometimes near an end, now and then at one."""
-    where = rng.random()
-    if where < 0.1:
-        return float(where >= 0.05)
-    small = exp(rng.uniform(log(1e-9), log(0.1)))
-    return small if where < 0.3 else 1.0 - small if where < 0.5 else rng.random()

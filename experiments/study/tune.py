@@ -19,19 +19,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from math import inf, log1p, nan, sqrt
+from math import log1p, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 import netsim
 from experiments.presets import LEVELS
 from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE
 from experiments.study import compare
-from experiments.study.compare import LEVEL, QUANTILES, percent, ratio
+from experiments.study.compare import QUANTILES, percent, ratio
 from experiments.study.sweep import Frames
 from lpsm import randomness
 from netsim.radio import with_assumed
@@ -53,11 +52,15 @@ FEW_SESSIONS = 4  # fewer than so many are cut into pages
 SPLITS, LEAST_SPLIT, CLEARLY = 200, 4, 2 / 3
 ASSUMED = 0.3  # by how much figures that the table of a radio calls assumed may be off
 _SUPPLY_V, _MONTH_H = 3.3, 730.5
-_LIMITS = (  # what is limited, by which field of a rule, what it is called and its unit
-    ("slowdown", "max_slowdown", "slowdown", ""),
-    ("message", "max_push_delay_s", "added delay", " s"),
-    ("exchange", "max_delay_s", "time of an exchange", " s"),
-)
+_LIMITS = {  # what is limited: by which field of a rule, what it is called, its unit
+    "slowdown": ("max_slowdown", "slowdown", ""),
+    "message": ("max_push_delay_s", "added delay", " s"),
+    "exchange": ("max_delay_s", "time of an exchange", " s"),
+}
+_COLUMNS = {  # what is measured: its columns in the table
+    "slowdown": "slowdown_{}", "message": "added_delay_{}_s", "datagram": "datagram_delay_{}_s",
+    "exchange": "exchange_{}_s",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,20 +74,6 @@ class Rule:
     battery_mwh: float = 10_000.0  #: capacity whose life is told, milliwatt-hours
     base_ma: float = 0.0  #: what all but the radio draws (processor, sensors, regulator), milliamperes at 3.3 V
     self_discharge: float = 0.0  #: share of the capacity that a battery loses by itself in a month, percent
-
-    def __post_init__(self) -> None:
-        if not 1.0 <= self.max_slowdown < inf:
-            raise ValueError(f"max-slowdown must be at least 1 and finite, got {self.max_slowdown}")
-        for name in ("max_push_delay_s", "max_delay_s", "battery_mwh"):
-            value = getattr(self, name)
-            if value is not None and not 0.0 < value < inf:
-                raise ValueError(f"{name.removesuffix('_s').replace('_', '-')} must be above 0 and finite, got {value}")
-        if self.at not in LEVELS:
-            raise ValueError(f"at must be one of {', '.join(LEVELS)}, got {self.at!r}")
-        if not 0.0 <= self.base_ma < inf:
-            raise ValueError(f"base-ma must be at least 0 and finite, got {self.base_ma}")
-        if not 0.0 <= self.self_discharge < 100.0:
-            raise ValueError(f"self-discharge must lie in [0, 100) percent, got {self.self_discharge}")
 
     def given(self) -> dict[str, Any]:
         """Return what is limited and fed, without what is not asked for."""
@@ -117,66 +106,49 @@ def by_power(frames: Frames) -> bool:
     return len(frames.delays) > 0
 
 
-# -- samples: what is late, of which unit
-
-
 class _Sample:
-    """Values of every policy, each of a unit: sorted, so that any subset of units is summed up quickly."""
+    """Values of a policy, each of a unit: sorted, so that any choice of units is summed up quickly."""
 
-    def __init__(self, table: pd.DataFrame, names: Sequence[str]) -> None:
-        places = {name: place for place, name in enumerate(names)}
-        table = table[table["replication"].isin(places)].sort_values("value", kind="stable")
-        self._of: dict[str, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = {
-            str(policy): (
-                rows["value"].to_numpy(dtype=float), rows["weight"].to_numpy(dtype=float),
-                rows["replication"].map(places).to_numpy(dtype=int),
-            )
-            for policy, rows in table.groupby("policy", sort=False)
-        }  # fmt: skip
-        self._sums = {
-            policy: np.array([np.bincount(unit, weight * value, len(names)), np.bincount(unit, weight, len(names))])
-            for policy, (value, weight, unit) in self._of.items()
-        }
+    def __init__(self, rows: pd.DataFrame, names: Sequence[str]) -> None:
+        rows = rows.sort_values("value", kind="stable")
+        self.values, self.weights = rows["value"].to_numpy(dtype=float), rows["weight"].to_numpy(dtype=float)
+        self.units = rows["replication"].map({name: place for place, name in enumerate(names)}).to_numpy(dtype=int)
+        self.sums, self.numbers = (
+            np.bincount(self.units, of, len(names)) for of in (self.weights * self.values, self.weights)
+        )
 
-    def at(self, policy: str, how: str, units: NDArray[Any]) -> float:
-        """Return the mean, a percentile or the maximum over units, each as often as `units` says; NaN of nothing."""
-        if policy not in self._of:
+    def at(self, how: str, times: NDArray[Any]) -> float:
+        """Return the mean, a percentile or the maximum over units, each so many times; NaN of nothing."""
+        if not (n := float(self.numbers @ times)):
             return nan
         if how == "mean":
-            total, n = self._sums[policy] @ units
-            return float(total / n) if n else nan
-        value, weight, unit = self._of[policy]
-        if (weight != 1.0).any():
-            return compare.weighted_quantile(value, weight * units[unit], QUANTILES[how])
-        kept = np.repeat(value, units[unit].astype(int))
-        return float(np.quantile(kept, QUANTILES[how])) if len(kept) else nan
+            return float(self.sums @ times) / n
+        if (self.weights != 1.0).any():
+            return compare.weighted_quantile(self.values, self.weights * times[self.units], QUANTILES[how])
+        return float(np.quantile(np.repeat(self.values, times[self.units].astype(int)), QUANTILES[how]))
 
-    def half_width(self, policy: str) -> float:
+    def half_width(self) -> float:
         """Return half the 95 % interval of the mean over all units."""
-        if policy not in self._sums:
-            return nan
-        sums, numbers = self._sums[policy]
-        n = len(numbers)
-        if n < 2 or not numbers.sum():
-            return nan
-        residuals = (sums - sums.sum() / numbers.sum() * numbers) / numbers.mean()
-        return float(stdtrit(n - 1, 0.5 + LEVEL / 2) * residuals.std(ddof=1) / sqrt(n))
+        return ratio(self.sums, self.numbers).half_width
 
 
-def _samples(frames: Frames, names: Sequence[str]) -> dict[str, _Sample]:
-    """Return what may be limited, by its name; what the traffic has not is left out."""
+def _samples(frames: Frames, names: Sequence[str]) -> dict[str, dict[str, _Sample]]:
+    """Return what may be limited, by its name and the policy; what the traffic has not is left out."""
     slowdowns = compare.page_slowdowns(frames.pages)
-    tables = {"slowdown": slowdowns.assign(value=slowdowns["slowdown"], weight=1.0)}
-    tables["exchange"] = slowdowns.assign(value=slowdowns["latency_s"], weight=1.0)
+    tables = {"slowdown": slowdowns.assign(value=slowdowns["slowdown"])}
+    tables["exchange"] = slowdowns.assign(value=slowdowns["latency_s"])
     if len(frames.messages):
-        tables["message"] = (late := compare.added_delays(frames.messages)).assign(value=late["added_s"], weight=1.0)
+        tables["message"] = (late := compare.added_delays(frames.messages)).assign(value=late["added_s"])
     for kind in ("exchange", "datagram") if len(frames.delays) else ():
         tables[kind] = frames.delays[frames.delays["kind"] == kind].rename(columns={"delay_s": "value"})
-    columns = ["policy", "replication", "value", "weight"]
-    return {kind: _Sample(table[columns], names) for kind, table in tables.items() if len(table)}
-
-
-# -- tables
+    return {
+        kind: {
+            str(policy): _Sample(rows if "weight" in rows else rows.assign(weight=1.0), names)
+            for policy, rows in table[table["replication"].isin(names)].groupby("policy", sort=False)
+        }
+        for kind, table in tables.items()
+        if len(table)
+    }
 
 
 def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.DataFrame:
@@ -195,10 +167,8 @@ def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.Dat
         str(policy): rows.set_index("replication").loc[list(names)]
         for policy, rows in pd.concat([runs, references], ignore_index=True).groupby("policy")
     }
-    samples = _samples(frames, names)
-    called = {"slowdown": "slowdown_{}", "message": "added_delay_{}_s", "datagram": "datagram_delay_{}_s"}
-    called |= {"exchange": "exchange_{}_s"} if by_power(frames) else {}
-    everything = np.ones(len(names))
+    samples, everything = _samples(frames, names), np.ones(len(names))
+    has = samples.keys() - (set() if by_power(frames) else {"exchange"}) | {"slowdown"}
     rows = []
     for policy, own in tables.items():
         row: dict[str, Any] = {"policy": policy, "units": len(own), "pages": int(own["pages"].sum())}
@@ -210,19 +180,18 @@ def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.Dat
                 for name, other in (("vs_none", BASELINE), ("above_limit", LIMIT), ("above_page_awake", PAGE_AWAKE))
             },
         }
-        for name, found in estimates.items():
-            row[name], row[f"{name}_half_width"] = found
-        for kind, form in called.items():
-            sample = samples.get(kind)
-            for level in LEVELS if sample or kind == "slowdown" else ():
-                row[form.format(level)] = sample.at(policy, level, everything) if sample else nan
-            if sample or kind == "slowdown":
-                row[f"{form.format('mean')}_half_width"] = sample.half_width(policy) if sample else nan
+        for name, (mean, half_width) in estimates.items():
+            row |= {name: mean, f"{name}_half_width": half_width}
+        for kind, form in _COLUMNS.items():
+            if kind not in has:
+                continue
+            sample = samples.get(kind, {}).get(policy)
+            row |= {form.format(level): sample.at(level, everything) if sample else nan for level in LEVELS}
+            row[f"{form.format('mean')}_half_width"] = sample.half_width() if sample else nan
         rows.append(row)
     table = pd.DataFrame(rows)
     energy = "mean_mw" if by_power(frames) else "energy_j_per_page"
-    fronts = {f"on_front_{level}": front(table, f"slowdown_{level}", energy) for level in ("mean", "p95")}
-    return table.assign(**fronts)
+    return table.assign(**{f"on_front_{level}": front(table, f"slowdown_{level}", energy) for level in ("mean", "p95")})
 
 
 def front(table: pd.DataFrame, slowdown: str, energy: str = "energy_j_per_page") -> pd.Series[bool]:
@@ -233,62 +202,78 @@ def front(table: pd.DataFrame, slowdown: str, energy: str = "energy_j_per_page")
     return pd.Series(~beaten & ~np.isnan(slow), index=table.index)
 
 
-# -- the choice
+class _Broken(NamedTuple):
+    """The limit that a candidate keeps least: by which share it is exceeded, and by what."""
+
+    excess: float = 0.0
+    what: str = "energy"
+    unit: str = ""
+    value: float = nan
+    half_width: float = nan
+    limit: float = nan
+
+    @property
+    def keeps(self) -> bool:
+        return self.excess <= 1e-9
 
 
 class _Choice:
-    """The candidates, what they need and what is limited, on any subset of the units."""
+    """The candidates, what they need and what is limited, on any choice of the units."""
 
     def __init__(self, frames: Frames, names: Sequence[str], rule: Rule) -> None:
         self._samples = _samples(frames, names)
-        self.rule, self.n_units = rule, len(names)
-        policies = [str(policy) for policy in frames.runs["policy"].unique() if policy != BASELINE]
+        self.rule, self.everything = rule, np.ones(len(names))
+        self.policies = [str(policy) for policy in frames.runs["policy"].unique() if policy != BASELINE]
         wide = frames.runs.set_index(["policy", "replication"])
-        self._joules, self._seconds, pages = (
-            wide[column].unstack().loc[policies, list(names)].to_numpy(dtype=float)
+        joules, seconds, pages = (
+            wide[column].unstack().reindex(self.policies)[list(names)].to_numpy(dtype=float)
             for column in ("total_j", "elapsed_s", "pages")
         )
-        self._over = self._seconds if by_power(frames) else np.maximum(pages, 1)
-        self.policies = policies
+        self._joules, self._seconds = joules, seconds
+        self._over = seconds if by_power(frames) else np.maximum(pages, 1)
 
-    def energies(self, units: NDArray[Any]) -> NDArray[Any]:
-        """Return by what candidates are ordered."""
-        found: NDArray[Any] = (self._joules @ units) / (self._over @ units)
-        return found
+    def in_order(self, times: NDArray[Any]) -> list[str]:
+        """Return the candidates by their energy on the units, each so many times."""
+        energies = (self._joules @ times) / (self._over @ times)
+        return [self.policies[place] for place in np.argsort(energies, kind="stable")]
 
-    def mean_mw(self, place: int, units: NDArray[Any]) -> float:
-        """Return the mean power of a candidate."""
-        return float(1000 * (self._joules[place] @ units) / (self._seconds[place] @ units))
+    def lasts_h(self, policy: str, times: NDArray[Any]) -> float:
+        """Return the battery's life under a candidate."""
+        place = self.policies.index(policy)
+        return float(life_h(1000 * (self._joules[place] @ times) / (self._seconds[place] @ times), self.rule))
 
-    def values(
-        self, policy: str, units: NDArray[Any], *, surely: bool = False
-    ) -> dict[str, tuple[float, float, float]]:
-        """Return of all that is limited the value, half its interval if `surely` is asked for, and the limit."""
-        found = {}
-        for kind, field, _, _ in _LIMITS:
-            limit, sample = getattr(self.rule, field), self._samples.get(kind)
-            if limit is None or sample is None or np.isnan(value := sample.at(policy, self.rule.at, units)):
+    def broken(self, policy: str, times: NDArray[Any] | None = None) -> _Broken:
+        """Return the limit that a candidate keeps least; of all units (`times` None) up to the end of its interval."""
+        found = []
+        for kind, (field, called, unit) in _LIMITS.items():
+            limit, sample = getattr(self.rule, field), self._samples.get(kind, {}).get(policy)
+            if limit is None or sample is None:
                 continue
-            wide = sample.half_width(policy) if surely and self.rule.at == "mean" else 0.0
-            found[kind] = value, 0.0 if np.isnan(wide) else wide, limit
-        return found
+            value = sample.at(self.rule.at, self.everything if times is None else times)
+            wide = sample.half_width() if times is None and self.rule.at == "mean" else 0.0
+            wide = 0.0 if np.isnan(wide) else wide
+            if not np.isnan(value):
+                found.append(_Broken((value + wide) / limit - 1.0, called, unit, value, wide, limit))
+        return max(found, key=lambda one: one.excess, default=_Broken())
 
-    def keeps(self, policy: str, units: NDArray[Any], *, surely: bool = False) -> bool:
-        """Tell whether a candidate keeps all limits."""
-        return self.excess(policy, units, surely=surely) <= 1e-9
-
-    def excess(self, policy: str, units: NDArray[Any], *, surely: bool = False) -> float:
-        """Return by which share of it the limit is exceeded that is kept least."""
-        values = self.values(policy, units, surely=surely).values()
-        return max(((value + wide) / limit - 1.0 for value, wide, limit in values), default=0.0)
-
-    def broken(self, policy: str, units: NDArray[Any]) -> dict[str, Any]:
-        """Return which limit a candidate keeps least, and by how much it is exceeded."""
-        values = self.values(policy, units, surely=True)
-        worst = max(values, key=lambda kind: sum(values[kind][:2]) / values[kind][2], default="")
-        value, wide, limit = values.get(worst, (nan, nan, nan))
-        called, unit = next(((what, unit) for kind, _, what, unit in _LIMITS if kind == worst), ("energy", ""))
-        return {"policy": policy, "what": called, "unit": unit, "value": value, "half_width": wide, "limit": limit}
+    def splits(self, allowed: Sequence[str], seed: int) -> pd.DataFrame:
+        """Return who of the `allowed` wins each split (empty: nobody), and its battery life where it was not chosen."""
+        n, rng = len(self.everything), randomness.generator(seed, randomness.SPLIT)
+        rows = []
+        for _ in range(SPLITS):
+            if n >= LEAST_SPLIT:
+                ours = np.zeros(n)
+                ours[rng.permutation(n)[: n // 2]] = 1.0
+                theirs = 1.0 - ours
+            else:
+                ours, theirs = np.bincount(rng.integers(0, n, n), minlength=n).astype(float), self.everything
+            keeping = (
+                policy for policy in self.in_order(ours)
+                if policy in allowed and self.broken(policy, ours).keeps and self.broken(policy, theirs).keeps
+            )  # fmt: skip
+            winner = next(keeping, "")
+            rows.append({"policy": winner, "battery_h": self.lasts_h(winner, theirs) if winner else nan})
+        return pd.DataFrame(rows)
 
 
 def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.Radio, *, seed: int) -> Tuning:
@@ -296,31 +281,34 @@ def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.Radio, 
 
     The `radio` is that of the sweep, the `seed` that of the splits; see the module for how.
     """
-    choice, everything = _Choice(frames, names, rule), np.ones(len(names))
-    policies = choice.policies
-    order = np.argsort(choice.energies(everything), kind="stable").tolist()
+    choice = _Choice(frames, names, rule)
+    order = choice.in_order(choice.everything)
     if not order:
         raise ValueError("tune needs a candidate beside none, got none")
-    allowed = [place for place in order if choice.keeps(policies[place], everything, surely=True)]
-    nearest = allowed[:1] or [min(order, key=lambda place: choice.excess(policies[place], everything, surely=True))]
-    taken, policy = nearest[0], policies[nearest[0]]
-    splits = _splits(choice, allowed, seed)
+    broken = {policy: choice.broken(policy) for policy in order}
+    allowed = [policy for policy in order if broken[policy].keeps]
+    policy = allowed[0] if allowed else min(order, key=lambda one: broken[one].excess)
+    splits = choice.splits(allowed, seed)
     share = splits["policy"].value_counts(normalize=True).to_dict()
     table = measure(frames, names, radio)
     table = table.assign(
         battery_h=life_h(table["mean_mw"].to_numpy(dtype=float), rule),
-        allowed=table["policy"].isin([policies[place] for place in allowed]),
-        wins_percent=[100 * share.get(name, 0.0) if name in policies else nan for name in table["policy"]],
+        allowed=table["policy"].isin(allowed),
+        wins_percent=[100 * share.get(name, 0.0) if name in order else nan for name in table["policy"]],
     )
-    level = [policies[place] for place in allowed[:3]] if share.get(policy, 0.0) < CLEARLY else []
-    cheaper = order[: order.index(taken)] if allowed else [place for place in order if place != taken]
-    [row] = (
-        {str(name): value for name, value in own.items()} for own in table[table["policy"] == policy].to_dict("records")
-    )
+    level = allowed[:3] if share.get(policy, 0.0) < CLEARLY else []
+    cheaper = order[: order.index(policy)] if allowed else [one for one in order if one != policy]
+    [row] = table[table["policy"] == policy].to_dict("records")
     own = frames.runs[(frames.runs["policy"] == policy) & frames.runs["replication"].isin(names)]
     held_out = splits.loc[splits["policy"] == policy, "battery_h"]
+
+    def told(one: str) -> dict[str, Any]:
+        found = broken[one]._asdict()
+        del found["excess"]
+        return {"policy": one, **found}
+
     recommendation = {
-        **row,
+        **{str(name): value for name, value in row.items()},
         **rule.given(),
         "keeps": bool(allowed),
         "by_power": by_power(frames),
@@ -328,35 +316,13 @@ def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.Radio, 
         "battery_h_held_out": [float(held_out.quantile(q)) for q in (0.05, 0.95)] if len(held_out) else None,
         "splits": len(splits),
         "level": level if len(level) > 1 else [],
-        "broken": [choice.broken(policy, everything)] if not allowed else [],
-        "passed_over": [choice.broken(policies[place], everything) for place in cheaper],
+        "broken": [] if allowed else [told(policy)],
+        "passed_over": [told(one) for one in cheaper],
     }
     return Tuning(policy, table, splits, recommendation)
 
 
-def _splits(choice: _Choice, allowed: Sequence[int], seed: int) -> pd.DataFrame:
-    """Return who wins each split (empty: nobody), and its battery life where it was not chosen."""
-    n, rng = choice.n_units, randomness.generator(seed, randomness.SPLIT)
-    rows = []
-    for _ in range(SPLITS):
-        if n >= LEAST_SPLIT:
-            ours = np.zeros(n)
-            ours[rng.permutation(n)[: n // 2]] = 1.0
-            theirs = 1.0 - ours
-        else:
-            ours, theirs = np.bincount(rng.integers(0, n, n), minlength=n).astype(float), np.ones(n)
-        energies = choice.energies(ours)
-        row = {"policy": "", "battery_h": nan}
-        for place in sorted(allowed, key=lambda place: energies[place]):
-            if all(choice.keeps(choice.policies[place], half) for half in (ours, theirs)):
-                lasts_h = float(life_h(choice.mean_mw(place, theirs), choice.rule))
-                row = {"policy": choice.policies[place], "battery_h": lasts_h}
-                break
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def _lives(row: dict[str, Any], runs: pd.DataFrame, rule: Rule, radio: netsim.Radio) -> dict[str, Any]:
+def _lives(row: dict[Any, Any], runs: pd.DataFrame, rule: Rule, radio: netsim.Radio) -> dict[str, Any]:
     """Return the battery's life with the interval of the units, and with assumed figures of the radio off both ways."""
     half_mw = 0.0 if np.isnan(row["mean_mw_half_width"]) else row["mean_mw_half_width"]
     asleep_s = runs["elapsed_s"] - runs["awake_s"]
@@ -364,12 +330,8 @@ def _lives(row: dict[str, Any], runs: pd.DataFrame, rule: Rule, radio: netsim.Ra
     def joules(of: netsim.Radio) -> float:
         return float(of.total_j(1e9 * runs["awake_s"], 1e9 * asleep_s, runs["beacons"], runs["wakeups"]).sum())
 
-    bounds, factors = [], []
-    for sign in (1, -1):
-        other = with_assumed(radio, 1 + sign * ASSUMED)
-        factors.append(joules(other) / joules(radio) if other != radio else 1.0)
-        bounds.append(float(life_h(max(row["mean_mw"] + sign * half_mw, 0.0) * factors[-1], rule)))
-    return {
-        "battery_h_low": bounds[0], "battery_h_high": bounds[1],
-        "assumed_percent": 100 * ASSUMED if factors != [1.0, 1.0] else None,
-    }  # fmt: skip
+    found, factors = {}, []
+    for name, sign in (("battery_h_low", 1), ("battery_h_high", -1)):
+        factors.append(joules(with_assumed(radio, 1 + sign * ASSUMED)) / joules(radio))
+        found[name] = float(life_h(max(row["mean_mw"] + sign * half_mw, 0.0) * factors[-1], rule))
+    return found | {"assumed_percent": 100 * ASSUMED if factors != [1.0, 1.0] else None}

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.cli import main
-from experiments.study import run as study_run
+from experiments.study import progress as study_progress
 from tests.experiments import makers
 
 RESULTS = {  # every command that writes a folder, with little to do
@@ -42,7 +42,7 @@ def lpsm():
 @pytest.fixture
 def complaint(monkeypatch):
     """Run the program on bad input; hold it to one printable line on standard error and status 2; return the line."""
-    monkeypatch.setattr(study_run, "PATIENCE_S", 600.0)  # no bar, however slow the machine is
+    monkeypatch.setattr(study_progress, "PATIENCE_S", 600.0)  # no bar, however slow the machine is
 
     def run(*words):
         result = invoke(*words)

@@ -8,7 +8,7 @@ import numpy as np
 import traces
 from tests.wrong_calls import refused, table
 from traces.arrivals import binned, spread
-from traces.traffic import Wishes, draw, make, push_messages, stalls, stream, web
+from traces.traffic import Wishes, draw, make, push_messages, stalls, stream
 
 RNG = np.random.default_rng(0)
 
@@ -49,7 +49,7 @@ rule(reorder_s=-1) -> reorder_s must .*got -1
 rule(max_think_s=0) -> max_think_s must .*got 0
 stalls([1.0], ["a"], [1.0]) -> viewings must hold whole numbers below 2\^63
 stalls([1.0], [0], [1.0, 2.0]) -> done_s must have shape \(1,\), got \(2,\)
-web(2**63, RNG) -> n_pages must lie in \[1, 1e\+08\], got 9223372036854775808
+traces.generate(2**63, RNG) -> n_pages must lie in \[1, 1e\+08\], got 9223372036854775808
 stream(1e18, RNG) -> duration_s must lie in \[0, 1e\+09\], got 1e\+18
 stream(1.0, RNG, start_s=float("nan")) -> start_s must lie in \[0, 1e\+09\], got nan
 push_messages(1e9, RNG, mean_gap_s=5e-324) -> mean_gap_s must lie in \[10, 1e\+300\], got 5e-324

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import traces
 from tests.traces.home_ip import pack, showtrace
 from traces import Report, ucb
+from traces.files import Source
 
 # the layout as printed with the trace, independent of the reader's own description
 LAYOUT = struct.Struct(">6I I H I H B B 5I H")
@@ -29,7 +30,7 @@ def read(tmp_path, data, **options):
 
 
 def raw(data, reader=ucb.binary):
-    return list(reader(io.BytesIO(data), "t", Report()))
+    return list(reader(Source(io.BytesIO(data), "t", Report())))
 
 
 def test_the_golden_lines_come_back_identically_from_both_forms(data):

@@ -46,7 +46,7 @@ def is_capture(head: bytes) -> bool:
 
 
 def frames(
-    stream: Stream, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False,
+    stream: Stream, path: str | PathLike[str], report: Report, skip_damaged: bool = False, *,
     links: Collection[int] = LINK_TYPES,
 ) -> Iterator[Packet]:  # fmt: skip
     """Yield the packets of a capture file.

@@ -33,16 +33,15 @@ from traces.captures.frames import (
     reversed_key,
 )  # fmt: skip
 from traces.captures.ledger import MOST_WAITING, Ledger
-from traces.captures.packets import frames, is_capture
+from traces.captures.packets import frames
 from traces.captures.runs import Payload, runs
 from traces.captures.streams import ACK, SYN
 from traces.captures.wireless import Copies, data_body, heard, payload_bytes
 from traces.errors import TraceError
-from traces.files import Stream
-from traces.formats import Format
+from traces.files import Source
 from traces.records import Batch, Report, batch_of
 
-__all__ = ["FORMATS", "JUMP_BACK_US", "JUMP_US", "batches"]
+__all__ = ["JUMP_BACK_US", "JUMP_US", "batches"]
 
 JUMP_US, JUMP_BACK_US = 3_600_000_000, 1_000_000
 """A clock that goes on by more than an hour, or back by more than a second, has jumped."""
@@ -55,9 +54,7 @@ Open = tuple[flows.Flow, bool, int]
 """A flow, whether packets of this key go the way of its first one, and the number of the SYN that opened it or -1."""
 
 
-def batches(
-    stream: Stream, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False, client: str | None = None
-) -> Iterator[Batch]:
+def batches(source: Source, *, client: str | None = None) -> Iterator[Batch]:
     """Read the exchanges and messages of a capture, in the order in which they begin.
 
     Parameters
@@ -71,10 +68,11 @@ def batches(
         If the capture is cut or damaged (with `skip_damaged` it ends there, counted), its link layer unknown, or
         there is no exchange and no message in it.
     """
+    path, report = source.path, source.report
     reader = _Reader(report, _address(client, path))
     ledger = reader.ledger
     found = False
-    for packet in frames(stream, path, report, skip_damaged=skip_damaged):
+    for packet in frames(*source):
         reader.take(*packet)
         if len(ledger.waiting) >= MOST_WAITING:
             ledger.release(len(ledger.waiting) // 2)
@@ -227,17 +225,3 @@ def _address(client: str | None, path: str | PathLike[str]) -> bytes | None:
         return ip_address(client).packed
     except ValueError:
         raise TraceError(path, "", "--client must be an IP address, or a MAC address in 802.11", client) from None
-
-
-FORMATS = (
-    Format(
-        name="pcap",
-        written="*.pcap, *.pcapng, *.cap",
-        meaning="pcap or pcapng capture",
-        source="tcpdump, Wireshark and others",
-        example="lpsm pages capture.pcapng --client 192.168.1.7 --out pages.jsonl",
-        recognises=is_capture,
-        batches=batches,
-        options=("client",),
-    ),
-)

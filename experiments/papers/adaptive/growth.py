@@ -225,28 +225,6 @@ def _hard_margin(classifiers):
     return Noted(least * 2.0 * c, f"times 1/(2c) (c = {c.mean():.2f}, least abs(f*) {least.mean():.2f})")
 
 
-@NOISE.claim(
-    "without a hard margin no c is enough for that", at_least, limit=7.0,
-    reason="P(f* f < 0)/R(f) for an f wrong below 1/8, over that for one wrong everywhere; it is to be 8",
-    no_test="the source was made so",
-)  # fmt: skip
-def _no_hard_margin(classifiers):
-    rows = classifiers.query("margin == 0 and kind == 'wrong below'")
-    table = rows.assign(c=rows["disagreement"] / rows["regret"]).pivot(index=["alpha", "run"], columns="at", values="c")
-    return by(table[0.125] / table[1.0], "alpha {:g}:", "alpha")
-
-
-def _law(alpha, margin):
-    return f"hard margin {margin:g}" if margin else f"alpha {alpha:g}"
-
-
-@NOISE.picture("noise", x="regret", y="P(f* f < 0)", x_scale="log", y_scale="log")
-def _disagreement(classifiers):
-    for (alpha, margin), rows in classifiers.query("regret > 0").groupby(["alpha", "margin"]):
-        means = rows.groupby(["kind", "at"])[["regret", "disagreement"]].mean().reset_index()
-        yield _law(alpha, margin), means.rename(columns={"kind": "group", "regret": "x", "disagreement": "y"})
-
-
 # -- remark 5 ------------------------------------------------------------------------------------------------------
 
 CRITICAL = sqrt(3.0) - 1.0
@@ -360,4 +338,4 @@ def _curves(growth):
         for key, name in NAMES.items():
             means = where(growth, key=key, margin=margin, alpha=alpha).groupby("n")[["labels", "regret"]].mean()
             rows.append(pd.DataFrame({"group": name, "x": means["labels"], "y": means["regret"] / means.index}))
-        yield _law(alpha, margin), pd.concat(rows)
+        yield (f"hard margin {margin:g}" if margin else f"alpha {alpha:g}"), pd.concat(rows)

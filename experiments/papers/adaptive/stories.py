@@ -13,7 +13,6 @@ Figures 7 and 8: SSMD over every topic of at least 20 stories (57 of Reuters-215
 stories), with the norm of the weights of a soft-margin SVM, C = 1, on all stories of the topic as its difficulty.  K is
 fixed in advance at .003, about 5 % of the labels of frequent topics, the rate of figure 6; a third of it and three
 times as much are run beside it.  The second-order Perceptron with all labels (SOP) says what can be reached on a
-topic: rank correlations with the frequency are taken given its F as well (partial ones).
 
 Figures 9 and 10 (section 3.2), on the 15 topics that 1 to 5 % of the stories have (32 in the paper): filters, which see
 the labels of what they forward.  Recall and precision are of that.  FILTER runs over a grid of K, and label-efficient
@@ -455,21 +454,6 @@ def _recall_by_thirds(record):
     third = len(recall) // 3
     rare, frequent = recall[:third].mean(), recall[-third:].mean()
     return f"recall {rare:.3f} on the rarest third, {frequent:.3f} on the most frequent third"
-
-
-@FIG_8.claim(
-    "what SSMD's F-measure falls short of all labels is fairly independent of the number of positive examples", between,
-    "fairly independent", "partial rank correlation over topics, given the F of SOP with all labels",
-    low=-0.3, high=0.3,
-)  # fmt: skip
-def _given_all_labels(record):
-    """Spearman's rho of F and the number of positives given F with all labels: of the residuals of ranks."""
-    rows = _by_topic(record)[["f", "positive"]].join(of("sop")(news.scored(record))["f"].rename("sop")).dropna()
-    ranks = rows.rank()
-    left = [ranks[one] - np.polyval(np.polyfit(ranks["sop"], ranks[one], 1), ranks["sop"]) for one in ("f", "positive")]
-    words = ", ".join(f"{rows[one].corr(rows['positive'], method='spearman'):+.2f} of {name}"
-                      for one, name in (("f", "SSMD's"), ("sop", "SOP's")))  # fmt: skip
-    return Noted(float(np.corrcoef(*left)[0, 1]), f"({words} without that)")
 
 
 FIG_8.claims += [

@@ -211,18 +211,6 @@ def _over_chance(totals):
     }
 
 
-def _best_cheap(totals, most, reference):
-    percent, asked = _percent(totals)
-    means = percent.mean()
-    full = reference or max(FULL, key=lambda key: means[key, 1.0])
-    cheap = [one for one in product(SAMPLERS, _rates(totals)) if asked[one] <= most]
-    best = max(cheap, key=lambda one: means[one], default=None)
-    if best is None:
-        return {}
-    words = f"points over {full}, {means[full, 1.0]:.2f} %, with {100 * asked[best]:.1f} % of the labels"
-    return {best[0]: Noted(percent[best] - percent[full, 1.0], words)}
-
-
 def _published(totals):
     return 100 * totals.loc[totals["key"] == "no change, whole stream", "accuracy"]
 
@@ -267,12 +255,7 @@ def _by_margin(stream, subject, data):
     reason = "points of accuracy, paired over the coins' seeds"
     more = study.claim("asking by margin is more accurate than by chance, with as many labels", above, "", reason)
     more(_over_chance)
-    cheap = [{"words": "is nearly as accurate as the best learner with all of them", "most": 0.25, "limit": -1.0,
-              "reference": ""}]  # fmt: skip
     if stream == "elec2":
-        cheap += [
-            {"words": "beats no change, which needs all of them", "most": 0.45, "limit": 0.0, "reference": "no change"}
-        ]
         study.claim(
             "repeating the last label is right on the whole stream as often as published", between, "85.33 %",
             low=85.325, high=85.335, unit=" %",
@@ -282,8 +265,6 @@ def _by_margin(stream, subject, data):
         )
         study.claim("every sampler beats repeating the last label that a coin bought", above, "",
                     f"{reason}; set to a tenth of the labels")(_over_last_bought)  # fmt: skip
-    study.claim("the best sampler with at most {most:g} of the labels {words}", above, "", reason,
-                of=cheap)(_best_cheap)  # fmt: skip
     study.claims.append(wide_enough(_inside))
     study.picture(stream, x="fraction of labels asked for", y="accuracy", x_scale="log")(_margin_and_chance)
     return study

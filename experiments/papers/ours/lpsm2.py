@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.papers.claims import Noted, by
+from experiments.papers.claims import by
 from experiments.papers.kit import Experiment
 from experiments.papers.ours.shifting import in_turn
 from experiments.papers.ours.worlds import (
@@ -37,7 +37,6 @@ from experiments.papers.ours.worlds import (
     blocks,
     draw_curves,
     draw_fronts,
-    energies,
     family,
     over_asked,
     runs,
@@ -113,20 +112,6 @@ def below_both(record):
                 own, theirs = (values(record, traffic, column, policy) for policy in (OWN, other))
                 found[f"{traffic}, {name}, {other}:"] = saving(own, theirs)
     return found
-
-
-@ELSEWHERE.claim("streaming: no more stalls than under static PSM", at_most, reason="all seeds together")
-def stalls(record):
-    """Stalls more than under static PSM."""
-    counts = values(record, "streaming", "stalls", [OWN, WIDE[-1], PSM[0]]).sum()
-    return {f"{policy}:": Noted(counts[policy] - counts[PSM[0]], "more") for policy in (OWN, WIDE[-1])}
-
-
-@ELSEWHERE.claim("streaming: energy is below that under static PSM", above, unit=" %")
-def below_psm(record):
-    """By how many percent."""
-    joules = energies(record, "streaming", [OWN, WIDE[-1], PSM[0]])
-    return {f"{policy}:": saving(joules[policy], joules[PSM[0]]) for policy in (OWN, WIDE[-1])}
 
 
 MIXED = {"shifting": (OWN, LINKED, PATIENT), "web-and-push": (OWN, PATIENT)}

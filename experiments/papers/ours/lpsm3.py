@@ -34,7 +34,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy.optimize import linprog
 
 from experiments.papers.claims import Noted
@@ -417,13 +416,3 @@ def _delays(record):
 def _link_above_host(record, target):
     host, link = (_slow(record, f"{kind}:{target}:400") for kind in KINDS)
     return {world: link[world] - host[world] for world in host}
-
-
-@WORLDS_OF_LPSM3.picture("lpsm3-worlds", x="percent above the time-sharing hull", y="world")
-def _picture(record):
-    rows = []
-    for place, world in enumerate(WORLDS):
-        for policy in (f"lpsm3:{target}:400" for target in TARGETS):
-            sample = above_hull(record, world, policy)
-            rows.append({"group": policy, "x": sample.mean(), "y": place, "x_half_width": 2 * sample.std() / 3})
-    return [("25 worlds", pd.DataFrame(rows))]

@@ -1,11 +1,10 @@
-"""Power saving on traffic that changes, and in other worlds: what the thesis wished for, and what decides a slowdown.
+"""LPSM on traffic that changes, which the thesis wished for: energy and slowdown beside BSD, and its regret.
 
 What it models: `ours/shifting-traffic` browses the Web model in blocks of 25 pages, in turn hasty and small
 (think times and replies a fifth) and slow and large (three times), beside pages all scaled by their mean, 1.6; once
 with the same server throughout, and once with servers that shift as well (0.1 and 1.5 s, beside 0.8 s).
 The thesis (section 2.5.4) expects LPSM to do better against BSD there.  Of LPSM's polls the losses of all polling times
 follow, and so its regret against the best one, and against the best k in turn; k = 8 are the blocks of the traffic.
-`ours/sensitivity` varies the round-trip time and the number of connections under the thesis' settings.
 What it leaves out: LPSM2 on traffic that shifts (`papers.ours.lpsm2`).
 """
 
@@ -18,9 +17,9 @@ import pandas as pd
 
 import netsim
 import traces
-from experiments.papers.claims import Noted, point, shown, where, wide
+from experiments.papers.claims import Noted, shown, where, wide
 from experiments.papers.kit import Experiment, Seeds, Sizes, over
-from experiments.papers.predicates import below, each, falling
+from experiments.papers.predicates import below, each
 from experiments.papers.thesis.browsing import settings
 from experiments.presets import THESIS
 from experiments.study.compare import estimate, linearised
@@ -28,7 +27,7 @@ from lpsm import LearnAlpha, hindsight
 from lpsm.bounds.experts import fixed_share_partition_loss
 from lpsm.randomness import WORKLOAD, generator
 from netsim.policies.lpsm import Lpsm
-from netsim.policies.polling import BEACON_MS, ENERGY_TERMS
+from netsim.policies.polling import BEACON_MS
 
 POLICIES = ("none", "psm:100", "bsd:1", "bsd:0.5", "lpsm", "lpsm:log")
 RIVALS = {"lpsm": "bsd:0.5", "lpsm:log": "bsd:1"}
@@ -37,43 +36,29 @@ FACTORS = {"stationary": [1.6], "shifting": [0.2, 3.0]}
 SERVERS = ("", ", servers too")
 SEGMENTS = (1, 2, 4, 8, 16, 32, 64)
 SHIFTING = Experiment("ours/shifting-traffic", "LPSM against BSD on traffic that shifts, and its regret", "2 min")
-SENSITIVITY = Experiment("ours/sensitivity", "slowdown against round-trip time and number of connections", "1 min")
 
 
-def _every(axis, worlds):
-    """Return the sweep of a task a world, seed and policy; the axis of the worlds begins with their names."""
-    return over(
-        {axis: worlds, "seed": Seeds(2, 10), "policy": POLICIES}, "{world} seed {seed} {policy}",
-        pages=Sizes(30, 200), server_delay_s=THESIS["server_delay"],
-    )  # fmt: skip
-
-
-SHIFTED = [(name + more, factors, bool(more), True) for more in SERVERS for name, factors in FACTORS.items()]
-RTTS = [(f"rtt {rtt:g}", rtt, None) for rtt in (0.01, 0.04, 0.1, 0.2)]
-CONNECTIONS = [(f"connections {count}", None, count) for count in (1, 2, 4, 8)]
-WORLDS = Sizes([*RTTS[1::2], *CONNECTIONS[::2]], [*RTTS, *CONNECTIONS])
-
-
-@SENSITIVITY.runs(_every("world rtt_s connections", WORLDS))
-@SHIFTING.runs(_every("world factors servers regret", SHIFTED))
-def browse(
-    world, policy, seed, pages, server_delay_s, factors = (1.0,),
-    servers = False, regret = False, rtt_s = None, connections = None,
-):  # fmt: skip
+@SHIFTING.runs(
+    over(
+        {"world factors servers": [(kind + more, own, bool(more)) for more in SERVERS for kind, own in FACTORS.items()],
+         "seed": Seeds(2, 10), "policy": POLICIES},
+        "{world} seed {seed} {policy}", pages=Sizes(30, 200), server_delay_s=THESIS["server_delay"],
+    )
+)  # fmt: skip
+def browse(world, policy, seed, pages, server_delay_s, factors, servers=False):
     """Run one policy in one world, whose blocks of pages (and servers) are scaled by the factors in turn."""
     scales = [factors[number // BLOCK % len(factors)] for number in range(pages)]
     drawn = traces.generate(pages, generator(seed, WORKLOAD))
     visited = [_scaled(page, factor) for page, factor in zip(drawn, scales, strict=True)]
     delays = [netsim.ServerDelay(mean_s=server_delay_s * factor) for factor in scales] if servers else None
-    config = settings(server_delay_s, rtt_s=rtt_s, connections=connections)
-    result = netsim.simulate(visited, policy, config=config, seed=seed, server_delays=delays)
+    result = netsim.simulate(visited, policy, config=settings(server_delay_s), seed=seed, server_delays=delays)
     common = {"world": world, "replication": f"seed-{seed}", "policy": result.policy}
     latencies = result.pages["latency_s"]
     tables = {
         "runs": [{**common, "pages": len(latencies), "total_j": float(result.energy.total_j)}],
         "latencies": [{**common, "number": i, "latency_s": float(value)} for i, value in enumerate(latencies)],
     }
-    if regret and isinstance(result.final_policy, Lpsm):
+    if isinstance(result.final_policy, Lpsm):
         tables["regrets"] = [{**common, **row} for row in regrets_of(result)]
     return tables
 
@@ -88,8 +73,8 @@ def regrets_of(result):
     """Return what LPSM's polls lost, and what the best polling times in turn would have, nats.
 
     Losses are taken at LPSM's own polls (thesis, equation 2.35): what was buffered there would not have been
-    the same at other polls.  `mixture` is loss (2.8), `polling` that at the time slept (2.34); of k segments `best` is
-    the least loss, and `bound` the most that the mixture may then lose.
+    the same at other polls.  `mixture` is loss (2.8); of k segments `best` is the least loss, and `bound` the most that
+    the mixture may then lose.
     """
     policy = result.final_policy
     assert isinstance(policy, Lpsm)
@@ -99,10 +84,7 @@ def regrets_of(result):
     times = np.array(config.times_ms)
     losses = 0.5 * config.price() * np.outer(buffered / slept_ms, times**2) + np.array(config.energy_costs())
     mixture, parts = in_turn(losses, alphas, SEGMENTS)
-    spent = map(ENERGY_TERMS[str(config.energy)], slept_ms.tolist())
-    polling = float((0.5 * config.price() * buffered * slept_ms).sum() + sum(spent))
-    common = {"polls": float(len(losses)), "mixture": mixture, "polling": polling}
-    return [{"k": float(k), **common, "best": best, "bound": bound} for k, (best, bound) in parts.items()]
+    return [{"k": float(k), "mixture": mixture, "best": best, "bound": bound} for k, (best, bound) in parts.items()]
 
 
 def in_turn(losses, alphas, segments, shared=0.0):
@@ -190,37 +172,3 @@ def _both_axes(record):
         joules, slow = _joules(record, world).mean(), _slowdowns(record, world).mean()
         rows += [{"group": f"{one} ({world})", "x": joules[one], "y": slow[one]} for one in POLICIES[1:]]
     return pd.DataFrame(rows)
-
-
-@SHIFTING.picture("shifting-regret", x="polling times in turn", y="loss of LPSM above theirs [nats]", x_scale="log")
-def _regret(regrets):
-    rows = where(regrets, policy="lpsm").groupby(["world", "k"], sort=False)
-    return pd.DataFrame([point(world, k, own["mixture"] - own["best"]) for (world, k), own in rows])
-
-
-# -- other worlds --------------------------------------------------------------------------------------------------
-
-AXES = {"rtt ": "round-trip time [s]", "connections ": "connections"}
-
-
-@SENSITIVITY.claim(
-    "the slowdown of {policy} falls with the {what}", falling, ends=True,
-    reason="a longer load without power saving makes the same wait a smaller share",
-    of=[*({"policy": policy, "what": "round-trip time", "axis": "rtt "} for policy in ("psm:100", *RIVALS)),
-        {"policy": "lpsm", "what": "number of connections", "axis": "connections "}],
-)  # fmt: skip
-def _by_world(record, axis, policy):
-    """Slowdown of a policy in each of the worlds that differ in one thing, in its order."""
-    worlds = {one for one in record["runs"]["world"] if one.startswith(axis)}
-    order = sorted(worlds, key=lambda world: float(world.removeprefix(axis)))
-    return {world: _slowdowns(record, world)[policy] for world in order}
-
-
-@SENSITIVITY.picture("sensitivity", x="value", y="mean slowdown of a page")
-def _slowdown_by_world(record):
-    for axis, title in AXES.items():
-        slowdowns = {policy: _by_world(record, axis, policy) for policy in POLICIES[1:]}
-        yield title, pd.DataFrame(
-            [point(policy, float(world.removeprefix(axis)), own[world])
-             for world in slowdowns["lpsm"] for policy, own in slowdowns.items()]
-        )  # fmt: skip

@@ -140,7 +140,7 @@ def measure(result, base, world):
     late_s = stalls(world.traffic.deadlines_s, world.traffic.viewings, pages["issue_s"] + pages["latency_s"])
     late_s = late_s[~np.isnan(late_s)]
     air_s, loading_s = max(base.uplink_air_s, base.downlink_air_s), float(base.latency_s.sum())
-    statistics: Any = {"mean": np.mean, "p95": lambda x: np.quantile(x, 0.95), "max": np.max}
+    statistics: Any = {"mean": np.mean, "p95": lambda x: np.quantile(x, 0.95)}
 
     def of(name, values):
         return float(statistics[name](values)) if len(values) else float("nan")
@@ -148,13 +148,10 @@ def measure(result, base, world):
     return {
         "pages": len(slowdown),
         "messages": len(added_s),
-        "segments": len(late_s),
         **{name: totals[name] for name in ("elapsed_s", "awake_j", "sleep_j", "listen_j", "total_j")},
-        "j_per_page": float(result.energy.per_page_j),
-        "mean_mw": 1000 * float(result.energy.total_j / result.elapsed_s),
         **{f"slowdown_{name}": of(name, slowdown) for name in statistics},
         "slowdown_all": float(result.latency_s.sum()) / loading_s if loading_s else float("nan"),
-        **{f"added_s_{name}": of(name, added_s) for name in ("mean", "p95")},
+        **{f"added_s_{name}": of(name, added_s) for name in statistics},
         "stalls": int(np.count_nonzero(late_s)),
         "stall_s": float(late_s.sum()),
         "limit_j": radio.least_j(base.elapsed_s, air_s),
@@ -167,15 +164,13 @@ def measure(result, base, world):
 def blocks(
     results, base, traffic, seed
 ):  # fmt: skip
-    """Return slowdown and energy while loading, by blocks of ten pages, of runs by their names."""
-    rows = []
-    for name, result in results.items():
-        means = {"slowdown": result.latency_s / base.latency_s, "load_j": result.pages["energy_j"].to_numpy()}
-        for first in range(0, len(base.latency_s) - BLOCK + 1, BLOCK):
-            own = {what: float(one[first : first + BLOCK].mean()) for what, one in means.items()}
-            common = {"traffic": traffic, "replication": f"seed-{seed}", "policy": name}
-            rows.append({**common, "first_page": first, **own})
-    return rows
+    """Return the slowdown by blocks of ten pages, of runs by their names."""
+    return [
+        {"traffic": traffic, "replication": f"seed-{seed}", "policy": name, "first_page": first,
+         "slowdown": float((result.latency_s / base.latency_s)[first : first + BLOCK].mean())}
+        for name, result in results.items()
+        for first in range(0, len(base.latency_s) - BLOCK + 1, BLOCK)
+    ]  # fmt: skip
 
 
 # -- samples -------------------------------------------------------------------------------------------------------

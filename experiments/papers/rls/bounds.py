@@ -189,11 +189,11 @@ def risks(source, n, run, seed):
     limit, hinge, expected = min(bounds)
     picked = penalised_hypothesis(weights, starts, X, y, DELTA)
     return [
-        {"source": source, "n": n, "run": run, "mistakes": mistakes, "hypotheses": len(weights),
+        {"source": source, "n": n, "run": run, "mistakes": mistakes,
          "average": float(np.sum(of_each * np.diff([*starts, n])) / n),
          "average_bound": average_risk(mistakes, n, DELTA),
          "picked": float(of_each[picked]), "picked_bound": selected_risk(mistakes, n, DELTA),
-         "picked_at": int(starts[picked]), "limit": limit, "hinge": hinge, "expected_hinge": expected,
+         "limit": limit, "hinge": hinge, "expected_hinge": expected,
          "spectral_bound": selected_risk(mistakes, n, DELTA) + (limit - mistakes) / n}
     ]  # fmt: skip
 
@@ -233,28 +233,24 @@ def _last(risks):
     return risks[risks["n"] == risks["n"].max()]
 
 
-def _at_most_delta(rows):
-    """Claim that risks are above their bounds in no more runs than delta allows."""
-    often = "share of runs, all sources and n together, in which the risk is above its bound; delta is allowed"
-    names = ("words", "as_printed", "column", "bound", "idle")
-    points = [dict(zip(names, row, strict=True)) for row in rows]
-    RISK.claim("{words}", at_most, "{as_printed}", often, of=points, no_test="{idle}", limit=DELTA)(_violations)
-
-
-def _says_something(words, bound):
-    RISK.claim(
-        f"{words} something: at some n it is below the risk of a coin", at_least, limit=1.0,
-        reason="every run of some source and n",
-    )(lambda risks: _share_below_a_coin(risks, bound))  # fmt: skip
-
-
-_at_most_delta([
-    ("with probability 1 - delta the average risk is at most M/n + sqrt((2/n) ln(1/delta))", "above (6)", "average",
-     "average_bound", ""),
-    ("with probability 1 - delta the picked hypothesis' risk is at most (6)", "(6)", "picked", "picked_bound",
-     "the bound is tens of times the risk"),
-])  # fmt: skip
-_says_something("(6) says", "picked_bound")
+RISK.claim(
+    "{words}", at_most, "{as_printed}",
+    "share of runs, all sources and n together, in which the risk is above its bound; delta is allowed", limit=DELTA,
+    no_test="{idle}",
+    of=[
+        {"words": "with probability 1 - delta the average risk is at most M/n + sqrt((2/n) ln(1/delta))",
+         "as_printed": "above (6)", "column": "average", "bound": "average_bound", "idle": ""},
+        {"words": "with probability 1 - delta the picked hypothesis' risk is at most (6)", "as_printed": "(6)",
+         "column": "picked", "bound": "picked_bound", "idle": "the bound is tens of times the risk"},
+        {"words": "with M bounded by Theorem 1 (6) still holds", "as_printed": "a data-dependent bound",
+         "column": "picked", "bound": "spectral_bound", "idle": ""},
+    ],
+)(_violations)  # fmt: skip
+RISK.claim(
+    "{words} something: at some n it is below the risk of a coin", at_least, "", "every run of some source and n",
+    of={"words bound": (("(6) says", "picked_bound"), ("with M bounded by Theorem 1 it still says", "spectral_bound"))},
+    limit=1.0,
+)(_share_below_a_coin)  # fmt: skip
 
 
 @RISK.claim(
@@ -263,12 +259,6 @@ _says_something("(6) says", "picked_bound")
 )  # fmt: skip
 def _over_theorem_1(risks):
     return _by_source(risks["mistakes"] / risks["limit"], risks)
-
-
-_at_most_delta(
-    [("with M bounded by Theorem 1 (6) still holds", "a data-dependent bound", "picked", "spectral_bound", "")]
-)
-_says_something("and still says", "spectral_bound")
 
 
 @RISK.claim(
@@ -298,18 +288,7 @@ def _beyond_average(risks):
 def _looseness(risks):
     rows = _last(risks)
     ratios = _by_source(rows["picked_bound"] / rows["picked"].clip(lower=1.0 / FRESH), rows)
-    words = ", ".join(f"{source} {ratios[source].median():.1f} times the risk" for source in NOISES)
-    logarithms = {source: np.log(own.to_numpy()) for source, own in ratios.items()}
-    return Noted(logarithms["separable"] - logarithms["noise 1"], f"(bound {words}, medians)")
-
-
-@RISK.picture("risk-bound", x="examples", y="risk", x_scale="log", y_scale="log")
-def _risk_curves(risks):
-    names = {"picked": "picked hypothesis", "average": "average of all"}
-    names |= {"picked_bound": "bound (6)", "spectral_bound": "(6) by Theorem 1"}
-    for source, rows in risks.groupby("source", sort=False):
-        points = [point(name, n, own) for column, name in names.items() for n, own in rows.groupby("n")[column]]
-        yield str(source), pd.DataFrame(points)
+    return np.log(ratios["separable"].to_numpy()) - np.log(ratios["noise 1"].to_numpy())
 
 
 # -- the closed form (5) -------------------------------------------------------------------------------------------
@@ -322,16 +301,15 @@ EQUATION_5 = Experiment(
 
 @EQUATION_5.runs(over({"margin": MARGINS, "run": Sizes(range(2), range(10))}, rounds=Sizes(500, 5000)))
 def mistakes(margin, run, seed, rounds):
-    """Run the second-order Perceptron; return its mistakes, where they lie, and both forms of (5)."""
+    """Run the second-order Perceptron; return its mistakes, where they lie, and the right-hand side of (5)."""
     stream = separable(rounds, D, margin, generator(seed, WORKLOAD, run))
     missed = stream.X[samplers.make("sop", D).run(stream.X, stream.y).prediction != stream.y]
     along, m = np.abs(missed @ stream.target), len(missed)
     lambda_0 = float(np.mean(along**2))
-    named: dict[str, Any] = {"n_features": D, "gamma": margin, "lambda_0": lambda_0}
     return [
         {"margin": margin, "run": run, "mistakes": m, "lambda_0": lambda_0,
-         "near": float(np.mean(along <= sqrt(margin))), "step": separable_second_order_step(m, **named),
-         "solved": separable_second_order_mistakes(**named)}
+         "near": float(np.mean(along <= sqrt(margin))), "step": separable_second_order_step(
+             m, n_features=D, gamma=margin, lambda_0=lambda_0)}
     ]  # fmt: skip
 
 
@@ -373,15 +351,3 @@ def _from_decade_to_decade():
         words = f"(m {ratios[0]:.2f} times it at gamma = 0.1, {ratios[-1]:.2f} at 1e-8)"
         samples[f"c = {factor:g}:"] = Noted(ratios[-3:] / ratios[-4:-1], words)
     return samples
-
-
-@EQUATION_5.picture("equation-5", x="gamma", y="mistakes", x_scale="log", y_scale="log")
-def _mistake_curves(mistakes):
-    means = mistakes.groupby("margin").mean(numeric_only=True)
-    means["order"] = -D / means.index * np.log(means.index)
-    names = {
-        "mistakes": "mistakes", "solved": "largest m of (5), lambda_0 as measured", "order": "(d/gamma) ln(1/gamma)"
-    }  # fmt: skip
-    return pd.concat(
-        [pd.DataFrame({"group": name, "x": means.index, "y": means[column]}) for column, name in names.items()]
-    )

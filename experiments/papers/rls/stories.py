@@ -15,7 +15,6 @@ What it leaves out: kernels, and the full least-squares classifier online, as th
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from experiments.papers import news
 from experiments.papers.claims import Noted, named, where
@@ -185,12 +184,3 @@ def _behind(record, key):
     """F on the later stories less that of the SVM, by topic."""
     own, other = (of(one)(news.scored(record)) for one in (key, "svm-2"))
     return dict(zip(own["topic"], own["f"] - other["f"], strict=True))
-
-
-@EQUATION_3.picture(
-    "equation-3", x="training examples it depends on, %", y="F-measure on later stories", x_scale="log"
-)  # fmt: skip
-def _points(record):
-    scores = news.scored(record)
-    depends = 100 * scores["stored"] / scores["rounds"]
-    return pd.DataFrame({"group": scores["key"].map(NAMES), "x": depends, "y": scores["f"], "points": True})

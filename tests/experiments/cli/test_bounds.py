@@ -6,7 +6,9 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.cli import main
+from experiments.presets import LEARNERS, PROCESSES
 from experiments.study import trials as bounds_trials
+from lpsm import synthetic
 from lpsm.bounds import expert_report
 
 
@@ -18,12 +20,16 @@ def test_one_trial_prints_every_statement_about_every_learner(lpsm):
     assert " 0 violated." in shown.stdout
 
 
-@pytest.mark.parametrize("process", ["iid", "piecewise", "fast-switching", "drifting", "adversarial", "random"])
+def test_what_may_be_drawn_is_what_the_library_draws():
+    assert PROCESSES == synthetic.PROCESSES
+
+
+@pytest.mark.parametrize("process", [*PROCESSES, "random"])
 def test_json_is_one_object_whatever_the_process(lpsm, process):
     shown = lpsm("bounds", "--json", "--trials", "2", "--process", process)
     found = json.loads(shown.stdout, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
     assert found["violated"] == 0
-    assert {row["learner"] for row in found["statements"]} == set(bounds_trials.LEARNERS)
+    assert {row["learner"] for row in found["statements"]} == set(LEARNERS)
     one = json.loads(lpsm("bounds", "--json", "--process", process, "--rounds", "12").stdout)
     assert {row["rounds"] for row in one["statements"]} == {12}
 
@@ -130,11 +136,11 @@ def test_a_violated_statement_ends_with_status_one(lpsm, monkeypatch):
 def test_a_trial_depends_on_its_index_and_seed_alone():
     alone = bounds_trials.play(bounds_trials.Trial(index=3, seed=1))
     bounds_trials.play(bounds_trials.Trial(index=2, seed=1))
-    assert alone.equals(bounds_trials.play(bounds_trials.Trial(index=3, seed=1)))
+    assert alone == bounds_trials.play(bounds_trials.Trial(index=3, seed=1))
 
 
 def test_the_summary_counts_every_report_once():
-    reports = pd.concat([bounds_trials.play(bounds_trials.Trial(index=i)) for i in range(12)], ignore_index=True)
+    reports = pd.DataFrame(row for index in range(12) for row in bounds_trials.play(bounds_trials.Trial(index=index)))
     found = bounds_trials.summary(reports)
     assert (found["void"] + found["vacuous"] + found["firm"] == found["checked"]).all()
     assert (found["checked"] == 12).all()

@@ -21,7 +21,7 @@ WRITTEN = {
     "compare": {"comparison.txt", "pages.csv", "replications.csv", "runs.csv", "slowdown-by-page.csv",
                 "sleep-times-pages.csv", "sleep-times.csv", "summary.csv"},
     "label": {"label.txt", "classes.csv", "windows.csv", "rounds.csv"},
-    "population": {"population.txt", "summary.csv", "by-activity.csv"},
+    "population": {"population.txt", "users.parquet", "summary.csv", "by-activity.csv"},
     "replay": {"summary.csv"},
     "reproduce": {"claims.csv", "points.parquet"},
     "tune": {"tune.txt", "recommendation.json", "candidates.csv", "splits.csv", "units.csv", "runs.csv"},

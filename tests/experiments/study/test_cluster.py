@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.study import executor
+from experiments.study import run as study_run
+from experiments.study.store import journal_of
 from tests.experiments.makers import PROGRAM, contents, sessions
 
 distributed = pytest.importorskip("distributed")
@@ -26,7 +27,7 @@ def test_a_worker_killed_in_mid_run_changes_no_byte(tmp_path):
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         deadline = time.monotonic() + 300
-        while len(list(Path(f"{out}.partial").glob("users/*.parquet"))) < 5:
+        while len(journal_of(Path(f"{out}.partial"))) < 5:
             assert process.poll() is None, process.communicate()
             assert time.monotonic() < deadline
             time.sleep(0.005)
@@ -39,6 +40,6 @@ def test_a_worker_killed_in_mid_run_changes_no_byte(tmp_path):
 
 
 def test_nobody_at_an_address_is_one_clear_line(complaint, workload, tmp_path, monkeypatch):
-    monkeypatch.setattr(executor, "CONNECT_S", 0.5)
+    monkeypatch.setattr(study_run, "CONNECT_S", 0.5)
     words = ("population", workload, "--scheduler", "tcp://127.0.0.1:1", "--policies", "none")
     assert "no Dask scheduler answers at tcp://127.0.0.1:1" in complaint(*words, "--out", tmp_path / "out")

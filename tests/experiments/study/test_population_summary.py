@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from experiments.study.population import COLUMNS, by_activity, read, summary
+from experiments.study.population import by_activity, summary
 
 POLICIES = ["none", "psm:100", "own"]
 
@@ -43,17 +43,6 @@ def test_a_row_of_the_summary_is_what_a_pocket_calculator_gives():
     }  # fmt: skip
     assert {name: own[name] for name in expected} == pytest.approx(expected)
     assert "messages" not in own
-
-
-def test_parts_are_read_in_their_order_and_only_what_is_needed(tmp_path):
-    whole = table(messages=2).assign(latency_s=1.0)
-    for name, rows in (("b", whole.iloc[:9]), ("a", whole.iloc[9:])):
-        rows.to_parquet(tmp_path / name)
-    found = read([tmp_path / "b", tmp_path / "a"])
-    assert list(found.columns) == list(COLUMNS)
-    assert found["policy"].dtype == "category"
-    assert found["total_j"].tolist() == whole["total_j"].tolist()
-    assert summary(found, POLICIES, "psm:100").equals(summary(whole, POLICIES, "psm:100"))
 
 
 def test_of_users_without_a_page_or_an_hour_nothing_is_divided_by_nought():

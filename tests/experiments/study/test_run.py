@@ -3,18 +3,16 @@ import os
 import re
 import signal
 import threading
-from contextlib import contextmanager
 from pathlib import Path
 
-import numba
 import pytest
 
 from experiments.cli import main
-from experiments.study import executor
-from experiments.study import run as study_progress
-from experiments.study.executor import MOST_JOBS
+from experiments.study import progress as study_progress
+from experiments.study import run as study_run
 from experiments.study.interruptions import SIGNALS, Handler, Interrupted
-from experiments.study.run import progress, run, time_left_s
+from experiments.study.progress import progress
+from experiments.study.run import run
 from experiments.study.store import Store
 from tests.experiments.makers import contents
 
@@ -66,20 +64,6 @@ def test_an_interrupt_says_how_much_was_finished():
 def test_a_worker_that_dies_is_an_error_and_not_a_hang():
     with pytest.raises(OSError, match="a worker process died"):
         run(os._exit, {"a": 3, "b": 3}, jobs=2)
-
-
-def test_jobs_must_be_one_to_a_thousand():
-    for jobs, rule in ((0, "least 1"), (-1, "least 1"), (MOST_JOBS + 1, "most 1024"), (2**31, "most 1024")):
-        with pytest.raises(ValueError, match=f"jobs must be at {rule}, got {jobs}"):
-            run(math.sqrt, {"a": 1.0}, jobs=jobs)
-
-
-def test_the_time_left_is_the_pace_so_far_and_runs_down_until_the_next_is_finished():
-    assert time_left_s(0, 10, last_s=0.0, now_s=5.0) is None
-    assert time_left_s(2, 8, last_s=10.0, now_s=10.0) == 40.0
-    assert time_left_s(2, 8, last_s=10.0, now_s=13.0) == 37.0
-    assert time_left_s(2, 1, last_s=10.0, now_s=99.0) == 0.0
-    assert time_left_s(10, 0, last_s=50.0, now_s=50.0) == 0.0
 
 
 def test_progress_says_what_is_left_on_stderr_and_nothing_on_stdout(monkeypatch, capsys):
@@ -168,7 +152,7 @@ def test_with_several_processes_too_and_what_is_ready_by_then_is_kept():
 def test_a_signal_that_comes_while_workers_start_is_put_off_and_they_never_hear_of_ctrl_c(number):
     came = []
     signal.signal(number, lambda got, _frame: came.append(got))
-    with executor._undisturbed():
+    with study_run._undisturbed():
         signal.raise_signal(number)
         assert came == []
         status = Path(f"/proc/{os.getpid()}/task/{threading.get_native_id()}/status")
@@ -177,20 +161,6 @@ def test_a_signal_that_comes_while_workers_start_is_put_off_and_they_never_hear_
             assert blocked is not None
             assert int(blocked[1], 16) >> (signal.SIGINT - 1) & 1
     assert came == [number]
-
-
-def test_functions_that_are_compiled_advance_the_bar(monkeypatch):
-    advanced = []
-
-    @contextmanager
-    def bar(title, total):
-        yield lambda: advanced.append((title, total))
-
-    monkeypatch.setattr(study_progress, "progress", bar)
-    with study_progress.compiling():
-        assert numba.njit(lambda x: x + 1)(1) == 2
-    assert numba.njit(lambda x: x + 2)(1) == 3
-    assert advanced == [("compiling functions", study_progress.FUNCTIONS)]
 
 
 def test_no_more_tasks_are_under_way_than_keep_the_workers_busy():
@@ -203,7 +173,7 @@ def test_no_more_tasks_are_under_way_than_keep_the_workers_busy():
             most = max(most, len(handed_out) - len(done))
             yield str(number), number
 
-    with executor.workers("processes", 2) as pool:
-        executor.stream(abs, tasks(), pool, lambda key, _: done.append(key))
+    with study_run.workers("processes", 2) as pool:
+        study_run.stream(abs, tasks(), pool, lambda key, _: done.append(key))
     assert len(done) == len(handed_out) == 50
-    assert most <= executor.UNDER_WAY * 2
+    assert most <= study_run.UNDER_WAY * 2

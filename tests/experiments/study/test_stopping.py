@@ -1,6 +1,6 @@
 """However a command of several processes ends, nobody is left, and the same command ends in the same bytes.
 
-The population stands for all commands: they share the executor and the store.
+The population stands for all commands: they share what runs tasks and the store.
 """
 
 import os
@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.study.store import journal_of
 from tests.experiments.makers import PROGRAM, contents, sessions
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the kernel lists no processes here")
@@ -115,7 +116,7 @@ def test_signals_at_random_instants_lose_nothing_that_was_finished(trace, tmp_pa
         _, stderr = process.communicate(timeout=20 * whole_s)
         nobody_is_left_of(process.pid)
         assert process.returncode == -signal.SIGKILL or "Traceback" not in stderr, stderr
-        parts = len(list(Path(f"{out}.partial").glob("users/*.parquet")))
+        parts = len(journal_of(Path(f"{out}.partial")))
         if process.returncode == 0:
             assert contents(out) == contents(wanted)
             shutil.rmtree(out)

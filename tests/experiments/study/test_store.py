@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.study.files import alone, columns_text, content_digest, csv_text, write_file
+from experiments.study.files import alone, content_digest, csv_text, write_file
 from experiments.study.interruptions import Interrupted
 from experiments.study.store import Store, journal_of
 from tests.experiments.makers import contents
@@ -27,10 +27,9 @@ def made(folder, settings=SETTINGS, command="compare", **more):
 
 
 def unfinished(folder, settings=SETTINGS):
-    """Leave behind what a run that was stopped after two tasks does, one of which made a file."""
+    """Leave behind what a run that was stopped after a task does."""
     store = Store(folder, "compare", settings)
     store.keep("first", {"x": 0.1})
-    store.keep("users/part-0", b"content")
     store.write("half.txt", "half")
     store.abandon()
     return store.partial
@@ -140,21 +139,18 @@ def test_an_empty_folder_may_be_used_and_a_run_stopped_before_it_took_its_name_i
 
 def test_what_was_finished_comes_back_for_the_same_configuration_and_only_if_it_is_whole(tmp_path):
     partial = unfinished(tmp_path / "out")
-    assert sorted(contents(partial)) == ["finished.jsonl", "manifest.json", "users/part-0"]
+    assert sorted(contents(partial)) == ["finished.jsonl", "manifest.json"]
     with (partial / "finished.jsonl").open("a") as journal:
-        journal.write('["third", {"cut of')  # the machine stopped in the middle of a line
+        journal.write('["second", {"cut of')  # the machine stopped in the middle of a line
     again = Store(tmp_path / "out", "compare", SETTINGS)
-    assert again.finished == {"first": {"x": 0.1}, "users/part-0": content_digest(partial / "users" / "part-0")}
+    assert again.finished == {"first": {"x": 0.1}}
     again.keep("third", 3)
     again.abandon()
-    (partial / "users" / "part-0").write_bytes(b"conTent")
     again = Store(tmp_path / "out", "compare", SETTINGS, runs=3)
     assert again.finished == {"first": {"x": 0.1}, "third": 3}
-    again.keep("users/part-0", b"content")
-    assert again.files()[-1].read_bytes() == b"content"
     again.publish()
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert (list(manifest["files"]), manifest["runs"]) == (["users/part-0"], 3)
+    assert (manifest["files"], manifest["runs"]) == ({}, 2)
     unfinished(tmp_path / "other")
     assert Store(tmp_path / "other", "compare", {"pages": 99}).finished == {}
 
@@ -240,4 +236,5 @@ def test_columns_and_frames_are_the_same_text():
         "beacons": np.array([0, 1, 2**40]),
         "energy_j": np.array([1 / 3, 1e-17, 2.0]),
     }
-    assert columns_text(columns, 3) == csv_text(pd.DataFrame(columns))
+    assert csv_text(columns) == csv_text(pd.DataFrame(columns))
+    assert csv_text(columns).splitlines()[1] == f"psm:100,plain,0.100000000,0,{1 / 3!r}"

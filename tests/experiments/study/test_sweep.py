@@ -48,8 +48,6 @@ def test_polls_are_recorded_for_learners_in_the_first_replication_only():
 def test_empty_traffic_is_an_error():
     with pytest.raises(ValueError, match="no traffic"):
         sweep.tasks([], ["none"], CONFIG)
-    with pytest.raises(ValueError, match="pages must be at least 1, got 0"):
-        sweep.Generated(n_pages=0, seed=0)
     with pytest.raises(ValueError, match="needs at least one page, s has none"):
         sweep.Recorded(name="s", seed=0, recorded=())
     session = sweep.Recorded(name="s", seed=0, recorded=(PAGE,))
@@ -140,10 +138,10 @@ def test_searches_of_a_clairvoyant_client_that_are_finished_are_not_made_again(t
     listed = sweep.searches(sweep.tasks(seeds, ["psm"], config))
     store = Store(tmp_path / "out", "compare", {}, runs=2)
     with suppress(Interrupted), store.giving_up():
-        found = sweep.clairvoyant(listed, store, jobs=1)
+        found = sweep.clairvoyant(sweep.measured(listed, store, jobs=1))
         raise Interrupted
     own = netsim.clairvoyant(seeds[1].pages(), config=config, seed=5)
     np.testing.assert_array_equal(found["seed-5"].above_sleep_j, own.above_sleep_j)
     monkeypatch.setattr(netsim, "clairvoyant", None)
-    again = sweep.clairvoyant(listed, Store(tmp_path / "out", "compare", {}, runs=2), jobs=1)
+    again = sweep.clairvoyant(sweep.measured(listed, Store(tmp_path / "out", "compare", {}, runs=2), jobs=1))
     np.testing.assert_array_equal(again["seed-4"].slowdown, found["seed-4"].slowdown)

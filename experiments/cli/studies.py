@@ -1,0 +1,211 @@
+"""What the studies share: the options of their traffic, the folder they make, and the words below their tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from experiments.cli import options
+from experiments.inert import echo
+from experiments.presets import MOST_CLIENTS
+
+if TYPE_CHECKING:
+    from experiments.cli.model import World
+    from experiments.study.store import Store
+    from experiments.study.traffic import Units
+    from netsim.policies import AnyPolicy
+
+__all__ = [
+    "CLIENTS", "TRAFFIC", "checked_outputs", "ended", "folder", "gathered", "recorded_words", "settings_of",
+    "worlds_words", "written_picture",
+]  # fmt: skip
+
+MOST_OFF = 0.01  # of the captured time that the simulated one may be
+LEAST_CAPTURED_S, LEAST_THINGS = 600.0, 20  # for the life of a battery
+
+TRAFFIC = (
+    options.whole("--pages", "Without a trace: pages for each seed.", 100, most=options.MOST_PAGES, least=1),
+    options.whole("--seeds", "Without a trace: number of seeds, SEED, SEED+1, ...", 10, most=10_000, least=1),
+    options.MEMBER,
+    options.SKIP_DAMAGED,
+    options.whole("--visits", "How often a recorded page or session is visited [a page 10].", most=10_000, least=1),
+    options.seconds("--think", "Pause after every recorded page, in place of the recorded ones.", least=0.0),
+)
+"""The options of the traffic, which `gathered` reads."""
+
+CLIENTS = options.whole(
+    "--clients", "Clients of the access point, which all follow the same policy; figures are means over them.", 1,
+    most=MOST_CLIENTS, least=1,
+)  # fmt: skip
+
+
+def gathered(
+    asked: Any, paths: Sequence[Path], world: World, *, few: int, option: str, least: int = 1
+) -> tuple[Units, dict[str, Any]]:
+    """Return the traffic that is asked for, and what the manifest says about it.
+
+    Without `paths` the Web model is drawn from; fewer than `few` sessions are cut into their pages, and of fewer than
+    `least` parts of recordings each visit is a part; `option` is how traces are given.  An option for the other kind
+    of traffic, and a trace without any, is a `ValueError`.
+    """
+    from experiments.study import traffic
+    from experiments.study.files import content_digest
+    from experiments.study.progress import progress
+
+    settings: dict[str, Any]
+    if paths:
+        for name in ("pages", "seeds"):
+            if options.from_command_line(name):
+                raise ValueError(f"--{name} is for traffic that is drawn, and {option} is given")
+        with progress("sessions read", None) as advance:
+            workloads = traffic.recorded(
+                paths, member=asked.member, skip_damaged=asked.skip_damaged, seed=asked.seed, advance=advance,
+                round_trip=world.recorded_round_trip, told=lambda text: echo(text, err=True),
+            )  # fmt: skip
+        digests = [content_digest(path) for path in paths]
+        settings = {"kind": "trace", "sha256": digests, "member": asked.member, "sessions": len(workloads)}
+    else:
+        if asked.member is not None:
+            raise ValueError(f"member chooses from traffic, but no {option} is given")
+        workloads = traffic.generated(asked.pages, asked.seed, asked.seeds)
+        settings = {"kind": "generated", "pages": asked.pages, "seeds": asked.seeds}
+    cut = traffic.units(
+        workloads, few=few, seed=asked.seed, beacon_interval_ns=world.config.beacon_interval_ns, visits=asked.visits,
+        think_s=asked.think, least=least,
+    )  # fmt: skip
+    settings |= {"units": cut.called, "seed": asked.seed}
+    recorded = traffic.told(workloads, world.config)
+    if any(recorded.values()):
+        settings["recorded"] = recorded
+    if cut.called in ("pages", "parts") or cut.visits > 1 or asked.think is not None:
+        settings |= {"visits": cut.visits, "think_s": asked.think}
+    return cut, settings
+
+
+def settings_of(
+    traffic: Mapping[str, Any], chosen: Mapping[str, AnyPolicy], world: World, **more: Any
+) -> dict[str, Any]:
+    """Return all that decides the results of a study of policies; of classes of one's own also their files' digests."""
+    from experiments.cli.model import described
+    from experiments.study.files import content_digest
+    from netsim.policies import OwnPolicy
+
+    settings = {"traffic": traffic, "policies": list(chosen), "model": described(world.config), "preset": world.preset}
+    own = {name: content_digest(policy.file) for name, policy in chosen.items() if isinstance(policy, OwnPolicy)}
+    return {**settings, **more, **({"own_policies": own} if own else {})}
+
+
+@contextmanager
+def folder(command: str, asked: Any, settings: Mapping[str, Any], **more: Any) -> Iterator[Store]:
+    """Begin the folder of a command, `more` as for `Store`; ending the block early gives up all but finished runs."""
+    from experiments.study.store import Store
+
+    store = Store(asked.out, command, settings, **more)
+    with store.giving_up():
+        yield store
+
+
+def ended(
+    store: Store | None, asked: Any, name: str, text: str, data: Mapping[str, Any], tables: Mapping[str, Any],
+    pictures: Mapping[str, Any], files: Mapping[str, str] | None = None,
+) -> None:  # fmt: skip
+    """Write what was found, give the folder its name, and print the words, or the JSON object; no `store`: print alone.
+
+    `text` is written as ``NAME.txt``; each of the `tables` with a row in it becomes a CSV file of its name, each of the
+    `pictures` a PNG and an SVG, and the `files` are written as they are.
+    """
+    if store is not None:
+        from experiments.figures.style import pictures as drawn
+
+        store.write(f"{name}.txt", text + "\n")
+        for called, table in tables.items():
+            if len(table):
+                store.write(f"{called}.csv", table)
+        for called, figure in pictures.items():
+            for file, content in drawn(called, figure).items():
+                store.write(file, content)
+        for file, words in (files or {}).items():
+            store.write(file, words)
+        store.publish()
+        data, text = {**store.configuration, **data}, f"{text}\n\nTables and pictures are in {asked.out}."
+    if asked.as_json:
+        click.echo(json.dumps(data))
+    else:
+        echo(text)
+
+
+def checked_outputs(read: Iterable[Path], written: Iterable[Path | None], picture: Path | None) -> None:
+    """Refuse outputs that overwrite what is read or each other, and a picture that cannot be drawn."""
+    from experiments.study.files import refuse_overwriting
+
+    refuse_overwriting(read, [*written, picture])
+    options.picture_suffix(picture)
+
+
+def written_picture(path: Path, figure: Any) -> None:
+    """Write a figure where it is wanted, in the form that the name says, making its folder."""
+    from experiments.figures.style import pictures
+    from experiments.study.files import write_file
+
+    write_file(path, pictures(path.stem, figure)[f"{path.stem}{path.suffix.lower()}"])
+
+
+def worlds_words(
+    settings: Mapping[str, Any], world: World, chosen: Mapping[str, AnyPolicy], clients: Sequence[int] = (), *,
+    battery: bool = False,
+) -> str:  # fmt: skip
+    """Return in lines below a table: the host-aware policies, the clients of a cell, the world, what was recorded."""
+    from netsim.policies import make
+
+    lines, interval_ns, radio = [], world.config.beacon_interval_ns, world.config.radio
+    made = {name: make(policy, beacon_interval_ns=interval_ns, radio=radio) for name, policy in chosen.items()}
+    if aware := [name for name, policy in made.items() if policy.host_aware]:
+        lines.append(f"host-aware, told by the host what is outstanding: {', '.join(aware)}.")
+    if clients:
+        counts = ", ".join(map(str, clients))
+        lines.append(f"{counts} clients behind one access point; figures are means over them.")
+    recorded = settings.get("recorded", {}) if settings["kind"] == "trace" else None
+    return "\n" + "\n".join([*lines, recorded_words(recorded, world, battery=battery)])
+
+
+def recorded_words(recorded: Mapping[str, Any] | None, world: World, *, battery: bool = False) -> str:
+    """Return the world, and what of it was recorded (`study.traffic.told`, None: it was drawn), and for how long.
+
+    A `battery` whose life is told needs enough of it.
+    """
+    lines = [world.words]
+    if recorded is None:
+        return world.words
+    words = []
+    servers = world.config.server_delay.kind == "recorded"
+    if recorded.get("server_times_s") is not None:
+        words.append(f"servers: as recorded, {recorded['server_times_s']:.3g} s (median)")
+    elif servers and recorded.get("captured_s") is not None:
+        words.append("servers: as recorded")
+    elif servers:
+        hint = "generated pages: --server-delay lognormal:0.2, as compare"
+        words.append(f"servers answer at once: the trace does not tell ({hint})")
+    if recorded.get("round_trip_s") is not None:
+        words.append(f"round trip: as recorded, {1000 * recorded['round_trip_s']:.3g} ms")
+    if count := recorded.get("messages"):
+        words.append(f"{count} message{' is' if count == 1 else 's are'} pushed")
+    if words:
+        lines.append(f"{'; '.join(words)}.")
+    if (captured_s := recorded.get("captured_s")) is not None:
+        simulated_s = recorded["simulated_s"]
+        lines.append(f"captured: {captured_s:.1f} s; simulated without power saving: {simulated_s:.1f} s.")
+        if abs(simulated_s - captured_s) > MOST_OFF * captured_s:
+            off = f"{100 * MOST_OFF:g} %"
+            lines.append(f"WARNING: the simulated time differs by more than {off} from the captured time.")
+        if battery and (captured_s < LEAST_CAPTURED_S or recorded["things"] < LEAST_THINGS):
+            lines.append(
+                f"WARNING: the battery life rests on {captured_s:.0f} s of traffic with {recorded['things']} "
+                f"exchanges, messages and datagrams; take at least {LEAST_CAPTURED_S / 60:g} minutes and "
+                f"{LEAST_THINGS} of them."
+            )
+    return "\n".join(lines)
