@@ -18,7 +18,7 @@ from scipy import sparse
 import lpsm
 from lpsm import samplers
 from lpsm.samplers import MulticlassSampler, TunedSampler, kernels
-from tests.lpsm.frozen.streams import GRIDS, MORE, NO_KERNEL, PARAMETERS, plain
+from tests.lpsm.frozen.streams import GRIDS, MORE, NO_KERNEL, PARAMETERS, by_rounds, plain
 
 X, Y = plain(6, 150, 11)
 CODES = (X @ np.random.default_rng(6).normal(size=(6, 4))).argmax(axis=1)
@@ -63,16 +63,8 @@ def whole(model, rows, labels):
 
 
 def singly(model, rows, labels, by_ticket=True):
-    said, asked, margins = [], [], []
-    for t in range(len(labels)):
-        decision = model.decide(rows[t])
-        said.append(decision.prediction)
-        asked.append(decision.query)
-        margins.append(decision.margin)
-        if decision.query:
-            model.learn(decision.ticket if by_ticket or hasattr(model, "n_classes") else rows[t], int(labels[t]))
-    last = model.last_scores if isinstance(model, MulticlassSampler) else np.array(margins)
-    return np.array(said), np.array(asked), last
+    margins, said, asked, _ = by_rounds(model, rows, labels, by_ticket=by_ticket or hasattr(model, "n_classes"))
+    return said, asked, model.last_scores if isinstance(model, MulticlassSampler) else margins
 
 
 def same(one, other, tolerance=0.0):

@@ -14,7 +14,7 @@ from lpsm import samplers
 from lpsm.samplers import MulticlassSampler, kernels, sampler
 from tests.lpsm.frozen import streams
 from tests.lpsm.frozen.streams import NO_KERNEL as NO_DUAL
-from tests.lpsm.streams import a_stream, assert_same, by_rounds, of
+from tests.lpsm.frozen.streams import a_stream, assert_same, by_rounds, of
 from tests.oracles.samplers import Stored, play
 
 D = 7

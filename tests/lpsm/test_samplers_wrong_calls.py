@@ -12,7 +12,7 @@ from scipy import sparse
 import lpsm
 from lpsm import online, samplers  # noqa: F401
 from lpsm.samplers import MulticlassSampler, SelectiveClassifier, TunedSampler  # noqa: F401
-from tests.lpsm.streams import a_stream
+from tests.lpsm.frozen.streams import a_stream
 from tests.wrong_calls import refused, table
 
 D = 7

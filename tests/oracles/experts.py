@@ -123,34 +123,6 @@ def krichevsky_trofimov_loss(losses, digits=30):
     return float(-mp.log(total))
 
 
-def polling_reference(polls, times_ms, energy, gamma, alphas):
-    """LPSM by the formulas, plain floats: mean times (len(polls) + 1,) and mixture losses."""
-    times = [float(t) for t in times_ms]
-    n, m = len(times), len(alphas)
-    rows = [[1.0 / n] * n for _ in range(m)]
-    cumulative = [0.0] * m
-    means, out = [fsum(times) / n], []
-    for slept, arrived in polls:
-        charged = [gamma * arrived * t * t / (2 * slept) + energy(t) for t in times]
-        lowest = min(charged)
-        charged = [v - lowest for v in charged]
-        low = min(cumulative)
-        top = [exp(low - c) for c in cumulative]
-        seen = [fsum(p * exp(-v) for p, v in zip(row, charged, strict=True)) for row in rows]
-        out.append(lowest - log(fsum(a * s for a, s in zip(top, seen, strict=True)) / fsum(top)))
-        cumulative = [c - log(s) for c, s in zip(cumulative, seen, strict=True)]
-        for j, alpha in enumerate(alphas):
-            post = [p * exp(-v) / seen[j] for p, v in zip(rows[j], charged, strict=True)]
-            rows[j] = [(1 - alpha) * q + alpha / (n - 1) * fsum(post[:i] + post[i + 1 :]) for i, q in enumerate(post)]
-        low = min(cumulative)
-        top = [exp(low - c) for c in cumulative]
-        means.append(
-            fsum(a * fsum(p * t for p, t in zip(row, times, strict=True)) for a, row in zip(top, rows, strict=True))
-            / fsum(top)
-        )
-    return np.array(means), np.array(out)
-
-
 def variable_share_matrices(losses, alpha):
     """The transition law of Variable-share after each round, which depends on the losses."""
     losses = np.asarray(losses, dtype=float)
