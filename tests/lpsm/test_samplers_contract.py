@@ -19,6 +19,7 @@ import lpsm
 from lpsm import samplers
 from lpsm.samplers import MulticlassSampler, TunedSampler, kernels
 from tests.lpsm.frozen.streams import GRIDS, MORE, NO_KERNEL, PARAMETERS, by_rounds, plain
+from tests.oracles.samplers import RANDOMIZED
 
 X, Y = plain(6, 150, 11)
 CODES = (X @ np.random.default_rng(6).normal(size=(6, 4))).argmax(axis=1)
@@ -198,13 +199,6 @@ def test_a_budget_ends_the_questions_and_changes_nothing_before(key, form):
     same(singly(single, X, SIGNS), whole(fresh(5), X, SIGNS))
     assert not lpsm.from_state(limited.state()).run(X, SIGNS).queried.any()
     assert not fresh(0).run(X, SIGNS).queried.any()
-
-
-RANDOMIZED = {
-    "perceptron-ss", "perceptron-ss-adaptive", "sop-ss", "sop-ss-adaptive", "sop-label-efficient", "sole",
-    "sop-fixed-bias", "lasec-ss", "cbgz-dkm", "random-perceptron", "random-dkm", "ffoat", "fsoat", "ffole", "fsole",
-    "arow-ss", "arow-diagonal-ss", "adagrad-ss", "iwal",
-}  # fmt: skip
 
 
 @pytest.mark.parametrize(("key", "parameters"), [*PARAMETERS.items(), *MORE[:2]])
