@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.papers.claims import Noted, by, jackknifed, point, where
+from experiments.papers.claims import Noted, against, by, jackknifed, point, where
 from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import above, at_least, at_most, below, between, each, falling, reaching
 from experiments.papers.proved import (
@@ -270,8 +270,7 @@ def _faster(growth):
         if alpha > CRITICAL:
             ours = _exponents(own)
             theirs = _exponents(other[(other["alpha"] == alpha) & other["run"].isin(own["run"])])
-            words = f"(N^{ours.mean():.2f} against N^{theirs.mean():.2f})"
-            samples[f"alpha {alpha:g}:"] = Noted(ours - theirs, words)
+            samples[f"alpha {alpha:g}:"] = against(ours, theirs)
     return samples
 
 

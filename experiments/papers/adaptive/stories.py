@@ -1,27 +1,18 @@
 """Figures 3 to 10 of Cavallanti, Cesa-Bianchi and Gentile 2010: selective samplers and filters on news.
 
-What it models: section 3.1.  SS, SSNCI, SSMD and SSNL over a grid of K, the label-efficient SOLE over C (the
-paper's b), DKMPERC over R (its mu), and the Perceptrons with all labels; the regulariser is 1 throughout.
-F-measure is over the whole stream, or over the last 2,000 stories where a figure is one over time.
-K scales with the corpus and the regulariser, so that its values are not the paper's.  Where K is to be
-"properly chosen" it is chosen on the other half of the topics: the cheapest that matches, or the best that surpasses.
-
-Figure 6 has three samplers over time, (a) each asking for about 5 % of the labels, (b) each with the same F-measure in
-the end, which is the largest that the worst of them can reach (.60 in the paper).
-
-Figures 7 and 8: SSMD over every topic of at least 20 stories (57 of Reuters-21578; the paper has 102 of RCV1, 40,000
-stories), with the norm of the weights of a soft-margin SVM, C = 1, on all stories of the topic as its difficulty.  K is
-fixed in advance at .003, about 5 % of the labels of frequent topics, the rate of figure 6; a third of it and three
-times as much are run beside it.  The second-order Perceptron with all labels (SOP) says what can be reached on a
-
-Figures 9 and 10 (section 3.2), on the 15 topics that 1 to 5 % of the stories have (32 in the paper): filters, which see
-the labels of what they forward.  Recall and precision are of that.  FILTER runs over a grid of K, and label-efficient
-filters (FFOLE, FSOLE) over C.  All that toss coins have ten runs.  In apple tasting (FFOAT, FSOAT) the probability of
-forcing a positive prediction follows the classifier's own false positives; counting those that were forced as well
-makes it forward nearly everything, and is run beside it.  Parameters are tuned for F on the other half of the topics;
-for recall FILTER's K is tuned anew beside each other filter, for a precision that is as high.
-What it leaves out: costs of forwarding, and running times, which are no part of a record; the number of stored examples
-stands for them.
+What it models: section 3.1.  SS, SSNCI, SSMD and SSNL over a grid of K, SOLE over C (the paper's b), DKMPERC over R,
+and the Perceptrons with all labels; the regulariser is 1 throughout.  F-measure is over the whole stream, or over
+the last 2,000 stories where a figure is one over time.  K scales with the corpus, so that its values are not the
+paper's.  Where K is to be "properly chosen" it is chosen on the other half of the topics: the cheapest that matches, or
+the best that surpasses.  In figure 6 three samplers (a) ask for about 5 % of the labels each, (b) have the same
+F-measure in the end, the largest that the worst of them can reach.  Figures 7 and 8 take every topic of at least 20
+stories, with the norm of the weights of a soft-margin SVM as its difficulty; K is fixed in advance at .003, and a third
+of it and three times as much are run beside it.
+Figures 9 and 10 (section 3.2), on the topics that 1 to 5 % of the stories have: filters, which see the labels of what
+they forward; recall and precision are of that.  In apple tasting (FFOAT, FSOAT) the probability of forcing a positive
+prediction follows the classifier's own false positives; counting those that were forced as well makes it forward nearly
+everything, and is run beside it.  For recall K is tuned anew beside each other filter, for a precision as high.
+What it leaves out: costs of forwarding, and running times, for which the number of stored examples stands.
 """
 
 from __future__ import annotations
@@ -33,7 +24,7 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from experiments.papers import news
-from experiments.papers.claims import Claim, Noted, named, where
+from experiments.papers.claims import Claim, Noted, against, named, where
 from experiments.papers.kit import Experiment
 from experiments.papers.news import ALL_LABELS, NAMES, SAME, at_rate, at_rates, chosen, grid, mean_by_value, of, paired
 from experiments.papers.predicates import (
@@ -171,8 +162,7 @@ def _against_best_other(record):
         rivals = {key: rows for key in RIVALS if len(rows := at_rate(key, rate)(scores))}
         if len(ours) and rivals:
             best = max(rivals, key=lambda key: float(rivals[key]["f"].mean()))
-            words = f"({ours['f'].mean():.3f} against {rivals[best]['f'].mean():.3f} of {NAMES[best]})"
-            samples[f"at {100 * rate:g} %"] = Noted(ours["f"] - rivals[best]["f"], words)
+            samples[f"at {100 * rate:g} %, over {NAMES[best]}:"] = against(ours["f"], rivals[best]["f"])
     return samples
 
 
@@ -276,8 +266,7 @@ def _early_share(record):
 def _first_two_windows(record):
     first = {key: _profile(record, _at_five, "f", key).iloc[:, :2].mean(axis=1) for key in THREE}
     rival = max(THREE[1:], key=lambda key: float(first[key].mean()))
-    words = f"({first[SSMD].mean():.3f} against {first[rival].mean():.3f} of {NAMES[rival]})"
-    return Noted(first[SSMD] - first[rival], words)
+    return {f"over {NAMES[rival]}": against(first[SSMD], first[rival])}
 
 
 def _from_the_middle_on(record, column):
@@ -336,15 +325,13 @@ def _least_rates(record):
 )  # fmt: skip
 def _labels_less_dkm(record, key):
     rows = _at_equal_f(record)
-    ours, theirs = 100 * rows[key]["rate"], 100 * rows[DKMPERC]["rate"]
-    return Noted(ours - theirs, f"({ours.mean():.1f} against {theirs.mean():.1f} %)")
+    return against(100 * rows[key]["rate"], 100 * rows[DKMPERC]["rate"])
 
 
 @FIG_6.claim("(b) SSMD asks slightly more in the initial phase than SOLE", above, "slightly more", EQUAL)
 def _first_share(record):
     tables = [_profile(record, _at_equal_f, "rate", key) for key in THREE[:2]]
-    ours, theirs = (table.iloc[:, 0] / table.sum(axis=1) for table in tables)
-    return Noted(ours - theirs, f"({ours.mean():.3f} against {theirs.mean():.3f})")
+    return against(*(table.iloc[:, 0] / table.sum(axis=1) for table in tables))
 
 
 def _dkm_first(record):
@@ -516,7 +503,7 @@ def _change_of_recall(record):
     for value in _values(record, "filter"):
         table = where(windows, key="filter", value=value).pivot(index="rank", columns="t", values="recall")
         second, last = table.iloc[:, min(news.WINDOW // news.STEP, table.shape[1] - 2)], table.iloc[:, -1]
-        samples[f"K = {value:g}"] = Noted(last - second, f"(from {second.mean():.3f})")
+        samples[f"K = {value:g}"] = against(last, second)
     return samples
 
 
@@ -573,7 +560,7 @@ FIG_10.claim(
 def _change_of_precision(record):
     rows = TUNED["filter"](news.scored(record))
     first, last = (news.ends(record, "precision", rows, "filter", first=first) for first in (True, False))
-    return Noted(last - first, f"(from {first.mean():.3f})")
+    return against(last, first)
 
 
 FIG_10.claim(

@@ -1,21 +1,17 @@
 """Cesa-Bianchi 2007, section 3: the second-order Perceptron and its bounds on generated data.
 
-What it models: `rls/fig-1` is a long flat cloud in the plane whose separating line runs along its length, so that the
-normal is an eigenvector of the smallest eigenvalue.  Beside it stands what the section says takes the advantage away:
-instances spread evenly over the sphere in far more dimensions than there are mistakes.  The bound of Theorem 1 is
-evaluated at the separating vector scaled to margin 1, so that no hinge loss is left; for a -> infinity it is the
-classical Perceptron's.  It holds for every comparator: both sides of the comparison over a take the one of least norm
-that has the margins of the separating vector on the mistakes.
-
-`rls/risk-bound` (section 3.2) runs the second-order Perceptron (a = 1) over independent examples on the sphere, of a
-separable source and of two sources with linear noise.  The hypotheses are the weights in force between its updates; the
-one picked has the fewest penalised mistakes on what came after it.  Risks are measured on 20,000 fresh examples of the
-source; their error, about .003, counts as a violation.  For (6) in terms of the data's spectrum the mistakes are
-bounded by Theorem 1, with the best length of a reference classifier along the target.
-
-`rls/equation-5` (section 3.1) has unit instances spread evenly over the sphere but for a margin gamma about a plane,
-and lambda_0, the mean of (u.x)^2 over the mistakes.  Where lambda_0 <= c gamma, m = Theta((d/gamma) ln(1/gamma)) is to
-satisfy (5): the largest such m is computed for gamma down to 10^-8.
+What it models: `rls/fig-1` is a long flat cloud in the plane whose separating line runs along its length; beside it
+stand instances spread evenly over the sphere in far more dimensions than there are mistakes, which is to take the
+advantage away.  The bound of Theorem 1 is evaluated at the separating vector scaled to margin 1, so that no hinge loss
+is left; for a -> infinity it is the classical Perceptron's.  It holds for every comparator: both sides of the
+comparison over a take the one of least norm that has the margins of the separating vector on the mistakes.
+`rls/risk-bound` (section 3.2): the hypotheses are the weights in force between updates; the one picked has the fewest
+penalised mistakes on what came after it.  Risks are measured on 20,000 fresh examples of the source; their error, about
+.003, counts as a violation.  In terms of the data's spectrum the mistakes of (6) are bounded by Theorem 1, with the
+best length of a reference classifier along the target.
+`rls/equation-5` (section 3.1): lambda_0 is the mean of (u.x)^2 over the mistakes at a margin gamma.  Where lambda_0 is
+at most c gamma, m = Theta((d/gamma) ln(1/gamma)) is to satisfy (5): the largest such m is computed for gamma down to
+10^-8.
 What it leaves out: other comparators, other learners, for which the risk bounds hold as well, and other distributions.
 """
 
@@ -28,7 +24,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.papers.claims import Noted, by, point, where
+from experiments.papers.claims import Noted, against, by, point, where
 from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import above, at_least, at_most, below, between, each
 from experiments.papers.proved import (
@@ -109,8 +105,7 @@ def run_once(source, run, seed, rounds):
 def _mistakes_less_perceptron(counts):
     own = where(counts, source="flat").query("a == 1 or key == 'perceptron'")
     made = own.pivot(index="replication", columns="key", values="mistakes")
-    words = f"({made['sop'].mean():.1f} against {made['perceptron'].mean():.1f} of {own['rounds'].iloc[0]})"
-    return Noted(made["sop"] - made["perceptron"], words)
+    return against(made["sop"], made["perceptron"])
 
 
 def _over_limit(bounds, source):
@@ -267,7 +262,7 @@ def _over_theorem_1(risks):
 )  # fmt: skip
 def _hinge_beyond_expected(risks):
     return {
-        str(source): Noted(own["hinge"] - own["expected_hinge"], f"(expected {own['expected_hinge'].mean():.3f})")
+        str(source): against(own["hinge"], own["expected_hinge"])
         for source, own in _last(risks).groupby("source", sort=False)
     }
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from experiments.papers import news
-from experiments.papers.claims import Noted, named, where
+from experiments.papers.claims import Noted, against, named, where
 from experiments.papers.kit import Experiment
 from experiments.papers.news import ALL_LABELS, NEWS, SAME, grid, of, paired
 from experiments.papers.predicates import above, at_least, at_most, below, each, reaching, rising
@@ -45,8 +45,7 @@ FIG_3 = Experiment(
 )  # fmt: skip
 def _last_f(record):
     scores = news.scored(record)
-    ours, theirs = (news.ends(record, "f", of(key, at)(scores), key) for key, at in (("ss", PRINTED), ("sop", None)))
-    return Noted(ours - theirs, f"({ours.mean():.3f} against {theirs.mean():.3f})")
+    return against(*(news.ends(record, "f", of(key, at)(scores), key) for key, at in (("ss", PRINTED), ("sop", None))))
 
 
 def _last_to_first(record, key, values=()):

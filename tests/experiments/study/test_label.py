@@ -96,9 +96,6 @@ def test_a_sampler_that_stopped_asking_early_is_told_of(tmp_path, lpsm):
     assert "asked for" not in lpsm(*common, "--rate", "0.1").stderr
 
 
-# -- the study -------------------------------------------------------------------------------------------------
-
-
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 999), window=st.integers(1, 90), key=st.sampled_from(["ssmd", "perceptron-ss", "ss"]))
 def test_every_window_is_what_counting_its_rounds_gives(seed, window, key):
@@ -174,34 +171,6 @@ def test_a_parameter_is_read_as_what_it_looks_like(text, value):
     found = parse_parameters([f"x={text}"])["x"]
     assert found == value
     assert type(found) is type(value)
-
-
-# -- the command -----------------------------------------------------------------------------------------------
-
-
-def test_a_folder_holds_what_was_drawn_and_the_same_seed_gives_the_same_bytes(lpsm, table, tmp_path):
-    arguments = ["label", table, "--algorithm", "sop-ss", "--param", "b=0.1", "--window", "50", "--seed", "4"]
-    for name in ("one", "two"):
-        result = lpsm(*arguments, "--out", tmp_path / name)
-        assert result.exit_code == 0, result.output
-    first, second = ({p.name: p.read_bytes() for p in (tmp_path / name).iterdir()} for name in ("one", "two"))
-    assert first == second
-    assert set(first) == {
-        "label.txt",
-        "classes.csv",
-        "windows.csv",
-        "rounds.csv",
-        "label.png",
-        "label.svg",
-        "manifest.json",
-        "SHA256SUMS",
-    }
-    assert b"label +1 is spam, label -1 is ham" in first["label.txt"]
-    assert not any(str(tmp_path).encode() in content for content in first.values())
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["one", "stream.csv", "two"]
-    assert lpsm(*arguments, "--out", tmp_path / "one").exit_code == 0
-    (tmp_path / "one" / "mine").write_text("")
-    assert "which lpsm label did not write" in lpsm(*arguments, "--out", tmp_path / "one").stderr
 
 
 def test_more_than_two_classes_need_a_word_and_get_a_picture_by_class(lpsm, complaint, tmp_path):
