@@ -7,11 +7,6 @@ from tests.oracles import bound_trials as trials
 from tests.oracles.law_trials import PROBABLE
 
 MANY = [30, pytest.param(1000, marks=pytest.mark.long)]
-INFORMATIVE = {  # the least part of the trials in which a bound says something
-    "perceptron": 0.5, "sop": 0.5, "lasec": 0.4, "perceptron-ss": 0.7, "sop-ss": 0.5, "sop-label-efficient": 0.4,
-    "lasec-ss": 0.4,
-}  # fmt: skip
-
 
 @pytest.mark.parametrize("n_trials", MANY)
 @pytest.mark.parametrize("key", trials.PARAMETERS)
@@ -20,7 +15,7 @@ def test_no_run_violates_its_bounds_and_most_bounds_say_something(key, n_trials)
     assert rows["holds"].all(), rows[~rows["holds"]].to_string()
     assert not rows["verdict"].str.startswith("void").any()
     for _, own in rows.groupby("statement"):
-        assert own["verdict"].str.startswith("holds").mean() >= INFORMATIVE[key]
+        assert own["verdict"].str.startswith("holds").mean() >= 0.9
 
 
 @pytest.mark.parametrize("n_trials", MANY)
