@@ -8,6 +8,7 @@ from tests.oracles.law_trials import PROBABLE
 
 MANY = [30, pytest.param(1000, marks=pytest.mark.long)]
 
+
 @pytest.mark.parametrize("n_trials", MANY)
 @pytest.mark.parametrize("key", trials.PARAMETERS)
 def test_no_run_violates_its_bounds_and_most_bounds_say_something(key, n_trials):
