@@ -2,21 +2,14 @@
 
 What it models: the thesis expects (section 2.5.4) that "it should be possible to simultaneously reduce both energy and
 slowdown from that of previous approaches, by appropriate choice and calibration of the loss function".  `ours/lpsm2`
-compares LPSM2 with static PSM, BSD, BSD with its phase, BSD that also knows what is outstanding, a fixed rule with
-the same knowledge, and LPSM, on Web pages with three kinds of servers; `ours/lpsm2-traffic` does so on every other
-kind of generated traffic.  The figures required were set down before the first full run.  Seeds begin at 5000 more
-than the first one asked for: the constants of LPSM2 were chosen on small seeds, and these had not been looked at.
-
-In `ours/lpsm2-learning` the rounds of a run of LPSM2 are kept, with what every schedule would have
-cost in them.  From them follow, context by context, the loss of the schedules followed, of the best fixed one,
-of the best k segments, and of the Learn-alpha mixture with its bound (Monteleoni 2006, Corollary 1, after Herbster and
-Warmuth's bound for k segments); at one nat a joule all are joules.  The best fixed schedules of the contexts in
-hindsight, for several prices of a second, are then *run* on the same world.
-In `ours/lpsm2-ablations` one part is taken away at a time, and what remains is run beside the whole, which is asked for
-several slowdowns.
-
-What it leaves out: recorded sessions (`papers.ours.browsing`); and the bound speaks of the mixture, while LPSM2 follows
-the schedule of largest weight.
+and `ours/lpsm2-traffic` compare LPSM2 with six families on Web pages and on all other generated traffic, from seed 5000
+on: the constants of LPSM2 were chosen on small seeds.  `ours/lpsm2-learning` keeps the rounds of LPSM2 with what every
+schedule would have cost in them; at one nat a joule the loss of the schedules followed, of the best k in turn, and of
+the Learn-alpha mixture with its bound (Monteleoni 2006, Corollary 1) are joules.  The best fixed schedules in
+hindsight, for several prices of a second, are then *run* on the same world.  `ours/lpsm2-ablations` takes one part away
+at a time, and compares what remains with the whole at several slowdowns.
+What it leaves out: recorded sessions (`papers.ours.browsing`); the bound is of the mixture, while LPSM2 follows the
+schedule of largest weight.
 """
 
 from __future__ import annotations

@@ -1,32 +1,19 @@
 """LPSM3 with one configuration: energy at equal slowdown, what was asked for, what learning costs, and its parts.
 
-What it models: `lpsm3:1.05:400` on every kind of generated traffic, beside static PSM, BSD, BSD with its phase, two
-fixed rules that know what the host waits for, and LPSM2; a stream whose player announces its deadlines; messages at
-several delays asked for; the link's form; and a radio whose wake-ups cost energy.  The figures required were set down,
-and the constants of LPSM3 frozen, before a seed from 8000 on was looked at; they were chosen on 7100 to 7107.
-
-In `ours/lpsm3-learning` the best fixed schedules of LPSM2 in hindsight (a schedule a context, chosen on the very run
-for several prices of a second) are run beside LPSM3, and regret is what LPSM3 needs above their front at its own
-slowdown (its own delay of messages), joules a run.  LPSM3 that has learned waits on another seed beforehand shows what
-learning them costs, and learning curves show when.
-In `ours/lpsm3-ablations` one part of LPSM3 is taken away at a time, and what remains is compared with
-the whole at equal slowdown.  With first seed 0 the seeds are those that the constants of LPSM3 were chosen on, with any
-other they are fresh.
-
-In `ours/lpsm3-air` pages of the Web model with lognormal servers, pauses a fifth as long, are browsed on the
-pair of wires with 1 and 3 % of the frames lost, and on 802.11g at 54 Mb/s with beacons every 102.4 ms, alone and beside
-five neighbours that send 1 Mb/s each, under the radio of an ESP32-C6.  The slowdown is that of all pages of a run
-together: the frames that are lost differ between policies, and a page whose retransmission timer runs out under one of
-them alone says nothing of it.
-In `ours/lpsm3-worlds` 25 worlds are browsed under `lpsm3` and `lpsm3-link`, asked for 1.05 and 1.2 and for messages
-0.4 s late, and under 36 settings of rivals.  Who may change from rival to rival as time goes by reaches every mean
-between theirs: the *time-sharing hull*, the least energy of a mixture of rivals that is no slower than LPSM3, neither
-its pages nor its messages (a linear program).  The mixture is that of the means; its weights and the worth of slowdown
-and delay then make a difference a seed, which is paired.
-
-What it leaves out: recorded sessions (`papers.ours.browsing`); LPSM, with which LPSM2 was compared
-(`papers.ours.lpsm2`); schedules that change within a context, and parts that are not numbers of the configuration;
-cells of several clients, hidden stations, messages and streams on the air; rivals that change by what they see.
+What it models: `ours/lpsm3` runs `lpsm3:1.05:400` on all kinds of generated traffic beside six families, a stream whose
+player announces its deadlines, messages at several delays asked for, and the link's form.  The figures required were
+set down, and the constants frozen, before a seed from 8000 on was looked at; they were chosen on 7100 to 7107.
+In `ours/lpsm3-learning` regret is what LPSM3 needs above the front of LPSM2's best fixed schedules in hindsight, at its
+own slowdown (delay of messages); LPSM3 that has learned waits on another seed shows what learning them costs.
+`ours/lpsm3-ablations` takes one part away at a time, with first seed 0 on the seeds that the constants were chosen on.
+In `ours/lpsm3-air` frames are lost, or the air is shared; the slowdown there is that of all pages of a run together, as
+frames that are lost under one policy alone say nothing of a page.
+In `ours/lpsm3-worlds` 25 worlds are browsed under LPSM3 and 36 settings of rivals.  Who may change from rival to rival
+reaches every mean between theirs: the *time-sharing hull*, the least energy of a mixture of rivals that is no slower,
+neither its pages nor its messages (a linear program).  The mixture is that of the means; its weights and the worth of
+slowdown and delay then make a difference a seed, which is paired.
+What it leaves out: recorded sessions (`papers.ours.browsing`), schedules that change within a context, cells of several
+clients, messages and streams on the air, and rivals that change by what they see.
 """
 
 from __future__ import annotations
@@ -176,9 +163,9 @@ def _link_above(record):
     return {f"{traffic}:": -saving(own[LINKED], own[OWN]) for traffic, own in joules.items()}
 
 
-@LPSM3.claim("streaming: with its deadlines known, no segment stalls its player", each, "0", high=0.0)
-def _stalls(record):
-    return values(record, "streaming", "stalls", TIMED)
+LPSM3.claim("streaming: with its deadlines known, no segment stalls its player", each, "0", high=0.0)(
+    lambda record: values(record, "streaming", "stalls", TIMED)
+)
 
 
 @LPSM3.claim(

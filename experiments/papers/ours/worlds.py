@@ -229,6 +229,7 @@ class Case(NamedTuple):
 
 def spared(cases, column=SLOWDOWN):
     """Measure by how many percent policies are below families at their own slowdown (or delay), beyond the asked."""
+    cases = tuple(cases)
 
     def measure(record):
         found = {}
@@ -244,11 +245,10 @@ def spared(cases, column=SLOWDOWN):
 
 def over_asked(column, asked):
     """Measure a column of policies over what was asked of them; rows are traffic, policy and number."""
-    rows = list(asked)
 
     def measure(record):
         found = {}
-        for traffic, policy, limit in rows:
+        for traffic, policy, limit in asked:
             own = values(record, traffic, column, policy)
             found[f"{traffic}, {policy}:"] = Noted(own / limit, f"of it ({own.mean():.3f})")
         return found

@@ -44,17 +44,12 @@ RATES = {f"{10.0**-k:g}": netsim.canonical(f"lpsm:alphas={10.0**-k:g}") for k in
 LEAST, LEAST_RATE = list(RATES.items())[-1]
 
 
-def settings(
-    server_delay_s: float, *, rtt_s: float | None = None, connections: int | None = None
-) -> netsim.SimulationConfig:
-    """Return the thesis' world with a server that takes so long, and with another round-trip time or parallelism."""
-    config = netsim.SimulationConfig(
-        tcp=netsim.TcpConfig(mss_bytes=THESIS["mss"], nagle=THESIS["nagle"]),
-        connections=THESIS["connections"],
-        max_connections=connections or 4,
+def settings(server_delay_s: float) -> netsim.SimulationConfig:
+    """Return the thesis' world with a server that takes so long."""
+    return netsim.SimulationConfig(
+        tcp=netsim.TcpConfig(mss_bytes=THESIS["mss"], nagle=THESIS["nagle"]), connections=THESIS["connections"],
         server_delay=netsim.ServerDelay(mean_s=server_delay_s),
-    )
-    return config if rtt_s is None else study_sweep.at_round_trip(config, rtt_s)
+    )  # fmt: skip
 
 
 # -- runs --------------------------------------------------------------------------------------------------------
