@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "ACTIVITY", "BASELINE", "CELL", "COMPARISON", "ENERGIES", "ENERGY_PARTS", "LABELS", "LIMIT", "PAGE_AWAKE",
+    "BASELINE", "CELL", "COMPARISON", "ENERGIES", "ENERGY_PARTS", "LABELS", "LIMIT", "PAGE_AWAKE",
     "PER_PAGE", "POPULATION", "PSM", "PUBLISHED", "REFERENCES", "REPLAYS", "RUN", "TUNING", "Quantity", "energy_parts",
     "mean_row", "run_row", "shown", "statements",
 ]  # fmt: skip
@@ -113,13 +113,6 @@ POPULATION: tuple[Quantity, ...] = (
     Quantity("slowdown_mean", "slowdown"), Quantity("slowdown_p50", "median"), Quantity("slowdown_p95", "95 %"),
     Quantity("slowdown_p100", "max"), Quantity("added_delay_s_mean", "added s", 3),
     Quantity("added_delay_s_p95", "95 %", 3), *_WORSE, _percent("losing_both", "both", sign=False, bare=True),
-)  # fmt: skip
-
-ACTIVITY: tuple[Quantity, ...] = (
-    _POLICY, Quantity("users_are", "by pages an hour"), Quantity("pages_per_hour_from", "from", 3, style="g"),
-    Quantity("pages_per_hour_to", "to", 3, style="g"),
-    Quantity("energy_vs_psm_percent_median", "vs psm", 1, " %", sign=True, bare=True),
-    Quantity("slowdown_median", "slowdown"), *_WORSE,
 )  # fmt: skip
 
 TUNING: tuple[Quantity, ...] = (
