@@ -215,10 +215,6 @@ def _over_best(table, winner, others=(), *, least=False):
     return {f"over {rival}:": against(table[winner], table[rival])}
 
 
-def _levels(curve, t):
-    return "accuracies " + ", ".join(f"{key} {value:.1f}" for key, value in _at(curve, t).mean().items())
-
-
 def _rates(totals):
     """Query rates over the wanted one."""
     own = totals[totals["key"] != "lasec"]
@@ -261,7 +257,7 @@ BETTER = "points of accuracy over the best of the others, paired over runs"
 
 def _best(statement, key, t, printed, others=()):
     test = above(lambda curve: _over_best(_at(curve, t), key, others))
-    return Claim(statement, test, printed, BETTER, why=lambda curve: _levels(curve, t))
+    return Claim(statement, test, printed, BETTER)
 
 
 OVER_RATES = (

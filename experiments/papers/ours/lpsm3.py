@@ -163,9 +163,9 @@ def _link_above(record):
     return {f"{traffic}:": -saving(own[LINKED], own[OWN]) for traffic, own in joules.items()}
 
 
-@LPSM3.claim("streaming: with its deadlines known, no segment stalls its player", each, "0", high=0.0)
-def _stalls(record):
-    return values(record, "streaming", "stalls", TIMED)
+LPSM3.claim("streaming: with its deadlines known, no segment stalls its player", each, "0", high=0.0)(
+    lambda record: values(record, "streaming", "stalls", TIMED)
+)
 
 
 @LPSM3.claim(
