@@ -45,9 +45,6 @@ OWN_A = ", own a"  # after a key: another regulariser of the same sampler
 FIRST_ORDER = ("perceptron", "shifting-perceptron", "modified-perceptron", "randomized-budget-perceptron")
 
 
-# -- runs ----------------------------------------------------------------------------------------------------------
-
-
 class Shifts(NamedTuple):
     """Streams whose target is replaced every 500 rounds; runs differ in their draws."""
 
@@ -194,9 +191,6 @@ def _curve(run, key, log, stream):
     return [{"run": run, "key": key, "t": t, "accuracy": float(right[t - 1] / t)} for t in times]
 
 
-# -- measures ------------------------------------------------------------------------------------------------------
-
-
 def _at(curve, t=None):
     """Return accuracy in percent at round t (None: at the end), a row a run and a column a key."""
     when = int(curve["t"].max() if t is None else curve.loc[curve["t"] <= t, "t"].max())
@@ -213,10 +207,6 @@ def _over_best(table, winner, others=(), *, least=False):
     others = others or [key for key in table.columns if key.partition(",")[0] != winner]
     rival = best(others, key=table.mean().__getitem__)
     return {f"over {rival}:": against(table[winner], table[rival])}
-
-
-def _levels(curve, t):
-    return "accuracies " + ", ".join(f"{key} {value:.1f}" for key, value in _at(curve, t).mean().items())
 
 
 def _rates(totals):
@@ -254,14 +244,12 @@ def _chosen(tuned):
     return {**inside, "c over b": steps_inside(rows["c_over"].round(6), C_FACTORS)}
 
 
-# -- claims and pictures -------------------------------------------------------------------------------------------
-
 BETTER = "points of accuracy over the best of the others, paired over runs"
 
 
 def _best(statement, key, t, printed, others=()):
     test = above(lambda curve: _over_best(_at(curve, t), key, others))
-    return Claim(statement, test, printed, BETTER, why=lambda curve: _levels(curve, t))
+    return Claim(statement, test, printed, BETTER)
 
 
 OVER_RATES = (

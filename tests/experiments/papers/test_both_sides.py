@@ -10,7 +10,7 @@ import json
 import re
 from dataclasses import replace
 from functools import cache
-from itertools import chain, pairwise, product
+from itertools import chain, product
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ import pytest
 
 from experiments.papers.claims import NOTHING
 from experiments.papers.kit import Setup
-from experiments.papers.predicates import Both, Extreme, Ordered, Within
+from experiments.papers.predicates import Both, Within
 from experiments.papers.registry import all_experiments
 from experiments.papers.thesis.digit_runs import KEYS as KEYS_OF_DIGITS
 from experiments.papers.thesis.digit_runs import PRINTED, PROBLEMS
@@ -100,12 +100,6 @@ BY_HAND = {  # claims of which so small a record says nothing: a record on which
 
 def samples(predicate, right):
     """Measures that are as the predicate asks, or are not: ten numbers at a distance from its edges."""
-    if isinstance(predicate, Ordered):
-        means = (3.0, 2.0, 1.0) if predicate.falls == right else (1.0, 2.0, 3.0)
-        return dict(zip("abc", means, strict=True))
-    if isinstance(predicate, Extreme):
-        best = 0.0 if predicate.least == right else 9.0
-        return {predicate.name: best, "others": 5.0}
     low, high = predicate.low, predicate.high
     if np.isfinite(low) and np.isfinite(high):
         middle, beyond = (low + high) / 2, high + 1.0 + (high - low)
@@ -122,7 +116,7 @@ def made_up_measures(predicate, right):
     if isinstance(predicate, Both):
         parts = [made_up_measures(test, right or place > 0) for place, test in enumerate(predicate.tests)]
         return Both(tuple(parts))
-    assert isinstance(predicate, Within | Ordered | Extreme)
+    assert isinstance(predicate, Within)
     return replace(predicate, measure=lambda record: samples(predicate, right))
 
 
@@ -288,18 +282,10 @@ def rightness(test, record):
     """How far a record is on the right side of a predicate: above 0 where it holds, below where not."""
     if isinstance(test, Both):
         return min(rightness(part, record) for part in test.tests)
-    samples = test.samples(record)
-    if isinstance(test, Within):
-        parts = sorted((test.inside(one.numbers) for one in samples.values()), reverse=True)
-        needed = len(parts) if test.needed is None else test.needed
-        count = int(needed * len(parts)) + 1 if needed < 1.0 else int(needed)
-        return parts[min(count, len(parts)) - 1] + 0.01 * np.mean(parts)
-    means = {name: one.mean for name, one in samples.items()}
-    if isinstance(test, Extreme):
-        own, sign = means.pop(test.name), -1 if test.least else 1
-        return min(sign * (own - mean) for mean in means.values())
-    steps = [list(means.values())[:: len(means) - 1]] if test.ends else pairwise(means.values())
-    return min((b - a) * (-1 if test.falls else 1) for a, b in steps)
+    parts = sorted((test.inside(one.numbers) for one in test.samples(record).values()), reverse=True)
+    needed = len(parts) if test.needed is None else test.needed
+    count = int(needed * len(parts)) + 1 if needed < 1.0 else int(needed)
+    return parts[min(count, len(parts)) - 1] + 0.01 * np.mean(parts)
 
 
 def scaled_where_named(record, columns, said):

@@ -7,8 +7,8 @@ packet model that was there before the model stood once, but for what has been c
 `lpsm2`, which differ in the last bit; all cells on the air, for sends from doze, More Data, backoffs of no slots and
 collisions of group frames; all worlds with `lpsm3` or `lpsm3-link`; and after that 285 worlds and 279 cells with
 `lpsm3-link`, which no longer takes a frame for an answer that came before a request can have been answered, gives up
-further frames of a reply after 2 s, and charges a page for an answer that came after something taken for it.  These were
-answered by the compiled model, and where it does not cover a world, or in a sample, by the interpreted one.
+further frames of a reply after 2 s, and charges a page for an answer that came after something taken for it.  These
+were answered by the compiled model, and where it does not cover a world, or in a sample, by the interpreted one.
 
 To compare, or to make the digests of some worlds anew:
 
