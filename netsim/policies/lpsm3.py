@@ -40,8 +40,6 @@ from netsim.policies.entry import NS_PER_MS, Entry, name_with_target, with_targe
 from netsim.policies.protocol import Frame
 from netsim.radio import Radio, RadioConfig
 
-__all__ = ["ENTRIES", "Lpsm3", "Lpsm3Config"]
-
 _ALLOWED_AT_PRICE = 0.05
 
 

@@ -21,11 +21,6 @@ from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.plans import Record
 from netsim.sleep_planning.prices import LENGTHS, note_length, price_at, price_before, settle, worth_of_delay
 
-__all__ = [
-    "LARGEST_EXCESS", "ROOM", "SERVERS", "SIZE", "STATE", "follow_plan", "observe_frame", "prepare", "state_of",
-    "wanted_delay_s",
-]  # fmt: skip
-
 SERVERS = 16
 """How many servers have hazards of their own at once: those that were asked last."""
 ROOM = 256
