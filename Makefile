@@ -6,7 +6,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 # What the inner loop runs: a test or two of each room, none that starts programs or makes pictures.
-QUICK := tests/lpsm/test_bounds_by_hand.py tests/lpsm/test_fixed_share.py tests/netsim/test_polling.py \
+QUICK := tests/lpsm/test_bounds_by_hand.py tests/lpsm/test_tracking.py tests/netsim/test_polling.py \
 	tests/traces/test_grouping.py tests/traces/test_table.py tests/netsim/test_tcp.py tests/netsim/test_station.py \
 	tests/netsim/test_radio.py tests/netsim/test_bsd.py tests/experiments/study/test_compare.py \
 	tests/experiments/papers/test_predicates.py tests/experiments/papers/test_news.py

@@ -12,12 +12,7 @@ from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare
 
 ROUNDS, N, SEEDS = 4000, 6, 5
 
-PROCESSES = {
-    "stationary": 0.0,
-    "20 shifts": 20 / ROUNDS,
-    "a shift in 20 rounds": 0.05,
-    "a shift in 3 rounds": 1 / 3,
-}
+PROCESSES = {"stationary": 0.0, "20 shifts": 20 / ROUNDS, "a shift in 20 rounds": 0.05, "a shift in 3 rounds": 1 / 3}
 
 
 def losses_of(rate, seed):

@@ -82,7 +82,7 @@ def parts(trace: Path, n_sessions: int = 1000) -> Iterator[dict[str, object]]:
     for policy in POLICIES:
         names = ("none", policy) if policy != "none" else ("none",)
         compile_express(names, config)
-        cut = list(study.tasks(iter(users), names, config))
+        cut = study.tasks(users, names, config)
         start = time.process_time()
         for task in cut:
             study.compute(task)

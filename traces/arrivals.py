@@ -31,9 +31,9 @@ MAX_BINS = 1 << 22
 
 _CHUNK_BINS = 1 << 18
 _MOST_BYTES = 1 << 62
+Bins = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-@checked
 def spread(start_us: int, end_us: int, size_bytes: int, *, bin_us: int = BIN_US) -> tuple[int, NDArray[np.int64]]:
     """Spread the bytes of one connection evenly over the bins it touches.
 
@@ -59,10 +59,6 @@ def spread(start_us: int, end_us: int, size_bytes: int, *, bin_us: int = BIN_US)
     >>> spread(5_000, 35_000, 10)
     (0, array([2, 3, 2, 3]))
     """
-    return _spread(start_us, end_us, size_bytes, bin_us)
-
-
-def _spread(start_us: int, end_us: int, size_bytes: int, bin_us: int) -> tuple[int, NDArray[np.int64]]:
     if bin_us < 1:
         raise ValueError(f"bin_us must be at least 1, got {bin_us}")
     if end_us < start_us:
@@ -79,9 +75,7 @@ def _spread(start_us: int, end_us: int, size_bytes: int, bin_us: int) -> tuple[i
 
 
 @checked
-def binned(
-    requests: Iterable[Request], *, bin_us: int = BIN_US
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def binned(requests: Iterable[Request], *, bin_us: int = BIN_US) -> Iterator[Bins]:
     """Add up the replies of all connections by bin, in constant memory.
 
     Parameters
@@ -101,7 +95,7 @@ def binned(
     TypeError, ValueError
         If requests are none, or not in order.
     """
-    waiting: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    waiting: list[Bins] = []
     held = 0
     previous = -(1 << 62)
     limit = _CHUNK_BINS
@@ -111,7 +105,7 @@ def binned(
                 f"requests must be in the order of sending, got a step of {request.start_us - previous} us"
             )
         previous = request.start_us
-        first, sizes = _spread(request.start_us, request.end_us, request.reply_bytes, bin_us)
+        first, sizes = spread(request.start_us, request.end_us, request.reply_bytes, bin_us=bin_us)
         if held + len(sizes) > limit:
             bins, totals = _summed(waiting)
             done = int(np.searchsorted(bins, first))  # nothing that follows can reach below its first bin
@@ -127,14 +121,11 @@ def binned(
         yield bins, totals
 
 
-def _summed(
-    parts: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _summed(parts: list[Bins]) -> Bins:
     """Add up parts by bin, leaving out bins without bytes."""
-    if not parts:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    bins, places = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
+    nothing = np.empty(0, np.int64), np.empty(0, np.int64)
+    numbers, sizes = map(np.concatenate, zip(nothing, *parts, strict=True))
+    bins, places = np.unique(numbers, return_inverse=True)
     totals = np.zeros(len(bins), np.int64)
-    np.add.at(totals, places, np.concatenate([part[1] for part in parts]))
-    some = totals > 0
-    return bins[some], totals[some]
+    np.add.at(totals, places, sizes)
+    return bins[totals > 0], totals[totals > 0]

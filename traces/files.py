@@ -26,24 +26,13 @@ from typing import IO, Any, NamedTuple, TypeAlias, TypeVar
 from traces.errors import RuleError, TraceError
 from traces.records import Report
 
-__all__ = [
-    "MAX_UNPACKED_BYTES",
-    "OnDamage",
-    "OnRead",
-    "Source",
-    "Stream",
-    "decompressed",
-    "lines",
-    "open_trace",
-    "replacing",
-]
+__all__ = ["MAX_UNPACKED_BYTES", "OnDamage", "Source", "Stream", "decompressed", "lines", "open_trace", "replacing"]
 
 MAX_UNPACKED_BYTES = 1 << 36
 """Largest size of an unpacked file, 64 GiB: seventy times the longest trace we know of."""
 
 Stream: TypeAlias = "io.BufferedReader[Any]"
 OnDamage = Callable[[TraceError], None]
-OnRead = Callable[[int, int], None]
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 
@@ -86,9 +75,8 @@ class Source(NamedTuple):
 
 @contextmanager
 def open_trace(
-    path: str | os.PathLike[str], *, max_unpacked_bytes: int = MAX_UNPACKED_BYTES, on_damage: OnDamage | None = None,
-    on_read: OnRead | None = None,
-) -> Iterator[Stream]:  # fmt: skip
+    path: str | os.PathLike[str], *, max_unpacked_bytes: int = MAX_UNPACKED_BYTES, on_damage: OnDamage | None = None
+) -> Iterator[Stream]:
     """Open a file for reading bytes, unpacking gzip or xz by its content, not its name; UTF-16 becomes UTF-8.
 
     Parameters
@@ -99,8 +87,6 @@ def open_trace(
         Reading past this many unpacked bytes is an error.
     on_damage : callable, optional
         Called with the error of damaged packed data, after which the stream ends; without it the error is raised.
-    on_read : callable, optional
-        Called after each piece with the bytes of the file that were read so far, still packed, and its size.
 
     Raises
     ------
@@ -109,7 +95,7 @@ def open_trace(
     OSError
         If the file cannot be opened.
     """
-    with io.BufferedReader(_Watched(path, on_read), _PIECE_BYTES) as file:
+    with io.BufferedReader(io.FileIO(path), _PIECE_BYTES) as file:
         yield decompressed(file, path, max_unpacked_bytes, on_damage)
 
 
@@ -150,8 +136,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """
     target = Path(os.path.realpath(path))
     try:
-        if _is_special(path):
-            with _opened(path) as file:
+        if (special := _special(path)) is not None:
+            with special as file:
                 yield file
             return
         if target.is_dir():
@@ -175,46 +161,20 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise
 
 
-def _is_special(path: str | os.PathLike[str]) -> bool:
-    """Tell what is no regular file, or is a file that is open already (``/dev/stdout``), from a name to be written."""
-    try:
-        mode = os.stat(path).st_mode
-    except OSError:
-        return False
-    return _descriptor(path) is not None or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
-
-
-def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
-    descriptor = _descriptor(path)
-    if descriptor is None:
-        return Path(path).open("wb")
-    sys.stdout.flush()
-    return os.fdopen(os.dup(descriptor), "wb")
-
-
-def _descriptor(path: str | os.PathLike[str]) -> int | None:
-    """Return the number of the open file that a path such as ``/dev/stdout`` or ``/dev/fd/3`` names, or None."""
-    name = _DESCRIPTORS.get(os.fspath(path), os.fspath(path))
-    found = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d{1,9})", name)
-    return int(found[1]) if found else None
+def _special(path: str | os.PathLike[str]) -> IO[bytes] | None:
+    """Open what is no regular file, or a file that is open already (``/dev/fd/3``); None for a name to be written."""
+    name = os.fspath(path)
+    descriptor = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d{1,9})", _DESCRIPTORS.get(name, name))
+    if not os.path.exists(path):
+        return None
+    if descriptor is not None:
+        sys.stdout.flush()
+        return os.fdopen(os.dup(int(descriptor[1])), "wb")
+    mode = os.stat(path).st_mode
+    return None if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else Path(path).open("wb")
 
 
 _DESCRIPTORS = {"/dev/stdin": "/dev/fd/0", "/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}
-
-
-class _Watched(io.FileIO):
-    """A file that tells how much of it was read."""
-
-    def __init__(self, path: str | os.PathLike[str], on_read: OnRead | None) -> None:
-        super().__init__(path)
-        self._on_read = on_read
-        self._size = os.fstat(self.fileno()).st_size
-
-    def readinto(self, buffer: Any, /) -> int:
-        count = super().readinto(buffer) or 0
-        if self._on_read is not None:
-            self._on_read(self.tell(), self._size)
-        return count
 
 
 class _Pieces(io.RawIOBase):

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from traces.checks import checked
 from traces.errors import TraceError
-from traces.files import OnRead, Source, open_trace
+from traces.files import Source, open_trace
 from traces.records import Batch, Report, Request, Session
 
 __all__ = ["Format", "Requests", "batches", "detect", "read", "registry", "sessions"]
@@ -66,12 +66,11 @@ def registry() -> Mapping[str, Format]:
     """Return every format by its name, in the order in which files are held against them.
 
     >>> list(registry())
-    ['bu', 'pcap', 'har', 'workload', 'showtrace', 'ucb', 'csv']
+    ['bu', 'pcap', 'har', 'workload', 'ucb', 'csv']
     """
     from traces import bu, har, table, ucb, workload
     from traces.captures import packets, pcap
 
-    home_ip = "S. D. Gribble, UC Berkeley Home IP HTTP Traces, 1997; the Internet Traffic Archive"
     found = (
         Format(
             "bu", "con<user>.<machine>.<start>, a folder or a .tar of them",
@@ -94,14 +93,10 @@ def registry() -> Mapping[str, Format]:
             "lpsm pages and lpsm generate write it", "lpsm simulate pages.jsonl --policy bsd:1", workload.recognises,
         ),
         Format(
-            "showtrace", "*.txt", "UC Berkeley Home IP, as showtrace prints it", home_ip,
-            "lpsm pages UCB-home-IP.txt --out pages.jsonl", ucb.recognises_text,
-            lambda source: ucb.batches(ucb.text(source), source.report), interleaved=True,
-        ),
-        Format(
-            "ucb", "UCB-home-IP-*.tr, *.tr.gz", "UC Berkeley Home IP, binary", home_ip,
-            "lpsm pages UCB-home-IP-846890339-847313219.tr.gz --out pages.jsonl", ucb.recognises,
-            lambda source: ucb.batches(ucb.binary(source), source.report), interleaved=True,
+            "ucb", "UCB-home-IP-*.tr, *.tr.gz", "UC Berkeley Home IP, binary",
+            "S. D. Gribble, UC Berkeley Home IP HTTP Traces, 1997; the Internet Traffic Archive",
+            "lpsm pages UCB-home-IP-846890339-847313219.tr.gz --out pages.jsonl", ucb.recognises, ucb.batches,
+            interleaved=True,
         ),
         Format(
             "csv", "*.csv, *.tsv, *.txt", "table of replies: time, bytes", "any program that writes a table",
@@ -204,7 +199,7 @@ def read(
 @checked
 def batches(
     path: str | PathLike[str], *, member: str | None = None, skip_damaged: bool = False, client: str | None = None,
-    report: Report | None = None, on_read: OnRead | None = None,
+    report: Report | None = None,
 ) -> Iterator[Batch]:  # fmt: skip
     """Yield the requests of a trace as columns, batch after batch; arguments as for `read`.
 
@@ -212,8 +207,6 @@ def batches(
     ----------
     report : Report, optional
         Receives the counts.
-    on_read : callable, optional
-        Told, now and then, how many bytes of the file have been read, and of how many.
     """
     report = report if report is not None else Report()
     entry = _format(path, member, client, report)
@@ -225,14 +218,14 @@ def batches(
     if entry.batches is None:
         raise TraceError(path, "", "a trace must hold requests", "a workload, which holds pages")
     options = {"client": client} if "client" in entry.options else {}
-    with open_trace(path, on_damage=report.on_damage if skip_damaged else None, on_read=on_read) as stream:
+    with open_trace(path, on_damage=report.on_damage if skip_damaged else None) as stream:
         yield from entry.batches(Source(stream, path, report, skip_damaged), **options)
 
 
 @checked
 def sessions(
     path: str | PathLike[str], *, member: str | None = None, skip_damaged: bool = False, client: str | None = None,
-    report: Report | None = None, on_read: OnRead | None = None,
+    report: Report | None = None,
 ) -> Iterator[Session]:  # fmt: skip
     """Yield the sessions of a trace; arguments as for `batches`.
 
@@ -249,7 +242,7 @@ def sessions(
             if requests:
                 yield Session(name, user, requests)
         return
-    of_trace = batches(path, skip_damaged=skip_damaged, client=client, report=report, on_read=on_read)
+    of_trace = batches(path, skip_damaged=skip_damaged, client=client, report=report)
     all_requests = (request for batch in of_trace for request in batch.requests())
     for session in _split(all_requests) if entry.interleaved else _by_client(all_requests):
         report.count("sessions")

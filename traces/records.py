@@ -274,32 +274,15 @@ def counted(number: int, name: str) -> str:
     return " ".join((str(number), *words))
 
 
+@dataclass(slots=True, eq=False)
 class Batch:
-    """Some consecutive requests of a trace as columns.
+    """Some consecutive requests of a trace as columns."""
 
-    Attributes
-    ----------
-    columns : structured array, dtype `REQUEST_DTYPE`, shape (n,)
-        ``batch["reply_bytes"]`` is short for ``batch.columns["reply_bytes"]``.
-    text : bytes
-        Where the URLs stand.
-    client_name, server_name : callable
-        From the keys in the columns to names.
-    """
-
-    __slots__ = ("client_name", "columns", "server_name", "text")
-
-    def __init__(
-        self,
-        columns: NDArray[np.void],
-        text: bytes,
-        client_name: Callable[[int], str],
-        server_name: Callable[[int], str],
-    ) -> None:
-        self.columns = columns
-        self.text = text
-        self.client_name = client_name
-        self.server_name = server_name
+    #: Shape (n,), dtype `REQUEST_DTYPE`; ``batch["reply_bytes"]`` is short for ``batch.columns["reply_bytes"]``.
+    columns: NDArray[np.void]
+    text: bytes  #: Where the URLs stand.
+    client_name: Callable[[int], str]  #: From the keys in the columns to names.
+    server_name: Callable[[int], str]
 
     def __len__(self) -> int:
         return len(self.columns)

@@ -1,13 +1,12 @@
-"""UC Berkeley Home IP traces (1996): the binary records and the text that `showtrace` prints of them.
+"""UC Berkeley Home IP traces (1996): binary records.
 
-A binary record is 60 bytes, big-endian, and the request line: three times
+A record is 60 bytes, big-endian, and the request line: three times
 (request, first and last byte of the reply, each in seconds and microseconds),
 client address and port, server address and port, two bytes of header flags,
 the If-Modified-Since, Expires and Last-Modified dates, the lengths of reply
 header and body, and the length of the request line.  All ones means that the
 monitor did not see the value.  Records are sorted by *completion*, slightly
-out of order; see `traces.grouping` for the re-ordering.  In the text form a
-record is a line and microseconds are printed without padding.
+out of order; see `traces.grouping` for the re-ordering.
 
 The time that the server took is from the request to the first byte of the reply, less the round trip of the
 simulator's network (`traces.waits`), because the records tell none.
@@ -20,10 +19,8 @@ Source: S. D. Gribble, UC Berkeley Home IP HTTP Traces, July 1997, the Internet 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -31,12 +28,8 @@ from numpy.typing import NDArray
 
 from traces.errors import RuleError
 from traces.files import Source
-from traces.records import REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, UNKNOWN_WAIT_US, Batch, Report
+from traces.records import REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, UNKNOWN_WAIT_US, Batch
 from traces.waits import ROUND_TRIP_US
-
-__all__ = [
-    "MAX_URL_BYTES", "RECORD_DTYPE", "UNKNOWN", "Records", "batches", "binary", "recognises", "recognises_text", "text",
-]  # fmt: skip
 
 MAX_URL_BYTES = 4096
 """Longest request line that is believed; the traces hold hashes of some forty bytes."""
@@ -56,8 +49,6 @@ RECORD_DTYPE = np.dtype(
 )
 _HEAD = RECORD_DTYPE.itemsize
 _PIECE_BYTES = 1 << 21
-_LINES_A_BATCH = 1 << 14
-_MAX_LINE_BYTES = 300 + MAX_URL_BYTES
 
 
 class Records(NamedTuple):
@@ -69,14 +60,7 @@ class Records(NamedTuple):
 
 
 def binary(source: Source) -> Iterator[Records]:
-    """Read binary records, some tens of thousands at a time, in constant memory.
-
-    Raises
-    ------
-    TraceError
-        For a record that is cut, an impossible length of the request line, or times that cannot be; with
-        `skip_damaged` impossible records are counted and left out, and reading ends where the framing is lost.
-    """
+    """Read records, some tens of thousands at a time, in constant memory; where their framing is lost, reading ends."""
     base, data, piece = 0, b"", b"\0"
     while piece:
         piece = source.stream.read(_PIECE_BYTES)
@@ -89,7 +73,7 @@ def binary(source: Source) -> Iterator[Records]:
             # every byte is the start of a possible 60-byte item; taking some of them copies whole items
             items = np.ndarray((len(data) - _HEAD + 1,), np.dtype((np.void, _HEAD)), data, strides=(1,))
             records = Records(items[offsets].view(RECORD_DTYPE), offsets + _HEAD, data)
-            yield from _sound(records, "byte", base + offsets, source)
+            yield from _sound(records, base + offsets, source)
         length = int.from_bytes(data[end + _HEAD - 2 : end + _HEAD], "big") if len(data) - end >= _HEAD else 1
         base, data = base + end, data[end:]
         if not 1 <= length <= MAX_URL_BYTES:
@@ -100,19 +84,10 @@ def binary(source: Source) -> Iterator[Records]:
         source.damaged(f"byte {base}", RuleError("a record must be complete", f"{len(data)} bytes of one"))
 
 
-def text(source: Source) -> Iterator[Records]:
-    """Read the text form; see `binary`."""
-    parsed = source.parsed(_fields, ((line[0], line) for line in source.lines(_MAX_LINE_BYTES)))
-    while some := list(islice(parsed, _LINES_A_BATCH)):
-        numbers, rows, urls = zip(*some, strict=True)
-        ends = np.cumsum([0, *map(len, urls)])[:-1]
-        found = Records(np.array(list(rows), dtype=RECORD_DTYPE), ends, b"".join(urls))
-        yield from _sound(found, "line", numbers, source)
-
-
-def batches(records: Iterator[Records], report: Report) -> Iterator[Batch]:
-    """Turn records into batches of requests; those without a request time or a size are counted and left out."""
-    for chunk in records:
+def batches(source: Source) -> Iterator[Batch]:
+    """Read batches of requests; records without a request time or a size are counted and left out."""
+    report = source.report
+    for chunk in binary(source):
         fixed = chunk.columns
         known = (fixed["request_s"] != UNKNOWN) & (fixed["body_bytes"] != UNKNOWN)
         url_at = chunk.url_at
@@ -165,7 +140,7 @@ def _microseconds(fixed: NDArray[np.void], name: str) -> NDArray[np.int64]:
     return moments
 
 
-def _sound(records: Records, unit: str, places: Sequence[int] | NDArray[np.int64], source: Source) -> Iterator[Records]:
+def _sound(records: Records, places: NDArray[np.int64], source: Source) -> Iterator[Records]:
     """Yield the records whose times can be, counted; the first that cannot is an error unless damage is counted."""
     fixed = records.columns
     moments = {name: _microseconds(fixed, name) for name in ("request", "first", "last")}
@@ -182,46 +157,10 @@ def _sound(records: Records, unit: str, places: Sequence[int] | NDArray[np.int64
     broken = np.logical_or.reduce([bad for bad, *_ in rules])
     for at in np.flatnonzero(broken).tolist():
         _, rule, values, of_value = next(one for one in rules if one[0][at])
-        source.damaged(f"{unit} {places[at]}", RuleError(rule, f"{values[at]}{of_value}"))
+        source.damaged(f"byte {places[at]}", RuleError(rule, f"{values[at]}{of_value}"))
     if not broken.all():
         source.report.count("records", len(fixed) - int(broken.sum()))
         yield Records(fixed[~broken], records.url_at[~broken], records.text) if broken.any() else records
-
-
-_MOMENT, _END = rb"(\d{1,10}):(\d{1,10}) ", rb"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3}):(\d{1,5}) "
-_LINE = re.compile(
-    3 * _MOMENT + 2 * _END + 2 * rb"(\d{1,3}) " + 5 * rb"(\d{1,10}) " + rb"(\d{1,5}) (.+)",
-    re.DOTALL,
-)
-
-
-def _fields(numbered: tuple[int, bytes]) -> tuple[int, tuple[int, ...], bytes]:
-    """Return the number of a line, and fields and request line of its record."""
-    number, line = numbered
-    match = _LINE.fullmatch(line.removesuffix(b"\n"))
-    if match is None:
-        rule = "a line must hold three times, two addresses, eight numbers and a request line"
-        raise RuleError(rule, line.decode("latin-1"))
-    numbers = [int(part) for part in match.groups()[:-1]]
-    url = match[match.lastindex or 0]
-    if url.endswith(b"\r") and numbers[-1] == len(url) - 1:  # the end of a line as on Windows
-        url = url[:-1]
-    client, server = numbers[6:10], numbers[11:15]
-    row = (*numbers[:6], _address(client), numbers[10], _address(server), *numbers[15:])
-    for name, value in zip(RECORD_DTYPE.names or (), row, strict=True):
-        largest = np.iinfo(RECORD_DTYPE[name]).max
-        if value > largest:
-            raise RuleError(f"{name} must be at most {largest}", value)
-    if max(*client, *server) > 255:
-        raise RuleError("a part of an address must be at most 255", max(*client, *server))
-    if numbers[-1] != len(url):
-        rule = f"the request line must be as long as its length field says ({numbers[-1]} bytes)"
-        raise RuleError(rule, f"{len(url)} bytes")
-    return number, row, url
-
-
-def _address(parts: list[int]) -> int:
-    return parts[0] << 24 | parts[1] << 16 | parts[2] << 8 | parts[3]
 
 
 @lru_cache(maxsize=1 << 15)
@@ -232,14 +171,6 @@ def _dotted(address: int) -> str:
 @lru_cache(maxsize=1 << 15)
 def _endpoint(key: int) -> str:
     return f"{_dotted(key >> 16)}:{key & 0xFFFF}"
-
-
-_SHOWTRACE = re.compile(rb"\d+:\d+ \d+:\d+ \d+:\d+ ")
-
-
-def recognises_text(head: bytes) -> bool:
-    """Tell the first line of the text form by its three times."""
-    return _SHOWTRACE.match(head) is not None
 
 
 def recognises(head: bytes) -> bool:

@@ -51,10 +51,9 @@ def bounds(asked: Any) -> None:
     import pandas as pd
 
     from experiments.report.text import plain
-    from experiments.study.interruptions import Interrupted
     from experiments.study.progress import progress
     from experiments.study.run import run
-    from experiments.study.trials import Trial, parts, play, summary
+    from experiments.study.trials import Trial, play, summary
 
     drawn = ("process", "rounds", "n_experts", "scale", "trials")
     if asked.file is not None and any(getattr(asked, name) is not None for name in drawn):
@@ -66,7 +65,6 @@ def bounds(asked: Any) -> None:
     trials, process = asked.trials or 1, asked.process or "random"
     asked.process, asked.learners = None if process == "random" else process, asked.learners or LEARNERS
     found: list[list[dict[str, Any]]] = []
-    stopped: KeyboardInterrupt | None = None
     if asked.file is None:
         tasks = {str(index): options.configured(Trial, asked, index=index) for index in range(trials)}
         found += run(play, tasks, jobs=asked.jobs, title="trials").values()
@@ -74,16 +72,8 @@ def bounds(asked: Any) -> None:
         from experiments.datasets.losses import read_losses
 
         process, losses = "given", read_losses(asked.file, sleepers=asked.sleepers)
-        try:
-            with progress("learners", len(asked.learners)) as advance:
-                for part in parts(options.configured(Trial, asked, index=0), losses):
-                    found.append(part)
-                    advance()
-        except KeyboardInterrupt as interruption:  # what is finished is printed
-            said = f", {len(found)} of {len(asked.learners)} learners were finished"
-            stopped = Interrupted.saying(said, interruption)
-            if not found:
-                raise stopped from None
+        with progress("trials", 1):
+            found.append(play(options.configured(Trial, asked, index=0), losses))
     reports = pd.DataFrame(chain(*found))
     whole = summary(reports)
     checked, firm, violated = (int(whole[name].sum()) for name in ("checked", "firm", "violated"))
@@ -99,6 +89,4 @@ def bounds(asked: Any) -> None:
         table = reports[_ONE] if trials == 1 else whole.rename(columns=lambda name: name.replace("_", " "))
         echo(table.to_string(index=False, float_format=lambda value: f"{value:.6g}", na_rep="-"))
         echo(f"\n{checked} statements checked, {firm} of them neither void nor vacuous, {violated} violated.")
-    if stopped is not None:
-        raise stopped
     click.get_current_context().exit(1 if violated else 0)

@@ -13,15 +13,11 @@ from experiments.presets import MOST_CLIENTS
 if TYPE_CHECKING:
     import pandas as pd
 
-    from experiments.study.compare import Comparison
-    from experiments.study.sweep import Frames
-
 __all__ = ["FEW_SESSIONS", "compare"]
 
 POLICIES = "none,psm,listen:3,dynamic,bsd:1,bsd:0.5,lpsm,lpsm:log,lpsm3:1.05,lpsm3:1.2,hold"
 THESIS_POLICIES = "none,psm,bsd:1,bsd:0.5,bsd:0.2,bsd:0.1,lpsm,lpsm:log"
 FEW_SESSIONS = 2  # fewer are cut into pages; a workload is browsed as it is
-WINDOW_S = 150.0  # of the picture of sleep times
 
 
 @options.command(
@@ -59,9 +55,11 @@ def compare(asked: Any) -> None:
     \b
     lpsm compare --clients 1,2,5,10,20 --air 11g:54 --pages 20 --seeds 3
     """  # noqa: D301 - the escape is a character that click reads
+    import pandas as pd
+
     import netsim
     import traces
-    from experiments.figures.comparison import growth
+    from experiments.figures import comparison as figures
     from experiments.report.text import plain
     from experiments.study import sweep
     from experiments.study.compare import compare as aggregate
@@ -90,15 +88,18 @@ def compare(asked: Any) -> None:
     settings = settings_of(traffic, chosen, world, **more)
     with folder("compare", asked, settings, runs=len(tasks), replace=asked.replace) as store:
         results = sweep.measured(tasks, store, jobs=asked.jobs, title="runs of a policy")
-        found: dict[int, tuple[Frames, Comparison]] = {}
+        cells = []
         for count, listed in of_cells.items():
             frames = sweep.frames({key: results[key] for key in listed})
-            found[count] = frames, aggregate(
+            found = aggregate(
                 frames, list(chosen), awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw,
                 psm=netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns),
                 battery_mwh=asked.battery_mwh, known=sweep.clairvoyant(results),
             )  # fmt: skip
-        tables = _tables(found)
+            own = {"summary": found.summary, "replications": found.replications, "slowdown-by-page": found.slowdowns}
+            own |= {name: getattr(frames, name) for name in ("runs", "pages", "messages", "clients")}
+            cells.append({name: table.assign(clients=count) for name, table in own.items()} if counts[1:] else own)
+        tables = {name: pd.concat([own[name] for own in cells], ignore_index=True) for name in cells[0]}
         summary = tables["summary"]
         text = _words(summary, traffic, asked.max_slowdown)
         text += worlds_words(traffic, world, chosen, several, battery=asked.battery_mwh is not None)
@@ -110,7 +111,13 @@ def compare(asked: Any) -> None:
             tables["published"] = beside(summary)
             text += f"\n\n{published_text(tables['published'])}"
             data["published"] = plain(tables["published"])
-        pictures = _pictures(*found[counts[0]], tables) if len(counts) == 1 else {"cell": growth(_measured(summary))}
+        if len(counts) > 1:  # those of several cells stand below each other
+            pictures = {"cell": figures.growth(_measured(summary))}
+        else:
+            pictures = {"energy": figures.energy(summary)}
+        if len(counts) == 1 and len(slowdowns := tables["slowdown-by-page"]):  # otherwise there are messages alone
+            pictures |= {"front": figures.energy_front(summary), "slowdown": figures.slowdown(summary)}
+            pictures["slowdown-by-page"] = figures.slowdown_by_page(slowdowns)
         ended(store, asked, "comparison", text, data, tables, pictures)
 
 
@@ -149,47 +156,3 @@ def _words(summary: pd.DataFrame, traffic: Mapping[str, Any], max_slowdown: floa
     else:
         over = counted(traffic["sessions"], "sessions")
     return comparison_text(summary, over, max_slowdown)
-
-
-def _tables(cells: Mapping[int, tuple[Frames, Comparison]]) -> dict[str, pd.DataFrame]:
-    """Return the tables by the names of their files; those of several cells stand below each other."""
-    import pandas as pd
-
-    of_cells = {
-        count: {
-            "summary": comparison.summary, "replications": comparison.replications, "runs": frames.runs,
-            "pages": frames.pages, "slowdown-by-page": comparison.slowdowns, "messages": frames.messages,
-            "clients": frames.clients,
-        }
-        for count, (frames, comparison) in cells.items()
-    }  # fmt: skip
-    if len(of_cells) == 1:
-        return of_cells.popitem()[1]
-    found = [{name: table.assign(clients=count) for name, table in own.items()} for count, own in of_cells.items()]
-    return {name: pd.concat([own[name] for own in found], ignore_index=True) for name in found[0]}
-
-
-def _pictures(frames: Frames, comparison: Comparison, tables: dict[str, pd.DataFrame]) -> dict[str, Any]:
-    """Return the pictures; the polls of the window that is drawn become tables too."""
-    from experiments.figures.comparison import energy, energy_front, slowdown, slowdown_by_page
-    from experiments.figures.timeline import evolution
-    from experiments.quantities import BASELINE
-    from experiments.study.evolution import busy_page, window
-
-    drawn = {"energy": energy(comparison.summary)}
-    if not len(comparison.slowdowns):  # there are messages alone
-        return drawn
-    drawn |= {
-        "front": energy_front(comparison.summary),
-        "slowdown": slowdown(comparison.summary),
-        "slowdown-by-page": slowdown_by_page(comparison.slowdowns),
-    }
-    if len(frames.polls):
-        pages = frames.pages[frames.pages["replication"] == frames.polls["replication"].iloc[0]]
-        if "client" in pages:  # whose polls were recorded
-            pages = pages[pages["client"] == 0]
-        start_page = busy_page(pages.loc[pages["policy"] == BASELINE, "issue_s"], WINDOW_S)
-        polls, loads = window(pages, frames.polls, start_page=start_page, window_s=WINDOW_S)
-        tables |= {"sleep-times": polls, "sleep-times-pages": loads}
-        drawn["sleep-times"] = evolution(polls, loads, window_s=WINDOW_S)
-    return drawn

@@ -39,7 +39,7 @@ def pages(asked: Any) -> None:
     """Group the requests of TRACE into pages, session after session, and say what was found.
 
     The format is found by content: Boston University sessions (a file, a folder, a tar
-    archive), UC Berkeley Home IP (binary or showtrace), HAR, pcap or pcapng (any TCP or UDP
+    archive), UC Berkeley Home IP, HAR, pcap or pcapng (any TCP or UDP
     traffic, encrypted or not), or a table of time and bytes; plain or packed with gzip or xz.
     """
     import traces

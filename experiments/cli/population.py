@@ -70,7 +70,7 @@ def population(asked: Any) -> None:
             users.append(user)
             advance()
     program = source_digest() if on_cluster else None
-    cut = list(study.tasks(users, policies, config, pages_per_task=asked.pages_per_task, program=program))
+    cut = study.tasks(users, policies, config, pages_per_task=asked.pages_per_task, program=program)
     if not cut:
         raise ValueError(f"{asked.trace}: there is no page in it")
     if on_cluster:
@@ -78,7 +78,7 @@ def population(asked: Any) -> None:
             pass
     settings = settings_of(traffic, chosen, world, pages_per_task=asked.pages_per_task)
     with folder("population", asked, settings, runs=0, replace=asked.replace) as store:
-        if cut[-1].compile_first and len(store.finished) < len(cut) and not on_cluster:  # where every worker does
+        if cut[0].compile_first and len(store.finished) < len(cut) and not on_cluster:  # where every worker does
             if not all(is_compiled(policy, config) for policy in policies):
                 echo("compiling the simulator, once on this machine", err=True)
             sweep.compile_express(policies, config)
@@ -91,14 +91,21 @@ def population(asked: Any) -> None:
         table = study.gathered(found.values())
         recorded = told(users, config)
         psm = netsim.canonical("psm", beacon_interval_ns=interval_ns)
-        whole, quarters = study.summary(table, [*chosen], psm), study.by_activity(table, [*chosen])
+        whole = study.summary(table, [*chosen], psm)
         count, pages = int(whole["users"].iloc[0]), int(whole["pages"].iloc[0])
-        text = population_text(whole, quarters, f"{count} {asked.by}s, {pages} pages", asked.by, psm)
-        said = {"recorded": recorded, "users": count, "summary": plain(whole), "by_activity": plain(quarters)}
+        text = population_text(whole, f"{count} {asked.by}s, {pages} pages", asked.by, psm)
+        said = {"recorded": recorded, "users": count, "summary": plain(whole)}
         pictures = {
             "energy": energy(table, [*chosen], asked.by, psm), "slowdown": slowdown(table, [*chosen], asked.by),
             "users": by_user(table, [*chosen], asked.by),
         }  # fmt: skip
         store.write("users.parquet", table.to_parquet(index=False, compression="zstd"))
-        tables = {"summary": whole, "by-activity": quarters}
-        ended(store, asked, "population", f"{text}\n\n{recorded_words(recorded, world)}", said, tables, pictures)
+        ended(
+            store,
+            asked,
+            "population",
+            f"{text}\n\n{recorded_words(recorded, world)}",
+            said,
+            {"summary": whole},
+            pictures,
+        )

@@ -87,8 +87,6 @@ def tune(asked: Any) -> None:
         to_type = targets.settings(found.policy, target, beacon_interval_ns=interval_ns)
         recommendation |= {"unit": cut.called, "settings": [one._asdict() for one in to_type]}
         text = f"{tuning_text(found.table, found.recommendation, cut.called)}\n\n{settings_text(to_type, found.policy)}"
-        if target == targets.ANY and (own := targets.of_radio(radio)):
-            text += f"\nThis radio is that of a device of --target {own}."
         text += worlds_words(source, world, chosen, several, battery=True)
         if asked.max_push_delay_s is not None and not len(frames.messages):
             text += "\nNo message is pushed, so that max-push-delay rules nothing out."

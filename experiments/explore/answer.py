@@ -138,7 +138,7 @@ def _frames(runs: Sequence[_Run]) -> sweep.Frames:
         return pd.DataFrame(named | {name: np.concatenate([one[name] for one in parts]) for name in parts[0]})
 
     found = {part: gathered(part) for part in ("pages", "messages", "delays")}
-    return sweep.Frames(pd.DataFrame([run.row for run in runs]), polls=pd.DataFrame(), **found)
+    return sweep.Frames(pd.DataFrame([run.row for run in runs]), **found)
 
 
 def _recorded(

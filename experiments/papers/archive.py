@@ -27,7 +27,7 @@ from experiments.inert import as_meant
 from experiments.papers.claims import Claim, Record, Verdict
 from experiments.papers.kit import Experiment, Setup
 from experiments.papers.registry import all_experiments
-from experiments.report.text import latex, markdown
+from experiments.report.text import markdown
 from experiments.study.files import PACKAGES, source_digest
 from experiments.study.run import run
 from experiments.study.store import Store
@@ -71,9 +71,8 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
         On Ctrl-C; finished tasks are kept.
     """
     folder = folder_of(out, experiment)
-    earlier = _manifest(folder)
     if redraw:
-        return _redraw(experiment, folder, earlier)
+        return _redraw(experiment, folder)
     setup = experiment.setup(setup)
     tasks = dict(experiment.sweep(setup))
     configuration = {
@@ -84,8 +83,6 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
     }  # fmt: skip
     store = Store(folder, _command(experiment), configuration)
     there = _with_same_runs(experiment, store, out)
-    if earlier is not None and all(earlier.get(part) == store.manifest[part] for part in ("configuration", "versions")):
-        there = folder, earlier
     with store.giving_up(input_is_right=there is not None):
         record = _tables(*there) if there is not None else _computed(experiment, tasks, store, jobs)
     return _conclude(experiment, store, record, computed=there is None)
@@ -103,8 +100,9 @@ def _computed(experiment: Experiment, tasks: Mapping[str, Any], store: Store, jo
     return {table: pd.read_parquet(io.BytesIO(content)) for table, content in written.items()}
 
 
-def _redraw(experiment: Experiment, folder: Path, earlier: dict[str, Any] | None) -> Result:
+def _redraw(experiment: Experiment, folder: Path) -> Result:
     """Conclude anew from the record that is there."""
+    earlier = _manifest(folder)
     if earlier is None or earlier.get("command") != _command(experiment):
         raise MissingRecordError(f"redraw needs a record of {experiment.name}, there is none in {folder}")
     record = _tables(folder, earlier)
@@ -169,17 +167,16 @@ def _command(experiment: Experiment) -> str:
 
 
 def _with_same_runs(experiment: Experiment, store: Store, out: Path) -> tuple[Path, dict[str, Any]] | None:
-    """Return where the record of another experiment lies that ran the very same tasks with the same program."""
+    """Return where the record lies of an experiment, this or another, that ran the same tasks with this program."""
 
     def runs(manifest: Mapping[str, Any]) -> Any:
         return {**manifest["configuration"], "experiment": ""}, manifest["versions"]
 
-    for other in all_experiments().values():
-        if other.run == experiment.run and other.name != experiment.name:
-            folder = folder_of(out, other)
-            manifest = _manifest(folder)
-            if manifest is not None and runs(manifest) == runs(store.manifest):
-                return folder, manifest
+    others = [one for one in all_experiments().values() if one.run == experiment.run and one.name != experiment.name]
+    for folder in (folder_of(out, one) for one in (experiment, *others)):
+        manifest = _manifest(folder)
+        if manifest is not None and runs(manifest) == runs(store.manifest):
+            return folder, manifest
     return None
 
 
@@ -196,7 +193,6 @@ def _conclude(experiment: Experiment, store: Store, record: Record, *, computed:
         for name, words in experiment.tables(record).items():
             store.write(f"{name}.csv", words)
             store.write(f"{name}.md", markdown(words).encode())
-            store.write(f"{name}.tex", latex(words).encode())
         data, material = experiment.data, configuration["material"]
         for name, figure in experiment.figures(record).items():
             if data is not None:

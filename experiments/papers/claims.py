@@ -32,13 +32,11 @@ from experiments.papers.tuning import steps_to_end
 from experiments.study.compare import Estimate, estimate, linearised
 
 __all__ = [
-    "NOTHING", "Claim", "Frame", "Measure", "Noted", "Predicate", "Record", "Samples", "Verdict", "against", "by",
+    "NOTHING", "Claim", "Measure", "Noted", "Predicate", "Record", "Verdict", "against", "by",
     "from_record", "jackknifed", "measured", "named", "point", "shown", "steps_inside", "where", "wide",
 ]  # fmt: skip
 
-Frame = pd.DataFrame
-Record = Mapping[str, Frame]  # table -> all rows
-Samples = dict[Any, Any]  # name -> sample, `Noted` or not
+Record = Mapping[str, pd.DataFrame]  # table -> all rows
 NOTHING = "the record has nothing of it"
 
 
@@ -119,7 +117,7 @@ def shown(interval: Estimate, unit: str = "") -> str:
     return f"{interval.mean:.{digits}f}{spread}{unit}"
 
 
-def where(rows: Frame, **having: Any) -> Any:
+def where(rows: pd.DataFrame, **having: Any) -> Any:
     """Return the rows in which columns have these values."""
     for name, wanted in having.items():
         rows = rows[rows[name] == wanted]

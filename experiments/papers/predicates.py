@@ -11,19 +11,19 @@ A predicate asks, of all names or of some (`Within.needed`), that
 * every single number does: `each(measure, low, high)`;
 
 or, of the means of all names, that they rise or fall from name to name (`rising`, `falling`), or that one is the
-largest or smallest (`largest(measure, name)`, `smallest(measure, name)`); `both` asks for all of several predicates.
-With one replication there is no interval, and the number stands for it.  A name without a number has not met what is
-asked.
+largest or smallest (`largest(measure, name)`, `smallest(measure, name)`), which are ranges of differences of means;
+`both` asks for all of several predicates.  With one replication there is no interval, and the number stands for it.  A
+name without a number has not met what is asked.
 What it leaves out: what is measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from math import inf, isfinite
+from math import inf, isfinite, nan
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -57,35 +57,8 @@ class _Sample(NamedTuple):
         return shown(estimate(self.numbers), unit) if len(self.numbers) else "no number"
 
 
-_Samples = Mapping[str, _Sample]
-
-
 @dataclass(frozen=True, slots=True)
-class _OfSamples:
-    """What the predicates on one measure have in common: a record that has nothing of it does not satisfy them."""
-
-    measure: Measure
-
-    def samples(self, record: Record) -> dict[str, _Sample]:
-        """Return what is measured of a record, by name."""
-        samples = {}
-        for name, one in measured(self.measure, record).items():
-            numbers, note = one if isinstance(one, Noted) else (one, "")
-            array = np.atleast_1d(np.asarray(numbers, dtype=float))
-            samples[name] = _Sample(array[~np.isnan(array)], note)
-        return samples
-
-    def __call__(self, record: Record) -> Verdict:
-        """Hold the record to it."""
-        samples = self.samples(record)
-        return self.judged(samples) if samples else Verdict(NOTHING, False, NOTHING)
-
-    def judged(self, samples: _Samples) -> Verdict:
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, slots=True)
-class Within(_OfSamples):
+class Within:
     """A measure whose samples have to lie in a range.
 
     Attributes
@@ -102,6 +75,7 @@ class Within(_OfSamples):
         What numbers are written with.
     """
 
+    measure: Measure
     low: float = -inf
     high: float = inf
     by: By = "interval"
@@ -127,6 +101,15 @@ class Within(_OfSamples):
     def _strict(self) -> bool:
         return self.open or self.by == "interval"
 
+    def samples(self, record: Record) -> dict[str, _Sample]:
+        """Return what is measured of a record, by name."""
+        samples = {}
+        for name, one in measured(self.measure, record).items():
+            numbers, note = one if isinstance(one, Noted) else (one, "")
+            array = np.atleast_1d(np.asarray(numbers, dtype=float))
+            samples[name] = _Sample(array[~np.isnan(array)], note)
+        return samples
+
     def inside(self, numbers: NDArray[np.float64]) -> float:
         """Return how far inside the range a sample lies; below 0 it is outside."""
         if not len(numbers):
@@ -139,8 +122,11 @@ class Within(_OfSamples):
             least, most = (numbers.min(), numbers.max()) if self.by == "every" else (interval.mean, interval.mean)
         return float(min(least - self.low, self.high - most))
 
-    def judged(self, samples: _Samples) -> Verdict:
+    def __call__(self, record: Record) -> Verdict:
         """Say which of the samples lie in the range, and the worst of as many, the best first, as have to."""
+        samples = self.samples(record)
+        if not samples:
+            return Verdict(NOTHING, False, NOTHING)
         room = {name: self.inside(one.numbers) for name, one in samples.items()}
         failed = [name for name, own in room.items() if not (own > 0.0 if self._strict else own >= 0.0)]
         said = {name: _joined(name, self._shown(one), one.note) for name, one in samples.items()}
@@ -174,59 +160,6 @@ class Within(_OfSamples):
         outside = int(np.sum((numbers < self.low) | (numbers > self.high)))
         least, middle, most = (f"{value:.3g}" for value in np.quantile(numbers, (0.0, 0.5, 1.0)))
         return f"{outside} of {len(numbers)} lie outside ({least}; {middle}; {most})"
-
-
-@dataclass(frozen=True, slots=True)
-class Ordered(_OfSamples):
-    """A measure whose means have to rise (or fall) from name to name, strictly, or from the first to the last."""
-
-    falls: bool = False
-    unit: str = ""
-    ends: bool = False
-
-    @property
-    def tolerance(self) -> str:
-        """What has to rise or fall."""
-        way = "smaller" if self.falls else "larger"
-        return f"mean {way} at the last than at the first" if self.ends else f"mean {way} at every step"
-
-    def judged(self, samples: _Samples) -> Verdict:
-        """Say how many steps go the right way, and the one that does least."""
-        names = list(samples)
-        steps = [(names[0], names[-1])] if self.ends else list(pairwise(names))
-        sign = -1.0 if self.falls else 1.0
-        rises = {step: sign * (samples[step[1]].mean - samples[step[0]].mean) for step in steps}
-        right = sum(rise > 0.0 for rise in rises.values())
-        words = ", ".join(_joined(one.said(self.unit), f"at {name}", one.note) for name, one in samples.items())
-        short = ", ".join(
-            f"{samples[name].said(self.unit)} at {name}" for name in min(rises, key=rises.__getitem__, default=())
-        )
-        return Verdict(words, 0 < right == len(steps), f"so at {right} of {len(steps)} steps", short)
-
-
-@dataclass(frozen=True, slots=True)
-class Extreme(_OfSamples):
-    """A measure of which one name has to have the largest (or smallest) mean of all."""
-
-    name: str
-    least: bool = False
-    unit: str = ""
-
-    @property
-    def tolerance(self) -> str:
-        """Whose mean has to be what."""
-        return f"{'smallest' if self.least else 'largest'} mean of all"
-
-    def judged(self, samples: _Samples) -> Verdict:
-        """Say which name has it, and the one that comes nearest to the name that is to have it."""
-        means = {name: one.mean for name, one in samples.items() if isfinite(one.mean)}
-        ranked = sorted(means, key=means.__getitem__, reverse=not self.least)
-        if not ranked:
-            return Verdict(NOTHING, False, NOTHING)
-        words = ", ".join(_joined(name, one.said(self.unit), one.note) for name, one in samples.items())
-        beside = [self.name, *[name for name in ranked if name != self.name][:1]]
-        short = ", ".join(_joined(name, samples[name].said(self.unit)) for name in beside if name in samples)
-        return Verdict(words, ranked[0] == self.name, f"{ranked[0]} has it", short)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,8 +222,36 @@ def both(*tests: Predicate) -> Both:
 at_least, at_most = partial(above, by="mean"), partial(below, by="mean")
 within, between = partial(Within, by="interval"), partial(Within, by="mean")
 reaching, each = partial(Within, by="reach"), partial(Within, by="every")
-rising, falling = Ordered, partial(Ordered, falls=True)
-largest, smallest = Extreme, partial(Extreme, least=True)
+
+
+def rising(measure: Measure, *, falls: bool = False, ends: bool = False, unit: str = "") -> Within:
+    """Ask that means rise (or fall) from name to name, strictly; or from the first to the last."""
+
+    def steps(record: Record) -> dict[str, Noted]:
+        samples = list(Within(measure).samples(record).items())
+        pairs = [(samples[0], samples[-1])] if ends and samples[1:] else pairwise(samples)
+        return {
+            f"{before.strip(':')} to {after.strip(':')}:": Noted(b.mean - a.mean, f"({a.said(unit)}, {b.said(unit)})")
+            for (before, a), (after, b) in pairs
+        }
+
+    return (at_most if falls else at_least)(steps, 0.0, open=True, unit=unit)
+
+
+def largest(measure: Measure, name: str, *, least: bool = False, unit: str = "") -> Within:
+    """Ask that one name has the largest (or smallest) mean of all: that it is ahead of the best of the others."""
+
+    def ahead(record: Record) -> Noted | None:
+        samples = Within(measure).samples(record)
+        means = {one: (-sample.mean if least else sample.mean) for one, sample in samples.items()}
+        others = [mean for one, mean in means.items() if one != name and isfinite(mean)]
+        words = ", ".join(_joined(one, sample.said(unit), sample.note) for one, sample in samples.items())
+        return Noted(means.get(name, nan) - max(others, default=nan), f"({words})") if samples else None
+
+    return at_least(ahead, 0.0, open=True, unit=unit)
+
+
+falling, smallest = partial(rising, falls=True), partial(largest, least=True)
 
 
 def explained_by(words: str, measure: Measure) -> Callable[[Record], str]:

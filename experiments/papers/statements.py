@@ -71,14 +71,14 @@ _TABLE = """
 worst-case/fig-1: the selective sampling Perceptron | perceptron-ss | samplers_oracles
 worst-case/fig-2: the selective sampling second-order Perceptron | sop-ss | samplers_oracles
 worst-case/theorem-1: expected mistakes and labels of the selective sampling Perceptron |
-    bounds.perceptrons.selective_perceptron_mistakes | bounds_samplers
+    bounds.perceptrons.selective_perceptron_mistakes | bounds_by_hand
 worst-case/theorem-2: expected mistakes and labels of the selective sampling second-order Perceptron |
-    bounds.second_order.selective_second_order_mistakes | bounds_samplers | - | W Theorem 2, proof
+    bounds.second_order.selective_second_order_mistakes | bounds_by_hand | - | W Theorem 2, proof
 worst-case/remark-1: both bounds at their best b | - | - | - | W (8), third term
 worst-case/remark-2: both algorithms with a kernel, in dual form | perceptron-ss sop-ss | samplers_oracles
-thesis/fig-2-1: an algorithm keeps a distribution over experts | experts.FixedShare | fixed_share
-thesis/fig-2-2: the best expert as the hidden state of a Markov chain | experts.MarkovShare | fixed_share
-thesis/fig-2-3: Learn-alpha: a hierarchy of experts and alpha-experts | experts.LearnAlpha | learn_alpha
+thesis/fig-2-1: an algorithm keeps a distribution over experts | experts.FixedShare | tracking
+thesis/fig-2-2: the best expert as the hidden state of a Markov chain | experts.MarkovShare | tracking
+thesis/fig-2-3: Learn-alpha: a hierarchy of experts and alpha-experts | experts.LearnAlpha | tracking
 thesis/fig-2-4: the algorithm LPSM | netsim.policies.polling.PollingLearner | netsim_polling
 thesis/lemma-1: the regret of Fixed-share as an identity | bounds.experts.regret_identity | bounds_experts
 thesis/theorem-1: the regret of Fixed-share with the wrong switching rate | bounds.experts.fixed_share_regret
@@ -124,14 +124,14 @@ thesis/fig-4-3: DKM with the patience R | dkm | samplers_oracles
 thesis/fig-4-4: CBGZ with b and a learning rate | perceptron-ss | samplers_oracles
 rls/equation-1: ridge regression on the labels | ridge | samplers_oracles
 rls/theorem-1: mistakes of the second-order Perceptron, and their limit for a large regulariser |
-    bounds.second_order.second_order_mistakes | bounds_samplers | - | R (4) and the limit before it
+    bounds.second_order.second_order_mistakes | bounds_by_hand | - | R (4) and the limit before it
 rls/equation-4: the trace of the correlation matrix | - | - | - | R (4) and the limit before it
 rls/equation-6: the risk of the hypothesis that is picked | proved.selected_risk proved.penalised_hypothesis | proved |
     rls/risk-bound
 rls/equation-7: forward ridge regression | rls | samplers_oracles
 rls/theorem-2: expected mistakes beyond those of Bayes, for labels with linear means
 rls/theorem-3: expected mistakes of the label-efficient second-order Perceptron |
-    bounds.second_order.label_efficient_mistakes | bounds_samplers
+    bounds.second_order.label_efficient_mistakes | bounds_by_hand
 adaptive/fig-1: the selective sampler SS | ss | samplers_oracles
 adaptive/fig-2: the filter | filter | samplers_oracles
 adaptive/fig-11: least squares with all labels | rls-all | samplers_oracles
@@ -151,8 +151,8 @@ drift/table-2: selective sampling of second order, against a fixed or a drifting
     samplers_oracles
 drift/fig-1: LASEC and LASEC-SS | lasec lasec-ss | samplers_oracles
 drift/lemma-1: the minimum of the objective by recursion
-drift/theorem-2: mistakes of LASEC | bounds.drift.drift_mistakes | bounds_samplers
-drift/theorem-4: expected mistakes and labels of LASEC-SS | bounds.drift.selective_drift_mistakes | bounds_samplers
+drift/theorem-2: mistakes of LASEC | bounds.drift.drift_mistakes | bounds_by_hand
+drift/theorem-4: expected mistakes and labels of LASEC-SS | bounds.drift.selective_drift_mistakes | bounds_by_hand
 drift/remark-3: without drift, and with c infinite, LASEC is the second-order Perceptron | sop lasec | samplers_limits
 drift/remark-6: the same of LASEC-SS and the label-efficient second-order Perceptron | sop-label-efficient lasec-ss |
     samplers_limits

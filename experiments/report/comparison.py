@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from experiments.quantities import ACTIVITY, BASELINE, COMPARISON, POPULATION, PSM, PUBLISHED, REFERENCES, shown
-from experiments.report.text import cells, of_frame, table
+from experiments.quantities import BASELINE, COMPARISON, POPULATION, PSM, PUBLISHED, REFERENCES, shown
+from experiments.report.text import of_frame
 
 __all__ = ["advice", "comparison_text", "explanation", "population_text", "published_text"]
 
@@ -76,8 +76,8 @@ def published_text(beside: pd.DataFrame) -> str:
     return f"{of_frame(PUBLISHED, rows)}\n\n{_PUBLISHED}"
 
 
-def population_text(summary: pd.DataFrame, by_activity: pd.DataFrame, what: str, by: str, psm: str = PSM) -> str:
-    """Return the tables of a population (`study.population`), of policies and of policies by activity, and their key.
+def population_text(summary: pd.DataFrame, what: str, by: str, psm: str = PSM) -> str:
+    """Return the table of a population (`study.population`) and its key.
 
     `what` says how many of what there are, `by` what one of them is ("user" or "session"), and `psm` is the canonical
     name of static PSM.
@@ -86,9 +86,4 @@ def population_text(summary: pd.DataFrame, by_activity: pd.DataFrame, what: str,
     columns = [one for one in shown(POPULATION, summary) if against_psm or not summary[one.name].isna().any()]
     text = _POPULATION + _MESSAGES * ("messages" in summary) + _AGAINST_PSM * against_psm
     text = text.format(what=what, by=by, psm=psm, vs=", vs psm" if against_psm else "")
-    parts = [of_frame(columns, summary), text.rstrip()]
-    header, rows = cells(ACTIVITY, by_activity[~by_activity["policy"].isin((BASELINE, psm))])
-    if against_psm and rows:
-        quarters = [f"policy, {by}s by pages an hour", "pages/h", *header[4:]]
-        parts.append(table(quarters, [[f"{row[0]}, {row[1]}", f"{row[2]} to {row[3]}", *row[4:]] for row in rows]))
-    return "\n\n".join(parts)
+    return f"{of_frame(columns, summary)}\n\n{text.rstrip()}"

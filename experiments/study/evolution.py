@@ -34,14 +34,13 @@ def window(
     buffered_bytes, next_sleep_ms.  Returned are the polls with `time_s` since the start of the window, and policy,
     start_s, end_s of page loads.
     """
+    issued = pages.groupby("policy", sort=False)["issue_s"]
+    origins = issued.apply(lambda own: own.iloc[min(start_page, len(own) - 1)])
+    polls = polls.assign(time_s=polls["time_s"] - polls["policy"].map(origins))
+    inside = polls[polls["time_s"].between(0.0, window_s, inclusive="left")]
+    pages = pages[pages["policy"].isin(polls["policy"])]
+    start_s = pages["issue_s"] - pages["policy"].map(origins)
+    loads = pd.DataFrame({"policy": pages["policy"], "start_s": start_s, "end_s": start_s + pages["latency_s"]})
+    loads = loads[(loads["end_s"] >= 0) & (loads["start_s"] < window_s)]
     columns = ["policy", "time_s", "slept_ms", "buffered_bytes", "next_sleep_ms"]
-    kept_polls, kept_loads = [], []
-    for policy, own in polls.groupby("policy", sort=False):
-        loads = pages[pages["policy"] == policy]
-        origin = float(loads["issue_s"].iloc[min(start_page, len(loads) - 1)])
-        inside = own[(own["time_s"] >= origin) & (own["time_s"] < origin + window_s)]
-        kept_polls.append(inside.assign(time_s=inside["time_s"] - origin)[columns])
-        start = loads["issue_s"] - origin
-        found = pd.DataFrame({"policy": policy, "start_s": start, "end_s": start + loads["latency_s"]})
-        kept_loads.append(found[(found["end_s"] >= 0) & (found["start_s"] < window_s)])
-    return pd.concat(kept_polls, ignore_index=True), pd.concat(kept_loads, ignore_index=True)
+    return inside[columns].reset_index(drop=True), loads.reset_index(drop=True)

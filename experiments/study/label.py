@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from math import nan
 from typing import Any
 
 import numpy as np
@@ -166,37 +165,36 @@ def label(
     answers = np.array([problem.y > 0 for problem in asked])  # (k, T)
     exclusive = count > 1 and bool((answers.sum(axis=0) == 1).all())
     hits = np.zeros((4, count, rounds), dtype=np.bool_)  # true positive, predicted, positive, queried
+    stored, table = np.zeros(count, dtype=np.int64), pd.DataFrame()
     best, named = np.full(rounds, -np.inf), np.zeros(rounds, dtype=np.int64)
-    rows, table = [], pd.DataFrame()
     if config.multiclass:
         if not exclusive:
             raise ValueError("an instance must have one of several classes with --multiclass, here it need not")
         sampler: Any = config.sampler(X.shape[1], 0, count)
-        named, queried = sampler.run(X, answers.argmax(axis=0))
-    for index, problem in enumerate(asked):
-        positive = answers[index]
-        if config.multiclass:
-            predicted, stored = named == index, sampler.stored
-        else:
-            log = config.player(X.shape[1], index).run(X, problem.y)
-            predicted, queried, stored = log.prediction > 0, log.queried, int(log.stored.sum())
-            named[log.margin > best] = index
-            best = np.maximum(best, log.margin)
-        hits[:, index] = predicted & positive, predicted, positive, queried
-        hit, n_predicted, n_positive = hits[:3, index].sum(axis=1).tolist()
-        rows.append({
-            "class": problem.positive, "against": problem.negative, "positive": n_positive,
-            "queries": int(queried.sum()), "label_rate": float(queried.mean()), "stored": stored,
-            "mistakes": int((predicted != positive).sum()), "accuracy": float((predicted == positive).mean()),
-            "precision": hit / n_predicted if n_predicted else nan, "recall": hit / n_positive,
-            "f_measure": float(_f_measure(hits[:3, index].sum(axis=1))),
-        })  # fmt: skip
+        named, hits[3] = sampler.run(X, answers.argmax(axis=0))
+        hits[1], stored[:] = named == np.arange(count)[:, None], sampler.stored
+    for index, problem in enumerate(() if config.multiclass else asked):
+        log = config.player(X.shape[1], index).run(X, problem.y)
+        hits[1, index], hits[3, index], stored[index] = log.prediction > 0, log.queried, log.stored.sum()
+        named[log.margin > best] = index
+        best = np.maximum(best, log.margin)
         if count == 1:
             columns = {"margin": log.margin, "prediction": log.prediction, "label": problem.y}
             flags = {name: getattr(log, name).astype(np.int8) for name in ("queried", "stored")}
             table = pd.DataFrame({"t": np.arange(1, rounds + 1), **columns, **flags})
         advance()
-    classes = pd.DataFrame(rows)
+    hits[2] = answers
+    hits[0] = hits[1] & answers
+    hit, predicted, positive, queries = hits.sum(axis=2)
+    mistakes = (hits[1] != answers).sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        precision = hit / predicted
+    classes = pd.DataFrame({
+        "class": [problem.positive for problem in asked], "against": [problem.negative for problem in asked],
+        "positive": positive, "queries": queries, "label_rate": queries / rounds, "stored": stored,
+        "mistakes": mistakes, "accuracy": (rounds - mistakes) / rounds, "precision": precision,
+        "recall": hit / positive, "f_measure": _f_measure(hits[:3].sum(axis=2)),
+    })  # fmt: skip
     wrong = (hits[1] != hits[2]).mean(axis=0)  # share of the problems answered wrongly, (T,)
     if exclusive:
         wrong = 1.0 - answers[named, np.arange(rounds)]
@@ -204,7 +202,7 @@ def label(
         "rounds": rounds, "features": X.shape[1], "problems": count, "accuracy": float(1.0 - wrong.mean()),
         "f_measure": float(classes["f_measure"].mean()), "label_rate": float(hits[3].mean()),
         "rounds_asked": float(hits[3].any(axis=0).mean()), "exclusive": exclusive,
-        "queries": int(queried.sum() if config.multiclass else hits[3].sum()),
+        "queries": int(queries[0] if config.multiclass else queries.sum()),
     }  # fmt: skip
     return Labelled(classes=classes, windows=_windows(hits, wrong, config.window), summary=summary, rounds=table)
 

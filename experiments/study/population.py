@@ -33,13 +33,12 @@ from experiments.study.traffic import Browsing, browsed
 from netsim.policies import AnyPolicy, make
 
 __all__ = [
-    "QUANTILES", "OtherProgramError", "Task", "by_activity", "check", "compute", "gathered", "summary", "tasks",
+    "QUANTILES", "OtherProgramError", "Task", "check", "compute", "gathered", "summary", "tasks",
     "users",
 ]  # fmt: skip
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 SLOW = 2.0  # a mean slowdown that is reported as such
-_GROUPS = ("least active quarter", "second quarter", "third quarter", "most active quarter")
 
 
 class OtherProgramError(OSError):
@@ -51,7 +50,7 @@ class Task:
     """Some users through all policies, of which the one without power saving is first.
 
     `program` is the digest of the program that must compute it, if that matters; `compile_first` says whether the
-    simulator is worth compiling first, where it is not, and changes no result.
+    simulator is worth compiling first, which changes no result.
     """
 
     members: tuple[Recorded, ...]
@@ -89,27 +88,20 @@ def users(
 
 
 def tasks(
-    members: Iterable[Recorded], policies: Sequence[AnyPolicy], config: netsim.SimulationConfig, *,
+    members: Iterable[Recorded], policies: Iterable[AnyPolicy], config: netsim.SimulationConfig, *,
     pages_per_task: int = 1000, program: str | None = None,
-) -> Iterator[Task]:  # fmt: skip
-    """Cut a stream of users into tasks that reach so many pages (a user is never cut)."""
-    waiting: list[Recorded] = []
-    before = 0
-
-    def task() -> Task:
-        return Task(
-            members=tuple(waiting), policies=tuple(policies), config=config, program=program,
-            compile_first=before >= MANY_PAGES,
-        )  # fmt: skip
-
+) -> list[Task]:  # fmt: skip
+    """Cut users into tasks that reach so many pages (a user is never cut); many pages are worth compiling for."""
+    cut: list[list[Recorded]] = [[]]
+    n_pages = before = 0
     for user in members:
-        waiting.append(user)
-        if (n_pages := sum(one.n_pages for one in waiting)) >= pages_per_task:
-            yield task()
-            before += n_pages
-            waiting = []
-    if waiting:
-        yield task()
+        if n_pages - before >= pages_per_task:
+            cut.append([])
+            before = n_pages
+        cut[-1].append(user)
+        n_pages += user.n_pages
+    common: Any = {"policies": tuple(policies), "config": config, "program": program}
+    return [Task(members=tuple(own), compile_first=n_pages >= MANY_PAGES, **common) for own in cut if own]
 
 
 def check(policies: Iterable[AnyPolicy], config: netsim.SimulationConfig) -> None:
@@ -189,7 +181,7 @@ def summary(table: pd.DataFrame, policies: Sequence[str], psm: str = PSM) -> pd.
     ``losing_both_percent``, ``slowed_over_2_percent``.  Where messages are pushed: `messages`, and over the users who
     have some `added_delay_s`, how much later they come in the mean.
     """
-    of = _of(table, policies)
+    of = {policy: table[table["policy"] == policy] for policy in policies}
     totals_j = {policy: float(own["total_j"].sum()) for policy, own in of.items()}
     rows = []
     for policy, own in of.items():
@@ -213,35 +205,6 @@ def summary(table: pd.DataFrame, policies: Sequence[str], psm: str = PSM) -> pd.
         row["slowed_over_2_percent"] = 100.0 * float((own["slowdown_mean"] > SLOW).mean())
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def by_activity(table: pd.DataFrame, policies: Sequence[str]) -> pd.DataFrame:
-    """Return who gains and who loses, by how much they browse: quarters of users by pages an hour without power saving.
-
-    The columns are policy, users_are (which quarter), users, pages_per_hour_from, pages_per_hour_to, medians of
-    energies and slowdown, and the percentages costlier and slower than static PSM.
-    """
-    of = _of(table, policies)
-    base = of[policies[0]]
-    activity = base["pages"].to_numpy() / np.maximum(base["elapsed_s"].to_numpy(), 1e-9) * 3600.0
-    quarters = np.array_split(np.argsort(activity, kind="stable"), len(_GROUPS))
-    rows = []
-    for policy, own in of.items():
-        for quarter, places in zip(_GROUPS, quarters, strict=True):
-            if not len(places):
-                continue
-            group = own.iloc[places]
-            row: dict[str, Any] = {"policy": policy, "users_are": quarter, "users": len(group)}
-            row["pages_per_hour_from"], row["pages_per_hour_to"] = activity[places].min(), activity[places].max()
-            for column in ("energy_vs_none_percent", "energy_vs_psm_percent", "slowdown_mean"):
-                row[f"{column.removesuffix('_mean')}_median"] = float(group[column].median())
-            row |= _losing(group)
-            rows.append(row)
-    return pd.DataFrame(rows).drop(columns="losing_both_percent")
-
-
-def _of(table: pd.DataFrame, policies: Sequence[str]) -> dict[str, pd.DataFrame]:
-    return {policy: table[table["policy"] == policy].reset_index(drop=True) for policy in policies}
 
 
 def _losing(rows: pd.DataFrame) -> dict[str, float]:

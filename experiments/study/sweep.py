@@ -38,7 +38,6 @@ __all__ = [
     "simulate", "tasks", "warm_up",
 ]  # fmt: skip
 
-LISTENING = ("lpsm",)  # whose sleep times are worth recording
 MOST_DELAYS = 1_000
 MANY_PAGES = 5_000  # from here on, compiling the simulator takes less time than interpreting it
 ONE_PAGE = (traces.Page("", 1, 1),)
@@ -138,7 +137,6 @@ class Frames(NamedTuple):
 
     runs: pd.DataFrame  #: a row a run; of several `clients`, how many there are, and means over them
     pages: pd.DataFrame  #: a row a page of a run
-    polls: pd.DataFrame  #: a row a recorded poll, of the first client
     messages: pd.DataFrame = pd.DataFrame()  #: a row a pushed message
     clients: pd.DataFrame = pd.DataFrame()  #: a row a run and client, of several
     #: delays of datagrams down and latencies of exchanges with times of their own (`kind`): all, or `MOST_DELAYS` from
@@ -175,19 +173,16 @@ def tasks(
 ) -> dict[str, Task]:  # fmt: skip
     """List the runs of a sweep, keyed; the run without power saving is always among them.
 
-    Polls are recorded in the first replication only.  Nothing to run, and a policy or a replication that is named
+    Nothing to run, and a policy or a replication that is named
     twice, are a `ValueError`.
     """
     if not workloads:
         raise ValueError("there is no traffic to simulate: no page and no session")
     made = [
-        Task(
-            workload=workload, name=name, policy=policy, config=workload.world(config), clients=clients,
-            record_polls=workload is workloads[0] and name.startswith(LISTENING),
-        )
+        Task(workload=workload, name=name, policy=policy, config=workload.world(config), clients=clients)
         for workload in workloads
         for name, policy in named(policies, config.beacon_interval_ns).items()
-    ]  # fmt: skip
+    ]
     listed = {task.key: task for task in made}
     if len(listed) < len(made):
         raise ValueError("replications must have different names")
@@ -198,7 +193,7 @@ def searches(tasks: Mapping[str, Task]) -> dict[str, Task]:
     """List the searches of a client that knows when frames come, one a replication, keyed; of one client alone."""
     if any(task.clients > 1 for task in tasks.values()):
         raise ValueError("clairvoyant must be asked of one client, got several clients")
-    made = (replace(task, name=_SEARCH, policy=BASELINE, record_polls=False) for task in tasks.values())
+    made = (replace(task, name=_SEARCH, policy=BASELINE) for task in tasks.values())
     return {task.key: task for task in made}
 
 

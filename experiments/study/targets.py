@@ -9,12 +9,9 @@ import tomllib
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    import netsim
-
-__all__ = ["ANY", "TARGETS", "Settings", "candidates", "of_radio", "settings"]
+__all__ = ["ANY", "TARGETS", "Settings", "candidates", "settings"]
 
 ANY = "any"
 
@@ -60,14 +57,3 @@ def settings(policy: str, target: str, *, beacon_interval_ns: int) -> list[Setti
                     lines = tuple(line.replace("{n}", last if last.isdigit() else "1") for line in entry["type"])
                     found.append(Settings(name, one["device"], lines, entry["source"]))
     return found
-
-
-def of_radio(radio: netsim.Radio) -> str | None:
-    """Return the target whose devices have this radio of the package; None if none is known."""
-    from netsim.radio import RadioConfig, profiles
-
-    names = [name for name in profiles() if RadioConfig.profile(name) == radio]
-    of_targets = [
-        target for target, one in _table().items() for name in names if one["radios"] and name.startswith(one["radios"])
-    ]
-    return of_targets[0] if of_targets else None

@@ -6,7 +6,6 @@ adversary plays each of them anew) and are reported on.  A trial is a function o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import exp, log
 from typing import Any
@@ -20,7 +19,7 @@ from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid, 
 from lpsm.bounds import expert_report
 from lpsm.experts import Learner
 
-__all__ = ["Trial", "parts", "play", "summary"]
+__all__ = ["Trial", "play", "summary"]
 
 MOST_ROUNDS, MOST_EXPERTS = 200, 6  # of sizes drawn
 _STREAM = 5  # of the seed's children: loss processes
@@ -49,11 +48,6 @@ def play(trial: Trial, losses: NDArray[np.float64] | None = None) -> list[dict[s
 
     A row has trial, process, rounds, n_experts, learner, alpha (of Fixed-share), then what `lpsm.bounds.report` has.
     """
-    return [row for part in parts(trial, losses) for row in part]
-
-
-def parts(trial: Trial, losses: NDArray[np.float64] | None = None) -> Iterator[list[dict[str, Any]]]:
-    """Yield what `play` returns, a learner at a time."""
     rng = np.random.default_rng(np.random.SeedSequence(trial.seed, spawn_key=(_STREAM, trial.index)))
     name = trial.process or synthetic.PROCESSES[int(rng.integers(len(synthetic.PROCESSES)))]
     rounds = trial.rounds or round(MOST_ROUNDS ** float(np.sqrt(rng.random())))  # 42 in the middle, 1 now and then
@@ -65,6 +59,7 @@ def parts(trial: Trial, losses: NDArray[np.float64] | None = None) -> Iterator[l
         alpha = 1.0 / rounds if alpha is None else alpha
     elif name != "adversarial":
         losses = _draw(name, rng, rounds, n, scale)
+    found: list[dict[str, Any]] = []
     for kind in trial.learners:
         learner = _learner(kind, rng, rounds, n, alpha)
         played = losses
@@ -73,8 +68,9 @@ def parts(trial: Trial, losses: NDArray[np.float64] | None = None) -> Iterator[l
         awake = ~np.isnan(played)
         run = learner.run(np.where(awake, played, 0.0), awake) if not awake.all() else learner.run(played)
         about = {"trial": trial.index, "process": name, "rounds": rounds, "n_experts": n, "learner": kind}
-        about["alpha"] = getattr(learner, "alpha", None)
-        yield [about | row._asdict() for row in expert_report.rows(run)]
+        about["alpha"] = learner.alpha if isinstance(learner, FixedShare) and kind == "fixed-share" else None
+        found += [about | row._asdict() for row in expert_report.rows(run)]
+    return found
 
 
 def summary(reports: pd.DataFrame) -> pd.DataFrame:

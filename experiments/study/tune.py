@@ -36,7 +36,7 @@ from lpsm import randomness
 from netsim.radio import with_assumed
 
 __all__ = [
-    "CANDIDATES", "FEW_SESSIONS", "LEVELS", "SPLITS", "Rule", "Tuning", "by_power", "front", "life_h", "measure",
+    "CANDIDATES", "FEW_SESSIONS", "LEVELS", "SPLITS", "Rule", "Tuning", "front", "life_h", "measure",
     "tune",
 ]  # fmt: skip
 
@@ -101,11 +101,6 @@ def life_h(mean_mw: Any, rule: Rule) -> Any:
         return np.log1p(lasts * lost_an_hour) / lost_an_hour if lost_an_hour else lasts
 
 
-def by_power(frames: Frames) -> bool:
-    """Tell whether candidates are in the order of their mean power: the traffic has times of its own."""
-    return len(frames.delays) > 0
-
-
 class _Sample:
     """Values of a policy, each of a unit: sorted, so that any choice of units is summed up quickly."""
 
@@ -132,76 +127,6 @@ class _Sample:
         return ratio(self.sums, self.numbers).half_width
 
 
-def _samples(frames: Frames, names: Sequence[str]) -> dict[str, dict[str, _Sample]]:
-    """Return what may be limited, by its name and the policy; what the traffic has not is left out."""
-    slowdowns = compare.page_slowdowns(frames.pages)
-    tables = {"slowdown": slowdowns.assign(value=slowdowns["slowdown"])}
-    tables["exchange"] = slowdowns.assign(value=slowdowns["latency_s"])
-    if len(frames.messages):
-        tables["message"] = (late := compare.added_delays(frames.messages)).assign(value=late["added_s"])
-    for kind in ("exchange", "datagram") if len(frames.delays) else ():
-        tables[kind] = frames.delays[frames.delays["kind"] == kind].rename(columns={"delay_s": "value"})
-    return {
-        kind: {
-            str(policy): _Sample(rows if "weight" in rows else rows.assign(weight=1.0), names)
-            for policy, rows in table[table["replication"].isin(names)].groupby("policy", sort=False)
-        }
-        for kind, table in tables.items()
-        if len(table)
-    }
-
-
-def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.DataFrame:
-    """Measure every policy of a sweep, and the two references, on some of its replications, a row each.
-
-    The columns are policy, units, pages, then energy_j_per_page, mean_mw, energy_vs_none_percent,
-    energy_above_limit_percent and energy_above_page_awake_percent, each with its `.._half_width`; as mean (with its
-    half width), p95, p99 and max: slowdown, and where there are any added_delay (of messages), datagram_delay and
-    exchange, seconds; and on_front_mean, on_front_p95.
-    """
-    runs, pages = (table[table["replication"].isin(names)] for table in (frames.runs, frames.pages))
-    references = compare.reference_energies(
-        Frames(runs, pages, frames.polls), awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw
-    )
-    tables = {
-        str(policy): rows.set_index("replication").loc[list(names)]
-        for policy, rows in pd.concat([runs, references], ignore_index=True).groupby("policy")
-    }
-    samples, everything = _samples(frames, names), np.ones(len(names))
-    has = samples.keys() - (set() if by_power(frames) else {"exchange"}) | {"slowdown"}
-    rows = []
-    for policy, own in tables.items():
-        row: dict[str, Any] = {"policy": policy, "units": len(own), "pages": int(own["pages"].sum())}
-        estimates = {
-            "energy_j_per_page": ratio(own["total_j"], own["pages"].clip(lower=1)),
-            "mean_mw": ratio(1000 * own["total_j"], own["elapsed_s"]),
-            **{
-                f"energy_{name}_percent": percent(own["total_j"], tables[other]["total_j"])
-                for name, other in (("vs_none", BASELINE), ("above_limit", LIMIT), ("above_page_awake", PAGE_AWAKE))
-            },
-        }
-        for name, (mean, half_width) in estimates.items():
-            row |= {name: mean, f"{name}_half_width": half_width}
-        for kind, form in _COLUMNS.items():
-            if kind not in has:
-                continue
-            sample = samples.get(kind, {}).get(policy)
-            row |= {form.format(level): sample.at(level, everything) if sample else nan for level in LEVELS}
-            row[f"{form.format('mean')}_half_width"] = sample.half_width() if sample else nan
-        rows.append(row)
-    table = pd.DataFrame(rows)
-    energy = "mean_mw" if by_power(frames) else "energy_j_per_page"
-    return table.assign(**{f"on_front_{level}": front(table, f"slowdown_{level}", energy) for level in ("mean", "p95")})
-
-
-def front(table: pd.DataFrame, slowdown: str, energy: str = "energy_j_per_page") -> pd.Series[bool]:
-    """Return which rows no other one beats: less energy and no more slowdown, or no more energy and less slowdown."""
-    needs, slow = table[energy].to_numpy(dtype=float), table[slowdown].to_numpy(dtype=float)
-    no_more = (needs <= needs[:, None]) & (slow <= slow[:, None])
-    beaten = (no_more & ((needs < needs[:, None]) | (slow < slow[:, None]))).any(axis=1)
-    return pd.Series(~beaten & ~np.isnan(slow), index=table.index)
-
-
 class _Broken(NamedTuple):
     """The limit that a candidate keeps least: by which share it is exceeded, and by what."""
 
@@ -217,46 +142,89 @@ class _Broken(NamedTuple):
         return self.excess <= 1e-9
 
 
-class _Choice:
-    """The candidates, what they need and what is limited, on any choice of the units."""
+class _Units:
+    """What the policies of a sweep, and the two references, need on some of its replications, and what they delay.
 
-    def __init__(self, frames: Frames, names: Sequence[str], rule: Rule) -> None:
-        self._samples = _samples(frames, names)
-        self.rule, self.everything = rule, np.ones(len(names))
-        self.policies = [str(policy) for policy in frames.runs["policy"].unique() if policy != BASELINE]
-        wide = frames.runs.set_index(["policy", "replication"])
-        joules, seconds, pages = (
-            wide[column].unstack().reindex(self.policies)[list(names)].to_numpy(dtype=float)
-            for column in ("total_j", "elapsed_s", "pages")
-        )
-        self._joules, self._seconds = joules, seconds
-        self._over = seconds if by_power(frames) else np.maximum(pages, 1)
+    `joules`, `seconds` and `pages` have a row a policy and a column a unit; `samples` what may be limited, by its name
+    and the policy, without what the traffic has not.  `by_power`, for traffic with times of its own, has candidates in
+    the order of their mean power.
+    """
+
+    def __init__(self, frames: Frames, names: Sequence[str], radio: netsim.Radio) -> None:
+        own = frames._replace(**{
+            name: table[table["replication"].isin(names)] if len(table) else table
+            for name, table in frames._asdict().items()
+        })  # fmt: skip
+        references = compare.reference_energies(own, awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw)
+        wide: Any = pd.concat([own.runs, references], ignore_index=True).set_index(["policy", "replication"])
+        columns = ("total_j", "elapsed_s", "pages")
+        self.joules, self.seconds, self.pages = (wide[column].unstack()[list(names)] for column in columns)
+        self.policies = [str(policy) for policy in own.runs["policy"].unique() if policy != BASELINE]
+        self.by_power, self.everything = len(own.delays) > 0, np.ones(len(names))
+        slowdowns = compare.page_slowdowns(own.pages)
+        tables = {"slowdown": slowdowns.assign(value=slowdowns["slowdown"])}
+        tables["exchange"] = slowdowns.assign(value=slowdowns["latency_s"])
+        if len(own.messages):
+            tables["message"] = (late := compare.added_delays(own.messages)).assign(value=late["added_s"])
+        for kind in ("exchange", "datagram") if self.by_power else ():
+            tables[kind] = own.delays[own.delays["kind"] == kind].rename(columns={"delay_s": "value"})
+        self.samples = {
+            kind: {
+                str(policy): _Sample(rows if "weight" in rows else rows.assign(weight=1.0), names)
+                for policy, rows in table.groupby("policy", sort=False)
+            }
+            for kind, table in tables.items()
+            if len(table)
+        }
+
+    def measured(self) -> pd.DataFrame:
+        """Return the table of `measure`."""
+        energy = "mean_mw" if self.by_power else "energy_j_per_page"
+        others = {"vs_none": BASELINE, "above_limit": LIMIT, "above_page_awake": PAGE_AWAKE}
+        has = self.samples.keys() - (set() if self.by_power else {"exchange"}) | {"slowdown"}
+        rows = []
+        for policy in self.joules.index:
+            joules, pages = self.joules.loc[policy], self.pages.loc[policy]
+            row: dict[str, Any] = {"policy": policy, "units": len(joules), "pages": int(pages.sum())}
+            estimates = {
+                "energy_j_per_page": ratio(joules, pages.clip(lower=1)),
+                "mean_mw": ratio(1000 * joules, self.seconds.loc[policy]),
+            } | {f"energy_{name}_percent": percent(joules, self.joules.loc[other]) for name, other in others.items()}
+            for name, (mean, half_width) in estimates.items():
+                row |= {name: mean, f"{name}_half_width": half_width}
+            for kind, form in _COLUMNS.items():
+                if kind in has:
+                    sample = self.samples.get(kind, {}).get(policy)
+                    row |= {
+                        form.format(level): sample.at(level, self.everything) if sample else nan for level in LEVELS
+                    }
+                    row[f"{form.format('mean')}_half_width"] = sample.half_width() if sample else nan
+            rows.append(row)
+        table = pd.DataFrame(rows)
+        fronts = {f"on_front_{level}": front(table, f"slowdown_{level}", energy) for level in ("mean", "p95")}
+        return table.assign(**fronts)
 
     def in_order(self, times: NDArray[Any]) -> list[str]:
         """Return the candidates by their energy on the units, each so many times."""
-        energies = (self._joules @ times) / (self._over @ times)
-        return [self.policies[place] for place in np.argsort(energies, kind="stable")]
+        over = self.seconds if self.by_power else self.pages.clip(lower=1)
+        energies = (self.joules @ times / (over @ times))[self.policies]
+        return [self.policies[place] for place in np.argsort(energies.to_numpy(), kind="stable")]
 
-    def lasts_h(self, policy: str, times: NDArray[Any]) -> float:
-        """Return the battery's life under a candidate."""
-        place = self.policies.index(policy)
-        return float(life_h(1000 * (self._joules[place] @ times) / (self._seconds[place] @ times), self.rule))
-
-    def broken(self, policy: str, times: NDArray[Any] | None = None) -> _Broken:
+    def broken(self, rule: Rule, policy: str, times: NDArray[Any] | None = None) -> _Broken:
         """Return the limit that a candidate keeps least; of all units (`times` None) up to the end of its interval."""
         found = []
         for kind, (field, called, unit) in _LIMITS.items():
-            limit, sample = getattr(self.rule, field), self._samples.get(kind, {}).get(policy)
+            limit, sample = getattr(rule, field), self.samples.get(kind, {}).get(policy)
             if limit is None or sample is None:
                 continue
-            value = sample.at(self.rule.at, self.everything if times is None else times)
-            wide = sample.half_width() if times is None and self.rule.at == "mean" else 0.0
+            value = sample.at(rule.at, self.everything if times is None else times)
+            wide = sample.half_width() if times is None and rule.at == "mean" else 0.0
             wide = 0.0 if np.isnan(wide) else wide
             if not np.isnan(value):
                 found.append(_Broken((value + wide) / limit - 1.0, called, unit, value, wide, limit))
         return max(found, key=lambda one: one.excess, default=_Broken())
 
-    def splits(self, allowed: Sequence[str], seed: int) -> pd.DataFrame:
+    def splits(self, rule: Rule, allowed: Sequence[str], seed: int) -> pd.DataFrame:
         """Return who of the `allowed` wins each split (empty: nobody), and its battery life where it was not chosen."""
         n, rng = len(self.everything), randomness.generator(seed, randomness.SPLIT)
         rows = []
@@ -267,13 +235,33 @@ class _Choice:
                 theirs = 1.0 - ours
             else:
                 ours, theirs = np.bincount(rng.integers(0, n, n), minlength=n).astype(float), self.everything
-            keeping = (
-                policy for policy in self.in_order(ours)
-                if policy in allowed and self.broken(policy, ours).keeps and self.broken(policy, theirs).keeps
-            )  # fmt: skip
-            winner = next(keeping, "")
-            rows.append({"policy": winner, "battery_h": self.lasts_h(winner, theirs) if winner else nan})
+            row = {"policy": "", "battery_h": nan}
+            for policy in self.in_order(ours):
+                if policy in allowed and all(self.broken(rule, policy, half).keeps for half in (ours, theirs)):
+                    mean_mw = 1000 * (self.joules.loc[policy] @ theirs) / (self.seconds.loc[policy] @ theirs)
+                    row = {"policy": policy, "battery_h": float(life_h(mean_mw, rule))}
+                    break
+            rows.append(row)
         return pd.DataFrame(rows)
+
+
+def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.DataFrame:
+    """Measure every policy of a sweep, and the two references, on some of its replications, a row each.
+
+    The columns are policy, units, pages, then energy_j_per_page, mean_mw, energy_vs_none_percent,
+    energy_above_limit_percent and energy_above_page_awake_percent, each with its `.._half_width`; as mean (with its
+    half width), p95, p99 and max: slowdown, and where there are any added_delay (of messages), datagram_delay and
+    exchange, seconds; and on_front_mean, on_front_p95.
+    """
+    return _Units(frames, names, radio).measured()
+
+
+def front(table: pd.DataFrame, slowdown: str, energy: str = "energy_j_per_page") -> pd.Series[bool]:
+    """Return which rows no other one beats: less energy and no more slowdown, or no more energy and less slowdown."""
+    needs, slow = table[energy].to_numpy(dtype=float), table[slowdown].to_numpy(dtype=float)
+    no_more = (needs <= needs[:, None]) & (slow <= slow[:, None])
+    beaten = (no_more & ((needs < needs[:, None]) | (slow < slow[:, None]))).any(axis=1)
+    return pd.Series(~beaten & ~np.isnan(slow), index=table.index)
 
 
 def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.Radio, *, seed: int) -> Tuning:
@@ -281,16 +269,16 @@ def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.Radio, 
 
     The `radio` is that of the sweep, the `seed` that of the splits; see the module for how.
     """
-    choice = _Choice(frames, names, rule)
-    order = choice.in_order(choice.everything)
+    units = _Units(frames, names, radio)
+    order = units.in_order(units.everything)
     if not order:
         raise ValueError("tune needs a candidate beside none, got none")
-    broken = {policy: choice.broken(policy) for policy in order}
+    broken = {policy: units.broken(rule, policy) for policy in order}
     allowed = [policy for policy in order if broken[policy].keeps]
     policy = allowed[0] if allowed else min(order, key=lambda one: broken[one].excess)
-    splits = choice.splits(allowed, seed)
+    splits = units.splits(rule, allowed, seed)
     share = splits["policy"].value_counts(normalize=True).to_dict()
-    table = measure(frames, names, radio)
+    table = units.measured()
     table = table.assign(
         battery_h=life_h(table["mean_mw"].to_numpy(dtype=float), rule),
         allowed=table["policy"].isin(allowed),
@@ -311,7 +299,7 @@ def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.Radio, 
         **{str(name): value for name, value in row.items()},
         **rule.given(),
         "keeps": bool(allowed),
-        "by_power": by_power(frames),
+        "by_power": units.by_power,
         **_lives(row, own, rule, radio),
         "battery_h_held_out": [float(held_out.quantile(q)) for q in (0.05, 0.95)] if len(held_out) else None,
         "splits": len(splits),

@@ -60,6 +60,7 @@ STATE = np.dtype(
         *account_fields(ROOM),
         ("message_ns", "i8"), ("messages", "i8"), ("ages", "f8", (len(AGES_NS),)), ("delivered", "i8"),
         ("push_key", "i8"), ("more", "i8"), ("delivered_ns", "i8"), ("held_from_ns", "i8"), ("held_middle_ns", "i8"),
+        ("doubt", "f8"), ("doubt_from_ns", "i8"),  # the link: how likely what ended the page was a message, asked when
         ("least_trip_ns", "i8", (TRIPS,)),  # the link: from a request of this size to its answer; 0: not seen
         # the sleep: when it was last left, who waited in it, until when the client is awake
         ("opened_ns", "i8"), ("waiting", "i8"), ("awake_until_ns", "i8"),
@@ -122,6 +123,7 @@ def _sent(s: Record, frame: FlatFrame) -> None:
     at_ns, asleep = frame.at_ns, frame.at_ns > s.awake_until_ns
     if awareness.forget_after(s, at_ns) and s.loading:
         _end_page(s)
+    s.doubt = 0.0
     if asleep:
         s.opened_ns = at_ns
     known = s.n
@@ -151,6 +153,8 @@ def _received(s: Record, frame: FlatFrame) -> None:
         if which >= 0 and _is_too_early(s, which, frame):
             which, unasked = -1, frame.size_bytes > s.bare_bytes
     if which < 0:
+        if s.doubt > 0.0:
+            _settle_doubt(s, frame)
         if unasked:
             _message(s, frame)
         return
@@ -168,9 +172,30 @@ def _received(s: Record, frame: FlatFrame) -> None:
         if s.opened_ns > reached_ns:
             s.held_s += (s.opened_ns - reached_ns) * 1e-9 / max(1, s.waiting)
     if ends:
+        if not s.host_aware and s.n == 1 and s.kind[which] == REPLY and s.messages and frame.size_bytes > s.bare_bytes:
+            s.doubt_from_ns = s.origin_ns[which]
+            s.doubt = _message_odds(s, reached_ns)  # the page seems to be over
         awareness.remove(s, which)
     else:
         s.kind[which], s.origin_ns[which] = REST, at_ns
+
+
+@compiled
+def _message_odds(s: Record, at_ns: int) -> float:
+    """How many times as likely a frame is a message as it is the answer to the last request, by the hazards of both."""
+    of_message = s.mean_rates[MESSAGE, hazards.find_bin(max(0, at_ns - s.message_ns))]
+    return float(of_message / s.mean_rates[REPLY, hazards.find_bin(max(0, at_ns - s.doubt_from_ns))])
+
+
+@compiled
+def _settle_doubt(s: Record, frame: FlatFrame) -> None:
+    """Charge the page that is over for the delay of its answer, so far as it is likely to be this frame."""
+    odds = s.doubt / _message_odds(s, frame.reached_ns)
+    part = odds / (1.0 + odds) if frame.size_bytes > s.bare_bytes else 1.0
+    late_s, undelayed_s = (s.opened_ns - frame.reached_ns) * 1e-9, (frame.reached_ns - s.issued_ns) * 1e-9
+    if late_s > 0.0 and undelayed_s > 0.0:
+        s.balance += part * late_s / (undelayed_s * s.allowed)
+    s.doubt = 0.0
 
 
 @compiled

@@ -173,7 +173,7 @@ def _workload() -> tuple[bytes, ...]:
     return _json(page, page), _json(*timed, *beside), _json([page, {**page, "objects": []}])
 
 
-def _ucb(text: bool) -> tuple[bytes, ...]:
+def _ucb() -> tuple[bytes, ...]:
     made = b""
     for at in range(5):
         url = f"GET {123 + at}..gif HTTP/1.0".encode()
@@ -181,19 +181,8 @@ def _ucb(text: bool) -> tuple[bytes, ...]:
         for offset, name in enumerate(("request", "first", "last")):
             record[f"{name}_s"], record[f"{name}_us"] = 846_890_000 + 40 * at + offset, 2500 * at
         record["body_bytes"], record["url_bytes"] = 900 * at, len(url)
-        value = {name: str(record[name][0]) for name in RECORD_DTYPE.names or ()}
-        times = [f"{value[f'{name}_s']}:{value[f'{name}_us']}" for name in ("request", "first", "last")]
-        ends = [
-            f"10.0.{place}.{value[name]}:{value[f'{name}_port']}" for place, name in enumerate(("client", "server"))
-        ]
-        line = [*times, *ends, *(value[name] for name in (RECORD_DTYPE.names or ())[10:]), url.decode()]
-        made += " ".join(line).encode() + b"\n" if text else record.tobytes() + url
-    unseen = (
-        made.replace(b"846890041", b"4294967295")
-        if text
-        else made.replace((846_890_041).to_bytes(4, "big"), b"\xff" * 4)
-    )
-    return made, unseen
+        made += record.tobytes() + url
+    return made, made.replace((846_890_041).to_bytes(4, "big"), b"\xff" * 4)
 
 
 _SESSION = b"".join(
@@ -392,8 +381,7 @@ _MATRICES = _npy(np.ones((3, 2))), _npy(np.asfortranarray(np.eye(3))), _npy(np.a
 FORMATS = {
     "har": Format(files=_har(), read=read_requests),
     "workload": Format(files=_workload(), read=read_pages),
-    "ucb": Format(files=_ucb(False), read=read_requests),
-    "showtrace": Format(files=_ucb(True), read=read_requests),
+    "ucb": Format(files=_ucb(), read=read_requests),
     "bu": Format(files=(_SESSION,), read=read_requests, name="con1.cs18.791000000"),
     "bu-folder": Format(files=(_SESSIONS,), read=read_requests),
     "bu-tar": Format(files=(_SESSIONS,), read=read_requests, render=_tar),

@@ -16,20 +16,13 @@ from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid, 
 from lpsm.bounds import expert_report
 from lpsm.bounds import experts as statements
 from lpsm.bounds.verdicts import compare
+from tests.lpsm.test_hindsight import shifting
 from tests.oracles import hindsight as oracle
 
 interior = st.floats(0.01, 0.99)
 small_losses = st.tuples(st.integers(2, 5), st.integers(2, 3)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=st.floats(0, 4))
 )
-
-
-def shifting(rounds=120, n_experts=4, segments=6, seed=0):
-    rng = np.random.default_rng(seed)
-    losses = rng.exponential(1.0, (rounds, n_experts))
-    for s, part in enumerate(np.array_split(np.arange(rounds), segments)):
-        losses[part, s % n_experts] *= 0.1
-    return losses
 
 
 def switching_fast():
@@ -251,9 +244,6 @@ def check_trials(count):
 def test_ten_thousand_random_trials_violate_nothing():
     found = check_trials(10_000)
     assert (found["firm"] >= 100).all()
-
-
-# --- errors
 
 
 def test_of_several_rows_the_one_nearest_to_being_violated_stands_for_all():

@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 from lpsm import samplers
 from lpsm.samplers import SelectiveClassifier
 from lpsm.samplers.calibration import fitted_scale, leads, probabilities
-from tests.lpsm.streams import a_stream
+from tests.lpsm.frozen.streams import a_stream
 
 X, Y = a_stream(31, rounds=90, d=3)
 NAMES = np.where(Y > 0, "yes", "no")

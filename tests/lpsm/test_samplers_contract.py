@@ -18,7 +18,8 @@ from scipy import sparse
 import lpsm
 from lpsm import samplers
 from lpsm.samplers import MulticlassSampler, TunedSampler, kernels
-from tests.lpsm.frozen.streams import GRIDS, MORE, NO_KERNEL, PARAMETERS, plain
+from tests.lpsm.frozen.streams import GRIDS, MORE, NO_KERNEL, PARAMETERS, by_rounds, plain
+from tests.oracles.samplers import RANDOMIZED
 
 X, Y = plain(6, 150, 11)
 CODES = (X @ np.random.default_rng(6).normal(size=(6, 4))).argmax(axis=1)
@@ -63,16 +64,8 @@ def whole(model, rows, labels):
 
 
 def singly(model, rows, labels, by_ticket=True):
-    said, asked, margins = [], [], []
-    for t in range(len(labels)):
-        decision = model.decide(rows[t])
-        said.append(decision.prediction)
-        asked.append(decision.query)
-        margins.append(decision.margin)
-        if decision.query:
-            model.learn(decision.ticket if by_ticket or hasattr(model, "n_classes") else rows[t], int(labels[t]))
-    last = model.last_scores if isinstance(model, MulticlassSampler) else np.array(margins)
-    return np.array(said), np.array(asked), last
+    margins, said, asked, _ = by_rounds(model, rows, labels, by_ticket=by_ticket or hasattr(model, "n_classes"))
+    return said, asked, model.last_scores if isinstance(model, MulticlassSampler) else margins
 
 
 def same(one, other, tolerance=0.0):
@@ -206,13 +199,6 @@ def test_a_budget_ends_the_questions_and_changes_nothing_before(key, form):
     same(singly(single, X, SIGNS), whole(fresh(5), X, SIGNS))
     assert not lpsm.from_state(limited.state()).run(X, SIGNS).queried.any()
     assert not fresh(0).run(X, SIGNS).queried.any()
-
-
-RANDOMIZED = {
-    "perceptron-ss", "perceptron-ss-adaptive", "sop-ss", "sop-ss-adaptive", "sop-label-efficient", "sole",
-    "sop-fixed-bias", "lasec-ss", "cbgz-dkm", "random-perceptron", "random-dkm", "ffoat", "fsoat", "ffole", "fsole",
-    "arow-ss", "arow-diagonal-ss", "adagrad-ss", "iwal",
-}  # fmt: skip
 
 
 @pytest.mark.parametrize(("key", "parameters"), [*PARAMETERS.items(), *MORE[:2]])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from lpsm import samplers
-from tests.lpsm.streams import a_stream, of
+from tests.lpsm.frozen.streams import a_stream, of
 from tests.oracles.samplers import margins_by_recursion
 
 D = 7

@@ -10,8 +10,7 @@ from scipy import sparse
 
 from lpsm import samplers
 from lpsm.samplers import catalogue
-from tests.lpsm.frozen.streams import NO_KERNEL
-from tests.lpsm.streams import a_stream, by_rounds
+from tests.lpsm.frozen.streams import NO_KERNEL, a_stream, by_rounds
 
 X, Y = a_stream(21)
 D = 7

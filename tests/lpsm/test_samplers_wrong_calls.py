@@ -12,7 +12,7 @@ from scipy import sparse
 import lpsm
 from lpsm import online, samplers  # noqa: F401
 from lpsm.samplers import MulticlassSampler, SelectiveClassifier, TunedSampler  # noqa: F401
-from tests.lpsm.streams import a_stream
+from tests.lpsm.frozen.streams import a_stream
 from tests.wrong_calls import refused, table
 
 D = 7
@@ -191,8 +191,7 @@ def test_a_wrong_call_is_answered_with_the_argument_the_rule_and_the_value(call,
 
 @pytest.mark.parametrize("make_rows", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize(
-    ("dtype", "value"),
-    [("float64", nan), ("float64", inf), ("float64", 1e155), ("float64", -1e308), ("float32", 1e20)],
+    ("dtype", "value"), [("float64", nan), ("float64", inf), ("float64", 1e155), ("float64", -1e308), ("float32", 1e20)]
 )
 def test_values_that_are_not_finite_or_whose_squares_are_not_are_named_with_their_place(make_rows, dtype, value):
     model, broken = make("perceptron", dtype=dtype), X.copy()

@@ -16,9 +16,6 @@ def stream(seed=0, n=200, d=4):
     return made.X, made.y
 
 
-# Invariants and identities
-
-
 @pytest.mark.parametrize(
     ("key", "parameter", "value"),
     [("perceptron-ss", "b", 0.4), ("sop-ss", "b", 0.4), ("ssmd", "K", 0.3), ("dkm", "R", 4), ("lasec-ss", "a", 0.7)],
@@ -46,9 +43,6 @@ def test_predictions_are_votes_under_the_present_weights_and_a_question_may_be_f
     assert s.open_tickets == []
     assert not any(one.open_tickets for one in s.samplers)
     assert not np.array_equal(s.weights, weights)  # asking was charged
-
-
-# Oracle: the losses handed over, averaged over the coin, are the costs
 
 
 def test_the_estimated_costs_are_unbiased():
@@ -81,20 +75,11 @@ class Always:
         return self.u
 
 
-# Theorem: at a constant rate the mixture is Static-expert's, and within ln m of the best
-
-
-# What it is for
-
-
 @pytest.mark.parametrize("n_seeds", [2, pytest.param(10, marks=pytest.mark.long)])
 def test_the_tuned_cost_is_near_the_best_in_hindsight_and_below_the_median_of_the_grid(n_seeds):
     for row in bench.rows(n_seeds=n_seeds, streams=("flipped", "drift"), keys=("sop-label-efficient",)):
         assert row["tuned"] < row["median of grid"]
         assert row["tuned"] < 1.3 * row["best in hindsight"]
-
-
-# Extremes and bad input
 
 
 def test_candidates_are_those_of_the_grid_whole_ones_as_integers():

@@ -25,8 +25,7 @@ messages = st.lists(
     max_size=25,
 ).map(sorted)
 traffic = st.one_of(
-    st.tuples(st.lists(pages, min_size=1, max_size=4), st.just([])),
-    st.tuples(st.lists(pages, max_size=2), messages),
+    st.tuples(st.lists(pages, min_size=1, max_size=4), st.just([])), st.tuples(st.lists(pages, max_size=2), messages)
 ).map(lambda both: ([page._replace(page=f"p{i}") for i, page in enumerate(both[0])], both[1]))
 configs = st.builds(
     lambda rtt, mss, nagle, per_object, connections, delay, loss: netsim.SimulationConfig(

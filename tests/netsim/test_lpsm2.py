@@ -13,12 +13,6 @@ BEACON = 100 * MS
 STANDARD = standard_schedules()
 
 
-# -- by hand
-
-
-# -- in the simulator
-
-
 @pytest.mark.parametrize("host_aware", [True, False])
 @pytest.mark.parametrize("server_s", [0.0, 0.613])
 def test_what_the_followed_schedule_is_charged_is_what_the_simulator_charges(host_aware, server_s):
@@ -60,6 +54,3 @@ def test_the_slowdown_asked_for_is_kept_with_less_energy_than_bounded_slowdown(k
     assert 1.0 < ours[0] < target + 0.01
     assert bounded[0] > 1.03
     assert ours[1] < 0.92 * bounded[1]
-
-
-# -- in hindsight

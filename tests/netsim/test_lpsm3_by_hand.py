@@ -13,7 +13,7 @@ from netsim.radio import RadioConfig
 from tests.netsim.lpsm3_alone import MS, Rule
 
 NEVER_NS = 2**62
-REPLY, HELD = 1, 4
+REPLY, MESSAGE, HELD = 1, 3, 4
 
 # after # a title, and settings; then what is sent (at ms) and got (at, and when it reached the access point), asked and
 # set, and after = what the rule knows: instants in ms, what is outstanding as connection, S(ent), W(aiting) or T(he
@@ -296,3 +296,20 @@ def test_a_cycle_begins_at_an_age_of_the_last_message(age_ms, place):
     assert own.s["ages"] == pytest.approx(expected)
     own.asked(1001 + age_ms)
     assert own.s["ages"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("size", "part"), [(300, 0.5), (40, 1.0)])  # without data it can only be an answer
+def test_a_page_pays_for_an_answer_after_what_was_taken_for_it_by_how_likely_it_is_one(size, part):
+    link = Rule(host_aware=False, max_slowdown=1.1)
+    link.s["messages"] = 1
+    link.sent(1000)
+    link.received(1100, 1100, size=300)
+    link.asked(1101)
+    assert link.s["pages"] == 1
+    assert link.s["doubt"] > 0.0
+    assert link.s["balance"] == 3.0
+    link.s["mean_rates"][REPLY], link.s["mean_rates"][MESSAGE], link.s["doubt"] = 4.0, 1.0, 0.25
+    link.s["opened_ns"] = 1600 * MS
+    link.received(1601, 1400, size=size)
+    assert link.s["balance"] == pytest.approx(3.0 + part * 0.2 / (0.4 * 0.1))
+    assert link.s["doubt"] == 0.0

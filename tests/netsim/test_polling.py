@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsm import alpha_grid
-from lpsm.experts import share
-from netsim.policies.polling import TIME, PollingConfig, PollingLearner, beacons
-from tests.oracles.experts import polling_reference
+from netsim.policies.polling import PollingConfig, PollingLearner, beacons
+from tests.oracles.experts import by_mpmath
 
 polls = st.lists(
     st.tuples(st.integers(1, 12).map(lambda k: 100.0 * k), st.sampled_from([0.0, 40.0, 1500.0, 60_000.0])), max_size=40
@@ -31,7 +30,11 @@ def test_means_and_losses_are_those_of_the_printed_algorithm(energy, gamma, term
     alphas = alpha_grid(horizon=100)
     config = PollingConfig(energy=energy, alphas=tuple(alphas), gamma=gamma if callable(energy) else None)
     learner = PollingLearner(config)
-    means, losses = polling_reference(sequence, config.times_ms, term, gamma, alphas)
+    times = np.array(config.times_ms)
+    charged = [[gamma * arrived * t * t / (2 * slept) + term(t) for t in times] for slept, arrived in sequence]
+    charged = np.array(charged).reshape(-1, len(times))
+    losses, weights, _ = by_mpmath(charged, alphas, np.ones(len(times)), np.ones(len(alphas)))
+    means = weights @ times
     assert learner.mean_ms == pytest.approx(means[0], rel=1e-15)
     for (slept, arrived), mean, loss in zip(sequence, means[1:], losses, strict=True):
         assert learner.poll(slept, arrived) == pytest.approx(mean, rel=1e-11)
@@ -58,19 +61,3 @@ def test_an_illegal_poll_is_named_and_changes_nothing(slept, arrived):
         learner.poll(slept, arrived)
     assert learner.weights.tolist() == before[0].tolist()
     assert (learner.mean_ms, learner.loss) == before[1:]
-
-
-def test_one_sweep_finds_the_round_and_the_mean_that_two_do():
-    rng = np.random.default_rng(3)
-    for n in (2, 5, 12):
-        config = PollingConfig(times_ms=tuple(100.0 * k for k in range(1, n + 1)), gamma=1e-3)
-        learner = PollingLearner(config)
-        weights, columns, slow, head, work, experts = (array.copy() for array in learner.arrays())
-        for _ in range(200):
-            slept, found = 100.0 * rng.integers(1, 13), rng.integers(0, 40_000) * (rng.random() < 0.3)
-            mean = learner.poll(slept, found)
-            loss = share.learn_alpha_round(learner.losses, weights, columns, slow, head, work)
-            assert learner.loss == pytest.approx(loss, rel=1e-12)
-            share.mixture(weights, columns, slow, head, work[0])
-            assert mean == pytest.approx(experts[TIME] @ work[0], rel=1e-12)
-            assert np.array_equal(learner.arrays()[0], weights)

@@ -1,10 +1,9 @@
 """Slow exact references for the learners over experts; they share no code with the fast path.
 
-Three of them: enumeration of every sequence of experts, forward recursion in mpmath (any
-loss, any alpha, sleeping experts), and forward recursion on long-double logarithms for long runs.
+Two of them for learners of transition laws: forward recursion in mpmath (any loss, any alpha, sleeping experts), and
+on long-double logarithms for long runs.
 """
 
-from itertools import product
 from math import exp, fsum, log
 
 import mpmath
@@ -20,61 +19,24 @@ def share_matrix(n, alpha):
     return matrix
 
 
-def enumerate_sequences(losses, laws, prior):
-    """Joint probability of each prefix of outcomes and of the next expert, summed over all sequences, (T+1, n).
+def by_mpmath(losses, laws, prior, alpha_prior, awake=None, digits=60):
+    """Mixture of Markov learners: loss (T,), weights (T+1, n), weights of the laws (T+1, m).
 
-    `laws` has the transition matrix after each round.
-    """
-    losses = np.asarray(losses, dtype=float)
-    rounds, n = losses.shape
-    joint = []
-    for t in range(rounds + 1):
-        parts = [[] for _ in range(n)]
-        for sequence in product(range(n), repeat=t + 1):
-            probability = prior[sequence[0]]
-            for s in range(t):
-                probability *= exp(-losses[s, sequence[s]]) * laws[s][sequence[s]][sequence[s + 1]]
-            parts[sequence[-1]].append(probability)
-        joint.append([fsum(part) for part in parts])
-    return np.array(joint)
-
-
-def by_enumeration(losses, matrices, prior, alpha_prior):
-    """Mixture of Markov learners: loss (T,), weights (T+1, n), weights of the matrices (T+1, m).
-
-    Instead of a matrix there may be a list of one after each round.
-    """
-    laws = [matrix if np.ndim(matrix) == 3 else [matrix] * len(losses) for matrix in matrices]
-    joints = [a * enumerate_sequences(losses, law, prior) for a, law in zip(alpha_prior, laws, strict=True)]
-    joints = np.array(joints)
-    total = joints.sum(axis=(0, 2))
-    weights = joints.sum(axis=0) / total[:, None]
-    alphas = (joints.sum(axis=2) / total).T
-    return -np.diff(np.log(total)), weights, alphas
-
-
-def by_mpmath(losses, matrices, prior, alpha_prior, awake=None, digits=60):
-    """The same by forward recursion with `digits` digits; matrices may be numbers alpha.
-
-    A sleeping expert is multiplied by its column's own likelihood.  A round nobody
-    foresaw costs infinity and changes nothing.
+    A law is a number alpha, a matrix, or a matrix after each round.  A sleeping expert is multiplied by its column's
+    own likelihood.  A round nobody foresaw costs infinity and changes nothing.
     """
     mp = mpmath.mp.clone()
     mp.dps = digits
     losses = np.asarray(losses, dtype=float)
     rounds, n = losses.shape
-    exact = []
-    for matrix in matrices:
-        if np.ndim(matrix) == 0:
-            alpha = mp.mpf(float(matrix))
-            stay = (
-                [[1 - alpha if i == j else alpha / (n - 1) for i in range(n)] for j in range(n)]
-                if n > 1
-                else [[mp.mpf(1)]]
-            )
-        else:
-            stay = [[mp.mpf(float(value)) for value in row] for row in matrix]
-        exact.append(stay)
+
+    def exactly(law):
+        if np.ndim(law) or n == 1:
+            return [[mp.mpf(float(value)) for value in row] for row in (law if np.ndim(law) else [[1]])]
+        alpha = mp.mpf(float(law))
+        return [[1 - alpha if i == j else alpha / (n - 1) for i in range(n)] for j in range(n)]
+
+    exact = [[exactly(one) for one in law] if np.ndim(law) == 3 else [exactly(law)] * rounds for law in laws]
     rows = [[mp.mpf(float(p)) for p in prior] for _ in exact]
     rows = [[p / sum(row) for p in row] for row in rows]
     top = [mp.mpf(float(a)) for a in alpha_prior]
@@ -104,7 +66,7 @@ def by_mpmath(losses, matrices, prior, alpha_prior, awake=None, digits=60):
             if ratio == 0:
                 continue
             new = [p * (f if f is not None else ratio) / ratio for p, f in zip(row, likelihood, strict=True)]
-            rows[k] = [sum(new[j] * exact[k][j][i] for j in range(n)) for i in range(n)]
+            rows[k] = [sum(new[j] * exact[k][t][j][i] for j in range(n)) for i in range(n)]
     note()
     return np.array(out_loss), np.array(out_weights), np.array(out_alphas)
 
@@ -159,34 +121,6 @@ def krichevsky_trofimov_loss(losses, digits=30):
         for k, row in enumerate(by_changes)
     )
     return float(-mp.log(total))
-
-
-def polling_reference(polls, times_ms, energy, gamma, alphas):
-    """LPSM by the formulas, plain floats: mean times (len(polls) + 1,) and mixture losses."""
-    times = [float(t) for t in times_ms]
-    n, m = len(times), len(alphas)
-    rows = [[1.0 / n] * n for _ in range(m)]
-    cumulative = [0.0] * m
-    means, out = [fsum(times) / n], []
-    for slept, arrived in polls:
-        charged = [gamma * arrived * t * t / (2 * slept) + energy(t) for t in times]
-        lowest = min(charged)
-        charged = [v - lowest for v in charged]
-        low = min(cumulative)
-        top = [exp(low - c) for c in cumulative]
-        seen = [fsum(p * exp(-v) for p, v in zip(row, charged, strict=True)) for row in rows]
-        out.append(lowest - log(fsum(a * s for a, s in zip(top, seen, strict=True)) / fsum(top)))
-        cumulative = [c - log(s) for c, s in zip(cumulative, seen, strict=True)]
-        for j, alpha in enumerate(alphas):
-            post = [p * exp(-v) / seen[j] for p, v in zip(rows[j], charged, strict=True)]
-            rows[j] = [(1 - alpha) * q + alpha / (n - 1) * fsum(post[:i] + post[i + 1 :]) for i, q in enumerate(post)]
-        low = min(cumulative)
-        top = [exp(low - c) for c in cumulative]
-        means.append(
-            fsum(a * fsum(p * t for p, t in zip(row, times, strict=True)) for a, row in zip(top, rows, strict=True))
-            / fsum(top)
-        )
-    return np.array(means), np.array(out)
 
 
 def variable_share_matrices(losses, alpha):

@@ -10,53 +10,39 @@ import numpy as np
 from tests.oracles.experts import share_matrix
 
 
-def sequences(rounds, n_experts):
-    return product(range(n_experts), repeat=rounds)
-
-
-def sequence_loss(losses, sequence):
-    return sum(losses[t][i] for t, i in enumerate(sequence))
-
-
 def switches(sequence):
     return sum(a != b for a, b in pairwise(sequence))
 
 
+def sequences(losses, matrix=None, prior=None):
+    """Every sequence of experts, its loss, and under a law its probability times its likelihood."""
+    rounds, n = np.shape(losses)
+    for sequence in product(range(n), repeat=rounds):
+        loss, weight = sum(losses[t][i] for t, i in enumerate(sequence)), mpmath.mpf(1)
+        if matrix is not None:
+            weight = mpmath.mpf(1 / n if prior is None else float(prior[sequence[0]])) * mpmath.exp(-mpmath.mpf(loss))
+            for a, b in pairwise(sequence):
+                weight *= mpmath.mpf(float(matrix[a][b]))
+        yield sequence, float(loss), weight
+
+
 def best_with_switches(losses, k, *, at_most):
     """Least loss over the sequences with (at most) k - 1 switches."""
-    losses = np.asarray(losses)
-    fits = (lambda s: switches(s) <= k - 1) if at_most else (lambda s: switches(s) == k - 1)
-    return min((sequence_loss(losses, s) for s in sequences(*losses.shape) if fits(s)), default=float("inf"))
-
-
-def sequence_probability(sequence, prior, matrix):
-    probability = mpmath.mpf(float(prior[sequence[0]]))
-    for a, b in pairwise(sequence):
-        probability *= mpmath.mpf(float(matrix[a][b]))
-    return probability
+    fits = range(k) if at_most else [k - 1]
+    return min((loss for one, loss, _ in sequences(losses) if switches(one) in fits), default=float("inf"))
 
 
 def markov_loss(losses, matrix, prior=None):
     """-ln of the sum over all sequences of probability times likelihood."""
-    losses = np.asarray(losses)
-    n = losses.shape[1]
-    prior = [1 / n] * n if prior is None else prior
-    total = mpmath.mpf(0)
-    for s in sequences(*losses.shape):
-        total += sequence_probability(s, prior, matrix) * mpmath.exp(-mpmath.mpf(float(sequence_loss(losses, s))))
+    total = mpmath.fsum(weight for _, _, weight in sequences(losses, matrix, prior))
     return float(-mpmath.log(total)) if total else float("inf")
 
 
 def switch_distribution(losses, alpha, prior=None):
     """Posterior of the number of switches by enumeration, (T,)."""
-    losses = np.asarray(losses)
-    rounds, n = losses.shape
-    prior = [1 / n] * n if prior is None else prior
-    matrix = share_matrix(n, alpha)
-    mass = [mpmath.mpf(0)] * rounds
-    for s in sequences(rounds, n):
-        weight = sequence_probability(s, prior, matrix) * mpmath.exp(-mpmath.mpf(float(sequence_loss(losses, s))))
-        mass[switches(s)] += weight
+    mass = [mpmath.mpf(0)] * len(losses)
+    for sequence, _, weight in sequences(losses, share_matrix(np.shape(losses)[1], alpha), prior):
+        mass[switches(sequence)] += weight
     return [m / sum(mass) for m in mass]
 
 
@@ -77,14 +63,9 @@ def share_loss(losses, alpha, prior=None):
 
 def transition_counts(losses, matrix, prior=None):
     """Expected moves j -> i given the losses, by enumeration, (n, n)."""
-    losses = np.asarray(losses)
-    rounds, n = losses.shape
-    prior = [1 / n] * n if prior is None else prior
-    counts = np.zeros((n, n), dtype=object) + mpmath.mpf(0)
-    total = mpmath.mpf(0)
-    for s in sequences(rounds, n):
-        weight = sequence_probability(s, prior, matrix) * mpmath.exp(-mpmath.mpf(float(sequence_loss(losses, s))))
+    counts, total = np.zeros(np.shape(matrix), dtype=object) + mpmath.mpf(0), mpmath.mpf(0)
+    for sequence, _, weight in sequences(losses, matrix, prior):
         total += weight
-        for a, b in pairwise(s):
+        for a, b in pairwise(sequence):
             counts[a, b] += weight
-    return np.array([[float(c / total) for c in row] for row in counts])
+    return (counts / total).astype(float)

@@ -5,7 +5,7 @@ import numpy as np
 from experiments.papers import proved
 from lpsm import synthetic_streams as streams
 from lpsm.bounds import risk
-from tests.oracles.bound_trials import Outcome, run
+from tests.oracles.bound_trials import run, upper
 
 
 def flipped_run(rng, n):
@@ -29,7 +29,7 @@ def average_risks(rng):
     n, delta = int(rng.integers(100, 400)), 0.05
     _, _, U, _, starts, risks = flipped_run(rng, n)
     held = np.diff(np.append(starts, n))
-    return Outcome(float(held @ risks[: len(held)] / n), risk.average_risk(int(U.sum()), n, delta), 1.0)
+    yield upper(average_risks, held @ risks[: len(held)] / n, risk.average_risk(int(U.sum()), n, delta), 1.0)
 
 
 def selected_risks(rng):
@@ -38,7 +38,7 @@ def selected_risks(rng):
     X, y, U, weights, starts, risks = flipped_run(rng, n)
     used = starts < n
     chosen = proved.penalised_hypothesis(weights[used], starts[used], X, y, delta)
-    return Outcome(float(risks[chosen]), proved.selected_risk(int(U.sum()), n, delta), 1.0)
+    yield upper(selected_risks, risks[chosen], proved.selected_risk(int(U.sum()), n, delta), 1.0)
 
 
 PROBABLE = (average_risks, selected_risks)  # may fail, seldom

@@ -7,10 +7,9 @@ inverse, no skipped work, nothing shared with the fast path.
 from __future__ import annotations
 
 from math import inf, log, sqrt
+from types import SimpleNamespace
 
 import numpy as np
-
-__all__ = ["importance", "margins_by_recursion", "play"]
 
 
 def sgn(value):
@@ -127,134 +126,117 @@ def margins_by_recursion(X, y, b, c):
     return np.array(out)
 
 
+LEARNERS = {  # the margin of an instance by what is stored
+    "perceptron": lambda S, x, q: S.perceptron(x, q.get("eta", 1.0)),
+    "modified": lambda S, x, q: S.modified(x, q.get("factor", 2.0)),
+    "shifting": lambda S, x, q: S.shifting(x, q["lambda_"]),
+    "ridge": lambda S, x, q: S.ridge(x, q.get("a", 1.0)),
+    "forward": lambda S, x, q: S.forward(x, q.get("a", 1.0)),
+    "arow": lambda S, x, q: S.arow(x, q["r"], False),
+    "arow-diagonal": lambda S, x, q: S.arow(x, q["r"], True),
+    "adagrad": lambda S, x, q: S.adagrad(x, q["eta"])[0],
+    "lasec": lambda S, x, q: S.lasec(x, q.get("b", 1.0), q["c"]),
+    "nearest": lambda S, x, q: S.nearest(x),
+}
+KEYS = {  # of those that are not forward
+    "perceptron": "perceptron perceptron-ss perceptron-ss-adaptive dkm-perceptron random-perceptron ffoat ffole",
+    "modified": "modified-perceptron dkm cbgz-dkm random-dkm", "shifting": "shifting-perceptron",
+    "ridge": "ridge ssnci", "arow": "arow arow-ss", "arow-diagonal": "arow-diagonal arow-diagonal-ss",
+    "adagrad": "adagrad adagrad-ss iwal", "lasec": "lasec lasec-ss kept-rate", "nearest": "nearest",
+}  # fmt: skip
+RANDOMIZED = {
+    "perceptron-ss", "perceptron-ss-adaptive", "sop-ss", "sop-ss-adaptive", "sop-label-efficient", "sole",
+    "sop-fixed-bias", "lasec-ss", "cbgz-dkm", "random-perceptron", "random-dkm", "ffoat", "fsoat", "ffole", "fsole",
+    "arow-ss", "arow-diagonal-ss", "adagrad-ss", "iwal",
+}  # fmt: skip
+
+
+def margin(key, S, x, q):
+    """The margin of a key's learner."""
+    learner = next((name for name, keys in KEYS.items() if key in keys.split()), "forward")
+    return LEARNERS[learner](S, x, q)
+
+
+def coin(b, m, more=0.0):
+    return 1.0 if b == inf else b / (b + abs(m) + more)
+
+
+def chance(key, S, x, q, m, t, kept):
+    """The probability of a question in round t; `kept` is what the rule remembers besides what is stored."""
+    N, length = len(S), np.linalg.norm(x)
+    more = m * m * (1 + S.spread(x, q.get("a", 1.0))) / 2 if key in ("sop-ss", "sop-ss-adaptive") else 0.0
+    match key:
+        case "perceptron-ss" | "cbgz-dkm" | "sop-ss" | "arow-ss" | "arow-diagonal-ss" | "adagrad-ss":
+            return coin(q["b"], m, more)
+        case "perceptron-ss-adaptive" | "sop-ss-adaptive":
+            return coin(q["beta"] * max(length, kept.largest) ** 2 * sqrt(1 + N), m, more)
+        case "sop-label-efficient" | "sole" | "lasec-ss":
+            return coin(q["a" if key == "lasec-ss" else "C"], m)
+        case "iwal":
+            return importance(t, abs(m) / (S.adagrad(x, q["eta"])[1] * t), q["c_0"], q["floor"])
+        case "sop-fixed-bias" | "random-perceptron" | "random-dkm":
+            return q["rate"]
+        case "ss" | "ssnci" | "ssmd" | "ssnl":
+            return N == 0 or q["K"] == inf or m * m <= length**2 * q["K"] * log(t) / N
+        case "bbq" | "bbq-i":
+            A = S.correlation(q.get("a", 1.0)) + np.outer(x, x)
+            return float(x @ np.linalg.inv(A) @ x) > t ** -q["kappa"]
+        case "dkm" | "dkm-perceptron" | "kept-rate" | "nearest":
+            return abs(m) <= kept.s
+        case "filter":
+            return N == 0 or m + length * sqrt(q["K"] * log(t) / N) >= 0
+        case "ffoat" | "fsoat":
+            return 1.0 if m >= 0 else min(1.0, sqrt((1 + kept.false_positives) / t))
+        case "ffole" | "fsole":
+            return 1.0 if m >= 0 else coin(q["C"], m)
+    return 1.0
+
+
+def keeps(key, label, m):
+    """Whether a learner stores an example that was bought at a margin."""
+    if key in ("ridge", "rls", "rls-all", "ss", "ssnci", "ssnl", "bbq", "filter", "kept-rate", "nearest"):
+        return True
+    return label * m < 1 if key.startswith(("arow", "adagrad", "iwal")) else sgn(m) != label
+
+
 def play(key, X, y, rng=None, normalize=False, **q):
     """Run the algorithm `key` with parameters `q`; return margin, prediction, queried, stored, each (T,)."""
-    first_order = {
-        "perceptron": lambda S, x: S.perceptron(x, q.get("eta", 1.0)),
-        "shifting-perceptron": lambda S, x: S.shifting(x, q["lambda_"]),
-        "modified-perceptron": lambda S, x: S.modified(x, q.get("factor", 2.0)),
-    }
-    a = q.get("a", 1.0)
-    kinds = {
-        "perceptron": "perceptron", "perceptron-ss": "perceptron", "perceptron-ss-adaptive": "perceptron",
-        "dkm-perceptron": "perceptron", "random-perceptron": "perceptron", "ffoat": "perceptron", "ffole": "perceptron",
-        "modified-perceptron": "modified-perceptron", "dkm": "modified-perceptron", "cbgz-dkm": "modified-perceptron",
-        "random-dkm": "modified-perceptron", "shifting-perceptron": "shifting-perceptron",
-    }  # fmt: skip
-    if key in kinds:
-        value = first_order[kinds[key]]
-    elif key in ("ridge", "ssnci"):
-        value = lambda S, x: S.ridge(x, a)  # noqa: E731
-    elif key in ("arow", "arow-ss", "arow-diagonal", "arow-diagonal-ss"):
-        value = lambda S, x: S.arow(x, q["r"], "diagonal" in key)  # noqa: E731
-    elif key in ("adagrad", "adagrad-ss", "iwal"):
-        value = lambda S, x: S.adagrad(x, q["eta"])[0]  # noqa: E731
-    elif key in ("lasec", "lasec-ss"):
-        value = lambda S, x: S.lasec(x, q["b"], q["c"])  # noqa: E731
-    elif key == "kept-rate":
-        value = lambda S, x: S.lasec(x, 1.0, q["c"])  # noqa: E731
-    elif key == "nearest":
-        value = lambda S, x: S.nearest(x)  # noqa: E731
-    else:
-        value = lambda S, x: S.forward(x, a)  # noqa: E731
-    buys_first = key in ("modified-perceptron", "dkm", "cbgz-dkm", "random-dkm")
-
-    S = Stored(X.shape[1])
-    wanted_next = key == "ssnl"  # the adaptive sampler's and ssnl's appointment with the next label
-    hinge = key.startswith(("arow", "adagrad", "iwal"))
-    s, streak, false_positives = 0.0 if "step" in q else q.get("s_1", 1.0), 0, 0
-    largest = 0.0
-    rows = []
+    S, rows, wanted_next = Stored(X.shape[1]), [], key == "ssnl"  # which has an appointment with the next label
+    kept = SimpleNamespace(s=0.0 if "step" in q else q.get("s_1", 1.0), streak=0, false_positives=0, largest=0.0)
     for t, (x, label) in enumerate(zip(X, y, strict=True), start=1):
-        if normalize:
-            x = x / np.linalg.norm(x)
-        m = value(S, x)
-        N, length = len(S), np.linalg.norm(x)
-        predicted = sgn(m)
-        wrong = predicted != label
-        threshold = inf if N == 0 else length**2 * q["K"] * log(t) / N if "K" in q else None
-        if q.get("K") == inf:
-            threshold = inf
-        store_now, weight = None, 1.0
-        match key:
-            case "arow-ss" | "arow-diagonal-ss" | "adagrad-ss":
-                asks = rng.random() < q["b"] / (q["b"] + abs(m))
-            case "iwal":
-                chance = importance(t, abs(m) / (S.adagrad(x, q["eta"])[1] * t), q["c_0"], q["floor"])
-                asks, weight = rng.random() < chance, 1 / chance
-            case "perceptron-ss" | "cbgz-dkm":
-                b = q["b"]
-                asks = rng.random() < (1.0 if b == inf else b / (b + abs(m)))
-            case "perceptron-ss-adaptive" | "sop-ss-adaptive":
-                b = q["beta"] * max(length, largest) ** 2 * sqrt(1 + N)
-                extra = 0.0 if key == "perceptron-ss-adaptive" else m * m * (1 + S.spread(x, a)) / 2
-                asks = rng.random() < b / (b + abs(m) + extra)
-            case "sop-ss":
-                b = q["b"]
-                extra = m * m * (1 + S.spread(x, a)) / 2
-                asks = rng.random() < (1.0 if b == inf else b / (b + abs(m) + extra))
-            case "sop-label-efficient" | "sole":
-                asks = rng.random() < q["C"] / (q["C"] + abs(m))
-            case "lasec-ss":
-                asks = rng.random() < q["a"] / (q["a"] + abs(m))
-            case "sop-fixed-bias" | "random-perceptron" | "random-dkm":
-                asks = rng.random() < q["rate"]
-            case "ss" | "ssnci" | "ssmd":
-                asks = m * m <= threshold
-            case "ssnl":
-                asks, wanted_next = wanted_next, m * m <= threshold
-            case "adaptive-sampler":
-                small = N == 0 or m * m <= 128 * log(t) / (q["lambda_"] * N)
-                if "bias" in q:
-                    small = rng.random() < q["bias"]
-                transient = q["rho"] >= N
-                store_now = transient or wanted_next
-                small = small and not transient
-                if q.get("mistake_driven"):
-                    asks = store_now or small
-                    wanted_next = small and wrong
-                else:
-                    asks, wanted_next = store_now, small
-            case "bbq" | "bbq-i":
-                inside = float(x @ np.linalg.inv(S.correlation(a) + np.outer(x, x)) @ x)
-                asks = inside > t ** -q["kappa"]
-            case "dkm" | "dkm-perceptron":
-                asks = abs(m) <= s
-            case "kept-rate" | "nearest":
-                asks = abs(m) <= s
-                s += q["step"] * (q["rate"] - asks)
-            case "filter":
-                asks = N == 0 or m + length * sqrt(q["K"] * log(t) / N) >= 0
-            case "ffoat" | "fsoat":
-                u = rng.random()
-                asks = m >= 0 or u < min(1.0, sqrt((1 + false_positives) / t))
-            case "ffole" | "fsole":
-                u = rng.random()
-                asks = m >= 0 or u < q["C"] / (q["C"] + abs(m))
-            case _:
-                asks = True
-        begins = buys_first and N == 0
-        asks = bool(asks) or begins
-        stores = False
-        if asks:
-            stores = label * m < 1 if hinge else wrong
-            if key in ("ridge", "rls", "rls-all", "ss", "ssnci", "ssnl", "bbq", "filter", "kept-rate", "nearest"):
-                stores = True
-            if store_now is not None:
-                stores = store_now
-            if begins:
-                stores = True
-            elif key in ("dkm", "dkm-perceptron"):
-                streak = 0 if wrong else streak + 1
-                if streak == q["R"]:
-                    s, streak = s / 2, 0
-            if key in ("ffoat", "fsoat") and label == -1 and (m >= 0 or q.get("count_forced")):
-                false_positives += 1
-            if stores:
-                S.add(x, label, weight)
-                largest = max(largest, length)
+        x = x / np.linalg.norm(x) if normalize else x
+        m, N = margin(key, S, x, q), len(S)
+        predicted, weight = sgn(m), 1.0
+        wrong, stores = predicted != label, keeps(key, label, m)
+        probability = chance(key, S, x, q, m, t, kept)
+        if key in RANDOMIZED:
+            asks = rng.random() < probability
+            weight = 1 / probability if key == "iwal" else 1.0
+        elif key == "ssnl":
+            asks, wanted_next = wanted_next, probability
+        elif key == "adaptive-sampler":
+            small = N == 0 or m * m <= 128 * log(t) / (q["lambda_"] * N)
+            small = rng.random() < q["bias"] if "bias" in q else small
+            stores = q["rho"] >= N or wanted_next
+            small = small and not q["rho"] >= N
+            asks = stores or (bool(q.get("mistake_driven")) and small)
+            wanted_next = small and (wrong or not q.get("mistake_driven"))
+        else:
+            asks = bool(probability)
+        begins = N == 0 and key in ("modified-perceptron", "dkm", "cbgz-dkm", "random-dkm")
+        asks, stores = bool(asks) or begins, (stores or begins) and (bool(asks) or begins)
+        if "step" in q:
+            kept.s += q["step"] * (q["rate"] - asks)
+        elif asks and not begins and key in ("dkm", "dkm-perceptron"):
+            kept.streak = 0 if wrong else kept.streak + 1
+            if kept.streak == q["R"]:
+                kept.s, kept.streak = kept.s / 2, 0
+        if asks and key in ("ffoat", "fsoat") and label == -1 and (m >= 0 or q.get("count_forced")):
+            kept.false_positives += 1
+        if stores:
+            S.add(x, label, weight)
+            kept.largest = max(kept.largest, np.linalg.norm(x))
         if key in ("filter", "ffoat", "fsoat", "ffole", "fsole"):
             predicted = 1 if asks else -1
         rows.append((m, predicted, asks, stores))
-    margin, prediction, queried, stored = zip(*rows, strict=True)
-    return np.array(margin), np.array(prediction), np.array(queried), np.array(stored)
+    return tuple(np.array(column) for column in zip(*rows, strict=True))

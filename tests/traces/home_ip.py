@@ -1,8 +1,6 @@
-"""Home IP records made to measure, and both forms of their file."""
+"""Home IP records made to measure, and their file."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -26,20 +24,7 @@ def records(n, start_s=846_890_000, step_us=100_000, clients=20, url=b"GET 12345
     return ucb.Records(columns, np.arange(n, dtype=np.int64) * len(url), url * n)
 
 
-def _rows(made: ucb.Records):
-    urls = zip(made.url_at.tolist(), made.columns["url_bytes"].tolist(), strict=True)
-    return zip(made.columns, (made.text[at : at + size] for at, size in urls), strict=True)
-
-
 def pack(made: ucb.Records) -> bytes:
     """Return the binary form of some records."""
-    return b"".join(row.tobytes() + url for row, url in _rows(made))
-
-
-def showtrace(made: ucb.Records) -> Iterator[str]:
-    """Yield the line that `showtrace` prints of each record, without its end."""
-    for row, url in _rows(made):
-        numbers = [int(number) for number in row]
-        times = [f"{second}:{micro}" for second, micro in zip(numbers[0:6:2], numbers[1:6:2], strict=True)]
-        ends = [f"{'.'.join(map(str, numbers[at].to_bytes(4, 'big')))}:{numbers[at + 1]}" for at in (6, 8)]
-        yield " ".join((*times, *ends, *map(str, numbers[10:]), url.decode("latin-1")))
+    rows = zip(made.columns, made.url_at.tolist(), made.columns["url_bytes"].tolist(), strict=True)
+    return b"".join(row.tobytes() + made.text[at : at + size] for row, at, size in rows)

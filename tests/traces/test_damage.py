@@ -11,7 +11,7 @@ import pytest
 
 import traces
 from tests.fuzzing import formats
-from tests.traces.home_ip import pack, records, showtrace
+from tests.traces.home_ip import pack, records
 from tests.traces.test_bu import archive
 from tests.traces.test_har import ENTRY, entry
 from tests.traces.test_pcap import GET, OPENING, capture, reply, segment
@@ -46,15 +46,6 @@ ROWS = [  # of a table
 TIMES = [  # of a record of Home IP: which of request, first and last byte, later by so many us, and how it is said
     ("last", -5_000_000, "the last byte of the reply must not precede the request, got -4950000 us"),
     ("first", -1_000_000, "the first byte of the reply must not precede the request"),
-]
-GARBLED = [  # parts of a line of showtrace
-    ("1.gif", "1.gi", "as long as its length field says"),
-    ("10.0.0.1:", "10.0.256.1:", "a part of an address must be at most 255, got 256"),
-    (":1024", ":65536", "client_port must be at most 65535"),
-    (" 1001 ", " -1001 ", "a line must hold three times"),
-    (" 1001 ", " 9999999999 ", "body_bytes must be at most 4294967295, got 9999999999"),
-    ("HTTP/1.0", "HTTP", "as long as its length field says"),
-    (" 0 0 ", " 0 ", "a line must hold"),
 ]
 PAGE = {"page": "a", "request_bytes": 300, "reply_bytes": 500, "objects": [[1, 2]], "think_s": 1.5}
 FIELDS = [  # of a page of a workload, behind one issued at 7 s
@@ -151,11 +142,6 @@ def cases():
     of_one = len(pack(records(1)))
     for name, us, message in TIMES:
         yield "t", pack(later(name, us)), message, f"byte {of_one}", 2
-        yield "t", "".join(line + "\n" for line in showtrace(later(name, us))), message, "line 2", 2
-    first, second = showtrace(records(2, url=b"GET 1.gif HTTP/1.0"))
-    for old, new, message in GARBLED:
-        assert old in second
-        yield "t", f"{first}\n{second.replace(old, new)}\n", message, "line 2", 1
     for change, message in FIELDS:
         page = {name: value for name, value in {**PAGE, **change}.items() if value is not ...}
         yield "w.jsonl", f"{json.dumps(PAGE | {'issue_s': 7.0})}\n{json.dumps(page)}\n", message, "line 2", None
@@ -205,7 +191,7 @@ def test_a_file_that_is_cut_is_an_error_and_not_a_shorter_trace(tmp_path, name, 
             assert (len(list(requests)), requests.report["files_cut_short_by_damage"]) == (whole, 1)
 
 
-@pytest.mark.parametrize("name", ["ucb", "showtrace", "bu", "bu-tar", "workload", "har", "capture", "table"])
+@pytest.mark.parametrize("name", ["ucb", "bu", "bu-tar", "workload", "har", "capture", "table"])
 def test_a_gzip_member_that_is_cut_is_an_error_in_every_format(tmp_path, name):
     own = formats.FORMATS[name]
     whole = gzip.compress(own.render(own.files[0]))

@@ -17,7 +17,6 @@ from traces import TraceError, ucb
 
 FORMATS = {
     "ucb": "ucb",
-    "showtrace": "showtrace",
     "bu": "bu",
     "bu-tar": "bu",
     "workload": "workload",

@@ -18,6 +18,7 @@ from functools import reduce
 from itertools import pairwise
 from math import gcd
 from statistics import median
+from typing import TypeVar
 
 from traces.captures.runs import Payload, runs
 from traces.captures.wireless import (
@@ -43,6 +44,7 @@ REACTION_US = 30_000
 _MOST, _LARGEST_GAP = 1 << 16, 2048  # sequence numbers repeat after 4096
 _LONG_PREAMBLE_US, _SHORT_PREAMBLE_US = 192, 20
 _DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
+T = TypeVar("T")
 _WAYS = ("ps_polls", "null_frames", "data_frames", "triggers", "twt_actions")
 
 
@@ -146,8 +148,7 @@ class Client:
         self._since_us, self._asleep = now_us, asleep
 
     def _enter(self, request: Request) -> None:
-        if len(self.requests) < _MOST:
-            self.requests.append(request._replace(connection=0))
+        _keep(self.requests, request._replace(connection=0))
 
 
 @dataclass(slots=True)
@@ -171,13 +172,7 @@ class Audit:
 
 
 def audit(frames: Iterable[tuple[int, int, bytes, int]]) -> Audit:
-    """Follow the frames of a capture.
-
-    Parameters
-    ----------
-    frames : iterable of (int, int, bytes, int)
-        Time in microseconds, link type, bytes and size when sent, as `traces.captures.packets.frames` yields them.
-    """
+    """Follow the frames of a capture as `traces.captures.packets.frames` yields them."""
     found = Audit()
     for now_us, link, captured, sent in frames:
         frame, is_wrong = heard(link, captured, sent)
@@ -196,6 +191,11 @@ def audit(frames: Iterable[tuple[int, int, bytes, int]]) -> Audit:
     networks = found.networks.keys()
     found.clients = {address: client for address, client in found.clients.items() if client._networks & networks}
     return found
+
+
+def _keep(kept: list[T], item: T) -> None:
+    if len(kept) < _MOST:
+        kept.append(item)
 
 
 def _number(captured: bytes, at: int) -> int:
@@ -220,8 +220,7 @@ def _hear_beacon(found: Audit, frame: Frame, captured: bytes, now_us: int) -> No
         network._first_us = now_us
     network._latest_us = now_us
     network.beacons += 1
-    if len(found.beacons_us) < _MOST:
-        found.beacons_us.append((now_us, frame.bssid))
+    _keep(found.beacons_us, (now_us, frame.bssid))
     at += 12
     while at + 2 <= len(captured):
         element, size = captured[at], captured[at + 1]
@@ -289,29 +288,27 @@ def _tell(client: Client, network: Network | None, frame: Frame, now_us: int) ->
     was, is_poll = client._asleep, frame.kind == PS_POLL
     if was is not frame.sleeps:
         client._spend(now_us, frame.sleeps)
-        if len(client.states) < _MOST:
-            client.states.append((now_us, frame.sleeps))
+        _keep(client.states, (now_us, frame.sleeps))
         if frame.sleeps:
             client.sleeps += 1
             latest_us = max(client._last_data_us, client._woke_us)
-            if latest_us >= 0 and len(client.holds_us) < _MOST:
-                client.holds_us.append(now_us - latest_us)
+            if latest_us >= 0:
+                _keep(client.holds_us, now_us - latest_us)
         elif was is not None:
             client._woke_us = now_us
             client.woke_by["null_frames" if frame.is_null else "data_frames"] += 1
     elif was and (is_poll or frame.tid >= 0):
         client.woke_by["ps_polls" if is_poll else "triggers"] += 1
     woke = was and (is_poll or not frame.sleeps)
-    if woke and client._told_us >= 0 and network is not None and now_us - network._latest_us <= REACTION_US:
-        reacted = client._reacted
-        if len(reacted) < _MOST and reacted[-1:] != [network._count]:
-            reacted.append(network._count)
+    if woke and client._told_us >= 0 and network is not None:
+        is_reaction = now_us - network._latest_us <= REACTION_US
+        if is_reaction and client._reacted[-1:] != [network._count]:
+            _keep(client._reacted, network._count)
 
 
 def _carry(found: Audit, client: Client, address: bytes, frame: Frame, up: bool, now_us: int) -> None:
     """Follow a data frame."""
-    if len(found.frames_us) < _MOST:
-        found.frames_us.append((now_us, address, up))
+    _keep(found.frames_us, (now_us, address, up))
     airtime_us = 0.0
     if frame.rate_mbps:
         preamble_us = _LONG_PREAMBLE_US if frame.rate_mbps in _DSSS_MBPS else _SHORT_PREAMBLE_US
@@ -325,8 +322,8 @@ def _carry(found: Audit, client: Client, address: bytes, frame: Frame, up: bool,
         client.frames_down += 1
         client.bytes_down += frame.size
         client.airtime_down_us += airtime_us
-        if client._told_us >= 0 and len(client.delays_us) < _MOST:
-            client.delays_us.append(now_us - client._told_us)
+        if client._told_us >= 0:
+            _keep(client.delays_us, now_us - client._told_us)
         client._told_us = -1
     if not found._copies.hear(frame) and (payload := payload_bytes(frame)):
         if client._runs is None:

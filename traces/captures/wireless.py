@@ -16,11 +16,6 @@ from struct import Struct, error
 from typing import NamedTuple
 from zlib import crc32
 
-__all__ = [
-    "ACTION", "ASSOCIATION_REQUEST", "ASSOCIATION_RESPONSE", "BEACON", "PS_POLL", "Copies", "Frame", "data_body",
-    "heard", "payload_bytes", "twt_agreement",
-]  # fmt: skip
-
 BEACON, ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, ACTION, PS_POLL = 0x08, 0x00, 0x01, 0x0D, 0x1A
 """Type and subtype, as ``type << 4 | subtype``."""
 
@@ -36,7 +31,6 @@ _ENCRYPTION_BYTES, _LLC_BYTES, _IP_TCP_BYTES, _TCP_OPTIONS_BYTES = 16, 8, 40, 12
 _FLAGS, _RATE, _MCS, _VHT, _HE = 1, 2, 19, 21, 23
 _TWT_SETUP, _TWT_ELEMENT, _TWT_BYTES, _TWT_REJECT = b"\x16\x06", 216, 15, 7
 _HAS_CHECKSUM, _IS_BROKEN = 0x10, 0x40
-_HT_MBPS = (6.5, 13.0, 19.5, 26.0, 39.0, 52.0, 58.5, 65.0)
 _SIXTHS_OF_A_BIT = (3, 6, 9, 12, 18, 24, 27, 30, 36, 40, 45, 50)  # of data in a subcarrier's symbol, by MCS
 _VHT_SUBCARRIERS = (52, *[108] * 3, *[234] * 7, *[468] * 15)  # of data, by the code of the bandwidth
 _HE_SUBCARRIERS = (234, 468, 980, 1960)  # by the code of the bandwidth
@@ -97,12 +91,7 @@ def heard(link: int, captured: bytes, sent: int = 0) -> tuple[Frame | None, bool
     """Return the frame that was captured, and whether its check sequence is wrong.
 
     The frame is None if it is cut or broken, or a control frame other than PS-Poll.  That a check sequence is wrong is
-    told by the header before the frame, or by its bytes if all of them were captured.
-
-    Parameters
-    ----------
-    sent : int
-        Bytes with what stands before the frame, where only the beginning of it was captured.
+    told by the header before the frame, or by its bytes if all that was `sent` was captured.
     """
     try:
         at, rate_mbps, has_checksum, is_wrong = _before(link, captured)
@@ -173,29 +162,30 @@ def _radiotap(captured: bytes, length: int) -> tuple[float, bool, bool]:
         elif bit == _RATE:
             rate_mbps = captured[at] / 2
         elif bit == _MCS:
-            known, ht, index = captured[at], captured[at + 1], captured[at + 2]
-            wide, short = known & 1 and ht & 3 == 1, known & 4 and ht & 4
-            rate_mbps = _HT_MBPS[index % 8] * (index // 8 % 4 + 1) * (13.5 / 6.5 if wide else 1.0)
-            rate_mbps *= 10 / 9 if short else 1.0
+            known, ht, index = captured[at : at + 3]
+            subcarriers = _VHT_SUBCARRIERS[bool(known & 1 and ht & 3 == 1)]
+            rate_mbps = _of_streams(index // 8 % 4 + 1, index % 8, subcarriers, _symbol_us(known & 4 and ht & 4))
         elif bit == _VHT:
             width, user = captured[at + 3], captured[at + 4]
             subcarriers = _VHT_SUBCARRIERS[width] if width < len(_VHT_SUBCARRIERS) else 0
-            rate_mbps = _of_streams(user & 15, user >> 4, subcarriers, 3.6 if captured[at + 2] & 4 else 4.0)
+            rate_mbps = _of_streams(user & 15, user >> 4, subcarriers, _symbol_us(captured[at + 2] & 4))
         elif bit == _HE:
             data3, data5, data6 = (_half(captured, at + place)[0] for place in (4, 8, 10))
             width, guard = data5 & 15, data5 >> 4 & 3
             if width < len(_HE_SUBCARRIERS) and guard < len(_HE_SYMBOL_US):
-                streams, mcs = data6 & 15, data3 >> 8 & 15
-                rate_mbps = _of_streams(streams, mcs, _HE_SUBCARRIERS[width], _HE_SYMBOL_US[guard])
+                rate_mbps = _of_streams(data6 & 15, data3 >> 8 & 15, _HE_SUBCARRIERS[width], _HE_SYMBOL_US[guard])
         at += size
     return rate_mbps, bool(flags & _HAS_CHECKSUM), bool(flags & _IS_BROKEN)
 
 
+def _symbol_us(short: int) -> float:
+    return 3.6 if short else 4.0
+
+
 def _of_streams(streams: int, mcs: int, subcarriers: int, symbol_us: float) -> float:
     """Return the rate of so many spatial streams, Mb/s; 0: there is no such modulation and coding scheme."""
-    if mcs >= len(_SIXTHS_OF_A_BIT):
-        return 0.0
-    return streams * subcarriers * _SIXTHS_OF_A_BIT[mcs] / 6 / symbol_us
+    sixths = _SIXTHS_OF_A_BIT[mcs] if mcs < len(_SIXTHS_OF_A_BIT) else 0
+    return streams * subcarriers * sixths / 6 / symbol_us
 
 
 def _frame(captured: bytes, sent: int, at: int, rate_mbps: float, has_checksum: bool) -> Frame | None:

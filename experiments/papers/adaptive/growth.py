@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.papers.claims import Noted, by, jackknifed, point, where
+from experiments.papers.claims import Noted, against, by, jackknifed, point, where
 from experiments.papers.kit import Experiment, Sizes, over
-from experiments.papers.predicates import above, at_least, at_most, below, between, each, falling, reaching
+from experiments.papers.predicates import at_least, at_most, below, between, each, falling, reaching
 from experiments.papers.proved import (
     adaptive_labels,
     adaptive_rate_in_labels,
@@ -89,9 +89,6 @@ def _slope(x, y):
 
 def _mean_slope(table, runs):
     return _slope(table.columns, table.loc[runs].mean())
-
-
-# -- theorems 1 and 2 ----------------------------------------------------------------------------------------------
 
 
 def _bound(key, column, n, alpha, eigenvalue):
@@ -177,9 +174,6 @@ for _experiment, _rows, _less in (
             lambda growth, key=_key, column=_column: _beside_bound(growth, key, column)
         )
 
-
-# -- the low-noise condition ---------------------------------------------------------------------------------------
-
 LAWS = (*((alpha, 0.0) for alpha in ALPHAS), HARD)
 ANGLES, LEVELS = np.pi * 2.0 ** np.arange(-7.0, 0.0), 2.0 ** np.arange(-5.0, 0.1)
 NOISE = Experiment(
@@ -225,8 +219,6 @@ def _hard_margin(classifiers):
     return Noted(least * 2.0 * c, f"times 1/(2c) (c = {c.mean():.2f}, least abs(f*) {least.mean():.2f})")
 
 
-# -- remark 5 ------------------------------------------------------------------------------------------------------
-
 CRITICAL = sqrt(3.0) - 1.0
 REMARK_5 = THEOREM_1.view(
     "adaptive/remark-5", "average regret as a function of the labels bought, and the hard margin", AS_LONG
@@ -270,19 +262,8 @@ def _faster(growth):
         if alpha > CRITICAL:
             ours = _exponents(own)
             theirs = _exponents(other[(other["alpha"] == alpha) & other["run"].isin(own["run"])])
-            words = f"(N^{ours.mean():.2f} against N^{theirs.mean():.2f})"
-            samples[f"alpha {alpha:g}:"] = Noted(ours - theirs, words)
+            samples[f"alpha {alpha:g}:"] = against(ours, theirs)
     return samples
-
-
-@REMARK_5.claim(
-    "for alpha < sqrt 3 - 1 the bound falls faster with all labels", above, "critical value of alpha",
-    "exponents of the bounds, which are what the paper compares",
-    no_test="it follows from the bounds alone, whatever a record says",
-)  # fmt: skip
-def _faster_bound(growth):
-    alphas = [alpha for alpha in sorted(set(growth["alpha"])) if alpha < CRITICAL]
-    return {f"alpha {alpha:g}:": adaptive_rate_in_labels(alpha) - supervised_rate_in_labels(alpha) for alpha in alphas}
 
 
 def _by_factors(growth, key, column):
@@ -301,16 +282,6 @@ def _by_factors(growth, key, column):
 def _labels_late_to_early(growth):
     late, early = _by_factors(growth, ADAPTIVE, "labels").mean(axis=0)
     return Noted(late / early, f"({early:.0f}, then {late:.0f} labels)")
-
-
-@REMARK_5.claim(
-    "under a hard margin the regret is at most of order ln n, with all labels or few", reaching, "(ln n)/n a round",
-    "regret in the last factor 5 of the rounds less that in the one before", high=0.0,
-    no_test="under a hard margin hardly any regret comes late",
-)  # fmt: skip
-def _regret_late_less_early(growth):
-    costs = {name: _by_factors(growth, key, "regret") for key, name in NAMES.items()}
-    return {name: Noted(own[:, 0] - own[:, 1], f"({own[:, 1].mean():.2g} before)") for name, own in costs.items()}
 
 
 def _hard_exponent(growth, key, factor=100.0):

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.datasets import load
-from experiments.papers.claims import Claim, Noted, point, steps_inside, wide
+from experiments.papers.claims import Claim, Noted, against, point, steps_inside, wide
 from experiments.papers.kit import DataSet, Experiment, Run
 from experiments.papers.predicates import above, at_least, below, between, both, largest, reaching, wide_enough
 from experiments.papers.tuning import one_standard_error
@@ -45,9 +45,6 @@ OWN_A = ", own a"  # after a key: another regulariser of the same sampler
 FIRST_ORDER = ("perceptron", "shifting-perceptron", "modified-perceptron", "randomized-budget-perceptron")
 
 
-# -- runs ----------------------------------------------------------------------------------------------------------
-
-
 class Shifts(NamedTuple):
     """Streams whose target is replaced every 500 rounds; runs differ in their draws."""
 
@@ -59,7 +56,7 @@ class Shifts(NamedTuple):
     stand_in: bool = False
     folder: str = ""
 
-    def draw(self, run: int, *, tuning: bool = False) -> tuple[Any, Any]:
+    def draw(self, run, *, tuning=False):
         """Return instances and labels of a run, or of the draw that its parameters are tuned on."""
         rng = generator(self.seed, SPLIT if tuning else WORKLOAD, run)
         if self.digits:
@@ -73,7 +70,7 @@ class Shifts(NamedTuple):
         along = np.sum(X * targets[np.arange(self.rounds) // SHIFT], axis=1)
         return X, np.where(along >= 0.0, 1.0, -1.0)
 
-    def _digits(self) -> tuple[Any, Any]:
+    def _digits(self):
         if self.stand_in:
             from sklearn.datasets import load_digits
 
@@ -82,7 +79,7 @@ class Shifts(NamedTuple):
         stream = load("usps", Path(self.folder))
         return stream.X, stream.y
 
-    def log(self, run: int, key: str, stream: tuple[Any, Any], **parameters: Any) -> Any:
+    def log(self, run, key, stream, **parameters):
         """Run a sampler over a stream, with the coins of a run; what follows a comma in its key is left out."""
         X, y = stream
         coins = generator(self.seed, POLICY, run)
@@ -132,7 +129,7 @@ def _parameters(shifts, run):
     return fixed, row
 
 
-def supervised(run: int, **what: Any) -> Any:
+def supervised(run, **what):
     """Panels a and d: six learners, all labels."""
     shifts = Shifts(**what)
     fixed, chosen = _parameters(shifts, run)
@@ -145,7 +142,7 @@ def supervised(run: int, **what: Any) -> Any:
     return {"curve": curve, "tuned": [chosen]}
 
 
-def selective(run: int, rates: tuple[float, ...], **what: Any) -> Any:
+def selective(run, rates, **what):
     """Panels b, c, e and f: selective samplers at given query rates, set on the draw for tuning."""
     shifts = Shifts(**what)
     fixed, chosen = _parameters(shifts, run)
@@ -194,9 +191,6 @@ def _curve(run, key, log, stream):
     return [{"run": run, "key": key, "t": t, "accuracy": float(right[t - 1] / t)} for t in times]
 
 
-# -- measures ------------------------------------------------------------------------------------------------------
-
-
 def _at(curve, t=None):
     """Return accuracy in percent at round t (None: at the end), a row a run and a column a key."""
     when = int(curve["t"].max() if t is None else curve.loc[curve["t"] <= t, "t"].max())
@@ -212,12 +206,7 @@ def _over_best(table, winner, others=(), *, least=False):
     best = min if least else max
     others = others or [key for key in table.columns if key.partition(",")[0] != winner]
     rival = best(others, key=table.mean().__getitem__)
-    means = f"({table[winner].mean():.1f} against {table[rival].mean():.1f} of {rival})"
-    return Noted(table[winner] - table[rival], means)
-
-
-def _levels(curve, t):
-    return "accuracies " + ", ".join(f"{key} {value:.1f}" for key, value in _at(curve, t).mean().items())
+    return {f"over {rival}:": against(table[winner], table[rival])}
 
 
 def _rates(totals):
@@ -238,7 +227,8 @@ def _loss(curve):
 def _by_rate(totals):
     """LASEC-SS over the best other at every query rate that the paper speaks of, from .1 on, points."""
     rates = [rate for rate in dict.fromkeys(totals["wanted"]) if 0.1 <= rate < 1.0]
-    return {f"at {rate:g}": _over_best(_at_rate(totals, rate), LASEC_SS) for rate in rates}
+    tables = {rate: _over_best(_at_rate(totals, rate), LASEC_SS) for rate in rates}
+    return {f"at {rate:g}, {name}": sample for rate, own in tables.items() for name, sample in own.items()}
 
 
 def _kept_of_all_labels(totals):
@@ -254,14 +244,12 @@ def _chosen(tuned):
     return {**inside, "c over b": steps_inside(rows["c_over"].round(6), C_FACTORS)}
 
 
-# -- claims and pictures -------------------------------------------------------------------------------------------
-
 BETTER = "points of accuracy over the best of the others, paired over runs"
 
 
 def _best(statement, key, t, printed, others=()):
     test = above(lambda curve: _over_best(_at(curve, t), key, others))
-    return Claim(statement, test, printed, BETTER, why=lambda curve: _levels(curve, t))
+    return Claim(statement, test, printed, BETTER)
 
 
 OVER_RATES = (

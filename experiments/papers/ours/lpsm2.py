@@ -2,21 +2,14 @@
 
 What it models: the thesis expects (section 2.5.4) that "it should be possible to simultaneously reduce both energy and
 slowdown from that of previous approaches, by appropriate choice and calibration of the loss function".  `ours/lpsm2`
-compares LPSM2 with static PSM, BSD, BSD with its phase, BSD that also knows what is outstanding, a fixed rule with
-the same knowledge, and LPSM, on Web pages with three kinds of servers; `ours/lpsm2-traffic` does so on every other
-kind of generated traffic.  The figures required were set down before the first full run.  Seeds begin at 5000 more
-than the first one asked for: the constants of LPSM2 were chosen on small seeds, and these had not been looked at.
-
-In `ours/lpsm2-learning` the rounds of a run of LPSM2 are kept, with what every schedule would have
-cost in them.  From them follow, context by context, the loss of the schedules followed, of the best fixed one,
-of the best k segments, and of the Learn-alpha mixture with its bound (Monteleoni 2006, Corollary 1, after Herbster and
-Warmuth's bound for k segments); at one nat a joule all are joules.  The best fixed schedules of the contexts in
-hindsight, for several prices of a second, are then *run* on the same world.
-In `ours/lpsm2-ablations` one part is taken away at a time, and what remains is run beside the whole, which is asked for
-several slowdowns.
-
-What it leaves out: recorded sessions (`papers.ours.browsing`); and the bound speaks of the mixture, while LPSM2 follows
-the schedule of largest weight.
+and `ours/lpsm2-traffic` compare LPSM2 with six families on Web pages and on all other generated traffic, from seed 5000
+on: the constants of LPSM2 were chosen on small seeds.  `ours/lpsm2-learning` keeps the rounds of LPSM2 with what every
+schedule would have cost in them; at one nat a joule the loss of the schedules followed, of the best k in turn, and of
+the Learn-alpha mixture with its bound (Monteleoni 2006, Corollary 1) are joules.  The best fixed schedules in
+hindsight, for several prices of a second, are then *run* on the same world.  `ours/lpsm2-ablations` takes one part away
+at a time, and compares what remains with the whole at several slowdowns.
+What it leaves out: recorded sessions (`papers.ours.browsing`); the bound is of the mixture, while LPSM2 follows the
+schedule of largest weight.
 """
 
 from __future__ import annotations
@@ -82,9 +75,6 @@ ON_THE_WEB.runs(sweep(FIRST_SEED, dict.fromkeys(WEB, (1100.0, 5500.0, 20)), lamb
 ELSEWHERE = Experiment("ours/lpsm2-traffic", "LPSM2 on messages, a stream, mixtures, and all of them in turn", "4 min")
 ELSEWHERE.runs(sweep(FIRST_SEED, REST, lambda traffic: [*SOME, *MORE.get(traffic, PUSHED)]))(runs)
 
-
-# -- at equal slowdown ---------------------------------------------------------------------------------------------
-
 ASKED_FOR = [(one, policy, float(policy.partition(":")[2])) for one in WEB for policy in (*UP_TO_8, *LINK)]
 ON_THE_WEB.claim("the mean slowdown is at most the one asked for", at_most, limit=1.0)(over_asked(SLOWDOWN, ASKED_FOR))
 ON_THE_WEB.claim("energy is below that of BSD at equal slowdown, by what was set beforehand", at_least, unit=" %")(
@@ -132,9 +122,6 @@ _mixed = {"web-and-push": [*THIN, _patient], "streaming": _wide, "shifting": [*_
 draw_fronts(ELSEWHERE, "lpsm2-mixed", _mixed, most=(1.5, 2.5))
 _push = [*(one for one in THIN if one[0] in ("static PSM", "BSD", "LPSM")), ("LPSM2", PUSHED)]
 draw_fronts(ELSEWHERE, "lpsm2-push", dict.fromkeys(PUSH, _push), y=DELAY, most=(0.6, 1.6))
-
-
-# -- what is learned -----------------------------------------------------------------------------------------------
 
 PRICES_W, SEGMENTS = (2.0, 6.0, 15.0, 40.0), (1, 2, 5, 10, 20)
 ASKED = (*UP_TO_8, "lpsm2:1.12", "lpsm2:1.2")
@@ -236,9 +223,6 @@ LEARNING.claim(
 )(spared(Case(traffic, OWN, "schedules in hindsight", HINDSIGHT) for traffic in LENGTHS))  # fmt: skip
 unhurried(LEARNING, WEB, OWN)
 draw_curves(LEARNING, "lpsm2-curves", WEB)
-
-
-# -- parts ---------------------------------------------------------------------------------------------------------
 
 DRAWN = "with schedules drawn by weight"
 PARTS: dict[str, Any] = {

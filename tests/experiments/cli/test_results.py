@@ -10,7 +10,7 @@ from tests.experiments.conftest import JOBS, RESULTS
 from tests.experiments.makers import contents
 
 DRAWN = {
-    "compare": {"energy", "front", "slowdown", "slowdown-by-page", "sleep-times"},
+    "compare": {"energy", "front", "slowdown", "slowdown-by-page"},
     "label": {"label"},
     "population": set(),
     "replay": {"losses", "weights", "competition", "alphas", "regret"},
@@ -18,10 +18,9 @@ DRAWN = {
     "tune": {"tradeoff"},
 }
 WRITTEN = {
-    "compare": {"comparison.txt", "pages.csv", "replications.csv", "runs.csv", "slowdown-by-page.csv",
-                "sleep-times-pages.csv", "sleep-times.csv", "summary.csv"},
+    "compare": {"comparison.txt", "pages.csv", "replications.csv", "runs.csv", "slowdown-by-page.csv", "summary.csv"},
     "label": {"label.txt", "classes.csv", "windows.csv", "rounds.csv"},
-    "population": {"population.txt", "users.parquet", "summary.csv", "by-activity.csv"},
+    "population": {"population.txt", "users.parquet", "summary.csv"},
     "replay": {"summary.csv"},
     "reproduce": {"claims.csv", "points.parquet"},
     "tune": {"tune.txt", "recommendation.json", "candidates.csv", "splits.csv", "units.csv", "runs.csv"},
@@ -79,8 +78,7 @@ def test_the_json_of_a_population_agrees_with_its_files(results):
     assert made.found["users"] == 12
     rows = pd.read_csv(made.folder / "summary.csv")
     assert rows["total_j"].tolist() == [row["total_j"] for row in made.found["summary"]]
-    activity = pd.read_csv(made.folder / "by-activity.csv")
-    assert set(activity.groupby("policy")["users"].sum()) == {12}
+    assert pd.read_parquet(made.folder / "users.parquet").groupby("policy")["user"].nunique().tolist() == 4 * [12]
 
 
 def test_the_json_of_a_labelled_stream_agrees_with_its_files(results):

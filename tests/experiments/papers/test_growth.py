@@ -6,9 +6,8 @@ import pytest
 
 from experiments.papers.adaptive.growth import ADAPTIVE, ALL, HARD, classifiers
 from experiments.papers.claims import jackknifed, measured, point
-from experiments.papers.proved import separable_second_order_step
+from experiments.papers.proved import separable_second_order_mistakes, separable_second_order_step
 from experiments.papers.registry import all_experiments
-from experiments.papers.rls import bounds
 from experiments.papers.thesis import sphere
 
 CLAIMS = {claim.statement: claim for name in ("adaptive/remark-5", "thesis/table-3-1", "adaptive/noise-condition")
@@ -92,11 +91,15 @@ def test_what_a_halving_costs_tells_logarithms_from_powers():
     assert CLAIMS["perceptron: mistakes grow as 1/eps^2"].check(record).holds
 
 
-def test_the_largest_number_of_mistakes_satisfies_equation_5_with_equality():
-    for gamma in (0.1, 1e-4):
-        m = bounds.solved(2.0, gamma) * bounds.D * np.log(1.0 / gamma) / gamma
-        step = separable_second_order_step(m, n_features=bounds.D, gamma=gamma, lambda_0=2.0 * gamma)
-        assert step == pytest.approx(m)
+def test_the_largest_number_of_mistakes_that_satisfies_equation_5_is_of_order_d_over_gamma_ln_1_over_gamma():
+    for factor in (0.5, 1.0, 2.0):  # lambda_0 over gamma
+        orders = []
+        for gamma in (10.0**-k for k in range(1, 9)):
+            named = {"n_features": 20, "gamma": gamma, "lambda_0": factor * gamma}
+            m = separable_second_order_mistakes(**named)
+            assert separable_second_order_step(m, **named) == pytest.approx(m)
+            orders.append(m * gamma / (20 * np.log(1.0 / gamma)))
+        assert np.divide(orders[-3:], orders[-4:-1]) == pytest.approx(1.0, abs=0.05)  # from decade to decade
 
 
 def test_the_noise_condition_is_held_on_every_classifier_and_fails_with_less_regret():

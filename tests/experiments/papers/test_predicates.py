@@ -12,6 +12,7 @@ from experiments.papers.claims import (
     NOTHING,
     Claim,
     Noted,
+    against,
     jackknifed,
     measured,
     named,
@@ -19,19 +20,8 @@ from experiments.papers.claims import (
     shown,
     steps_inside,
     wide,
-)
-from experiments.papers.predicates import (
-    above,
-    at_least,
-    at_most,
-    below,
-    both,
-    each,
-    falling,
-    largest,
-    rising,
-    smallest,
-)
+)  # fmt: skip
+from experiments.papers.predicates import above, at_least, both, largest, rising
 from experiments.study.compare import Estimate
 
 HALF = 12.706204736174707  # half width of -1 and 1: Student's t for one degree of freedom, times 1
@@ -46,48 +36,54 @@ def holds(predicate):
     return predicate({}).holds
 
 
-def spread(mean):
-    """Two numbers about a mean, whose interval is `mean` ± HALF."""
-    return [mean - 1.0, mean + 1.0]
+def table(text, names):
+    """A case a line, its cells between bars; indented lines go on."""
+    rows = [[cell.strip() for cell in line.split(" | ")] for line in text.replace("\n    ", " ").strip().splitlines()]
+    return pytest.mark.parametrize(names, rows, ids=[str(number) for number in range(len(rows))])
+
+
+def made(expression, **names):
+    return eval(expression, {**vars(ask), "of": of, "Noted": Noted, "nan": nan, "HALF": HALF, "Claim": Claim, **names})
 
 
 EDGE = 1e-9
 
 
-@pytest.mark.parametrize(
-    ("make", "inside", "way"),  # `way` leads to the other side
-    [
-        (lambda x: above(of(x=spread(x)), 2.0), 2.0 + HALF + EDGE, -1),
-        (lambda x: below(of(x=spread(x)), 2.0), 2.0 - HALF - EDGE, 1),
-        (lambda x: at_least(of(x=spread(x)), 2.0), 2.0, -1),
-        (lambda x: at_most(of(x=spread(x)), 2.0), 2.0, 1),
-        (lambda x: at_least(of(x=spread(x)), 2.0, open=True), 2.0 + EDGE, -1),
-        (lambda x: at_most(of(x=spread(x)), 2.0, open=True), 2.0 - EDGE, 1),
-        (lambda x: ask.between(of(x=spread(x)), 2.0, 3.0), 3.0, 1),
-        (lambda x: ask.between(of(x=spread(x)), 2.0, 3.0), 2.0, -1),
-        (lambda x: ask.near(of(x=spread(x)), 4.0, 2.0), 8.0, 1),
-        (lambda x: ask.near(of(x=spread(x)), 4.0, 2.0), 2.0, -1),
-        (lambda x: ask.near(of(x=spread(x)), -4.0, 2.0), -8.0, -1),
-        (lambda x: ask.near(of(x=spread(x)), -4.0, 2.0), -2.0, 1),
-        (lambda x: ask.reaching(of(x=spread(x)), 2.0), 2.0 - HALF + EDGE, -1),
-        (lambda x: ask.reaching(of(x=spread(x)), high=2.0), 2.0 + HALF - EDGE, 1),
-        (lambda x: ask.reaching(of(x=spread(x)), 1.0, 2.0), 1.0 - HALF + EDGE, -1),
-        (lambda x: each(of(x=[5.0, x]), 2.0, 9.0), 2.0, -1),
-        (lambda x: each(of(x=[5.0, x]), 2.0, 9.0), 9.0, 1),
-        (lambda x: each(of(x=[5.0, x]), 2.0, 9.0, open=True), 2.0 + EDGE, -1),
-        (lambda x: rising(of(a=[0.0, 2.0], b=[x], c=[3.0])), 1.0 + EDGE, -1),
-        (lambda x: rising(of(a=[0.0, 2.0], b=[x], c=[3.0])), 3.0 - EDGE, 1),
-        (lambda x: falling(of(a=[3.0], b=[x])), 3.0 - EDGE, 1),
-        (lambda x: falling(of(a=[3.0], b=[9.0], c=[x]), ends=True), 3.0 - EDGE, 1),
-        (lambda x: largest(of(a=[x], b=[1.0], c=[2.0]), "a"), 2.0 + EDGE, -1),
-        (lambda x: smallest(of(a=[x], b=[1.0], c=[2.0]), "a"), 1.0 - EDGE, 1),
-        (lambda x: both(at_least(of(x=x), 1.0), at_most(of(x=x), 2.0)), 1.0, -1),
-        (lambda x: both(at_least(of(x=x), 1.0), at_most(of(x=x), 2.0)), 2.0, 1),
-    ],
+@table(
+    """
+above(two, 2) | 2 + HALF + EDGE | -1
+below(two, 2) | 2 - HALF - EDGE | 1
+at_least(two, 2) | 2 | -1
+at_most(two, 2) | 2 | 1
+at_least(two, 2, open=True) | 2 + EDGE | -1
+at_most(two, 2, open=True) | 2 - EDGE | 1
+between(two, 2, 3) | 3 | 1
+between(two, 2, 3) | 2 | -1
+near(two, 4, 2) | 8 | 1
+near(two, 4, 2) | 2 | -1
+near(two, -4, 2) | -8 | -1
+near(two, -4, 2) | -2 | 1
+reaching(two, 2) | 2 - HALF + EDGE | -1
+reaching(two, high=2) | 2 + HALF - EDGE | 1
+reaching(two, 1, 2) | 1 - HALF + EDGE | -1
+each(of(x=[5, x]), 2, 9) | 2 | -1
+each(of(x=[5, x]), 2, 9) | 9 | 1
+each(of(x=[5, x]), 2, 9, open=True) | 2 + EDGE | -1
+rising(of(a=[0, 2], b=[x], c=[3])) | 1 + EDGE | -1
+rising(of(a=[0, 2], b=[x], c=[3])) | 3 - EDGE | 1
+falling(of(a=[3], b=[x])) | 3 - EDGE | 1
+falling(of(a=[3], b=[9], c=[x]), ends=True) | 3 - EDGE | 1
+largest(of(a=[x], b=[1], c=[2]), "a") | 2 + EDGE | -1
+smallest(of(a=[x], b=[1], c=[2]), "a") | 1 - EDGE | 1
+both(at_least(of(x=x), 1), at_most(of(x=x), 2)) | 1 | -1
+both(at_least(of(x=x), 1), at_most(of(x=x), 2)) | 2 | 1
+""",
+    ("predicate", "inside", "way"),  # `way` leads to the other side; `two` are two numbers about x
 )
-def test_a_predicate_holds_on_one_side_of_its_edge_and_not_on_the_other(make, inside, way):
-    assert holds(make(inside))
-    assert not holds(make(inside + 2 * EDGE * way))
+def test_a_predicate_holds_on_one_side_of_its_edge_and_not_on_the_other(predicate, inside, way):
+    x = made(inside, EDGE=EDGE)
+    for number, right in ((x, True), (x + 2 * EDGE * int(way), False)):
+        assert holds(made(predicate, x=number, two=of(x=[number - 1.0, number + 1.0]))) == right
 
 
 @pytest.mark.parametrize(("needed", "least"), [(None, 4), (0.5, 3), (2, 2), (1, 1), (0.75, 4)])
@@ -115,42 +111,39 @@ def test_a_record_that_has_nothing_of_it_does_not_make_a_claim_hold(make):
     assert Claim("s", above(of()), why=lambda record: 1 / 0).check({}).why_not == NOTHING
 
 
-@pytest.mark.parametrize(
-    ("test", "ours", "holds", "why_not"),
-    [
-        (below(of(a=Noted([1.0, 2.0, 3.0], "of all"), b=[5.0, 6.0, 7.0]), 2.5, unit=" J"),
-         "a 2.0 ± 2.5 J of all, b 6.0 ± 2.5 J", False,
-         "so for 0 of 2; a 1 of 3 lie outside (1; 2; 3); "
-         "b 3 of 3 lie outside (5; 6; 7)"),
-        (at_least(of(x=[1.0, nan, 3.0]), 2.0), "x 2 ± 13", True, ""),  # what is not a number is left out
-        (at_most(of(x=2.0), 1.0, unit=" s"), "x 2.00 s", False, "x is 2.00 s"),
-        (each(of(x=[2.0, 1.0, 3.0, 2.5]), 2.0, 2.5), "x 1 to 3 over 4", False,
-         "x 2 of 4 lie outside (1; 2.25; 3)"),
-        (each(of(x=[3.0]), 2.0, 2.5, unit=" s"), "x 3 s", False, "x is 3 s"),
-        (below(of(a=1.0, b=3.0, c=4.0), 2.0), "a 1.00, b 3.00, c 4.00", False, "so for 1 of 3; b is 3.00; c is 4.00"),
-        (at_most(of(a=1.0, b=3.0), 2.0, needed=1), "a 1.00, b 3.00", True, "so for 1 of 2; b is 3.00"),
-        (both(at_most(of(a=1.0), 2.0), at_most(of(b=3.0), 2.0), at_least(of(c=3.0), 4.0)),
-         "a 1.00; b 3.00; c 3.00", False, "b is 3.00; c is 3.00"),
-        (falling(of(a=3.0, b=1.0, c=Noted(2.0, "at last")), unit=" s"),
-         "3.00 s at a, 1.00 s at b, 2.00 s at c at last", False, "so at 1 of 2 steps"),
-        (falling(of(a=3.0, b=1.0, c=2.0), ends=True), "3.00 at a, 1.00 at b, 2.00 at c", True, "so at 1 of 1 steps"),
-        (rising(of(a=1.0)), "1.00 at a", False, "so at 0 of 0 steps"),  # one mean is no step
-        (rising(of(a=2.0, b=1.0)), "2.00 at a, 1.00 at b", False, "so at 0 of 1 steps"),
-        (smallest(of(a=Noted(1.0, "(x)"), b=[nan], c=0.5), "a", unit=" %"),
-         "a 1.00 % (x), b no number, c 0.500 %", False, "c has it"),
-        (largest(of(a=1.0, b=[nan]), "a"), "a 1.00, b no number", True, "a has it"),
-        (at_least(of(a=Noted([], "(never reached)"), b=2.0), 1.0), "a no number (never reached), b 2.00", False,
-         "so for 1 of 2; a has no number, which counts as failed"),
-        (at_least(of(a=[], b=2.0), 1.0, needed=1), "a no number, b 2.00", True,
-         "so for 1 of 2; a has no number, which counts as failed"),
-        (each(of(a=[], b=2.0), 1.0), "a no number, b 2", False,
-         "so for 1 of 2; a has no number, which counts as failed"),
-        (largest(of(a=[], b=2.0), "b"), "a no number, b 2.00", True, "b has it"),
-        (rising(of(a=[], b=2.0)), "no number at a, 2.00 at b", False, "so at 0 of 1 steps"),
-    ],
-)  # fmt: skip
-def test_a_verdict_says_its_numbers_the_notes_after_them_and_what_lies_outside(test, ours, holds, why_not):
-    assert test({})[:3] == (ours, holds, why_not)
+@table(
+    """
+below(of(a=Noted([1, 2, 3], "of all"), b=[5, 6, 7]), 2.5, unit=" J") | a 2.0 ± 2.5 J of all, b 6.0 ± 2.5 J | no
+    | so for 0 of 2; a 1 of 3 lie outside (1; 2; 3); b 3 of 3 lie outside (5; 6; 7)
+at_least(of(x=[1, nan, 3]), 2) | x 2 ± 13 | yes | -
+at_most(of(x=2), 1, unit=" s") | x 2.00 s | no | x is 2.00 s
+each(of(x=[2, 1, 3, 2.5]), 2, 2.5) | x 1 to 3 over 4 | no | x 2 of 4 lie outside (1; 2.25; 3)
+each(of(x=[3]), 2, 2.5, unit=" s") | x 3 s | no | x is 3 s
+below(of(a=1, b=3, c=4), 2) | a 1.00, b 3.00, c 4.00 | no | so for 1 of 3; b is 3.00; c is 4.00
+at_most(of(a=1, b=3), 2, needed=1) | a 1.00, b 3.00 | yes | so for 1 of 2; b is 3.00
+both(at_most(of(a=1), 2), at_most(of(b=3), 2), at_least(of(c=3), 4)) | a 1.00; b 3.00; c 3.00 | no
+    | b is 3.00; c is 3.00
+falling(of(a=3, b=1, c=2), unit=" s") | a to b: -2.00 s (3.00 s, 1.00 s), b to c: 1.00 s (1.00 s, 2.00 s) | no
+    | so for 1 of 2; b to c: is 1.00 s
+falling(of(a=3, b=1, c=2), ends=True) | a to c: -1.00 (3.00, 2.00) | yes | -
+rising(of(a=1)) | the record has nothing of it | no | the record has nothing of it
+rising(of(a=2, b=1)) | a to b: -1.00 (2.00, 1.00) | no | a to b: is -1.00
+smallest(of(a=Noted(1, "(x)"), b=[nan], c=0.5), "a", unit=" %") | -0.500 % (a 1.00 % (x), b no number, c 0.500 %) | no
+    | is -0.500 %
+largest(of(a=1, b=[nan]), "a") | no number (a 1.00, b no number) | no | has no number, which counts as failed
+at_least(of(a=Noted([], "(never reached)"), b=2), 1) | a no number (never reached), b 2.00 | no
+    | so for 1 of 2; a has no number, which counts as failed
+at_least(of(a=[], b=2), 1, needed=1) | a no number, b 2.00 | yes
+    | so for 1 of 2; a has no number, which counts as failed
+each(of(a=[], b=2), 1) | a no number, b 2 | no | so for 1 of 2; a has no number, which counts as failed
+largest(of(a=0, b=2), "b") | 2.00 (a 0, b 2.00) | yes | -
+rising(of(a=[], b=2)) | a to b: no number (no number, 2.00) | no
+    | a to b: has no number, which counts as failed
+""",
+    ("predicate", "ours", "right", "why_not"),
+)
+def test_a_verdict_says_its_numbers_the_notes_after_them_and_what_lies_outside(predicate, ours, right, why_not):
+    assert made(predicate)({})[:3] == (ours, right == "yes", why_not.strip("-"))
 
 
 def test_a_measure_gets_the_tables_it_names_and_may_return_one_sample_or_none():
@@ -162,28 +155,28 @@ def test_a_measure_gets_the_tables_it_names_and_may_return_one_sample_or_none():
         measured(lambda polls: polls, record)
 
 
-@pytest.mark.parametrize(
+@table(
+    """
+above(of()) | whole 95 % interval above 0
+at_most(of(), 5, unit=" %") | mean at most 5 %
+at_most(of(), 5, open=True) | mean below 5
+at_least(of(), 1, open=True) | mean above 1
+each(of(), 1, needed=2) | every one at least 1, of 2 or more
+between(of(), 1, 2, needed=0.5) | mean from 1 to 2, of more than half
+reaching(of(), high=0, needed=0.9) | 95 % interval reaches at most 0, of more than 0.9
+rising(of()) | mean above 0
+falling(of(), ends=True, unit=" s") | mean below 0 s
+both(largest(of(), "x"), smallest(of(), "x")) | mean above 0; mean above 0
+Claim("s", above(of()), reason="over seeds", no_test="it cannot fail") | whole 95 % interval above 0; over seeds;
+    not a test: it cannot fail
+""",
     ("test", "tolerance"),
-    [
-        (above(of()), "whole 95 % interval above 0"),
-        (at_most(of(), 5.0, unit=" %"), "mean at most 5 %"),
-        (at_most(of(), 5.0, open=True), "mean below 5"),
-        (at_least(of(), 1.0, open=True), "mean above 1"),
-        (each(of(), 1.0, needed=2), "every one at least 1, of 2 or more"),
-        (ask.between(of(), 1.0, 2.0, needed=0.5), "mean from 1 to 2, of more than half"),
-        (ask.reaching(of(), high=0.0, needed=0.9), "95 % interval reaches at most 0, of more than 0.9"),
-        (rising(of()), "mean larger at every step"),
-        (falling(of()), "mean smaller at every step"),
-        (falling(of(), ends=True), "mean smaller at the last than at the first"),
-        (both(largest(of(), "x"), smallest(of(), "x")), "largest mean of all; smallest mean of all"),
-        (Claim("s", above(of()), reason="over seeds", no_test="it cannot fail"),
-         "whole 95 % interval above 0; over seeds; not a test: it cannot fail"),
-    ],
-)  # fmt: skip
+)
 def test_the_tolerance_follows_from_the_predicate_and_the_reason_and_neither_can_be_changed(test, tolerance):
-    assert test.tolerance == tolerance
+    asked = made(test)
+    assert asked.tolerance == tolerance
     with pytest.raises(FrozenInstanceError):
-        setattr(test, fields(test)[0].name, None)
+        setattr(asked, fields(asked)[0].name, None)
 
 
 def test_a_claim_says_more_only_where_it_fails():
@@ -193,26 +186,26 @@ def test_a_claim_says_more_only_where_it_fails():
     assert ask.explained_by("with more", of(a=[1.0, 3.0]))({}) == "with more a 2 ± 13"
 
 
-@pytest.mark.parametrize(
-    ("mean", "half", "words"),
-    [
-        (1.2531, 0.5, "1.25 ± 0.50 J"),
-        (-0.0132, 0.0165, "-0.013 ± 0.017 J"),
-        (120.3, 31.0, "120 ± 31 J"),
-        (0.5, nan, "0.500 J"),
-        (2000.4, nan, "2000 J"),
-        (1.0, 0.0, "1.00 ± 0.00 J"),
-        (0.0, 0.0, "0 ± 0 J"),
-        (nan, nan, "nan J"),
-        (1e-9, nan, "0.000000 J"),  # six digits at most
-        (3.0, 1e-7, "3.0000000 J"[:4] + " ± 0.00 J"),  # so small a spread is of rounding
-        (1.0, 1.1e-6, "1.000000 ± 0.000001 J"),
-        (0.0999, 0.0999, "0.100 ± 0.100 J"),
-        (12345.6, 4567.8, "12346 ± 4568 J"),
-    ],
+@table(
+    """
+1.2531 | 0.5 | 1.25 ± 0.50 J
+-0.0132 | 0.0165 | -0.013 ± 0.017 J
+120.3 | 31 | 120 ± 31 J
+0.5 | nan | 0.500 J
+2000.4 | nan | 2000 J
+1 | 0 | 1.00 ± 0.00 J
+0 | 0 | 0 ± 0 J
+nan | nan | nan J
+1e-9 | nan | 0.000000 J
+3 | 1e-7 | 3.00 ± 0.00 J
+1 | 1.1e-6 | 1.000000 ± 0.000001 J
+0.0999 | 0.0999 | 0.100 ± 0.100 J
+12345.6 | 4567.8 | 12346 ± 4568 J
+""",
+    ("mean", "half", "words"),  # six digits at most; a spread of less than 1e-6 is of rounding
 )
 def test_numbers_are_shown_to_two_figures_of_the_half_width(mean, half, words):
-    assert shown(Estimate(mean, half), " J") == words
+    assert shown(Estimate(float(mean), float(half)), " J") == words
 
 
 def test_a_chosen_value_at_the_edge_of_its_grid_is_told():
@@ -255,16 +248,23 @@ def test_tables_are_laid_out_by_replication_and_measures_named():
     assert found == {"one x": 1.0, "two": 2.0}
 
 
-@pytest.mark.parametrize(
-    ("test", "short"),
-    [
-        (below(of(a=1.0, b=3.0, c=4.0), 2.0), "c 4.00 (worst of 3)"),
-        (below(of(a=1.0, b=3.0, c=4.0), 2.0, needed=2), "b 3.00 (number 2 of 3)"),
-        (above(of(a=Noted(1.0, "beside"))), "a 1.00"),
-        (rising(of(a=1.0, b=3.0, c=2.0)), "3.00 at b, 2.00 at c"),
-        (largest(of(a=1.0, b=2.0), "a"), "a 1.00, b 2.00"),
-        (both(above(of(a=1.0)), below(of(b=3.0, c=4.0), 2.0)), "c 4.00 (worst of 2)"),
-    ],
+@table(
+    """
+below(of(a=1, b=3, c=4), 2) | c 4.00 (worst of 3)
+below(of(a=1, b=3, c=4), 2, needed=2) | b 3.00 (number 2 of 3)
+above(of(a=Noted(1, "beside"))) | a 1.00
+rising(of(a=1, b=3, c=2)) | b to c: -1.00 (worst of 2)
+largest(of(a=1, b=2), "a") | -1.00
+both(above(of(a=1)), below(of(b=3, c=4), 2)) | c 4.00 (worst of 2)
+""",
+    ("predicate", "short"),
 )
-def test_the_short_form_of_a_verdict_is_the_figure_that_decides(test, short):
-    assert test({}).short == short
+def test_the_short_form_of_a_verdict_is_the_figure_that_decides(predicate, short):
+    assert made(predicate)({}).short == short
+
+
+def test_one_sample_against_another_is_a_difference_or_a_ratio_of_means_beside_both():
+    ours, theirs = pd.Series([2.0, 6.0]), pd.Series([1.0, 4.0])
+    assert against(ours, theirs).sample.tolist() == [1.0, 2.0]
+    assert against(ours, theirs).note == "(4.00 against 2.50)"
+    assert against(ours, theirs, over=True).sample.mean() == pytest.approx(4.0 / 2.5)

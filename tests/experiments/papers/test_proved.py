@@ -1,7 +1,8 @@
 """What is proved of sources with known constants: by hand, by trials, and on the runs of learners."""
 
+import math
 from fractions import Fraction
-from math import ceil, exp, log, pi, sqrt
+from math import ceil, log, pi, sqrt
 
 import numpy as np
 import pytest
@@ -14,83 +15,57 @@ from lpsm.bounds.second_order import log_determinant
 from tests.oracles import law_trials
 from tests.oracles import sampler_bounds as oracle
 
-
-def close(value):
-    return pytest.approx(value, rel=1e-12)
-
-
 # -- constants, exponents and signs, by values worked out by hand -------------------------------------------------
 
+BY_HAND = """
+perceptron_lemma_sine(0) == 1 / 3
+perceptron_lemma_sine(0.5) == 1 / 3                           # 1/(5/2) is more
+perceptron_lemma_sine(2) == 0.1
+second_order_limit(comparator_norm=3, trace=2) == 18
+separable_second_order_step(6, n_features=2, gamma=0.5, lambda_0=0.5) == 2 * sqrt(8 * log(4))
+selected_risk(10, 100, exp(-2)) == 0.1 + 6 * sqrt(0.02 * log(2 * 101 / exp(-2)))
+supervised_regret(n_rounds=81, alpha=2, c=2, log_det=1) == 24  # 16^(3/4) 81^(1/4)
+supervised_regret_of_spectrum(n_rounds=4, alpha=0, c=1, eigenvalues=[0.25, 0.75]) == sqrt(4 * (1 + log(8))) * 2
+supervised_rate_in_labels(2) == -0.75
+adaptive_rate_in_labels(2) == -1.2
+adaptive_rate_in_labels(sqrt(3) - 1) == supervised_rate_in_labels(sqrt(3) - 1)
+disagreement_cap(0.25, alpha=1, c=4) == 2                     # the least of 4 eps + 1/(4 eps), at eps = 1/4
+disagreement_cap(4, alpha=2, c=2) == 6                        # of 2 eps^2 + 4/eps, at eps = 1
+disagreement_cap(0.5, alpha=0, c=3) == 3
+adaptive_patience(2, n_features=2, eigenvalue=0.5) == 128
+adaptive_patience(100, n_features=2, eigenvalue=0.5) == 64 * log(100)
+adaptive_regret(**WORLD, margin=0.5) == 50 + 64 * log(100) + 4096 * log(100) + 1 + 8 * log(101)
+adaptive_labels(**WORLD, margin=0.5) == 100 + 64 * log(100) + 4096 * log(100) + 1 + 3 * log(101)
+adaptive_labels(**{**WORLD, "alpha": 0}) == 200 + 64 * log(100) + 1024 * log(100) + 1 + 3 * log(101)
+best_regret_margin(**NOISE) == (1024 * log(100) / 200) ** 0.25
+best_label_margin(**NOISE) == (1024 * log(100) / 100) ** (1 / 3)
+adaptive_regret(**WORLD) == adaptive_regret(**WORLD, margin=best_regret_margin(**NOISE))
+adaptive_labels(**WORLD) == adaptive_labels(**WORLD, margin=best_label_margin(**NOISE))
+modified_perceptron_mistakes(3, 0.1, 0.25) == ceil(450 * log(100))
+modified_perceptron_mistakes(3, 0.6, 0.9) == 0                # 4 * .36 * .9 is above 1
+GOOD_UPDATE == 2 / (16384 * pi * pi)
+"""
+NOISE = {"n_rounds": 100, "eigenvalue": 0.5, "alpha": 1.0, "c": 2.0}
+WORLD = {"n_features": 2, **NOISE}
 
-def test_lemma_3_and_limits():
-    for norm, sine in ((0.0, 1.0 / 3.0), (0.5, 1.0 / 3.0), (2.0, 0.1)):  # 1/(5/2) is more than 1/3
-        assert proved.perceptron_lemma_sine(norm) == close(sine)
-    assert proved.second_order_limit(comparator_norm=3.0, trace=2.0) == close(18.0)
+
+@pytest.mark.parametrize("line", BY_HAND.strip().splitlines())
+def test_a_statement_has_the_value_worked_out_by_hand(line):
+    names = {**vars(math), **vars(proved), "WORLD": WORLD, "NOISE": NOISE}
+    value, by_hand = (eval(part, names) for part in line.partition("#")[0].split(" == "))
+    assert value == pytest.approx(by_hand, rel=1e-12)
 
 
-def test_the_separable_bound_at_three_mistakes():
-    # (1/gamma) sqrt((1 + lambda_0 m) d ln(1 + m/d)), gamma 1/2, lambda_0 1/2, d = 2, m = 6: 2 sqrt(4 * 2 ln 4)
-    step = proved.separable_second_order_step(6.0, n_features=2, gamma=0.5, lambda_0=0.5)
-    assert step == close(2.0 * sqrt(8.0 * log(4.0)))
+def test_the_adaptive_sampler_is_the_faster_one_beyond_the_critical_exponent():
+    critical = sqrt(3.0) - 1.0
+    for alpha, faster in ((critical - 0.01, False), (critical + 0.01, True), (0.0, False)):
+        assert (proved.adaptive_rate_in_labels(alpha) < proved.supervised_rate_in_labels(alpha)) == faster
+
+
+def test_the_largest_separable_number_of_mistakes_satisfies_equation_5_with_equality():
     for gamma, lambda_0, d in ((0.5, 0.5, 2), (0.1, 0.1, 3), (1.0, 1.0, 2)):
         m = proved.separable_second_order_mistakes(n_features=d, gamma=gamma, lambda_0=lambda_0)
         assert m == pytest.approx(sqrt((1.0 + lambda_0 * m) * d * log(1.0 + m / d)) / gamma, rel=1e-9)
-
-
-def test_selected_risk():
-    delta = exp(-2.0)
-    assert proved.selected_risk(10, 100, delta) == close(0.1 + 6.0 * sqrt(0.02 * log(2.0 * 101.0 / delta)))
-
-
-def test_adaptive_theorem_1():
-    # alpha = 2: powers 3/4 and 1/4; 4c(1 + log det) = 4 * 2 * 2 = 16, n = 81: 16^(3/4) 81^(1/4) = 8 * 3
-    assert proved.supervised_regret(n_rounds=81, alpha=2.0, c=2.0, log_det=1.0) == close(24.0)
-    # spectrum (1/4, 3/4), n = 4: ln 2 + ln 4
-    spectral = proved.supervised_regret_of_spectrum(n_rounds=4, alpha=0.0, c=1.0, eigenvalues=[0.25, 0.75])
-    assert spectral == close(sqrt(4.0 * (1.0 + log(8.0))) * 2.0)
-
-
-def test_adaptive_remark_5_and_the_equivalent_noise_condition():
-    assert proved.supervised_rate_in_labels(2.0) == close(-0.75)
-    assert proved.adaptive_rate_in_labels(2.0) == close(-1.2)
-    critical = sqrt(3.0) - 1.0
-    assert proved.adaptive_rate_in_labels(critical) == close(proved.supervised_rate_in_labels(critical))
-    for alpha, faster in ((critical - 0.01, False), (critical + 0.01, True), (0.0, False)):
-        rates = proved.adaptive_rate_in_labels(alpha), proved.supervised_rate_in_labels(alpha)
-        assert (rates[0] < rates[1]) == faster
-    # c = 4 and alpha = 1: the least of 4 eps + 1/(4 eps) is 2, at eps = 1/4
-    assert proved.disagreement_cap(0.25, alpha=1.0, c=4.0) == close(2.0)
-    # c = 2 and alpha = 2: 2 eps^2 + 4/eps at eps = 1
-    assert proved.disagreement_cap(4.0, alpha=2.0, c=2.0) == close(6.0)
-    assert proved.disagreement_cap(0.5, alpha=0.0, c=3.0) == close(3.0)
-
-
-def test_adaptive_theorem_2():
-    assert proved.adaptive_patience(2, n_features=2, eigenvalue=0.5) == close(16.0 * 4.0 * 2.0)
-    assert proved.adaptive_patience(100, n_features=2, eigenvalue=0.5) == close(64.0 * log(100.0))
-    world = {"n_rounds": 100, "n_features": 2, "eigenvalue": 0.5, "alpha": 1.0, "c": 2.0}
-    # eps = 1/2: c n eps^2 = 50; 512 ln n/(lambda eps^2) = 512 ln n * 8
-    common = 64.0 * log(100.0) + 4096.0 * log(100.0) + 1.0
-    assert proved.adaptive_regret(**world, margin=0.5) == close(50.0 + common + 8.0 * log(101.0))
-    assert proved.adaptive_labels(**world, margin=0.5) == close(100.0 + common + 3.0 * log(101.0))
-    noise = {"n_rounds": 100, "eigenvalue": 0.5, "alpha": 1.0, "c": 2.0}
-    # 1024 ln n/(lambda n c (1 + alpha)) = 1024 ln 100/200, and without 1 + alpha 1024 ln 100/100
-    assert proved.best_regret_margin(**noise) == close((1024.0 * log(100.0) / 200.0) ** 0.25)
-    assert proved.best_label_margin(**noise) == close((1024.0 * log(100.0) / 100.0) ** (1.0 / 3.0))
-    best = proved.best_regret_margin(**noise)
-    assert proved.adaptive_regret(**world) == close(proved.adaptive_regret(**world, margin=best))
-    best = proved.best_label_margin(**noise)
-    assert proved.adaptive_labels(**world) == close(proved.adaptive_labels(**world, margin=best))
-    world["alpha"] = 0.0  # then eps = 1: c n + rho + 512 ln n/lambda + 1 + 3 ln(n + 1)
-    flat = 200.0 + 64.0 * log(100.0) + 1024.0 * log(100.0) + 1.0 + 3.0 * log(101.0)
-    assert proved.adaptive_labels(**world) == close(flat)
-
-
-def test_theorem_4():
-    # 150 d ln(1/(4 eps^2 delta)), eps = 1/10, delta = 1/4: ln 100
-    assert proved.modified_perceptron_mistakes(3, 0.1, 0.25) == ceil(450.0 * log(100.0))
-    assert proved.modified_perceptron_mistakes(3, 0.6, 0.9) == 0  # 4 * .36 * .9 is above 1
-    assert close(2.0 / (16384.0 * pi * pi)) == proved.GOOD_UPDATE
 
 
 @pytest.mark.parametrize("similarity", [1.0, 0.5])
@@ -187,17 +162,14 @@ def test_theorem_4_as_printed_stops_short_of_the_error_it_names():
 
 
 def test_the_patience_printed_for_theorem_7_does_not_buy_its_confidence():
-    d, error, delta = 2, 0.05, 0.1
     for similarity in (1.0, 0.5):
-        budget = proved.active_budget(d, error, delta, similarity)
+        budget = proved.active_budget(2, 0.05, 0.1, similarity)
         blocks = budget.labels // budget.patience
-        keep = 1 - similarity**2 / 4
-        assert budget.labels * keep**budget.patience <= delta / 4
-        assert (budget.patience - 1) * blocks * keep ** (budget.patience - 1) > delta / 4  # the least patience
-        printed = int(np.ceil(4 / similarity**2 * log(2 * blocks / delta)))
-        assert printed * blocks * keep**printed > delta / 4
-    tenfold = int(np.ceil(10 * log(2 * blocks / delta)))  # Theorem 5's choice does suffice at lambda = 1
-    assert tenfold * blocks * 0.75**tenfold <= delta / 4
+        printed = ceil(4 / similarity**2 * log(2 * blocks / 0.1))
+        assert printed * blocks * (1 - similarity**2 / 4) ** printed > 0.1 / 4
+    blocks = proved.active_budget(2, 0.05, 0.1).labels // proved.active_budget(2, 0.05, 0.1).patience
+    tenfold = ceil(10 * log(2 * blocks / 0.1))  # Theorem 5's choice does suffice at lambda = 1
+    assert tenfold * blocks * 0.75**tenfold <= 0.1 / 4
 
 
 # -- the three points of thesis 4.3.1: reflections take rational angles to rational angles, so degrees are exact ---

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -69,7 +67,7 @@ def test_a_user_browses_all_of_their_sessions_as_one_workload(trace):
 @pytest.mark.parametrize("pages_per_task", [1, 4, 1000])
 def test_cutting_into_tasks_loses_nobody_and_changes_no_result(trace, pages_per_task):
     policies, users = ("none", "psm:100"), list(study.users(trace, by="session"))
-    cut = list(study.tasks(iter(users), policies, CONFIG, pages_per_task=pages_per_task))
+    cut = study.tasks(users, policies, CONFIG, pages_per_task=pages_per_task)
     assert [user for task in cut for user in task.members] == users
     assert all(sum(user.n_pages for user in task.members) >= pages_per_task for task in cut[:-1])
     whole = [study.Task(members=tuple(users), policies=policies, config=CONFIG)]
@@ -77,22 +75,20 @@ def test_cutting_into_tasks_loses_nobody_and_changes_no_result(trace, pages_per_
 
 
 @pytest.mark.long
-def test_compiling_the_express_engine_first_changes_no_byte_and_is_asked_for_when_there_are_many_pages(
+def test_compiling_the_express_engine_first_changes_nothing_and_is_asked_for_when_there_are_many_pages(
     trace, monkeypatch
 ):
-    monkeypatch.setattr(study, "MANY_PAGES", 12)
-    cut = list(study.tasks(study.users(trace, by="session"), ("none", "psm:100"), CONFIG, pages_per_task=6))
-    assert [task.compile_first for task in cut] == [False, False] + [True] * (len(cut) - 2)
-    compiled = [replace(task, compile_first=True) for task in cut[:2]]
-    pd.testing.assert_frame_equal(tables(compiled), tables(cut[:2]))
+    users = list(study.users(trace, by="session"))
+    few = study.tasks(users, ("none", "psm:100"), CONFIG, pages_per_task=6)
+    monkeypatch.setattr(study, "MANY_PAGES", sum(user.n_pages for user in users))
+    many = study.tasks(users, ("none", "psm:100"), CONFIG, pages_per_task=6)
+    assert {task.compile_first for task in few} == {False}
+    assert {task.compile_first for task in many} == {True}
+    pd.testing.assert_frame_equal(tables(many[:2]), tables(few[:2]))
 
 
-def test_tasks_are_cut_from_a_stream_one_at_a_time_and_one_for_another_program_is_refused(trace):
-    taken = []
-    users = (taken.append(user) or user for user in study.users(trace, by="session"))
-    next(study.tasks(users, ("none",), CONFIG, pages_per_task=6))
-    assert len(taken) == 2
-    task = next(study.tasks(study.users(trace), ("none",), CONFIG, program="0" * 64))
+def test_a_task_for_another_program_is_refused(trace):
+    task, *_ = study.tasks(study.users(trace), ("none",), CONFIG, program="0" * 64)
     with pytest.raises(study.OtherProgramError, match="another version"):
         study.compute(task)
 

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from experiments.study.population import by_activity, summary
+from experiments.study.population import summary
 
 POLICIES = ["none", "psm:100", "own"]
 
@@ -45,15 +45,12 @@ def test_a_row_of_the_summary_is_what_a_pocket_calculator_gives():
     assert "messages" not in own
 
 
-def test_of_users_without_a_page_or_an_hour_nothing_is_divided_by_nought():
+def test_of_users_without_a_page_nothing_is_divided_by_nought():
     blank = table().assign(slowdown_mean=math.nan, slowdown_vs_psm=math.nan, pages=0, elapsed_s=0.0)
     own = summary(blank, POLICIES, "psm:100").to_dict("records")[2]
     assert (own["slower_than_psm_percent"], own["losing_both_percent"], own["slowed_over_2_percent"]) == (0.0, 0.0, 0.0)
     assert own["costlier_than_psm_percent"] == 40.0
     assert all(math.isnan(own[name]) for name in ("slowdown_mean", "slowdown_p00", "slowdown_p100"))
-    assert by_activity(blank, POLICIES)["pages_per_hour_to"].tolist() == 12 * [0.0]
-    one = table().assign(elapsed_s=0.9e-9, pages=1)
-    assert by_activity(one, POLICIES)["pages_per_hour_to"].tolist() == pytest.approx(12 * [3600e9])
     assert summary(table(), ["none", "own"], "psm:100").loc[1, "energy_of_all_vs_none_percent"] == -48.0
     assert math.isnan(summary(table(), ["none", "own"], "psm:100").loc[1, "energy_of_all_vs_psm_percent"])
 
@@ -71,22 +68,3 @@ def test_without_static_psm_nothing_is_said_against_it():
     for name in ("energy_of_all_vs_psm_percent", "costlier_than_psm_percent", "slower_than_psm_percent",
                  "losing_both_percent", "energy_vs_psm_percent_mean", "energy_vs_psm_percent_p50"):  # fmt: skip
         assert math.isnan(own[name]), name
-
-
-def test_quarters_of_users_go_by_pages_an_hour():
-    groups = by_activity(table(), POLICIES)
-    own = groups[groups["policy"] == "own"].to_dict("records")
-    assert [(row["users"], row["pages_per_hour_from"], row["pages_per_hour_to"]) for row in own] == [
-        (2, 2.0, 4.0), (1, 6.0, 6.0), (1, 8.0, 8.0), (1, 10.0, 10.0),
-    ]  # fmt: skip
-    least = own[0]  # the second and the fourth user
-    assert least["users_are"] == "least active quarter"
-    assert least["energy_vs_none_percent_median"] == pytest.approx(-70.0)
-    assert least["energy_vs_psm_percent_median"] == pytest.approx(-10.0)
-    assert least["slowdown_median"] == pytest.approx(1.5)
-    assert [row["costlier_than_psm_percent"] for row in own] == [0.0, 100.0, 100.0, 0.0]
-    assert [row["slower_than_psm_percent"] for row in own] == [50.0, 100.0, 100.0, 0.0]
-    few = by_activity(table()[lambda rows: rows["user"].isin(["u0", "u1"])], POLICIES)
-    assert few[few["policy"] == "own"]["users"].tolist() == [1, 1]
-    blank = by_activity(table().assign(energy_vs_psm_percent=math.nan), POLICIES)
-    assert blank["slower_than_psm_percent"].isna().all()

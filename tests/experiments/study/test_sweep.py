@@ -40,11 +40,6 @@ def test_a_task_crosses_processes_and_its_result_is_json():
     assert json.loads(json.dumps(result)) == result == sweep.simulate(task)
 
 
-def test_polls_are_recorded_for_learners_in_the_first_replication_only():
-    listed = sweep.tasks([sweep.Generated(n_pages=1, seed=seed) for seed in (0, 1)], ["psm", "lpsm:log"], CONFIG)
-    assert [key for key, task in listed.items() if task.record_polls] == ["seed-0 lpsm:log"]
-
-
 def test_empty_traffic_is_an_error():
     with pytest.raises(ValueError, match="no traffic"):
         sweep.tasks([], ["none"], CONFIG)

@@ -78,24 +78,45 @@ def drift() -> tuple[np.ndarray, np.ndarray]:
 STREAMS = {"plain": plain, "ties": ties, "holes": holes, "drift": drift}
 
 
+def a_stream(seed: int, rounds: int = 400, d: int = 7) -> tuple[np.ndarray, np.ndarray]:
+    """Like `plain`, longer and wider."""
+    return plain(d, rounds, seed)
+
+
+def by_rounds(sampler: Any, X: Any, y: Any, *, by_ticket: bool = False) -> tuple[np.ndarray, ...]:
+    """Margins, predictions, questions and what was stored, each (T,), with labels given by instance or by ticket."""
+    rows = []
+    for t, label in enumerate(y):
+        decision = sampler.decide(X[t])
+        stored = bool(decision.query and sampler.learn(decision.ticket if by_ticket else X[t], int(label)))
+        rows.append((decision.margin, decision.prediction, decision.query, stored))
+    return tuple(np.array(column) for column in zip(*rows, strict=True))
+
+
+def of(log: samplers.RunLog) -> tuple[np.ndarray, ...]:
+    """The same of a run."""
+    return log.margin, log.prediction, log.queried, log.stored
+
+
+def assert_same(got: Any, expected: Any, margin_tolerance: float = 1e-8) -> None:
+    """Hold what came of rounds to what is expected, the margins to a tolerance."""
+    for name, a, b in zip(("prediction", "queried", "stored"), got[1:], expected[1:], strict=True):
+        assert np.array_equal(a, b), f"{name} differs first in round {int(np.argmin(np.equal(a, b)))}"
+    np.testing.assert_allclose(got[0], expected[0], atol=margin_tolerance, rtol=0)
+
+
 def run(make: Callable[[], Any], X: Any, y: Any, way: str) -> Answers:
     """Play a stream whole, in three pieces, or one by one; of several classes the last rows are scored at the end."""
     sampler = make()
     several = isinstance(sampler, samplers.MulticlassSampler)
     if way == "rounds":
-        rows = []
-        for t in range(len(y)):
-            decision = sampler.decide(X[t])
-            stored = bool(decision.query and sampler.learn(decision.ticket, int(y[t])))
-            rows.append((decision.prediction, decision.query, stored, decision.margin))
-        said, asked, stored, margin = (np.array(column) for column in zip(*rows, strict=True))
+        margin, said, asked, stored = by_rounds(sampler, X, y, by_ticket=True)
     elif several:
-        (said, asked), stored, margin = sampler.run(X, y), None, None
+        said, asked = sampler.run(X, y)
     else:
         cuts = [0, len(y)] if way == "whole" else [0, 7, 30, len(y)]
-        logs = [sampler.run(X[a:b], y[a:b]) for a, b in pairwise(cuts)]
-        names = ("prediction", "queried", "stored", "margin")
-        said, asked, stored, margin = (np.concatenate([getattr(log, name) for log in logs]) for name in names)
+        logs = [of(sampler.run(X[a:b], y[a:b])) for a, b in pairwise(cuts)]
+        margin, said, asked, stored = map(np.concatenate, zip(*logs, strict=True))
     if several:
         scores = np.concatenate([sampler.scores(X[-12:]).ravel(), sampler.last_scores])
         return np.concatenate([*(said == c for c in range(3)), asked]), scores

@@ -5,10 +5,10 @@ world (`digests.npy`), so that a change of any of them can be seen and told by w
 packet model that was there before the model stood once, but for what has been changed on purpose since (CHANGELOG.md):
 327 cells under policies with agreed periods or a driver beside a DTIM period above 1; the weights of `lpsm` and
 `lpsm2`, which differ in the last bit; all cells on the air, for sends from doze, More Data, backoffs of no slots and
-collisions of group frames; all worlds with `lpsm3` or `lpsm3-link`; and after that 283 worlds and 274 cells with
-`lpsm3-link`, which no longer takes a frame for an answer that came before a request can have been answered, and gives
-further frames of a reply up after 2 s.  These were answered by the compiled model, and where it does not cover a world,
-or in a sample, by the interpreted one.
+collisions of group frames; all worlds with `lpsm3` or `lpsm3-link`; and after that 285 worlds and 279 cells with
+`lpsm3-link`, which no longer takes a frame for an answer that came before a request can have been answered, gives up
+further frames of a reply after 2 s, and charges a page for an answer that came after something taken for it.  These
+were answered by the compiled model, and where it does not cover a world, or in a sample, by the interpreted one.
 
 To compare, or to make the digests of some worlds anew:
 

@@ -7,8 +7,6 @@ import numpy as np
 
 from tests.netsim.frozen import digests
 
-_SHOWN = 40
-
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m tests.netsim.frozen", description=__doc__)
@@ -17,28 +15,18 @@ def main():
     parser.add_argument("--from", dest="first", type=int, default=0, metavar="N", help="the first number")
     parser.add_argument("--to", dest="last", type=int, metavar="M", help="the number behind the last")
     parser.add_argument("--write", action="store_true", help="keep what the engine answers, where it covers the world")
-    given = parser.parse_args()
-    return max(_go_through(kind, given) for kind in ([given.kind] if given.kind else digests.ROWS))
-
-
-def _go_through(kind, given):
-    """Compare or keep the worlds of a kind; return 1 if any of them differs."""
-    rows = digests.ROWS[kind]
-    answers = {n: digests.found(kind, n, given.engine) for n in range(len(rows))[given.first : given.last]}
-    if given.write:  # beside those of other worlds; an error is no answer
-        table = digests.kept().copy()
-        for number, answer in answers.items():
-            if isinstance(answer, tuple):
-                table[rows[number]] = answer
+    given, differ, table = parser.parse_args(), 0, digests.kept().copy()
+    for kind in [given.kind] if given.kind else digests.ROWS:
+        for number, row in list(enumerate(digests.ROWS[kind]))[given.first : given.last]:
+            answer = digests.found(kind, number, given.engine)
+            if answer is not None and (parts := digests.differing(kind, number, answer)):
+                differ += 1
+                print(f"{kind} {number} differs in {', '.join(parts)}")
+                table[row] = table[row] if isinstance(answer, str) else answer  # an error is no answer
+    print(f"engine {given.engine}: {differ:,} worlds differ")
+    if given.write:
         np.save(digests.FILE, table)
-        digests.kept.cache_clear()
-    covered = {number: answer for number, answer in answers.items() if answer is not None}
-    parts = {number: digests.differing(kind, number, answer) for number, answer in covered.items()}
-    said = [f"{kind} {number} differs in {', '.join(which)}" for number, which in parts.items() if which]
-    more = [f"... and {len(said) - _SHOWN:,} more"] if len(said) > _SHOWN else []
-    print(*said[:_SHOWN], *more, f"{kind}, engine {given.engine}: {len(answers):,} worlds, {len(covered):,} covered, "
-          f"{len(said):,} differ", sep="\n")  # fmt: skip
-    return int(bool(said))
+    return int(differ > 0)
 
 
 if __name__ == "__main__":

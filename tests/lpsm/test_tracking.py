@@ -1,0 +1,181 @@
+"""Static-expert, Fixed-share, Markov-share, Variable-share and Learn-alpha are Bayes' rule, in sixty digits.
+
+`by_mpmath` is the rule as a recursion, and is held to the sum over all sequences of experts first.
+"""
+
+from itertools import accumulate
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid
+from lpsm.experts import VariableShare, doubling_regret
+from tests.oracles.experts import by_logarithms, by_mpmath, share_matrix, variable_share_matrices
+from tests.oracles.hindsight import markov_loss
+
+RATES = [0.0, 1e-300, 1e-9, 0.02, 0.5, 2 / 3, 0.97, 1 - 1e-4, 1 - 1e-12, 1.0]
+MIXED = [0.3, 0.0, 1.0, 1e-300, 0.01, 1 - 1e-10, 0.9, 1e-7, 0.5, 0.25]
+LAYOUTS = [(1, 1), (1, 3), (2, 1), (2, 2), (3, 1), (3, 3), (5, 10), (6, 5), (7, 2), (8, 9), (9, 4), (10, 1)]
+
+
+def close(got, want):
+    np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-11)
+
+
+def matrix_of(rng, n):
+    matrix = rng.random((n, n)) * (rng.random((n, n)) < 0.7) + 0.01 * np.eye(n)
+    return matrix / matrix.sum(axis=1, keepdims=True)
+
+
+def learners(n, losses):
+    """Every learner under a prior that is not even, its laws, and the prior over them."""
+    rng = np.random.default_rng(n)
+    prior, matrix, top = rng.random(n) ** 8 + 1e-200, matrix_of(rng, n), rng.random(len(MIXED)) + 0.01
+    yield StaticExpert(n, prior=prior), [0.0], prior, [1.0]
+    yield MarkovShare(matrix, prior=prior), [matrix], prior, [1.0]
+    for alpha in RATES:
+        yield FixedShare(n, alpha, prior=prior), [alpha], prior, [1.0]
+    for alpha in (0.0, 0.05, 0.999):
+        yield VariableShare(n, alpha, prior=prior), [variable_share_matrices(losses, alpha)], prior, [1.0]
+    yield LearnAlpha(n, MIXED, prior=prior, alpha_prior=top), MIXED, prior, top
+
+
+def held(learner, losses, laws, prior, top, awake=None):
+    """Hold a learner, round by round and in two runs, to the rule; losses of those asleep are not looked at."""
+    expected = by_mpmath(losses, laws, prior, top, awake)
+    given = losses if awake is None else np.where(awake, losses, np.nan)
+    many, other = isinstance(learner, LearnAlpha), learner.copy()
+    loss, weights, alphas = [], [learner.weights], [learner.alpha_weights] if many else []
+    for t, row in enumerate(given):
+        loss.append(learner.update(row) if awake is None else learner.update(row, awake[t]))
+        weights.append(learner.weights)
+        alphas += [learner.alpha_weights] if many else []
+    asked = {"alpha_weights": True} if many else {}
+    parts = [other.run(given[part], None if awake is None else awake[part], **asked) for part in np.s_[:5, 5:]]
+    runs = np.concatenate([part.loss for part in parts]), np.concatenate([part.weights for part in parts])
+    for found in (
+        (loss, weights, alphas),
+        (*runs, [row for part in parts for row in part.alpha_weights] if many else ()),
+    ):
+        for got, want in zip(found[: 2 + many], expected, strict=False):
+            close(got, want[: len(got)])
+
+
+def test_the_rule_is_the_sum_over_all_sequences_of_experts():
+    rng = np.random.default_rng(0)
+    for n, rounds in ((1, 4), (2, 6), (3, 5)):
+        losses, laws = rng.exponential(2.0, (rounds, n)), [share_matrix(n, 0.3), matrix_of(rng, n)]
+        prior, top = rng.dirichlet(np.ones(n)), np.array([0.2, 0.8])
+        for laws_then, top_then in ((laws, top), (laws[:1], [1.0])):
+            found = np.cumsum(by_mpmath(losses, laws_then, prior, top_then)[0])
+            for t in range(1, rounds + 1):
+                each = [np.exp(-markov_loss(losses[:t], law, prior)) for law in laws_then]
+                assert found[t - 1] == pytest.approx(-np.log(np.dot(top_then, each)), rel=1e-12)
+
+
+@pytest.mark.parametrize("sleepy", [False, True])
+@pytest.mark.parametrize("scale", [1.0, 1e6])
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_with_huge_and_infinite_losses_and_sleepers_every_learner_is_bayes_rule(n, scale, sleepy):
+    rng = np.random.default_rng(n)
+    losses = rng.exponential(size=(24, n)) * rng.choice([1.0, scale], size=(24, 1))
+    losses[rng.random(losses.shape) < 0.3] = 0.0
+    losses[rng.random(losses.shape) < 0.04] = np.inf
+    losses[9] = np.inf
+    awake = rng.random(losses.shape) < 0.7 if sleepy else None
+    for learner, laws, prior, top in learners(n, losses):
+        if (scale == 1.0 and not sleepy) or not isinstance(
+            learner, VariableShare
+        ):  # whose law is of the losses, in floats
+            held(learner, losses, laws, prior, top, awake)
+
+
+@pytest.mark.parametrize(("n", "m"), LAYOUTS)
+def test_every_number_of_experts_and_of_rates_is_bayes_rule(n, m):
+    rng = np.random.default_rng([n, m])
+    losses = rng.exponential(2.0, (18, n)) + rng.exponential(1.0, (18, 1))
+    losses[2], losses[4, 0], losses[6, n > 1] = 0.0, 40.0, np.inf if n > 1 else 3.0
+    rates, top, prior = [0.2, 0.05, 0.6, 1e-12, 0.9, 0.0, 1.0, 0.4, 0.3, 1e-30][:m], rng.random(m) + 0.1, rng.random(n)
+    learner = LearnAlpha(n, rates, prior=prior, alpha_prior=top)
+    assert learner.untouched
+    held(learner, losses, rates, prior, top)
+    assert not learner.untouched
+
+
+@pytest.mark.parametrize("rates", [[0.0, 1.0], [0.0, 1e-300, 0.01, 0.4, 1.0], [0.2, 0.4]])
+def test_columns_all_of_whose_awake_weight_is_excluded_die_and_those_with_none_awake_go_on(rates):
+    rng = np.random.default_rng(5)
+    for _ in range(10):
+        losses = np.where(rng.random((25, 3)) < 0.5, np.inf, rng.exponential(size=(25, 3)))
+        held(LearnAlpha(3, rates), losses, rates, np.ones(3), np.ones(len(rates)), rng.random((25, 3)) < 0.6)
+
+
+@pytest.mark.parametrize("rates", [[0.0], [0.01], [1.0], [0.0, *alpha_grid(horizon=300), 1.0]])
+def test_a_long_run_equals_long_double_logarithms(rates):
+    losses = np.random.default_rng(5).exponential(size=(3000, 3)) * 5
+    losses[1000:2000, 0] = 0.01
+    learner = LearnAlpha(3, rates)
+    run = learner.run(losses)
+    expected, weights, cumulative = by_logarithms(losses, rates)
+    close(run.loss, expected)
+    close(learner.weights, weights)
+    posterior = np.exp(cumulative.min() - cumulative)
+    close(learner.alpha_weights, posterior / posterior.sum())
+    assert run.total_loss == pytest.approx(expected.sum(), abs=1e-8)
+
+
+def test_a_round_that_nobody_foresaw_costs_infinity_and_changes_nothing():
+    for learner in (StaticExpert(2), FixedShare(2, 0.0), LearnAlpha(2, [0.0, 0.0, 0.0]), MarkovShare(np.eye(2))):
+        assert learner.update([0.0, np.inf]) == pytest.approx(np.log(2.0))
+        before = learner.state()
+        assert learner.update([np.inf, 0.0]) == np.inf
+        assert all((learner.state()[name] == array).all() for name, array in before.items())
+        assert learner.update([2.0, 0.0]) == pytest.approx(2.0)
+
+
+def test_an_alpha_hopelessly_behind_comes_back_when_the_world_changes():
+    rounds = 20_000
+    losses = np.zeros((2 * rounds, 2))
+    losses[:rounds:2, 0] = losses[1:rounds:2, 1] = 2.0  # the best expert alternates ..
+    losses[rounds:, 1] = 2.0  # .. then never changes again
+    learner = LearnAlpha(2, [1e-4, 1 - 1e-4])
+    learner.run(losses[:rounds])
+    assert learner.alpha_weights[0] < 1e-300
+    learner.run(losses[rounds:])
+    cumulative = [FixedShare(2, alpha).run(losses).total_loss for alpha in (1e-4, 1 - 1e-4)]
+    odds = np.exp(cumulative[1] - cumulative[0])
+    assert learner.alpha_weights[0] == pytest.approx(odds / (1 + odds), rel=1e-6)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 700), st.integers(2, 4), st.integers(0, 2**32 - 1))
+def test_doubling_loses_no_more_than_its_bound_to_any_alpha(rounds, n, seed):
+    rng = np.random.default_rng(seed)
+    best = np.cumsum(rng.random(rounds) < rng.choice([0.0, 0.02, 0.5])) % n
+    losses = rng.exponential(1.0, size=(rounds, n)) + 1
+    losses[np.arange(rounds), best] = 0.0
+    total = LearnAlpha(n, doubling=True).run(losses).total_loss
+    alphas = np.concatenate([[0.0, 1.0], alpha_grid(delta=1e-3)])
+    assert total <= min(FixedShare(n, alpha).run(losses).total_loss for alpha in alphas) + doubling_regret(rounds)
+
+
+def test_doubling_is_learn_alpha_of_a_finer_grid_in_every_epoch():
+    losses, learner = np.random.default_rng(0).exponential(size=(200, 3)), LearnAlpha(3, doubling=True)
+    run, prior = learner.run(losses), None
+    epochs = accumulate((64, 128), initial=0)
+    for start, horizon in zip(epochs, (64, 128, 256), strict=True):
+        fixed = LearnAlpha(3, alpha_grid(horizon=horizon), prior=prior)
+        own = fixed.run(losses[start : start + horizon])
+        np.testing.assert_allclose(run.loss[start : start + horizon], own.loss, rtol=1e-12)
+        prior = fixed.weights
+    assert learner.alphas.size == alpha_grid(horizon=256).size
+
+
+def test_variable_share_leaves_a_lossless_expert_alone_and_loses_nobody_for_ever():
+    learner = VariableShare(2, 0.3)
+    learner.run(np.tile([0.0, 3.0], (2000, 1)))
+    assert learner.weights[0] == pytest.approx(1.0, abs=1e-15)
+    learner.run(np.tile([3.0, 0.0], (12, 1)))
+    assert learner.weights[1] > 0.99
