@@ -33,47 +33,20 @@ REFERENCES = (LIMIT, PAGE_AWAKE)  # energies that no run has, but rows of tables
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """One quantity: a column of a table, a key of a JSON object.
+    """One quantity: a column of a table, a key of a JSON object."""
 
-    Attributes
-    ----------
-    name : str
-        Of the column in frames, CSV and JSON.
-    heading : str
-        What stands above it in a table.
-    digits : int
-        Digits behind the point, or significant digits with `style` "g".
-    suffix : str
-        What is printed behind every number, such as " %".
-    factor : float
-        What a value is multiplied by before it is printed: 100 where it is a share.
-    sign : bool
-        Whether a plus sign is printed.
-    style : {"f", "g"}
-    interval : bool
-        Whether ``NAME_half_width`` is the half width of its 95 % interval, printed beside it.
-    bare : bool
-        Whether the terminal leaves the suffix out, because its table says it once.
-    called : str
-        Of a part of the energy: what it is called in the legend of a picture.
-    only_with : str
-        It is left blank where this other quantity is 0.
-    optional : bool
-        Whether a table leaves it out if it is 0 in every row.
-    """
-
-    name: str
-    heading: str
-    digits: int = 2
-    suffix: str = ""
-    factor: float = 1.0
-    sign: bool = False
-    style: str = "f"
-    interval: bool = False
-    bare: bool = False
-    called: str = ""
-    only_with: str = ""
-    optional: bool = False
+    name: str  #: of the column in frames, CSV and JSON
+    heading: str  #: what stands above it in a table
+    digits: int = 2  #: behind the point, or significant ones with `style` "g"
+    suffix: str = ""  #: what is printed behind every number, such as " %"
+    factor: float = 1.0  #: what a value is multiplied by before it is printed: 100 where it is a share
+    sign: bool = False  #: whether a plus sign is printed
+    style: str = "f"  #: "f" or "g"
+    interval: bool = False  #: whether ``NAME_half_width`` is the half width of its 95 % interval, printed beside it
+    bare: bool = False  #: whether the terminal leaves the suffix out, because its table says it once
+    called: str = ""  #: of a part of the energy: what it is called in the legend of a picture
+    only_with: str = ""  #: it is left blank where this other quantity is 0
+    optional: bool = False  #: whether a table leaves it out if it is 0 in every row
 
 
 ENERGY_PARTS = (
@@ -119,22 +92,13 @@ _WORSE = (
 )
 
 COMPARISON: tuple[Quantity, ...] = (
-    _POLICY,
-    Quantity("total_j_per_page", "J/page", 3, interval=True),
-    *energy_parts(),
+    _POLICY, Quantity("total_j_per_page", "J/page", 3, interval=True), *energy_parts(),
     _percent("energy_vs_psm", "energy vs psm", interval=True),
-    _percent("beacon_energy_vs_psm", "beacons", only_with="listen_j_per_page"),
-    _ABOVE,
-    _percent("energy_above_clairvoyant", "above clairvoyant", interval=True),
-    _SLOWDOWN,
-    Quantity("slowdown_median", "median"),
-    Quantity("slowdown_p95", "p95"),
-    *_LATE,
-    replace(_POWER, optional=True),
-    _BATTERY,
-    Quantity("battery_h_low", "from", 1, " h"),
-    Quantity("battery_h_high", "to", 1, " h"),
-)
+    _percent("beacon_energy_vs_psm", "beacons", only_with="listen_j_per_page"), _ABOVE,
+    _percent("energy_above_clairvoyant", "above clairvoyant", interval=True), _SLOWDOWN,
+    Quantity("slowdown_median", "median"), Quantity("slowdown_p95", "p95"), *_LATE, replace(_POWER, optional=True),
+    _BATTERY, Quantity("battery_h_low", "from", 1, " h"), Quantity("battery_h_high", "to", 1, " h"),
+)  # fmt: skip
 
 POPULATION: tuple[Quantity, ...] = (
     _POLICY,
@@ -142,85 +106,53 @@ POPULATION: tuple[Quantity, ...] = (
         Quantity(f"energy_{name}", heading, 1, " %", sign=True, bare=True)
         for other in ("none", "psm")
         for name, heading in (
-            (f"of_all_vs_{other}_percent", f"vs {other}"),
-            (f"vs_{other}_percent_p05", "5 %"),
-            (f"vs_{other}_percent_p50", "median"),
-            (f"vs_{other}_percent_p95", "95 %"),
+            (f"of_all_vs_{other}_percent", f"vs {other}"), (f"vs_{other}_percent_p05", "5 %"),
+            (f"vs_{other}_percent_p50", "median"), (f"vs_{other}_percent_p95", "95 %"),
         )
     ),
-    Quantity("slowdown_mean", "slowdown"),
-    Quantity("slowdown_p50", "median"),
-    Quantity("slowdown_p95", "95 %"),
-    Quantity("slowdown_p100", "max"),
-    Quantity("added_delay_s_mean", "added s", 3),
-    Quantity("added_delay_s_p95", "95 %", 3),
-    *_WORSE,
-    _percent("losing_both", "both", sign=False, bare=True),
-)
+    Quantity("slowdown_mean", "slowdown"), Quantity("slowdown_p50", "median"), Quantity("slowdown_p95", "95 %"),
+    Quantity("slowdown_p100", "max"), Quantity("added_delay_s_mean", "added s", 3),
+    Quantity("added_delay_s_p95", "95 %", 3), *_WORSE, _percent("losing_both", "both", sign=False, bare=True),
+)  # fmt: skip
 
 TUNING: tuple[Quantity, ...] = (
-    _POLICY,
-    _POWER,
-    Quantity("energy_j_per_page", "J/page", interval=True),
-    _percent("energy_vs_none", "vs none"),
-    _ABOVE,
-    _percent("energy_above_page_awake", "above page-awake"),
-    replace(_SLOWDOWN, digits=3),
-    Quantity("slowdown_p95", "p95"),
-    Quantity("slowdown_p99", "p99"),
-    *_LATE,
-    _BATTERY,
+    _POLICY, _POWER, Quantity("energy_j_per_page", "J/page", interval=True), _percent("energy_vs_none", "vs none"),
+    _ABOVE, _percent("energy_above_page_awake", "above page-awake"), replace(_SLOWDOWN, digits=3),
+    Quantity("slowdown_p95", "p95"), Quantity("slowdown_p99", "p99"), *_LATE, _BATTERY,
     Quantity("wins_percent", "wins", 0, " %"),
-)
+)  # fmt: skip
 
 CELL: tuple[Quantity, ...] = (
-    _POLICY,
-    Quantity("clients", "clients", 0),
-    _POWER,
-    Quantity("total_j_per_page", "J/page", 3, interval=True),
-    Quantity("awake_percent", "awake", 2, " %", interval=True),
-    Quantity("latency_s", "latency", 3, interval=True),
-    _SLOWDOWN,
-    Quantity("group_frames_lost_per_h", "lost/h", 1, interval=True, optional=True),
-)
+    _POLICY, Quantity("clients", "clients", 0), _POWER, Quantity("total_j_per_page", "J/page", 3, interval=True),
+    Quantity("awake_percent", "awake", 2, " %", interval=True), Quantity("latency_s", "latency", 3, interval=True),
+    _SLOWDOWN, Quantity("group_frames_lost_per_h", "lost/h", 1, interval=True, optional=True),
+)  # fmt: skip
 
 PUBLISHED: tuple[Quantity, ...] = (
     Quantity("run_and_policy", "thesis run, policy"),
-    Quantity("printed_j_per_page", "J/page"),
-    Quantity("ours_j_per_page", "(ours)"),
-    _percent("printed_energy_vs_psm", "energy"),
-    _percent("ours_energy_vs_psm", "(ours)"),
-    _percent("printed_beacon_vs_psm", "beacons"),
-    _percent("ours_beacon_vs_psm", "(ours)"),
-    Quantity("printed_slowdown_ratio_psm", "slowdown"),
-    Quantity("ours_slowdown_ratio_psm", "(ours)"),
-    Quantity("printed_slowdown_vs_psm_max", "max", 1),
-    Quantity("ours_slowdown_vs_psm_max", "(ours)", 1),
-)
+    *(
+        replace(quantity, name=f"{whose}_{quantity.name}", heading=heading)
+        for quantity in (
+            Quantity("j_per_page", "J/page"), _percent("energy_vs_psm", "energy"), _percent("beacon_vs_psm", "beacons"),
+            Quantity("slowdown_ratio_psm", "slowdown"), Quantity("slowdown_vs_psm_max", "max", 1),
+        )
+        for whose, heading in (("printed", quantity.heading), ("ours", "(ours)"))
+    ),
+)  # fmt: skip
 
 LABELS: tuple[Quantity, ...] = (
-    Quantity("class", "class"),
-    Quantity("positive", "positive", 0),
-    Quantity("queries", "labels asked", 0),
-    Quantity("label_rate", "rate", 1, " %", 100),
-    Quantity("stored", "stored", 0),
-    Quantity("mistakes", "mistakes", 0),
-    Quantity("accuracy", "accuracy", 4),
-    Quantity("precision", "precision", 3),
-    Quantity("recall", "recall", 3),
+    Quantity("class", "class"), Quantity("positive", "positive", 0), Quantity("queries", "labels asked", 0),
+    Quantity("label_rate", "rate", 1, " %", 100), Quantity("stored", "stored", 0), Quantity("mistakes", "mistakes", 0),
+    Quantity("accuracy", "accuracy", 4), Quantity("precision", "precision", 3), Quantity("recall", "recall", 3),
     Quantity("f_measure", "F", 3),
-)
+)  # fmt: skip
 
 REPLAYS: tuple[Quantity, ...] = (
-    Quantity("replay", "replay"),
-    Quantity("polls", "polls", 0),
-    Quantity("mean_sleep_ms", "mean sleep", 0, " ms"),
-    Quantity("mixture_loss", "mixture loss"),
-    Quantity("polling_loss", "polling loss"),
-    Quantity("best_expert_loss", "best fixed"),
-    Quantity("best_expert_ms", "its T", 6, " ms", style="g"),
+    Quantity("replay", "replay"), Quantity("polls", "polls", 0), Quantity("mean_sleep_ms", "mean sleep", 0, " ms"),
+    Quantity("mixture_loss", "mixture loss"), Quantity("polling_loss", "polling loss"),
+    Quantity("best_expert_loss", "best fixed"), Quantity("best_expert_ms", "its T", 6, " ms", style="g"),
     Quantity("best_per_poll_loss", "best of each poll"),
-)
+)  # fmt: skip
 
 
 def statements(digits: int) -> tuple[Quantity, ...]:
@@ -233,11 +165,9 @@ def run_row(result: Any) -> dict[str, Any]:
     """Return the totals of a run, a `netsim.SimulationResult`, by name (`RUN`)."""
     if not hasattr(result, "energy"):
         raise TypeError(f"result must be a netsim.SimulationResult, got {shown_value(result)}")
-    row: dict[str, Any] = {"pages": len(result.latency_s)}
-    for name in RUN[1:]:
-        value = getattr(result.energy if name in ENERGIES else result, name)
-        row[name] = int(value) if name in _COUNTS else float(value)
-    return row
+    values = {name: getattr(result.energy if name in ENERGIES else result, name) for name in RUN[1:]}
+    counted = {name: (int if name in _COUNTS else float)(value) for name, value in values.items()}
+    return {"pages": len(result.latency_s), **counted}
 
 
 def mean_row(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -258,10 +188,6 @@ def mean_row(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def shown(quantities: Iterable[Quantity], frame: pd.DataFrame) -> list[Quantity]:
     """Return those of the quantities that the frame has, without optional ones that are 0 in every row."""
     quantities = list(quantities)
-    for quantity in quantities:
-        of_type(Quantity, quantities=quantity)
-    return [
-        quantity
-        for quantity in quantities
-        if quantity.name in frame and not (quantity.optional and not frame[quantity.name].any())
-    ]
+    for one in quantities:
+        of_type(Quantity, quantities=one)
+    return [one for one in quantities if one.name in frame and not (one.optional and not frame[one.name].any())]

@@ -65,9 +65,7 @@ class Timeline:
     gate: list[tuple[float, float]]
     waking: list[tuple[float, float]]
     beacons: list[Beacon]
-    frames: list[
-        Transmission
-    ]  #: those on the air in the window; their instants are in the time of the run, nanoseconds
+    frames: list[Transmission]  #: on the air in the window; their instants are in the time of the run, nanoseconds
     waiting: list[Step]  #: bytes at the access point that wait for the client
     outstanding: list[Step]  #: requests without a complete reply
     decisions: list[tuple[float, str]]  #: what the policy decided, and when
@@ -119,7 +117,13 @@ def timeline(run: Run, start_s: float, length_s: float) -> Timeline:
     listened = [beacon.time_s for beacon in beacons if beacon.heard == "listened"]
     ready = sorted({*listened, *(start for start, _ in awake)} if run.wakeup_s else ())
     pages = result.page_columns
-    waited = [(frame.reached_ns, frame.start_ns, frame.size_bytes) for frame in _last_attempts(recorder)]
+    loads = [(at, at + took) for at, took in zip(pages["issue_s"], pages["latency_s"], strict=True)]
+    # of the frames down, of each that was sent again on the air, the last attempt
+    last = {
+        (one.reached_ns, one.connection, one.flag, one.seq, one.ack): one for one in recorder.transmissions if one.down
+    }
+    waited = [(frame.reached_ns, frame.start_ns, frame.size_bytes) for frame in last.values()]
+    decided = [(one.at_ns * _S, _words(one.at_ns, one.plan)) for one in recorder.decisions]
     return Timeline(
         policy=result.policy,
         start_s=start_s,
@@ -131,22 +135,8 @@ def timeline(run: Run, start_s: float, length_s: float) -> Timeline:
         frames=[one for one in recorder.transmissions if one.end_ns >= start_s / _S and one.start_ns <= end_s / _S],
         waiting=_steps(waited, start_s, end_s),
         outstanding=_steps([(one.asked_ns, one.answered_ns, 1) for one in recorder.exchanges], start_s, end_s),
-        decisions=[
-            (one.at_ns * _S - start_s, _words(one.at_ns, one.plan))
-            for one in recorder.decisions
-            if start_s <= one.at_ns * _S <= end_s
-        ],
-        loads=_clipped(
-            [(at, at + took) for at, took in zip(pages["issue_s"], pages["latency_s"], strict=True)], start_s, end_s
-        ),
-    )
-
-
-def _last_attempts(recorder: Recorder) -> list[Transmission]:
-    """Return the frames down, of each that was sent again on the air the last attempt only."""
-    down = [frame for frame in recorder.transmissions if frame.down]
-    return list(
-        {(frame.reached_ns, frame.connection, frame.flag, frame.seq, frame.ack): frame for frame in down}.values()
+        decisions=[(at_s - start_s, words) for at_s, words in decided if start_s <= at_s <= end_s],
+        loads=_clipped(loads, start_s, end_s),
     )
 
 
@@ -156,11 +146,8 @@ def _gates(recorder: Recorder, elapsed_s: float) -> list[tuple[float, float]]:
 
 
 def _clipped(spans: Sequence[tuple[float, float]], start_s: float, end_s: float) -> list[tuple[float, float]]:
-    return [
-        (float(max(low, start_s) - start_s), float(min(high, end_s) - start_s))
-        for low, high in spans
-        if high > start_s and low < end_s
-    ]
+    inside = [(max(low, start_s), min(high, end_s)) for low, high in spans if high > start_s and low < end_s]
+    return [(float(low - start_s), float(high - start_s)) for low, high in inside]
 
 
 def _beacons(run: Run, awake: NDArray[np.float64], start_s: float, end_s: float) -> list[Beacon]:
@@ -184,14 +171,12 @@ def _steps(spans: Sequence[tuple[int, int, int]], start_s: float, end_s: float) 
     changes = sorted([(at, size) for at, _, size in spans] + [(until, -size) for _, until, size in spans])
     steps: list[Step] = []
     level, since = 0, start_s
-    for at, change in changes:
-        at_s = min(max(at * _S, start_s), end_s)
+    clipped = [(min(max(at * _S, start_s), end_s), change) for at, change in changes]
+    for at_s, change in [*clipped, (end_s, 0)]:
         if at_s > since:
             steps.append(Step(since - start_s, at_s - start_s, level))
             since = at_s
         level += change
-    if end_s > since:
-        steps.append(Step(since - start_s, end_s - start_s, level))
     return [step for step in steps if step.end_s > step.start_s]
 
 

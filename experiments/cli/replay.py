@@ -84,8 +84,6 @@ def replay(asked: Any) -> None:
             "competition": figures.competition(found.regrets, found.partitions),
             "alphas": figures.alphas(found.alphas, found.posterior),
         }
-        if len(summary) > 1:
-            pictures["regret"] = figures.regret_distribution(summary)
         text = f"{replay_text(rows, shown, len(found.polls), found.bounds)}\n\n{read}"
         data = {"replays": plain(summary), "shown": shown, "bounds": plain(found.bounds)}
         ended(store, asked, "replay", text, data, {"summary": summary}, pictures)

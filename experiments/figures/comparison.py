@@ -33,10 +33,10 @@ from experiments.figures.style import (
     rows_named,
     sheet,
 )  # fmt: skip
-from experiments.quantities import BASELINE, REFERENCES, Quantity, energy_parts
+from experiments.quantities import BASELINE, REFERENCES, energy_parts
 from experiments.quantities import shown as shown_parts
 
-__all__ = ["bar_end", "bar_parts", "energy", "energy_front", "growth", "panel_each", "slowdown", "slowdown_by_page"]
+__all__ = ["energy", "energy_front", "growth", "panel_each", "slowdown", "slowdown_by_page"]
 
 WHISKER = "95 % interval, paired with PSM"
 PRINTED = "printed in the thesis"
@@ -70,20 +70,6 @@ def growth(table: pd.DataFrame) -> Figure:
     return panels(frames, x="clients", y="", y_scale="log", share_y=False)
 
 
-def bar_parts(bars: pd.DataFrame) -> list[tuple[Quantity, str, str]]:
-    """Return the parts of the energy a page that these bars are made of, with their colours and hatchings, in order."""
-    parts = {part.name: part for part in shown_parts(energy_parts(), bars)}
-    return [(parts[name], *fill) for name, fill in PART_FILLS.items() if name in parts]
-
-
-def bar_end(bars: pd.DataFrame, whiskers: pd.Series[float], room: float) -> float:
-    """Return where the axis of energies ends, so many times the longest bar of those that save, and its whiskers."""
-    saving = bars["policy"] != BASELINE if len(bars) > 1 else slice(None)
-    highest = float(bars["total_j_per_page"][saving].max())
-    longest = float((bars["total_j_per_page"] + whiskers)[saving].max())
-    return max(room * highest, min(1.04 * longest, 1.6 * highest))
-
-
 def energy(summary: pd.DataFrame, printed: Mapping[str, float] | None = None) -> Figure:
     """Draw the energy a page by its parts (figure 2-6).
 
@@ -95,16 +81,18 @@ def energy(summary: pd.DataFrame, printed: Mapping[str, float] | None = None) ->
     the whisker below its end.  The bar without power saving leaves the picture, its length is printed.
     """
     bars = summary[~summary["policy"].isin(REFERENCES)].reset_index(drop=True)
-    end = bar_end(bars, bars[_PAIRED].fillna(0), 1.34)
+    saving = bars["policy"] != BASELINE if len(bars) > 1 else slice(None)
+    highest = float(bars["total_j_per_page"][saving].max())
+    longest = float((bars["total_j_per_page"] + bars[_PAIRED].fillna(0))[saving].max())
+    end = max(1.34 * highest, min(1.04 * longest, 1.6 * highest))
+    parts = {part.name: part.called for part in shown_parts(energy_parts(), bars)}
     with sheet(5.6, 1.35 + 0.33 * max(len(bars), 2)) as (figure, [axes]):
         left = np.zeros(len(bars))
-        for part, colour, hatch in bar_parts(bars):
-            length = bars[part.name].to_numpy()
-            axes.barh(
-                range(len(bars)), length, 0.62, left, color=colour, hatch=hatch, edgecolor=INK, linewidth=0.6,
-                label=part.called,
-            )  # fmt: skip
-            left = left + length
+        for name, (colour, hatch) in PART_FILLS.items():
+            if name in parts:
+                how: Any = {"color": colour, "hatch": hatch, "edgecolor": INK, "linewidth": 0.6, "label": parts[name]}
+                axes.barh(range(len(bars)), bars[name].to_numpy(), 0.62, left, **how)
+                left = left + bars[name].to_numpy()
         axes.set(xlim=(0, end), ylim=(len(bars) - 0.4, -0.6))
         for place, row in enumerate(bars.to_dict("records")):
             _whisker_and_total(axes, place, row, end)

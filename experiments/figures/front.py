@@ -20,10 +20,11 @@ from experiments.figures.labels import name_points
 from experiments.figures.style import BOX, DAGGER, GREY, INK, clean, label, log_axis, looks, sheet
 from experiments.quantities import BASELINE, LIMIT, REFERENCES
 
-__all__ = ["energy_range", "far_from", "front", "nondominated", "reference_lines", "tradeoff"]
+__all__ = ["front", "nondominated", "reference_lines", "tradeoff"]
 
 _FAR = 3.0  # energies beyond so many times the largest but a tenth of those that save leave the picture
 _NOTE = "#5c5c5c"
+_SAID: Any = {"textcoords": "offset points", "fontsize": 8, "color": _NOTE, "bbox": BOX, "zorder": 1.5}
 
 
 def nondominated(energy: Sequence[float], slowdown: Sequence[float]) -> list[int]:
@@ -77,30 +78,28 @@ def front(
         At most so many policies have their names written: those on the front first.
     """
     own = rows[~rows["policy"].isin(REFERENCES)].reset_index(drop=True)
-    is_far = own["energy_j_per_page"] > far_from(own)
+    saving = own.loc[own["policy"] != BASELINE, "energy_j_per_page"]
+    is_far = own["energy_j_per_page"] > (_FAR * float(saving.quantile(0.9)) if len(saving) else float("inf"))
     shown, far = own[~is_far].reset_index(drop=True), own[is_far]
     known = own.reindex(columns=["clairvoyant_j_per_page", *panels]).dropna()
-    low, high = energy_range([*shown["energy_j_per_page"], *references.values(), *known["clairvoyant_j_per_page"]])
+    energies = [*shown["energy_j_per_page"], *references.values(), *known["clairvoyant_j_per_page"]]
+    low, high = min(energies, default=1.0), max(energies, default=1.0)
+    span = max(high / low, 1.05)  # names need room on the right
     allowed = [max_slowdown if np.isfinite(max_slowdown) else None, *[None] * len(panels)]
     with sheet(5.6 if len(panels) == 1 else 8.4, 4.3, 1, len(panels)) as (figure, grid):
         for axes, (column, words), most in zip(grid, panels.items(), allowed, strict=False):
-            log_axis(axes, "x", low, high)
+            log_axis(axes, "x", low / span**0.06, low * span**1.16)
             top = max(float(shown[column].max()) if len(shown) else 1.5, most or 1.0, 1.1)
             log_axis(axes, "y", 1 / top**0.12, top**1.1)
             reference_lines(axes, references)
             if len(known):
                 least = known.sort_values(column)[["clairvoyant_j_per_page", column]].to_numpy()
                 axes.plot(*least.T, ":", color=GREY, zorder=1)
-                axes.annotate(
-                    "knows when frames come", tuple(least[0]), xytext=(-20, -10), textcoords="offset points",
-                    fontsize=8, color=_NOTE, bbox=BOX, zorder=1.5,
-                )  # fmt: skip
+                axes.annotate("knows when frames come", tuple(least[0]), xytext=(-20, -10), **_SAID)
             if most is not None:
                 axes.axhline(most, color=GREY, linewidth=0.9, linestyle="-.", zorder=1)
-                axes.annotate(
-                    f"allowed: {most:g}", (0.0, most), xycoords=("axes fraction", "data"), xytext=(3, 3),
-                    textcoords="offset points", fontsize=8, color=_NOTE, bbox=BOX, zorder=1.5,
-                )  # fmt: skip
+                across: Any = ("axes fraction", "data")
+                axes.annotate(f"allowed: {most:g}", (0.0, most), xycoords=across, xytext=(3, 3), **_SAID)
             clean(axes, "both", xlabel="energy [J per page]", ylabel=words)
         note = "left and low is better"
         if shown["policy"].map(lambda name: label(name).endswith(DAGGER)).any():
@@ -116,19 +115,6 @@ def front(
         for axes, column, most in zip(grid, panels, allowed, strict=False):
             _points(axes, shown, column, recommended, named, most, references.values())
     return figure
-
-
-def far_from(rows: pd.DataFrame) -> float:
-    """Return the energy beyond which a policy leaves the picture, joules a page."""
-    saving = rows.loc[rows["policy"] != BASELINE, "energy_j_per_page"]
-    return _FAR * float(saving.quantile(0.9)) if len(saving) else float("inf")
-
-
-def energy_range(energies: Sequence[float]) -> tuple[float, float]:
-    """Return where the logarithmic axis of energies begins and ends, joules a page; names need room on the right."""
-    low, high = min(energies, default=1.0), max(energies, default=1.0)
-    span = max(high / low, 1.05)
-    return low / span**0.06, low * span**1.16
 
 
 def reference_lines(axes: Axes, references: Mapping[str, float]) -> None:
@@ -147,14 +133,9 @@ def reference_lines(axes: Axes, references: Mapping[str, float]) -> None:
 
 
 def _points(
-    axes: Axes,
-    rows: pd.DataFrame,
-    column: str,
-    recommended: str,
-    named: int,
-    allowed: float | None,
+    axes: Axes, rows: pd.DataFrame, column: str, recommended: str, named: int, allowed: float | None,
     levels: Iterable[float],
-) -> None:
+) -> None:  # fmt: skip
     """Draw the policies and their front; names keep off both and off the lines."""
     policies = rows["policy"].tolist()
     drawn = looks(policies)

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from experiments.figures.labels import name_ends
 from experiments.figures.style import BLUE, INK, PALE, VERMILLION, clean, log_axis, sheet
 
-__all__ = ["alphas", "competition", "losses", "regret_distribution", "thinned", "weights"]
+__all__ = ["alphas", "competition", "losses", "thinned", "weights"]
 
 STRETCHES = 240  # points a line across a panel
 EARLY = 250  # polls of the panels on the beginning
@@ -75,10 +75,9 @@ def weights(polls: pd.DataFrame) -> Figure:
         top = max(float(polls[columns].to_numpy().max()), 1e-9)
         size = -(-len(polls) // STRETCHES)
         edges = np.concatenate([[0.0], times[size - 1 : -1 : size], times[-1:]])
-        image = map_axes.pcolormesh(
-            edges, np.arange(len(colours) + 1) - 0.5, thinned(polls[columns]).to_numpy().T, cmap="viridis",
-            norm=LogNorm(top / 1e3, top, clip=True), rasterized=True,
-        )  # fmt: skip
+        values, norm = thinned(polls[columns]).to_numpy().T, LogNorm(top / 1e3, top, clip=True)
+        rows = np.arange(len(colours) + 1) - 0.5
+        image = map_axes.pcolormesh(edges, rows, values, cmap="viridis", norm=norm, rasterized=True)
         map_axes.set_yticks(range(len(colours)), list(colours))
         map_axes.set(xlabel="time [s]", ylabel="polling time of the expert [ms]", title=f"weights, {len(polls)} polls")
         ticks = [tick for tick in 10.0 ** np.arange(-12, 1) if top / 1e3 <= tick <= top]
@@ -145,22 +144,4 @@ def alphas(quantiles: pd.DataFrame, posterior: pd.DataFrame) -> Figure:
         end.set_xscale("log")
         end.set_ylim(bottom=0)
         clean(end, xlabel="switching rate α", ylabel="weight at the end")
-    return figure
-
-
-def regret_distribution(summary: pd.DataFrame) -> Figure:
-    """Draw the distribution over replays of the regret a poll against the best fixed expert.
-
-    `summary` has a row a replay: `mixture_regret`, `polling_regret`, nats a poll.
-    """
-    share = np.arange(1, len(summary) + 1) / len(summary)
-    with sheet(4.6, 3.0) as (figure, [axes]):
-        for column, style, colour, name in _ALGORITHM:
-            regrets = np.sort(summary[f"{column}_regret"])
-            axes.step(regrets, share, style, where="post", color=colour, linewidth=1.2, label=name)
-        axes.axvline(0, color=INK, linewidth=0.8)
-        axes.set_xscale("symlog", linthresh=1e-4)
-        axes.set_ylim(0, 1.02)
-        axes.legend(loc="best")
-        clean(axes, xlabel="regret a poll against the best fixed expert [nats]", ylabel="share of replays")
     return figure

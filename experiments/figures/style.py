@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
@@ -67,24 +68,24 @@ class Look(NamedTuple):
 
 _DASHES: tuple[str, ...] = ("-", "--", "-.", ":")
 _FAMILIES = {
-    "none": Look(GREY, "d"),
-    "psm": Look("#000000", "s"),
-    "listen": Look("#5c5c5c", "<"),
-    "dynamic": Look(SKY, "^"),
-    "driver": Look(OLIVE, "p"),
-    "uapsd": Look(TEAL, "v"),
-    "twt": Look(BROWN, ">"),
-    "bsd": Look(ORANGE, "o"),
-    "bsd-phase": Look("#A87400", "D"),
-    "bsd-host": Look("#A87400", "D", "--", filled=False),
-    "hold": Look(PURPLE, "h"),
-    "lpsm": Look(BLUE, "X", strong=True),
-    "lpsm2": Look(GREEN, "P", strong=True),
-    "lpsm2-link": Look("#006B4E", "P", "--", filled=False, strong=True),
-    "lpsm3": Look(VERMILLION, "*", strong=True),
-    "lpsm3-link": Look("#963F00", "*", "--", filled=False, strong=True),
+    "none": (Look(GREY, "d"), "NONE"),
+    "psm": (Look("#000000", "s"), "PSM"),
+    "listen": (Look("#5c5c5c", "<"), "listen interval"),
+    "dynamic": (Look(SKY, "^"), "dynamic PSM"),
+    "driver": (Look(OLIVE, "p"), "driver"),
+    "uapsd": (Look(TEAL, "v"), "U-APSD"),
+    "twt": (Look(BROWN, ">"), "TWT"),
+    "bsd": (Look(ORANGE, "o"), "BSD"),
+    "bsd-phase": (Look("#A87400", "D"), "BSD phase"),
+    "bsd-host": (Look("#A87400", "D", "--", filled=False), "BSD host"),
+    "hold": (Look(PURPLE, "h"), "hold"),
+    "lpsm": (Look(BLUE, "X", strong=True), "LPSM"),
+    "lpsm2": (Look(GREEN, "P", strong=True), "LPSM2"),
+    "lpsm2-link": (Look("#006B4E", "P", "--", filled=False, strong=True), "LPSM2 link"),
+    "lpsm3": (Look(VERMILLION, "*", strong=True), "LPSM3"),
+    "lpsm3-link": (Look("#963F00", "*", "--", filled=False, strong=True), "LPSM3 link"),
 }
-"""Kind of policy to its look.  What is not here (a policy of the reader's own) is a series of its own."""
+"""Kind of policy to its look and its name.  What is not here (a policy of the reader's own) is a series of its own."""
 HOST_AWARE = frozenset({"bsd-host", "hold", "lpsm2", "lpsm3"})
 """Kinds that know what the host waits for; a dagger marks them in pictures."""
 _SERIES_COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, "#000000", WINE, BROWN, TEAL, OLIVE)
@@ -97,10 +98,6 @@ PART_FILLS = {
 _LONGEST = 24  # characters of a parameter
 _USUAL_PUSH_MS = "400"  # the delay of messages that LPSM3 keeps if no other is asked for
 DAGGER = "\N{DAGGER}"
-_WORDS = {
-    "dynamic": "dynamic PSM", "driver": "driver", "listen": "listen interval", "hold": "hold", "bsd-phase": "BSD phase",
-    "bsd-host": "BSD host", "lpsm2-link": "LPSM2 link", "lpsm3-link": "LPSM3 link", "uapsd": "U-APSD",
-}  # fmt: skip
 _NAMES = {
     "none": "no power saving", "psm:100": "static PSM", "lpsm": "LPSM 1/T", "lpsm:log": "LPSM 1/log T",
     "page-awake": "awake while a page loads", "limit": "lower limit",
@@ -157,14 +154,11 @@ def looks(names: Sequence[str]) -> dict[str, Look]:
     Look(colour='#E69F00', marker='o', dash='--', filled=False, strong=False)
     """
     found: dict[str, Look] = {}
-    seen: dict[str, int] = {}
-    for name in names:
-        if name in found:
-            continue
+    seen: Counter[str] = Counter()
+    for name in dict.fromkeys(names):
         kind = _kind(name)
-        place = seen.get(kind, 0)
-        seen[kind] = place + 1
-        found[name] = _variant(_FAMILIES[kind], place) if kind else series(place)
+        found[name] = _variant(_FAMILIES[kind][0], seen[kind]) if kind else series(seen[kind])
+        seen[kind] += 1
     return found
 
 
@@ -205,7 +199,7 @@ def label(policy: str) -> str:
     first += " ms" if first and kind in ("dynamic", "hold", "twt") else ""
     second = "" if kind.startswith("lpsm3") and second == _USUAL_PUSH_MS else second
     first = first if len(first) <= _LONGEST else f"{first[: _LONGEST - 1]}…"
-    name = f"{_WORDS.get(kind, kind.upper())} {first}".rstrip() + (f", {second} ms" if second else "")
+    name = f"{_FAMILIES[kind][1]} {first}".rstrip() + (f", {second} ms" if second else "")
     return name + DAGGER if kind in HOST_AWARE else name
 
 

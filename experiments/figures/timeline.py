@@ -36,15 +36,16 @@ from experiments.inert import drawn
 from experiments.timeline import Timeline
 from traces.captures.audit import Audit
 
-__all__ = ["HEARD", "PLACES", "ROWS", "audited", "evolution", "timelines"]
+__all__ = ["audited", "evolution", "timelines"]
 
-ROWS = {
+_ROWS = {
     "decisions": "decisions", "outstanding": "requests open", "waiting": "waits at the AP", "radio": "radio",
     "beacons": "beacons", "down": "frames down", "up": "frames up",
 }  # fmt: skip
 """Rows of a panel from the bottom, and what they are called."""
-HEARD = {"listened": VERMILLION, "awake": SKY, "slept": GREY}
-PLACES = {row: place for place, row in enumerate(ROWS)}
+_PLACES = {row: place for place, row in enumerate(_ROWS)}
+_HEARD = {"listened": (VERMILLION, 0.4, 1.6), "awake": (SKY, 0.4, 1.0), "slept": (GREY, 0.22, 1.0)}
+"""Colour, half height and width of the mark of a beacon."""
 _LEAST = 0.0008  # of the window: nothing is drawn narrower
 _MOST_CLIENTS = 8
 
@@ -59,14 +60,14 @@ def timelines(runs: Sequence[Timeline]) -> Figure:
         unit, scale = ("ms", 1000.0) if length < 2.0 else ("s", 1.0)
         grid[-1].set(xlim=(0, length), xlabel=f"time since the start of the window [{unit}]")
         grid[-1].xaxis.set_major_formatter(lambda value, _: f"{value * scale:g}")
+        plain = (
+            *[(PURPLE, "waking up")] * any(run.waking for run in runs), (VERMILLION, "beacon listened to"),
+            (SKY, "beacon passed awake"), (GREY, "beacon slept through"), (PALE, "page loads"),
+        )  # fmt: skip
         handles = [
             Patch(facecolor=SKY, **hatched, label="awake, frames delivered at once"),
             Patch(facecolor="white", **hatched, label="awake to send only"),
-            *[Patch(facecolor=PURPLE, label="waking up")] * any(run.waking for run in runs),
-            Patch(facecolor=VERMILLION, label="beacon listened to"),
-            Patch(facecolor=SKY, label="beacon passed awake"),
-            Patch(facecolor=GREY, label="beacon slept through"),
-            Patch(facecolor=PALE, label="page loads"),
+            *(Patch(facecolor=colour, label=words) for colour, words in plain),
         ]
         figure.legend(handles=handles, loc="outside upper left", ncols=3, columnspacing=1.2, handlelength=1.4)
     return figure
@@ -76,32 +77,27 @@ def _panel(axes: Axes, run: Timeline, least: float) -> None:
     for start, end in run.loads:
         axes.axvspan(start, end, color=PALE, linewidth=0, zorder=0.5)
     hatched: Any = {"hatch": "////", "edgecolor": INK, "lw": 0.4}
-    bars: list[tuple[str, float, float, float, dict[str, Any]]] = [
-        ("radio", *span, tall, how)
-        for spans, tall, how in (
-            (run.waking, 0.35, {"color": PURPLE, "lw": 0}), (run.awake, 0.7, {"color": "white", **hatched}),
-            (run.gate, 0.7, {"color": SKY, **hatched}),
-        )
-        for span in spans
-    ]  # fmt: skip
+    bars: list[tuple[str, tuple[float, float], float, dict[str, Any]]] = [
+        *(("radio", span, 0.35, {"color": PURPLE, "lw": 0}) for span in run.waking),
+        *(("radio", span, 0.7, {"color": "white", **hatched}) for span in run.awake),
+        *(("radio", span, 0.7, {"color": SKY, **hatched}) for span in run.gate),
+    ]
     for frame in run.frames:
         row, colour = ("down", ORANGE) if frame.down else ("up", BLUE)
         how: dict[str, Any] = {"color": "white" if frame.lost else colour, "edgecolor": colour, "lw": 0.3}
-        bars.append((row, *run.frame_span(frame), 0.8 if frame.length else 0.4, how))
-    for row, start, end, tall, how in bars:
-        axes.barh(PLACES[row], max(end - start, least), tall, start, **how)
+        bars.append((row, run.frame_span(frame), 0.8 if frame.length else 0.4, how))
+    for row, (start, end), tall, how in bars:
+        axes.barh(_PLACES[row], max(end - start, least), tall, start, **how)
+    at = _PLACES["beacons"]
     for beacon in run.beacons:
-        tall = 0.4 if beacon.heard != "slept" else 0.22
-        axes.vlines(
-            beacon.time_s, PLACES["beacons"] - tall, PLACES["beacons"] + tall, color=HEARD[beacon.heard],
-            linewidth=1.6 if beacon.heard == "listened" else 1.0, zorder=3,
-        )  # fmt: skip
-    _level(axes, run.waiting, PLACES["waiting"], VERMILLION, "B")
-    _level(axes, run.outstanding, PLACES["outstanding"], readable(PURPLE), "")
+        colour, tall, width = _HEARD[beacon.heard]
+        axes.vlines(beacon.time_s, at - tall, at + tall, color=colour, linewidth=width, zorder=3)
+    _level(axes, run.waiting, _PLACES["waiting"], VERMILLION, "B")
+    _level(axes, run.outstanding, _PLACES["outstanding"], readable(PURPLE), "")
     times = [at for at, _ in run.decisions]
-    axes.plot(times, [PLACES["decisions"]] * len(times), "|", color=INK, markersize=7)
-    axes.set_yticks(range(len(ROWS)), list(ROWS.values()))
-    axes.set_ylim(-0.6, len(ROWS) - 0.4)
+    axes.plot(times, [_PLACES["decisions"]] * len(times), "|", color=INK, markersize=7)
+    axes.set_yticks(range(len(_ROWS)), list(_ROWS.values()))
+    axes.set_ylim(-0.6, len(_ROWS) - 0.4)
     axes.set_title(drawn(f"{label(run.policy)}: {run.title}"), color=readable(look(run.policy).colour))
     clean(axes, "x")
     axes.tick_params(axis="y", length=0)
@@ -115,10 +111,9 @@ def _level(axes: Axes, steps: Sequence[Any], row: float, colour: str, unit: str)
     times = [steps[0].start_s, *(step.end_s for step in steps)]
     heights = [row - 0.4 + 0.8 * step.value / most for step in steps]
     axes.stairs(heights, times, baseline=row - 0.4, fill=True, color=colour, alpha=0.85, linewidth=0)
-    axes.annotate(
-        f"up to {most:,.0f} {unit}".rstrip(), (1.0, row), xycoords=("axes fraction", "data"), xytext=(3, 0),
-        textcoords="offset points", fontsize=7.5, va="center", annotation_clip=False,
-    )  # fmt: skip
+    beside: Any = {"xycoords": ("axes fraction", "data"), "xytext": (3, 0), "textcoords": "offset points"}
+    text = f"up to {most:,.0f} {unit}".rstrip()
+    axes.annotate(text, (1.0, row), **beside, fontsize=7.5, va="center", annotation_clip=False)
 
 
 def audited(found: Audit, clients: Sequence[bytes]) -> Figure:
@@ -136,11 +131,7 @@ def audited(found: Audit, clients: Sequence[bytes]) -> Figure:
             starts = seconds([at for at, _ in states])
             lengths = np.diff(starts, append=seconds([found.end_us])[: len(states)])
             for state, colour, name in ((False, SKY, "awake"), (True, PALE, "asleep")):
-                bars = [
-                    (start, length)
-                    for start, length, (_, asleep) in zip(starts, lengths, states, strict=True)
-                    if asleep is state
-                ]
+                bars = [span for *span, (_, asleep) in zip(starts, lengths, states, strict=True) if asleep is state]
                 axes.broken_barh(bars, (row + 0.05, 0.4), facecolors=colour, label=None if row else name)
             for up, colour, name, level in ((True, ORANGE, "frame up", 0.6), (False, BLUE, "frame down", 0.8)):
                 at = seconds([at for at, who, sent in found.frames_us if who == address and sent is up])
@@ -170,11 +161,12 @@ def evolution(polls: pd.DataFrame, loads: pd.DataFrame, *, window_s: float) -> F
                 axes.axvspan(start, end, color=PALE, linewidth=0, label=words)
             axes.step(own["time_s"], own["next_sleep_ms"], where="post", color=look.colour, linewidth=0.9)
             full = own["buffered_bytes"] > 0
+            first = axes is grid[0]
             for rows, mark, how, words in (
                 (own[~full], "o", {"color": look.colour, "markersize": 2.0}, "poll that finds nothing"),
                 (own[full], "^", {"color": INK, "mfc": "white", "markersize": 5}, "poll that finds packets"),
             ):
-                axes.plot(rows["time_s"], rows["next_sleep_ms"], mark, **how, label=words if axes is grid[0] else None)
+                axes.plot(rows["time_s"], rows["next_sleep_ms"], mark, **how, label=words if first else None)
             top = max(1200.0, float(own["next_sleep_ms"].max()) if len(own) else 0.0)
             axes.yaxis.set_major_locator(MultipleLocator(300) if top < 1600 else MaxNLocator(5))
             axes.set_ylim(0, 1.04 * top)

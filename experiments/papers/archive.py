@@ -27,7 +27,7 @@ from experiments.inert import as_meant
 from experiments.papers.claims import Claim, Record, Verdict
 from experiments.papers.kit import Experiment, Setup
 from experiments.papers.registry import all_experiments
-from experiments.report.text import latex, markdown
+from experiments.report.text import markdown
 from experiments.study.files import PACKAGES, source_digest
 from experiments.study.run import run
 from experiments.study.store import Store
@@ -193,7 +193,6 @@ def _conclude(experiment: Experiment, store: Store, record: Record, *, computed:
         for name, words in experiment.tables(record).items():
             store.write(f"{name}.csv", words)
             store.write(f"{name}.md", markdown(words).encode())
-            store.write(f"{name}.tex", latex(words).encode())
         data, material = experiment.data, configuration["material"]
         for name, figure in experiment.figures(record).items():
             if data is not None:

@@ -10,7 +10,7 @@ other tools see the same requests; group frames and those of neighbours hold not
 
 Left out: association.  A client that never says that it dozes is awake from the start.
 
-Source of the layouts: IEEE 802.11-2020, section 9 (frames), 9.4.2.5 (TIM); radiotap.org; RFC 791, 768 and 9293; the
+Source of the layouts: IEEE 802.11-2020, section 9 (frames), 9.4.2.5 (TIM); radiotap.org; RFC 791 and 9293; the
 pcapng draft (draft-ietf-opsawg-pcapng), with time stamps in nanoseconds since the start of the run.
 """
 
@@ -20,6 +20,7 @@ import struct
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from operator import itemgetter
 
 from experiments.timeline import Run
 from netsim.model.air.aggregation import BLOCK_ACK_FRAMES
@@ -40,7 +41,7 @@ _LINKTYPE_RADIOTAP = 127
 _TU_NS = 1_024_000
 _FIRST_PORT, _PORTS = 49152, 16384
 _WINDOW = 65535
-_TCP, _UDP = 6, 17
+_TCP = 6
 _TCP_FLAGS = {0: 0x10, 1: 0x02, 2: 0x12}  # ACK, SYN, SYN and ACK
 _COMPRESSED = 2 << 1  # the kind of block ACK, in its control field
 _QOS = 0x80  # added to the kind of a data or null frame
@@ -180,12 +181,10 @@ class _Sniffer:
         return body
 
     def _datagram(self, frame: AirFrame) -> bytes:
-        """Return what a data frame carries; of a neighbour a packet for the discard port, as large as all of its."""
+        """Return what a data frame carries; of a neighbour nothing but as many bytes as all of its frames have."""
         if frame.number >= 0:
             return _SNAP + _IPV4 + self.streams.datagram(self.recorder.transmissions[frame.number])
-        place, size = _place(frame.sender), NEIGHBOUR_BYTES - 20
-        datagram = struct.pack(">HHHH", 9, 9, size, 0) + bytes(size - 8)
-        return _SNAP + _IPV4 + _packet(_UDP, bytes((10, 0, place >> 8, place & 255)), SERVER_IP, datagram, 6)
+        return _SNAP + _SIZES_ALONE + bytes(NEIGHBOUR_BYTES)
 
     def _radiotap(self, at_ns: int, broken: bool, rate_mbps: float, together: tuple[int, bool] | None) -> bytes:
         """Return a radiotap header: time, flags (a wrong check sequence), rate in 500 kb/s, channel, A-MPDU."""
@@ -199,11 +198,8 @@ class _Sniffer:
 
 def _address(station: str) -> bytes:
     """Return the address of a station by its name in the record."""
-    return _ADDRESSES.get(station) or struct.pack(">4sH", bytes((2, 0, 0, 1)), _place(station))
-
-
-def _place(station: str) -> int:
-    return int(station.rpartition(" ")[2])
+    own = _ADDRESSES.get(station)
+    return own if own is not None else bytes((2, 0, 0, 1)) + int(station.rpartition(" ")[2]).to_bytes(2, "big")
 
 
 class _Streams:
@@ -233,14 +229,14 @@ class _Streams:
         offset = (20 + len(options)) // 4 << 4
         segment = struct.pack(">HHIIBBHHH", *ports, *numbers, offset, _TCP_FLAGS[frame.flag], _WINDOW, 0, 0) + options
         segment += self._payload(frame.connection, frame.down, frame.seq, frame.length)
-        ends = (SERVER_IP, CLIENT_IP) if frame.down else (CLIENT_IP, SERVER_IP)
-        return _packet(_TCP, *ends, segment, 16)
+        ends = SERVER_IP + CLIENT_IP if frame.down else CLIENT_IP + SERVER_IP
+        header = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(segment), 0, 0, 64, _TCP, 0) + ends
+        return _summed(header, 10) + _summed(segment, 16, ends + struct.pack(">HH", _TCP, len(segment)))
 
     def _payload(self, connection: int, down: bool, seq: int, length: int) -> bytes:
         found = bytearray(length)
         heads = self._heads[connection, down] if length else []
-        place = max(0, bisect_right(heads, seq, key=lambda head: head[0]) - 1)
-        for first, head in heads[place:]:
+        for first, head in heads[max(0, bisect_right(heads, seq, key=itemgetter(0)) - 1) :]:
             if first >= seq + length:
                 break
             low, high = max(first, seq), min(first + len(head), seq + length)
@@ -258,19 +254,13 @@ def _request(name: str, size: int) -> bytes:
 
 def _reply(size: int) -> bytes:
     """Return the head of a reply of `size` bytes in all, whose body is zeros; too small a reply has none."""
-    for padding in (b"", b" "):  # where another digit would be needed, a space takes its place
+    for length in (b"%d", b" %d"):  # where another digit would be needed, a space takes its place
         for digits in range(1, 16):
-            head = len(b"HTTP/1.1 200 OK\r\nContent-Length: \r\n\r\n") + len(padding) + digits
-            if size >= head and len(str(size - head)) == digits:
-                return b"HTTP/1.1 200 OK\r\nContent-Length: " + padding + str(size - head).encode() + b"\r\n\r\n"
+            head = b"HTTP/1.1 200 OK\r\nContent-Length: " + length + b"\r\n\r\n"
+            body = size - (len(head) - 2 + digits)
+            if body >= 0 and len(str(body)) == digits:
+                return head % body
     return b"x" * size
-
-
-def _packet(protocol: int, source: bytes, target: bytes, segment: bytes, checksum_at: int) -> bytes:
-    """Return a packet of IPv4 with the checksums of both layers."""
-    pseudo = source + target + struct.pack(">HH", protocol, len(segment))
-    header = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(segment), 0, 0, 64, protocol, 0) + source + target
-    return _summed(header, 10) + _summed(segment, checksum_at, pseudo)
 
 
 def _summed(data: bytes, at: int, pseudo: bytes = b"") -> bytes:

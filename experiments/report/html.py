@@ -28,7 +28,6 @@ _MOST_BYTES = 1 << 26
 """Of the files of one folder that the page holds, together."""
 _MOST_ROWS = 200
 """Of a table, in the page; the folder has the whole."""
-_SHOWN = (".txt", ".svg", ".csv")
 
 
 def folder_page(folder: Path) -> str:
@@ -106,21 +105,18 @@ def _content(folder: Path, name: str, most: int) -> bytes:
 def _section(folder: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     """Yield the parts of the page that show one folder."""
     room, shown = _MOST_BYTES, {}
-    names = sorted(name for name in manifest["files"] if name.endswith(_SHOWN))
-    for name in names:
-        content = shown[name] = _content(folder, name, room)
-        room -= len(content)
-        if hashlib.sha256(content).hexdigest() != manifest["files"][name]:
+    for name in sorted(name for name in manifest["files"] if name.endswith(tuple(_SHOWN))):
+        shown[name] = _content(folder, name, room)
+        room -= len(shown[name])
+        if hashlib.sha256(shown[name]).hexdigest() != manifest["files"][name]:
             raise ValueError(f"{folder / name}: it is not as lpsm {manifest['command']} wrote it: another checksum")
     yield f"<h1>lpsm {_text(manifest['command'])}</h1>"
-    show = {".txt": _words, ".svg": _picture, ".csv": _table}
-    for ending in _SHOWN:
-        for name in names:
-            if name.endswith(ending):
-                try:
-                    yield show[ending](name, shown[name])
-                except (UnicodeDecodeError, csv.Error) as error:
-                    raise ValueError(f"{folder / name}: it must be text as lpsm writes it: {error}") from None
+    for ending, show in _SHOWN.items():
+        for name in (name for name in shown if name.endswith(ending)):
+            try:
+                yield show(name, shown[name])
+            except (UnicodeDecodeError, csv.Error) as error:
+                raise ValueError(f"{folder / name}: it must be text as lpsm writes it: {error}") from None
     rows = "\n".join(
         f'<tr><th scope="row">{_text(name)}</th><td>{_text(value)}</td></tr>'
         for name, value in _flat("", manifest["configuration"])
@@ -167,7 +163,8 @@ def _flat(prefix: str, data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, value in data.items():
         if isinstance(value, Mapping):
             yield from _flat(f"{prefix}{name}.", value)
-        elif isinstance(value, list):
-            yield f"{prefix}{name}", ", ".join(map(str, value))
         elif value is not None:
-            yield f"{prefix}{name}", str(value)
+            yield f"{prefix}{name}", ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+_SHOWN = {".txt": _words, ".svg": _picture, ".csv": _table}

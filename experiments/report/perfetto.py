@@ -18,12 +18,11 @@ from experiments.timeline import Beacon, Timeline
 __all__ = ["trace_events"]
 
 _THREADS = ("radio", "frames delivered at once", "beacons", "frames up", "frames down", "decisions", "pages")
-_US = 1e6
 
 
 def trace_events(runs: Sequence[Timeline]) -> dict[str, Any]:
     """Return the timelines as one JSON object."""
-    events = [event for number, run in enumerate(runs, 1) for event in _of(number, run)]
+    events = [event for pid, run in enumerate(runs, 1) for event in _of(pid, run)]
     return {"displayTimeUnit": "ms", "traceEvents": events}
 
 
@@ -39,28 +38,26 @@ def _of(pid: int, run: Timeline) -> Iterator[dict[str, Any]]:
 
     def event(name: str, row: str, start_s: float, end_s: float | None = None, **args: Any) -> dict[str, Any]:
         """Return what happened in a stretch of time, or at an instant."""
-        kind: dict[str, Any] = {"ph": "i", "s": "t"} if end_s is None else {"ph": "X"}
-        length = {} if end_s is None else {"dur": round(_us(end_s) - _us(start_s), 3)}
         where = {"pid": pid, "tid": thread[row], "name": name, "cat": row, "ts": _us(start_s)}
-        return {**kind, **where, **length, "args": args}
+        if end_s is None:
+            return {"ph": "i", "s": "t", **where, "args": args}
+        return {"ph": "X", **where, "dur": round(_us(end_s) - _us(start_s), 3), "args": args}
 
     awake_from = {start for start, _ in run.awake}  # the ramps to mere beacons are told by the beacons
     for row, name, spans in (
         ("pages", "page", run.loads),
         ("radio", "awake", run.awake),
         ("frames delivered at once", "open", run.gate),
-        ("radio", "waking up", [(start, end) for start, end in run.waking if end in awake_from]),
+        ("radio", "waking up", [span for span in run.waking if span[1] in awake_from]),
     ):
-        for start, end in spans:
-            yield event(name, row, start, end)
+        yield from (event(name, row, *span) for span in spans)
     for (heard, slept), group in groupby(_with_slept(run.beacons), key=lambda one: one[1:]):
         times = [time for time, _, _ in group]
         if heard == "listened" and len(times) > 2:
             counts = {"beacons": len(times), "slept_through": slept}
             yield event("listens again and again", "beacons", times[0], times[-1], **counts)
         else:
-            for time in times:
-                yield event(f"beacon {heard}", "beacons", time, slept_through=slept)
+            yield from (event(f"beacon {heard}", "beacons", time, slept_through=slept) for time in times)
     for frame in run.frames:
         name = {0: "data" if frame.length else "ACK", 1: "SYN", 2: "SYN-ACK"}[frame.flag]
         yield event(
@@ -68,8 +65,7 @@ def _of(pid: int, run: Timeline) -> Iterator[dict[str, Any]]:
             payload_bytes=frame.length, size_bytes=frame.size_bytes, lost=frame.lost,
             waited_ms=(frame.start_ns - frame.reached_ns) / 1e6,
         )  # fmt: skip
-    for time, words in run.decisions:
-        yield event(words, "decisions", time)
+    yield from (event(words, "decisions", time) for time, words in run.decisions)
     for name, unit, steps in (
         ("waits at the access point", "bytes", run.waiting), ("requests outstanding", "requests", run.outstanding),
     ):  # fmt: skip
@@ -80,13 +76,11 @@ def _of(pid: int, run: Timeline) -> Iterator[dict[str, Any]]:
 def _with_slept(beacons: Sequence[Beacon]) -> Iterator[tuple[float, str, int]]:
     """Yield the beacons that were not slept through: when, how they were heard, and how many were before them."""
     slept = 0
-    for beacon in beacons:
-        if beacon.heard == "slept":
-            slept += 1
-            continue
-        yield beacon.time_s, beacon.heard, slept
-        slept = 0
+    for time, heard in beacons:
+        if heard != "slept":
+            yield time, heard, slept
+        slept = (slept + 1) * (heard == "slept")
 
 
 def _us(time_s: float) -> float:
-    return round(max(time_s, 0.0) * _US, 3)
+    return round(max(time_s, 0.0) * 1e6, 3)

@@ -29,6 +29,7 @@ _MOST_REASONS = 2  # of a failed claim on the page of a paper
 HOUSEKEEPING = "a check of our own grids, which no count has"
 _OWN = "ours"  # the key of what is in no paper
 _VERDICTS = ("fails", "holds", "not a test")
+_COUNTED = ("holds", "fails", "not a test")
 
 
 def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, str]) -> str:
@@ -44,34 +45,31 @@ def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, 
     papers
         Key of a paper to its name.
     """
-    counts = claim_counts(results)
-    common = _common(results)
-    parts = [
-        HEADING,
+    counts, common = claim_counts(results), _common(results)
+    head = (
         f"Made by `lpsm reproduce` from its records: {len(results)} experiments, {counts['holds'] + counts['fails']} "
         f"claims, of which {counts['holds']} hold and {counts['fails']} fail"
         + (f"; {counts['not a test']} more are not tests" if counts["not a test"] else "")
-        + f".{_said_of_all(results, common)} ± is a 95 % Student interval over replications.",
-        HOW_TO_READ,
-        _overview(results, papers),
-        _LEGEND,
-    ]
-    for paper, name in papers.items():
-        own = _of(results, paper)
-        if not own:
-            continue
-        title, more = f"## {name[0].upper()}{name[1:]}", f"[Data, runs, and why claims fail](results/{paper}.md)."
+        + f".{_said_of_all(results, common)} ± is a 95 % Student interval over replications."
+    )
+    of_papers = {paper: own for paper in papers if (own := _of(results, paper))}
+    tally = {paper: claim_counts(own) for paper, own in of_papers.items()}
+    overview = [[papers[paper], *(count[one] for one in _COUNTED)] for paper, count in tally.items()]
+    parts = [HEADING, head, HOW_TO_READ, _table(["paper", *_COUNTED], overview), _LEGEND]
+    for paper, own in of_papers.items():
+        more = f"[Data, runs, and why claims fail](results/{paper}.md)."
+        parts.append(f"## {_capital(papers[paper])}")
         if paper == _OWN:
-            parts += [title, f"Goals of our own, which no paper states, are counted above. {more}"]
+            parts.append(f"Goals of our own, which no paper states, are counted above. {more}")
             continue
         claims = [(result["experiment"].partition("/")[2], claim) for result in own for claim in result["claims"]]
-        claims = [row for row in claims if _verdict(row[1]) in _VERDICTS]
-        claims.sort(key=lambda row: _VERDICTS.index(_verdict(row[1])))
-        rows = []
-        for place, claim in claims:
-            figures = claim.get("short") or claim["ours"]
-            rows.append([place, claim["statement"], claim["printed"], figures, _verdict(claim)])
-        parts += [title, more, _table(["experiment", "claim", "printed", "ours", "verdict"], rows)]
+        rows = [
+            [place, claim["statement"], claim["printed"], claim.get("short") or claim["ours"], verdict]
+            for verdict in _VERDICTS
+            for place, claim in claims
+            if _verdict(claim) == verdict
+        ]
+        parts += [more, _table(["experiment", "claim", "printed", "ours", "verdict"], rows)]
         others = [(one["experiment"], _made(_own(one, common, "seed", "made"))) for one in own]
         if any(made for _, made in others):
             parts.append("\n".join(f"- {experiment}: {made}" for experiment, made in others if made))
@@ -81,36 +79,41 @@ def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, 
 def details_markdown(results: Sequence[Mapping[str, Any]], paper: str, name: str) -> str:
     """Return the page of one paper: its experiments, and why those claims fail that do."""
     common = _common(results)
-    parts = [f"# {name[0].upper()}{name[1:]}: why claims fail"]
     said = "Of values that lie outside, brackets have the least, the middle and the greatest."
-    parts.append(f"{_said_of_all(results, common)} {said}".lstrip())
+    parts = [f"# {_capital(name)}: why claims fail", f"{_said_of_all(results, common)} {said}".lstrip()]
     whole: list[str] = []
     for result in _of(results, paper):
-        about, own = str(result["about"]), _made(_own(result, common))
         held = sum(_verdict(claim) == "holds" for claim in result["claims"])
-        said = f"{about[0].upper()}{about[1:]}. {own[0].upper()}{own[1:]}. {held} hold."
         lines = [
-            f"- *{_cell(claim['statement'])}* ({_cell(claim['tolerance'])}): {_cell(_first(claim['why_not']))}."
+            f"- *{_cell(claim['statement'])}*{_why(claim)}."
+            for verdict in ("fails", "not a test", "housekeeping")
             for claim in result["claims"]
-            if _verdict(claim) == "fails"
-        ]
-        lines += [
-            f"- *{_cell(claim['statement'])}*: {_cell(claim['tolerance'].partition('not a test: ')[2])}."
-            for claim in result["claims"]
-            if _verdict(claim) == "not a test"
-        ]
-        lines += [
-            f"- *{_cell(claim['statement'])}*: {'so' if claim['holds'] else 'not so'}, {_cell(claim['ours'])}."
-            for claim in result["claims"]
-            if _verdict(claim) == "housekeeping"
+            if _verdict(claim) == verdict
         ]
         if lines:
-            parts.append(f"## {result['experiment']}\n\n{said}\n\n" + "\n".join(lines))
+            about = f"{_capital(result['about'])}. {_capital(_made(_own(result, common)))}. {held} hold."
+            parts.append(f"## {result['experiment']}\n\n{about}\n\n" + "\n".join(lines))
         else:
             whole.append(f"{result['experiment']} ({held})")
     if whole:
         parts.append(f"All claims hold in {', '.join(whole)}.")
     return "\n\n".join(parts) + "\n"
+
+
+def _why(claim: Mapping[str, Any]) -> str:
+    """Say what was asked for and what is there, of a claim that does not count as holding."""
+    if _verdict(claim) == "fails":  # the first reasons, and how many more its record has
+        reasons = claim["why_not"].split("; ")
+        more = len(reasons) - _MOST_REASONS
+        shown = "; ".join([*reasons[:_MOST_REASONS], f"{more} more in claims.csv"]) if more > 1 else claim["why_not"]
+        return f" ({_cell(claim['tolerance'])}): {_cell(shown)}"
+    if _verdict(claim) == "not a test":
+        return f": {_cell(claim['tolerance'].partition('not a test: ')[2])}"
+    return f": {'so' if claim['holds'] else 'not so'}, {_cell(claim['ours'])}"
+
+
+def _capital(words: object) -> str:
+    return f"{str(words)[0].upper()}{str(words)[1:]}"
 
 
 def results_text(result: Mapping[str, Any], *, computed: bool) -> str:
@@ -133,13 +136,6 @@ def _of(results: Sequence[Mapping[str, Any]], paper: str) -> list[Mapping[str, A
     return [result for result in results if result["experiment"].partition("/")[0] == paper]
 
 
-def _first(why: str) -> str:
-    """Return the first reasons for which a claim fails, and how many more its record has."""
-    reasons = why.split("; ")
-    more = len(reasons) - _MOST_REASONS
-    return "; ".join([*reasons[:_MOST_REASONS], f"{more} more in claims.csv"]) if more > 1 else why
-
-
 def _verdict(claim: Mapping[str, Any]) -> str:
     if HOUSEKEEPING in claim["tolerance"]:
         return "housekeeping"
@@ -152,16 +148,6 @@ def claim_counts(results: Sequence[Mapping[str, Any]]) -> Counter[str]:
     """Count the claims that hold, fail, or are not tests; checks of our own grids are none of them."""
     verdicts = (_verdict(claim) for result in results for claim in result["claims"])
     return Counter(verdict for verdict in verdicts if verdict in _VERDICTS)
-
-
-def _overview(results: Sequence[Mapping[str, Any]], papers: Mapping[str, str]) -> str:
-    """How many claims of each paper hold, fail, or are not tests."""
-    rows = []
-    for paper, name in papers.items():
-        if own := _of(results, paper):
-            counts = claim_counts(own)
-            rows.append([name, *(counts[verdict] for verdict in ("holds", "fails", "not a test"))])
-    return _table(["paper", "holds", "fails", "not a test"], rows)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -178,11 +164,8 @@ def _common(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _own(result: Mapping[str, Any], common: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """What a record, of these names or of all, does not have in common with most others."""
-    return {
-        name: value
-        for name, value in result.items()
-        if (name not in common or common[name] != value) and (name in names or not names)
-    }
+    own = {name: value for name, value in result.items() if name not in common or common[name] != value}
+    return {name: value for name, value in own.items() if name in names or not names}
 
 
 def _said_of_all(results: Sequence[Mapping[str, Any]], common: Mapping[str, Any]) -> str:

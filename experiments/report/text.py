@@ -14,7 +14,7 @@ from experiments.quantities import Quantity, shown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["cell", "cells", "counted", "latex", "markdown", "number", "of_frame", "plain", "plus_minus", "table"]
+__all__ = ["cell", "cells", "counted", "markdown", "number", "of_frame", "plain", "plus_minus", "table"]
 
 
 def number(value: float, digits: int = 2, *, sign: bool = False, unit: str = "") -> str:
@@ -99,13 +99,3 @@ def markdown(frame: pd.DataFrame) -> str:
     """Return a frame of words as a table in Markdown."""
     rows = [list(frame.columns), ["---"] * frame.shape[1], *frame.astype(str).to_numpy().tolist()]
     return "".join(f"|{'|'.join(inert(cell).replace('|', chr(92) + '|') for cell in row)}|\n" for row in rows)
-
-
-def latex(frame: pd.DataFrame) -> str:
-    """Return a frame of words as a tabular in LaTeX, whose special characters are escaped."""
-    special = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "±": r"$\pm$"}
-    escaped = str.maketrans(special | {one: f"\\{one}" for one in "&%$#_{}"})
-    rows = [list(frame.columns), *frame.astype(str).to_numpy().tolist()]
-    head, *lines = [" & ".join(inert(cell).translate(escaped) for cell in row) + r" \\" for row in rows]
-    body = "\n".join([rf"{head} \hline", *lines])
-    return f"\\begin{{tabular}}{{{'l' * frame.shape[1]}}}\n{body}\n\\end{{tabular}}\n"

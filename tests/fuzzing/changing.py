@@ -10,6 +10,7 @@ import json
 import lzma
 import re
 from copy import deepcopy
+from itertools import islice
 from random import Random
 from typing import Any
 
@@ -70,21 +71,19 @@ def _bytes(data: bytes, chance: Random) -> bytes:
     value = chance.choice(PIECES) if chance.random() < 0.6 else chance.randbytes(chance.randrange(1, 9))
     if chance.random() < 0.3 and isinstance(number := chance.choice(NUMBERS), int):
         value = (number & (1 << 32) - 1).to_bytes(4, chance.choice(("big", "little")))[: chance.choice((2, 4))]
-    return chance.choice(
+    flipped = bytes(byte ^ (value[0] or 1) for byte in data[at : at + 1])
+    put, taken = chance.choice(
         (
-            data[:at],
-            data[:at] + bytes(byte ^ (value[0] or 1) for byte in data[at : at + 1]) + data[at + 1 :],
-            data[:at] + value + data[at + len(value) :],
-            data[:at] + value + data[at:],
-            data[:at] + data[at + 1 + len(value) :],
-            data[:at] + data[at : at + 200] * 3 + data[at + 200 :],
+            (b"", len(data)), (flipped, 1), (value, len(value)), (value, 0), (b"", 1 + len(value)),
+            (data[at : at + 200] * 3, 200),
         )
-    )
+    )  # fmt: skip
+    return data[:at] + put + data[at + taken :]
 
 
 def _words(data: bytes, chance: Random) -> bytes:
     """Replace a word, a number or a mark by another one, by something nasty, or by nothing."""
-    found = [*_WORD.finditer(data, int(chance.random() * len(data)) // 2)][:2000]
+    found = [*islice(_WORD.finditer(data, int(chance.random() * len(data))), 500)]
     if not found:
         return _bytes(data, chance)
     one, other = chance.choice(found), chance.choice(found)

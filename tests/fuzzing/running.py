@@ -22,7 +22,7 @@ from tests.fuzzing.changing import Content, changed, packed
 from tests.fuzzing.formats import FORMATS, Format, compile_rules
 
 HANG_S = 2.0  # of processor time
-_MOST_KEPT = 100
+_MOST_KEPT, _MOST_BYTES = 100, 1 << 18  # changes of what is kept would grow
 _IN_MEMORY = Path("/dev/shm")
 _AT_THE_HEADER = (  # words of errors that tell of no place behind the beginning, nor of what the whole lacks
     "must be of a known format", "must not be empty", "packed byte 0", "line 1:", "line 1,", "entry 1:", "no such file",
@@ -82,12 +82,16 @@ def fuzz(n_inputs: int, seed: int = 0, only: str = "") -> tuple[dict[str, Found]
                 one.slowest_s = max(one.slowest_s, time.process_time() - began)
                 one.inputs, one.whole = one.inputs + 1, one.whole + (became == "whole")
                 one.past_header += became in ("past", "whole")
-                if end not in one.ends:
+                if end not in one.ends and _size(structure) < _MOST_BYTES:
                     one.ends.add(end)
                     one.kept[chance.randrange(_MOST_KEPT) :] = [structure, *one.kept[-_MOST_KEPT:]]
     finally:
         signal.signal(signal.SIGPROF, before)
     return found, list(faults.values())
+
+
+def _size(content: Content) -> int:
+    return len(content) if isinstance(content, bytes) else sum(map(len, content.values()))
 
 
 def _hang(_number: int, _frame: Any) -> None:

@@ -69,8 +69,6 @@ def _values(record, key):
     return sorted(set(where(record["totals"], key=key)["value"]))
 
 
-# -- figure 3 ------------------------------------------------------------------------------------------------------
-
 CHEAPEST = {key: chosen(key, news.cheapest_near("sop")) for key in ("ss", SSMD)}
 BEST = {key: chosen(key, news.most_f(), one_out=True) for key in CHEAPEST}
 for _key, _cheapest in CHEAPEST.items():
@@ -107,8 +105,6 @@ def _labels_for_the_same_k(record):
 
 
 FIG_3.claims.append(wide_enough(named({"fewest labels": news.inside(CHEAPEST), "best F": news.inside(BEST)})))
-
-# -- figures 4 and 5 -----------------------------------------------------------------------------------------------
 
 SPARING = {"ssnl": chosen("ssnl", news.most_f(LOW[-1]))}
 FIG_4.claim(
@@ -194,8 +190,6 @@ def _trade_offs(record):
     yield "selective samplers", news.trade_off(scores, ("ss", SSMD, "ssnl"), ("sop",))
     yield "against others", news.trade_off(scores, THREE, ("sop",))
 
-
-# -- figure 6 ------------------------------------------------------------------------------------------------------
 
 AT_FIVE = {key: chosen(key, news.rate_near(MIDDLE)) for key in THREE}
 FIVE = "parameters chosen on the other half of the topics for 5 % of the labels"
@@ -337,9 +331,6 @@ def _draw_6(record, at):
 FIG_6.picture("fig-6-a")(lambda record: _draw_6(record, _at_five))
 FIG_6.picture("fig-6-b")(lambda record: _draw_6(record, _at_equal_f))
 
-
-# -- figures 7 and 8 -----------------------------------------------------------------------------------------------
-
 AT = 0.003
 
 
@@ -429,8 +420,6 @@ def _by_frequency(record):
         yield title, _points(rows["positive"], rows[column])
 
 
-# -- figures 9 and 10 ----------------------------------------------------------------------------------------------
-
 COINS = 10
 FILTER = grid("filter", "K", (0.001, 0.003, 0.01, 0.1, 1.0, 5.0, 10.0))
 TASTING = tuple(case for key in ("ffoat", "fsoat") for case in grid(key, "count_forced", (False, True), COINS))
@@ -486,7 +475,6 @@ FIG_9.claims.append(
                each(partial(_false_to_true, low=10.0), 1.0, open=True)),
           "beyond 5", "false positives to a true one, sums over topics: they rise with K, through 1; K scales")
 )  # fmt: skip
-
 
 FIG_9.claim("the precision of SOP is then not matched", above, "prevents", "at the largest K")(
     paired("precision", of("sop"), of("filter", FILTER[-1][1]["K"]))

@@ -40,8 +40,6 @@ def _measured(result):
     }
 
 
-# -- contention ----------------------------------------------------------------------------------------------------
-
 _SPARSE = over({"neighbours": NEIGHBOURS, "seed": Seeds(2, 10)}, "{neighbours} neighbours, sparse, seed {seed}",
                dtim=1, broadcast=0, policy="listen:1", sparse=Sizes(5, 20))  # fmt: skip
 _LOADED = over(
@@ -99,9 +97,6 @@ def _of_lpsm2(runs, column, base):
 @CONTENTION.claim("ten group frames a second make static PSM draw more", above, unit=" mW")
 def _added_by_group_frames(runs):
     return _at(runs, "mean_mw", 1, 10, policy="listen:1")[0] - _at(runs, "mean_mw", policy="listen:1")[0]
-
-
-# -- target wake times ---------------------------------------------------------------------------------------------
 
 
 MESSAGES = ("periodic", "pushed")

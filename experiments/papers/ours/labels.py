@@ -78,9 +78,6 @@ def _sweep(axes, **common):
 
 CURVES: dict[str, Any] = {"x": "fraction of labels asked for", "y": "accuracy", "x_scale": "log"}
 
-
-# -- by margin or by chance ----------------------------------------------------------------------------------------
-
 SAMPLERS = {  # key -> parameter that sets how much it asks, and its range
     "sop-label-efficient": ("C", 1e-5, 1e3),
     "sop-ss": ("b", 1e-5, 1e3),
@@ -183,8 +180,6 @@ def _by_margin(stream, subject, data):
     study.picture(stream, **CURVES)(_margin_and_chance)
     return study
 
-
-# -- a share that is kept ------------------------------------------------------------------------------------------
 
 SHARES = (0.05, 0.1, 0.2)
 BLOCKS, COINS = 40, 5

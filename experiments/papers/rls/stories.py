@@ -106,8 +106,6 @@ def _draw_3(record):
     return news.curves(record, [*lines, (news.NAMES["sop"], "sop", None)], OVER_TIME)
 
 
-# -- equations (2) and (3) -----------------------------------------------------------------------------------------
-
 NAMES = {"ridge": "least squares", "svm-2": "the 2-norm SVM", "sop": "the second-order Perceptron"}
 
 

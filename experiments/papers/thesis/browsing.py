@@ -20,7 +20,7 @@ import pandas as pd
 import netsim
 from experiments.figures.comparison import energy, slowdown, slowdown_by_page
 from experiments.figures.timeline import evolution
-from experiments.papers.claims import against, point, wide
+from experiments.papers.claims import against, wide
 from experiments.papers.kit import Experiment, Seeds, Sizes, over
 from experiments.papers.predicates import above, at_least, at_most, below, each, falling, rising, within
 from experiments.papers.thesis.energy import PUBLISHED
@@ -318,12 +318,6 @@ def _lag(pages):
     return {f"at {at} s": against(slow["lpsm"], slow["bsd:0.5"]) for at, slow in tables if float(at) <= 1.0}
 
 
-@DELAY.picture("server-delay", x="server's delay [s]", y="mean slowdown of a page")
-def _slowdown_by_delay(pages):
-    tables, policies = _at_delays(pages).items(), (PSM, "bsd:0.5", *NAMES)
-    return pd.DataFrame([point(policy, float(at), slow[policy]) for at, slow in tables for policy in policies])
-
-
 # -- the switching rate ----------------------------------------------------------------------------------------------
 
 
@@ -354,10 +348,3 @@ RATE.claim(
     f"slowdown of LPSM with 1/T and a switching rate of {LEAST} over that of static PSM", within, "1.02",
     OURS + "excess over 1 within a factor of 2", low=1.01, high=1.04,
 )(partial(_slower_than_psm, **at_least_rate))  # fmt: skip
-
-
-@RATE.picture("switching-rate", x="switching rate", y="energy against static PSM, %", x_scale="log")
-def _saving_by_rate(runs):
-    learned = _saved(runs, SHORT, "lpsm")
-    fixed = [point("fixed", float(rate), own) for rate, own in _saved_at_rates(runs).items()]
-    return pd.DataFrame([*fixed, *(point("learned", float(rate), learned) for rate in RATES)])

@@ -22,15 +22,12 @@ import numpy as np
 import pandas as pd
 from scipy.stats import wilcoxon
 
-from experiments.figures.papers import panels
 from experiments.papers.claims import Claim, Noted, against, where
 from experiments.papers.kit import Experiment
 from experiments.papers.predicates import at_least, at_most, below, between, both, reaching, smallest, wide_enough
 from experiments.papers.thesis import digit_runs
 from experiments.papers.thesis.digit_runs import KEYS, PRINTED, PROBLEMS, STAYS, inside_grids, present
 from experiments.report.text import plus_minus
-
-__all__ = ["problem_axis"]
 
 SEPARABLE = tuple(name for name in PRINTED if "147" not in name)
 UNSEPARABLE = tuple(name for name in PRINTED if name not in SEPARABLE)
@@ -227,27 +224,6 @@ def _as_printed(runs):
     return pd.DataFrame(rows)
 
 
-@TABLE_4_1.picture("table-4-1")
-def _labels_by_problem(runs):
-    """Draw mean labels by problem, a panel a view."""
-    names = list(means(runs).index)
-    frames = [(title, by_place(means(runs, view).reindex(names))) for view, title in VIEWS.items()]
-    return problem_axis(panels(frames, x="", y="labels asked for", y_scale="log"), names)
-
-
-def by_place(table):
-    """Return a group a column of a table, with x the place of the row."""
-    long = table.reset_index(drop=True).melt(var_name="group", value_name="y", ignore_index=False)
-    return long.rename_axis("x").reset_index().dropna(subset=["y"])
-
-
-def problem_axis(figure, names):
-    """Write the names of problems along the axis x of a figure."""
-    for axes in figure.axes:
-        axes.set_xticks(range(len(names)), names, rotation=60, ha="right", rotation_mode="anchor")
-    return figure
-
-
 # -- figure 4-5 ------------------------------------------------------------------------------------------------
 
 
@@ -301,22 +277,6 @@ FIG_4_5.claim(
     "on some problems the halving rule's labels increase slower", at_most, "some of the plots",
     "labels gained, with one of the updates, on one problem", limit=1.0, needed=1,
 )(partial(_slowest_gain, names=EFFICIENCY))  # fmt: skip
-
-
-@FIG_4_5.claim(
-    "the algorithm that needs fewest labels at one threshold need not be it at all", at_least,
-    reason="another needs fewer at a threshold where both are drawn, on one problem", limit=1, needed=1,
-)  # fmt: skip
-def _winners_elsewhere(touches):
-    """Thresholds at which another algorithm needs fewer labels than the one that is best at the tuned error."""
-    samples = {}
-    for name in present(EFFICIENCY, touches):
-        table = efficiency(touches, name)
-        best = table.iloc[FACTORS.index(1.0)].dropna().astype(float)
-        if len(best):
-            fewest = table.dropna(subset=[best.idxmin()]).idxmin(axis=1)
-            samples[f"{name}:"] = Noted((fewest != best.idxmin()).sum(), f"({best.idxmin()} at the tuned error)")
-    return samples
 
 
 FIG_4_5.claims.append(wide_enough(inside_grids))

@@ -18,11 +18,10 @@ from heapq import nlargest
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 import traces
 from experiments.figures.replay import competition, losses, weights
-from experiments.papers.claims import Noted, point
+from experiments.papers.claims import Noted, where
 from experiments.papers.kit import Better, DataSet, Experiment
 from experiments.papers.predicates import at_least, at_most
 from experiments.study.replay import ReplayConfig, details, rounds, totals
@@ -221,10 +220,6 @@ for statement, best in (
         statement, at_least, "sometimes negative", "in some poll of a session", limit=0.0, open=True, needed=1,
         unit=" % of polls",
     )(_by_session("polls", lambda rows, experts, best=best: _below(rows, best(experts))))  # fmt: skip
-FIG_2_11.claim(
-    "the instantaneous regret of the mixture loss is never negative, being impossible", at_least,
-    reason="least of each session, to rounding; ours, an erratum", limit=-1e-12, unit=" nats",
-)(_by_session("polls", lambda rows, experts: (rows["mixture_loss"] - experts.min(axis=1)).min()))  # fmt: skip
 
 
 @CONSTANT_M.claim(
@@ -240,15 +235,11 @@ FIG_2_11.claim(
 )  # fmt: skip
 def _over_largest(losses, loss, by, least):
     """A loss over that with the largest m (or n), a number a session, by m (or n) from the least one on."""
-    table = _with(losses, by).pivot(index="session", columns=by, values=loss).sort_index(axis=1)
+    rows = where(losses, n=SMALL_N) if by == "m" else where(losses, m=losses["m"].max())
+    table = rows.pivot(index="session", columns=by, values=loss).sort_index(axis=1)
     *fewer, largest = map(int, table.columns)
     note = f"times that of {by} = {largest}"
     return {f"{by} = {one}:": Noted(table[one] / table[largest], note) for one in fewer if one >= least}
-
-
-def _with(losses, by):
-    """Return the rows with all m, and n as in the thesis, or those with all n, and m as many as that asks for."""
-    return losses[losses["n"] == SMALL_N] if by == "m" else losses[losses["m"] == losses["m"].max()]
 
 
 # -- pictures ------------------------------------------------------------------------------------------------------
@@ -261,16 +252,3 @@ def _longest(rows):
 FIG_2_9.picture("fig-2-9")(lambda polls: losses(_longest(polls)))
 FIG_2_10.picture("fig-2-10")(lambda polls: weights(_longest(polls)))
 FIG_2_11.picture("fig-2-11")(lambda regrets, partitions: competition(_longest(regrets), _longest(partitions)))
-
-
-@CONSTANT_M.picture(
-    "constant-m", x="switching rates m, or polling times n", y="loss over that of the best expert of n = 10",
-    x_scale="log",
-)  # fmt: skip
-def _loss_by_size(losses):
-    """Draw the polling loss over that of the best of ten experts, means over sessions: by m, and by n."""
-    base = _with(losses, "m").groupby("session")["best_expert_loss"].first()
-    rows = losses.assign(ratio=losses["polling_loss"] / losses["session"].map(base))
-    return pd.DataFrame(
-        point(f"by {by}", value, own["ratio"]) for by in "mn" for value, own in _with(rows, by).groupby(by)
-    )

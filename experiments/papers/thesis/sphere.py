@@ -30,11 +30,9 @@ TEST = 20_000
 PERCEPTRONS = ("perceptron", "perceptron-ss", "dkm-perceptron", "random-perceptron")
 MODIFIED = ("modified-perceptron", "dkm")
 ONLINE = ("perceptron", *MODIFIED)  # the rows of table 3.1
-COSTS = {"rounds": "samples", "mistakes": "total errors", "labels": "labels"}
 LEARNS = -0.2  # an exponent of the error that only a learner has
 LOG = "O~(d log 1/eps)"
 POWER = "O~(d/eps log 1/eps)"
-BY_LABELS = {"x": "labels", "y": "error", "x_scale": "log", "y_scale": "log"}
 
 # -- runs --------------------------------------------------------------------------------------------------------
 
@@ -161,19 +159,6 @@ THEOREM_3.claims += [
 ]  # fmt: skip
 
 
-@THEOREM_3.picture("theorem-3", **BY_LABELS)
-@THEOREMS_4_5.picture("theorems-4-5", **BY_LABELS)
-def _error_by_labels(curve):
-    """Draw the mean error in bins of labels, a panel a dimension."""
-    for d, own in curve.groupby("d"):
-        yield f"d = {d}", _binned(own, own["key"])
-
-
-def _binned(curve, group):
-    rows = curve.assign(group=group, bin=np.round(6 * np.log10(curve["labels"])))
-    return rows.groupby(["group", "bin"]).agg(x=("labels", "mean"), y=("error", "mean")).reset_index()
-
-
 # -- Theorems 4, 5 and 7 -------------------------------------------------------------------------------------------
 
 
@@ -266,11 +251,6 @@ def _growth_of_exponent(goals):
     return small / large
 
 
-@THEOREM_7.picture("theorem-7", **BY_LABELS)
-def _error_by_similarity(curve):
-    return _binned(curve, [f"lambda {value:g}" for value in curve["similarity"]])
-
-
 # -- table 3.1 -----------------------------------------------------------------------------------------------------
 
 
@@ -283,15 +263,6 @@ def _fewer_errors(goals):
     goal = min(set.intersection(*(set(table.columns) for table in tables.values())), default=None)
     base = tables.pop("perceptron")
     return goal and {key: against(table[goal], base[goal]) for key, table in tables.items()}
-
-
-@TABLE_3_1.picture("table-3-1", x="1/error", y="until the error is reached", x_scale="log", y_scale="log")
-def _cost_by_error(goals):
-    """Draw what each error costs, a panel a column of the table."""
-    for column, name in COSTS.items():
-        means = {key: _by_goal(goals, key, column).mean() for key in ONLINE}
-        lines = (pd.DataFrame({"group": key, "x": 1.0 / own.index, "y": own}) for key, own in means.items())
-        yield name, pd.concat(lines)
 
 
 # -- the counterexample of section 4.3 -----------------------------------------------------------------------------
@@ -339,9 +310,9 @@ def _left(points):
     return ((points["final_prediction"] == points["label"]) == [False, True, True]).astype(float)
 
 
-@THREE_POINTS.claim("it misclassifies x_0, on which it was trained, and only that", each, "misclassifies x_0", low=1)
-def _leaves(points):
-    return _left(points)
+THREE_POINTS.claim(
+    "it misclassifies x_0, on which it was trained, and only that", each, "misclassifies x_0", low=1
+)(_left)  # fmt: skip
 
 
 @THREE_POINTS.claim(

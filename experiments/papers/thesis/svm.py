@@ -16,12 +16,11 @@ from itertools import islice
 
 import numpy as np
 
-from experiments.figures.papers import panels
 from experiments.papers.claims import Claim, Noted, against, steps_inside
 from experiments.papers.kit import Experiment, Sizes
 from experiments.papers.predicates import at_least, at_most, both, wide_enough
 from experiments.papers.thesis.digit_runs import DATA, KEYS, PRINTED, PROBLEMS, folds, sweep, trace, tune, tuned
-from experiments.papers.thesis.digits import by_place, means, problem_axis, split_means
+from experiments.papers.thesis.digits import means, split_means
 from lpsm.randomness import POLICY, generator
 
 __all__ = ["labels_needed"]
@@ -167,10 +166,3 @@ def _gains(runs):
         name: Noted(machine[name].mean() - choice[name].mean(), against(machine[name], choice[name]).note)
         for name in names
     }
-
-
-@SVM.picture("svm")
-def _labels_by_problem(runs):
-    """Draw mean labels by problem, a line an algorithm."""
-    figure = panels([("", by_place(_of(means, runs)))], x="", y="labels asked for", y_scale="log")
-    return problem_axis(figure, list(_of(means, runs).index))

@@ -12,9 +12,8 @@ from itertools import pairwise
 from math import log
 
 import numpy as np
-import pandas as pd
 
-from experiments.papers.claims import against, jackknifed, point, where
+from experiments.papers.claims import against, jackknifed, where
 from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import at_least, between, reaching
 from lpsm import LearnAlpha, alpha_grid, hindsight
@@ -69,9 +68,3 @@ def _per_factor_4(regrets):
 )  # fmt: skip
 def _lost_by_short_grid(regrets):
     return against(*(_table(regrets, learner).iloc[:, -1] for learner in (OTHER, OWN)))
-
-
-@GROWTH.picture("regret-growth", x="rounds", y="regret [nats]", x_scale="log", y_scale="log")
-def _by_length(regrets):
-    groups = regrets.groupby(["learner", "rounds"], sort=False)["regret"]
-    return pd.DataFrame([point(learner, rounds, own) for (learner, rounds), own in groups])

@@ -61,12 +61,10 @@ def replayed(draw):
         sums = polls[["mixture_loss", "polling_loss"]].cumsum().assign(time_s=polls["time_s"], best_expert_loss=1.0)
         partitions = pd.DataFrame({"k": [1, 2, 3], "loss": [9.0, 7.0, 6.0]})
         return replay.competition(sums.assign(best_per_poll_loss=0.5), partitions)
-    if draw == "alphas":
-        quantiles = pd.DataFrame({"time_s": [1.0, 2.0], "mean": [0.1, 0.01]})
-        for share in ("0.05", "0.5", "0.95"):
-            quantiles[f"quantile_{share}"] = [0.1 * float(share), 0.01 * float(share)]
-        return replay.alphas(quantiles, pd.DataFrame({"alpha": [0.01, 0.1, 1.0], "weight": [0.7, 0.2, 0.1]}))
-    return replay.regret_distribution(pd.DataFrame({"mixture_regret": [1e-3, 2e-3], "polling_regret": [-1e-3, 0.0]}))
+    quantiles = pd.DataFrame({"time_s": [1.0, 2.0], "mean": [0.1, 0.01]})
+    for share in ("0.05", "0.5", "0.95"):
+        quantiles[f"quantile_{share}"] = [0.1 * float(share), 0.01 * float(share)]
+    return replay.alphas(quantiles, pd.DataFrame({"alpha": [0.01, 0.1, 1.0], "weight": [0.7, 0.2, 0.1]}))
 
 
 def users(draw):
@@ -107,7 +105,7 @@ DRAWING = {
     "by-page": lambda: slowdown_by_page(by_page()),
     "sleeps": sleeps,
     "papers": fronts,
-    **{f"replay-{draw}": partial(replayed, draw) for draw in ("losses", "weights", "competition", "alphas", "regret")},
+    **{f"replay-{draw}": partial(replayed, draw) for draw in ("losses", "weights", "competition", "alphas")},
     **{f"population-{draw}": partial(users, draw) for draw in ("energy", "slowdown", "by_user")},
     "label-over-time": over_time,
     "label-by-class": by_class,
