@@ -26,17 +26,7 @@ from experiments.papers import news
 from experiments.papers.claims import Claim, Noted, against, named, where
 from experiments.papers.kit import Experiment
 from experiments.papers.news import ALL_LABELS, NAMES, SAME, at_rate, at_rates, chosen, grid, mean_by_value, of, paired
-from experiments.papers.predicates import (
-    above,
-    at_least,
-    at_most,
-    below,
-    between,
-    both,
-    each,
-    rising,
-    wide_enough,
-)
+from experiments.papers.predicates import above, at_least, at_most, below, between, both, each, rising, wide_enough
 
 K = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 LOW = (0.025, 0.05, 0.075, 0.1)  # the range of label rates the paper looks at
