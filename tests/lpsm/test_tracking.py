@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid
-from lpsm.experts import VariableShare, doubling_regret
+from lpsm.experts import VariableShare, doubling_regret, share
 from tests.oracles.experts import by_logarithms, by_mpmath, share_matrix, variable_share_matrices
 from tests.oracles.hindsight import markov_loss
 
@@ -101,10 +101,14 @@ def test_every_number_of_experts_and_of_rates_is_bayes_rule(n, m):
     losses = rng.exponential(2.0, (18, n)) + rng.exponential(1.0, (18, 1))
     losses[2], losses[4, 0], losses[6, n > 1] = 0.0, 40.0, np.inf if n > 1 else 3.0
     rates, top, prior = [0.2, 0.05, 0.6, 1e-12, 0.9, 0.0, 1.0, 0.4, 0.3, 1e-30][:m], rng.random(m) + 0.1, rng.random(n)
-    learner = LearnAlpha(n, rates, prior=prior, alpha_prior=top)
+    learner, mean, played = (LearnAlpha(n, rates, prior=prior, alpha_prior=top) for _ in range(3))
     assert learner.untouched
     held(learner, losses, rates, prior, top)
     assert not learner.untouched
+    values, arrays = 1.0 + np.arange(n) ** 2, mean.arrays()
+    for row in [*losses, np.full(n, np.inf)]:  # the same by the form that also finds a mean; the last teaches nothing
+        found, loss = share.learn_alpha_mean_round(values, row, *arrays), played.update(row)
+        assert (found, arrays[3][share.LOSS]) == pytest.approx((values @ played.weights, loss), rel=1e-9, abs=1e-13)
 
 
 @pytest.mark.parametrize("rates", [[0.0, 1.0], [0.0, 1e-300, 0.01, 0.4, 1.0], [0.2, 0.4]])
