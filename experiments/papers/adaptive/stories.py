@@ -26,17 +26,7 @@ from experiments.papers import news
 from experiments.papers.claims import Claim, Noted, against, named, where
 from experiments.papers.kit import Experiment
 from experiments.papers.news import ALL_LABELS, NAMES, SAME, at_rate, at_rates, chosen, grid, mean_by_value, of, paired
-from experiments.papers.predicates import (
-    above,
-    at_least,
-    at_most,
-    below,
-    between,
-    both,
-    each,
-    rising,
-    wide_enough,
-)
+from experiments.papers.predicates import above, at_least, at_most, below, between, both, each, rising, wide_enough
 
 K = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 LOW = (0.025, 0.05, 0.075, 0.1)  # the range of label rates the paper looks at
@@ -267,9 +257,7 @@ def _from_the_middle_on(record, column):
 def _first_window(record):
     """Label rate of the first window over that of all, of the two that ask more at first."""
     rates = {key: 100 * _profile(record, _at_five, "rate", key) for key in (SSMD, DKMPERC)}
-    return {
-        NAMES[key]: Noted(own.mean().iloc[0] / own.mean().mean(), _by_window(own)) for key, own in rates.items()
-    }  # fmt: skip
+    return {NAMES[key]: Noted(own.mean().iloc[0] / own.mean().mean(), _by_window(own)) for key, own in rates.items()}
 
 
 def _every_window(record):
