@@ -167,6 +167,9 @@ bounds --learner static-expert --alpha 0.1 -> the switching rate of fixed-share,
 label STREAM --algorithm ssm -> got 'ssm', did you mean ssmd?
 label STREAM --algorithm ssmd --param b=1 -> 'ssmd' takes the parameters ['K', 'a'], got ['b']
 label STREAM --algorithm ssmd --param K=-1 -> K must be positive, got -1
+label STREAM --algorithm ssmd --param K=abc -> K must be a number, got 'abc'
+label STREAM --rate 0 -> --rate
+label STREAM --multiclass --one-vs-rest -> give one of them
 label STREAM --algorithm ssmd --param K -> a parameter must be NAME=VALUE, got 'K'
 label STREAM --algorithm ssmd --param K=1 --param K=2 -> a parameter must be given once, got K twice
 label STREAM --window 0 -> window must be at least 1, got 0
