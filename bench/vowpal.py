@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from experiments.papers.ours import labelling
+from experiments.papers.ours import labels
 from experiments.study.compare import estimate
 
 SETTINGS = [
@@ -51,33 +51,32 @@ def written(path: Path, X: Any, y: Any) -> None:
         for t, label in enumerate(y):
             part = slice(table.indptr[t], table.indptr[t + 1])
             values = zip(table.indices[part], table.data[part], strict=True)
-            file.write(f"{label:d} | {' '.join(f'{j}:{value:.7g}' for j, value in values)}\n")
+            file.write(f"{label:.0f} | {' '.join(f'{j}:{value:.7g}' for j, value in values)}\n")
 
 
 def compared(stream: str) -> None:
     """Print a line for each share of the labels."""
-    X, y = labelling._stream(stream, os.environ["LPSM_DATA"], False, 0)
-    cut = int(labelling.TUNING * len(y))
+    X, y, cut = labels._stream(stream, os.environ["LPSM_DATA"], False, 0, 0, prepared=True)
     early, rest = (X[:cut], y[:cut]), (X[cut:], y[cut:])
-    key, grid = labelling.WORDS if sparse.issparse(X) else labelling.DENSE
+    key, grid = labels.WORDS if sparse.issparse(X) else labels.DENSE
     with TemporaryDirectory() as name:
         folder = Path(name)
         written(folder / "rest", *rest)
         tried = [(setting, *vowpal(folder, "rest", rest[1], setting)) for setting in SETTINGS]
-        for share in labelling.SHARES:
+        for share in labels.SHARES:
             about = [one for one in tried if LEAST * share <= one[2] <= MOST * share]
             if not about:
                 nearest = min(tried, key=lambda one: abs(one[2] - share))
                 print(f"{stream} {100 * share:g} %: no setting asks for it; the nearest for {100 * nearest[2]:.1f} %")
                 continue
             setting, theirs, rate = max(about, key=lambda one: float(one[1].mean()))
-            best = labelling._best(grid, partial(labelling._ours, key, rate, early))
-            logs = {"ours": labelling._ours(key, rate, rest, **best)}
+            best = labels._best(grid, partial(labels._ours, key, rate, early))
+            logs = {"ours": labels._ours(key, rate, rest, **best)}
             if stream == "elec2":
-                logs["and the last labels"] = labelling._ours(key, rate, rest, lately=True, **best)
+                logs["and the last labels"] = labels._ours(key, rate, rest, lately=True, **best)
             words = []
             for who, (right, asked) in logs.items():
-                blocks = [np.array_split(one, labelling.BLOCKS) for one in (right, theirs)]
+                blocks = [np.array_split(one, labels.BLOCKS) for one in (right, theirs)]
                 more = estimate(np.array([100 * (a.mean() - b.mean()) for a, b in zip(*blocks, strict=True)]))
                 level = f"{who} {100 * right.mean():.2f} % at {100 * asked.mean():.1f} %"
                 words.append(f"{level} ({more.mean:+.2f} ± {more.half_width:.2f})")
@@ -86,5 +85,5 @@ def compared(stream: str) -> None:
 
 
 if __name__ == "__main__":
-    for one in sys.argv[1:] or labelling.DATA:
+    for one in sys.argv[1:] or ("elec2", "mails", "news"):
         compared(one)

@@ -16,8 +16,6 @@ from typing import Any, Self
 from traces.errors import RuleError, TraceError
 from traces.files import OnDamage, Stream
 
-__all__ = ["is_tar", "members"]
-
 _LONGEST_NAME = 1 << 16
 _MOST_MEMBERS = 1 << 17
 _LARGEST_MEMBER_BYTES = 1 << 30  # a session is a few megabytes
@@ -72,12 +70,8 @@ def is_tar(head: bytes) -> bool:
 def members(stream: Stream, path: str | PathLike[str], on_damage: OnDamage | None) -> Iterator[tuple[str, Stream]]:
     """Yield path and contents of the regular files of an archive in its order, valid until the next is asked for.
 
-    Damage between members is given to `on_damage`, after which the archive ends.
-
-    Raises
-    ------
-    TraceError
-        Without `on_damage`, if a header or a member is cut or damaged, or a name absurdly long.
+    A header or a member that is cut or damaged, or a name absurdly long, is a `TraceError`; `on_damage` receives it in
+    place of the caller, and the archive ends.
     """
     number = 0
     source: Any = _Source(stream, path)  # all that is read of it

@@ -30,8 +30,6 @@ from traces.files import Source, decompressed, open_trace
 from traces.records import BY_SUFFIX, UNKNOWN_REQUEST_BYTES, Batch, Report, Request, batched
 from traces.waits import network_us
 
-__all__ = ["recognises", "sessions"]
-
 _LONGEST_LINE_BYTES = 1 << 16
 _MAX_REPLY_BYTES = 1 << 40
 _NAME_SLACK_S = 600
@@ -56,18 +54,8 @@ def sessions(
 ) -> Iterator[tuple[str, str, Iterator[Batch]]]:
     """Yield name, user and requests of the sessions of a file, a folder (in the order of names) or a tar archive.
 
-    Each is valid until the next is asked for.  The user of a file whose name has another form is that name.
-
-    Parameters
-    ----------
-    member : str, optional
-        A glob; only sessions whose path, or the end of it, matches are read.
-
-    Raises
-    ------
-    TraceError
-        If there is no session file, or none that matches; in the requests for a line that is no record and no known
-        defect, a time that runs backwards, a cut last line; with `skip_damaged` they are counted and left out.
+    Each is valid until the next is asked for.  The user of a file whose name has another form is that name.  `member`
+    is a glob that the path, or the end of it, must match; that none does is a `TraceError`.
     """
     path = Path(path)
     seen = chosen = 0

@@ -26,16 +26,7 @@ from typing import IO, Any, NamedTuple, TypeAlias, TypeVar
 from traces.errors import RuleError, TraceError
 from traces.records import Report
 
-__all__ = [
-    "MAX_UNPACKED_BYTES",
-    "OnDamage",
-    "Source",
-    "Stream",
-    "decompressed",
-    "lines",
-    "open_trace",
-    "replacing",
-]
+__all__ = ["MAX_UNPACKED_BYTES", "OnDamage", "Source", "Stream", "decompressed", "lines", "open_trace", "replacing"]
 
 MAX_UNPACKED_BYTES = 1 << 36
 """Largest size of an unpacked file, 64 GiB: seventy times the longest trace we know of."""

@@ -42,8 +42,6 @@ from traces.records import (
     batched,
 )  # fmt: skip
 
-__all__ = ["MAX_HAR_BYTES", "batches", "recognises"]
-
 MAX_HAR_BYTES = 1 << 27
 """Largest archive that is read, 128 MiB."""
 
@@ -56,14 +54,7 @@ _SCHEMES = ("http://", "https://", "ws://", "wss://")
 
 
 def batches(source: Source) -> Iterator[Batch]:
-    """Read the requests of an archive, in the order in which they were sent.
-
-    Raises
-    ------
-    TraceError
-        If it is no whole JSON, no HAR, or holds no request that used the network; an entry without a time
-        is counted instead with `skip_damaged`.
-    """
+    """Read the requests of an archive, in the order in which they were sent."""
     report = source.report
     with Place(source.path):
         entries, since_us = _entries(source)

@@ -23,8 +23,6 @@ from traces.errors import Place, RuleError, TraceError
 from traces.files import Source
 from traces.records import BY_SUFFIX, MESSAGE, UNKNOWN_REQUEST_BYTES, Batch, Request, batched
 
-__all__ = ["batches", "recognises"]
-
 _LONGEST_LINE_BYTES = 1 << 16
 _MAX_BYTES = 1 << 40
 _MAX_S = 1e11
@@ -34,13 +32,7 @@ _KNOWN = ("time", "end", "bytes", "request_bytes", "client", "server", "url")
 
 
 def batches(source: Source) -> Iterator[Batch]:
-    """Read a table some thousands of rows at a time, in constant memory (and one time a client).
-
-    Raises
-    ------
-    TraceError
-        For a row that is no row, a size below 0, a time that runs backwards; counted with `skip_damaged`.
-    """
+    """Read a table some thousands of rows at a time, in constant memory (and one time a client)."""
     newest: dict[str, int] = {}
     columns: dict[str, int] | None = None
     delimiter, number, width = ",", 0, 0
@@ -132,13 +124,7 @@ def _microseconds(text: str, name: str) -> int:
 
 
 def _seconds(text: str) -> float:
-    """Read a number of seconds, or a date and time as the seconds since 1970.
-
-    Raises
-    ------
-    ValueError, OverflowError
-        If it is neither.
-    """
+    """Read a number of seconds, or a date and time as the seconds since 1970, or raise ValueError, OverflowError."""
     if text[4:5] == "-":
         moment = datetime.fromisoformat(text.upper())
         return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -42,6 +43,9 @@ __all__ = ["APPS", "KINDS", "App", "Message", "Traffic", "Wishes", "draw", "make
 Floats = NDArray[np.float64]
 
 INSTANT, CONSTANT, LOGNORMAL, RECORDED = "0", "0.5", "lognormal:0.5:0.8", "recorded"  # servers
+_STREAM = "stream"
+# servers of the pages (or none), and whether messages come in bursts (None: there are none)
+_PHASES = ((INSTANT, None), (LOGNORMAL, None), ("", True), (_STREAM, None), (CONSTANT, False))
 MEAN_GAP_S = 20.0  # between messages, whichever way they come
 IN_BURST, GAP_IN_BURST_S = 6.0, 0.3  # mean number of messages of a burst, and mean gap between two of them
 MESSAGE_BYTES = (200, 2000)
@@ -106,7 +110,6 @@ Waits = Callable[[np.random.Generator, float, int], Floats]
 """Draws how long servers take: from the part of the traffic that has gone by, and how many waits; seconds."""
 
 Maker = Callable[[float, Wishes, np.random.Generator], Traffic]
-Pusher = Callable[[float, Wishes, np.random.Generator], list[Message]]
 
 
 def _lognormal(mean_s: float) -> Waits:
@@ -306,7 +309,7 @@ def _shifting(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Tr
     viewing = 0
     for number in range(max(1, round(duration_s / PHASE_S))):
         place, start_s = number % len(_PHASES), number * PHASE_S
-        part = _PHASES[place](rng, start_s)
+        part = _phase(place, rng, start_s)
         viewings = np.where(part.viewings >= 0, part.viewings + viewing, -1)
         viewing = max(viewing, viewings.max(initial=-1) + 1)
         pages = [_asked_of(page._replace(page=f"{number}/{page.page}"), place) for page in part.pages]
@@ -316,28 +319,20 @@ def _shifting(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Tr
     return Traffic([*chain(*pages_)], [*chain(*servers)], *joined, sorted(chain(*messages)))
 
 
-def _browsing(server: str, *, bursty: bool | None = None) -> Callable[[np.random.Generator, float], Traffic]:
-    """Return a phase of the Web model, perhaps with messages: its first page is issued when it begins."""
-
-    def drawn(rng: np.random.Generator, start_s: float) -> Traffic:
+def _phase(place: int, rng: np.random.Generator, start_s: float) -> Traffic:
+    """Draw a phase; the first page of the Web model is issued when it begins."""
+    server, bursty = _PHASES[place]
+    if server == _STREAM:
+        return stream(PHASE_S, rng, start_s=start_s)
+    pages: list[Page] = []
+    if server:
         pages = generate(max(1, round(PHASE_S / SECONDS_A_PAGE)) * 4, rng)
         think_s = np.cumsum([page.think_s for page in pages])
         last = min(int(np.searchsorted(think_s, PHASE_S)), len(pages) - 1)  # the page after which it is over
         pages = [*pages[:last], pages[last]._replace(think_s=0.0)]
         pages[0] = pages[0]._replace(issue_s=start_s)
-        messages = [] if bursty is None else push_messages(PHASE_S, rng, bursty=bursty, start_s=start_s)
-        return Traffic.plain(pages, messages, server)
-
-    return drawn
-
-
-_PHASES: tuple[Callable[[np.random.Generator, float], Traffic], ...] = (
-    _browsing(INSTANT),
-    _browsing(LOGNORMAL),
-    lambda rng, start_s: Traffic.plain([], push_messages(PHASE_S, rng, bursty=True, start_s=start_s)),
-    lambda rng, start_s: stream(PHASE_S, rng, start_s=start_s),
-    _browsing(CONSTANT, bursty=False),
-)
+    messages = [] if bursty is None else push_messages(PHASE_S, rng, bursty=bursty, start_s=start_s)
+    return Traffic.plain(pages, messages, server or INSTANT)
 
 
 def _asked_of(page: Page, server: int) -> Page:
@@ -350,69 +345,55 @@ def _waiting(page: Page, waits: Waits, rng: np.random.Generator, gone: float = 0
     return page._replace(waits_s=tuple(np.round(waits(rng, gone, 1 + len(page.objects)), 6).tolist()))
 
 
-def _web(server: str = INSTANT, *waits: Waits, push: Pusher | None = None) -> Maker:
-    """Return what draws pages of the Web model, asked in turn of servers of these waits, perhaps with messages."""
-
-    def drawn(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
-        n = max(1, round(duration_s / SECONDS_A_PAGE)) if wishes.pages is None else wishes.pages
-        pages, many = generate(n, rng), len(waits)
-        if waits:
-            pages = [_waiting(page, waits[i % many], rng, i / n) for i, page in enumerate(pages)]
-        if many > 1:
-            pages = [_asked_of(page, i % many) for i, page in enumerate(pages)]
-        return Traffic.plain(pages, push(duration_s, wishes, rng) if push else [], server)
-
-    return drawn
-
-
-def _push(bursty: bool | None = None) -> Pusher:
-    """Return what draws messages, in bursts if it is said here or wished for."""
-
-    def drawn(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> list[Message]:
-        if not wishes.messages_per_hour:
-            return []
-        gap_s, in_bursts = _HOUR_S / wishes.messages_per_hour, wishes.bursty if bursty is None else bursty
-        return push_messages(duration_s, rng, bursty=in_bursts, mean_gap_s=gap_s, message_bytes=wishes.message_bytes)
-
-    return drawn
+def _web(
+    duration_s: float, wishes: Wishes, rng: np.random.Generator, server: str = INSTANT, waits: Sequence[Waits] = (),
+    push: Maker | None = None,
+) -> Traffic:  # fmt: skip
+    """Draw pages of the Web model, asked in turn of servers of these waits, perhaps with messages."""
+    n = max(1, round(duration_s / SECONDS_A_PAGE)) if wishes.pages is None else wishes.pages
+    pages, many = generate(n, rng), len(waits)
+    if waits:
+        pages = [_waiting(page, waits[i % many], rng, i / n) for i, page in enumerate(pages)]
+    if many > 1:
+        pages = [_asked_of(page, i % many) for i, page in enumerate(pages)]
+    return Traffic.plain(pages, push(duration_s, wishes, rng).messages if push else [], server)
 
 
-def _alone(push: Pusher) -> Maker:
-    """Return what draws messages alone."""
-    return lambda duration_s, wishes, rng: Traffic.plain([], push(duration_s, wishes, rng))
+def _push(duration_s: float, wishes: Wishes, rng: np.random.Generator, bursty: bool | None = None) -> Traffic:
+    """Draw messages, in bursts if it is said here or wished for."""
+    messages: list[Message] = []
+    if wishes.messages_per_hour:
+        messages = push_messages(
+            duration_s, rng, bursty=wishes.bursty if bursty is None else bursty,
+            mean_gap_s=_HOUR_S / wishes.messages_per_hour, message_bytes=wishes.message_bytes,
+        )  # fmt: skip
+    return Traffic.plain([], messages)
 
 
-def _program(app: App) -> Maker:
-    """Return what draws the pages and messages of a program."""
-
-    def drawn(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
-        pages: list[Page] = []
-        at_s = app.pause_s
-        while app.pause_s and (at_s <= duration_s or not pages):
-            (up, down), *objects = (
-                (
-                    int(rng.integers(*app.request_bytes, endpoint=True)),
-                    int(rng.integers(*app.reply_bytes, endpoint=True)),
-                )
-                for _ in range(1 + int(rng.integers(app.objects, endpoint=True)))
-            )
-            pause_s = app.pause_s if app.regular else float(rng.exponential(app.pause_s))
-            name, think_s = f"a{len(pages)}", 0.0 if app.regular else round(pause_s, 6)
-            if is_web := rng.random() < app.web:
-                page = _waiting(
-                    generate(1, rng)[0]._replace(page=name, think_s=round(pause_s, 6)), _lognormal(0.5), rng
-                )
-            else:
-                issue_s = round(at_s, 6) if app.regular else None
-                page = _waiting(Page(name, up, down, tuple(objects), think_s, issue_s), app.waits, rng)
-            at_s += pause_s + (0.0 if app.regular else sum(page.waits_s))
-            pages.append(_asked_of(page, int(is_web)) if app.web else page)
-        messages: list[Message] = []
-        if app.messages is not None:
-            messages = push_messages(duration_s, rng, mean_gap_s=app.messages[0], message_bytes=app.messages[1])
-        return Traffic.plain(pages, messages, RECORDED)
-
-    return drawn
+def _program(duration_s: float, wishes: Wishes, rng: np.random.Generator, app: App) -> Traffic:
+    """Draw the pages and messages of a program."""
+    pages: list[Page] = []
+    at_s = app.pause_s
+    while app.pause_s and (at_s <= duration_s or not pages):
+        (up, down), *objects = (
+            (int(rng.integers(*app.request_bytes, endpoint=True)), int(rng.integers(*app.reply_bytes, endpoint=True)))
+            for _ in range(1 + int(rng.integers(app.objects, endpoint=True)))
+        )
+        pause_s = app.pause_s if app.regular else float(rng.exponential(app.pause_s))
+        name, waits = f"a{len(pages)}", app.waits
+        if is_web := rng.random() < app.web:
+            page, waits = generate(1, rng)[0]._replace(page=name, think_s=round(pause_s, 6)), _lognormal(0.5)
+        elif app.regular:
+            page = Page(name, up, down, tuple(objects), 0.0, round(at_s, 6))
+        else:
+            page = Page(name, up, down, tuple(objects), round(pause_s, 6))
+        page = _waiting(page, waits, rng)
+        at_s += pause_s + (0.0 if app.regular else sum(page.waits_s))
+        pages.append(_asked_of(page, int(is_web)) if app.web else page)
+    messages: list[Message] = []
+    if app.messages is not None:
+        messages = push_messages(duration_s, rng, mean_gap_s=app.messages[0], message_bytes=app.messages[1])
+    return Traffic.plain(pages, messages, RECORDED)
 
 
 def _mqtt(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
@@ -420,34 +401,39 @@ def _mqtt(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffi
     reporting = replace(wishes, messages_per_hour=wishes.reports_per_hour, message_bytes=wishes.report_bytes)
     pings_s = (round(number * wishes.keep_alive_s, 6) for number in range(1, int(duration_s / wishes.keep_alive_s) + 1))
     sent = [(at_s, _PING_BYTES, _PING_BYTES) for at_s in pings_s]
-    sent += [(at_s, size, 0) for at_s, size in _push(False)(duration_s, reporting, rng)]
+    sent += [(at_s, size, 0) for at_s, size in _push(duration_s, reporting, rng, False).messages]
     pages = [
         Page(f"{'keep-alive' if reply else 'report'}{number}", size, reply, issue_s=at_s)
         for number, (at_s, size, reply) in enumerate(sorted(sent))
     ]
-    return Traffic.plain(pages, _push()(duration_s, wishes, rng))
+    return Traffic.plain(pages, _push(duration_s, wishes, rng).messages)
 
 
+def _recorded(*waits: Waits) -> Maker:
+    return partial(_web, server=RECORDED, waits=waits)
+
+
+_BURSTS = partial(_push, bursty=True)
 KINDS: dict[str, Maker] = {
-    "web-instant": _web(),
-    "web-constant": _web(CONSTANT),
-    "web-lognormal": _web(LOGNORMAL),
-    "push-memoryless": _alone(_push(bursty=False)),
-    "push-bursty": _alone(_push(bursty=True)),
-    "web-and-push": _web(LOGNORMAL, push=_push(bursty=True)),
+    "web-instant": _web,
+    "web-constant": partial(_web, server=CONSTANT),
+    "web-lognormal": partial(_web, server=LOGNORMAL),
+    "push-memoryless": partial(_push, bursty=False),
+    "push-bursty": _BURSTS,
+    "web-and-push": partial(_web, server=LOGNORMAL, push=_BURSTS),
     "streaming": lambda duration_s, wishes, rng: stream(duration_s, rng),
     "shifting": _shifting,
-    "web-exponential": _web("exponential:0.5"),
-    "web-pareto": _web(RECORDED, lambda rng, gone, n: 0.1 * (1.0 + rng.pareto(1.5, n))),
-    "web-jump": _web(RECORDED, lambda rng, gone, n: rng.lognormal(-2.6, 0.8, n) * (1.0 if gone < 0.5 else 10.0)),
-    "web-cache": _web(RECORDED, lambda rng, gone, n: np.where(rng.random(n) < 0.7, 0.01, rng.lognormal(-0.32, 0.8, n))),
-    "web-servers": _web(RECORDED, _lognormal(0.05), _lognormal(0.5), _lognormal(2.0)),
-    **{name: _program(app) for name, app in APPS.items()},
-    "web": _web(),
+    "web-exponential": partial(_web, server="exponential:0.5"),
+    "web-pareto": _recorded(lambda rng, gone, n: 0.1 * (1.0 + rng.pareto(1.5, n))),
+    "web-jump": _recorded(lambda rng, gone, n: rng.lognormal(-2.6, 0.8, n) * (1.0 if gone < 0.5 else 10.0)),
+    "web-cache": _recorded(lambda rng, gone, n: np.where(rng.random(n) < 0.7, 0.01, rng.lognormal(-0.32, 0.8, n))),
+    "web-servers": _recorded(_lognormal(0.05), _lognormal(0.5), _lognormal(2.0)),
+    **{name: partial(_program, app=app) for name, app in APPS.items()},
+    "web": _web,
     "mqtt": _mqtt,
-    "push": _alone(_push()),
+    "push": _push,
     "stream": lambda duration_s, wishes, rng: stream(duration_s, rng),
-    "mixed": _web(push=_push()),
+    "mixed": partial(_web, push=_push),
 }
 """Every kind of traffic: Web with servers that answer at once, after 0.5 s, and after 0.5 s on average; messages;
 both; a stream; phases of five minutes of all these in turn; Web with servers that answer after exponential and Pareto

@@ -31,10 +31,6 @@ from traces.files import Source
 from traces.records import REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, UNKNOWN_WAIT_US, Batch
 from traces.waits import ROUND_TRIP_US
 
-__all__ = [
-    "MAX_URL_BYTES", "RECORD_DTYPE", "UNKNOWN", "Records", "batches", "binary", "recognises",
-]  # fmt: skip
-
 MAX_URL_BYTES = 4096
 """Longest request line that is believed; the traces hold hashes of some forty bytes."""
 
@@ -64,14 +60,7 @@ class Records(NamedTuple):
 
 
 def binary(source: Source) -> Iterator[Records]:
-    """Read binary records, some tens of thousands at a time, in constant memory.
-
-    Raises
-    ------
-    TraceError
-        For a record that is cut, an impossible length of the request line, or times that cannot be; with
-        `skip_damaged` impossible records are counted and left out, and reading ends where the framing is lost.
-    """
+    """Read records, some tens of thousands at a time, in constant memory; where their framing is lost, reading ends."""
     base, data, piece = 0, b"", b"\0"
     while piece:
         piece = source.stream.read(_PIECE_BYTES)

@@ -11,8 +11,6 @@ from functools import lru_cache
 
 from traces.records import UNKNOWN_REQUEST_BYTES
 
-__all__ = ["ROUND_TRIP_US", "network_us"]
-
 ROUND_TRIP_US = 40_200
 """Round trip of the simulator's network at its defaults: twice 20 ms of wire and 0.1 ms of air."""
 

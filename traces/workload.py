@@ -108,9 +108,7 @@ def _of_workload(records: Iterator[tuple[str, object]], path: str | PathLike[str
 
 @checked
 def write_workload(
-    path: str | PathLike[str],
-    records: Iterable[Record],
-    round_trip_s: float | Callable[[], float | None] | None = None,
+    path: str | PathLike[str], records: Iterable[Record], round_trip_s: float | Callable[[], float | None] | None = None
 ) -> int:
     """Write pages and what else there is, one a line, and return the number of pages; the file is whole or untouched.
 

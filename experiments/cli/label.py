@@ -26,7 +26,7 @@ _NOT_SETTINGS = ("source", "folder", "runs", "out", "as_json", "parameters", "ra
     click.argument("source", metavar="DATA"),
     options.option(
         "--algorithm", "A sampler's key; see lpsm list samplers  [ss; with --rate kept-rate].",
-        options.Names(options.KINDS["samplers"]), metavar="KEY",
+        options.Names(options.registered("lpsm.samplers")), metavar="KEY",
     ),
     options.option("--param parameters", "A parameter of it; may be repeated.", multiple=True, metavar="NAME=VALUE"),
     options.number(

@@ -86,14 +86,13 @@ class Page(ThreadingHTTPServer):
         except ValueError as error:
             return _complaint(error)
         pending = [*map(label, found.pending), *["the timelines"] * (found.timelines is None)]
-        code = settings.command(self.trace), settings.python(self.trace, self.explorer.few)
         header, rows = cells(COMPARISON, found.summary)
         with _DRAWING:  # of an answer that is not whole the page keeps the pictures that it has
             drawn = [] if pending else [_picture(title, figure) for title, figure in pictures(found).items()]
         parts = [
             f'<p id="pending" class="note">Still computing: {escape(", ".join(pending))} ...</p>' * bool(pending),
-            f'<details data-link="{escape(settings.link)}"><summary>Command and Python</summary>',
-            *(f"<pre>{escape(text)}</pre>" for text in code), "</details>",
+            f'<details data-link="{escape(settings.link)}"><summary>Command</summary>',
+            f"<pre>{escape(settings.command(self.trace))}</pre></details>",
             '<div id="pictures">', *drawn, "</div>",
             f'<p>{escape(advice(found.summary))}</p>\n<div class="scroll"><table>\n<thead>{_row("th", header)}</thead>',
             *(_row("td", row) for row in rows), "</table></div>",

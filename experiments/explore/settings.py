@@ -1,4 +1,4 @@
-"""What can be set in the explorer, and its other forms: a link, a command line, a piece of Python."""
+"""What can be set in the explorer, and its other forms: a link, a command line."""
 
 from __future__ import annotations
 
@@ -21,30 +21,6 @@ _LIMITS = {
     "page": (1, 200),
 }  # fmt: skip
 _EVERY_BEACON = {"psm:100": "psm"}  # static PSM at the default interval is meant at any
-_PYTHON = """\
-{paths}import numpy as np
-import netsim
-from experiments.study import traffic
-
-config = netsim.SimulationConfig(
-    link=netsim.LinkConfig(wired_delay_ms={wired_ms:g}),
-    radio=netsim.RadioConfig.profile({radio!r}),
-    server_delay=netsim.ServerDelay.parse({server_delay!r}),
-    beacon_interval_ns={beacon_ns},
-)
-{units}
-for policy in {policies!r}:
-    energies, slowdowns = [], []
-    for unit in units:
-        base, run = (
-            netsim.simulate(unit.pages(), name, config=unit.world(config), seed=unit.seed)
-            for name in ('none', policy)
-        )
-        energies.append(run.energy.total_j / max(len(run.latency_s), 1))
-        if len(run.latency_s):
-            slowdowns.append((run.latency_s / base.latency_s).mean())
-    print(policy, np.mean(energies), np.mean(slowdowns) if slowdowns else 'no page')
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,21 +139,6 @@ class Settings:
         return shlex.join(
             ["lpsm", "compare", *(word for name, value in options.items() for word in (f"--{name}", value))]
         )
-
-    def python(self, trace: str | None = None, few: int = 1) -> str:
-        """Return Python that makes the same comparison; fewer sessions of a trace than `few` are cut into pages."""
-        units = f"units = traffic.generated({self.pages}, 0, {self.seeds})"
-        if trace is not None:
-            units = (
-                f"sessions = traffic.recorded([Path({trace!r})], round_trip={self.server == 'recorded'})\n"
-                f"units = traffic.units(sessions, few={few}, seed=0, beacon_interval_ns={self.beacon_interval_ns})"
-                ".workloads"
-            )
-        return _PYTHON.format(
-            paths="from pathlib import Path\n" if trace else "", units=units, radio=self.radio,
-            server_delay=self.server_delay, beacon_ns=self.beacon_interval_ns, policies=self.policies,
-            wired_ms=self.config.link.wired_delay_ms,
-        )  # fmt: skip
 
 
 def _short(name: str, value: str) -> str:

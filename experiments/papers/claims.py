@@ -4,16 +4,6 @@ What it models: a claim is a statement of a paper, a test of our record, and the
 is a measure and a predicate (`predicates`); from the same declaration follow the verdict, its numbers, what the record
 shows where it fails, and the tolerance that is published.  What it leaves out: what is measured, which each paper's
 module declares.
-
-Examples
---------
->>> import numpy as np
->>> from experiments.papers.predicates import below
->>> claim = Claim("the first is the smaller", below(lambda record: {"": record["x"] - record["y"]}, unit=" J"))
->>> claim.check({"x": np.array([1.0, 1.2, 1.1]), "y": np.array([2.0, 2.1, 2.3])})[:2]
-('-1.03 ± 0.38 J', True)
->>> claim.tolerance
-'whole 95 % interval below 0 J'
 """
 
 from __future__ import annotations

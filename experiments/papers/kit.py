@@ -12,22 +12,8 @@ A module of a paper makes an `Experiment` and declares everything about it with 
 Measures and drawings are functions of the record alone, so that claims can be checked and pictures drawn again without
 running anything.  They get tables by the names of their parameters (`claims.from_record`).  Claims and pictures keep
 the order of their declaration; ready ones are appended to the list `Experiment.claims`.
+An example is in ``docs/reproduce.md``.
 What it leaves out: where records lie (`archive`), and which experiments there are (`registry`).
-
-Examples
---------
->>> import numpy as np
->>> from experiments.papers.predicates import above
->>> coin = Experiment("thesis/coin", "a coin that is not fair", "1 s")
->>> @coin.runs(over({"p": (0.5, 0.9), "run": Sizes(range(2), range(20))}, tosses=Sizes(10, 1000)))
-... def tosses(p, run, seed, tosses):
-...     return [{"p": p, "run": run, "heads": np.random.default_rng([seed, run]).binomial(tosses, p) / tosses}]
->>> @coin.claim("heads are more often up than tails, if p is 0.9", above, limit=0.5)
-... def share(tosses):
-...     return tosses.loc[tosses["p"] == 0.9, "heads"]
->>> tasks = coin.sweep(Setup(size="smoke"))
->>> list(tasks)[0], coin.run(tasks["p 0.5 run 0"])
-('p 0.5 run 0', {'tosses': [{'p': 0.5, 'run': 0, 'heads': 0.6}]})
 """
 
 from __future__ import annotations
@@ -276,10 +262,7 @@ class Experiment:
     def setup(self, setup: Setup) -> Setup:
         """Return the setup with the data this experiment will run on, None for its stand-in or for none.
 
-        Raises
-        ------
-        FileNotFoundError
-            If its data set is not there and its stand-in was not asked for.
+        Raises FileNotFoundError if its data set is not there and its stand-in was not asked for.
         """
         data, generated = self.data, Setup(size=setup.size, seed=setup.seed)
         if data is None:

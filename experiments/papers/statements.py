@@ -15,23 +15,12 @@ __all__ = ["STATEMENTS", "Statement"]
 
 
 class Statement(NamedTuple):
-    """A figure, table or theorem that no experiment is named after.
+    """A figure, table or theorem that no experiment is named after: paper and place, and what it says, in a line.
 
-    Attributes
-    ----------
-    name
-        Paper and place, ``thesis/lemma-1``.
-    says
-        What it states or shows, in a line.
-    code
-        Names below `lpsm` (``proved.`` stands below `experiments.papers`, `netsim` for itself), and keys of samplers
-        (those without a dot), with blanks between them; empty for a step of a proof.
-    test
-        Which file ``tests/lpsm/test_*.py`` holds the code to it, or ``proved``; with ``netsim_`` before it, of its own.
-    experiment
-        The experiment that runs it, if there is one.
-    misprint
-        The place of its misprint in ``docs/sampler-bounds.md``, if it has one.
+    `code` are names below `lpsm` (``proved.`` stands below `experiments.papers`, `netsim` for itself) and keys of
+    samplers (those without a dot), with blanks between them; there is none for a step of a proof.  `test` is which file
+    ``tests/lpsm/test_*.py`` holds the code to it, or ``proved``, or with ``netsim_`` before it one of the simulator;
+    `experiment` the one that runs it, and `misprint` the place of its misprint in ``docs/sampler-bounds.md``, if any.
     """
 
     name: str

@@ -79,7 +79,7 @@ BROWSED = {"drawn": "", "a session": "time,bytes\n" + VISITS, "a workload with m
 
 
 @pytest.mark.parametrize("kind", BROWSED)
-def test_the_explorer_the_command_and_the_python_agree(lpsm, tmp_path, monkeypatch, undrawn, kind):
+def test_the_explorer_and_the_command_agree(lpsm, tmp_path, monkeypatch, undrawn, kind):
     import pandas as pd
 
     from experiments.cli.compare import FEW_SESSIONS
@@ -97,16 +97,12 @@ def test_the_explorer_the_command_and_the_python_agree(lpsm, tmp_path, monkeypat
     common = summary.columns.intersection(rows.columns)
     assert {"total_j_per_page", "slowdown_mean", "mean_mw", "energy_above_limit_percent"} <= set(common)
     pd.testing.assert_frame_equal(rows[common], summary[common], check_dtype=False, rtol=1e-12)
-    printed = []
-    code = compile(SMALL.python(trace, explorer.few), "shown", "exec")
-    exec(code, {"print": lambda *words: printed.append(words)})
-    assert [words[0] for words in printed] == list(SMALL.policies)
-    for policy, energy, slowdown in printed:
-        for name, value in (("total_j_per_page", energy), ("slowdown_mean", slowdown)):
-            assert value == pytest.approx(summary.loc[policy, name], rel=1e-12)
     if kind == "a workload with messages":
         without = Explorer([replace(one, recorded=list(one.recorded)) for one in explorer.sessions])
-        assert without.answer(SMALL).summary.set_index("policy").loc["psm:100", "total_j_per_page"] != energy
+        assert (
+            without.answer(SMALL).summary.set_index("policy").loc["psm:100", "total_j_per_page"]
+            != rows.loc["psm:100", "total_j_per_page"]
+        )
 
 
 def test_messages_alone_have_energies_and_no_slowdown(tmp_path):

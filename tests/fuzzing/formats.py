@@ -32,12 +32,12 @@ from experiments.timeline import record
 from netsim import policies
 from netsim.radio import profiles
 from tests.fuzzing.changing import Content
+from tests.traces.home_ip import pack, records
 from traces import Report, TraceError
 from traces.captures.audit import audit
 from traces.captures.frames import WIRELESS
 from traces.captures.packets import frames
 from traces.files import open_trace
-from traces.ucb import RECORD_DTYPE
 
 KINDS = [netsim.canonical(entry.example) for entry in policies.registry().values()]  # imports what they need
 _PAGES = [traces.Page("a", 300, 5000), traces.Page("b", 300, 900, ((200, 1500),), 1.5)]
@@ -174,15 +174,8 @@ def _workload() -> tuple[bytes, ...]:
 
 
 def _ucb() -> tuple[bytes, ...]:
-    made = b""
-    for at in range(5):
-        url = f"GET {123 + at}..gif HTTP/1.0".encode()
-        record = np.zeros(1, RECORD_DTYPE)
-        for offset, name in enumerate(("request", "first", "last")):
-            record[f"{name}_s"], record[f"{name}_us"] = 846_890_000 + 40 * at + offset, 2500 * at
-        record["body_bytes"], record["url_bytes"] = 900 * at, len(url)
-        made += record.tobytes() + url
-    return made, made.replace((846_890_041).to_bytes(4, "big"), b"\xff" * 4)
+    whole = pack(records(5, clients=2))
+    return whole, pack(records(3, step_us=10**8, url=b"GET 9.. HTTP/1.0")), whole.replace(whole[4:8], b"\xff" * 4, 1)
 
 
 _SESSION = b"".join(

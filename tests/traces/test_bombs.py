@@ -1,14 +1,13 @@
 """What fills memory or time on purpose is refused before it does: filler, zeros, lines and nesting without end."""
 
 import gzip
-import io
 import json
-import tarfile
 import time
 
 import pytest
 
 import traces
+from tests.traces.test_bu import archive
 from traces import TraceError, archives
 from traces.files import open_trace
 
@@ -31,12 +30,6 @@ def test_a_bomb_of_zeros_is_refused_at_its_first_bytes(tmp_path):
     with pytest.raises(TraceError, match="known format"):
         traces.read(tmp_path / "t")
     assert time.process_time() - start < SECONDS
-
-
-def test_a_line_without_end_is_refused_before_it_fills_memory(tmp_path):
-    (tmp_path / "t").write_bytes(gzip.compress(b'cs18 1000 5 "http://' + b"x" * (1 << 26), 1))
-    with pytest.raises(TraceError, match="must not be longer than 65536 bytes"):
-        list(traces.read(tmp_path / "t"))
 
 
 def test_unpacking_stops_at_the_limit(tmp_path):
@@ -71,19 +64,9 @@ def test_numbers_of_any_size_in_a_har_are_unknown_or_refused(tmp_path):
     assert (request.reply_bytes, request.end_us - request.start_us, request.wait_us) == (90, 0, -1)
 
 
-def test_an_archive_of_too_many_members_is_refused_and_paths_lead_nowhere(tmp_path, monkeypatch):
-    archive = io.BytesIO()
-    with tarfile.open(fileobj=archive, mode="w") as tar:
-        for name in ("../../con1.a.1", "/etc/con1.a.2", "con1.a.3"):
-            item = tarfile.TarInfo(name)
-            item.type = tarfile.SYMTYPE if name == "con1.a.3" else tarfile.REGTYPE
-            item.linkname = "/etc/passwd"
-            tar.addfile(item, io.BytesIO())
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "folder" / "t").write_bytes(archive.getvalue())
-    before = sorted(tmp_path.rglob("*"))
-    assert list(traces.sessions(tmp_path / "folder" / "t")) == []
-    assert sorted(tmp_path.rglob("*")) == before
+def test_an_archive_of_too_many_members_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "t").write_bytes(archive(dict.fromkeys(("con1.a.1", "con1.a.2", "con1.a.3"), "")))
+    assert list(traces.sessions(tmp_path / "t")) == []
     monkeypatch.setattr(archives, "_MOST_MEMBERS", 2)
     with pytest.raises(TraceError, match="an archive must have at most 2 members"):
-        list(traces.sessions(tmp_path / "folder" / "t"))
+        list(traces.sessions(tmp_path / "t"))

@@ -99,12 +99,7 @@ def test_a_file_a_folder_and_archives_give_the_same_sessions(tmp_path):
 def test_members_are_chosen_by_a_glob_on_the_end_or_the_whole_of_their_path(tmp_path):
     files = {f"c/272/{month}/con{user}.cs18.1000": GOOD for month in ("Nov94", "Dec94") for user in (1, 12)}
     (tmp_path / "t").write_bytes(archive(files))
-    chosen = {
-        "Nov94/*": ["1", "12"],
-        "con1.*": ["1", "1"],
-        "*/Dec94/con12*": ["12"],
-        "c/272/*": ["1", "12", "1", "12"],
-    }
+    chosen = {"Nov94/*": ["1", "12"], "con1.*": ["1", "1"], "*/Dec94/con12*": ["12"], "c/272/*": ["1", "12", "1", "12"]}
     for glob, users in chosen.items():
         assert [session.user for session in traces.sessions(tmp_path / "t", member=glob)] == users
     with pytest.raises(TraceError, match="--member must match at least one of 4 sessions, got Jan95"):

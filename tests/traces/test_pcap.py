@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import traces
+from tests.traces.captures import ACK, FIN, SYN, ip, pcap
 from traces import Report, TraceError
 from traces.captures.packets import frames
 from traces.files import open_trace
 
 CLIENT, SERVER = b"\x0a\x00\x00\x02", b"\xc0\xa8\x00\x01"
-SYN, FIN, ACK = dpkt.tcp.TH_SYN, dpkt.tcp.TH_FIN, dpkt.tcp.TH_ACK
 GET = b"GET /%d.gif HTTP/1.1\r\nHost: a.edu\r\n\r\n"
 
 
@@ -26,10 +26,7 @@ def reply(size, kind=b"image/gif"):
 def segment(to_server, seq, data=b"", flags=ACK, ack=0, port=4000):
     sport, dport = (port, 80) if to_server else (80, port)
     tcp = dpkt.tcp.TCP(sport=sport, dport=dport, seq=seq % (1 << 32), ack=ack % (1 << 32), flags=flags, data=data)
-    source, target = (CLIENT, SERVER) if to_server else (SERVER, CLIENT)
-    packet = dpkt.ip.IP(src=source, dst=target, p=6, data=tcp)
-    packet.len = len(packet)
-    return bytes(dpkt.ethernet.Ethernet(type=0x0800, data=packet))
+    return ip(tcp, 6, to_server, CLIENT, SERVER)
 
 
 def pieces(to_server, start, data, size):
@@ -37,11 +34,7 @@ def pieces(to_server, start, data, size):
 
 
 def capture(frames, step_s=0.001):
-    stream = io.BytesIO()
-    writer = dpkt.pcap.Writer(stream)
-    for number, frame in enumerate(frames):
-        writer.writepkt(frame, ts=1000 + number * step_s)
-    return stream.getvalue()
+    return pcap((1000 + number * step_s, frame) for number, frame in enumerate(frames))
 
 
 def read(tmp_path, data, **options):

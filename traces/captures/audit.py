@@ -172,13 +172,7 @@ class Audit:
 
 
 def audit(frames: Iterable[tuple[int, int, bytes, int]]) -> Audit:
-    """Follow the frames of a capture.
-
-    Parameters
-    ----------
-    frames : iterable of (int, int, bytes, int)
-        Time in microseconds, link type, bytes and size when sent, as `traces.captures.packets.frames` yields them.
-    """
+    """Follow the frames of a capture as `traces.captures.packets.frames` yields them."""
     found = Audit()
     for now_us, link, captured, sent in frames:
         frame, is_wrong = heard(link, captured, sent)

@@ -28,8 +28,6 @@ from traces.records import DATAGRAM_DOWN, DATAGRAM_UP, Request
 if TYPE_CHECKING:
     from traces.captures.ledger import Ledger
 
-__all__ = ["Flow", "Seen", "background", "is_quic", "of_others", "open_loop", "tcp", "udp"]
-
 Seen = tuple[bool, Segment, bytes, int]
 """Whether a packet goes the way of the first one of its flow, its headers, its frame, and when it was seen."""
 
@@ -84,18 +82,8 @@ def udp(key: bytes, forward: bool, ledger: Ledger, enter: Enter, *, quic: bool, 
     """Take a conversation over UDP; after a minute of silence its next datagram begins a new one between the same ends.
 
     The first of its datagrams are held until it is known whether each direction has its own clock (`open_loop`): then
-    all of them are datagrams, else they are told apart by their runs.
-
-    Parameters
-    ----------
-    key : bytes
-        Of its first datagram.
-    forward : bool
-        Whether that one is the client's.
-    quic : bool
-        Whether it is QUIC, by its port or its first datagram.
-    is_open : bool
-        Whether it is known already that each direction has its own clock.
+    all of them are datagrams, else they are told apart by their runs.  `key` is that of its first datagram, which is
+    the client's if `forward`; `is_open` tells that each direction is known to have its own clock.
     """
     names = ledger.names(key, forward)
     run = runs(
@@ -141,12 +129,7 @@ def open_loop(packets: Sequence[Payload]) -> bool:
     would by chance: than the same packets would some tenths of a second earlier or later, when both directions are as
     busy.  Two directions of the same even pace, as voice has it, follow each other at the same distance for minutes;
     they have their own clocks because nothing asks and answers so often.  So has a flow of one direction.  Of few
-    packets nothing is known.
-
-    Parameters
-    ----------
-    packets : sequence of Payload
-        In the order of time.
+    packets, which are in the order of time, nothing is known.
     """
     ups, downs = (np.array([at_us for up, at_us, *_ in packets if up is way]) for way in (True, False))
     fewest = min(len(ups), len(downs))
@@ -180,15 +163,7 @@ def _follow(later: NDArray[np.int64], earlier: NDArray[np.int64], within_us: int
 
 @started
 def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
-    """Take a TCP connection as seen from its middle.
-
-    Parameters
-    ----------
-    key : bytes
-        Of its first packet.
-    forward : bool
-        Whether that one is the client's.
-    """
+    """Take a TCP connection as seen from its middle, by the key of its first packet, the client's if `forward`."""
     # of the way back and the way forth: bytes, order, what came before it was known what is spoken
     payload, counted, order, held = ledger.payload, (Counted(), Counted()), (Ordered(), Ordered()), [0, 0]
     syn_us = syn_ack_us = trip_us = whole_us = latest_us = -1  # the latest payload

@@ -13,11 +13,6 @@ from ipaddress import ip_address
 from struct import Struct, error
 from typing import NamedTuple
 
-__all__ = [
-    "DHCP_CLIENT_PORTS", "IPV4", "IPV6", "LINK_TYPES", "MULTICAST", "UNICAST", "WIRELESS", "Segment", "address_text",
-    "decode", "decode_ip", "ends", "is_background", "is_local", "reversed_key",
-]  # fmt: skip
-
 RAW_IP_AT = {0: 4, 12: 0, 14: 0, 101: 0, 108: 4, 228: 0, 229: 0}
 """Link types whose header ends at a fixed place, where IP begins."""
 
@@ -54,15 +49,7 @@ class Segment(NamedTuple):
 
 
 def decode(link: int, frame: bytes) -> Segment:
-    """Return what a frame holds.
-
-    Parameters
-    ----------
-    link : int
-        Its link type, one of `LINK_TYPES` that is not of 802.11.
-    frame : bytes
-        The frame, or its beginning.
-    """
+    """Return what a frame of a link type that is not of 802.11, or its beginning, holds."""
     try:
         if link == ETHERNET:
             kind, at = frame[12] << 8 | frame[13], 14
@@ -91,10 +78,7 @@ def decode(link: int, frame: bytes) -> Segment:
 def decode_ip(frame: bytes, at: int) -> Segment:
     """Return what an IP packet holds that begins at a place of a frame.
 
-    Raises
-    ------
-    IndexError, struct.error
-        If its headers are cut.
+    Headers that are cut are an IndexError or a struct.error.
     """
     version = frame[at] >> 4
     if version == 4:

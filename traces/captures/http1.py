@@ -14,8 +14,6 @@ import h11
 from traces.grouping import is_embedded
 from traces.records import DOCUMENT, EMBEDDED, UNKNOWN_WAIT_US, Request
 
-__all__ = ["Exchanges"]
-
 _EMBEDDED_TYPES = (
     *(b"image/", b"font/", b"audio/", b"text/css", b"text/javascript", b"application/javascript"),
     *(b"application/x-javascript", b"application/font", b"application/x-shockwave-flash"),
@@ -26,15 +24,7 @@ _NOT_HTTP = (h11.RemoteProtocolError, h11.LocalProtocolError)
 
 
 class Exchanges:
-    """Requests, and the replies that answer them in turn.
-
-    Parameters
-    ----------
-    client, server : str
-        Their names.
-    trip_us : int
-        Round trip between the place of the capture and the server, -1 if it is not known.
-    """
+    """Requests, and the replies that answer them in turn; `trip_us` is the round trip, -1 if it is not known."""
 
     def __init__(self, client: str, server: str, trip_us: int = -1) -> None:
         self._names = client, server

@@ -15,8 +15,6 @@ from operator import itemgetter
 from traces.captures.frames import MULTICAST, Segment, address_text, ends
 from traces.records import DATAGRAM_DOWN, DATAGRAM_UP, MESSAGE, FlowGroup, Payload, Report, Request
 
-__all__ = ["Ledger"]
-
 MOST_WAITING = 1 << 16
 _MOST_TRIPS = 1 << 14
 _MOST_GROUPS = 1 << 12
@@ -25,15 +23,7 @@ _DATAGRAMS = DATAGRAM_UP, DATAGRAM_DOWN
 
 
 class Ledger:
-    """The book of one capture, whose counts, payload and flows `report` receives.
-
-    Attributes
-    ----------
-    ready : list of Request
-        What may leave, in the order of sending.
-    waiting : list
-        What may not yet: when it began, the request, and whether it stays at home.
-    """
+    """The book of one capture, whose counts, payload and flows `report` receives."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -45,8 +35,8 @@ class Ledger:
         self._remote = False
         self.payload = report.payload = Payload()
         self.count = report.count
-        self.waiting: list[tuple[int, Request, bool]] = []
-        self.ready: list[Request] = []
+        self.waiting: list[tuple[int, Request, bool]] = []  #: When it began, the request, whether it stays at home.
+        self.ready: list[Request] = []  #: What may leave, in the order of sending.
 
     def name(self, address: bytes) -> str:
         """Return the name of a client in this session."""
@@ -97,12 +87,8 @@ class Ledger:
     def opened(self, name: str, *, at_home: bool = False, spared: bool = False) -> Callable[[Request], None]:
         """Return what takes the exchanges, messages and datagrams of another flow as they are finished.
 
-        Parameters
-        ----------
-        name : str
-            Transport and port of the server, such as ``"tcp/443"``.
-        at_home, spared : bool
-            Whether both ends are local, and whether it counts although they are, as HTTP/1 and calls do.
+        It is called after transport and port of the server, ``"tcp/443"``.  One that is `spared` counts although both
+        of its ends are `at_home`, as HTTP/1 and calls do.
         """
         groups = self._report.flows
         if name not in groups and len(groups) >= _MOST_GROUPS:

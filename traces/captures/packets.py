@@ -18,8 +18,6 @@ from traces.errors import RuleError, TraceError
 from traces.files import Stream
 from traces.records import Report
 
-__all__ = ["Packet", "frames", "is_capture"]
-
 Packet = tuple[int, int, bytes, int]
 """Time in microseconds, link type, the bytes that were captured, how many were sent."""
 
@@ -49,17 +47,9 @@ def frames(
     stream: Stream, path: str | PathLike[str], report: Report, skip_damaged: bool = False, *,
     links: Collection[int] = LINK_TYPES,
 ) -> Iterator[Packet]:  # fmt: skip
-    """Yield the packets of a capture file.
+    """Yield the packets of a capture file whose link types are among `links`; others are passed over, counted.
 
-    Parameters
-    ----------
-    links : collection of int
-        Link types that are of use; packets of other interfaces are passed over, counted.
-
-    Raises
-    ------
-    TraceError
-        If the file is cut or damaged (with `skip_damaged` it ends there, counted) or no packet of such a link type.
+    A `TraceError` tells that it is cut or damaged (with `skip_damaged` it ends there, counted) or has no such packet.
     """
     source = _Source(stream)
     packets, other = 0, -1

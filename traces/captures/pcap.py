@@ -41,8 +41,6 @@ from traces.errors import TraceError
 from traces.files import Source
 from traces.records import Batch, Report, batch_of
 
-__all__ = ["JUMP_BACK_US", "JUMP_US", "batches"]
-
 JUMP_US, JUMP_BACK_US = 3_600_000_000, 1_000_000
 """A clock that goes on by more than an hour, or back by more than a second, has jumped."""
 
@@ -57,16 +55,7 @@ Open = tuple[flows.Flow, bool, int]
 def batches(source: Source, *, client: str | None = None) -> Iterator[Batch]:
     """Read the exchanges and messages of a capture, in the order in which they begin.
 
-    Parameters
-    ----------
-    client : str, optional
-        Address of the one device whose flows are wanted (of 802.11 its MAC address); it is the client of all of them.
-
-    Raises
-    ------
-    TraceError
-        If the capture is cut or damaged (with `skip_damaged` it ends there, counted), its link layer unknown, or
-        there is no exchange and no message in it.
+    `client` is the address of the one device whose flows are wanted, of 802.11 its MAC address: the client of them all.
     """
     path, report = source.path, source.report
     reader = _Reader(report, _address(client, path))

@@ -24,8 +24,6 @@ from typing import ParamSpec, TypeVar
 
 from traces.records import BY_SUFFIX, MESSAGE, UNKNOWN_WAIT_US, Request
 
-__all__ = ["Payload", "are_small_tls_records", "runs", "started"]
-
 ACKNOWLEDGED_WITHIN_US = 10_000
 UNASKED_AFTER_US = 100_000
 UPLOADED_AFTER_US = 250_000
@@ -62,19 +60,10 @@ def runs(
 ) -> Generator[None, Payload | None, None]:  # fmt: skip
     """Take the payload of one flow as it comes; None ends what is open, and the flow may go on after it.
 
-    Parameters
-    ----------
-    client, server : str
-        Their names.
-    enter : callable
-        Receives exchanges and messages as they are finished.
-    acknowledge : callable
-        Receives the bytes that acknowledge a message, which are in neither.
-    server_trip_us, round_trip_us : int
-        Round trip between the place of the capture and the server, and between client and server; -1 if not known.
-    quic_trip : callable, optional
-        Given for a flow of QUIC, whose small datagrams up are acknowledgements and whose first answer tells the round
-        trip: receives that.
+    `enter` receives exchanges and messages as they are finished, `acknowledge` the bytes that acknowledge a message and
+    are in neither.  Round trips are those between the place of the capture and the server, and between client and
+    server, -1 if not known.  `quic_trip` is given for a flow of QUIC, whose small datagrams up are acknowledgements; it
+    receives the round trip that its first answer tells.
     """
     asked = replied = pushed = 0  # bytes of what is open
     start_us = last_up_us = first_down_us = last_down_us = -1

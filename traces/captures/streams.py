@@ -6,8 +6,6 @@ bytes were not seen before, for those who need no more; it holds no contents.  S
 
 from __future__ import annotations
 
-__all__ = ["ACK", "FIN", "RST", "SYN", "Counted", "Ordered"]
-
 ACK, FIN, RST, SYN = 16, 1, 4, 2
 _CIRCLE, _HALF = 1 << 32, 1 << 31
 _LARGEST_GAP_BYTES = 1 << 20

@@ -16,11 +16,6 @@ from struct import Struct, error
 from typing import NamedTuple
 from zlib import crc32
 
-__all__ = [
-    "ACTION", "ASSOCIATION_REQUEST", "ASSOCIATION_RESPONSE", "BEACON", "PS_POLL", "Copies", "Frame", "data_body",
-    "heard", "payload_bytes", "twt_agreement",
-]  # fmt: skip
-
 BEACON, ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, ACTION, PS_POLL = 0x08, 0x00, 0x01, 0x0D, 0x1A
 """Type and subtype, as ``type << 4 | subtype``."""
 
@@ -96,12 +91,7 @@ def heard(link: int, captured: bytes, sent: int = 0) -> tuple[Frame | None, bool
     """Return the frame that was captured, and whether its check sequence is wrong.
 
     The frame is None if it is cut or broken, or a control frame other than PS-Poll.  That a check sequence is wrong is
-    told by the header before the frame, or by its bytes if all of them were captured.
-
-    Parameters
-    ----------
-    sent : int
-        Bytes with what stands before the frame, where only the beginning of it was captured.
+    told by the header before the frame, or by its bytes if all that was `sent` was captured.
     """
     try:
         at, rate_mbps, has_checksum, is_wrong = _before(link, captured)

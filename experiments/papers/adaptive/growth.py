@@ -91,9 +91,6 @@ def _mean_slope(table, runs):
     return _slope(table.columns, table.loc[runs].mean())
 
 
-# -- theorems 1 and 2 ----------------------------------------------------------------------------------------------
-
-
 def _bound(key, column, n, alpha, eigenvalue):
     """Return the explicit bound of a theorem."""
     if key == ALL:
@@ -177,9 +174,6 @@ for _experiment, _rows, _less in (
             lambda growth, key=_key, column=_column: _beside_bound(growth, key, column)
         )
 
-
-# -- the low-noise condition ---------------------------------------------------------------------------------------
-
 LAWS = (*((alpha, 0.0) for alpha in ALPHAS), HARD)
 ANGLES, LEVELS = np.pi * 2.0 ** np.arange(-7.0, 0.0), 2.0 ** np.arange(-5.0, 0.1)
 NOISE = Experiment(
@@ -224,8 +218,6 @@ def _hard_margin(classifiers):
     least = rows.groupby("run")["least"].first()
     return Noted(least * 2.0 * c, f"times 1/(2c) (c = {c.mean():.2f}, least abs(f*) {least.mean():.2f})")
 
-
-# -- remark 5 ------------------------------------------------------------------------------------------------------
 
 CRITICAL = sqrt(3.0) - 1.0
 REMARK_5 = THEOREM_1.view(

@@ -26,17 +26,7 @@ from experiments.papers import news
 from experiments.papers.claims import Claim, Noted, against, named, where
 from experiments.papers.kit import Experiment
 from experiments.papers.news import ALL_LABELS, NAMES, SAME, at_rate, at_rates, chosen, grid, mean_by_value, of, paired
-from experiments.papers.predicates import (
-    above,
-    at_least,
-    at_most,
-    below,
-    between,
-    both,
-    each,
-    rising,
-    wide_enough,
-)
+from experiments.papers.predicates import above, at_least, at_most, below, between, both, each, rising, wide_enough
 
 K = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 LOW = (0.025, 0.05, 0.075, 0.1)  # the range of label rates the paper looks at
@@ -68,8 +58,6 @@ def _values(record, key):
     """Return the values of the parameter that a sampler was run with."""
     return sorted(set(where(record["totals"], key=key)["value"]))
 
-
-# -- figure 3 ------------------------------------------------------------------------------------------------------
 
 CHEAPEST = {key: chosen(key, news.cheapest_near("sop")) for key in ("ss", SSMD)}
 BEST = {key: chosen(key, news.most_f(), one_out=True) for key in CHEAPEST}
@@ -107,8 +95,6 @@ def _labels_for_the_same_k(record):
 
 
 FIG_3.claims.append(wide_enough(named({"fewest labels": news.inside(CHEAPEST), "best F": news.inside(BEST)})))
-
-# -- figures 4 and 5 -----------------------------------------------------------------------------------------------
 
 SPARING = {"ssnl": chosen("ssnl", news.most_f(LOW[-1]))}
 FIG_4.claim(
@@ -195,8 +181,6 @@ def _trade_offs(record):
     yield "against others", news.trade_off(scores, THREE, ("sop",))
 
 
-# -- figure 6 ------------------------------------------------------------------------------------------------------
-
 AT_FIVE = {key: chosen(key, news.rate_near(MIDDLE)) for key in THREE}
 FIVE = "parameters chosen on the other half of the topics for 5 % of the labels"
 EQUAL = "the fewest labels within .01 of the F that the worst of the three can reach, chosen on other topics"
@@ -273,9 +257,7 @@ def _from_the_middle_on(record, column):
 def _first_window(record):
     """Label rate of the first window over that of all, of the two that ask more at first."""
     rates = {key: 100 * _profile(record, _at_five, "rate", key) for key in (SSMD, DKMPERC)}
-    return {
-        NAMES[key]: Noted(own.mean().iloc[0] / own.mean().mean(), _by_window(own)) for key, own in rates.items()
-    }  # fmt: skip
+    return {NAMES[key]: Noted(own.mean().iloc[0] / own.mean().mean(), _by_window(own)) for key, own in rates.items()}
 
 
 def _every_window(record):
@@ -336,9 +318,6 @@ def _draw_6(record, at):
 
 FIG_6.picture("fig-6-a")(lambda record: _draw_6(record, _at_five))
 FIG_6.picture("fig-6-b")(lambda record: _draw_6(record, _at_equal_f))
-
-
-# -- figures 7 and 8 -----------------------------------------------------------------------------------------------
 
 AT = 0.003
 
@@ -429,8 +408,6 @@ def _by_frequency(record):
         yield title, _points(rows["positive"], rows[column])
 
 
-# -- figures 9 and 10 ----------------------------------------------------------------------------------------------
-
 COINS = 10
 FILTER = grid("filter", "K", (0.001, 0.003, 0.01, 0.1, 1.0, 5.0, 10.0))
 TASTING = tuple(case for key in ("ffoat", "fsoat") for case in grid(key, "count_forced", (False, True), COINS))
@@ -486,7 +463,6 @@ FIG_9.claims.append(
                each(partial(_false_to_true, low=10.0), 1.0, open=True)),
           "beyond 5", "false positives to a true one, sums over topics: they rise with K, through 1; K scales")
 )  # fmt: skip
-
 
 FIG_9.claim("the precision of SOP is then not matched", above, "prevents", "at the largest K")(
     paired("precision", of("sop"), of("filter", FILTER[-1][1]["K"]))

@@ -45,9 +45,6 @@ OWN_A = ", own a"  # after a key: another regulariser of the same sampler
 FIRST_ORDER = ("perceptron", "shifting-perceptron", "modified-perceptron", "randomized-budget-perceptron")
 
 
-# -- runs ----------------------------------------------------------------------------------------------------------
-
-
 class Shifts(NamedTuple):
     """Streams whose target is replaced every 500 rounds; runs differ in their draws."""
 
@@ -194,9 +191,6 @@ def _curve(run, key, log, stream):
     return [{"run": run, "key": key, "t": t, "accuracy": float(right[t - 1] / t)} for t in times]
 
 
-# -- measures ------------------------------------------------------------------------------------------------------
-
-
 def _at(curve, t=None):
     """Return accuracy in percent at round t (None: at the end), a row a run and a column a key."""
     when = int(curve["t"].max() if t is None else curve.loc[curve["t"] <= t, "t"].max())
@@ -249,8 +243,6 @@ def _chosen(tuned):
     inside = {name: steps_inside(rows[f"{name}_over"].round(9), B_GRID) for name in ("b", "a")}
     return {**inside, "c over b": steps_inside(rows["c_over"].round(6), C_FACTORS)}
 
-
-# -- claims and pictures -------------------------------------------------------------------------------------------
 
 BETTER = "points of accuracy over the best of the others, paired over runs"
 

@@ -40,8 +40,6 @@ def _measured(result):
     }
 
 
-# -- contention ----------------------------------------------------------------------------------------------------
-
 _SPARSE = over({"neighbours": NEIGHBOURS, "seed": Seeds(2, 10)}, "{neighbours} neighbours, sparse, seed {seed}",
                dtim=1, broadcast=0, policy="listen:1", sparse=Sizes(5, 20))  # fmt: skip
 _LOADED = over(
@@ -101,9 +99,6 @@ def _added_by_group_frames(runs):
     return _at(runs, "mean_mw", 1, 10, policy="listen:1")[0] - _at(runs, "mean_mw", policy="listen:1")[0]
 
 
-# -- target wake times ---------------------------------------------------------------------------------------------
-
-
 MESSAGES = ("periodic", "pushed")
 INTERVALS = (1, 10, 100, 300)  # beacons
 POLICIES = (*family("listen:{}", INTERVALS), *(f"twt:{beacons * 102.4:g}:10" for beacons in INTERVALS))
@@ -117,9 +112,9 @@ def take_turns(traffic, clients, seed, policy, seconds):
     """Run one cell whose clients follow one policy; a row with the means over its clients."""
     push = [list(_messages(traffic, seconds, generator(seed, WORKLOAD, client))) for client in range(clients)]
     results = netsim.simulate_cell([([], policy)] * clients, config=on_the_air(), seed=seed, push=push)
-    measured = pd.DataFrame([
-        {**_measured(result), "delay_s": float(result.messages.delay_s.mean())} for result in results
-    ])  # fmt: skip
+    measured = pd.DataFrame(
+        [{**_measured(result), "delay_s": float(result.messages.delay_s.mean())} for result in results]
+    )
     row = {"traffic": traffic, "clients": clients, "replication": f"seed-{seed}", "policy": results[0].policy}
     means = {name: float(np.mean(measured[name].tolist())) for name in ("delay_s", "mean_mw", "awake_percent")}
     return {"runs": [row | means]}

@@ -39,9 +39,7 @@ from lpsm.samplers.last_labels import TIMES
 from lpsm.synthetic_streams import drifting
 
 ELEC2 = "elec2", "Elec2 (normalised) as electricity-normalized.csv.gz, in order of time"
-MAILS = (
-    "spam_katakis_stream", "the spam stream of Katakis et al. as spam_stream.npz: a CSR matrix of 0 and 1, and y"
-)  # fmt: skip
+MAILS = ("spam_katakis_stream", "the spam stream of Katakis et al. as spam_stream.npz: a CSR matrix of 0 and 1, and y")
 NEWS = "reuters21578", "Reuters-21578 as reuters21578.jsonl.gz"
 
 
@@ -77,9 +75,6 @@ def _sweep(axes, **common):
 
 
 CURVES: dict[str, Any] = {"x": "fraction of labels asked for", "y": "accuracy", "x_scale": "log"}
-
-
-# -- by margin or by chance ----------------------------------------------------------------------------------------
 
 SAMPLERS = {  # key -> parameter that sets how much it asks, and its range
     "sop-label-efficient": ("C", 1e-5, 1e3),
@@ -183,8 +178,6 @@ def _by_margin(stream, subject, data):
     study.picture(stream, **CURVES)(_margin_and_chance)
     return study
 
-
-# -- a share that is kept ------------------------------------------------------------------------------------------
 
 SHARES = (0.05, 0.1, 0.2)
 BLOCKS, COINS = 40, 5
@@ -292,9 +285,9 @@ def _share_kept(stream, data):
         "asking by a threshold that keeps to a share is at least level with scikit-learn's classifier doing so",
         reaching, "", reason, low=0.0,
     )(lambda blocks: _over(blocks, [THEIRS]))  # fmt: skip
-    study.claim(
-        "it is more accurate than as many labels bought by a coin, with the same learner", above, "", reason
-    )(lambda blocks: _over(blocks, [COIN]))  # fmt: skip
+    study.claim("it is more accurate than as many labels bought by a coin, with the same learner", above, "", reason)(
+        lambda blocks: _over(blocks, [COIN])
+    )
     if stream == "elec2":
         study.claim("labels bought lately are worth showing where labels come in runs", above, "", reason)(
             lambda blocks: _over(blocks, [OURS], LATELY)

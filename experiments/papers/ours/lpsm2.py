@@ -75,9 +75,6 @@ ON_THE_WEB.runs(sweep(FIRST_SEED, dict.fromkeys(WEB, (1100.0, 5500.0, 20)), lamb
 ELSEWHERE = Experiment("ours/lpsm2-traffic", "LPSM2 on messages, a stream, mixtures, and all of them in turn", "4 min")
 ELSEWHERE.runs(sweep(FIRST_SEED, REST, lambda traffic: [*SOME, *MORE.get(traffic, PUSHED)]))(runs)
 
-
-# -- at equal slowdown ---------------------------------------------------------------------------------------------
-
 ASKED_FOR = [(one, policy, float(policy.partition(":")[2])) for one in WEB for policy in (*UP_TO_8, *LINK)]
 ON_THE_WEB.claim("the mean slowdown is at most the one asked for", at_most, limit=1.0)(over_asked(SLOWDOWN, ASKED_FOR))
 ON_THE_WEB.claim("energy is below that of BSD at equal slowdown, by what was set beforehand", at_least, unit=" %")(
@@ -125,9 +122,6 @@ _mixed = {"web-and-push": [*THIN, _patient], "streaming": _wide, "shifting": [*_
 draw_fronts(ELSEWHERE, "lpsm2-mixed", _mixed, most=(1.5, 2.5))
 _push = [*(one for one in THIN if one[0] in ("static PSM", "BSD", "LPSM")), ("LPSM2", PUSHED)]
 draw_fronts(ELSEWHERE, "lpsm2-push", dict.fromkeys(PUSH, _push), y=DELAY, most=(0.6, 1.6))
-
-
-# -- what is learned -----------------------------------------------------------------------------------------------
 
 PRICES_W, SEGMENTS = (2.0, 6.0, 15.0, 40.0), (1, 2, 5, 10, 20)
 ASKED = (*UP_TO_8, "lpsm2:1.12", "lpsm2:1.2")
@@ -229,9 +223,6 @@ LEARNING.claim(
 )(spared(Case(traffic, OWN, "schedules in hindsight", HINDSIGHT) for traffic in LENGTHS))  # fmt: skip
 unhurried(LEARNING, WEB, OWN)
 draw_curves(LEARNING, "lpsm2-curves", WEB)
-
-
-# -- parts ---------------------------------------------------------------------------------------------------------
 
 DRAWN = "with schedules drawn by weight"
 PARTS: dict[str, Any] = {

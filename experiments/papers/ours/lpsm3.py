@@ -104,9 +104,6 @@ def _policies(traffic):
 _LENGTHS = {traffic: (600.0, length, SEEDS.get(traffic, 20)) for traffic, length in SECONDS.items()}
 LPSM3.runs(sweep(FIRST_SEED, _LENGTHS, _policies))(runs)
 
-
-# -- what was asked for --------------------------------------------------------------------------------------------
-
 BARS = {  # percent set beforehand below the first three families
     "web-lognormal": (2.0, 6.0, 8.0), "web-constant": (2.0, None, None), "web-instant": (None, 0.8, 0.8),
     "streaming": (0.0, 3.5, 4.5), "web-and-push": (0.0, 5.0, 6.0), "shifting": (0.0, 2.5, 1.0),
@@ -141,7 +138,7 @@ LPSM3.claim("the mean delay of messages is at most 5 % longer than asked for", a
 
 @LPSM3.claim(
     "messages cost less than under the constant period of equal delay, by what was set beforehand", at_least, unit=" %"
-)  # fmt: skip
+)
 def below_periods(record):
     """By how many percent they cost less, beyond what was set; the energy of a period is linear in its inverse."""
     found = {}
@@ -185,9 +182,6 @@ draw_fronts(LPSM3, "lpsm3-mixed", {traffic: _fronts[traffic] for traffic in _mix
 _push = {name: [("static PSM", PERIODS), ("LPSM3", tuple(map(pushed, own)))] for name, own in PUSH.items()}
 draw_fronts(LPSM3, "lpsm3-push", _push, y=DELAY, most=(0.8, 1.6))
 
-
-# -- what is learned -----------------------------------------------------------------------------------------------
-
 ELSEWHERE = 500  # so many seeds away is what was learned from beforehand
 LEARNED_ON = {**dict.fromkeys(WEB, SLOWDOWN), "push-bursty": DELAY}  # and the column in which policies are compared
 EXPERIENCED = "after another seed"
@@ -229,9 +223,8 @@ def regret_j(record):
     """Measure what LPSM3 needs above the best fixed schedules in hindsight, joules a run."""
     found = {}
     for traffic, column in LEARNED_ON.items():
-        own, at = energies(record, traffic, OWN), values(record, traffic, column, OWN).mean()
-        above = own - at_equal(record, traffic, OWN, HINDSIGHT, column)
-        found[f"{traffic}:"] = Noted(above, f"of {own.mean():.0f} J, at {at:.3f}")
+        own, least, at = at_equal(record, traffic, OWN, HINDSIGHT, column)
+        found[f"{traffic}:"] = Noted(own - least, f"of {own.mean():.0f} J, at {at:.3f}")
     return found
 
 
@@ -243,9 +236,6 @@ def _spared_by_experience(record):
 
 unhurried(LEARNING, WEB, OWN)
 draw_curves(LEARNING, "lpsm3-curves", WEB)
-
-
-# -- parts ---------------------------------------------------------------------------------------------------------
 
 TUNING_SEED, PARTS_ON = 7100, {"web-lognormal": 8, "streaming": 4, "shifting": 8}  # and how many seeds
 WHOLE = family("lpsm3:{}:400", (1.02, 1.05, 1.08, 1.2))
@@ -280,9 +270,6 @@ spared_by_parts(ABLATIONS, OWN, WHOLE, PARTS, PARTS_ON)
 _families = [("LPSM3", WHOLE), *((part, (part,)) for part in PARTS)]
 draw_fronts(ABLATIONS, "lpsm3-parts", dict.fromkeys(PARTS_ON, _families), most=(1.4, 1.5))
 
-
-# -- lossy links and the shared air --------------------------------------------------------------------------------
-
 PAGES = {"1 % lost": 200, "3 % lost": 200, "air": 30, "air, 5 neighbours": 30}  # of the full size, on average
 SECONDS_A_PAGE = 55.0
 TOGETHER = "slowdown_all"
@@ -303,9 +290,6 @@ AIR.claim("energy is below that of each family at equal slowdown", at_least, "0 
 )
 _families = [*_near, ("LPSM3", (OWN,)), ("LPSM3, link", (LINKED,))]
 draw_fronts(AIR, "lpsm3-air", dict.fromkeys(PAGES, _families), y=TOGETHER, over="base_j", most=(1.3, 1.0))
-
-
-# -- 25 worlds -----------------------------------------------------------------------------------------------------
 
 KINDS, TARGETS, PUSH_S = ("lpsm3", "lpsm3-link"), (1.05, 1.2), 0.4
 ASKED = {f"{kind}:{target}:400": target for target in TARGETS for kind in KINDS}

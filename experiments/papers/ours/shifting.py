@@ -112,9 +112,6 @@ def in_turn(losses, alphas, segments, shared=0.0):
     return float(mixture), parts
 
 
-# -- traffic that shifts -------------------------------------------------------------------------------------------
-
-
 def _joules(record, world):
     """Return the energy a page: a row a replication, a column a policy."""
     return wide(record, "runs", "total_j", world=world) / wide(record, "runs", "pages", world=world)

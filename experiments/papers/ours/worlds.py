@@ -55,9 +55,6 @@ CONFIGS = {
 }
 
 
-# -- runs ----------------------------------------------------------------------------------------------------------
-
-
 def family(form, values):
     """Return policies that differ in one number, which stands for {} in their form."""
     return tuple(form.format(f"{value:g}") for value in values)
@@ -104,10 +101,7 @@ def world_of(traffic, seconds, seed, *, pause=1.0):
     return World(drawn._replace(pages=hurried(drawn.pages, pause)), servers, seed, config)
 
 
-def sweep(
-    first, lasting, policies = None,
-    **more,
-):  # fmt: skip
+def sweep(first, lasting, policies=None, **more):
     """Return the sweep of a task a seed, from a first one on, and a world, with the policies of the world if there are.
 
     A world has its seconds in the smoke size and in the full size, and its number of seeds in the latter.
@@ -161,9 +155,7 @@ def measure(result, base, world):
     }
 
 
-def blocks(
-    results, base, traffic, seed
-):  # fmt: skip
+def blocks(results, base, traffic, seed):
     """Return the slowdown by blocks of ten pages, of runs by their names."""
     return [
         {"traffic": traffic, "replication": f"seed-{seed}", "policy": name, "first_page": first,
@@ -171,9 +163,6 @@ def blocks(
         for name, result in results.items()
         for first in range(0, len(base.latency_s) - BLOCK + 1, BLOCK)
     ]  # fmt: skip
-
-
-# -- samples -------------------------------------------------------------------------------------------------------
 
 
 def values(record, traffic, column, policies):
@@ -203,18 +192,16 @@ def equal_energy(x, y, at):
 
 
 def at_equal(record, traffic, policy, family, column=SLOWDOWN):
-    """Return, replication by replication, the joules of a family at the slowdown (or delay) of a policy."""
-    joules, x = (values(record, traffic, what, family).to_numpy() for what in ("total_j", column))
-    own = values(record, traffic, column, policy)
-    return np.array([equal_energy(across, up, at) for across, up, at in zip(x, joules, own, strict=True)])
+    """Return the joules of a policy, those of a family at its slowdown (or delay), a number a replication, and that."""
+    members = list(family)
+    joules, x = (values(record, traffic, what, [policy, *members]) for what in ("total_j", column))
+    fronts = zip(x[members].to_numpy(), joules[members].to_numpy(), x[policy], strict=True)
+    return joules[policy], np.array([equal_energy(*front) for front in fronts]), x[policy].mean()
 
 
 def saving(own, other):
     """Return by how many percent `own` is below `other`, a number a replication."""
     return 100 * (1 - linearised(own, other))
-
-
-# -- measures ------------------------------------------------------------------------------------------------------
 
 
 class Case(NamedTuple):
@@ -234,10 +221,9 @@ def spared(cases, column=SLOWDOWN):
     def measure(record):
         found = {}
         for traffic, policy, name, family, percent in cases:
-            below = saving(energies(record, traffic, policy), at_equal(record, traffic, policy, family, column))
-            at = values(record, traffic, column, policy).mean()
+            own, other, at = at_equal(record, traffic, policy, family, column)
             words = f"beyond the {percent:g} % asked for, at {at:.3f}" if percent else f"below at {at:.3f}"
-            found[f"{traffic}, {policy}, {name}:"] = Noted(below - percent, words)
+            found[f"{traffic}, {policy}, {name}:"] = Noted(saving(own, other) - percent, words)
         return found
 
     return measure
@@ -267,9 +253,9 @@ def spared_by_parts(experiment, whole, asked, parts, traffics):
     def below(record):
         found = {}
         for traffic, part in places:
-            sample = saving(at_equal(record, traffic, part, asked), energies(record, traffic, part))
-            slow = values(record, traffic, SLOWDOWN, [part, whole]).mean()
-            found[f"{traffic}, {part}:"] = Noted(sample, f"at {slow[part]:.3f} (whole: {slow[whole]:.3f})")
+            rest, other, at = at_equal(record, traffic, part, asked)
+            slow = values(record, traffic, SLOWDOWN, whole).mean()
+            found[f"{traffic}, {part}:"] = Noted(saving(other, rest), f"at {at:.3f} (whole: {slow:.3f})")
         return found
 
 
@@ -287,9 +273,6 @@ def unhurried(experiment, traffics, policy):
         return found
 
 
-# -- pictures ------------------------------------------------------------------------------------------------------
-
-
 def draw_curves(experiment, name, traffics):
     """Draw mean slowdown, block of pages by block, of every policy with curves: a panel a kind of traffic."""
 
@@ -300,10 +283,7 @@ def draw_curves(experiment, name, traffics):
             yield traffic, pd.DataFrame([point(policy, first + BLOCK / 2, own) for (policy, first), own in groups])
 
 
-def draw_fronts(
-    experiment, name, families, *, most, over = "limit_j",
-    y = SLOWDOWN,
-):  # fmt: skip
+def draw_fronts(experiment, name, families, *, most, over="limit_j", y=SLOWDOWN):
     """Draw means of families, energy as a multiple of a reference along x: a panel a kind of traffic.
 
     Parameters

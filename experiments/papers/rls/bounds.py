@@ -51,8 +51,6 @@ def _theorem_1(u, missed, hinge, a=1.0):
     )  # fmt: skip
 
 
-# -- figure 1 ------------------------------------------------------------------------------------------------------
-
 A = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
 MARGIN = 0.01  # of the cloud: |x_2| in [margin, 0.1], |x_1| up to 1
 SOURCES = {"flat": "flat cloud", "even": "even cloud, 1000 dimensions"}
@@ -146,8 +144,6 @@ def _by_regulariser(counts, bounds):
                     finite.append(point(name, a, own))
         yield title, pd.DataFrame([*finite, *level])
 
-
-# -- risks ---------------------------------------------------------------------------------------------------------
 
 DELTA, FRESH, SLIGHTLY = 0.05, 20_000, 0.02
 NOISES = {"separable": 0.0, "noise 4": 4.0, "noise 1": 1.0}  # source -> exponent of the noise
@@ -282,8 +278,6 @@ def _looseness(risks):
     ratios = _by_source(rows["picked_bound"] / rows["picked"].clip(lower=1.0 / FRESH), rows)
     return np.log(ratios["separable"].to_numpy()) - np.log(ratios["noise 1"].to_numpy())
 
-
-# -- the closed form (5) -------------------------------------------------------------------------------------------
 
 MARGINS = (0.3, 0.1, 0.03, 0.01, 0.003)  # gamma
 EQUATION_5 = Experiment(

@@ -14,13 +14,12 @@ COUNTS = ("rounds", "tp", "predicted", "positive", "queried", "stored")
 
 
 def record_of(rows):
-    """Rows of (rank, key, value, *COUNTS)."""
-    named = [
-        {"topic": f"t{rank}", "rank": rank, "key": key, "value": value, "run": 0}
-        | dict(zip(COUNTS, counts, strict=True))
-        for rank, key, value, *counts in rows
-    ]
-    return {"totals": pd.DataFrame(named)}
+    """A record of rows of (rank, key, value, *COUNTS), or of text with such lines."""
+    if isinstance(rows, str):
+        cells = [line.split() for line in rows.strip().splitlines()]
+        rows = [(int(rank), key, float(value), *map(int, counts)) for rank, key, value, *counts in cells]
+    totals = pd.DataFrame(rows, columns=["rank", "key", "value", *COUNTS])
+    return {"totals": totals.assign(topic="t" + totals["rank"].astype(str), run=0)}
 
 
 def test_windows_go_from_the_first_round_to_the_last_and_count_what_is_in_them():
@@ -42,7 +41,10 @@ def test_windows_go_from_the_first_round_to_the_last_and_count_what_is_in_them()
 
 
 def test_f_without_a_true_positive_is_nought_or_undefined():
-    rows = record_of([(0, "sop", np.nan, 10, 0, 3, 2, 10, 1), (1, "sop", np.nan, 10, 0, 0, 0, 10, 1)])
+    rows = record_of("""
+        0 sop nan 10 0 3 2 10 1
+        1 sop nan 10 0 0 0 10 1
+    """)
     f = news.of("sop")(news.scored(rows))["f"]
     assert f[0] == 0.0
     assert np.isnan(f[1])
@@ -50,8 +52,11 @@ def test_f_without_a_true_positive_is_nought_or_undefined():
 
 
 def test_counts_become_rates_by_hand_and_coins_are_averaged():
-    first = record_of([(0, "ss", 1.0, 100, 6, 10, 20, 30, 5), (1, "ss", np.nan, 100, 0, 0, 0, 10, 1)])["totals"]
-    second = record_of([(0, "ss", 1.0, 100, 3, 10, 10, 10, 5)])["totals"].assign(run=1)
+    first = record_of("""
+        0 ss 1 100 6 10 20 30 5
+        1 ss nan 100 0 0 0 10 1
+    """)["totals"]
+    second = record_of("0 ss 1 100 3 10 10 10 5")["totals"].assign(run=1)
     rows = news.with_scores(first)
     assert rows[["f", "precision", "recall", "rate"]].iloc[0].tolist() == pytest.approx([0.4, 0.6, 0.3, 0.3])
     assert rows[["f", "precision", "recall"]].iloc[1].isna().all()
