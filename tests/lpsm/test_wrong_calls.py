@@ -95,6 +95,7 @@ StaticExpert(2).update([0.1, 0.2], [2, 0]) -> awake must be boolean of shape \(2
 StaticExpert.from_state(share().state()) -> kind StaticExpert, version 2, got kind FixedShare
 FixedShare.from_state({**share().state(), "version": np.array(3)}) -> version 2, got kind FixedShare, version 3
 share(signed=True).update([-inf, 0.0]) -> must not be NaN or -inf, got -inf
+share(loss_range=2.0).run([[0.0, 2.0], [2.5, 1.0]]) -> at most loss_range = 2, got 2\.5 in round 1, expert 0
 Squint(2, loss_range=0.0) -> loss_range must be positive and finite, got 0.0
 Squint(2).update([0.5, 1.5]) -> losses must be at most loss_range = 1, got 1.5
 Squint(2, loss_range=1e9).update([inf, 0]) -> losses must be finite for Squint, got inf
