@@ -11,8 +11,6 @@ from netsim.model.air.air_times import Phy
 from netsim.radio import Radio, RadioConfig
 from netsim.server_delay import ServerDelay
 
-__all__ = ["RETRIEVALS", "AirConfig", "BeaconConfig", "LinkConfig", "Retrieval", "SimulationConfig", "TcpConfig"]
-
 Retrieval = Literal["auto", "ps-poll", "null", "uapsd", "twt"]
 RETRIEVALS: tuple[Retrieval, ...] = ("auto", "ps-poll", "null", "uapsd", "twt")
 """How clients fetch what waits for them (`netsim.model.air.retrieval`)."""

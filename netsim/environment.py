@@ -36,8 +36,6 @@ from netsim.server_delay import ServerDelay
 from netsim.simulation import simulate
 from traces.records import Message, Page
 
-__all__ = ["AWAKE_MS", "BEACONS", "FIELDS", "PowerSave"]
-
 AWAKE_MS = (0, 10, 20, 50, 100, 200, 500, 1000)
 """How long an agent can stay awake after a decision, milliseconds; the first part of an action counts into this."""
 BEACONS = (1, 2, 3, 5, 8, 12, 20, 50)

@@ -30,8 +30,6 @@ from netsim.simulation import simulate
 from traces.columns import Workload
 from traces.records import Page
 
-__all__ = ["Clairvoyant", "clairvoyant"]
-
 INTERVAL, PERIOD, WAITS, ROW, WAIT, SINCE, TABLE = 0, 1, 2, 3, 4, 5, 6
 MET, VAIN = 0, 1
 AWAKE, ASLEEP = 0, 1 << 40

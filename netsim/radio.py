@@ -29,11 +29,6 @@ from typing import Any, NamedTuple
 
 from lpsm.checks import at_least, non_negative, positive, shown
 
-__all__ = [
-    "Energy", "Radio", "RadioConfig", "RadioEntry", "StateRadioConfig", "StateTimes", "profiles", "registry",
-    "with_assumed",
-]  # fmt: skip
-
 _J_PER_MW_NS = 1e-12
 _MOST = 1e9  # of a figure in a file, which may be an integer of any length
 _LARGEST_FILE_BYTES = 1 << 16

@@ -23,8 +23,6 @@ from traces.columns import Workload
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LEVELS", "Against", "SimulationResult", "Trip", "result_of", "spread"]
-
 _NS_PER_S = 1_000_000_000
 LEVELS = ("mean", "p95", "p99", "max")
 """What is said of delays and slowdowns."""

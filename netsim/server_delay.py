@@ -17,8 +17,6 @@ from lpsm.checks import number
 from traces.columns import Workload
 from traces.records import Page
 
-__all__ = ["ServerDelay", "draw_each"]
-
 _NS_PER_S = 1_000_000_000
 _KINDS = ("recorded", "constant", "exponential", "lognormal")
 _LONGEST_S = 1e6

@@ -22,8 +22,6 @@ from netsim.traffic import check, messages_of
 from traces.columns import Workload
 from traces.records import Message, Page
 
-__all__ = ["NotCoveredError", "is_compiled", "simulate", "simulate_cell"]
-
 _ENGINES = ("auto", "packet", "express")
 _SMALL_PAGES, _SMALL_S, _SMALL_LOADED_S = 10_000, 500_000.0, 100.0  # the last where neighbours load the channel
 _MOST_ROOM = 2**14

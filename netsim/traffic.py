@@ -12,8 +12,6 @@ from lpsm.checks import of_type, whole
 from traces.columns import Workload
 from traces.records import Datagram, Message
 
-__all__ = ["check", "messages_of"]
-
 _LONGEST_WAIT_S = 1e6
 _LARGEST_DATAGRAM = 1 << 16
 _LATEST_S = 4e9  # well inside 63 bits of nanoseconds

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 import click
 
-from experiments.cli.options import FILE, KINDS, Names, Number, option
+from experiments.cli.options import FILE, Names, Number, option, registered
 from experiments.presets import THESIS, TODAY
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _OPTIONS: Mapping[str, tuple[Any, str]] = {
         "Radio and servers of today, or of the thesis that LPSM is from [today].",
     ),
     "world": (FILE, "TOML file with more of the world; lpsm list world says what it may hold."),
-    "radio": (Names(KINDS["radios"]), "One of lpsm list radios, or a TOML file [by the preset]."),
+    "radio": (Names(registered("netsim.radio")), "One of lpsm list radios, or a TOML file [by the preset]."),
     "server_delay": (
         str,
         "Time of a server: SECONDS, exponential:MEAN, lognormal:MEAN[:SIGMA] or recorded "

@@ -24,9 +24,9 @@ from click.shell_completion import CompletionItem
 from experiments.presets import MOST_JOBS
 
 __all__ = [
-    "BATTERY", "FILE", "INPUT", "JSON", "KINDS", "MEMBER", "MOST_PAGES", "OUTPUT", "REPLACE", "SKIP_DAMAGED", "Names",
+    "BATTERY", "FILE", "INPUT", "JSON", "MEMBER", "MOST_PAGES", "OUTPUT", "REPLACE", "SKIP_DAMAGED", "Names",
     "Number", "Policies", "choice", "command", "configured", "flag", "from_command_line", "jobs", "number", "option",
-    "out", "picture_suffix", "policies", "seconds", "seed", "slowdown", "whole",
+    "out", "policies", "registered", "seconds", "seed", "slowdown", "whole",
 ]  # fmt: skip
 
 Decorator = Callable[[Any], Any]
@@ -94,22 +94,9 @@ def _policies() -> dict[str, str]:
     return {**alone, **{entry.example: entry.meaning for entry in entries}}
 
 
-def _registered(module: str) -> Callable[[], dict[str, str]]:
+def registered(module: str) -> Callable[[], dict[str, str]]:
     """Return what lists the names of a module's registry with their meanings."""
     return lambda: {name: entry.meaning for name, entry in import_module(module).registry().items()}
-
-
-def _experiments() -> dict[str, str]:
-    from experiments.papers.registry import all_experiments
-
-    return {one.name: one.subject for one in all_experiments().values()}
-
-
-KINDS: dict[str, Callable[[], dict[str, str]]] = {
-    "policies": _policies, "radios": _registered("netsim.radio"), "samplers": _registered("lpsm.samplers"),
-    "experiments": _experiments,
-}  # fmt: skip
-"""What completes in the shell: name to a function of the names and their meanings."""
 
 
 class Policies(Names):
@@ -253,9 +240,3 @@ MEMBER = option(
 )
 SKIP_DAMAGED = flag("--skip-damaged", "Count damaged parts of a trace and go on, instead of giving up.")
 REPLACE = flag("--replace", "Replace a result in OUT even if it is of more runs than these, or of other policies.")
-
-
-def picture_suffix(picture: Path | None) -> None:
-    """Refuse the name of a picture that cannot be drawn."""
-    if picture is not None and picture.suffix.lower() not in (".svg", ".png"):
-        raise ValueError(f"the name of the picture must end in .svg or .png, got {picture}")

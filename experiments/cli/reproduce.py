@@ -16,9 +16,15 @@ from experiments.inert import echo
 __all__ = ["reproduce"]
 
 
+def _experiments() -> dict[str, str]:
+    from experiments.papers.registry import all_experiments
+
+    return {one.name: one.subject for one in all_experiments().values()}
+
+
 @options.command(
     click.argument(
-        "names", metavar="[NAME | PAPER | all]...", nargs=-1, type=options.Names(options.KINDS["experiments"])
+        "names", metavar="[NAME | PAPER | all]...", nargs=-1, type=options.Names(_experiments)
     ),
     options.flag(
         "--list listed", "List the experiments, then all figures, tables and theorems of the papers."

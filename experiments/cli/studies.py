@@ -144,7 +144,8 @@ def checked_outputs(read: Iterable[Path], written: Iterable[Path | None], pictur
     from experiments.study.files import refuse_overwriting
 
     refuse_overwriting(read, [*written, picture])
-    options.picture_suffix(picture)
+    if picture is not None and picture.suffix.lower() not in (".svg", ".png"):
+        raise ValueError(f"the name of the picture must end in .svg or .png, got {picture}")
 
 
 def written_picture(path: Path, figure: Any) -> None:

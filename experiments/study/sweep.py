@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from experiments.study.store import Store
 
 __all__ = [
-    "MANY_PAGES", "ONE_PAGE", "Frames", "Generated", "Recorded", "Task", "at_round_trip", "by_client",
+    "MANY_PAGES", "ONE_PAGE", "Frames", "Generated", "Recorded", "Replication", "Task", "at_round_trip", "by_client",
     "clairvoyant", "compile_express", "frames", "measured", "named", "searches",
     "simulate", "tasks", "warm_up",
 ]  # fmt: skip
@@ -110,11 +110,14 @@ class Recorded:
         return config if self.round_trip_s is None else at_round_trip(config, self.round_trip_s)
 
 
+Replication = Generated | Recorded
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """One run: a policy, by its canonical name and what makes it, of so many clients, on a replication."""
 
-    workload: Generated | Recorded
+    workload: Replication
     policy: AnyPolicy
     config: netsim.SimulationConfig
     clients: int = 1
@@ -168,7 +171,7 @@ def named(policies: Sequence[AnyPolicy], beacon_interval_ns: int) -> dict[str, A
 
 
 def tasks(
-    workloads: Sequence[Generated | Recorded], policies: Sequence[AnyPolicy], config: netsim.SimulationConfig,
+    workloads: Sequence[Replication], policies: Sequence[AnyPolicy], config: netsim.SimulationConfig,
     clients: int = 1,
 ) -> dict[str, Task]:  # fmt: skip
     """List the runs of a sweep, keyed; the run without power saving is always among them.

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import netsim
 import traces
-from experiments.study.sweep import Generated, Recorded
+from experiments.study.sweep import Generated, Recorded, Replication
 from lpsm import randomness
 from traces.times import instants, joined, moved, stretches
 
@@ -47,7 +47,7 @@ class Units(NamedTuple):
     `visits` is how often each of them is browsed.
     """
 
-    workloads: list[Generated | Recorded]
+    workloads: list[Replication]
     called: str
     visits: int = 1
 
@@ -78,7 +78,7 @@ def browsed(
             yield Browsing(session.name, session.user, found)
 
 
-def generated(pages: int, seed: int, seeds: int) -> list[Generated | Recorded]:
+def generated(pages: int, seed: int, seeds: int) -> list[Replication]:
     """Return the seeds SEED, SEED+1, ... of the Web model, each with so many pages."""
     return [Generated(n_pages=pages, seed=number) for number in range(seed, seed + seeds)]
 
@@ -86,7 +86,7 @@ def generated(pages: int, seed: int, seeds: int) -> list[Generated | Recorded]:
 def recorded(
     paths: Sequence[Path], *, member: str | None = None, skip_damaged: bool = False, seed: int = 0,
     round_trip: bool = True, advance: Callable[[], None] = lambda: None, told: Callable[[str], None] = lambda _: None,
-) -> list[Generated | Recorded]:  # fmt: skip
+) -> list[Replication]:  # fmt: skip
     """Read the sessions of one or several traces or workloads (`browsed`); without a page it is a `ValueError`.
 
     The `seed` decides what was not recorded; each session has the next.  Sessions have the `round_trip` of their trace,
@@ -124,7 +124,7 @@ def _known(*works: traces.Workload) -> NDArray[np.float64]:
     return known
 
 
-def told(sessions: Sequence[Generated | Recorded], config: netsim.SimulationConfig) -> dict[str, Any]:
+def told(sessions: Sequence[Replication], config: netsim.SimulationConfig) -> dict[str, Any]:
     """Return what of the world was recorded and is used, nothing for drawn traffic.
 
     That is server_times_s (the median, or None), round_trip_s (likewise) and messages; of recordings with times of
@@ -155,7 +155,7 @@ def told(sessions: Sequence[Generated | Recorded], config: netsim.SimulationConf
 
 
 def units(
-    workloads: Sequence[Generated | Recorded], *, few: int, seed: int, beacon_interval_ns: int,
+    workloads: Sequence[Replication], *, few: int, seed: int, beacon_interval_ns: int,
     visits: int | None = None, think_s: float | None = None, least: int = 1,
 ) -> Units:  # fmt: skip
     """Return what is compared: the sessions, or the parts of fewer than `few` recorded ones.
@@ -188,7 +188,7 @@ def units(
     pages_alone = all(len(part.work) and not _timed(session) for session, part in parts)
     called = "sessions" if not cut else "pages" if pages_alone else "parts"
     by_visit = len(parts) < least and all(map(_timed, sessions))
-    made: list[Generated | Recorded] = []
+    made: list[Replication] = []
     interval_s = beacon_interval_ns * 1e-9
     for number, (session, part) in enumerate(parts):
         if _timed(session):  # spread evenly, so that the choice of phases decides nothing

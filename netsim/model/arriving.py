@@ -17,8 +17,6 @@ from netsim.model.seam import free_frame, happen, new_frame, refer, tell_policy
 from netsim.model.tcp import acknowledge, duplicate_ack, establish, send_control, take_ack, write
 from netsim.model.things import Connection, Endpoint, Frame, Run
 
-__all__ = ["answer", "receive", "receive_down"]
-
 
 def receive_down(run: Run, frame: Frame) -> None:
     """Take in a packet at the client, which tells its policy of it."""

@@ -17,8 +17,6 @@ from netsim.model.seam import happen, note_answer
 from netsim.model.tcp import close, connect, open_connection, write
 from netsim.model.things import Client, Connection, Run
 
-__all__ = ["arrived", "finish_page", "issue", "leave", "next_page", "part_done"]
-
 
 def next_page(run: Run, client: Client) -> None:
     """Issue the next page, wait for its instant, or be done."""

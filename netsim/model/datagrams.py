@@ -9,8 +9,6 @@ from netsim.model.codes import DATAGRAM, PART_DONE
 from netsim.model.seam import happen, new_frame, refer
 from netsim.model.things import Client, Endpoint, Frame, Run
 
-__all__ = ["datagram_frame", "land"]
-
 
 def datagram_frame(run: Run, client: Client, sender: Endpoint, number: int) -> Frame:
     """Return the frame of a client's datagram, by its number."""

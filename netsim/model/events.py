@@ -20,8 +20,6 @@ from netsim.model.tcp import wake_timer
 from netsim.model.things import Client, Run
 from netsim.model.wires import begin_on_wires
 
-__all__ = ["HANDLERS", "begin"]
-
 
 def begin(run: Run) -> None:
     """Begin a run: stations ask their policies, then neighbours, messages and browsers have their turns."""

@@ -18,8 +18,6 @@ from netsim.model.wires import (
     transmit,
 )
 
-__all__ = ["advance", "at_access_point", "finish", "listen", "send_down", "send_up", "time_awake", "write_states"]
-
 
 def send_up(run: Run, client: Client, frame: Frame) -> None:
     """Hand a packet to the transmitter of a client, which wakes up for it if need be."""

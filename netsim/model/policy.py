@@ -9,8 +9,6 @@ from __future__ import annotations
 from netsim.model.seam import ask, note_poll, tell_policy
 from netsim.model.things import Client, Frame, Plan, Run
 
-__all__ = ["ask_at_beacon", "follow", "say_sent", "take_answer"]
-
 
 def say_sent(run: Run, client: Client, frame: Frame) -> None:
     """Let the policy know that a packet is handed to the transmitter."""

@@ -14,8 +14,6 @@ from netsim.model.seam import happen
 from netsim.model.tcp import connect, take_ack, write
 from netsim.model.things import Client, Endpoint, Run
 
-__all__ = ["messages_done", "note_messages", "subscribe", "write_messages"]
-
 
 def subscribe(run: Run, client: Client) -> None:
     """Open the connection on which a client is sent messages."""

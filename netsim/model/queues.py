@@ -5,8 +5,6 @@ from __future__ import annotations
 from netsim.model.records import NONE
 from netsim.model.things import Frame, Queue
 
-__all__ = ["append", "remove", "take_first"]
-
 
 def append(queue: Queue, frame: Frame) -> None:
     """Put a frame at the end."""

@@ -18,9 +18,6 @@ from netsim.model.seam import happen, note_answer
 from netsim.model.tcp import close, connect, write
 from netsim.model.things import Client, Connection, Endpoint, Run, Step
 
-__all__ = ["begin_steps", "finish_step", "make_ready", "send_datagrams", "start_due", "write_piece", "write_reply"]
-
-
 # -- exchanges
 
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, TypeVar
 
-__all__ = ["NEVER", "NONE", "RECORDS", "Ints", "Part", "Rows", "record"]
-
 T = TypeVar("T")
 
 NONE: Any = 0

@@ -16,12 +16,6 @@ from simpy.events import NORMAL, EventPriority
 from netsim.model.codes import TCP_TIMER
 from netsim.model.things import Client, Connection, Frame, Run, Stream
 
-__all__ = [
-    "Occurrence", "arrive", "ask", "draw", "free_frame", "happen", "new_connection", "new_frame", "note_answer",
-    "note_down", "note_exchange", "note_gate", "note_held", "note_interval", "note_late", "note_poll", "note_up",
-    "refer", "tell_policy",
-]  # fmt: skip
-
 LAST = EventPriority(NORMAL + 1)
 
 

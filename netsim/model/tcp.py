@@ -23,11 +23,6 @@ from netsim.model.records import NEVER
 from netsim.model.seam import happen, new_connection, new_frame, refer
 from netsim.model.things import Client, Connection, Endpoint, Run
 
-__all__ = [
-    "acknowledge", "close", "connect", "duplicate_ack", "establish", "open_connection", "push_segments", "send_control",
-    "take_ack", "time_round_trip", "wake_timer", "write",
-]  # fmt: skip
-
 MAX_RTO = 60_000_000_000
 DUPLICATE_ACKS = 3
 

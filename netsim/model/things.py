@@ -9,11 +9,6 @@ from typing import Annotated, Any
 
 from netsim.model.records import Ints, Part, Rows, record
 
-__all__ = [
-    "Client", "Connection", "Contender", "Datagram", "Endpoint", "Exchange", "Frame", "Line", "Load", "Message",
-    "Object", "Page", "Plan", "Queue", "Run", "States", "Step", "Stream", "Totals",
-]  # fmt: skip
-
 
 @record
 class Queue:

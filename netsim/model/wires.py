@@ -34,11 +34,6 @@ from netsim.model.seam import (
 )
 from netsim.model.things import Client, Frame, Line, Run
 
-__all__ = [
-    "DOWN_WIRE", "UP_WIRE", "advance_on_wires", "at_access_point_on_wires", "begin_on_wires", "finish_on_wires",
-    "put_on_air", "send_on_wires", "time_awake_on_wires", "transmit",
-]  # fmt: skip
-
 UP_WIRE, DOWN_WIRE, DOWN_AIR = range(3)
 """The links at whose ends packets arrive one by one; of the air upwards none does."""
 

@@ -21,11 +21,6 @@ from numpy.typing import NDArray
 from lpsm._compile import compiled
 from netsim.policies.compiled import FlatFrame
 
-__all__ = [
-    "ACCOUNT", "OPENING", "REPLY", "REST", "account_fields", "count", "find", "first", "forget_after", "link_received",
-    "observe", "open_account", "remove",
-]  # fmt: skip
-
 Record = Any
 OPENING, REPLY, REST = range(3)
 _SMALLEST_FULL_BYTES = 576

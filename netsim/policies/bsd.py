@@ -22,8 +22,6 @@ from netsim.policies.compiled import CompiledForm, FlatView, Floats, Ints, Ruled
 from netsim.policies.entry import NS_PER_MS, Entry, number_text, positive_fraction, with_slowdown
 from netsim.policies.protocol import FOREVER_NS, Plan
 
-__all__ = ["ENTRIES", "BoundedSlowdown", "PhaseBoundedSlowdown", "phase_integers", "sleep_while_bound_holds"]
-
 INTERVAL, LONGEST, SILENCE = 0, 1, 2  # of `bsd`: at SILENCE + k - 1 begins the silence after which to sleep k beacons
 ABOVE, ONE, ENOUGH, LEAST, N_PHASE_INTEGERS = 2, 3, 4, 5, 6  # of `bsd-phase`: p is ABOVE / ONE
 _LARGEST_DENOMINATOR = 10**9

@@ -38,8 +38,6 @@ from numpy.typing import ArrayLike, NDArray
 from netsim.policies.protocol import FOREVER_NS, Frame, Plan, View
 from netsim.running import standalone as _standalone
 
-__all__ = ["NOT_YET_NS", "CompiledForm", "FlatFrame", "FlatView", "Ruled", "joined", "put_back"]
-
 Ints = Any
 """Of a rule: an array of int64, or, where the rule is interpreted, a tuple of integers."""
 Floats = Any

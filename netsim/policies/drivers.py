@@ -16,8 +16,6 @@ from importlib.resources import files
 from netsim.policies.entry import Entry, Setting, whole_number
 from netsim.policies.static import StaticPsm, in_ms
 
-__all__ = ["ENTRIES"]
-
 _LISTENS = "esp-idf-max"
 
 

@@ -11,11 +11,6 @@ from typing import Any
 from netsim.policies.protocol import Policy
 from netsim.radio import Radio
 
-__all__ = [
-    "NS_PER_MS", "Entry", "Setting", "assignments", "exact_ms", "name_with_target", "number", "number_text",
-    "positive_fraction", "whole_number", "with_slowdown", "with_targets",
-]  # fmt: skip
-
 NS_PER_MS = 1_000_000
 
 

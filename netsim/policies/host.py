@@ -18,8 +18,6 @@ from netsim.policies.compiled import CompiledForm, FlatFrame, FlatView, Floats, 
 from netsim.policies.entry import NS_PER_MS, Entry, Setting, number_text, positive_fraction, whole_number, with_slowdown
 from netsim.policies.protocol import Frame, Plan
 
-__all__ = ["ENTRIES", "HoldThenBeacons", "HostBoundedSlowdown"]
-
 _MAX_SLEEP_MS = 900
 _NAP_BEACONS = 50
 _PARAMETERS = bsd.N_PHASE_INTEGERS  # so many integers stand before the account

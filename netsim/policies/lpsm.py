@@ -19,8 +19,6 @@ from netsim.policies.entry import NS_PER_MS, Entry, Setting, assignments, number
 if TYPE_CHECKING:
     from netsim.policies.polling import PollingLearner
 
-__all__ = ["ENTRIES", "Lpsm"]
-
 
 class Lpsm(Ruled):
     """The policies `lpsm` (energy term 1/T) and `lpsm:log` (1/log T), or any other learner of polling times.

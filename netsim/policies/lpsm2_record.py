@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 
 from lpsm import hindsight
 
-__all__ = ["Past", "Round", "by_context"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

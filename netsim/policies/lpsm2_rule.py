@@ -20,8 +20,6 @@ from netsim.policies.protocol import Plan
 from netsim.sleep_planning.plans import Record
 from netsim.sleep_planning.schedules import DELAY, N_COLUMNS, N_FOUND, NEVER_NS, charge, step, walk
 
-__all__ = ["SIZE", "STATE", "follow_schedule", "learner_places", "observe_frame"]
-
 Numbers = NDArray[np.float64]
 MOST_WAITING = 4
 S, T, W, IDLE, N_CONTEXTS = 0, 1, 2, 6, 7

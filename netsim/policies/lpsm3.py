@@ -2,9 +2,10 @@
 
 A client waits for several things at once, each at an age of its own: for the answer to a SYN, for the first frame of
 a reply, for its further frames, and always for a message that nobody asked for.  LPSM3 learns the hazard rate of each
-of these four kinds of wait by age (`hazards`).  Whenever the client could sleep it plans, by dynamic programming
-over the beacons ahead, until when to stay awake and which beacons to listen to (`plans`), at the least
-expected energy plus price times delay.  There are two prices.
+of these four kinds of wait by age (`hazards`), and of the first frame of a reply for each of the servers asked last,
+as far as these are known and differ.  Whenever the client could sleep it plans, by dynamic programming over the
+beacons ahead, until when to stay awake and which beacons to listen to (`plans`), at the least expected energy plus
+price times delay.  There are two prices.
 
 That of a page's delay follows from the balance of pages (`prices`): what pages were delayed, as this client
 reckons it, less what was allowed, so that what the user states is a slowdown; and it falls with the age of the page,
@@ -41,8 +42,6 @@ from netsim.policies.entry import NS_PER_MS, Entry, name_with_target, with_targe
 from netsim.policies.protocol import Frame
 from netsim.radio import Radio, RadioConfig
 
-__all__ = ["ENTRIES", "Lpsm3", "Lpsm3Config"]
-
 _ALLOWED_AT_PRICE = 0.05
 
 
@@ -67,6 +66,7 @@ class Lpsm3Config:
     early_ratio: float = 0.003
     prior_events: float = 0.1  #: events that the prior of a hazard counts for, in every bin
     own_prior_events: float = 0.5  #: and that of a server's own factors on the common hazard
+    common_nats: float = 3.0  #: the evidence that there is beforehand for a server's being like all others, nats
     #: the mean hazard before anything was seen, times the age: of the answer to a SYN, of the first frame of a reply,
     #: of its further frames, of a message, of a message that the server's window held back
     opening_shape: float = 0.5
@@ -148,10 +148,9 @@ def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int
         "shapes": (config.opening_shape, config.reply_shape, config.rest_shape, config.message_shape,
                    config.held_shape),
     }  # fmt: skip
-    same = ("gain", "largest_price_ratio", "early_ratio", "good_will", "least_push_price_w", "most_push_price_w",
-            "push_memory", "prior_events", "own_prior_events")  # fmt: skip
     state = rule.state_of(ints)
-    for name, value in {**constants, **{name: getattr(config, name) for name in same}}.items():
+    same = {each.name: getattr(config, each.name) for each in fields(config) if each.name in (rule.STATE.names or ())}
+    for name, value in {**same, **constants}.items():
         state[name] = value
     silences = {name: getattr(config, name) for name in ("silence_s", "rest_silence_s")}
     awareness.open_account(state, host_aware=host_aware, **silences)

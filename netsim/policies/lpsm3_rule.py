@@ -21,11 +21,6 @@ from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.plans import Record
 from netsim.sleep_planning.prices import LENGTHS, note_length, price_at, price_before, settle, worth_of_delay
 
-__all__ = [
-    "LARGEST_EXCESS", "ROOM", "SERVERS", "SIZE", "STATE", "follow_plan", "observe_frame", "prepare", "state_of",
-    "wanted_delay_s",
-]  # fmt: skip
-
 SERVERS = 16
 """How many servers have hazards of their own at once: those that were asked last."""
 ROOM = 256
@@ -55,7 +50,8 @@ STATE = np.dtype(
         ("rates", "f8", (N_KINDS, hazards.N_WIDTHS, hazards.N_BINS)),
         ("log_evidence", "f8", (N_KINDS, hazards.N_WIDTHS)), ("mean_rates", "f8", (N_KINDS, hazards.N_BINS)),
         # learned of the first answers of each server, a row each: its number, when it was asked last
-        ("servers", "i8", (SERVERS,)), ("asked_ns", "i8", (SERVERS,)), ("own_prior_events", "f8"),
+        ("servers", "i8", (SERVERS,)), ("asked_ns", "i8", (SERVERS,)),
+        ("own_prior_events", "f8"), ("common_nats", "f8"),
         ("own_events", "f8", (SERVERS, hazards.N_BINS)), ("own_at_risk_s", "f8", (SERVERS, hazards.N_BINS)),
         ("own_rates", "f8", (SERVERS, hazards.N_WIDTHS + 1, hazards.N_BINS)),
         ("own_log_evidence", "f8", (SERVERS, hazards.N_WIDTHS + 1)),
@@ -258,6 +254,7 @@ def _ask_server(s: Record, server: int, at_ns: int) -> None:
     if s.servers[row] != server:
         s.servers[row] = server
         s.own_events[row], s.own_at_risk_s[row], s.own_log_evidence[row] = 0.0, 0.0, 0.0
+        s.own_log_evidence[row, hazards.N_WIDTHS] = s.common_nats
     s.asked_ns[row] = at_ns
     _find_own_rates(s, row)
 

@@ -10,8 +10,6 @@ from netsim.policies.polling import polling_round
 from netsim.policies.protocol import Plan
 from netsim.running.pointers import block
 
-__all__ = ["learn_at_beacons"]
-
 INTERVAL, BEACONS, N_EXPERTS, N_RATES, N_SLOW = range(5)  # the integers
 
 

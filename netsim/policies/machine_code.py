@@ -21,8 +21,6 @@ from netsim.policies.compiled import FlatFrame, FlatView, ObserveRule, PlanRule
 from netsim.policies.protocol import Plan
 from netsim.running import standalone as _standalone
 
-__all__ = ["address", "ask", "call_observe", "call_plan", "caller", "is_ready", "tell"]
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

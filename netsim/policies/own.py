@@ -21,8 +21,6 @@ from lpsm.checks import of_type
 from netsim.policies.entry import Setting
 from netsim.policies.protocol import FAILURES, Policy, in_a_line
 
-__all__ = ["OwnPolicy", "checked"]
-
 
 @dataclass(frozen=True, slots=True)
 class OwnPolicy:

@@ -28,8 +28,6 @@ from lpsm.experts import share
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
 
-__all__ = ["PollingConfig", "PollingLearner", "beacons", "polling_round"]
-
 Floats = NDArray[np.float64]
 
 BEACON_MS = 100.0

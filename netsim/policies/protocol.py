@@ -33,11 +33,6 @@ from sysconfig import get_path
 from traceback import extract_tb
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
-__all__ = [
-    "FAILURES", "FOREVER_NS", "Frame", "HostFrame", "Observer", "Plan", "Policy", "PolicyError", "View", "asked",
-    "cannot_follow", "in_a_line", "told",
-]  # fmt: skip
-
 FOREVER_NS = 2**62
 """Later than any instant of a run (146 years)."""
 FAILURES = (Exception, SystemExit, GeneratorExit)

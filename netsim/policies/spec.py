@@ -19,8 +19,6 @@ from netsim.policies.own import OwnPolicy, checked
 from netsim.policies.protocol import FAILURES, Policy, PolicyError, in_a_line
 from netsim.radio import Radio
 
-__all__ = ["AnyPolicy", "canonical", "make", "registry", "split"]
-
 AnyPolicy: TypeAlias = str | Policy | OwnPolicy
 """A name of the registry, or a policy of one's own."""
 

@@ -17,8 +17,6 @@ from netsim.policies.compiled import CompiledForm, FlatView, Floats, Ints, Ruled
 from netsim.policies.entry import NS_PER_MS, Entry, Setting, exact_ms, whole_number
 from netsim.policies.protocol import FOREVER_NS, Plan
 
-__all__ = ["ENTRIES", "AlwaysAwake", "StaticPsm", "in_ms"]
-
 PERIOD, TIMEOUT, TRIGGERED, TIMEOUT_SENT = 0, 1, 2, 3
 
 

@@ -14,8 +14,6 @@ from netsim.policies.compiled import CompiledForm, FlatView, Floats, Ints, Ruled
 from netsim.policies.entry import NS_PER_MS, Entry, Setting, exact_ms
 from netsim.policies.protocol import Plan
 
-__all__ = ["ENTRIES", "TargetWakeTime"]
-
 INTERVAL, SERVICE = 0, 1
 
 

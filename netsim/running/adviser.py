@@ -9,8 +9,6 @@ from netsim.policies.compiled import NOT_YET_NS
 from netsim.policies.protocol import FOREVER_NS, HostFrame, Policy, View, asked, told
 from netsim.policies.protocol import Frame as SeenFrame
 
-__all__ = ["Adviser"]
-
 
 class Adviser:
     """A policy with its view.

@@ -20,8 +20,6 @@ from netsim.running.fill import BATCH, World, trip_of
 from netsim.running.layout import EVENT, INTERVAL, POLL, Machine, fields_of, words_of
 from netsim.running.standalone import Standalone
 
-__all__ = ["advance_run", "is_ready", "run_compiled"]
-
 Ints = NDArray[np.int64]
 
 advance_run = Standalone("netsim.running.kernel", "advance_run")

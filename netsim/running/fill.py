@@ -29,8 +29,6 @@ from netsim.running.layout import words_of
 from traces.columns import Workload
 from traces.records import Message
 
-__all__ = ["BATCH", "NEIGHBOUR_BYTES", "Draws", "World", "trip_of"]
-
 Ints = NDArray[np.int64]
 Member = tuple[Workload, Policy]
 Draws = Callable[[int], NDArray[np.float64]]

@@ -34,8 +34,6 @@ from netsim.policies.protocol import FOREVER_NS, cannot_follow
 from netsim.running import loop
 from netsim.running.references import reader, type_of
 
-__all__ = ["advance_run"]
-
 _MODEL = (
     queues, policy, datagrams, wires, medium, tcp, recorded, browser, push, arriving, radio, beacons, aggregation,
     channel, access_point, retrieval, station, groups, exchanges, events,

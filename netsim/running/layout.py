@@ -12,8 +12,6 @@ from typing import NamedTuple
 from netsim.model.records import RECORDS, Ints, Part, record
 from netsim.model.things import Connection, Frame
 
-__all__ = ["EVENT", "FEW", "INTERVAL", "POLL", "Field", "Heap", "Machine", "Notes", "Ring", "fields_of", "words_of"]
-
 EVENT = 3
 """Numbers of an event: its instant, its order, and what it is about with its code."""
 POLL, INTERVAL = 6, 2

@@ -26,8 +26,6 @@ from netsim.policies.protocol import cannot_follow
 from netsim.running.layout import EVENT, FEW, INTERVAL, POLL, Heap, Notes, Ring
 from netsim.running.references import reader, real_at, reals_at, words_at
 
-__all__ = ["advance_run"]
-
 CODE_BITS = 5
 SOON = 50_000_000  # events that are nearer wait in a heap of their own
 LAST_BIT = 61  # of the order: a time-out comes after all else at its instant

@@ -19,8 +19,6 @@ from netsim.running.adviser import Adviser
 from netsim.running.fill import Draws, World, trip_of
 from netsim.running.layout import words_of
 
-__all__ = ["Machine", "numbers_of", "prepared", "run_interpreted"]
-
 Ints = NDArray[np.int64]
 _ROWS = (
     ("pages", "Page"), ("objects", "Object"), ("messages", "Message"), ("steps", "Step"), ("datagrams", "Datagram"),

@@ -9,8 +9,6 @@ from numba.extending import intrinsic
 
 from lpsm._compile import compiled
 
-__all__ = ["block", "start"]
-
 
 def _start(_: Any, array: Any) -> Any:
     """Return the address of an array's first element."""

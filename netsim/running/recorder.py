@@ -17,8 +17,6 @@ from netsim.model.codes import GROUP, NULL, POLL, TWT, UAPSD
 from netsim.model.things import Client, Connection, Contender, Endpoint, Frame, Run
 from netsim.policies.protocol import Plan
 
-__all__ = ["AirFrame", "AirRecorder", "Decision", "Exchange", "Recorder", "Transmission"]
-
 
 class Transmission(NamedTuple):
     """A frame on the air between the client and the access point."""

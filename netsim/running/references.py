@@ -25,8 +25,6 @@ from numba.extending import infer_getattr, intrinsic, overload, register_model
 from netsim.model.records import RECORDS
 from netsim.running.layout import Field, fields_of, words_of
 
-__all__ = ["Reference", "Rows", "reader", "real_at", "reals_at", "type_of", "words_at"]
-
 _WORD = ir.IntType(64)
 _WORD_BYTES = 8
 _INTS, _REALS = types.CPointer(types.int64), types.CPointer(types.float64)  # type: ignore[no-untyped-call]

@@ -16,8 +16,6 @@ from typing import Any
 
 from lpsm._compile import Kept, Kernel, is_compiled
 
-__all__ = ["Standalone", "address", "address_files", "save"]
-
 _LOADED: dict[tuple[Kept, str], int | None] = {}  # addresses; None: not on disk
 _TRIED: set[tuple[Kept, str]] = set()  # what this process has compiled by itself, or found kept
 _ENGINES: list[Any] = []  # LLVM frees the machine code with its engine

@@ -28,10 +28,6 @@ from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 
-__all__ = [
-    "EDGES_NS", "N_BINS", "N_WIDTHS", "WIDTHS", "enter_wait", "find_bin", "first_rates", "learn_wait", "own_rates",
-]  # fmt: skip
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

@@ -21,8 +21,6 @@ from netsim.sleep_planning import plans
 from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, find_bin
 from netsim.sleep_planning.plans import FOLLOWERS_STEPS, Record, follow, tabulated
 
-__all__ = ["price_of_delay", "promised_delay", "renewal_followers"]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

@@ -29,11 +29,6 @@ from numpy.typing import NDArray
 from lpsm._compile import compiled
 from netsim.sleep_planning.hazards import EDGES_NS, find_bin
 
-__all__ = [
-    "FOLLOWERS_STEPS", "MESSAGE", "MOST_STEPS", "N_STOPS", "PAGE", "STOPS", "WORKSPACE", "add_wait", "best_period",
-    "choose", "follow", "lay_out", "mean_tabulated", "still", "survive", "tabulated",
-]  # fmt: skip
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Record = Any

@@ -31,8 +31,6 @@ from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 
-__all__ = ["LENGTHS", "note_length", "price_at", "price_before", "settle", "worth_of_delay"]
-
 LENGTHS = 24
 """Lengths of pages are told apart by factors of two, from a millisecond on."""
 

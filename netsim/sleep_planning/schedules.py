@@ -27,11 +27,6 @@ from numpy.typing import NDArray
 from lpsm._compile import compiled
 from lpsm.checks import between, of_type, whole
 
-__all__ = [
-    "AWAKE", "BEACONS", "DELAY", "NEVER_NS", "WAKEUPS", "Schedule", "charge", "standard_schedules", "step", "table",
-    "typical_costs", "walk",
-]  # fmt: skip
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 

@@ -182,8 +182,9 @@ def test_its_constants_are_those_that_are_documented():
     assert asdict(Lpsm3Config()) == {
         "max_slowdown": 1.05, "max_push_delay_s": 0.4, "price_w": 3.0, "gain": 0.135, "largest_price_ratio": 20.0,
         "good_will": 20.0, "start": 4.0, "early_ratio": 0.003, "prior_events": 0.1, "own_prior_events": 0.5,
-        "opening_shape": 0.5, "reply_shape": 0.5, "rest_shape": 0.5, "message_shape": 1.0, "held_shape": 0.5,
-        "least_push_price_w": 1e-4, "most_push_price_w": 100.0, "push_memory": 30.0, "push_margin": 0.07,
+        "common_nats": 3.0, "opening_shape": 0.5, "reply_shape": 0.5, "rest_shape": 0.5, "message_shape": 1.0,
+        "held_shape": 0.5, "least_push_price_w": 1e-4, "most_push_price_w": 100.0, "push_memory": 30.0,
+        "push_margin": 0.07,
         "same_message_s": 0.005, "silence_s": 10.0, "rest_silence_s": 2.0,
     }  # fmt: skip
     for name in ("start", "same_message_s", "good_will", "push_margin"):

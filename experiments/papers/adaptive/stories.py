@@ -257,9 +257,7 @@ def _from_the_middle_on(record, column):
 def _first_window(record):
     """Label rate of the first window over that of all, of the two that ask more at first."""
     rates = {key: 100 * _profile(record, _at_five, "rate", key) for key in (SSMD, DKMPERC)}
-    return {
-        NAMES[key]: Noted(own.mean().iloc[0] / own.mean().mean(), _by_window(own)) for key, own in rates.items()
-    }  # fmt: skip
+    return {NAMES[key]: Noted(own.mean().iloc[0] / own.mean().mean(), _by_window(own)) for key, own in rates.items()}
 
 
 def _every_window(record):

@@ -112,9 +112,9 @@ def take_turns(traffic, clients, seed, policy, seconds):
     """Run one cell whose clients follow one policy; a row with the means over its clients."""
     push = [list(_messages(traffic, seconds, generator(seed, WORKLOAD, client))) for client in range(clients)]
     results = netsim.simulate_cell([([], policy)] * clients, config=on_the_air(), seed=seed, push=push)
-    measured = pd.DataFrame([
-        {**_measured(result), "delay_s": float(result.messages.delay_s.mean())} for result in results
-    ])  # fmt: skip
+    measured = pd.DataFrame(
+        [{**_measured(result), "delay_s": float(result.messages.delay_s.mean())} for result in results]
+    )
     row = {"traffic": traffic, "clients": clients, "replication": f"seed-{seed}", "policy": results[0].policy}
     means = {name: float(np.mean(measured[name].tolist())) for name in ("delay_s", "mean_mw", "awake_percent")}
     return {"runs": [row | means]}

@@ -39,9 +39,7 @@ from lpsm.samplers.last_labels import TIMES
 from lpsm.synthetic_streams import drifting
 
 ELEC2 = "elec2", "Elec2 (normalised) as electricity-normalized.csv.gz, in order of time"
-MAILS = (
-    "spam_katakis_stream", "the spam stream of Katakis et al. as spam_stream.npz: a CSR matrix of 0 and 1, and y"
-)  # fmt: skip
+MAILS = ("spam_katakis_stream", "the spam stream of Katakis et al. as spam_stream.npz: a CSR matrix of 0 and 1, and y")
 NEWS = "reuters21578", "Reuters-21578 as reuters21578.jsonl.gz"
 
 
@@ -287,9 +285,9 @@ def _share_kept(stream, data):
         "asking by a threshold that keeps to a share is at least level with scikit-learn's classifier doing so",
         reaching, "", reason, low=0.0,
     )(lambda blocks: _over(blocks, [THEIRS]))  # fmt: skip
-    study.claim(
-        "it is more accurate than as many labels bought by a coin, with the same learner", above, "", reason
-    )(lambda blocks: _over(blocks, [COIN]))  # fmt: skip
+    study.claim("it is more accurate than as many labels bought by a coin, with the same learner", above, "", reason)(
+        lambda blocks: _over(blocks, [COIN])
+    )
     if stream == "elec2":
         study.claim("labels bought lately are worth showing where labels come in runs", above, "", reason)(
             lambda blocks: _over(blocks, [OURS], LATELY)

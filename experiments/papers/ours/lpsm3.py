@@ -138,7 +138,7 @@ LPSM3.claim("the mean delay of messages is at most 5 % longer than asked for", a
 
 @LPSM3.claim(
     "messages cost less than under the constant period of equal delay, by what was set beforehand", at_least, unit=" %"
-)  # fmt: skip
+)
 def below_periods(record):
     """By how many percent they cost less, beyond what was set; the energy of a period is linear in its inverse."""
     found = {}

@@ -101,10 +101,7 @@ def world_of(traffic, seconds, seed, *, pause=1.0):
     return World(drawn._replace(pages=hurried(drawn.pages, pause)), servers, seed, config)
 
 
-def sweep(
-    first, lasting, policies = None,
-    **more,
-):  # fmt: skip
+def sweep(first, lasting, policies=None, **more):
     """Return the sweep of a task a seed, from a first one on, and a world, with the policies of the world if there are.
 
     A world has its seconds in the smoke size and in the full size, and its number of seeds in the latter.
@@ -158,9 +155,7 @@ def measure(result, base, world):
     }
 
 
-def blocks(
-    results, base, traffic, seed
-):  # fmt: skip
+def blocks(results, base, traffic, seed):
     """Return the slowdown by blocks of ten pages, of runs by their names."""
     return [
         {"traffic": traffic, "replication": f"seed-{seed}", "policy": name, "first_page": first,
@@ -288,10 +283,7 @@ def draw_curves(experiment, name, traffics):
             yield traffic, pd.DataFrame([point(policy, first + BLOCK / 2, own) for (policy, first), own in groups])
 
 
-def draw_fronts(
-    experiment, name, families, *, most, over = "limit_j",
-    y = SLOWDOWN,
-):  # fmt: skip
+def draw_fronts(experiment, name, families, *, most, over="limit_j", y=SLOWDOWN):
     """Draw means of families, energy as a multiple of a reference along x: a panel a kind of traffic.
 
     Parameters

@@ -62,9 +62,9 @@ FIG_2.claim(
     "c = 5 works well: the same F-measure as the second-order Perceptron over the stream", at_least, "works well",
     limit=-SAME,
 )(paired("f", of("ss", PRINTED), of("sop")))  # fmt: skip
-FIG_2.claim(
-    "with all labels and a = 1 the second-order Perceptron is above the Perceptron", above, "figure 2"
-)(paired("f", of("sop"), of("perceptron")))  # fmt: skip
+FIG_2.claim("with all labels and a = 1 the second-order Perceptron is above the Perceptron", above, "figure 2")(
+    paired("f", of("sop"), of("perceptron"))
+)
 FIG_2.claim("it is above the Perceptron", above, "figure 2")(paired("f", of("ss", PRINTED), of("perceptron")))
 FIG_2.claim(
     "its label rate decreases very fast", at_most, "very fast",

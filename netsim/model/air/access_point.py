@@ -15,8 +15,6 @@ from netsim.model.records import NEVER, NONE
 from netsim.model.seam import new_frame, note_held
 from netsim.model.things import Client, Frame, Queue, Run
 
-__all__ = ["forward", "hold", "pass_on", "serve", "take_held", "withdraw"]
-
 
 def hold(run: Run, client: Client, frame: Frame) -> None:
     """Hold a packet back for a client."""

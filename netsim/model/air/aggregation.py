@@ -23,8 +23,6 @@ from netsim.model.codes import GIVEN_UP, OPEN, RECEIVED
 from netsim.model.seam import draw
 from netsim.model.things import Contender, Frame, Run
 
-__all__ = ["BLOCK_ACK_FRAMES", "fail_all", "gather", "is_received", "settle_each", "with_delimiter"]
-
 BLOCK_ACK_FRAMES = 64
 DELIMITER_BYTES, MULTIPLE_BYTES = 4, 4
 MAX_MPDU_BYTES = 4095  # the length in a delimiter of HT has 12 bits

@@ -17,10 +17,6 @@ from math import ceil, floor, inf
 
 from lpsm.checks import between, keep_whole, known, number, shown, whole
 
-__all__ = [
-    "ACK_BYTES", "BLOCK_ACK_BYTES", "DATA_OVERHEAD_BYTES", "NULL_BYTES", "PHYS", "POLL_BYTES", "QOS_BYTES", "Phy",
-]  # fmt: skip
-
 DATA_OVERHEAD_BYTES = 8 + 24 + 4
 """What a data frame adds to its IP packet: LLC, MAC header, FCS."""
 QOS_BYTES = 2

@@ -15,8 +15,6 @@ from netsim.model.records import NEVER
 from netsim.model.seam import draw, happen, note_late
 from netsim.model.things import Client, Run
 
-__all__ = ["beacon_end", "beacon_start", "beacons_sent", "heard_up_to", "late_in_all", "next_lost"]
-
 
 def beacons_sent(run: Run, count: int, start: int) -> None:
     """Note that so many beacons were sent, the first at `start`; all after it were on time."""

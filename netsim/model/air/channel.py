@@ -27,9 +27,6 @@ from netsim.model.records import NEVER, NONE
 from netsim.model.seam import draw, happen, note_exchange
 from netsim.model.things import Contender, Frame, Run
 
-__all__ = ["advance_beacons", "draw_backoff", "listen_to_beacon", "put", "take_turn", "wait"]
-
-
 # -- contention
 
 

@@ -25,8 +25,6 @@ from netsim.model.air.air_times import (
     Phy,
 )
 
-__all__ = ["answered", "data_table", "fetch_table", "group", "most_together", "null", "polled", "together_table"]
-
 Ints = NDArray[np.int64]
 Row = tuple[int, int, int, int, int, int, int, int]
 _LONGEST_NS = 5_484_000

@@ -32,9 +32,6 @@ from netsim.model.seam import arrive, draw, free_frame, happen, new_frame, refer
 from netsim.model.things import Client, Contender, Frame, Run
 from netsim.model.wires import UP_WIRE, transmit
 
-__all__ = ["deliver", "load", "miss_answer", "offer"]
-
-
 # -- neighbours
 
 

@@ -21,8 +21,6 @@ from netsim.model.records import NONE
 from netsim.model.seam import draw, free_frame, happen, new_frame
 from netsim.model.things import Client, Frame, Run
 
-__all__ = ["add_group", "expect_group", "group_ended", "tell"]
-
 
 def tell(run: Run, beacon: int) -> None:
     """Tell those who listen to a beacon that it has ended."""

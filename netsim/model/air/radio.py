@@ -10,11 +10,6 @@ from __future__ import annotations
 from netsim.model.seam import note_interval
 from netsim.model.things import Client, Run, States
 
-__all__ = [
-    "begin_doze", "begin_wake", "finish_on_air", "hear_beacons", "hear_groups", "listen_ahead", "time_awake_on_air",
-    "write_states_on_air",
-]  # fmt: skip
-
 
 def listen_ahead(run: Run, slept: int) -> int:
     """Return how long before a target time the radio is ready to receive, after a sleep of so long."""

@@ -32,12 +32,6 @@ from netsim.model.records import NONE
 from netsim.model.seam import happen, new_frame, note_gate
 from netsim.model.things import Client, Frame, Run
 
-__all__ = [
-    "access_point_hears", "fetch_waiting", "open_gate", "poll", "send_pending", "serve_period", "transmit_from",
-    "wake_up",
-]  # fmt: skip
-
-
 # -- the client's frames wait until its radio is awake and has heard the channel for DIFS, and contend for it then
 
 

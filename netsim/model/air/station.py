@@ -22,12 +22,6 @@ from netsim.model.records import NEVER, NONE
 from netsim.model.seam import ask, free_frame, happen, new_frame, note_gate, note_poll
 from netsim.model.things import Client, Frame, Run
 
-__all__ = [
-    "advance_on_air", "associate", "at_access_point_on_air", "await_beacon", "close_gate", "gate_closed", "rest",
-    "send_on_air", "wake_close_timer",
-]  # fmt: skip
-
-
 # -- packets
 
 

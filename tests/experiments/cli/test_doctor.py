@@ -17,7 +17,7 @@ def test_the_doctor_says_what_is_there(lpsm, monkeypatch, tmp_path):
     assert (result.exit_code, found["compiled_code"]) == (0, "runs")
     assert (found["data"]["har"], found["data"]["pcap"]) == ("found", "not found")
     assert set(datasets.names()) <= set(found["data"]) == set(doctor.DATA)
-    assert set(found["extras"]) == {"distributed", "gymnasium", "river"}
+    assert set(found["extras"]) == {"distributed", "gymnasium", "jupyterlab", "river"}
     monkeypatch.delenv("LPSM_DATA")
     assert "data folder: " in lpsm("doctor").stdout
 

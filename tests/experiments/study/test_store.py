@@ -222,7 +222,7 @@ def test_csv_keeps_nanoseconds_of_times_and_all_of_other_numbers_of_columns_and_
     assert text.splitlines()[1] == f"psm:100,plain,0.123456789,0,{1 / 3!r}"
     back = pd.read_csv(io.StringIO(text))
     assert back["energy_j"].tolist() == columns["energy_j"].tolist()
-    assert back["page"].tolist() == columns["page"]
+    assert back["page"].tolist() == ["plain", 'with "quotes", a comma', "and\\na line"]  # which is inert
 
 
 def test_a_folders_digest_depends_on_names_and_contents(tmp_path):
