@@ -46,7 +46,7 @@ def advice(summary: pd.DataFrame, max_slowdown: float | None = None) -> str:
     >>> print(advice(rows))
     Which to take: for a mean slowdown of at most 1.05 psm:100 (3 J a page), for 1.5 lpsm (2 J a page).
     >>> print(advice(rows, 1.01))
-    Which to take: none of them keeps the mean slowdown within 1.01.
+    Which to take: none of those that save power keeps the mean slowdown within 1.01.
     """
     bounds = SLOWDOWNS if max_slowdown is None else (max_slowdown,)
     rows = summary[~summary["policy"].isin((BASELINE, *REFERENCES))]
@@ -58,7 +58,7 @@ def advice(summary: pd.DataFrame, max_slowdown: float | None = None) -> str:
             words = "a mean slowdown of at most " * (not taken) + f"{most:g}"
             taken.setdefault(best["policy"], f"for {words} {best['policy']} ({best['total_j_per_page']:.3g} J a page)")
     if not taken:
-        return f"Which to take: none of them keeps the mean slowdown within {bounds[-1]:g}."
+        return f"Which to take: none of those that save power keeps the mean slowdown within {bounds[-1]:g}."
     return f"Which to take: {', '.join(taken.values())}."
 
 

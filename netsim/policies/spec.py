@@ -119,7 +119,7 @@ def _by_position(entry: Entry, parameter: str) -> str:
 def _suggestion(kind: str) -> str:
     """Return the nearest kind in words, if one is near: rather one character replaced than one taken away."""
     if kind.endswith(".py"):
-        return "; a class of one's own is given as an object, or typed on the command line"
+        return "; a class of one's own is given as an object, or on the command line as FILE.py:CLASS"
     word, kinds = kind.lower(), list(registry())
     near = [known for known in get_close_matches(word, kinds, n=len(kinds), cutoff=0.8) if len(known) == len(word)]
     near = near or get_close_matches(word, kinds, n=1, cutoff=0.5)
