@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpsm.arrays import Floats, Ints
-from lpsm.checks import array, checked, number, shown
+from lpsm.checks import array, checked, number, shown, whole
 from lpsm.experts import hindsight_kernels as kernels
 from lpsm.experts.best_rate import BestAlpha, search, slopes
 from lpsm.experts.learner import checked_prior
@@ -267,5 +267,5 @@ def _prepared(losses: ArrayLike, prior: ArrayLike | None) -> Likelihoods:
 
 
 def _check_k(k: int, rounds: int) -> None:
-    if not 1 <= k <= rounds:
+    if not 1 <= whole(k=k) <= rounds:
         raise ValueError(f"k must lie in [1, {rounds}], got {k}")

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter
 
+import numpy as np
+
 from traces.checks import checked, each
 from traces.columns import Workload
 from traces.grouping import GroupingRule, iter_pages
@@ -86,10 +88,8 @@ def browsed(
             requests.sort(key=attrgetter("start_us"))
         found = workload_of(requests, rule=rule, report=report)
         later = moved(found, begun_s)
-        for page in later:
-            yield page._replace(
-                timings=tuple(one._replace(connection=one.connection + connections) for one in page.timings)
-            )
+        timings = np.add(later.timings, [connections, 0, 0, 0, 0, 0])
+        yield from later.changed(timings=timings)
         yield from later.messages
         yield from later.datagrams
         connections += 1 + int(found.timings[:, 0].max(initial=-1))

@@ -163,8 +163,7 @@ class Workload(Sequence[Page]):
 
     def changed(self, of_pages: ArrayLike | None = None, **columns: Any) -> Workload:
         """Return a workload of some pages, by their places (None: all), with some of its columns replaced."""
-        own = np.zeros(len(self), dtype=np.bool_)
-        own[... if of_pages is None else np.asarray(of_pages, dtype=np.int64)] = True
+        own = np.isin(np.arange(len(self)), np.arange(len(self)) if of_pages is None else of_pages)
         exchanges = np.repeat(own, 1 + self.objects)
         found = {name: getattr(self, name) for name in COLUMNS} | {"names": list(compress(self.names, own))}
         for name in ("objects", "think_s", "issue_s", "deadline_s"):

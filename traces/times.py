@@ -122,13 +122,11 @@ def joined(workloads: Iterable[Workload], captured_s: float | None = None) -> Wo
         timings.append(own)
         known = max(of_one.max(initial=-1) for of_one in servers) + 1
         servers.append(np.where(one.servers >= 0, one.servers + known, -1))
-    columns = {
+    columns: dict[str, Any] = {
         name: np.concatenate([getattr(one, name) for one in given])
         for name in ("objects", "sizes", "think_s", "issue_s", "waits_s", "deadline_s")
     }
-    return Workload(
-        list(chain.from_iterable(one.names for one in given)), **columns, timings=np.concatenate(timings),
-        servers=np.concatenate(servers),
-        messages=chain.from_iterable(one.messages for one in given), round_trip_s=given[0].round_trip_s,
-        datagrams=chain.from_iterable(one.datagrams for one in given), captured_s=captured_s,
-    )  # fmt: skip
+    for name in ("names", "messages", "datagrams"):
+        columns[name] = list(chain.from_iterable(getattr(one, name) for one in given))
+    columns |= {"timings": np.concatenate(timings), "servers": np.concatenate(servers)}
+    return Workload(**columns, round_trip_s=given[0].round_trip_s, captured_s=captured_s)

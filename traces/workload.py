@@ -192,7 +192,9 @@ class _Book:
         """Return what the fields of a line are, None for what is there once."""
         if not isinstance(fields, dict):
             raise RuleError("a page must be a JSON object", fields)
-        own = next((name for name in _KINDS if name in fields), "page")
+        for own in _KINDS:  # a page, the last, if there is none
+            if own in fields:
+                break
         kind, needed, may = _KINDS[own]
         for key in needed:
             if key not in fields:
@@ -265,17 +267,17 @@ def _json(text: bytes) -> Any:
 def _page(fields: dict[Any, Any], exchanges_before: int) -> Page:
     if not isinstance(fields["page"], str) or not fields["page"]:
         raise RuleError("page must be a name", fields["page"])
-    rule = f"objects must be a list of at most {_MAX_OBJECTS} pairs [request, reply]"
-    objects = _list(fields.get("objects", []), rule, range(_MAX_OBJECTS + 1))
+    rule = "objects must be a list of at most {} pairs [request, reply]"
+    objects = _list(fields.get("objects", []), range(_MAX_OBJECTS + 1), rule, _MAX_OBJECTS)
     for pair in objects:
         if not isinstance(pair, list) or len(pair) != 2:
             raise RuleError("an object must be a pair [request bytes, reply bytes]", pair)
     pairs = tuple((_size(asked, "request"), _size(reply, "reply", least=0)) for asked, reply in objects)
     n = 1 + len(pairs)
-    waits, servers, timings = (
-        _list(fields.get(name, []), f"{name} must be a list of {what} an exchange ({n})", (0, n))
-        for name, what in (("waits_s", "one wait"), ("servers", "one server"), ("timings", "six numbers"))
-    )
+    fits, rule = (0, n), "{} must be a list of {} an exchange ({})"
+    waits = _list(fields.get("waits_s", []), fits, rule, "waits_s", "one wait", n)
+    servers = _list(fields.get("servers", []), fits, rule, "servers", "one server", n)
+    timings = _list(fields.get("timings", []), fits, rule, "timings", "six numbers", n)
     times = {name: fields.get(name) for name in ("issue_s", "deadline_s")}
     return Page(
         page=fields["page"],
@@ -290,9 +292,9 @@ def _page(fields: dict[Any, Any], exchanges_before: int) -> Page:
     )
 
 
-def _list(given: Any, rule: str, lengths: Container[int]) -> list[Any]:
+def _list(given: Any, lengths: Container[int], rule: str, *said: object) -> list[Any]:
     if not isinstance(given, list) or len(given) not in lengths:
-        raise RuleError(rule, len(given) if isinstance(given, list) else type(given).__name__)
+        raise RuleError(rule.format(*said), len(given) if isinstance(given, list) else type(given).__name__)
     return given
 
 

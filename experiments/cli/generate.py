@@ -19,6 +19,12 @@ _KINDS = (
     "web-servers",
 )  # fmt: skip
 _SIZES = "LEAST:MOST"
+_MESSAGES = ("messages_per_hour", "message_bytes", "bursty")
+_TAKES: dict[str, tuple[str, ...]] = {
+    "mqtt": ("keep_alive_s", "reports_per_hour", "report_bytes", *_MESSAGES), "push": _MESSAGES,
+    "mixed": ("pages", *_MESSAGES), **{kind: ("pages",) for kind in _KINDS if kind.startswith("web")},
+}  # fmt: skip
+"""Which options, beside --hours, a kind of traffic heeds."""
 
 
 @options.command(
@@ -53,6 +59,11 @@ def generate(asked: Any) -> None:
 
     if asked.as_json and asked.out is None:
         raise ValueError("--json needs --out FILE for the pages, got none")
+    takes = _TAKES.get(asked.kind, ())
+    for name in ("pages", *_TAKES["mqtt"]):
+        if name not in takes and getattr(asked, name):
+            option = f"--{name.removesuffix('_s').replace('_', '-')}"
+            raise ValueError(f"{option} must be left out for --kind {asked.kind}, which does not heed it")
     for name in ("message_bytes", "report_bytes"):
         setattr(asked, name, _sizes(name, getattr(asked, name)))
     if asked.kind == "web" and asked.hours is None:

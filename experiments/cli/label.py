@@ -31,7 +31,7 @@ _NOT_SETTINGS = ("source", "folder", "runs", "out", "as_json", "parameters", "ra
     options.option("--param parameters", "A parameter of it; may be repeated.", multiple=True, metavar="NAME=VALUE"),
     options.number(
         "--rate", "Ask for this share of the labels, where the margin is below a threshold that keeps to it.",
-        most=1.0, least=0.0, metavar="B",
+        most=1.0, above=0.0, metavar="B",
     ),
     options.flag("--store-all", "Learn from every label that was asked for, not from mistakes alone."),
     options.flag("--last-labels", "Add the labels asked for lately as features: for series of two classes."),
@@ -83,7 +83,12 @@ def label(asked: Any) -> None:
         raise ValueError(
             "--bounds holds for questions of yes and no on the data as they are: no --last-labels, --multiclass"
         )
-    config.sampler(1)  # a parameter out of its range is known before anything is read
+    if asked.one_vs_rest and asked.multiclass:
+        raise ValueError("--one-vs-rest asks a question a class and --multiclass one for the class: give one of them")
+    try:
+        config.sampler(1)  # a parameter out of its range is known before anything is read
+    except TypeError as error:
+        raise ValueError(str(error)) from error
     stream, digest = _prepared(asked, config)
     several = asked.one_vs_rest or config.multiclass
     problems = study.problems(

@@ -24,7 +24,7 @@ from operator import itemgetter
 
 from experiments.timeline import Run
 from netsim.model.air.aggregation import BLOCK_ACK_FRAMES
-from netsim.model.codes import UAPSD
+from netsim.model.codes import DATAGRAM, UAPSD
 from netsim.running.fill import NEIGHBOUR_BYTES
 from netsim.running.recorder import AirFrame, AirRecorder, Exchange, Transmission
 
@@ -41,7 +41,7 @@ _LINKTYPE_RADIOTAP = 127
 _TU_NS = 1_024_000
 _FIRST_PORT, _PORTS = 49152, 16384
 _WINDOW = 65535
-_TCP = 6
+_TCP, _UDP = 6, 17
 _TCP_FLAGS = {0: 0x10, 1: 0x02, 2: 0x12}  # ACK, SYN, SYN and ACK
 _COMPRESSED = 2 << 1  # the kind of block ACK, in its control field
 _QOS = 0x80  # added to the kind of a data or null frame
@@ -221,17 +221,21 @@ class _Streams:
                 ends[one.connection, down] += size
 
     def datagram(self, frame: Transmission) -> bytes:
-        """Return a packet of IPv4 and TCP."""
+        """Return a packet of IPv4 and TCP, or of a datagram IPv4, with options up to the model's size, and UDP."""
         port = _FIRST_PORT + frame.connection % _PORTS
         ports = (80, port) if frame.down else (port, 80)
-        options = bytes((1,)) * min(40, max(0, (frame.size_bytes - frame.length - 40) // 4 * 4))  # no-operations
+        ends = SERVER_IP + CLIENT_IP if frame.down else CLIENT_IP + SERVER_IP
+        is_datagram = frame.flag == DATAGRAM
+        least = frame.length + (28 if is_datagram else 40)
+        options = bytes((1,)) * min(40, max(0, (frame.size_bytes - least) // 4 * 4))  # no-operations
+        if is_datagram:
+            segment = struct.pack(">HHHH", *ports, 8 + frame.length, 0) + bytes(frame.length)
+            return _ipv4(_UDP, ends + options, segment)
         numbers = (frame.seq + (frame.flag == 0)) % 2**32, 0 if frame.flag == 1 else (frame.ack + 1) % 2**32
         offset = (20 + len(options)) // 4 << 4
         segment = struct.pack(">HHIIBBHHH", *ports, *numbers, offset, _TCP_FLAGS[frame.flag], _WINDOW, 0, 0) + options
         segment += self._payload(frame.connection, frame.down, frame.seq, frame.length)
-        ends = SERVER_IP + CLIENT_IP if frame.down else CLIENT_IP + SERVER_IP
-        header = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(segment), 0, 0, 64, _TCP, 0) + ends
-        return _summed(header, 10) + _summed(segment, 16, ends + struct.pack(">HH", _TCP, len(segment)))
+        return _ipv4(_TCP, ends, _summed(segment, 16, ends + struct.pack(">HH", _TCP, len(segment))))
 
     def _payload(self, connection: int, down: bool, seq: int, length: int) -> bytes:
         found = bytearray(length)
@@ -243,6 +247,13 @@ class _Streams:
             if low < high:
                 found[low - seq : high - seq] = head[low - first : high - first]
         return bytes(found)
+
+
+def _ipv4(protocol: int, ends: bytes, segment: bytes) -> bytes:
+    """Return a packet; behind the addresses of both ends there may be options."""
+    words = 3 + len(ends) // 4
+    header = struct.pack(">BBHHHBBH", 0x40 + words, 0, 4 * words + len(segment), 0, 0, 64, protocol, 0) + ends
+    return _summed(header, 10) + segment
 
 
 def _request(name: str, size: int) -> bytes:

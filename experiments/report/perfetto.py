@@ -59,7 +59,7 @@ def _of(pid: int, run: Timeline) -> Iterator[dict[str, Any]]:
         else:
             yield from (event(f"beacon {heard}", "beacons", time, slept_through=slept) for time in times)
     for frame in run.frames:
-        name = {0: "data" if frame.length else "ACK", 1: "SYN", 2: "SYN-ACK"}[frame.flag]
+        name = ("data" if frame.length else "ACK", "SYN", "SYN-ACK", "datagram")[frame.flag]
         yield event(
             name, "frames down" if frame.down else "frames up", *run.frame_span(frame), connection=frame.connection,
             payload_bytes=frame.length, size_bytes=frame.size_bytes, lost=frame.lost,

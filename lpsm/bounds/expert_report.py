@@ -23,6 +23,7 @@ from lpsm import hindsight
 from lpsm.arrays import Floats
 from lpsm.bounds import experts as bounds
 from lpsm.bounds.verdicts import Row, compare, void
+from lpsm.checks import shown
 from lpsm.experts import (
     ExpertRun,
     FixedShare,
@@ -83,6 +84,8 @@ def rows(
     run: ExpertRun | Learner, losses: ArrayLike | None = None, *, exact_rounds: int = 2_000, k_max: int = 50
 ) -> list[Row]:
     """As `report`, as a list of records."""
+    if not isinstance(run, ExpertRun | Learner):
+        raise TypeError(f"run must be what a learner's run returned, or a learner, got {shown(run)}")
     if isinstance(run, Learner):
         if losses is None:
             raise ValueError("losses must be given with a learner, got None")

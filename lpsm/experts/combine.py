@@ -117,9 +117,11 @@ class Combiner(Stateful):
             if isinstance(rate, str):
                 raise ValueError(f"rate must be 'learn' or a positive number, got {shown(rate)}")
             positive(rate=rate)
+            if RULES[rule] != LEARN_ALPHA:
+                raise ValueError(f"rate must be left out for the rule {rule}, which finds its own, got {shown(rate)}")
         probability(quantile=0.5 if quantile is None else quantile)
         if quantile is not None and loss != "pinball" and quantile != 0.5:
-            raise ValueError(f"quantile must be left out under the {loss} loss, of which there is none, got {quantile}")
+            raise ValueError(f"quantile must be left out under the {loss} loss, which has none, got {quantile}")
         if loss == "log" and gradient:
             raise ValueError("gradient must be False for the log loss, whose slope has no bound, got True")
         self.loss, self.rule, self.rate = loss, rule, rate if rate == "learn" else number("rate", rate)
@@ -156,7 +158,7 @@ class Combiner(Stateful):
 
     def predict(self, forecasts: ArrayLike) -> float:
         """Return the combination of one round's forecasts, (n,), of which NaN are asleep; NaN if all are."""
-        return float(self._peek(self._table(array("forecasts", forecasts)[None]))[0][0])
+        return float(self._peek(self._table(self._row(forecasts)))[0][0])
 
     def update(self, forecasts: ArrayLike, y: float) -> float:
         """Combine one round's forecasts, (n,), learn from the outcome, and return the combination.
@@ -166,7 +168,7 @@ class Combiner(Stateful):
         ValueError
             As `run`; nothing is learned then.
         """
-        return float(self.run(array("forecasts", forecasts)[None], [y])[0][0])
+        return float(self.run(self._row(forecasts), [number("y", y)])[0][0])
 
     def run(self, forecasts: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
         """Play many rounds, as repeated `update`; return the combinations (T,) and their weights (T, n).
@@ -191,7 +193,9 @@ class Combiner(Stateful):
         if self.loss in ("log", "logistic"):
             strange = ~(np.isnan(outcomes) | np.isin(outcomes, (-1.0, 0.0, 1.0)))
             if strange.any() or (np.isin(-1.0, outcomes) and np.isin(0.0, outcomes)):
-                raise ValueError(f"y must be 0 and 1, or -1 and 1, for the {self.loss} loss, got {np.unique(outcomes)}")
+                raise ValueError(
+                    f"y must be 0 and 1, or -1 and 1, for the {self.loss} loss, got {shown(np.unique(outcomes))}"
+                )
         return self._play(table, outcomes, self._state)
 
     def regret_bound(self, segments: int = 1) -> float:
@@ -237,6 +241,12 @@ class Combiner(Stateful):
         del arrays["work"]
         learned = self._state.columns[:, share.MANTISSA : share.SHARE]
         return {**arrays, "columns": learned, "slow": self._state.slow[:, 0]}
+
+    def _row(self, forecasts: ArrayLike) -> Floats:
+        row = array("forecasts", forecasts)
+        if row.shape != (self.n_experts,):
+            raise ValueError(f"forecasts must have shape ({self.n_experts},), got {row.shape}")
+        return row[None]
 
     def _table(self, table: Floats) -> Floats:
         if table.ndim != 2 or table.shape[1] != self.n_experts:

@@ -234,7 +234,7 @@ class Learner(Stateful):
         if mask.dtype.kind in "iu" and ((mask == 0) | (mask == 1)).all():
             mask = mask.astype(np.bool_)
         if mask.dtype != np.bool_ or mask.shape != shape:
-            raise ValueError(f"awake must be boolean of shape {shape}, or 0 and 1, got {mask.dtype} of {mask.shape}")
+            raise ValueError(f"awake must hold truth values, or 0 and 1, of shape {shape}, got {checks.shown(awake)}")
         return mask
 
     def _check(self, losses: Floats, awake: Mask | None) -> None:
@@ -245,7 +245,9 @@ class Learner(Stateful):
             legal |= ~awake
         if not legal.all():
             t, i = np.argwhere(~legal)[0]
-            rule = "must not be NaN or -inf" if self.signed else "must lie in [0, inf] (or pass signed=True)"
+            rule = "must lie in [0, inf] (or pass signed=True)"
+            if self.signed or np.isnan(losses[t, i]):
+                rule = "must not be NaN or -inf"
             if losses[t, i] > self.loss_range:
                 rule = f"must be at most loss_range = {self.loss_range:g}"
             raise ValueError(f"losses {rule}, got {losses[t, i]} in round {t}, expert {i}")

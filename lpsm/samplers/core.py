@@ -28,6 +28,7 @@ import numpy as np
 from lpsm._compile import compiled
 from lpsm.arithmetic import dot
 from lpsm.arrays import Array
+from lpsm.checks import shown
 from lpsm.samplers.rows import Row, row_of, scaled
 
 Line = Array  # one axis, two, whole numbers, and those of instances: `example` knows these names
@@ -150,6 +151,9 @@ def checked_by(**checks: Callable[..., object]) -> Any:
 
 
 def _check(record: Any) -> None:
+    for one in fields(record):
+        if isinstance(one.default, bool) and not isinstance(value := getattr(record, one.name), bool | np.bool_):
+            raise ValueError(f"{one.name} must be True or False, got {shown(value)}")
     for name, check in record.ranges.items():
         check(**{getattr(record, "symbol", name.rstrip("_")): getattr(record, name)})
 

@@ -26,7 +26,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lpsm.arrays import Array, Floats, Ints, Mask
-from lpsm.checks import shown
+from lpsm.checks import having, shown
 from lpsm.samplers.calibration import Bought, leads, probabilities
 from lpsm.samplers.catalogue import CATALOGUE, OF_ALL, OF_KERNELS, make
 from lpsm.samplers.checks import fitting, squared_lengths
@@ -174,7 +174,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"y must have a label for each of {len(names)} tickets, got {len(labels)}")
         codes = self._codes(labels).tolist()
         if closed := sorted(set(names.tolist()) - set(self._waiting)):
-            open_ones = self.sampler_.open_tickets
+            open_ones = shown(self.sampler_.open_tickets)
             raise RuntimeError(f"ticket must be of an open question, got {closed[0]}; open are {open_ones}")
         if len(set(names.tolist())) < len(names):
             raise ValueError(f"tickets must be different ones, got {names.tolist()}")
@@ -224,6 +224,8 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # -- inside -------------------------------------------------------------------------------
 
     def _play(self, X: Any, y: Any, classes: Any, anew: bool, late: bool = False) -> SelectiveClassifier:
+        if self.oracle is not None:
+            having("oracle", self.oracle, "__call__")
         given = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "reset": anew}
         labels: Any = None  # those that are there, and of which rows
         known: Any = slice(None)

@@ -85,7 +85,7 @@ class LastLabels:
         """Decide on the rows of X, (T, d), in turn, reading y, (T,), only where it is asked for."""
         table = as_instances(X, self.n_features, self.sampler.dtype)
         if sparse.issparse(table):
-            raise ValueError(f"X must be dense beside labels bought lately, got {shown(X)}")
+            raise ValueError(f"X must be dense beside labels bought lately, got a sparse {type(X).__name__}")
         labels = as_labels(y, len(table))
         return RunLog.of(play(self, table, lambda t: int(labels[t])), len(table))
 

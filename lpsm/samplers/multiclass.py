@@ -96,21 +96,9 @@ class MulticlassSampler(Sampler):
         self.last_scores = self._desk.scores[0] / (1.0 + spread)
         return decision
 
-    def learn(self, x: int, y: int) -> bool:
-        """Take the class `y` of an instance asked about, whenever it comes; return whether it was stored.
-
-        `x` is the ticket of its question.
-
-        Raises
-        ------
-        RuntimeError
-            If the ticket is not open.
-        ValueError
-            If `y` is no number of a class.
-        """
-        if not 0 <= y < self.n_classes:
+    def _check_label(self, y: Any) -> None:
+        if whole(y=y) >= self.n_classes:
             raise ValueError(f"y must be a class from 0 to {self.n_classes - 1}, got {y}")
-        return self._take(x, float(y))
 
     def run(self, X: Any, y: ArrayLike) -> tuple[Ints, Mask]:
         """Decide on the rows of X in turn, reading y only where it is asked for; return predictions and questions.

@@ -304,18 +304,21 @@ class Sampler:
         x
             The instance of the last decision, or the ticket of any decision whose label is still owed.
         y
-            Its label, -1 or +1.
+            Its label, -1 or +1; of several classes the number of one.
 
         Raises
         ------
         RuntimeError
             If the last `decide` did not ask, or the ticket is not open.
         ValueError
-            If `x` is not the instance it asked about, or `y` is neither -1 nor +1.
+            If `x` is not the instance it asked about, or `y` is no label.
         """
+        self._check_label(y)
+        return self._take(int(x) if isinstance(x, _TICKETS) else self._ticket_of(x), float(y))
+
+    def _check_label(self, y: Any) -> None:
         if y not in (-1, 1):
             raise ValueError(f"y must be -1 or +1, got {y}")
-        return self._take(int(x) if isinstance(x, _TICKETS) else self._ticket_of(x), float(y))
 
     def forget(self, ticket: int) -> None:
         """Close a question whose label will not come; its instance is kept no longer.
@@ -479,7 +482,7 @@ class Sampler:
     def _owed(self, ticket: Any) -> saving.Owed:
         question = self._questions.get(ticket)
         if question is None:
-            raise RuntimeError(f"ticket must be of an open question, got {ticket}; open are {self.open_tickets}")
+            raise RuntimeError(f"ticket must be of an open question, got {ticket}; open are {shown(self.open_tickets)}")
         return question
 
     def _ticket_of(self, x: Any) -> int:

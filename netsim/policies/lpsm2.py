@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache, lru_cache, partial
 from typing import Any
 
@@ -251,10 +251,9 @@ def _fresh(
         "least_price_w": least_price_w, "most_price_w": most_price_w, "push_delay_s": config.max_push_delay_s or 0.0,
         "price_w": price_w, "push_price_w": push_price_w, "context": rule.IDLE, "waiting": 1, "sent_ns": NEVER_NS,
     }  # fmt: skip
-    same = ("contexts", "clock", "share_delay", "dual", "rate_per_j", "longest_response_s", "price_step",
-            "most_push_delays", "push_step", "least_push_price_w", "most_push_price_w")  # fmt: skip
     state = np.zeros(1, dtype=rule.STATE)
-    for name, value in {**constants, **{name: getattr(config, name) for name in same}}.items():
+    same = {each.name: getattr(config, each.name) for each in fields(config) if each.name in (rule.STATE.names or ())}
+    for name, value in {**same, **constants}.items():
         state[name] = value
     state["best"][0, : len(best)] = best
     awareness.open_account(state, host_aware=host_aware, silence_s=config.silence_s)

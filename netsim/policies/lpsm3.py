@@ -3,9 +3,9 @@
 A client waits for several things at once, each at an age of its own: for the answer to a SYN, for the first frame of
 a reply, for its further frames, and always for a message that nobody asked for.  LPSM3 learns the hazard rate of each
 of these four kinds of wait by age (`hazards`), and of the first frame of a reply for each of the servers asked last,
-as far as these are known and differ.  Whenever the client could sleep it plans, by dynamic programming
-over the beacons ahead, until when to stay awake and which beacons to listen to (`plans`), at the least
-expected energy plus price times delay.  There are two prices.
+as far as these are known and differ.  Whenever the client could sleep it plans, by dynamic programming over the
+beacons ahead, until when to stay awake and which beacons to listen to (`plans`), at the least expected energy plus
+price times delay.  There are two prices.
 
 That of a page's delay follows from the balance of pages (`prices`): what pages were delayed, as this client
 reckons it, less what was allowed, so that what the user states is a slowdown; and it falls with the age of the page,
@@ -148,10 +148,9 @@ def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int
         "shapes": (config.opening_shape, config.reply_shape, config.rest_shape, config.message_shape,
                    config.held_shape),
     }  # fmt: skip
-    same = ("gain", "largest_price_ratio", "early_ratio", "good_will", "least_push_price_w", "most_push_price_w",
-            "push_memory", "prior_events", "own_prior_events", "common_nats")  # fmt: skip
     state = rule.state_of(ints)
-    for name, value in {**constants, **{name: getattr(config, name) for name in same}}.items():
+    same = {each.name: getattr(config, each.name) for each in fields(config) if each.name in (rule.STATE.names or ())}
+    for name, value in {**same, **constants}.items():
         state[name] = value
     silences = {name: getattr(config, name) for name in ("silence_s", "rest_silence_s")}
     awareness.open_account(state, host_aware=host_aware, **silences)

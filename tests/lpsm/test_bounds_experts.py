@@ -186,13 +186,11 @@ def test_a_run_that_lost_too_little_is_caught_by_the_identity_and_the_lower_boun
 
 def test_a_static_expert_whose_experts_sleep_is_held_to_the_statements_of_its_switching_rate_0():
     losses, awake = shifting(30), np.random.default_rng(2).random((30, 4)) < 0.8
-    first, *_ = expert_report.rows(StaticExpert(4, prior=[0.5, 0.5, 0.0, 0.0]).run(losses, awake))
+    first = bounds.report(StaticExpert(4, prior=[0.5, 0.5, 0.0, 0.0]).run(losses, awake)).iloc[0]
     assert (first.holds, first.bound) == (True, pytest.approx(log(2)))
-    of_share = {row.statement: row for row in expert_report.rows(FixedShare(4, 0.0).run(losses, awake))}
-    others = expert_report.rows(StaticExpert(4).run(losses, awake))[1:]
-    assert [row.bound for row in others] == pytest.approx(
-        [of_share[row.statement].bound for row in others], nan_ok=True
-    )
+    of_share, others = (bounds.report(one.run(losses, awake)).set_index("statement")["bound"]
+                        for one in (FixedShare(4, 0.0), StaticExpert(4)))  # fmt: skip
+    assert others[1:].tolist() == pytest.approx(of_share[others.index[1:]].tolist(), nan_ok=True)
 
 
 @pytest.mark.parametrize(("rounds", "n"), [(0, 2), (1, 1), (1, 3), (2, 1), (2, 2), (30, 1)])
@@ -267,7 +265,7 @@ def test_learn_alpha_is_held_against_segments_of_its_best_alpha_expert_where_exp
     limits = [statements.fixed_share_partition_loss(loss, k, 5, 2, (0.1, 0.4)[best]) for k, loss in enumerate(curve, 1)]
     k = int(np.argmin(limits))
     extra = min(total + log(2) for total in totals) - min(totals)
-    first, second = expert_report.rows(run)
+    first, second = bounds.report(run).itertuples(index=False)
     assert (first.measured, first.bound) == pytest.approx((run.total_loss - min(totals), extra))
     assert (second.measured, second.bound) == pytest.approx((run.total_loss - curve[k], limits[k] - curve[k] + extra))
     assert second.verdict.endswith(f"(tightest at k = {k + 1})")

@@ -218,13 +218,6 @@ def test_a_learning_rate_is_the_scale_of_the_losses(make, eta):
     same(rated.weights, plain.weights)
 
 
-def test_losses_beyond_their_range_are_refused_by_name():
-    learner = FixedShare(N, 0.1, loss_range=2.0)
-    learner.update([0.0, 1.0, 2.0])
-    with pytest.raises(ValueError, match=r"losses must be at most loss_range = 2, got 2\.5 in round 0, expert 1"):
-        learner.update([0.0, 2.5, 2.0])
-
-
 @every_rule
 def test_a_run_of_a_combiner_is_its_rounds_its_chunks_and_what_is_restored(make):
     forecasts, y = table()

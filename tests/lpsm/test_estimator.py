@@ -57,9 +57,6 @@ def test_parameters_of_a_key_are_given_by_name_or_together():
     assert clone(by_name).set_params(K=0.1).params == {"K": 0.1, "a": 2.0}
     assert clone(by_name).set_params(key="sop-ss").params == {"a": 2.0}  # what it has no use for goes
     assert clone(by_name).set_params(key="sop-ss", b=0.2).params == {"a": 2.0, "b": 0.2}
-    X, y = example(40)
-    with pytest.raises(ValueError, match="params must be a mapping of symbols to values, got 3"):
-        SelectiveClassifier("ssmd", 3).fit(X, y)
 
 
 def test_no_answer_is_learned_if_one_ticket_is_not_open():

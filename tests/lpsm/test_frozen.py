@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from lpsm import samplers
-from tests.lpsm.frozen.streams import PARAMETERS, cases, close, read, tolerance_of
+from tests.lpsm.frozen.streams import PARAMETERS, cases, close, read
 
 ANSWERS = read()
 
@@ -20,8 +19,5 @@ def test_every_key_has_answers_and_every_answer_a_case():
 def test_predictions_questions_stores_margins_and_weights_are_those_of_then(key):
     for name, ways in cases():
         if name.split()[0] == key:
-            flags, numbers = ANSWERS[name]
             for at, way in enumerate(ways):
-                now = way()
-                assert np.array_equal(now[0], flags), (name, at)
-                assert close(now[1], numbers, tolerance_of(name)), (name, at)
+                assert close(name, way(), ANSWERS[name]), (name, at)

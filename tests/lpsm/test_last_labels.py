@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 import lpsm
 from lpsm.samplers import LastLabels, Sampler, make
@@ -61,24 +60,6 @@ def test_a_late_label_counts_by_the_age_of_its_round_and_a_saved_state_goes_on_a
                 bought[ticket - 1] = Y[ticket - 1]
             owed = []
     assert len(bought) > 10
-
-
-@pytest.mark.parametrize(
-    ("call", "says"),
-    [
-        (lambda: LastLabels(make("ss", 2), (1.0, 2.0)), "more than 2 features"),
-        (lambda: LastLabels(make("ss", 5), (1.0, 0.0)), "times must be positive"),
-        (lambda: LastLabels(lpsm.samplers.MulticlassSampler("ss", 5, 3), TIMES), "sampler must be a Sampler"),
-        (lambda: fresh().decide(X[0, :2]), r"x must have shape \(3,\), got \(2,\)"),
-        (lambda: fresh().run(sparse.csr_matrix(X), Y), "X must be dense"),
-        (lambda: fresh().run(X, Y[:5]), r"y must have shape \(120,\)"),
-        (lambda: LastLabels.from_state({**fresh().state(), "sums": np.zeros((2, 7))}), "sums"),
-        (lambda: LastLabels.from_state({**fresh().state(), "version": np.array(7)}), "version must be 1"),
-    ],
-)
-def test_what_it_cannot_take_it_names(call, says):
-    with pytest.raises(ValueError, match=says):
-        call()
 
 
 def test_it_says_what_it_is():

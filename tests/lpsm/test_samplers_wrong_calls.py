@@ -11,7 +11,7 @@ from scipy import sparse
 
 import lpsm
 from lpsm import online, samplers  # noqa: F401
-from lpsm.samplers import MulticlassSampler, SelectiveClassifier, TunedSampler  # noqa: F401
+from lpsm.samplers import LastLabels, MulticlassSampler, SelectiveClassifier, TunedSampler  # noqa: F401
 from tests.lpsm.frozen.streams import a_stream
 from tests.wrong_calls import refused, table
 
@@ -32,6 +32,10 @@ def sampler(learner, rule, **options):
 
 def fitted(key="ssmd", **options):
     return SelectiveClassifier(key, **options).fit(ROWS, NAMES)
+
+
+def series():
+    return LastLabels(make("ss", 5), (2.0, 9.0))
 
 
 def river(**options):
@@ -126,6 +130,9 @@ MulticlassSampler("ss", 2, 3).run(ONE, [3]) -> y must hold numbers of classes fr
 MulticlassSampler("ss", 2, 3).run(ONE, [0, 1]) -> y must have shape \(1,\), got \(2,\)
 MulticlassSampler("ss", 2, 3).run(TWO, [0]) -> y must have shape \(2,\), got \(1,\)
 MulticlassSampler("ss", 2, 4).learn(1, 7) -> y must be a class from 0 to 3, got 7
+MulticlassSampler("ss", 2, 4).learn(1, 1.5) -> y must be an integer of at least 0, got 1.5
+samplers.make("adaptive-sampler", 2, mistake_driven="maybe") -> mistake_driven must be True or False, got 'maybe'
+SelectiveClassifier(oracle=3).fit(TWO, classes=[0, 1]) -> oracle must have the methods __call__, got 3
 TunedSampler("perceptron-ss", 2, "b", []) -> grid must hold at least one candidate
 TunedSampler("sop", inf, "a", [1.0]) -> n_features must be an integer of at least 1, got inf
 TunedSampler("perceptron-ss", 2, "b", [0.1, -1.0]) -> b must be positive.* got -1
@@ -133,6 +140,16 @@ TunedSampler("perceptron-ss", 2, "b", [0.5], max_queries=-1) -> max_queries must
 TunedSampler("perceptron-ss", 2, "K", [0.1]) -> takes the parameters .* got \['K'\]
 TunedSampler("filter", 2, "K", [0.1]) -> key must be a sampler, neither a filter nor .* got 'filter'
 TunedSampler("iwal", 2, "c_0", [0.1]) -> neither a filter nor one that weighs labels
+TunedSampler("ssmd", 3, "K", [[0.1]]) -> grid must hold at least one candidate
+TunedSampler("ssmd", 3, "K", 0.1) -> grid must hold at least one candidate
+LastLabels(make("ss", 2), (1.0, 2.0)) -> more than 2 features
+LastLabels(make("ss", 5), (1.0, 0.0)) -> times must be positive
+LastLabels(MulticlassSampler("ss", 5, 3), (2.0, 9.0)) -> sampler must be a Sampler
+series().decide(X[0]) -> x must have shape \(3,\), got \(7,\)
+series().run(sparse.csr_matrix(X[:, :3]), Y) -> X must be dense
+series().run(X[:, :3], Y[:5]) -> y must have shape \(400,\)
+LastLabels.from_state({**series().state(), "sums": np.zeros((2, 7))}) -> sums
+LastLabels.from_state({**series().state(), "version": np.array(7)}) -> version must be 1
 TunedSampler("ssmd", 2, "K", [0.1], mixture="none") -> mixture must be .* got 'none'
 TunedSampler("ssmd", 2, "K", [0.1], label_price=-1.0) -> label_price must be .* got -1.0
 TunedSampler("ssmd", 2, "K", [0.1], exploration=1.5) -> exploration must lie in \[0, 1\], got 1.5

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, hindsight
-from lpsm.bounds import expert_report
+from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, bounds, hindsight
 
 
 def sleepy(seed, rounds, n, scale):
@@ -31,7 +30,7 @@ def test_static_expert_is_near_every_expert_over_the_rounds_in_which_it_is_awake
         own = sum(run.loss[t] - losses[t, i] for t in range(rounds) if awake[t, i])
         assert regrets[i] == pytest.approx(own)
         assert own <= -np.log(prior[i]) + 1e-9
-    row = expert_report.rows(run)[0]
+    row = bounds.report(run).iloc[0]
     assert row.holds
     assert row.verdict == "holds"
     assert row.slack == pytest.approx((-np.log(prior) - regrets).min())
@@ -48,8 +47,8 @@ def test_no_statement_is_violated_where_experts_sleep(seed, rounds, n, scale):
         LearnAlpha(n, [0.0, 0.1, 0.5]),
     ):
         run = learner.run(losses, awake)
-        found = expert_report.rows(run)
-        assert all(row.holds for row in found), found
+        found = bounds.report(run)
+        assert found["holds"].all(), found.to_string()
         if not isinstance(learner, LearnAlpha):  # it is the run in which sleepers lose what the mixture loses
             again = type(learner).from_state(run.start.state()).run(np.where(awake, losses, run.loss[:, None]))
             np.testing.assert_allclose(again.loss, run.loss, rtol=1e-9, atol=1e-12)
@@ -69,7 +68,7 @@ def test_the_regret_against_a_partition_counts_the_rounds_in_which_its_experts_a
             path = np.repeat(experts, np.diff(ends))
             there = awake[np.arange(12), path]
             worst = max(worst, float((run.loss - losses[np.arange(12), path])[there].sum()))
-    row = next(row for row in expert_report.rows(run, k_max=k) if row.statement == "Fixed-share against k segments")
+    row = bounds.report(run, k_max=k).set_index("statement").loc["Fixed-share against k segments"]
     assert worst <= limit + 1e-9
     assert row.slack <= limit - worst + 1e-9
     if f"k = {k})" in row.verdict:

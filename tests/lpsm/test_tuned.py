@@ -93,6 +93,3 @@ def test_candidates_are_those_of_the_grid_whole_ones_as_integers():
     assert TunedSampler("ssmd", 3, "K", [0.5], label_price=0.0).label_price == 0.0
     s._mixture.update(np.array([1.0, 0.5]))
     assert s.tuned == np.inf
-    for grid in ([[0.1]], 0.1):
-        with pytest.raises(ValueError, match="grid must hold at least one candidate"):
-            TunedSampler("ssmd", 3, "K", grid)

@@ -91,10 +91,11 @@ StaticExpert(2).run([[0.1, 0.2], [0.3, nan]]) -> got nan in round 1, expert 1
 StaticExpert(2).run([0.1, 0.2]) -> \(T, 2\), got \(2,\)
 StaticExpert(2).update([0.1]) -> losses must have shape \(2,\), got \(1,\)
 StaticExpert(2).update([-0.1, 0.1]) -> must lie in \[0, inf\] \(or pass signed=True\), got -0.1
-StaticExpert(2).update([0.1, 0.2], [2, 0]) -> awake must be boolean of shape \(2,\)
+StaticExpert(2).update([0.1, 0.2], [2, 0]) -> awake must hold truth values, or 0 and 1, of shape \(2,\)
 StaticExpert.from_state(share().state()) -> kind StaticExpert, version 2, got kind FixedShare
 FixedShare.from_state({**share().state(), "version": np.array(3)}) -> version 2, got kind FixedShare, version 3
 share(signed=True).update([-inf, 0.0]) -> must not be NaN or -inf, got -inf
+share(loss_range=2.0).run([[0.0, 2.0], [2.5, 1.0]]) -> at most loss_range = 2, got 2\.5 in round 1, expert 0
 Squint(2, loss_range=0.0) -> loss_range must be positive and finite, got 0.0
 Squint(2).update([0.5, 1.5]) -> losses must be at most loss_range = 1, got 1.5
 Squint(2, loss_range=1e9).update([inf, 0]) -> losses must be finite for Squint, got inf
@@ -142,7 +143,12 @@ Combiner(2, rule="mlpoly") -> rule must be one of .*, got 'mlpoly'; did you mean
 Combiner(2, rule="boa", alphas=[0.1]) -> alphas must be left out for the rule boa
 Combiner(2, alphas=[2.0]) -> alphas must lie in \[0, 1\]
 Combiner(2, "log", gradient=True) -> gradient must be False for the log loss
-Combiner(2).update([1.0], 1.0) -> forecasts must have shape \(T, 2\), got \(1, 1\)
+Combiner(2).update([1.0], 1.0) -> forecasts must have shape \(2,\), got \(1,\)
+Combiner(2).update([1.0, 2.0], [1.0]) -> y must be a number, got \[1.0\]
+lpsm.combine([[1.0]], [1.0], rule="boa", rate=0.1) -> rate must be left out for the rule boa, .* got 0.1
+StaticExpert(2).update([0.1, np.nan]) -> losses must not be NaN or -inf, got nan in round 0, expert 1
+share().update([0.1, 0.1], [1, 1, 1]) -> awake must hold truth values, or 0 and 1, of shape \(2,\), got \[1, 1, 1\]
+hindsight.best_partition([[0.0], [0.0]], 1.5) -> k must be an integer
 Combiner(2).update([1.0, inf], 1.0) -> or be NaN, got inf in round 0, forecast 1
 Combiner(2).update([1.0, 2.0], inf) -> y must lie in .*, got inf
 Combiner(2, "log").update([0.5, 1.5], 1.0) -> probabilities for the log loss, got 1.5 in round 0
@@ -180,6 +186,7 @@ experts.fixed_share_partition_loss(1.0, 2, 10, 1, 0.1) -> k must be 1
 experts.static_expert_loss([]) -> expert_losses must have shape
 experts.divergence(0.5, -0.1) -> must lie in
 bounds.report(share()) -> losses must be given with a learner
+bounds.report([[0.0, 1.0]]) -> run must be what a learner's run returned, or a learner, got \[\[0.0, 1.0\]\]
 bounds.report(share().run([[0.0, 1.0]]), [[0.0, 1.0]]) -> a run carries its own
 bounds.report(share().run(np.zeros((20, 2)), weights=False)) -> run must carry its losses .* \(weights=True\)
 bounds.report(NONE_PROVED[0].run(np.ones((9, 2)))) -> run must be of a learner .*, got one of AdaHedge

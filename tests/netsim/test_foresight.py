@@ -105,26 +105,3 @@ def test_curve_rises_in_slowdown_and_falls_in_energy():
     assert (np.diff(curve.above_sleep_j) < 0.01 * curve.above_sleep_j[0]).all()
     assert np.isnan(curve.at(0.99))
     assert curve.at(curve.slowdown[3]) == pytest.approx(curve.above_sleep_j[3], rel=0.01)
-
-
-PAGE = traces.Page("a", 100, 1000)
-
-
-@pytest.mark.parametrize(
-    ("pages", "config", "words"),
-    [
-        ([], {}, "needs pages"),
-        (Workload.of([PAGE], messages=[traces.Message(0.1, 10)]), {}, "needs pages, and no messages"),
-        ([PAGE], {"medium": netsim.AirConfig()}, "medium of its own"),
-        ([PAGE], {"link": netsim.LinkConfig(loss_rate=0.1)}, "no frame is lost"),
-    ],
-)
-def test_refused(pages, config, words):
-    with pytest.raises(ValueError, match=words):
-        clairvoyant(pages, config=netsim.SimulationConfig(**config))
-
-
-@pytest.mark.parametrize("prices", [[], [1.0, 2.0], [1.0, 0.0], [[1.0]], [float("nan")]])
-def test_prices_fall(prices):
-    with pytest.raises(ValueError, match="prices_j must be falling numbers above 0"):
-        clairvoyant([PAGE], prices_j=prices)

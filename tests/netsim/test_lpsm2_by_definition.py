@@ -28,7 +28,7 @@ class HostAccount:
         self.things = {}
 
     def observe(self, frame, asleep):
-        connection, opening, payload, completes, _ = frame.host
+        connection, opening, payload, completes, *_ = frame.host
         known = self.things.get(connection)
         if frame.sent:
             if known is None and (opening or payload) and len(self.things) < 1024:

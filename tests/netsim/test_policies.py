@@ -104,12 +104,6 @@ def test_what_is_left_unsaid_is_every_beacon_of_the_usual_interval_at_once():
     ]
     assert StaticPsm(200, inactivity_timeout_ms=30).spec == "psm:200:timeout=30"
     assert [in_ms(ns) for ns in (1, 102_400_000, 1_500_000_000)] == ["0.000001", "102.4", "1500"]
-    with pytest.raises(ValueError, match="inactivity_timeout_ms must be an integer of at least 0, got -1"):
-        StaticPsm(200, inactivity_timeout_ms=-1)
-    with pytest.raises(ValueError, match=r"multiple of 102.4 ms, got 100 ms; psm alone is every beacon, listen:N"):
-        make("psm:100", beacon_interval_ns=102_400_000)
-    with pytest.raises(ValueError, match=r"multiple of 100 ms, got 150 ms$"):
-        make("psm:150")
 
 
 @pytest.mark.parametrize(("text", "ns"), [
@@ -143,8 +137,6 @@ def test_every_driver_is_listed_with_its_source_and_a_name_that_can_be_typed():
         ordinal = {1: "", 3: "3rd ", 5: "5th ", 10: "10th "}[every] if written != "driver:esp-idf" else "DTIM "
         assert meaning.endswith(f"{awake}listening to every {ordinal}beacon")
     assert not expected
-    with pytest.raises(ValueError, match="the driver must be one of mac80211, "):
-        make("driver:windows")
 
 
 def test_between_service_periods_sending_does_not_open_the_gate():
@@ -173,5 +165,3 @@ def test_esp_idf_listens_to_every_dtim_and_its_maximum_modem_sleep_to_every_list
     assert beacons["driver:esp-idf", 1] == pytest.approx(3 * beacons["driver:esp-idf", 3], rel=0.02)
     assert beacons["driver:esp-idf-max", 1] == beacons["driver:esp-idf-max", 3]
     assert beacons["driver:esp-idf-max", 1] == pytest.approx(2 * beacons["driver:esp-idf-max:6", 1], rel=0.02)
-    with pytest.raises(ValueError, match="only esp-idf-max takes a listen interval, got 'esp-idf:3'"):
-        netsim.policies.make("driver:esp-idf:3")

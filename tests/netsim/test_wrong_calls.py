@@ -16,6 +16,7 @@ from netsim.policies.host import HoldThenBeacons
 from netsim.policies.lpsm2 import Lpsm2Config
 from netsim.policies.polling import PollingConfig
 from netsim.policies.protocol import Plan
+from netsim.policies.static import StaticPsm
 from netsim.sleep_planning.schedules import Schedule
 from netsim.sleep_planning.schedules import table as rows_of
 from netsim.traffic import check
@@ -25,6 +26,7 @@ from traces.records import Message, Page
 
 PAGE = Page("p", 300, 5000)
 AIR = SimulationConfig(medium=AirConfig())
+LOSSY = SimulationConfig(link=netsim.LinkConfig(loss_rate=0.1))
 
 
 class Odd:
@@ -109,6 +111,18 @@ make("lpsm:alphas=1e7") -> at most 10000
 make("psm:ms=1,ms=2") -> each name once
 make("none:a=1") -> of no names
 make("twt:service_ms=5") -> got
+make("driver:windows") -> the driver must be one of mac80211,
+make("driver:esp-idf:3") -> only esp-idf-max takes a listen interval, got 'esp-idf:3'
+StaticPsm(200, inactivity_timeout_ms=-1) -> inactivity_timeout_ms must be an integer of at least 0, got -1
+netsim.clairvoyant([]) -> needs pages
+netsim.clairvoyant(Workload.of([PAGE], messages=[Message(0.1, 10)])) -> needs pages, and no messages
+netsim.clairvoyant([PAGE], config=AIR) -> medium of its own
+netsim.clairvoyant([PAGE], config=LOSSY) -> no frame is lost
+netsim.clairvoyant([PAGE], prices_j=[]) -> prices_j must be falling numbers above 0
+netsim.clairvoyant([PAGE], prices_j=[1.0, 2.0]) -> prices_j must be falling numbers above 0
+netsim.clairvoyant([PAGE], prices_j=[1.0, 0.0]) -> prices_j must be falling numbers above 0
+netsim.clairvoyant([PAGE], prices_j=[[1.0]]) -> prices_j must be falling numbers above 0
+netsim.clairvoyant([PAGE], prices_j=[nan]) -> prices_j must be falling numbers above 0
 canonical("psm:100", beacon_interval_ns=102_400_000) -> positive multiple of 102\.4 ms, got 100 ms; psm alone is every
 HoldThenBeacons(-1) -> hold_ms must be at least 0, got -1
 Lpsm2Config(max_slowdown=1.0) -> max_slowdown must be a number above 1, got 1.0

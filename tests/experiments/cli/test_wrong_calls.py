@@ -152,8 +152,10 @@ generate --seed -1 -> seed must be at least 0, got -1
 generate --pages x -> not a valid integer
 generate --hours 0 -> hours must be above 0
 generate --kind push --messages-per-hour 0 -> must have a page or a message
-generate --message-bytes 5:3 -> message_bytes must be two sizes
-generate --message-bytes a:3 -> --message-bytes must be BYTES or LEAST:MOST, got a:3
+generate --kind push --message-bytes 5:3 -> message_bytes must be two sizes
+generate --kind push --message-bytes a:3 -> --message-bytes must be BYTES or LEAST:MOST, got a:3
+generate --kind voice --pages 1 -> --pages must be left out for --kind voice
+generate --bursty -> --bursty must be left out for --kind web
 generate --keep-alive 0 -> keep_alive_s must be above 0
 bounds --process walk -> 'walk' is not one of 'iid'
 bounds --learner oracle -> 'oracle' is not one of
@@ -167,6 +169,9 @@ bounds --learner static-expert --alpha 0.1 -> the switching rate of fixed-share,
 label STREAM --algorithm ssm -> got 'ssm', did you mean ssmd?
 label STREAM --algorithm ssmd --param b=1 -> 'ssmd' takes the parameters ['K', 'a'], got ['b']
 label STREAM --algorithm ssmd --param K=-1 -> K must be positive, got -1
+label STREAM --algorithm ssmd --param K=abc -> K must be a number, got 'abc'
+label STREAM --rate 0 -> rate must be above 0 and finite, got 0
+label STREAM --multiclass --one-vs-rest -> give one of them
 label STREAM --algorithm ssmd --param K -> a parameter must be NAME=VALUE, got 'K'
 label STREAM --algorithm ssmd --param K=1 --param K=2 -> a parameter must be given once, got K twice
 label STREAM --window 0 -> window must be at least 1, got 0

@@ -10,7 +10,8 @@ import pytest
 import netsim
 import traces
 from experiments.report.capture import CLIENT, capture
-from experiments.timeline import record
+from experiments.report.perfetto import trace_events
+from experiments.timeline import record, timeline
 from netsim import AirRecorder
 from traces.captures.audit import audit
 from traces.captures.frames import WIRELESS
@@ -172,3 +173,12 @@ def test_frames_that_go_together_say_so_follow_in_number_and_the_block_ack_tells
     client = audited(path).clients[CLIENT]
     assert client.frames_down == sum(frame.down for frame in carried)
     assert client.bytes_up == sum(frame.size_bytes + 34 for frame in carried if not frame.down)
+
+
+def test_datagrams_are_frames_of_udp_and_named_so_in_a_timeline(tmp_path):
+    datagrams = [traces.Datagram(0.5, 100, True), traces.Datagram(0.7, 1200, False)]
+    run = record(traces.Workload.of([*WORK], datagrams=datagrams), "psm", world())
+    requests = list(traces.read(written(run, tmp_path), client="192.168.1.2"))
+    assert [(one.request_bytes, one.reply_bytes) for one in requests].count((100, 1200)) == 1
+    events = trace_events([timeline(run, 0.0, 60.0)])["traceEvents"]
+    assert [event["args"]["payload_bytes"] for event in events if event["name"] == "datagram"] == [100, 1200]

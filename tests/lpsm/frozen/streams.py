@@ -20,7 +20,6 @@ from scipy import sparse
 from lpsm import samplers
 
 FILE = Path(__file__).with_name("answers.npz")
-Answers = tuple[np.ndarray, np.ndarray]  # yes and no, and numbers
 
 PARAMETERS: dict[str, dict[str, Any]] = {
     "perceptron": {"eta": 0.5}, "modified-perceptron": {}, "sop": {"a": 0.7}, "ridge": {"a": 1.5}, "rls": {},
@@ -105,8 +104,12 @@ def assert_same(got: Any, expected: Any, margin_tolerance: float = 1e-8) -> None
     np.testing.assert_allclose(got[0], expected[0], atol=margin_tolerance, rtol=0)
 
 
-def run(make: Callable[[], Any], X: Any, y: Any, way: str) -> Answers:
-    """Play a stream whole, in three pieces, or one by one; of several classes the last rows are scored at the end."""
+def run(make: Callable[[], Any], X: Any, y: Any, way: str, last: int) -> np.ndarray:
+    """Play a stream whole, in three pieces, or one by one; return what was said, asked and stored, 0 or 1, and numbers.
+
+    Of several classes the numbers are scores of the last rows at the end, otherwise the margins and the weights, of
+    which the last so many are kept.
+    """
     sampler = make()
     several = isinstance(sampler, samplers.MulticlassSampler)
     if way == "rounds":
@@ -118,10 +121,11 @@ def run(make: Callable[[], Any], X: Any, y: Any, way: str) -> Answers:
         logs = [of(sampler.run(X[a:b], y[a:b])) for a, b in pairwise(cuts)]
         margin, said, asked, stored = map(np.concatenate, zip(*logs, strict=True))
     if several:
-        scores = np.concatenate([sampler.scores(X[-12:]).ravel(), sampler.last_scores])
-        return np.concatenate([*(said == c for c in range(3)), asked]), scores
+        return np.concatenate(
+            [*(said == c for c in range(3)), asked, sampler.scores(X[-12:]).ravel(), sampler.last_scores]
+        )
     final = [sampler.weights, *(copy.weights for copy in getattr(sampler, "samplers", ()))]
-    return np.concatenate([said == 1, asked, stored]), np.concatenate([margin, *final])
+    return np.concatenate([said == 1, asked, stored, np.concatenate([margin, *final])[-last:]])
 
 
 def made(kind: Callable[..., Any], *given: Any, **options: Any) -> Callable[[], Any]:
@@ -163,57 +167,33 @@ def of_cases() -> Iterator[tuple[str, Callable[[], Any], Any, Any, tuple[str, ..
         yield f"{key} wide", made(samplers.make, key, 530), *plain(530, 290, 9), ("whole", "+whole")
 
 
-def cases() -> Iterator[tuple[str, list[Callable[[], Answers]]]]:
+def cases() -> Iterator[tuple[str, list[Callable[[], np.ndarray]]]]:
     """Give each case by name, with the ways that must all lead to the same answers."""
     for name, make, X, y, ways in of_cases():
-        last = slice(-80, None) if name.endswith("wide") else slice(None)
-
-        def play(way: str, make=make, X=X, y=y, last=last) -> Answers:
-            flags, numbers = run(make, sparse.csr_matrix(X) if way[0] == "+" else X, y, way.removeprefix("+"))
-            return flags, numbers[last]
-
-        yield name, [partial(play, way) for way in ways]
+        forms, last = {True: sparse.csr_matrix(X), False: X}, 80 if name.endswith("wide") else 10**9
+        yield name, [partial(run, make, forms[way[0] == "+"], y, way.removeprefix("+"), last) for way in ways]
 
 
-def read() -> dict[str, Answers]:
+def read() -> dict[str, np.ndarray]:
     """Read the answers by case."""
     with np.load(FILE) as file:
-        names, sizes, flags, numbers = (file[name] for name in ("names", "sizes", "flags", "numbers"))
-    flags = np.unpackbits(flags, count=int(sizes[:, 0].sum())).astype(bool)
-    ends = sizes.cumsum(axis=0)
-    return {
-        str(name): (flags[a - n : a], numbers[b - m : b])
-        for name, (a, b), (n, m) in zip(names, ends, sizes, strict=True)
-    }
+        return dict(file)
 
 
-def close(one: np.ndarray, other: np.ndarray, tolerance: float = 1e-12) -> bool:
-    """Whether numbers agree to the tolerance, relative where they exceed 1."""
-    return one.shape == other.shape and bool((np.abs(one - other) <= tolerance * np.maximum(1.0, np.abs(other))).all())
+def close(name: str, now: np.ndarray, then: np.ndarray) -> bool:
+    """Whether answers agree to 1e-12, relative where they exceed 1; in single precision to 1e-5."""
+    tolerance = 1e-5 if name.startswith("sop-ss 47") else 1e-12
+    return now.shape == then.shape and bool((np.abs(now - then) <= tolerance * np.maximum(1.0, np.abs(then))).all())
 
 
 def write() -> None:
     """Write the answers, each as its first way gives it; say where another way differs."""
-    found = {}
-    for name, ways in cases():
-        found[name], *others = (way() for way in ways)
-        for at, (flags, numbers) in enumerate(others, 1):
-            single = found[name]
-            if not (np.array_equal(flags, single[0]) and close(numbers, single[1], tolerance_of(name))):
-                gap = np.abs(numbers - single[1]).max() if len(numbers) == len(single[1]) else "length"
-                print(f"{name}, way {at}: flags {np.array_equal(flags, single[0])}, numbers {gap}")
-    np.savez_compressed(
-        FILE,
-        names=np.array(list(found)),
-        sizes=np.array([[len(flags), len(numbers)] for flags, numbers in found.values()]),
-        flags=np.packbits(np.concatenate([flags for flags, _ in found.values()])),
-        numbers=np.concatenate([numbers for _, numbers in found.values()]),
-    )
-
-
-def tolerance_of(name: str) -> float:
-    """How far numbers may be from those that are frozen: single precision is not the point of the first digits."""
-    return 1e-5 if name.startswith("sop-ss 47") else 1e-12
+    found = {name: [way() for way in ways] for name, ways in cases()}
+    for name, (first, *others) in found.items():
+        for at, other in enumerate(others, 1):
+            if not close(name, other, first):
+                print(f"{name} differs, way {at}")
+    np.savez_compressed(FILE, **{name: first for name, (first, *_) in found.items()})
 
 
 if __name__ == "__main__":
