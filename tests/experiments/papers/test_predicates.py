@@ -275,4 +275,4 @@ def test_an_end_belongs_to_a_range_unless_it_is_open_or_a_whole_interval_is_aske
     assert holds(at_least(at_the_end, 2.0))
     assert not holds(at_least(at_the_end, 2.0, open=True))
     assert not holds(above(at_the_end, 2.0))
-    assert not holds(below(at_the_end, 2.0))
+    assert not holds(ask.below(at_the_end, 2.0))
