@@ -97,11 +97,7 @@ class Clairvoyant:
 
 
 def clairvoyant(
-    pages: Iterable[Page],
-    *,
-    config: SimulationConfig | None = None,
-    seed: int = 0,
-    prices_j: ArrayLike = _PRICES_J,
+    pages: Iterable[Page], *, config: SimulationConfig | None = None, seed: int = 0, prices_j: ArrayLike = _PRICES_J
 ) -> Clairvoyant:
     """Search the waits of every page, at each price of slowdown.
 

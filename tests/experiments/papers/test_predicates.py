@@ -268,3 +268,11 @@ def test_one_sample_against_another_is_a_difference_or_a_ratio_of_means_beside_b
     assert against(ours, theirs).sample.tolist() == [1.0, 2.0]
     assert against(ours, theirs).note == "(4.00 against 2.50)"
     assert against(ours, theirs, over=True).sample.mean() == pytest.approx(4.0 / 2.5)
+
+
+def test_an_end_belongs_to_a_range_unless_it_is_open_or_a_whole_interval_is_asked_for():
+    at_the_end = of(x=[2.0, 2.0])
+    assert holds(at_least(at_the_end, 2.0))
+    assert not holds(at_least(at_the_end, 2.0, open=True))
+    assert not holds(above(at_the_end, 2.0))
+    assert not holds(ask.below(at_the_end, 2.0))
