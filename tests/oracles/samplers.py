@@ -138,12 +138,13 @@ LEARNERS = {  # the margin of an instance by what is stored
     "lasec": lambda S, x, q: S.lasec(x, q.get("b", 1.0), q["c"]),
     "nearest": lambda S, x, q: S.nearest(x),
 }
-KEYS = {  # of those that are not forward
+_KEYS = {  # of those that are not forward
     "perceptron": "perceptron perceptron-ss perceptron-ss-adaptive dkm-perceptron random-perceptron ffoat ffole",
     "modified": "modified-perceptron dkm cbgz-dkm random-dkm", "shifting": "shifting-perceptron",
     "ridge": "ridge ssnci", "arow": "arow arow-ss", "arow-diagonal": "arow-diagonal arow-diagonal-ss",
     "adagrad": "adagrad adagrad-ss iwal", "lasec": "lasec lasec-ss kept-rate", "nearest": "nearest",
 }  # fmt: skip
+LEARNER_OF = {key: name for name, keys in _KEYS.items() for key in keys.split()}
 RANDOMIZED = {
     "perceptron-ss", "perceptron-ss-adaptive", "sop-ss", "sop-ss-adaptive", "sop-label-efficient", "sole",
     "sop-fixed-bias", "lasec-ss", "cbgz-dkm", "random-perceptron", "random-dkm", "ffoat", "fsoat", "ffole", "fsole",
@@ -153,8 +154,7 @@ RANDOMIZED = {
 
 def margin(key, S, x, q):
     """The margin of a key's learner."""
-    learner = next((name for name, keys in KEYS.items() if key in keys.split()), "forward")
-    return LEARNERS[learner](S, x, q)
+    return LEARNERS[LEARNER_OF.get(key, "forward")](S, x, q)
 
 
 def coin(b, m, more=0.0):

@@ -320,7 +320,7 @@ def turned(claim, record):
             yield made_up((nearest, nearest, record, quiet)[trial % 4], columns, rng)
 
     ready = ([quiet], scaled(quiet, columns, False), scaled(record, columns, False))
-    named = scaled_where_named(quiet, columns, claim.check(record).ours)
+    named = scaled_where_named(quiet, columns, f"{claim.statement} {claim.check(record).ours}")
     for other in chain(*ready, named, scaled(quiet, columns, True), drawn()):
         found = check(claim, other)
         if found is None or found.ours == NOTHING:
