@@ -151,10 +151,12 @@ def _upper(statement: str, measured: float, bound: float, trivial: float) -> Row
 
 def _mean(statement: str, measured: Floats, bounds: Floats, trivial: float) -> Row:
     """The means of both sides; violated if all of the interval of their difference is on the wrong side."""
-    mean, bound, half = float(measured.mean()), float(bounds.mean()), 0.0
+    mean, bound, n = float(measured.mean()), float(bounds.mean()), len(measured)
     excess = measured - bounds
-    if len(excess) > 1:
-        half = float(scipy.stats.t.ppf((1.0 + LEVEL) / 2.0, len(excess) - 1) * excess.std(ddof=1) / sqrt(len(excess)))
+    if n > 1 and excess.std() > 0.0:
+        half = float(scipy.stats.t.ppf((1.0 + LEVEL) / 2.0, n - 1) * excess.std(ddof=1) / sqrt(n))
+    else:  # so often other runs can have fewer, and none less than 0
+        half = (1.0 - (1.0 - LEVEL) ** (1.0 / n)) * mean
     row = _upper(statement, mean - half, bound, trivial)
     if row.verdict == "holds" and mean > bound:
         row = row._replace(verdict=f"holds: the mean is known to +- {half:.3g} only")
