@@ -137,7 +137,7 @@ def test_no_rounds_teach_nothing_and_what_is_not_legal_changes_nothing(make):
             learner.update(bad)
         with pytest.raises((ValueError, TypeError), match="losses must"):
             learner.run([bad, bad])
-    with pytest.raises(ValueError, match="awake must be boolean"):
+    with pytest.raises(ValueError, match="awake must hold"):
         learner.update(losses[0], [0.5] * N)
     assert {name: array.tolist() for name, array in learner.state().items()} == {
         name: array.tolist() for name, array in before.items()

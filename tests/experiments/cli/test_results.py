@@ -13,7 +13,7 @@ DRAWN = {
     "compare": {"energy", "front", "slowdown", "slowdown-by-page"},
     "label": {"label"},
     "population": set(),
-    "replay": {"losses", "weights", "competition", "alphas", "regret"},
+    "replay": {"losses", "weights", "competition", "alphas"},
     "reproduce": set(),
     "tune": {"tradeoff"},
 }
