@@ -30,10 +30,7 @@ __all__ = ["WORLD", "World", "described", "settings_of_a_world", "world_of"]
 
 _PRESETS: Mapping[str, Mapping[str, Any]] = {"today": TODAY, "thesis": THESIS}
 _OPTIONS: Mapping[str, tuple[Any, str]] = {
-    "preset": (
-        click.Choice([*_PRESETS]),
-        "Radio and servers of today, or of the thesis that LPSM is from [today].",
-    ),
+    "preset": (click.Choice([*_PRESETS]), "Radio and servers of today, or of the thesis that LPSM is from [today]."),
     "world": (FILE, "TOML file with more of the world; lpsm list world says what it may hold."),
     "radio": (Names(registered("netsim.radio")), "One of lpsm list radios, or a TOML file [by the preset]."),
     "server_delay": (

@@ -33,12 +33,7 @@ LEVEL = 0.9999  # of the interval of a mean; only if all of it is beyond the bou
 
 
 def report_sampler(
-    sampler: Sampler,
-    X: Any,
-    y: ArrayLike,
-    *,
-    runs: int = 20,
-    rng: np.random.Generator | int | None = None,
+    sampler: Sampler, X: Any, y: ArrayLike, *, runs: int = 20, rng: np.random.Generator | int | None = None
 ) -> pd.DataFrame:
     """What is proved about a sampler against what it does on a labelled stream, as a table.
 

@@ -23,11 +23,7 @@ from scipy import linalg, sparse
 from lpsm.arrays import Floats, Mask
 from lpsm.bounds.drift import drift_mistakes, selective_drift_mistakes
 from lpsm.bounds.perceptrons import perceptron_mistakes, selective_perceptron_mistakes
-from lpsm.bounds.second_order import (
-    label_efficient_mistakes,
-    second_order_mistakes,
-    selective_second_order_mistakes,
-)
+from lpsm.bounds.second_order import label_efficient_mistakes, second_order_mistakes, selective_second_order_mistakes
 
 if TYPE_CHECKING:
     from lpsm.samplers import Sampler

@@ -37,10 +37,7 @@ _LARGEST = 10**6
 
 
 def alpha_grid(
-    horizon: int | None = None,
-    delta: float | None = None,
-    kind: str = "kl",
-    size: int | None = None,
+    horizon: int | None = None, delta: float | None = None, kind: str = "kl", size: int | None = None
 ) -> Floats:
     """Return the alphas in increasing order, shape (m,).
 

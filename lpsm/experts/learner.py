@@ -161,12 +161,7 @@ class Learner(Stateful):
         return self._round(row if self.eta == 1.0 else self.eta * row, mask) / self.eta
 
     def run(
-        self,
-        losses: ArrayLike,
-        awake: ArrayLike | None = None,
-        *,
-        weights: bool = True,
-        alpha_weights: bool = False,
+        self, losses: ArrayLike, awake: ArrayLike | None = None, *, weights: bool = True, alpha_weights: bool = False
     ) -> ExpertRun:
         """Learn from many rounds; the same as repeated `update`, whatever the chunks.
 

@@ -38,12 +38,7 @@ class RunLog:
     __slots__ = ("_margin", "_said", "prediction", "queried", "replay", "stored")
 
     def __init__(
-        self,
-        prediction: NDArray[np.int8],
-        queried: Mask,
-        stored: Mask,
-        margin: Floats,
-        said: Floats | None = None,
+        self, prediction: NDArray[np.int8], queried: Mask, stored: Mask, margin: Floats, said: Floats | None = None
     ) -> None:
         self.prediction = prediction
         self.queried = queried
