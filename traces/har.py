@@ -177,11 +177,11 @@ def _sockets(fields: dict[str, Any], found: list[tuple[str, Request]], report: R
     run = runs(_CLIENT, _host(_url(fields)), enter, lambda size: report.count("acknowledgements_of_messages"))
     for message in map(_part, sent):
         data, moment = message.get("data"), _number(message.get("time"), _MAX_S)
-        if not isinstance(data, str) or not data or moment is None:
+        is_text = message.get("opcode") != _BINARY
+        if not isinstance(data, str) or not (data if is_text else data.rstrip("=")) or moment is None:
             report.count("websocket_messages_without_time_or_data")
             continue
-        is_text = message.get("opcode") != _BINARY
-        size = len(data.encode("utf-8", "replace")) if is_text else 3 * len(data) // 4 - data[-2:].count("=")
+        size = len(data.encode("utf-8", "replace")) if is_text else 3 * len(data.rstrip("=")) // 4
         run.send((message.get("type") == "send", round(moment * 1e6), size, b""))
     run.send(None)
 

@@ -1,6 +1,6 @@
 """Probabilities from scores: one number, fitted to the labels that were bought.
 
-What it models: softmax(beta scores), beta >= 0 of least log loss over the scores that the bought instances had in their
+What it models: softmax(beta scores), beta > 0 of least log loss over the scores that the bought instances had in their
 rounds, before their labels were known.  Which labels are bought depends on the scores (and a coin), so that those
 bought are, given the score, a fair sample of all.  Targets are softened, the label's being (n + 1)/(n + k), as in
 Platt 1999, so that a few that are all right do not make sure of everything.  The largest probability stays where the
@@ -19,15 +19,17 @@ from scipy.special import log_softmax, softmax
 
 from lpsm.arrays import Floats
 
+LEAST = 1e-6  # of beta, over the size of the scores: the largest probability stays where the largest score is
+
 
 def fitted_scale(scores: Any, labels: Any) -> float:
-    """Return beta for the scores (n, k) of instances of these classes (n,); 0 if there is nothing to go by."""
+    """Return beta for the scores (n, k) of instances of these classes (n,); 0 if there are none."""
     if not len(labels):
         return 0.0
     table = np.asarray(scores, dtype=np.float64)
     n, k = table.shape
     if not (size := float(np.abs(table - table.mean(axis=1, keepdims=True)).mean())):
-        return 0.0
+        return LEAST
     wanted = np.full((n, k), 1.0 / (n + k))
     wanted[np.arange(n), labels] = (n + 1.0) / (n + k)
 
@@ -35,7 +37,7 @@ def fitted_scale(scores: Any, labels: Any) -> float:
         return -float((wanted * log_softmax(beta * (table / size), axis=1)).sum())
 
     found = scipy.optimize.minimize_scalar(loss, bounds=(0.0, 50.0 * np.log(n + 2.0)), method="bounded")
-    return float(found.x) / size if found.fun < loss(0.0) else 0.0
+    return (float(found.x) if found.fun < loss(0.0) else LEAST) / size
 
 
 def probabilities(scores: Floats, beta: float) -> Floats:

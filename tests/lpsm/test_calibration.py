@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from lpsm import samplers
 from lpsm.samplers import SelectiveClassifier
-from lpsm.samplers.calibration import fitted_scale, leads, probabilities
+from lpsm.samplers.calibration import LEAST, fitted_scale, leads, probabilities
 from tests.lpsm.frozen.streams import a_stream
 
 X, Y = a_stream(31, rounds=90, d=3)
@@ -34,8 +34,8 @@ def test_the_scale_by_hand():
     # three of three right: the target is 4/5, and sigmoid(2 beta/2) is that at beta = ln 4
     assert fitted_scale(leads(margins), np.array([1, 0, 1])) == pytest.approx(log(4), rel=1e-4)
     assert probabilities(leads(margins), log(4))[:, 1] == pytest.approx([0.8, 0.2, 0.8])
-    assert fitted_scale(leads(margins), np.array([0, 1, 0])) == 0.0  # all wrong
-    assert fitted_scale(leads(np.zeros(4)), np.array([0, 1, 1, 1])) == 0.0  # nothing to go by
+    assert fitted_scale(leads(margins), np.array([0, 1, 0])) == pytest.approx(2 * LEAST)  # all wrong
+    assert fitted_scale(leads(np.zeros(4)), np.array([0, 1, 1, 1])) == LEAST  # their size is not known
     assert fitted_scale(np.zeros((0, 2)), np.zeros(0, dtype=np.int64)) == 0.0
     several = np.array([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0]])  # 3/5 for the right one: e^(2 beta) = 3
     assert fitted_scale(several, np.array([0, 1])) == pytest.approx(log(3) / 2, rel=1e-4)

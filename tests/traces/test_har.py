@@ -146,11 +146,11 @@ def test_messages_over_a_websocket_become_exchanges_and_messages(tmp_path):
         "request": {"url": "wss://a.edu/live", "headersSize": 100, "bodySize": 0},
         "response": {"status": 101, "bodySize": 0, "headersSize": 120},
         "_webSocketMessages": [{"type": kind, "time": moment + at, "data": data} for kind, at, data in socket]
-        + [binary, {"type": "send", "data": "when?"}],
+        + [binary, {**binary, "data": "=="}, {"type": "send", "data": "when?"}],
     }
     (tmp_path / "h").write_text(json.dumps({"log": {"entries": [entry]}}))
     requests = traces.read(tmp_path / "h")
     found = traces.workload_of(requests)
     assert [(page.request_bytes, page.reply_bytes, page.objects) for page in found] == [(100, 120, ((8, 7),))]
     assert found.messages == (traces.Message(30.0, 8), traces.Message(60.0, 4))
-    assert requests.report["websocket_messages_without_time_or_data"] == 1
+    assert requests.report["websocket_messages_without_time_or_data"] == 2

@@ -108,5 +108,5 @@ def test_what_the_terminals_characters_do_not_include_is_written_as_an_escape(tm
 def test_too_little_memory_is_one_line(tmp_path):
     path = tmp_path / "big.csv"
     path.write_text("a,b,label\n" + "1.5,2.5,x\n0.5,2.5,y\n" * 2_000_000)
-    said = one_line(run("label", path, "--algorithm", "ssmd", limit=(resource.RLIMIT_AS, 900 << 20)))
+    said = one_line(run("label", path, "--algorithm", "ssmd", limit=(resource.RLIMIT_AS, 700 << 20)))
     assert "not enough memory" in said
