@@ -76,7 +76,7 @@ def parts(trace: Path, n_sessions: int = 1000) -> Iterator[dict[str, object]]:
     taken = time.process_time() - start
     yield {"what": "reading and grouping", "pages_per_cpu_s": round(n_pages / taken)}
     users = list(islice(study.users(trace, by="session"), n_sessions))
-    n_pages = sum(len(user.pages) for user in users)
+    n_pages = sum(user.n_pages for user in users)
     config = netsim.SimulationConfig()
     spent = 0.0
     for policy in POLICIES:
