@@ -134,9 +134,13 @@ class Workload(Sequence[Page]):
         TypeError
             If a page is no `Page`, or a size no whole number.
         ValueError
-            If an object is not a pair, or waits or timings are not one an exchange.
+            If an object is not a pair, waits or timings are not one an exchange, or a workload is given with more.
         """
         if isinstance(pages, Workload):
+            if (tuple(messages), tuple(datagrams), round_trip_s, captured_s) != ((), (), None, None):
+                raise ValueError(
+                    "messages, datagrams and times must be left out where pages are a Workload, which has its own"
+                )
             return pages
         if not isinstance(pages, Iterable):
             raise TypeError(f"pages must be an iterable of traces.Page, got {shown(pages)}")

@@ -173,8 +173,7 @@ class Sampler:
     def weights(self) -> Array:
         """V or w, shape (d,): p = weights.x (primal); the coefficients of the stored instances (dual)."""
         n = self.n_features if self.kernel is None else int(self._counts[core.SIZE])
-        weights: Array = self._learner.weights[0, :n].copy()
-        return weights
+        return np.array(self._learner.weights[0, :n])
 
     @property
     def inverse(self) -> Array:

@@ -104,8 +104,7 @@ def remove(s: Record, which: int) -> None:
 @compiled
 def forget_after(s: Record, now_ns: int) -> bool:
     """Let the link forget all if it has been silent for too long until now; return whether there was anything."""
-    patience_ns = s.rest_silence_ns if count(s, REST) == s.n else s.silence_ns
-    if s.host_aware or now_ns - s.last_ns < patience_ns:
+    if s.host_aware or now_ns - s.last_ns < (s.rest_silence_ns if count(s, REST) == s.n else s.silence_ns):
         return False
     known = s.n > 0
     s.n = 0
