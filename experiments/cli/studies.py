@@ -206,7 +206,7 @@ def recorded_words(recorded: Mapping[str, Any] | None, world: World, *, battery:
         if battery and (captured_s < LEAST_CAPTURED_S or recorded["things"] < LEAST_THINGS):
             lines.append(
                 f"WARNING: the battery life rests on {captured_s:.0f} s of traffic with {recorded['things']} "
-                f"exchanges, messages and datagrams; take at least {LEAST_CAPTURED_S / 60:g} minutes and "
-                f"{LEAST_THINGS} of them."
+                f"exchanges, messages and datagrams; it needs at least {LEAST_CAPTURED_S / 60:g} minutes of it, and "
+                f"{LEAST_THINGS} of these."
             )
     return "\n".join(lines)
