@@ -92,14 +92,12 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "netsim/policies/lpsm2*.py",
         ),
         tuple(f"tests/netsim/test_{name}.py" for name in (
-            "policies", "polling", "bsd", "awareness", "host", "lpsm2", "own_policies", "names", "wrong_calls", "frozen",
+            "policies", "polling", "bsd", "lpsm2", "own_policies", "plans", "names", "wrong_calls", "frozen",
         )),
     ),
     "netsim/lpsm3": (
         ("netsim/policies/lpsm3*.py",),
-        (
-            *(f"tests/netsim/test_{name}.py" for name in ("lpsm3_by_hand", "lpsm3_plans_by_hand", "lpsm3", "frozen")),
-        ),
+        tuple(f"tests/netsim/test_{name}.py" for name in ("lpsm3_by_hand", "lpsm3", "frozen")),
     ),
     "traces": (
         ("traces/*.py", "traces/captures/*.py"),

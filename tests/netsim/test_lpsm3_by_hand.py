@@ -57,10 +57,10 @@ class Rule:
 # set, and after = what the rule knows: instants in ms, what is outstanding as connection, S(ent), W(aiting) or T(he
 # rest), since when; how many waits of each kind have ended, and for how many seconds they were watched
 SCENARIOS = """
-# before anything was seen it knows its settings: host_aware=False max_slowdown=1.2 max_push_delay_s=0.3 push_margin=0.1 silence_s=2.5 same_message_s=0.004 least_push_price_w=0.01 most_push_price_w=25.0
-= host_aware=0 bare_bytes=40 silence_ns=2500 same_message_ns=4 allowed=0.2 price_w=3/4 gain=0.135 push_delay_s=0.27
+# before anything was seen it knows its settings: host_aware=False max_slowdown=1.2 silence_s=2.5 most_push_price_w=25.0
+= host_aware=0 bare_bytes=40 silence_ns=2500 same_message_ns=5 allowed=0.2 price_w=3/4 gain=0.135 push_delay_s=0.372
 = awake_w=0.7 beacon_j=0.0015 wakeup_j=0 full_bytes=576 owed_ns=-1 opened_ns=-1 held_from_ns=-1 push_key=-1
-= push_price_w=0.5 n=0 balance=4 prior_events=0.1 early_ratio=0.003 good_will=20 push_memory=30 most_push_price_w=25
+= push_price_w=0.05 n=0 balance=4 prior_events=0.1 early_ratio=0.003 good_will=20 push_memory=30 most_push_price_w=25
 = shapes=0.5,0.5,0.5,1,0.5 ages=0,1,0,0,0,0,0,0
 # what is outstanding leaves in any order, and a first frame that is not the last leaves the rest
 sent 10 c=8 opening; sent 20 c=7; sent 25 c=7; sent 30 c=9; sent 31 c=5 size=40

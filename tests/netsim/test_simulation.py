@@ -17,13 +17,12 @@ PAGES = [Page(f"p{i}", 300, 5000 + 100 * i, ((300, 2000), (250, 9000)), 4.0) for
 
 def test_the_frames_have_the_columns_that_the_documentation_promises():
     result = netsim.simulate(PAGES, "psm", push=[Message(0.5, 90)])
-    columns = """
-    policy page issue_s latency_s awake_s asleep_s beacons energy_j
-    time_s slept_ms buffered_bytes next_sleep_ms
-    start_s end_s state
-    policy message written_s size_bytes delivered_s delay_s"""
-    for frame, names in zip((result.pages, result.polls, result.radio, result.messages), columns.split("\n")[1:]):
-        assert list(frame) == names.split()
+    for name, columns in (
+        ("pages", "policy page issue_s latency_s awake_s asleep_s beacons energy_j"),
+        ("polls", "time_s slept_ms buffered_bytes next_sleep_ms"), ("radio", "start_s end_s state"),
+        ("messages", "policy message written_s size_bytes delivered_s delay_s"),
+    ):  # fmt: skip
+        assert list(getattr(result, name)) == columns.split()
     assert set(result.pages.policy) == {"psm:100"}
     assert list(result.pages.page) == [page.page for page in PAGES]
 

@@ -83,16 +83,20 @@ def test_a_backoff_of_no_slots_is_kept_for_the_next_frame():
     assert second - first == SIFS + ACK + DIFS + POLL + SIFS + DATA
 
 
-def test_beacons_are_lost_at_the_rate_of_frames_and_by_number_alone_however_they_are_asked_for():
-    def lost(step, rate=0.1, last=20_000):
-        """Return those of every so many beacons that a client does not hear."""
-        world = Air("none", air=AirConfig(beacon_loss=True), loss=rate, seed=3)
-        found, number = set(), step
-        while (number := next_lost(world.run, world.clients[0], number, step, last)) <= last:
-            found.add(number)
-            number += step
-        return found
+def lost(step, last, **given):
+    """Return those of every so many beacons, up to the last, that a client does not hear."""
+    world = Air("none", air=AirConfig(beacon_loss=True), seed=3, **given)
+    found, number = set(), step
+    while (number := next_lost(world.run, world.clients[0], number, step, last)) <= last:
+        found.add(number)
+        number += step
+    return found
 
-    assert abs(len(lost(1)) - 2000) < 4 * 1800**0.5
-    assert lost(3) == {number for number in lost(1) if number % 3 == 0}
-    assert not lost(1, rate=0.0, last=10**9)
+
+def test_beacons_are_lost_at_the_rate_of_frames_and_by_number_alone_however_they_are_asked_for():
+    every = lost(1, 20_000, loss=0.1)
+    assert abs(len(every) - 2000) < 4 * 1800**0.5
+    assert lost(3, 20_000, loss=0.1) == {number for number in every if number % 3 == 0}
+    assert not lost(1, 10**9)
+    chosen = {"beacons_lost": (3, 5, 6)}
+    assert (lost(1, 9, **chosen), lost(1, 4, **chosen), lost(2, 9, **chosen)) == ({3, 5, 6}, {3}, {6})
