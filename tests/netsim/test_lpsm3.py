@@ -14,8 +14,8 @@ from traces.traffic import push_messages, stalls, stream
 @pytest.mark.parametrize(("server", "target"), [("0", 1.05), ("0.5", 1.02), ("0.5", 1.2), ("lognormal:0.5:0.8", 1.05)])
 def test_the_slowdown_asked_for_is_kept_with_less_energy_by_each_learner(server, target):
     config, pages = netsim.SimulationConfig(server_delay=server), web(31, 200)
-    base, bounded, lpsm2, lpsm3 = (netsim.simulate(pages, policy, config=config, seed=31)
-                                   for policy in ("none", "bsd:0.05", f"lpsm2:{target}", f"lpsm3:{target}"))  # fmt: skip
+    specs = "none", "bsd:0.05", f"lpsm2:{target}", f"lpsm3:{target}"
+    base, bounded, lpsm2, lpsm3 = (netsim.simulate(pages, one, config=config, seed=31) for one in specs)
     assert lpsm3.slowdown(base) - 1.0 <= 1.12 * (target - 1.0)
     assert lpsm2.slowdown(base) - 1.0 <= 1.2 * (target - 1.0)
     assert lpsm3.energy.total_j < 1.005 * lpsm2.energy.total_j < 0.92 * bounded.energy.total_j
