@@ -83,25 +83,26 @@ def a_stream(seed: int, rounds: int = 400, d: int = 7) -> tuple[np.ndarray, np.n
 
 
 def by_rounds(sampler: Any, X: Any, y: Any, *, by_ticket: bool = False) -> tuple[np.ndarray, ...]:
-    """Margins, predictions, questions and what was stored, each (T,), with labels given by instance or by ticket."""
+    """Margins, predictions, questions, what was stored, and probabilities of asking, each (T,)."""
     rows = []
     for t, label in enumerate(y):
         decision = sampler.decide(X[t])
         stored = bool(decision.query and sampler.learn(decision.ticket if by_ticket else X[t], int(label)))
-        rows.append((decision.margin, decision.prediction, decision.query, stored))
+        rows.append((decision.margin, decision.prediction, decision.query, stored, decision.probability))
     return tuple(np.array(column) for column in zip(*rows, strict=True))
 
 
 def of(log: samplers.RunLog) -> tuple[np.ndarray, ...]:
-    """The same of a run."""
+    """The same of a run, without the probabilities."""
     return log.margin, log.prediction, log.queried, log.stored
 
 
 def assert_same(got: Any, expected: Any, margin_tolerance: float = 1e-8) -> None:
-    """Hold what came of rounds to what is expected, the margins to a tolerance."""
-    for name, a, b in zip(("prediction", "queried", "stored"), got[1:], expected[1:], strict=True):
+    """Hold what came of rounds to what is expected, margins and probabilities to a tolerance."""
+    for name, a, b in zip(("prediction", "queried", "stored"), got[1:4], expected[1:4], strict=True):
         assert np.array_equal(a, b), f"{name} differs first in round {int(np.argmin(np.equal(a, b)))}"
-    np.testing.assert_allclose(got[0], expected[0], atol=margin_tolerance, rtol=0)
+    for a, b in zip(got[::4], expected[::4], strict=False):
+        np.testing.assert_allclose(a, b, atol=margin_tolerance, rtol=0)
 
 
 def run(make: Callable[[], Any], X: Any, y: Any, way: str, last: int) -> np.ndarray:
@@ -113,7 +114,7 @@ def run(make: Callable[[], Any], X: Any, y: Any, way: str, last: int) -> np.ndar
     sampler = make()
     several = isinstance(sampler, samplers.MulticlassSampler)
     if way == "rounds":
-        margin, said, asked, stored = by_rounds(sampler, X, y, by_ticket=True)
+        margin, said, asked, stored, _ = by_rounds(sampler, X, y, by_ticket=True)
     elif several:
         said, asked = sampler.run(X, y)
     else:
