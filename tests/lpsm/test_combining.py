@@ -1,7 +1,5 @@
 """Combining forecasts: the literal recursion, its regret bound under every loss, invariants, and extremes."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

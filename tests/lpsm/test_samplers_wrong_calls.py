@@ -1,7 +1,5 @@
 """What samplers, their grids, the estimator and river's adapter do not take is named, with the rule and the value."""
 
-from __future__ import annotations
-
 import warnings
 from math import inf, nan
 

@@ -1,7 +1,5 @@
 """A state finds its class, as arrays or as JSON text, and whatever it is goes on as it would have."""
 
-from __future__ import annotations
-
 import json
 import re
 import tracemalloc

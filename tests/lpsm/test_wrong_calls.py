@@ -1,7 +1,5 @@
 """What learners, combiners, bounds, hindsight and made streams do not take is named, with the rule and the value."""
 
-from __future__ import annotations
-
 # ruff: noqa: F401 - the tables use what is imported
 from math import inf, nan
 
