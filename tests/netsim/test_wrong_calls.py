@@ -211,7 +211,7 @@ checked([Page("x", 5, 5, (), 0.0, 4e9 + 1)]) -> page 'x': issue_s must lie in .*
 checked([Page("x", 5, 5, (), 0.0, -1.0)]) -> page 'x': issue_s must lie in .* got -1.0
 checked([Page("x", 5, 5, (), 0.0, None, (), -1.0)]) -> page 'x': deadline_s must lie in .* got -1.0
 checked([Page("x", 5, 5, (), 4e9), Page("y", 5, 5, (), 1.0)]) -> think times must add up to at most 4e.09 s, got 4e
-checked([Page("x", 5, 5, (), 0.0, None, (1e6 + 1,))]) -> waits_s must lie in \[0, 1e\+06\] s, got 1000001.0 to 1000001.0
+checked([Page("x", 5, 5, (), 0.0, None, (1e6 + 1,))]) -> page .x.: waits_s must lie in \[0, 1e\+06\] s, got 1000001.0
 checked([Page("x", 5, 5, (), 0.0, None, (-1e-9,))]) -> waits_s must lie in .* got -1e-09
 checked([PAGE], [Message(0.0, 1), Message(1.0, 0)]) -> message 1: size_bytes must be an integer of at least 1, got 0
 checked([PAGE], [Message(-1e-9, 5)]) -> message 0: at_s must lie in \[0, 4e\+09\] s, got -1e-09
