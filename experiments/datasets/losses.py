@@ -39,8 +39,9 @@ def read_losses(path: Path, *, sleepers: bool = False) -> NDArray[np.float64]:
         asleep = np.isnan(losses) & sleepers
         known = np.where(asleep, 0.0, losses)
         best_expert(known)  # for its checks of shape and values
-        if (known < 0.0).any() or (known[np.isfinite(known)] > _LARGEST).any():
-            raise ValueError(f"losses must be at least 0 and at most {_LARGEST:g}, or inf, got others")
+        wrong = known[(known < 0.0) | (np.isfinite(known) & (known > _LARGEST))]
+        if len(wrong):
+            raise ValueError(f"losses must be at least 0 and at most {_LARGEST:g}, or inf, got {wrong[0]:g}")
         if asleep.all(axis=1).any():
             raise ValueError(f"round {int(asleep.all(axis=1).argmax()) + 1}: an expert must be awake, all are asleep")
         return losses

@@ -34,4 +34,6 @@ def test_fixed_schedules_follow_theirs_and_learn_nothing():
     doze = world.browse(learning.fixed_schedules((0,) * 7, "every beacon"))
     assert hold.policy == "held"
     assert hold.latency_s.mean() < doze.latency_s.mean()
-    assert len(set(map(tuple, (learner.weights for learner in hold.final_policy.learners)))) == 2  # those of waits, and of silence
+    assert (
+        len(set(map(tuple, (learner.weights for learner in hold.final_policy.learners)))) == 2
+    )  # those of waits, and of silence
