@@ -38,7 +38,7 @@ SMALL = {  # given after what is shown, so that these win
     "compare": ["--pages", "2", "--seeds", "1", "--jobs", "1"], "generate": ["--pages", "5"],
     "tune": ["--jobs", "1", "--policies", "none,psm,bsd:1"], "population": ["--jobs", "1"],
     "bounds": ["--rounds", "20", "--experts", "3"],
-    **dict.fromkeys(("pages", "simulate", "timeline", "replay", "label", "doctor"), []),
+    **{name: [] for name in ("pages", "simulate", "timeline", "replay", "label", "doctor")},
 }  # fmt: skip
 TABLE = "time,bytes\n" + "".join(f"{9 * row}.5,{900 + 700 * row}\n" for row in range(8))
 SESSION = "".join(f'cs20 {790000000 + 9 * row} 0 "http://a.b/{row}.html" {900 + 700 * row} 0.5\n' for row in range(8))

@@ -63,11 +63,11 @@ def test_a_page_has_what_lies_between_its_issue_and_its_last_byte():
 
 def test_polls_intervals_and_messages_follow_each_other_in_seconds():
     result = made()
-    assert {name: list(values) for name, values in result.poll_columns.items()} == {  # an entry stands for many
+    assert {name: list(values) for name, values in result.polls.items()} == {  # an entry stands for many
         "time_s": pytest.approx([0.1, 0.3, 0.5, 0.9], rel=1e-15), "slept_ms": [50.0, 200.0, 200.0, 400.0],
         "buffered_bytes": [0, 0, 0, 1_500], "next_sleep_ms": [200.0, 200.0, 200.0, 300.0],
     }  # fmt: skip
-    assert {name: list(values) for name, values in result.radio_columns.items()} == {  # none is empty
+    assert {name: list(values) for name, values in result.radio.items()} == {  # none is empty
         "start_s": [0.0, 0.5, 1.2, 2.0, 5.0, 5.25], "end_s": [0.5, 1.2, 2.0, 5.0, 5.25, 10.0],
         "state": ["awake", "asleep", "awake", "asleep", "asleep", "awake"],
     }  # fmt: skip

@@ -61,7 +61,7 @@ make("pms") -> did you mean psm[?]$
 make("") -> a policy must be one of none, psm, .*, lpsm, .*, got ''
 make("dynamc:20") -> did you mean dynamic[?]$
 make("psm:150") -> positive multiple of 100 ms, got 150 ms
-make("psm:1e25") -> the psm period must be at most 1000000000 ms, got 1e25
+make("psm:1e25") -> the psm period must be a number of milliseconds, at most 1000000000, got .1e25.
 make("listen:0") -> whole number, at least 1, got '0'
 make("dynamic:0") -> inactivity timeout must be a whole number of milliseconds, at least 1, got '0'
 make("twt") -> an interval is needed; write twt:INTERVAL_MS
@@ -70,7 +70,7 @@ make("twt:100:1e-7") -> twt service period must be a positive whole number of na
 make("c:") -> a policy must be one of none
 make("subprocess:Popen:./evil.sh") -> a policy must be one of none
 make("mine.py:2") -> a policy must be one of none
-make("twt:100:1:1") -> must be a number of milliseconds, got '1:1'
+make("twt:100:1:1") -> must be a number of milliseconds, at most 1000000000, got '1:1'
 make("hold:-1") -> time awake must be a whole number of milliseconds, at least 0, got '-1'
 make("lpsm2:1") -> ^policy 'lpsm2:1': the target must be a number above 1, got '1'; write lpsm2
 make("lpsm2:1.05:abc") -> 'lpsm2:1.05:abc': the push delay must be a number of milliseconds above 0, got 'abc'; write
@@ -78,11 +78,11 @@ make("lpsm2:1.05:100:3") -> 'lpsm2:1.05:100:3': a target and a push delay are al
 make("LPSM2") -> did you mean lpsm2[?]
 make("lpsm3:0.9") -> ^policy 'lpsm3:0.9': the target must be a number above 1, got '0.9'; write lpsm3
 make("psm:") -> nothing follows the colon
-make("bsd:0") -> p of bsd must be above 0
+make("bsd:0") -> p of bsd must be a number from 1e-99 to 1e99
 make("bsd:nan") -> p of bsd must be a number
-make("bsd:1e999999999") -> p of bsd must be a number above 0
+make("bsd:1e999999999") -> p of bsd must be a number from 1e-99 to 1e99
 make("none:1") -> none takes no parameter
-make("bsd:1/1" + 400 * "0") -> p of bsd must be from 1e-99 to 1e99
+make("bsd:1/1" + 400 * "0") -> p of bsd must be a number from 1e-99 to 1e99
 make("lpsm:sqrt") -> no parameter, log or times=.*got 'sqrt'
 make("lpsm:a=1") -> of times, energy, gamma, alphas; got 'a=1'
 make("lpsm:times=1:2") -> FIRST:LAST:STEP
@@ -142,9 +142,9 @@ TcpConfig(window=20.5) -> window must be an integer of at least 1, got 20.5
 RadioConfig(awake_mw=1.9, asleep_mw=2.0) -> awake_mw must be at least asleep_mw \(2.0\), got 1.9
 RadioConfig(awake_mw="750") -> awake_mw must be a number, got '750'
 RadioConfig().energy(nan, 0, 0) -> awake_ns must be non-negative and finite, got nan
-RadioConfig.named("esp23") -> one of thesis, .* or a TOML file, got 'esp23', did you mean esp32\?
+RadioConfig.named("esp23") -> is no TOML file must be one of thesis, .*, got 'esp23'; did you mean 'esp32'\?
 SimulationConfig(beacon_interval_ns=1e8) -> beacon_interval_ns must be an integer of at least 1000000, got 100000000.0
-SimulationConfig(radio="esp32c6") -> did you mean esp32-c6
+SimulationConfig(radio="esp32c6") -> did you mean 'esp32-c6'
 SimulationConfig(radio=5) -> radio must be of the type Radio, got 5
 SimulationConfig(server_delay=True) -> mean_s must be a number
 SimulationConfig(medium=Phy()) -> medium must be of the type AirConfig, got Phy
@@ -179,7 +179,7 @@ checked([Page("x", 5, 5, (), -1e-9)]) -> page 'x': think_s must lie in \[0, 4e\+
 checked([Page("x", 5, 5, (), 0.0, 4e9 + 1)]) -> page 'x': issue_s must lie in .* got 4000000001.0
 checked([Page("x", 5, 5, (), 0.0, None, (), -1.0)]) -> page 'x': deadline_s must lie in .* got -1.0
 checked([Page("x", 5, 5, (), 4e9), Page("y", 5, 5, (), 1.0)]) -> think times must add up to at most 4e.09 s, got 4e
-checked([Page("x", 5, 5, (), 0.0, None, (1e6 + 1,))]) -> waits_s must lie in \[0, 1e\+06\] s, got 1000001.0 to 1000001.0
+checked([Page("x", 5, 5, (), 0.0, None, (1e6 + 1,))]) -> page .x.: waits_s must lie in \[0, 1e\+06\] s, got 1000001.0
 checked([PAGE], [Message(0.0, 1), Message(1.0, 0)]) -> message 1: size_bytes must be an integer of at least 1, got 0
 checked([PAGE], [Message(2.0, 5), Message(1.0, 5)]) -> message 1: at_s must lie in \[2, .* got 1.0
 checked([PAGE], [Message(4e9 + 1, 5)]) -> message 0: at_s must lie in .* got 4000000001.0
