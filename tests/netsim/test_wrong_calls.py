@@ -168,7 +168,7 @@ Phy(cw_min=20.5) -> cw_min must be an integer of at least .*, got 20.5
 RadioConfig(awake_mw=1.9, asleep_mw=2.0) -> awake_mw must be at least asleep_mw \(2.0\), got 1.9
 RadioConfig(awake_mw="750") -> awake_mw must be a number, got '750'
 RadioConfig().energy(nan, 0, 0) -> awake_ns must be non-negative and finite, got nan
-RadioConfig.named("esp23") -> a radio that is no TOML file must be one of thesis, .*, got 'esp23'; did you mean 'esp32'\?
+RadioConfig.named("esp23") -> is no TOML file must be one of thesis, .*, got 'esp23'; did you mean 'esp32'\?
 SimulationConfig(beacon_interval_ns=1e8) -> beacon_interval_ns must be an integer of at least 1000000, got 100000000.0
 SimulationConfig(radio="esp32c6") -> did you mean 'esp32-c6'
 SimulationConfig(radio=5) -> radio must be of the type Radio, got 5
