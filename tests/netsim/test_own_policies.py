@@ -55,16 +55,13 @@ class Evil:
         Path("called").touch()
 
 class Meta(type):
-    def __call__(cls, *arguments, **settings):
-        Path("called").touch()
-        return super().__call__(*arguments, **settings)
+    __call__ = Evil.__init__
 
 class Worse(metaclass=Meta):
     pass
 
-class Numbered:
+class Numbered(Evil):
     plan = 3
-    __init__ = Evil.__init__
 
 def plan(*_):
     Path("called").touch()
