@@ -21,7 +21,7 @@ FEW_SESSIONS = 2  # fewer are cut into pages; a workload is browsed as it is
 
 
 @options.command(
-    options.seed("First seed.", least=0),
+    options.SEED,
     options.policies(POLICIES),
     options.option(
         "--trace", "Recorded traffic in place of the Web model; each of its sessions is a replication.", options.INPUT
@@ -33,7 +33,6 @@ FEW_SESSIONS = 2  # fewer are cut into pages; a workload is browsed as it is
         default="1",
     ),
     options.out("compare"),
-    options.REPLACE,
     options.slowdown("Name the best policy with at most this mean slowdown [for several limits]."),
     options.jobs(),
     options.JSON,
@@ -86,7 +85,7 @@ def compare(asked: Any) -> None:
     named = ("battery_mwh", "max_slowdown", "clairvoyant")
     more = {name: one for name in named if (one := getattr(asked, name)) not in (None, False)}
     settings = settings_of(traffic, chosen, world, **more)
-    with folder("compare", asked, settings, runs=len(tasks), replace=asked.replace) as store:
+    with folder("compare", asked, settings) as store:
         results = sweep.measured(tasks, store, jobs=asked.jobs, title="runs of a policy")
         cells = []
         for count, listed in of_cells.items():
