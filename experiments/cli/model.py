@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import json
 import re
 import tomllib
 from collections import defaultdict
@@ -108,7 +109,7 @@ def world_of(asked: Any, *, drawn: bool = False) -> World:
     for name, names in _PAIRS.items():
         if isinstance(pair := said.get(name), str):
             try:
-                said |= {names[place]: float(part) for place, part in enumerate(said.pop(name).split(":"))}
+                said |= {names[place]: json.loads(part) for place, part in enumerate(said.pop(name).split(":"))}
             except (ValueError, IndexError):
                 raise ValueError(f"{name} must be one or two numbers with a colon between, got {pair!r}") from None
     return World(_configuration(said), preset, said)
