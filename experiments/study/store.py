@@ -160,7 +160,9 @@ class Store:
             raise Interrupted.saying(f"; {self.abandon()}", interruption) from None
         except OSError as error:
             said = self.abandon()
-            if not self._published and not isinstance(error, FileNotFoundError):  # of the input, and its name says which
+            if not self._published and not isinstance(
+                error, FileNotFoundError
+            ):  # of the input, and its name says which
                 error.strerror = f"{error.strerror or error}; {said}"
             raise
         except BaseException as error:
