@@ -150,7 +150,8 @@ def warm_up(listed: Iterable[Task]) -> None:
             netsim.clairvoyant(ONE_PAGE, config=task.config)
         else:
             netsim.simulate(ONE_PAGE, task.policy, config=task.config)
-            compile_express((task.policy,) if many else (), task.config)
+            if many:
+                compile_express((task.policy,), task.config)
 
 
 def compile_express(policies: Iterable[AnyPolicy], config: netsim.SimulationConfig) -> None:
