@@ -116,43 +116,30 @@ def ada_hedge_reference(losses, digits=50):
     mp.dps = digits
     n = len(losses[0])
     cumulative, gap, out = [mp.mpf(0)] * n, mp.mpf(0), []
-    for row in [*losses, None]:
-        low = min(cumulative)
-        if gap == 0:
-            values = [mp.mpf(c == low) for c in cumulative]
-        else:
-            eta = mp.log(n) / gap
-            values = [mp.exp(-eta * (c - low)) for c in cumulative]
+    for row in [*losses, [0.0] * n]:  # nothing comes of the last
+        low, row = min(cumulative), [mp.mpf(float(v)) for v in row]
+        eta = mp.log(n) / gap if gap else mp.inf
+        values = [mp.exp(-eta * (c - low)) if gap else mp.mpf(c == low) for c in cumulative]
         weights = [v / sum(values) for v in values]
         out.append([float(w) for w in weights])
-        if row is None:
-            return np.array(out)
-        row = [mp.mpf(float(v)) for v in row]
-        hedge = sum(w * v for w, v in zip(weights, row, strict=True))
-        if gap == 0:
-            mixed = min(v for w, v in zip(weights, row, strict=True) if w > 0)
-        else:
+        mixed = min(v for w, v in zip(weights, row, strict=True) if w > 0)
+        if gap:
             mixed = -mp.log(sum(w * mp.exp(-eta * v) for w, v in zip(weights, row, strict=True))) / eta
-        gap += hedge - mixed
-        if abs(gap) < mp.mpf(10) ** (8 - digits):
-            gap = mp.mpf(0)
+        gap += sum(w * v for w, v in zip(weights, row, strict=True)) - mixed
+        gap = gap if abs(gap) >= mp.mpf(10) ** (8 - digits) else mp.mpf(0)
         cumulative = [c + v for c, v in zip(cumulative, row, strict=True)]
-    return None
+    return np.array(out)
 
 
 def regrets_by(weights_of, losses):
     """Weights (T+1, n) of a learner that sees regrets and their squares only."""
-    n = len(losses[0])
-    regret, variance, out = [0.0] * n, [0.0] * n, []
-    for row in [*losses, None]:
-        weights = weights_of(regret, variance)
-        out.append(weights)
-        if row is None:
-            return np.array(out)
-        own = fsum(w * v for w, v in zip(weights, row, strict=True))
-        regret = [r + own - v for r, v in zip(regret, row, strict=True)]
-        variance = [s + (own - v) ** 2 for s, v in zip(variance, row, strict=True)]
-    return None
+    regret, variance = np.zeros((2, len(losses[0])))
+    out = [weights_of(regret, variance)]
+    for row in losses:
+        excess = np.dot(out[-1], row) - row
+        regret, variance = regret + excess, variance + excess**2
+        out.append(weights_of(regret, variance))
+    return np.array(out)
 
 
 def squint_weights(regret, variance):
