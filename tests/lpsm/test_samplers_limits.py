@@ -30,13 +30,9 @@ SAME = {"normalize": False}
         (("perceptron-ss", {"b": inf, **SAME}), ("perceptron", {})),
         (("ssmd", {"K": inf}), ("sop", {})),
         (("ssnci", {"K": inf}), ("ridge", {})),
-        (("sop-fixed-bias", {"rate": 1.0, **SAME}), ("sop", {})),
         (("adaptive-sampler", {"rho": inf, **SAME}), ("rls-all", {})),
-        (("shifting-perceptron", {"lambda_": 0.0}), ("perceptron", {})),
         (("randomized-budget-perceptron", {"B": 1000}), ("perceptron", {})),
-        (("sole", {"C": 0.2}), ("sop-label-efficient", {"C": 0.2})),
         (("iwal", {"floor": 1.0}), ("adagrad", {})),
-        (("dkm", {"R": 10_000, "s_1": 1.0 + 1e-9}), ("modified-perceptron", {})),
     ],
 )
 def test_a_limit_of_one_sampler_is_another(first, second):

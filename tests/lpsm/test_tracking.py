@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid
 from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare, doubling_regret, share
 from tests.oracles import experts as oracle
-from tests.oracles.experts import by_mpmath, share_matrix, variable_share_matrices
-from tests.oracles.hindsight import markov_loss
+from tests.oracles.experts import by_mpmath, markov_loss, share_matrix, variable_share_matrices
 
 RATES = [0.0, 1e-300, 1e-9, 0.02, 0.5, 2 / 3, 0.97, 1 - 1e-4, 1 - 1e-12, 1.0]
 MIXED = [0.3, 0.0, 1.0, 1e-300, 0.01, 1 - 1e-10, 0.9, 1e-7, 0.5, 0.25]
