@@ -208,7 +208,9 @@ def test_a_malformed_data_set_is_an_error_with_file_rule_and_what_was_found(tmp_
     assert str(path) in str(error.value)
 
 
-@pytest.mark.parametrize("words", ["reproduce ours/elec2 --size smoke --jobs 1", "label elec2 --algorithm ssmd"])
+@pytest.mark.parametrize(
+    "words", ["reproduce ours/labelling-elec2 --size smoke --jobs 1", "label elec2 --algorithm ssmd"]
+)
 def test_commands_end_with_that_error(tmp_path, words):
     path = tmp_path / "elec2" / "electricity-normalized.csv.gz"
     path.parent.mkdir()
