@@ -24,7 +24,6 @@ import traces
 from experiments.quantities import BASELINE, run_row
 from lpsm.randomness import WORKLOAD, generator
 from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config
-from netsim.policies.lpsm2_record import by_context
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
 from netsim.sleep_planning.hazards import N_WIDTHS
 from traces.traffic import KINDS, Traffic, draw, stalls
@@ -165,7 +164,7 @@ def experienced(policy):
 
 def fixed_schedules(chosen):
     """Return LPSM2 without its learning: one schedule a context, given by number in the order of the contexts."""
-    return Lpsm2(Lpsm2Config(dual=False, prior=False, fixed=tuple(chosen)))
+    return Lpsm2(Lpsm2Config(fixed=tuple(chosen)))
 
 
 def best_schedules(rounds, price_w):
@@ -173,6 +172,7 @@ def best_schedules(rounds, price_w):
 
     A context without a round takes the schedule that is best in all rounds together.
     """
-    everywhere = int(np.sum([one.costs_at(price_w) for one in rounds], axis=0).argmin())
-    past = by_context(rounds, price_w)
-    return tuple(past[context].best_fixed if context in past else everywhere for context in CONTEXTS)
+    costs = np.array([one.costs + (price_w - one.price_w) / one.waiting * one.delay_ns * 1e-9 for one in rounds])
+    contexts = np.array([one.context for one in rounds])
+    own = [costs[contexts == context] for context in CONTEXTS]
+    return tuple(int((some if len(some) else costs).sum(axis=0).argmin()) for some in own)
