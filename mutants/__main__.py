@@ -52,7 +52,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         tuple(f"tests/lpsm/test_{name}.py" for name in (
             "estimator", "river_adapter", "samplers_by_hand", "samplers_contract",
             "samplers_wrong_calls", "bounds_samplers", "samplers_limits", "samplers_oracles", "tuned", "importance",
-            "states", "calibration",
+            "states",
         )),
     ),
     "netsim/sleep_planning": (

@@ -1,7 +1,5 @@
 """Every sampler answers as it did when its answers were written down, from dense and from sparse rows."""
 
-from __future__ import annotations
-
 import pytest
 from scipy import sparse
 

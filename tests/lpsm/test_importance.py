@@ -1,7 +1,5 @@
 """Labels that weigh 1/probability estimate, without bias and within their bound, the errors over all of a stream."""
 
-from __future__ import annotations
-
 from math import pi, sqrt
 
 import numpy as np

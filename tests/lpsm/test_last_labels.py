@@ -1,7 +1,5 @@
 """Labels bought lately as features: their definition, what they cannot know, late labels, and states."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -5,8 +5,6 @@ from sparse, read-only, strided and shorter numbers; labels are taken only where
 changes nothing.
 """
 
-from __future__ import annotations
-
 import io
 import pickle
 from functools import partial

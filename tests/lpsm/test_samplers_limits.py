@@ -1,7 +1,5 @@
 """Identities between samplers at the limits of their parameters, theorems, and what rounding leaves."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import inf
 
@@ -13,7 +11,7 @@ from scipy import sparse
 
 from lpsm import samplers
 from tests.lpsm.frozen.streams import a_stream, assert_same, of
-from tests.oracles.samplers import margins_by_recursion
+from tests.oracles.samplers import Stored
 
 D = 7
 KEYS = samplers.keys()
@@ -66,7 +64,10 @@ def test_the_inverse_is_a_fresh_one_while_updates_wait_when_the_matrix_takes_the
     y = np.where(rng.random(45) < 0.5, -1, 1)
     ridge = samplers.make("rls", n_features=d, a=2.0)
     drifting = samplers.Sampler(samplers.Lasec(b=b, c=c), samplers.Always(), n_features=d, stores="queried")
-    literal = margins_by_recursion(X, y, b, c)
+    stored, literal = Stored(d), []
+    for x, label in zip(X, y, strict=True):
+        literal.append(stored.lasec(x, c, b))
+        stored.add(x, label)
     for first, end in pairwise((0, 3, 8, 15, 16, 17, 24, 31, 45)):
         part, labels = make_rows(X[first:end]), y[first:end]
         ridge.run(part, labels)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid
 from lpsm.experts import VariableShare, doubling_regret, share
-from tests.oracles.experts import by_logarithms, by_mpmath, share_matrix, variable_share_matrices
+from tests.oracles.experts import by_mpmath, share_matrix, variable_share_matrices
 from tests.oracles.hindsight import markov_loss
 
 RATES = [0.0, 1e-300, 1e-9, 0.02, 0.5, 2 / 3, 0.97, 1 - 1e-4, 1 - 1e-12, 1.0]
@@ -111,35 +111,18 @@ def test_every_number_of_experts_and_of_rates_is_bayes_rule(n, m):
         assert (found, arrays[3][share.LOSS]) == pytest.approx((values @ played.weights, loss), rel=1e-9, abs=1e-13)
 
 
-@pytest.mark.parametrize("rates", [[0.0, 1.0], [0.0, 1e-300, 0.01, 0.4, 1.0], [0.2, 0.4]])
-def test_columns_all_of_whose_awake_weight_is_excluded_die_and_those_with_none_awake_go_on(rates):
-    rng = np.random.default_rng(5)
-    for _ in range(10):
+def test_columns_all_of_whose_awake_weight_is_excluded_die_and_those_with_none_awake_go_on():
+    rng, rates = np.random.default_rng(5), [0.0, 1e-300, 0.01, 0.4, 1.0]
+    for _ in range(20):
         losses = np.where(rng.random((25, 3)) < 0.5, np.inf, rng.exponential(size=(25, 3)))
-        held(LearnAlpha(3, rates), losses, rates, np.ones(3), np.ones(len(rates)), rng.random((25, 3)) < 0.6)
+        held(LearnAlpha(3, rates), losses, rates, np.ones(3), np.ones(5), rng.random((25, 3)) < 0.6)
 
 
-@pytest.mark.parametrize("rates", [[0.0], [0.01], [1.0], [0.0, *alpha_grid(horizon=300), 1.0]])
-def test_a_long_run_equals_long_double_logarithms(rates):
-    losses = np.random.default_rng(5).exponential(size=(3000, 3)) * 5
-    losses[1000:2000, 0] = 0.01
-    learner = LearnAlpha(3, rates)
-    run = learner.run(losses)
-    expected, weights, cumulative = by_logarithms(losses, rates)
-    close(run.loss, expected)
-    close(learner.weights, weights)
-    posterior = np.exp(cumulative.min() - cumulative)
-    close(learner.alpha_weights, posterior / posterior.sum())
-    assert run.total_loss == pytest.approx(expected.sum(), abs=1e-8)
-
-
-def test_a_round_that_nobody_foresaw_costs_infinity_and_changes_nothing():
-    for learner in (StaticExpert(2), FixedShare(2, 0.0), LearnAlpha(2, [0.0, 0.0, 0.0]), MarkovShare(np.eye(2))):
-        assert learner.update([0.0, np.inf]) == pytest.approx(np.log(2.0))
-        before = learner.state()
-        assert learner.update([np.inf, 0.0]) == np.inf
-        assert all((learner.state()[name] == array).all() for name, array in before.items())
-        assert learner.update([2.0, 0.0]) == pytest.approx(2.0)
+@pytest.mark.parametrize("rates", [[0.0], [0.01], [1.0], [0.0, *alpha_grid(horizon=20), 1.0]])
+def test_a_long_run_is_bayes_rule(rates):
+    losses = np.random.default_rng(5).exponential(size=(1000, 3)) * 5
+    losses[300:700, 0] = 0.01
+    held(LearnAlpha(3, rates), losses, rates, np.ones(3), np.ones(len(rates)))
 
 
 def test_an_alpha_hopelessly_behind_comes_back_when_the_world_changes():

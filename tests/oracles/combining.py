@@ -1,7 +1,5 @@
 """Combining once more, slowly and literally: exact fractions of weights in plain Python, a loop for every sum."""
 
-from __future__ import annotations
-
 from math import exp, inf, log
 
 __all__ = ["combined"]

@@ -1,7 +1,6 @@
 """Slow exact references for the learners over experts; they share no code with the fast path.
 
-Two of them for learners of transition laws: forward recursion in mpmath (any loss, any alpha, sleeping experts), and
-on long-double logarithms for long runs.
+Of learners of transition laws it is the forward recursion in mpmath: any loss, any alpha, sleeping experts.
 """
 
 from math import exp, fsum, log
@@ -69,31 +68,6 @@ def by_mpmath(losses, laws, prior, alpha_prior, awake=None, digits=60):
             rows[k] = [sum(new[j] * exact[k][t][j][i] for j in range(n)) for i in range(n)]
     note()
     return np.array(out_loss), np.array(out_weights), np.array(out_alphas)
-
-
-def by_logarithms(losses, alphas):
-    """Learn-alpha on long-double logarithms, uniform priors: loss (T,), final weights (n,), cumulative losses (m,)."""
-    losses = np.asarray(losses, dtype=np.longdouble)
-    alphas = np.asarray(alphas, dtype=np.longdouble)
-    rounds, n = losses.shape
-    rows = np.full((len(alphas), n), -np.log(np.longdouble(n)))
-    cumulative = np.zeros(len(alphas), dtype=np.longdouble)
-    out = np.empty(rounds)
-    before = np.log(np.longdouble(len(alphas)))
-    with np.errstate(divide="ignore"):
-        stay, move = np.log1p(-alphas)[:, None], np.log(alphas / (n - 1))[:, None]
-    for t in range(rounds):
-        seen = rows - losses[t]
-        likelihood = np.logaddexp.reduce(seen, axis=1)
-        cumulative -= likelihood
-        after = np.logaddexp.reduce(-cumulative)
-        out[t] = float(before - after)
-        before = after
-        seen -= likelihood[:, None]
-        others = np.array([np.logaddexp.reduce(np.delete(seen, i, axis=1), axis=1) for i in range(n)]).T
-        rows = np.logaddexp(stay + seen, move + others)
-    top = np.exp(-cumulative - np.logaddexp.reduce(-cumulative))
-    return out, (top[:, None] * np.exp(rows)).sum(axis=0).astype(float), cumulative.astype(float)
 
 
 def krichevsky_trofimov_loss(losses, digits=30):

@@ -1,7 +1,5 @@
 """Comparators by enumeration and by high-precision recursion: slow, short, and sharing no code with `lpsm`."""
 
-from __future__ import annotations
-
 from itertools import pairwise, product
 
 import mpmath
