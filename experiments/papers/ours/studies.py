@@ -242,9 +242,10 @@ LPSM3 = study(
     lpsm3:1.05:400 | BSD, phase | bsd-phase:{} | 0.14 0.28 | web-constant; web-lognormal; web-and-push
     lpsm3:1.05:400 | BSD, phase | bsd-phase:{} | 0.28 0.6 | web-instant; shifting
     lpsm3:1.05:400 | BSD, phase | bsd-phase:{} | 0.6 1.5 | streaming
-    lpsm3:1.05:400 with deadlines | hold:0, never awake for a reply | hold:0 | | streaming
-    lpsm3:1.05:400 with deadlines | LPSM3 | lpsm3:1.05:400 | | streaming
-    lpsm3-link:1.05:400 | LPSM3 | lpsm3:1.05:400 | | Web = -2
+    lpsm3:1.05:400 | LPSM3, deadlines | lpsm3:1.05:400 with deadlines | | streaming = nan
+    lpsm3:1.05:400 with deadlines | hold:0 | hold:0 | | streaming
+    lpsm3:1.05:400 with deadlines | lpsm3:1.05:400 | lpsm3:1.05:400 | | streaming
+    lpsm3-link:1.05:400 | lpsm3:1.05:400 | lpsm3:1.05:400 | | Web = -2
     lpsm3:1.05:60 | static PSM | psm:{} | 100 200 300 400 500 700 1000 1500 | push-bursty = 5
     lpsm3:1.05:100 | static PSM | psm:{} | 100 200 300 400 500 700 1000 1500 | push-memoryless = -1.2; push-bursty = 5
     lpsm3:1.05:200 | static PSM | psm:{} | 100 200 300 400 500 700 1000 1500 | push-memoryless = -0.5; push-bursty = 2.5
@@ -302,7 +303,8 @@ AIR = study("lpsm3-air", "LPSM3 where frames are lost, and on the shared air", "
     lpsm3:1.05:400 | LPSM2 | lpsm2:{} | 1.02 1.05 1.08 | 1 % lost; 3 % lost; air; air, 5 neighbours
     lpsm3:1.05:400 | BSD, host | bsd-host:{} | 0.14 0.28 0.6 | 1 % lost; 3 % lost; air; air, 5 neighbours
     lpsm3:1.05:400 | hold, host | hold:{} | 0 50 100 200 400 | 1 % lost; 3 % lost; air; air, 5 neighbours
-    lpsm3-link:1.05:400 | LPSM3 | lpsm3:1.05:400 | | 1 % lost = nan; 3 % lost = nan; air = nan; air, 5 neighbours = nan
+    lpsm3-link:1.05:400 | lpsm3:1.05:400 | lpsm3:1.05:400 | | 1 % lost = nan; 3 % lost = nan
+    lpsm3-link:1.05:400 | lpsm3:1.05:400 | lpsm3:1.05:400 | | air = nan; air, 5 neighbours = nan
 """, lasting("1 % lost; 3 % lost = 275 11000 10\nair; air, 5 neighbours = 275 1650 10"), pause=0.2)  # fmt: skip
 AIR.claim("the slowdown of all pages together is at most 1 % beyond what is asked for", at_most, "1.0605", limit=1.01)(
     lambda record: over_asked(record, TOGETHER, LOSSES, [OWN, LINKED])
