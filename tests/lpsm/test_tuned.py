@@ -66,9 +66,8 @@ def test_the_estimated_costs_are_unbiased():
     assert np.mean(handed, axis=0) == pytest.approx(expected, abs=2e-3)
 
 
-@pytest.mark.parametrize("n_seeds", [2, pytest.param(10, marks=pytest.mark.long)])
-def test_the_tuned_cost_is_near_the_best_in_hindsight_and_below_the_median_of_the_grid(n_seeds):
-    for row in bench.rows(n_seeds=n_seeds, streams=("flipped", "drift"), keys=("sop-label-efficient",)):
+def test_the_tuned_cost_is_near_the_best_in_hindsight_and_below_the_median_of_the_grid():
+    for row in bench.rows(n_seeds=2, streams=("flipped", "drift"), keys=("sop-label-efficient",)):
         assert row["tuned"] < row["median of grid"]
         assert row["tuned"] < 1.3 * row["best in hindsight"]
 
