@@ -60,17 +60,6 @@ def test_no_answer_is_learned_if_one_ticket_is_not_open():
     assert unknown.tickets_.tolist() == [0, 2, 0]  # a label that is not a number is not known yet
 
 
-def test_more_classes_are_one_question_a_row():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(900, 5))
-    y = np.array(["a", "b", "c", "d"])[(X @ rng.normal(size=(5, 4))).argmax(axis=1)]
-    model = SelectiveClassifier("ss", K=0.3).fit(X[:600], y[:600])
-    assert model.n_queries_ == model.queried_.sum() < 400
-    assert model.score(X[600:], y[600:]) > 0.8
-    assert model.decision_function(X).shape == (900, 4)
-    assert (model.predicted_[300:] == y[300:600]).mean() > 0.8
-
-
 @pytest.mark.parametrize("several", [False, True])
 def test_rows_of_zeros_are_no_rounds_where_rows_are_normalised(several):
     X, y = example(30)
@@ -195,9 +184,10 @@ def test_a_classifier_enters_the_scores_of_the_rounds_and_the_labels_bought(way,
         model.fit(X[:rounds], names[codes[:rounds]])
     rng = np.random.default_rng(1)
     twin = samplers.MulticlassSampler(key, 3, 4, rng=rng, **own) if several else samplers.make(key, 3, rng=rng, **own)
-    scores, labels, owed = [], [], []
+    scores, labels, owed, said = [], [], [], []
     for t in range(rounds):
         decision = twin.decide(X[t])
+        said.append(decision.prediction if several else int(decision.prediction > 0))
         if decision.query:
             scores.append(twin.last_scores if several else leads(np.array([decision.margin]))[0])
             labels.append(int(codes[t]))
@@ -206,11 +196,12 @@ def test_a_classifier_enters_the_scores_of_the_rounds_and_the_labels_bought(way,
                 twin.learn(*owed.pop())
         while t % 30 == 29 and owed:
             twin.learn(*owed.pop())
-    said = twin.scores(X[:5]) if several else leads(twin.margins(X[:5]))
-    expected = probabilities(said, scale_of(np.array(scores), labels))
+    now = twin.scores(X[:5]) if several else leads(twin.margins(X[:5]))
+    expected = probabilities(now, scale_of(np.array(scores), labels))
     np.testing.assert_allclose(model.predict_proba(X[:5]), expected, rtol=2e-3)
     assert not np.allclose(expected, 1.0 / len(names))
     assert asked == (np.flatnonzero(model.queried_).tolist() if way == "by an oracle" else [])
     assert model.n_queries_ == len(labels) < rounds
+    assert model.predicted_.tolist() == names[said][-len(model.predicted_) :].tolist()
     predicted = twin.predict(X) if several else (twin.margins(X) >= 0).astype(int)
     assert model.classes_[predicted].tolist() == model.predict(X).tolist()
