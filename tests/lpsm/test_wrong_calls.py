@@ -36,7 +36,6 @@ def alphas(*given, n=2, **common):
 
 @table(r"""
 share(n=True) -> n_experts must be an integer of at least 1, got True
-share(n=0) -> n_experts must be an integer of at least 1, got 0
 share(True) -> alpha must be a number, got True
 share("x") -> alpha must be a number, got 'x'
 share(10**400) -> alpha must lie in \[0, 1\], got an integer of 1329 bits
@@ -73,8 +72,6 @@ share(loss_range=2.0).run([[0.0, 2.0], [2.5, 1.0]]) -> at most loss_range = 2, g
 Squint(2, loss_range=0.0) -> loss_range must be positive and finite, got 0.0
 Squint(2).update([0.5, 1.5]) -> losses must be at most loss_range = 1, got 1.5
 Squint(2, loss_range=1e9).update([inf, 0]) -> losses must be finite for Squint, got inf
-AdaHedge(2).update([0.5, inf]) -> losses must be finite for AdaHedge, got inf
-NormalHedge(2).update([0.5, inf]) -> losses must be finite for NormalHedge, got inf
 alpha_grid() -> give either horizon or delta
 alpha_grid(delta=0.1, horizon=5) -> either horizon or delta
 alpha_grid(delta=1e-300) -> delta must be at least 5e-09 and finite, got 1e-300
