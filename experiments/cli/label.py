@@ -31,12 +31,12 @@ _NOT_SETTINGS = ("source", "folder", "runs", "out", "as_json", "parameters", "ra
     options.option("--param parameters", "A parameter of it; may be repeated.", multiple=True, metavar="NAME=VALUE"),
     options.number(
         "--rate", "Ask for this share of the labels, where the margin is below a threshold that keeps to it.",
-        most=1.0, above=0.0, metavar="B",
+        most=1.0, above=True, metavar="B",
     ),
     options.flag("--store-all", "Learn from every label that was asked for, not from mistakes alone."),
     options.flag("--last-labels", "Add the labels asked for lately as features: for series of two classes."),
-    options.seed("Seed of its coins.", least=0),
-    options.whole("--window", "Rounds in a sliding window.", 2000, most=10**9, least=1),
+    options.SEED,
+    options.whole("--window", "Rounds in a sliding window.", 2000, most=10**9),
     options.option("--normalize/--no-normalize", "Divide instances by their norm [as its paper does]."),
     options.option("--scale/--no-scale", "Standardise each column as it comes [those of dense files]."),
     options.whole("--budget", "Ask each sampler for at most N labels.", most=10**12, least=0, metavar="N"),
@@ -47,7 +47,7 @@ _NOT_SETTINGS = ("source", "folder", "runs", "out", "as_json", "parameters", "ra
     options.option("--positive", "This class is +1, all others -1 [of two classes the second].", metavar="CLASS"),
     options.flag("--one-vs-rest", "Any number of classes, a sampler for each against the rest."),
     options.flag("--multiclass", "Any number of classes, one sampler that asks for the class itself."),
-    options.whole("--rows", "Only the first N instances.", most=10**12, least=1, metavar="N"),
+    options.whole("--rows", "Only the first N instances.", most=10**12, metavar="N"),
     options.option("--data folder", "Folder of named data sets [LPSM_DATA].", options.FILE),
     options.whole(
         "--bounds runs", "Compare it with its theorem; a randomised sampler in the mean of RUNS runs.",
@@ -60,7 +60,7 @@ def label(asked: Any) -> None:
     """Run a selective sampler over the stream in DATA; say how well it predicts and what it asks for.
 
     DATA is a file, by its content a table (CSV, one column the label), parquet, JSON lines, svmlight or npz (X
-    and y), plain or packed; or a data set: elec2, mnist, reuters, rcv1, sms-spam, spam-drift, usps. The sampler
+    and y), plain or packed; or a data set: elec2, mnist, reuters, sms-spam, spam-drift, usps. The sampler
     sees only the labels it asks for; accuracy and F-measure are counted afterwards against all.
 
     With --bounds the mistakes and labels are held against the theorem about the sampler, evaluated on this stream;
@@ -92,7 +92,11 @@ def label(asked: Any) -> None:
     stream, digest = _prepared(asked, config)
     several = asked.one_vs_rest or config.multiclass
     problems = study.problems(
-        stream.y, stream.classes, one_vs_rest=several, positive=asked.positive, place=stream.place
+        stream.y,
+        stream.classes,
+        one_vs_rest=several,
+        positive=asked.positive,
+        place=lambda row: f"{stream.name}: {stream.place(row)}",
     )
     _refuse_zeros(stream, config)
     chosen = {name: value for name, value in vars(asked).items() if name not in _NOT_SETTINGS}
@@ -149,7 +153,7 @@ def _prepared(asked: Any, config: LabelConfig) -> tuple[datasets.Stream, str]:
             raise ValueError(f"DATA must be a file or one of {', '.join(datasets.names())}, got {asked.source!r}")
         stream = datasets.read(path, label=asked.column, drop=asked.drop, texts=asked.texts)
         digest = content_digest(path)
-    stream = stream if asked.rows is None else stream.head(asked.rows)
+    stream = stream.take(slice(asked.rows))
     _refuse_zeros(stream, config)
     dense = not sparse.issparse(stream.X)
     if asked.scale and not dense:
@@ -166,7 +170,7 @@ def _refuse_zeros(stream: datasets.Stream, config: LabelConfig) -> None:
     row = stream.first_zero() if config.sampler(1).normalize else None
     if row is not None:
         raise ValueError(
-            f"{stream.place(row)}: an instance must not be zero where instances are normalised: "
+            f"{stream.name}: {stream.place(row)}: an instance must not be zero where instances are normalised: "
             "--no-normalize takes it as it is"
         )
 

@@ -1,4 +1,4 @@
-"""Pictures that several papers' experiments share: curves with intervals, named where they end.
+"""Pictures that several papers' experiments and the commands share: curves with intervals, named beside them.
 
 A frame of rows (group, x, y, half_width) is drawn as a line a group, told apart by
 colour, marker and dash; reference curves (a bound, a prediction) are thin and grey, and what has no order (a topic
@@ -16,7 +16,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from experiments.figures.labels import name_ends
 from experiments.figures.style import GREY, Look, clean, key, label, log_axis, looks, sheet
 
 __all__ = ["lines", "panels"]
@@ -56,17 +55,8 @@ def panels(
         for axes in grid:  # whose limits may be those of all panels
             _plain_numbers(axes)
         grid[0].set_ylabel(y)
-        last = frames[-1][1].dropna(subset=["x", "y"]) if frames else rows
-        if set(last["group"]) >= set(rows["group"]) and not _is(last, "points"):  # the last panel names them all
-            ends = last.sort_values("x", kind="stable").groupby("group").last()
-            name_ends(
-                grid[-1],
-                {label(str(group)): (float(row["x"]), float(row["y"])) for group, row in ends.iterrows()},
-                {label(group): look.colour for group, look in drawn.items()},
-            )
-        else:
-            columns = max(1, min(4, int(figure.get_figwidth() // 2.2)))
-            key(figure, drawn, ncols=columns, columnspacing=1.2, handlelength=2.4)
+        ends = rows.dropna(subset=["x", "y"]).sort_values("x", kind="stable").groupby("group")["y"].last()
+        key(figure, map(label, ends.sort_values(ascending=False, kind="stable").index))
     return figure
 
 
@@ -102,19 +92,15 @@ def _looks(rows: pd.DataFrame) -> dict[str, Look]:
 def _draw(axes: Axes, frame: pd.DataFrame, drawn: dict[str, Look]) -> None:
     for group in dict.fromkeys(frame["group"]):
         own = frame[frame["group"] == group].sort_values("x", kind="stable")
-        look = drawn[group]
+        how = drawn[group].drawn(label=label(group), markevery=max(1, len(own) // 8))
+        how["markersize"] -= 1.5
         if _is(own, "reference"):
-            axes.plot(own["x"], own["y"], color=look.colour, linewidth=1.0, linestyle=look.dash, label=label(group))
-            continue
-        if _is(own, "points"):
-            axes.plot(own["x"], own["y"], look.marker, color=look.colour, mfc=look.face, label=group, markersize=3.0)
-            continue
-        axes.plot(
-            own["x"], own["y"], color=look.colour, linewidth=look.width, linestyle=look.dash, label=label(group),
-            marker=look.marker, mfc=look.face, markersize=look.size - 1.5, markevery=max(1, len(own) // 8),
-        )  # fmt: skip
+            how |= {"marker": "", "linewidth": 1.0}
+        elif _is(own, "points"):
+            how |= {"linestyle": "", "markersize": 3.0, "markevery": 1}
+        axes.plot(own["x"], own["y"], **how)
         for name, along, across, fill in (("half_width", "x", "y", axes.fill_between),
                                           ("x_half_width", "y", "x", axes.fill_betweenx)):  # fmt: skip
             if name in own and np.isfinite(own[name]).any():
                 half = own[name].fillna(0.0)
-                fill(own[along], own[across] - half, own[across] + half, color=look.colour, alpha=0.15, linewidth=0)
+                fill(own[along], own[across] - half, own[across] + half, color=how["color"], alpha=0.15, linewidth=0)

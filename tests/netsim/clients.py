@@ -2,14 +2,11 @@
 
 import math
 
-import netsim
 import traces
 from lpsm import randomness
-from netsim.policies import awareness
 from netsim.policies.protocol import Frame, HostFrame, View
 
 MS = 1_000_000
-LOGNORMAL = netsim.SimulationConfig(server_delay=netsim.ServerDelay.parse("lognormal:0.5:0.8"))
 
 
 class Client:
@@ -41,18 +38,6 @@ class Client:
 
 def _number(connection):
     return int.from_bytes(connection.encode())
-
-
-def asked_ns(account):
-    """Return the instants of the requests of an account that have had no answer, the oldest first."""
-    n = int(account["n"])
-    return account["origin_ns"][:n][account["kind"][:n] == awareness.REPLY].tolist()
-
-
-def counted(account):
-    """Return how many connections are being opened, replies coming in, and requests without an answer."""
-    kinds = account["kind"][: int(account["n"])].tolist()
-    return tuple(kinds.count(kind) for kind in (awareness.OPENING, awareness.REST, awareness.REPLY))
 
 
 def web(seed, n=100):
