@@ -157,24 +157,6 @@ def stretches(workload: Workload, edges_s: Sequence[float], ends_s: float | None
 
 
 @checked
-def between_instants(workload: Workload, from_s: float = 0.0, to_s: float | None = None) -> Workload:
-    """Return what was recorded from one instant to another; `to_s` None: to the end.
-
-    Raises
-    ------
-    ValueError
-        If the workload has no times of its own, or there is nothing between these instants.
-    """
-    if workload.captured_s is None:
-        raise ValueError("from and to are for recordings with times of their own, such as captures")
-    stop_s = workload.captured_s if to_s is None else min(to_s, workload.captured_s)
-    if not 0.0 <= from_s < stop_s:
-        raise ValueError(f"from must lie in [0, {stop_s:g}) s, the end of what is wanted, got {from_s:g}")
-    edges = sorted({0.0, from_s, *([stop_s] if stop_s < workload.captured_s else [])})
-    return stretches(workload, edges)[edges.index(from_s)]
-
-
-@checked
 def joined(workloads: Iterable[Workload], captured_s: float | None = None) -> Workload:
     """Return workloads that are on one clock as one: their pages, messages and datagrams, one after another.
 
