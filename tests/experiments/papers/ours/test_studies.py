@@ -57,7 +57,7 @@ def test_a_policy_is_compared_with_a_front_on_its_own_seed_and_with_what_its_nam
     for column, over, seeds in (("slowdown_mean", 1.0, 2), ("added_s_mean", 1.1, 1)):  # 40 messages are too few
         (found,) = studies.over_asked(record, column, ["t", "none"], ["mine:1.1:300", "mine:1.2:300"]).values()
         assert found.sample.to_numpy() == pytest.approx([over] * seeds)
-    ((world, drawn),) = studies.fronts({"runs": record["runs"].assign(elapsed_s=100.0)}, [case], ["t"])
+    ((_, drawn),) = studies.fronts({"runs": record["runs"].assign(elapsed_s=100.0)}, [case], ["t"])
     assert drawn[["group", "x"]].to_numpy().tolist() == [["others", 1.0], ["others", 1.2], ["mine:1.1:300", 1.1]]
     assert drawn["y"].tolist() == pytest.approx([220.0, 110.0, 82.5])
 
