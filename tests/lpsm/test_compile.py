@@ -138,34 +138,20 @@ def chosen(package):
     return _compile._folder("package", (package,))
 
 
-def test_what_is_kept_only_its_owner_may_read_or_write(places):
-    folder = chosen(places[0])
-    assert folder is not None
-    assert folder.parent == places[0] / "__pycache__"
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-
-
-@pytest.mark.parametrize("mode", [0o775, 0o757, 0o777])
-def test_a_folder_that_others_may_write_is_passed_over_for_the_users_own(mode, places):
+def test_a_folder_that_others_own_or_may_write_is_passed_over_for_the_users_own(places, monkeypatch):
     package, cache = places
     first = chosen(package)
     assert first is not None
-    first.chmod(mode)
-    second = chosen(package)
-    assert second is not None
-    assert second.parent == cache
-    first.chmod(0o755)
-    assert chosen(package) == first
-
-
-def test_a_folder_of_somebody_else_is_passed_over(places, monkeypatch):
-    first = chosen(places[0])
-    assert first is not None
+    assert (first.parent, stat.S_IMODE(first.stat().st_mode)) == (package / "__pycache__", 0o700)
+    for mode in (0o775, 0o757, 0o777):
+        first.chmod(mode)
+        second = chosen(package)
+        assert second is not None
+        assert second.parent == cache
+        first.chmod(0o755)
+        assert chosen(package) == first
     monkeypatch.setattr("os.geteuid", lambda: 12345)
-    if first.stat().st_uid == 0:
-        assert chosen(places[0]) == first  # the administrator's
-    else:
-        assert chosen(places[0]) is None
+    assert chosen(package) == (None if first.stat().st_uid else first)  # the administrator's may be used
 
 
 def test_without_home_and_with_nothing_to_write_to_kernels_are_compiled_and_not_kept(places, monkeypatch):
