@@ -1,4 +1,4 @@
-"""Labels bought on streams: twins that ask by chance, shares that are kept, and nobody sees a label it did not buy."""
+"""Labels bought on streams: shares that are kept, and nobody sees a label it did not buy."""
 
 import numpy as np
 import pandas as pd
