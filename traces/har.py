@@ -41,6 +41,7 @@ MAX_HAR_BYTES = 1 << 27
 """Largest archive that is read, 128 MiB."""
 
 _MAX_BYTES = 1 << 40
+Fields = dict[str, Any]
 _MAX_MS = 1e9
 _SCHEMES = ("http://", "https://", "ws://", "wss://")
 
@@ -58,7 +59,7 @@ def batches(source: Source) -> Iterator[Batch]:
             report.round_trips_us.extend([trip_us])
             trips.setdefault(_host(_url(fields)), trip_us)
 
-    def request(fields: dict[str, Any]) -> tuple[str, Request] | None:
+    def request(fields: Fields) -> tuple[str, Request] | None:
         nonlocal since_us
         report.count("records")
         if (made := _request(fields, since_us, report, trips)) is None:
@@ -86,7 +87,7 @@ def recognises(head: bytes) -> bool:
     return re.match(rb'(\xef\xbb\xbf)?\s*\{\s*"log"\s*:', head) is not None
 
 
-def _entries(source: Source) -> tuple[list[dict[str, Any]], int]:
+def _entries(source: Source) -> tuple[list[Fields], int]:
     """Return the entries, and when the first page began."""
     data = source.stream.read(MAX_HAR_BYTES + 1)
     if len(data) > MAX_HAR_BYTES:
@@ -103,7 +104,7 @@ def _entries(source: Source) -> tuple[list[dict[str, Any]], int]:
     return [_part(entry) for entry in entries], 0 if begun is None else _moment(begun)
 
 
-def _request(fields: dict[str, Any], since_us: int, report: Report, trips: dict[str, int]) -> Request | None:
+def _request(fields: Fields, since_us: int, report: Report, trips: dict[str, int]) -> Request | None:
     """Turn an entry into a request; None if it did not use the network."""
     asked, answer = _part(fields.get("request")), _part(fields.get("response"))
     content, url = _part(answer.get("content")), _url(fields)
@@ -136,17 +137,17 @@ def _request(fields: dict[str, Any], since_us: int, report: Report, trips: dict[
     return Request("browser", _host(url), *times, *sizes, url, kind, wait_us)
 
 
-def _timing(fields: dict[str, Any], name: str) -> int | None:
+def _timing(fields: Fields, name: str) -> int | None:
     """Return a timing of an entry in microseconds, None if it is unknown."""
     value = _number(_part(fields.get("timings")).get(name), _MAX_MS)
     return None if value is None else round(value * 1000)
 
 
-def _part(value: object) -> dict[str, Any]:
+def _part(value: object) -> Fields:
     return value if isinstance(value, dict) else {}
 
 
-def _url(fields: dict[str, Any]) -> str:
+def _url(fields: Fields) -> str:
     url = _part(fields.get("request")).get("url")
     return url if isinstance(url, str) else ""
 
