@@ -133,7 +133,7 @@ def browsed(
             raise ValueError(f"member chooses sessions of a trace, {path} is a workload")
         found = traces.read_workload(path)
         if found.round_trip_s is not None:
-            report.round_trips_us.add(round(found.round_trip_s * 1e6))
+            report.round_trips_us.extend([round(found.round_trip_s * 1e6)])
         report.waits_us.extend(np.rint(_known(found) * 1e6).astype(np.int64))
         report.count("messages", len(found.messages))
         yield Browsing("workload", "workload", found)
