@@ -33,7 +33,6 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 INLINE = re.compile(r"(?<!`)`(lpsm [^`<]*|make [a-z-]+|python -m [\w.]+)(?: [^`<]*)?`(?!`)")
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
-SHELL = {"", "console", "sh"}
 SMALL = {  # given after what is shown, so that these win
     "compare": ["--pages", "2", "--seeds", "1", "--jobs", "1"], "generate": ["--pages", "5"],
     "tune": ["--jobs", "1", "--policies", "none,psm,bsd:1"], "population": ["--jobs", "1"],
@@ -65,43 +64,28 @@ def commands(text):
             if line.split("#")[0].strip() and not re.match(r"lpsm\S*\s+[\d.]+\s", line)]  # fmt: skip
 
 
-def blocks(page):
-    text = page.read_text(encoding="utf-8")
-    shown = [(found[1], found[2]) for found in BLOCK.finditer(text)]
-    return shown, [shlex.split(found[1], comments=True) for found in INLINE.finditer(BLOCK.sub("", text))]
-
-
 def command_of(words):
-    name = words[1]
-    assert name in COMMANDS, " ".join(words)
-    return main.get_command(click.Context(main), name)
+    assert words[1] in COMMANDS, " ".join(words)
+    return main.get_command(click.Context(main), words[1])
 
 
-def check_options(words):
-    """Every option shown must be one of the command."""
-    if words[1].startswith("-") or words[1] == "COMMAND":
-        assert set(words[1:]) <= {"COMMAND", "--help", "-h", "--version"}, words
-        return
-    known = {option for one in command_of(words).params for option in (*one.opts, *one.secondary_opts)}
-    for word in words[2:]:
-        if word.startswith("--"):
-            assert word.partition("=")[0] in known | {"--help"}, f"{' '.join(words)}: no {word}"
-
-
-def check_command(words):
-    """Hold a command line to what exists: the program's parser, the Makefile, the modules."""
+def check(words, *, whole):
+    """Hold a command line to what exists: the program's parser, the Makefile, the modules; or but its options."""
     words = words[: words.index(">")] if ">" in words else words
-    if words[0] == "lpsm" and len(words) > 1:
-        check_options(words)
-        if not words[1].startswith("-"):
-            command_of(words).make_context(words[1], words[2:], resilient_parsing=False)
-        if words[1] == "reproduce" and "--list" not in words:
-            choose(words[2])
-    elif words[0] == "make":
+    if words[0] == "make":
         targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
         assert {word for word in words[1:] if "=" not in word} <= set(targets), words
     elif words[:2] == ["python", "-m"]:
         assert importlib.util.find_spec(words[2]) is not None, words
+    elif words[0] == "lpsm" and (words[1].startswith("-") or words[1] == "COMMAND"):
+        assert set(words[1:]) <= {"COMMAND", "--help", "-h", "--version"}, words
+    elif words[0] == "lpsm":
+        known = {option for one in command_of(words).params for option in (*one.opts, *one.secondary_opts)}
+        assert {word.partition("=")[0] for word in words[2:] if word.startswith("--")} <= known | {"--help"}, words
+        if whole:
+            command_of(words).make_context(words[1], words[2:], resilient_parsing=False)
+            if words[1] == "reproduce" and "--list" not in words:
+                choose(words[2])
 
 
 def provide(words):
@@ -163,44 +147,23 @@ def run_command(words):
         Path(words[output + 1]).write_text(result.stdout)
 
 
+@pytest.mark.parametrize("run", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_what_a_page_shows_exists_and_its_python_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
-    go_through(page, tmp_path, monkeypatch, run=False)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_commands_of_a_page_run_from_top_to_bottom(page, tmp_path, monkeypatch):
-    go_through(page, tmp_path, monkeypatch, run=True)
-
-
-def is_small(words):
-    return words[0] == "lpsm" and words[1] in SMALL and "--scheduler" not in words
-
-
-def go_through(page, tmp_path, monkeypatch, *, run):
+def test_what_a_page_shows_exists_and_its_python_and_commands_run_from_top_to_bottom(page, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    scope: dict[str, object] = {"__name__": page.stem}
-    shown, mentioned = blocks(page)
-    for language, text in shown:
+    text, scope = page.read_text(encoding="utf-8"), {"__name__": page.stem}
+    for language, block in BLOCK.findall(text):
         if language == "python":
             with contextlib.redirect_stdout(io.StringIO()):
-                exec(compile(text, str(page), "exec"), scope)
-        elif language in SHELL:
-            for words in commands(text):
-                check_command(words)
-                if run and is_small(words) and "\nlpsm: " not in text:  # an error that is shown
-                    run_command(words)
-    for words in mentioned:
-        if words[0] == "lpsm":
-            check_options(words)
-        else:
-            check_command(words)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_links_and_pictures_of_a_page_exist(page):
-    for target in LINK.findall(page.read_text(encoding="utf-8")):
+                exec(compile(block, str(page), "exec"), scope)
+        for words in commands(block) if language in ("", "console", "sh") else ():
+            check(words, whole=True)
+            is_small = words[0] == "lpsm" and words[1] in SMALL and "--scheduler" not in words
+            if run and is_small and "\nlpsm: " not in block:  # an error that is shown
+                run_command(words)
+    for words in INLINE.findall(BLOCK.sub("", text)):
+        check(shlex.split(words, comments=True), whole=False)
+    for target in LINK.findall(text):
         assert (page.parent / target).exists(), target
 
 

@@ -14,17 +14,14 @@ from lpsm.experts.losses import LOSSES, losses_of, slopes_of
 from tests.oracles.combining import aggregated, combined
 
 ALPHAS = [0.01, 0.1, 0.5]
-SLOPES = [  # of a loss at a forecast and an outcome
-    ("square", 3.0, 1.0, 4.0), ("absolute", 3.0, 1.0, 1.0), ("absolute", 1.0, 3.0, -1.0), ("absolute", 1.0, 1.0, 0.0),
-    ("pinball", 1.0, 3.0, -0.3), ("pinball", 3.0, 1.0, 0.7), ("pinball", 1.0, 1.0, 0.0), ("log", 0.25, 1.0, -4.0),
-    ("log", 0.75, 0.0, 4.0), ("logistic", 0.0, 1.0, -0.5), ("logistic", 0.0, 0.0, 0.5), ("logistic", 800.0, 1.0, 0.0),
-    ("logistic", -800.0, 1.0, -1.0),
-]  # fmt: skip
 
 
-@pytest.mark.parametrize(("loss", "forecast", "y", "slope"), SLOPES)
-def test_a_slope_by_hand(loss, forecast, y, slope):
-    assert slopes_of(loss, 0.3, np.array([forecast]), np.array([y])) == pytest.approx([slope])
+@pytest.mark.parametrize(
+    ("loss", "forecast", "slope"),
+    [("absolute", 1.0, 0.0), ("pinball", 1.0, 0.0), ("logistic", 800.0, 0.0), ("logistic", -800.0, -1.0)],
+)
+def test_a_slope_where_there_is_a_corner_and_far_out(loss, forecast, slope):
+    assert slopes_of(loss, 0.3, np.array([forecast]), np.ones(1)) == pytest.approx([slope])
 
 
 def world(loss, seed, rounds=40, n=3, sleep=0.0, size=1.0):

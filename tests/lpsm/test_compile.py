@@ -63,10 +63,7 @@ def start(folder):
 
 def answer(process):
     """What the caller gave for 10, and how often its machine code was found on disk."""
-    stdout, _ = process.communicate(timeout=60)
-    assert process.returncode == 0
-    value, hits = stdout.split()
-    return int(value), int(hits)
+    return tuple(map(int, process.communicate(timeout=60)[0].split()))
 
 
 def kept(folder):
@@ -186,26 +183,3 @@ def test_a_full_disk_keeps_nothing_and_harms_nothing(tmp_path, monkeypatch):
     kept.write("another", b"code")
     assert kept.read("another") is None
     assert len(list(tmp_path.iterdir())) == 1
-
-
-SAMPLERS = """
-import sys
-import numpy as np
-from lpsm import samplers
-X = np.random.default_rng(0).standard_normal((300, 40))
-for kernel in sys.argv[1:]:
-    sampler = samplers.make("sop", 40, kernel=None if kernel == "primal" else kernel)
-    print(kernel, np.sum(sampler.run(X, np.where(X[:, 0] > 0, 1, -1)).prediction != np.where(X[:, 0] > 0, 1, -1)))
-"""
-
-
-@pytest.mark.long
-def test_verbs_of_learners_that_different_processes_have_compiled_do_not_take_one_anothers_place(tmp_path):
-    kept = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-
-    def said(*kernels):
-        command = [sys.executable, "-c", SAMPLERS, *kernels]
-        return subprocess.run(command, env=kept, check=True, stdout=subprocess.PIPE, text=True).stdout
-
-    alone = said("primal") + said("linear")  # each compiles its own, and the third process loads both
-    assert said("primal", "linear") == alone

@@ -10,7 +10,7 @@ from scipy.interpolate import BarycentricInterpolator
 
 from lpsm import LearnAlpha, alpha_grid, hindsight
 from lpsm.experts import worst_divergence
-from lpsm.experts.best_rate import interpolation_error, node_losses, slopes
+from lpsm.experts.best_rate import interpolation_error, node_losses, read_between, slopes
 from lpsm.experts.loss_tables import Likelihoods
 from tests.oracles import experts as oracle
 
@@ -121,6 +121,13 @@ def test_the_polynomial_through_few_losses_is_as_near_as_its_bound_says(rounds, 
         assert error <= interpolation_error(rounds, nodes) + 1e-9
 
 
+def test_the_largest_value_of_a_polynomial_is_read_between_its_nodes():
+    nodes = alpha_grid(kind="chebyshev", size=7)
+    rates, log_most = read_between(1.0 - (nodes - 0.3) ** 2, 1e-6)
+    assert rates.min() <= 0.3 <= rates.max() < rates.min() + 0.01
+    assert 0.0 <= log_most <= 1e-6
+
+
 def test_a_flat_curve_is_settled_by_six_losses_for_each_root_of_the_rounds():
     losses = np.random.default_rng(0).exponential(1e-3, size=(2_000, 3))
     best = hindsight.best_alpha(losses)
@@ -159,6 +166,7 @@ def test_the_best_rate_reaches_the_ends(losses, alpha):  # extremes
 @settings(max_examples=25, deadline=None)
 @given(matrices(max_rounds=5, elements=st.floats(0, 5)))
 def test_the_best_transitions_reproduce_the_posterior_moves_they_induce(losses):  # oracle
+    assert hindsight.best_transitions(losses, max_iterations=0).iterations == 0
     found = hindsight.best_transitions(losses, max_iterations=200)
     expected = oracle.transition_counts(losses, found.matrix)
     np.testing.assert_allclose(found.counts, expected, atol=1e-9)

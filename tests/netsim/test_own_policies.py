@@ -30,9 +30,6 @@ class Weighing:
     def __init__(self, radio):
         assert radio.awake_mw == 999.0
 
-class Impatient:
-    spec, host_aware = "impatient", False
-
 class Broken:
     plan = Patient.plan
 
@@ -55,16 +52,13 @@ class Evil:
         Path("called").touch()
 
 class Meta(type):
-    def __call__(cls, *arguments, **settings):
-        Path("called").touch()
-        return super().__call__(*arguments, **settings)
+    __call__ = Evil.__init__
 
 class Worse(metaclass=Meta):
     pass
 
-class Numbered:
+class Numbered(Evil):
     plan = 3
-    __init__ = Evil.__init__
 
 def plan(*_):
     Path("called").touch()
@@ -92,9 +86,9 @@ def test_a_class_in_a_file_is_a_policy_like_any_other_and_learns_the_beacon_inte
     assert ours.energy == known.energy
 
 
-def test_a_class_that_was_named_here_is_found_in_another_place_by_other_processes(own, monkeypatch, tmp_path_factory):
+def test_a_class_that_was_named_here_is_found_in_another_place_by_other_processes(own, monkeypatch):
     named = pickle.dumps(OwnPolicy.typed("mine_own.py:Patient:5"))
-    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    monkeypatch.chdir("/")
     assert make(pickle.loads(named)).spec == "patient:5"
 
 
@@ -110,8 +104,7 @@ def test_a_module_of_a_known_name_can_be_loaded_beside_it_and_is_given_the_radio
     [
         ("absent.py:Patient", "^there is no file .*/absent.py$"),
         ("mine_own.py:Nobody", "mine_own.py has no class Nobody with a method plan; it has Patient, Weighing, "),
-        ("mine_own.py:Impatient", "mine_own.py has no class Impatient with a method plan; it has Patient"),
-        ("mine_own.py:Broken", "Broken of .*/mine_own.py makes no policy: SystemExit: no luck .mine_own.py, line 27.$"),
+        ("mine_own.py:Broken", "Broken of .*/mine_own.py makes no policy: SystemExit: no luck .mine_own.py, line 24.$"),
         ("mine_own.py:Nameless", "TypeError: spec of the policy Nameless must be a str, got 3$"),
         ("mine_own.py:Patient:x", "Patient of .*/mine_own.py makes no policy: ValueError: invalid literal"),
         ("wrong_own.py:Patient", "wrong_own.py cannot be loaded: SyntaxError"),

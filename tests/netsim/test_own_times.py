@@ -64,7 +64,7 @@ def test_a_delay_moves_what_waited_for_it_and_nothing_else():
 
 @pytest.mark.parametrize("medium", [None, AirConfig()])
 def test_a_datagram_is_late_by_what_it_waited_at_the_access_point(medium):
-    sent = [Datagram(0.31, 100, False), Datagram(0.35, 200, True), Datagram(0.79, 4000, False)]
+    sent = [Datagram(0.31, 100, False), Datagram(0.35, 200, True), Datagram(0.79, 4000, False), Datagram(0.9, 0, True)]
     workload = traces.Workload.of([], [Message(0.5, 70)], datagrams=sent, captured_s=2.0)
     config = SimulationConfig(medium=medium)
     none, psm = (netsim.simulate(workload, policy, config=config, engine="packet") for policy in ("none", "psm"))
@@ -75,7 +75,8 @@ def test_a_datagram_is_late_by_what_it_waited_at_the_access_point(medium):
     wired_s = 0.02
     assert down.delay_s.to_numpy() == pytest.approx([0.4 - 0.31 - wired_s, *[0.9 - 0.79 - wired_s] * 3], abs=0.005)
     totals = psm.datagram_totals
-    assert (totals["datagrams"], totals["datagrams_lost"]) == (5, 0)
+    assert (totals["datagrams"], totals["datagrams_lost"]) == (6, 0)
+    assert psm.datagrams.size_bytes.tolist() == [100, 200, 1460, 1460, 1080, 0]
     assert totals["datagram_delay_max_s"] == down.delay_s.max()
     assert psm.elapsed_s == 2.0
 

@@ -130,12 +130,12 @@ def test_bounded_slowdown_of_the_host_keeps_the_bound_while_it_waits_and_naps_ot
     ours, phase = HostBoundedSlowdown("0.2"), make("bsd-phase:0.2")
     client = Client(ours)
     assert client.idle(20) == (20 * MS, 5000 * MS, True, 5000 * MS, False)
-    client.sent(60, "a")
+    client.sent(60, 1)
     for view in (seen(61, 60), seen(400, 60, event="beacon")):
         assert ours.plan(view) == phase.plan(view)
-    client.received(470, "a", size=1500)
+    client.received(470, 1, size=1500)
     assert ours.plan(seen(470, 60, 470)) == phase.plan(seen(470, 60, 470))  # the reply is not complete
-    client.received(480, "a", size=200, completes=True)
+    client.received(480, 1, size=200, completes=True)
     assert client.idle(480) == (480 * MS, 5400 * MS, True, 5000 * MS, False)
 
 
@@ -143,11 +143,11 @@ def test_hold_stays_awake_then_listens_to_each_beacon_while_waiting():
     rule = HoldThenBeacons(50)
     client = Client(rule)
     assert client.idle(0).wake_ns == 5000 * MS
-    client.sent(120, "a")
+    client.sent(120, 1)
     for now_ms, received_ms, until_ms in ((121, None, 170), (161, 160, 210), (300, 160, 300)):
         plan = rule.plan(seen(now_ms, 120, received_ms))
         assert plan == (until_ms * MS, (until_ms // 100 + 1) * BEACON, True, BEACON, False)
-    client.received(640, "a", completes=True)
+    client.received(640, 1, completes=True)
     assert client.idle(640).wake_ns == 5600 * MS
 
 

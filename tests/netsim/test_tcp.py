@@ -50,28 +50,24 @@ class End(Alone):
         self.told = len(self.recorder.transmissions)
         return found
 
-    def write(self, n_bytes, *, tell=False):
-        write(self.run, self.tcp, n_bytes, int(tell))
-
     def take(self, flag=DATA, **what):
         receive(self.run, self.packet(self.tcp, flag, **what))
 
-    def do(self, verb, *words):
-        """Do what a word of a scenario says; of a packet that is foreseen, whether it changes or completes anything."""
-        first = words[0] if words else ""
-        what = {"ack": int(first[1:])} if first.startswith("^") else {}
-        if "+" in first:
-            what = dict(zip(("seq", "length"), map(int, first.split("+")), strict=True))
+    def do(self, verb, word="", more=""):
+        """Do what a line of a scenario says; of a foreseen packet, say whether it changes or completes anything."""
+        what = {"ack": int(word[1:])} if word.startswith("^") else {}
+        if "+" in word:
+            what = dict(zip(("seq", "length"), map(int, word.split("+")), strict=True))
         if verb in ("write", "tell"):
-            self.write(int(first), tell=verb == "tell")
+            write(self.run, self.tcp, int(word), int(verb == "tell"))
         elif verb == "take":
-            for _ in range(int(words[1][1:]) if words[1:] else 1):
+            for _ in range(int(more[1:] or 1)):
                 self.take(**what)
         elif verb in ("syn", "syn-ack"):
             self.take(SYN if verb == "syn" else SYN_ACK)
         elif verb == "expect":  # a reply, whose last segment is acknowledged if it is asked for
-            self.tcp.expected += int(first)
-            self.tcp.acknowledges = int("asked" in words)
+            self.tcp.expected += int(word)
+            self.tcp.acknowledges = int(more == "asked")
             self.peer.peer_has_all, self.peer.deadline = 0, 1
         elif verb == "full":  # as a peer says that has all
             self.tcp.peer_has_all, self.tcp.deadline = 1, NEVER
@@ -254,7 +250,7 @@ def test_the_time_out_follows_round_trips_by_rfc_6298():
     end, now, smooth, spread = End(), 200, 200.0, 100.0
     for i, rtt in enumerate((300, 500, 40, 60, 60)):
         assert end.tcp.rto / MS == pytest.approx(smooth + 4 * spread, rel=1e-6)
-        end.write(100)
+        end.do("write", "100")
         now += rtt
         end.ms(now)
         end.take(ack=100 * (i + 1))
@@ -267,7 +263,7 @@ def test_the_time_out_follows_round_trips_by_rfc_6298():
 
 def test_an_acknowledgement_at_the_instant_of_the_time_out_is_in_time_whatever_was_scheduled_first():
     end = End()
-    end.write(100)
+    end.do("write", "100")
     end.ms(799)
     end.later(800 * MS, lambda: end.take(ack=100))
     end.ms(900)

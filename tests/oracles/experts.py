@@ -100,15 +100,11 @@ def krichevsky_trofimov_loss(losses, digits=30):
 
 def variable_share_matrices(losses, alpha):
     """The transition law of Variable-share after each round, which depends on the losses."""
-    losses = np.asarray(losses, dtype=float)
-    _rounds, n = losses.shape
-    laws = []
-    for row in losses:
-        stay = [(1 - alpha) ** v for v in row]
-        laws.append([[stay[j] if i == j else (1 - stay[j]) / max(n - 1, 1) for i in range(n)] for j in range(n)])
-        if n == 1:
-            laws[-1] = [[1.0]]
-    return laws
+    stays = (1 - alpha) ** losses
+    n = stays.shape[1]
+    if n == 1:
+        return np.ones((len(losses), 1, 1))
+    return [np.where(np.eye(n), stay[:, None], (1 - stay[:, None]) / (n - 1)) for stay in stays]
 
 
 def ada_hedge_reference(losses, digits=50):

@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netsim import AirConfig, BeaconConfig, Phy
-from netsim.model.air.aggregation import with_delimiter
 from tests.netsim.air.cells import MS, US, Air, S, add_up
 
 # UDP from n saturated stations, Mb/s, by (PHY, n, bytes of payload, RTS, BE_MaxAmpduSize): own runs of ns-3.44 (wheel
@@ -132,10 +131,6 @@ def test_as_many_frames_go_together_as_fit(sizes, max_ampdu_bytes, together):
     instants = world.arrived_us()
     assert instants.count(instants[1]) == together
     assert len(instants) == 1 + len(sizes)
-
-
-def test_the_size_of_frames_together_counts_delimiters_and_padding_but_none_after_the_last():
-    assert (with_delimiter(0, 1538), with_delimiter(1542, 100)) == (1542, 1542 + 2 + 4 + 100)
 
 
 @settings(max_examples=30, deadline=None)
