@@ -8,8 +8,8 @@ of other schemes than http(s), or without any size.  An entry without a time
 was sent when the one before it was.  Entries with a `pageref` belong to
 that page, whatever they are; in the others an HTML reply opens a page.
 
-The time that a server took is `timings.wait` less the round trip to its host, where an entry of that host tells it:
-`timings.connect` without `timings.ssl`.
+The time that a server took is `timings.wait` less the round trip of the connection, where an entry of the same
+connection, or else of the same host, tells it: `timings.connect` without `timings.ssl`.
 
 An archive is one JSON value, so it is held in memory, up to `MAX_HAR_BYTES`.
 Left out: bodies, what goes over a WebSocket, other timings.  Source: HAR 1.2 specification, W3C Web Performance draft.
@@ -51,13 +51,14 @@ def batches(source: Source) -> Iterator[Batch]:
     report = source.report
     with placed(source.path):
         entries, since_us = _entries(source)
-    trips: dict[str, int] = {}  # of hosts
+    trips: dict[str, int] = {}  # of connections and hosts
     for fields in entries:
         if connect_us := _timing(fields, "connect"):
             tls_us = _timing(fields, "ssl") or 0
             trip_us = connect_us - tls_us if tls_us <= connect_us else connect_us  # some browsers leave TLS out of it
             report.round_trips_us.extend([trip_us])
-            trips.setdefault(_host(_url(fields)), trip_us)
+            for key in _connections(fields):
+                trips.setdefault(key, trip_us)
 
     def request(fields: Fields) -> tuple[str, Request] | None:
         nonlocal since_us
@@ -131,10 +132,16 @@ def _request(fields: Fields, since_us: int, report: Report, trips: dict[str, int
     kind = DOCUMENT if str(content.get("mimeType") or "").startswith("text/html") else EMBEDDED
     wait_us = UNKNOWN_WAIT_US
     if (waited_us := _timing(fields, "wait")) is not None:
-        wait_us = max(0, waited_us - trips.get(_host(url), 0))
+        wait_us = max(0, waited_us - next((trips[key] for key in _connections(fields) if key in trips), 0))
     times = start_us, start_us + round((lasts_ms or 0) * 1000)
     sizes = (head or UNKNOWN_REQUEST_BYTES) + sent, sum(part or 0 for part in parts)
     return Request("browser", _host(url), *times, *sizes, url, kind, wait_us)
+
+
+def _connections(fields: Fields) -> list[str]:
+    """Return the keys under which the round trip of an entry may be known, the best one first."""
+    host = _host(_url(fields))
+    return [f"{host}#{fields.get('connection')}", host]
 
 
 def _timing(fields: Fields, name: str) -> int | None:
@@ -175,6 +182,6 @@ def _moment(value: object) -> int:
 
 def _host(url: str) -> str:
     try:
-        return urlsplit(url).netloc.rsplit("@", 1)[-1].lower()
+        return urlsplit(url).netloc.rsplit("@", 1)[-1].lower().encode("utf-8", "replace").decode()
     except ValueError:
         return ""

@@ -85,9 +85,9 @@ def har(*entries):
 
 WHOLE = [  # what a file holds that is damaged as a whole, or has nothing in it
     *(("t", content, r"must not be empty|known format .*Home IP") for content in (
-        b"", "hello world\n", "a, list, of words\n", bytes(1000), b"\x89PNG\r\n\x1a\n\0\0", b"%PDF-1.4\n", '{"a": 1}')),
+        b"", "hello world\n", "a, list, of words\n", bytes(1000), b"%PDF-1.4\n")),
     *(("w.jsonl", text, "line 1|nested|whole JSON|known") for text in (
-        "[" * 100_000, '{"page": ' + "1" * 5000 + "}", "\xff", '"a"', "7", "null")),
+        "[" * 100_000, '{"page": ' + "1" * 5000 + "}", "\xff", "7")),
     ("w.jsonl", "time,bytes\n1,100\n", "run lpsm pages first, which makes one of a trace, got a trace, csv"),
     ("w.jsonl", '{"a": 1}', "a page must have page, got only a"),
     ("w.jsonl", json.dumps([PAGE]), "line 1: a page must be a JSON object"),
