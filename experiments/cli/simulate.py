@@ -123,7 +123,7 @@ def _totals(
         "page_awake_j_per_page": least_j(lambda base: float(base.latency_s.sum())),
         **dict.fromkeys(("slowdown_mean", "slowdown_p95")),
         **spread("slowdown", "", np.concatenate([one.slowdowns for one in found])),
-        **{name: row[name] for name in (*(part.name for part in ENERGY_PARTS), "beacons", "wakeups", "elapsed_s")},
+        **{name: row[name] for name in (*ENERGY_PARTS, "beacons", "wakeups", "elapsed_s")},
         "mean_mw": mean_mw,
     }
     added_s = np.concatenate([one.added_delay_s for one in found])
@@ -144,7 +144,7 @@ def _words(totals: dict[str, Any]) -> str:
     from experiments.quantities import ENERGY_PARTS
     from experiments.report.text import counted
 
-    parts = ", ".join(f"{part.called} {totals[part.name]:.3f}" for part in ENERGY_PARTS)
+    parts = ", ".join(f"{called} {totals[name]:.3f}" for name, called in ENERGY_PARTS.items())
     of_clients = f", mean of {totals['clients']} clients" if "clients" in totals else ""
     waited = f", mean slowdown {totals['slowdown_mean']:.2f}" if totals["pages"] else ""
     for things in ("message", "datagram"):
