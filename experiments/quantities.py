@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BASELINE", "CELL", "COMPARISON", "ENERGIES", "ENERGY_PARTS", "LABELS", "LIMIT", "PAGE_AWAKE", "PER_PAGE",
-    "POPULATION", "PSM", "PUBLISHED", "REFERENCES", "REPLAYS", "RUN", "STATEMENTS", "TUNING", "Quantity", "mean_row",
+    "POPULATION", "PSM", "REFERENCES", "REPLAYS", "RUN", "STATEMENTS", "TUNING", "Quantity", "mean_row",
     "run_row", "shown",
 ]  # fmt: skip
 
@@ -134,20 +134,6 @@ CELL = _columns("""
     latency_s                latency   .3f    ±
     slowdown_mean            slowdown  .2f    ±
     group_frames_lost_per_h  lost/h    .1f    optional ±
-""")
-
-PUBLISHED = _columns("""
-    run_and_policy                 thesis run, policy
-    printed_j_per_page             J/page
-    ours_j_per_page                (ours)
-    printed_energy_vs_psm_percent  energy              +.1f %
-    ours_energy_vs_psm_percent     (ours)              +.1f %
-    printed_beacon_vs_psm_percent  beacons             +.1f %
-    ours_beacon_vs_psm_percent     (ours)              +.1f %
-    printed_slowdown_ratio_psm     slowdown
-    ours_slowdown_ratio_psm        (ours)
-    printed_slowdown_vs_psm_max    max                 .1f
-    ours_slowdown_vs_psm_max       (ours)              .1f
 """)
 
 LABELS = _columns("""
