@@ -12,9 +12,9 @@ What it leaves out: OHSUMED, on which the paper shows nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise, product
+from typing import Any
 
 from experiments.papers import news
 from experiments.papers.claims import Claim, Noted, against, named, steps_inside, where
@@ -43,13 +43,11 @@ FIG_3_A = Experiment(
 )
 
 
-def _cases(coins, step=1):
-    values = zip(SAMPLERS, ("b", "b", "rate"), (B, B_FIRST, RATES), strict=True)
-    grids = [case for key, symbol, grid in values for case in news.grid(key, symbol, grid, coins)]
-    return (*news.ALL_LABELS, *grids[::step])
+GRIDS = zip(SAMPLERS, ("b", "b", "rate"), (B, B_FIRST, RATES), strict=True)
+CASES = (*news.ALL_LABELS, *(case for grid in GRIDS for case in news.grid(*grid, COINS)))
 
 
-@FIG_3_A.runs(news.sweep(_cases(COINS), smoke=_cases(2, 3)))
+@FIG_3_A.runs(news.sweep(CASES))
 def with_regularisers(**task):
     """Run the cases, and the second-order Perceptron with all labels at other regularisers than 1."""
     X, y, topic = news.question(task)
@@ -151,8 +149,8 @@ def _f_at(others):
     return float(news.mean_by_value(others, "sop-ss")["f"].to_dict()[AT])
 
 
-PICKS: Mapping[str, news.Pick] = {"sop-ss": lambda *_: AT, **dict.fromkeys(RIVALS, news.below_f(_f_at))}
-CHOSEN: Mapping[str, news.Select] = {key: news.chosen(key, pick) for key, pick in PICKS.items()}
+PICKS: dict[str, Any] = {"sop-ss": lambda *_: AT, **dict.fromkeys(RIVALS, news.below_f(_f_at))}
+CHOSEN = {key: news.chosen(key, pick) for key, pick in PICKS.items()}
 ON_OTHERS = f"b = {AT:g}, those of the rivals chosen on the other half of the topics"
 
 
