@@ -30,12 +30,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
-from experiments.papers.claims import Claim, Predicate, Record, Verdict, from_record
+from experiments.papers.claims import Claim, Record, Verdict, from_record
 
-__all__ = ["Better", "DataSet", "Experiment", "Rows", "Run", "Seeds", "Setup", "Sizes", "Sweep", "Tasks", "over"]
+__all__ = ["Better", "DataSet", "Experiment", "Run", "Seeds", "Setup", "Sizes", "over"]
 
 Rows = dict[str, list[dict[str, Any]]]  # what a task returns: table -> rows, plain JSON data
-Tasks = Mapping[str, dict[str, Any]]  # key -> task, plain JSON data
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -70,11 +69,9 @@ class Setup:
     better: bool = False
 
     def __post_init__(self) -> None:
-        """Hold size and seed to their ranges."""
+        """Refuse another size."""
         if self.size not in ("smoke", "full"):
             raise ValueError(f"size must be smoke or full, got {self.size!r}")
-        if self.seed < 0:
-            raise ValueError(f"seed must be at least 0, got {self.seed}")
 
     def pick(self, smoke: Any, full: Any) -> Any:
         """Return the value for this size."""
@@ -86,7 +83,7 @@ class Setup:
         return {"stand_in": self.stand_in, "folder": "" if self.stand_in else str(self.data), **better}
 
 
-Sweep = Callable[[Setup], Tasks]
+Sweep = Callable[[Setup], Mapping[str, dict[str, Any]]]  # key -> task, plain JSON data
 
 
 class Sizes(NamedTuple):
@@ -127,14 +124,13 @@ def over(axes: Mapping[str, Any], key: str = "", **constants: Any) -> Sweep:
     """
 
     def sweep(setup: Setup) -> dict[str, dict[str, Any]]:
-        def at_size(value: Any) -> Any:
-            if isinstance(value, Seeds):
-                return range(setup.seed, setup.seed + setup.pick(*value))
-            return setup.pick(*value) if isinstance(value, Sizes) else value
+        def at_size(values: Mapping[str, Any]) -> dict[str, Any]:
+            sized = {name: setup.pick(*one) if isinstance(one, (Sizes, Seeds)) else one for name, one in values.items()}
+            seeds = {name for name, one in values.items() if isinstance(one, Seeds)}
+            return sized | {name: range(setup.seed, setup.seed + sized[name]) for name in seeds}
 
-        common = {"seed": setup.seed, **{name: at_size(value) for name, value in constants.items()}}
-        tasks = {}
-        for task in _points({names: at_size(values) for names, values in axes.items()}):
+        tasks, common = {}, {"seed": setup.seed, **at_size(constants)}
+        for task in _points(at_size(axes)):
             default = " ".join(f"{name} {{{name}{':g' * isinstance(task[name], float)}}}" for name in task)
             tasks[(key or default).format(**common | task)] = common | task
         return tasks
@@ -175,8 +171,7 @@ class Experiment:
     sweep: Sweep = lambda setup: {}
     run: Callable[[dict[str, Any]], Rows] = Run(dict)
     claims: list[Claim] = field(default_factory=list)
-    drawings: dict[str, Callable[[Record], Figure]] = field(default_factory=dict)
-    words: dict[str, Callable[..., pd.DataFrame]] = field(default_factory=dict)
+    drawings: dict[str, Callable[[Record], Any]] = field(default_factory=dict)
 
     @property
     def paper(self) -> str:
@@ -193,15 +188,15 @@ class Experiment:
         return declare
 
     def claim(
-        self, statement: str, test: Callable[..., Predicate], printed: str = "", reason: str = "", *,
+        self, statement: str, test: Callable[..., Any], printed: str = "", reason: str = "", *,
         of: Mapping[str, Any] | Iterable[Mapping[str, Any]] = ({},), why: Callable[..., str] | None = None,
         no_test: str = "", **limits: Any,
     ) -> Callable[[Function], Function]:  # fmt: skip
         """Declare a claim on what the decorated function measures: `test` gets the measure and the limits.
 
         With axes `of` values there is a claim at every point of their product (`over`), or at each of the points given:
-        its values stand for their names in braces in the words, the measure and `why` get those that they have
-        parameters for, and the test those that are its limits.  The other arguments are those of `claims.Claim`.
+        its values stand for their names in braces in the words, the measure gets those that it has parameters for, and
+        the test those that are its limits.  The other arguments are those of `claims.Claim`.
         """
 
         def declare(measure: Function) -> Function:
@@ -209,9 +204,10 @@ class Experiment:
                 stated, quoted, cause, idle = (
                     words.format_map(point) if point else words for words in (statement, printed, reason, no_test)
                 )
-                own = {name: value for name, value in point.items() if name in ("limit", "low", "high", "needed")}
-                asked = test(_given(measure, point), **limits | own)
-                self.claims.append(Claim(stated, asked, quoted, cause, why=why and _given(why, point), no_test=idle))
+                given = {name: point[name] for name in signature(measure).parameters if name in point}
+                own = {name: point[name] for name in ("limit", "low", "high", "needed") if name in point}
+                asked = test(partial(measure, **given), **limits | own)
+                self.claims.append(Claim(stated, asked, quoted, cause, why=why, no_test=idle))
             return measure
 
         return declare
@@ -225,9 +221,9 @@ class Experiment:
         def declare(drawing: Function) -> Function:
             def draw(record: Record) -> Figure:
                 drawn = from_record(drawing, record)
-                if isinstance(drawn, pd.DataFrame):
-                    drawn = [("", drawn)]
-                return drawn if isinstance(drawn, Figure) else panels(list(drawn), **axes)
+                if isinstance(drawn, Figure):
+                    return drawn
+                return panels([("", drawn)] if isinstance(drawn, pd.DataFrame) else list(drawn), **axes)
 
             self.drawings[name] = draw
             return drawing
@@ -238,7 +234,7 @@ class Experiment:
         """Declare a table of words: the decorated function returns it as a frame."""
 
         def declare(function: Function) -> Function:
-            self.words[name] = function
+            self.drawings[name] = partial(from_record, function)
             return function
 
         return declare
@@ -251,13 +247,9 @@ class Experiment:
         """Hold every claim against a record."""
         return [(claim, claim.check(record)) for claim in self.claims]
 
-    def figures(self, record: Record) -> dict[str, Figure]:
-        """Return every picture of a record by its name."""
+    def figures(self, record: Record) -> dict[str, Any]:
+        """Return every picture, or table of words, of a record by its name."""
         return {name: draw(record) for name, draw in self.drawings.items()}
-
-    def tables(self, record: Record) -> dict[str, pd.DataFrame]:
-        """Return every table of words of a record by its name."""
-        return {name: from_record(function, record) for name, function in self.words.items()}
 
     def setup(self, setup: Setup) -> Setup:
         """Return the setup with the data this experiment will run on, None for its stand-in or for none.
@@ -268,17 +260,16 @@ class Experiment:
         if data is None:
             return generated
         if setup.data is not None and not setup.stand_in:
-            if data.better is not None and any(setup.data.glob(data.better.shown_by)):
-                return replace(setup, better=True)
-            if (setup.data / data.folder).is_dir():
-                return setup
+            better = data.better is not None and any(setup.data.glob(data.better.shown_by))
+            if better or (setup.data / data.folder).is_dir():
+                return replace(setup, better=better)
         if data.stand_in and (data.unasked or setup.stand_in):
             return replace(generated, stand_in=True)
-        where = f"{setup.data}/{data.folder}" if setup.data is not None else data.folder
         instead = f"; --stand-in runs on {data.stand_in} instead" if data.stand_in else ""
         raise FileNotFoundError(
-            2, f"{self.name} wants this data set ({data.published}; give --data or set LPSM_DATA){instead}", where
-        )
+            2, f"{self.name} wants this data set ({data.published}; give --data or set LPSM_DATA){instead}",
+            str((setup.data or Path()) / data.folder),
+        )  # fmt: skip
 
     def material(self, setup: Setup) -> str:
         """Say what data the record was made from."""
@@ -287,9 +278,3 @@ class Experiment:
         if setup.better and self.data.better is not None:
             return self.data.better.name
         return self.data.stand_in if setup.stand_in else self.data.folder
-
-
-def _given(function: Callable[..., Any], point: Mapping[str, Any]) -> Callable[..., Any]:
-    """Return the function with those of a point's values that it has parameters for."""
-    own = {name: value for name, value in point.items() if name in signature(function).parameters}
-    return partial(function, **own) if own else function

@@ -1,14 +1,14 @@
 """Energy and slowdown as printed in Monteleoni 2006, section 2.5.4 (text, figures 2-6 to 2-8).
 
-The thesis' traffic came from ns-2's Web generator: HTTP/1.0, a connection per object, a
-server that answers after some delay, and the stock segment size and Nagle's algorithm
-of ns-2's FullTcp.  Its traffic and seeds are not published, so signs and sizes can be
-compared, and single figures cannot.  It states the slowdown against static PSM.
+The thesis' traffic came from ns-2's Web generator: HTTP/1.0, a connection per object, a server that answers after some
+delay, and the stock segment size and Nagle's algorithm of ns-2's FullTcp.  Its traffic and seeds are not published, so
+signs and sizes can be compared, and single figures cannot.  It states the slowdown against static PSM.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from math import nan
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -23,15 +23,15 @@ class Published(NamedTuple):
     j_per_page: float
     beacon_j: float
     slowdown: float
-    slowdown_max: float | None
+    slowdown_max: float = nan
 
 
 PUBLISHED = (
-    Published("100 pages", "psm:100", 3.62, 0.83, 1.0, None),
+    Published("100 pages", "psm:100", 3.62, 0.83, 1.0),
     Published("100 pages", "lpsm", 3.38, 0.59, 1.02, 1.2),
     Published("100 pages", "lpsm:log", 2.95, 0.16, 1.19, 2.0),
-    Published("4 x 500 pages", "psm:100", 4.12, 0.94, 1.0, None),
-    Published("4 x 500 pages", "lpsm:log", 3.36, 0.17, 1.2, None),
+    Published("4 x 500 pages", "psm:100", 4.12, 0.94, 1.0),
+    Published("4 x 500 pages", "lpsm:log", 3.36, 0.17, 1.2),
 )
 
 
@@ -41,19 +41,16 @@ def beside(summary: pd.DataFrame) -> pd.DataFrame:
     Percentages are against static PSM of the same run; slowdowns are ratios of mean slowdowns, maxima those of single
     pages against the same page under static PSM.
     """
-    ours, rows = summary.set_index("policy"), []
-    for entry in PUBLISHED:
-        base = next(one for one in PUBLISHED if one.run == entry.run)  # static PSM, the first of its run
-        row: dict[str, Any] = {"run": entry.run, "policy": entry.policy}
-        for name, printed, own in (
-            ("j_per_page", entry.j_per_page, "total_j_per_page"),
-            ("energy_vs_psm_percent", 100 * (entry.j_per_page / base.j_per_page - 1), "energy_vs_psm_percent"),
-            ("beacon_j_per_page", entry.beacon_j, "listen_j_per_page"),
-            ("beacon_vs_psm_percent", 100 * (entry.beacon_j / base.beacon_j - 1), "beacon_energy_vs_psm_percent"),
-            ("slowdown_ratio_psm", entry.slowdown, "slowdown_ratio_psm"),
-            ("slowdown_vs_psm_max", entry.slowdown_max, "slowdown_vs_psm_max"),
-        ):
-            row[f"printed_{name}"] = float("nan") if printed is None else printed
-            row[f"ours_{name}"] = ours[own].get(entry.policy, float("nan")) if own in ours else float("nan")
-        rows.append(row)
-    return pd.DataFrame(rows)
+    printed = pd.DataFrame(PUBLISHED)
+    base = printed.groupby("run")[["j_per_page", "beacon_j"]].transform("first")  # static PSM, the first of its run
+    ours, table = summary.set_index("policy").reindex(printed["policy"]).reset_index(), printed[["run", "policy"]]
+    for name, own, column in (
+        ("j_per_page", printed["j_per_page"], "total_j_per_page"),
+        ("energy_vs_psm_percent", 100 * (printed["j_per_page"] / base["j_per_page"] - 1), "energy_vs_psm_percent"),
+        ("beacon_j_per_page", printed["beacon_j"], "listen_j_per_page"),
+        ("beacon_vs_psm_percent", 100 * (printed["beacon_j"] / base["beacon_j"] - 1), "beacon_energy_vs_psm_percent"),
+        ("slowdown_ratio_psm", printed["slowdown"], "slowdown_ratio_psm"),
+        ("slowdown_vs_psm_max", printed["slowdown_max"], "slowdown_vs_psm_max"),
+    ):
+        table = table.assign(**{f"printed_{name}": own, f"ours_{name}": ours.get(column, nan)})
+    return table

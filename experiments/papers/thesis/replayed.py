@@ -13,7 +13,7 @@ What it leaves out: the polls after the first 20,000, and the time that fewer ra
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from heapq import nlargest
 from pathlib import Path
 
@@ -100,6 +100,13 @@ def replay(**task):
     return {name: getattr(replayed, name) for name in ("polls", "regrets", "partitions")}
 
 
+FIG_2_10 = FIG_2_9.view("thesis/fig-2-10", "weights of the experts on real arrivals", "1 min")
+FIG_2_11 = FIG_2_9.view(
+    "thesis/fig-2-11", "the algorithm against the best fixed expert, and the best of every poll", "1 min"
+)
+EXPERIMENTS = (FIG_2_9, FIG_2_10, FIG_2_11, CONSTANT_M)
+
+
 @CONSTANT_M.runs(lambda setup: {
     f"{name} horizon {horizon} n {n}": {**task, "session_name": name, "horizon": horizon, "n": n}
     for name, task in sessions(setup, many=True).items()
@@ -112,27 +119,16 @@ def with_fewer(session_name, horizon, n, **task):
     """Replay one session with one grid of rates and one of polling times: its losses at the end."""
     config = ReplayConfig(horizon=horizon, times_ms=tuple(np.linspace(100.0, 1000.0, n).tolist()))
     ended = totals(rounds(requests_of(task), config), config)
-    named = {"session": session_name, "m": len(config.polling().alphas or ()), "n": n, "polls": ended["polls"]}
-    return {"losses": [{**named, **{name: ended[name] for name in (*LOSSES, "best_expert_loss")}}]}
+    named = {"session": session_name, "m": len(config.polling().alphas or ()), "n": n}
+    return {"losses": [named | {name: ended[name] for name in LOSSES}]}
 
-
-FIG_2_10 = FIG_2_9.view("thesis/fig-2-10", "weights of the experts on real arrivals", "1 min")
-FIG_2_11 = FIG_2_9.view(
-    "thesis/fig-2-11", "the algorithm against the best fixed expert, and the best of every poll", "1 min"
-)
-EXPERIMENTS = (FIG_2_9, FIG_2_10, FIG_2_11, CONSTANT_M)
 
 # -- what a record says --------------------------------------------------------------------------------------------
 
 
-def _by_session(table, number):
-    """Measure a number of each session's rows, by its name: rows of a frame, and an array of the experts' losses."""
-
-    def measure(record):
-        groups = record[table].groupby("task", sort=False)
-        return {f"{task}:": number(rows, _columns(rows, "loss_")) for task, rows in groups}
-
-    return measure
+def _by_session(record, table, number):
+    """Measure a number of each session's rows, by its name."""
+    return {f"{task}:": number(rows) for task, rows in record[table].groupby("task", sort=False)}
 
 
 def _columns(rows, what):
@@ -144,82 +140,70 @@ def _over(rows, loss):
     return Noted(own / loss, f"({own:.3f} over {loss:.3f})")
 
 
-FIG_2_9.claim(
-    "the algorithm's loss stays close to, or below, that of the best current expert", at_most, "close to or better",
-    "sum over the polls, of one session: figure 2-9 shows one trace; the identity of that expert changes", limit=2.0,
-    needed=1,
-)(_by_session("polls", lambda rows, experts: _over(rows, experts.min(axis=1).sum())))  # fmt: skip
+def _over_best(rows):
+    return _over(rows, _columns(rows, "loss_").min(axis=1).sum())
 
 
-def _early(rows, experts):
+def _early(rows):
     """Polling loss of the early polls over that of the best of the worse half of the experts."""
-    sums = np.sort(experts[:EARLY].sum(axis=0))
+    sums = np.sort(_columns(rows, "loss_")[:EARLY].sum(axis=0))
     return _over(rows.head(EARLY), sums[len(sums) // 2])
 
 
-FIG_2_9.claim(
-    "even early on the algorithm beats the worse half of the experts", at_most, "beats the worse half",
-    f"loss of the first {EARLY} polls, over that of the best of the worse half; every session", limit=1.0,
-)(_by_session("polls", _early))  # fmt: skip
-
-
-def _favourites(rows, _):
+def _favourites(rows):
     favourite = _columns(rows, "weight_").argmax(axis=1)
     return 100 * np.mean(favourite != np.bincount(favourite).argmax())
 
 
-FIG_2_10.claim(
-    "which expert has the highest weight changes with the arrivals", at_least, "shifts",
-    "share of the polls in which it is not the one that it mostly is; every session", limit=5.0, unit=" %",
-)(_by_session("polls", _favourites))  # fmt: skip
-
-
-def _regained(rows, _):
+def _regained(rows):
     """How many experts have the largest weight after they had the least."""
     held = _columns(rows, "weight_")
     least, most = held.argmin(axis=1), held.argmax(axis=1)
     return sum(bool((most[np.argmax(least == expert) :] == expert).any()) for expert in np.unique(least))
 
 
-FIG_2_10.claim(
-    "an expert that was the worst can become the best again, its weight never having gone to 0", at_least, "regains",
-    "an expert of one session", limit=1, needed=1, unit=" experts",
-)(_by_session("polls", _regained))  # fmt: skip
-
-
-def _less_fixed(rows, _):
+def _less_fixed(rows):
     own, best = rows[["polling_loss", "best_expert_loss"]].iloc[-1].astype(float)
     return Noted(own - best, f"({own:.2f} against {best:.2f})")
 
 
-FIG_2_11.claim(
-    "the algorithm eventually loses less than the best fixed expert (polling loss, as plotted)", at_most, "better",
-    "at the end of every session", limit=0.0, open=True, unit=" nats",
-)(_by_session("regrets", _less_fixed))  # fmt: skip
-FIG_2_11.claim(
-    "regret against the best fixed expert is negligible",
-    at_most,
-    "negligible",
-    "polling loss, which figure 2-11 plots, above its loss; every session",
-    limit=5.0,
-    unit=" %",
-)(_by_session("regrets", lambda rows, _: 100 * (rows["polling_loss"] / rows["best_expert_loss"] - 1).iloc[-1]))
+def _more_percent(rows):
+    return 100 * (rows["polling_loss"] / rows["best_expert_loss"] - 1).iloc[-1]
 
 
-def _below(rows, best):
+def _below_fixed(rows, best=lambda experts: experts[:, experts.sum(axis=0).argmin()]):
     """Share of the polls in which the polling loss is below a loss, percent."""
-    return 100 * (rows["polling_loss"] < best - 1e-12).mean()
+    return 100 * (rows["polling_loss"] < best(_columns(rows, "loss_")) - 1e-12).mean()
 
 
-for statement, best in (
-    ("the instantaneous regret against the best fixed expert is sometimes negative (polling loss)",
-     lambda experts: experts[:, experts.sum(axis=0).argmin()]),
-    ("the same against the current best expert", lambda experts: experts.min(axis=1)),
+_below_current = partial(_below_fixed, best=lambda experts: experts.min(axis=1))
+NEGATIVE = {"limit": 0.0, "open": True, "needed": 1, "unit": " % of polls"}
+for experiment, table, number, statement, printed, reason, test, limits in (
+    (FIG_2_9, "polls", _over_best, "the algorithm's loss stays close to, or below, that of the best current expert",
+     "close to or better",
+     "sum over the polls, of one session: figure 2-9 shows one trace; the identity of that expert changes", at_most,
+     {"limit": 2.0, "needed": 1}),
+    (FIG_2_9, "polls", _early, "even early on the algorithm beats the worse half of the experts",
+     "beats the worse half",
+     f"loss of the first {EARLY} polls, over that of the best of the worse half; every session", at_most, {"limit": 1.0}),
+    (FIG_2_10, "polls", _favourites, "which expert has the highest weight changes with the arrivals", "shifts",
+     "share of the polls in which it is not the one that it mostly is; every session", at_least,
+     {"limit": 5.0, "unit": " %"}),
+    (FIG_2_10, "polls", _regained,
+     "an expert that was the worst can become the best again, its weight never having gone to 0", "regains",
+     "an expert of one session", at_least, {"limit": 1, "needed": 1, "unit": " experts"}),
+    (FIG_2_11, "regrets", _less_fixed,
+     "the algorithm eventually loses less than the best fixed expert (polling loss, as plotted)", "better",
+     "at the end of every session", at_most, {"limit": 0.0, "open": True, "unit": " nats"}),
+    (FIG_2_11, "regrets", _more_percent, "regret against the best fixed expert is negligible", "negligible",
+     "polling loss, which figure 2-11 plots, above its loss; every session", at_most, {"limit": 5.0, "unit": " %"}),
+    (FIG_2_11, "polls", _below_fixed,
+     "the instantaneous regret against the best fixed expert is sometimes negative (polling loss)",
+     "sometimes negative", "in some poll of a session", at_least, NEGATIVE),
+    (FIG_2_11, "polls", _below_current, "the same against the current best expert", "sometimes negative",
+     "in some poll of a session", at_least, NEGATIVE),
 ):  # fmt: skip
-    FIG_2_11.claim(
-        statement, at_least, "sometimes negative", "in some poll of a session", limit=0.0, open=True, needed=1,
-        unit=" % of polls",
-    )(_by_session("polls", lambda rows, experts, best=best: _below(rows, best(experts))))  # fmt: skip
+    experiment.claim(statement, test, printed, reason, **limits)(partial(_by_session, table=table, number=number))
 
 
 @CONSTANT_M.claim(
