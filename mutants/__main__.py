@@ -29,11 +29,11 @@ ROOT = Path(__file__).resolve().parents[1]
 TREES = ("lpsm", "netsim", "traces", "experiments", "tests", "bench", "mutants", "docs", "pyproject.toml", "README.md")
 CONTROL_S = 5.0  # of tests, once more without a fault
 ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated; its tests, doc tests included
-    "lpsm/bounds": (("lpsm/bounds/*.py",), ("tests/lpsm/test_bounds_*.py", "tests/lpsm/test_sampler_report.py")),
+    "lpsm/bounds": (("lpsm/bounds/*.py",), ("tests/lpsm/test_bounds_*.py",)),
     "lpsm/experts": (
         ("lpsm/experts/*.py", *(f"lpsm/{name}.py" for name in ("arithmetic", "combining", "hindsight"))),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
-            "tracking", "grids", "comparators", "combining", "specialists", "contract", "hindsight", "wrong_calls",
+            "tracking", "grids", "comparators", "combining", "contract", "hindsight", "wrong_calls",
         )),
     ),
     "lpsm/samplers": (
@@ -41,7 +41,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "core", "rows", "perceptrons", "least_squares", "hinge", "kernels", "rules", "catalogue",
         )),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
-            "samplers_algebra", "samplers_by_hand", "samplers_contract", "samplers_oracles", "samplers_protocol",
+            "samplers_by_hand", "samplers_contract", "samplers_oracles",
             "samplers_limits", "importance", "tuned",
         )),
     ),
@@ -50,8 +50,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "calibration", "checks", "estimator", "multiclass", "record", "river_adapter", "sampler", "saving", "tuned",
         )),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
-            "estimator", "river_adapter", "samplers_by_hand", "samplers_contract", "samplers_protocol",
-            "samplers_wrong_calls", "sampler_report", "samplers_limits", "samplers_oracles", "tuned", "importance",
+            "estimator", "river_adapter", "samplers_by_hand", "samplers_contract",
+            "samplers_wrong_calls", "bounds_samplers", "samplers_limits", "samplers_oracles", "tuned", "importance",
             "states", "calibration",
         )),
     ),

@@ -30,7 +30,7 @@ from netsim.model.things import Client, States
 from netsim.policies.protocol import Plan, View
 from netsim.radio import StateRadioConfig, StateTimes
 from netsim.result import SimulationResult
-from netsim.running.on_simpy import numbers_of
+from netsim.running.layout import numbers_of
 from netsim.running.recorder import AirRecorder, Recorder
 from netsim.server_delay import ServerDelay
 from netsim.simulation import simulate
@@ -205,7 +205,7 @@ class _Run:
         if self.config.medium is not None and isinstance(radio, StateRadioConfig):
             states = States()
             write_states(run, client, now, states)
-            return StateTimes.of(numbers_of(states)).energy(radio, 1).total_j
+            return StateTimes.of(numbers_of("States")(states)).energy(radio, 1).total_j
         awake = time_awake(run, client, now)
         wakeups = len(run.machine.intervals[0]) // 2
         return float(radio.total_j(awake, now - awake, client.beacons, wakeups))

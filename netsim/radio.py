@@ -19,7 +19,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from os import fspath
@@ -27,7 +26,7 @@ from os.path import isfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lpsm.checks import at_least, non_negative, positive, shown
+from lpsm.checks import at_least, known, non_negative, positive, shown
 
 _J_PER_MW_NS = 1e-12
 _MOST = 1e9  # of a figure in a file, which may be an integer of any length
@@ -100,12 +99,8 @@ class Radio:
         ValueError
             If there is none of this name; the nearest is suggested.
         """
-        known = profiles()
-        if not isinstance(name, str) or name not in known:
-            near = get_close_matches(str(name)[:60].lower(), known, n=1, cutoff=0.5)
-            hint = f", did you mean {near[0]}?" if near else ""
-            raise ValueError(f"a radio must be one of {', '.join(known)} or a TOML file, got {shown(name)}{hint}")
-        return _checked(known[name], name)
+        known("a radio that is no TOML file", name, profiles())
+        return _checked(profiles()[name], name)
 
     @staticmethod
     def load(path: str | Path) -> RadioConfig | StateRadioConfig:
@@ -333,25 +328,22 @@ def _meaning(radio: RadioConfig | StateRadioConfig) -> str:
 
 def _checked(figures: Mapping[str, Any], where: str) -> RadioConfig | StateRadioConfig:
     """Make the radio whose figures are given: one of five states if it has a power of doze, else one of two."""
-    of_states = "doze_mw" in figures
-    kind = StateRadioConfig if of_states else RadioConfig
-    known = [field.name for field in fields(kind)]
+    kind = StateRadioConfig if "doze_mw" in figures else RadioConfig
+    names = [field.name for field in fields(kind)]
     for name, value in figures.items():
-        if name not in (*known, *_WORDS):
-            near = get_close_matches(name, known, n=1)
-            hint = f", did you mean {near[0]}?" if near else ""
-            raise ValueError(f"radio {where}: figures must be among {', '.join(known)}, got {name!r}{hint}")
-        if name in known and (isinstance(value, bool) or not isinstance(value, int | float)):
+        known(f"radio {where}: a figure", name, [*names, *_WORDS])
+        if name in _WORDS:
+            if not isinstance(value, str):
+                raise ValueError(f"radio {where}: {name} must be text, got {value!r}")
+        elif isinstance(value, bool) or not isinstance(value, int | float):
             raise ValueError(f"radio {where}: {name} must be a number, got {value!r}")
-        if name in known and abs(value) > _MOST:
+        elif abs(value) > _MOST:
             raise ValueError(f"radio {where}: {name} must lie between 0 and {_MOST:g}, got {str(value)[:20]}")
-        if name in _WORDS and not isinstance(value, str):
-            raise ValueError(f"radio {where}: {name} must be text, got {value!r}")
-    needed = [field.name for field in fields(kind) if field.default is MISSING] or known[:3]
+    needed = [field.name for field in fields(kind) if field.default is MISSING] or names[:3]
     for name in needed:
         if name not in figures:
             raise ValueError(f"radio {where}: {name} must be given, it is missing")
     try:
-        return kind(**{name: float(figures[name]) for name in known if name in figures})
+        return kind(**{name: float(figures[name]) for name in names if name in figures})
     except ValueError as error:
         raise ValueError(f"radio {where}: {error}") from None

@@ -269,38 +269,29 @@ class SimulationResult:
         """
         import pandas as pd
 
-        return pd.DataFrame(self.poll_columns)
-
-    @property
-    def poll_columns(self) -> dict[str, NDArray[Any]]:
-        """The columns of `polls` without a frame around them."""
         first, slept, waiting, following, more, spacing = self._trip.polls.T
         count = more + 1
         row = np.repeat(np.arange(len(first)), count)
         nth = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
-        return {
+        columns = {
             "time_s": (first[row] + nth * spacing[row]) / _NS_PER_S,
             "slept_ms": np.where(nth == 0, slept[row], spacing[row]) / _NS_PER_MS,
             "buffered_bytes": waiting[row],
             "next_sleep_ms": following[row] / _NS_PER_MS,
         }
+        return pd.DataFrame(columns)
 
     @cached_property
     def radio(self) -> pd.DataFrame:
         """The intervals of the radio, in order and without gaps: start_s, end_s, state ("awake" or "asleep")."""
         import pandas as pd
 
-        return pd.DataFrame(self.radio_columns)
-
-    @property
-    def radio_columns(self) -> dict[str, NDArray[Any]]:
-        """The columns of `radio` without a frame around them."""
         end_ns = self._trip.end_ns  # on the air the client may be about to acknowledge what ended the run
         edges = np.concatenate(([0], np.minimum(self._trip.intervals, end_ns), [end_ns]))
         start, end = edges[:-1], edges[1:]
         state = np.where(np.arange(len(start)) % 2, "awake", "asleep")
         kept = end > start
-        return {"start_s": start[kept] / _NS_PER_S, "end_s": end[kept] / _NS_PER_S, "state": state[kept]}
+        return pd.DataFrame({"start_s": start[kept] / _NS_PER_S, "end_s": end[kept] / _NS_PER_S, "state": state[kept]})
 
 
 def spread(name: str, unit: str, values: NDArray[np.float64]) -> dict[str, float]:

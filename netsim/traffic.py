@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import inf
 from numbers import Integral, Real
 from typing import Any
 
@@ -35,8 +36,6 @@ def messages_of(push: Any) -> list[Message]:
 def check(workload: Workload, messages: Sequence[Message]) -> None:
     """Check the pages that a client browses and the messages that it is sent, of which there must be some."""
     of_type(Workload, workload=workload)
-    for message in messages:
-        of_type(Message, messages=message)
     if workload or not (messages or workload.datagrams):
         _check_pages(workload)
     _check_times(workload)
@@ -46,28 +45,21 @@ def check(workload: Workload, messages: Sequence[Message]) -> None:
 def _check_pages(workload: Workload) -> None:
     if not workload:
         raise ValueError("a workload must have at least one page, got none")
-    issued = workload.issue_s[~np.isnan(workload.issue_s)]
-    times = np.concatenate([workload.think_s, issued, workload.deadline_s[~np.isnan(workload.deadline_s)]])
-    waits = workload.waits_s[~np.isnan(workload.waits_s)]
-    if not ((waits >= 0.0) & (waits <= _LONGEST_WAIT_S)).all():
-        raise ValueError(f"waits_s must lie in [0, {_LONGEST_WAIT_S:g}] s, got {waits.min()} to {waits.max()}")
-    legal = workload.sizes[:, 0].min() >= 1 and workload.sizes[:, 1].min() >= 0
-    legal = bool(legal and ((times >= 0.0) & (times <= _LATEST_S)).all())
-    if legal and workload.think_s.sum() <= _LATEST_S:
-        return
-    total = 0.0
-    for page in workload:  # which rule is broken, and where
-        for request, reply in ((page.request_bytes, page.reply_bytes), *page.objects):
-            if request < 1:
-                raise ValueError(f"page {page.page!r}: sizes must be at least 1 byte, got {request}")
-            if reply < 0:
-                raise ValueError(f"page {page.page!r}: a reply must have at least 0 bytes, got {reply}")
-        instants = ("issue_s", page.issue_s or 0.0), ("deadline_s", page.deadline_s or 0.0)
-        for name, value in (("think_s", page.think_s), *instants):
-            if not 0.0 <= value <= _LATEST_S:
-                raise ValueError(f"page {page.page!r}: {name} must lie in [0, {_LATEST_S:g}] s, got {value}")
-        total += page.think_s
-    if total > _LATEST_S:
+    pages, wait, until = np.arange(len(workload)), f"in [0, {_LONGEST_WAIT_S:g}] s", f"in [0, {_LATEST_S:g}] s"
+    (requests, replies), replied = workload.sizes.T, np.repeat(pages, 1 + workload.objects)
+    for rule, values, page_of, least, most in (
+        ("sizes must be at least 1 byte", requests, replied, 1, inf),
+        ("a reply must have at least 0 bytes", replies, replied, 0, inf),
+        (f"think_s must lie {until}", workload.think_s, pages, 0, _LATEST_S),
+        (f"issue_s must lie {until}", np.nan_to_num(workload.issue_s, posinf=inf), pages, 0, _LATEST_S),
+        (f"deadline_s must lie {until}", np.nan_to_num(workload.deadline_s, posinf=inf), pages, 0, _LATEST_S),
+        (f"waits_s must lie {wait}", np.nan_to_num(workload.waits_s, posinf=inf), replied, 0, _LONGEST_WAIT_S),
+    ):
+        right = (values >= least) & (values <= most)
+        if not right.all():
+            at = int(right.argmin())
+            raise ValueError(f"page {workload.names[page_of[at]]!r}: {rule}, got {values[at]}")
+    if (total := workload.think_s.sum()) > _LATEST_S:
         raise ValueError(f"think times must add up to at most {_LATEST_S:g} s, got {total:g}")
 
 

@@ -18,7 +18,7 @@ __all__ = ["DATA", "doctor"]
 
 DATA = {  # traces and data sets -> the folder of each
     **{name: name for name in ("bu-www-client", "ucb-home-ip", "har", "pcap", "captures", "elec2", "mnist", "usps")},
-    "reuters": "reuters21578", "rcv1": "RCV1", "sms-spam": "sms_spam", "spam-drift": "spam_katakis_stream",
+    "reuters": "reuters21578", "sms-spam": "sms_spam", "spam-drift": "spam_katakis_stream",
 }  # fmt: skip
 EXTRAS = {"distributed": "cluster", "gymnasium": "gymnasium", "jupyterlab": "notebooks", "river": "river"}
 

@@ -60,7 +60,7 @@ def label(asked: Any) -> None:
     """Run a selective sampler over the stream in DATA; say how well it predicts and what it asks for.
 
     DATA is a file, by its content a table (CSV, one column the label), parquet, JSON lines, svmlight or npz (X
-    and y), plain or packed; or a data set: elec2, mnist, reuters, rcv1, sms-spam, spam-drift, usps. The sampler
+    and y), plain or packed; or a data set: elec2, mnist, reuters, sms-spam, spam-drift, usps. The sampler
     sees only the labels it asks for; accuracy and F-measure are counted afterwards against all.
 
     With --bounds the mistakes and labels are held against the theorem about the sampler, evaluated on this stream;
@@ -92,7 +92,11 @@ def label(asked: Any) -> None:
     stream, digest = _prepared(asked, config)
     several = asked.one_vs_rest or config.multiclass
     problems = study.problems(
-        stream.y, stream.classes, one_vs_rest=several, positive=asked.positive, place=stream.place
+        stream.y,
+        stream.classes,
+        one_vs_rest=several,
+        positive=asked.positive,
+        place=lambda row: f"{stream.name}: {stream.place(row)}",
     )
     _refuse_zeros(stream, config)
     chosen = {name: value for name, value in vars(asked).items() if name not in _NOT_SETTINGS}
@@ -149,7 +153,7 @@ def _prepared(asked: Any, config: LabelConfig) -> tuple[datasets.Stream, str]:
             raise ValueError(f"DATA must be a file or one of {', '.join(datasets.names())}, got {asked.source!r}")
         stream = datasets.read(path, label=asked.column, drop=asked.drop, texts=asked.texts)
         digest = content_digest(path)
-    stream = stream if asked.rows is None else stream.head(asked.rows)
+    stream = stream.take(slice(asked.rows))
     _refuse_zeros(stream, config)
     dense = not sparse.issparse(stream.X)
     if asked.scale and not dense:
@@ -166,7 +170,7 @@ def _refuse_zeros(stream: datasets.Stream, config: LabelConfig) -> None:
     row = stream.first_zero() if config.sampler(1).normalize else None
     if row is not None:
         raise ValueError(
-            f"{stream.place(row)}: an instance must not be zero where instances are normalised: "
+            f"{stream.name}: {stream.place(row)}: an instance must not be zero where instances are normalised: "
             "--no-normalize takes it as it is"
         )
 

@@ -96,7 +96,7 @@ def settings_of(
     from netsim.policies import OwnPolicy
 
     settings = {"traffic": traffic, "policies": list(chosen), "model": described(world.config), "preset": world.preset}
-    own = {name: content_digest(policy.file) for name, policy in chosen.items() if isinstance(policy, OwnPolicy)}
+    own = {name: content_digest(Path(policy.place)) for name, policy in chosen.items() if isinstance(policy, OwnPolicy)}
     return {**settings, **more, **({"own_policies": own} if own else {})}
 
 

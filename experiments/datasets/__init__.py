@@ -6,7 +6,6 @@ their order, the label of each, and the names of the classes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from experiments.datasets import named
@@ -16,15 +15,10 @@ from experiments.datasets.stream import Stream
 
 __all__ = ["Stream", "data_folder", "load", "names", "read"]
 
-_LOADERS: dict[str, Callable[[Path], Stream]] = {
-    "elec2": named.elec2, "mnist": named.mnist, "reuters": named.reuters, "rcv1": named.rcv1,
-    "sms-spam": named.sms_spam, "spam-drift": named.spam_drift, "usps": named.usps,
-}  # fmt: skip
-
 
 def names() -> tuple[str, ...]:
     """Return the names `load` knows."""
-    return tuple(_LOADERS)
+    return tuple(name.replace("_", "-") for name in named.__all__[2:])
 
 
 def load(name: str, folder: Path | str | None = None) -> Stream:
@@ -37,6 +31,7 @@ def load(name: str, folder: Path | str | None = None) -> Stream:
     FileNotFoundError
         If the data set's files are not there.
     """
-    if name not in _LOADERS:
-        raise ValueError(f"a data set must be one of {', '.join(_LOADERS)}, got {name!r}")
-    return _LOADERS[name](data_folder(folder))
+    if name not in names():
+        raise ValueError(f"a data set must be one of {', '.join(names())}, got {name!r}")
+    found: Stream = getattr(named, name.replace("-", "_"))(data_folder(folder))
+    return found

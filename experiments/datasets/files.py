@@ -2,9 +2,10 @@
 
 What it models: of columns one is the label, some are texts, all others are finite numbers.  Texts become unit vectors
 of hashed words (scikit-learn's `HashingVectorizer`), which needs no vocabulary and so knows nothing of later rows;
-numbers beside them are taken as they are.  In a table fields in quotes may hold anything and blank lines are passed
+numbers beside them are taken as they are.  In a table fields in quotes may hold anything and empty rows are passed
 over; its first line may name the columns, and must where a column holds texts.  svmlight is ``label index:value ...``.
-All but npz and parquet may be packed with gzip or xz.
+An npz holds X (or the data, indices, indptr and shape of a CSR matrix) and y, a vector, or a matrix of 0 and 1 with a
+column a class; pickles are never loaded.  All but npz and parquet may be packed with gzip or xz.
 What it leaves out: values that are missing, and lists and records in columns; they are errors.
 """
 
@@ -13,42 +14,61 @@ from __future__ import annotations
 import csv
 import json
 import re
+import zipfile
 from array import array
-from collections.abc import Callable, Iterator, MutableSequence, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
-from math import isfinite
+from math import isfinite, isnan
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from experiments.datasets import npz
-from experiments.datasets.stream import NONE, Stream, as_classes
-from experiments.datasets.text import MOST_CELLS, as_number, check_cells, lines_of, naming, survey
+from experiments.datasets.stream import Stream, as_classes, as_number
+from traces.files import lines, open_trace
 
-__all__ = ["HASHED", "hashed", "read", "svmlight_line"]
+__all__ = ["HASHED", "MOST_BYTES", "MOST_CELLS", "arrays_of", "hashed", "lines_of", "naming", "of_npz", "read"]
 
 HASHED = 2**18  # columns that words are hashed to
-_CELLS_AT_ONCE = 1 << 16
+MOST_BYTES = 1 << 29
+"""Largest file of a stream, unpacked, all wanted arrays of an npz together, and all texts: 512 MiB."""
+MOST_CELLS = 1 << 25
+"""How many cells of a table, features of svmlight or losses are read."""
+
+_LONGEST_LINE_BYTES = 1 << 24
+_ROWS_AT_ONCE = 1 << 12
 _SVMLIGHT = re.compile(r"^\S+(\s+qid:\S+)?(\s+\d+:\S+)+\s*(#.*)?$")
 _INDEX = re.compile(r"-?\d{1,9}")
-_MOST_DIGITS = 20
+_PARTS = ("data", "indices", "indptr", "shape")
 
 Rows = Iterator[tuple[int, Sequence[Any]]]
-"""The line of each row (0 where there are no lines), and the values of the wanted columns in it."""
+"""The line of each row, 0 where there are no lines, and its cells."""
 
 
-class Columns(NamedTuple):
-    """Columns of a file: names, or what stands in the first line if they are not `named` for certain, and rows.
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Put the name of the file before whatever is wrong with its content."""
+    try:
+        yield
+    except ValueError as error:
+        if str(error).startswith(str(path)):  # it names it
+            raise
+        raise ValueError(f"{path}: {error}") from None
 
-    `rows` takes the numbers of the wanted columns, and whether the columns are named.
-    """
 
-    names: list[str]
-    rows: Callable[[Sequence[int], bool], Rows]
-    named: bool = True
+def lines_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield number and text of each line of a file, packed or not; one too long, or not in UTF-8, is a `ValueError`."""
+    with open_trace(path, max_unpacked_bytes=MOST_BYTES) as file:
+        for number, line in lines(file, _LONGEST_LINE_BYTES, path):
+            try:
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                got = f"{line[error.start]:#x}"
+                raise ValueError(f"line {number}: it must be UTF-8 text, npz or npy, got {got}") from None
+            yield number, text
 
 
 def read(path: Path, *, label: str | None = None, drop: tuple[str, ...] = (), texts: tuple[str, ...] = ()) -> Stream:
@@ -67,25 +87,20 @@ def read(path: Path, *, label: str | None = None, drop: tuple[str, ...] = (), te
         with path.open("rb") as file:
             start = file.read(4)
         if start == b"PAR1":
-            return _of_columns(path.name, _parquet(path), label, drop, texts)
-        found: tuple[str, Callable[[Path], Stream]] = ("npz", npz.stream)
-        if start != npz.ZIP:
-            counts = survey(path)
-            begin = islice(enumerate(lines_of(path), 1), 50)
-            number, first = next((one for one in begin if one[1].strip() and not one[1].startswith("#")), (0, ""))
+            return _of_table(path.name, *_parquet(path), label, drop, texts)
+        npz, number, first = start == b"PK\x03\x04", 0, ""
+        if not npz:
+            begin = (one for one in lines_of(path) if one[1].strip() and not one[1].startswith("#"))
+            number, first = next(begin, (0, ""))
             if not number:
-                raise ValueError(NONE)
-            is_json = first.lstrip().startswith("{")
-            pairs = not is_json and (_SVMLIGHT.match(first) or path.suffix in (".svm", ".svmlight", ".libsvm"))
-            delimiter = ":" if is_json or pairs else max(",;\t", key=first.count)
-            check_cells(counts, delimiter)
-            if not pairs:
-                columns = _json(path) if is_json else _csv(path, number, delimiter, named=bool(texts))
-                return _of_columns(path.name, columns, label, drop, texts)
-            found = ("svmlight", _svmlight)
+                raise ValueError("a stream must hold an example, got none")
+            if first.lstrip().startswith("{"):
+                return _of_table(path.name, *_json(path), label, drop, texts)
+            if not _SVMLIGHT.match(first) and path.suffix not in (".svm", ".svmlight", ".libsvm"):
+                return _of_table(path.name, *_csv(path, number, first), label, drop, texts, is_csv=True)
         if texts:
-            raise ValueError(f"texts must stand in a table, parquet or JSON lines, got {found[0]}")
-        return found[1](path)
+            raise ValueError(f"texts must stand in a table, parquet or JSON lines, got {'npz' if npz else 'svmlight'}")
+        return of_npz(path) if npz else _svmlight(path)
 
 
 def hashed(texts: Sequence[str]) -> sparse.csr_matrix:
@@ -95,52 +110,55 @@ def hashed(texts: Sequence[str]) -> sparse.csr_matrix:
     return sparse.csr_matrix(HashingVectorizer(n_features=HASHED).transform(texts), dtype=np.float64)
 
 
-def _of_columns(
-    name: str, columns: Columns, label: str | None, drop: tuple[str, ...], texts: tuple[str, ...]
-) -> Stream:
-    """Return the stream in columns; the first cell in the file that is no finite number, or no text, is the fault."""
-    names = columns.names
-    at, numbers, said = _chosen(names, label, drop, texts)
-    is_named = columns.named or all(np.isnan(as_number(names[i])) and names[i].lower() != "nan" for i in numbers)
-    if not is_named and not all(_INDEX.fullmatch(name) for name in (label, *drop) if name is not None):
-        raise ValueError(f"columns have no names, got {', '.join(names)} in the first line")
-    n_numbers = len(numbers)
-    X, lines, written = array("d"), array("i"), list[str]()
+# -- columns -----------------------------------------------------------------------------------------------
 
-    def refuse(number: int, line: int, row: Sequence[Any], values: Sequence[float]) -> None:
-        place = f"line {line}" if line else f"row {number}"
-        for column, value, cell in zip(numbers, values, row, strict=False):
-            if not isfinite(value):
-                called = f" ({names[column]})" if is_named else ""
-                words = re.search(r"[^\W\d_]{2,}", str(cell)) and str(cell).lower() not in ("nan", "inf", "-inf")
-                hint = ": --text takes a column of texts, --drop leaves one out" if called and words else ""
-                rule = f"a feature must be a finite number, got {str(cell)[:40]!r}{hint}"
-                raise ValueError(f"{place}, column {column}{called}: {rule}")
-        for column, cell in zip(said, row[n_numbers:], strict=False):
-            if not isinstance(cell, str):
-                raise ValueError(f"{place}, column {names[column]}: a text must be one, got {cell!r}")
+
+def _of_table(
+    name: str, names: list[str], rows: Rows, label: str | None, drop: tuple[str, ...], texts: tuple[str, ...], *,
+    is_csv: bool = False,
+) -> Stream:  # fmt: skip
+    """Return the stream in columns; in a CSV file, the first row names them if no number stands in it."""
+    if not names:
+        raise ValueError("a stream must hold an example, got none")
+    at, numbers, said = _chosen(names, label, drop, texts)
+    named, head = True, [next(rows)] if is_csv else []
+    if head and not texts and any(names[i].lower() == "nan" or not isnan(as_number(names[i])) for i in numbers):
+        named, rows = False, chain(head, rows)
+    X, places, written, characters = array("d"), array("i"), list[str](), 0
+
+    def refuse(place: str, row: Sequence[Any]) -> None:
+        for column in numbers:
+            if not isfinite(as_number(row[column])):
+                called, cell = f" ({names[column]})" if named else "", str(row[column])[:40]
+                hint = ": --text takes a column of texts, --drop leaves one out" if called and len(cell) > 3 else ""
+                raise ValueError(f"{place}, column {column}{called}: a feature must be a finite number, "
+                                 f"got {cell!r}{hint}")  # fmt: skip
+        for column in said:
+            if not isinstance(row[column], str):
+                raise ValueError(f"{place}, column {names[column]}: a text must be one, got {row[column]!r}")
 
     def labels() -> Iterator[str]:
-        for number, (line, row) in enumerate(columns.rows([*numbers, *said, at], is_named)):
-            if line:
-                lines.append(line)
+        nonlocal characters
+        for number, (line, row) in enumerate(rows):
             try:
-                values = list(map(float, row[:n_numbers]))
+                values = [float(row[column]) for column in numbers]
             except (TypeError, ValueError, OverflowError):
-                values = list(map(as_number, row[:n_numbers]))
+                values = [float("nan")]
             if said or not isfinite(sum(values)):
-                refuse(number, line, row, values)
-                written.append("\n".join(row[n_numbers:-1]))
+                refuse(f"line {line}" if line else f"row {number}", row)
+                written.append("\n".join(row[column] for column in said))
+                characters += len(written[-1])
+            if (number + 1) * len(names) > MOST_CELLS or characters > MOST_BYTES:
+                raise ValueError(f"a stream must hold at most {MOST_CELLS} cells and {MOST_BYTES} characters, got more")
             X.extend(values)
-            yield "" if row[-1] is None else str(row[-1]).strip()
+            places.append(line)
+            yield "" if row[at] is None else str(row[at]).strip()
 
-    y, classes = as_classes(labels(), lambda row: f"line {lines[row]}" if lines else f"row {row}")
-    if not len(y):
-        raise ValueError("a stream must hold an example, got names of columns only")
-    instances: Any = np.asarray(X).reshape(len(y), n_numbers)
+    y, classes = as_classes(labels(), lambda row: f"line {places[row]}" if places[row] else f"row {row}")
+    instances: Any = np.asarray(X).reshape(len(y), len(numbers))
     if said:
         instances = sparse.csr_matrix(sparse.hstack([sparse.csr_matrix(instances), hashed(written)]))
-    return Stream(name=name, X=instances, y=y, classes=classes, lines=np.asarray(lines))
+    return Stream(name=name, X=instances, y=y, classes=classes, lines=np.asarray(places))
 
 
 def _chosen(
@@ -160,104 +178,74 @@ def _chosen(
     at = column("label", label) if label is not None else max(others, default=-1)
     if at not in others:
         raise ValueError(f"label must name a column beside texts and those dropped, got {', '.join(names)}")
-    if len(others) == 1 and not said:
-        raise ValueError(f"there must be a column beside the label, got {', '.join(names)}")
     return at, [i for i in others if i != at], sorted(said)
 
 
-def _csv(path: Path, number: int, delimiter: str, *, named: bool) -> Columns:
-    """Return the columns of a table whose line `number` is the first that is neither blank nor a comment.
+def _csv(path: Path, number: int, first: str) -> tuple[list[str], Rows]:
+    """Return the cells of the first row of a table, which is in or behind line `number`, and all rows."""
+    text = (line for _, line in islice(lines_of(path), number - 1, None))
+    reader = csv.reader(text, delimiter=max(",;\t", key=first.count), strict=True)
 
-    It must name the columns if they are `named`, and rows of empty cells are then passed over.
-    """
-
-    def read_from(skipped: int) -> Iterator[tuple[int, list[str]]]:
-        """Yield the rows below some lines, each with the line in which it ends."""
-        reader = csv.reader(chain(islice(lines_of(path), skipped, None), ["\n"]), delimiter=delimiter)
-        row: list[str] = []
+    def rows() -> Rows:
+        width = 0
         try:
             for row in reader:
-                yield skipped + reader.line_num, row
+                if any(map(str.strip, row)):
+                    width = width or len(row)
+                    if len(row) != width:
+                        raise csv.Error(f"every line must have {width} columns, as the first has, got {len(row)}")
+                    yield number - 1 + reader.line_num, row
         except csv.Error as error:
-            raise ValueError(f"line {skipped + reader.line_num}: {error}") from None
-        if row:  # the line that was added is part of a cell
-            last = skipped + reader.line_num - 1
-            raise ValueError(f"line {last}: quotes must end where a cell does, got {row[-1][:40]!r}")
+            raise ValueError(f"line {number - 1 + reader.line_num}: {error}") from None
 
-    start, head = next((row for row in read_from(number - 1) if any(row[1])), (0, []))
-    if not head:
-        raise ValueError(NONE)
-
-    def rows(wanted: Sequence[int], is_named: bool) -> Rows:
-        for line, row in read_from(start if is_named else number - 1):
-            if not any(row) if named else not row or (len(row) == 1 and row[0].isspace()):
-                continue
-            if len(row) != len(head):
-                rule = f"every line must have {len(head)} columns, as the first has"
-                raise ValueError(f"line {line}: {rule}, got {len(row)}")
-            yield line, [row[i] for i in wanted]
-
-    return Columns([name.strip() for name in head], rows, named)
+    found = rows()
+    head = next(found, (0, list[str]()))
+    return [name.strip() for name in head[1]], chain([head], found)
 
 
-def _json(path: Path) -> Columns:
-    """Return the columns of JSON lines: an object a line, all with the same names."""
+def _json(path: Path) -> tuple[list[str], Rows]:
+    """Return the names of JSON lines, an object a line, all with the same names, and their values."""
 
     def objects() -> Iterator[tuple[int, dict[str, Any]]]:
-        names: list[str] | None = None
-        for number, line in enumerate(lines_of(path), 1):
-            if not line.strip():
-                continue
-            try:
-                one = json.loads(line)
-            except (ValueError, RecursionError):
-                one = None
-            if not isinstance(one, dict):
-                raise ValueError(f"line {number}: every line must be a JSON object, got {line.rstrip(chr(10))[:40]!r}")
-            names = list(one) if names is None else names
-            if one.keys() != set(names):
-                raise ValueError(f"line {number}: every line must name {', '.join(names)}, got {', '.join(one)}")
-            yield number, one
+        first: dict[str, Any] = {}
+        for number, line in lines_of(path):
+            if line.strip():
+                try:
+                    one = json.loads(line)
+                except (ValueError, RecursionError):
+                    one = None
+                if not isinstance(one, dict):
+                    raise ValueError(f"line {number}: every line must be a JSON object, got {line.rstrip()[:40]!r}")
+                first = first or one
+                if one.keys() != first.keys():
+                    raise ValueError(f"line {number}: every line must name {', '.join(first)}, got {', '.join(one)}")
+                yield number, one
 
-    names = next((list(one) for _, one in objects() if one), [])
-    if not names:
-        raise ValueError(NONE)
-    return Columns(names, lambda wanted, _: ((line, [one[names[i]] for i in wanted]) for line, one in objects()))
+    found = objects()
+    head = next(found)
+    return list(head[1]), ((line, [one[name] for name in head[1]]) for line, one in chain([head], found))
 
 
-def _parquet(path: Path) -> Columns:
-    """Return the columns of a parquet file of at most `MOST_CELLS` cells (one of a hundred bytes may say more)."""
+def _parquet(path: Path) -> tuple[list[str], Rows]:
+    """Return the names and the rows of a parquet file; of texts, which may be long, equal ones are one."""
     import pyarrow.parquet as pq
     from pyarrow import types
 
-    with _as_one_error():
-        with pq.ParquetFile(path) as file:
-            found, schema = file.metadata, file.schema_arrow
+    with _as_one_error(), pq.ParquetFile(path) as file:
+        schema = file.schema_arrow
         nested = [field.name for field in schema if types.is_nested(field.type)]
         if nested:  # pyarrow ends the process where the metadata of a column, which would count values, is damaged
             raise ValueError(f"lists or records in {nested[0]}; numbers and texts are read")
-        n_rows = max(found.num_rows, sum(found.row_group(i).num_rows for i in range(found.num_row_groups)))
-        if n_rows * max(found.num_columns, 1) > MOST_CELLS:
-            raise ValueError(f"{n_rows} rows of {found.num_columns} columns; {MOST_CELLS} cells are read")
-    if n_rows == 0 or len(schema) == 0:
-        raise ValueError(NONE)
-    # a long text may be there a million times
+        if not len(schema) or not file.metadata.num_rows:
+            raise ValueError("no row")
     texts = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
 
-    def rows(wanted: Sequence[int], _: bool) -> Rows:
-        places = sorted(wanted)
-        known: dict[str, str] = {}
-        n_read = 0
+    def rows() -> Rows:
         with _as_one_error(), pq.ParquetFile(path, read_dictionary=texts) as file:
-            groups, at_once = range(file.num_row_groups), max(1, _CELLS_AT_ONCE // len(places))
-            for batch in file.reader.iter_batches(at_once, row_groups=groups, column_indices=places):
-                n_read += len(batch)
-                values = (_values(batch.column(places.index(i)), known) for i in wanted)
-                yield from ((0, row) for row in zip(*values, strict=True))
-            if n_read != n_rows:
-                raise ValueError(f"{n_read} values of {schema[places[0]].name} in {n_rows} rows")
+            for batch in file.iter_batches(_ROWS_AT_ONCE):
+                yield from ((0, row) for row in batch.to_pandas().itertuples(index=False, name=None))
 
-    return Columns(list(schema.names), rows)
+    return list(schema.names), rows()
 
 
 @contextmanager
@@ -269,65 +257,91 @@ def _as_one_error() -> Iterator[None]:
         raise ValueError(f"a parquet file must be whole and not too large, got {said[:200]}") from None
 
 
-def _values(values: Any, known: dict[str, str]) -> list[Any]:
-    """Return an array of Arrow as a list; of equal texts, which are in `known`, there is one."""
-    from pyarrow import array as arrow_array
-    from pyarrow import types
-
-    if not types.is_dictionary(values.type):
-        listed: list[Any] = values.to_pylist()
-        return listed
-    places, rows = np.unique(values.indices.cast("int64").fill_null(-1).to_numpy(), return_inverse=True)
-    used = values.dictionary.take(arrow_array(places[places >= 0])).to_pylist()
-    texts = [*[None] * int((places < 0).sum()), *(known.setdefault(text, text) for text in used)]
-    return [texts[row] for row in rows.tolist()]
+# -- matrices ----------------------------------------------------------------------------------------------
 
 
 def _svmlight(path: Path) -> Stream:
     """Indices are those of the file if one is 0, else one less; a line's must grow."""
-    lines, columns, values, starts = array("i"), array("i"), array("d"), array("i", [0])
+    places, columns, values, starts = array("i"), array("i"), array("d"), array("i", [0])
 
     def labels() -> Iterator[str]:
-        for number, line in enumerate(lines_of(path), 1):
-            label = svmlight_line(line, f"line {number}", columns, values)
-            if label is not None:
-                lines.append(number)
+        for number, line in lines_of(path):
+            label, *pairs = line.partition("#")[0].split() or [""]
+            if ":" in label or "," in label:
+                raise ValueError(f"line {number}: a line must begin with the label of one class, got {label!r}")
+            last = -1
+            for pair in pairs[1:] if pairs and pairs[0].startswith("qid:") else pairs:
+                index, _, value = pair.partition(":")
+                try:
+                    column, feature = int(index), float(value)
+                except ValueError:
+                    raise ValueError(f"line {number}: a feature must be index:value, got {pair[:80]!r}") from None
+                if not last < column < 1 << 31:
+                    raise ValueError(f"line {number}: indices must grow, got {pair[:80]!r} after {last}")
+                last = column
+                columns.append(column)
+                values.append(feature)
+            if len(values) + len(places) > MOST_CELLS:
+                raise ValueError(f"a stream must hold at most {MOST_CELLS} cells, got more")
+            if label:
+                places.append(number)
                 starts.append(len(columns))
                 yield label
 
-    y, classes = as_classes(labels(), lambda row: f"line {lines[row]}")
+    y, classes = as_classes(labels(), lambda row: f"line {places[row]}")
     indices = np.asarray(columns)
     indices -= int(len(indices) > 0 and indices.min() > 0)
-    parts = (np.asarray(values), indices, np.asarray(starts))
-    X = sparse.csr_matrix(parts, shape=(len(y), int(indices.max(initial=-1)) + 1))
+    shape = len(y), int(indices.max(initial=-1)) + 1
+    X = sparse.csr_matrix((np.asarray(values), indices, np.asarray(starts)), shape=shape)
     X.eliminate_zeros()
-    return Stream(name=path.name, X=X, y=y, classes=classes, lines=np.asarray(lines))
+    return Stream(name=path.name, X=X, y=y, classes=classes, lines=np.asarray(places))
 
 
-def svmlight_line(line: str, place: str, columns: MutableSequence[int], values: MutableSequence[float]) -> str | None:
-    """Append the features of a line ``label index:value ...`` to `columns` and `values`, and return its label.
+def arrays_of(path: Path, wanted: Collection[str]) -> dict[str, NDArray[Any]]:
+    """Return those of the wanted arrays that an npz holds; pickles are never loaded."""
+    try:
+        with zipfile.ZipFile(path) as packed:
+            size = sum(item.file_size for item in packed.infolist() if item.filename.removesuffix(".npy") in wanted)
+        if size <= MOST_BYTES:
+            with np.load(path, allow_pickle=False) as held:
+                return {name: np.asarray(held[name]) for name in held.files if name in wanted}
+    except Exception:  # zipfile, numpy and the parsers that they use raise a dozen kinds
+        raise ValueError("an npz must be a whole zip file of plain arrays, got something else") from None
+    raise ValueError(f"an npz must hold arrays of at most {MOST_BYTES} bytes, got {size}")
 
-    A line of nothing but blanks and comment has none; any other is a `ValueError` whose message begins with `place`.
-    """
-    fields = line.partition("#")[0].split()
-    if not fields:
-        return None
-    label, pairs = fields[0], fields[1:]
-    if ":" in label or "," in label:
-        raise ValueError(f"{place}: a line must begin with the label of one class, got {label!r}")
-    last = -1
-    for pair in pairs:
-        index, colon, value = pair.partition(":")
-        if index == "qid" and last < 0:
-            continue
-        if not colon or not index.isdecimal() or len(index) > _MOST_DIGITS:
-            raise ValueError(f"{place}: a feature must be index:value, got {pair[:80]!r}")
-        column, feature = int(index), as_number(value)
-        if not last < column < 1 << 31:
-            raise ValueError(f"{place}: indices must grow, got {pair!r} after {last}")
-        if not isfinite(feature):
-            raise ValueError(f"{place}: a feature must be a finite number, got {pair!r}")
-        last = column
-        columns.append(column)
-        values.append(feature)
-    return label
+
+def of_npz(path: Path) -> Stream:
+    """Return the stream in an npz."""
+    arrays = arrays_of(path, ("X", "y", *_PARTS))
+    if "y" not in arrays or not ("X" in arrays or arrays.keys() >= set(_PARTS)):
+        found = ", ".join(arrays) or "nothing of it"
+        raise ValueError(f"an npz must hold y, and X or data, indices, indptr and shape, got {found}")
+    try:
+        X = _matrix(arrays)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"X must be a matrix of numbers: {error}") from None
+    y = arrays["y"]
+    if y.ndim == 2 and y.shape[1] and np.isin(y, (0, 1)).all():
+        return Stream(name=path.name, X=X, y=y.astype(np.bool_), classes=tuple(map(str, range(y.shape[1]))))
+    if y.ndim != 1:
+        rule = "y must be a vector, or a matrix with a column a class, which must hold 0 and 1"
+        raise ValueError(f"{rule}, got shape {y.shape}")
+    try:
+        codes, classes = as_classes(map(str, y.tolist()), "row {}".format)
+    except SystemError:
+        raise ValueError("y must be text in Unicode, got other characters") from None
+    return Stream(name=path.name, X=X, y=codes, classes=classes)
+
+
+def _matrix(arrays: dict[str, NDArray[Any]]) -> Any:
+    """Return X, or the matrix that data, indices, indptr and shape describe; a `TypeError` or so if they do not."""
+    for name, held in arrays.items():
+        if name != "y" and held.dtype.kind not in ("fiub" if name in ("X", "data") else "iu"):
+            raise ValueError(f"the type of {name} is {held.dtype}")
+    if "X" in arrays:
+        return np.ascontiguousarray(arrays["X"], dtype=np.float64)
+    data, indices, indptr, shape = (arrays[name] for name in _PARTS)
+    X = sparse.csr_matrix((data.astype(np.float64), indices, indptr), shape=tuple(shape.tolist()))
+    X.check_format()  # that the indices are in range, without which scipy writes over memory
+    X.sum_duplicates()
+    return X

@@ -8,14 +8,14 @@ numbers is an index, and left out.
 from __future__ import annotations
 
 from array import array
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from warnings import catch_warnings
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.datasets.text import MOST_CELLS, check_cells, lines_of, naming, survey
+from experiments.datasets.files import MOST_CELLS, lines_of, naming
 from experiments.inert import is_number
 from lpsm.hindsight import best_expert
 
@@ -38,11 +38,10 @@ def read_losses(path: Path, *, sleepers: bool = False) -> NDArray[np.float64]:
         losses = _matrix(path) if path.suffix == ".npy" else _rounds(path, "nan" if sleepers else "")
         asleep = np.isnan(losses) & sleepers
         known = np.where(asleep, 0.0, losses)
-        if (largest := float(np.max(known, where=np.isfinite(known), initial=0.0))) > _LARGEST:
-            raise ValueError(f"losses must be at most {_LARGEST:g}, or inf, got {largest:g}")
         best_expert(known)  # for its checks of shape and values
-        if (known < 0.0).any():
-            raise ValueError(f"losses must be at least 0, got {known.min()}")
+        wrong = known[(known < 0.0) | (np.isfinite(known) & (known > _LARGEST))]
+        if len(wrong):
+            raise ValueError(f"losses must be at least 0 and at most {_LARGEST:g}, or inf, got {wrong[0]:g}")
         if asleep.all(axis=1).any():
             raise ValueError(f"round {int(asleep.all(axis=1).argmax()) + 1}: an expert must be awake, all are asleep")
         return losses
@@ -62,16 +61,16 @@ def _matrix(path: Path) -> NDArray[np.float64]:
 
 def _rounds(path: Path, missing: str) -> NDArray[np.float64]:
     """Losses in text; an empty cell of a table is read as `missing`."""
-    check_cells(survey(path), "\n")
-    lines = enumerate(lines_of(path), 1)
-    rounds = ((at, line) for at, line in lines if line.strip(" ,\n") and not line.lstrip().startswith("#"))
-    head = list(islice(rounds, 2))
-    first, second = [line for _, line in (*head, (0, ""), (0, ""))][:2]
-    named = "," in first and not any(map(is_number, first.split(",")))
-    index = named and (first.startswith((",", '"",')) or ("," in second and not is_number(second.split(",")[0])))
-    losses, width = array("d"), 0
-    for number, line in chain(head[named:], rounds):
-        words = line.rstrip("\r\n").split(",")[index:] if named else line.replace(",", " ").split()
+    rounds = (one for one in lines_of(path) if one[1].strip(" ,\r\n") and not one[1].lstrip().startswith("#"))
+    head = next(rounds, (0, ""))
+    cells = head[1].split(",")
+    named = len(cells) > 1 and not any(map(is_number, cells))
+    losses, width, index = array("d"), 0, False
+    for number, line in rounds if named else chain([head], rounds):
+        words = line.rstrip("\r\n").split(",") if named else line.replace(",", " ").split()
+        if not width:
+            index = named and (not cells[0].strip('"') or not is_number(words[0] or missing))
+        words = words[index:]
         width = width or len(words)
         try:
             losses.extend(float(word.strip() or missing) for word in words)

@@ -12,12 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from experiments.datasets.text import as_number
+__all__ = ["LARGEST_N_CLASSES", "Stream", "as_classes", "as_number"]
 
-__all__ = ["LARGEST_N_CLASSES", "NONE", "Stream", "as_classes"]
-
-NONE = "a stream must hold an example, got none"
-
+MOST_FEATURES = 2**31
 LARGEST_N_CLASSES = 100  # more distinct labels are taken for a column of numbers
 
 
@@ -36,7 +33,7 @@ class Stream:
     classes
         Names of the classes, (k,).
     lines
-        Line of the file each instance stands in, (T,); empty where there are no lines.
+        Line of the file each instance stands in, (T,); empty, or of zeros, where there are no lines.
     """
 
     name: str
@@ -51,10 +48,17 @@ class Stream:
             raise ValueError(f"X must have a row for each of {len(self.y)} labels, got shape {self.X.shape}")
         if 0 in self.X.shape:
             raise ValueError(f"a stream must hold an example with a feature, got shape {self.X.shape}")
+        if self.X.shape[1] > MOST_FEATURES:
+            raise ValueError(f"a stream must have at most {MOST_FEATURES} features, got {self.X.shape[1]}")
+        finite = np.isfinite(self.X.data if sparse.issparse(self.X) else self.X.ravel())
+        if not finite.all():
+            at = int(finite.argmin())
+            row = np.searchsorted(self.X.indptr, at, "right") - 1 if sparse.issparse(self.X) else at // self.X.shape[1]
+            raise ValueError(f"{self.place(int(row))}: a feature must be a finite number")
 
     def place(self, row: int) -> str:
         """Return where an instance stands, for messages."""
-        return f"{self.name}: line {self.lines[row]}" if len(self.lines) else f"{self.name}: row {row}"
+        return f"line {self.lines[row]}" if self.lines.any() else f"row {row}"
 
     def first_zero(self) -> int | None:
         """Return the first row of zeros, if there is one."""
@@ -71,12 +75,7 @@ class Stream:
 
     def take(self, rows: slice | NDArray[np.intp]) -> Stream:
         """Return the instances of these row numbers, in this order."""
-        lines = self.lines[rows] if len(self.lines) else self.lines
-        return replace(self, X=self.X[rows], y=self.y[rows], lines=lines)
-
-    def head(self, rows: int) -> Stream:
-        """Return the first `rows` instances."""
-        return self.take(slice(rows))
+        return replace(self, X=self.X[rows], y=self.y[rows], lines=self.lines[rows] if len(self.lines) else self.lines)
 
     def scaled(self) -> Stream:
         """Return the stream with each dense column centred and divided by its standard deviation so far.
@@ -133,3 +132,11 @@ def as_classes(labels: Iterable[str], place: Callable[[int], str]) -> tuple[NDAr
     rank = {key: position for position, key in enumerate(order)}
     ranks = np.array([rank[key] for key in keys], dtype=np.int64)
     return ranks.take(codes, out=codes, mode="clip"), tuple(names[key] for key in order)
+
+
+def as_number(text: Any) -> float:
+    """Return the number that is spelt, NaN if none is."""
+    try:
+        return float(text)
+    except (TypeError, ValueError, OverflowError):
+        return float("nan")

@@ -5,8 +5,7 @@ task runs a set of samplers over one topic and returns counts, over the stream a
 Reuters-21578 stands in for RCV1, which the papers use and whose texts are licensed: its 13,476 indexed stories
 instead of the first 20,000 or 40,000, and the 18 topics that more than 1 % of them have where a
 paper takes the 50 most frequent (which are those above 1 %, as the one of 2004 says).  Weights are TF-IDF of the past.
-Who has the vectors of RCV1 runs on them, with as many stories and topics as the paper; their document frequencies are
-of all stories, those to come included, which the record says.  Nothing is drawn but the coins of randomised samplers.
+Nothing is drawn but the coins of randomised samplers.
 
 Counts of a record become F-measure, precision, recall and label rate, a number a topic; topics are the replications
 of every interval, and compared samplers are paired over them.  A selection takes one row a topic of these scores: at
@@ -30,7 +29,7 @@ import pandas as pd
 
 from experiments.figures.papers import panels
 from experiments.papers.claims import Noted, named, steps_inside, where
-from experiments.papers.kit import Better, DataSet
+from experiments.papers.kit import DataSet
 from lpsm import samplers
 from lpsm.randomness import POLICY, WORKLOAD, generator
 
@@ -46,10 +45,9 @@ ABOVE_1 = tuple(range(18))  # ranks of the topics of more than 1 % of the storie
 FROM_1_TO_5 = tuple(range(3, 18))
 ABOVE_20 = tuple(range(57))  # of at least 20 stories
 FIRST_ORDER = ("perceptron", "perceptron-ss", "random-perceptron", "dkm-perceptron", "ffoat", "ffole")
-RCV1_STORIES, RCV1_TOPICS = 20_000, 102  # stories unless a paper takes more; all topics
 NEWS = DataSet(
     "reuters21578", "Reuters-21578, Distribution 1.0, as reuters21578/reuters21578.jsonl.gz, a story a line",
-    "generated news", Better("RCV1 (its document frequencies look ahead)", "RCV1/lyrl2004_vectors_train.dat*"),
+    "generated news",
 )  # fmt: skip
 Case = tuple[str, dict[str, Any], int]  # key of the sampler, its parameters (one varies), runs with other coins
 ALL_LABELS: tuple[Case, ...] = (("sop", {}, 1), ("perceptron", {}, 1))
@@ -60,45 +58,33 @@ def grid(key: str, symbol: str, values: Any, runs: int = 1) -> tuple[Case, ...]:
     return tuple((key, {symbol: value}, runs) for value in values)
 
 
-def sweep(cases, *, topics=ABOVE_1, smoke=(), smoke_topics=4, rcv1_stories=RCV1_STORIES):
+def sweep(cases, *, topics=ABOVE_1, smoke=(), smoke_topics=4):
     """Return the sweep of a task a topic; `smoke` cases and the first `smoke_topics` topics at the smaller size."""
 
     def tasks(setup):
         own = list(map(list, setup.pick(smoke or cases[:3], cases)))
-        documents = setup.pick(1500, rcv1_stories if setup.better else 0)
-        ranks = _rcv1_ranks(str(setup.data), documents, topics) if setup.better else topics
-        common = {"cases": own, "seed": setup.seed, "documents": documents, **setup.source()}
-        return {f"topic {rank + 1}": {"rank": rank, **common} for rank in setup.pick(ranks[:smoke_topics], ranks)}
+        common = {"cases": own, "seed": setup.seed, "documents": setup.pick(1500, 0), **setup.source()}
+        return {f"topic {rank + 1}": {"rank": rank, **common} for rank in setup.pick(topics[:smoke_topics], topics)}
 
     return tasks
 
 
-def _rcv1_ranks(folder, documents, topics):
-    """Return the ranks of RCV1's topics that a paper takes where Reuters-21578 has these: 50, 32 or all 102 there."""
-    stream = stories(folder, False, 0, documents, better=True)
-    count = stream.y.sum(axis=0)
-    taken = {ABOVE_20: count >= 20, FROM_1_TO_5: (count > 0.01 * len(stream.y)) & (count < 0.05 * len(stream.y))}
-    return tuple(np.flatnonzero(taken.get(topics, np.arange(len(count)) < 50)).tolist())
-
-
 @lru_cache(maxsize=1)
-def stories(folder, stand_in, seed, documents, better=False):
+def stories(folder, stand_in, seed, documents):
     """Return the first stories (all of them if `documents` is 0) and their topics, the most frequent first."""
-    from experiments.datasets.named import rcv1, reuters
+    from experiments.datasets.named import reuters
     from experiments.datasets.words import generated_news
 
-    if better:
-        return rcv1(Path(folder), RCV1_TOPICS, documents)
     if stand_in:
         return generated_news(documents or 13_000, len(ABOVE_20), generator(seed, WORKLOAD))
     stream = reuters(Path(folder), len(ABOVE_20))
-    return stream.head(documents) if documents else stream
+    return stream.take(slice(documents)) if documents else stream
 
 
 def question(task):
     """Return the stories, the yes and no (+1, -1) of the task's topic, and the columns that name it."""
     seed, rank = task["seed"] if task["stand_in"] else 0, task["rank"]
-    stream = stories(task["folder"], task["stand_in"], seed, task["documents"], better=task.get("better", False))
+    stream = stories(task["folder"], task["stand_in"], seed, task["documents"])
     y = np.where(stream.y[:, rank], 1, -1).astype(np.int8)
     return stream.X, y, {"topic": stream.classes[rank], "rank": rank}
 

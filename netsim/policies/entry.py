@@ -85,17 +85,23 @@ _MOST_CHARACTERS = 60
 _LARGEST = Fraction(10**99)  # and its inverse the least: no float overflows
 
 
-def exact_ms(what: str, value_ms: str | float | Fraction) -> Fraction:
-    """Return a number of milliseconds, at most 1e9, as exact nanoseconds; anything else is a ValueError."""
-    text = str(value_ms)
+def _exact(value: str | float | Fraction) -> Fraction | None:
+    """Return a number as an exact fraction; None for a text that is none, or whose fraction could fill the memory."""
+    text = str(value)
     try:
         power = int(text.lower().partition("e")[2] or 0)
-        value = Fraction(text) if len(text) <= _MOST_CHARACTERS and abs(power) <= _MOST_CHARACTERS else None
+        return Fraction(text) if len(text) <= _MOST_CHARACTERS and abs(power) < 100 else None
     except (ValueError, ZeroDivisionError):
-        raise ValueError(f"the {what} must be a number of milliseconds, got {text[:_MOST_CHARACTERS]!r}") from None
-    if value is None or value > MOST_MS:
-        raise ValueError(f"the {what} must be at most {MOST_MS} ms, got {text[:_MOST_CHARACTERS]}")
-    return value * NS_PER_MS
+        return None
+
+
+def exact_ms(what: str, value_ms: str | float | Fraction) -> Fraction:
+    """Return a number of milliseconds, at most 1e9, as exact nanoseconds; anything else is a ValueError."""
+    exact = _exact(value_ms)
+    if exact is None or exact > MOST_MS:
+        got = str(value_ms)[:_MOST_CHARACTERS]
+        raise ValueError(f"the {what} must be a number of milliseconds, at most {MOST_MS}, got {got!r}")
+    return exact * NS_PER_MS
 
 
 def number_text(value: float) -> str:
@@ -110,17 +116,9 @@ def number_text(value: float) -> str:
 
 def positive_fraction(policy: str, p: str | float | Fraction) -> Fraction:
     """Return p as an exact fraction; what is no number from 1e-99 to 1e99 is a ValueError."""
-    text = str(p)
-    try:
-        if "e" in text.lower() and not 1e-100 < float(text) < 1e100:  # as a fraction it could fill the memory
-            raise ValueError
-        exact = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"p of {policy} must be a number above 0, got {p!r}") from None
-    if exact <= 0:
-        raise ValueError(f"p of {policy} must be above 0, got {p}")
-    if not 1 / _LARGEST <= exact <= _LARGEST:
-        raise ValueError(f"p of {policy} must be from 1e-99 to 1e99, got {p}")
+    exact = _exact(p)
+    if exact is None or not 1 / _LARGEST <= exact <= _LARGEST:
+        raise ValueError(f"p of {policy} must be a number from 1e-99 to 1e99, got {str(p)[:_MOST_CHARACTERS]!r}")
     return exact
 
 

@@ -15,7 +15,7 @@ waiting, so that a frame for something else does not make a long wait look young
 
 `lpsm2` knows from the host what is outstanding; `lpsm2-link` infers it (`awareness`).
 
-What was learned from, and what would have been best in hindsight, is in `lpsm2_record`.
+With `Lpsm2Config(record=True)` a policy keeps one `Round` an episode; they are in `result.final_policy.record` then.
 
 The learner is Monteleoni 2006, section 2.2.3; the rest is ours.
 """
@@ -26,19 +26,17 @@ import math
 from copy import deepcopy
 from dataclasses import dataclass, field, fields
 from functools import cache, lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsm import randomness
 from lpsm.checks import non_negative, positive
 from lpsm.experts import LearnAlpha, alpha_grid
 from netsim.policies import awareness
 from netsim.policies import lpsm2_rule as rule
 from netsim.policies.compiled import CompiledForm, joined, put_back
 from netsim.policies.entry import NS_PER_MS, Entry, name_with_target, with_targets
-from netsim.policies.lpsm2_record import Round
 from netsim.policies.protocol import Frame, Plan, View
 from netsim.radio import Radio, RadioConfig
 from netsim.sleep_planning.schedules import N_FOUND, NEVER_NS, Schedule, standard_schedules, table, typical_costs
@@ -52,7 +50,7 @@ _REFERENCE_PUSH_DELAY_S = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lpsm2Config:
-    """Every constant of LPSM2, and switches that take its parts away."""
+    """Every constant of LPSM2."""
 
     max_slowdown: float = 1.05  #: what the user asks for: mean latency over that without power saving, above 1
     #: if given, I has a price of its own, by which what comes unasked is delayed so much on average
@@ -83,18 +81,8 @@ class Lpsm2Config:
     idle_prior_s: float = 10.0
     push_prior_s: float = 30.0
     silence_s: float = 10.0  #: after so long without a frame, `lpsm2-link` takes nothing to be outstanding
-    #: the parts: one learner a context, or a single one; the clock of W; delay over the requests waiting; the first
-    #: rounds; dual ascent, or lambda as it is at first; Learn-alpha, or Static-expert
-    contexts: bool = True
-    clock: bool = True
-    share_delay: bool = True
-    prior: bool = True
-    dual: bool = True
-    learn_alpha: bool = True
     #: if given, the schedule followed in every context, by number in the order of the contexts; nothing is learned
     fixed: tuple[int, ...] | None = None
-    #: if given, the schedule is drawn by weight at the start of every episode, in place of the largest
-    sample_seed: int | None = None
     record: bool = False  #: whether to keep every round
 
     def __post_init__(self) -> None:
@@ -114,6 +102,25 @@ class Lpsm2Config:
             raise ValueError(f"fixed must name schedules from 0 to {len(self.schedules) - 1}, got {self.fixed}")
         if not self.prior_ms or min(self.prior_ms) <= 0.0:
             raise ValueError(f"prior_ms must name waits above 0, got {self.prior_ms}")
+
+
+class Round(NamedTuple):
+    """An episode that was learned from."""
+
+    context: str  #: its context
+    #: the episode
+    start_ns: int
+    end_ns: int
+    arrived: bool  #: whether a frame ended it
+    waiting: int  #: what its delay was divided by
+    price_w: float  #: Lambda, watts
+    chosen: int  #: the schedule followed
+    costs: NDArray[np.float64]  #: shape (n,): what every schedule would have cost, joules
+    #: shape (n,): what they are made of
+    awake_ns: NDArray[np.int64]
+    beacons: NDArray[np.int64]
+    wakeups: NDArray[np.int64]
+    delay_ns: NDArray[np.int64]
 
 
 class Lpsm2:
@@ -155,30 +162,24 @@ class Lpsm2:
         watts = (radio.awake_mw - radio.asleep_mw, radio.beacon_mj, radio.wakeup_j)
         self._learners = deepcopy(_fresh_learners(config, beacon_interval_ns, watts))
         self._rule = _fresh(config, host_aware, watts, beacon_interval_ns, self._learners)
-        seed = config.sample_seed
-        self._draw = None if seed is None else randomness.generator(seed, randomness.POLICY)
-        self._drawn = -1
-        self._after()
 
     # -- what the station calls
 
     def observe(self, frame: Frame) -> None:
         """Enter a frame into the account, and end the episode if it is one that came."""
         self._rule.observe(frame)
-        if self._observed_closely:
-            self._after()
+        self._keep_round()
 
     def plan(self, view: View) -> Plan:
         """Begin an episode when it could sleep, go on with its schedule at a beacon that brings nothing."""
         plan = self._rule.plan(view)
-        if self._observed_closely:
-            self._after()
+        self._keep_round()
         return plan
 
     @property
     def compiled(self) -> CompiledForm | None:
-        """The rule with its state; None where rounds are recorded or drawn, for which the rule must be watched."""
-        return None if self._observed_closely else self._rule
+        """The rule with its state; None where rounds are recorded, for which the rule must be watched."""
+        return None if self.config.record else self._rule
 
     # -- what it has come to
 
@@ -194,23 +195,14 @@ class Lpsm2:
 
     @property
     def learners(self) -> list[LearnAlpha]:
-        """The learners as they are now: one a context, or a single one."""
+        """The learners as they are now, one a context."""
         numbers = self._rule.floats[3 * len(self.config.schedules) :]
         put_back(numbers, [part for learner in self._learners for part in learner.arrays()])
         return self._learners
 
-    # -- what is done beside the rule
-
-    @property
-    def _observed_closely(self) -> bool:
-        return self.config.record or self._draw is not None
-
-    def _after(self) -> None:
-        """Keep the round that the rule has played, and give it a new random number if it has used the last one."""
+    def _keep_round(self) -> None:
+        """Keep the round that the rule has played, if it has played one and rounds are kept."""
         s, n = self.memory[0], len(self.config.schedules)
-        if self._draw is not None and s["drawn"] != self._drawn:
-            self._drawn = int(s["drawn"])
-            s["uniform"] = self._draw.random()
         if not self.config.record or s["rounds"] == len(self.record):
             return
         start, end, waiting, chosen = (int(s[f"last_{name}"]) for name in ("start_ns", "end_ns", "waiting", "chosen"))
@@ -246,7 +238,7 @@ def _fresh(
     constants: dict[str, Any] = {
         "n_schedules": n, "n_rates": weights.shape[1], "n_slow": slow.shape[2], "interval_ns": interval_ns,
         "shortest_ns": round(config.shortest_s * 1e9), "prices_push": config.max_push_delay_s is not None,
-        "samples": config.sample_seed is not None, "is_fixed": config.fixed is not None,
+        "is_fixed": config.fixed is not None,
         "awake_mw": watts[0], "beacon_mj": watts[1], "wakeup_j": watts[2], "allowed": config.max_slowdown - 1.0,
         "least_price_w": least_price_w, "most_price_w": most_price_w, "push_delay_s": config.max_push_delay_s or 0.0,
         "price_w": price_w, "push_price_w": push_price_w, "context": rule.IDLE, "waiting": 1, "sent_ns": NEVER_NS,
@@ -255,7 +247,7 @@ def _fresh(
     same = {each.name: getattr(config, each.name) for each in fields(config) if each.name in (rule.STATE.names or ())}
     for name, value in {**same, **constants}.items():
         state[name] = value
-    state["best"][0, : len(best)] = best
+    state["best"] = best
     awareness.open_account(state, host_aware=host_aware, silence_s=config.silence_s)
     ints = np.concatenate([state.view(np.int64), rows.ravel(), np.zeros(n * N_FOUND, dtype=np.int64)])
     floats = np.concatenate([np.zeros(3 * n), *(joined(learner.arrays()) for learner in learners)])
@@ -264,17 +256,15 @@ def _fresh(
 
 @lru_cache(maxsize=64)
 def _fresh_learners(config: Lpsm2Config, interval_ns: int, watts: tuple[float, float, float]) -> list[LearnAlpha]:
-    """Return one learner a context, or a single one; taught by the first round if there is one.
+    """Return one learner a context, taught by the first round.
 
     They are found once for a world, which with frequent beacons takes longer than a short run; copy them.
     """
     rows = table(config.schedules, interval_ns)
-    rates = _switching_rates(config.horizon) if config.learn_alpha else [0.0]
-    learners = [LearnAlpha(len(rows), rates) for _ in (CONTEXTS if config.contexts else ("all",))]
-    if config.prior:
-        waiting, idle = _typical_losses(config, rows, interval_ns, watts, _prices(config)[0])
-        for learner, context in zip(learners, CONTEXTS, strict=False):
-            learner.update(idle if context == "I" else waiting)
+    learners = [LearnAlpha(len(rows), _switching_rates(config.horizon)) for _ in CONTEXTS]
+    waiting, idle = _typical_losses(config, rows, interval_ns, watts, _prices(config)[0])
+    for learner, context in zip(learners, CONTEXTS, strict=True):
+        learner.update(idle if context == "I" else waiting)
     return learners
 
 

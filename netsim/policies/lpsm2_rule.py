@@ -28,8 +28,7 @@ STATE = np.dtype(
     [
         # how many schedules, ordinary and slow switching rates; and the settings of the configuration
         ("n_schedules", "i8"), ("n_rates", "i8"), ("n_slow", "i8"), ("interval_ns", "i8"), ("shortest_ns", "i8"),
-        ("contexts", "i8"), ("clock", "i8"), ("share_delay", "i8"), ("dual", "i8"), ("prices_push", "i8"),
-        ("samples", "i8"), ("is_fixed", "i8"),
+        ("prices_push", "i8"), ("is_fixed", "i8"),
         ("awake_mw", "f8"), ("beacon_mj", "f8"), ("wakeup_j", "f8"), ("rate_per_j", "f8"), ("allowed", "f8"),
         ("longest_response_s", "f8"), ("price_step", "f8"), ("least_price_w", "f8"), ("most_price_w", "f8"),
         ("push_delay_s", "f8"), ("most_push_delays", "f8"), ("push_step", "f8"),
@@ -38,7 +37,7 @@ STATE = np.dtype(
         ("price_w", "f8"), ("push_price_w", "f8"),
         # the episode: `sent_ns` is the client's first frame in it, until when the client is known to be awake
         ("open", "i8"), ("context", "i8"), ("waiting", "i8"), ("counted_from_ns", "i8"), ("start_ns", "i8"),
-        ("sent_ns", "i8"), ("chosen", "i8"), ("awake_until_ns", "i8"), ("drawn", "i8"), ("uniform", "f8"),
+        ("sent_ns", "i8"), ("chosen", "i8"), ("awake_until_ns", "i8"),
         # the last round, and how many there were
         ("rounds", "i8"), ("last_context", "i8"), ("last_start_ns", "i8"), ("last_end_ns", "i8"),
         ("last_arrived", "i8"), ("last_waiting", "i8"), ("last_price_w", "f8"), ("last_chosen", "i8"),
@@ -76,12 +75,12 @@ def follow_schedule(view: FlatView, ints: Ints, floats: Floats) -> Plan:
     if not view.at_beacon:
         if s.open:
             _end_at_send(s, table, floats, now)
-        _begin(s, floats, now)
+        _begin(s, now)
     elif view.buffered_bytes:
         return Plan(now, now + interval, True, 0 * now, False)
     elif s.context != IDLE and awareness.forget_after(s, now):
         _end(s, table, floats, now, False, NEVER_NS)
-        _begin(s, floats, now)
+        _begin(s, now)
     row = s.chosen * N_COLUMNS
     until, wake, spacing = step(table[row : row + N_COLUMNS], interval, s.counted_from_ns, now)
     s.awake_until_ns = until
@@ -89,7 +88,7 @@ def follow_schedule(view: FlatView, ints: Ints, floats: Floats) -> Plan:
 
 
 @compiled
-def _begin(s: Record, floats: Floats, now: int) -> None:
+def _begin(s: Record, now: int) -> None:
     s.counted_from_ns = s.start_ns = now
     s.waiting = 1
     waiting = awareness.count(s, awareness.REPLY)
@@ -98,18 +97,14 @@ def _begin(s: Record, floats: Floats, now: int) -> None:
     elif awareness.first(s, awareness.REST) >= 0:
         s.context = T
     elif waiting:
-        some = min(waiting, MOST_WAITING)
-        s.context = W + some - 1
-        if s.share_delay:
-            s.waiting = some
-        if s.clock:
-            s.counted_from_ns = s.origin_ns[awareness.first(s, awareness.REPLY)]
+        s.waiting = min(waiting, MOST_WAITING)
+        s.context = W + s.waiting - 1
+        s.counted_from_ns = s.origin_ns[awareness.first(s, awareness.REPLY)]
     else:
         s.context = IDLE
     s.open = 1
     s.sent_ns = NEVER_NS
-    which = s.context if s.contexts else 0
-    s.chosen = _drawn(s, floats, which) if s.samples else s.best[which]
+    s.chosen = s.best[s.context]
 
 
 @compiled
@@ -131,11 +126,11 @@ def _end(s: Record, table: Ints, floats: Floats, end: int, arrived: bool, sent_n
     price_w = s.push_price_w if context == IDLE and s.prices_push else s.price_w
     least = charge(found, s.awake_mw, s.beacon_mj, s.wakeup_j, price_w / s.waiting, floats[:n])
     if not s.is_fixed:
-        _teach(s, floats, context if s.contexts else 0, least)
+        _teach(s, floats, context, least)
     s.rounds += 1
     s.last_context, s.last_start_ns, s.last_end_ns, s.last_arrived = context, s.start_ns, end, arrived
     s.last_waiting, s.last_price_w, s.last_chosen = s.waiting, price_w, s.chosen
-    if arrived and s.dual:
+    if arrived:
         delay_s = found[s.chosen, DELAY] * 1e-9
         _move_price(s, delay_s / s.waiting, (end - s.start_ns) * 1e-9)
 
@@ -188,16 +183,3 @@ def _teach(s: Record, floats: Floats, which: int, least: float) -> None:
     learn_alpha_round(losses, *learner)
     mixture(*learner[:4], weights)
     s.best[which] = np.argmax(weights)
-
-
-@compiled
-def _drawn(s: Record, floats: Floats, which: int) -> int:
-    """Draw a schedule by the weights of a learner, from the number `uniform`."""
-    n = s.n_schedules
-    weights = floats[2 * n : 3 * n]
-    mixture(*_learner(s, floats, which)[:4], weights)
-    s.drawn += 1
-    chosen, below = 0, np.cumsum(weights)
-    while chosen < n - 1 and below[chosen] / below[n - 1] <= s.uniform:
-        chosen += 1
-    return chosen

@@ -1,6 +1,6 @@
-"""Policies of one's own: an object, or a class that somebody names by its file or module, such as "mine.py:Patient".
+"""Policies of one's own: an object, or a class that somebody names by its file, such as "mine.py:Patient".
 
-A name runs nothing: only an `OwnPolicy` opens a file or imports a module, and only a class that has `plan` is called.
+A name runs nothing: only an `OwnPolicy` opens a file, and only a class that has `plan` is called.
 Who makes one trusts that Python.  The command line makes them of what was typed, and nothing else does.
 """
 
@@ -10,10 +10,10 @@ import inspect
 import sys
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import module_from_spec, spec_from_file_location
 from os.path import abspath, isfile
 from pathlib import Path
+from re import fullmatch
 from types import ModuleType
 from typing import Any, TypeGuard
 
@@ -26,7 +26,7 @@ from netsim.policies.protocol import FAILURES, Policy, in_a_line
 class OwnPolicy:
     """A class of one's own, opened where a policy is made of it: in other processes, too."""
 
-    place: str  #: a file, FILE.py, or an importable module
+    place: str  #: a file, FILE.py
     name: str  #: the class in it
     #: what its constructor is given, None: nothing.  It is given `beacon_interval_ns` and `radio` if it takes arguments
     #: of these names.
@@ -34,24 +34,10 @@ class OwnPolicy:
 
     @classmethod
     def typed(cls, text: str) -> OwnPolicy | None:
-        """Return what FILE.py:CLASS[:PARAMETER] or MODULE:CLASS[:PARAMETER] names; None if it must be another name."""
+        """Return what FILE.py:CLASS[:PARAMETER] names; None if it must be another name."""
         of_type(str, text=text)
-        place, _, rest = _parts(text)
-        name, colon, parameter = rest.partition(":")
-        parts = place.split(".")
-        is_file = place.endswith(".py")
-        if not name.isidentifier() or not (is_file or all(part.isidentifier() for part in parts)):
-            return None
-        beside = str(Path(*parts).with_suffix(".py"))  # where the program runs, which need not be on Python's path
-        if is_file or isfile(beside):
-            place = abspath(place if is_file else beside)
-        else:
-            try:
-                if find_spec(parts[0]) is None:  # nothing is imported yet
-                    return None
-            except (ImportError, ValueError):
-                return None
-        return cls(place, name, parameter if colon else None)
+        found = fullmatch(r"(.+?\.py):([^\W\d]\w*)(?::(.*))?", text)
+        return None if found is None else cls(abspath(found[1]), found[2], found[3])
 
     def load(self) -> type[Policy]:
         """Return the class.
@@ -59,20 +45,17 @@ class OwnPolicy:
         Raises
         ------
         ValueError
-            If the file or the module cannot be loaded, or has no such class with a method `plan`.
+            If the file cannot be loaded, or has no such class with a method `plan`.
         """
-        module = vars(_module(self.place))
+        if not isfile(self.place):  # False, too, for a name that no file can have
+            raise ValueError(f"there is no file {self.place}")
+        module = vars(_from_file(Path(self.place).resolve(), Path(self.place).stat().st_mtime_ns))
         found = module.get(self.name)
         if not _is_policy(found):
             classes = [key for key, value in module.items() if _is_policy(value)]
             there = f"; it has {', '.join(classes)}" if classes else ""
             raise ValueError(f"{self.place} has no class {self.name} with a method plan{there}")
         return found
-
-    @property
-    def file(self) -> Path:
-        """The file of the class."""
-        return Path(inspect.getfile(self.load()))
 
     def make(self, setting: Setting) -> Policy:
         """Make the policy, or raise a ValueError as `load` does."""
@@ -102,25 +85,6 @@ def checked(policy: Any) -> Policy:
 def _is_policy(kind: object) -> TypeGuard[type[Policy]]:
     """Whether something is a class that has `plan`."""
     return isinstance(kind, type) and callable(getattr(kind, "plan", None))
-
-
-def _parts(text: str) -> tuple[str, str, str]:
-    """Part a text at the colon behind the file or module; a drive's letter is followed by a colon, too."""
-    drive = len(text) > 2 and text[0].isalpha() and text[1] == ":" and text[2] in "\\/"
-    start = 2 if drive else 0
-    place, colon, rest = text[start:].partition(":")
-    return text[:start] + place, colon, rest
-
-
-def _module(place: str) -> ModuleType:
-    if place.endswith(".py"):
-        if not isfile(place):  # False, too, for a name that no file can have
-            raise ValueError(f"there is no file {place}")
-        return _from_file(Path(place).resolve(), Path(place).stat().st_mtime_ns)
-    try:
-        return import_module(place)
-    except FAILURES as error:
-        raise ValueError(f"the module {place} cannot be imported: {in_a_line(error)}") from error
 
 
 @cache

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
-from operator import attrgetter
+from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any
 
@@ -17,7 +15,7 @@ from netsim.policies.compiled import CompiledForm
 from netsim.policies.protocol import Policy
 from netsim.result import Trip
 from netsim.running.fill import BATCH, World, trip_of
-from netsim.running.layout import EVENT, INTERVAL, POLL, Machine, fields_of, words_of
+from netsim.running.layout import EVENT, INTERVAL, POLL, Machine, fields_of, numbers_of, reals_of, words_of
 from netsim.running.standalone import Standalone
 
 Ints = NDArray[np.int64]
@@ -74,18 +72,6 @@ def run_compiled(world: Callable[[int], World]) -> list[tuple[Trip, Ints]]:
 def _form_of(policy: Policy) -> CompiledForm:
     form: CompiledForm = policy.compiled  # type: ignore[attr-defined]
     return form
-
-
-@cache
-def _read(kind: str) -> tuple[Callable[[Any], tuple[Any, ...]], list[int]]:
-    """Return what reads the numbers of a record of a kind, its parts' among them, and the places of real ones."""
-    words = list(_words(kind, ""))
-    return attrgetter(*(name for name, _ in words)), [at for at, (_, what) in enumerate(words) if what == "float"]
-
-
-def _words(kind: str, prefix: str) -> Iterator[tuple[str, str]]:
-    for name, field in fields_of(kind).items():
-        yield from _words(field.part, f"{prefix}{name}.") if field.part else [(prefix + name, field.what)]
 
 
 class _Run:
@@ -250,9 +236,9 @@ class _Run:
 
     def _numbers(self, record: Any) -> list[int]:
         """Return what stands in the place of a record."""
-        values, reals = _read(type(record).__name__)
-        found = list(values(record))
-        for place in reals:
+        kind = type(record).__name__
+        found = list(numbers_of(kind)(record))
+        for place in reals_of(kind):
             [found[place]] = _WORD.unpack(_REAL.pack(found[place]))
         return [value if type(value) is int else self._number(value) for value in found]
 

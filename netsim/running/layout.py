@@ -6,8 +6,10 @@ record that is part of another stands in it.  A reference is an address.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from netsim.model.records import RECORDS, Ints, Part, record
 from netsim.model.things import Connection, Frame
@@ -44,6 +46,23 @@ def words_of(kind: str) -> int:
     """Return how many numbers a record of a kind has."""
     last = list(fields_of(kind).values())[-1]
     return last.at + (words_of(last.part) if last.part else 1)
+
+
+def _leaves(kind: str, prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, field in fields_of(kind).items():
+        yield from _leaves(field.part, f"{prefix}{name}.") if field.part else [(prefix + name, field.what)]
+
+
+@cache
+def numbers_of(kind: str) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what reads the numbers of a record of a kind, those of its parts among them, in the order of its words."""
+    return attrgetter(*(name for name, _ in _leaves(kind)))
+
+
+@cache
+def reals_of(kind: str) -> list[int]:
+    """Return the places of those that are no integers."""
+    return [at for at, (_, what) in enumerate(_leaves(kind)) if what == "float"]
 
 
 @record

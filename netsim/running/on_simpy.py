@@ -17,7 +17,7 @@ from netsim.policies.protocol import PolicyError
 from netsim.result import Trip
 from netsim.running.adviser import Adviser
 from netsim.running.fill import Draws, World, trip_of
-from netsim.running.layout import words_of
+from netsim.running.layout import numbers_of, words_of
 
 Ints = NDArray[np.int64]
 _ROWS = (
@@ -140,28 +140,19 @@ class _exchanges(dict[int, things.Exchange]):  # noqa: N801
         return exchange
 
 
-def numbers_of(record: Any) -> list[int]:
-    """Return the numbers of a record, those of its parts among them, in the order of its fields."""
-    found: list[int] = []
-    for name, what in type(record).fields.items():
-        value = getattr(record, name)
-        found.extend(numbers_of(value) if what.startswith("Part[") else (value,))
-    return found
-
-
-def _array(records: Sequence[Any], n: int) -> Ints:
-    return np.array([numbers_of(one) for one in records], dtype=np.int64).reshape(len(records), n)
+def _array(records: Sequence[Any], kind: str) -> Ints:
+    return np.array([numbers_of(kind)(one) for one in records], dtype=np.int64).reshape(len(records), words_of(kind))
 
 
 def _result(world: World, client: things.Client) -> tuple[Trip, Ints]:
     machine = world.run.machine
     return trip_of(
-        numbers_of(client.totals),
-        _array(client.loads, words_of("Load")),
+        numbers_of("Totals")(client.totals),
+        _array(client.loads, "Load"),
         np.array(machine.polls[client.number], dtype=np.int64).reshape(-1, 6),
         np.array(machine.intervals[client.number], dtype=np.int64),
-        _array(client.messages, words_of("Message")),
-        _array(client.datagrams, words_of("Datagram")),
+        _array(client.messages, "Message"),
+        _array(client.datagrams, "Datagram"),
         np.array([(step.begun, step.ended) for step in client.steps], dtype=np.int64).reshape(-1, 2),
         world.config.radio,
         not world.run.on_wires,

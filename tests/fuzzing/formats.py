@@ -25,7 +25,6 @@ import netsim
 import traces
 from experiments import datasets
 from experiments.datasets.losses import read_losses
-from experiments.datasets.named import rcv1
 from experiments.datasets.stream import Stream
 from experiments.report.capture import capture
 from experiments.timeline import record
@@ -94,11 +93,6 @@ def read_capture(path: Path, chance: Random) -> None:
 def read_stream(path: Path, chance: Random) -> None:
     """Read a stream of finite numbers, each with a label that has a name."""
     _check(datasets.read(path, label=chance.choice((None, None, None, "0", "label", "-1"))))
-
-
-def read_rcv1(path: Path, _: Random) -> None:
-    """Read RCV1 from a folder."""
-    _check(rcv1(path, n_topics=3, documents=5))
 
 
 def _check(stream: Stream) -> None:
@@ -347,16 +341,6 @@ def _zip(parts: dict[str, bytes]) -> bytes:
     return stream.getvalue()
 
 
-def _rcv1() -> tuple[dict[str, bytes], ...]:
-    parts = ("train", "test_pt0", "test_pt1", "test_pt2", "test_pt3")
-    made = {
-        f"RCV1/lyrl2004_vectors_{part}.dat": b"%d  1:0.5 30:0.25 47236:1e-3\n%d  2:1\n" % (2286 + at, 2300 + at)
-        for at, part in enumerate(parts)
-    }
-    topics = "".join(f"{name} {2286 + at} 1\n" for at in range(5) for name in ("CCAT", "M11")[: 1 + at % 2])
-    return ({**made, "RCV1/rcv1-v2.topics.qrels": topics.encode()},)
-
-
 def _radios() -> tuple[bytes, ...]:
     return tuple(
         "".join(f"{name} = {json.dumps(value)}\n" for name, value in profiles()[one].items()).encode()
@@ -386,7 +370,6 @@ FORMATS = {
     "labels": Format(files=_tables(), read=read_stream),
     "svmlight": Format(files=(_PAIRS,), read=read_stream),
     "npz": Format(files=_arrays(), read=read_stream, render=_zip, packed=False),
-    "rcv1": Format(files=_rcv1(), read=read_rcv1),
     "losses": Format(files=_LOSSES, read=read_own_losses),
     "matrix": Format(files=_MATRICES, read=read_own_losses, name="input.npy", packed=False),
     "radio": Format(files=_radios(), read=read_radio, name="radio.toml", packed=False),

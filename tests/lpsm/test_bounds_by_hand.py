@@ -103,16 +103,15 @@ def test_theorem_1_in_both_forms_and_corollary_1():
 def test_the_law_of_the_switches_of_two_experts_over_three_rounds():
     # Losses -ln of 3/4, 1/4 in every round, for the first expert 3/4.  The mass of 0, 1, 2 switches at rate 1/2 is that
     # of the paths: 11 and 22; 12, 112, ...: by hand (27 + 1), (9 + 3 + 9 + 3) and (9 + 3) of 64
-    likelihood = np.array([[0.75, 0.25]] * 3)
-    law = np.exp(experts.switch_distribution(-np.log(likelihood), 0.5))
-    assert law.tolist() == close([28.0 / 64.0, 24.0 / 64.0, 12.0 / 64.0])
-    mean, variance = experts.switch_moments(np.log(law))
+    log_law = experts.switch_distribution(-np.log([[0.75, 0.25]] * 3), 0.5)
+    assert np.exp(log_law).tolist() == close([28.0 / 64.0, 24.0 / 64.0, 12.0 / 64.0])
+    mean, variance = experts.switch_moments(log_law)
     assert mean == close(0.5 * 24.0 / 64.0 + 12.0 / 64.0)
     assert variance == close(0.25 * 24.0 / 64.0 + 12.0 / 64.0 - mean**2)
-    assert experts.log_switch_variance(np.log(law)) == close(log(variance))
+    assert experts.log_switch_variance(log_law) == close(log(variance))
     # Lemma 1: L(1/4) - L(1/2) = -ln of sum Q(k) (1/4)^k (3/4)^(2-k)/(1/4)
     ratio = 4.0 * (28.0 * 9.0 + 24.0 * 3.0 + 12.0) / 64.0 / 16.0
-    assert experts.regret_identity(np.log(law), 0.5, 0.25) == close(-log(ratio))
+    assert experts.regret_identity(log_law, 0.5, 0.25) == close(-log(ratio))
 
 
 def test_claim_1_and_theorem_2():

@@ -1,5 +1,6 @@
-"""Statements about learners over experts: both sides by enumeration, at their ends, and over random runs."""
+"""Statements about learners over experts: both sides by enumeration, at their ends, over random runs, and asleep."""
 
+from itertools import combinations, pairwise, product
 from math import inf, log
 
 import mpmath
@@ -25,6 +26,13 @@ small_losses = st.tuples(st.integers(2, 5), st.integers(2, 3)).flatmap(
 )
 
 
+def sleepy(seed, rounds, n, scale):
+    rng = np.random.default_rng(seed)
+    losses, awake = scale * rng.exponential(size=(rounds, n)), rng.random((rounds, n)) < 0.6
+    awake[np.arange(rounds), rng.integers(n, size=rounds)] = True
+    return losses, awake, rng
+
+
 def switching_fast():
     """Losses whose best rate is well inside (0, 1), so that Theorem 2 says something."""
     return synthetic.fast_switching(np.random.default_rng(1), 120, 4, rate=0.4, scale=1000.0).losses
@@ -44,10 +52,8 @@ def test_the_law_of_the_switches_is_that_of_enumeration(losses, alpha):
 @given(small_losses, interior, st.one_of(interior, st.sampled_from([0.0, 1e-12, 1.0])))
 def test_lemma_1_is_an_identity_at_any_two_rates(losses, reference, alpha):
     log_q = statements.switch_distribution(losses, reference)
-    n = losses.shape[1]
-    regret = oracle.markov_loss(losses, oracle.share_matrix(n, alpha)) - oracle.markov_loss(
-        losses, oracle.share_matrix(n, reference)
-    )
+    one, other = (oracle.markov_loss(losses, oracle.share_matrix(losses.shape[1], a)) for a in (alpha, reference))
+    regret = one - other
     assert statements.regret_identity(log_q, reference, alpha) == pytest.approx(regret, rel=1e-11, abs=1e-11)
 
 
@@ -83,24 +89,6 @@ def test_theorem_2_is_the_least_regret_of_any_law_with_that_mean_and_variance(ho
     assert least <= bound + 0.02 * max(1.0, abs(bound))
 
 
-@given(st.integers(2, 6), interior, interior, st.integers(1, 100))
-def test_the_matrix_form_is_the_scalar_form_on_fixed_share_matrices(n, best, alpha, horizon):
-    target, used = np.array(oracle.share_matrix(n, best)), np.array(oracle.share_matrix(n, alpha))
-    scalar = statements.fixed_share_regret(horizon, best, alpha)
-    assert statements.markov_share_regret(horizon, target, used) == pytest.approx(scalar, rel=1e-9, abs=1e-12)
-    visits = np.full(n, (horizon - 1) / n)
-    assert statements.markov_share_visited_regret(visits, target, used) == pytest.approx(scalar, rel=1e-9, abs=1e-12)
-
-
-def test_the_bound_against_k_segments_is_the_price_of_one_sequence():
-    """With one sequence of experts carrying all the likelihood, Fixed-share pays exactly the bound."""
-    losses = np.full((9, 3), inf)
-    for t, expert in enumerate([0, 0, 2, 2, 2, 1, 1, 1, 1]):
-        losses[t, expert] = 0.25
-    loss = FixedShare(3, 0.2).run(losses).total_loss
-    assert statements.fixed_share_partition_loss(9 * 0.25, 3, 9, 3, 0.2) == pytest.approx(loss, rel=1e-12)
-
-
 # --- the report
 
 CHAIN = np.full((4, 4), 0.05) + 0.8 * np.eye(4)
@@ -116,9 +104,7 @@ def near_the_best(losses):
 
 
 def hopeless():
-    losses = shifting()
-    losses[5] = inf
-    return losses
+    return np.where(np.arange(120)[:, None] == 5, inf, shifting())
 
 
 def gone_on():
@@ -193,55 +179,44 @@ def test_a_static_expert_whose_experts_sleep_is_held_to_the_statements_of_its_sw
     assert others[1:].tolist() == pytest.approx(of_share[others.index[1:]].tolist(), nan_ok=True)
 
 
-@pytest.mark.parametrize(("rounds", "n"), [(0, 2), (1, 1), (1, 3), (2, 1), (2, 2), (30, 1)])
-def test_the_smallest_runs_are_reported(rounds, n):
-    losses = np.random.default_rng(0).exponential(1.0, (rounds, n))
-    chain = MarkovShare(np.full((n, n), 1 / n))
-    for learner in (StaticExpert(n), FixedShare(n, 0.3 if n > 1 else 0.0), chain, LearnAlpha(n, doubling=True)):
-        table = bounds.report(learner.run(losses))
-        assert table.empty if not rounds else table.holds.all()
-
-
 @settings(max_examples=150, deadline=None)
 @given(
-    st.tuples(st.integers(1, 12), st.integers(1, 4)).flatmap(
+    st.tuples(st.integers(0, 12), st.integers(1, 4)).flatmap(
         lambda shape: arrays(np.float64, shape, elements=st.sampled_from([0.0, 1e-12, 0.5, 1.0, 40.0, 1e6, inf]))
     ),
     st.sampled_from([0.0, 1e-300, 1e-15, 0.3, 0.5, 1 - 1e-16, 1.0]),
+    st.booleans(),
     st.integers(0, 2**32),
 )
-def test_losses_and_rates_at_the_extremes_violate_nothing(losses, alpha, seed):
-    n = losses.shape[1]
-    rng = np.random.default_rng(seed)
+def test_losses_and_rates_at_the_extremes_violate_nothing_nor_do_experts_that_sleep(losses, alpha, sleep, seed):
+    n, rng = losses.shape[1], np.random.default_rng(seed)
     prior = rng.dirichlet(np.ones(n))
     prior[: rng.integers(n)] = 0.0
     matrix = rng.dirichlet(np.full(n, 0.3), size=n)
     matrix = np.where(matrix < 0.2, 0.0, matrix)
+    awake = None
+    if sleep:  # whose losses are finite
+        losses = np.minimum(losses, 1e6)
+        awake = (rng.random(losses.shape) < 0.6) | (np.arange(n) == rng.integers(n, size=(len(losses), 1)))
     for learner in (
         StaticExpert(n, prior=prior),
         FixedShare(n, alpha, prior=prior),
         MarkovShare(matrix / matrix.sum(axis=1, keepdims=True), prior=prior),
         LearnAlpha(n, [0.0, alpha, 1.0], prior=prior),
-        LearnAlpha(n, alpha_grid(horizon=len(losses))),
+        LearnAlpha(n, alpha_grid(horizon=max(1, len(losses)))),
+        LearnAlpha(n, doubling=True),
     ):
-        table = bounds.report(learner.run(losses))
-        assert table.holds.all(), table.loc[~table.holds].to_string()
-
-
-def check_trials(count):
-    reports = pd.DataFrame(row for i in range(count) for row in bounds_trials.play(bounds_trials.Trial(index=i)))
-    assert reports.loc[~reports["holds"]].empty, reports.loc[~reports["holds"]].head().to_string()
-    lemma = reports["statement"].str.startswith("Lemma 1") & (reports["verdict"] == "holds")
-    assert reports.loc[lemma, "slack"].max() <= 1e-9
-    found = bounds_trials.summary(reports)
-    assert (found["firm"] > 0).all(), found[found["firm"] == 0].to_string()
-    return found
+        table = bounds.report(learner.run(losses, awake))
+        assert table.empty if not len(losses) else table.holds.all(), table.to_string()
 
 
 @pytest.mark.long
 def test_ten_thousand_random_trials_violate_nothing():
-    found = check_trials(10_000)
-    assert (found["firm"] >= 100).all()
+    reports = pd.DataFrame(row for i in range(10_000) for row in bounds_trials.play(bounds_trials.Trial(index=i)))
+    assert reports.loc[~reports["holds"]].empty, reports.loc[~reports["holds"]].head().to_string()
+    lemma = reports["statement"].str.startswith("Lemma 1") & (reports["verdict"] == "holds")
+    assert reports.loc[lemma, "slack"].max() <= 1e-9
+    assert (bounds_trials.summary(reports)["firm"] >= 100).all()
 
 
 def test_of_several_rows_the_one_nearest_to_being_violated_stands_for_all():
@@ -269,3 +244,37 @@ def test_learn_alpha_is_held_against_segments_of_its_best_alpha_expert_where_exp
     assert (first.measured, first.bound) == pytest.approx((run.total_loss - min(totals), extra))
     assert (second.measured, second.bound) == pytest.approx((run.total_loss - curve[k], limits[k] - curve[k] + extra))
     assert second.verdict.endswith(f"(tightest at k = {k + 1})")
+
+
+@given(
+    seed=st.integers(0, 10_000), rounds=st.integers(1, 30), n=st.integers(1, 5), scale=st.sampled_from([0.1, 1.0, 8.0])
+)
+@settings(max_examples=10, deadline=None)
+def test_static_expert_is_near_every_expert_over_the_rounds_in_which_it_is_awake(seed, rounds, n, scale):
+    losses, awake, rng = sleepy(seed, rounds, n, scale)
+    prior = rng.dirichlet(np.ones(n))
+    run = StaticExpert(n, prior=prior).run(losses, awake)
+    regrets = hindsight.awake_regrets(run.loss, losses, awake)
+    assert regrets == pytest.approx(np.where(awake, run.loss[:, None] - losses, 0.0).sum(axis=0))
+    row = bounds.report(run).iloc[0]
+    assert (row.holds, row.verdict) == (True, "holds")
+    assert 0 <= row.slack == pytest.approx((-np.log(prior) - regrets).min())
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_the_regret_against_a_partition_counts_the_rounds_in_which_its_experts_are_awake(k):
+    losses, awake, _ = sleepy(k, 12, 3, 2.0)
+    run = FixedShare(3, 0.2).run(losses, awake)
+    limit = statements.fixed_share_partition_loss(0.0, k, 12, 3, 0.2)
+    lost = np.where(awake, run.loss[:, None] - losses, 0.0)
+    worst = max(
+        lost[np.arange(12), np.repeat(experts, np.diff([0, *cuts, 12]))].sum()
+        for cuts in combinations(range(1, 12), k - 1)
+        for experts in product(range(3), repeat=k)
+        if all(a != b for a, b in pairwise(experts))
+    )
+    row = bounds.report(run, k_max=k).set_index("statement").loc["Fixed-share against k segments"]
+    assert worst <= limit + 1e-9
+    assert row.slack <= limit - worst + 1e-9
+    if f"k = {k})" in row.verdict:
+        assert row.measured == pytest.approx(worst)

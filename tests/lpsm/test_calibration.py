@@ -14,7 +14,6 @@ from lpsm.samplers.calibration import LEAST, fitted_scale, leads, probabilities
 from tests.lpsm.frozen.streams import a_stream
 
 X, Y = a_stream(31, rounds=90, d=3)
-NAMES = np.where(Y > 0, "yes", "no")
 
 
 def scale_of(scores, labels):
@@ -44,17 +43,6 @@ def test_the_scale_by_hand():
         assert fitted_scale(size * several, np.array([0, 1])) * size == pytest.approx(log(3) / 2, rel=1e-3)
 
 
-@pytest.mark.parametrize("key", ["sop-label-efficient", "ss", "sop"])
-def test_probabilities_do_not_depend_on_when_they_were_asked_for(key):
-    curious, patient = (SelectiveClassifier(key, random_state=1) for _ in range(2))
-    for model in (curious, patient):
-        model.fit(X[:80], NAMES[:80])
-        if model is curious:
-            model.predict_proba(X)
-        model.partial_fit(X[80:], NAMES[80:])
-    np.testing.assert_array_equal(curious.predict_proba(X), patient.predict_proba(X))
-
-
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("way", ["a run", "a short run", "by an oracle", "late"])
 def test_a_classifier_enters_the_scores_of_the_rounds_and_the_labels_bought(way, several):
@@ -68,6 +56,7 @@ def test_a_classifier_enters_the_scores_of_the_rounds_and_the_labels_bought(way,
     elif way == "late":
         for start in (0, 30, 60):
             model.partial_fit(X[start : start + 30], classes=names)
+            model.predict_proba(X)  # which changes nothing
             rows = np.flatnonzero(model.tickets_)
             model.answer(model.tickets_[rows], names[codes[start + rows]])
     else:

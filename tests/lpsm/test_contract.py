@@ -1,5 +1,7 @@
 """What every learner with a state keeps to, whatever it learns: one test a promise, over a registry of all of them."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -33,7 +35,7 @@ def world(seed=0):
     rng = np.random.default_rng(seed)
     awake = rng.random((ROUNDS, N)) < 0.7
     awake[9] = False
-    return np.minimum(rng.exponential(size=(ROUNDS, N)), 4.0), awake
+    return np.minimum(rng.exponential(size=(ROUNDS, N)), 4.0).astype(np.float32).astype(float), awake
 
 
 def table(seed=0):
@@ -50,73 +52,55 @@ def same(one, other):
 
 @every
 @pytest.mark.parametrize("sleep", [False, True])
-def test_a_run_is_its_rounds_and_its_chunks(make, sleep):
+def test_a_run_is_its_rounds_and_its_chunks_of_any_memory_with_a_saved_state_between(make, sleep, tmp_path):
     losses, awake = world()
-    mask = awake if sleep else None
+    kept, mask = losses.copy(), awake if sleep else None
     whole, single, parts = make(), make(), make()
     run = whole.run(losses, mask)
     weights, loss = [], []
     for t, row in enumerate(losses):
         weights.append(single.weights)
-        asleep_too = (np.where(mask[t], row, np.nan), mask[t].astype(int)) if sleep else (row,)
+        assert single.predict(row) == pytest.approx(weights[-1] @ row)
+        asleep_too = (np.where(mask[t], row, np.nan), mask[t].astype(int)) if sleep else (row.astype(np.float32),)
         loss.append(single.update(*asleep_too))
     same(run.loss, loss)
     same(run.weights, weights)
     same(run.weights.sum(axis=1), 1.0)
     if not sleep:
         same(run.loss, -np.log((run.weights * np.exp(-whole.eta * losses)).sum(axis=1)) / whole.eta)
-    for part in (slice(0, 1), slice(1, 20), slice(20, 20), slice(20, ROUNDS)):
-        chunk = parts.run(losses[part], None if mask is None else mask[part])
-        same(chunk.loss, run.loss[part])
-        same(chunk.weights, run.weights[part])
+    read_only = losses.copy()
+    read_only.flags.writeable = False
+    forms = (read_only, losses.astype(np.float32), losses, np.asfortranarray(losses), losses.tolist(),
+             np.repeat(losses, 2, axis=0)[::2])  # fmt: skip
+    cuts = (0, 0, 1, 20, 20, 40, ROUNDS)
+    for rows, save, (start, end) in zip(forms, (dict, lpsm.to_json, np.savez) * 2, pairwise(cuts), strict=True):
+        before, state = parts, parts.state()
+        if save is np.savez:
+            save(tmp_path / "state.npz", **state)
+            with np.load(tmp_path / "state.npz") as file:
+                parts = lpsm.from_state(file)
+        else:
+            parts = lpsm.from_state(save(state))
+        assert (type(parts), repr(parts)) == (type(before), repr(before))
+        chunk = parts.run(rows[start:end], None if mask is None else mask[start:end])
+        again = before.copy().run(rows[start:end], None if mask is None else mask[start:end])
+        assert chunk.loss.tolist() == again.loss.tolist()
+        same(chunk.loss, run.loss[start:end])
+        same(chunk.weights, run.weights[start:end])
     for learner in (single, parts):
         same(learner.weights, whole.weights)
-
-
-@every
-@pytest.mark.parametrize("through", [lambda state: state, lpsm.to_json, None], ids=["dict", "json", "npz"])
-def test_what_is_restored_goes_on_as_if_nothing_had_been(make, through, tmp_path):
-    losses, awake = world()
-    learner = make()
-    for rounds in (0, 1, 30):
-        learner.run(losses[:rounds], awake[:rounds])
-        if through is None:
-            np.savez(tmp_path / "state.npz", **learner.state())
-            with np.load(tmp_path / "state.npz") as kept:
-                restored = lpsm.from_state(kept)
-        else:
-            restored = lpsm.from_state(through(learner.state()))
-        assert type(restored) is type(learner)
-        assert repr(restored) == repr(learner)
-        assert restored.weights.tolist() == learner.weights.tolist()
-        assert restored.run(losses[30:]).loss.tolist() == learner.copy().run(losses[30:]).loss.tolist()
-
-
-@every
-def test_losses_of_other_kinds_of_memory_are_as_good_and_are_left_alone(make):
-    losses = world()[0].astype(np.float32).astype(np.float64)
-    expected = make().run(losses).loss
-    read_only, kept = losses.copy(), losses.copy()
-    read_only.flags.writeable = False
-    for given in (
-        losses.astype(np.float32),
-        read_only,
-        np.asfortranarray(losses),
-        losses.tolist(),
-        np.repeat(losses, 2, axis=0)[::2],
-    ):
-        assert make().run(given).loss.tolist() == expected.tolist()
-        one = make()
-        assert [one.update(row) for row in given] == pytest.approx(expected.tolist(), rel=1e-12, abs=1e-15)
     assert losses.tolist() == kept.tolist()
+    assert repr(run).startswith("ExpertRun(70 rounds of ")
+    assert len(repr(run)) < 120
+    with pytest.raises(ValueError, match=r"forecasts must have shape \(3, ...\), got \(2,\)"):
+        whole.predict([1.0, 2.0])
 
 
 @every
 def test_a_record_does_not_change_with_the_arrays_it_was_made_from(make):
     for rounds in (5, ROUNDS):
         losses, awake = (array[:rounds].copy() for array in world())
-        learner = make()
-        run = learner.run(losses, awake)
+        run = make().run(losses, awake)
         losses[:] = 1.0
         awake[:] = True
         again = make().run(*(array[:rounds] for array in world()))
@@ -126,22 +110,18 @@ def test_a_record_does_not_change_with_the_arrays_it_was_made_from(make):
 
 
 @every
-def test_no_rounds_teach_nothing_and_what_is_not_legal_changes_nothing(make):
+def test_what_is_not_legal_changes_nothing(make):
     losses, _ = world()
     learner = make()
     learner.run(losses[:7])
-    before = learner.state()
-    assert learner.run(np.empty((0, N))).loss.shape == (0,)
+    before = lpsm.to_json(learner.state())
     for bad in (np.full(N, np.nan), np.zeros(N + 1), np.full((1, N), -np.inf), ["a"] * N):
-        with pytest.raises((ValueError, TypeError), match="losses must"):
-            learner.update(bad)
-        with pytest.raises((ValueError, TypeError), match="losses must"):
-            learner.run([bad, bad])
+        for given, call in ((bad, learner.update), ([bad, bad], learner.run)):
+            with pytest.raises((ValueError, TypeError), match="losses must"):
+                call(given)
     with pytest.raises(ValueError, match="awake must hold"):
         learner.update(losses[0], [0.5] * N)
-    assert {name: array.tolist() for name, array in learner.state().items()} == {
-        name: array.tolist() for name, array in before.items()
-    }
+    assert lpsm.to_json(learner.state()) == before
 
 
 @every
@@ -176,44 +156,14 @@ def test_playing_costs_no_less_than_the_mixture_loses_and_no_more_than_hoeffding
         assert run.total_played_loss == pytest.approx(run.played_loss.sum())
 
 
-@every
-def test_the_mean_of_forecasts_loses_no_more_than_playing_under_a_convex_loss(make):
-    forecasts, y = np.random.default_rng(2).random((ROUNDS, N)), np.random.default_rng(3).random(ROUNDS)
-    learner, predictions = make(), []
-    for row, outcome in zip(forecasts, y, strict=True):
-        predictions.append(learner.predict(row))
-        assert predictions[-1] == pytest.approx(learner.weights @ row)
-        learner.update((row - outcome) ** 2)
-    run = make().run((forecasts - y[:, None]) ** 2)
-    assert ((predictions - y) ** 2 <= run.played_loss + 1e-12).all()
-    same(learner.predict(np.eye(N)), learner.weights)
-    with pytest.raises(ValueError, match=r"forecasts must have shape \(3, ...\), got \(2,\)"):
-        learner.predict([1.0, 2.0])
-
-
-@every
-def test_a_learner_and_its_run_say_what_they_are_in_a_line(make):
-    run = make().run(world()[0])
-    for thing in (run, run.start):
-        assert "\n" not in repr(thing)
-        assert len(repr(thing)) < 120
-    assert repr(run).startswith("ExpertRun(70 rounds of ")
-    assert "mixture loss" in repr(run)
-
-
 @pytest.mark.parametrize(
-    "make",
-    [
-        lambda **common: FixedShare(N, 0.1, **common),
-        lambda **common: StaticExpert(N, **common),
-        lambda **common: LearnAlpha(N, [0.0, 0.3], **common),
-        lambda **common: MarkovShare(CHAIN, **common),
-    ],
+    ("kind", "given"),
+    [(FixedShare, (N, 0.1)), (StaticExpert, (N,)), (LearnAlpha, (N, [0.0, 0.3])), (MarkovShare, (CHAIN,))],
 )
 @pytest.mark.parametrize("eta", [0.1, 7.0])
-def test_a_learning_rate_is_the_scale_of_the_losses(make, eta):
+def test_a_learning_rate_is_the_scale_of_the_losses(kind, given, eta):
     losses, awake = world()
-    rated, plain = make(eta=eta).run(losses, awake), make().run(eta * losses, awake)
+    rated, plain = kind(*given, eta=eta).run(losses, awake), kind(*given).run(eta * losses, awake)
     same(rated.loss, plain.loss / eta)
     same(rated.weights, plain.weights)
 

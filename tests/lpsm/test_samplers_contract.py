@@ -1,7 +1,8 @@
 """One contract for everything that samples, whatever the algorithm and the form of its rows.
 
 A stream is the same whole, in pieces, and one by one, with labels by instance or by ticket; restored in the middle;
-from sparse, read-only, strided and shorter numbers; and nothing comes of nothing.
+from sparse, read-only, strided and shorter numbers; labels are taken only where they were asked for; and reading
+changes nothing.
 """
 
 from __future__ import annotations
@@ -17,13 +18,12 @@ from scipy import sparse
 
 import lpsm
 from lpsm import samplers
-from lpsm.samplers import MulticlassSampler, TunedSampler, kernels
+from lpsm.samplers import MulticlassSampler, TunedSampler, catalogue, kernels
 from tests.lpsm.frozen.streams import GRIDS, MORE, NO_KERNEL, PARAMETERS, by_rounds, plain
-from tests.oracles.samplers import RANDOMIZED
 
 X, Y = plain(6, 150, 11)
+X = X.astype(np.float32).astype(float)  # so that single precision holds the same rows
 CODES = (X @ np.random.default_rng(6).normal(size=(6, 4))).argmax(axis=1)
-SIGNS = np.where(Y > 0, 1, -1)
 
 
 def made(kind, key, **options):
@@ -33,26 +33,21 @@ def made(kind, key, **options):
 def registry():
     """Everything with a state: how it is made, and the labels it takes."""
     for key, parameters in [*PARAMETERS.items(), *MORE[:1], *MORE[2:4]]:
-        yield pytest.param(partial(made, samplers.make, key, **parameters), SIGNS, id=f"{key} {parameters}")
+        yield f"{key} {parameters}", partial(made, samplers.make, key, **parameters), Y
     for key in ("sop-ss", "ss", "lasec", "dkm", "randomized-budget-perceptron", "perceptron"):
         for kernel in ("linear", "rbf"):
-            one = partial(made, samplers.make, key, kernel=kernel, **PARAMETERS[key])
-            yield pytest.param(one, SIGNS, id=f"{key} {kernel}")
+            yield f"{key} {kernel}", partial(made, samplers.make, key, kernel=kernel, **PARAMETERS[key]), Y
     for key in ("ss", "sop-label-efficient", "perceptron-ss", "arow-diagonal-ss", "iwal", "lasec-ss", "nearest"):
         for kernel in (None, "rbf") if key not in NO_KERNEL else (None,):
             several = partial(made, MulticlassSampler, key, n_classes=4, kernel=kernel, **PARAMETERS[key])
-            yield pytest.param(several, CODES, id=f"{key} of four classes {kernel}")
+            yield f"{key} of four classes {kernel}", several, CODES
     for key, parameter, grid in GRIDS:
-        tuned = partial(made, TunedSampler, key, parameter=parameter, grid=grid)
-        yield pytest.param(tuned, SIGNS, id=f"{key} over a grid")
-    yield pytest.param(
-        partial(made, TunedSampler, "ss", parameter="K", grid=[0.1, 1.0], max_queries=9),
-        SIGNS,
-        id="a grid with a budget",
-    )
+        yield f"{key} over a grid", partial(made, TunedSampler, key, parameter=parameter, grid=grid), Y
+    budget = partial(made, TunedSampler, "ss", parameter="K", grid=[0.1, 1.0], max_queries=9)
+    yield "a grid with a budget", budget, Y
 
 
-EVERY = pytest.mark.parametrize(("make", "labels"), list(registry()))
+EVERY = pytest.mark.parametrize(("make", "labels"), [pytest.param(*one, id=name) for name, *one in registry()])
 
 
 def whole(model, rows, labels):
@@ -64,14 +59,13 @@ def whole(model, rows, labels):
 
 
 def singly(model, rows, labels, by_ticket=True):
-    margins, said, asked, _ = by_rounds(model, rows, labels, by_ticket=by_ticket or hasattr(model, "n_classes"))
+    margins, said, asked, *_ = by_rounds(model, rows, labels, by_ticket=by_ticket)
     return said, asked, model.last_scores if isinstance(model, MulticlassSampler) else margins
 
 
-def same(one, other, tolerance=0.0):
-    for a, b in zip(one[:2], other[:2], strict=True):
+def same(found, expected):
+    for a, b in zip(found, expected, strict=True):
         np.testing.assert_array_equal(a, b)
-    np.testing.assert_allclose(one[2], other[2], atol=tolerance, rtol=0)
 
 
 def equal_states(one, other):
@@ -83,20 +77,26 @@ def equal_states(one, other):
 
 
 @EVERY
-def test_a_run_is_its_pieces_and_its_rounds_to_the_last_bit_and_to_the_last_draw(make, labels, monkeypatch):
+def test_a_run_is_its_pieces_and_its_rounds_to_the_last_bit_and_draw_in_any_memory(make, labels, monkeypatch):
+    """Labels that the run did not ask for are turned over for the others, which must not look at them."""
     monkeypatch.setattr(kernels, "FIRST_CAPACITY", 2)
-    run, pieces, rounds, tickets = make(), make(), make(), make()
+    run, pieces, rounds, tickets = (make() for _ in range(4))
     one = whole(run, X, labels)
-    parts = [whole(pieces, X[a:b], labels[a:b]) for a, b in pairwise((0, 3, 90, 91, 150))]
-    joined = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
-    if isinstance(run, MulticlassSampler):
-        joined[2] = pieces.last_scores
-    same(joined, one)
-    same(singly(rounds, X, labels, by_ticket=False), one)
-    same(singly(tickets, X, labels), one)
+    told = np.where(one[1], labels, (labels + 1) % 4 if labels is CODES else -labels)
+    read_only, strided = X.copy(), np.repeat(X, 2, axis=1)[:, ::2]
+    read_only.flags.writeable = False
+    forms = zip(
+        (read_only, X, X.astype(np.float32), X.tolist(), strided), pairwise((0, 3, 3, 90, 91, 150)), strict=True
+    )
+    *joined, numbers = zip(*(whole(pieces, rows[a:b], told[a:b]) for rows, (a, b) in forms), strict=True)
+    ends = numbers[-1] if isinstance(run, MulticlassSampler) else np.concatenate(numbers)
+    same([*map(np.concatenate, joined), ends], one)
+    same(singly(rounds, strided, told, by_ticket=False), one)
+    same(singly(tickets, read_only, told), one)
     for other in (pieces, rounds, tickets):
         equal_states(other, run)
     assert (run.rounds, run.queries) == (150, one[1].sum())
+    assert not len(whole(make(), sparse.csr_matrix((0, 6)), labels[:0])[0])
 
 
 @EVERY
@@ -113,129 +113,171 @@ def test_what_is_restored_goes_on_as_it_would_have_and_says_the_same_of_itself(m
     copies.append(pickle.loads(pickle.dumps(model)))
     for one in copies:
         assert (type(one), repr(one), one.open_tickets) == (type(model), repr(model), owed)
-    expected = None
+    found = []
     for one in (model, *copies):
         stored = [one.learn(ticket, int(labels[ticket - 1])) for ticket in reversed(owed)]
-        found = (*whole(one, rows[64:], labels[64:]), stored)
-        if expected is not None:
-            same(found, expected)
-            assert stored == expected[3]
-        expected = found
-    for one in copies:
+        found.append((*whole(one, rows[64:], labels[64:]), stored))
+        same(found[-1], found[0])
         equal_states(one, model)
 
 
 @EVERY
-@pytest.mark.parametrize("turn", ["sparse", "strided", "read-only", "list", "single precision"])
-def test_rows_in_another_form_are_the_same_rows(make, labels, turn):
-    table = {
-        "sparse": lambda: sparse.csr_matrix(X), "strided": lambda: np.repeat(X, 2, axis=1)[:, ::2],
-        "read-only": lambda: X.copy(), "list": lambda: X.tolist(), "single precision": lambda: X.astype(np.float32),
-    }[turn]()  # fmt: skip
-    if turn == "read-only":
-        table.flags.writeable = False
-    expected = whole(make(), X.astype(np.float32).astype(float) if turn == "single precision" else X, labels)
-    tolerance = 1e-9 if turn == "sparse" else 0.0
-    same(whole(make(), table, labels), expected, tolerance)
-    if turn != "list":
-        same(singly(make(), table, labels), expected, tolerance)
-
-
-@EVERY
-def test_nothing_comes_of_nothing(make, labels):
-    model, untouched = make(), make()
-    for empty in (np.zeros((0, 6)), sparse.csr_matrix((0, 6))):
-        log = make().run(empty, labels[:0])
-        assert len(log[0] if isinstance(model, MulticlassSampler) else log) == 0
-    model.run(X[:0], labels[:0])
-    for name, part in model.state().items():
-        if not name.endswith("config"):  # which form of rows is stored may be settled
-            np.testing.assert_array_equal(part, untouched.state()[name])
-
-
-@EVERY
-def test_what_reads_the_state_says_what_a_decision_would_and_leaves_it(make, labels):
+def test_what_reads_the_state_says_what_a_decision_would_and_leaves_it_and_a_question_is_closed_once(make, labels):
     curious, patient = make(), make()
     for model in (curious, patient):
         singly(model, X[:40], labels[:40])
-        for t in range(40, 50):
-            decision = model.decide(X[t])
+        decisions = []
+        for x in X[40:80]:
+            decisions.append(decision := model.decide(x))
             if model is curious:
-                said = model.predict(X[[t]])[0]
+                said = model.predict(x[None])[0]
                 if isinstance(model, MulticlassSampler):
                     assert said == decision.prediction
                 elif not isinstance(model, TunedSampler):  # in which a decision may move the votes
-                    assert model.margins(X[[t]])[0] == pytest.approx(decision.margin, abs=1e-9)
-                    assert said == (1 if model.margins(X[[t]])[0] >= 0 else -1)
-            if decision.query:
-                model.learn(decision.ticket, int(labels[t]))
+                    margin = model.margins(x[None])[0]
+                    assert (margin, said) == (pytest.approx(decision.margin, abs=1e-9), 1 if margin >= 0 else -1)
     equal_states(curious, patient)
-
-
-@EVERY
-def test_labels_that_were_not_asked_for_change_nothing(make, labels):
-    one = whole(make(), X, labels)
-    others = (labels + 1) % 4 if labels is CODES else -labels
-    same(whole(make(), X, np.where(one[1], labels, others)), one)
-
-
-@pytest.mark.parametrize("form", ["a key", "a grid"])
-@pytest.mark.parametrize("key", ["ssmd", "rls", "perceptron", "sop-label-efficient", "ssnl", "dkm", "bbq"])
-def test_a_budget_ends_the_questions_and_changes_nothing_before(key, form):
-    def fresh(most):
-        rng = np.random.default_rng(4)
-        if form == "a key":
-            return samplers.make(key, 6, rng=rng, max_queries=most)
-        symbol = samplers.registry()[key].parameters[0].name
-        default = samplers.registry()[key].parameters[0].default
-        return TunedSampler(key, 6, symbol, [default, 2 * default], rng=rng, max_queries=most)
-
-    free, limited, single = fresh(None), fresh(5), fresh(5)
-    log, short = free.run(X, SIGNS), limited.run(X, SIGNS)
-    last = int(np.flatnonzero(log.queried)[4])
-    np.testing.assert_array_equal(short.queried[: last + 1], log.queried[: last + 1])
-    np.testing.assert_array_equal(short.margin[: last + 1], log.margin[: last + 1])
-    assert (short.queried.sum(), limited.queries) == (5, 5) != (log.queried.sum(), free.queries)
-    same(singly(single, X, SIGNS), whole(fresh(5), X, SIGNS))
-    assert not lpsm.from_state(limited.state()).run(X, SIGNS).queried.any()
-    assert not fresh(0).run(X, SIGNS).queried.any()
-
-
-@pytest.mark.parametrize(("key", "parameters"), [*PARAMETERS.items(), *MORE[:2]])
-def test_randomised_rules_draw_one_uniform_a_round_and_others_none(key, parameters):
-    rng, twin = np.random.default_rng(1), np.random.default_rng(1)
-    model = samplers.make(key, 6, rng=rng, **parameters)
-    for x, y in zip(X[:50], SIGNS[:50], strict=True):
-        decision = model.decide(x)
-        if key in RANDOMIZED or "bias" in parameters:
-            u = twin.random()
-        if key in RANDOMIZED:
-            assert decision.query == (u < decision.probability)
-        else:
-            assert decision.query == (decision.probability == 1.0)
-        if decision.query:
-            model.learn(x, int(y))
-    assert rng.random() == twin.random()
-
-
-@EVERY
-def test_a_question_is_closed_once_and_may_be_forgotten(make, labels):
-    model = make()
-    tickets = [ticket for ticket in (model.decide(x).ticket for x in X[:40]) if ticket]
+    tickets = [decision.ticket for decision in decisions if decision.query]
     assert model.open_tickets == tickets
-    assert tickets
-    model.forget(tickets[0])
-    for gone in (tickets[0], 999):
+    for gone in (*tickets[:1], 999):
+        if gone != 999:
+            model.forget(gone)
         for close in (model.forget, lambda ticket: model.learn(ticket, 1)):
             with pytest.raises(RuntimeError, match=rf"ticket must be of an open question, got {gone}; open are"):
                 close(gone)
     assert model.open_tickets == tickets[1:]
 
 
-@pytest.mark.parametrize("key", [key for key in PARAMETERS if "classes" not in key])
+@pytest.mark.parametrize("form", ["a key", "a grid"])
+@pytest.mark.parametrize("key", ["ssmd", "rls", "perceptron", "sop-label-efficient", "ssnl", "dkm", "bbq"])
+def test_a_budget_ends_the_questions_and_changes_nothing_before(key, form):
+    first = samplers.registry()[key].parameters[0]
+    grid = {} if form == "a key" else {"parameter": first.name, "grid": [first.default, 2 * first.default]}
+    free, limited, none = (made(TunedSampler if grid else samplers.make, key, max_queries=most, **grid)
+                           for most in (None, 5, 0))  # fmt: skip
+    log, short = free.run(X, Y), limited.run(X, Y)
+    before = slice(np.flatnonzero(log.queried)[4] + 1)
+    same((short.queried[before], short.margin[before]), (log.queried[before], log.margin[before]))
+    assert (short.queried.sum(), limited.queries) == (5, 5) != (log.queried.sum(), free.queries)
+    assert not lpsm.from_state(limited.state()).run(X, Y).queried.any()
+    assert not none.run(X, Y).queried.any()
+
+
+@pytest.mark.parametrize("key", PARAMETERS)
 def test_single_precision_decides_as_double_does_away_from_ties(key):
     one, other = (made(samplers.make, key, dtype=dtype, **PARAMETERS[key]) for dtype in ("float64", "float32"))
-    a, b = one.run(X[:60], SIGNS[:60]), other.run(X[:60], SIGNS[:60])
+    a, b = one.run(X[:60], Y[:60]), other.run(X[:60], Y[:60])
     assert np.mean(a.prediction == b.prediction) > 0.9
     assert np.mean(a.queried == b.queried) > 0.9
     assert other.weights.dtype == np.float32
+
+
+def test_a_label_is_taken_once_where_it_was_asked_for_and_for_the_instance_that_was_decided_on():
+    silent, asking, twin = (samplers.make(key, 6, **given) for key, given in
+                            (("sop-fixed-bias", {"rate": 0.0}), ("rls", {}), ("rls", {})))  # fmt: skip
+    with pytest.raises(RuntimeError, match="asked for"):
+        silent.learn(X[0], 1)
+    assert silent.decide(X[0]).query is False
+    with pytest.raises(RuntimeError, match="not a query"):
+        silent.learn(X[0], 1)
+    x = X[0].copy()
+    asking.decide(x)
+    x[:] = 7.0  # which does not reach the learner
+    for other in (x, X[1]):
+        with pytest.raises(ValueError, match="x must be the instance"):
+            asking.learn(other, 1)
+    assert asking.learn(X[0].tolist(), 1) is True
+    with pytest.raises(RuntimeError, match="not a query"):
+        asking.learn(X[0], 1)
+    twin.run(X[:1], [1])
+    np.testing.assert_array_equal(asking.weights, twin.weights)
+    assert (silent.stored, asking.stored) == (0, 1)
+
+
+def test_schedules_may_be_functions_of_t_which_are_asked_for_every_round_once():
+    adaptive, seen = partial(samplers.make, "adaptive-sampler", 6), []
+    number = adaptive(rho=30.0, lambda_=50.0).run(X, Y)
+    function = adaptive(rho_t=lambda t: 30.0, **{"lambda": 50.0}).run(X, Y)
+    assert np.array_equal(number.queried, function.queried)
+    coin = adaptive(rho=0.0, bias=lambda t: float(t % 2), lambda_=1.0).run(X, Y)
+    t = np.arange(1, len(Y) + 1)  # heads at odd t, from t = 2 on (N = 0 at t = 1), buys the label of t + 1
+    assert np.array_equal(coin.queried, (t == 1) | ((t % 2 == 0) & (t >= 4)))
+    assert adaptive().run(X[:90], Y[:90]).queried.all()  # rho_t = 16 d
+    parts = adaptive(rho=lambda t: seen.append(t) or 0.0)
+    for first, end in ((0, 3), (3, 10), (10, 11)):
+        parts.run(X[first:end], Y[first:end])
+    assert seen == list(range(1, 12))
+
+
+@pytest.mark.parametrize("key", ["sop", "lasec", "perceptron", "ssmd", "randomized-budget-perceptron", "arow-diagonal"])
+@pytest.mark.parametrize("kernel", [None, "linear", "rbf"])
+def test_features_that_appear_later_were_zero_until_then(key, kernel):
+    if kernel and key in NO_KERNEL:
+        return
+    rows = X[:40] * (np.arange(40)[:, None] >= np.where(np.arange(6) < 4, 0, 20))
+    whole, growing = (samplers.make(key, d, kernel=kernel) for d in (6, 4))
+    ticket = whole.decide(rows[0]).ticket
+    assert growing.decide(rows[0, :4]).ticket == ticket
+    for t in range(1, 40):
+        if t == 20:
+            growing.widen(6)
+            assert whole.learn(ticket, 1) == growing.learn(ticket, 1)  # a question from before
+        a, b = whole.decide(rows[t]), growing.decide(rows[t, : growing.n_features])
+        assert a.margin == pytest.approx(b.margin, abs=1e-10)
+        assert whole.learn(a.ticket, -Y[t]) == growing.learn(b.ticket, -Y[t]) if a.query else not b.query
+    with pytest.raises(ValueError, match="n_features must be an integer of at least 6, got 4"):
+        growing.widen(4)
+
+
+def test_the_form_of_a_second_order_learner_goes_by_the_room_for_its_matrix(monkeypatch):
+    assert catalogue.LARGEST_MATRIX == 16_384  # as the documentation of `make` has it
+    monkeypatch.setattr(catalogue, "LARGEST_MATRIX", 4)
+    for key in ("sop", "lasec", "arow", "perceptron", "arow-diagonal"):
+        for n_features in (2, 4, 5):
+            dual = n_features == 5 and key not in ("perceptron", "arow-diagonal")
+            assert samplers.make(key, n_features).kernel == (samplers.Linear() if dual else None), key
+    assert samplers.make("sop", 5, kernel="rbf", gamma=2.0).kernel == samplers.Radial(gamma=2.0)
+
+
+@pytest.mark.parametrize(("dtype", "kernel"), [("float32", None), ("float64", None), ("float64", "linear")])
+def test_weights_and_the_inverse_are_copies_in_the_numbers_asked_for(dtype, kernel):
+    sampler = samplers.make("rls", 6, dtype=dtype, kernel=kernel)
+    sampler.run(X[:5], Y[:5])
+    for name, shape in (("weights", (5 if kernel else 6,)), ("inverse", (6, 6)))[: 1 if kernel else 2]:
+        array = getattr(sampler, name)
+        assert (array.dtype, array.shape) == (np.dtype(dtype), shape)
+        array[:] = 9.0
+        assert np.abs(getattr(sampler, name)).max() < 9.0
+
+
+@pytest.mark.parametrize(("key", "rounds", "exact"), [("sop", 64, True), ("sop", 65, False), ("ridge", 90, True)])
+def test_margins_of_a_long_run_are_put_off_where_they_cost_more_than_the_decision(key, rounds, exact):
+    log = samplers.make(key, 6).run(X[:rounds], Y[:rounds])
+    assert log.exact == exact
+    for one in (log, pickle.loads(pickle.dumps(log))):
+        same((one.margin, one.prediction), by_rounds(samplers.make(key, 6), X[:rounds], Y[:rounds])[:2])
+        assert one.exact
+
+
+def test_sparse_rows_may_be_unsorted_and_hold_duplicates_and_stay_as_they_were():
+    messy = sparse.csr_matrix(
+        (np.array([1.0, 2.0, 3.0, 0.5]), np.array([3, 1, 3, 0]), np.array([0, 3, 4])), shape=(2, 6)
+    )
+    before = messy.copy()
+    sampler, dense = samplers.make("rls", 6), samplers.make("rls", 6)
+    np.testing.assert_allclose(
+        sampler.run(messy, [1, -1]).margin, dense.run(before.toarray(), [1, -1]).margin, atol=1e-15
+    )
+    np.testing.assert_allclose(sampler.weights, dense.weights, atol=1e-15)
+    for name in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(messy, name), getattr(before, name))
+
+
+def test_margins_that_are_read_after_their_rows_were_changed_are_refused():
+    rows = X.copy()
+    early, late = (samplers.make("sop", 6).run(rows, Y) for _ in range(2))
+    margin = early.margin.copy()
+    rows[10:] *= 2.0
+    np.testing.assert_array_equal(early.margin, margin)
+    with pytest.raises(RuntimeError, match="X must stay as it was in the run until"):
+        _ = late.margin

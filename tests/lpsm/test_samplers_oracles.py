@@ -12,24 +12,18 @@ from lpsm import samplers
 from lpsm.samplers import MulticlassSampler, kernels, sampler
 from tests.lpsm.frozen import streams
 from tests.lpsm.frozen.streams import NO_KERNEL as NO_DUAL
-from tests.lpsm.frozen.streams import a_stream, assert_same, by_rounds, of
+from tests.lpsm.frozen.streams import PARAMETERS, a_stream, assert_same, by_rounds, of
 from tests.oracles.samplers import Stored, chance, keeps, margin, play
 
 D = 7
-PARAMETERS = {key: given for key, given in streams.PARAMETERS.items() if key != "randomized-budget-perceptron"}
-NORMALIZED = {key for key, entry in samplers.registry().items() if entry.recipe.normalize}
+NORMALIZED = {  # by the papers, unless told otherwise
+    "perceptron-ss", "sop-ss", "sop-fixed-bias", "modified-perceptron", "adaptive-sampler", "bbq", "bbq-i",
+    "dkm", "dkm-perceptron", "cbgz-dkm", "random-perceptron", "random-dkm",
+}  # fmt: skip
 EVERY_ROUND = {"perceptron", "modified-perceptron", "sop", "ridge", "rls", "rls-all", "lasec", "shifting-perceptron",
-               "arow", "arow-diagonal", "adagrad"}  # fmt: skip
-CASES = [*PARAMETERS.items(), ("adaptive-sampler", {"lambda_": 40.0, "rho": 12.0, "mistake_driven": True}),
-         ("adaptive-sampler", {"lambda_": 1.0, "rho": 12.0, "bias": 0.2}), ("ffoat", {"count_forced": True}),
-         ("fsoat", {"count_forced": True})]  # fmt: skip
-
-
-def test_the_keys_that_normalise_their_instances_are_those_of_the_papers():
-    assert {
-        "perceptron-ss", "sop-ss", "sop-fixed-bias", "modified-perceptron", "adaptive-sampler", "bbq", "bbq-i",
-        "dkm", "dkm-perceptron", "cbgz-dkm", "random-perceptron", "random-dkm",
-    } == NORMALIZED  # fmt: skip
+               "arow", "arow-diagonal", "adagrad", "randomized-budget-perceptron"}  # fmt: skip
+CASES = [*PARAMETERS.items(), streams.MORE[0], ("adaptive-sampler", {"lambda_": 1.0, "rho": 12.0, "bias": 0.2}),
+         streams.MORE[2], ("fsoat", {"count_forced": True})]  # fmt: skip
 
 
 @pytest.mark.parametrize(("key", "parameters"), CASES)
@@ -38,72 +32,41 @@ def test_decisions_in_every_form_are_those_of_the_literal_formula(key, parameter
     monkeypatch.setattr(kernels, "FIRST_CAPACITY", 2)  # and stored instances outgrow their room
     for seed, rounds, d in ((0, 120, D), (11, 30, 3)):
         X, y = a_stream(seed, rounds, d)
-        rows = sparse.csr_matrix(X)
+        coins, twin = (np.random.default_rng(seed) for _ in range(2))
 
-        def fresh(kernel=None, d=d, seed=seed):
-            return samplers.make(key, n_features=d, rng=np.random.default_rng(seed), kernel=kernel, **parameters)
+        def fresh(kernel=None, rng=seed, d=d):
+            return samplers.make(key, n_features=d, rng=rng, kernel=kernel, **parameters)
 
-        expected = play(key, X, y, np.random.default_rng(seed), key in NORMALIZED, **parameters)
+        expected = play(key, X, y, twin, key in NORMALIZED, **parameters)
         asked = expected[2].mean()
         assert asked == 1.0 if key in EVERY_ROUND else 0.0 < asked < 1.0 or d < D  # the stream tries both answers
-        kinds = (None,) if key in NO_DUAL else (None, "linear")
-        for kernel in kinds:
-            for table in (X, rows):
+        for kernel in (None,) if key in NO_DUAL else (None, "linear"):
+            for table in (X, sparse.csr_matrix(X)):
                 assert_same(by_rounds(fresh(kernel), table, y), expected)
                 assert_same(of(fresh(kernel).run(table, y)), expected)
-        if key not in NO_DUAL and d == 3:
-            assert_same(of(fresh(lambda x, z: float(x @ z)).run(X, y)), expected)
+        if d == 3:
+            kernel = None if key in NO_DUAL else lambda x, z: float(x @ z)
+            assert_same(of(fresh(kernel, coins).run(X, y)), expected)
+            assert coins.random() == twin.random()  # one was drawn a round, or none
 
 
 @pytest.mark.parametrize("key", ["perceptron-ss", "sop-ss", "lasec", "ssmd", "ssnci", "randomized-budget-perceptron"])
 @pytest.mark.parametrize(
-    ("kernel", "parameters", "features"),
-    [
-        ("poly", {"degree": 2, "coef0": 0.0}, lambda X: (X[:, :, None] * X[:, None, :]).reshape(len(X), -1)),
-        ("rbf", {"gamma": 0.4}, None),
-    ],
+    ("given", "form"),
+    [({"kernel": "poly", "degree": 2, "coef0": 0.0}, lambda X: (X @ X.T) ** 2),
+     ({"kernel": "rbf", "gamma": 0.4}, lambda X: np.exp(-0.4 * ((X[:, None] - X[None]) ** 2).sum(axis=2)))],
 )  # fmt: skip
-def test_a_kernel_is_a_linear_sampler_on_its_features(key, kernel, parameters, features):
+def test_a_kernel_is_a_linear_sampler_on_its_features(key, given, form):
     X, y = a_stream(6, rounds=50, d=4)
     X /= np.linalg.norm(X, axis=1)[:, None]
     y = y * np.sign(X[:, 1] + 0.1).astype(int)
-    if features is None:  # features of these instances: the rows of a root of their Gram matrix
-        gram = np.exp(-parameters["gamma"] * ((X[:, None] - X[None]) ** 2).sum(axis=2))
-        values, vectors = np.linalg.eigh(gram)
-        Z = vectors * np.sqrt(np.maximum(values, 0.0))
-    else:
-        Z = features(X)
+    values, vectors = np.linalg.eigh(form(X))
+    Z = vectors * np.sqrt(np.maximum(values, 0.0))  # features of these instances: a root of their Gram matrix
     own = {"randomized-budget-perceptron": {"B": 12}, "ssmd": {"K": 0.05}, "lasec": {"c": 9.0}}.get(key, {})
-    expected = of(samplers.make(key, n_features=Z.shape[1], rng=np.random.default_rng(1), **own).run(Z, y))
-    settings = {"n_features": 4, "kernel": kernel, "normalize": False, **parameters, **own}  # X is of unit norm
+    expected = of(samplers.make(key, n_features=len(Z), rng=1, **own).run(Z, y))
     for rows in (X, sparse.csr_matrix(X)):
-        dual = samplers.make(key, rng=np.random.default_rng(1), **settings)
+        dual = samplers.make(key, 4, rng=1, normalize=False, **given, **own)  # X is of unit norm
         assert_same(of(dual.run(rows, y)), expected, margin_tolerance=1e-7)
-
-
-def test_the_budget_perceptron_is_the_sum_of_what_it_stores_and_never_of_more():
-    X, y = a_stream(8)
-    sampler = samplers.make("randomized-budget-perceptron", n_features=D, B=5, rng=np.random.default_rng(2))
-    twin = np.random.default_rng(2).spawn(1)[0]
-    rows = sparse.csr_matrix(X[:60])
-    logs = []
-    for table in (X[:60], rows):
-        for kernel in (None, "linear"):
-            rng = np.random.default_rng(2)
-            model = samplers.make("randomized-budget-perceptron", n_features=D, B=5, rng=rng, kernel=kernel)
-            logs.append(model.run(table, y[:60]))
-    for one in logs[1:]:
-        assert_same(of(one), of(logs[0]))
-    kept: list[np.ndarray] = []
-    for x, label in zip(X, y, strict=True):
-        decision = sampler.decide(x)
-        assert decision.margin == pytest.approx(sum(float(z @ x) for z in kept), abs=1e-9)
-        if sampler.learn(x, int(label)):
-            if len(kept) == 5:
-                kept[int(twin.random() * 5)] = label * x
-            else:
-                kept.append(label * x)
-    assert len(kept) == 5 < sampler.stored
 
 
 # -- labels that come late: any interleaving of decisions and labels
@@ -168,34 +131,28 @@ def test_a_modified_update_is_left_out_where_the_learner_has_come_right_since():
 # -- several classes
 
 OF_CLASSES = {
-    "ss": {"K": 0.4}, "ssmd": {"K": 0.05}, "ssnci": {"K": 0.4}, "sop-label-efficient": {"C": 0.3}, "sop-ss": {"b": 0.2},
-    "perceptron-ss": {"b": 0.6}, "bbq": {"kappa": 0.27}, "arow-ss": {"b": 0.3}, "arow-diagonal-ss": {"b": 0.3},
-    "iwal": {"c_0": 2e-4}, "lasec-ss": {"a": 0.2, "c": 15.0}, "dkm-perceptron": {"R": 6},
-    "kept-rate": {"rate": 0.3}, "nearest": {"rate": 0.3},
+    "ss", "ssmd", "ssnci", "sop-label-efficient", "sop-ss", "perceptron-ss", "bbq", "arow-ss", "arow-diagonal-ss",
+    "iwal", "lasec-ss", "dkm-perceptron", "kept-rate", "nearest",
 }  # fmt: skip
 
 
-def several(seed, rounds=200, d=5, k=4):
+def several(seed, rounds=200):
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(rounds, d)) + 0.01
-    return X, (X @ rng.normal(size=(d, k)) + 0.3 * rng.normal(size=(rounds, k))).argmax(axis=1)
+    X = rng.normal(size=(rounds, 5)) + 0.01
+    return X, (X @ rng.normal(size=(5, 4)) + 0.3 * rng.normal(size=(rounds, 4))).argmax(axis=1)
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse", "rbf"])
-@pytest.mark.parametrize(("key", "parameters"), OF_CLASSES.items())
-def test_two_classes_are_the_binary_sampler(key, parameters, form):
+@pytest.mark.parametrize("key", sorted(OF_CLASSES))
+def test_two_classes_are_the_binary_sampler(key, form):
     X, y = a_stream(3, rounds=50, d=4)
-    options = {**parameters, **({"kernel": "rbf"} if form == "rbf" and key not in NO_DUAL else {})}
+    options = PARAMETERS[key] | ({"kernel": "rbf"} if form == "rbf" and key not in NO_DUAL else {})
     rows = sparse.csr_matrix(X) if form == "sparse" else X
-    binary = samplers.make(key, 4, rng=np.random.default_rng(1), **options)
-    margin, prediction, queried, stored = by_rounds(binary, rows, y)
-    model = MulticlassSampler(key, 4, 2, rng=np.random.default_rng(1), **options)
-    for t in range(len(y)):
-        d = model.decide(rows[t])
-        assert (d.prediction, d.query) == (prediction[t] > 0, queried[t])
-        assert d.margin == pytest.approx(abs(margin[t]), abs=1e-9)
-        if d.query:
-            assert model.learn(d.ticket, int(y[t] > 0)) == stored[t]
+    binary, model = samplers.make(key, 4, rng=1, **options), MulticlassSampler(key, 4, 2, rng=1, **options)
+    margin, prediction, *expected = by_rounds(binary, rows, y)
+    size, said, *found = by_rounds(model, rows, (y > 0).astype(int), by_ticket=True)
+    np.testing.assert_array_equal(said, prediction > 0)
+    np.testing.assert_allclose((size, *found), (abs(margin), *expected), atol=1e-9)
     scores = model.scores(rows)
     np.testing.assert_allclose((scores[:, 1] - scores[:, 0]) / 2, binary.margins(rows), atol=1e-9)
 
@@ -229,22 +186,18 @@ def test_the_nearest_of_several_classes_is_its_definition(form):
 @pytest.mark.parametrize("kernel", [None, "linear"])
 def test_least_squares_for_every_class_is_its_definition(kernel):
     X, y = several(0, rounds=60)
-    model = MulticlassSampler("ss", 5, 4, K=0.3, kernel=kernel)
-    kept = []
-    for t in range(len(y)):
-        d = model.decide(X[t])
-        A = np.eye(5) + sum((np.outer(X[i], X[i]) for i in kept), np.zeros((5, 5))) + np.outer(X[t], X[t])
-        scores = [np.linalg.inv(A) @ sum(((1 if y[i] == c else -1) * X[i] for i in kept), np.zeros(5)) @ X[t]
-                  for c in range(4)]  # fmt: skip
-        best = sorted(scores)
-        m = (best[-1] - best[-2]) / 2
+    model, stored = MulticlassSampler("ss", 5, 4, K=0.3, kernel=kernel), [Stored(5) for _ in range(4)]
+    for t, x in enumerate(X):
+        d = model.decide(x)
+        best = sorted(one.forward(x, 1.0) for one in stored)
+        m, N = (best[-1] - best[-2]) / 2, len(stored[0])
         assert d.margin == pytest.approx(m, abs=1e-9)
-        N = len(kept)
-        assert d.query == (N == 0 or m * m <= X[t] @ X[t] * 0.3 * np.log(t + 1) / N)
+        assert d.query == (N == 0 or m * m <= x @ x * 0.3 * np.log(t + 1) / N)
         if d.query:
-            kept.append(t)
+            for c, one in enumerate(stored):
+                one.add(x, 1 if y[t] == c else -1)
             assert model.learn(d.ticket, int(y[t]))
-    assert 10 < len(kept) < len(y) - 10
+    assert 10 < len(stored[0]) < len(y) - 10
 
 
 def test_the_perceptron_moves_the_true_class_and_the_best_other():

@@ -53,10 +53,8 @@ def variants(draw):
     kind, host_aware = Lpsm3, draw.chance(0.5)
     config = Lpsm3Config(**bounds)
     if draw.chance(0.5):
-        parts = ("contexts", "clock", "share_delay", "prior", "dual", "learn_alpha")
         kind, config = Lpsm2, Lpsm2Config(
-            **bounds, max_push_delay_s=draw.one(None, 0.1, 0.02), shortest_s=draw.one(1e-6, 0.0, 0.01),
-            **{name: draw.chance(0.75) for name in parts},
+            **bounds, max_push_delay_s=draw.one(None, 0.1, 0.02), shortest_s=draw.one(1e-6, 0.0, 0.01)
         )  # fmt: skip
         if draw.chance(0.2):
             config = replace(config, schedules=config.schedules[: draw.whole(1, 9)])
@@ -151,8 +149,7 @@ def test_it_is_said_why_a_run_is_not_compiled():
         def plan(self, view):
             return netsim.Plan(view.now_ns, (view.now_ns // 100_000_000 + 1) * 100_000_000)
 
-    watched = (Lpsm2(Lpsm2Config(**{name: value})) for name, value in (("record", True), ("sample_seed", 0)))
-    for policy in (Mine(), *watched):
+    for policy in (Mine(), Lpsm2(Lpsm2Config(record=True))):
         with pytest.raises(NotCoveredError, match=f"policy {policy.spec} has no compiled rule"):
             netsim.simulate(PAGES, policy, engine="express")
         assert len(netsim.simulate(PAGES, policy).pages) == 1

@@ -62,7 +62,7 @@ def test_a_page_has_what_lies_between_its_issue_and_its_last_byte():
 
 
 def test_an_entry_of_polls_stands_for_its_first_beacon_and_those_like_it():
-    found = made().poll_columns
+    found = made().polls
     assert found["time_s"].tolist() == pytest.approx([0.1, 0.3, 0.5, 0.9], rel=1e-15)
     assert found["slept_ms"].tolist() == [50.0, 200.0, 200.0, 400.0]
     assert found["buffered_bytes"].tolist() == [0, 0, 0, 1_500]
@@ -70,7 +70,7 @@ def test_an_entry_of_polls_stands_for_its_first_beacon_and_those_like_it():
 
 
 def test_intervals_of_the_radio_follow_each_other_from_the_start_to_the_end_and_none_is_empty():
-    found = made().radio_columns
+    found = made().radio
     assert found["start_s"].tolist() == [0.0, 0.5, 1.2, 2.0, 5.0, 5.25]
     assert found["end_s"].tolist() == [0.5, 1.2, 2.0, 5.0, 5.25, 10.0]
     assert found["state"].tolist() == ["awake", "asleep", "awake", "asleep", "asleep", "awake"]

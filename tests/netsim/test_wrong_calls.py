@@ -61,17 +61,17 @@ make("") -> a policy must be one of none, psm, .*, lpsm, .*, got ''
 make("bsdphase") -> did you mean bsd-phase[?]$
 make("dynamc:20") -> did you mean dynamic[?]$
 make("psm:150") -> positive multiple of 100 ms, got 150 ms
-make("psm:1e25") -> the psm period must be at most 1000000000 ms, got 1e25
-make("uapsd:1e9999999") -> the uapsd period must be at most 1000000000 ms, got 1e9999999
-make("twt:1e-9999999:5") -> the twt interval must be at most 1000000000 ms
-make("psm:fast") -> psm period must be a number of milliseconds, got 'fast'
+make("psm:1e25") -> the psm period must be a number of milliseconds, at most 1000000000, got .1e25.
+make("uapsd:1e9999999") -> the uapsd period must be a number of milliseconds, at most 1000000000, got .1e9999999.
+make("twt:1e-9999999:5") -> the twt interval must be a number of milliseconds, at most 1000000000
+make("psm:fast") -> psm period must be a number of milliseconds, at most 1000000000, got 'fast'
 make("listen:0") -> whole number, at least 1, got '0'
 make("listen:1.5") -> number of beacons must be a whole number
 make("dynamic:0") -> inactivity timeout must be a whole number of milliseconds, at least 1, got '0'
 make("uapsd:150") -> uapsd period must be a positive multiple of 100 ms, got 150 ms
 make("twt") -> an interval is needed; write twt:INTERVAL_MS
 make("twt:100:100") -> shorter than the interval of 100 ms, got 100
-make("twt:x") -> twt interval must be a number of milliseconds, got 'x'
+make("twt:x") -> twt interval must be a number of milliseconds, at most 1000000000, got 'x'
 make("twt:100:1e-7") -> twt service period must be a positive whole number of nanoseconds, got 1e-7 ms
 make("twt:100:1.5e-6") -> twt service period must be a positive whole number of nanoseconds
 make("c:") -> a policy must be one of none
@@ -79,10 +79,10 @@ make("C:/no/mine.py:Mine") -> a policy must be one of none
 make("subprocess:Popen:./evil.sh") -> a policy must be one of none
 make("mine.py:2") -> a policy must be one of none
 make("twt:100:0") -> twt service period must be a positive whole number of nanoseconds, got 0 ms
-make("twt:100:1:1") -> must be a number of milliseconds, got '1:1'
-make("bsd-phase:0") -> p of bsd-phase must be above 0
+make("twt:100:1:1") -> must be a number of milliseconds, at most 1000000000, got '1:1'
+make("bsd-phase:0") -> p of bsd-phase must be a number from 1e-99 to 1e99, got .0.
 make("bsd-phase:x") -> p of bsd-phase must be a number
-make("bsd-host:0") -> p of bsd-host must be above 0
+make("bsd-host:0") -> p of bsd-host must be a number from 1e-99 to 1e99, got .0.
 make("hold:-1") -> time awake must be a whole number of milliseconds, at least 0, got '-1'
 make("lpsm2:1") -> ^policy 'lpsm2:1': the target must be a number above 1, got '1'; write lpsm2
 make("lpsm2:1.05:abc") -> 'lpsm2:1.05:abc': the push delay must be a number of milliseconds above 0, got 'abc'; write
@@ -94,13 +94,13 @@ make("lpsm3:0.9") -> ^policy 'lpsm3:0.9': the target must be a number above 1, g
 make("lpsm3-link:1.05:x") -> the push delay must be a number of milliseconds above 0, got 'x'; write lpsm3-link
 make("lpsm2link") -> did you mean lpsm2-link[?]
 make("psm:") -> nothing follows the colon
-make("bsd:0") -> p of bsd must be above 0
+make("bsd:0") -> p of bsd must be a number from 1e-99 to 1e99
 make("bsd:nan") -> p of bsd must be a number
-make("bsd:1e999999999") -> p of bsd must be a number above 0
+make("bsd:1e999999999") -> p of bsd must be a number from 1e-99 to 1e99
 make("none:1") -> none takes no parameter
 make("lpsm:exp") -> no parameter, log or times
-make("bsd-phase:1" + 400 * "0") -> p of bsd-phase must be from 1e-99 to 1e99
-make("bsd:1/1" + 400 * "0") -> p of bsd must be from 1e-99 to 1e99
+make("bsd-phase:1" + 400 * "0") -> p of bsd-phase must be a number from 1e-99 to 1e99
+make("bsd:1/1" + 400 * "0") -> p of bsd must be a number from 1e-99 to 1e99
 make("lpsm:sqrt") -> no parameter, log or times=.*got 'sqrt'
 make("lpsm:a=1") -> of times, energy, gamma, alphas; got 'a=1'
 make("lpsm:times=1:2") -> FIRST:LAST:STEP
@@ -168,9 +168,9 @@ Phy(cw_min=20.5) -> cw_min must be an integer of at least .*, got 20.5
 RadioConfig(awake_mw=1.9, asleep_mw=2.0) -> awake_mw must be at least asleep_mw \(2.0\), got 1.9
 RadioConfig(awake_mw="750") -> awake_mw must be a number, got '750'
 RadioConfig().energy(nan, 0, 0) -> awake_ns must be non-negative and finite, got nan
-RadioConfig.named("esp23") -> one of thesis, .* or a TOML file, got 'esp23', did you mean esp32\?
+RadioConfig.named("esp23") -> is no TOML file must be one of thesis, .*, got 'esp23'; did you mean 'esp32'\?
 SimulationConfig(beacon_interval_ns=1e8) -> beacon_interval_ns must be an integer of at least 1000000, got 100000000.0
-SimulationConfig(radio="esp32c6") -> did you mean esp32-c6
+SimulationConfig(radio="esp32c6") -> did you mean 'esp32-c6'
 SimulationConfig(radio=5) -> radio must be of the type Radio, got 5
 SimulationConfig(server_delay="x") -> a server delay must be
 SimulationConfig(server_delay=True) -> mean_s must be a number
@@ -211,7 +211,7 @@ checked([Page("x", 5, 5, (), 0.0, 4e9 + 1)]) -> page 'x': issue_s must lie in .*
 checked([Page("x", 5, 5, (), 0.0, -1.0)]) -> page 'x': issue_s must lie in .* got -1.0
 checked([Page("x", 5, 5, (), 0.0, None, (), -1.0)]) -> page 'x': deadline_s must lie in .* got -1.0
 checked([Page("x", 5, 5, (), 4e9), Page("y", 5, 5, (), 1.0)]) -> think times must add up to at most 4e.09 s, got 4e
-checked([Page("x", 5, 5, (), 0.0, None, (1e6 + 1,))]) -> waits_s must lie in \[0, 1e\+06\] s, got 1000001.0 to 1000001.0
+checked([Page("x", 5, 5, (), 0.0, None, (1e6 + 1,))]) -> page .x.: waits_s must lie in \[0, 1e\+06\] s, got 1000001.0
 checked([Page("x", 5, 5, (), 0.0, None, (-1e-9,))]) -> waits_s must lie in .* got -1e-09
 checked([PAGE], [Message(0.0, 1), Message(1.0, 0)]) -> message 1: size_bytes must be an integer of at least 1, got 0
 checked([PAGE], [Message(-1e-9, 5)]) -> message 0: at_s must lie in \[0, 4e\+09\] s, got -1e-09

@@ -139,7 +139,8 @@ LEARNERS = {  # the margin of an instance by what is stored
     "nearest": lambda S, x, q: S.nearest(x),
 }
 _KEYS = {  # of those that are not forward
-    "perceptron": "perceptron perceptron-ss perceptron-ss-adaptive dkm-perceptron random-perceptron ffoat ffole",
+    "perceptron": "perceptron perceptron-ss perceptron-ss-adaptive dkm-perceptron random-perceptron ffoat ffole "
+    "randomized-budget-perceptron",
     "modified": "modified-perceptron dkm cbgz-dkm random-dkm", "shifting": "shifting-perceptron",
     "ridge": "ridge ssnci", "arow": "arow arow-ss", "arow-diagonal": "arow-diagonal arow-diagonal-ss",
     "adagrad": "adagrad adagrad-ss iwal", "lasec": "lasec lasec-ss kept-rate", "nearest": "nearest",
@@ -200,8 +201,9 @@ def keeps(key, label, m):
 
 
 def play(key, X, y, rng=None, normalize=False, **q):
-    """Run the algorithm `key` with parameters `q`; return margin, prediction, queried, stored, each (T,)."""
+    """Run the algorithm `key` with parameters `q`; return margin, prediction, queried, stored, chance, each (T,)."""
     S, rows, wanted_next = Stored(X.shape[1]), [], key == "ssnl"  # which has an appointment with the next label
+    evictions = rng.spawn(1)[0] if "B" in q else None
     kept = SimpleNamespace(s=0.0 if "step" in q else q.get("s_1", 1.0), streak=0, false_positives=0, largest=0.0)
     for t, (x, label) in enumerate(zip(X, y, strict=True), start=1):
         x = x / np.linalg.norm(x) if normalize else x
@@ -225,6 +227,7 @@ def play(key, X, y, rng=None, normalize=False, **q):
             asks = bool(probability)
         begins = N == 0 and key in ("modified-perceptron", "dkm", "cbgz-dkm", "random-dkm")
         asks, stores = bool(asks) or begins, (stores or begins) and (bool(asks) or begins)
+        probability = probability if key in RANDOMIZED and not begins else float(asks)
         if "step" in q:
             kept.s += q["step"] * (q["rate"] - asks)
         elif asks and not begins and key in ("dkm", "dkm-perceptron"):
@@ -233,10 +236,13 @@ def play(key, X, y, rng=None, normalize=False, **q):
                 kept.s, kept.streak = kept.s / 2, 0
         if asks and key in ("ffoat", "fsoat") and label == -1 and (m >= 0 or q.get("count_forced")):
             kept.false_positives += 1
-        if stores:
+        if stores and evictions and q["B"] == N:
+            gone = int(evictions.random() * N)
+            S.x[gone], S.y[gone] = x, label
+        elif stores:
             S.add(x, label, weight)
             kept.largest = max(kept.largest, np.linalg.norm(x))
         if key in ("filter", "ffoat", "fsoat", "ffole", "fsole"):
             predicted = 1 if asks else -1
-        rows.append((m, predicted, asks, stores))
+        rows.append((m, predicted, asks, stores, probability))
     return tuple(np.array(column) for column in zip(*rows, strict=True))

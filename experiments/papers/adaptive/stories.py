@@ -335,7 +335,7 @@ def with_difficulty(task):
 CASES = (*grid(SSMD, "K", (AT,)), *ALL_LABELS[:1])
 FIG_7 = Experiment(
     "adaptive/fig-7", "stored examples against the difficulty of each topic", "2 min", news.NEWS, run=with_difficulty,
-    sweep=news.sweep(CASES, smoke=CASES, topics=news.ABOVE_20, smoke_topics=10, rcv1_stories=40_000),
+    sweep=news.sweep(CASES, smoke=CASES, topics=news.ABOVE_20, smoke_topics=10),
 )  # fmt: skip
 FIG_8 = FIG_7.view(
     "adaptive/fig-8", "F-measure and label rate of each topic against its frequency",

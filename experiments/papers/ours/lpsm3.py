@@ -25,7 +25,8 @@ from scipy.optimize import linprog
 
 from experiments.papers.claims import Noted
 from experiments.papers.kit import Experiment
-from experiments.papers.ours.lpsm2 import HINDSIGHT, UP_TO_8, in_hindsight, with_rounds
+from experiments.papers.ours.lpsm2 import HINDSIGHT, UP_TO_8, in_hindsight
+from experiments.papers.ours.lpsm2 import OWN as LPSM2
 from experiments.papers.ours.worlds import (
     DELAY,
     HINTED,
@@ -206,10 +207,10 @@ def learn(traffic, seconds, seed):
     world = world_of(traffic, seconds, seed)
     before = world_of(traffic, seconds, seed + ELSEWHERE).browse(OWN).final_policy
     assert isinstance(before, Lpsm3)
-    lpsm2, rounds = with_rounds(world)
-    drawn = {**world.under([OWN, experienced(before)]), lpsm2.policy: lpsm2}
+    hindsight = in_hindsight(world)
+    drawn = {**world.under([OWN, experienced(before)]), LPSM2: hindsight[LPSM2]}
     base = world.browse("none")
-    tables = {"runs": world.rows({**drawn, **in_hindsight(world, rounds)}, traffic, base=base)}
+    tables = {"runs": world.rows({**drawn, **hindsight}, traffic, base=base)}
     if world.traffic.pages:
         tables["curves"] = blocks(drawn, base, traffic, seed)
     return tables

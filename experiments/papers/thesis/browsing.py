@@ -22,11 +22,11 @@ from experiments.papers.claims import against, wide
 from experiments.papers.kit import Experiment, Seeds, Sizes, over
 from experiments.papers.predicates import above, at_least, at_most, below, each, within
 from experiments.papers.thesis.energy import PUBLISHED
+from experiments.papers.thesis.evolution import busy_page, window
 from experiments.presets import THESIS
 from experiments.quantities import PSM
 from experiments.study import sweep as study_sweep
 from experiments.study.compare import compare, linearised, page_slowdowns
-from experiments.study.evolution import busy_page, window
 
 __all__ = ["settings"]
 

@@ -33,7 +33,6 @@ REGULARISERS = (0.1, 0.3, 3.0, 10.0)  # beside the paper's 1
 RIVALS = {"perceptron-ss": "1ST-ORDER", "sop-fixed-bias": "FIXED-BIAS"}
 SAMPLERS = ("sop-ss", *RIVALS)
 CATEGORY, COINS = 0, 10  # panel c: rank of its category; runs on every topic, with coins of their own, panels a to d
-STORIES = 40_000
 FLAT_FROM = 0.6  # 24,000 of 40,000 stories
 CURVES = {"f": "F-measure", "rate": "share of labels asked for"}
 LONG = "as long as fig-3-a, whose runs it takes where they are"
@@ -50,7 +49,7 @@ def _cases(coins, step=1):
     return (*news.ALL_LABELS, *grids[::step])
 
 
-@FIG_3_A.runs(news.sweep(_cases(COINS), smoke=_cases(2, 3), rcv1_stories=STORIES))
+@FIG_3_A.runs(news.sweep(_cases(COINS), smoke=_cases(2, 3)))
 def with_regularisers(**task):
     """Run the cases, and the second-order Perceptron with all labels at other regularisers than 1."""
     X, y, topic = news.question(task)
@@ -70,7 +69,7 @@ FIG_3_D = Experiment(
 
 @FIG_3_D.runs(lambda setup: {
     name: {**task, "b": list(setup.pick(B_SAME_RATE[::2], B_SAME_RATE)), "coins": setup.pick(2, COINS)}
-    for name, task in news.sweep((), rcv1_stories=STORIES)(setup).items()
+    for name, task in news.sweep(())(setup).items()
 })  # fmt: skip
 def totals(**task):
     """Run 2ND-ORDER at five b, then both orders with a constant probability that is the rate it had."""

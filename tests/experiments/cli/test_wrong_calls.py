@@ -59,7 +59,7 @@ simulate WORK --rtt 0 -> rtt must be at least 0.0002
 simulate WORK --server-delay soon -> soon
 simulate WORK --min-rto 0 -> min_rto_s
 simulate WORK --beacon-ms 0 -> beacon-ms must lie in [1, 1e6] ms, got 0
-simulate WORK --radio esp23 -> got 'esp23', did you mean esp32?
+simulate WORK --radio esp23 -> got 'esp23'; did you mean 'esp32'?
 simulate WORK --preset these -> 'these' is not one of 'today', 'thesis'
 simulate WORK --dtim 3 -> dtim belongs to the shared air, and no --air is given
 simulate WORK --neighbours 3 -> neighbours belongs to the shared air, and no --air is given
@@ -222,9 +222,9 @@ CALLS |= {
     for words in FOLDERS for out in ("WORK", "PIPE", "WORK/below", "FILLED")
 }  # fmt: skip
 CALLS |= {  # policies of one's own
-    f"{command} {text}": "with a method plan"
+    f"{command} {text}": said
     for command in ("simulate WORK --policy", "compare --policies", "population WORK --policies")
-    for text in ("subprocess:Popen:./evil.sh", "logging:FileHandler:made", "evil.py:Evil")
+    for text, said in {"logging:FileHandler:made": "a policy must be one of", "evil.py:Evil": "a method plan"}.items()
 }
 CALLS |= {
     f"{command} mine.py:{own}": said

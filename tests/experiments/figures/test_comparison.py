@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 from experiments.figures.comparison import energy, slowdown, slowdown_by_page
 from experiments.figures.style import label, log_axis, pictures
-from experiments.study.evolution import busy_page, window
+from experiments.papers.thesis.evolution import busy_page, window
 from tests.experiments.figures.drawn import by_page, summary
 
 

@@ -12,8 +12,6 @@ from experiments.papers import proved
 from lpsm import samplers
 from lpsm import synthetic_streams as streams
 from lpsm.bounds.second_order import log_determinant
-from tests.oracles import law_trials
-from tests.oracles import sampler_bounds as oracle
 
 # -- constants, exponents and signs, by values worked out by hand -------------------------------------------------
 
@@ -91,7 +89,7 @@ def test_theorems_5_and_7(similarity):
 
 def test_theorem_3_as_printed_fails_for_a_short_start_where_lemma_3_holds():
     u, v = np.array([0.0, 1.0]), np.array([0.1, 0.0])  # l_t = 0 labels so far, norm(v_0) = 0.1
-    path = oracle.perceptron_path(np.array([[0.0, 1.0]]), np.array([1.0]), v)
+    path = np.array([v, v + u])  # x = (0, 1) has the margin 0, and moves v
     cosines = path @ u / np.linalg.norm(path, axis=1)
     assert cosines[1] > cosines[0]  # the angle shrank
     sine = np.sqrt(1 - cosines[0] ** 2)
@@ -103,7 +101,14 @@ def test_theorem_3_as_printed_fails_for_a_short_start_where_lemma_3_holds():
 
 def test_the_penalised_hypothesis_is_that_of_the_definition_evaluated_at_every_round():
     for seed in range(12):
-        X, y, _, weights, starts, _ = law_trials.flipped_run(np.random.default_rng(seed), 60)
+        rng = np.random.default_rng(seed)
+        stream = streams.uniform_sphere(60, 2 + seed % 2, rng)
+        X, y = stream.X, np.where(rng.random(60) < 0.02 * (seed % 3), -stream.y, stream.y)
+        sampler, weights, starts = samplers.make("sop", 2 + seed % 2), [np.zeros(2 + seed % 2)], [0]
+        for t in range(60):
+            if sampler.run(X[t : t + 1], y[t : t + 1]).stored[0]:
+                weights, starts = [*weights, sampler.weights], [*starts, t + 1]
+        weights, starts = np.array(weights), np.array(starts)
         used = starts < 60
         costs = []
         for t in range(60):

@@ -5,7 +5,7 @@ import tarfile
 
 import numpy as np
 
-from experiments.papers import archive, news
+from experiments.papers import archive
 from experiments.papers.kit import Experiment, Setup
 from experiments.papers.predicates import at_least
 from experiments.papers.registry import all_experiments
@@ -14,52 +14,6 @@ from tests.traces.home_ip import pack
 from traces import ucb
 
 ALL = all_experiments()
-
-
-def rcv1_folder(tmp_path, stories=400):
-    rng = np.random.default_rng(1)
-    folder = tmp_path / "RCV1"
-    folder.mkdir()
-    for part in ("train", "test_pt0", "test_pt1", "test_pt2", "test_pt3"):
-        lines = [f"{number}  {1 + number % 50}:1.0" for number in range(stories)] if part == "train" else []
-        (folder / f"lyrl2004_vectors_{part}.dat").write_text("\n".join(lines))
-    has = rng.random((stories, 102)) < np.concatenate([[0.3, 0.04, 0.03, 0.005], np.full(98, 0.001)])
-    has[0] = True  # every topic is there
-    topics = "\n".join(f"T{topic:03} {story} 1" for story, topic in zip(*np.nonzero(has), strict=True))
-    (folder / "rcv1-v2.topics.qrels").write_text(topics)
-    return tmp_path
-
-
-def test_who_has_rcv1_runs_every_news_experiment_on_it_and_its_record_says_what_its_weights_know(tmp_path):
-    folder = rcv1_folder(tmp_path)
-    (tmp_path / "reuters21578").mkdir()
-    on_news = [one for one in ALL.values() if one.data == news.NEWS]
-    assert len(on_news) == 15
-    for experiment in on_news:
-        setup = experiment.setup(Setup(data=folder))
-        assert experiment.material(setup) == "RCV1 (its document frequencies look ahead)"
-        tasks = experiment.sweep(setup).values()
-        assert {task["documents"] for task in tasks} <= {20_000, 40_000}
-        stream = news.stories(str(folder), False, 0, 20_000, better=True)
-        share = stream.y.mean(axis=0)[[task["rank"] for task in tasks]]
-        if experiment.name in ("adaptive/fig-9", "adaptive/fig-10"):
-            assert np.all((share > 0.01) & (share < 0.05))
-        elif experiment.name in ("adaptive/fig-7", "adaptive/fig-8"):
-            assert np.all(share * len(stream.y) >= 20)
-        else:
-            assert len(tasks) == 50
-    X, y, named = news.question({**next(iter(tasks)), "rank": 0})
-    assert (X.shape, named) == ((400, 47_236), {"topic": "T000", "rank": 0})
-    assert np.mean(y == 1) == stream.y[:, 0].mean() > 0.2
-    assert on_news[0].material(on_news[0].setup(Setup(data=folder, stand_in=True))) == "generated news"
-
-
-def test_without_rcv1_reuters_21578_stands_in_for_it(tmp_path):
-    (tmp_path / "reuters21578").mkdir()
-    experiment = ALL["worst-case/fig-3-a"]
-    setup = experiment.setup(Setup(data=tmp_path))
-    assert experiment.material(setup) == "reuters21578"
-    assert all("better" not in task for task in experiment.sweep(setup).values())
 
 
 def test_who_has_the_home_ip_traces_replays_their_busiest_clients(tmp_path):

@@ -1,21 +1,18 @@
 """Runs of every algorithm on streams made to be awkward, and their answers as one file.
 
 What it models: each key at parameters at which it both asks and passes, over streams with ties, rows of zeros, a target
-that turns, and more updates than wait for the matrix; dense and sparse rows, in pieces and one by one, primal and under
-kernels, several classes, and grids of a parameter.  `python -m tests.lpsm.frozen.streams` writes the answers anew:
+that turns, and more updates than wait for the matrix; primal and under kernels, several classes, and grids of a
+parameter.  `python -m tests.lpsm.frozen.streams` writes the answers anew:
 only for an algorithm that is added, or whose answers are meant to change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from lpsm import samplers
 
@@ -83,49 +80,42 @@ def a_stream(seed: int, rounds: int = 400, d: int = 7) -> tuple[np.ndarray, np.n
 
 
 def by_rounds(sampler: Any, X: Any, y: Any, *, by_ticket: bool = False) -> tuple[np.ndarray, ...]:
-    """Margins, predictions, questions and what was stored, each (T,), with labels given by instance or by ticket."""
+    """Margins, predictions, questions, what was stored, and probabilities of asking, each (T,)."""
     rows = []
     for t, label in enumerate(y):
         decision = sampler.decide(X[t])
         stored = bool(decision.query and sampler.learn(decision.ticket if by_ticket else X[t], int(label)))
-        rows.append((decision.margin, decision.prediction, decision.query, stored))
+        rows.append((decision.margin, decision.prediction, decision.query, stored, decision.probability))
     return tuple(np.array(column) for column in zip(*rows, strict=True))
 
 
 def of(log: samplers.RunLog) -> tuple[np.ndarray, ...]:
-    """The same of a run."""
+    """The same of a run, without the probabilities."""
     return log.margin, log.prediction, log.queried, log.stored
 
 
 def assert_same(got: Any, expected: Any, margin_tolerance: float = 1e-8) -> None:
-    """Hold what came of rounds to what is expected, the margins to a tolerance."""
-    for name, a, b in zip(("prediction", "queried", "stored"), got[1:], expected[1:], strict=True):
+    """Hold what came of rounds to what is expected, margins and probabilities to a tolerance."""
+    for name, a, b in zip(("prediction", "queried", "stored"), got[1:4], expected[1:4], strict=True):
         assert np.array_equal(a, b), f"{name} differs first in round {int(np.argmin(np.equal(a, b)))}"
-    np.testing.assert_allclose(got[0], expected[0], atol=margin_tolerance, rtol=0)
+    for a, b in zip(got[::4], expected[::4], strict=False):
+        np.testing.assert_allclose(a, b, atol=margin_tolerance, rtol=0)
 
 
-def run(make: Callable[[], Any], X: Any, y: Any, way: str, last: int) -> np.ndarray:
-    """Play a stream whole, in three pieces, or one by one; return what was said, asked and stored, 0 or 1, and numbers.
+def run(make: Callable[[], Any], X: Any, y: Any) -> np.ndarray:
+    """Play a stream; return what was said, asked and stored, 0 or 1, and numbers.
 
     Of several classes the numbers are scores of the last rows at the end, otherwise the margins and the weights, of
-    which the last so many are kept.
+    which the last 80 are kept where there are many features.
     """
     sampler = make()
-    several = isinstance(sampler, samplers.MulticlassSampler)
-    if way == "rounds":
-        margin, said, asked, stored = by_rounds(sampler, X, y, by_ticket=True)
-    elif several:
+    if isinstance(sampler, samplers.MulticlassSampler):
         said, asked = sampler.run(X, y)
-    else:
-        cuts = [0, len(y)] if way == "whole" else [0, 7, 30, len(y)]
-        logs = [of(sampler.run(X[a:b], y[a:b])) for a, b in pairwise(cuts)]
-        margin, said, asked, stored = map(np.concatenate, zip(*logs, strict=True))
-    if several:
-        return np.concatenate(
-            [*(said == c for c in range(3)), asked, sampler.scores(X[-12:]).ravel(), sampler.last_scores]
-        )
-    final = [sampler.weights, *(copy.weights for copy in getattr(sampler, "samplers", ()))]
-    return np.concatenate([said == 1, asked, stored, np.concatenate([margin, *final])[-last:]])
+        numbers = [*(said == c for c in range(3)), asked, sampler.scores(X[-12:]).ravel(), sampler.last_scores]
+        return np.concatenate(numbers)
+    margin, said, asked, stored = of(sampler.run(X, y))
+    final = np.concatenate([margin, sampler.weights, *(copy.weights for copy in getattr(sampler, "samplers", ()))])
+    return np.concatenate([said == 1, asked, stored, final[-80 if X.shape[1] > 500 else 0 :]])
 
 
 def made(kind: Callable[..., Any], *given: Any, **options: Any) -> Callable[[], Any]:
@@ -133,23 +123,22 @@ def made(kind: Callable[..., Any], *given: Any, **options: Any) -> Callable[[], 
     return lambda: kind(*given, rng=np.random.default_rng(7), **options)
 
 
-def of_cases() -> Iterator[tuple[str, Callable[[], Any], Any, Any, tuple[str, ...]]]:
-    """Give each case by name: what makes the sampler, its stream, and ways to play dense rows and, with "+", sparse."""
+def cases() -> Iterator[tuple[str, Callable[[], Any], Any, Any]]:
+    """Give each case by name: what makes the sampler, and its stream."""
     for case, (key, parameters) in enumerate([*PARAMETERS.items(), *MORE]):
         more = case >= len(PARAMETERS)
         for name, stream in STREAMS.items():
             X, y = stream()
-            own = dict(parameters, **({"normalize": False} if name == "holes" else {}))
+            own = parameters | ({"normalize": False} if name == "holes" else {})
             if not more or name == "drift":
-                ways = ("whole", "+whole", "pieces", "rounds", "+rounds")
-                yield f"{key} {case} {name}", made(samplers.make, key, X.shape[1], **own), X, y, ways
+                yield f"{key} {case} {name}", made(samplers.make, key, X.shape[1], **own), X, y
         for name, kernel in (
             () if key in NO_KERNEL or more else (("ties", "linear"), ("plain", "rbf"), ("holes", "poly"))
         ):
             X, y = STREAMS[name]()
-            own = dict(parameters, kernel=kernel, **({} if kernel == "linear" else {"gamma": 0.4}))
+            own = parameters | {"kernel": kernel} | ({} if kernel == "linear" else {"gamma": 0.4})
             own |= {"normalize": False} if name == "holes" else {}
-            yield f"{key} {kernel}", made(samplers.make, key, X.shape[1], **own), X, y, ("whole", "+pieces", "rounds")
+            yield f"{key} {kernel}", made(samplers.make, key, X.shape[1], **own), X, y
     for key, parameters in PARAMETERS.items():
         X, _ = plain(6, 70, 5)
         y = (X @ np.random.default_rng(6).normal(size=(6, 4))).argmax(axis=1)
@@ -159,19 +148,11 @@ def of_cases() -> Iterator[tuple[str, Callable[[], Any], Any, Any, tuple[str, ..
                 make()
             except ValueError:  # has no form for several classes
                 continue
-            yield f"{key} classes {kernel}", make, X, y, ("whole", "+whole", "rounds")
+            yield f"{key} classes {kernel}", make, X, y
     for key, parameter, grid in GRIDS:
-        make = made(samplers.TunedSampler, key, 5, parameter, grid)
-        yield f"{key} over a grid", make, *plain(5, 90, 8), ("whole", "+whole", "rounds")
+        yield f"{key} over a grid", made(samplers.TunedSampler, key, 5, parameter, grid), *plain(5, 90, 8)
     for key in ("rls", "sop-label-efficient", "lasec"):
-        yield f"{key} wide", made(samplers.make, key, 530), *plain(530, 290, 9), ("whole", "+whole")
-
-
-def cases() -> Iterator[tuple[str, list[Callable[[], np.ndarray]]]]:
-    """Give each case by name, with the ways that must all lead to the same answers."""
-    for name, make, X, y, ways in of_cases():
-        forms, last = {True: sparse.csr_matrix(X), False: X}, 80 if name.endswith("wide") else 10**9
-        yield name, [partial(run, make, forms[way[0] == "+"], y, way.removeprefix("+"), last) for way in ways]
+        yield f"{key} wide", made(samplers.make, key, 530), *plain(530, 290, 9)
 
 
 def read() -> dict[str, np.ndarray]:
@@ -186,15 +167,5 @@ def close(name: str, now: np.ndarray, then: np.ndarray) -> bool:
     return now.shape == then.shape and bool((np.abs(now - then) <= tolerance * np.maximum(1.0, np.abs(then))).all())
 
 
-def write() -> None:
-    """Write the answers, each as its first way gives it; say where another way differs."""
-    found = {name: [way() for way in ways] for name, ways in cases()}
-    for name, (first, *others) in found.items():
-        for at, other in enumerate(others, 1):
-            if not close(name, other, first):
-                print(f"{name} differs, way {at}")
-    np.savez_compressed(FILE, **{name: first for name, (first, *_) in found.items()})
-
-
 if __name__ == "__main__":
-    write()
+    np.savez_compressed(FILE, **{name: run(*case) for name, *case in cases()})
