@@ -3,7 +3,7 @@
 What it models: `reproduce` runs what is not finished yet (a journal keeps every finished task, `study.store`), writes
 the record, reads it back, and only then checks claims and draws.  A folder whose record has the same configuration and
 was made by the same program is not computed again; neither are tasks that another experiment, which draws something
-else from them, has under the same folder.  Every parquet file carries configuration and versions in its own metadata.
+else from them, has under the same folder.
 What it leaves out: how results are worded (`report.results`).
 """
 
@@ -15,7 +15,7 @@ import json
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +23,6 @@ import pandas as pd
 
 from experiments.figures.style import pictures
 from experiments.inert import as_meant
-from experiments.papers.claims import Record
 from experiments.papers.kit import Experiment, Setup
 from experiments.papers.registry import all_experiments
 from experiments.report.text import markdown
@@ -31,10 +30,7 @@ from experiments.study.files import PACKAGES, source_digest
 from experiments.study.run import run
 from experiments.study.store import MANIFEST, Store
 
-__all__ = ["MissingRecordError", "Result", "collect", "program_at", "reproduce", "results"]
-
 CLAIMS = "claims.csv"
-Manifest = dict[str, Any]
 
 
 class MissingRecordError(ValueError):
@@ -64,14 +60,14 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
     Interrupted
         On Ctrl-C; finished tasks are kept.
     """
-    folder = out / experiment.name
+    folder, command = out / experiment.name, _command(experiment)
     if redraw:
-        there = _manifest(out, experiment)
+        there = _manifest(folder, command)
         if there is None:
             raise MissingRecordError(f"redraw needs a record of {experiment.name}, there is none in {folder}")
-        record, configuration = _tables(folder, there), there["configuration"]
+        tables = _tables(folder, there)
         try:
-            return _conclude(experiment, Store(folder, _command(experiment), configuration), record, computed=False)
+            return _conclude(experiment, Store(folder, command, there["configuration"]), tables, computed=False)
         except KeyError as error:
             raise ValueError(
                 f"the record in {folder} has no {error.args[0]!r}: another version of the program made it; "
@@ -80,52 +76,52 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
     setup = experiment.setup(setup)
     tasks = dict(experiment.sweep(setup))
     configuration = {
-        "experiment": experiment.name, "size": setup.size, "seed": setup.seed, "material": experiment.material(setup),
+        "experiment": experiment.name, "size": setup.size, "seed": setup.seed, "material": setup.material,
         # where data lie decides no number
         "tasks": {key: {name: one for name, one in task.items() if name != "folder"} for key, task in tasks.items()},
         "program_sha256": source_digest(),
     }  # fmt: skip
-    store = Store(folder, _command(experiment), configuration)
+    store = Store(folder, command, configuration)
     same = _with_same_runs(experiment, store.manifest, out)
     with store.giving_up(input_is_right=same is not None):
-        record = _tables(*same) if same else _computed(experiment, tasks, store, jobs)
-    return _conclude(experiment, store, record, computed=same is None)
+        tables = _tables(*same) if same else _computed(experiment, tasks, store, jobs)
+    return _conclude(experiment, store, tables, computed=same is None)
 
 
-def _computed(experiment: Experiment, tasks: Mapping[str, Any], store: Store, jobs: int) -> Record:
-    """Run what is not finished, and return the record as it is read back."""
+def _computed(experiment, tasks, store, jobs):
+    """Run what is not finished, and return the record, parquet by table."""
     title = f"runs of {experiment.name}"
     finished = run(experiment.run, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title=title)
-    rows: dict[str, list[dict[str, Any]]] = {}
+    rows: dict[str, list[Any]] = {}
     for key, tables in finished.items():
         for table, own in tables.items():
             rows.setdefault(table, []).extend({"task": key, **row} for row in own)
-    written = {table: io.BytesIO(_parquet(pd.DataFrame(own), store.manifest)) for table, own in rows.items()}
-    return {table: _read(content) for table, content in written.items()}
+    return {table: pd.DataFrame(own).to_parquet(compression="zstd", index=False) for table, own in rows.items()}
 
 
-def _with_same_runs(experiment: Experiment, manifest: Manifest, out: Path) -> tuple[Path, Manifest] | None:
+def _with_same_runs(experiment, manifest, out):
     """Return where the record lies of an experiment, this or another, that ran the same tasks with this program."""
 
-    def runs(of: Manifest) -> Any:
+    def runs(of):
         return {**of["configuration"], "experiment": ""}, of["versions"]
 
     others = [one for one in all_experiments().values() if one.run == experiment.run and one.name != experiment.name]
     for one in (experiment, *others):
-        there = _manifest(out, one)
+        there = _manifest(out / one.name, _command(one))
         if there is not None and runs(there) == runs(manifest):
             return out / one.name, there
     return None
 
 
-def _conclude(experiment: Experiment, store: Store, record: Record, *, computed: bool) -> Result:
+def _conclude(experiment, store, tables, *, computed):
     """Write record, claims and pictures, and give the folder its name."""
     configuration, data = store.configuration, experiment.data
     if not computed:  # the record that is there has all tasks
         store.finished = dict.fromkeys(configuration["tasks"])
     with store.giving_up(input_is_right=True):
-        for table, frame in record.items():
-            store.write(f"{table}.parquet", _parquet(frame, store.manifest))
+        for table, content in tables.items():
+            store.write(f"{table}.parquet", content)
+        record = {table: pd.read_parquet(io.BytesIO(content)) for table, content in tables.items()}
         claims = pd.DataFrame([
             {"statement": claim.statement, "printed": claim.printed, "ours": ours, "short": short, "holds": bool(holds),
              "tolerance": claim.tolerance, "why_not": "" if holds else why or f"the record has {ours}"}
@@ -154,9 +150,10 @@ def results(out: Path) -> list[Result]:
     """
     concluded = []
     for experiment in all_experiments().values():
-        manifest = _manifest(out, experiment)
+        folder = out / experiment.name
+        manifest = _manifest(folder, _command(experiment))
         if manifest is not None:
-            written = _whole(out / experiment.name, CLAIMS, manifest)
+            written = io.BytesIO(_whole(folder, CLAIMS, manifest))
             claims = pd.read_csv(written, keep_default_na=False, dtype={"printed": str, "ours": str}).map(as_meant)
             concluded.append(Result(experiment, manifest["configuration"], claims, False))
     return concluded
@@ -191,44 +188,29 @@ def collect(concluded: list[Result], commits: Sequence[str] = ()) -> list[dict[s
     ]  # fmt: skip
 
 
-def _command(experiment: Experiment) -> str:
+def _command(experiment):
     return f"reproduce {experiment.name}"
 
 
-def _parquet(frame: pd.DataFrame, manifest: Manifest) -> bytes:
-    """Return the table as parquet; configuration (without the list of tasks) and versions are in its metadata."""
-    configuration = {key: value for key, value in manifest["configuration"].items() if key != "tasks"}
-    noted = frame.copy(deep=False)
-    noted.attrs = {"configuration": configuration, "versions": manifest["versions"]}
-    return bytes(noted.to_parquet(compression="zstd", index=False))
-
-
-def _read(content: io.BytesIO) -> pd.DataFrame:
-    frame = pd.read_parquet(content)
-    frame.attrs.clear()  # would be copied by every operation
-    return frame
-
-
-def _tables(folder: Path, manifest: Manifest) -> dict[str, pd.DataFrame]:
+def _tables(folder, manifest):
     names = sorted(name for name in manifest["files"] if name.endswith(".parquet"))
-    return {Path(name).stem: _read(_whole(folder, name, manifest)) for name in names}
+    return {Path(name).stem: _whole(folder, name, manifest) for name in names}
 
 
-def _whole(folder: Path, name: str, manifest: Manifest) -> io.BytesIO:
+def _whole(folder, name, manifest):
     """Return the content of a file of a record, which must be what its manifest says was written."""
     path = folder / name
     content = path.read_bytes() if path.is_file() else None
     if content is None or hashlib.sha256(content).hexdigest() != manifest["files"].get(name):
         what = "is not there" if content is None else "is not as it was written"
         raise ValueError(f"{path} {what}; delete {folder} and run again")
-    return io.BytesIO(content)
+    return content
 
 
-def _manifest(out: Path, experiment: Experiment) -> Manifest | None:
-    """Return the manifest of an experiment's finished record, if there is one."""
+def _manifest(folder, command):
+    """Return the manifest of a finished record, if there is one."""
     try:
-        manifest: Manifest = json.loads((out / experiment.name / MANIFEST).read_text())
-        whole = manifest["command"] == _command(experiment) and isinstance(manifest["files"], dict)
+        manifest = json.loads((folder / MANIFEST).read_text())
+        return manifest if manifest["command"] == command and isinstance(manifest["files"], dict) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return manifest if whole else None

@@ -8,8 +8,9 @@ module declares.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from inspect import signature
 from math import floor, isfinite, isnan, log10, nan
 from typing import Any, NamedTuple
@@ -20,11 +21,6 @@ from numpy.typing import ArrayLike
 
 from experiments.papers.tuning import steps_to_end
 from experiments.study.compare import Estimate, estimate, linearised
-
-__all__ = [
-    "NOTHING", "Claim", "Measure", "Noted", "Record", "Verdict", "against", "by", "from_record", "jackknifed",
-    "measured", "named", "point", "shown", "steps_inside", "where", "wide",
-]  # fmt: skip
 
 Record = Mapping[str, pd.DataFrame]  # table -> all rows
 Measure = Callable[..., Any]  # tables of a record -> name -> sample, each `Noted` or not; or one sample, without a name
@@ -55,16 +51,13 @@ class Claim:
     """A statement that a record can refute: what the paper says, what our record has to show, and what is printed.
 
     `test` is a predicate, or several, all of which have to hold.  `reason` says what is measured and why this counts,
-    beyond the test's own words; `why` what else the record shows where the claim fails; `no_test` why it can hardly
-    fail, if that is so: it is then reported, and counted apart.
+    beyond the test's own words; `no_test` why it can hardly fail, if that is so: it is reported, and counted apart.
     """
 
     statement: str
     test: Any
     printed: str = ""
     reason: str = ""
-    _: KW_ONLY
-    why: Callable[..., str] | None = None
     no_test: str = ""
 
     @property
@@ -84,13 +77,11 @@ class Claim:
         if any(one.ours == NOTHING for one in verdicts):
             return Verdict(NOTHING, False, NOTHING, NOTHING)
         failed = [one for one in verdicts if not one.holds]
-        more = from_record(self.why, record) if failed and self.why else ""
-        why_not = _joined(*(one.why_not for one in failed), more)
-        short = _joined(*(one.short for one in failed or verdicts))
+        why_not, short = _joined(*(one.why_not for one in failed)), _joined(*(one.short for one in failed or verdicts))
         return Verdict(_joined(*(one.ours for one in verdicts)), not failed, why_not, short)
 
 
-def _joined(*words: str) -> str:
+def _joined(*words):
     return "; ".join(word for word in words if word)
 
 
@@ -166,6 +157,18 @@ def jackknifed(runs: Any, statistic: Callable[[Any], float]) -> Any:
         return np.array([whole])
     rest = np.array([statistic([one for one in runs if one != left]) for left in runs])
     return whole - (count - 1) * (rest - rest.mean())
+
+
+def slope(x: Any, y: Any) -> float:
+    """Return the exponent of y in x, by least squares on logarithms."""
+    return float(np.polyfit(np.log(np.asarray(x, dtype=float)), np.log(np.asarray(y, dtype=float)), 1)[0])
+
+
+def cases(text: str) -> list[list[Any]]:
+    """Return a table that is written as text: a row a line, cells between bars; indented lines go on."""
+    rows = (line.split(" | ") for line in text.replace("\n    ", " ").strip().splitlines())
+    number = re.compile(r"-?[\d.]+").fullmatch
+    return [[float(cell) if number(cell) else cell for cell in row] for row in rows]
 
 
 def point(group: Any, x: Any, sample: ArrayLike) -> dict[str, Any]:

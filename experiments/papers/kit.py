@@ -32,17 +32,8 @@ from matplotlib.figure import Figure
 from experiments.figures.papers import panels
 from experiments.papers.claims import Claim, Record, Verdict, from_record
 
-__all__ = ["Better", "DataSet", "Experiment", "Run", "Seeds", "Setup", "Sizes", "over"]
-
 Rows = dict[str, list[dict[str, Any]]]  # what a task returns: table -> rows, plain JSON data
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-class Better(NamedTuple):
-    """The data set of the paper itself, taken where somebody has it: its name in records, and a file that shows it."""
-
-    name: str
-    shown_by: str  # pattern below the folder of data sets
 
 
 class DataSet(NamedTuple):
@@ -51,7 +42,6 @@ class DataSet(NamedTuple):
     folder: str
     published: str
     stand_in: str = ""
-    better: Better | None = None
     unasked: bool = False  # the stand-in is taken without being asked for
 
 
@@ -59,14 +49,14 @@ class DataSet(NamedTuple):
 class Setup:
     """What a sweep is made for: size "smoke" or "full", first seed, and the folder of data sets, if there is one.
 
-    `stand_in` says that something stands in for the data set, `better` that the paper's own is there and taken.
+    `stand_in` says that something stands in for the data set, and `material` what data these are.
     """
 
     size: str = "full"
     seed: int = 0
     data: Path | None = None
     stand_in: bool = False
-    better: bool = False
+    material: str = "generated"
 
     def __post_init__(self) -> None:
         """Refuse another size."""
@@ -79,8 +69,7 @@ class Setup:
 
     def source(self) -> dict[str, Any]:
         """Return the columns of a task that say where its data are, or that something else is taken."""
-        better = {"better": True} if self.better else {}
-        return {"stand_in": self.stand_in, "folder": "" if self.stand_in else str(self.data), **better}
+        return {"stand_in": self.stand_in, "folder": "" if self.stand_in else str(self.data)}
 
 
 Sweep = Callable[[Setup], Mapping[str, dict[str, Any]]]  # key -> task, plain JSON data
@@ -91,13 +80,6 @@ class Sizes(NamedTuple):
 
     smoke: Any
     full: Any
-
-
-class Seeds(NamedTuple):
-    """How many seeds the smoke size and the full size take, from the first one on."""
-
-    smoke: int
-    full: int
 
 
 def _points(axes: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -115,7 +97,8 @@ def over(axes: Mapping[str, Any], key: str = "", **constants: Any) -> Sweep:
     Parameters
     ----------
     axes
-        Name to values (or `Sizes` or `Seeds` of them); several names with blanks between them take tuples of values.
+        Name to values (or `Sizes` of them); several names with blanks between them take tuples of values.  A number
+        stands for so many seeds, from the first one on.
     key
         Format of a task's key, with the names of its values in braces; names and values of the axes by default.
     constants
@@ -123,14 +106,13 @@ def over(axes: Mapping[str, Any], key: str = "", **constants: Any) -> Sweep:
         that name.
     """
 
-    def sweep(setup: Setup) -> dict[str, dict[str, Any]]:
-        def at_size(values: Mapping[str, Any]) -> dict[str, Any]:
-            sized = {name: setup.pick(*one) if isinstance(one, (Sizes, Seeds)) else one for name, one in values.items()}
-            seeds = {name for name, one in values.items() if isinstance(one, Seeds)}
-            return sized | {name: range(setup.seed, setup.seed + sized[name]) for name in seeds}
+    def sweep(setup):
+        def at_size(values):
+            return {name: setup.pick(*one) if isinstance(one, Sizes) else one for name, one in values.items()}
 
         tasks, common = {}, {"seed": setup.seed, **at_size(constants)}
-        for task in _points(at_size(axes)):
+        seeds = {name: range(setup.seed, setup.seed + n) for name, n in at_size(axes).items() if isinstance(n, int)}
+        for task in _points(at_size(axes) | seeds):
             default = " ".join(f"{name} {{{name}{':g' * isinstance(task[name], float)}}}" for name in task)
             tasks[(key or default).format(**common | task)] = common | task
         return tasks
@@ -150,7 +132,7 @@ class Run:
 
     def __call__(self, task: Mapping[str, Any]) -> Rows:
         """Return the rows of one task."""
-        tables: Any = self.function(**task)
+        tables = self.function(**task)
         if not isinstance(tables, Mapping):
             tables = {self.function.__name__: tables}
         return {name: own if isinstance(own, list) else own.to_dict("records") for name, own in tables.items()}
@@ -181,7 +163,7 @@ class Experiment:
     def runs(self, sweep: Sweep) -> Callable[[Function], Function]:
         """Declare the tasks, and the function that runs one (`Run`)."""
 
-        def declare(function: Function) -> Function:
+        def declare(function):
             self.sweep, self.run = sweep, Run(function)
             return function
 
@@ -189,8 +171,7 @@ class Experiment:
 
     def claim(
         self, statement: str, test: Callable[..., Any], printed: str = "", reason: str = "", *,
-        of: Mapping[str, Any] | Iterable[Mapping[str, Any]] = ({},), why: Callable[..., str] | None = None,
-        no_test: str = "", **limits: Any,
+        of: Mapping[str, Any] | Iterable[Mapping[str, Any]] = ({},), no_test: str = "", **limits: Any,
     ) -> Callable[[Function], Function]:  # fmt: skip
         """Declare a claim on what the decorated function measures: `test` gets the measure and the limits.
 
@@ -199,7 +180,7 @@ class Experiment:
         the test those that are its limits.  The other arguments are those of `claims.Claim`.
         """
 
-        def declare(measure: Function) -> Function:
+        def declare(measure):
             for point in _points(of) if isinstance(of, Mapping) else of:
                 stated, quoted, cause, idle = (
                     words.format_map(point) if point else words for words in (statement, printed, reason, no_test)
@@ -207,7 +188,7 @@ class Experiment:
                 given = {name: point[name] for name in signature(measure).parameters if name in point}
                 own = {name: point[name] for name in ("limit", "low", "high", "needed") if name in point}
                 asked = test(partial(measure, **given), **limits | own)
-                self.claims.append(Claim(stated, asked, quoted, cause, why=why, no_test=idle))
+                self.claims.append(Claim(stated, asked, quoted, cause, no_test=idle))
             return measure
 
         return declare
@@ -218,8 +199,8 @@ class Experiment:
         Frames are drawn by `figures.papers.panels`, which gets the arguments `axes`.
         """
 
-        def declare(drawing: Function) -> Function:
-            def draw(record: Record) -> Figure:
+        def declare(drawing):
+            def draw(record):
                 drawn = from_record(drawing, record)
                 if isinstance(drawn, Figure):
                     return drawn
@@ -233,7 +214,7 @@ class Experiment:
     def table(self, name: str) -> Callable[[Function], Function]:
         """Declare a table of words: the decorated function returns it as a frame."""
 
-        def declare(function: Function) -> Function:
+        def declare(function):
             self.drawings[name] = partial(from_record, function)
             return function
 
@@ -259,22 +240,11 @@ class Experiment:
         data, generated = self.data, Setup(size=setup.size, seed=setup.seed)
         if data is None:
             return generated
-        if setup.data is not None and not setup.stand_in:
-            better = data.better is not None and any(setup.data.glob(data.better.shown_by))
-            if better or (setup.data / data.folder).is_dir():
-                return replace(setup, better=better)
+        path = (setup.data or Path()) / data.folder
+        if setup.data is not None and not setup.stand_in and path.is_dir():
+            return replace(setup, material=data.folder)
         if data.stand_in and (data.unasked or setup.stand_in):
-            return replace(generated, stand_in=True)
+            return replace(generated, stand_in=True, material=data.stand_in)
         instead = f"; --stand-in runs on {data.stand_in} instead" if data.stand_in else ""
-        raise FileNotFoundError(
-            2, f"{self.name} wants this data set ({data.published}; give --data or set LPSM_DATA){instead}",
-            str((setup.data or Path()) / data.folder),
-        )  # fmt: skip
-
-    def material(self, setup: Setup) -> str:
-        """Say what data the record was made from."""
-        if self.data is None:
-            return "generated"
-        if setup.better and self.data.better is not None:
-            return self.data.better.name
-        return self.data.stand_in if setup.stand_in else self.data.folder
+        wanted = f"{self.name} wants this data set ({data.published}; give --data or set LPSM_DATA){instead}"
+        raise FileNotFoundError(2, wanted, str(path))

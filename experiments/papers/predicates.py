@@ -25,16 +25,10 @@ from math import inf, isfinite, nan
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from experiments.papers.claims import NOTHING, Claim, Measure, Noted, Record, Verdict, measured, shown
 from experiments.report.results import HOUSEKEEPING
 from experiments.study.compare import estimate
-
-__all__ = [
-    "above", "at_least", "at_most", "below", "between", "both", "each", "falling", "largest", "reaching", "rising",
-    "smallest", "wide_enough", "within",
-]  # fmt: skip
 
 By = Literal["interval", "mean", "reach", "every"]
 _BY: dict[By, str] = {
@@ -69,7 +63,7 @@ class Within:
     unit: str = ""
 
     @property
-    def _strict(self) -> bool:
+    def _strict(self):
         return self.open or self.by == "interval"
 
     @property
@@ -95,7 +89,7 @@ class Within:
             samples[name] = Noted(numbers[~np.isnan(numbers)], note)
         return samples
 
-    def inside(self, numbers: NDArray[np.float64]) -> float:
+    def inside(self, numbers):
         """Return how far inside the range a sample lies; below 0 it is outside."""
         if not len(numbers):
             return -inf
@@ -123,13 +117,13 @@ class Within:
         short = _joined(worst, self._shown(samples[worst].sample), which)
         return Verdict(", ".join(said.values()), count - len(failed) >= needed, why, short)
 
-    def _shown(self, numbers: NDArray[np.float64]) -> str:
+    def _shown(self, numbers):
         if self.by == "every" and len(numbers) > 1:
             return f"{numbers.min():.4g} to {numbers.max():.4g}{self.unit} over {len(numbers)}"
         whole = self.by == "every" and len(numbers) and float(numbers[0]).is_integer()
         return f"{numbers[0]:.0f}{self.unit}" if whole else shown(estimate(numbers), self.unit)
 
-    def _spread(self, numbers: NDArray[np.float64]) -> str:
+    def _spread(self, numbers):
         """Say how single numbers lie that are not where they have to be."""
         if len(numbers) < 2:
             return f"is {self._shown(numbers)}" if len(numbers) else "has no number, which counts as failed"
@@ -138,18 +132,18 @@ class Within:
         return f"{outside} of {len(numbers)} lie outside ({least}; {middle}; {most})"
 
 
-def _joined(*words: str) -> str:
+def _joined(*words):
     return " ".join(word for word in words if word)
 
 
-def above(measure: Measure, limit: float = 0.0, *, by: By = "interval", **how: Any) -> Within:
+def above(measure: Measure, limit: float = 0.0, **how: Any) -> Within:
     """Ask that the whole 95 % interval lies above the limit."""
-    return Within(measure, low=limit, by=by, **how)
+    return Within(measure, low=limit, **how)
 
 
-def below(measure: Measure, limit: float = 0.0, *, by: By = "interval", **how: Any) -> Within:
+def below(measure: Measure, limit: float = 0.0, **how: Any) -> Within:
     """Ask that the whole 95 % interval lies below the limit."""
-    return Within(measure, high=limit, by=by, **how)
+    return Within(measure, high=limit, **how)
 
 
 at_least, at_most = partial(above, by="mean"), partial(below, by="mean")
@@ -164,7 +158,7 @@ def both(*tests: Within) -> tuple[Within, ...]:
 def rising(measure: Measure, *, falls: bool = False, ends: bool = False, unit: str = "") -> Within:
     """Ask that means rise (or fall) from name to name, strictly; or from the first to the last."""
 
-    def steps(record: Record) -> dict[str, Noted]:
+    def steps(record):
         means = [(name.strip(":"), estimate(one.sample)) for name, one in Within(measure).samples(record).items()]
         return {
             f"{before} to {after}:": Noted(b.mean - a.mean, f"({shown(a, unit)}, {shown(b, unit)})")
@@ -177,7 +171,7 @@ def rising(measure: Measure, *, falls: bool = False, ends: bool = False, unit: s
 def largest(measure: Measure, name: str, *, least: bool = False, unit: str = "") -> Within:
     """Ask that one name has the largest (or smallest) mean of all: that it is ahead of the best of the others."""
 
-    def ahead(record: Record) -> Noted | None:
+    def ahead(record):
         samples = Within(measure).samples(record)
         means = {one: (-1 if least else 1) * estimate(sample).mean for one, (sample, _) in samples.items()}
         others = [mean for one, mean in means.items() if one != name and isfinite(mean)]

@@ -11,18 +11,10 @@ Sources: Monteleoni 2006 (T), Cesa-Bianchi 2007 (R), Cavallanti, Cesa-Bianchi an
 
 from __future__ import annotations
 
-from itertools import count
 from math import log, log1p, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-__all__ = [
-    "adaptive_labels", "adaptive_rate_in_labels", "adaptive_regret", "best_label_margin", "best_regret_margin",
-    "disagreement_cap", "penalised_hypothesis", "perceptron_lemma_sine", "second_order_limit", "selected_risk",
-    "separable_second_order_mistakes", "separable_second_order_step", "supervised_rate_in_labels",
-    "supervised_regret_of_spectrum",
-]  # fmt: skip
 
 # -- Perceptrons on the sphere -----------------------------------------------------------------------------------
 
@@ -54,17 +46,6 @@ def separable_second_order_step(mistakes: float, *, n_features: int, gamma: floa
     over mistakes of (u.x)^2, so that gamma^2 <= lambda_0 <= 1.
     """
     return sqrt((1.0 + lambda_0 * mistakes) * n_features * log1p(mistakes / n_features)) / gamma
-
-
-def separable_second_order_mistakes(*, n_features: int, gamma: float, lambda_0: float) -> float:
-    """R (5) solved: the largest m that satisfies it, hence a bound that knows lambda_0 but not m."""
-    from scipy import optimize  # slow to import, and needed here alone
-
-    def excess(m: float) -> float:
-        return separable_second_order_step(m, n_features=n_features, gamma=gamma, lambda_0=lambda_0) - m
-
-    high = next(2.0**k for k in count(1) if excess(2.0**k) <= 0.0)  # m^2 outgrows m ln m
-    return float(optimize.brentq(excess, 1e-6, high))  # the excess is positive near 0, where it is sqrt(m)/gamma - m
 
 
 # -- the hypothesis that is picked -------------------------------------------------------------------------------

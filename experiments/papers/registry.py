@@ -13,8 +13,6 @@ from importlib import import_module
 from experiments.papers.kit import Experiment
 from experiments.papers.statements import STATEMENTS
 
-__all__ = ["PAPERS", "all_experiments", "choose"]
-
 PAPERS: Mapping[str, str] = {
     "worst-case": "Cesa-Bianchi, Gentile and Zaniboni 2004",
     "thesis": "Monteleoni 2006",

@@ -15,8 +15,6 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["one_standard_error", "steps_to_end"]
-
 
 def steps_to_end(value: float, values: Iterable[float]) -> int:
     """Return how many of the different values lie beyond one of them, on the side where fewer do.

@@ -19,7 +19,7 @@ import pandas as pd
 import netsim
 import traces
 from experiments.papers.claims import Noted, by, where
-from experiments.papers.kit import Experiment, Seeds, Sizes, over
+from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.ours.worlds import family, hurried, on_the_air
 from experiments.papers.predicates import above, below, between, rising
 from lpsm.randomness import WORKLOAD, generator
@@ -40,10 +40,10 @@ def _measured(result):
     }
 
 
-_SPARSE = over({"neighbours": NEIGHBOURS, "seed": Seeds(2, 10)}, "{neighbours} neighbours, sparse, seed {seed}",
+_SPARSE = over({"neighbours": NEIGHBOURS, "seed": Sizes(2, 10)}, "{neighbours} neighbours, sparse, seed {seed}",
                dtim=1, broadcast=0, policy="listen:1", sparse=Sizes(5, 20))  # fmt: skip
 _LOADED = over(
-    {"neighbours": NEIGHBOURS, "dtim": (1, 3, 10), "broadcast": (0, 1, 10), "seed": Seeds(2, 10),
+    {"neighbours": NEIGHBOURS, "dtim": (1, 3, 10), "broadcast": (0, 1, 10), "seed": Sizes(2, 10),
      "policy": ("none", "listen:1", "listen:3", "dynamic:100", "bsd:1", "lpsm2:1.05")},
     "{neighbours} neighbours DTIM {dtim} broadcast {broadcast} seed {seed} {policy}", pages=Sizes(3, 10),
 )  # fmt: skip
@@ -105,7 +105,7 @@ POLICIES = (*family("listen:{}", INTERVALS), *(f"twt:{beacons * 102.4:g}:10" for
 
 
 @TWT.runs(over(
-    {"traffic": MESSAGES, "clients": Sizes((1, 3), (1, 10, 50)), "seed": Seeds(2, 6), "policy": POLICIES},
+    {"traffic": MESSAGES, "clients": Sizes((1, 3), (1, 10, 50)), "seed": Sizes(2, 6), "policy": POLICIES},
     "{traffic} {clients} clients seed {seed} {policy}", seconds=Sizes(60, 240),
 ))  # fmt: skip
 def take_turns(traffic, clients, seed, policy, seconds):

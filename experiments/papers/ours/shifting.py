@@ -18,7 +18,7 @@ import pandas as pd
 import netsim
 import traces
 from experiments.papers.claims import Noted, shown, where, wide
-from experiments.papers.kit import Experiment, Seeds, Sizes, over
+from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import below, each
 from experiments.papers.thesis.browsing import settings
 from experiments.presets import THESIS
@@ -41,7 +41,7 @@ SHIFTING = Experiment("ours/shifting-traffic", "LPSM against BSD on traffic that
 @SHIFTING.runs(
     over(
         {"world factors servers": [(kind + more, own, bool(more)) for more in SERVERS for kind, own in FACTORS.items()],
-         "seed": Seeds(2, 10), "policy": POLICIES},
+         "seed": Sizes(2, 10), "policy": POLICIES},
         "{world} seed {seed} {policy}", pages=Sizes(30, 200), server_delay_s=THESIS["server_delay"],
     )
 )  # fmt: skip

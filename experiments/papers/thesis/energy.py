@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-__all__ = ["PUBLISHED", "Published", "beside"]
-
 
 class Published(NamedTuple):
     """A printed row; `beacon_j` is the part of `j_per_page` for beacons, slowdowns are against static PSM."""

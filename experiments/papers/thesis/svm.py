@@ -24,8 +24,6 @@ from experiments.papers.thesis.digit_runs import DATA, KEYS, PROBLEMS, folds, sw
 from experiments.papers.thesis.digits import means, split_means
 from lpsm.randomness import POLICY, generator
 
-__all__ = ["labels_needed"]
-
 RANDOM, SIMPLE = "svm-random", "svm-simple"
 C_GRID = (0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0)
 MOST = 800  # labels after which a run has not reached the error
@@ -93,7 +91,7 @@ def labels_needed(fold, error, C, *, simple, most=MOST):
 
 
 def _of(means, runs):
-    return means(runs.rename(columns={"labels": "first"}), keys=[*KEYS, RANDOM, SIMPLE])
+    return means(runs.rename(columns={"labels": "first"}), [*KEYS, RANDOM, SIMPLE])
 
 
 def _over_best(runs, key):

@@ -12,7 +12,7 @@ from matplotlib.text import Text
 
 from experiments.figures import population, style
 from experiments.figures.front import front, nondominated
-from experiments.figures.papers import lines
+from experiments.figures.papers import panels
 from experiments.figures.style import contrast, label, look, looks, pictures, readable
 from netsim import policies
 from tests.experiments.figures.drawn import ALL, DRAWING, MANY, by_class
@@ -130,7 +130,7 @@ def test_names_of_points_that_meet_do_not_cover_each_other():
 
 def test_a_line_is_named_where_it_ends():
     frame = pd.DataFrame({"group": ["a", "a", "b", "b"], "x": [0, 1, 0, 1], "y": [0.0, 1.0, 0.0, 5.0]})
-    (axes,) = lines(frame, x="time [s]", y="bytes").axes
+    (axes,) = panels([("", frame)], x="time [s]", y="bytes").axes
     assert {text.get_text(): text.xy for text in axes.texts} == {"a": (1.0, 1.0), "b": (1.0, 5.0)}
     assert axes.get_legend() is None
 
