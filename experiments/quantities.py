@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BASELINE", "CELL", "COMPARISON", "ENERGIES", "ENERGY_PARTS", "LABELS", "LIMIT", "PAGE_AWAKE",
-    "PER_PAGE", "POPULATION", "PSM", "PUBLISHED", "REFERENCES", "REPLAYS", "RUN", "TUNING", "Quantity", "energy_parts",
+    "PER_PAGE", "POPULATION", "PSM", "REFERENCES", "REPLAYS", "RUN", "TUNING", "Quantity", "energy_parts",
     "mean_row", "run_row", "shown", "statements",
 ]  # fmt: skip
 
@@ -126,18 +126,6 @@ CELL: tuple[Quantity, ...] = (
     _POLICY, Quantity("clients", "clients", 0), _POWER, Quantity("total_j_per_page", "J/page", 3, interval=True),
     Quantity("awake_percent", "awake", 2, " %", interval=True), Quantity("latency_s", "latency", 3, interval=True),
     _SLOWDOWN, Quantity("group_frames_lost_per_h", "lost/h", 1, interval=True, optional=True),
-)  # fmt: skip
-
-PUBLISHED: tuple[Quantity, ...] = (
-    Quantity("run_and_policy", "thesis run, policy"),
-    *(
-        replace(quantity, name=f"{whose}_{quantity.name}", heading=heading)
-        for quantity in (
-            Quantity("j_per_page", "J/page"), _percent("energy_vs_psm", "energy"), _percent("beacon_vs_psm", "beacons"),
-            Quantity("slowdown_ratio_psm", "slowdown"), Quantity("slowdown_vs_psm_max", "max", 1),
-        )
-        for whose, heading in (("printed", quantity.heading), ("ours", "(ours)"))
-    ),
 )  # fmt: skip
 
 LABELS: tuple[Quantity, ...] = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import platform
@@ -20,7 +19,6 @@ DATA = {  # traces and data sets -> the folder of each
     **{name: name for name in ("bu-www-client", "ucb-home-ip", "har", "pcap", "captures", "elec2", "mnist", "usps")},
     "reuters": "reuters21578", "sms-spam": "sms_spam", "spam-drift": "spam_katakis_stream",
 }  # fmt: skip
-EXTRAS = {"distributed": "cluster", "gymnasium": "gymnasium", "jupyterlab": "notebooks", "river": "river"}
 
 
 @options.command(
@@ -38,9 +36,9 @@ def doctor(asked: Any) -> None:
 
     if asked.compile_now:
         _compile()
+    code = "runs"
     try:
         _run("psm")
-        code = "runs"
     except Exception as error:  # whatever is wrong is what a doctor is asked for
         code = f"does not run: {error}"
     try:
@@ -54,10 +52,6 @@ def doctor(asked: Any) -> None:
         "system": f"{platform.system()} {platform.machine()}",
         "processors": processes(None),
         "libraries": {name: metadata.version(name) for name in LIBRARIES},
-        "extras": {
-            name: "installed" if importlib.util.find_spec(name) else f"not installed, lpsm[{extra}]"
-            for name, extra in EXTRAS.items()
-        },
         "compiled_code": code,
         "compile_cache": os.environ.get("NUMBA_CACHE_DIR") or "beside the code (__pycache__)",
         "data_folder": where,

@@ -17,6 +17,7 @@ __all__ = ["explore"]
 
 @options.command(
     options.option("--trace", "Browsing instead of the Web model: a trace or workload.", options.FILE),
+    options.SKIP_DAMAGED,
     options.whole("--port", "On 127.0.0.1; 0 takes a free one.", 8050, most=65_535, least=0),
     options.option("--open/--no-open browse", "Open the page in the browser.", default=True),
 )
@@ -28,14 +29,17 @@ def explore(asked: Any) -> None:
     from experiments.cli.compare import FEW_SESSIONS
     from experiments.explore.answer import Explorer
     from experiments.explore.app import Page
+    from experiments.explore.settings import Settings
     from experiments.study.interruptions import Interrupted
     from experiments.study.progress import progress
 
-    trace = asked.trace
-    explorer = Explorer() if trace is None else Explorer.of_trace(trace, FEW_SESSIONS, partial(echo, err=True))
+    trace, explorer = asked.trace, Explorer()
     try:
+        if trace is not None:
+            told = partial(echo, err=True)
+            explorer = Explorer.of_trace(trace, FEW_SESSIONS, told, skip_damaged=asked.skip_damaged)
         with progress("compiling", None):
-            explorer.warm_up()
+            Explorer().answer(Settings(pages=2, seeds=1))
         server = Page(explorer, asked.port, trace.name if trace else None)
         address = f"http://127.0.0.1:{server.server_port}/"
         echo(f"{address}  (Ctrl-C ends it)")

@@ -30,7 +30,7 @@ def _experiments() -> dict[str, str]:
         "--list listed", "List the experiments, then all figures, tables and theorems of the papers."
     ),
     options.choice("--size", ["smoke", "full"], "A small run to try it, or all that the paper ran.", "full"),
-    options.seed("First seed."),
+    options.SEED,
     options.out("papers"),
     options.option("--data", "Folder of data sets [the one LPSM_DATA names].", options.FILE),
     options.flag("--stand-in", "Run on generated data instead of the data set, where that is possible."),

@@ -20,7 +20,7 @@ __all__ = ["timeline"]
 @options.command(
     click.argument("workload", type=options.INPUT),
     options.policies(f"psm,bsd:1,lpsm,{LEARNED}", "Policies to show, separated by commas."),
-    options.whole("--page", "The page to show, from 1 [1, unless --from is given].", most=options.MOST_PAGES),
+    options.whole("--page", "The page to show, from 1 [1, unless --from is given]."),
     options.number("--from start_s", "Instead of a page: the first second of the run to show.", most=1e12),
     options.number("--length length_s", "How many seconds to show [the page; after --from 10].", most=3600),
     options.option("--out", "The picture: FILE.png or FILE.svg.", options.FILE, Path("timeline.png")),
@@ -29,7 +29,7 @@ __all__ = ["timeline"]
         "--pcap", "With --air: also write a capture of all frames (of one policy).", options.FILE,
         metavar="FILE.pcapng",
     ),
-    options.seed("Seed of server delays and losses."),
+    options.SEED,
     *WORLD,
 )  # fmt: skip
 def timeline(asked: Any) -> None:

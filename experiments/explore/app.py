@@ -19,7 +19,7 @@ from threading import Lock
 from matplotlib.figure import Figure
 
 from experiments.explore.answer import Answer, Explorer
-from experiments.explore.settings import Settings
+from experiments.explore.settings import DEFAULT_POLICIES, NUMBERS, SERVERS, Settings
 from experiments.figures.comparison import energy, energy_front
 from experiments.figures.style import label, saved
 from experiments.figures.timeline import timelines
@@ -29,9 +29,8 @@ from experiments.report.text import cells
 from netsim.policies import registry
 from netsim.radio import profiles
 
-__all__ = ["WITHIN_S", "Page", "pictures"]
+__all__ = ["Page", "pictures"]
 
-WITHIN_S = 0.15  # an answer that takes longer comes in two parts
 _HOSTS = ("127.0.0.1", "localhost")
 _PAGE = resources.files("experiments.explore").joinpath("page.html").read_text(encoding="utf-8")
 _SCRIPT = _PAGE.partition("<script>")[2].partition("</script>")[0]
@@ -45,15 +44,6 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
-_SLIDERS: dict[str, tuple[str, float, float, float]] = {
-    "pages": ("Pages a seed", 10, 200, 10),
-    "seeds": ("Seeds", 1, 20, 1),
-    "server_s": ("Mean delay of the server [s]", 0, 2, 0.05),
-    "rtt_ms": ("Round trip [ms]", 5, 400, 0.2),
-    "beacon_ms": ("Time between beacons [ms]", 50, 400, 0.4),  # 100 and 102.4 are among them
-    "page": ("Page of the timeline", 1, 20, 1),
-}
-"""Control to its words, ends and step."""
 _DRAWING = Lock()  # Matplotlib's settings are those of the whole process
 
 
@@ -78,22 +68,21 @@ class Page(ThreadingHTTPServer):
             settings, complaint = self.settings(""), _complaint(error)
         return Template(_PAGE).safe_substitute(controls="\n".join(_controls(settings, self.trace)), answers=complaint)
 
-    def answer(self, query: str, within_s: float | None) -> str:
-        """Return what stands beside the controls: all of it, or what there is after so many seconds."""
+    def answer(self, query: str) -> str:
+        """Return what stands beside the controls."""
         try:
             settings = self.settings(query)
-            found = self.explorer.answer(settings, within_s=within_s)
+            found = self.explorer.answer(settings)
         except ValueError as error:
             return _complaint(error)
-        pending = [*map(label, found.pending), *["the timelines"] * (found.timelines is None)]
         header, rows = cells(COMPARISON, found.summary)
-        with _DRAWING:  # of an answer that is not whole the page keeps the pictures that it has
-            drawn = [] if pending else [_picture(title, figure) for title, figure in pictures(found).items()]
+        with _DRAWING:
+            drawn = {title: b64encode(saved(one, "svg")).decode() for title, one in pictures(found).items()}
         parts = [
-            f'<p id="pending" class="note">Still computing: {escape(", ".join(pending))} ...</p>' * bool(pending),
             f'<details data-link="{escape(settings.link)}"><summary>Command</summary>',
             f"<pre>{escape(settings.command(self.trace))}</pre></details>",
-            '<div id="pictures">', *drawn, "</div>",
+            *(f'<h2>{title}</h2>\n<img alt="{title}" src="data:image/svg+xml;base64,{one}">'
+              for title, one in drawn.items()),
             f'<p>{escape(advice(found.summary))}</p>\n<div class="scroll"><table>\n<thead>{_row("th", header)}</thead>',
             *(_row("td", row) for row in rows), "</table></div>",
         ]  # fmt: skip
@@ -113,10 +102,8 @@ class _Request(BaseHTTPRequestHandler):
             self._reply(403, "the page answers to this machine alone")
         elif site not in ("none", "same-origin") or origin != f"http://{host}":
             self._reply(403, "another page asks: type or paste the address")
-        elif path == "/":
-            self._reply(200, self.server.whole(query))
-        elif path in ("/quick", "/whole"):
-            self._reply(200, self.server.answer(query, WITHIN_S if path == "/quick" else None))
+        elif path in ("/", "/answer"):
+            self._reply(200, self.server.whole(query) if path == "/" else self.server.answer(query))
         else:
             self._reply(404, "there is no such file")
 
@@ -140,11 +127,6 @@ def pictures(found: Answer) -> dict[str, Figure]:
     return drawn | ({"One page, frame by frame": timelines(found.timelines)} if found.timelines else {})
 
 
-def _picture(title: str, figure: Figure) -> str:
-    data = b64encode(saved(figure, "svg")).decode()
-    return f'<h2>{title}</h2>\n<img alt="{title}" src="data:image/svg+xml;base64,{data}">'
-
-
 def _complaint(error: ValueError) -> str:
     return f'<p role="alert">{escape(str(error))}</p>'
 
@@ -157,35 +139,25 @@ def _controls(settings: Settings, trace: str | None) -> Iterator[str]:
     """Yield the controls, at the position of the settings."""
     if trace:
         yield f'<p class="note">Traffic: {escape(trace)}</p>'
-    servers = [*["recorded"] * bool(trace), "constant", "exponential", "lognormal"]
-    lists = {
-        "server": ("Server's delay is", servers),
-        "radio": ("Radio", [*dict.fromkeys([*profiles(), settings.radio])]),
-    }
-    for name in ("pages", "seeds", "server", "server_s", "rtt_ms", "radio", "beacon_ms", "policies", "page"):
-        value = getattr(settings, name)
-        if name == "policies":
-            known = [
-                *(entry.example for entry in registry().values()),
-                *Settings().policies,
-                "bsd:0.2",
-                "lpsm",
-                "lpsm3:1.2",
-            ]
-            boxes = [
-                f'<label><input type="checkbox" name="policies" value="{escape(one)}"{" checked" * (one in value)}> '
-                f"{escape(label(one))} ({escape(one)})</label>"
-                for one in dict.fromkeys([*value, *known])
-                if one != BASELINE
-            ]
-            none = '<input type="hidden" name="policies">'
-            yield "\n".join(["<fieldset><legend>Policies</legend>", none, *boxes, "</fieldset>"])
-        elif name in lists:
-            words, among = lists[name]
-            options = [f"<option{' selected' * (one == value)}>{escape(one)}</option>" for one in among]
-            yield f'<label>{words}<select name="{name}">{"".join(options)}</select></label>'
-        elif not trace or name not in ("pages", "seeds"):
-            words, low, high, step = _SLIDERS[name]
-            ends = f'min="{min(low, value)}" max="{max(high, value)}" step="{step}" value="{value:g}"'
-            slider = f'<input type="range" id="{name}" name="{name}" {ends}>'
+    for name, (words, low, high, step) in NUMBERS.items():
+        if not trace or name not in ("pages", "seeds"):
+            slider = f'<input type="range" id="{name}" name="{name}" min="{low}" max="{high}" step="{step}" '
+            slider += f'value="{getattr(settings, name):g}">'
             yield f'<label>{words} <output for="{name}"></output>{slider}</label>'
+    radios = dict.fromkeys([*profiles(), settings.radio])
+    for name, words, among in (
+        ("server", "Server's delay is", SERVERS[: 4 if trace else 3]),
+        ("radio", "Radio", radios),
+    ):
+        chosen = getattr(settings, name)
+        options = [f"<option{' selected' * (one == chosen)}>{escape(one)}</option>" for one in among]
+        yield f'<label>{words}<select name="{name}">{"".join(options)}</select></label>'
+    examples = (entry.example for entry in registry().values())
+    known = dict.fromkeys([*settings.policies, *DEFAULT_POLICIES, *examples, "bsd:0.2", "lpsm", "lpsm3:1.2"])
+    yield '<fieldset><legend>Policies</legend>\n<input type="hidden" name="policies">'
+    for one in known:
+        if one not in (BASELINE, "psm:100"):  # static PSM has no interval of its own
+            box = f'<input type="checkbox" name="policies" value="{escape(one)}"'
+            box += f"{' checked' * (one in settings.policies)}>"
+            yield f"<label>{box} {escape(label(one))} ({escape(one)})</label>"
+    yield "</fieldset>"

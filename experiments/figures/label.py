@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from experiments.figures.style import BLUE, INK, ORANGE, VERMILLION, clean, sheet
+from experiments.figures.papers import panels
+from experiments.figures.style import BLUE, INK, clean, rows_named, sheet
 from experiments.inert import drawn
 
 __all__ = ["by_class", "over_time"]
@@ -17,31 +18,27 @@ def over_time(windows: pd.DataFrame, window: int, name: str) -> Figure:
     `windows` have `t`, and each of `accuracy`, `f_measure`, `label_rate`, also with the suffix `_so_far`; `name` says
     what ran over what.
     """
-    panels = {"accuracy": "accuracy", "f_measure": "F-measure", "label_rate": "share of labels asked for"}
-    marker = "o" if len(windows) == 1 else ""
-    with sheet(7.4, 2.9, 1, 3, sharex=True) as (figure, grid):
-        for axes, (column, title) in zip(grid, panels.items(), strict=True):
-            for suffix, dash, colour in (("", "-", BLUE), ("_so_far", "--", VERMILLION)):
-                axes.plot(windows["t"], windows[column + suffix], dash, color=colour, linewidth=1.5, marker=marker)
-            clean(axes, xlabel="round", ylabel=title)
-        most = float(windows[["label_rate", "label_rate_so_far"]].max().max())
-        grid[-1].set_ylim(0, 1.08 * most or 1.0)
-        figure.legend(grid[0].lines, [f"last {window} rounds", "from the start"], loc="outside lower center", ncols=2)
-        figure.suptitle(drawn(name), fontsize=9)
+    titles = {"accuracy": "accuracy", "f_measure": "F-measure", "label_rate": "share of labels asked for"}
+    groups = {"": f"last {window} rounds", "_so_far": "from the start"}
+    frames = [
+        (title, pd.concat(
+            windows[["t"]].assign(group=group, y=windows[column + suffix]) for suffix, group in groups.items()
+        ).rename(columns={"t": "x"}))
+        for column, title in titles.items()
+    ]  # fmt: skip
+    figure = panels(frames, x="round", y="", share_y=False)
+    figure.suptitle(drawn(name), fontsize=9)
     return figure
 
 
 def by_class(classes: pd.DataFrame, name: str) -> Figure:
     """Draw `f_measure` and `label_rate` of every `class` against the rest; `name` says what ran over what."""
-    rows = classes.iloc[::-1]
-    places = range(len(rows))
-    panels = (("f_measure", "F-measure", BLUE), ("label_rate", "share of labels asked for", ORANGE))
-    with sheet(7.4, 1.1 + 0.22 * len(rows), 1, 2, sharey=True) as (figure, grid):
-        for axes, (column, title, colour) in zip(grid, panels, strict=True):
-            axes.barh(places, rows[column].fillna(0.0), height=0.7, color=colour, edgecolor=INK, linewidth=0.6)
-            axes.axvline(float(rows[column].mean()), color=INK, linewidth=1.0, linestyle="--")
-            axes.set_xlim(left=0)
+    titles = {"f_measure": "F-measure", "label_rate": "share of labels asked for"}
+    with sheet(7.4, 1.1 + 0.22 * len(classes), 1, 2, sharey=True) as (figure, grid):
+        for axes, (column, title) in zip(grid, titles.items(), strict=True):
+            axes.barh(range(len(classes)), classes[column].fillna(0.0), height=0.7, color=BLUE, edgecolor=INK)
+            axes.axvline(float(classes[column].mean()), color=INK, linewidth=1.0, linestyle="--")
             clean(axes, "x", xlabel=f"{title} (dashed: mean)")
-            axes.set_yticks(places, [drawn(str(name)) for name in rows["class"]])
+        rows_named(grid[0], [drawn(str(one)) for one in classes["class"]])
         figure.suptitle(drawn(name), fontsize=9)
     return figure

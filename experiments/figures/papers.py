@@ -1,13 +1,14 @@
-"""Pictures that several papers' experiments share: curves with intervals, named where they end.
+"""Pictures that several papers' experiments and the commands share: curves with intervals, named beside them.
 
-A frame of rows (group, x, y, half_width) is drawn as a line a group, told apart by colour, marker and dash; reference
-curves (a bound, a prediction) are thin and grey, and what has no order (a topic a row) is drawn as points.
+A frame of rows (group, x, y, half_width) is drawn as a line a group, told apart by
+colour, marker and dash; reference curves (a bound, a prediction) are thin and grey, and what has no order (a topic
+a row) is drawn as points.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -15,18 +16,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from experiments.figures.labels import name_ends
 from experiments.figures.style import GREY, Look, clean, key, label, log_axis, looks, sheet
 
-__all__ = ["panels"]
+__all__ = ["lines", "panels"]
 
 Scale = Literal["linear", "log"]
 
 
 def panels(
-    frames: Sequence[tuple[str, pd.DataFrame]], *, x: str, y: str, x_scale: Scale = "linear", y_scale: Scale = "linear",
+    frames: Sequence[tuple[str, pd.DataFrame]],
+    *,
+    x: str,
+    y: str,
+    x_scale: Scale = "linear",
+    y_scale: Scale = "linear",
     share_y: bool = True,
-) -> Figure:  # fmt: skip
+) -> Figure:
     """Draw one panel a frame, side by side; a group looks the same in all of them.
 
     Parameters
@@ -40,25 +45,24 @@ def panels(
         Whether all panels have the y axis of the first.
     """
     rows = pd.concat([frame for _, frame in frames]) if frames else pd.DataFrame(columns=["group", "x", "y"])
-    drawn, size = _looks(rows), (0.6 + 3.2 * max(len(frames), 1.4), 3.4)
+    drawn = _looks(rows)
+    size = 0.6 + 3.2 * max(len(frames), 1.4), 3.4
     with sheet(*size, 1, max(len(frames), 1), sharey=share_y) as (figure, grid):
         for axes, (title, frame) in zip(grid, frames, strict=False):
-            for group, own in frame.groupby("group", sort=False):
-                _draw(axes, str(group), own.sort_values("x", kind="stable"), drawn[str(group)])
+            _draw(axes, frame, drawn)
             axes.set(xscale=x_scale, yscale=y_scale)
             clean(axes, "both", title=title, xlabel=x)
         for axes in grid:  # whose limits may be those of all panels
             _plain_numbers(axes)
         grid[0].set_ylabel(y)
-        last = frames[-1][1].dropna(subset=["x", "y"]) if frames else rows
-        if set(last["group"]) >= set(rows["group"]) and not _is(last, "points"):  # the last panel names them all
-            ends = last.sort_values("x", kind="stable").groupby("group").last()
-            places = {label(str(group)): (float(row["x"]), float(row["y"])) for group, row in ends.iterrows()}
-            name_ends(grid[-1], places, {label(group): look.colour for group, look in drawn.items()})
-        else:
-            columns = max(1, min(4, int(figure.get_figwidth() // 2.2)))
-            key(figure, drawn, ncols=columns, columnspacing=1.2, handlelength=2.4)
+        ends = rows.dropna(subset=["x", "y"]).sort_values("x", kind="stable").groupby("group")["y"].last()
+        key(figure, map(label, ends.sort_values(ascending=False, kind="stable").index))
     return figure
+
+
+def lines(frame: pd.DataFrame, *, x: str, y: str, x_scale: Scale = "linear", y_scale: Scale = "linear") -> Figure:
+    """Draw one panel: see `panels`."""
+    return panels([("", frame)], x=x, y=y, x_scale=x_scale, y_scale=y_scale)
 
 
 def _is(rows: pd.DataFrame, column: str) -> bool:
@@ -80,21 +84,23 @@ def _plain_numbers(axes: Axes) -> None:
 
 def _looks(rows: pd.DataFrame) -> dict[str, Look]:
     """Return the look of every group in the order they turn up; references are thin and grey."""
-    groups = {str(group): _is(own, "reference") for group, own in rows.groupby("group", sort=False)}
-    found = looks([group for group, reference in groups.items() if not reference])
-    return {group: found.get(group, Look(GREY, "", "--")) for group in groups}
+    references = {group for group, own in rows.groupby("group") if _is(own, "reference")}
+    found = looks([group for group in rows["group"].unique() if group not in references])
+    return {group: found.get(group, Look(GREY, "", "--")) for group in rows["group"].unique()}
 
 
-def _draw(axes: Axes, group: str, own: pd.DataFrame, look: Look) -> None:
-    style: dict[str, Any] = {"marker": look.marker, "mfc": look.face, "linestyle": "", "markersize": 3.0}
-    if _is(own, "reference"):
-        style = {"linewidth": 1.0, "linestyle": look.dash}
-    elif not _is(own, "points"):
-        style |= {"markersize": look.size - 1.5, "markevery": max(1, len(own) // 8)}
-        style |= {"linewidth": look.width, "linestyle": look.dash}
-    axes.plot(own["x"], own["y"], color=look.colour, label=label(group), **style)
-    for name, along, across, fill in (("half_width", "x", "y", axes.fill_between),
-                                      ("x_half_width", "y", "x", axes.fill_betweenx)):  # fmt: skip
-        if name in own and np.isfinite(own[name]).any():
-            half = own[name].fillna(0.0)
-            fill(own[along], own[across] - half, own[across] + half, color=look.colour, alpha=0.15, linewidth=0)
+def _draw(axes: Axes, frame: pd.DataFrame, drawn: dict[str, Look]) -> None:
+    for group in dict.fromkeys(frame["group"]):
+        own = frame[frame["group"] == group].sort_values("x", kind="stable")
+        how = drawn[group].drawn(label=label(group), markevery=max(1, len(own) // 8))
+        how["markersize"] -= 1.5
+        if _is(own, "reference"):
+            how |= {"marker": "", "linewidth": 1.0}
+        elif _is(own, "points"):
+            how |= {"linestyle": "", "markersize": 3.0, "markevery": 1}
+        axes.plot(own["x"], own["y"], **how)
+        for name, along, across, fill in (("half_width", "x", "y", axes.fill_between),
+                                          ("x_half_width", "y", "x", axes.fill_betweenx)):  # fmt: skip
+            if name in own and np.isfinite(own[name]).any():
+                half = own[name].fillna(0.0)
+                fill(own[along], own[across] - half, own[across] + half, color=how["color"], alpha=0.15, linewidth=0)

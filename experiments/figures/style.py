@@ -2,9 +2,9 @@
 
 A policy is known by the colour and the marker of its family in every picture, whether Matplotlib or a browser draws
 it; policies of one family differ in shade, filling and dash.  Colours are those of Okabe and Ito, which colour-blind
-readers tell apart; marker, dash and hatching say the same in grey print.  The learned policies have the strong
-colours.  No picture depends on the screen, the clock or the machine: the SVG has a fixed hash salt and no date, and
-text stays text.
+readers tell apart; marker, dash and hatching say the same in grey print, and text is black.  The learned policies have
+the strong colours.  No picture depends on the screen, the clock or the machine: the SVG has a fixed hash salt and no
+date, and text stays text.
 
 Source of the palette: M. Okabe and K. Ito, "Color Universal Design", 2008.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
@@ -25,14 +25,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 __all__ = [
-    "BLUE", "BOX", "DAGGER", "DPI", "GREEN", "GREY", "INK", "LEAST_CONTRAST", "ORANGE", "PALE", "PART_FILLS", "PURPLE",
-    "SKY", "VERMILLION", "Look", "clean", "contrast", "key", "label", "log_axis", "look", "looks", "pictures",
-    "readable", "rows_named", "saved", "series", "sheet", "styled",
+    "BLUE", "DAGGER", "GREEN", "GREY", "INK", "ORANGE", "PALE", "PART_FILLS", "PURPLE", "SKY", "VERMILLION", "Look",
+    "clean", "key", "label", "log_axis", "look", "looks", "pictures", "rows_named", "saved", "sheet", "styled",
 ]  # fmt: skip
 
-DPI = 160
-LEAST_CONTRAST = 4.5  # of text and what is behind it (WCAG 2.1, level AA)
-BOX = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}  # behind a text that a line may cross
 INK, GREY, PALE = "#1a1a1a", "#767676", "#dedede"
 ORANGE, SKY, GREEN, BLUE, VERMILLION, PURPLE = "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7"
 BROWN, TEAL, WINE, OLIVE = "#8C5A2B", "#44AA99", "#882255", "#8A8A2A"  # for what Okabe and Ito have no colour left
@@ -50,20 +46,13 @@ class Look(NamedTuple):
     filled: bool = True
     strong: bool = False
 
-    @property
-    def face(self) -> str:
-        """The colour inside the marker."""
-        return self.colour if self.filled else "white"
-
-    @property
-    def width(self) -> float:
-        """The width of a line, points."""
-        return 1.8 if self.strong else 1.3
-
-    @property
-    def size(self) -> float:
-        """The size of a marker, points."""
-        return 7.5 if self.strong else 5.5
+    def drawn(self, **other: Any) -> dict[str, Any]:
+        """Return what `Axes.plot` takes to draw a line with markers so, or otherwise."""
+        return {
+            "color": self.colour, "linestyle": self.dash, "linewidth": 1.8 if self.strong else 1.3,
+            "marker": self.marker, "mfc": self.colour if self.filled else "white",
+            "markersize": 7.5 if self.strong else 5.5, **other,
+        }  # fmt: skip
 
 
 _DASHES: tuple[str, ...] = ("-", "--", "-.", ":")
@@ -95,7 +84,6 @@ PART_FILLS = {
     "wakeup_j_per_page": ("#000000", "...."),
 }  # fmt: skip
 """Part of the energy to the colour and the hatching of its piece of a bar."""
-_LONGEST = 24  # characters of a parameter
 _USUAL_PUSH_MS = "400"  # the delay of messages that LPSM3 keeps if no other is asked for
 DAGGER = "\N{DAGGER}"
 _NAMES = {
@@ -131,7 +119,7 @@ def sheet(
 ) -> Iterator[tuple[Figure, Sequence[Any]]]:
     """Draw a figure of so many inches in the house style: give it, and its axes, row by row."""
     with styled():
-        figure = Figure(figsize=(width, height), dpi=DPI, layout="constrained")
+        figure = Figure(figsize=(width, height), dpi=160, layout="constrained")
         yield figure, figure.subplots(rows, columns, squeeze=False, **more).ravel().tolist()
 
 
@@ -198,31 +186,8 @@ def label(policy: str) -> str:
     first, _, second = (parameter, "", "") if "=" in parameter else parameter.partition(":")
     first += " ms" if first and kind in ("dynamic", "hold", "twt") else ""
     second = "" if kind.startswith("lpsm3") and second == _USUAL_PUSH_MS else second
-    first = first if len(first) <= _LONGEST else f"{first[: _LONGEST - 1]}…"
     name = f"{_FAMILIES[kind][1]} {first}".rstrip() + (f", {second} ms" if second else "")
     return name + DAGGER if kind in HOST_AWARE else name
-
-
-def contrast(colour: str, background: str = "white") -> float:
-    """Return the contrast ratio of two colours, 1 to 21 (WCAG 2.1, relative luminance)."""
-    low, high = sorted(_luminance(one) for one in (colour, background))
-    return (high + 0.05) / (low + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def readable(colour: str, background: str = "white") -> str:
-    """Return the colour, darker, or on a dark background lighter, so far that text stands out by a contrast of 4.5.
-
-    >>> readable("#000000"), round(contrast(readable(ORANGE)), 1) >= 4.5
-    ('#000000', True)
-    """
-    other, step = ("black", 2) if background == "white" else ("white", 4)
-    tried = (_mixed(colour, other, percent / 100) for percent in range(0, 101, step))
-    return next(one for one in tried if contrast(one, background) >= LEAST_CONTRAST)
 
 
 def clean(axes: Axes, grid: Literal["both", "x", "y"] = "y", **words: str) -> None:
@@ -240,14 +205,11 @@ def rows_named(axes: Axes, names: Iterable[str]) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def key(figure: Figure, drawn: Mapping[str, Look], **more: Any) -> None:
-    """Write a legend above the axes, each name once and in the colour of what it names."""
+def key(figure: Figure, order: Iterable[str] = (), **more: Any) -> None:
+    """Write a legend beside the axes, each name once, those of `order` first."""
     named = {name: one for axes in figure.axes for one, name in zip(*axes.get_legend_handles_labels(), strict=True)}
-    if named:
-        legend = figure.legend(list(named.values()), list(named), loc="outside upper left", **more)
-        colours = {label(name): look.colour for name, look in drawn.items()}
-        for text in legend.get_texts():
-            text.set_color(readable(colours[text.get_text()]))
+    names = [name for name in dict.fromkeys([*order, *named]) if name in named]
+    figure.legend([named[name] for name in names], names, **{"loc": "outside right upper", "alignment": "left", **more})
 
 
 def log_axis(axes: Axes, which: Literal["x", "y"], low: float, high: float) -> None:

@@ -137,7 +137,7 @@ NAMES = {
     **{key: key.upper() for key in ("ss", "ssnci", "ssmd", "ssnl", "ffoat", "fsoat", "ffole", "fsole")},
 }  # fmt: skip
 Pick = Callable[[pd.DataFrame, pd.DataFrame], float]  # (means by value, all scores) of the other half -> value
-Select = Callable[[pd.DataFrame], pd.DataFrame]  # scores -> a row a topic, none where there is no such thing
+Select = Callable[[Any], pd.DataFrame]  # record or scores -> a row a topic, none where there is no such thing
 
 
 def with_scores(frame):
@@ -148,15 +148,17 @@ def with_scores(frame):
 
 
 def scored(record, table="totals"):
-    """Return a row a topic, sampler, value (and window), averaged over coins."""
+    """Return a row a topic, sampler, value (and window), averaged over coins; scores are returned as they are."""
+    if isinstance(record, pd.DataFrame):
+        return record
     by = ["rank", "topic", "key", "value", *(["t"] if table == "windows" else [])]
     rows = with_scores(record[table].fillna({"value": 0.0}))
     return rows.groupby(by, sort=False, as_index=False).mean(numeric_only=True).drop(columns="run")
 
 
-def mean_by_value(scores, key):
+def mean_by_value(record, key):
     """Return means over topics, a row a value of the parameter."""
-    return where(scores, key=key).groupby("value").mean(numeric_only=True)
+    return where(scored(record), key=key).groupby("value").mean(numeric_only=True)
 
 
 # -- selections --------------------------------------------------------------------------------------------------
@@ -165,14 +167,15 @@ def mean_by_value(scores, key):
 def of(key: str, value: float | None = None) -> Select:
     """Select a sampler's rows, at one value of its parameter if that is given."""
     having = {"key": key} if value is None else {"key": key, "value": value}
-    return lambda scores: where(scores, **having).set_index("rank").sort_index()
+    return lambda record: where(scored(record), **having).set_index("rank").sort_index()
 
 
 def chosen(key: str, pick: Pick, *, one_out: bool = False) -> Select:
     """Select a sampler at the value that `pick` takes on the topics of the other half, or on all `one_out` but it."""
 
-    def select(scores):
-        parts, folds = [], scores["rank"] if one_out else scores["rank"] % 2
+    def select(record):
+        scores, parts = scored(record), []
+        folds = scores["rank"] if one_out else scores["rank"] % 2
         for fold in sorted(set(folds)):
             others = scores[folds != fold]
             parts.append(of(key, pick(mean_by_value(others, key), others))(scores[folds == fold]))
@@ -188,18 +191,15 @@ def at_rate(key: str, rate: float) -> Select:
     enclose the rate.
     """
 
-    def select(scores):
-        means = mean_by_value(scores, key).sort_values("rate")
-        rates = means["rate"].to_numpy()
+    def select(record):
+        scores = scored(record)
+        rates = mean_by_value(scores, key)["rate"].sort_values()
         above = int(np.searchsorted(rates, rate))
         if not 0 < above < len(rates):
             return scores.iloc[:0]
-        share = float(np.log(rate / rates[above - 1]) / np.log(rates[above] / rates[above - 1]))
-        low, high = (
-            of(key, value)(scores).select_dtypes("number").drop(columns="value")
-            for value in means.index[above - 1 : above + 1]
-        )
-        return ((1.0 - share) * low + share * high).assign(rate=rate)
+        share = float(np.interp(np.log(rate), np.log(rates.iloc[above - 1 : above + 1]), (0.0, 1.0)))
+        low, high = (of(key, rates.index[place])(scores).select_dtypes("number") for place in (above - 1, above))
+        return ((1.0 - share) * low + share * high).drop(columns="value").assign(rate=rate)
 
     return select
 
@@ -242,7 +242,8 @@ def paired(column: str, ours: Select, theirs: Select, *, percent: bool = False):
     """Measure the difference of a column between two selections, topic by topic, beside both means and label rates."""
 
     def measure(record):
-        rows = [select(scored(record)) for select in (ours, theirs)]
+        scores = scored(record)
+        rows = [select(scores) for select in (ours, theirs)]
         if not all(map(len, rows)):
             return {}
         difference = (100.0 if percent else 1.0) * (rows[0][column] - rows[1][column])
@@ -296,12 +297,10 @@ def curves(record, groups, columns):
     return panels(frames, x="stories", y=f"mean over topics, last {most:,} stories", share_y=False)
 
 
-def trade_off(scores, keys, references=()):
+def trade_off(record, keys, references=()):
     """Return F against label rate, means over topics: a line a sampler, a level line a reference."""
-    means = {key: mean_by_value(scores, key) for key in keys}
-    lines = [pd.DataFrame({"group": NAMES[key], "x": 100.0 * own["rate"], "y": own["f"]}) for key, own in means.items()]
-    x = pd.concat(lines)["x"]
-    for key in references:
-        level = of(key)(scores)["f"].mean()
-        lines.append(pd.DataFrame({"group": NAMES[key], "x": [x.min(), x.max()], "y": level, "reference": True}))
-    return pd.concat(lines, ignore_index=True)
+    means = pd.concat(mean_by_value(record, key).assign(group=NAMES[key]) for key in keys)
+    frame = pd.DataFrame({"group": means["group"], "x": 100.0 * means["rate"], "y": means["f"]})
+    ends = frame["x"].agg(["min", "max"])
+    levels = [pd.DataFrame({"group": NAMES[key], "x": ends, "y": of(key)(record)["f"].mean()}) for key in references]
+    return pd.concat([frame, *(level.assign(reference=True) for level in levels)], ignore_index=True)

@@ -23,8 +23,7 @@ PAPERS: Mapping[str, str] = {
 }
 _MODULES = """
 worst_case.text thesis.tracking thesis.browsing thesis.replayed thesis.sphere thesis.digits thesis.svm rls.bounds
-rls.stories adaptive.growth adaptive.stories drift.shifting ours.shifting ours.labels ours.lpsm2 ours.air ours.lpsm3
-ours.browsing
+rls.stories adaptive.growth adaptive.stories drift.shifting ours.labels ours.studies
 """
 
 

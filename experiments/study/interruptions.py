@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["SIGNALS", "Handler", "Interrupted", "check", "handled"]
+__all__ = ["SIGNALS", "Handler", "Interrupted", "check", "handled", "put_off"]
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -42,10 +42,10 @@ class Interrupted(KeyboardInterrupt):
 class Handler:
     """Raises `Interrupted` for a signal; ends the program at once while a kernel is compiled, which would lose that.
 
-    `came` is the last signal that came, 0 before any has.
+    `came` is the last signal that came, 0 before any has; while `waits`, nothing is raised.
     """
 
-    came = 0
+    came, waits = 0, False
 
     def __call__(self, number: int, _frame: Any) -> None:
         """Remember the signal, and raise."""
@@ -58,7 +58,8 @@ class Handler:
                 worker.terminate()
             os.write(2, f"lpsm: {stopped.word} while compiling; what was finished before is kept\n".encode())
             os._exit(stopped.status)
-        raise stopped
+        if not self.waits:
+            raise stopped
 
 
 @contextmanager
@@ -80,3 +81,19 @@ def check() -> None:
     handler = signal.getsignal(signal.SIGINT)
     if isinstance(handler, Handler) and handler.came:
         raise Interrupted("", handler.came)
+
+
+@contextmanager
+def put_off() -> Iterator[None]:
+    """Have a `Handler` wait until the end of the block; processes it starts never hear of Ctrl-C or of a hang-up."""
+    handler, unheard = signal.getsignal(signal.SIGINT), (signal.SIGINT, signal.SIGHUP)
+    signal.pthread_sigmask(signal.SIG_BLOCK, unheard)  # which processes inherit
+    if isinstance(handler, Handler):
+        handler.waits = True
+    try:
+        yield
+    finally:
+        if isinstance(handler, Handler):
+            handler.waits = False
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, unheard)
+    check()

@@ -22,7 +22,7 @@ def progress(title: str, total: int | None, *, done: int = 0) -> Iterator[Callab
     The bar counts what is done, and shows the time that was taken and about how much is left.  To advance it raises
     `Interrupted` if a signal has asked the program to stop.
     """
-    finished, shown = [done], list[Any]()
+    finished, shown = done, list[Any]()
 
     def show() -> None:
         from rich import progress as bars
@@ -33,14 +33,15 @@ def progress(title: str, total: int | None, *, done: int = 0) -> Iterator[Callab
             "{task.description}", *columns, bars.TimeRemainingColumn(), "left", console=Console(file=sys.stderr),
             transient=sys.stderr.isatty(), speed_estimate_period=3600.0,
         )  # fmt: skip
-        bar.add_task(title, total=total, completed=finished[0])
+        bar.add_task(title, total=total, completed=finished)
         bar.start()
         shown.append(bar)
 
     def advance() -> None:
-        finished[0] += 1
+        nonlocal finished
+        finished += 1
         for bar in shown:
-            bar.update(bar.task_ids[0], completed=finished[0])
+            bar.update(bar.task_ids[0], completed=finished)
         check()
 
     timer = threading.Timer(PATIENCE_S, show)

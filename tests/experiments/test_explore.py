@@ -8,18 +8,18 @@ from hashlib import sha256
 from http.client import HTTPConnection
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-import netsim
+from experiments.cli.compare import FEW_SESSIONS
 from experiments.explore import app
 from experiments.explore.answer import Explorer
 from experiments.explore.settings import Settings
-from experiments.study.traffic import recorded
 from tests.experiments.makers import Page
 
-SMALL = Settings(pages=5, seeds=2, server="constant", policies=("psm:100", "bsd:1", "hold:50"), page=1)
+SMALL = Settings(pages=5, seeds=2, server="constant", policies=("psm", "bsd:1", "hold:50"), page=1)
 OTHER = Settings(
-    pages=7, seeds=3, server="lognormal", server_s=0.35, rtt_ms=100.0, radio="cc3235sf", beacon_ms=102.4,
+    pages=7, seeds=3, server="exponential", server_s=0.35, rtt_ms=100.0, radio="cc3235sf", beacon_ms=102.4,
     policies=("listen:3", "lpsm:log"), page=4,
 )  # fmt: skip
 EVIL = ("subprocess:Popen:./evil.sh", "evil.py:Evil", "evil:Evil", "logging:FileHandler:made")
@@ -35,9 +35,9 @@ def test_a_link_carries_every_setting(settings):
     ("query", "rule"),
     [
         ("?pages=0", "pages must lie in"), ("?server=slow", "server must be one of"), ("?rtt_ms=x", "must be a number"),
-        ("?policies=nonsense", "a policy must be one of"), ("?radio=valve", "a radio must be one of"),
+        ("?policies=nonsense", "a policy must be one of"), ("?radio=valve", "a radio .* must be one of"),
         ("?policies=psm:150", "multiple"), ("?server_s=nan", "server_s must lie in"), ("?policies=", "1 to 12 polici"),
-        (f"?radio={'x' * 201}", "radio must have at most 200 characters, got 201"), ("?pages=1e3", "must be a number"),
+        (f"?radio={'x' * 201}", "must have at most 200 characters, got 201"), ("?pages=1e3", "must be a number"),
         *((f"?policies={name}", "a policy must be one of none, psm") for name in EVIL),
     ],
 )  # fmt: skip
@@ -58,81 +58,44 @@ def test_what_was_answered_once_is_not_computed_again():
     assert explorer._run.cache_info().misses == runs + 2  # one more policy on two seeds
 
 
-def test_what_takes_long_comes_later_and_is_then_the_same():
-    explorer, settings = Explorer(), replace(SMALL, policies=("psm:100", "lpsm:log"))
-    first = explorer.answer(settings, within_s=0.0)
-    assert sorted([*first.summary["policy"][:-2], *first.pending]) == ["lpsm:log", "none", "psm:100"]
-    whole = explorer.answer(settings)
-    assert whole.pending == []
-    assert whole.timelines is not None
-    assert whole.summary.equals(Explorer().answer(settings).summary)
-
-
 VISITS = "".join(f"{40 * visit}.0,{3000 + 500 * visit}\n{40 * visit}.3,{20000 - 900 * visit}\n" for visit in range(4))
 PUSHED = (
-    '{"page": "a", "issue_s": 1.0, "request_bytes": 300, "reply_bytes": 9000, "think_s": 5.0}\n'
-    '{"message_bytes": 120, "at_s": 4.5}\n{"message_bytes": 120, "at_s": 7.25}\n'
+    '{"page": "a", "issue_s": 1.0, "request_bytes": 300, "reply_bytes": 9000, "waits_s": [0.4], "think_s": 5.0}\n'
+    '{"message_bytes": 120, "at_s": 4.5}\n{"message_bytes": 120, "at_s": 7.25}\n{"round_trip_s": 0.1}\n'
     '{"page": "b", "issue_s": 12.0, "request_bytes": 300, "reply_bytes": 500, "think_s": 5.0}\n'
     '{"message_bytes": 120, "at_s": 15.0}\n'
 )
-BROWSED = {"drawn": "", "a session": "time,bytes\n" + VISITS, "a workload with messages": PUSHED}
+ALONE = "".join(line for line in PUSHED.splitlines(True) if "message" in line)
+BROWSED = {"drawn": "", "a session": "time,bytes\n" + VISITS, "pages and messages": PUSHED, "messages": ALONE}
 
 
 @pytest.mark.parametrize("kind", BROWSED)
 def test_the_explorer_and_the_command_agree(lpsm, tmp_path, monkeypatch, undrawn, kind):
-    import pandas as pd
-
-    from experiments.cli.compare import FEW_SESSIONS
-
     monkeypatch.chdir(tmp_path)
     path = Path("browsed") if BROWSED[kind] else None
     if path:
         path.write_text(BROWSED[kind])
     explorer = Explorer.of_trace(path, FEW_SESSIONS) if path else Explorer()
-    rows = explorer.answer(SMALL).summary.set_index("policy")
-    trace = str(path) if path else None
-    ran = lpsm(*shlex.split(SMALL.command(trace))[1:], "--jobs", "1")
-    assert ran.exit_code == 0, ran.output
-    summary = pd.read_csv("explored/summary.csv").set_index("policy")
-    common = summary.columns.intersection(rows.columns)
-    assert {"total_j_per_page", "slowdown_mean", "mean_mw", "energy_above_limit_percent"} <= set(common)
-    pd.testing.assert_frame_equal(rows[common], summary[common], check_dtype=False, rtol=1e-12)
-    if kind == "a workload with messages":
-        without = Explorer([replace(one, recorded=list(one.recorded)) for one in explorer.sessions])
-        assert (
-            without.answer(SMALL).summary.set_index("policy").loc["psm:100", "total_j_per_page"]
-            != rows.loc["psm:100", "total_j_per_page"]
-        )
+    for settings in (SMALL, replace(SMALL, server="recorded"))[: 2 if kind == "pages and messages" else 1]:
+        found = explorer.answer(settings)
+        rows = found.summary.set_index("policy")
+        ran = lpsm(*shlex.split(settings.command(str(path) if path else None))[1:], "--jobs", "1")
+        assert ran.exit_code == 0, ran.output
+        summary = pd.read_csv("explored/summary.csv").set_index("policy")
+        common = summary.columns.intersection(rows.columns)
+        assert {"total_j_per_page", "slowdown_mean", "mean_mw", "energy_above_limit_percent"} <= set(common)
+        pd.testing.assert_frame_equal(rows[common], summary[common], check_dtype=False, rtol=1e-12)
+    assert ("Energy against waiting" in app.pictures(found)) == (kind != "messages")  # which have no slowdown
+    assert rows["total_j_per_page"].dropna().gt(0).all()
 
 
-def test_messages_alone_have_energies_and_no_slowdown(tmp_path):
-    path = tmp_path / "pushed"
-    path.write_text("".join(line for line in PUSHED.splitlines(True) if "message" in line))
-    found = Explorer.of_trace(path, 1).answer(SMALL)
-    assert found.summary["total_j_per_page"].dropna().gt(0).all()
-    assert list(app.pictures(found)) == ["Energy of a page, by its parts"]
-
-
-def test_the_next_interval_keeps_static_psm_and_a_trace_has_its_servers(tmp_path):
-    told = tmp_path / "told.jsonl"
-    told.write_text(PUSHED.replace('"think_s"', '"waits_s": [0.4], "think_s"') + '{"round_trip_s": 0.1}\n')
+def test_static_psm_has_no_interval_of_its_own_and_a_trace_has_its_servers():
     for name in ("psm", "psm:100"):
         assert Settings.of_link(f"policies={name}&policies=bsd:1&beacon_ms=102.4").policies == ("psm", "bsd:1")
-    assert Settings.of_link("policies=psm:100&beacon_ms=100").policies == ("psm:100",)
     settings = Settings.of_link("?policies=psm", "recorded")
     assert (settings.server, settings.config.server_delay.kind) == ("recorded", "recorded")
     assert Settings.of_link("?server=constant", "recorded").server == "constant"
-    assert "--server-delay recorded" in settings.command("a.har")
     assert "--rtt" not in settings.command("a.har")
-    found = Explorer.of_trace(told, 1).answer(settings)
-    [session] = recorded([told])
-    world = session.world(settings.config)
-    work = session.pages()
-    late, base = (netsim.simulate(work, policy, config=world, seed=session.seed) for policy in ("psm", "none"))
-    row = found.summary.set_index("policy").loc["psm:100"]
-    assert row["total_j_per_page"] == pytest.approx(late.energy.per_page_j)
-    assert row["mean_mw"] == pytest.approx(1000 * late.energy.total_j / late.elapsed_s)
-    assert row["added_delay_mean_s"] == pytest.approx(late.against(base).delay_s)
 
 
 # -- the page ------------------------------------------------------------------------------------------------
@@ -140,9 +103,7 @@ def test_the_next_interval_keeps_static_psm_and_a_trace_has_its_servers(tmp_path
 
 @pytest.fixture(scope="module")
 def page():
-    explorer = Explorer()
-    explorer.answer(SMALL)
-    with app.Page(explorer) as server:
+    with app.Page(Explorer()) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server
         server.shutdown()
@@ -176,23 +137,18 @@ def test_the_page_has_a_control_for_every_setting_at_its_position(page):
     assert (wrong[0], "pages must lie in [1, 200], got 0" in wrong[2]) == (200, True)
 
 
-def test_an_answer_has_pictures_the_table_of_compare_and_its_command(page, monkeypatch):
-    whole = asked(page, f"/whole{SMALL.link}")[2]
-    found = Page(whole)
+def test_an_answer_has_pictures_the_table_of_compare_and_its_command(page):
+    found = Page(asked(page, f"/answer{SMALL.link}")[2])
     assert [address.partition(",")[0] for address in found.addresses] == ["data:image/svg+xml;base64"] * 3
-    assert {"J/page", "slowdown", "BSD 1" if "BSD 1" in whole else "bsd:1"} <= set(found.words)
+    assert {"J/page", "slowdown", "bsd:1"} <= set(found.words)
     assert any(words.startswith("lpsm compare --pages 5") for words in found.words)
-    assert "Still computing" not in whole
-    assert asked(page, f"/quick{SMALL.link}")[2] == whole
-    monkeypatch.setattr(app, "WITHIN_S", 0.0)
-    assert "Still computing: LPSM 1/log T" in asked(page, "/quick?pages=5&seeds=2&policies=lpsm:log")[2]
 
 
 def test_nothing_of_a_link_becomes_markup_or_a_policy_of_files(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("evil.py").write_text("open('made', 'w')\n\nclass Evil:\n    plan = spec = host_aware = print\n")
     for name in (*EVIL, "%3Cscript%3Ealert(1)%3C/script%3E"):
-        for path in ("/", "/whole"):
+        for path in ("/", "/answer"):
             status, _, text = asked(page, f"{path}?policies={name}")
             assert (status, "a policy must be one of none, psm" in text) == (200, True)
             assert "<script>alert" not in text
@@ -208,7 +164,7 @@ def test_nothing_of_a_link_becomes_markup_or_a_policy_of_files(page, tmp_path, m
     ids=str,
 )  # fmt: skip
 def test_what_another_page_asks_is_refused(page, headers):
-    for path in ("/", f"/whole{SMALL.link}"):
+    for path in ("/", f"/answer{SMALL.link}"):
         assert asked(page, path, **headers)[0] == 403
     status, given, text = asked(page, "/", **{"Sec-Fetch-Site": "same-origin"})
     assert (status, given["X-Frame-Options"]) == (200, "DENY")
@@ -219,7 +175,7 @@ def test_what_another_page_asks_is_refused(page, headers):
 
 def test_300_random_requests_are_answered_without_an_error_of_the_server(page, capfd):
     draw, found = random.Random(25), {}
-    paths = ["/", "/whole", "/quick", "/app.py", "/../answer.py", "//", "/%00", "*", "/page.html", "/.", "/quick/"]
+    paths = ["/", "/answer", "/app.py", "/../answer.py", "//", "/%00", "*", "/page.html", "/.", "/answer/"]
     values = ["", "x", "5", "9" * 5000, "%00", "%ff", "%F0%9F%98%80", "a" * 60_000, "-1", "1e999", "nan", "psm,psm:100",
               "psm:" + "1" * 300, "none", "[::1", "%1b[2J", "true", "0x10", "psm:100,none"]  # fmt: skip
     for _ in range(300):
@@ -228,7 +184,7 @@ def test_300_random_requests_are_answered_without_an_error_of_the_server(page, c
         name = draw.choice(["Host", "Origin", "Sec-Fetch-Site", "Content-Length", "Transfer-Encoding", "If-None-Match"])
         headers = {name: draw.choice(["localhost", "none", "[::1", "-1", "chunked", "a" * 3000])}
         method = draw.choice(["GET"] * 8 + ["POST", "PUT", "HEAD"])
-        path = draw.choice(paths[:3]) if draw.random() < 0.8 else draw.choice(paths)
+        path = draw.choice(paths[:2]) if draw.random() < 0.8 else draw.choice(paths)
         status, _, text = asked(page, f"{path}?{query}", method, **(headers if draw.random() < 0.2 else {}))
         assert "import annotations" not in text
         found[status] = found.get(status, 0) + 1

@@ -77,7 +77,7 @@ COMMANDS = {
     "compare": ["compare", "--trace", "TABLE", "--policies", "none,psm", *MODEL, "--out", "OUT"],
     "population": ["population", "TABLE", "--policies", "none,psm", *MODEL, "--out", "OUT"],
     "replay": ["replay", "TABLE", "--out", "OUT"],
-    "simulate": ["simulate", "PAGES", "--policy", "psm", "--out", "OUT/pages.csv", "--polls", "OUT/polls.csv"],
+    "simulate": ["simulate", "PAGES", "--policy", "psm", "--out", "OUT/pages.csv"],
     "label": ["label", "STREAM", "--algorithm", "ssmd", "--one-vs-rest", "--out", "OUT"],
     "timeline": ["timeline", "PAGES", "--policies", "psm", "--air", "11g", "--out", "OUT/t.svg",
                  "--perfetto", "OUT/t.json", "--pcap", "OUT/t.pcapng"],

@@ -1,16 +1,20 @@
-"""The scikit-learn classifier: scikit-learn's own checks, the sampler underneath, and labels that stay sealed."""
+"""The scikit-learn classifier: its own checks, the sampler underneath, sealed labels, and probabilities by hand."""
 
 import warnings
+from math import exp, log
 
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from lpsm import samplers
 from lpsm import synthetic_streams as streams
 from lpsm.samplers import SelectiveClassifier
+from lpsm.samplers.calibration import LEAST, fitted_scale, leads, probabilities
+from tests.lpsm.frozen.streams import a_stream
 
 SOME = ["ss", "sop-ss", "arow-diagonal-ss", "filter", "dkm"]
 CHECKED = [pytest.param(key, marks=[] if key in SOME else pytest.mark.long) for key in tuple(samplers.keys())]
@@ -28,23 +32,6 @@ def test_every_check_of_scikit_learn_passes(key):
         results = check_estimator(SelectiveClassifier(key), on_skip=None, on_fail=None)
     assert [r["check_name"] for r in results if r["status"] not in ("passed", "skipped")] == []
     assert sum(r["status"] == "passed" for r in results) > 50
-
-
-@pytest.mark.parametrize("key", ["ssmd", "sop-label-efficient", "dkm"])
-def test_an_oracle_is_called_for_the_queried_rows_alone_and_gives_the_same_model(key):
-    X, y = example()
-    asked = []
-
-    def oracle(i, x):
-        assert np.array_equal(x, X[i])
-        asked.append(i)
-        return y[i]
-
-    live = SelectiveClassifier(key, random_state=3, oracle=oracle).fit(X, classes=["yes", "no"])
-    simulated = SelectiveClassifier(key, random_state=3).fit(X, y)
-    assert asked == np.flatnonzero(simulated.queried_).tolist()
-    assert np.array_equal(live.predicted_, simulated.predicted_)
-    assert live.decision_function(X) == pytest.approx(simulated.decision_function(X), abs=1e-9)
 
 
 def test_parameters_of_a_key_are_given_by_name_or_together():
@@ -69,61 +56,8 @@ def test_no_answer_is_learned_if_one_ticket_is_not_open():
         model.answer([ticket, ticket], y[:2])
     assert model.sampler_.stored == 0
     assert ticket in model.sampler_.open_tickets
-
-
-@pytest.mark.parametrize("key", ["ss", "sop-label-efficient", "arow-diagonal-ss"])
-def test_rows_without_labels_are_asked_about_and_answered_later_as_the_sampler_would_be(key):
-    X, y = example(90)
-    model, by_hand = SelectiveClassifier(key, random_state=2), samplers.make(key, 4, rng=np.random.default_rng(2))
-    model.partial_fit(X[:30], classes=["no", "yes"])  # nobody knows a label yet
-    tickets = [d.ticket for d in (by_hand.decide(x) for x in X[:30]) if d.ticket]
-    assert model.tickets_[model.tickets_ > 0].tolist() == tickets
-    assert np.array_equal(model.tickets_ > 0, model.queried_)
-    rows = np.flatnonzero(model.tickets_)[::-1]
-    model.answer(model.tickets_[rows], y[rows])
-    some = np.where(np.arange(30) % 2 == 0, y[30:60], None)
-    model.partial_fit(X[30:60], some)
-    owed = np.flatnonzero(model.tickets_)
-    assert (owed % 2 == 1).all()
-    for ticket in reversed(tickets):
-        by_hand.learn(ticket, 1 if y[ticket - 1] == "yes" else -1)
-    for t in range(30, 60):
-        decision = by_hand.decide(X[t])
-        if decision.query and t % 2 == 0:
-            by_hand.learn(decision.ticket, 1 if y[t] == "yes" else -1)
-    assert model.sampler_.open_tickets == by_hand.open_tickets == model.tickets_[owed].tolist()
-    np.testing.assert_array_equal(model.decision_function(X), by_hand.margins(X))
-    with pytest.raises(RuntimeError, match="ticket must be of an open question"):
-        model.answer([tickets[0]], ["yes"])
-
-
-def test_a_label_that_is_not_a_number_is_not_known_yet():
-    model = SelectiveClassifier("rls").partial_fit(np.eye(3), [1, np.nan, 0], classes=[0, 1])
-    assert model.tickets_.tolist() == [0, 2, 0]
-
-
-def test_more_classes_are_one_question_a_row():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(900, 5))
-    y = np.array(["a", "b", "c", "d"])[(X @ rng.normal(size=(5, 4))).argmax(axis=1)]
-    model = SelectiveClassifier("ss", K=0.3).fit(X[:600], y[:600])
-    assert model.n_queries_ == model.queried_.sum() < 400
-    assert model.score(X[600:], y[600:]) > 0.8
-    assert model.decision_function(X).shape == (900, 4)
-    assert (model.predicted_[300:] == y[300:600]).mean() > 0.8
-    chances = model.predict_proba(X[600:])
-    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
-    assert np.array_equal(model.classes_[chances.argmax(axis=1)], model.predict(X[600:]))
-    late = SelectiveClassifier("ssmd").partial_fit(X[:50], classes=["a", "b", "c", "d"])
-    owed = np.flatnonzero(late.tickets_)
-    late.answer(late.tickets_[owed], y[owed])
-    assert late.sampler_.stored > 5
-
-
-def test_without_labels_every_class_is_as_probable():
-    X, y = example(50)
-    model = SelectiveClassifier("ss", max_queries=0).fit(X, y)
-    assert (model.predict_proba(X) == 0.5).all()
+    unknown = SelectiveClassifier("rls").partial_fit(np.eye(3), [1, np.nan, 0], classes=[0, 1])
+    assert unknown.tickets_.tolist() == [0, 2, 0]  # a label that is not a number is not known yet
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -143,12 +77,13 @@ def test_rows_of_zeros_are_no_rounds_where_rows_are_normalised(several):
     np.testing.assert_array_equal(with_zero.decision_function(padded)[0], without.decision_function(X)[0])
 
 
-def test_a_single_class_is_predicted_for_everything():
-    X, _ = example(40)
+def test_a_single_class_is_predicted_for_everything_and_without_labels_each_of_two_is_as_probable():
+    X, y = example(40)
     model = SelectiveClassifier("sop").fit(X, np.full(40, "only"))
     assert set(model.predict(X)) == {"only"}
     assert model.classes_.tolist() == ["only"]
     assert model.predict_proba(X).tolist() == 40 * [[1.0]]
+    assert (SelectiveClassifier("ss", max_queries=0).fit(X, y).predict_proba(X) == 0.5).all()
 
 
 @pytest.mark.parametrize(
@@ -186,3 +121,87 @@ def test_coins_come_of_a_seed_a_generator_or_numpys_older_one():
         model = SelectiveClassifier("sop-fixed-bias", rate=0.5, random_state=given).fit(X, y)
         log = samplers.make("sop-fixed-bias", 4, rng=np.random.default_rng(meant)).run(X, signs)
         assert np.array_equal(model.queried_, log.queried)
+
+
+# -- probabilities, from the labels that were bought
+
+X, Y = a_stream(31, rounds=90, d=3)
+
+
+def scale_of(scores, labels):
+    """The definition: softened targets, log loss, and its least over beta >= 0, by another minimiser."""
+    n, k = scores.shape
+
+    def loss(beta):
+        chances = np.exp(beta * scores) / np.exp(beta * scores).sum(axis=1, keepdims=True)
+        targets = np.where(np.arange(k) == np.array(labels)[:, None], (n + 1) / (n + k), 1 / (n + k))
+        return -(targets * np.log(chances)).sum()
+
+    return max(minimize_scalar(loss).x, 0.0)
+
+
+def test_the_scale_by_hand():
+    margins = np.array([0.5, -0.5, 0.5])
+    # three of three right: the target is 4/5, and sigmoid(2 beta/2) is that at beta = ln 4
+    assert fitted_scale(leads(margins), np.array([1, 0, 1])) == pytest.approx(log(4), rel=1e-4)
+    assert probabilities(leads(margins), log(4))[:, 1] == pytest.approx([0.8, 0.2, 0.8])
+    assert fitted_scale(leads(margins), np.array([0, 1, 0])) == pytest.approx(2 * LEAST)  # all wrong
+    assert fitted_scale(leads(np.zeros(4)), np.array([0, 1, 1, 1])) == LEAST  # their size is not known
+    assert fitted_scale(np.zeros((0, 2)), np.zeros(0, dtype=np.int64)) == 0.0
+    several = np.array([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0]])  # 3/5 for the right one: e^(2 beta) = 3
+    assert fitted_scale(several, np.array([0, 1])) == pytest.approx(log(3) / 2, rel=1e-4)
+    assert probabilities(several, 0.5)[0] == pytest.approx(np.array([exp(1), 1, 1]) / (exp(1) + 2))
+    for size in (1e-6, 1e6):  # in any units
+        assert fitted_scale(size * several, np.array([0, 1])) * size == pytest.approx(log(3) / 2, rel=1e-3)
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("way", ["a run", "a short run", "by an oracle", "late"])
+def test_a_classifier_enters_the_scores_of_the_rounds_and_the_labels_bought(way, several):
+    rounds = 30 if way == "a short run" else 90
+    codes = (X @ np.random.default_rng(2).normal(size=(3, 4))).argmax(axis=1) if several else (Y > 0).astype(int)
+    names = np.array(["a", "b", "c", "d"] if several else ["no", "yes"])
+    key, own = ("ss", {"K": 0.2}) if several else ("sop-label-efficient", {"C": 0.3})
+    model = SelectiveClassifier(key, random_state=1, **own)
+    asked = []
+
+    def oracle(i, x):
+        assert np.array_equal(x, X[i])
+        asked.append(i)
+        return names[codes[i]]
+
+    if way == "by an oracle":
+        model.set_params(oracle=oracle).fit(X, classes=names)
+    elif way == "late":  # every second label when its part of the stream is over, the last one first
+        for start in (0, 30, 60):
+            part = names[codes[start : start + 30]]
+            model.partial_fit(X[start : start + 30], np.where(np.arange(30) % 2, None, part), classes=names)
+            model.predict_proba(X)  # which changes nothing
+            rows = np.flatnonzero(model.tickets_)[::-1]
+            assert model.tickets_[rows].tolist() == model.sampler_.open_tickets[::-1]
+            model.answer(model.tickets_[rows], part[rows])
+    else:
+        model.fit(X[:rounds], names[codes[:rounds]])
+    rng = np.random.default_rng(1)
+    twin = samplers.MulticlassSampler(key, 3, 4, rng=rng, **own) if several else samplers.make(key, 3, rng=rng, **own)
+    scores, labels, owed, said = [], [], [], []
+    for t in range(rounds):
+        decision = twin.decide(X[t])
+        said.append(decision.prediction if several else int(decision.prediction > 0))
+        if decision.query:
+            scores.append(twin.last_scores if several else leads(np.array([decision.margin]))[0])
+            labels.append(int(codes[t]))
+            owed.append((decision.ticket, int(codes[t]) if several else int(Y[t])))
+            if way != "late" or t % 2 == 0:
+                twin.learn(*owed.pop())
+        while t % 30 == 29 and owed:
+            twin.learn(*owed.pop())
+    now = twin.scores(X[:5]) if several else leads(twin.margins(X[:5]))
+    expected = probabilities(now, scale_of(np.array(scores), labels))
+    np.testing.assert_allclose(model.predict_proba(X[:5]), expected, rtol=2e-3)
+    assert not np.allclose(expected, 1.0 / len(names))
+    assert asked == (np.flatnonzero(model.queried_).tolist() if way == "by an oracle" else [])
+    assert model.n_queries_ == len(labels) < rounds
+    assert model.predicted_.tolist() == names[said][-len(model.predicted_) :].tolist()
+    predicted = twin.predict(X) if several else (twin.margins(X) >= 0).astype(int)
+    assert model.classes_[predicted].tolist() == model.predict(X).tolist()

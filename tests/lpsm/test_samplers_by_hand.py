@@ -1,7 +1,5 @@
 """What a round is made of at numbers that a pocket calculator or numpy checks, and the texts of the catalogue."""
 
-from __future__ import annotations
-
 from math import exp, log, sqrt
 
 import numpy as np

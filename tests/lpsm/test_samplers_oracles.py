@@ -1,7 +1,5 @@
 """Every key against its literal formula, in every form of each, with labels in time, late, and of several classes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """What samplers, their grids, the estimator and river's adapter do not take is named, with the rule and the value."""
 
-from __future__ import annotations
-
 import warnings
 from math import inf, nan
 
@@ -65,21 +63,17 @@ def without(part):
 
 @table(r"""
 make("sop", a=0.0) -> a must be positive and finite, got 0.0
-make("sop-ss", b=-1.0) -> b must be positive, got -1.0
-make("sole", C=0.0) -> C must be positive, got 0.0
 make("perceptron-ss-adaptive", beta=0.0) -> beta must be positive, got 0.0
 make("lasec-ss", a=-2.0) -> a must be positive, got -2.0
 make("lasec", b=2.0, c=2.0) -> c must be larger than b = 2.0, got 2.0
-make("lasec", c=nan) -> c must be larger than b = 1.0, got nan
 make("ss", K=0.0) -> K must be positive, got 0.0
-make("filter", K=-1.0) -> K must be positive, got -1.0
 make("ssnl", K=nan) -> K must be positive, got nan
+make("filter", K=-1.0) -> K must be positive, got -1.0
 make("bbq", kappa=-0.1) -> kappa must be positive and finite, got -0.1
 make("sop-fixed-bias", rate=1.5) -> rate must lie in \[0, 1\], got 1.5
 make("modified-perceptron", factor=2.5) -> factor must lie in \[0, 2\], got 2.5
 make("shifting-perceptron", lambda_=-1.0) -> lambda must be non-negative and finite, got -1.0
 make("adaptive-sampler", lambda_=0.0) -> lambda must be positive and finite, got 0.0
-make("adaptive-sampler", rho=-1.0) -> rho must be non-negative, got -1.0
 make("adaptive-sampler", bias=2.0) -> bias must lie in \[0, 1\], got 2.0
 make("randomized-budget-perceptron", B=0) -> B must be an integer of at least 1, got 0
 make("dkm", R=2.5) -> R must be an integer of at least 1, got 2.5
@@ -105,8 +99,6 @@ make("sop", max_queries=-1) -> max_queries must be an integer of at least 0, got
 make("ffole", max_queries=3) -> max_queries must be None for a filter
 make("no-such-key") -> key must be one of .*; got 'no-such-key'
 make("sopp") -> ^key must be one of lpsm.samplers.keys\(\); got 'sopp', did you mean sop\?$
-make("SSMDD") -> did you mean ssmd
-samplers.Polynomial(degree=-inf) -> degree must be a positive integer, got -inf
 samplers.AdaptiveSampler(rho=-(10**400)) -> rho must be non-negative, got an integer of 1329 bits
 sampler(samplers.Perceptron(), samplers.Always(), stores="all") -> stores must be
 sampler(samplers.Perceptron(), samplers.Variance()) -> Variance needs a second-order learner
@@ -118,7 +110,6 @@ make("sop").run(X[:, :-1], Y) -> shape \(.*7\), got
 make("sop").decide(X[0, :-1]) -> shape \(.*7.*\), got
 make("sop").decide(sparse.csr_matrix(X[:1, :-1])) -> shape \(.*7.*\), got
 make("sop").decide([0.0, 1.0, nan, 0.0, 0.0, 0.0, 0.0]) -> x must be finite, got nan in feature 2
-make("sop").decide(np.array([0.0, 1.0, -inf, 0.0, 0.0, 0.0, 0.0])) -> x must be finite, got -inf in feature 2
 make("adaptive-sampler", rho=lambda t: 2.0).state() -> function cannot be saved
 make("sop", kernel=lambda x, z: float(x @ z)).state() -> function cannot be saved
 without("state_matrix") -> state_matrix
@@ -128,26 +119,20 @@ MulticlassSampler("ss", 2, 1) -> n_classes must be an integer of at least 2, got
 MulticlassSampler("ffole", 2, 3) -> key must be a sampler that has a form for several classes
 MulticlassSampler("ss", 2, 3).run(ONE, [3]) -> y must hold numbers of classes from 0 to 2
 MulticlassSampler("ss", 2, 3).run(ONE, [0, 1]) -> y must have shape \(1,\), got \(2,\)
-MulticlassSampler("ss", 2, 3).run(TWO, [0]) -> y must have shape \(2,\), got \(1,\)
 MulticlassSampler("ss", 2, 4).learn(1, 7) -> y must be a class from 0 to 3, got 7
-MulticlassSampler("ss", 2, 4).learn(1, 1.5) -> y must be an integer of at least 0, got 1.5
 samplers.make("adaptive-sampler", 2, mistake_driven="maybe") -> mistake_driven must be True or False, got 'maybe'
 SelectiveClassifier(oracle=3).fit(TWO, classes=[0, 1]) -> oracle must have the methods __call__, got 3
 TunedSampler("perceptron-ss", 2, "b", []) -> grid must hold at least one candidate
-TunedSampler("sop", inf, "a", [1.0]) -> n_features must be an integer of at least 1, got inf
 TunedSampler("perceptron-ss", 2, "b", [0.1, -1.0]) -> b must be positive.* got -1
-TunedSampler("perceptron-ss", 2, "b", [0.5], max_queries=-1) -> max_queries must be an integer of at least 0, got -1
 TunedSampler("perceptron-ss", 2, "K", [0.1]) -> takes the parameters .* got \['K'\]
 TunedSampler("filter", 2, "K", [0.1]) -> key must be a sampler, neither a filter nor .* got 'filter'
 TunedSampler("iwal", 2, "c_0", [0.1]) -> neither a filter nor one that weighs labels
-TunedSampler("ssmd", 3, "K", [[0.1]]) -> grid must hold at least one candidate
 TunedSampler("ssmd", 3, "K", 0.1) -> grid must hold at least one candidate
 LastLabels(make("ss", 2), (1.0, 2.0)) -> more than 2 features
 LastLabels(make("ss", 5), (1.0, 0.0)) -> times must be positive
 LastLabels(MulticlassSampler("ss", 5, 3), (2.0, 9.0)) -> sampler must be a Sampler
 series().decide(X[0]) -> x must have shape \(3,\), got \(7,\)
 series().run(sparse.csr_matrix(X[:, :3]), Y) -> X must be dense
-series().run(X[:, :3], Y[:5]) -> y must have shape \(400,\)
 LastLabels.from_state({**series().state(), "sums": np.zeros((2, 7))}) -> sums
 LastLabels.from_state({**series().state(), "version": np.array(7)}) -> version must be 1
 TunedSampler("ssmd", 2, "K", [0.1], mixture="none") -> mixture must be .* got 'none'
@@ -155,25 +140,16 @@ TunedSampler("ssmd", 2, "K", [0.1], label_price=-1.0) -> label_price must be .* 
 TunedSampler("ssmd", 2, "K", [0.1], exploration=1.5) -> exploration must lie in \[0, 1\], got 1.5
 TunedSampler("ssmd", 2, "K", [0.1]).run([[1.0, nan]], [1]) -> X must be finite
 TunedSampler("ssmd", 2, "K", [0.1]).run(ONE, [0]) -> y must hold only -1 and
-fitted("nope") -> key must be one of
-fitted(b=1.0) -> 'ssmd' takes the parameters .* got \['b'\]
-fitted(gamma=1.0) -> got \['gamma'\]
-fitted(K=-1.0) -> K must be .* got -1.0
 fitted(params=3) -> params must be a mapping of symbols to values, got 3
 SelectiveClassifier("dkm").fit(ROWS, np.arange(30) % 3) -> Only binary classification is
-SelectiveClassifier("ffole").fit(ROWS, NAMES, classes=["a", "b", "c"]) -> Only binary classification
 SelectiveClassifier().partial_fit(ROWS) -> classes must be given with an oracle, or without labels
-SelectiveClassifier(oracle=lambda i, x: 1).fit(ROWS) -> classes must be given with an oracle
 SelectiveClassifier().fit(ROWS, NAMES, classes=["no", "maybe"]) -> y must hold only the classes
 SelectiveClassifier().fit([[10**400]], [0]) -> X must hold numbers that fit a float
 SelectiveClassifier("sop").fit(TWO, [0, 1], classes=[]) -> ^classes must be names, shape \(k,\), got
-SelectiveClassifier("sop").fit(TWO, [0, 1], classes=5) -> ^classes must be names, shape \(k,\), got
-SelectiveClassifier("sop").fit(TWO, [0, 1], classes=[[0, 1]]) -> ^classes must be names, shape \(k,\), got
 fitted().answer([1, 2], ["maybe", "never"]) -> hold only .* got .*maybe
 fitted().answer([1, 2], ["no"]) -> a label for each of 2 tickets, got 1
 fitted().answer([999], ["no"]) -> ticket must be of an open question, got 999
 fitted().partial_fit(ROWS, NAMES, classes=["a", "b"]) -> classes must stay those of the first call
-samplers.nothing -> has no attribute 'nothing'
 river(classes=("one",)) -> classes must be two different labels
 river(features=["a"], n_hashed=4) -> features and n_hashed exclude each other
 river(features=["a"]).predict_one({"b": 1.0}) -> x must hold only the features .* got 'b'
@@ -183,19 +159,15 @@ active().sampler -> must be, or end in, a RiverSampler
 online.play(3, [], int) -> learner must have the methods decide and learn, got 3
 online.play(make("sop", 3), [], 3) -> label must have the methods __call__, got 3
 lpsm.from_state({"kind": np.array("Nobody")}) -> a state must be of one of StaticExpert, .*, got 'Nobody'
-lpsm.from_state({}) -> got 'none'
 lpsm.from_state("{") -> a state in JSON must be what to_json writes
 lpsm.from_state('{"format": "lpsm-state", "version": 9, "arrays": {}}') -> format must be lpsm-state, version 1
 lpsm.from_state("[" * 200_000) -> state|format
 kept("[" * 200_000) -> state|format|values|type
 kept('{"type": "<U4", "shape": [], "values": ["' + "x" * 50_000_000 + '"]}') -> state|format|values|type
-kept('{"type": "<i8", "shape": [], "values": [1e999]}') -> state|format|values|type
 kept('{"type": "<i8", "shape": [], "values": [99999999999999999999999]}') -> state|format|values|type
 kept('{"type": "<f8", "shape": [], "values": ["infinite"]}') -> state|format|values|type
-kept('{"type": "<f8", "shape": [-1], "values": [1.0]}') -> state|format|values|type
 kept('{"type": "<f8", "shape": [99999999999], "values": []}') -> state|format|values|type
 kept('{"type": "O", "shape": [], "values": ["x"]}') -> state|format|values|type
-kept('{"type": 5, "shape": [], "values": [1]}') -> state|format|values|type
 kept('{"type": "<f8", "shape": [], "values": [[[[1]]]]}') -> state|format|values|type
 kept('{"type": "<q99999999", "shape": [], "values": [1]}') -> state|format|values|type
 lpsm.from_state({"kind": np.array("MulticlassSampler")}) -> version of a sampler's state must be 3, got none

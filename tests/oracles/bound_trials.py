@@ -15,9 +15,9 @@ from lpsm.bounds import drift, perceptrons, report_sampler
 from lpsm.bounds.verdicts import Row, compare
 
 
-def table(trial, n_trials):
-    """The rows of a trial with as many seeds, with the ratio of both sides where the bound says something."""
-    rows = [row for seed in range(n_trials) for row in trial(np.random.default_rng([0, seed]))]
+def table(trial, seeds):
+    """The rows of a trial at some seeds, with the ratio of both sides where the bound says something."""
+    rows = [row for seed in seeds for row in trial(np.random.default_rng([0, seed]))]
     found = pd.DataFrame(rows, columns=list(Row._fields))
     found["ratio"] = (found["bound"] / found["measured"]).where(found["verdict"].str.startswith("holds"))
     return found
@@ -118,6 +118,6 @@ if __name__ == "__main__":
     many = [(reported(key, 400), 8) for key in PARAMETERS if key.endswith(("-ss", "-efficient"))]
     each = [(one, 1000) for one in (*map(reported, PARAMETERS), moving("lasec"), moving("lasec-ss"))]
     for one, n_trials in (*each, *many):
-        for statement, own in table(one, n_trials).groupby("statement"):
+        for statement, own in table(one, range(n_trials)).groupby("statement"):
             begins = [int(own["verdict"].str.startswith(word).sum()) for word in ("vacuous", "violated")]
             print(f"{statement}: {len(own)}, {begins[0]} vacuous, {begins[1]} violated, {own['ratio'].median():.3g}")

@@ -4,8 +4,6 @@ One function an algorithm of the papers, in the papers' own order of steps; no m
 inverse, no skipped work, nothing shared with the fast path.
 """
 
-from __future__ import annotations
-
 from math import inf, log, sqrt
 from types import SimpleNamespace
 
@@ -36,39 +34,41 @@ class Stored:
     def total(self):
         return sum((y * x for x, y in zip(self.x, self.y, strict=True)), np.zeros(self.d))
 
-    def ridge(self, x, a):  # R (1): w = (aI + S S')^-1 S y
+    def ridge(self, x, a=1.0, **_):  # R (1): w = (aI + S S')^-1 S y
         return float(self.total() @ np.linalg.inv(self.correlation(a)) @ x)
 
-    def forward(self, x, a):  # R (7), A (1): the current instance inside the inverse
+    def forward(self, x, a=1.0, **_):  # R (7), A (1): the current instance inside the inverse
         return float(self.total() @ np.linalg.inv(self.correlation(a) + np.outer(x, x)) @ x)
 
-    def spread(self, x, a):  # x'A^-1 x, without the current instance
+    def spread(self, x, a=1.0, **_):  # x'A^-1 x, without the current instance
         return float(x @ np.linalg.inv(self.correlation(a)) @ x)
 
-    def perceptron(self, x, eta):
+    def perceptron(self, x, eta=1.0, **_):
         return float(eta * self.total() @ x)
 
-    def modified(self, x, factor):  # T figure 3-2, replayed
+    def modified(self, x, factor=2.0, **_):  # T figure 3-2, replayed
         v = np.zeros(self.d)
         for k, (z, y) in enumerate(zip(self.x, self.y, strict=True)):
             v = y * z if k == 0 else v - factor * (v @ z) * z
         return float(v @ x)
 
-    def nearest(self, x):  # half the logarithm of how many times farther the nearest of label -1 is than that of +1
+    def nearest(
+        self, x, **_
+    ):  # half the logarithm of how many times farther the nearest of label -1 is than that of +1
         gaps = [min((np.linalg.norm(x - z) for z, k in zip(self.x, self.y, strict=True) if k == y), default=inf)
                 for y in (-1, 1)]  # fmt: skip
         if max(gaps) == inf:
             return 0.0 if min(gaps) == inf else 1e-11 * sgn(gaps[0] - gaps[1])
         return 0.5 * log(max(gaps[0], 1e-6 * np.linalg.norm(x)) / max(gaps[1], 1e-6 * np.linalg.norm(x)))
 
-    def shifting(self, x, strength):  # D section 5, replayed
+    def shifting(self, x, lambda_, **_):  # D section 5, replayed
         v = np.zeros(self.d)
         for k, (z, y) in enumerate(zip(self.x, self.y, strict=True)):
-            shrink = strength / (strength + k) if strength > 0 else 0.0
+            shrink = lambda_ / (lambda_ + k) if lambda_ > 0 else 0.0
             v = (1 - shrink) * v + y * z
         return float(v @ x)
 
-    def arow(self, x, r, diagonal):  # Crammer, Kulesza and Dredze 2009 figure 1, replayed
+    def arow(self, x, r, diagonal=False, **_):  # Crammer, Kulesza and Dredze 2009 figure 1, replayed
         mean, S = np.zeros(self.d), np.eye(self.d)
         for z, y in zip(self.x, self.y, strict=True):
             beta = 1.0 / (z @ S @ z + r)
@@ -76,7 +76,10 @@ class Stored:
             S = np.diag(np.diag(S)) if diagonal else S
         return float(mean @ x)
 
-    def adagrad(self, x, eta):  # with how far a step for x would move its margin
+    def arow_diagonal(self, x, r, **_):
+        return self.arow(x, r, True)
+
+    def descended(self, x, eta):  # the margin of AdaGrad, and how far a step for x would move it
         w, G = np.zeros(self.d), np.zeros(self.d)
         for z, y, h in zip(self.x, self.y, self.weight, strict=True):
             G = G + z**2
@@ -84,7 +87,10 @@ class Stored:
             w = w + min(eta * h, max(0.0, 1 - y * (w @ z)) / (z @ (D * z))) * y * D * z
         return float(w @ x), eta * sum(v * v / sqrt(g + v * v) for g, v in zip(G, x, strict=True) if v != 0)
 
-    def lasec(self, x, b, c):  # D figure 1, literally: d x d inverses each round
+    def adagrad(self, x, eta, **_):
+        return self.descended(x, eta)[0]
+
+    def lasec(self, x, c, b=1.0, **_):  # D figure 1, literally: d x d inverses each round
         eye, over_c = np.eye(self.d), 1.0 / c
         D = eye * (b if c == inf else b * c / (c - b))
         e = np.zeros(self.d)
@@ -112,50 +118,19 @@ def importance(t, gap, c_0, floor):
     return max(floor, low)
 
 
-def margins_by_recursion(X, y, b, c):
-    """Margins of D figure 1 with every example stored, by ridge on (1/b + (min(i,j)-1)/c) x_i'x_j."""
-    T = len(y)
-    index = np.arange(T)
-    scale = 1.0 / b + np.minimum.outer(index, index) / c
-    K = scale * (X @ X.T)
-    out = []
-    for t in range(T):
-        k, corner = K[:t, t], K[t, t]
-        inverse = np.linalg.inv(np.eye(t) + K[:t, :t])
-        out.append(k @ inverse @ y[:t] / (1 + corner - k @ inverse @ k))
-    return np.array(out)
-
-
-LEARNERS = {  # the margin of an instance by what is stored
-    "perceptron": lambda S, x, q: S.perceptron(x, q.get("eta", 1.0)),
-    "modified": lambda S, x, q: S.modified(x, q.get("factor", 2.0)),
-    "shifting": lambda S, x, q: S.shifting(x, q["lambda_"]),
-    "ridge": lambda S, x, q: S.ridge(x, q.get("a", 1.0)),
-    "forward": lambda S, x, q: S.forward(x, q.get("a", 1.0)),
-    "arow": lambda S, x, q: S.arow(x, q["r"], False),
-    "arow-diagonal": lambda S, x, q: S.arow(x, q["r"], True),
-    "adagrad": lambda S, x, q: S.adagrad(x, q["eta"])[0],
-    "lasec": lambda S, x, q: S.lasec(x, q.get("b", 1.0), q["c"]),
-    "nearest": lambda S, x, q: S.nearest(x),
-}
 _KEYS = {  # of those that are not forward
     "perceptron": "perceptron perceptron-ss perceptron-ss-adaptive dkm-perceptron random-perceptron ffoat ffole "
     "randomized-budget-perceptron",
     "modified": "modified-perceptron dkm cbgz-dkm random-dkm", "shifting": "shifting-perceptron",
-    "ridge": "ridge ssnci", "arow": "arow arow-ss", "arow-diagonal": "arow-diagonal arow-diagonal-ss",
+    "ridge": "ridge ssnci", "arow": "arow arow-ss", "arow_diagonal": "arow-diagonal arow-diagonal-ss",
     "adagrad": "adagrad adagrad-ss iwal", "lasec": "lasec lasec-ss kept-rate", "nearest": "nearest",
 }  # fmt: skip
 LEARNER_OF = {key: name for name, keys in _KEYS.items() for key in keys.split()}
-RANDOMIZED = {
-    "perceptron-ss", "perceptron-ss-adaptive", "sop-ss", "sop-ss-adaptive", "sop-label-efficient", "sole",
-    "sop-fixed-bias", "lasec-ss", "cbgz-dkm", "random-perceptron", "random-dkm", "ffoat", "fsoat", "ffole", "fsole",
-    "arow-ss", "arow-diagonal-ss", "adagrad-ss", "iwal",
-}  # fmt: skip
 
 
 def margin(key, S, x, q):
     """The margin of a key's learner."""
-    return LEARNERS[LEARNER_OF.get(key, "forward")](S, x, q)
+    return getattr(S, LEARNER_OF.get(key, "forward"))(x, **q)
 
 
 def coin(b, m, more=0.0):
@@ -163,9 +138,9 @@ def coin(b, m, more=0.0):
 
 
 def chance(key, S, x, q, m, t, kept):
-    """The probability of a question in round t; `kept` is what the rule remembers besides what is stored."""
+    """Whether round t asks, or of a coin the probability; `kept` is what the rule remembers besides what is stored."""
     N, length = len(S), np.linalg.norm(x)
-    more = m * m * (1 + S.spread(x, q.get("a", 1.0))) / 2 if key in ("sop-ss", "sop-ss-adaptive") else 0.0
+    more = m * m * (1 + S.spread(x, **q)) / 2 if key in ("sop-ss", "sop-ss-adaptive") else 0.0
     match key:
         case "perceptron-ss" | "cbgz-dkm" | "sop-ss" | "arow-ss" | "arow-diagonal-ss" | "adagrad-ss":
             return coin(q["b"], m, more)
@@ -174,7 +149,7 @@ def chance(key, S, x, q, m, t, kept):
         case "sop-label-efficient" | "sole" | "lasec-ss":
             return coin(q["a" if key == "lasec-ss" else "C"], m)
         case "iwal":
-            return importance(t, abs(m) / (S.adagrad(x, q["eta"])[1] * t), q["c_0"], q["floor"])
+            return importance(t, abs(m) / (S.descended(x, q["eta"])[1] * t), q["c_0"], q["floor"])
         case "sop-fixed-bias" | "random-perceptron" | "random-dkm":
             return q["rate"]
         case "ss" | "ssnci" | "ssmd" | "ssnl":
@@ -190,7 +165,7 @@ def chance(key, S, x, q, m, t, kept):
             return 1.0 if m >= 0 else min(1.0, sqrt((1 + kept.false_positives) / t))
         case "ffole" | "fsole":
             return 1.0 if m >= 0 else coin(q["C"], m)
-    return 1.0
+    return True
 
 
 def keeps(key, label, m):
@@ -211,7 +186,8 @@ def play(key, X, y, rng=None, normalize=False, **q):
         predicted, weight = sgn(m), 1.0
         wrong, stores = predicted != label, keeps(key, label, m)
         probability = chance(key, S, x, q, m, t, kept)
-        if key in RANDOMIZED:
+        tossed = isinstance(probability, float)
+        if tossed:
             asks = rng.random() < probability
             weight = 1 / probability if key == "iwal" else 1.0
         elif key == "ssnl":
@@ -227,7 +203,7 @@ def play(key, X, y, rng=None, normalize=False, **q):
             asks = bool(probability)
         begins = N == 0 and key in ("modified-perceptron", "dkm", "cbgz-dkm", "random-dkm")
         asks, stores = bool(asks) or begins, (stores or begins) and (bool(asks) or begins)
-        probability = probability if key in RANDOMIZED and not begins else float(asks)
+        probability = probability if tossed and not begins else float(asks)
         if "step" in q:
             kept.s += q["step"] * (q["rate"] - asks)
         elif asks and not begins and key in ("dkm", "dkm-perceptron"):

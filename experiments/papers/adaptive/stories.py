@@ -65,7 +65,7 @@ for _key, _cheapest in CHEAPEST.items():
     FIG_3.claims += [
         Claim(f"{NAMES[_key]} with a properly chosen K matches SOP with a fraction of the labels",
               both(at_least(paired("f", _cheapest, of("sop")), -SAME),
-                   at_most(lambda record, rows=_cheapest: {"labels": 100 * rows(news.scored(record))["rate"]}, 25.0,
+                   at_most(lambda record, rows=_cheapest: {"labels": 100 * rows(record)["rate"]}, 25.0,
                            unit=" %")),
               "match", f"the fewest labels whose F is within .01; {CHOSEN}"),
         Claim(f"{NAMES[_key]} with a properly chosen K surpasses PERC",
@@ -90,7 +90,7 @@ FIG_3.claim(
 
 @FIG_3.claim("SSMD queries many more labels than SS for the same K", at_least, "many more", limit=2, unit=" times")
 def _labels_for_the_same_k(record):
-    ss, ssmd = (mean_by_value(news.scored(record), key)["rate"] for key in ("ss", SSMD))
+    ss, ssmd = (mean_by_value(record, key)["rate"] for key in ("ss", SSMD))
     return {f"at K = {k:g}": times for k, times in (ssmd / ss).dropna().items()}
 
 
@@ -114,7 +114,7 @@ _both_keys = [{"key": key, "name": NAMES[key]} for key in ("ss", SSMD)]
     "at 10 % of the labels or the most it asks for", of=_both_keys, limit=-SAME,
 )  # fmt: skip
 def _near_all_labels(record, key):
-    largest = float(mean_by_value(news.scored(record), key)["rate"].max())
+    largest = float(mean_by_value(record, key)["rate"].max())
     return paired("f", at_rate(key, min(LOW[-1], largest * (1 - 1e-9))), of("sop"))(record)
 
 
@@ -124,7 +124,7 @@ def _near_all_labels(record, key):
     "F gained by a point of labels above 5 % less a third of what one below gains", of=_both_keys, limit=0.0,
 )  # fmt: skip
 def _growth(record, key):
-    table = mean_by_value(news.scored(record), key).sort_values("rate")
+    table = mean_by_value(record, key).sort_values("rate")
     rates, f = 100 * table["rate"].to_numpy(), table["f"].to_numpy()
     if not rates[0] < 100 * MIDDLE < rates[-1]:
         return None
@@ -176,9 +176,8 @@ for _name, _key in {"fig-3-ss": "ss", "fig-3-ssnci": "ssnci", "fig-3-ssmd": SSMD
 
 @FIG_5.picture("fig-5", x="labels asked for, %", y="F-measure, mean over topics", x_scale="log")
 def _trade_offs(record):
-    scores = news.scored(record)
-    yield "selective samplers", news.trade_off(scores, ("ss", SSMD, "ssnl"), ("sop",))
-    yield "against others", news.trade_off(scores, THREE, ("sop",))
+    yield "selective samplers", news.trade_off(record, ("ss", SSMD, "ssnl"), ("sop",))
+    yield "against others", news.trade_off(record, THREE, ("sop",))
 
 
 AT_FIVE = {key: chosen(key, news.rate_near(MIDDLE)) for key in THREE}
@@ -203,8 +202,7 @@ def _cheapest_in_reach(table, others):
 
 
 def _at_five(record):
-    scores = news.scored(record)
-    return {key: select(scores) for key, select in AT_FIVE.items()}
+    return {key: select(record) for key, select in AT_FIVE.items()}
 
 
 def _at_equal_f(record):
@@ -344,7 +342,7 @@ FIG_8 = FIG_7.view(
 
 
 def _by_topic(record):
-    return of(SSMD, AT)(news.scored(record)).join(record["norms"].set_index("rank")["norm"])
+    return of(SSMD, AT)(record).join(record["norms"].set_index("rank")["norm"])
 
 
 def _spearman(record, one, other):
@@ -444,15 +442,13 @@ def _change_of_recall(record):
 
 
 FIG_9.claim("the larger K, the fewer false negatives: recall grows with K", rising, "higher recall")(
-    lambda record: {
-        f"K = {k:g}": recall for k, recall in mean_by_value(news.scored(record), "filter")["recall"].items()
-    }
+    lambda record: {f"K = {k:g}": recall for k, recall in mean_by_value(record, "filter")["recall"].items()}
 )
 
 
 def _false_to_true(record, low=0.0, high=np.inf):
     """False positives to a true one, sums over topics, at the K from `low` up to `high`."""
-    table = mean_by_value(news.scored(record), "filter").sort_index()
+    table = mean_by_value(record, "filter").sort_index()
     times = (table["predicted"] - table["tp"]) / table["tp"]
     return {f"K = {k:g}": value for k, value in times.items() if low <= k <= high}
 
@@ -495,7 +491,7 @@ FIG_10.claim(
 
 @FIG_10.claim("its precision improves considerably as documents come", above, "considerably", "last window less first")
 def _change_of_precision(record):
-    rows = TUNED["filter"](news.scored(record))
+    rows = TUNED["filter"](record)
     first, last = (news.ends(record, "precision", rows, "filter", first=first) for first in (True, False))
     return against(last, first)
 
@@ -509,6 +505,5 @@ FIG_10.claims.append(wide_enough(news.inside(TUNED)))
 
 @FIG_10.picture("fig-10")
 def _draw_10(record):
-    scores = news.scored(record)
-    groups = [(NAMES[key], key, float(pick(scores)["value"].mode().iloc[0])) for key, pick in (TUNED | OTHERS).items()]
+    groups = [(NAMES[key], key, float(pick(record)["value"].mode().iloc[0])) for key, pick in (TUNED | OTHERS).items()]
     return news.curves({"windows": record["windows"].fillna({"value": 0.0})}, groups, FORWARDED)

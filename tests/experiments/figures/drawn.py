@@ -1,6 +1,6 @@
 """Every picture of the program, of few made-up numbers."""
 
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -112,4 +112,3 @@ DRAWING = {
     "tune": tuned,
     "timeline": frame_by_frame,
 }
-ALL = {name: cache(draw) for name, draw in DRAWING.items()}

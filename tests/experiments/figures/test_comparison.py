@@ -4,18 +4,17 @@ import pytest
 from matplotlib.figure import Figure
 
 from experiments.figures.comparison import energy, slowdown, slowdown_by_page
-from experiments.figures.style import label, log_axis, pictures
+from experiments.figures.style import log_axis, pictures
 from experiments.papers.thesis.browsing import busy_stretch
 from tests.experiments.figures.drawn import by_page, summary
 
 
-def test_the_energy_bars_have_the_heights_of_the_frame():
+def test_the_energy_bars_have_the_lengths_of_the_frame_and_no_power_saving_is_said_below():
     axes = energy(summary()).axes[0]
     asleep, awake, listening = axes.containers[:3]
-    heights = [sum(patch.get_width() for patch in bar) for bar in zip(asleep, awake, listening, strict=True)]
-    assert heights == pytest.approx([40.0, 3.3, 2.9])
-    assert axes.get_xlim()[1] < 10  # the bar without power saving is cut, the others can be told apart
-    assert any("40 " in text.get_text() for text in axes.texts)
+    lengths = [sum(patch.get_width() for patch in bar) for bar in zip(asleep, awake, listening, strict=True)]
+    assert lengths == pytest.approx([3.3, 2.9])
+    assert "without power saving 40" in axes.get_xlabel()
 
 
 def test_every_page_is_a_point_and_the_line_is_the_mean_over_replications():
@@ -28,22 +27,10 @@ def test_every_page_is_a_point_and_the_line_is_the_mean_over_replications():
     assert line.get_ydata()[0] == pytest.approx(own.groupby("replication")["slowdown"].mean().mean())
 
 
-def test_policies_are_called_by_their_names():
-    called = {"bsd:0.5": "BSD 0.5", "psm:300": "PSM 300", "lpsm3:1.05:400": "LPSM3 1.05†",
-              "mine.py:Patient": "mine.py:Patient", "lpsm:log": "LPSM 1/log T"}  # fmt: skip
-    assert {policy: label(policy) for policy in called} == called
-
-
-def test_one_policy_alone_can_be_drawn_in_a_picture_wide_enough_for_its_title():
+def test_one_policy_alone_can_be_drawn():
     frame = summary()
-    for draw in (energy, slowdown):
-        assert pictures("x", draw(frame[frame["policy"] == "psm:100"]))
-    assert pictures("x", energy(frame[frame["policy"] == "none"]))
-    pages = by_page()
-    figure = slowdown_by_page(pages[pages["policy"].isin(["none", "psm:100"])])
-    figure.draw_without_rendering()
-    box = figure._supxlabel.get_window_extent()
-    assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+    for draw, policy in ((energy, "psm:100"), (slowdown, "psm:100"), (energy, "none")):
+        assert pictures("x", draw(frame[frame["policy"] == policy]))
 
 
 def test_the_busy_stretch_starts_at_the_same_page_under_every_policy_the_first_that_is_busy_enough():
@@ -59,11 +46,11 @@ def test_the_busy_stretch_starts_at_the_same_page_under_every_policy_the_first_t
         assert loads["start_s"].iloc[0] == 0.0
 
 
-@pytest.mark.parametrize(("low", "high"), [(0.93, 1.48), (0.97, 1.44), (0.57, 0.9), (1.9, 2.1), (97.0, 150.0)])
+@pytest.mark.parametrize(("low", "high"), [(0.93, 1.48), (0.57, 0.9), (1.9, 2.1), (97.0, 150.0)])
 def test_a_short_logarithmic_axis_has_a_few_numbers_well_apart(low, high):
     axes = Figure().subplots()
     log_axis(axes, "x", low, high)
     ticks = axes.get_xticks()
     assert 2 <= len(ticks) <= 7
     assert low <= min(ticks) <= max(ticks) <= high
-    assert max(map(len, (f"{tick:g}" for tick in ticks))) <= 4
+    assert max(len(f"{tick:g}") for tick in ticks) <= 4

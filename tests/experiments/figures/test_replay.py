@@ -3,17 +3,8 @@ import pandas as pd
 import pytest
 
 from experiments.figures import replay as figures
-from experiments.figures.labels import apart
 from experiments.study.replay import ReplayConfig, details
 from traces import Request
-
-CONFIG = ReplayConfig(horizon=100)
-
-
-@pytest.fixture(scope="module")
-def found():
-    starts = range(0, 400_000_000, 9_000_000)
-    return details([Request("c", "s", start, start + 2_000_000, 300, start % 50_000 + 1) for start in starts], CONFIG)
 
 
 def test_thinning_keeps_the_mean_of_equal_stretches_and_short_frames_as_they_are():
@@ -24,30 +15,20 @@ def test_thinning_keeps_the_mean_of_equal_stretches_and_short_frames_as_they_are
     assert len(figures.thinned(frame.head(401), 200)) <= 200
 
 
-def test_the_map_of_weights_spans_the_replay_and_has_a_row_an_expert(found):
-    axes = figures.weights(found.polls).axes[0]
-    (mesh,) = axes.collections
+def test_the_map_of_weights_spans_the_replay_and_the_competition_ends_at_the_regrets():
+    config = ReplayConfig(horizon=100)
+    starts = range(0, 400_000_000, 9_000_000)
+    found = details([Request("c", "s", start, start + 2_000_000, 300, start % 50_000 + 1) for start in starts], config)
+    (mesh,) = figures.weights(found.polls).axes[0].collections
     edges = mesh.get_coordinates()[0, :, 0]
     assert edges[0] == 0.0
     assert edges[-1] == found.polls["time_s"].iloc[-1]
     assert (np.diff(edges) > 0).all()
-    assert mesh.get_array().shape[0] == len(CONFIG.times_ms)
-
-
-def test_names_of_lines_that_meet_are_apart_inside_the_picture_and_in_order():
-    drawn = np.random.default_rng(0)
-    for ends in (np.zeros(12), np.r_[np.zeros(6), np.ones(6)], np.sort(drawn.random(12)) ** 3):
-        places = apart(ends, 0.055, 0.0, 1.0)
-        assert (np.diff(places) >= 0.055 - 1e-12).all()
-        assert places[0] >= -1e-12
-        assert places[-1] <= 1.0 + 1e-12
-    far = np.array([0.1, 0.4, 0.9])
-    assert apart(far, 0.055, 0.0, 1.0) == pytest.approx(far)
-    assert apart(np.array([0.5, 0.5]), 0.1, 0.0, 1.0) == pytest.approx([0.45, 0.55])
-
-
-def test_the_competition_ends_at_the_regrets_of_the_frame(found):
-    fixed = figures.competition(found.regrets, found.partitions).axes[0]
+    assert mesh.get_array().shape[0] == len(config.times_ms)
+    fixed, _, segments = figures.competition(found.regrets, found.partitions).axes
     step = max(1, len(found.regrets) // figures.STRETCHES)
-    row = found.regrets.iloc[::step].iloc[-1]
+    row, last = found.regrets.iloc[::step].iloc[-1], found.regrets.iloc[-1]
     assert fixed.lines[0].get_ydata()[-1] == pytest.approx(row["polling_loss"] - row["best_expert_loss"])
+    curves = {line.get_label(): line.get_ydata() for line in segments.lines}
+    assert curves["best k segments"].tolist() == found.partitions["loss"].tolist()
+    assert (curves["mixture loss"] == last["mixture_loss"]).all()

@@ -5,9 +5,7 @@ from pathlib import Path
 from pydoc import locate
 
 import pytest
-from click.testing import CliRunner
 
-from experiments.cli import main
 from experiments.papers.registry import PAPERS, all_experiments
 from experiments.papers.statements import STATEMENTS, place_of
 from lpsm import samplers
@@ -56,12 +54,12 @@ def test_the_code_of_a_statement_is_there_and_its_test_names_it(one):
     assert one.name.partition("/")[0] in PAPERS
 
 
-def test_a_statement_is_listed_and_answers_with_where_it_stands():
-    listed = CliRunner().invoke(main, ["reproduce", "--list"]).stdout.splitlines()
+def test_a_statement_is_listed_and_answers_with_where_it_stands(lpsm, complaint):
+    listed = lpsm("reproduce", "--list").stdout.splitlines()
     assert [line.split()[0] for line in listed] == [*all_experiments(), *(one.name for one in STATEMENTS)]
-    told = json.loads(CliRunner().invoke(main, ["reproduce", "--list", "--json"]).stdout)
+    told = json.loads(lpsm("reproduce", "--list", "--json").stdout)
     assert [one["name"] for one in told["statements"]] == [one.name for one in STATEMENTS]
     for name, said in {"thesis/lemma-1": "regret_identity", "thesis/theorem-4": "part of thesis/theorems-4-5"}.items():
-        answer = CliRunner().invoke(main, ["reproduce", name], standalone_mode=False)
-        assert str(answer.exception).startswith(f"{name} has no record of its own: it is ")
-        assert said in str(answer.exception)
+        answer = complaint("reproduce", name)
+        assert f"{name} has no record of its own: it is " in answer
+        assert said in answer

@@ -3,14 +3,13 @@ import os
 import re
 import signal
 import threading
-from pathlib import Path
 
 import pytest
 
 from experiments.cli import main
 from experiments.study import progress as study_progress
 from experiments.study import run as study_run
-from experiments.study.interruptions import SIGNALS, Handler, Interrupted
+from experiments.study.interruptions import SIGNALS, Handler, Interrupted, put_off
 from experiments.study.progress import progress
 from experiments.study.run import run
 from experiments.study.store import Store
@@ -148,32 +147,37 @@ def test_with_several_processes_too_and_what_is_ready_by_then_is_kept():
 
 
 @pytest.mark.usefixtures("handlers")
-@pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_that_comes_while_workers_start_is_put_off_and_they_never_hear_of_ctrl_c(number):
-    came = []
-    signal.signal(number, lambda got, _frame: came.append(got))
-    with study_run._undisturbed():
-        signal.raise_signal(number)
-        assert came == []
-        status = Path(f"/proc/{os.getpid()}/task/{threading.get_native_id()}/status")
-        if status.exists():
-            blocked = re.search(r"^SigBlk:\s*(\w+)$", status.read_text(), re.M)
-            assert blocked is not None
-            assert int(blocked[1], 16) >> (signal.SIGINT - 1) & 1
-    assert came == [number]
+def test_a_signal_that_comes_while_workers_start_is_put_off_and_they_never_hear_of_ctrl_c():
+    handler = Handler()
+    signal.signal(signal.SIGTERM, handler)
+    signal.signal(signal.SIGINT, handler)
+    inside = []
+
+    def start():
+        with put_off():
+            signal.raise_signal(signal.SIGTERM)
+            inside.append((handler.came, signal.pthread_sigmask(signal.SIG_BLOCK, ())))
+
+    with pytest.raises(Interrupted) as stopped:
+        start()
+    assert inside == [(signal.SIGTERM, {signal.SIGINT, signal.SIGHUP})]
+    assert stopped.value.status == 143
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 def test_no_more_tasks_are_under_way_than_keep_the_workers_busy():
-    handed_out, done, most = [], [], 0
+    done, most = [], 0
 
-    def tasks():
-        nonlocal most
-        for number in range(50):
-            handed_out.append(number)
-            most = max(most, len(handed_out) - len(done))
-            yield str(number), number
+    class Tasks(dict):
+        taken = 0
 
-    with study_run.workers("processes", 2) as pool:
-        study_run.stream(abs, tasks(), pool, lambda key, _: done.append(key))
-    assert len(done) == len(handed_out) == 50
+        def __getitem__(self, key):
+            nonlocal most
+            self.taken += 1
+            most = max(most, self.taken - len(done))
+            return super().__getitem__(key)
+
+    tasks = Tasks((str(number), number) for number in range(50))
+    run(abs, tasks, jobs=2, keep=lambda key, _: done.append(key))
+    assert len(done) == tasks.taken == 50
     assert most <= study_run.UNDER_WAY * 2

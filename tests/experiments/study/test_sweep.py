@@ -131,12 +131,12 @@ def test_searches_of_a_clairvoyant_client_that_are_finished_are_not_made_again(t
     config = netsim.SimulationConfig(server_delay="exponential:0.3")
     seeds = [sweep.Generated(n_pages=2, seed=seed) for seed in (4, 5)]
     listed = sweep.searches(sweep.tasks(seeds, ["psm"], config))
-    store = Store(tmp_path / "out", "compare", {}, runs=2)
+    store = Store(tmp_path / "out", "compare", {})
     with suppress(Interrupted), store.giving_up():
         found = sweep.clairvoyant(sweep.measured(listed, store, jobs=1))
         raise Interrupted
     own = netsim.clairvoyant(seeds[1].pages(), config=config, seed=5)
     np.testing.assert_array_equal(found["seed-5"].above_sleep_j, own.above_sleep_j)
     monkeypatch.setattr(netsim, "clairvoyant", None)
-    again = sweep.clairvoyant(sweep.measured(listed, Store(tmp_path / "out", "compare", {}, runs=2), jobs=1))
+    again = sweep.clairvoyant(sweep.measured(listed, Store(tmp_path / "out", "compare", {}), jobs=1))
     np.testing.assert_array_equal(again["seed-4"].slowdown, found["seed-4"].slowdown)

@@ -6,11 +6,8 @@ parameter.  `python -m tests.lpsm.frozen.streams` writes the answers anew:
 only for an algorithm that is added, or whose answers are meant to change.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +15,7 @@ from lpsm import samplers
 
 FILE = Path(__file__).with_name("answers.npz")
 
-PARAMETERS: dict[str, dict[str, Any]] = {
+PARAMETERS = {
     "perceptron": {"eta": 0.5}, "modified-perceptron": {}, "sop": {"a": 0.7}, "ridge": {"a": 1.5}, "rls": {},
     "rls-all": {"a": 2.0}, "lasec": {"b": 1.3, "c": 20.0}, "shifting-perceptron": {"lambda_": 0.4},
     "randomized-budget-perceptron": {"B": 7}, "perceptron-ss": {"b": 0.6}, "perceptron-ss-adaptive": {"beta": 0.05},
@@ -42,7 +39,7 @@ GRIDS = [("sop-label-efficient", "C", [0.03, 0.3, 3.0]), ("perceptron-ss", "b", 
          ("arow-diagonal-ss", "r", [0.1, 1.0]), ("randomized-budget-perceptron", "B", [4, 16])]  # fmt: skip
 
 
-def plain(d: int = 5, rounds: int = 80, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+def plain(d=5, rounds=80, seed=1):
     """Gaussian rows of many lengths with a third of zeros, labels with noise."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rounds, d)) * rng.uniform(0.3, 2.0, size=(rounds, 1))
@@ -51,21 +48,21 @@ def plain(d: int = 5, rounds: int = 80, seed: int = 1) -> tuple[np.ndarray, np.n
     return X, np.where(X @ rng.normal(size=d) + 0.6 * rng.normal(size=rounds) >= 0.0, 1, -1)
 
 
-def ties() -> tuple[np.ndarray, np.ndarray]:
+def ties():
     """Five instances of small whole numbers over and over, with labels that contradict each other."""
     rng = np.random.default_rng(2)
     rows = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0], [1, -1, 0, 0], [0, 0, 2, 1]], dtype=float)
     return rows[rng.integers(5, size=80)], rng.choice([-1, 1], size=80)
 
 
-def holes() -> tuple[np.ndarray, np.ndarray]:
+def holes():
     """Rows of which every fourth is empty, the first among them."""
     X, y = plain(6, 72, 3)
     X[::4] = 0.0
     return X, y
 
 
-def drift() -> tuple[np.ndarray, np.ndarray]:
+def drift():
     """A target that turns over in the middle, with 24 features, of whose updates eight wait for the matrix."""
     X, y = plain(24, 88, 4)
     return X, np.where(np.arange(88) < 44, y, -y)
@@ -74,12 +71,12 @@ def drift() -> tuple[np.ndarray, np.ndarray]:
 STREAMS = {"plain": plain, "ties": ties, "holes": holes, "drift": drift}
 
 
-def a_stream(seed: int, rounds: int = 400, d: int = 7) -> tuple[np.ndarray, np.ndarray]:
+def a_stream(seed, rounds=400, d=7):
     """Like `plain`, longer and wider."""
     return plain(d, rounds, seed)
 
 
-def by_rounds(sampler: Any, X: Any, y: Any, *, by_ticket: bool = False) -> tuple[np.ndarray, ...]:
+def by_rounds(sampler, X, y, *, by_ticket=False):
     """Margins, predictions, questions, what was stored, and probabilities of asking, each (T,)."""
     rows = []
     for t, label in enumerate(y):
@@ -89,12 +86,12 @@ def by_rounds(sampler: Any, X: Any, y: Any, *, by_ticket: bool = False) -> tuple
     return tuple(np.array(column) for column in zip(*rows, strict=True))
 
 
-def of(log: samplers.RunLog) -> tuple[np.ndarray, ...]:
+def of(log):
     """The same of a run, without the probabilities."""
     return log.margin, log.prediction, log.queried, log.stored
 
 
-def assert_same(got: Any, expected: Any, margin_tolerance: float = 1e-8) -> None:
+def assert_same(got, expected, margin_tolerance=1e-8):
     """Hold what came of rounds to what is expected, margins and probabilities to a tolerance."""
     for name, a, b in zip(("prediction", "queried", "stored"), got[1:4], expected[1:4], strict=True):
         assert np.array_equal(a, b), f"{name} differs first in round {int(np.argmin(np.equal(a, b)))}"
@@ -102,7 +99,7 @@ def assert_same(got: Any, expected: Any, margin_tolerance: float = 1e-8) -> None
         np.testing.assert_allclose(a, b, atol=margin_tolerance, rtol=0)
 
 
-def run(make: Callable[[], Any], X: Any, y: Any) -> np.ndarray:
+def run(make, X, y):
     """Play a stream; return what was said, asked and stored, 0 or 1, and numbers.
 
     Of several classes the numbers are scores of the last rows at the end, otherwise the margins and the weights, of
@@ -118,12 +115,7 @@ def run(make: Callable[[], Any], X: Any, y: Any) -> np.ndarray:
     return np.concatenate([said == 1, asked, stored, final[-80 if X.shape[1] > 500 else 0 :]])
 
 
-def made(kind: Callable[..., Any], *given: Any, **options: Any) -> Callable[[], Any]:
-    """Return what makes a sampler, always with the same coins."""
-    return lambda: kind(*given, rng=np.random.default_rng(7), **options)
-
-
-def cases() -> Iterator[tuple[str, Callable[[], Any], Any, Any]]:
+def cases():
     """Give each case by name: what makes the sampler, and its stream."""
     for case, (key, parameters) in enumerate([*PARAMETERS.items(), *MORE]):
         more = case >= len(PARAMETERS)
@@ -131,37 +123,37 @@ def cases() -> Iterator[tuple[str, Callable[[], Any], Any, Any]]:
             X, y = stream()
             own = parameters | ({"normalize": False} if name == "holes" else {})
             if not more or name == "drift":
-                yield f"{key} {case} {name}", made(samplers.make, key, X.shape[1], **own), X, y
+                yield f"{key} {case} {name}", partial(samplers.make, key, X.shape[1], rng=7, **own), X, y
         for name, kernel in (
             () if key in NO_KERNEL or more else (("ties", "linear"), ("plain", "rbf"), ("holes", "poly"))
         ):
             X, y = STREAMS[name]()
             own = parameters | {"kernel": kernel} | ({} if kernel == "linear" else {"gamma": 0.4})
             own |= {"normalize": False} if name == "holes" else {}
-            yield f"{key} {kernel}", made(samplers.make, key, X.shape[1], **own), X, y
+            yield f"{key} {kernel}", partial(samplers.make, key, X.shape[1], rng=7, **own), X, y
     for key, parameters in PARAMETERS.items():
         X, _ = plain(6, 70, 5)
         y = (X @ np.random.default_rng(6).normal(size=(6, 4))).argmax(axis=1)
         for kernel in (None, "rbf") if key not in NO_KERNEL else (None,):
-            make = made(samplers.MulticlassSampler, key, 6, 4, kernel=kernel, **parameters)
+            make = partial(samplers.MulticlassSampler, key, 6, 4, rng=7, kernel=kernel, **parameters)
             try:
                 make()
             except ValueError:  # has no form for several classes
                 continue
             yield f"{key} classes {kernel}", make, X, y
     for key, parameter, grid in GRIDS:
-        yield f"{key} over a grid", made(samplers.TunedSampler, key, 5, parameter, grid), *plain(5, 90, 8)
+        yield f"{key} over a grid", partial(samplers.TunedSampler, key, 5, parameter, grid, rng=7), *plain(5, 90, 8)
     for key in ("rls", "sop-label-efficient", "lasec"):
-        yield f"{key} wide", made(samplers.make, key, 530), *plain(530, 290, 9)
+        yield f"{key} wide", partial(samplers.make, key, 530, rng=7), *plain(530, 290, 9)
 
 
-def read() -> dict[str, np.ndarray]:
+def read():
     """Read the answers by case."""
     with np.load(FILE) as file:
         return dict(file)
 
 
-def close(name: str, now: np.ndarray, then: np.ndarray) -> bool:
+def close(name, now, then):
     """Whether answers agree to 1e-12, relative where they exceed 1; in single precision to 1e-5."""
     tolerance = 1e-5 if name.startswith("sop-ss 47") else 1e-12
     return now.shape == then.shape and bool((np.abs(now - then) <= tolerance * np.maximum(1.0, np.abs(then))).all())

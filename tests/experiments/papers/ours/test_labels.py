@@ -1,4 +1,4 @@
-"""Labels bought on streams: twins that ask by chance, shares that are kept, and nobody sees a label it did not buy."""
+"""Labels bought on streams: shares that are kept, and nobody sees a label it did not buy."""
 
 import numpy as np
 import pandas as pd
@@ -8,28 +8,6 @@ from scipy import sparse
 from experiments.papers.kit import Setup
 from experiments.papers.ours import labels
 from experiments.papers.registry import all_experiments
-
-
-@pytest.fixture(scope="module")
-def totals():
-    task = {"stream": "elec2", "seed": 1, "run": 0, "rates": [0.1, 0.4], "rounds": 900, "stand_in": True, "folder": ""}
-    with pytest.MonkeyPatch.context() as patch:  # two values: what is tuned is not what is tested
-        patch.setattr(labels, "GRID", (1.0, 2.0))
-        return pd.DataFrame(labels.asked_or_by_chance(**task)["totals"])
-
-
-def test_a_twin_asks_for_as_many_labels(totals):
-    rates = totals.set_index(["key", "wanted"])["rate"]
-    for key in labels.SAMPLERS:
-        for wanted in (0.1, 0.4):
-            share = rates[key, wanted]
-            assert abs(share - rates[f"{key} at random", wanted]) < 5 * np.sqrt(share * (1 - share) / 720) + 1e-9
-
-
-def test_no_change_repeats_the_label_before(totals):
-    _, y, cut = labels._stream("elec2", "", True, 1, 900, prepared=False)
-    assert cut == 180
-    assert totals.set_index("key").loc["no change", "accuracy"] == np.mean(y[180:] == y[179:-1])
 
 
 def drawn(rounds=400):
