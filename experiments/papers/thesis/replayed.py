@@ -83,9 +83,6 @@ def _generated(n_pages, seed):
 
 
 FIG_2_9 = Experiment("thesis/fig-2-9", "loss of each expert and of the algorithm on real arrivals", "1 min", BROWSING)
-CONSTANT_M = Experiment(
-    "thesis/constant-m", "Learn-alpha with fewer switching rates than its bound asks for", "1 min", BROWSING
-)
 
 
 @FIG_2_9.runs(sessions)
@@ -98,6 +95,9 @@ def replay(**task):
 FIG_2_10 = FIG_2_9.view("thesis/fig-2-10", "weights of the experts on real arrivals", "1 min")
 FIG_2_11 = FIG_2_9.view(
     "thesis/fig-2-11", "the algorithm against the best fixed expert, and the best of every poll", "1 min"
+)
+CONSTANT_M = Experiment(
+    "thesis/constant-m", "Learn-alpha with fewer switching rates than its bound asks for", "1 min", BROWSING
 )
 
 

@@ -105,7 +105,7 @@ def _flatness(record, column):
     windows, samples = news.scored(record, "windows"), {}
     for name, key, value in _curves(record["totals"]):
         mean = of(key, value)(windows).groupby("t")[column].mean()
-        start, middle, end = mean.iloc[0], mean[: FLAT_FROM * mean.index[-1]].iloc[-1], mean.iloc[-1]
+        start, middle, end = mean.iloc[0], mean[mean.index <= FLAT_FROM * mean.index[-1]].iloc[-1], mean.iloc[-1]
         if (column, key) != ("rate", "sop"):
             words = f"({start:.3f}, {middle:.3f}, {end:.3f})"
             samples[f"{name}:"] = Noted(abs((end - middle) / (middle - start)), words)
