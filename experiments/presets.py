@@ -12,11 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import netsim
 
-__all__ = [
-    "LEARNED", "LEARNERS", "LEVELS", "LOCAL", "MOST_CLIENTS", "MOST_JOBS", "PROCESSES", "THESIS", "TODAY",
-    "at_round_trip",
-]  # fmt: skip
-
 # A radio fitted to its maker's figures, and servers that take time, where no recording tells how long theirs took.
 TODAY: Mapping[str, Any] = {"radio": "esp32-c6", "server_delay": "lognormal:0.2"}
 

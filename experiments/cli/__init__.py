@@ -83,7 +83,7 @@ class _Program(click.Group):
             try:
                 sys.exit(self._status(sys.argv[1:] if args is None else [*args]))
             except Interrupted as stopped:  # between two steps of the program
-                sys.exit(_complain(stopped.word, stopped.status))
+                sys.exit(_complain(stopped, str(stopped), stopped.status))
 
     def _status(self, args: list[str]) -> int:
         """Run the program, complain in one line of what goes wrong, and return the exit status."""
@@ -100,21 +100,20 @@ class _Program(click.Group):
             return BAD_INPUT
         except click.exceptions.Exit as error:
             return error.exit_code
-        except KeyboardInterrupt as error:
-            stopped = error if isinstance(error, Interrupted) else Interrupted(str(error))
-            return _complain(str(stopped) or f"{stopped.word}, nothing was written", stopped.status)
-        except click.ClickException as error:
-            return _complain(error.format_message())
         except BrokenPipeError:  # the reader of our output has gone: nobody is left to tell
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
+        except KeyboardInterrupt as error:
+            return _complain(error, str(error) or "interrupted", getattr(error, "status", 130))
+        except click.ClickException as error:
+            return _complain(error, error.format_message())
         except OSError as error:
             where = f"{error.filename}: " if error.filename is not None else ""
-            return _complain(f"{where}{error.strerror or error}")
+            return _complain(error, f"{where}{error.strerror or error}")
         except (ValueError, EOFError) as error:
-            return _complain(str(error))
+            return _complain(error, str(error))
         except MemoryError as error:
-            return _complain(f"there is not enough memory here: {str(error) or 'nothing is left'}")
+            return _complain(error, f"there is not enough memory here: {str(error) or 'nothing is left'}")
         return 0
 
 
@@ -131,8 +130,10 @@ def _say_when_compiling() -> None:
     compiling.addFilter(once)
 
 
-def _complain(message: str, status: int = BAD_INPUT) -> int:
-    echo("lpsm: " + " ".join(message.split()), err=True)
+def _complain(error: BaseException, words: str, status: int = BAD_INPUT) -> int:
+    """Say in one line what happened, and what the layers that the error went through noted."""
+    default = [", nothing was written"] if isinstance(error, KeyboardInterrupt) else []
+    echo(f"lpsm: {' '.join((words + ''.join(getattr(error, '__notes__', default))).split())}", err=True)
     return status
 
 

@@ -36,7 +36,7 @@ _ONE = ["learner", "statement", "kind", "measured", "bound", "slack", "verdict"]
     options.number("--scale", "Loss of a bad expert, nats [drawn, 0.05 to 20].", above=True),
     options.whole("--trials", "Trials, each with new losses [1].", most=10**6),
     options.SEED,
-    options.jobs("Processes.", 1),
+    options.JOBS,
     options.JSON,
 )  # fmt: skip
 def bounds(asked: Any) -> None:

@@ -9,8 +9,6 @@ from experiments.cli.model import WORLD, world_of
 from experiments.cli.studies import TRAFFIC, ended, folder, gathered, settings_of, worlds_words
 from experiments.presets import MOST_CLIENTS
 
-__all__ = ["FEW_SESSIONS", "compare"]
-
 POLICIES = "none,psm,listen:3,dynamic,bsd:1,bsd:0.5,lpsm,lpsm:log,lpsm3:1.05,lpsm3:1.2,hold"
 FEW_SESSIONS = 2  # fewer are cut into pages; a workload is browsed as it is
 
@@ -28,8 +26,10 @@ FEW_SESSIONS = 2  # fewer are cut into pages; a workload is browsed as it is
         default="1",
     ),
     options.out("compare"),
-    options.slowdown("Name the best policy with at most this mean slowdown [for several limits]."),
-    options.jobs(),
+    options.number(
+        "--max-slowdown", "Name the best policy with at most this mean slowdown [for several limits].", least=1.0
+    ),
+    options.JOBS,
     options.JSON,
     options.BATTERY(),
     options.flag(

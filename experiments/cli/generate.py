@@ -10,8 +10,6 @@ import click
 
 from experiments.cli import options
 
-__all__ = ["generate"]
-
 _KINDS = (
     "web", "mqtt", "push", "stream", "mixed", "chat", "voice", "game", "long-poll", "long-poll-and-web", "sensor",
     "telemetry", "mail", "polling", "update", "web-exponential", "web-pareto", "web-jump", "web-cache",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import inspect
-import json
 import re
 import tomllib
 from collections import defaultdict
@@ -26,8 +25,6 @@ from experiments.presets import THESIS, TODAY, at_round_trip
 
 if TYPE_CHECKING:
     import netsim
-
-__all__ = ["WORLD", "World", "settings_of_a_world", "world_of"]
 
 _PRESETS: Mapping[str, Mapping[str, Any]] = {"today": TODAY, "thesis": THESIS}
 _RETRIEVALS = "auto", "ps-poll", "null", "uapsd", "twt"
@@ -48,7 +45,6 @@ _WRITTEN: Mapping[str, tuple[str, Any]] = {  # settings that are no fields: what
     ),
 }  # fmt: skip
 _NOT_SET = "wired_delay_ms", "beacon_interval_ns", "medium"  # but by rtt, beacon_ms and air
-_PAIRS = {"neighbours": ("neighbours", "neighbour_mbps"), "broadcast": ("broadcast_per_s", "broadcast_bytes")}
 
 WORLD = (
     option(
@@ -65,11 +61,8 @@ WORLD = (
     option(
         "--retrieval", "With --air: how clients fetch what waits [auto: by the policy].", click.Choice(_RETRIEVALS)
     ),
-    option(
-        "--neighbours", "With --air: so many stations that load the channel, each with MBPS or saturated [0].",
-        metavar="N[:MBPS]",
-    ),
-    option("--broadcast", "With --air: group frames a second, and their size [0:200].", metavar="RATE[:BYTES]"),
+    whole("--neighbours", "With --air: saturated stations that load the channel [0].", least=0, most=1000),
+    number("--broadcast broadcast_per_s", "With --air: group frames a second [0].", most=1e4),
 )  # fmt: skip
 """The options of the world, which `world_of` reads."""
 
@@ -104,34 +97,21 @@ def world_of(asked: Any, *, drawn: bool = False) -> World:
     if preset == "today" and not drawn:
         del said["server_delay"]
     said |= {} if asked.world is None else _read(asked.world)
-    known = {*_settings(), *_PAIRS}
+    known = settings_of_a_world()
     said |= {name: value for name, value in vars(asked).items() if name in known and value is not None}
-    for name, names in _PAIRS.items():
-        if isinstance(pair := said.get(name), str):
-            try:
-                said |= {names[place]: json.loads(part) for place, part in enumerate(said.pop(name).split(":"))}
-            except (ValueError, IndexError):
-                raise ValueError(f"{name} must be one or two numbers with a colon between, got {pair!r}") from None
     return World(_configuration(said), preset, said)
 
 
-class _Setting(NamedTuple):
-    """What a world may say: where it belongs, its default (of an own form: an example), and what it means."""
-
-    part: str
-    default: Any
-    meaning: str
-
-
 @cache
-def _settings() -> dict[str, _Setting]:
+def settings_of_a_world() -> dict[str, dict[str, Any]]:
+    """Return what a file of ``--world`` may hold, by name: `part` and `default`, and how a list shows it."""
     import netsim
 
     parts = {
         "simulation": netsim.SimulationConfig, "link": netsim.LinkConfig, "tcp": netsim.TcpConfig,
         "air": netsim.AirConfig, "beacons": netsim.BeaconConfig,
     }  # fmt: skip
-    found = {name: _Setting("", example, words) for name, (words, example) in _WRITTEN.items()}
+    rows = [(name, "", example, words) for name, (words, example) in _WRITTEN.items()]
     for part, owner in parts.items():
         meaning, defaults = "", {one.name: one.default for one in fields(owner)}
         # a comment stands above some fields, or behind one; it is about the fields up to the next one
@@ -139,20 +119,15 @@ def _settings() -> dict[str, _Setting]:
             r"((?: +#: .*\n)*) +(\w+): [^#\n]*(?:#: (.*))?", inspect.getsource(owner)
         ):
             meaning, default = " ".join(above.replace("#:", "").split()) or meaning, defaults.get(name, owner)
-            if name not in _NOT_SET and isinstance(default, int | float | str | None):
-                found.setdefault(name, _Setting(part, default, behind or meaning))
-    return found
-
-
-def settings_of_a_world() -> dict[str, dict[str, str]]:
-    """Return what a file of ``--world`` may hold: name to how it is written, its meaning and source, and an example."""
-    rows = {}
-    for name, (part, default, meaning) in _settings().items():
+            if name not in (*_WRITTEN, *_NOT_SET) and isinstance(default, int | float | str | None):
+                rows.append((name, part, default, behind or meaning))
+    found = {}
+    for name, part, default, meaning in rows:
         value = 500 if default is None else default
         text = f'"{value}"' if isinstance(value, str) else str(value).lower()
-        source = f"netsim, {part}" if part else "lpsm"
-        rows[name] = {"written": name, "meaning": meaning, "source": source, "example": f"{name} = {text}"}
-    return rows
+        shown = {"written": name, "meaning": meaning, "source": f"netsim {part}", "example": f"{name} = {text}"}
+        found[name] = {"part": part, "default": default, **shown}
+    return found
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -162,11 +137,11 @@ def _read(path: Path) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: a world must be a TOML file: {error}") from None
     for name, value in data.items():
-        if name not in (known := _settings()):
+        if name not in (known := settings_of_a_world()):
             near = difflib.get_close_matches(name, known, n=1)
             hint = f", did you mean {near[0]}?" if near else "; see lpsm list world"
             raise ValueError(f"{path}: {name} is no setting of a world{hint}")
-        part, default, _ = known[name]
+        part, default = known[name]["part"], known[name]["default"]
         kinds: Any = {type(None): int, float: int | float}.get(type(default), type(default))
         kinds = kinds if part or kinds is not str else int | float | str
         if not isinstance(value, kinds) or isinstance(value, bool) != (kinds is bool):
@@ -181,7 +156,7 @@ def _configuration(said: Mapping[str, Any]) -> netsim.SimulationConfig:
 
     parts: dict[str, dict[str, Any]] = defaultdict(dict)
     for name, value in said.items():
-        parts[_settings()[name].part][name] = value
+        parts[settings_of_a_world()[name]["part"]][name] = value
     written, world = parts[""], parts["simulation"]
     if (air := written.get("air")) is not None:
         if "wireless_mbps" in said:

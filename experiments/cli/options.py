@@ -23,12 +23,6 @@ from click.shell_completion import CompletionItem
 
 from experiments.presets import MOST_JOBS
 
-__all__ = [
-    "BATTERY", "FILE", "INPUT", "JSON", "MEMBER", "OUTPUT", "SEED", "SKIP_DAMAGED", "Names", "Policies",
-    "choice", "command", "configured", "flag", "from_command_line", "jobs", "number", "option", "out", "policies",
-    "registered", "seconds", "slowdown", "whole",
-]  # fmt: skip
-
 Decorator = Callable[[Any], Any]
 T = TypeVar("T")
 
@@ -40,16 +34,16 @@ class _Number(click.FloatRange):
 
 
 class Names(click.ParamType[Any]):
-    """A name, or `several` with commas between them; `listed` returns those that complete, and their meanings."""
+    """A name, or several with commas between them; `listed` returns those that complete, and their meanings."""
 
     name = "text"
 
-    def __init__(self, listed: Callable[[], dict[str, str]], *, several: bool = False) -> None:
-        self._listed, self._several = listed, several
+    def __init__(self, listed: Callable[[], dict[str, str]]) -> None:
+        self._listed = listed
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return what may follow what was typed."""
-        before, comma, last = incomplete.rpartition(",") if self._several else ("", "", incomplete)
+        before, comma, last = incomplete.rpartition(",")
         listed = self._listed().items()
         return [CompletionItem(before + comma + name, help=words) for name, words in listed if name.startswith(last)]
 
@@ -66,7 +60,8 @@ class Policies(Names):
     """
 
     def __init__(self, *, several: bool = True) -> None:
-        super().__init__(registered("netsim.policies"), several=several)
+        super().__init__(registered("netsim.policies"))
+        self._several = several
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return a policy, or a list of `several`; nothing is opened yet."""
@@ -112,11 +107,6 @@ def configured(kind: type[T], asked: Any, **more: Any) -> T:
     return kind(**{name: value for name, value in own.items() if value is not None} | more)
 
 
-def from_command_line(name: str) -> bool:
-    """Whether an option of the running command was typed, and is not its default."""
-    return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-
-
 def option(names: str, words: str, kind: Any = None, default: Any = None, **more: Any) -> Decorator:
     """Declare an option by its `names`, which blanks separate, and its help; a default is shown in that."""
     shown = default is not None
@@ -150,19 +140,9 @@ def flag(names: str, words: str) -> Decorator:
     return click.option(*names.split(), is_flag=True, help=words)
 
 
-def slowdown(words: str, default: float | None = None) -> Decorator:
-    """Declare ``--max-slowdown``, a mean slowdown of at least 1."""
-    return number("--max-slowdown", words, default, least=1.0)
-
-
 def out(folder: str) -> Decorator:
     """Declare ``--out`` for a command that writes a folder of results."""
     return option("--out", "Folder for the results.", FILE, Path("out", folder))
-
-
-def jobs(words: str = "Number of processes [one per processor].", default: int | None = None) -> Decorator:
-    """Declare ``--jobs``."""
-    return whole("--jobs", words, default, most=MOST_JOBS)
 
 
 def policies(default: str | None, words: str = "Policies to compare, separated by commas.") -> Decorator:
@@ -177,5 +157,6 @@ JSON = flag("--json as_json", "Print the result as one JSON object.")
 MEMBER = option(
     "--member", "Only these members of the trace (an archive or a folder), e.g. '272/Nov94/*'.", metavar="GLOB"
 )
+JOBS = whole("--jobs", "Number of processes [one per processor].", most=MOST_JOBS)
 SEED = whole("--seed", "First seed; the same seed gives the same results.", 0, most=2**63 - 1, least=0)
 SKIP_DAMAGED = flag("--skip-damaged", "Count damaged parts of a trace and go on, instead of giving up.")

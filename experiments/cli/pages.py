@@ -12,8 +12,6 @@ import click
 from experiments.cli import options
 from experiments.inert import echo
 
-__all__ = ["pages"]
-
 _STANDARD_OUTPUT = Path("/dev/stdout")
 
 

@@ -27,7 +27,7 @@ __all__ = ["population"]
     options.option(
         "--scheduler", "processes of this machine, or the address tcp://HOST:PORT of a Dask scheduler.", default=LOCAL
     ),
-    options.jobs(),
+    options.JOBS,
     options.whole("--pages-per-task", "About how many pages one task has.", 1000),
     options.JSON,
     *WORLD,

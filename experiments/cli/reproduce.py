@@ -40,7 +40,7 @@ def _experiments() -> dict[str, str]:
         "Commit whose program made some of the records; RESULTS.md names it beside them; may be repeated.",
         multiple=True,
     ),
-    options.jobs(),
+    options.JOBS,
     options.JSON,
 )  # fmt: skip
 def reproduce(asked: Any) -> None:

@@ -15,8 +15,6 @@ from experiments.inert import echo
 if TYPE_CHECKING:
     import netsim
 
-__all__ = ["simulate"]
-
 _LATE = {"message": "added_delay", "datagram": "datagram_delay"}
 # what brings pandas is not imported: it takes longer than most runs
 

@@ -21,11 +21,6 @@ if TYPE_CHECKING:
     from experiments.study.traffic import Units
     from netsim.policies import AnyPolicy
 
-__all__ = [
-    "CLIENTS", "TRAFFIC", "checked_outputs", "ended", "folder", "gathered", "recorded_words", "settings_of",
-    "worlds_words", "written_picture",
-]  # fmt: skip
-
 MOST_OFF = 0.01  # of the captured time that the simulated one may be
 LEAST_CAPTURED_S, LEAST_THINGS = 600.0, 20  # for the life of a battery
 
@@ -45,13 +40,11 @@ CLIENTS = options.whole(
 )  # fmt: skip
 
 
-def gathered(
-    asked: Any, paths: Sequence[Path], world: World, *, few: int, option: str, least: int = 1
-) -> tuple[Units, dict[str, Any]]:
+def gathered(asked: Any, paths: Sequence[Path], world: World, *, few: int, option: str) -> tuple[Units, dict[str, Any]]:
     """Return the traffic that is asked for, and what the manifest says about it.
 
-    Without `paths` the Web model is drawn from; fewer than `few` sessions are cut into their pages, and of fewer than
-    `least` parts of recordings each visit is a part; `option` is how traces are given.  An option for the other kind
+    Without `paths` the Web model is drawn from; fewer than `few` sessions are cut into their pages;
+    `option` is how traces are given.  An option for the other kind
     of traffic, and a trace without any, is a `ValueError`.
     """
     from experiments.study import traffic
@@ -61,7 +54,7 @@ def gathered(
     settings: dict[str, Any]
     if paths:
         for name in ("pages", "seeds"):
-            if options.from_command_line(name):
+            if click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
                 raise ValueError(f"--{name} is for traffic that is drawn, and {option} is given")
         with progress("sessions read", None) as advance:
             workloads = traffic.recorded(
@@ -77,7 +70,7 @@ def gathered(
         settings = {"kind": "generated", "pages": asked.pages, "seeds": asked.seeds}
     cut = traffic.units(
         workloads, few=few, seed=asked.seed, beacon_interval_ns=world.config.beacon_interval_ns, visits=asked.visits,
-        think_s=asked.think, least=least,
+        think_s=asked.think,
     )  # fmt: skip
     settings |= {"units": cut.called, "seed": asked.seed, "recorded": traffic.told(workloads, world.config)}
     return cut, settings | {"visits": cut.visits, "think_s": asked.think}

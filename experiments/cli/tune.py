@@ -18,7 +18,7 @@ __all__ = ["tune"]
 
 @options.command(
     click.argument("traffic", nargs=-1, type=options.INPUT),
-    options.slowdown("Largest slowdown of pages.", 1.1),
+    options.number("--max-slowdown", "Largest slowdown of pages.", 1.1, least=1.0),
     options.seconds("--max-push-delay max_push_delay_s", "Largest delay added to pushed messages [any].", above=True),
     options.seconds(
         "--max-delay max_delay_s", "Longest time of an exchange, to its last byte [any].", above=True
@@ -36,7 +36,7 @@ __all__ = ["tune"]
     *TRAFFIC,
     CLIENTS,
     options.out("tune"),
-    options.jobs(),
+    options.JOBS,
     options.JSON,
     *WORLD,
 )  # fmt: skip
@@ -67,7 +67,7 @@ def tune(asked: Any) -> None:
     chosen = sweep.named(of_target if asked.policies is None else asked.policies, interval_ns)
     if not asked.traffic and asked.seeds < 2:
         raise ValueError(f"seeds must be at least 2 to be split, got {asked.seeds}")
-    cut, source = gathered(asked, asked.traffic, world, few=study.FEW_SESSIONS, option="TRAFFIC", least=2)
+    cut, source = gathered(asked, asked.traffic, world, few=study.FEW_SESSIONS, option="TRAFFIC")
     if len(cut.workloads) < 2:
         raise ValueError(
             f"tune needs at least two sessions or pages to be split, got {len(cut.workloads)}; "

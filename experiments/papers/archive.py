@@ -83,7 +83,7 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
     }  # fmt: skip
     store = Store(folder, command, configuration)
     same = _with_same_runs(experiment, store.manifest, out)
-    with store.giving_up(input_is_right=same is not None):
+    with store.giving_up():
         tables = _tables(*same) if same else _computed(experiment, tasks, store, jobs)
     return _conclude(experiment, store, tables, computed=same is None)
 
@@ -118,7 +118,7 @@ def _conclude(experiment, store, tables, *, computed):
     configuration, data = store.configuration, experiment.data
     if not computed:  # the record that is there has all tasks
         store.finished = dict.fromkeys(configuration["tasks"])
-    with store.giving_up(input_is_right=True):
+    with store.giving_up():
         for table, content in tables.items():
             store.write(f"{table}.parquet", content)
         record = {table: pd.read_parquet(io.BytesIO(content)) for table, content in tables.items()}

@@ -25,11 +25,6 @@ from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE, PER_PAGE, PSM
 from experiments.study.sweep import Frames
 from netsim import Clairvoyant
 
-__all__ = [
-    "LEVEL", "QUANTILES", "Comparison", "Estimate", "added_delays", "compare", "estimate", "linearised",
-    "page_slowdowns", "percent", "ratio", "reference_energies", "weighted_quantile",
-]  # fmt: skip
-
 LEVEL = 0.95
 QUANTILES = {"p95": 0.95, "p99": 0.99, "max": 1.0}
 _RUN = ["replication", "policy"]
@@ -108,9 +103,8 @@ def page_slowdowns(pages: pd.DataFrame) -> pd.DataFrame:
     """
     whose = [*_RUN, *pages.columns.intersection(["client"]), "page"]
     table = pages[[*whose, "latency_s"]].assign(number=pages.groupby(_RUN, sort=False).cumcount())
-    paired = _beside_none(table, "latency_s", ["replication", "number"]).rename(
-        columns={"latency_s_base": "base_latency_s"}
-    )
+    paired = _beside_none(table, "latency_s", ["replication", "number"])
+    paired = paired.assign(base_latency_s=paired.pop("latency_s_base"))
     paired["slowdown"] = paired["latency_s"] / paired["base_latency_s"]
     return paired[[*whose, "base_latency_s", "latency_s", "slowdown"]]
 
@@ -176,15 +170,11 @@ def compare(
         table["awake_percent"] = 100 * runs["awake_s"] / runs["elapsed_s"]
         table["group_frames_lost_per_h"] = 3600 * runs["group_frames_lost"] / runs["elapsed_s"]
     groups = slowdowns.groupby(_RUN, sort=False)
-    slowdown = groups["slowdown"]
-    waits = {"latency_s": groups["latency_s"].mean(), "slowdown_mean": slowdown.mean()}
-    waits |= {"slowdown_median": slowdown.median()}
-    waits |= {f"slowdown_{name}": slowdown.quantile(level) for name, level in QUANTILES.items()}
-    table = table.join(pd.DataFrame(waits), on=_RUN)
+    waits = {"latency_s": groups["latency_s"].mean(), "slowdown_median": groups["slowdown"].median()}
+    table = table.join(pd.DataFrame(waits | _spread(groups["slowdown"], "slowdown_{}")), on=_RUN)
     if len(frames.messages):
         late = added_delays(frames.messages).groupby(_RUN, sort=False)["added_s"]
-        quantiles = {f"added_delay_{name}_s": late.quantile(level) for name, level in QUANTILES.items()}
-        table = table.join(pd.DataFrame({"added_delay_mean_s": late.mean(), **quantiles}), on=_RUN)
+        table = table.join(pd.DataFrame(_spread(late, "added_delay_{}_s")), on=_RUN)
     for kind, name in (("datagram", "datagram_delay"), ("exchange", "exchange")) if len(frames.delays) else ():
         own = frames.delays[frames.delays["kind"] == kind].groupby(_RUN, sort=False)[["delay_s", "weight"]]
         if len(own):
@@ -200,6 +190,12 @@ def compare(
             mw = summary["mean_mw"] + (side * summary["mean_mw_half_width"] if side else 0.0)
             summary[f"battery_h{name}"] = battery_mwh / mw.where(mw > 0)
     return Comparison(table, summary, slowdowns)
+
+
+def _spread(values: Any, name: str) -> dict[str, Any]:
+    """Return mean, percentiles and maximum of grouped values."""
+    quantiles = {name.format(level): values.quantile(share) for level, share in QUANTILES.items()}
+    return {name.format("mean"): values.mean(), **quantiles}
 
 
 def weighted_quantile(ranked: NDArray[Any], weights: NDArray[Any], level: float) -> float:

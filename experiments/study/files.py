@@ -16,10 +16,6 @@ from typing import Any
 from experiments.inert import cell
 from traces.files import replacing
 
-__all__ = [
-    "alone", "content_digest", "csv_text", "refuse_file", "refuse_overwriting", "source_digest", "write_file",
-]  # fmt: skip
-
 PACKAGES = ("experiments", "lpsm", "netsim", "traces")
 
 

@@ -28,10 +28,8 @@ from multiprocessing.connection import wait as wait_for_handles
 from typing import Any, TypeVar
 
 from experiments.presets import LOCAL
-from experiments.study.interruptions import Interrupted, put_off
+from experiments.study.interruptions import put_off
 from experiments.study.progress import progress
-
-__all__ = ["is_cluster", "processes", "run"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -57,8 +55,8 @@ def run(
     each processor), or the cluster whose address `scheduler` is.  `keep` is called here with key and result as soon as
     a task is finished.  The progress bar counts `title`.
 
-    On Ctrl-C it is an `Interrupted`, after every finished result was kept; what a task raises is raised here.  A
-    cluster that cannot be reached, or has no worker, and workers that die beyond repair are an `OSError`.
+    On Ctrl-C it ends after every finished result was kept; what a task raises is raised here.  A cluster that cannot be
+    reached, or has no worker, and workers that die beyond repair are an `OSError`.
     """
     results = {key: value for key, value in (finished or {}).items() if key in tasks}
     waiting = deque(key for key in tasks if key not in results)
@@ -84,8 +82,9 @@ def run(
                         done = wait(running, return_when=FIRST_COMPLETED).done
                         for future in sorted(done, key=lambda one: one.exception() is not None):
                             accept(running.pop(future), future.result())
-        except KeyboardInterrupt as interruption:
-            raise Interrupted.saying(f", {len(results)} of {len(tasks)} {title} were finished", interruption) from None
+        except KeyboardInterrupt as stopped:
+            stopped.add_note(f", {len(results)} of {len(tasks)} {title} were finished")
+            raise
     return {key: results[key] for key in tasks}
 
 

@@ -27,9 +27,6 @@ from typing import Any
 
 from experiments.inert import echo, inert
 from experiments.study import files
-from experiments.study.interruptions import Interrupted
-
-__all__ = ["LIBRARIES", "MANIFEST", "PAGE", "SUMS", "Store", "journal_of"]
 
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
@@ -83,9 +80,9 @@ class Store:
         if unfinished is not None and self.manifest.items() <= unfinished.items():
             self.finished = kept
         elif kept:
-            self._notice(f"{self.partial} kept {len(kept)} finished runs", unfinished or {})
+            self._notice(f"{self.partial} kept {len(kept)} finished runs of", unfinished or {})
         if earlier is not None:
-            self._notice(f"{self.folder} holds a result", earlier | {"source_sha256": self.manifest["source_sha256"]})
+            self._notice(f"{self.folder} holds a result of", earlier)
         self._clear()
         try:
             self.partial.mkdir(parents=True, exist_ok=True)
@@ -99,11 +96,10 @@ class Store:
 
     def _notice(self, where: str, old: Mapping[str, Any]) -> None:
         """Say on standard error which result is replaced, and how the two differ."""
-        others = _differences(old.get("configuration"), self.configuration)
-        others += ["the program was another"] if old.get("source_sha256") != self.manifest["source_sha256"] else []
-        if others:
+        told = "configuration", "source_sha256"
+        if others := [line for name in told for line in _differences(old.get(name), self.manifest[name], name)]:
             differ = ", ".join(others[:3]) + (f", and {len(others) - 3} more" if len(others) > 3 else "")
-            echo(f"lpsm: {where} of another configuration, which this one replaces: {differ}", err=True)
+            echo(f"lpsm: {where} another configuration, which this one replaces: {differ}", err=True)
 
     def keep(self, key: str, result: Any) -> None:
         """Keep the result of a finished task, JSON data: when this returns, no interruption loses it."""
@@ -149,35 +145,21 @@ class Store:
         self._alone.close()
 
     @contextmanager
-    def giving_up(self, *, input_is_right: bool = False) -> Iterator[None]:
-        """Abandon what is unfinished if anything ends the block early, and have an interruption say what is kept.
-
-        What is finished is kept, after a `ValueError` only if the `input_is_right`.
-        """
+    def giving_up(self) -> Iterator[None]:
+        """Abandon what is unfinished if anything ends the block early, and have the error say what is kept."""
         try:
             yield
-        except KeyboardInterrupt as interruption:
-            raise Interrupted.saying(f"; {self.abandon()}", interruption) from None
-        except OSError as error:
-            said = self.abandon()
-            if not self._published and not isinstance(
-                error, FileNotFoundError
-            ):  # of the input, and its name says which
-                error.strerror = f"{error.strerror or error}; {said}"
-            raise
         except BaseException as error:
-            self.abandon(keep=input_is_right or not isinstance(error, ValueError))
+            error.add_note(f"; {self.abandon()}")
             raise
 
-    def abandon(self, *, keep: bool = True) -> str:
-        """Give up: remove what is unfinished, except (with `keep`) the journal; say what is kept."""
+    def abandon(self) -> str:
+        """Give up: remove what is unfinished, except the journal; say what is kept."""
         if self._published:
             return f"the results are in {self.folder}"
         with self._alone:
             with suppress(OSError):  # on a full disk, what was buffered was not promised
                 self._journal.close()
-            if not keep:
-                self.finished.clear()
             self._clear()
         if not self.finished:
             return "nothing is kept"
@@ -219,7 +201,7 @@ def _json(data: Any) -> str:
     return json.dumps(data, indent=2, sort_keys=True) + "\n"
 
 
-def _differences(old: Any, new: Any, name: str = "configuration") -> list[str]:
+def _differences(old: Any, new: Any, name: str) -> list[str]:
     """Say what differs between two configurations, a setting each."""
     if isinstance(old, dict) and isinstance(new, dict):
         return [line for key in {**old, **new} for line in _differences(old.get(key), new.get(key), key)]

@@ -22,11 +22,6 @@ from experiments.presets import at_round_trip
 from lpsm.randomness import SERVER, SPLIT, WORKLOAD, generator
 from traces.times import instants, joined, moved, stretches
 
-__all__ = [
-    "MOST_PARTS", "VISITS", "Browsing", "Generated", "Recorded", "Replication", "Units", "browsed", "generated",
-    "recorded", "told", "units",
-]  # fmt: skip
-
 VISITS = 10  # of a page that is compared by itself
 MOST_PARTS = 20  # of a session of messages alone
 _GOLDEN = 0.6180339887498949
@@ -227,7 +222,7 @@ def told(sessions: Sequence[Replication], config: netsim.SimulationConfig) -> di
 
 def units(
     workloads: Sequence[Replication], *, few: int, seed: int, beacon_interval_ns: int,
-    visits: int | None = None, think_s: float | None = None, least: int = 1,
+    visits: int | None = None, think_s: float | None = None,
 ) -> Units:  # fmt: skip
     """Return what is compared: the sessions, or the parts of fewer than `few` recorded ones.
 
@@ -236,9 +231,8 @@ def units(
     recording with times of its own between its pages, into at most `MOST_PARTS` stretches of about equal length.
     A part is visited `VISITS` times and a session once, unless `visits` says otherwise.  Between two visits lie
     the think time (with messages, the rest of the time until the next part) and up to a beacon interval more, so
-    that each is at another phase of the beacons.  Of fewer than `least` parts of recordings with times of their own
-    each visit is one by itself.  The `seed` is that of the phases; `think_s` is the pause after every page, in place of
-    the recorded one, and with messages after every part.
+    that each is at another phase of the beacons.  The `seed` is that of the phases; `think_s` is the pause after every
+    page, in place of the recorded one, and with messages after every part.
 
     A number that is given for traffic that is drawn, and messages between the pages that a think time would move, are
     a `ValueError`.
@@ -257,7 +251,6 @@ def units(
     parts = [(session, *part) for session in sessions for part in _parts(session, cut)]
     pages_alone = all(len(work) and not session.is_timed for session, work, _ in parts)
     called = "sessions" if not cut else "pages" if pages_alone else "parts"
-    by_visit = len(parts) < least and all(session.is_timed for session in sessions)
     made: list[Replication] = []
     interval_s = beacon_interval_ns * 1e-9
     for number, (session, work, lasts_s) in enumerate(parts):
@@ -266,13 +259,9 @@ def units(
         else:
             phases_s = generator(seed, SPLIT, 1 + number).uniform(0.0, interval_s, count + 1)
         name = f"{session.name} {called.removesuffix('s')} {number + 1}" if cut else session.name
-        by_visits = {name: phases_s}
-        if by_visit:
-            by_visits = {f"{name} visit {k}": np.array([0.0, phase_s]) for k, phase_s in enumerate(phases_s[:-1], 1)}
-        for unit, own_s in by_visits.items():
-            visited = _visited(work, lasts_s, think_s, own_s, interval_s)
-            made.append(replace(session, seed=seed + number if cut else session.seed, name=unit, recorded=visited))
-    return Units(made, "visits") if by_visit else Units(made, called, count)
+        visited = _visited(work, lasts_s, think_s, phases_s, interval_s)
+        made.append(replace(session, seed=seed + number if cut else session.seed, name=name, recorded=visited))
+    return Units(made, called, count)
 
 
 def _parts(session: Recorded, cut: bool) -> list[tuple[traces.Workload, float | None]]:

@@ -192,28 +192,19 @@ def _finals(record):
     return final.merge(news.scored(record)[["rank", "key", "value", "rate"]], on=["rank", "key", "value"])
 
 
-def _reach(scores):
-    """Return the largest F that the worst of the three can reach."""
-    return min(float(mean_by_value(scores, key)["f"].max()) for key in THREE)
-
-
 def _cheapest_in_reach(table, others):
-    return float(table.loc[table["f"] >= _reach(others) - news.NEAR, "rate"].idxmin())
+    """Take the fewest labels that come within .01 of the largest F that the worst of the three can reach."""
+    reach = min(mean_by_value(others, key)["f"].max() for key in THREE)
+    return table.loc[table["f"] >= reach - news.NEAR, "rate"].idxmin()
 
 
-def _at_five(record):
-    return {key: select(record) for key, select in AT_FIVE.items()}
-
-
-def _at_equal_f(record):
-    final = _finals(record)
-    return {key: chosen(key, _cheapest_in_reach)(final) for key in THREE}
+AT_EQUAL_F = {key: lambda record, key=key: chosen(key, _cheapest_in_reach)(_finals(record)) for key in THREE}
 
 
 def _profile(record, at, column, key):
     """Return a column of a sampler, of windows that do not overlap: a row a topic, a column a window."""
     windows = where(news.scored(record, "windows"), key=key)
-    own = windows.merge(at(record)[key]["value"].reset_index(), on=["rank", "value"])
+    own = windows.merge(at[key](record)["value"].reset_index(), on=["rank", "value"])
     return own.pivot(index="rank", columns="t", values=column).iloc[:, ::4]
 
 
@@ -222,7 +213,7 @@ def _by_window(table):
 
 
 FIG_6.claim("(a) all ask for around 5 % of the labels", between, "around 5.0 %", FIVE, low=2.5, high=10.0, unit=" %")(
-    lambda record: {NAMES[key]: 100 * rows["rate"] for key, rows in _at_five(record).items()}
+    lambda record: {NAMES[key]: 100 * select(record)["rate"] for key, select in AT_FIVE.items()}
 )
 
 
@@ -231,7 +222,7 @@ FIG_6.claim("(a) all ask for around 5 % of the labels", between, "around 5.0 %",
     f"the best window of the first half, over the last; {FIVE}", limit=0.5, open=True,
 )  # fmt: skip
 def _early_share(record):
-    table = _profile(record, _at_five, "f", SSMD)
+    table = _profile(record, AT_FIVE, "f", SSMD)
     mean = table.mean()
     return Noted(mean.iloc[: max(1, len(mean) // 2)].max() / mean.iloc[-1], _by_window(table))
 
@@ -241,26 +232,26 @@ def _early_share(record):
     f"mean F of the first two windows, less that of the better other; {FIVE}",
 )  # fmt: skip
 def _first_two_windows(record):
-    first = {key: _profile(record, _at_five, "f", key).iloc[:, :2].mean(axis=1) for key in THREE}
+    first = {key: _profile(record, AT_FIVE, "f", key).iloc[:, :2].mean(axis=1) for key in THREE}
     rival = max(THREE[1:], key=lambda key: float(first[key].mean()))
     return {f"over {NAMES[rival]}": against(first[SSMD], first[rival])}
 
 
 def _from_the_middle_on(record, column):
     """What the last window has more than that in the middle."""
-    table = _profile(record, _at_five, column, SSMD)
+    table = _profile(record, AT_FIVE, column, SSMD)
     return {column: Noted(table.iloc[:, -1] - table.iloc[:, len(table.columns) // 2], _by_window(table))}
 
 
 def _first_window(record):
     """Label rate of the first window over that of all, of the two that ask more at first."""
-    rates = {key: 100 * _profile(record, _at_five, "rate", key) for key in (SSMD, DKMPERC)}
+    rates = {key: 100 * _profile(record, AT_FIVE, "rate", key) for key in (SSMD, DKMPERC)}
     return {NAMES[key]: Noted(own.mean().iloc[0] / own.mean().mean(), _by_window(own)) for key, own in rates.items()}
 
 
 def _every_window(record):
     """Label rates of SOLE's windows over their mean."""
-    rates = _profile(record, _at_five, "rate", SOLE).mean()
+    rates = _profile(record, AT_FIVE, "rate", SOLE).mean()
     return {NAMES[SOLE]: rates / rates.mean()}
 
 
@@ -280,42 +271,38 @@ FIG_6.claims += [
     of=[{"key": key, "name": NAMES[key]} for key in THREE[:2]],
 )  # fmt: skip
 def _labels_less_dkm(record, key):
-    rows = _at_equal_f(record)
-    return against(100 * rows[key]["rate"], 100 * rows[DKMPERC]["rate"])
+    return against(*(100 * AT_EQUAL_F[one](record)["rate"] for one in (key, DKMPERC)))
 
 
 @FIG_6.claim("(b) SSMD asks slightly more in the initial phase than SOLE", above, "slightly more", EQUAL)
 def _first_share(record):
-    tables = [_profile(record, _at_equal_f, "rate", key) for key in THREE[:2]]
+    tables = [_profile(record, AT_EQUAL_F, "rate", key) for key in THREE[:2]]
     return against(*(table.iloc[:, 0] / table.sum(axis=1) for table in tables))
 
 
-def _dkm_first(record):
-    table = 100 * _profile(record, _at_equal_f, "rate", DKMPERC)
-    return {"first": Noted(table.mean().iloc[0], _by_window(table))}
-
-
-def _dkm_change(record):
-    means = (100 * _profile(record, _at_equal_f, "rate", DKMPERC)).mean()
-    return {"last less first": means.iloc[-1] - means.iloc[0]}
+def _of_dkm(record, change=False):
+    table = 100 * _profile(record, AT_EQUAL_F, "rate", DKMPERC)
+    first, last = table.mean().iloc[[0, -1]]
+    return {"last less first": last - first} if change else {"first": Noted(first, _by_window(table))}
 
 
 FIG_6.claims += [
     Claim("(b) DKMPERC asks for almost all labels at first and then slowly fewer",
-          both(at_least(_dkm_first, 80.0, unit=" %"), at_most(_dkm_change, 0.0, open=True, unit=" points")),
+          both(at_least(_of_dkm, 80.0, unit=" %"),
+               at_most(partial(_of_dkm, change=True), 0.0, open=True, unit=" points")),
           "almost all", EQUAL),
     wide_enough(news.inside(AT_FIVE)),
 ]  # fmt: skip
 
 
 def _draw_6(record, at):
-    taken = pd.concat([rows.reset_index()[["rank", "key", "value"]] for rows in at(record).values()])
+    taken = pd.concat(select(record).reset_index()[["rank", "key", "value"]] for select in at.values())
     windows = record["windows"].merge(taken, on=["rank", "key", "value"])
     return news.curves({"windows": windows}, [(NAMES[key], key, None) for key in THREE], OVER_TIME)
 
 
-FIG_6.picture("fig-6-a")(lambda record: _draw_6(record, _at_five))
-FIG_6.picture("fig-6-b")(lambda record: _draw_6(record, _at_equal_f))
+FIG_6.picture("fig-6-a")(lambda record: _draw_6(record, AT_FIVE))
+FIG_6.picture("fig-6-b")(lambda record: _draw_6(record, AT_EQUAL_F))
 
 AT = 0.003
 

@@ -66,9 +66,7 @@ simulate WORK --dtim 3 -> dtim_period belongs to the shared air, and no --air is
 simulate WORK --neighbours 3 -> neighbours belongs to the shared air, and no --air is given
 simulate WORK --air 11x -> kind must be one of 11b
 simulate WORK --air 11g:55 -> rate_mbps of 11g must be one of 6, 9
-simulate WORK --air 11g --neighbours many -> neighbours must be one or two numbers with a colon between, got 'many'
-simulate WORK --air 11g --neighbours 1.5 -> neighbours must be an integer of at least 0, got 1.5
-simulate WORK --air 11g --broadcast 1:2:3 -> broadcast must be one or two numbers
+simulate WORK --air 11g --neighbours 1.5 -> '--neighbours': '1.5' is not a valid integer
 simulate WORK --world absent.toml -> absent.toml
 simulate WORK --world UNKNOWN.toml -> mss_bites is no setting of a world, did you mean mss_bytes?
 simulate WORK --world TEXT.toml -> mss_bytes must be of the type int, got 'many'
@@ -120,7 +118,6 @@ population TABLE --scheduler tcp://127.0.0.1:1 --jobs 1 -> jobs are for this mac
 population CUT -> CUT, line 2
 replay TABLE --times 100:oops -> times must be
 replay TABLE --times 0:0:0 -> times must be
-replay TABLE --show nobody -> nobody
 replay TABLE --member x* -> --member is for folders and archives of sessions, got csv
 pages EMPTY -> a trace must not be empty
 pages PROSE -> the content must be of a known format
@@ -162,9 +159,9 @@ label usps -> is not there
 list colours -> 'colours' is not one of 'policies'
 reproduce -> say what to reproduce
 reproduce thesis/fig-2-7 thesis/fig-0 -> got 'thesis/fig-0'
-timeline WORK --pcap x.pcapng -> name one policy
+timeline WORK --pcap x.pcapng -> policies must be one for a capture (--pcap), got 4
 timeline WORK --page 9 -> page must lie in [1, 3], got 9
-timeline WORK --policies psm --pcap x.pcapng -> which only the shared air has, and no --air is given
+timeline WORK --policies psm --pcap x.pcapng -> wires have no frames of 802.11
 timeline WORK --page 1 --from 2 -> exclude each other
 timeline WORK --from 1e9 -> window must begin
 timeline WORK --out x.gif -> must end in .svg or .png
