@@ -36,17 +36,11 @@ FLAT_FROM = 0.6  # 24,000 of 40,000 stories
 CURVES = {"f": "F-measure", "rate": "share of labels asked for"}
 LONG = "as long as fig-3-a, whose runs it takes where they are"
 AGAINST = {"rival name": RIVALS.items()}
-
-
-def _cases(coins, step=1):
-    values = zip(SAMPLERS, ("b", "b", "rate"), (B, B_FIRST, RATES), strict=True)
-    grids = [case for key, symbol, grid in values for case in news.grid(key, symbol, grid, coins)]
-    return (*news.ALL_LABELS, *grids[::step])
-
-
+GRIDS = zip(SAMPLERS, ("b", "b", "rate"), (B, B_FIRST, RATES), strict=True)
+CASES = (*news.ALL_LABELS, *(case for grid in GRIDS for case in news.grid(*grid, COINS)))
 FIG_3_A = Experiment(
     "worst-case/fig-3-a", "F-measure and label rate of the second-order sampler, three b", "1 min", news.NEWS,
-    run=news.run_cases, sweep=news.sweep(_cases(COINS), smoke=_cases(2, 3)),
+    run=news.run_cases, sweep=news.sweep(CASES),
 )  # fmt: skip
 FIG_3_B = FIG_3_A.view("worst-case/fig-3-b", "three samplers at about equal F-measure: who asks for fewer labels", LONG)
 FIG_3_C = FIG_3_A.view("worst-case/fig-3-c", "the same comparison on the most frequent category", "as long as fig-3-a")
