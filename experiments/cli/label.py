@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from experiments.inert import echo
 
 if TYPE_CHECKING:
     from experiments import datasets
-    from experiments.study.label import LabelConfig, Labelled
+    from experiments.study.label import LabelConfig
 
 __all__ = ["label"]
 
@@ -59,7 +58,7 @@ _NOT_SETTINGS = ("source", "folder", "runs", "out", "as_json", "parameters", "ra
 def label(asked: Any) -> None:
     """Run a selective sampler over the stream in DATA; say how well it predicts and what it asks for.
 
-    DATA is a file, by its content a table (CSV, one column the label), parquet, JSON lines, svmlight or npz (X
+    DATA is a file, by its content a table (CSV, one column the label), parquet, svmlight or npz (X
     and y), plain or packed; or a data set: elec2, mnist, reuters, sms-spam, spam-drift, usps. The sampler
     sees only the labels it asks for; accuracy and F-measure are counted afterwards against all.
 
@@ -91,13 +90,7 @@ def label(asked: Any) -> None:
         raise ValueError(str(error)) from error
     stream, digest = _prepared(asked, config)
     several = asked.one_vs_rest or config.multiclass
-    problems = study.problems(
-        stream.y,
-        stream.classes,
-        one_vs_rest=several,
-        positive=asked.positive,
-        place=lambda row: f"{stream.name}: {stream.place(row)}",
-    )
+    problems = study.problems(stream.y, stream.classes, one_vs_rest=several, positive=asked.positive)
     _refuse_zeros(stream, config)
     chosen = {name: value for name, value in vars(asked).items() if name not in _NOT_SETTINGS}
     settings = {
@@ -108,8 +101,11 @@ def label(asked: Any) -> None:
     with nullcontext() if asked.out is None else folder("label", asked, settings) as store:
         with progress("classes", len(problems)) as advance:
             found = study.label(stream.X, problems, config, advance)
-        for line in _warnings(found, config):
-            echo(f"lpsm: {algorithm} {line}", err=True)
+        so_far = (found.windows["t"] * found.windows["label_rate_so_far"]).to_numpy()
+        rounds, last = len(stream.y), int(found.windows["t"].iloc[int((so_far > so_far[-1] - 1e-6).argmax())])
+        if last <= rounds / 2 and config.max_queries is None:  # a small K, and labels of one class
+            hint = "a larger parameter, or --rate, asks for more"
+            echo(f"lpsm: {algorithm} asked for no label after round {last} of {rounds}: {hint}", err=True)
         what = f"{' '.join((algorithm, *asked.parameters))} on {stream.name}"
         text = label_text(found.classes, found.summary, problems, what, multiclass=config.multiclass)
         (summary,) = plain(pd.DataFrame([found.summary]))
@@ -173,23 +169,3 @@ def _refuse_zeros(stream: datasets.Stream, config: LabelConfig) -> None:
             f"{stream.name}: {stream.place(row)}: an instance must not be zero where instances are normalised: "
             "--no-normalize takes it as it is"
         )
-
-
-def _warnings(found: Labelled, config: LabelConfig) -> Iterator[str]:
-    """Yield what is odd of a sampler that chooses and asked for nearly everything, or for nearly nothing."""
-    from lpsm import samplers
-
-    if isinstance(config.sampler(1).rule, samplers.Always):
-        return  # it asks for everything by design
-    rounds, more = int(found.summary["rounds"]), "or --rate, asks for more"
-    so_far = (found.windows["t"] * found.windows["label_rate_so_far"]).to_numpy()
-    last = int(found.windows["t"].iloc[int((so_far > so_far[-1] - 1e-6).argmax())])
-    if 0 < last <= rounds / 2 and so_far[-1] > 0 and config.max_queries is None:  # a small K, and labels of one class
-        yield f"asked for no label after round {last} of {rounds}: a larger parameter, {more}"
-    for name, queries in zip(found.classes["class"], found.classes["queries"].tolist(), strict=True):
-        spent = config.max_queries is not None and queries >= config.max_queries
-        asked_for = f"{queries} of {rounds} labels about {name}"
-        if queries > 0.95 * rounds:
-            yield f"asked for {asked_for}: a smaller parameter, or --scale or --normalize, asks for fewer"
-        elif queries < max(2, rounds // 1000) and not spent:
-            yield f"asked for only {asked_for}: a larger parameter, --no-normalize, {more}"

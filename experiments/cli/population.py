@@ -39,6 +39,8 @@ def population(asked: Any) -> None:
     OUT receives a table of all users and policies (Parquet), distributions of energy and slowdown (CSV) and pictures
     (PNG and SVG).  A run that was stopped, by whatever, goes on when the same command is given again.
     """
+    import pandas as pd
+
     import netsim
     import traces
     from experiments.figures.population import by_user, energy, slowdown
@@ -88,7 +90,7 @@ def population(asked: Any) -> None:
         )  # fmt: skip
         if report.format:  # a workload is read without one
             echo(str(report), err=True)
-        table = study.gathered(found.values())
+        table = pd.concat(map(pd.DataFrame, found.values()), ignore_index=True)
         recorded = told(users, config)
         psm = netsim.canonical("psm", beacon_interval_ns=interval_ns)
         whole = study.summary(table, [*chosen], psm)

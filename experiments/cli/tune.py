@@ -81,7 +81,7 @@ def tune(asked: Any) -> None:
     settings = settings_of(source, chosen, world, rule=rule.given(), target=target)
     with folder("tune", asked, settings, runs=len(tasks), replace=asked.replace) as store:
         frames = sweep.frames(sweep.measured(tasks, store, jobs=asked.jobs))
-        found = study.tune(frames, [unit.name for unit in cut.workloads], rule, radio, seed=asked.seed)
+        found = study.tune(frames, rule, radio, seed=asked.seed)
         [row] = plain(pd.DataFrame([found.recommendation]))
         recommendation = {name: getattr(value, "item", lambda value=value: value)() for name, value in row.items()}
         to_type = targets.settings(found.policy, target, beacon_interval_ns=interval_ns)

@@ -182,7 +182,7 @@ label STREAM --bounds 1 -> bounds must be at least 2, got 1
 label STREAM --label e -> label must name one of the columns a, b, c, d, kind, got 'e'
 label STREAM --positive eggs -> the positive class must be one of ham, spam, got 'eggs'
 label NAN -> line 2, column 1: a feature must be a finite number, got 'nan'
-label THREE -> line 5: a label must be one of two, got '0' beside '-1', '1'
+label THREE -> must have one of two classes, got -1 (2 times), 0 (1 times), 1 (2 times): --one-vs-rest takes more
 label RAGGED -> line 2: every line must have 3 columns
 label EMPTY -> a stream must hold an example, got none
 label SAME -> labels must name two classes, all 2 name x
