@@ -62,7 +62,8 @@ def population(asked: Any) -> None:
     if (on_cluster := is_cluster(asked.scheduler)) and asked.jobs is not None:
         raise ValueError(f"jobs are for this machine, {asked.scheduler} has workers of its own")
     jobs, policies = processes(asked.jobs), tuple(chosen.values())
-    study.check(policies, config)
+    for policy in policies:  # one that does not go with the world is known before anything is read
+        netsim.simulate(sweep.ONE_PAGE, policy, config=config)
     names = ("by", "member", "seed", "skip_damaged", "max_think_s")
     choice = {name: getattr(asked, name) for name in names} | {"recorded_round_trip": world.recorded_round_trip}
     traffic, report = {"sha256": content_digest(asked.trace), **choice}, traces.Report()

@@ -66,14 +66,10 @@ def tune(asked: Any) -> None:
     interval_ns, radio = world.config.beacon_interval_ns, world.config.radio
     of_target = study.CANDIDATES if target == targets.ANY else targets.candidates(target)
     chosen = sweep.named(of_target if asked.policies is None else asked.policies, interval_ns)
-    if not asked.traffic and asked.seeds < 2:
-        raise ValueError(f"seeds must be at least 2 to be split, got {asked.seeds}")
     cut, source = gathered(asked, asked.traffic, world, few=study.FEW_SESSIONS, option="TRAFFIC", least=2)
     if len(cut.workloads) < 2:
-        raise ValueError(
-            f"tune needs at least two sessions or pages to be split, got {len(cut.workloads)}; "
-            "add a recording, or see all policies on this one with lpsm compare --trace"
-        )
+        hint = "add a recording, or see all policies on this one with lpsm compare"
+        raise ValueError(f"tune needs at least two seeds, sessions or pages to be split, got one; {hint}")
     several = [asked.clients] if asked.clients != 1 else []
     if several:
         source["clients"] = asked.clients

@@ -240,41 +240,39 @@ def _as_one_error() -> Iterator[None]:
 # -- matrices ----------------------------------------------------------------------------------------------
 
 
+class _Lines:
+    """The lines of a file, as scikit-learn reads svmlight: where it is, and in which of them there is something."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.at, self.places, self.cells = path, 0, array("i"), 0
+
+    def read(self) -> bytes:
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[bytes]:
+        for at, line in lines_of(self.path):
+            self.at = at
+            self.cells += line.count(":") + 1
+            if self.cells > MOST_CELLS:
+                raise ValueError(f"a stream must hold at most {MOST_CELLS} cells, got more")
+            if line.partition("#")[0].strip():
+                self.places.append(at)
+            yield line.encode()
+
+
 def _svmlight(path: Path) -> Stream:
     """Indices are those of the file if one is 0, else one less; a line's must grow."""
-    places, columns, values, starts = array("i"), array("i"), array("d"), array("i", [0])
+    from sklearn.datasets import load_svmlight_file
 
-    def labels() -> Iterator[str]:
-        for number, line in lines_of(path):
-            label, *pairs = line.partition("#")[0].split() or [""]
-            if ":" in label or "," in label:
-                raise ValueError(f"line {number}: a line must begin with the label of one class, got {label!r}")
-            last = -1
-            for pair in pairs[1:] if pairs and pairs[0].startswith("qid:") else pairs:
-                index, _, value = pair.partition(":")
-                try:
-                    column, feature = int(index), float(value)
-                except ValueError:
-                    raise ValueError(f"line {number}: a feature must be index:value, got {pair[:80]!r}") from None
-                if not last < column < 1 << 31:
-                    raise ValueError(f"line {number}: indices must grow, got {pair[:80]!r} after {last}")
-                last = column
-                columns.append(column)
-                values.append(feature)
-            if len(values) + len(places) > MOST_CELLS:
-                raise ValueError(f"a stream must hold at most {MOST_CELLS} cells, got more")
-            if label:
-                places.append(number)
-                starts.append(len(columns))
-                yield label
-
-    y, classes = as_classes(labels(), lambda row: f"line {places[row]}")
-    indices = np.asarray(columns)
-    indices -= int(len(indices) > 0 and indices.min() > 0)
-    shape = len(y), int(indices.max(initial=-1)) + 1
-    X = sparse.csr_matrix((np.asarray(values), indices, np.asarray(starts)), shape=shape)
+    given = _Lines(path)
+    try:
+        X, labels = load_svmlight_file(given)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"line {given.at}: label index:value ... in numbers must stand there: {error}") from None
+    X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)  # with the smaller indices
     X.eliminate_zeros()
-    return Stream(name=path.name, X=X, y=y, classes=classes, lines=np.asarray(places))
+    y, classes = as_classes(map(str, labels.tolist()), lambda row: f"line {given.places[row]}")
+    return Stream(name=path.name, X=X, y=y, classes=classes, lines=np.asarray(given.places))
 
 
 def arrays_of(path: Path, wanted: Collection[str]) -> dict[str, NDArray[Any]]:

@@ -28,12 +28,12 @@ import netsim
 import traces
 from experiments.quantities import PSM, run_row
 from experiments.study.files import source_digest
-from experiments.study.sweep import MANY_PAGES, ONE_PAGE, Recorded, compile_express
+from experiments.study.sweep import MANY_PAGES, Recorded, compile_express
 from experiments.study.traffic import Browsing, browsed
 from netsim.policies import AnyPolicy, make
 
 __all__ = [
-    "QUANTILES", "OtherProgramError", "Task", "check", "compute", "summary", "tasks",
+    "QUANTILES", "OtherProgramError", "Task", "compute", "summary", "tasks",
     "users",
 ]  # fmt: skip
 
@@ -102,12 +102,6 @@ def tasks(
         n_pages += user.n_pages
     common: Any = {"policies": tuple(policies), "config": config, "program": program}
     return [Task(members=tuple(own), compile_first=n_pages >= MANY_PAGES, **common) for own in cut if own]
-
-
-def check(policies: Iterable[AnyPolicy], config: netsim.SimulationConfig) -> None:
-    """Run one small page under every policy: policies that do not go with the configuration are a `ValueError`."""
-    for policy in policies:
-        netsim.simulate(ONE_PAGE, policy, config=config)
 
 
 def compute(task: Task) -> dict[str, list[Any]]:

@@ -48,7 +48,7 @@ class ReplayConfig:
     times_ms: tuple[float, ...] = tuple(100.0 * k for k in range(1, 11))  #: Polling times of the experts.
 
     def __post_init__(self) -> None:
-        PollingConfig(times_ms=self.times_ms, gamma=self.gamma, energy=self.energy)  # checks them
+        self.polling()  # checks its own
         if self.rounding_ms < BIN_MS or self.rounding_ms % BIN_MS:
             raise ValueError(f"rounding_ms must be a multiple of {BIN_MS:g}, got {self.rounding_ms}")
 

@@ -120,12 +120,12 @@ tune --max-slowdown 0.9 -> max-slowdown must be at least 1 and finite, got 0.9
 tune --battery-mwh 0 -> battery-mwh must be above 0 and finite, got 0
 tune --max-push-delay 0 -> max-push-delay must be above 0 and finite, got 0
 tune --policies bds:1 -> did you mean bsd?
-tune --seeds 1 -> seeds must be at least 2 to be split, got 1
+tune --seeds 1 -> at least two seeds, sessions or pages to be split, got one
 tune --member x -> member chooses from traffic, but no TRAFFIC is given
 tune --think 3 -> the traffic is split by seeds
 tune --visits 0 -> visits must be at least 1, got 0
 tune nowhere.har -> nowhere.har
-tune ONE -> needs at least two sessions or pages
+tune ONE -> needs at least two seeds, sessions or pages
 tune - - -> - is standard input, which can be read once
 population TABLE --policies none,pms -> did you mean psm?
 population TABLE --policies , -> at least one

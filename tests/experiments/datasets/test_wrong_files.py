@@ -34,6 +34,7 @@ def headed(header):
 
 NO_WIDTH = array_bytes(np.array(["", "", ""]))[:128].replace(b"<U1", b"<U0")  # numpy itself writes a width of 1
 FINITE, LABEL = "a feature must be a finite number", "a label must name a class"
+PAIRS = "label index:value ... in numbers must stand there"
 COLUMNS = "every line must have 3 columns, as the first has"
 TEXTS = [  # what stands in a file, options of `read`, and what is said after its name
     ("a,b,y\n1,2,x\n1,nan,z\n", {}, f"line 3, column 1 (b): {FINITE}, got 'nan'"),
@@ -55,10 +56,10 @@ TEXTS = [  # what stands in a file, options of `read`, and what is said after it
     ("1,2,x\n", {"label": "k"}, "label must name one of the columns 1, 2, x, got 'k'"),
     ("".join(f"1,{k}\n" for k in range(101)), {}, "labels must name at most 100 classes, got 101"),
     ("+1 1:2\n-1 1:2 3:nan\n", {}, f"line 2: {FINITE}"),
-    ("\ufeff1 1:2\n1 1:\n", {}, "line 2: a feature must be index:value, got '1:'"),
-    ("+1 1:2\n-1 3:2 3:3\n", {}, "line 2: indices must grow, got '3:3' after 3"),
-    (f"+1 1:2\n-1 {2**31}:2\n", {}, f"line 2: indices must grow, got '{2**31}:2' after -1"),
-    ("+1 1:2\n1,2 3:1\n", {}, "line 2: a line must begin with the label of one class, got '1,2'"),
+    ("\ufeff1 1:2\n1 1:\n", {}, f"line 2: {PAIRS}: could not convert"),
+    ("+1 1:2\n-1 3:2 3:3\n", {}, f"line 2: {PAIRS}: Feature indices in SVMlight/LibSVM data file should be sorted"),
+    ("+1 1:2\n1,2 3:1\n", {}, f"line 2: {PAIRS}: could not convert string to float: b'1,2'"),
+    (f"+1 1:2\n-1 {2**40}:2\n", {}, f"line 2: {PAIRS}: value too large"),
     ("1 1:2\n", {"texts": ("0",)}, "texts must stand in a table or parquet"),
     ("a,k\n1,x\n", {"texts": ("k",), "label": "k"}, "label must name a column beside"),
     (b"1,x\n2,x\n\n1,\xff\n", {}, "line 4: it must be UTF-8 text, npz or npy, got 0xff"),
