@@ -56,7 +56,7 @@ def written(path: Path, X: Any, y: Any) -> None:
 
 def compared(stream: str) -> None:
     """Print a line for each share of the labels."""
-    X, y, cut = labels._stream(stream, os.environ["LPSM_DATA"], False, 0, 0, prepared=True)
+    X, y, cut = labels.prepared(stream, os.environ["LPSM_DATA"], False, 0, 0)
     early, rest = (X[:cut], y[:cut]), (X[cut:], y[cut:])
     key, grid = labels.WORDS if sparse.issparse(X) else labels.DENSE
     with TemporaryDirectory() as name:

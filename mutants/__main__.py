@@ -33,7 +33,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     "lpsm/experts": (
         ("lpsm/experts/*.py", *(f"lpsm/{name}.py" for name in ("arithmetic", "combining", "hindsight"))),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
-            "tracking", "grids", "comparators", "combining", "contract", "hindsight", "wrong_calls",
+            "tracking", "combining", "contract", "hindsight", "wrong_calls",
         )),
     ),
     "lpsm/samplers": (
@@ -42,7 +42,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         )),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
             "samplers_by_hand", "samplers_contract", "samplers_oracles",
-            "samplers_limits", "importance", "tuned",
+            "samplers_limits", "tuned",
         )),
     ),
     "lpsm/samplers/doors": (
@@ -51,21 +51,21 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         )),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
             "estimator", "river_adapter", "samplers_by_hand", "samplers_contract",
-            "samplers_wrong_calls", "bounds_samplers", "samplers_limits", "samplers_oracles", "tuned", "importance",
+            "samplers_wrong_calls", "bounds_samplers", "samplers_limits", "samplers_oracles", "tuned",
             "states",
         )),
     ),
     "netsim/sleep_planning": (
         ("netsim/sleep_planning/*.py",),
         tuple(f"tests/netsim/test_{name}.py" for name in (
-            "sleep_planning", "message_prices", "prices", "hazards", "schedules", "wrong_calls",
+            "sleep_planning", "message_prices", "prices", "hazards", "schedules", "wrong_calls", "frozen",
         )),
     ),
     "netsim/model": (
         ("netsim/model/*.py", "netsim/model/air/*.py"),
         (
             *(f"tests/netsim/test_{name}.py" for name in (
-                "station", "tcp", "tcp_by_hand", "push", "conservation", "reference", "waits", "own_times",
+                "station", "tcp", "simulation", "laws", "reference", "own_times", "frozen",
             )),
             "tests/netsim/air/test_*.py",
         ),
@@ -74,7 +74,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         tuple(f"netsim/running/{name}.py" for name in ("adviser", "fill", "on_simpy", "recorder")),
         (
             *(f"tests/netsim/test_{name}.py" for name in (
-                "simulation", "conservation", "push", "result", "own_policies", "own_times",
+                "simulation", "laws", "result", "own_policies", "own_times", "frozen",
             )),
             "tests/netsim/air/test_*.py",
         ),
@@ -82,8 +82,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     "netsim/front": (
         ("netsim/*.py",),
         tuple(f"tests/netsim/test_{name}.py" for name in (
-            "radio", "push", "simulation", "environment", "result", "limit", "allowed_values",
-            "wrong_calls",
+            "radio", "simulation", "environment", "result", "laws", "allowed_values", "wrong_calls",
         )),
     ),
     "netsim/policies": (
@@ -93,15 +92,12 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "netsim/policies/lpsm2*.py",
         ),
         tuple(f"tests/netsim/test_{name}.py" for name in (
-            "policies", "polling", "bsd", "awareness", "host", "limit", "lpsm2", "lpsm2_by_definition", "own_policies",
-            "names", "wrong_calls",
+            "policies", "polling", "bsd", "lpsm2", "own_policies", "plans", "names", "wrong_calls", "frozen",
         )),
     ),
     "netsim/lpsm3": (
         ("netsim/policies/lpsm3*.py",),
-        (
-            *(f"tests/netsim/test_lpsm3{part}.py" for part in ("_by_hand", "_plans_by_hand", "")),
-        ),
+        tuple(f"tests/netsim/test_{name}.py" for name in ("lpsm3_by_hand", "lpsm3", "frozen")),
     ),
     "traces": (
         ("traces/*.py", "traces/captures/*.py"),

@@ -42,12 +42,9 @@ COUNT_FROM_NS, UNTIL_NS = 1_024_000_000, 8_000_000_000  # of a cell
 BEACON_BYTES = {"11a": 86, "11b": 85, "11g": 98}
 KIND = ["phy", "data_mbps", "stations", "frames_per_s", "ip_bytes"]
 ARRIVAL_KIND = ["phy", "stations", "frames_per_s", "ip_bytes"]
-RUNS = 10
-"""Runs of the model, each with backoffs of its own, for one cell of ns-3."""
-QUANTILE = 3.29
-"""Half width of an interval, in standard deviations."""
-SHOWN = 5
-"""Differences of a scenario that are printed."""
+RUNS = 10  # of the model, each with backoffs of its own, for one cell of ns-3
+QUANTILE = 3.29  # half width of an interval, in standard deviations
+SHOWN = 5  # differences of a scenario that are printed
 
 
 # -- scenarios without backoff
@@ -74,7 +71,11 @@ def run_scenario(row, arrivals):
     for number, one in enumerate(arrivals.itertuples()):
         at = one.at_ns - int(row.pifs_ns)
         if one.direction == "g":
-            cell.group(at, exchange_of(group(phy, one.ip_bytes + DATA_OVERHEAD_BYTES)))
+            exchange = Exchange()
+            times = group(phy, one.ip_bytes + DATA_OVERHEAD_BYTES)
+            for name, value in zip(RECORDS["Exchange"].fields, times, strict=True):
+                setattr(exchange, name, value)
+            cell.group(at, exchange)
         else:
             put = cell.down if one.direction == "d" else cell.up
             put(one.station, at, one.ip_bytes, number)
@@ -82,36 +83,23 @@ def run_scenario(row, arrivals):
     return cell, recorder
 
 
-def exchange_of(times):
-    """Make the record of an exchange of its times."""
-    exchange = Exchange()
-    for name, value in zip(RECORDS["Exchange"].fields, times, strict=True):
-        setattr(exchange, name, value)
-    return exchange
-
-
-def ours(row, recorder):
-    """Return the frames of the model, on the clock of ns-3."""
-    sizes = {"beacon": int(row.beacon_bytes), "poll": POLL_BYTES, "ack": ACK_BYTES, "null": NULL_BYTES}
-    for one in recorder.frames:
-        data = one.kind == "data"
-        size = recorder.transmissions[one.number].size_bytes + DATA_OVERHEAD_BYTES if data else sizes.get(one.kind, 0)
-        bits = one.sleeps, one.more_data, one.retry
-        start, end = one.start_ns + int(row.pifs_ns), one.end_ns + int(row.pifs_ns)
-        yield seen(start, end, one.sender, one.kind, one.receiver, size, *bits)
-
-
 def differences(row, arrivals, frames):
     """Return what differs between the model and ns-3, in the order of time, and how many frames were compared."""
     arrivals = arrivals.sort_values("at_ns", kind="stable")
     cell, recorder = run_scenario(row, arrivals)
+    pifs, begin, stop = int(row.pifs_ns), max(int(row.count_from_ns), INTERVAL_NS // 2), int(row.until_ns)
     columns = ["start_ns", "end_ns", "sender", "kind", "receiver", "mpdu_bytes", "pm", "more_data", "retry"]
-    begin, stop = max(int(row.count_from_ns), INTERVAL_NS // 2), int(row.until_ns)  # ns-3 has a beacon at 0
-    both = (seen(*one) for one in frames[columns].itertuples(index=False, name=None)), ours(row, recorder)
-    theirs, own = ({one for one in side if begin <= one[0] < stop} for side in both)
+    sizes, own = {"beacon": int(row.beacon_bytes), "poll": POLL_BYTES, "ack": ACK_BYTES, "null": NULL_BYTES}, set()
+    for one in recorder.frames:
+        data = one.kind == "data"
+        size = recorder.transmissions[one.number].size_bytes + DATA_OVERHEAD_BYTES if data else sizes.get(one.kind, 0)
+        bits = one.sleeps, one.more_data, one.retry
+        own.add(seen(one.start_ns + pifs, one.end_ns + pifs, one.sender, one.kind, one.receiver, size, *bits))
+    theirs = {seen(*one) for one in frames[columns].itertuples(index=False, name=None)}
+    theirs, own = ({one for one in side if begin <= one[0] < stop} for side in (theirs, own))  # ns-3 has a beacon at 0
     found = [(one[0], f"ns-3 alone: {one}") for one in theirs - own]
     found += [(one[0], f"lpsm alone: {one}") for one in own - theirs]
-    got = {number: at + int(row.pifs_ns) for at, number in cell.received()}
+    got = {number: at + pifs for at, number in cell.received()}
     for number, one in enumerate(arrivals.itertuples()):
         if one.direction != "g" and one.received_ns != got.get(number, -1):
             instants = f"received at {one.received_ns} in ns-3, at {got.get(number)} in lpsm"

@@ -6,7 +6,6 @@ command line's own parser: every command, option and value shown must exist.
 """
 
 import contextlib
-import gzip
 import importlib.util
 import io
 import json
@@ -17,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -33,133 +33,86 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 INLINE = re.compile(r"(?<!`)`(lpsm [^`<]*|make [a-z-]+|python -m [\w.]+)(?: [^`<]*)?`(?!`)")
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
-SHELL = {"", "console", "sh"}
 SMALL = {  # given after what is shown, so that these win
-    "compare": ["--pages", "2", "--seeds", "1", "--jobs", "1"],
-    "generate": ["--pages", "5"],
-    "pages": [],
-    "simulate": [],
-    "timeline": [],
-    "replay": [],
-    "tune": ["--jobs", "1", "--policies", "none,psm,bsd:1"],
-    "population": ["--jobs", "1"],
+    "compare": ["--pages", "2", "--seeds", "1", "--jobs", "1"], "generate": ["--pages", "5"],
+    "tune": ["--jobs", "1", "--policies", "none,psm,bsd:1"], "population": ["--jobs", "1"],
     "bounds": ["--rounds", "20", "--experts", "3"],
-    "label": [],
-    "doctor": [],
-}
-STREAMS = ("mails.csv", "mails.jsonl", "mails.parquet", "prices.csv.gz", "digits.npz")
+    **{name: [] for name in ("pages", "simulate", "timeline", "replay", "label", "doctor")},
+}  # fmt: skip
 TABLE = "time,bytes\n" + "".join(f"{9 * row}.5,{900 + 700 * row}\n" for row in range(8))
 SESSION = "".join(f'cs20 {790000000 + 9 * row} 0 "http://a.b/{row}.html" {900 + 700 * row} 0.5\n' for row in range(8))
-VISIT = {
-    "log": {
-        "entries": [
-            {
-                "startedDateTime": f"2024-01-01T00:00:{10 + 9 * row}.000Z", "time": 100,
-                "request": {"url": f"http://a.b/{row}", "method": "GET", "headersSize": 200, "bodySize": 0},
-                "response": {"status": 200, "headersSize": 100, "bodySize": 900 + 700 * row, "content": {"size": 900}},
-            }
-            for row in range(4)
-        ]
+VISIT = {"log": {"entries": [
+    {
+        "startedDateTime": f"2024-01-01T00:00:{10 + 9 * row}.000Z", "time": 100,
+        "request": {"url": f"http://a.b/{row}", "method": "GET", "headersSize": 200, "bodySize": 0},
+        "response": {"status": 200, "headersSize": 100, "bodySize": 900 + 700 * row, "content": {"size": 900}},
     }
+    for row in range(4)
+]}}  # fmt: skip
+WORDS = {  # what a file holds that a command of a page is given, by its suffix
+    ".har": json.dumps(VISIT), ".toml": 'connections = "per-object"\n',
+    ".jsonl": '{"page": "a", "request_bytes": 300, "reply_bytes": 5000, "think_s": 2.0}\n',
 }  # fmt: skip
 
 
 def commands(text):
-    """Return the command lines of a shell block, without prompts, comments and what they print."""
+    """Return the command lines of a shell block, without prompts, comments, what they print, and rows of numbers."""
     joined = text.replace("\\\n", " ").splitlines()
-    prompted = [line[2:] for line in joined if line.startswith("$ ")]
-    lines = prompted or [
-        line for line in joined if re.match(r"(lpsm [a-z-]|make |pip |python -m |sphinx-build )", line)
-    ]
-    return [words for line in lines if (words := shlex.split(line, comments=True)) and not is_table(line)]
-
-
-def is_table(line):
-    """Tell a row of numbers, of a policy called lpsm, from a command."""
-    return bool(re.match(r"lpsm\S*\s+[\d.]+\s", line))
-
-
-def blocks(page):
-    text = page.read_text(encoding="utf-8")
-    shown = [(found[1], found[2]) for found in BLOCK.finditer(text)]
-    return shown, [shlex.split(found[1], comments=True) for found in INLINE.finditer(BLOCK.sub("", text))]
+    shown = [line for line in joined if re.match(r"(lpsm [a-z-]|make |pip |python -m |sphinx-build )", line)]
+    lines = [line[2:] for line in joined if line.startswith("$ ")] or shown
+    return [shlex.split(line, comments=True) for line in lines
+            if line.split("#")[0].strip() and not re.match(r"lpsm\S*\s+[\d.]+\s", line)]  # fmt: skip
 
 
 def command_of(words):
-    name = words[1]
-    assert name in COMMANDS, " ".join(words)
-    return main.get_command(click.Context(main), name)
+    assert words[1] in COMMANDS, " ".join(words)
+    return main.get_command(click.Context(main), words[1])
 
 
-def check_options(words):
-    """Every option shown must be one of the command."""
-    if words[1].startswith("-") or words[1] == "COMMAND":
-        assert set(words[1:]) <= {"COMMAND", "--help", "-h", "--version"}, words
-        return
-    known = {option for one in command_of(words).params for option in (*one.opts, *one.secondary_opts)}
-    for word in words[2:]:
-        if word.startswith("--"):
-            assert word.partition("=")[0] in known | {"--help"}, f"{' '.join(words)}: no {word}"
-
-
-def check_command(words):
-    """Hold a command line to what exists: the program's parser, the Makefile, the modules."""
+def check(words, *, whole):
+    """Hold a command line to what exists: the program's parser, the Makefile, the modules; or but its options."""
     words = words[: words.index(">")] if ">" in words else words
-    if words[0] == "lpsm" and len(words) > 1:
-        check_options(words)
-        if not words[1].startswith("-"):
-            command_of(words).make_context(words[1], words[2:], resilient_parsing=False)
-        if words[1] == "reproduce" and "--list" not in words:
-            choose(words[2])
-    elif words[0] == "make":
+    if words[0] == "make":
         targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
         assert {word for word in words[1:] if "=" not in word} <= set(targets), words
     elif words[:2] == ["python", "-m"]:
         assert importlib.util.find_spec(words[2]) is not None, words
+    elif words[0] == "lpsm" and (words[1].startswith("-") or words[1] == "COMMAND"):
+        assert set(words[1:]) <= {"COMMAND", "--help", "-h", "--version"}, words
+    elif words[0] == "lpsm":
+        known = {option for one in command_of(words).params for option in (*one.opts, *one.secondary_opts)}
+        assert {word.partition("=")[0] for word in words[2:] if word.startswith("--")} <= known | {"--help"}, words
+        if whole:
+            command_of(words).make_context(words[1], words[2:], resilient_parsing=False)
+            if words[1] == "reproduce" and "--list" not in words:
+                choose(words[2])
 
 
 def provide(words):
     """Put small files where a command expects to find some, under the names that the page uses."""
-    command = command_of(words)
-    named = ("--trace", "--losses", "--world")
-    paths = {option for parameter in command.params for option in parameter.opts if option in named}
-    takes_input = any(isinstance(parameter, click.Argument) for parameter in command.params)
-    for place, word in enumerate(words[2:], 2):
-        is_argument = takes_input and not word.startswith("-") and not words[place - 1].startswith("--")
-        if (words[place - 1] in paths or is_argument) and not Path(word).exists():
+    parameters = command_of(words).params
+    paths = {option for one in parameters for option in one.opts} & {"--trace", "--losses", "--world"}
+    takes_input = any(isinstance(parameter, click.Argument) for parameter in parameters)
+    for before, word in pairwise(words[1:]):
+        is_argument = takes_input and not word.startswith("-") and not before.startswith("--")
+        if (before in paths or is_argument) and not Path(word).exists():
             provide_one(Path(word))
 
 
-def provide_stream(path):
-    """Write examples to label, under the names of the page on labelling."""
+def provide_one(path):
     draw = np.random.default_rng(0)
     X = draw.normal(size=(120, 4))
-    rows = pd.DataFrame(X, columns=list("abcd"))
-    spam = np.where(X[:, 0] > 0, "spam", "ham")
+    rows, spam = pd.DataFrame(X, columns=list("abcd")), np.where(X[:, 0] > 0, "spam", "ham")
     mails = pd.DataFrame({"body": np.where(X[:, 0] > 0, "win a prize now", "see you at noon"), "kind": spam})
-    if path.name == "digits.npz":
-        np.savez(path, X=X, y=draw.integers(0, 10, size=len(X)))
-    elif path.name == "mails.jsonl":
-        mails.to_json(path, orient="records", lines=True)
-    elif path.name == "mails.parquet":
-        mails[["body"]].to_parquet(path)
-    elif path.name == "prices.csv.gz":
-        path.write_bytes(gzip.compress(rows.assign(**{"class": spam}).to_csv(index_label="date").encode()))
-    else:
-        rows.assign(spam=spam).to_csv(path, index=False)
-
-
-def provide_one(path):
-    if path.name in STREAMS:
-        provide_stream(path)
-    elif path.suffix == ".har":
-        path.write_text(json.dumps(VISIT))
-    elif path.suffix == ".toml":
-        path.write_text('connections = "per-object"\n')
-    elif path.suffix == ".jsonl":
-        path.write_text('{"page": "a", "request_bytes": 300, "reply_bytes": 5000, "think_s": 2.0}\n')
-    elif "LOSSES" in path.name:
-        path.write_text("0.1,0.9,0.3\n0.8,0.2,0.4\n0.5,0.5,0.1\n")
+    streams = {  # examples to label, under the names of the page on labelling
+        "mails.csv": lambda: rows.assign(spam=spam).to_csv(path, index=False),
+        "mails.jsonl": lambda: mails.to_json(path, orient="records", lines=True),
+        "mails.parquet": lambda: mails[["body"]].to_parquet(path),
+        "prices.csv.gz": lambda: rows.assign(**{"class": spam}).to_csv(path, index_label="date"),
+        "digits.npz": lambda: np.savez(path, X=X, y=draw.integers(0, 10, size=len(X))),
+    }
+    if path.name in streams:
+        streams[path.name]()
     elif path.name == "ARCHIVE" or ".tar" in path.suffixes:
         with tarfile.open(path, "w:xz" if path.suffix == ".xz" else "w") as archive:
             for name in ("con2", "con17"):
@@ -170,8 +123,10 @@ def provide_one(path):
         path.mkdir()
         for name in ("con1.cs20.790000000", "con17.cs20.790000000"):
             (path / name).write_text(SESSION)
+    elif "LOSSES" in path.name:
+        path.write_text("0.1,0.9,0.3\n0.8,0.2,0.4\n0.5,0.5,0.1\n")
     else:
-        path.write_text(TABLE)
+        path.write_text(WORDS.get(path.suffix, TABLE))
 
 
 def run_command(words):
@@ -192,44 +147,23 @@ def run_command(words):
         Path(words[output + 1]).write_text(result.stdout)
 
 
+@pytest.mark.parametrize("run", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_what_a_page_shows_exists_and_its_python_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
-    go_through(page, tmp_path, monkeypatch, run=False)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_commands_of_a_page_run_from_top_to_bottom(page, tmp_path, monkeypatch):
-    go_through(page, tmp_path, monkeypatch, run=True)
-
-
-def is_small(words):
-    return words[0] == "lpsm" and words[1] in SMALL and "--scheduler" not in words
-
-
-def go_through(page, tmp_path, monkeypatch, *, run):
+def test_what_a_page_shows_exists_and_its_python_and_commands_run_from_top_to_bottom(page, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    scope: dict[str, object] = {"__name__": page.stem}
-    shown, mentioned = blocks(page)
-    for language, text in shown:
+    text, scope = page.read_text(encoding="utf-8"), {"__name__": page.stem}
+    for language, block in BLOCK.findall(text):
         if language == "python":
             with contextlib.redirect_stdout(io.StringIO()):
-                exec(compile(text, str(page), "exec"), scope)
-        elif language in SHELL:
-            for words in commands(text):
-                check_command(words)
-                if run and is_small(words) and "\nlpsm: " not in text:  # an error that is shown
-                    run_command(words)
-    for words in mentioned:
-        if words[0] == "lpsm":
-            check_options(words)
-        else:
-            check_command(words)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_links_and_pictures_of_a_page_exist(page):
-    for target in LINK.findall(page.read_text(encoding="utf-8")):
+                exec(compile(block, str(page), "exec"), scope)
+        for words in commands(block) if language in ("", "console", "sh") else ():
+            check(words, whole=True)
+            is_small = words[0] == "lpsm" and words[1] in SMALL and "--scheduler" not in words
+            if run and is_small and "\nlpsm: " not in block:  # an error that is shown
+                run_command(words)
+    for words in INLINE.findall(BLOCK.sub("", text)):
+        check(shlex.split(words, comments=True), whole=False)
+    for target in LINK.findall(text):
         assert (page.parent / target).exists(), target
 
 

@@ -2,10 +2,8 @@
 
 `python -m tests.walk [EVERY [MODULE ...]]` makes every so many calls (1: all) and prints what is neither a result, nor
 a TypeError, a ValueError or an error that the docstring names, nor over within 2 s.  Of a call one argument is hostile
-and the others are the samples below, by name; a callable whose samples do not fit is passed over, and counted.
+and the others are the samples below, by name; a callable whose samples do not fit is passed over.
 """
-
-from __future__ import annotations
 
 import inspect
 import os
@@ -15,11 +13,9 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 CLEAN = [
     "lpsm", "lpsm.experts", "lpsm.combining", "lpsm.hindsight", "lpsm.states", "lpsm.synthetic",
@@ -27,43 +23,61 @@ CLEAN = [
     "lpsm.bounds.risk", "lpsm.bounds.second_order", "lpsm.online",
     "netsim.policies.polling", "lpsm.randomness", "lpsm.samplers", "netsim.sleep_planning.schedules", "netsim",
     "netsim.radio", "netsim.policies", "netsim.traffic", "traces", "traces.traffic", "traces.arrivals",
-    "experiments.quantities",
 ]  # fmt: skip
 """Modules of which no call may end otherwise than it says."""
-SECONDS = 2
-FAULT = "FAULT"
+SECONDS, TO_COMPILE_S = 2, 60
+ALLOWED = {"TraceError", "NotCoveredError", "TypeError", "ValueError", "NotImplementedError"}  # the last: base classes
+FILES = ("FileNotFound", "OSError", "IsADir")  # of what names no file that can be read
 
 
-def hostile(folder: str) -> list[Any]:
-    """Values that no caller means."""
+class OwnError(Exception):
+    """What a function of the caller's own raises, and may come out as it is."""
+
+
+class _Late(BaseException):
+    pass
+
+
+def _raise(error):
+    raise error
+
+
+def hostile():
+    """Values that no caller means; a pipe stands in the current folder."""
     import numpy as np
 
     frozen = np.zeros(3)
     frozen.flags.writeable = False
-    pipe = os.path.join(folder, "pipe")
-    if not os.path.exists(pipe):
-        os.mkfifo(pipe)
     nan, inf = float("nan"), float("inf")
     return [
         None, True, nan, inf, -inf, -1, 0, 10**400, -(10**400), 2**63, 10**18, 1e308, 1e155, 5e-324, 1 + 2j, "",
-        "x" * 10**6, "\0", pipe, b"", b"\xff" * 100, object(), [], [[]], [[1.0], [1.0, 2.0]], [nan, inf], [10**400],
-        ["x", None], {}, {"a": 1}, {1, 2}, (), _raise_own, type, (i for i in range(3)), np.zeros(0), np.float64(0.5),
-        np.array(0.5), np.zeros((2, 2, 2)), np.ones((2, 2), dtype=complex),
-        np.ma.masked_array([1.0, 2.0], [True, False]), np.array([None, "x"], dtype=object), np.full(3, 1e155), frozen,
-        np.array(["2020"], dtype="datetime64[D]"),
+        "x" * 10**6, "\0", os.path.abspath("pipe"), b"", b"\xff" * 100, object(), [], [[]], [[1.0], [1.0, 2.0]],
+        [nan, inf], [10**400], ["x", None], {}, {"a": 1}, {1, 2}, (), lambda *_: _raise(OwnError), type,
+        (i for i in range(3)), np.zeros(0), np.float64(0.5), np.array(0.5), np.zeros((2, 2, 2)),
+        np.ones((2, 2), dtype=complex), np.ma.masked_array([1.0, 2.0], [True, False]),
+        np.array([None, "x"], dtype=object), np.full(3, 1e155), frozen, np.array(["2020"], dtype="datetime64[D]"),
     ]  # fmt: skip
 
 
-def samples() -> dict[str, Callable[[], Any]]:
-    """Values that a caller means, by the name of an argument."""
+@cache
+def result():
+    """A run of the simulator."""
+    from netsim import simulate
+    from traces import Page
+
+    return simulate([Page("a", 300, 500)], engine="packet")
+
+
+def samples():
+    """Values that a caller means, by the name of an argument, some with that of its function before it."""
     import numpy as np
 
     from lpsm import samplers
-    from netsim import simulate
+    from lpsm.combining import Combiner
     from traces import Message, Page
 
     table, labels = np.random.default_rng(0).random((6, 3)), np.array([1, -1, 1, -1, 1, -1])
-    fixed = {
+    return {
         "n_experts": 3, "alpha": 0.1, "alphas": [0.1, 0.2], "losses": table, "forecasts": table, "X": table,
         "x": table[0], "y": labels, "P": np.full((3, 3), 1 / 3), "horizon": 100, "n_rounds": 50, "n_features": 3,
         "n_classes": 3, "key": "sop-ss", "parameter": "b", "grid": [0.1, 1.0], "segments": 1, "seed": 0, "size": 4,
@@ -76,93 +90,56 @@ def samples() -> dict[str, Callable[[], Any]]:
         "play.label": lambda _: 1, "rule": samplers.Always(), "pages": [Page("a", 300, 500)], "beacons": 10,
         "elapsed_s": 2.0, "messages": [Message(1.0, 5)], "objects": [0], "sizes": [[300, 500]], "think_s": [0.0],
         "issue_s": [0.0], "name_": "a", "at_s": 1.0, "size_bytes": 5, "awake_ns": 10, "asleep_ns": 10,
-        "clients": [([Page("a", 300, 500)], "psm")], "count": 2,
+        "clients": [([Page("a", 300, 500)], "psm")], "count": 2, "combiner": Combiner(), "run_row.result": result(),
+        "rng": np.random.default_rng(0),
     }  # fmt: skip
-    of_a_round = {"x": table[0]}
-    return {
-        **{name: lambda v=value: v for name, value in {**fixed, **of_a_round}.items()},
-        "rng": lambda: np.random.default_rng(0),
-        "run_row.result": lambda: simulate([Page("a", 300, 500)], engine="packet"),
-    }
 
 
 BY_ANNOTATION = {"int": 3, "float": 0.5, "str": "x", "bool": True, "ArrayLike": [0.5, 0.25], "Floats": [0.5, 0.25]}
 
 
-def public(module: str) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield what a module offers by name: functions, classes, and their methods bound to an instance of the samples."""
-    for name in import_module(module).__all__:
-        found = getattr(import_module(module), name)
+def public(module):
+    """Yield what a module offers: name, docstrings, and what makes functions, classes, and methods of an instance."""
+    known = import_module(module)
+    own = [one.__name__ for one in vars(known).values() if getattr(one, "__module__", "") == module]
+    own = [name for name in own if name[0] != "_"]
+    for name in getattr(known, "__all__", own):
+        found = getattr(known, name)
         if not callable(found) or getattr(found, "_is_protocol", False):
             continue
-        yield f"{module}.{name}", found
-        if not inspect.isclass(found) or issubclass(found, BaseException) or _is_record(found):
-            continue
-        for part, value in vars(found).items():
-            if part.startswith("_") or not callable(getattr(found, part)):
-                continue
-            static = isinstance(value, classmethod | staticmethod)
-            yield f"{module}.{name}.{part}", getattr(found, part) if static else _Method(found, part)
+        yield f"{module}.{name}", found.__doc__, lambda found=found: found
+        is_class = inspect.isclass(found) and not issubclass(found, BaseException)
+        # the samplers' rules and kernels are parts of a compiled loop
+        if is_class and not (found.__module__.startswith("lpsm.samplers.") and {"chance", "_fields"} & {*dir(found)}):
+            for part, value in vars(found).items():
+                if part.startswith("_") or not callable(getattr(found, part)):
+                    continue
+                static = isinstance(value, classmethod | staticmethod)
+                made = (lambda found=found: found) if static else (lambda found=found: found(**filled(found)))
+                docs = f"{getattr(found, part).__doc__} {found.__doc__}"
+                yield f"{module}.{name}.{part}", docs, lambda made=made, part=part: getattr(made(), part)
 
 
-def _is_record(kind: type) -> bool:
-    """Whether a class is one of the samplers' rules or kernels, whose verbs are parts of a compiled loop."""
-    return kind.__module__.startswith("lpsm.samplers.") and (hasattr(kind, "chance") or hasattr(kind, "_fields"))
-
-
-class _Method:
-    """A method of an instance that is made anew for every call."""
-
-    def __init__(self, owner: type, name: str) -> None:
-        self.owner, self.name = owner, name
-        parameters = list(inspect.signature(getattr(owner, name)).parameters.values())[1:]
-        self.__signature__ = inspect.Signature(parameters)
-        self.__doc__ = getattr(owner, name).__doc__
-        self.__annotations__: dict[str, Any] = {}
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        owner = self.owner(**filled(self.owner))
-        return getattr(owner, self.name)(*args, **kwargs)
-
-
-def filled(call: Callable[..., Any]) -> dict[str, Any]:
+def filled(call):
     """Return samples for the arguments that must be given."""
-    known = samples()
-    given = {}
+    known, given = samples(), {}
     for p in inspect.signature(call).parameters.values():
         if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY):
             kind = str(p.annotation)
-            plain = kind.startswith(("int", "float")) and p.name not in ("seed",)
-            own = f"{getattr(call, '__name__', '')}.{p.name}"
-            value = known.get(own, known.get(p.name, lambda of=kind: BY_ANNOTATION.get(of)))()
-            given[p.name] = BY_ANNOTATION[kind] if plain and isinstance(value, list | str) else value
+            plain = BY_ANNOTATION.get(kind)
+            value = known.get(f"{getattr(call, '__name__', '')}.{p.name}", known.get(p.name, plain))
+            is_number = kind.startswith(("int", "float")) and p.name != "seed"
+            given[p.name] = plain if is_number and isinstance(value, list | str) else value
     return given
 
 
-def documented(call: Callable[..., Any]) -> set[str]:
-    """Names of the errors of a docstring; a class's count for its methods."""
-    text = f"{call.__doc__ or ''} {getattr(getattr(call, 'owner', None), '__doc__', '') or ''}"
-    words = {word.strip(",.:`") for word in text.split()}
-    ours = {
-        "TraceError",
-        "NotCoveredError",
-        "TypeError",
-        "ValueError",
-        "NotImplementedError",
-    }  # the last of base classes
-    return ours | {word for word in words if word.endswith(("Error", "Iteration"))}
-
-
-def attempt(call: Callable[..., Any], given: dict[str, Any], seconds: int) -> str:
+def attempt(make, docs, seconds, **given):
     """Call, and return what is wrong with how it ended; nothing if nothing is."""
-
-    def stop(*_: object) -> None:
-        raise _Late
-
-    signal.signal(signal.SIGALRM, stop)
+    signal.signal(signal.SIGALRM, lambda *_: _raise(_Late))
     signal.alarm(seconds)
     try:
-        found = call(**given)
+        call = make()
+        found = call(**{**filled(call), **given})
         if inspect.isgenerator(found):
             for _ in zip(range(3), found, strict=False):
                 pass
@@ -171,93 +148,70 @@ def attempt(call: Callable[..., Any], given: dict[str, Any], seconds: int) -> st
     except OwnError:
         return ""
     except Exception as error:
-        names = {kind.__name__ for kind in type(error).__mro__}
-        return "" if names & documented(call) else f"{type(error).__name__}: {str(error)[:100]}"
+        named = {word.strip(",.:`") for word in (docs or "").split()}
+        allowed = ALLOWED | {word for word in named if word.endswith(("Error", "Iteration"))}
+        ended = {kind.__name__ for kind in type(error).__mro__} & allowed
+        return "" if ended else f"{type(error).__name__}: {str(error)[:100]}"
     finally:
         signal.alarm(0)
     return ""
 
 
-class _Late(BaseException):
-    pass
-
-
-class OwnError(Exception):
-    """What a function of the caller's own raises, and may come out as it is."""
-
-
-def _raise_own(*_: object) -> None:
-    raise OwnError
-
-
-def walk(module: str, folder: str, every: int, after: int) -> None:
-    """Make the calls of a module from number `after` on; print each before it is made, and its fault behind it."""
+def walk(module, every):
+    """Make every so many calls of a module; print each before it is made, and its fault behind it."""
     resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
     warnings.simplefilter("ignore")
+    os.mkfifo("pipe")
     Path("trace.csv").write_text("time,bytes\n0,500\n60,700\n")
     Path("pages.jsonl").write_text('{"page": "a", "request_bytes": 300, "reply_bytes": 500}\n')
-    n = 0
-    for name, call in public(module):
+    calls, n = set(), 0
+    for name, docs, make in public(module):
         try:
-            parameters = inspect.signature(call).parameters.values()
-        except (TypeError, ValueError):
-            continue
+            parameters = inspect.signature(make()).parameters.values()
+        except Exception:
+            continue  # no instance can be made of the samples, or it says no signature
         fits = None
         for p in parameters:
-            if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.POSITIONAL_ONLY):
-                continue
-            for i, value in enumerate(hostile(folder)):
+            for i in range(len(hostile())) if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) else ():
                 n += 1
-                if n <= after or n % every:
+                if n % every or (i == 18 and p.name in ("path", "paths", "root")):  # a trace may be a pipe
                     continue
-                if fits is None:
-                    fits = attempt(call, filled(call), 60)
-                    print(f"CALL 0 {name} {'fits' if not fits else 'passed over: ' + fits}", flush=True)
-                if fits or (p.name in ("path", "paths", "root") and i == 18):  # a trace may be a pipe
+                fits = not attempt(make, docs, TO_COMPILE_S) if fits is None else fits
+                if not fits:
                     continue
-                print(f"AT {n} {name}({p.name}=value {i})", flush=True)
-                fault = attempt(call, {**filled(call), p.name: value}, SECONDS)
+                print(f"CALL {name}({p.name}=value {i})", flush=True)
+                calls.add(name)
+                fault = attempt(make, docs, SECONDS, **{p.name: hostile()[i]})
                 if fault == "late":  # it may have compiled
-                    attempt(call, {**filled(call), p.name: hostile(folder)[i]}, 60)
-                    fault = attempt(call, {**filled(call), p.name: hostile(folder)[i]}, SECONDS)
-                if fault and not (
-                    isinstance(value, str | bytes) and fault.startswith(("FileNotFound", "OSError", "IsADir"))
-                ):
-                    print(f"{FAULT} {name}({p.name}=value {i}, {str(value)[:30]!r}): {fault}", flush=True)
-    print("END", flush=True)
+                    attempt(make, docs, TO_COMPILE_S, **{p.name: hostile()[i]})
+                    fault = attempt(make, docs, SECONDS, **{p.name: hostile()[i]})
+                if fault and not (isinstance(hostile()[i], str | bytes) and fault.startswith(FILES)):
+                    print(f"FAULT {name}({p.name}=value {i}, {str(hostile()[i])[:30]!r}): {fault}", flush=True)
+    print(f"END {len(calls)}")
 
 
-def faults(every: int = 1, modules: list[str] = CLEAN) -> tuple[list[str], Counter[str]]:
-    """Walk the modules, each in a process of its own; return what was wrong, and how many calls were made."""
-    found: list[str] = []
-    counts: Counter[str] = Counter()
+def faults(every=1, modules=CLEAN):
+    """Walk the modules; return what was wrong, how many calls were made, and of how many callables."""
+    found, calls, callables = [], 0, 0
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    with tempfile.TemporaryDirectory() as folder:
-        for module in modules:
-            after, over = 0, False
-            while not over:
-                command = [sys.executable, "-m", "tests.walk", "--child", module, folder, str(every), str(after)]
-                ended = subprocess.run(
-                    command, capture_output=True, text=True, timeout=3600, check=False, env=environment, cwd=folder
-                )
-                lines = ended.stdout.splitlines()
-                found += [line for line in lines if line.startswith(FAULT)]
-                calls = [line for line in lines if line.startswith("AT ")]
-                counts["calls"] += len(calls)
-                counts["callables"] += sum(line.startswith("CALL") and line.endswith(" fits") for line in lines)
-                counts["passed over"] += sum(line.startswith("CALL") and "passed over" in line for line in lines)
-                over = not calls or lines[-1] == "END"
-                if lines[-1:] != ["END"]:  # ended by a signal: it goes on behind the call that did it
-                    at = calls[-1] if calls else None
-                    found.append(f"{FAULT} {module} ended with {ended.returncode} at {at}: {ended.stderr[-300:]}")
-                    after = int(calls[-1].split()[1]) if calls else 0
-    return found, counts
+    for module in modules:
+        command = [sys.executable, "-m", "tests.walk", "--child", module, str(every)]
+        with tempfile.TemporaryDirectory() as folder:
+            ended = subprocess.run(command, capture_output=True, text=True, timeout=3600, env=environment, cwd=folder)
+        *lines, last = ended.stdout.splitlines() or [""]
+        found += [line for line in (*lines, last) if line.startswith("FAULT")]
+        calls += sum(line.startswith("CALL") for line in lines)
+        if last.startswith("END"):
+            callables += int(last.split()[1])
+        else:
+            found.append(f"FAULT {module} ended with {ended.returncode} at {last}: {ended.stderr[-300:]}")
+    return found, calls, callables
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--child"]:
-        walk(sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
+        walk(sys.argv[2], int(sys.argv[3]))
     else:
-        wrong, made = faults(int(sys.argv[1]) if len(sys.argv) > 1 else 1, sys.argv[2:] or CLEAN)
-        print(*wrong, f"{len(wrong)} faults; {dict(made)}", sep="\n")
+        wrong, *made = faults(int(sys.argv[1]) if len(sys.argv) > 1 else 1, sys.argv[2:] or CLEAN)
+        print(*wrong, f"{len(wrong)} faults in {made[0]} calls of {made[1]} callables", sep="\n")
         sys.exit(bool(wrong))

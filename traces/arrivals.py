@@ -10,8 +10,6 @@ start.
 Source: C. Monteleoni, Learning with Online Constraints, 2006, section 2.5.4.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -34,7 +32,7 @@ _MOST_BYTES = 1 << 62
 Bins = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def spread(start_us: int, end_us: int, size_bytes: int, *, bin_us: int = BIN_US) -> tuple[int, NDArray[np.int64]]:
+def spread(start_us: int, end_us: int, size_bytes: int) -> tuple[int, NDArray[np.int64]]:
     """Spread the bytes of one connection evenly over the bins it touches.
 
     Parameters
@@ -44,13 +42,11 @@ def spread(start_us: int, end_us: int, size_bytes: int, *, bin_us: int = BIN_US)
         unless the connection is a single moment.
     size_bytes : int
         Its bytes, in [0, 2^62].
-    bin_us : int
-        Width of a bin, at least 1.
 
     Returns
     -------
     first : int
-        Number of the first bin; bin k covers [k, k + 1) `bin_us`.
+        Number of the first bin; bin k covers [k, k + 1) `BIN_US`.
     sizes : int64 array, shape (bins,)
         Bytes in each bin; any two differ by at most 1, and the sum is `size_bytes`.
 
@@ -59,14 +55,12 @@ def spread(start_us: int, end_us: int, size_bytes: int, *, bin_us: int = BIN_US)
     >>> spread(5_000, 35_000, 10)
     (0, array([2, 3, 2, 3]))
     """
-    if bin_us < 1:
-        raise ValueError(f"bin_us must be at least 1, got {bin_us}")
     if end_us < start_us:
         raise ValueError(f"end_us must be at least start_us ({start_us}), got {end_us}")
     if not 0 <= size_bytes <= _MOST_BYTES:
         raise ValueError(f"size_bytes must lie in [0, 2^62], got {shown(size_bytes)}")
-    first = start_us // bin_us
-    n_bins = max(first, (end_us - 1) // bin_us) - first + 1
+    first = start_us // BIN_US
+    n_bins = max(first, (end_us - 1) // BIN_US) - first + 1
     if n_bins > MAX_BINS:
         raise TraceError("arrivals", "", f"a connection must span at most {MAX_BINS} bins", n_bins)
     whole, rest = divmod(size_bytes, n_bins)
@@ -75,7 +69,7 @@ def spread(start_us: int, end_us: int, size_bytes: int, *, bin_us: int = BIN_US)
 
 
 @checked
-def binned(requests: Iterable[Request], *, bin_us: int = BIN_US) -> Iterator[Bins]:
+def binned(requests: Iterable[Request]) -> Iterator[Bins]:
     """Add up the replies of all connections by bin, in constant memory.
 
     Parameters
@@ -96,16 +90,12 @@ def binned(requests: Iterable[Request], *, bin_us: int = BIN_US) -> Iterator[Bin
         If requests are none, or not in order.
     """
     waiting: list[Bins] = []
-    held = 0
-    previous = -(1 << 62)
-    limit = _CHUNK_BINS
+    held, previous, limit = 0, -(1 << 62), _CHUNK_BINS
     for request in each("requests", requests, Request):
-        if request.start_us < previous:
-            raise ValueError(
-                f"requests must be in the order of sending, got a step of {request.start_us - previous} us"
-            )
-        previous = request.start_us
-        first, sizes = spread(request.start_us, request.end_us, request.reply_bytes, bin_us=bin_us)
+        step_us, previous = request.start_us - previous, request.start_us
+        if step_us < 0:
+            raise ValueError(f"requests must be in the order of sending, got a step of {step_us} us")
+        first, sizes = spread(request.start_us, request.end_us, request.reply_bytes)
         if held + len(sizes) > limit:
             bins, totals = _summed(waiting)
             done = int(np.searchsorted(bins, first))  # nothing that follows can reach below its first bin

@@ -9,48 +9,48 @@ left out.  The user is in the name of the file, ``con<user>.<machine>.<start>``.
 The time that the server took is the delay less what the simulator's network needs for such a reply (`traces.waits`).
 
 Defects that the collection is known to have are counted: a URL that holds a
-line end (the request is left out), a machine name unlike that of the file, a
-start more than 600 s off the one in the name, a network request of size 0, an
-empty session.  Anything else is damage.
+line end (the request is left out), a network request of size 0, an empty
+session.  Anything else is damage.
+
+Members of a tar archive are read as they stream past, never unpacked to disk, so that a path leads nowhere: it is only
+a name.  Links, devices and other special members have no contents and are skipped.  Left out: sparse files and archives
+of several volumes, which are errors.
 
 Source: C. Cunha, A. Bestavros, M. Crovella, Characteristics of WWW client-based traces, BUCS-95-010.
 """
 
-from __future__ import annotations
-
 import re
+import tarfile
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
-from os import PathLike
 from pathlib import Path, PurePosixPath
+from typing import Any, Self
 
-from traces.archives import is_tar, members
-from traces.errors import RuleError, TraceError
-from traces.files import Source, decompressed, open_trace
+from traces.errors import PathName, RuleError, TraceError
+from traces.files import OnDamage, Source, Stream, decompressed, open_trace
 from traces.records import BY_SUFFIX, UNKNOWN_REQUEST_BYTES, Batch, Report, Request, batched
 from traces.waits import network_us
 
 _LONGEST_LINE_BYTES = 1 << 16
 _MAX_REPLY_BYTES = 1 << 40
-_NAME_SLACK_S = 600
-_NAME = re.compile(r"con(\d+)\.([^.]+)\.(\d{1,12})(?:\.(?:gz|xz))?")
+_NAME = re.compile(r"con(\d+)\.[^.]+\.\d{1,12}(?:\.(?:gz|xz))?")
 _NO_SESSION = (
     "a folder or an archive must hold sessions of Boston University in files named con<user>.<machine>.<start>"
     " (of other formats, name the files themselves)"
 )
-_LINE = re.compile(rb'(\S+) (\d{1,10}) (\d{1,6}) "([^"]*)" (\d{1,13}) (\d{1,7}(?:\.\d{1,12})?(?:e-\d{1,3})?)\r?\n')
+_LINE = re.compile(rb'\S+ (\d{1,10}) (\d{1,6}) "([^"]*)" (\d{1,13}) (\d{1,7}(?:\.\d{1,12})?(?:e-\d{1,3})?)\r?\n')
 _OPEN = re.compile(rb'\S+ \d{1,10} \d{1,6} "[^"]*')
-_LOOSE = re.compile(rb'(\S+) (\S+) (\S+) "([^"]*)" (\S+) (\S+)\r?\n?')
-_FIELDS = (
-    ("sec", rb"\d{1,13}", "a whole number of at least 0"),
-    ("usec", rb"\d{1,6}", "a whole number below 1000000"),
-    ("size", rb"\d{1,13}", "a whole number of at least 0"),
-    ("delay", rb"\d{1,7}(\.\d{1,12})?(e-\d{1,3})?", "a number of seconds of at least 0"),
-)
+_WHOLE = 'a line must be whole: machine sec usec "url" size delay, numbers of at least 0, usec below 1000000'
+_LONGEST_NAME = 1 << 16
+_MOST_MEMBERS = 1 << 17
+_LARGEST_MEMBER_BYTES = 1 << 30  # a session is a few megabytes
+_LONG_NAMES = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+_KINDS = {*tarfile.SUPPORTED_TYPES, *_LONG_NAMES} - {tarfile.GNUTYPE_SPARSE}
+_INTACT = "the header of a member must be intact"
 
 
 def sessions(
-    path: str | PathLike[str], report: Report, member: str | None = None, skip_damaged: bool = False
+    path: PathName, report: Report, member: str | None = None, skip_damaged: bool = False
 ) -> Iterator[tuple[str, str, Iterator[Batch]]]:
     """Yield name, user and requests of the sessions of a file, a folder (in the order of names) or a tar archive.
 
@@ -77,7 +77,7 @@ def sessions(
 
 def recognises(head: bytes) -> bool:
     """Tell an archive of sessions by its first block, and a session file by its first line."""
-    return is_tar(head) or _OPEN.match(head.split(b"\n", 1)[0]) is not None
+    return head[257:262] == b"ustar" or _OPEN.match(head.split(b"\n", 1)[0]) is not None
 
 
 def _files(
@@ -89,8 +89,8 @@ def _files(
     for where in sorted(item for item in path.rglob("*") if item.is_file()) if is_folder else [path]:
         is_session = not is_folder or _NAME.fullmatch(where.name)
         with open_trace(where, on_damage=on_damage) as stream:
-            if is_session and is_tar(stream.peek(512)[:512]):
-                for inner, packed in members(stream, where, on_damage):
+            if is_session and stream.peek(512)[257:262] == b"ustar":
+                for inner, packed in _members(stream, where, on_damage):
                     name = PurePosixPath(inner).name
                     if not _NAME.fullmatch(name):
                         report.count("other_files")
@@ -106,14 +106,14 @@ def _files(
 
 def _requests(source: Source, name: str) -> Iterator[Request]:
     """Yield the requests of one session, whose client is called as its file is."""
-    report, match, previous = source.report, _NAME.fullmatch(name), -1
+    report, previous = source.report, -1
 
     def request(line: bytes) -> Request | None:
         nonlocal previous
         fields = _LINE.fullmatch(line)
         if fields is None:
-            raise _complaint(line)
-        machine, second, micro, url, size_text, delay_text = fields.groups()
+            raise RuleError(_WHOLE, line.decode("latin-1").rstrip("\n"))
+        second, micro, url, size_text, delay_text = fields.groups()
         size, delay_us = int(size_text), round(float(delay_text) * 1e6)
         if size > _MAX_REPLY_BYTES:
             raise RuleError(f"size must be at most {_MAX_REPLY_BYTES}", size)
@@ -123,10 +123,6 @@ def _requests(source: Source, name: str) -> Iterator[Request]:
         start_us = int(second) * 1_000_000 + int(micro)
         if start_us < previous:
             raise RuleError("times must not run backwards in a session", f"{start_us - previous} us")
-        if match:
-            is_off = previous < 0 and abs(int(second) - int(match[3])) > _NAME_SLACK_S
-            report.count("sessions_off_the_time_in_their_name", is_off)
-            report.count("rows_of_another_machine", machine.decode("latin-1") != match[2])
         previous = start_us
         report.count("records")
         if not size:
@@ -136,7 +132,7 @@ def _requests(source: Source, name: str) -> Iterator[Request]:
         _, mark, rest = url.partition(b"://")
         host = (rest if mark else url).split(b"/", 1)[0].lower().removesuffix(b":80")
         wait_us = max(0, delay_us - network_us(size))
-        report.waits_us.add(wait_us)
+        report.waits_us.extend((wait_us,))
         texts, sizes = (host.decode("latin-1"), url.decode("latin-1")), (UNKNOWN_REQUEST_BYTES, size)
         return Request(name, texts[0], start_us, start_us + delay_us, *sizes, texts[1], BY_SUFFIX, wait_us)
 
@@ -163,13 +159,65 @@ def _records(source: Source) -> Iterator[tuple[int, bytes]]:
     source.report.count("empty_sessions", not number)
 
 
-def _complaint(line: bytes) -> RuleError:
-    """Say which rule a line breaks."""
-    match = _LOOSE.fullmatch(line)
-    if match is None or not line.endswith(b"\n"):
-        whole = 'a line must be whole: machine sec usec "url" size delay'
-        return RuleError(whole, line.decode("latin-1").rstrip("\n"))
-    for (name, pattern, wanted), value in zip(_FIELDS, (match[2], match[3], match[5], match[6]), strict=True):
-        if not re.fullmatch(pattern, value):
-            return RuleError(f"{name} must be {wanted}", value.decode("latin-1"))
-    return RuleError("sec must have at most ten digits", match[2].decode("latin-1"))
+class _Header(tarfile.TarInfo):
+    """A header that is held to limits before anything behind it is read."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        try:
+            found = super().frombuf(buf, encoding, errors)
+        except tarfile.InvalidHeaderError as error:  # type: ignore[attr-defined]
+            raise RuleError(_INTACT, str(error)) from None
+        if found.type not in _KINDS:
+            raise RuleError("a member must be a file, a folder or a link", found.type)
+        found.check()
+        return found
+
+    def check(self) -> None:
+        """Refuse a length that no session and no name has, and files with holes."""
+        what, most = ("long name", _LONGEST_NAME) if self.type in _LONG_NAMES else ("member", _LARGEST_MEMBER_BYTES)
+        if self.issparse() or not 0 <= self.size <= most:
+            raise RuleError(f"a {what} must not exceed {most} bytes", self.size)
+
+
+class _Source:
+    """The bytes of an archive; those that it lacks are an error, because it ends with empty blocks."""
+
+    def __init__(self, stream: Stream, path: PathName) -> None:
+        self._stream = stream
+        self._path = path
+        self._at = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._stream.read(size)
+        self._at += len(data)
+        if not data:
+            rule = "an archive must be complete, with empty blocks at its end"
+            raise TraceError(self._path, f"byte {self._at}", rule, "the end of the file")
+        return data
+
+
+def _members(stream: Stream, path: PathName, on_damage: OnDamage | None) -> Iterator[tuple[str, Stream]]:
+    """Yield path and contents of the regular files of an archive in its order, valid until the next is asked for.
+
+    A header or a member that is cut or damaged, or a name absurdly long, is a `TraceError`; `on_damage` receives it in
+    place of the caller, and the archive ends.
+    """
+    number = 0
+    source: Any = _Source(stream, path)  # all that is read of it
+    try:
+        with tarfile.open(fileobj=source, mode="r|", tarinfo=_Header) as archive:
+            for number, item in enumerate(archive, 1):
+                if number > _MOST_MEMBERS:
+                    raise RuleError(f"an archive must have at most {_MOST_MEMBERS} members", "more")
+                assert isinstance(item, _Header)
+                item.check()  # once more: a header of pax may have another length
+                if item.isreg() and (contents := archive.extractfile(item)) is not None:
+                    yield item.name, contents  # type: ignore[misc]
+        return
+    except (tarfile.TarError, ValueError, OverflowError) as error:
+        broken = error if isinstance(error, RuleError | TraceError) else RuleError(_INTACT, str(error))
+    found = broken.at(path, f"member {number + 1}") if isinstance(broken, RuleError) else broken
+    if on_damage is None:
+        raise found
+    on_damage(found)

@@ -3,11 +3,8 @@
 What it leaves out: what stands in files, which `TraceError` refuses with the place.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields
 from functools import cache, wraps
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -15,8 +12,6 @@ from typing import Any, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-__all__ = ["between", "checked", "column", "each", "shown", "typed_fields"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -47,17 +42,10 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
             if hints().get(name) is np.random.Generator and _is(value, int) and value >= 0:
                 bound.arguments[name] = np.random.default_rng(value)
             elif name in hints():
-                _of_type(name, value, hints()[name])
+                typed(name, value, hints()[name])
         return function(*bound.args, **bound.kwargs)
 
     return call
-
-
-def typed_fields(configuration: Any) -> None:
-    """Refuse fields of a dataclass that are not of the type of their annotation."""
-    hints = get_type_hints(type(configuration))
-    for field in fields(configuration):
-        _of_type(field.name, getattr(configuration, field.name), hints[field.name])
 
 
 def each(name: str, values: Iterable[Any], kind: type[T]) -> Iterator[T]:
@@ -71,7 +59,7 @@ def each(name: str, values: Iterable[Any], kind: type[T]) -> Iterator[T]:
 def between(low: float, high: float, /, **values: Any) -> None:
     """Every value is a number in [low, high]."""
     for name, value in values.items():
-        _of_type(name, value, float)
+        typed(name, value, float)
         if not low <= value <= high:
             raise ValueError(f"{name} must lie in [{low:g}, {high:g}], got {shown(value)}")
 
@@ -93,7 +81,8 @@ def column(name: str, given: ArrayLike, shape: tuple[int, ...] | None, dtype: ty
     return made
 
 
-def _of_type(name: str, value: object, hint: Any) -> None:
+def typed(name: str, value: object, hint: Any) -> None:
+    """Refuse a value that is not of the type of an annotation."""
     kinds = [get_origin(kind) or kind for kind in (get_args(hint) if isinstance(hint, UnionType) else (hint,))]
     if Any in kinds or any(_is(value, kind) for kind in kinds):
         return

@@ -4,13 +4,12 @@ A page is a light tuple, and thousands of them are lists of lists of numbers tha
 to simulate.  Here the same numbers stand in arrays; pages are made from them only when somebody asks for pages.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from itertools import chain, compress, islice
 from math import nan
 from numbers import Integral
-from typing import Any, overload
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,17 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 from traces.checks import column, shown
 from traces.records import Datagram, Message, Page, Timing
 
-__all__ = ["COLUMNS", "Workload"]
-
-COLUMNS = (
-    "names", "objects", "sizes", "think_s", "issue_s", "waits_s", "deadline_s", "messages", "round_trip_s", "timings",
-    "datagrams", "captured_s", "servers",
-)  # fmt: skip
-"""What a workload is made of."""
-
 _MOST_OBJECTS = 1 << 32  # of a page, so that their sum cannot overflow
+_OF_PAGES = ("objects", "think_s", "issue_s", "deadline_s")
+_OF_EXCHANGES = ("sizes", "waits_s", "servers", "timings")
+_PARTS = {"waits_s": ("wait", nan), "servers": ("server", -1), "timings": ("timing", None)}
+"""What is known of the exchanges of a page: how one is called, and what stands for one that is not known."""
 
 
+@dataclass(slots=True, eq=False)
 class Workload(Sequence[Page]):
     """Pages in the order in which they are browsed, and what comes beside them; a sequence of `Page`.
 
@@ -74,59 +70,47 @@ class Workload(Sequence[Page]):
     ([[300, 500], [310, 9000], [300, 700]], [1, 0], 700)
     """
 
-    __slots__ = (*COLUMNS, "_pages")
+    names: Sequence[str]
+    objects: Any
+    sizes: Any
+    think_s: Any
+    issue_s: Any
+    waits_s: Any = None
+    deadline_s: Any = None
+    messages: Sequence[Message] = ()
+    round_trip_s: float | None = None
+    timings: Any = None
+    datagrams: Sequence[Datagram] = ()
+    captured_s: float | None = None
+    servers: Any = None
+    _pages: Sequence[Page] | None = field(default=None, init=False, repr=False)
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        objects: ArrayLike,
-        sizes: ArrayLike,
-        think_s: ArrayLike,
-        issue_s: ArrayLike,
-        waits_s: ArrayLike | None = None,
-        deadline_s: ArrayLike | None = None,
-        messages: Iterable[Message] = (),
-        round_trip_s: float | None = None,
-        timings: ArrayLike | None = None,
-        datagrams: Iterable[Datagram] = (),
-        captured_s: float | None = None,
-        servers: ArrayLike | None = None,
-    ) -> None:
-        for kind in set(map(type, names)):
+    def __post_init__(self) -> None:
+        for kind in set(map(type, self.names)):
             if not issubclass(kind, str):
                 raise TypeError(f"names must be text, got one of type {kind.__name__}")
-        n = len(names)
-        self.names = names
-        self.objects = column("objects", objects, (n,), np.int64)
+        n = len(self.names)
+        self.objects = column("objects", self.objects, (n,), np.int64)
         if n and not 0 <= self.objects.min() <= self.objects.max() <= _MOST_OBJECTS:
             rule = f"objects must lie in [0, {_MOST_OBJECTS}]"
             raise ValueError(f"{rule}, got {self.objects.min()} to {self.objects.max()}")
         exchanges = n + int(self.objects.sum())
-
-        def known(given: ArrayLike | None, unknown: float, length: int) -> ArrayLike:
-            return np.full(length, unknown) if given is None else given
-
-        self.sizes = column("sizes", sizes, (exchanges, 2), np.int64)
-        self.think_s = column("think_s", think_s, (n,))
-        self.issue_s = column("issue_s", issue_s, (n,))
-        self.waits_s = column("waits_s", known(waits_s, nan, exchanges), (exchanges,))
-        self.deadline_s = column("deadline_s", known(deadline_s, nan, n), (n,))
-        self.servers = column("servers", known(servers, -1, exchanges), (exchanges,), np.int64)
-        rows = exchanges if timings is not None and len(np.asarray(timings)) else 0
-        self.timings = column("timings", timings if rows and timings is not None else np.empty((0, 6)), (rows, 6))
-        self.messages, self.datagrams = tuple(messages), tuple(datagrams)
-        self.round_trip_s, self.captured_s = round_trip_s, captured_s
-        self._pages: Sequence[Page] | None = None
+        if self.timings is None or not len(self.timings):
+            self.timings = np.empty((0, 6))
+        for name, rows, *width in (
+            *(("think_s", n), ("issue_s", n), ("deadline_s", n), ("sizes", exchanges, 2), ("waits_s", exchanges)),
+            *(("servers", exchanges), ("timings", exchanges if len(self.timings) else 0, 6)),
+        ):
+            whole, given = name in ("sizes", "servers"), getattr(self, name)
+            given = np.full(rows, -1 if whole else nan) if given is None else given
+            setattr(self, name, column(name, given, (rows, *width), np.int64 if whole else np.float64))
+        self.messages, self.datagrams = tuple(self.messages), tuple(self.datagrams)
 
     @classmethod
     def of(
-        cls,
-        pages: Iterable[Page],
-        messages: Iterable[Message] = (),
-        round_trip_s: float | None = None,
-        datagrams: Iterable[Datagram] = (),
-        captured_s: float | None = None,
-    ) -> Workload:
+        cls, pages: Iterable[Page], messages: Iterable[Message] = (), round_trip_s: float | None = None,
+        datagrams: Iterable[Datagram] = (), captured_s: float | None = None,
+    ) -> Self:  # fmt: skip
         """Return the pages, and what comes beside them, as a workload; one that is one already is returned as it is.
 
         Raises
@@ -136,7 +120,7 @@ class Workload(Sequence[Page]):
         ValueError
             If an object is not a pair, waits or timings are not one an exchange, or a workload is given with more.
         """
-        if isinstance(pages, Workload):
+        if isinstance(pages, cls):
             if (tuple(messages), tuple(datagrams), round_trip_s, captured_s) != ((), (), None, None):
                 raise ValueError(
                     "messages, datagrams and times must be left out where pages are a Workload, which has its own"
@@ -148,54 +132,60 @@ class Workload(Sequence[Page]):
         if not all(issubclass(kind, Page) for kind in set(map(type, given))):
             strange = next(page for page in given if not isinstance(page, Page))
             raise TypeError(f"pages must be traces.Page, got {shown(strange)}")
-        fields: tuple[Any, ...] = tuple(zip(*given, strict=True)) if given else ((),) * len(Page._fields)
-        names, requests, replies, groups, thinks, issues, waits, deadlines, timings, servers = fields
-        if set(map(len, chain.from_iterable(groups))) - {2}:
+        columns = zip(*given, strict=True) if given else ((),) * len(Page._fields)
+        of: dict[str, tuple[Any, ...]] = dict(zip(Page._fields, columns, strict=True))
+        if set(map(len, chain.from_iterable(of["objects"]))) - {2}:
             raise ValueError("an object must be a pair of request bytes and reply bytes")
-        pairs = ((pair, *objects) for pair, objects in zip(zip(requests, replies, strict=True), groups, strict=True))
-        sizes = _whole(list(chain.from_iterable(chain.from_iterable(pairs)))).reshape(-1, 2)
-        of_exchanges = (
-            _of_exchanges(given, "waits_s", "wait", waits, nan), _of_exchanges(given, "timings", "timing", timings),
-            _of_exchanges(given, "servers", "server", servers, -1),
-        )  # fmt: skip
+        asked = zip(of["request_bytes"], of["reply_bytes"], strict=True)
+        pairs = ((pair, *objects) for pair, objects in zip(asked, of["objects"], strict=True))
+        sizes = list(chain.from_iterable(chain.from_iterable(pairs)))
+        wrong = {kind for kind in set(map(type, sizes)) if not issubclass(kind, Integral)}
+        for size in sizes if wrong else ():
+            if type(size) in wrong:
+                raise TypeError(f"sizes must be whole numbers of bytes below 2^63, got {size!r}")
+        known = {
+            name: _of_exchanges(given, name, *called) for name, called in _PARTS.items() if any(map(len, of[name]))
+        }
         workload = cls(
-            names, list(map(len, groups)), sizes, thinks, _instants(issues), of_exchanges[0], _instants(deadlines),
-            messages, round_trip_s, of_exchanges[1], datagrams, captured_s, of_exchanges[2],
+            of["page"], list(map(len, of["objects"])), np.array(sizes).reshape(-1, 2), of["think_s"],
+            _instants(of["issue_s"]), deadline_s=_instants(of["deadline_s"]), messages=tuple(messages),
+            round_trip_s=round_trip_s, datagrams=tuple(datagrams), captured_s=captured_s, **known,
         )  # fmt: skip
         workload._pages = given
         return workload
 
-    def changed(self, of_pages: ArrayLike | None = None, **columns: Any) -> Workload:
+    def changed(self, of_pages: ArrayLike | None = None, **columns: Any) -> Self:
         """Return a workload of some pages, by their places (None: all), with some of its columns replaced."""
         own = np.isin(np.arange(len(self)), np.arange(len(self)) if of_pages is None else of_pages)
         exchanges = np.repeat(own, 1 + self.objects)
-        found = {name: getattr(self, name) for name in COLUMNS} | {"names": list(compress(self.names, own))}
-        for name in ("objects", "think_s", "issue_s", "deadline_s"):
-            found[name] = found[name][own]
-        for name in ("sizes", "waits_s", "servers", *(("timings",) if len(self.timings) else ())):
-            found[name] = found[name][exchanges]
-        return Workload(**found | columns)
+        found = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+        found["names"] = list(compress(self.names, own))
+        found |= {name: found[name][own] for name in _OF_PAGES}
+        found |= {name: found[name][exchanges] for name in _OF_EXCHANGES if len(found[name])}
+        return type(self)(**found | columns)
 
     def pages(self) -> Sequence[Page]:
         """Return the pages themselves, as they were given; else made when first asked for, of `int` and `float`."""
         if self._pages is None:
-            pairs, waits, servers = (
-                map(tuple, self.sizes.tolist()),
-                iter(self.waits_s.tolist()),
-                iter(self.servers.tolist()),
-            )
-            issues, deadlines = (
-                [None if np.isnan(instant) else instant for instant in instants.tolist()]
-                for instants in (self.issue_s, self.deadline_s)
-            )
+            pairs, waits, servers = (iter(getattr(self, name).tolist()) for name in _OF_EXCHANGES[:3])
             timings = (Timing(int(row[0]), int(row[1]), *row[2:]) for row in self.timings.tolist())
-            rows = zip(self.names, self.objects.tolist(), self.think_s.tolist(), issues, deadlines, strict=True)
-            self._pages = []
-            for name, n, think, issue, deadline in rows:
-                (asked, reply), *objects = islice(pairs, n + 1)
-                times = think, issue, _known(islice(waits, n + 1)), deadline, tuple(islice(timings, n + 1))
-                of = tuple(islice(servers, n + 1))
-                self._pages.append(Page(name, asked, reply, tuple(objects), *times, of if max(of) >= 0 else ()))
+            found = []
+            rows = zip(self.names, *(getattr(self, name).tolist() for name in _OF_PAGES), strict=True)
+            for name, n, think_s, *instants in rows:
+                (asked, reply), *objects = map(tuple, islice(pairs, n + 1))
+                issue_s, deadline_s = (instant if instant == instant else None for instant in instants)
+                # a wait that is not known is the same object everywhere, so that pages are equal
+                waits_s, of = (
+                    (wait if wait == wait else nan for wait in islice(waits, n + 1)),
+                    [*islice(servers, n + 1)],
+                )
+                known = tuple(waits_s)
+                found.append(Page(
+                    name, asked, reply, tuple(objects), think_s, issue_s,
+                    known if any(wait is not nan for wait in known) else (), deadline_s,
+                    tuple(islice(timings, n + 1)), tuple(of) if max(of) >= 0 else (),
+                ))  # fmt: skip
+            self._pages = found
         return self._pages
 
     @property
@@ -209,13 +199,7 @@ class Workload(Sequence[Page]):
     def __iter__(self) -> Iterator[Page]:
         return iter(self.pages())
 
-    @overload
-    def __getitem__(self, place: int) -> Page: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Page]: ...
-
-    def __getitem__(self, place: int | slice) -> Page | Sequence[Page]:
+    def __getitem__(self, place: Any) -> Any:
         return self.pages()[place]
 
     def __eq__(self, other: object) -> bool:
@@ -229,18 +213,11 @@ class Workload(Sequence[Page]):
     __hash__ = None  # type: ignore[assignment]  # arrays may change
 
 
-def _of_exchanges(
-    pages: Sequence[Page], name: str, what: str, given: Sequence[Sequence[Any]], unknown: float | None = None
-) -> list[Any] | None:
-    """Return what is known of exchanges one behind another; None if no page has anything of it.
-
-    Pages may have nothing of it where there is a number that says that it is `unknown`.
-    """
-    if not any(map(len, given)):
-        return None
+def _of_exchanges(pages: Sequence[Page], name: str, what: str, unknown: Any) -> list[Any]:
+    """Return what is known of exchanges one behind another; pages may have nothing of it if one can be `unknown`."""
     found: list[Any] = []
-    for page, known in zip(pages, given, strict=True):
-        n = 1 + len(page.objects)
+    for page in pages:
+        n, known = 1 + len(page.objects), getattr(page, name)
         if (len(known) != n and (len(known) or unknown is None)) or None in known:
             got = len(known) - list(known).count(None)
             raise ValueError(f"page {page.page!r}: {name} must have one {what} an exchange ({n}), got {got}")
@@ -248,26 +225,7 @@ def _of_exchanges(
     return found
 
 
-def _whole(given: Sequence[Any]) -> NDArray[np.int64]:
-    """Return sizes as a column."""
-    found = np.array(given)
-    if found.size and found.dtype.kind != "i":
-        for size in given:
-            if not isinstance(size, Integral) or not -1 << 63 <= int(size) < 1 << 63:
-                raise TypeError(f"sizes must be whole numbers of bytes below 2^63, got {size!r}")
-        found = np.array(list(map(int, given)))
-    return found.astype(np.int64)
-
-
 def _instants(given: Sequence[float | None]) -> NDArray[np.float64]:
     """Return instants as a column, NaN for those that are not given."""
-    if given.count(None) == len(given):
-        return np.full(len(given), nan)
     # a NaN that was given is no time, and stays apart from none given
     return np.array([nan if instant is None else instant if instant == instant else -np.inf for instant in given])
-
-
-def _known(waits: Iterable[float]) -> tuple[float, ...]:
-    """Return the waits of a page; none if none is known.  An unknown one is the same object everywhere, so equal."""
-    found = tuple(wait if wait == wait else nan for wait in waits)
-    return found if any(wait is not nan for wait in found) else ()

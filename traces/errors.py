@@ -1,12 +1,10 @@
 """The one error of every reader: where it happened, which rule was broken, what was found."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike, fspath
-from typing import Self
 
-__all__ = ["Place", "RuleError", "TraceError"]
-
+PathName = str | PathLike[str]
 _LONGEST_TEXT = 80  # of a value in a message, characters
 
 
@@ -30,7 +28,7 @@ class TraceError(ValueError):
     w.jsonl, line 3: think_s must be at least 0, got -1
     """
 
-    def __init__(self, path: str | PathLike[str], where: str, rule: str, value: object) -> None:
+    def __init__(self, path: PathName, where: str, rule: str, value: object) -> None:
         super().__init__(path, where, rule, value)  # constructible from args, so that it crosses processes
         self.path = fspath(path)
         self.where = where
@@ -53,30 +51,17 @@ class RuleError(ValueError):
 
     def __init__(self, rule: str, value: object) -> None:
         super().__init__(rule, value)
-        self.rule = rule
-        self.value = value
+        self.rule, self.value = rule, value
 
-    def at(self, path: str | PathLike[str], where: str) -> TraceError:
+    def at(self, path: PathName, where: str) -> TraceError:
         """Return the error with its place."""
         return TraceError(path, where, self.rule, self.value)
 
 
-class Place:
-    """Where in a file one is: a rule that is broken in a ``with`` block of it is a `TraceError` there.
-
-    >>> with Place("w.jsonl", "line 3"):
-    ...     raise RuleError("think_s must be at least 0", -1)
-    Traceback (most recent call last):
-    traces.errors.TraceError: w.jsonl, line 3: think_s must be at least 0, got -1
-    """
-
-    def __init__(self, path: str | PathLike[str], where: str = "") -> None:
-        self._path = path
-        self.where = where  #: May change in the block.
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, RuleError):
-            raise error.at(self._path, self.where) from None
+@contextmanager
+def placed(path: PathName, where: str = "") -> Iterator[None]:
+    """Make a `TraceError` at this place of a rule that is broken in the ``with`` block."""
+    try:
+        yield
+    except RuleError as error:
+        raise error.at(path, where) from None

@@ -5,8 +5,6 @@ a few kilobytes of crafted input cannot fill memory or disk.  A gzip or xz file 
 in its middle is an error, never a shorter file.  A `Source` is what a reader of a format is given.
 """
 
-from __future__ import annotations
-
 import codecs
 import errno
 import gzip
@@ -23,10 +21,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeAlias, TypeVar
 
-from traces.errors import RuleError, TraceError
+from traces.errors import PathName, RuleError, TraceError
 from traces.records import Report
-
-__all__ = ["MAX_UNPACKED_BYTES", "OnDamage", "Source", "Stream", "decompressed", "lines", "open_trace", "replacing"]
 
 MAX_UNPACKED_BYTES = 1 << 36
 """Largest size of an unpacked file, 64 GiB: seventy times the longest trace we know of."""
@@ -45,9 +41,10 @@ class Source(NamedTuple):
     """What a reader reads: bytes, their name for messages, where it counts, and whether damage is counted, too."""
 
     stream: Stream
-    path: str | os.PathLike[str]
+    path: PathName
     report: Report
     skip_damaged: bool = False
+    client: str | None = None  #: The one device of a capture that is wanted.
 
     def lines(self, longest: int) -> Iterator[tuple[int, bytes]]:
         """Yield number and text of each line, its end included; see `lines`."""
@@ -75,7 +72,7 @@ class Source(NamedTuple):
 
 @contextmanager
 def open_trace(
-    path: str | os.PathLike[str], *, max_unpacked_bytes: int = MAX_UNPACKED_BYTES, on_damage: OnDamage | None = None
+    path: PathName, *, max_unpacked_bytes: int = MAX_UNPACKED_BYTES, on_damage: OnDamage | None = None
 ) -> Iterator[Stream]:
     """Open a file for reading bytes, unpacking gzip or xz by its content, not its name; UTF-16 becomes UTF-8.
 
@@ -100,7 +97,7 @@ def open_trace(
 
 
 def decompressed(
-    file: Stream, path: str | os.PathLike[str], limit: int = MAX_UNPACKED_BYTES, on_damage: OnDamage | None = None
+    file: Stream, path: PathName, limit: int = MAX_UNPACKED_BYTES, on_damage: OnDamage | None = None
 ) -> Stream:
     """Unpack an open file by its content; see `open_trace`. `path` is for messages."""
     head = file.peek(6)
@@ -111,7 +108,7 @@ def decompressed(
     return _stream(_in_utf8(file, path)) if is_utf_16 else file
 
 
-def lines(stream: Stream, longest: int, path: str | os.PathLike[str]) -> Iterator[tuple[int, bytes]]:
+def lines(stream: Stream, longest: int, path: PathName) -> Iterator[tuple[int, bytes]]:
     """Yield number and text of each line, its end included; a line longer than `longest` bytes is a `TraceError`."""
     number = 1
     while line := stream.readline(longest + 1):
@@ -123,7 +120,7 @@ def lines(stream: Stream, longest: int, path: str | os.PathLike[str]) -> Iterato
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def replacing(path: PathName) -> Iterator[IO[bytes]]:
     """Write a file so that a reader sees all of it or none: under a temporary name beside it, synced, then renamed.
 
     If the body raises, nothing is left behind and a previous file stays as it was.  A symbolic link is followed: the
@@ -161,7 +158,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise
 
 
-def _special(path: str | os.PathLike[str]) -> IO[bytes] | None:
+def _special(path: PathName) -> IO[bytes] | None:
     """Open what is no regular file, or a file that is open already (``/dev/fd/3``); None for a name to be written."""
     name = os.fspath(path)
     descriptor = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d{1,9})", _DESCRIPTORS.get(name, name))
@@ -222,7 +219,7 @@ def _of_xz(file: Stream) -> Iterator[bytes]:
 
 
 def _limited(
-    pieces: Iterator[bytes], file: Stream, kind: str, path: str | os.PathLike[str], limit: int,
+    pieces: Iterator[bytes], file: Stream, kind: str, path: PathName, limit: int,
     on_damage: OnDamage | None,
 ) -> Iterator[bytes]:  # fmt: skip
     """Yield unpacked pieces up to a limit; what is wrong with them is an error that names the packed byte."""
@@ -246,7 +243,7 @@ def _limited(
     on_damage(found)
 
 
-def _in_utf8(stream: Stream, path: str | os.PathLike[str]) -> Iterator[bytes]:
+def _in_utf8(stream: Stream, path: PathName) -> Iterator[bytes]:
     try:
         for text in codecs.iterdecode(iter(lambda: stream.read1(_PIECE_BYTES), b""), "utf-16"):
             yield text.encode("utf-8", "replace")

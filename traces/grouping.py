@@ -29,32 +29,15 @@ traces sorted by either time are in order).  A request that took longer than
 the window comes too late for its place; it is left out and counted.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import nan
 
-from traces.checks import checked, each, shown, typed_fields
+from traces.checks import between, checked, each, shown, typed
 from traces.errors import TraceError
-from traces.records import (
-    BY_SUFFIX,
-    DOCUMENT,
-    EMBEDDED,
-    OPENING,
-    PART,
-    UNASKED,
-    Page,
-    Report,
-    Request,
-    Timing,
-)  # fmt: skip
-
-__all__ = [
-    "MAX_OBJECTS", "MAX_PENDING", "GroupingRule", "in_order", "is_embedded", "iter_pages", "pages",
-]  # fmt: skip
+from traces.records import BY_SUFFIX, DOCUMENT, EMBEDDED, OPENING, PART, UNASKED, Page, Report, Request, Timing
 
 MAX_PENDING = 1 << 16
 """Most requests that wait in the re-ordering window."""
@@ -86,12 +69,11 @@ class GroupingRule:
     max_think_s: float | None = None  #: Pauses longer than this are absences; None keeps all.
 
     def __post_init__(self) -> None:
-        typed_fields(self)
         for name in ("same_server_gap_s", "other_server_gap_s", "page_gap_s", "reorder_s"):
-            if not 0.0 <= getattr(self, name) <= 1e9:
-                raise ValueError(f"{name} must lie in [0, 1e9], got {shown(getattr(self, name))}")
+            between(0.0, 1e9, **{name: getattr(self, name)})
+        typed("max_think_s", self.max_think_s, float | None)
         if self.max_think_s is not None and not self.max_think_s > 0.0:
-            raise ValueError(f"max_think_s must be above 0, got {self.max_think_s}")
+            raise ValueError(f"max_think_s must be above 0, got {shown(self.max_think_s)}")
 
 
 @checked
@@ -125,13 +107,9 @@ def pages(requests: Iterable[Request], *, rule: GroupingRule | None = None, repo
 
 @checked
 def iter_pages(
-    requests: Iterable[Request],
-    *,
-    rule: GroupingRule | None = None,
-    report: Report | None = None,
-    origin_us: int | None = None,
-    as_one: bool = False,
-) -> Iterator[tuple[str, Page]]:
+    requests: Iterable[Request], *, rule: GroupingRule | None = None, report: Report | None = None,
+    origin_us: int | None = None, as_one: bool = False,
+) -> Iterator[tuple[str, Page]]:  # fmt: skip
     """Yield (client, page) as pages are finished; memory holds the window, one page a client and the names of servers.
 
     See `pages`.  Servers are numbered in the order in which they first occur.
@@ -140,11 +118,16 @@ def iter_pages(
     connections have their timings, unless absences are cut out; `as_one` takes all clients for one.
     """
     rule = rule or GroupingRule()
-    report = report if report is not None else Report()
+    report = Report() if report is None else report
     open_pages: dict[str, _OpenPage] = {}
     clocks: dict[str, _Clock] = {}
     servers = {"": -1}  # their numbers; one without a name is not known
     timed = origin_us is not None and rule.max_think_s is None
+
+    def finished(page: _OpenPage, think_us: int) -> tuple[str, Page]:
+        report.count("pages")
+        return page.exchanges[0][0].client, page.page(think_us, origin_us)
+
     for request in in_order(requests, reorder_s=rule.reorder_s, report=report):
         if request.kind in UNASKED:
             continue
@@ -164,12 +147,10 @@ def iter_pages(
             if rule.max_think_s is not None and think_us > rule.max_think_s * 1e6:
                 report.count("absences")
                 think_us = 0
-            report.count("pages")
-            yield current.exchanges[0][0].client, current.page(think_us, origin_us)
+            yield finished(current, think_us)
         open_pages[whose] = _OpenPage(0 if current is None else current.number + 1, request.end_us, [exchange])
     for current in open_pages.values():
-        report.count("pages")
-        yield current.exchanges[0][0].client, current.page(0, origin_us)
+        yield finished(current, 0)
 
 
 @checked
@@ -183,20 +164,19 @@ def in_order(
     TraceError
         If times run backwards.
     """
-    report = report if report is not None else Report()
+    report = Report() if report is None else report
     window_us = int(reorder_s * 1e6)
     waiting: list[tuple[int, int, Request]] = []
-    ended: dict[str, int] = {}
-    begun: dict[str, int] = {}
-    released: dict[str, int] = {}
+    ended, begun, released = dict[str, int](), dict[str, int](), dict[str, int]()
 
-    def oldest() -> Iterator[Request]:
-        request = heapq.heappop(waiting)[2]
-        if request.start_us < released.get(request.client, request.start_us):
-            report.count("requests_too_late_for_their_place")
-            return
-        released[request.client] = request.start_us
-        yield request
+    def leaving(before_us: float, most: int) -> Iterator[Request]:
+        while waiting and (waiting[0][0] < before_us or len(waiting) > most):
+            request = heapq.heappop(waiting)[2]
+            if request.start_us < released.get(request.client, request.start_us):
+                report.count("requests_too_late_for_their_place")
+                continue
+            released[request.client] = request.start_us
+            yield request
 
     for number, request in enumerate(each("requests", requests, Request)):
         client, end = request.client, request.end_us
@@ -209,10 +189,8 @@ def in_order(
         if behind <= 0:
             ended[client] = end
         heapq.heappush(waiting, (request.start_us, number, request))
-        while waiting and (waiting[0][0] < end - window_us or len(waiting) > MAX_PENDING):
-            yield from oldest()
-    while waiting:
-        yield from oldest()
+        yield from leaving(end - window_us, MAX_PENDING)
+    yield from leaving(0, -1)
 
 
 def is_embedded(url: str) -> bool:
@@ -253,17 +231,16 @@ class _Clock:
         first_us = max(request.first_us, sent_us)
         lanes, lane = self._lanes.setdefault(request.connection, []), None
         after, pause_us, at_us = 0, start_us - self._ended[0], start_us - self._origin_us
-        answered = not request.reply_bytes or first_us > sent_us  # else its reply was on its way already
-        if answered:
+        if not request.reply_bytes or first_us > sent_us:  # else its reply was on its way already
             lane = next((lane for lane in lanes if lane[1] <= start_us), None)
             if pause_us < WAITS_WITHIN_US:
                 after, at_us = self._n - self._ended[1], pause_us
             heapq.heappush(self._open, (end_us, self._n))
+            if lane is None:
+                lanes.append(lane := [self._n_lanes, 0])
         if lane is None:
             lane = [self._n_lanes, 0]
-            self._n_lanes += 1
-            if answered:
-                lanes.append(lane)
+        self._n_lanes = max(self._n_lanes, lane[0] + 1)
         lane[1] = end_us
         self._n += 1
         spans = sent_us - start_us, first_us - sent_us, max(end_us, first_us) - first_us

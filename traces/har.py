@@ -8,30 +8,25 @@ of other schemes than http(s), or without any size.  An entry without a time
 was sent when the one before it was.  Entries with a `pageref` belong to
 that page, whatever they are; in the others an HTML reply opens a page.
 
-The time that a server took is `timings.wait` less the round trip of the connection, where an entry of the same
-connection, or else of the same host, tells it: `timings.connect` without `timings.ssl`.  Messages over a WebSocket
-whose times were saved (``_webSocketMessages``) are told apart by their runs (`traces.captures.runs`).
+The time that a server took is `timings.wait` less the round trip to its host, where an entry of that host tells it:
+`timings.connect` without `timings.ssl`.
 
 An archive is one JSON value, so it is held in memory, up to `MAX_HAR_BYTES`.
-Left out: bodies, other timings.  Source: HAR 1.2 specification, W3C Web Performance draft.
+Left out: bodies, what goes over a WebSocket, other timings.  Source: HAR 1.2 specification, W3C Web Performance draft.
 """
-
-from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-from traces.captures.runs import runs
-from traces.errors import Place, RuleError, TraceError
+from traces.errors import RuleError, TraceError, placed
 from traces.files import Source
 from traces.records import (
     DOCUMENT,
     EMBEDDED,
-    MESSAGE,
     OPENING,
     PART,
     UNKNOWN_REQUEST_BYTES,
@@ -47,40 +42,43 @@ MAX_HAR_BYTES = 1 << 27
 
 _MAX_BYTES = 1 << 40
 _MAX_MS = 1e9
-_MAX_S = 1e11
-_CLIENT = "browser"
-_BINARY = 2  # the kind of message of a WebSocket that an archive holds in base64
 _SCHEMES = ("http://", "https://", "ws://", "wss://")
 
 
 def batches(source: Source) -> Iterator[Batch]:
     """Read the requests of an archive, in the order in which they were sent."""
     report = source.report
-    with Place(source.path):
+    with placed(source.path):
         entries, since_us = _entries(source)
-    found: list[tuple[str, Request]] = []  # with the name of the page, empty if there is none
-    trips = _round_trips(entries, report)
+    trips: dict[str, int] = {}  # of hosts
+    for fields in entries:
+        if connect_us := _timing(fields, "connect"):
+            tls_us = _timing(fields, "ssl") or 0
+            trip_us = connect_us - tls_us if tls_us <= connect_us else connect_us  # some browsers leave TLS out of it
+            report.round_trips_us.extend([trip_us])
+            trips.setdefault(_host(_url(fields)), trip_us)
 
-    def request(entry: object) -> None:
+    def request(fields: dict[str, Any]) -> tuple[str, Request] | None:
         nonlocal since_us
         report.count("records")
-        fields = _part(entry)
-        _sockets(fields, found, report)
-        if (made := _request(fields, since_us, report, trips)) is not None:
-            page, since_us = fields.get("pageref"), made.start_us
-            found.append((page if isinstance(page, str) else "", made))
+        if (made := _request(fields, since_us, report, trips)) is None:
+            return None
+        since_us, page = made.start_us, fields.get("pageref")
+        return page if isinstance(page, str) else "", made
 
-    list(source.parsed(request, enumerate(entries, 1), "entry"))
+    found = list(source.parsed(request, enumerate(entries, 1), "entry"))
     if not found:
         held = report.counted() or "no entries"
         raise TraceError(source.path, "", "a HAR must hold a request that used the network", held)
+    report.waits_us.extend([made.wait_us for _, made in found if made.wait_us >= 0])
     opened: set[str] = set()
-    for place, (page, made) in enumerate(sorted(found, key=lambda item: item[1].start_us)):
-        if made.wait_us >= 0:
-            report.waits_us.add(made.wait_us)
-        found[place] = page, made._replace(kind=PART if page in opened else OPENING) if page else made
-        opened.add(page)
-    yield from batched((made for _, made in found), report)
+
+    def ordered() -> Iterator[Request]:
+        for page, made in sorted(found, key=lambda item: item[1].start_us):
+            yield made._replace(kind=PART if page in opened else OPENING) if page else made
+            opened.add(page)
+
+    yield from batched(ordered(), report)
 
 
 def recognises(head: bytes) -> bool:
@@ -88,7 +86,7 @@ def recognises(head: bytes) -> bool:
     return re.match(rb'(\xef\xbb\xbf)?\s*\{\s*"log"\s*:', head) is not None
 
 
-def _entries(source: Source) -> tuple[list[Any], int]:
+def _entries(source: Source) -> tuple[list[dict[str, Any]], int]:
     """Return the entries, and when the first page began."""
     data = source.stream.read(MAX_HAR_BYTES + 1)
     if len(data) > MAX_HAR_BYTES:
@@ -102,7 +100,7 @@ def _entries(source: Source) -> tuple[list[Any], int]:
     if not isinstance(entries, list):
         raise RuleError("a HAR must have a list log.entries", type(entries).__name__)
     begun = _part(pages[0]).get("startedDateTime") if isinstance(pages, list) and pages else None
-    return entries, 0 if begun is None else _moment(begun)
+    return [_part(entry) for entry in entries], 0 if begun is None else _moment(begun)
 
 
 def _request(fields: dict[str, Any], since_us: int, report: Report, trips: dict[str, int]) -> Request | None:
@@ -111,19 +109,17 @@ def _request(fields: dict[str, Any], since_us: int, report: Report, trips: dict[
     content, url = _part(answer.get("content")), _url(fields)
     transfer, header, body = (_size(answer.get(name)) for name in ("_transferSize", "headersSize", "bodySize"))
     cached = any(part.get(name) for part in (fields, answer) for name in ("_fromCache", "fromCache", "_fromDiskCache"))
-    reply, left_out = transfer, ""
-    if reply is None:  # the best that is known
-        parts = [header, _size(content.get("size")) if body is None else body]
-        reply = None if parts == [None, None] else sum(part or 0 for part in parts)
+    parts = [header, _size(content.get("size")) if body is None else body] if transfer is None else [transfer]
+    left_out = ""
     if url and not url[:8].lower().startswith(_SCHEMES):
         left_out = "entries_of_other_schemes"
     elif not answer.get("status"):
         left_out = "entries_without_answer"
     elif cached or transfer == 0 or (transfer is None and header == 0 and body == 0):
         left_out = "cache_hits"
-    elif reply is None:
+    elif parts == [None, None]:
         left_out = "entries_without_size"
-    if left_out or reply is None:
+    if left_out:
         report.count(left_out)
         return None
     head, sent = (_size(asked.get(name)) or 0 for name in ("headersSize", "bodySize"))
@@ -134,56 +130,16 @@ def _request(fields: dict[str, Any], since_us: int, report: Report, trips: dict[
     kind = DOCUMENT if str(content.get("mimeType") or "").startswith("text/html") else EMBEDDED
     wait_us = UNKNOWN_WAIT_US
     if (waited_us := _timing(fields, "wait")) is not None:
-        wait_us = max(0, waited_us - next((trips[key] for key in _connections(fields) if key in trips), 0))
-    times, sizes = (start_us, start_us + round((lasts_ms or 0) * 1000)), ((head or UNKNOWN_REQUEST_BYTES) + sent, reply)
-    return Request(_CLIENT, _host(url), *times, *sizes, url, kind, wait_us)
-
-
-def _round_trips(entries: list[Any], report: Report) -> dict[str, int]:
-    """Return the round trip of every connection and host whose opening was timed, microseconds."""
-    trips: dict[str, int] = {}
-    for fields in map(_part, entries):
-        if connect_us := _timing(fields, "connect"):
-            tls_us = _timing(fields, "ssl") or 0
-            trip_us = connect_us - tls_us if tls_us <= connect_us else connect_us  # some browsers leave TLS out of it
-            report.round_trips_us.add(trip_us)
-            for key in _connections(fields):
-                trips.setdefault(key, trip_us)
-    return trips
-
-
-def _connections(fields: dict[str, Any]) -> list[str]:
-    """Return the keys under which the round trip of an entry may be known, the best one first."""
-    host = _host(_url(fields))
-    return [f"{host}#{fields.get('connection')}", host]
+        wait_us = max(0, waited_us - trips.get(_host(url), 0))
+    times = start_us, start_us + round((lasts_ms or 0) * 1000)
+    sizes = (head or UNKNOWN_REQUEST_BYTES) + sent, sum(part or 0 for part in parts)
+    return Request("browser", _host(url), *times, *sizes, url, kind, wait_us)
 
 
 def _timing(fields: dict[str, Any], name: str) -> int | None:
     """Return a timing of an entry in microseconds, None if it is unknown."""
     value = _number(_part(fields.get("timings")).get(name), _MAX_MS)
     return None if value is None else round(value * 1000)
-
-
-def _sockets(fields: dict[str, Any], found: list[tuple[str, Request]], report: Report) -> None:
-    """Add what a WebSocket carried, told apart by its runs."""
-    sent = fields.get("_webSocketMessages")
-    if not isinstance(sent, list):
-        return
-
-    def enter(request: Request) -> None:
-        report.count("messages" if request.kind == MESSAGE else "websocket_exchanges")
-        found.append(("", request))
-
-    run = runs(_CLIENT, _host(_url(fields)), enter, lambda size: report.count("acknowledgements_of_messages"))
-    for message in map(_part, sent):
-        data, moment = message.get("data"), _number(message.get("time"), _MAX_S)
-        is_text = message.get("opcode") != _BINARY
-        if not isinstance(data, str) or not (data if is_text else data.rstrip("=")) or moment is None:
-            report.count("websocket_messages_without_time_or_data")
-            continue
-        size = len(data.encode("utf-8", "replace")) if is_text else 3 * len(data.rstrip("=")) // 4
-        run.send((message.get("type") == "send", round(moment * 1e6), size, b""))
-    run.send(None)
 
 
 def _part(value: object) -> dict[str, Any]:
@@ -211,10 +167,9 @@ def _moment(value: object) -> int:
         moment = datetime.fromisoformat(value)  # type: ignore[arg-type]
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
-        since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+        return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
     except (TypeError, ValueError, OverflowError):
         raise RuleError("startedDateTime must be an ISO 8601 time", value) from None
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
 def _host(url: str) -> str:

@@ -3,43 +3,28 @@
 Everything streams: batches of some ten thousand rows, light tuples on demand.
 Sessions of a format that keeps its clients apart in time (Boston University)
 are read one after another; the clients of a Home IP trace are interleaved, so
-it is split over temporary files by client first, and each part is read alone.
+it is sorted by client on disk first.
 
 Which format a file has is told by its first bytes after unpacking, never by its name: every format says whether they
 are its own.
 """
 
-from __future__ import annotations
-
-import json
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from functools import cache
-from itertools import chain
-from os import PathLike, fspath
+from itertools import chain, groupby
+from operator import attrgetter
+from os import fspath
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import NamedTuple
 
 from traces.checks import checked
-from traces.errors import TraceError
+from traces.errors import PathName, TraceError
 from traces.files import Source, open_trace
 from traces.records import Batch, Report, Request, Session
 
-__all__ = ["Format", "Requests", "batches", "detect", "read", "registry", "sessions"]
-
-_PARTS = 64
-_LINES_KEPT = 1 << 16  # of all parts together
 _HEAD_BYTES = 1 << 16
-# the first bytes of encrypted or binary files that are taken for captures or traces, and what to do about them
-_HINTS = {
-    b"<?xml": "save the capture itself, or the archive of the browser (HAR)",
-    b"RTSS": "save as pcap or pcapng, with editcap or in Wireshark",
-    b"GMBU": "save as pcap or pcapng, with netmon or Wireshark",
-    b"XCP\0": "save as pcap or pcapng, with editcap or in Wireshark",
-    b"snoop\0": "save as pcap or pcapng, with editcap -F pcap",
-}
 
 
 class Format(NamedTuple):
@@ -51,14 +36,13 @@ class Format(NamedTuple):
     source: str  #: Where the format is described, or who writes it.
     example: str  #: A command that reads such a file.
     recognises: Callable[[bytes], bool]  #: From the first bytes of a file, unpacked, to whether it is one.
-    #: Yields the requests of a source, told what `options` names; None where files hold none, or `sessions` reads them.
-    batches: Callable[..., Iterator[Batch]] | None = None
+    #: Yields the requests of a source; None where files hold none, or `sessions` reads them.
+    batches: Callable[[Source], Iterator[Batch]] | None = None
     #: ``sessions(path, report, member, skip_damaged)`` yields (name, user, batches) of sessions that are files of a
     #: folder or an archive.
     sessions: Callable[..., Iterator[tuple[str, str, Iterator[Batch]]]] | None = None
-    #: Whether there may be so many clients, mixed in time, that they are split over temporary files first.
+    #: Whether there may be so many clients, mixed in time, that they are sorted on disk first.
     interleaved: bool = False
-    options: tuple[str, ...] = ()
 
 
 @cache
@@ -81,7 +65,6 @@ def registry() -> Mapping[str, Format]:
         Format(
             "pcap", "*.pcap, *.pcapng, *.cap", "pcap or pcapng capture", "tcpdump, Wireshark and others",
             "lpsm pages capture.pcapng --client 192.168.1.7 --out pages.jsonl", packets.is_capture, pcap.batches,
-            options=("client",),
         ),
         Format(
             "har", "*.har", "HTTP Archive (HAR) of a browser",
@@ -107,7 +90,7 @@ def registry() -> Mapping[str, Format]:
 
 
 @checked
-def detect(path: str | PathLike[str]) -> str:
+def detect(path: PathName) -> str:
     """Return the name of a file's format, a key of `traces.registry()`; a folder is taken for sessions.
 
     Raises
@@ -131,8 +114,7 @@ def detect(path: str | PathLike[str]) -> str:
         if entry.recognises(head):
             return entry.name
     known = "; ".join(entry.meaning for entry in registry().values())
-    hint = next((f"; {hint}" for magic, hint in _HINTS.items() if head.startswith(magic)), "")
-    rule = f"the content must be of a known format ({known}){hint}"
+    rule = f"the content must be of a known format ({known})"
     raise TraceError(path, "", rule, head.split(b"\n", 1)[0][:60].decode("latin-1"))
 
 
@@ -149,9 +131,7 @@ class Requests:
         Counts of the latest iteration, complete when it is.
     """
 
-    def __init__(
-        self, path: str | PathLike[str], member: str | None, skip_damaged: bool, client: str | None = None
-    ) -> None:
+    def __init__(self, path: PathName, member: str | None, skip_damaged: bool, client: str | None = None) -> None:
         self.path = path
         self.format = detect(path)
         self.report = Report(self.format)
@@ -168,7 +148,7 @@ class Requests:
 
 @checked
 def read(
-    path: str | PathLike[str], *, member: str | None = None, skip_damaged: bool = False, client: str | None = None
+    path: PathName, *, member: str | None = None, skip_damaged: bool = False, client: str | None = None
 ) -> Requests:
     """Open a trace of any supported format, detected by its content.
 
@@ -198,7 +178,7 @@ def read(
 
 @checked
 def batches(
-    path: str | PathLike[str], *, member: str | None = None, skip_damaged: bool = False, client: str | None = None,
+    path: PathName, *, member: str | None = None, skip_damaged: bool = False, client: str | None = None,
     report: Report | None = None,
 ) -> Iterator[Batch]:  # fmt: skip
     """Yield the requests of a trace as columns, batch after batch; arguments as for `read`.
@@ -208,7 +188,7 @@ def batches(
     report : Report, optional
         Receives the counts.
     """
-    report = report if report is not None else Report()
+    report = Report() if report is None else report
     entry = _format(path, member, client, report)
     if entry.sessions is not None:
         for _, _, of_session in entry.sessions(path, report, member, skip_damaged):
@@ -217,23 +197,22 @@ def batches(
         return
     if entry.batches is None:
         raise TraceError(path, "", "a trace must hold requests", "a workload, which holds pages")
-    options = {"client": client} if "client" in entry.options else {}
     with open_trace(path, on_damage=report.on_damage if skip_damaged else None) as stream:
-        yield from entry.batches(Source(stream, path, report, skip_damaged), **options)
+        yield from entry.batches(Source(stream, path, report, skip_damaged, client))
 
 
 @checked
 def sessions(
-    path: str | PathLike[str], *, member: str | None = None, skip_damaged: bool = False, client: str | None = None,
+    path: PathName, *, member: str | None = None, skip_damaged: bool = False, client: str | None = None,
     report: Report | None = None,
 ) -> Iterator[Session]:  # fmt: skip
     """Yield the sessions of a trace; arguments as for `batches`.
 
     A session is a file of the Boston University traces, and a client of any other trace.  Memory holds one
-    session; for Home IP traces one sixty-fourth of the trace, and temporary files the requests of all of it.
-    Sessions without a request are not yielded.
+    session of Boston University or Home IP, a temporary file all requests of the latter, and memory those of any other
+    trace.  Sessions without a request are not yielded.
     """
-    report = report if report is not None else Report()
+    report = Report() if report is None else report
     entry = _format(path, member, client, report)
     if entry.sessions is not None:
         for name, user, of_session in entry.sessions(path, report, member, skip_damaged):
@@ -244,19 +223,19 @@ def sessions(
         return
     of_trace = batches(path, skip_damaged=skip_damaged, client=client, report=report)
     all_requests = (request for batch in of_trace for request in batch.requests())
-    for session in _split(all_requests) if entry.interleaved else _by_client(all_requests):
+    for session in _sorted_on_disk(all_requests) if entry.interleaved else _by_client(all_requests):
         report.count("sessions")
         yield session
 
 
-def _format(path: str | PathLike[str], member: str | None, client: str | None, report: Report) -> Format:
+def _format(path: PathName, member: str | None, client: str | None, report: Report) -> Format:
     """Return the format of a file, once it is known that the selection applies to it."""
     report.format = found = detect(path)
     report.path = fspath(path)
     entry = registry()[found]
     if member is not None and entry.sessions is None:
         raise TraceError(path, "", "--member is for folders and archives of sessions", found)
-    if client is not None and "client" not in entry.options:
+    if client is not None and found != "pcap":
         raise TraceError(path, "", "--client is for captures", found)
     return entry
 
@@ -269,24 +248,15 @@ def _by_client(requests: Iterable[Request]) -> Iterator[Session]:
         yield Session(name, name, tuple(of_client))
 
 
-def _split(requests: Iterable[Request]) -> Iterator[Session]:
-    """Split requests by client over temporary files, then yield the sessions of each file."""
-    with TemporaryDirectory(prefix="traces-") as folder:
-        parts: dict[Path, list[str]] = {Path(folder, str(part)): [] for part in range(_PARTS)}
-        paths = list(parts)
-        for number, request in enumerate(requests, 1):
-            parts[paths[zlib.crc32(request.client.encode()) % _PARTS]].append(json.dumps(request) + "\n")
-            if number % _LINES_KEPT == 0:
-                _append(parts)
-        _append(parts)
-        for path in paths:
-            with path.open(encoding="utf-8") as part:
-                yield from _by_client(Request(*json.loads(line)) for line in part)
+def _sorted_on_disk(requests: Iterable[Request]) -> Iterator[Session]:
+    """Sort requests by client, in the order in which they first occur, in a database that is a temporary file."""
+    import sqlite3
 
-
-def _append(parts: dict[Path, list[str]]) -> None:
-    """Write the lines that are kept of each file, one file after another: all at once are too many to be open."""
-    for path, lines in parts.items():
-        with path.open("a", encoding="utf-8") as part:
-            part.writelines(lines)
-        lines.clear()
+    numbers: dict[str, int] = {}
+    with closing(sqlite3.connect("")) as disk:
+        disk.execute(f"CREATE TABLE sent (number, {', '.join(Request._fields)})")
+        rows = ((numbers.setdefault(one.client, len(numbers)), *one) for one in requests)
+        disk.executemany(f"INSERT INTO sent VALUES (?{', ?' * len(Request._fields)})", rows)
+        held = disk.execute(f"SELECT {', '.join(Request._fields)} FROM sent ORDER BY number, rowid")
+        for name, of_client in groupby(map(Request._make, held), attrgetter("client")):
+            yield Session(name, name, tuple(of_client))

@@ -8,8 +8,6 @@ how long the servers took is kept, where a trace tells it.  A `Message` is what
 a server sent without being asked.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,12 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from traces.checks import checked
-
-__all__ = [
-    "BY_SUFFIX", "DATAGRAM_DOWN", "DATAGRAM_UP", "DOCUMENT", "EMBEDDED", "MESSAGE", "OPENING", "PART", "REQUEST_DTYPE",
-    "UNASKED", "UNKNOWN_REQUEST_BYTES", "UNKNOWN_WAIT_US", "Batch", "Captured", "Datagram", "FlowGroup", "Message",
-    "Page", "Payload", "Report", "Request", "Sample", "Session", "Timing", "batch_of", "batched", "counted",
-]  # fmt: skip
 
 UNKNOWN_REQUEST_BYTES = 300
 """Size taken for a request whose trace does not tell it."""
@@ -46,19 +38,13 @@ UNASKED = (MESSAGE, DATAGRAM_UP, DATAGRAM_DOWN)
 
 REQUEST_DTYPE = np.dtype(
     [
-        ("start_us", np.int64),  # request sent, microseconds since 1970 (or since the start of the trace)
-        ("end_us", np.int64),  # last byte of the reply
-        ("request_bytes", np.int64),
-        ("reply_bytes", np.int64),
-        ("client", np.uint64),  # keys: equal within a batch if and only if the names are
-        ("server", np.uint64),
-        ("kind", np.uint8),
-        ("url_at", np.int64),  # place in the text of the batch
-        ("url_bytes", np.int64),
-        ("wait_us", np.int64),  # time the server took, UNKNOWN_WAIT_US where the trace does not tell
-        ("connection", np.int64),  # its number, -1 where the trace does not tell, as in what follows
-        ("sent_us", np.int64),  # last byte of the request
-        ("first_us", np.int64),  # first byte of the reply
+        # when the request was sent and the last byte of the reply came, microseconds since 1970 (or since the start of
+        # the trace); sizes; keys of client and server, equal within a batch if and only if the names are
+        *((name, np.int64) for name in ("start_us", "end_us", "request_bytes", "reply_bytes")),
+        *(("client", np.uint64), ("server", np.uint64), ("kind", np.uint8)),
+        # its place in the text; time the server took, UNKNOWN_WAIT_US where the trace does not tell; number of the
+        # connection, last byte of the request and first byte of the reply, -1 where the trace does not tell
+        *((name, np.int64) for name in ("url_at", "url_bytes", "wait_us", "connection", "sent_us", "first_us")),
     ]
 )
 
@@ -151,46 +137,34 @@ class Session(NamedTuple):
     requests: tuple[Request, ...]
 
 
+@dataclass(slots=True)
 class Sample:
     """Whole numbers that were seen, in bounded memory: all of the first 4096; of more, every second, fourth, ... one.
 
     >>> sample = Sample()
-    >>> sample.extend([5, 1])
-    >>> sample.add(3)
+    >>> sample.extend([5, 1, 3])
     >>> len(sample), sample.quantile(0.5)
     (3, 3.0)
     """
 
-    __slots__ = ("_kept", "_seen", "_step")
-
-    def __init__(self) -> None:
-        self._kept: list[int] = []
-        self._seen = 0
-        self._step = 1
-
-    def add(self, value: int) -> None:
-        """Take a number."""
-        self.extend((value,))
+    kept: list[int] = field(default_factory=list)  #: Some of them, how many there were, and every which one is kept.
+    seen: int = 0
+    step: int = 1
 
     def extend(self, values: Sequence[int] | NDArray[np.int64]) -> None:
         """Take several numbers."""
-        self._kept += map(int, values[-self._seen % self._step :: self._step])
-        self._seen += len(values)
-        while len(self._kept) > _MOST_KEPT:
-            self._kept = self._kept[::2]
-            self._step *= 2
+        self.kept += map(int, values[-self.seen % self.step :: self.step])
+        self.seen += len(values)
+        while len(self.kept) > _MOST_KEPT:
+            self.kept = self.kept[::2]
+            self.step *= 2
 
     def __len__(self) -> int:
-        return self._seen
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sample) and (self._seen, self._kept) == (other._seen, other._kept)
-
-    __hash__ = None  # type: ignore[assignment]  # it grows
+        return self.seen
 
     def quantile(self, level: float) -> float | None:
         """Return the quantile of a level in [0, 1]; None if nothing was seen."""
-        return float(np.quantile(self._kept, level)) if self._kept else None
+        return float(np.quantile(self.kept, level)) if self.kept else None
 
 
 @dataclass(slots=True)

@@ -10,16 +10,13 @@ message that nobody asked for.  Lines are in the order of time, for each client.
 Empty lines and lines that begin with ``#`` are passed over.
 """
 
-from __future__ import annotations
-
 import csv
-import io
 import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from traces.errors import Place, RuleError, TraceError
+from traces.errors import RuleError, TraceError
 from traces.files import Source
 from traces.records import BY_SUFFIX, MESSAGE, UNKNOWN_REQUEST_BYTES, Batch, Request, batched
 
@@ -28,40 +25,39 @@ _MAX_BYTES = 1 << 40
 _MAX_S = 1e11
 _NAMES = {"time_s": "time", "start": "time", "start_s": "time", "end_s": "end", "size": "bytes", "reply_bytes": "bytes"}
 _WIRESHARK = {"no.", "time", "source", "destination", "protocol", "length"}
-_KNOWN = ("time", "end", "bytes", "request_bytes", "client", "server", "url")
 
 
 def batches(source: Source) -> Iterator[Batch]:
     """Read a table some thousands of rows at a time, in constant memory (and one time a client)."""
     newest: dict[str, int] = {}
-    columns: dict[str, int] | None = None
-    delimiter, number, width = ",", 0, 0
+    columns: list[str] | None = None  # their names, once they are known
+    delimiter, number = ",", 0
 
     def rows() -> Iterator[tuple[int, str]]:
-        nonlocal columns, delimiter, number, width
+        nonlocal columns, delimiter, number
         for number, line in source.lines(_LONGEST_LINE_BYTES):
             text = line.decode("utf-8", "replace").removeprefix("\ufeff").strip()
             if not text or text.startswith("#"):
                 continue
             if columns is None:
-                with Place(source.path, f"line {number}"):
-                    delimiter = next((mark for mark in "\t;" if mark in text), ",")
-                    names = [name.strip().lower() for name in _cells(text, delimiter)]
-                    width, columns = len(names), _named(names)
-                if columns is not None:
+                delimiter = next((mark for mark in "\t;" if mark in text), ",")
+                try:
+                    columns, is_head = _named([name.strip().lower() for name in _cells(text, delimiter)])
+                except RuleError as error:
+                    raise error.at(source.path, f"line {number}") from None
+                if is_head:
                     continue
-                columns = {"time": 0, "bytes": 1}
             source.report.count("records")
             yield number, text
 
     def request(text: str) -> Request:
-        cells = _cells(text, delimiter)
+        cells, width = _cells(text, delimiter), len(columns or ())
         if len(cells) != width:
             rule = f"a row must have {width} {'cell' if width == 1 else 'cells'}, as the first line has"
             if delimiter == "," and len(cells) > width:
                 rule += " (columns with decimal commas must be separated by semicolons or tabs)"
             raise RuleError(rule, text)
-        found = _request(cells, columns or {})
+        found = _request(dict(zip(reversed(columns or []), reversed(cells), strict=True)))
         step_us = found.start_us - newest.get(found.client, found.start_us)
         if step_us < 0:
             raise RuleError("times must not run backwards", f"{step_us} us")
@@ -73,43 +69,41 @@ def batches(source: Source) -> Iterator[Batch]:
         raise TraceError(source.path, "", "a table must hold at least one reply", f"{number} lines")
 
 
-def _named(names: list[str]) -> dict[str, int] | None:
-    """Return the place of each column by its name; None if the first line is a row already."""
-    if set(names) >= _WIRESHARK:
+def _named(cells: list[str]) -> tuple[list[str], bool]:
+    """Return the names of the columns, and whether the first line has them."""
+    if set(cells) >= _WIRESHARK:
         rule = "a table must hold replies, not packets: save the capture itself in Wireshark and give that"
         raise RuleError(rule, "Wireshark's list of packets")
     with suppress(ValueError):
-        _seconds(names[0])
-        return None
-    places = {_NAMES.get(name, name): place for place, name in reversed(list(enumerate(names)))}
+        _seconds(cells[0])
+        return ["time", "bytes", *map(str, range(2, len(cells)))][: len(cells)], False
+    names = [_NAMES.get(name, name) for name in cells]
     for needed in ("time", "bytes"):
-        if needed not in places:
-            raise RuleError(f"the names of the columns must include {needed}", ", ".join(names))
-    return {name: place for name, place in places.items() if name in _KNOWN}
+        if needed not in names:
+            raise RuleError(f"the names of the columns must include {needed}", ", ".join(cells))
+    return names, True
 
 
 def _cells(text: str, delimiter: str) -> list[str]:
     try:
-        return next(csv.reader(io.StringIO(text), delimiter=delimiter, strict=True), [""])
+        return next(csv.reader([text], delimiter=delimiter, strict=True), [""])
     except csv.Error as error:
         raise RuleError(f"a row must be separated by {delimiter!r} ({error})", text) from None
 
 
-def _request(cells: list[str], columns: dict[str, int]) -> Request:
-    values = {name: cells[place].strip() for name, place in columns.items() if place < len(cells)}
-    for needed in ("time", "bytes"):
-        if needed not in values:
-            raise RuleError(f"a row must have {needed}", f"{len(cells)} cells")
+def _request(cells: dict[str, str]) -> Request:
+    values = {name: cell.strip() for name, cell in cells.items()}
+    if "bytes" not in values:
+        raise RuleError("a row must have bytes", "1 cells")
     start_us = _microseconds(values["time"], "time")
     end_us = _microseconds(values["end"], "end") if values.get("end") else start_us
     if end_us < start_us:
         raise RuleError("end must not be before time", values["end"])
-    size = _bytes(values["bytes"], "bytes")
-    asked = values.get("request_bytes")
+    size, asked = _bytes(values["bytes"], "bytes"), values.get("request_bytes")
     request_bytes = _bytes(asked, "request_bytes") if asked else UNKNOWN_REQUEST_BYTES
     kind = MESSAGE if request_bytes == 0 else BY_SUFFIX
-    client, server = values.get("client") or "client", values.get("server", "")
-    return Request(client, server, start_us, end_us, request_bytes, size, values.get("url", ""), kind)
+    ends = values.get("client") or "client", values.get("server", "")
+    return Request(*ends, start_us, end_us, request_bytes, size, values.get("url", ""), kind)
 
 
 def _microseconds(text: str, name: str) -> int:

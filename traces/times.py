@@ -1,9 +1,8 @@
-"""Workloads on a clock, whose traffic has its own times: moved, cut into stretches, put one after another."""
+"""Workloads on a clock: what clients did at its own times; moved, cut into stretches, put one after another."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Sequence
-from itertools import chain, pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby, pairwise
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,80 @@ from numpy.typing import NDArray
 
 from traces.checks import checked, each
 from traces.columns import Workload
+from traces.grouping import GroupingRule, iter_pages
+from traces.records import DATAGRAM_UP, MESSAGE, UNASKED, Captured, Datagram, Message, Report, Request, Session
+from traces.workload import Record
 
-__all__ = ["between_instants", "instants", "joined", "moved", "stretches"]
+_BESIDE = ("messages", "datagrams")
+
+
+@checked
+def workload_of(
+    requests: Iterable[Request], *, rule: GroupingRule | None = None, report: Report | None = None
+) -> Workload:
+    """Group requests into the pages of one client, with messages and datagrams beside them.
+
+    A recording that knows connections (a capture) keeps its times: time begins with its first packet, if `report` has
+    it, else with the first request; every exchange has its `Timing`, and `captured_s` is how long it lasted.  Of
+    other traces with a message, pages are issued at the time at which they were in the trace, or when the one before
+    is complete and thought about, whichever is later: so messages and pages keep their places.  Arguments as for
+    `traces.pages`.
+
+    Returns
+    -------
+    Workload
+        With the median of the recorded round trips, if `report` has it.
+    """
+    of_client = list(each("requests", requests, Request))
+    beside = sorted((item for item in of_client if item.kind in UNASKED), key=attrgetter("start_us"))
+    timed = any(item.connection >= 0 for item in of_client) and (rule is None or rule.max_think_s is None)
+    begin_us = min((item.start_us for item in of_client), default=0)
+    end_us = max((item.end_us for item in of_client), default=0)
+    if timed and report is not None:
+        begin_us, end_us = report.spans_us.get(of_client[0].client, (begin_us, end_us))
+    pushed, datagrams = list[Message](), list[Datagram]()
+    for item in beside:
+        at_s, up, down = (item.start_us - begin_us) / 1e6, item.request_bytes, item.reply_bytes
+        if item.kind != MESSAGE:
+            datagrams.append(Datagram(at_s, up + down, item.kind == DATAGRAM_UP))
+        elif down:
+            pushed.append(Message(at_s, down))
+    origin_us = begin_us if pushed or timed else None
+    found = [page for _, page in iter_pages(of_client, rule=rule, report=report, origin_us=origin_us, as_one=timed)]
+    round_trip_s = None if report is None else report.round_trip_s
+    return Workload.of(found, pushed, round_trip_s, datagrams, (end_us - begin_us) / 1e6 if timed else None)
+
+
+@checked
+def browsed(
+    sessions: Iterable[Session], *, rule: GroupingRule | None = None, report: Report | None = None
+) -> Iterator[Record]:
+    """Yield what sessions hold as if one client had them all: those of one recording at once, others in turn.
+
+    What has times is on one clock: a recording begins when those before it are over.  How long all of it was recorded
+    comes last, if that is known.
+    """
+    report = Report() if report is None else report
+    begun_s, connections, captured = 0.0, 0, False
+    spans = report.spans_us
+    of_sessions = groupby(each("sessions", sessions, Session), lambda one: spans.get(one.name) or one.name)
+    for _, of_one in of_sessions:
+        requests = [request for session in of_one for request in session.requests]
+        clients = len({request.client for request in requests})
+        if clients > 1:
+            report.count("clients_taken_as_one", clients)
+            requests.sort(key=attrgetter("start_us"))
+        found = workload_of(requests, rule=rule, report=report)
+        later = moved(found, begun_s)
+        yield from later.changed(timings=np.add(later.timings, [connections, 0, 0, 0, 0, 0]))
+        yield from later.messages
+        yield from later.datagrams
+        connections += 1 + int(found.timings[:, 0].max(initial=-1))
+        captured = captured or found.captured_s is not None
+        lasts_us = max(request.end_us for request in requests) - min(request.start_us for request in requests)
+        begun_s += lasts_us / 1e6 if found.captured_s is None else found.captured_s
+    if captured:
+        yield Captured(round(begun_s, 6))
 
 
 @checked
@@ -36,8 +107,7 @@ def moved(workload: Workload, by_s: float) -> Workload:
     timings = workload.timings.copy()
     timings[timings[:, 1] == 0, 2] += by_s
     columns: dict[str, Any] = {
-        name: [one._replace(at_s=round(one.at_s + by_s, 6)) for one in getattr(workload, name)]
-        for name in ("messages", "datagrams")
+        name: [one._replace(at_s=round(one.at_s + by_s, 6)) for one in getattr(workload, name)] for name in _BESIDE
     }
     columns |= {name: (getattr(workload, name) + by_s).round(6) for name in ("issue_s", "deadline_s")}
     lasts_s = None if workload.captured_s is None else workload.captured_s + by_s
@@ -79,32 +149,11 @@ def stretches(workload: Workload, edges_s: Sequence[float], ends_s: float | None
         timings[:, 1] = np.where(is_inside, np.arange(len(rows)) - waited_for, 0)
         timings[:, 2] = np.where(is_inside, timings[:, 2], begun[rows, 0])
         until = stop if stop != edges[-1] else float("inf")
-        beside = {
-            name: [one for one in getattr(workload, name) if start <= one.at_s < until]
-            for name in ("messages", "datagrams")
-        }
+        beside = {name: [one for one in getattr(workload, name) if start <= one.at_s < until] for name in _BESIDE}
         lasts_s = None if workload.captured_s is None else stop
         pages = np.flatnonzero(of_page == number)
         found.append(moved(workload.changed(pages, timings=timings, captured_s=lasts_s, **beside), -start))
     return found
-
-
-@checked
-def between_instants(workload: Workload, from_s: float = 0.0, to_s: float | None = None) -> Workload:
-    """Return what was recorded from one instant to another; `to_s` None: to the end.
-
-    Raises
-    ------
-    ValueError
-        If the workload has no times of its own, or there is nothing between these instants.
-    """
-    if workload.captured_s is None:
-        raise ValueError("from and to are for recordings with times of their own, such as captures")
-    stop_s = workload.captured_s if to_s is None else min(to_s, workload.captured_s)
-    if not 0.0 <= from_s < stop_s:
-        raise ValueError(f"from must lie in [0, {stop_s:g}) s, the end of what is wanted, got {from_s:g}")
-    edges = sorted({0.0, from_s, *([stop_s] if stop_s < workload.captured_s else [])})
-    return stretches(workload, edges)[edges.index(from_s)]
 
 
 @checked
@@ -126,7 +175,7 @@ def joined(workloads: Iterable[Workload], captured_s: float | None = None) -> Wo
         name: np.concatenate([getattr(one, name) for one in given])
         for name in ("objects", "sizes", "think_s", "issue_s", "waits_s", "deadline_s")
     }
-    for name in ("names", "messages", "datagrams"):
+    for name in ("names", *_BESIDE):
         columns[name] = list(chain.from_iterable(getattr(one, name) for one in given))
     columns |= {"timings": np.concatenate(timings), "servers": np.concatenate(servers)}
     return Workload(**columns, round_trip_s=given[0].round_trip_s, captured_s=captured_s)

@@ -22,18 +22,16 @@ Left out: replies to messages, what opening a connection takes, players that cho
 time, connections that outlive a segment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from traces.checks import between, checked, column, shown, typed_fields
+from traces.checks import between, checked, column, shown, typed
 from traces.columns import Workload
 from traces.records import Message, Page
 from traces.web_model import generate
@@ -70,7 +68,7 @@ class Traffic(NamedTuple):
     messages: list[Message]  #: In the order of their instants.
 
     @classmethod
-    def plain(cls, pages: list[Page], messages: list[Message], server: str = INSTANT) -> Traffic:
+    def plain(cls, pages: list[Page], messages: list[Message], server: str = INSTANT) -> Self:
         """Return traffic of which nothing is a segment."""
         n = len(pages)
         return cls(pages, [server] * n, np.full(n, np.nan), np.full(n, -1), messages)
@@ -91,19 +89,15 @@ class Wishes:
     bursty: bool = False  #: Whether messages come in bursts (`push_messages`).
 
     def __post_init__(self) -> None:
-        typed_fields(self)
-        for name in ("hours", "keep_alive_s"):
-            if not 0.0 < getattr(self, name) <= 1e5:
-                raise ValueError(f"{name} must be above 0 and at most 100000, got {shown(getattr(self, name))}")
-        for name in ("messages_per_hour", "reports_per_hour"):
-            between(0.0, 1e6, **{name: getattr(self, name)})
-        for name in ("message_bytes", "report_bytes"):
-            _check_sizes(name, getattr(self, name))
+        between(1e-6, 1e5, hours=self.hours, keep_alive_s=self.keep_alive_s)
+        between(0.0, 1e6, messages_per_hour=self.messages_per_hour, reports_per_hour=self.reports_per_hour)
+        typed("bursty", self.bursty, bool)
+        _check_sizes(message_bytes=self.message_bytes, report_bytes=self.report_bytes)
+        if self.pages is not None:
+            between(1, _MOST_EVENTS, pages=self.pages)
         events = self.hours * (self.messages_per_hour + self.reports_per_hour + _HOUR_S / self.keep_alive_s)
         if events > _MOST_EVENTS:
             raise ValueError(f"messages, reports and keep-alives must be at most {_MOST_EVENTS:g}, got {events:g}")
-        if self.pages is not None and self.pages < 1:
-            raise ValueError(f"pages must be at least 1, got {shown(self.pages)}")
 
 
 Waits = Callable[[np.random.Generator, float, int], Floats]
@@ -173,7 +167,7 @@ def make(kind: str, wishes: Wishes, rng: np.random.Generator) -> Workload:
     TypeError, ValueError
         If the kind is unknown, or nothing is left to make.
     """
-    made = _maker(kind)(wishes.hours * _HOUR_S, wishes, rng)
+    made = _drawn(kind, wishes.hours * _HOUR_S, wishes, rng)
     if not made.pages and not made.messages:
         raise ValueError(f"the traffic must have a page or a message, got none in {wishes.hours:g} hours of {kind}")
     timed = zip(made.pages, made.deadlines_s.tolist(), strict=True)
@@ -199,22 +193,16 @@ def draw(kind: str, duration_s: float, rng: np.random.Generator) -> Traffic:
     TypeError, ValueError
         If the kind is unknown or the duration is not above 0, or one of them of another type.
     """
-    maker = _maker(kind)
     if not 0.0 < duration_s <= LONGEST_S:
         raise ValueError(f"duration_s must be above 0 and at most {LONGEST_S:g}, got {shown(duration_s)}")
-    return maker(duration_s, Wishes(), rng)
+    return _drawn(kind, duration_s, Wishes(), rng)
 
 
 @checked
 def push_messages(
-    duration_s: float,
-    rng: np.random.Generator,
-    *,
-    bursty: bool = False,
-    start_s: float = 0.0,
-    mean_gap_s: float = MEAN_GAP_S,
-    message_bytes: tuple[int, int] = MESSAGE_BYTES,
-) -> list[Message]:
+    duration_s: float, rng: np.random.Generator, *, bursty: bool = False, start_s: float = 0.0,
+    mean_gap_s: float = MEAN_GAP_S, message_bytes: tuple[int, int] = MESSAGE_BYTES,
+) -> list[Message]:  # fmt: skip
     """Draw the messages of an interval: one in 20 s on average, 200 to 2000 bytes each, unless otherwise wished.
 
     Memoryless, gaps are exponential.  Bursty, the beginnings of bursts are memoryless, a burst has a geometric number
@@ -223,15 +211,15 @@ def push_messages(
     """
     between(0.0, LONGEST_S, duration_s=duration_s, start_s=start_s)
     between(max(1e-9, duration_s / MOST_MESSAGES), 1e300, mean_gap_s=mean_gap_s)
-    _check_sizes("message_bytes", message_bytes)
+    _check_sizes(message_bytes=message_bytes)
     mean_s = mean_gap_s * (IN_BURST if bursty else 1.0)
-    found = []
+    found: list[Message] = []
     begin = start_s + rng.exponential(mean_s)
     while begin < start_s + duration_s:
         count = int(rng.geometric(1.0 / IN_BURST)) if bursty else 1
         instants = begin + np.concatenate(([0.0], np.cumsum(rng.exponential(GAP_IN_BURST_S, count - 1))))
         sizes = rng.integers(*message_bytes, endpoint=True, size=count)
-        found += [Message(round(float(at), 6), int(size)) for at, size in zip(instants, sizes, strict=True)]
+        found += (Message(round(at, 6), size) for at, size in zip(instants.tolist(), sizes.tolist(), strict=True))
         begin += rng.exponential(mean_s)
     return sorted(message for message in found if message.at_s < start_s + duration_s)
 
@@ -289,33 +277,33 @@ def stalls(deadlines_s: ArrayLike, viewings: ArrayLike, done_s: ArrayLike) -> Fl
     return found
 
 
-def _check_sizes(name: str, sizes: tuple[int, int]) -> None:
+def _check_sizes(**given: tuple[int, int]) -> None:
     """The least and the largest size of something that is drawn, bytes."""
-    least, most = sizes if isinstance(sizes, Sequence) and len(sizes) == 2 else (sizes, None)
-    if type(least) is not int or type(most) is not int or not 1 <= least <= most <= 1 << 40:
-        rule = "two sizes in bytes, the smaller one first and at least 1"
-        raise ValueError(f"{name} must be {rule}, got {shown(sizes)}")
+    for name, sizes in given.items():
+        least, most = sizes if isinstance(sizes, Sequence) and len(sizes) == 2 else (sizes, None)
+        if type(least) is not int or type(most) is not int or not 1 <= least <= most <= 1 << 40:
+            rule = "two sizes in bytes, the smaller one first and at least 1"
+            raise ValueError(f"{name} must be {rule}, got {shown(sizes)}")
 
 
-def _maker(kind: str) -> Maker:
+def _drawn(kind: str, duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
     if kind not in KINDS:
         raise ValueError(f"the kind of traffic must be one of {', '.join(KINDS)}, got {shown(kind)}")
-    return KINDS[kind]
+    return KINDS[kind](duration_s, wishes, rng)
 
 
 def _shifting(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
-    """Draw phases of `PHASE_S` in turn."""
+    """Draw phases of `PHASE_S` in turn, each of servers of its own."""
     parts: list[Traffic] = []
     viewing = 0
     for number in range(max(1, round(duration_s / PHASE_S))):
-        place, start_s = number % len(_PHASES), number * PHASE_S
-        part = _phase(place, rng, start_s)
-        viewings = np.where(part.viewings >= 0, part.viewings + viewing, -1)
-        viewing = max(viewing, viewings.max(initial=-1) + 1)
+        place = number % len(_PHASES)
+        part = _phase(place, rng, number * PHASE_S)
         pages = [_asked_of(page._replace(page=f"{number}/{page.page}"), place) for page in part.pages]
-        parts.append(part._replace(pages=pages, viewings=viewings))
-    pages_, servers, deadlines_s, viewings_, messages = zip(*parts, strict=True)
-    joined = np.concatenate(deadlines_s), np.concatenate(viewings_)
+        parts.append(part._replace(pages=pages, viewings=np.where(part.viewings >= 0, part.viewings + viewing, -1)))
+        viewing = max(viewing, parts[-1].viewings.max(initial=-1) + 1)
+    pages_, servers, deadlines_s, viewings, messages = zip(*parts, strict=True)
+    joined = np.concatenate(deadlines_s), np.concatenate(viewings)
     return Traffic([*chain(*pages_)], [*chain(*servers)], *joined, sorted(chain(*messages)))
 
 
@@ -326,7 +314,7 @@ def _phase(place: int, rng: np.random.Generator, start_s: float) -> Traffic:
         return stream(PHASE_S, rng, start_s=start_s)
     pages: list[Page] = []
     if server:
-        pages = generate(max(1, round(PHASE_S / SECONDS_A_PAGE)) * 4, rng)
+        pages = generate(4 * round(PHASE_S / SECONDS_A_PAGE), rng)
         think_s = np.cumsum([page.think_s for page in pages])
         last = min(int(np.searchsorted(think_s, PHASE_S)), len(pages) - 1)  # the page after which it is over
         pages = [*pages[:last], pages[last]._replace(think_s=0.0)]
@@ -342,21 +330,22 @@ def _asked_of(page: Page, server: int) -> Page:
 
 def _waiting(page: Page, waits: Waits, rng: np.random.Generator, gone: float = 0.0) -> Page:
     """Return a page whose servers take as long as is drawn."""
-    return page._replace(waits_s=tuple(np.round(waits(rng, gone, 1 + len(page.objects)), 6).tolist()))
+    return page._replace(waits_s=tuple(waits(rng, gone, 1 + len(page.objects)).round(6).tolist()))
 
 
-def _web(
-    duration_s: float, wishes: Wishes, rng: np.random.Generator, server: str = INSTANT, waits: Sequence[Waits] = (),
-    push: Maker | None = None,
-) -> Traffic:  # fmt: skip
+def _web(server: str = INSTANT, *waits: Waits, push: Maker | None = None) -> Maker:
     """Draw pages of the Web model, asked in turn of servers of these waits, perhaps with messages."""
-    n = max(1, round(duration_s / SECONDS_A_PAGE)) if wishes.pages is None else wishes.pages
-    pages, many = generate(n, rng), len(waits)
-    if waits:
-        pages = [_waiting(page, waits[i % many], rng, i / n) for i, page in enumerate(pages)]
-    if many > 1:
-        pages = [_asked_of(page, i % many) for i, page in enumerate(pages)]
-    return Traffic.plain(pages, push(duration_s, wishes, rng).messages if push else [], server)
+
+    def web(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
+        n = max(1, round(duration_s / SECONDS_A_PAGE)) if wishes.pages is None else wishes.pages
+        pages, many = generate(n, rng), len(waits)
+        if waits:
+            pages = [_waiting(page, waits[i % many], rng, i / n) for i, page in enumerate(pages)]
+        if many > 1:
+            pages = [_asked_of(page, i % many) for i, page in enumerate(pages)]
+        return Traffic.plain(pages, push(duration_s, wishes, rng).messages if push else [], server)
+
+    return web
 
 
 def _push(duration_s: float, wishes: Wishes, rng: np.random.Generator, bursty: bool | None = None) -> Traffic:
@@ -380,13 +369,10 @@ def _program(duration_s: float, wishes: Wishes, rng: np.random.Generator, app: A
             for _ in range(1 + int(rng.integers(app.objects, endpoint=True)))
         )
         pause_s = app.pause_s if app.regular else float(rng.exponential(app.pause_s))
-        name, waits = f"a{len(pages)}", app.waits
+        think_s, issue_s = (0.0, round(at_s, 6)) if app.regular else (round(pause_s, 6), None)
+        page, waits = Page(f"a{len(pages)}", up, down, tuple(objects), think_s, issue_s), app.waits
         if is_web := rng.random() < app.web:
-            page, waits = generate(1, rng)[0]._replace(page=name, think_s=round(pause_s, 6)), _lognormal(0.5)
-        elif app.regular:
-            page = Page(name, up, down, tuple(objects), 0.0, round(at_s, 6))
-        else:
-            page = Page(name, up, down, tuple(objects), round(pause_s, 6))
+            page, waits = generate(1, rng)[0]._replace(page=page.page, think_s=round(pause_s, 6)), _lognormal(0.5)
         page = _waiting(page, waits, rng)
         at_s += pause_s + (0.0 if app.regular else sum(page.waits_s))
         pages.append(_asked_of(page, int(is_web)) if app.web else page)
@@ -409,31 +395,31 @@ def _mqtt(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffi
     return Traffic.plain(pages, _push(duration_s, wishes, rng).messages)
 
 
-def _recorded(*waits: Waits) -> Maker:
-    return partial(_web, server=RECORDED, waits=waits)
+def _stream(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
+    return stream(duration_s, rng)
 
 
 _BURSTS = partial(_push, bursty=True)
 KINDS: dict[str, Maker] = {
-    "web-instant": _web,
-    "web-constant": partial(_web, server=CONSTANT),
-    "web-lognormal": partial(_web, server=LOGNORMAL),
+    "web-instant": _web(),
+    "web-constant": _web(CONSTANT),
+    "web-lognormal": _web(LOGNORMAL),
     "push-memoryless": partial(_push, bursty=False),
     "push-bursty": _BURSTS,
-    "web-and-push": partial(_web, server=LOGNORMAL, push=_BURSTS),
-    "streaming": lambda duration_s, wishes, rng: stream(duration_s, rng),
+    "web-and-push": _web(LOGNORMAL, push=_BURSTS),
+    "streaming": _stream,
     "shifting": _shifting,
-    "web-exponential": partial(_web, server="exponential:0.5"),
-    "web-pareto": _recorded(lambda rng, gone, n: 0.1 * (1.0 + rng.pareto(1.5, n))),
-    "web-jump": _recorded(lambda rng, gone, n: rng.lognormal(-2.6, 0.8, n) * (1.0 if gone < 0.5 else 10.0)),
-    "web-cache": _recorded(lambda rng, gone, n: np.where(rng.random(n) < 0.7, 0.01, rng.lognormal(-0.32, 0.8, n))),
-    "web-servers": _recorded(_lognormal(0.05), _lognormal(0.5), _lognormal(2.0)),
+    "web-exponential": _web("exponential:0.5"),
+    "web-pareto": _web(RECORDED, lambda rng, gone, n: 0.1 * (1.0 + rng.pareto(1.5, n))),
+    "web-jump": _web(RECORDED, lambda rng, gone, n: rng.lognormal(-2.6, 0.8, n) * (1.0 if gone < 0.5 else 10.0)),
+    "web-cache": _web(RECORDED, lambda rng, gone, n: np.where(rng.random(n) < 0.7, 0.01, rng.lognormal(-0.32, 0.8, n))),
+    "web-servers": _web(RECORDED, *map(_lognormal, (0.05, 0.5, 2.0))),
     **{name: partial(_program, app=app) for name, app in APPS.items()},
-    "web": _web,
+    "web": _web(),
     "mqtt": _mqtt,
     "push": _push,
-    "stream": lambda duration_s, wishes, rng: stream(duration_s, rng),
-    "mixed": partial(_web, push=_push),
+    "stream": _stream,
+    "mixed": _web(push=_push),
 }
 """Every kind of traffic: Web with servers that answer at once, after 0.5 s, and after 0.5 s on average; messages;
 both; a stream; phases of five minutes of all these in turn; Web with servers that answer after exponential and Pareto

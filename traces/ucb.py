@@ -17,8 +17,6 @@ length.  A reply whose end was not seen ends where it was last seen.
 Source: S. D. Gribble, UC Berkeley Home IP HTTP Traces, July 1997, the Internet Traffic Archive.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -48,6 +46,7 @@ RECORD_DTYPE = np.dtype(
     ]
 )
 _HEAD = RECORD_DTYPE.itemsize
+Ints = NDArray[np.int64]
 _PIECE_BYTES = 1 << 21
 
 
@@ -55,7 +54,7 @@ class Records(NamedTuple):
     """Records as they stand in the trace: the fixed fields, and where in `text` their request lines begin."""
 
     columns: NDArray[np.void]
-    url_at: NDArray[np.int64]
+    url_at: Ints
     text: bytes
 
 
@@ -118,7 +117,7 @@ def batches(source: Source) -> Iterator[Batch]:
             yield Batch(columns, chunk.text, _dotted, _endpoint)
 
 
-def _frames(data: bytes) -> tuple[NDArray[np.int64], int]:
+def _frames(data: bytes) -> tuple[Ints, int]:
     """Return where the whole records of a buffer begin, and where the first that is not whole does."""
     offsets: list[int] = []
     append = offsets.append
@@ -133,31 +132,24 @@ def _frames(data: bytes) -> tuple[NDArray[np.int64], int]:
     return np.array(offsets, dtype=np.int64), at
 
 
-def _microseconds(fixed: NDArray[np.void], name: str) -> NDArray[np.int64]:
+def _microseconds(fixed: NDArray[np.void], name: str) -> Ints:
     """Return a time in microseconds, -1 where it is unknown."""
     seconds = fixed[f"{name}_s"].astype(np.int64)
-    moments: NDArray[np.int64] = np.where(seconds == UNKNOWN, -1, seconds * 1_000_000 + fixed[f"{name}_us"])
+    moments: Ints = np.where(seconds == UNKNOWN, -1, seconds * 1_000_000 + fixed[f"{name}_us"])
     return moments
 
 
-def _sound(records: Records, places: NDArray[np.int64], source: Source) -> Iterator[Records]:
+def _sound(records: Records, places: Ints, source: Source) -> Iterator[Records]:
     """Yield the records whose times can be, counted; the first that cannot is an error unless damage is counted."""
     fixed = records.columns
     moments = {name: _microseconds(fixed, name) for name in ("request", "first", "last")}
-    start = moments["request"]
-    rules: list[tuple[NDArray[np.bool_], str, NDArray[np.int64], str]] = []
+    start, first, last = moments.values()
+    broken = np.zeros(len(fixed), bool)
     for name, moment in moments.items():
-        micro = fixed[f"{name}_us"].astype(np.int64)
-        too_many = (micro >= 1_000_000) & (moment >= 0)
-        rules.append((too_many, f"{name} microseconds must be below 1000000", micro, ""))
-    for name in ("first", "last"):
-        early = (start >= 0) & (moments[name] >= 0) & (moments[name] < start)
-        rule = f"the {name} byte of the reply must not precede the request"
-        rules.append((early, rule, moments[name] - start, " us"))
-    broken = np.logical_or.reduce([bad for bad, *_ in rules])
+        broken |= (moment >= 0) & ((fixed[f"{name}_us"] >= 1_000_000) | ((start >= 0) & (moment < start)))
+    rule = "no byte of a reply may precede the request, and microseconds must be below 1000000"
     for at in np.flatnonzero(broken).tolist():
-        _, rule, values, of_value = next(one for one in rules if one[0][at])
-        source.damaged(f"byte {places[at]}", RuleError(rule, f"{values[at]}{of_value}"))
+        source.damaged(f"byte {places[at]}", RuleError(rule, f"{start[at]}, {first[at]} and {last[at]} us"))
     if not broken.all():
         source.report.count("records", len(fixed) - int(broken.sum()))
         yield Records(fixed[~broken], records.url_at[~broken], records.text) if broken.any() else records

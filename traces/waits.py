@@ -5,8 +5,6 @@ left of the recorded time is the server's, and a simulated client that never sle
 did.  The transfer is that of a new TCP connection in slow start.  Left out: losses, requests of more than one segment.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from traces.records import UNKNOWN_REQUEST_BYTES

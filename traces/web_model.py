@@ -13,8 +13,6 @@ Source: B. Mah, An Empirical Model of HTTP Network Traffic, INFOCOM 1997
 being rejected and not clipped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
@@ -24,8 +22,6 @@ from numpy.typing import NDArray
 
 from traces.checks import between, checked
 from traces.records import Page
-
-__all__ = ["drawn", "generate"]
 
 _MOST_PAGES = 10**8
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import difflib
 import importlib
 import io
+import logging
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import click
+from click.shell_completion import shell_complete
 
 from experiments.inert import echo
 from experiments.study.interruptions import Interrupted, check, handled
@@ -58,111 +59,81 @@ class _Program(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return load_command(cmd_name) if cmd_name in COMMANDS else None
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if (name := args[0]) not in COMMANDS and not name.startswith("-"):
-            near = difflib.get_close_matches(name, COMMANDS, n=1)
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        if cmd_name not in COMMANDS:
+            near = difflib.get_close_matches(cmd_name, COMMANDS, n=1)
             hint = f", did you mean {near[0]!r}?" if near else ""
-            raise click.UsageError(f"there is no command {name!r}{hint}; see lpsm --help")
-        return super().resolve_command(ctx, args)
+            raise click.UsageError(f"there is no command {cmd_name!r}{hint}; see lpsm --help")
+        return load_command(cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name]) for name in sorted(COMMANDS)])
+            formatter.write_dl(sorted(COMMANDS.items()))
 
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            try:
-                return super().invoke(ctx)
-            except Exception:  # what C makes of a signal that comes while a module is imported, for one
-                check()
-                raise
-        except KeyboardInterrupt as error:  # here, because click would forget what it says
-            found = error if isinstance(error, Interrupted) else Interrupted(str(error))
-            wrapped: Any = click.ClickException(str(found) or f"{found.word}, nothing was written")
-            wrapped.exit_code = found.status
-            raise wrapped from None
-        except EOFError as error:
-            raise click.ClickException(str(error)) from None
-
-    def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:  # type: ignore[override]
-        """Run the program and end the process with the right status, unless `standalone_mode=False`."""
-        extra["prog_name"] = "lpsm"
-        if not extra.pop("standalone_mode", True):
-            return super().main(args, standalone_mode=False, **extra)
-        with handled():
-            try:
-                sys.exit(self._status(args, **extra))
-            except Interrupted as stopped:  # between two steps of the program
-                sys.exit(_complain(stopped.word, stopped.status))
-
-    def _status(self, args: Sequence[str] | None, **extra: Any) -> int:
-        """Run the program, complain in one line of what goes wrong, and return the exit status."""
-        _open_what_is_closed()
+    def main(self, args: Sequence[str] | None = None, *_: Any, **_more: Any) -> Any:
+        """Run the program, and end the process with the right status."""
+        if instruction := os.environ.get("_LPSM_COMPLETE"):
+            sys.exit(shell_complete(self, {}, "lpsm", "_LPSM_COMPLETE", instruction))
         if sys.stderr.isatty():
             _say_when_compiling()
         for stream in (sys.stdout, sys.stderr):  # what the terminal's characters do not include is written as escapes
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
+        with handled():
+            try:
+                sys.exit(self._status(sys.argv[1:] if args is None else [*args]))
+            except Interrupted as stopped:  # between two steps of the program
+                sys.exit(_complain(stopped, str(stopped), stopped.status))
+
+    def _status(self, args: list[str]) -> int:
+        """Run the program, complain in one line of what goes wrong, and return the exit status."""
         try:
-            status = super().main(args, standalone_mode=False, **extra)
-            sys.stdout.flush()
-            return status if isinstance(status, int) else 0
+            try:
+                with self.make_context("lpsm", args) as context:
+                    self.invoke(context)
+                sys.stdout.flush()
+            except Exception:  # what C makes of a signal that comes while a module is imported, for one
+                check()
+                raise
         except click.exceptions.NoArgsIsHelpError as error:
-            click.echo(error.ctx.get_help() if error.ctx else "")
+            click.echo(error.format_message())
             return BAD_INPUT
         except click.exceptions.Exit as error:
             return error.exit_code
-        except click.ClickException as error:
-            return _complain(error.format_message(), max(error.exit_code, BAD_INPUT))
-        except click.Abort:
-            return Interrupted().status
         except BrokenPipeError:  # the reader of our output has gone: nobody is left to tell
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
+        except KeyboardInterrupt as error:
+            return _complain(error, str(error) or "interrupted", getattr(error, "status", 130))
+        except click.ClickException as error:
+            return _complain(error, error.format_message())
         except OSError as error:
             where = f"{error.filename}: " if error.filename is not None else ""
-            return _complain(f"{where}{error.strerror or error}")
-        except ValueError as error:
-            return _complain(str(error))
+            return _complain(error, f"{where}{error.strerror or error}")
+        except (ValueError, EOFError) as error:
+            return _complain(error, str(error))
         except MemoryError as error:
-            return _complain(f"there is not enough memory here: {str(error) or 'nothing is left'}")
-
-
-def _open_what_is_closed() -> None:
-    """Have closed standard streams lead nowhere, lest a file that is opened next takes the place of one."""
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is None:
-            with suppress(OSError):
-                os.fstat(number)
-                continue  # the descriptor is somebody's
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
-            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))
+            return _complain(error, f"there is not enough memory here: {str(error) or 'nothing is left'}")
+        return 0
 
 
 def _say_when_compiling() -> None:
     """Say once that kernels are being compiled, which the first run of a command waits for."""
-    import logging
-
-    class Once(logging.Handler):
-        said = False
-
-        def emit(self, record: logging.LogRecord) -> None:
-            if not self.said:
-                echo(f"lpsm: {record.getMessage()}", err=True)
-            self.said = True
-
     compiling = logging.getLogger("lpsm.compiling")
+
+    def once(record: logging.LogRecord) -> bool:
+        compiling.setLevel(logging.WARNING)
+        echo(f"lpsm: {record.getMessage()}", err=True)
+        return False
+
     compiling.setLevel(logging.INFO)
-    compiling.addHandler(Once())
+    compiling.addFilter(once)
 
 
-def _complain(message: str, status: int = BAD_INPUT) -> int:
-    echo("lpsm: " + " ".join(message.split()), err=True)
+def _complain(error: BaseException, words: str, status: int = BAD_INPUT) -> int:
+    """Say in one line what happened, and what the layers that the error went through noted."""
+    default = [", nothing was written"] if isinstance(error, KeyboardInterrupt) else []
+    echo(f"lpsm: {' '.join((words + ''.join(getattr(error, '__notes__', default))).split())}", err=True)
     return status
 
 

@@ -49,5 +49,5 @@ def explore(asked: Any) -> None:
         server.serve_forever()
     except KeyboardInterrupt as stopped:
         ended = stopped if isinstance(stopped, Interrupted) else Interrupted()
-        echo(f"lpsm: {ended.word}, the explorer has ended", err=True)
+        echo(f"lpsm: {ended}, the explorer has ended", err=True)
         os._exit(ended.status)  # threads that compute would be waited for; they write nothing

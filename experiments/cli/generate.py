@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from itertools import chain
 from typing import Any
 
 import click
 
 from experiments.cli import options
-
-__all__ = ["generate"]
 
 _KINDS = (
     "web", "mqtt", "push", "stream", "mixed", "chat", "voice", "game", "long-poll", "long-poll-and-web", "sensor",
@@ -29,7 +26,7 @@ _TAKES: dict[str, tuple[str, ...]] = {
 
 @options.command(
     options.choice("--kind", _KINDS, "What traffic, see above."),
-    options.whole("--pages", "How many Web pages [100, or what fills --hours].", most=options.MOST_PAGES, least=1),
+    options.whole("--pages", "How many Web pages [100, or what fills --hours]."),
     options.number("--hours", "How long [1].", most=1e6),
     options.seconds("--keep-alive keep_alive_s", "Time between keep-alives of mqtt [60]."),
     options.number("--messages-per-hour", "Messages that are pushed, on average [180].", most=1e6),
@@ -37,7 +34,7 @@ _TAKES: dict[str, tuple[str, ...]] = {
     options.number("--reports-per-hour", "Reports that an mqtt client sends, on average [60].", most=1e6),
     options.option("--report-bytes", "Their sizes [50:200].", metavar=_SIZES),
     options.flag("--bursty", "Messages come in bursts of 6 on average, not one by one."),
-    options.seed("Seed of all draws; the same seed gives the same bytes.", least=0),
+    options.SEED,
     options.option("--out", "JSON-lines file for the pages and messages [standard output].", options.OUTPUT),
     options.flag("--json as_json", "Print the totals as one JSON object (needs --out)."),
 )
@@ -59,17 +56,16 @@ def generate(asked: Any) -> None:
 
     if asked.as_json and asked.out is None:
         raise ValueError("--json needs --out FILE for the pages, got none")
-    takes = _TAKES.get(asked.kind, ())
-    for name in ("pages", *_TAKES["mqtt"]):
-        if name not in takes and getattr(asked, name):
+    for name in {"pages", *_TAKES["mqtt"]} - {*_TAKES.get(asked.kind, ())}:
+        if getattr(asked, name):
             option = f"--{name.removesuffix('_s').replace('_', '-')}"
             raise ValueError(f"{option} must be left out for --kind {asked.kind}, which does not heed it")
     for name in ("message_bytes", "report_bytes"):
-        setattr(asked, name, _sizes(name, getattr(asked, name)))
+        if (text := getattr(asked, name)) is not None:
+            setattr(asked, name, _sizes(f"--{name.replace('_', '-')}", text))
     if asked.kind == "web" and asked.hours is None:
         asked.pages = asked.pages or 100
-    wishes, rng = options.configured(Wishes, asked), generator(asked.seed, WORKLOAD)
-    found = Found(traces.Report())
+    wishes, rng, found = options.configured(Wishes, asked), generator(asked.seed, WORKLOAD), Found(traces.Report())
     if asked.kind == "web" and wishes.pages is not None:  # as many as anybody likes: written as they are drawn
         counted = found.written(drawn(wishes.pages, rng))
     else:
@@ -82,19 +78,15 @@ def generate(asked: Any) -> None:
     traces.write_workload(asked.out, counted)
     if asked.as_json:
         counts = found.counts
-        totals = {
-            "pages": counts["pages"], "objects": counts["exchanges"] - counts["pages"],
-            "reply_bytes": counts["reply_bytes"], "think_s": found.think_s, "messages": counts["messages"],
-            "message_bytes": counts["message_bytes"],
-        }  # fmt: skip
-        click.echo(json.dumps(totals))
+        totals = {name: counts[name] for name in ("pages", "reply_bytes", "messages", "message_bytes")}
+        objects = counts["exchanges"] - counts["pages"]
+        click.echo(json.dumps({**totals, "objects": objects, "think_s": found.think_s}))
 
 
-def _sizes(name: str, text: str | None) -> tuple[int, int] | None:
+def _sizes(option: str, text: str) -> tuple[int, int]:
     """Read two sizes, or one that is both."""
-    if text is None:
-        return None
-    if not (found := re.fullmatch(r"([0-9]{1,15})(?::([0-9]{0,15}))?", text)):
-        name = f"--{name.replace('_', '-')}"
-        raise ValueError(f"{name} must be BYTES or {_SIZES}, got {text[:40]}")
-    return int(found[1]), int(found[2] or found[1])
+    least, _, most = text.partition(":")
+    try:
+        return int(least), int(most or least)
+    except ValueError:
+        raise ValueError(f"{option} must be BYTES or {_SIZES}, got {text[:40]}") from None

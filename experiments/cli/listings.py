@@ -6,16 +6,14 @@ Each list is the registry of the package that has the things, so that what is ne
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 import click
 
 from experiments.cli import options
+from experiments.cli.model import settings_of_a_world
 from experiments.inert import echo
-
-__all__ = ["experiments_listed", "list_command"]
 
 _REGISTRIES = {
     "policies": "netsim.policies", "radios": "netsim.radio", "samplers": "lpsm.samplers", "formats": "traces",
@@ -37,7 +35,7 @@ def list_command(asked: Any) -> None:
     if asked.what == "experiments":
         experiments_listed(as_json=asked.as_json)
         return
-    entries = _entries(asked.what)
+    entries: Any = settings_of_a_world() if asked.what == "world" else _registered(asked.what)
     if asked.as_json:
         click.echo(json.dumps({asked.what: [{"name": name, **entry} for name, entry in entries.items()]}))
         return
@@ -49,16 +47,11 @@ def list_command(asked: Any) -> None:
             echo(f"    {written}\n        {meaning}\n        Source: {source}")
 
 
-def _entries(what: str) -> Mapping[str, Mapping[str, Any]]:
-    if what == "world":
-        from experiments.cli.model import settings_of_a_world
-
-        return settings_of_a_world()
+def _registered(what: str) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for key, entry in import_module(_REGISTRIES[what]).registry().items():
         found[key] = {field: str(getattr(entry, field)) for field in ("written", "meaning", "source", "example")}
-        found[key] |= {"host_aware": entry.host_aware} if hasattr(entry, "host_aware") else {}
-        found[key] |= {"members": members} if (members := getattr(entry, "members", ())) else {}
+        found[key] |= {name: getattr(entry, name) for name in ("host_aware", "members") if hasattr(entry, name)}
     return found
 
 

@@ -12,59 +12,58 @@ import inspect
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields, replace
+from collections.abc import Mapping
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from experiments.cli.options import FILE, Names, Number, option, registered
-from experiments.presets import THESIS, TODAY
+from experiments.cli.options import FILE, Names, number, option, registered, whole
+from experiments.presets import THESIS, TODAY, at_round_trip
 
 if TYPE_CHECKING:
     import netsim
 
-__all__ = ["WORLD", "World", "described", "settings_of_a_world", "world_of"]
-
 _PRESETS: Mapping[str, Mapping[str, Any]] = {"today": TODAY, "thesis": THESIS}
-_OPTIONS: Mapping[str, tuple[Any, str]] = {
-    "preset": (click.Choice([*_PRESETS]), "Radio and servers of today, or of the thesis that LPSM is from [today]."),
-    "world": (FILE, "TOML file with more of the world; lpsm list world says what it may hold."),
-    "radio": (Names(registered("netsim.radio")), "One of lpsm list radios, or a TOML file [by the preset]."),
+_RETRIEVALS = "auto", "ps-poll", "null", "uapsd", "twt"
+_MOST = 1e9  # of a number in a file
+_WRITTEN: Mapping[str, tuple[str, Any]] = {  # settings that are no fields: what they mean, and an example
+    "radio": ("One of lpsm list radios, or a TOML file [by the preset].", "esp32-c6"),
     "server_delay": (
-        str,
         "Time of a server: SECONDS, exponential:MEAN, lognormal:MEAN[:SIGMA] or recorded "
-        "[recorded where a trace tells it; else by the preset].",
+        "[recorded where a trace tells it; else by the preset].", "lognormal:0.2",
     ),
     "rtt": (
-        Number(float, 3600.0, word="recorded"),
         "Round-trip time between client and server, seconds, or recorded [recorded where a trace tells it, or 0.0402].",
+        "recorded",
     ),
-    "loss": (Number(float, 1.0), "Probability that a frame is lost on the air, in [0, 1) [0]."),
-    "min_rto": (Number(float, 3600.0), "Least retransmission time-out, seconds [1]."),
-    "beacon_ms": (Number(float, 1e6), "Time between beacons, ms; that of real access points is 102.4 [100]."),
-    "air": (str, "Share the air: 11b, 11g, 11a, 11n, 11ac or 11ax (-40, -80), perhaps with :MBPS [a pair of wires]."),
-    "dtim": (Number(int, 255), "With --air: every so many beacons one announces group frames [1]."),
-    "retrieval": (
-        click.Choice(["auto", "ps-poll", "null", "uapsd", "twt"]),
-        "With --air: how clients fetch what waits [auto: by the policy].",
+    "beacon_ms": ("Time between beacons, ms; that of real access points is 102.4 [100].", 102.4),
+    "air": (
+        "Share the air: 11b, 11g, 11a, 11n, 11ac or 11ax (-40, -80), perhaps with :MBPS [a pair of wires].", "11g:54"
     ),
-    "neighbours": (str, "With --air: N[:MBPS] stations that load the channel, each with MBPS or saturated [0]."),
-    "broadcast": (str, "With --air: RATE[:BYTES], group frames a second, and their size [0:200]."),
-}
-_ALIASES = {
-    "loss": "loss_rate", "min_rto": "min_rto_s", "mss": "mss_bytes", "dtim": "dtim_period", "rts": "rts_bytes",
 }  # fmt: skip
-_EXAMPLES: Mapping[str, Any] = {  # of what is written otherwise than the fields are
-    "rtt": 0.05, "beacon_ms": 102.4, "radio": "esp32-c6", "server_delay": "lognormal:0.2", "air": "11g:54",
-    "neighbours": "2:1", "broadcast": "1:200",
-}  # fmt: skip
-_MOST = 1e9  # of a number in a file
-_OF_TWO_STATES = {"awake_mw", "asleep_mw", "beacon_mj", "wakeup_mj", "wakeup_ms"}  # fields that are no radio's
+_NOT_SET = "wired_delay_ms", "beacon_interval_ns", "medium"  # but by rtt, beacon_ms and air
 
-WORLD = tuple(option(f"--{name.replace('_', '-')}", words, kind) for name, (kind, words) in _OPTIONS.items())
+WORLD = (
+    option(
+        "--preset", "Radio and servers of today, or of the thesis that LPSM is from [today].", click.Choice([*_PRESETS])
+    ),
+    option("--world", "TOML file with more of the world; lpsm list world says what it may hold.", FILE),
+    option("--radio", _WRITTEN["radio"][0], Names(registered("netsim.radio"))),
+    *(option(f"--{name.replace('_', '-')}", _WRITTEN[name][0]) for name in ("server_delay", "rtt")),
+    number("--loss loss_rate", "Probability that a frame is lost on the air, in [0, 1) [0].", most=1.0),
+    number("--min-rto min_rto_s", "Least retransmission time-out, seconds [1].", most=3600.0),
+    number("--beacon-ms", _WRITTEN["beacon_ms"][0], least=1.0, most=1e6),
+    option("--air", _WRITTEN["air"][0]),
+    whole("--dtim dtim_period", "With --air: every so many beacons one announces group frames [1].", most=255),
+    option(
+        "--retrieval", "With --air: how clients fetch what waits [auto: by the policy].", click.Choice(_RETRIEVALS)
+    ),
+    whole("--neighbours", "With --air: saturated stations that load the channel [0].", least=0, most=1000),
+    number("--broadcast broadcast_per_s", "With --air: group frames a second [0].", most=1e4),
+)  # fmt: skip
 """The options of the world, which `world_of` reads."""
 
 
@@ -93,81 +92,42 @@ def world_of(asked: Any, *, drawn: bool = False) -> World:
     With `drawn` the traffic is drawn from the Web model, so that no recording tells how long servers take.  A value
     that breaks a rule of the model, an unknown name and a wrong file are a `ValueError`.
     """
-    values = {name: value for name, value in vars(asked).items() if name in _OPTIONS and value is not None}
-    preset, path = values.pop("preset", "today"), values.pop("world", None)
-    values = ({} if path is None else _read(path)) | values
+    preset = asked.preset or "today"
     said = dict(_PRESETS[preset])
     if preset == "today" and not drawn:
         del said["server_delay"]
-    if _OF_TWO_STATES & values.keys():
-        said.pop("radio", None)
-    said |= values
+    said |= {} if asked.world is None else _read(asked.world)
+    known = settings_of_a_world()
+    said |= {name: value for name, value in vars(asked).items() if name in known and value is not None}
     return World(_configuration(said), preset, said)
 
 
-def described(config: netsim.SimulationConfig) -> dict[str, Any]:
-    """Return a configuration as plain data, for manifests and results; wires are not mentioned."""
-    data = asdict(config)
-    if config.medium is None:
-        del data["medium"]
-    return data
-
-
-class _Field(NamedTuple):
-    """A field of a configuration: where it belongs, which type a file must give, what it means and its default."""
-
-    part: str
-    kind: Any
-    meaning: str
-    default: Any
-
-
 @cache
-def _fields() -> dict[str, _Field]:
-    """Return the fields that may be set by their own names."""
+def settings_of_a_world() -> dict[str, dict[str, Any]]:
+    """Return what a file of ``--world`` may hold, by name: `part` and `default`, and how a list shows it."""
     import netsim
 
     parts = {
-        "": netsim.SimulationConfig, "link": netsim.LinkConfig, "tcp": netsim.TcpConfig, "radio": netsim.RadioConfig,
+        "simulation": netsim.SimulationConfig, "link": netsim.LinkConfig, "tcp": netsim.TcpConfig,
         "air": netsim.AirConfig, "beacons": netsim.BeaconConfig,
     }  # fmt: skip
-    kinds = {int: int, float: int | float, bool: bool, str: str, int | None: int}
-    found = {}
+    rows = [(name, "", example, words) for name, (words, example) in _WRITTEN.items()]
     for part, owner in parts.items():
-        hints, meanings = get_type_hints(owner), dict(_meanings(owner))
-        for field in fields(owner):
-            kind = str if field.name == "retrieval" else kinds.get(hints[field.name])
-            if kind is not None and field.name not in (*_EXAMPLES, "beacon_interval_ns", "wired_delay_ms"):
-                found[field.name] = _Field(part, kind, meanings.get(field.name, ""), field.default)
+        meaning, defaults = "", {one.name: one.default for one in fields(owner)}
+        # a comment stands above some fields, or behind one; it is about the fields up to the next one
+        for above, name, behind in re.findall(
+            r"((?: +#: .*\n)*) +(\w+): [^#\n]*(?:#: (.*))?", inspect.getsource(owner)
+        ):
+            meaning, default = " ".join(above.replace("#:", "").split()) or meaning, defaults.get(name, owner)
+            if name not in (*_WRITTEN, *_NOT_SET) and isinstance(default, int | float | str | None):
+                rows.append((name, part, default, behind or meaning))
+    found = {}
+    for name, part, default, meaning in rows:
+        value = 500 if default is None else default
+        text = f'"{value}"' if isinstance(value, str) else str(value).lower()
+        shown = {"written": name, "meaning": meaning, "source": f"netsim {part}", "example": f"{name} = {text}"}
+        found[name] = {"part": part, "default": default, **shown}
     return found
-
-
-def _meanings(kind: type) -> Iterator[tuple[str, str]]:
-    """Yield fields and meanings: the comment ``#:`` behind a field, or else the one above it and its neighbours."""
-    above, goes_on = "", False
-    for line in inspect.getsource(kind).splitlines():
-        code, _, words = line.partition("#:")
-        field = re.match(r"    (\w+): ", code)
-        if field:
-            yield field[1], words.strip() or above
-        elif words:
-            above = f"{above} {words.strip()}" if goes_on else words.strip()
-        goes_on = bool(words) and not field
-
-
-def settings_of_a_world() -> dict[str, dict[str, str]]:
-    """Return what a file of ``--world`` may hold: name to how it is written, its meaning and source, and an example."""
-    rows = {name: (_OPTIONS[name][1], "lpsm", example) for name, example in _EXAMPLES.items()}
-    for name, (part, _, words, default) in _fields().items():
-        rows[name] = words, f"netsim, {part or 'simulation'}", 500 if default is None else default
-    return {
-        name: {"written": name, "meaning": meaning, "source": source, "example": f"{name} = {_toml(example)}"}
-        for name, (meaning, source, example) in rows.items()
-    }
-
-
-def _toml(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value).lower()
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -176,16 +136,16 @@ def _read(path: Path) -> dict[str, Any]:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: a world must be a TOML file: {error}") from None
-    known = {name: field.kind for name, field in _fields().items()} | dict.fromkeys(_EXAMPLES, int | float | str)
-    known |= {name: known[field] for name, field in _ALIASES.items()}
     for name, value in data.items():
-        if name not in known:
+        if name not in (known := settings_of_a_world()):
             near = difflib.get_close_matches(name, known, n=1)
             hint = f", did you mean {near[0]}?" if near else "; see lpsm list world"
             raise ValueError(f"{path}: {name} is no setting of a world{hint}")
-        kind = known[name]
-        if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
-            raise ValueError(f"{path}: {name} must be of the type {getattr(kind, '__name__', kind)}, got {value!r}")
+        part, default = known[name]["part"], known[name]["default"]
+        kinds: Any = {type(None): int, float: int | float}.get(type(default), type(default))
+        kinds = kinds if part or kinds is not str else int | float | str
+        if not isinstance(value, kinds) or isinstance(value, bool) != (kinds is bool):
+            raise ValueError(f"{path}: {name} must be of the type {getattr(kinds, '__name__', kinds)}, got {value!r}")
         if isinstance(value, (int, float)) and not abs(value) <= _MOST:
             raise ValueError(f"{path}: {name} must be a number of at most {_MOST:g}, got {value}")
     return data
@@ -194,60 +154,31 @@ def _read(path: Path) -> dict[str, Any]:
 def _configuration(said: Mapping[str, Any]) -> netsim.SimulationConfig:
     import netsim
 
-    values = {_ALIASES.get(name, name): value for name, value in said.items()}
     parts: dict[str, dict[str, Any]] = defaultdict(dict)
-    for name, field in _fields().items():
-        if name in values:
-            parts[field.part][name] = values[name]
-    shared = {*parts["air"], *parts["beacons"], "neighbours", "broadcast"}
-    air, link, whole = values.get("air"), parts["link"], parts[""]
-    if air is None:
-        for name in said:
-            if _ALIASES.get(name, name) in shared:
-                raise ValueError(f"{name} belongs to the shared air, and no --air is given")
-    else:
-        if "wireless_mbps" in values:
+    for name, value in said.items():
+        parts[settings_of_a_world()[name]["part"]][name] = value
+    written, world = parts[""], parts["simulation"]
+    if (air := written.get("air")) is not None:
+        if "wireless_mbps" in said:
             raise ValueError("wireless_mbps is the rate of wires, and --air has rates of its own: --air 11g:24")
-        if "neighbours" in values:
-            mbps = parts["air"].get("neighbour_mbps", 0.0)
-            count, mbps = _pair("neighbours", "N:MBPS", values["neighbours"], mbps)
-            parts["air"] |= {"neighbours": _whole("neighbours", count), "neighbour_mbps": mbps}
-        if "broadcast" in values:
-            rate, size = _pair("broadcast", "RATE:BYTES", values["broadcast"], 200.0)
-            parts["beacons"] |= {"broadcast_per_s": rate, "broadcast_bytes": _whole("broadcast", size)}
         beacons = netsim.BeaconConfig(**parts["beacons"])
-        whole["medium"] = netsim.AirConfig(phy=netsim.Phy.parse(str(air)), beacons=beacons, **parts["air"])
-    if (rtt_s := values.get("rtt", "recorded")) != "recorded":
-        wireless_ms = link.get("wireless_delay_ms", netsim.LinkConfig().wireless_delay_ms) if air is None else 0.0
-        least_s = 2 * wireless_ms / 1000
-        if not isinstance(rtt_s, (int, float)) or not least_s <= rtt_s < float("inf"):
-            raise ValueError(f"rtt must be at least {least_s} s (that of the air alone) and finite, got {rtt_s}")
-        link["wired_delay_ms"] = round(rtt_s * 1000 / 2 - wireless_ms, 6)  # to the nanosecond
-    if "server_delay" in values:
-        whole["server_delay"] = netsim.ServerDelay.parse(str(values["server_delay"]))
-    if (beacon_ms := values.get("beacon_ms")) is not None:
-        if not isinstance(beacon_ms, (int, float)) or not 1.0 <= beacon_ms <= 1e6:
-            raise ValueError(f"beacon-ms must lie in [1, 1e6] ms, got {beacon_ms}")
-        whole["beacon_interval_ns"] = round(beacon_ms * 1e6)
-    radio = netsim.Radio.named(str(values["radio"])) if "radio" in values else netsim.RadioConfig()
-    if parts["radio"] and not isinstance(radio, netsim.RadioConfig):
-        what = ", ".join(parts["radio"])
-        raise ValueError(f"{what}: only a radio of two states takes this, {values['radio']} is not")
-    return netsim.SimulationConfig(
-        link=netsim.LinkConfig(**link), tcp=netsim.TcpConfig(**parts["tcp"]), radio=replace(radio, **parts["radio"]),
-        **whole,
-    )  # fmt: skip
-
-
-def _pair(name: str, form: str, text: Any, default: float) -> tuple[float, float]:
-    first, colon, second = str(text).partition(":")
+        world["medium"] = netsim.AirConfig(phy=netsim.Phy.parse(str(air)), beacons=beacons, **parts["air"])
+    elif of_air := [*parts["air"], *parts["beacons"]]:
+        raise ValueError(f"{of_air[0]} belongs to the shared air, and no --air is given")
+    if "server_delay" in written:
+        world["server_delay"] = netsim.ServerDelay.parse(str(written["server_delay"]))
+    if "beacon_ms" in written:
+        world["beacon_interval_ns"] = round(written["beacon_ms"] * 1e6)
+    radio = netsim.Radio.named(str(written.get("radio", "thesis")))
+    config = netsim.SimulationConfig(
+        link=netsim.LinkConfig(**parts["link"]), tcp=netsim.TcpConfig(**parts["tcp"]), radio=radio, **world
+    )
+    if (rtt := str(written.get("rtt", "recorded"))) == "recorded":
+        return config
     try:
-        return float(first), float(second) if colon else default
+        rtt_s = float(rtt)
     except ValueError:
-        raise ValueError(f"{name} must be {form} or its first part alone, got {text!r}") from None
-
-
-def _whole(name: str, value: float) -> int:
-    if not value.is_integer():
-        raise ValueError(f"{name}: {value:g} must be a whole number")
-    return int(value)
+        rtt_s = -1.0
+    if not 0.0 <= rtt_s <= 3600.0:
+        raise ValueError(f"rtt must be recorded, or seconds from 0 to 3600, got {rtt}")
+    return at_round_trip(config, rtt_s)

@@ -1,17 +1,17 @@
 """Arguments and options of the commands: what several of them have is declared once, with its limits and its help.
 
-Numbers are plain decimal ones, finite and within stated limits, so that no command runs out of memory or time before it
-says a word.  Rules of the model itself belong to the model.
+Numbers are finite and within limits that the help shows, so that no command runs out of memory or time before it says a
+word.  Rules of the model itself belong to the model.
 """
 
 from __future__ import annotations
 
 import functools
-import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from importlib import import_module
+from math import isnan
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
@@ -23,75 +23,29 @@ from click.shell_completion import CompletionItem
 
 from experiments.presets import MOST_JOBS
 
-__all__ = [
-    "BATTERY", "FILE", "INPUT", "JSON", "MEMBER", "MOST_PAGES", "OUTPUT", "REPLACE", "SKIP_DAMAGED", "Names",
-    "Number", "Policies", "choice", "command", "configured", "flag", "from_command_line", "jobs", "number", "option",
-    "out", "policies", "registered", "seconds", "seed", "slowdown", "whole",
-]  # fmt: skip
-
 Decorator = Callable[[Any], Any]
 T = TypeVar("T")
 
-MOST_PAGES = 1_000_000  # of one run, which are in memory
-_NUMBERS = {
-    int: re.compile(r"[+-]?[0-9]{1,40}"),
-    float: re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?"),
-}
-_STANDARD_INPUT = "experiments.cli.options.standard_input"
 
-
-class Number(click.ParamType[Any]):
-    """A number of a command line, from `least` or above `above` to `most`, or one `word` in its place."""
-
-    def __init__(
-        self, kind: type[int] | type[float], most: float, *, least: float | None = None, above: float | None = None,
-        word: str | None = None,
-    ) -> None:  # fmt: skip
-        self.kind, self.most, self.least, self.above, self.word = kind, most, least, above, word
-        self.name = "integer" if kind is int else "float"
-
+class _Number(click.FloatRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number or the word; one out of the limits, or not finite, is a `ValueError` that says so."""
-        if not isinstance(value, str) or value == self.word:  # a default, or the word
-            return value
-        if not _NUMBERS[self.kind].fullmatch(value):
-            self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
-        number, least, above = self.kind(value), self.least, self.above
-        least = -self.most if least is None and above is None else least
-        finite = " and finite" if self.kind is float else ""
-        for broken, rule in (
-            (number > self.most, f"at most {self.most:{'g' if self.kind is float else 'd'}}"),
-            (least is not None and number < least, f"at least {least or 0:g}{finite}"),
-            (above is not None and number <= above, f"above {above or 0:g}{finite}"),
-        ):
-            if broken:
-                name = max(param.opts, key=len).lstrip("-") if param is not None else "a number"
-                raise ValueError(f"{name} must be {rule}, got {value}")
-        return number
+        found = super().convert(value, param, ctx)
+        return self.fail(f"{value!r} is not a number.", param, ctx) if isnan(found) else found
 
 
 class Names(click.ParamType[Any]):
-    """A name, or `several` with commas between them; `listed` returns those that complete, and their meanings."""
+    """A name, or several with commas between them; `listed` returns those that complete, and their meanings."""
 
     name = "text"
 
-    def __init__(self, listed: Callable[[], dict[str, str]], *, several: bool = False) -> None:
-        self._listed, self._several = listed, several
+    def __init__(self, listed: Callable[[], dict[str, str]]) -> None:
+        self._listed = listed
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return what may follow what was typed."""
-        before, comma, last = incomplete.rpartition(",") if self._several else ("", "", incomplete)
+        before, comma, last = incomplete.rpartition(",")
         listed = self._listed().items()
         return [CompletionItem(before + comma + name, help=words) for name, words in listed if name.startswith(last)]
-
-
-def _policies() -> dict[str, str]:
-    """Return names of policies with what they mean: an example of each kind, and the kind where that is enough."""
-    from netsim import policies
-
-    entries = policies.registry().values()
-    alone = {entry.kind: entry.meaning for entry in entries if entry.written.partition("[")[0] == entry.kind}
-    return {**alone, **{entry.example: entry.meaning for entry in entries}}
 
 
 def registered(module: str) -> Callable[[], dict[str, str]]:
@@ -106,7 +60,8 @@ class Policies(Names):
     """
 
     def __init__(self, *, several: bool = True) -> None:
-        super().__init__(_policies, several=several)
+        super().__init__(registered("netsim.policies"))
+        self._several = several
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return a policy, or a list of `several`; nothing is opened yet."""
@@ -117,33 +72,20 @@ class Policies(Names):
         return [policy for policy in found if policy] if self._several else found[0]
 
 
-class _Input(click.ParamType[Any]):
-    """A file to read; what comes by standard input (-) goes through a temporary file, as traces are opened twice."""
-
-    name = "path"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        if str(value) != "-" or ctx is None or ctx.resilient_parsing:
-            return Path(value)
-        if ctx.meta.setdefault(_STANDARD_INPUT, False):
-            raise ValueError("- is standard input, which can be read once, got it twice")
-        ctx.meta[_STANDARD_INPUT] = True
-        path = Path(ctx.with_resource(TemporaryDirectory(prefix="lpsm-")), "standard-input")  # no name of its own
-        with path.open("wb") as file:
-            copyfileobj(sys.stdin.buffer, file)
-        return path
+def _input(text: str) -> Path:
+    """Return a file to read; standard input (-) goes through a temporary one, because traces are read twice."""
+    context = click.get_current_context()
+    if text != "-" or context.resilient_parsing:
+        return Path(text)
+    path = Path(context.with_resource(TemporaryDirectory(prefix="lpsm-")), "standard-input")  # no name of its own
+    with path.open("wb") as file:
+        copyfileobj(sys.stdin.buffer, file)
+    return path
 
 
-class _Output(click.ParamType[Any]):
-    """A file to write, - for standard output."""
-
-    name = "path"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        return Path("/dev/stdout" if str(value) == "-" else value)
-
-
-INPUT, OUTPUT, FILE = _Input(), _Output(), click.Path(path_type=Path)
+FILE = click.Path(path_type=Path)
+INPUT, OUTPUT = map(click.types.FuncParamType, (_input, lambda text: Path("/dev/stdout" if text == "-" else text)))
+INPUT.name = OUTPUT.name = FILE.name
 
 
 def command(*declared: Decorator, name: str | None = None) -> Callable[[Callable[[Any], None]], click.Command]:
@@ -165,11 +107,6 @@ def configured(kind: type[T], asked: Any, **more: Any) -> T:
     return kind(**{name: value for name, value in own.items() if value is not None} | more)
 
 
-def from_command_line(name: str) -> bool:
-    """Whether an option of the running command was typed, and is not its default."""
-    return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-
-
 def option(names: str, words: str, kind: Any = None, default: Any = None, **more: Any) -> Decorator:
     """Declare an option by its `names`, which blanks separate, and its help; a default is shown in that."""
     shown = default is not None
@@ -177,23 +114,20 @@ def option(names: str, words: str, kind: Any = None, default: Any = None, **more
 
 
 def number(
-    names: str, words: str, default: float | None = None, *, most: float = 1e9, least: float | None = None,
-    above: float | None = None, **more: Any,
-) -> Decorator:  # fmt: skip
-    """Declare an option that takes a `Number`."""
-    return option(names, words, Number(float, most, least=least, above=above), default, **more)
+    names: str, words: str, default: float | None = None, *, most: float = 1e9, above: bool = False, **more: Any
+) -> Decorator:
+    """Declare an option that takes a number from `least`, 0 unless it is given, or `above` that, to `most`."""
+    return option(names, words, _Number(more.pop("least", 0.0), most, min_open=above), default, **more)
 
 
 def whole(
-    names: str, words: str, default: int | None = None, *, most: int, least: int | None = None, **more: Any
+    names: str, words: str, default: int | None = None, *, most: int = 10**6, least: int = 1, **more: Any
 ) -> Decorator:
-    """Declare an option that takes a whole `Number`."""
-    return option(names, words, Number(int, most, least=least), default, **more)
+    """Declare an option that takes a whole number."""
+    return option(names, words, click.IntRange(least, most), default, **more)
 
 
-def seconds(names: str, words: str, **limits: Any) -> Decorator:
-    """Declare an option that takes a time in seconds, up to thirty years."""
-    return number(names, words, metavar="SECONDS", **limits)
+seconds = functools.partial(number, metavar="SECONDS")
 
 
 def choice(name: str, kinds: Sequence[str], words: str, default: str | None = None) -> Decorator:
@@ -206,24 +140,9 @@ def flag(names: str, words: str) -> Decorator:
     return click.option(*names.split(), is_flag=True, help=words)
 
 
-def slowdown(words: str, default: float | None = None) -> Decorator:
-    """Declare ``--max-slowdown``, a mean slowdown of at least 1."""
-    return number("--max-slowdown", words, default, most=1e6, least=1.0)
-
-
 def out(folder: str) -> Decorator:
     """Declare ``--out`` for a command that writes a folder of results."""
     return option("--out", "Folder for the results.", FILE, Path("out", folder))
-
-
-def seed(words: str, least: int | None = None) -> Decorator:
-    """Declare ``--seed``."""
-    return whole("--seed", words, 0, most=2**63 - 1, least=least)
-
-
-def jobs(words: str = "Number of processes [one per processor].", default: int | None = None) -> Decorator:
-    """Declare ``--jobs``."""
-    return whole("--jobs", words, default, most=MOST_JOBS, least=1)
 
 
 def policies(default: str | None, words: str = "Policies to compare, separated by commas.") -> Decorator:
@@ -232,11 +151,12 @@ def policies(default: str | None, words: str = "Policies to compare, separated b
 
 
 BATTERY = functools.partial(
-    number, "--battery-mwh", "Capacity of a battery, mWh, to say how long it lasts.", most=1e12, above=0.0
+    number, "--battery-mwh", "Capacity of a battery, mWh, to say how long it lasts.", most=1e12, above=True
 )
 JSON = flag("--json as_json", "Print the result as one JSON object.")
 MEMBER = option(
     "--member", "Only these members of the trace (an archive or a folder), e.g. '272/Nov94/*'.", metavar="GLOB"
 )
+JOBS = whole("--jobs", "Number of processes [one per processor].", most=MOST_JOBS)
+SEED = whole("--seed", "First seed; the same seed gives the same results.", 0, most=2**63 - 1, least=0)
 SKIP_DAMAGED = flag("--skip-damaged", "Count damaged parts of a trace and go on, instead of giving up.")
-REPLACE = flag("--replace", "Replace a result in OUT even if it is of more runs than these, or of other policies.")

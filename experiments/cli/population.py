@@ -22,14 +22,13 @@ __all__ = ["population"]
     options.MEMBER,
     options.SKIP_DAMAGED,
     options.seconds("--max-think max_think_s", "Leave out longer pauses between pages: the user was away."),
-    options.seed("Seed of the first user; each further one has the next.", least=0),
+    options.SEED,
     options.out("population"),
-    options.REPLACE,
     options.option(
         "--scheduler", "processes of this machine, or the address tcp://HOST:PORT of a Dask scheduler.", default=LOCAL
     ),
-    options.jobs(),
-    options.whole("--pages-per-task", "About how many pages one task has.", 1000, most=options.MOST_PAGES, least=1),
+    options.JOBS,
+    options.whole("--pages-per-task", "About how many pages one task has.", 1000),
     options.JSON,
     *WORLD,
 )
@@ -51,7 +50,7 @@ def population(asked: Any) -> None:
     from experiments.study import sweep
     from experiments.study.files import content_digest, source_digest
     from experiments.study.progress import progress
-    from experiments.study.run import is_cluster, processes, run, workers
+    from experiments.study.run import is_cluster, processes, run
     from experiments.study.traffic import told
     from netsim.simulation import is_compiled
 
@@ -76,11 +75,8 @@ def population(asked: Any) -> None:
     cut = study.tasks(users, policies, config, pages_per_task=asked.pages_per_task, program=program)
     if not cut:
         raise ValueError(f"{asked.trace}: there is no page in it")
-    if on_cluster:
-        with workers(asked.scheduler, jobs):
-            pass
     settings = settings_of(traffic, chosen, world, pages_per_task=asked.pages_per_task)
-    with folder("population", asked, settings, runs=0, replace=asked.replace) as store:
+    with folder("population", asked, settings) as store:
         if cut[0].compile_first and len(store.finished) < len(cut) and not on_cluster:  # where every worker does
             if not all(is_compiled(policy, config) for policy in policies):
                 echo("compiling the simulator, once on this machine", err=True)

@@ -9,8 +9,6 @@ import click
 from experiments.cli import options
 from experiments.inert import echo
 
-__all__ = ["report"]
-
 
 @options.command(
     click.argument("folder", type=options.FILE),

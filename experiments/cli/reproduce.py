@@ -31,7 +31,7 @@ def _experiments() -> dict[str, str]:
         "--list listed", "List the experiments, then all figures, tables and theorems of the papers."
     ),
     options.choice("--size", ["smoke", "full"], "A small run to try it, or all that the paper ran.", "full"),
-    options.seed("First seed."),
+    options.SEED,
     options.out("papers"),
     options.option("--data", "Folder of data sets [the one LPSM_DATA names].", options.FILE),
     options.flag("--stand-in", "Run on generated data instead of the data set, where that is possible."),
@@ -41,7 +41,7 @@ def _experiments() -> dict[str, str]:
         "Commit whose program made some of the records; RESULTS.md names it beside them; may be repeated.",
         multiple=True,
     ),
-    options.jobs(),
+    options.JOBS,
     options.JSON,
 )  # fmt: skip
 def reproduce(asked: Any) -> None:

@@ -14,22 +14,20 @@ from experiments.cli.studies import checked_outputs, recorded_words, written_pic
 from experiments.inert import echo
 from experiments.presets import LEARNED
 
-__all__ = ["timeline"]
-
 
 @options.command(
     click.argument("workload", type=options.INPUT),
     options.policies(f"psm,bsd:1,lpsm,{LEARNED}", "Policies to show, separated by commas."),
-    options.whole("--page", "The page to show, from 1 [1, unless --from is given].", most=options.MOST_PAGES),
+    options.whole("--page", "The page to show, from 1 [1, unless --from is given]."),
     options.number("--from start_s", "Instead of a page: the first second of the run to show.", most=1e12),
-    options.number("--length length_s", "How many seconds to show [the page; after --from 10].", most=3600),
+    options.number("--length length_s", "How many seconds to show [the page; after --from 10].", most=3600, above=True),
     options.option("--out", "The picture: FILE.png or FILE.svg.", options.FILE, Path("timeline.png")),
     options.option("--perfetto", "Also write trace events.", options.FILE, metavar="FILE.json"),
     options.option(
         "--pcap", "With --air: also write a capture of all frames (of one policy).", options.FILE,
         metavar="FILE.pcapng",
     ),
-    options.seed("Seed of server delays and losses."),
+    options.SEED,
     *WORLD,
 )  # fmt: skip
 def timeline(asked: Any) -> None:
@@ -39,55 +37,48 @@ def timeline(asked: Any) -> None:
     what waits at the access point, requests outstanding, and what the policy decides.  Perfetto (ui.perfetto.dev)
     opens the trace events, Wireshark the capture; without --page and --from both hold the whole run.
     """
-    import netsim
     import traces
     from experiments.figures.timeline import timelines
     from experiments.study.files import write_file
     from experiments.study.progress import progress
-    from experiments.study.sweep import Recorded
-    from experiments.study.traffic import told
+    from experiments.study.traffic import Recorded, told
     from experiments.timeline import record, window_of_page
     from experiments.timeline import timeline as seen
 
-    world, page, start_s, length_s = world_of(asked), asked.page, asked.start_s, asked.length_s
-    names = [netsim.canonical(one, beacon_interval_ns=world.config.beacon_interval_ns) for one in asked.policies]
-    if not names:
-        raise ValueError("policies must name at least one policy, got none")
+    world, page, start_s, n = world_of(asked), asked.page, asked.start_s, len(asked.policies)
     if page is not None and start_s is not None:
         raise ValueError("page and from exclude each other: a window is on a page or begins at a second")
-    if asked.pcap is not None and len(names) > 1:
-        raise ValueError(f"pcap is a capture of one run: name one policy, got {','.join(names)}")
-    if asked.pcap is not None and world.config.medium is None:
-        raise ValueError("pcap holds frames of 802.11, which only the shared air has, and no --air is given")
+    if not n or (asked.pcap is not None and n > 1):
+        raise ValueError(f"policies must be {'at least one' if not n else 'one for a capture (--pcap)'}, got {n}")
     checked_outputs([asked.workload], [asked.perfetto, asked.pcap], asked.out)
     pages = traces.read_workload(asked.workload)
     trip_s = pages.round_trip_s if world.recorded_round_trip else None
     work = Recorded(name="workload", seed=asked.seed, recorded=pages, round_trip_s=trip_s)
-    if page is not None and not 1 <= page <= work.n_pages:  # known before anything is run
+    if page is not None and page > work.n_pages:  # known before anything is run
         raise ValueError(f"page must lie in [1, {work.n_pages}], got {page}")
     config, runs = work.world(world.config), []
-    with progress("policies", len(names)) as advance:
+    with progress("policies", n) as advance:
         for policy in asked.policies:
             runs.append(record(pages, policy, config, seed=asked.seed, push=pages.messages))
             advance()
     if start_s is not None:
-        windows = [(start_s, 10.0 if length_s is None else length_s)] * len(runs)
+        windows = [(start_s, asked.length_s or 10.0)] * n
     else:  # the same page in all runs, and equally long
         windows = [window_of_page(run, (page or 1) - 1) for run in runs]
-        longest = max(length for _, length in windows) if length_s is None else length_s
+        longest = asked.length_s or max(length for _, length in windows)
         windows = [(start, longest) for start, _ in windows]
     shown = [seen(run, *window) for run, window in zip(runs, windows, strict=True)]
-    written_picture(asked.out, timelines(shown))
-    whole = page is None and start_s is None
-    if asked.perfetto is not None:
-        from experiments.report.perfetto import trace_events
-
-        spans = [seen(run, 0.0, run.result.elapsed_s) for run in runs] if whole else shown
-        write_file(asked.perfetto, json.dumps(trace_events(spans), separators=(",", ":")))
+    written = windows if page or start_s is not None else [(0.0, run.result.elapsed_s) for run in runs]
     if asked.pcap is not None:
         from experiments.report.capture import capture
 
-        write_file(asked.pcap, capture(runs[0], *((0.0, runs[0].result.elapsed_s) if whole else windows[0])))
+        write_file(asked.pcap, capture(runs[0], *written[0]))
+    written_picture(asked.out, timelines(shown))
+    if asked.perfetto is not None:
+        from experiments.report.perfetto import trace_events
+
+        spans = [seen(run, *span) for run, span in zip(runs, written, strict=True)]
+        write_file(asked.perfetto, json.dumps(trace_events(spans), separators=(",", ":")))
     for one in shown:
         listened = sum(beacon.heard == "listened" for beacon in one.beacons)
         awake = sum(end - start for start, end in one.awake)

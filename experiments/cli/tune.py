@@ -18,10 +18,10 @@ __all__ = ["tune"]
 
 @options.command(
     click.argument("traffic", nargs=-1, type=options.INPUT),
-    options.slowdown("Largest slowdown of pages.", 1.1),
-    options.seconds("--max-push-delay max_push_delay_s", "Largest delay added to pushed messages [any].", above=0.0),
+    options.number("--max-slowdown", "Largest slowdown of pages.", 1.1, least=1.0),
+    options.seconds("--max-push-delay max_push_delay_s", "Largest delay added to pushed messages [any].", above=True),
     options.seconds(
-        "--max-delay max_delay_s", "Longest time of an exchange, to its last byte [any].", above=0.0
+        "--max-delay max_delay_s", "Longest time of an exchange, to its last byte [any].", above=True
     ),
     options.choice("--at", LEVELS, "What of these is limited."),
     options.choice(
@@ -29,15 +29,14 @@ __all__ = ["tune"]
         "Platform that must be able to do it: its settings are the candidates, and are printed.", targets.ANY,
     ),
     options.BATTERY(10_000.0),
-    options.number("--base-ma", "What all but the radio draws, mA at 3.3 V.", 0.0, most=1e6, least=0.0),
-    options.number("--self-discharge", "What a battery loses by itself a month, percent.", 0.0, most=99.0, least=0.0),
+    options.number("--base-ma", "What all but the radio draws, mA at 3.3 V.", 0.0, most=1e6),
+    options.number("--self-discharge", "What a battery loses by itself a month, percent.", 0.0, most=99.0),
     options.policies(None, "Candidates, separated by commas [those of the target, or of docs/tune.md]."),
-    options.seed("Seed of the splits, and of what the traffic does not tell.", least=0),
+    options.SEED,
     *TRAFFIC,
     CLIENTS,
     options.out("tune"),
-    options.REPLACE,
-    options.jobs(),
+    options.JOBS,
     options.JSON,
     *WORLD,
 )  # fmt: skip
@@ -66,7 +65,7 @@ def tune(asked: Any) -> None:
     interval_ns, radio = world.config.beacon_interval_ns, world.config.radio
     of_target = study.CANDIDATES if target == targets.ANY else targets.candidates(target)
     chosen = sweep.named(of_target if asked.policies is None else asked.policies, interval_ns)
-    cut, source = gathered(asked, asked.traffic, world, few=study.FEW_SESSIONS, option="TRAFFIC", least=2)
+    cut, source = gathered(asked, asked.traffic, world, few=study.FEW_SESSIONS, option="TRAFFIC")
     if len(cut.workloads) < 2:
         hint = "add a recording, or see all policies on this one with lpsm compare"
         raise ValueError(f"tune needs at least two seeds, sessions or pages to be split, got one; {hint}")
@@ -75,7 +74,7 @@ def tune(asked: Any) -> None:
         source["clients"] = asked.clients
     tasks = sweep.tasks(cut.workloads, list(chosen.values()), world.config, asked.clients)
     settings = settings_of(source, chosen, world, rule=rule.given(), target=target)
-    with folder("tune", asked, settings, runs=len(tasks), replace=asked.replace) as store:
+    with folder("tune", asked, settings) as store:
         frames = sweep.frames(sweep.measured(tasks, store, jobs=asked.jobs))
         found = study.tune(frames, rule, radio, seed=asked.seed)
         [row] = plain(pd.DataFrame([found.recommendation]))

@@ -8,8 +8,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode
 
 import netsim
-from experiments.presets import LEARNED, TODAY
-from experiments.study.sweep import at_round_trip
+from experiments.presets import LEARNED, TODAY, at_round_trip
 
 __all__ = ["DEFAULT_POLICIES", "NUMBERS", "SERVERS", "Settings"]
 

@@ -83,7 +83,7 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
     }  # fmt: skip
     store = Store(folder, _command(experiment), configuration)
     there = _with_same_runs(experiment, store, out)
-    with store.giving_up(input_is_right=there is not None):
+    with store.giving_up():
         record = _tables(*there) if there is not None else _computed(experiment, tasks, store, jobs)
     return _conclude(experiment, store, record, computed=there is None)
 
@@ -185,7 +185,7 @@ def _conclude(experiment: Experiment, store: Store, record: Record, *, computed:
     configuration = store.manifest["configuration"]
     if not computed:  # the record that is there has all tasks
         store.finished = dict.fromkeys(configuration["tasks"])
-    with store.giving_up(input_is_right=True):
+    with store.giving_up():
         for table, frame in record.items():
             store.write(f"{table}.parquet", _parquet(frame, store.manifest))
         claims = pd.DataFrame(_row(claim, verdict) for claim, verdict in experiment.verdicts(record))

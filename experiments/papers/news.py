@@ -19,7 +19,6 @@ Sources: Cesa-Bianchi et al. 2004, section 4; Cesa-Bianchi 2007, section 4; Cava
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -33,13 +32,6 @@ from experiments.papers.kit import DataSet
 from lpsm import samplers
 from lpsm.randomness import POLICY, WORKLOAD, generator
 
-__all__ = [
-    "ABOVE_1", "ABOVE_20", "ALL_LABELS", "FROM_1_TO_5", "NAMES", "NEWS", "SAME", "Case", "Pick", "Select", "at_rate",
-    "at_rates", "below_f", "cheapest_near", "chosen", "counts", "curves", "ends", "grid", "inside", "make",
-    "mean_by_value", "most_f", "of", "paired", "question", "rate_near", "run_cases", "scored", "stories", "sweep",
-    "trade_off", "with_scores",
-]  # fmt: skip
-
 WINDOW, STEP = 2000, 500
 ABOVE_1 = tuple(range(18))  # ranks of the topics of more than 1 % of the stories
 FROM_1_TO_5 = tuple(range(3, 18))
@@ -49,12 +41,11 @@ NEWS = DataSet(
     "reuters21578", "Reuters-21578, Distribution 1.0, as reuters21578/reuters21578.jsonl.gz, a story a line",
     "generated news",
 )  # fmt: skip
-Case = tuple[str, dict[str, Any], int]  # key of the sampler, its parameters (one varies), runs with other coins
-ALL_LABELS: tuple[Case, ...] = (("sop", {}, 1), ("perceptron", {}, 1))
+ALL_LABELS: Any = (("sop", {}, 1), ("perceptron", {}, 1))
 
 
-def grid(key: str, symbol: str, values: Any, runs: int = 1) -> tuple[Case, ...]:
-    """Return a case for each value of a sampler's parameter."""
+def grid(key, symbol, values, runs=1):
+    """Return a case for each value of a sampler's parameter: its key, the parameter, runs with other coins."""
     return tuple((key, {symbol: value}, runs) for value in values)
 
 
@@ -136,8 +127,6 @@ NAMES = {
     "random-perceptron": "1st order, fixed bias", "sop-label-efficient": "SOLE", "dkm-perceptron": "DKMPERC",
     **{key: key.upper() for key in ("ss", "ssnci", "ssmd", "ssnl", "ffoat", "fsoat", "ffole", "fsole")},
 }  # fmt: skip
-Pick = Callable[[pd.DataFrame, pd.DataFrame], float]  # (means by value, all scores) of the other half -> value
-Select = Callable[[pd.DataFrame], pd.DataFrame]  # scores -> a row a topic, none where there is no such thing
 
 
 def with_scores(frame):
@@ -148,31 +137,35 @@ def with_scores(frame):
 
 
 def scored(record, table="totals"):
-    """Return a row a topic, sampler, value (and window), averaged over coins."""
+    """Return a row a topic, sampler, value (and window), averaged over coins; scores are returned as they are."""
+    if isinstance(record, pd.DataFrame):
+        return record
     by = ["rank", "topic", "key", "value", *(["t"] if table == "windows" else [])]
     rows = with_scores(record[table].fillna({"value": 0.0}))
     return rows.groupby(by, sort=False, as_index=False).mean(numeric_only=True).drop(columns="run")
 
 
-def mean_by_value(scores, key):
+def mean_by_value(record, key):
     """Return means over topics, a row a value of the parameter."""
-    return where(scores, key=key).groupby("value").mean(numeric_only=True)
+    return where(scored(record), key=key).groupby("value").mean(numeric_only=True)
 
 
-# -- selections --------------------------------------------------------------------------------------------------
+# -- selections: record or scores -> a row a topic, none where there is no such thing ----------------------------
+# a pick: (means by value, all scores) of the topics of the other half -> value
 
 
-def of(key: str, value: float | None = None) -> Select:
+def of(key, value=None):
     """Select a sampler's rows, at one value of its parameter if that is given."""
     having = {"key": key} if value is None else {"key": key, "value": value}
-    return lambda scores: where(scores, **having).set_index("rank").sort_index()
+    return lambda record: where(scored(record), **having).set_index("rank").sort_index()
 
 
-def chosen(key: str, pick: Pick, *, one_out: bool = False) -> Select:
+def chosen(key, pick, *, one_out=False):
     """Select a sampler at the value that `pick` takes on the topics of the other half, or on all `one_out` but it."""
 
-    def select(scores):
-        parts, folds = [], scores["rank"] if one_out else scores["rank"] % 2
+    def select(record):
+        scores, parts = scored(record), []
+        folds = scores["rank"] if one_out else scores["rank"] % 2
         for fold in sorted(set(folds)):
             others = scores[folds != fold]
             parts.append(of(key, pick(mean_by_value(others, key), others))(scores[folds == fold]))
@@ -181,30 +174,27 @@ def chosen(key: str, pick: Pick, *, one_out: bool = False) -> Select:
     return select
 
 
-def at_rate(key: str, rate: float) -> Select:
+def at_rate(key, rate):
     """Select a sampler where it asks for `rate` on the mean, between two of its values.
 
     Interpolated in the logarithm of the mean rate, which every topic's row then states; no row where no two values
     enclose the rate.
     """
 
-    def select(scores):
-        means = mean_by_value(scores, key).sort_values("rate")
-        rates = means["rate"].to_numpy()
+    def select(record):
+        scores = scored(record)
+        rates = mean_by_value(scores, key)["rate"].sort_values()
         above = int(np.searchsorted(rates, rate))
         if not 0 < above < len(rates):
             return scores.iloc[:0]
-        share = float(np.log(rate / rates[above - 1]) / np.log(rates[above] / rates[above - 1]))
-        low, high = (
-            of(key, value)(scores).select_dtypes("number").drop(columns="value")
-            for value in means.index[above - 1 : above + 1]
-        )
-        return ((1.0 - share) * low + share * high).assign(rate=rate)
+        share = float(np.interp(np.log(rate), np.log(rates.iloc[above - 1 : above + 1]), (0.0, 1.0)))
+        low, high = (of(key, rates.index[place])(scores).select_dtypes("number") for place in (above - 1, above))
+        return ((1.0 - share) * low + share * high).drop(columns="value").assign(rate=rate)
 
     return select
 
 
-def cheapest_near(reference: str) -> Pick:
+def cheapest_near(reference):
     """Take the value with fewest labels whose mean F is within .01 of the reference's, or else that of best F."""
 
     def pick(table, others):
@@ -214,17 +204,17 @@ def cheapest_near(reference: str) -> Pick:
     return pick
 
 
-def most_f(most_rate: float = 1.0) -> Any:
+def most_f(most_rate=1.0):
     """Take the value of best mean F, of those that ask for at most such a share of the labels."""
     return lambda table, _: table.loc[table["rate"] <= most_rate, "f"].idxmax()
 
 
-def rate_near(target: float) -> Pick:
+def rate_near(target):
     """Take the value whose mean label rate is nearest the target, in ratio."""
     return lambda table, _: np.abs(np.log(table["rate"] / target)).idxmin()
 
 
-def below_f(target: Callable[[pd.DataFrame], float]) -> Pick:
+def below_f(target):
     """Take the value whose mean F is the largest not above the target on these topics, or else the nearest."""
 
     def pick(table, others):
@@ -238,11 +228,12 @@ def below_f(target: Callable[[pd.DataFrame], float]) -> Pick:
 # -- measures ----------------------------------------------------------------------------------------------------
 
 
-def paired(column: str, ours: Select, theirs: Select, *, percent: bool = False):
+def paired(column, ours, theirs, *, percent=False):
     """Measure the difference of a column between two selections, topic by topic, beside both means and label rates."""
 
     def measure(record):
-        rows = [select(scored(record)) for select in (ours, theirs)]
+        scores = scored(record)
+        rows = [select(scores) for select in (ours, theirs)]
         if not all(map(len, rows)):
             return {}
         difference = (100.0 if percent else 1.0) * (rows[0][column] - rows[1][column])
@@ -252,7 +243,7 @@ def paired(column: str, ours: Select, theirs: Select, *, percent: bool = False):
     return measure
 
 
-def at_rates(column: str, ours: str, theirs: str, rates):
+def at_rates(column, ours, theirs, rates):
     """Measure such differences where both samplers ask for each of these rates, as far as both reach it."""
     return named({f"at {100 * rate:g} %": paired(column, at_rate(ours, rate), at_rate(theirs, rate)) for rate in rates})
 
@@ -296,12 +287,10 @@ def curves(record, groups, columns):
     return panels(frames, x="stories", y=f"mean over topics, last {most:,} stories", share_y=False)
 
 
-def trade_off(scores, keys, references=()):
+def trade_off(record, keys, references=()):
     """Return F against label rate, means over topics: a line a sampler, a level line a reference."""
-    means = {key: mean_by_value(scores, key) for key in keys}
-    lines = [pd.DataFrame({"group": NAMES[key], "x": 100.0 * own["rate"], "y": own["f"]}) for key, own in means.items()]
-    x = pd.concat(lines)["x"]
-    for key in references:
-        level = of(key)(scores)["f"].mean()
-        lines.append(pd.DataFrame({"group": NAMES[key], "x": [x.min(), x.max()], "y": level, "reference": True}))
-    return pd.concat(lines, ignore_index=True)
+    means = pd.concat(mean_by_value(record, key).assign(group=NAMES[key]) for key in keys)
+    frame = pd.DataFrame({"group": means["group"], "x": 100.0 * means["rate"], "y": means["f"]})
+    ends = frame["x"].agg(["min", "max"])
+    levels = [pd.DataFrame({"group": NAMES[key], "x": ends, "y": of(key)(record)["f"].mean()}) for key in references]
+    return pd.concat([frame, *(level.assign(reference=True) for level in levels)], ignore_index=True)

@@ -28,7 +28,7 @@ _MODULES = {
     "rls": "bounds stories",
     "adaptive": "growth stories",
     "drift": "shifting",
-    "ours": "shifting labels lpsm2 air lpsm3 browsing",
+    "ours": "labels studies",
 }
 
 

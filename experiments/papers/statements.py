@@ -71,7 +71,7 @@ thesis/fig-2-3: Learn-alpha: a hierarchy of experts and alpha-experts | experts.
 thesis/fig-2-4: the algorithm LPSM | netsim.policies.polling.PollingLearner | netsim_polling
 thesis/lemma-1: the regret of Fixed-share as an identity | bounds.experts.regret_identity | bounds_experts
 thesis/theorem-1: the regret of Fixed-share with the wrong switching rate | bounds.experts.fixed_share_regret
-    bounds.experts.markov_share_regret | bounds_experts
+    bounds.experts.markov_share_regret | bounds_by_hand
 thesis/corollary-1: the regret of Learn-alpha | bounds.experts.learn_alpha_regret
     bounds.experts.learn_alpha_optimised_regret | bounds_by_hand
 thesis/theorem-2: a lower bound on the regret of Fixed-share | bounds.experts.fixed_share_regret_lower | bounds_experts

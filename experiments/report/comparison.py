@@ -1,13 +1,13 @@
-"""Policies in words: the tables of `lpsm compare`, a paper's figures beside them, and those of `lpsm population`."""
+"""Policies in words: the tables of `lpsm compare`, and those of `lpsm population`."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-from experiments.quantities import BASELINE, COMPARISON, POPULATION, PSM, PUBLISHED, REFERENCES, shown
+from experiments.quantities import BASELINE, COMPARISON, ENERGY_PARTS, POPULATION, PSM, REFERENCES, shown
 from experiments.report.text import of_frame
 
-__all__ = ["advice", "comparison_text", "explanation", "population_text", "published_text"]
+__all__ = ["advice", "comparison_text", "explanation", "population_text"]
 
 SLOWDOWNS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0)  # mean slowdowns that somebody may put up with
 _EXPLANATION = (
@@ -19,10 +19,6 @@ _EXPLANATION = (
 _ADDED = "\nadded s: seconds by which a pushed message comes later than without power saving, mean and p95."
 _KNOWN = "\nabove clairvoyant: than a client would need at the same slowdown that knows when frames come."
 _BATTERY = "\nbattery: how long it lasts at the mean power of all the time."
-_PUBLISHED = (
-    "As printed in the thesis, ours in brackets; all against static PSM of the same run.\n"
-    "Its traffic and seeds are not published: signs and sizes can be compared, single figures cannot."
-)
 _POPULATION = (
     "{what}; quantiles are over {by}s, each weighing the same.\n"
     "vs none{vs}: difference from that energy (a saving is negative), of all together, then of a {by}'s own browsing.\n"
@@ -64,16 +60,11 @@ def advice(summary: pd.DataFrame, max_slowdown: float | None = None) -> str:
 
 def explanation(summary: pd.DataFrame, what: str) -> str:
     """Return how to read the table of a comparison, a line a quantity; `what` is what the means are over."""
-    *parts, last = [quantity.heading for quantity in shown(COMPARISON, summary) if quantity.called]
+    columns = shown(COMPARISON, summary)
+    *parts, last = [one.heading for one in columns if one.name.removesuffix("_per_page") in ENERGY_PARTS]
     text = _EXPLANATION.format(what=what, parts=f"{', '.join(parts)} and {last}")
     more = {"added_delay_mean_s": _ADDED, "energy_above_clairvoyant_percent": _KNOWN, "battery_h": _BATTERY}
     return text + "".join(words for name, words in more.items() if name in summary)
-
-
-def published_text(beside: pd.DataFrame) -> str:
-    """Return a paper's printed figures with ours in brackets (the frame of `papers.thesis.energy.beside`)."""
-    rows = beside.assign(run_and_policy=beside["run"] + ", " + beside["policy"])
-    return f"{of_frame(PUBLISHED, rows)}\n\n{_PUBLISHED}"
 
 
 def population_text(summary: pd.DataFrame, what: str, by: str, psm: str = PSM) -> str:

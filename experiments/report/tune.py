@@ -41,7 +41,7 @@ def _sentences(found: Mapping[str, Any], units: str) -> Iterator[str]:
         percent = "{:.0f} % less energy than without power saving and {:.1f} % above the limit; measured on {}.".format(
             0.0 - found["energy_vs_none_percent"], found["energy_above_limit_percent"], counted(found["units"], units)
         )
-        power = f"{number(found['mean_mw'], 1)} mW{_beside(found)}"
+        power = f"{number(found['mean_mw'], '.1f')} mW{_beside(found)}"
         yield f"Take {found['policy']}: {capacity} lasts {_life(found)} at {power}, {_waiting(found)}{percent}"
         text = f"It wins {found['wins_percent']:.0f} % of {found['splits']} splits in halves"
         if found["battery_h_held_out"]:
@@ -93,7 +93,8 @@ def tuning_text(rows: pd.DataFrame, found: Mapping[str, Any], units: str) -> str
 def _value(one: Mapping[str, Any]) -> str:
     if not isfinite(one["value"]):
         return "nothing is late"
-    return f"{one['what']} {plus_minus(one['value'], one['half_width'] or nan, 3)}{one['unit']}, limit {one['limit']:g}"
+    value = plus_minus(one["value"], one["half_width"] or nan, ".3f")
+    return f"{one['what']} {value}{one['unit']}, limit {one['limit']:g}"
 
 
 def _beside(found: Mapping[str, Any]) -> str:
@@ -110,12 +111,12 @@ def _waiting(found: Mapping[str, Any]) -> str:
     text = ""
     for name, what in (("added_delay", "messages"), ("datagram_delay", "datagrams")):
         if isfinite(found.get(f"{name}_mean_s", nan)):
-            late = plus_minus(found[f"{name}_mean_s"], found[f"{name}_mean_s_half_width"], 3)
-            text += f"{what} come {late} s later (99th percentile {number(found[f'{name}_p99_s'], 3)} s), "
+            late = plus_minus(found[f"{name}_mean_s"], found[f"{name}_mean_s_half_width"], ".3f")
+            text += f"{what} come {late} s later (99th percentile {number(found[f'{name}_p99_s'], '.3f')} s), "
     if isfinite(found["slowdown_mean"]):
-        slower = plus_minus(found["slowdown_mean"], found["slowdown_mean_half_width"], 3)
+        slower = plus_minus(found["slowdown_mean"], found["slowdown_mean_half_width"], ".3f")
         joules = plus_minus(found["energy_j_per_page"], found["energy_j_per_page_half_width"])
-        late = number(found["slowdown_p95"], 2)
+        late = number(found["slowdown_p95"])
         text += f"pages take {slower} times as long as without power saving (95th percentile {late}), "
         text += f"a page costs {joules} J, "
     return text

@@ -21,25 +21,18 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from experiments.quantities import BASELINE, ENERGIES, LIMIT, PAGE_AWAKE, PER_PAGE, PSM
+from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE, PER_PAGE, PSM
 from experiments.study.sweep import Frames
 from netsim import Clairvoyant
-
-__all__ = [
-    "LEVEL", "QUANTILES", "Comparison", "Estimate", "added_delays", "compare", "estimate", "linearised",
-    "page_slowdowns", "percent", "ratio", "reference_energies", "weighted_quantile",
-]  # fmt: skip
 
 LEVEL = 0.95
 QUANTILES = {"p95": 0.95, "p99": 0.99, "max": 1.0}
 _RUN = ["replication", "policy"]
 _MAXIMA = ("_max", "_max_s")  # are taken over everything, and have no interval
-_RATIOS = {  # name -> (column, the policy it is divided by); a difference in percent if the name says so
+_DIFFERENCES = {  # name -> (column, the policy that it is compared with)
     "energy_vs_psm_percent": ("total_j_per_page", PSM),
     "beacon_energy_vs_psm_percent": ("listen_j_per_page", PSM),
-    "slowdown_ratio_psm": ("slowdown_mean", PSM),
     "energy_above_limit_percent": ("total_j_per_page", LIMIT),
-    "energy_above_page_awake_percent": ("total_j_per_page", PAGE_AWAKE),
 }
 
 
@@ -110,9 +103,8 @@ def page_slowdowns(pages: pd.DataFrame) -> pd.DataFrame:
     """
     whose = [*_RUN, *pages.columns.intersection(["client"]), "page"]
     table = pages[[*whose, "latency_s"]].assign(number=pages.groupby(_RUN, sort=False).cumcount())
-    base = table.loc[table["policy"] == BASELINE, ["replication", "number", "latency_s"]]
-    base = base.rename(columns={"latency_s": "base_latency_s"})
-    paired = table.merge(base, on=["replication", "number"], how="left", sort=False, validate="many_to_one")
+    paired = _beside_none(table, "latency_s", ["replication", "number"])
+    paired = paired.assign(base_latency_s=paired.pop("latency_s_base"))
     paired["slowdown"] = paired["latency_s"] / paired["base_latency_s"]
     return paired[[*whose, "base_latency_s", "latency_s", "slowdown"]]
 
@@ -123,9 +115,13 @@ def added_delays(messages: pd.DataFrame) -> pd.DataFrame:
     The columns `delay_s_base` and `added_s` are added.
     """
     one = ["replication", *messages.columns.intersection(["client"]), "message"]
-    base = messages.loc[messages["policy"] == BASELINE, [*one, "delay_s"]]
-    paired = messages.merge(base, on=one, suffixes=("", "_base"), sort=False)
+    paired = _beside_none(messages, "delay_s", one)
     return paired.assign(added_s=paired["delay_s"] - paired["delay_s_base"])
+
+
+def _beside_none(rows: pd.DataFrame, value: str, one: list[str]) -> pd.DataFrame:
+    base = rows.loc[rows["policy"] == BASELINE, [*one, value]]
+    return rows.merge(base, on=one, how="left", suffixes=("", "_base"), sort=False, validate="many_to_one")
 
 
 def reference_energies(frames: Frames, *, awake_mw: float, asleep_mw: float) -> pd.DataFrame:
@@ -138,13 +134,13 @@ def reference_energies(frames: Frames, *, awake_mw: float, asleep_mw: float) -> 
         LIMIT: base[["uplink_air_s", "downlink_air_s"]].max(axis=1),
         PAGE_AWAKE: base["replication"].map(latency).astype(float) / base.get("clients", 1),
     }
-    nothing = dict.fromkeys((*ENERGIES, "beacons", "wakeups", "group_frames_lost"), 0)
+    nothing = dict.fromkeys(("listen_j", "wakeup_j", "beacons", "wakeups", "group_frames_lost"), 0)
     rows = []
     for name, awake_s in busy_s.items():
         # `limit` charges only the difference for being awake, over a sleep that lasts throughout: the same sum
         awake_j, sleep_j = awake_s * awake_mw / 1000, (base["elapsed_s"] - awake_s) * asleep_mw / 1000
         energies = {"awake_j": awake_j, "sleep_j": sleep_j, "total_j": awake_j + sleep_j}
-        rows.append(base.assign(**nothing, policy=name, awake_s=awake_s).assign(**energies))
+        rows.append(base.assign(**nothing, **energies, policy=name, awake_s=awake_s))
     return pd.concat(rows).sort_index(kind="stable")
 
 
@@ -164,12 +160,21 @@ def compare(
     slowdowns = page_slowdowns(frames.pages)
     slowdowns = slowdowns[slowdowns["policy"].isin(policies)].reset_index(drop=True)
     references = reference_energies(frames, awake_mw=awake_mw, asleep_mw=asleep_mw)
-    table = _per_page(pd.concat([frames.runs, references], ignore_index=True))
-    table = table.join(_slowdown_statistics(slowdowns, psm), on=_RUN)
+    runs = pd.concat([frames.runs, references], ignore_index=True)
+    runs = runs[runs["policy"].isin(order)].reset_index(drop=True)
+    table, pages = runs[[*_RUN, "pages"]].copy(), runs["pages"].clip(lower=1)  # without pages, of the whole run
+    for part in PER_PAGE:
+        table[f"{part}_per_page"] = runs[part] / pages
+    table["mean_mw"] = 1000 * runs["total_j"] / runs["elapsed_s"]
+    if "awake_s" in runs and "group_frames_lost" in runs:
+        table["awake_percent"] = 100 * runs["awake_s"] / runs["elapsed_s"]
+        table["group_frames_lost_per_h"] = 3600 * runs["group_frames_lost"] / runs["elapsed_s"]
+    groups = slowdowns.groupby(_RUN, sort=False)
+    waits = {"latency_s": groups["latency_s"].mean(), "slowdown_median": groups["slowdown"].median()}
+    table = table.join(pd.DataFrame(waits | _spread(groups["slowdown"], "slowdown_{}")), on=_RUN)
     if len(frames.messages):
         late = added_delays(frames.messages).groupby(_RUN, sort=False)["added_s"]
-        quantiles = {f"added_delay_{name}_s": late.quantile(level) for name, level in QUANTILES.items()}
-        table = table.join(pd.DataFrame({"added_delay_mean_s": late.mean(), **quantiles}), on=_RUN)
+        table = table.join(pd.DataFrame(_spread(late, "added_delay_{}_s")), on=_RUN)
     for kind, name in (("datagram", "datagram_delay"), ("exchange", "exchange")) if len(frames.delays) else ():
         own = frames.delays[frames.delays["kind"] == kind].groupby(_RUN, sort=False)[["delay_s", "weight"]]
         if len(own):
@@ -179,13 +184,18 @@ def compare(
         table["clairvoyant_j_per_page"] = 1e-3 * asleep_mw * table["elapsed_s_per_page"] + above_j
     psm_j = table[table["policy"] == psm].set_index("replication")["total_j_per_page"]
     table["energy_minus_psm_j_per_page"] = table["total_j_per_page"] - table["replication"].map(psm_j).astype(float)
-    table = table[table["policy"].isin(order)].reset_index(drop=True)
     summary = _summary({policy: table[table["policy"] == policy] for policy in order}, psm)
     if battery_mwh is not None:
-        for name, side in (("battery_h", 0), ("battery_h_low", 1), ("battery_h_high", -1)):
+        for name, side in (("", 0), ("_low", 1), ("_high", -1)):
             mw = summary["mean_mw"] + (side * summary["mean_mw_half_width"] if side else 0.0)
-            summary[name] = battery_mwh / mw.where(mw > 0)
+            summary[f"battery_h{name}"] = battery_mwh / mw.where(mw > 0)
     return Comparison(table, summary, slowdowns)
+
+
+def _spread(values: Any, name: str) -> dict[str, Any]:
+    """Return mean, percentiles and maximum of grouped values."""
+    quantiles = {name.format(level): values.quantile(share) for level, share in QUANTILES.items()}
+    return {name.format("mean"): values.mean(), **quantiles}
 
 
 def weighted_quantile(ranked: NDArray[Any], weights: NDArray[Any], level: float) -> float:
@@ -198,35 +208,9 @@ def weighted_quantile(ranked: NDArray[Any], weights: NDArray[Any], level: float)
 
 def _weighted(rows: pd.DataFrame) -> pd.Series[float]:
     """Return mean, percentiles and maximum of delays, each of which stands for some."""
-    rows = rows.sort_values("delay_s", kind="stable")
-    delay, weight = rows["delay_s"].to_numpy(), rows["weight"].to_numpy()
+    delay, weight = rows.sort_values("delay_s", kind="stable").to_numpy().T
     found = {f"{name}_s": weighted_quantile(delay, weight, level) for name, level in QUANTILES.items()}
     return pd.Series({"mean_s": float(np.average(delay, weights=weight)), **found})
-
-
-def _per_page(runs: pd.DataFrame) -> pd.DataFrame:
-    table = runs[[*_RUN, "pages"]].copy()
-    for part in PER_PAGE:
-        table[f"{part}_per_page"] = runs[part] / runs["pages"].clip(lower=1)  # without pages, of the whole run
-    table["mean_mw"] = 1000 * runs["total_j"] / runs["elapsed_s"]
-    if "awake_s" in runs and "group_frames_lost" in runs:
-        table["awake_percent"] = 100 * runs["awake_s"] / runs["elapsed_s"]
-        table["group_frames_lost_per_h"] = 3600 * runs["group_frames_lost"] / runs["elapsed_s"]
-    return table
-
-
-def _slowdown_statistics(slowdowns: pd.DataFrame, psm: str) -> pd.DataFrame:
-    static = slowdowns.loc[slowdowns["policy"] == psm, "latency_s"].to_numpy()
-    vs_psm = slowdowns["latency_s"] * nan
-    if static.size and static.size * slowdowns["policy"].nunique() == len(slowdowns):
-        vs_psm = slowdowns.groupby("policy", sort=False)["latency_s"].transform(lambda own: own / static)
-    groups = slowdowns.assign(vs_psm=vs_psm).groupby(_RUN, sort=False)
-    slowdown = groups["slowdown"]
-    found = {"latency_s": groups["latency_s"].mean(), "slowdown_mean": slowdown.mean()}
-    found |= {"slowdown_median": slowdown.median()}
-    found |= {f"slowdown_{name}": slowdown.quantile(level) for name, level in QUANTILES.items()}
-    against = groups["vs_psm"]
-    return pd.DataFrame(found | {"slowdown_vs_psm_mean": against.mean(), "slowdown_vs_psm_max": against.max()})
 
 
 def _summary(tables: Mapping[str, pd.DataFrame], psm: str) -> pd.DataFrame:
@@ -239,16 +223,13 @@ def _summary(tables: Mapping[str, pd.DataFrame], psm: str) -> pd.DataFrame:
             found[name] = Estimate(float(own[name].max()), nan) if name.endswith(_MAXIMA) else estimate(own[name])
         # of all the time, not of the mean replication
         found["mean_mw"] = ratio(1000 * own["total_j_per_page"], own["elapsed_s_per_page"])
-        for name, (column, other) in _RATIOS.items():
+        for name, (column, other) in _DIFFERENCES.items():
             base = tables.get(psm if other == PSM else other, own.iloc[:0])
-            how = percent if name.endswith("percent") else ratio
-            found[name] = how(own[column], base[column]) if len(base) == len(own) else Estimate(nan, nan)
+            found[name] = percent(own[column], base[column]) if len(base) == len(own) else Estimate(nan, nan)
         if "clairvoyant_j_per_page" in own:
-            needs_j = own["total_j_per_page"]
-            found["energy_above_clairvoyant_percent"] = percent(needs_j, own["clairvoyant_j_per_page"])
+            known_j = own["clairvoyant_j_per_page"]
+            found["energy_above_clairvoyant_percent"] = percent(own["total_j_per_page"], known_j)
         for name, (mean, half_width) in found.items():
-            row[name] = mean
-            if not name.endswith(_MAXIMA):
-                row[f"{name}_half_width"] = half_width
+            row |= {name: mean} | ({} if name.endswith(_MAXIMA) else {f"{name}_half_width": half_width})
         rows.append(row)
     return pd.DataFrame(rows)

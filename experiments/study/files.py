@@ -6,21 +6,15 @@ import csv
 import fcntl
 import hashlib
 import os
-import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import StringIO
 from itertools import repeat
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from experiments.inert import cell
 from traces.files import replacing
-
-__all__ = [
-    "alone", "append_line", "content_digest", "csv_text", "refuse_file", "refuse_overwriting", "replace_folder",
-    "source_digest", "write_file",
-]  # fmt: skip
 
 PACKAGES = ("experiments", "lpsm", "netsim", "traces")
 
@@ -29,18 +23,17 @@ def refuse_overwriting(read: Iterable[Path], written: Iterable[Path | None]) -> 
     """Refuse, by a `ValueError`, to write over what is read, two results into one file, or below a file."""
     taken = {path.resolve() for path in read}
     for path in filter(None, written):
-        if path.resolve() in taken:
-            raise ValueError(
-                f"an output must be a file of its own, got {path}, which is also read or written otherwise"
-            )
-        taken.add(path.resolve())
+        if (own := path.resolve()) in taken:
+            rule = "an output must be a file of its own"
+            raise ValueError(f"{rule}, got {path}, which is also read or written otherwise")
+        taken.add(own)
         refuse_file(path.parent)
 
 
 def refuse_file(folder: Path) -> None:
     """Refuse, by a `ValueError`, an output folder that is a file, or would lie below one."""
-    there = next((path for path in (folder, *folder.parents) if path.exists()), folder)
-    if there.exists() and not there.is_dir():
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
         raise ValueError(f"the output must be a folder, {there} is a file")
 
 
@@ -69,32 +62,9 @@ def alone(path: Path) -> Iterator[None]:
 
 def write_file(path: Path, content: str | bytes) -> None:
     """Write a file so that a reader sees all of it or none (`traces.files.replacing`), making its folder."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None
+    path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
-
-
-def append_line(file: IO[str], line: str) -> None:
-    """Append a line to an open file: when this returns, it is on the disk; of an `OSError` a part may be."""
-    try:
-        file.write(line + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, file.name) from None
-
-
-def replace_folder(made: Path, folder: Path) -> None:
-    """Give a finished folder its name; what had that name is removed afterwards."""
-    old = folder.with_name(f".{folder.name}.replaced")
-    if folder.exists():
-        shutil.rmtree(old, ignore_errors=True)
-        folder.rename(old)
-    made.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def csv_text(table: Any) -> str:
@@ -139,7 +109,6 @@ def _digest(root: Path, *paths: Path, end: bytes = b"") -> str:
     for path in paths:
         digest.update(path.relative_to(root).as_posix().encode() + b"\0")
         with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
+            hashlib.file_digest(file, lambda: digest)
         digest.update(end)
     return digest.hexdigest()

@@ -1,9 +1,9 @@
 """What ends a program early, and with which exit status: Ctrl-C, and the signals that ask it to terminate or hang up.
 
-A handler raises `Interrupted` in the main thread.  On its way up each layer puts its things in order and raises it
-again with what it has to say, so that the last one to see it, the command line, can print what is kept.  Python drops
-an exception that is raised while it frees an object or calls back from C; so the handler remembers the signal, and
-what goes through tasks calls `check` after each, which raises again what was lost.
+A handler raises `Interrupted` in the main thread.  On its way up each layer puts its things in order and adds a note to
+it, so that the last one to see it, the command line, can print what is kept.  Python drops an exception that
+is raised while it frees an object or calls back from C; so the handler remembers the signal, and what goes through
+tasks calls `check` after each, which raises again what was lost.
 """
 
 from __future__ import annotations
@@ -16,49 +16,37 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["SIGNALS", "Handler", "Interrupted", "check", "handled"]
-
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(KeyboardInterrupt):
-    """The program was asked to stop by a signal; what was finished is in order, and the message says what is kept.
+    """The program was asked to stop by a signal; what was finished is in order, and the notes say what is kept.
 
-    `word` is what happened, in a word; `status` is what a shell expects: 128 and the number of the signal.
+    `status` is what a shell expects: 128 and the number of the signal.
     """
 
-    def __init__(self, message: str = "", number: int = signal.SIGINT) -> None:
-        super().__init__(message)
-        self.number, self.status = int(number), 128 + number
-        self.word = "interrupted" if number == signal.SIGINT else "terminated"
-
-    @classmethod
-    def saying(cls, message: str, earlier: KeyboardInterrupt) -> Interrupted:
-        """Return one of the same signal with another message, which begins with what happened."""
-        same = earlier if isinstance(earlier, cls) else cls(str(earlier))
-        return cls(f"{same if str(same) else same.word}{message}", same.number)
+    def __init__(self, number: int = signal.SIGINT) -> None:
+        super().__init__("interrupted" if number == signal.SIGINT else "terminated")
+        self.status = 128 + number
 
 
 class Handler:
     """Raises `Interrupted` for a signal; ends the program at once while a kernel is compiled, which would lose that.
 
-    `came` is the last signal that came, 0 before any has.
+    `came` is the last signal that came, 0 before any has; while `waits`, nothing is raised.
     """
 
-    came = 0
+    came, waits = 0, False
 
     def __call__(self, number: int, _frame: Any) -> None:
         """Remember the signal, and raise."""
-        self.came, stopped = number, Interrupted("", number)
+        self.came, stopped = number, Interrupted(number)
         compiler = sys.modules.get("numba.core.compiler_lock")
         if compiler is not None and compiler.global_compiler_lock.is_locked():
-            from multiprocessing import active_children
-
-            for worker in active_children():
-                worker.terminate()
-            os.write(2, f"lpsm: {stopped.word} while compiling; what was finished before is kept\n".encode())
+            os.write(2, f"lpsm: {stopped} while compiling; what was finished before is kept\n".encode())
             os._exit(stopped.status)
-        raise stopped
+        if not self.waits:
+            raise stopped
 
 
 @contextmanager
@@ -79,4 +67,19 @@ def check() -> None:
     """Raise `Interrupted` if a signal has come to a `Handler`, whatever became of the exception that said so."""
     handler = signal.getsignal(signal.SIGINT)
     if isinstance(handler, Handler) and handler.came:
-        raise Interrupted("", handler.came)
+        raise Interrupted(handler.came)
+
+
+@contextmanager
+def put_off() -> Iterator[None]:
+    """Have a `Handler` wait until the end of the block; processes it starts never hear of Ctrl-C or of a hang-up."""
+    handler, unheard = signal.getsignal(signal.SIGINT), (signal.SIGINT, signal.SIGHUP)
+    handler = handler if isinstance(handler, Handler) else Handler()
+    signal.pthread_sigmask(signal.SIG_BLOCK, unheard)  # which processes inherit
+    handler.waits = True
+    try:
+        yield
+    finally:
+        handler.waits = False
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, unheard)
+    check()

@@ -1,55 +1,47 @@
-"""How far a command is: a bar on standard error for work that takes more than two seconds."""
+"""How far a command is: a line on standard error for work that takes more than two seconds."""
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from time import monotonic
+
+import click
 
 from experiments.study.interruptions import check
-
-__all__ = ["progress"]
 
 PATIENCE_S = 2.0  # what takes longer shows its progress
 
 
 @contextmanager
 def progress(title: str, total: int | None, *, done: int = 0) -> Iterator[Callable[[], None]]:
-    """Show a progress bar, once the work has taken two seconds; yield the function to advance it.
+    """Tell, once the work has taken two seconds, what is done, in which time, and about how much time is left.
 
-    The bar counts what is done, and shows the time that was taken and about how much is left.  To advance it raises
-    `Interrupted` if a signal has asked the program to stop.
+    The line is written anew from time to time, the less often the longer it takes.  To call the function that is
+    yielded advances by one; it raises `Interrupted` if a signal has asked the program to stop.
     """
-    finished, shown = [done], list[Any]()
+    began, ended, finished, shown = monotonic(), threading.Event(), done, False
 
     def show() -> None:
-        from rich import progress as bars
-        from rich.console import Console
-
-        columns = bars.BarColumn(bar_width=20), bars.MofNCompleteColumn(), bars.TimeElapsedColumn()
-        bar = bars.Progress(
-            "{task.description}", *columns, bars.TimeRemainingColumn(), "left", console=Console(file=sys.stderr),
-            transient=sys.stderr.isatty(), speed_estimate_period=3600.0,
-        )  # fmt: skip
-        bar.add_task(title, total=total, completed=finished[0])
-        bar.start()
-        shown.append(bar)
+        nonlocal shown
+        while not ended.wait(max(PATIENCE_S, (monotonic() - began) / 20)):
+            taken_s, shown = monotonic() - began, True
+            left_s = taken_s * (total - finished) / (finished - done) if total and finished > done else None
+            left = "" if left_s is None else f", about {left_s:.0f} s left"
+            click.echo(f"\r{title}: {finished} of {total or '?'}, {taken_s:.0f} s{left}  ", err=True, nl=False)
 
     def advance() -> None:
-        finished[0] += 1
-        for bar in shown:
-            bar.update(bar.task_ids[0], completed=finished[0])
+        nonlocal finished
+        finished += 1
         check()
 
-    timer = threading.Timer(PATIENCE_S, show)
-    timer.daemon = True
-    timer.start()
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
     try:
         yield advance
     finally:
-        timer.cancel()
-        timer.join()
-        for bar in shown:
-            bar.stop()
+        ended.set()
+        thread.join()
+        if shown:
+            click.echo(err=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,92 +25,21 @@ import traces
 from experiments.quantities import BASELINE, mean_row, run_row
 from experiments.study.progress import progress
 from experiments.study.run import processes, run
-from lpsm.randomness import WORKLOAD, generator
+from experiments.study.traffic import Generated, Recorded, Replication
 from netsim.policies import AnyPolicy
-from traces.times import moved
 
 if TYPE_CHECKING:
     from experiments.study.store import Store
 
 __all__ = [
-    "MANY_PAGES", "ONE_PAGE", "Frames", "Generated", "Recorded", "Replication", "Task", "at_round_trip", "by_client",
-    "clairvoyant", "compile_express", "frames", "measured", "named", "searches",
-    "simulate", "tasks", "warm_up",
+    "MANY_PAGES", "ONE_PAGE", "Frames", "Generated", "Recorded", "Replication", "Task", "clairvoyant",
+    "compile_express", "frames", "measured", "named", "searches", "simulate", "tasks", "warm_up",
 ]  # fmt: skip
 
 MOST_DELAYS = 1_000
 MANY_PAGES = 5_000  # from here on, compiling the simulator takes less time than interpreting it
 ONE_PAGE = (traces.Page("", 1, 1),)
 _SEARCH = "clairvoyant"  # in place of a policy
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Generated:
-    """Pages drawn from the traffic model."""
-
-    n_pages: int
-    seed: int
-
-    @property
-    def name(self) -> str:
-        """How the replication is called in results."""
-        return f"seed-{self.seed}"
-
-    def pages(self, client: int = 0) -> Sequence[traces.Page]:
-        """Draw the pages of a client."""
-        return list(traces.generate(self.n_pages, generator(self.seed, WORKLOAD, client)))
-
-    def world(self, config: netsim.SimulationConfig) -> netsim.SimulationConfig:
-        """Return the world in which they are browsed."""
-        return config
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
-    """What somebody browsed, and what came beside it; `seed` decides what was not recorded (losses, say).
-
-    `recorded` may be given as pages; `round_trip_s` is that to the servers, if it is to be used in place of the
-    configuration's; `sessions` is how many of them these are.
-    """
-
-    name: str
-    seed: int
-    recorded: traces.Workload = field(hash=False)
-    round_trip_s: float | None = None
-    sessions: int = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "recorded", traces.Workload.of(self.recorded))
-        if not (self.recorded or self.recorded.messages or self.recorded.datagrams):
-            raise ValueError(f"a session needs at least one page, {self.name} has none")
-
-    @property
-    def n_pages(self) -> int:
-        """How many pages were browsed."""
-        return len(self.recorded)
-
-    def pages(self, client: int = 0) -> traces.Workload:
-        """Return the pages of a client, a workload with the messages beside them.
-
-        Every client but the first (0) begins later, by up to the mean time between two pages (between two messages,
-        if there is no page), a second at least.
-        """
-        work = self.recorded
-        if client == 0:
-            return work
-        ends_s = [(np.nan_to_num(work.issue_s) + work.think_s).max(initial=0.0), *work.beside_s]
-        lasts_s = max(float(work.think_s.sum()), *ends_s, work.captured_s or 0.0)
-        spacing_s = max(1.0, lasts_s / (len(work) or len(work.messages) or len(work.datagrams)))
-        if len(work) and np.isnan(work.issue_s[0]):
-            work = traces.Workload.of([work[0]._replace(issue_s=0.0), *work[1:]], work.messages)
-        return moved(work, generator(self.seed, WORKLOAD, client).uniform(0.0, spacing_s))
-
-    def world(self, config: netsim.SimulationConfig) -> netsim.SimulationConfig:
-        """Return the world in which the session is browsed: with its own round trip, if that is given."""
-        return config if self.round_trip_s is None else at_round_trip(config, self.round_trip_s)
-
-
-Replication = Generated | Recorded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,13 +76,6 @@ class Frames(NamedTuple):
     delays: pd.DataFrame = pd.DataFrame()
 
 
-def at_round_trip(config: netsim.SimulationConfig, round_trip_s: float) -> netsim.SimulationConfig:
-    """Return the world with this round trip to the servers, or that of the air alone if it is shorter."""
-    of_the_air_ms = config.link.wireless_delay_ms if config.medium is None else 0.0
-    wired_ms = round(max(0.0, round_trip_s * 500 - of_the_air_ms), 6)  # to the nanosecond
-    return replace(config, link=replace(config.link, wired_delay_ms=wired_ms))
-
-
 def named(policies: Sequence[AnyPolicy], beacon_interval_ns: int) -> dict[str, AnyPolicy]:
     """Return what makes each policy, by the canonical name that results carry.
 
@@ -176,8 +98,7 @@ def tasks(
 ) -> dict[str, Task]:  # fmt: skip
     """List the runs of a sweep, keyed; the run without power saving is always among them.
 
-    Nothing to run, and a policy or a replication that is named
-    twice, are a `ValueError`.
+    Nothing to run, and a policy or a replication that is named twice, are a `ValueError`.
     """
     if not workloads:
         raise ValueError("there is no traffic to simulate: no page and no session")
@@ -223,15 +144,14 @@ def warm_up(listed: Iterable[Task]) -> None:
     The simulator is among it if the replications have `MANY_PAGES` together.
     """
     listed = list(listed)
-    found = {(task.name, task.config): task for task in listed}
-    n_pages = sum({task.workload.name: task.workload.n_pages for task in listed}.values())
-    for task in found.values():
+    many = sum({task.workload.name: task.workload.n_pages for task in listed}.values()) >= MANY_PAGES
+    for task in {(task.name, task.config): task for task in listed}.values():
         if task.name == _SEARCH:
             netsim.clairvoyant(ONE_PAGE, config=task.config)
-            continue
-        netsim.simulate(ONE_PAGE, task.policy, config=task.config)
-        if n_pages >= MANY_PAGES:
-            compile_express((task.policy,), task.config)
+        else:
+            netsim.simulate(ONE_PAGE, task.policy, config=task.config)
+            if many:
+                compile_express((task.policy,), task.config)
 
 
 def compile_express(policies: Iterable[AnyPolicy], config: netsim.SimulationConfig) -> None:
@@ -259,16 +179,14 @@ def simulate(task: Task) -> dict[str, Any]:
     rows, first = [run_row(result) for result in results], results[0]
     tables = {
         "pages": [result.pages for result in results],
-        "polls": [first.polls if task.record_polls else first.polls.iloc[:0]],
+        "polls": [first.polls] if task.record_polls else [],
+        "messages": [result.messages[["message", "delay_s"]] for result in results],
+        "clients": [pd.DataFrame([row]) for row in rows] if task.clients > 1 else [],
+        "delays": [_delays(result) for result in results],
     }
-    if task.clients > 1:
-        tables["clients"] = [pd.DataFrame([row]) for row in rows]
-    if len(delays := [*map(_delays, results)]) and len(delays[0]):
-        tables["delays"] = delays
-    if len(first.messages):
-        tables["messages"] = [result.messages[["message", "delay_s"]] for result in results]
     run = {"replication": workload.name, "policy": first.policy, **mean_row(rows)}
-    return {"run": run, **{name: by_client(listed).to_dict("list") for name, listed in tables.items()}}
+    listed = {name: _by_client(own) for name, own in tables.items() if name == "pages" or any(map(len, own))}
+    return {"run": run, **{name: table.to_dict("list") for name, table in listed.items()}}
 
 
 def _delays(result: netsim.SimulationResult) -> pd.DataFrame:
@@ -282,7 +200,7 @@ def _delays(result: netsim.SimulationResult) -> pd.DataFrame:
     return pd.concat(pieces, ignore_index=True)
 
 
-def by_client(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+def _by_client(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Put the tables of a cell's clients one below the other, with the number of each `client`; one stays as it is."""
     if len(tables) == 1:
         return tables[0]

@@ -11,8 +11,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["ANY", "TARGETS", "Settings", "candidates", "settings"]
-
 ANY = "any"
 
 

@@ -8,11 +8,9 @@ random phases of the beacons: a single visit at a single phase would be luck.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from math import nan
 from pathlib import Path
-from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,17 +18,87 @@ from numpy.typing import NDArray
 
 import netsim
 import traces
-from experiments.study.sweep import Generated, Recorded, Replication
-from lpsm import randomness
+from experiments.presets import at_round_trip
+from lpsm.randomness import SERVER, SPLIT, WORKLOAD, generator
 from traces.times import instants, joined, moved, stretches
-
-__all__ = [
-    "MOST_PARTS", "VISITS", "Browsing", "Units", "browsed", "generated", "recorded", "told", "units",
-]  # fmt: skip
 
 VISITS = 10  # of a page that is compared by itself
 MOST_PARTS = 20  # of a session of messages alone
 _GOLDEN = 0.6180339887498949
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generated:
+    """Pages drawn from the traffic model."""
+
+    n_pages: int
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """How the replication is called in results."""
+        return f"seed-{self.seed}"
+
+    def pages(self, client: int = 0) -> Sequence[traces.Page]:
+        """Draw the pages of a client."""
+        return list(traces.generate(self.n_pages, generator(self.seed, WORKLOAD, client)))
+
+    def world(self, config: netsim.SimulationConfig) -> netsim.SimulationConfig:
+        """Return the world in which they are browsed."""
+        return config
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """What somebody browsed, and what came beside it; `seed` decides what was not recorded (losses, say).
+
+    `recorded` may be given as pages; `round_trip_s` is that to the servers, if it is to be used in place of the
+    configuration's; `sessions` is how many of them these are.
+    """
+
+    name: str
+    seed: int
+    recorded: traces.Workload = field(hash=False)
+    round_trip_s: float | None = None
+    sessions: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "recorded", traces.Workload.of(self.recorded))
+        if not (self.recorded or self.recorded.messages or self.recorded.datagrams):
+            raise ValueError(f"a session needs at least one page, {self.name} has none")
+
+    @property
+    def n_pages(self) -> int:
+        """How many pages were browsed."""
+        return len(self.recorded)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether the session has times of its own."""
+        return self.recorded.captured_s is not None
+
+    def pages(self, client: int = 0) -> traces.Workload:
+        """Return the pages of a client, a workload with the messages beside them.
+
+        Every client but the first (0) begins later, by up to the mean time between two pages (between two messages,
+        if there is no page), a second at least.
+        """
+        work = self.recorded
+        if client == 0:
+            return work
+        ends_s = [(np.nan_to_num(work.issue_s) + work.think_s).max(initial=0.0), *work.beside_s]
+        lasts_s = max(float(work.think_s.sum()), *ends_s, work.captured_s or 0.0)
+        spacing_s = max(1.0, lasts_s / (len(work) or len(work.messages) or len(work.datagrams)))
+        if len(work) and np.isnan(work.issue_s[0]):
+            work = traces.Workload.of([work[0]._replace(issue_s=0.0), *work[1:]], work.messages)
+        return moved(work, generator(self.seed, WORKLOAD, client).uniform(0.0, spacing_s))
+
+    def world(self, config: netsim.SimulationConfig) -> netsim.SimulationConfig:
+        """Return the world in which the session is browsed: with its own round trip, if that is given."""
+        return config if self.round_trip_s is None else at_round_trip(config, self.round_trip_s)
+
+
+Replication = Generated | Recorded
 
 
 class Browsing(NamedTuple):
@@ -53,26 +121,24 @@ class Units(NamedTuple):
 
 
 def browsed(
-    path: Path, *, member: str | None = None, skip_damaged: bool = False, rule: traces.GroupingRule | None = None,
-    report: traces.Report | None = None,
-) -> Iterator[Browsing]:  # fmt: skip
+    path: Path, *, rule: traces.GroupingRule | None = None, report: traces.Report, **which: Any
+) -> Iterator[Browsing]:
     """Yield the sessions of a trace of any format, or the one of a workload, that have pages.
 
-    `member`, `skip_damaged` and `report` are those of `traces.sessions`, `rule` says how requests become pages.  What
-    cannot be read, and sessions chosen from a workload, are a `ValueError`.
+    `report` and `which` (member, skip_damaged) are those of `traces.sessions`, `rule` says how requests become pages.
+    What cannot be read, and sessions chosen from a workload, are a `ValueError`.
     """
-    report = traces.Report() if report is None else report
     if traces.detect(path) == "workload":
-        if member is not None:
+        if which.get("member") is not None:
             raise ValueError(f"member chooses sessions of a trace, {path} is a workload")
         found = traces.read_workload(path)
         if found.round_trip_s is not None:
-            report.round_trips_us.add(round(found.round_trip_s * 1e6))
+            report.round_trips_us.extend([round(found.round_trip_s * 1e6)])
         report.waits_us.extend(np.rint(_known(found) * 1e6).astype(np.int64))
         report.count("messages", len(found.messages))
         yield Browsing("workload", "workload", found)
         return
-    for session in traces.sessions(path, member=member, skip_damaged=skip_damaged, report=report):
+    for session in traces.sessions(path, report=report, **which):
         found = traces.workload_of(session.requests, rule=rule, report=report)
         if found or found.messages or found.datagrams:
             yield Browsing(session.name, session.user, found)
@@ -84,8 +150,8 @@ def generated(pages: int, seed: int, seeds: int) -> list[Replication]:
 
 
 def recorded(
-    paths: Sequence[Path], *, member: str | None = None, skip_damaged: bool = False, seed: int = 0,
-    round_trip: bool = True, advance: Callable[[], None] = lambda: None, told: Callable[[str], None] = lambda _: None,
+    paths: Sequence[Path], *, seed: int = 0, round_trip: bool = True, advance: Callable[[], None] = lambda: None,
+    told: Callable[[str], None] = lambda _: None, **which: Any,
 ) -> list[Replication]:  # fmt: skip
     """Read the sessions of one or several traces or workloads (`browsed`); without a page it is a `ValueError`.
 
@@ -95,26 +161,26 @@ def recorded(
     """
     found: dict[str, Recorded] = {}
     for path in paths:
-        report, own = traces.Report(), dict[str, Recorded]()
-        for session in browsed(path, member=member, skip_damaged=skip_damaged, report=report):
-            number = seed + len(found) + len(own)
+        report, own = traces.Report(), dict[str, traces.Workload]()
+        for session in browsed(path, report=report, **which):
             name = path.stem if session.name == "workload" and len(paths) > 1 else session.name
-            name = f"{name} ({number})" if name in found or name in own else name
-            own[name] = Recorded(name=name, seed=number, recorded=session.pages)
+            name = f"{name} ({seed + len(found) + len(own)})" if name in found or name in own else name
+            own[name] = session.pages
             advance()
-        known, rng = _known(*(one.recorded for one in own.values())), randomness.generator(seed, randomness.SERVER, 1)
-        for name, one in own.items():
-            waits_s = one.recorded.waits_s.copy()
+        known, rng = _known(*own.values()), generator(seed, SERVER, 1)
+        for name, work in own.items():
+            waits_s, unknown = work.waits_s.copy(), np.isnan(work.waits_s)
             if len(known):
-                unknown = np.isnan(waits_s)
                 waits_s[unknown] = rng.choice(known, unknown.sum())
-            work = one.recorded.changed(waits_s=waits_s)
-            found[name] = replace(one, round_trip_s=report.round_trip_s if round_trip else None, recorded=work)
+            found[name] = Recorded(
+                name=name, seed=seed + len(found), recorded=work.changed(waits_s=waits_s),
+                round_trip_s=report.round_trip_s if round_trip else None,
+            )  # fmt: skip
         if report.format:  # a workload is read without one
             told(str(report))
     if not found:
-        where = ", ".join(map(str, paths))
-        raise ValueError(f"{where}: there is no page in it" + (f" under {member}" if member else ""))
+        under = f" under {which['member']}" if which.get("member") else ""
+        raise ValueError(f"{', '.join(map(str, paths))}: there is no page in it{under}")
     return list(found.values())
 
 
@@ -143,7 +209,7 @@ def told(sessions: Sequence[Replication], config: netsim.SimulationConfig) -> di
         "round_trip_s": float(np.median(trips)) if trips else None,
         "messages": messages,
     }
-    if timed := [session for session in recorded if _timed(session)]:
+    if timed := [session for session in recorded if session.is_timed]:
         runs = [netsim.simulate(one.recorded, config=one.world(config), seed=one.seed) for one in timed]
         found |= {
             "datagrams": datagrams,
@@ -156,7 +222,7 @@ def told(sessions: Sequence[Replication], config: netsim.SimulationConfig) -> di
 
 def units(
     workloads: Sequence[Replication], *, few: int, seed: int, beacon_interval_ns: int,
-    visits: int | None = None, think_s: float | None = None, least: int = 1,
+    visits: int | None = None, think_s: float | None = None,
 ) -> Units:  # fmt: skip
     """Return what is compared: the sessions, or the parts of fewer than `few` recorded ones.
 
@@ -165,87 +231,61 @@ def units(
     recording with times of its own between its pages, into at most `MOST_PARTS` stretches of about equal length.
     A part is visited `VISITS` times and a session once, unless `visits` says otherwise.  Between two visits lie
     the think time (with messages, the rest of the time until the next part) and up to a beacon interval more, so
-    that each is at another phase of the beacons.  Of fewer than `least` parts of recordings with times of their own
-    each visit is one by itself.  The `seed` is that of the phases; `think_s` is the pause after every page, in place of
-    the recorded one, and with messages after every part.
+    that each is at another phase of the beacons.  The `seed` is that of the phases; `think_s` is the pause after every
+    page, in place of the recorded one, and with messages after every part.
 
     A number that is given for traffic that is drawn, and messages between the pages that a think time would move, are
     a `ValueError`.
     """
     sessions = [workload for workload in workloads if isinstance(workload, Recorded)]
     if len(sessions) < len(workloads):
-        for name, value in (("visits", visits), ("think", think_s)):
-            if value is not None:
-                raise ValueError(f"{name} is for recorded traffic, but the traffic is split by seeds")
+        if (visits, think_s) != (None, None):
+            raise ValueError("visits and think are for recorded traffic, but the traffic is split by seeds")
         return Units(list(workloads), "seeds")
     cut = len(sessions) < few
-    if think_s is not None and not cut and any(session.recorded.messages or _timed(session) for session in sessions):
+    if think_s is not None and not cut and any(session.recorded.messages or session.is_timed for session in sessions):
         raise ValueError("think is for pages, but messages were pushed at their times between these")
     count = visits if visits is not None else VISITS if cut else 1
     if not cut and count == 1 and think_s is None:
         return Units(list(sessions), "sessions")
-    parts = [(session, part) for session in sessions for part in _parts(session, cut)]
-    pages_alone = all(len(part.work) and not _timed(session) for session, part in parts)
+    parts = [(session, *part) for session in sessions for part in _parts(session, cut)]
+    pages_alone = all(len(work) and not session.is_timed for session, work, _ in parts)
     called = "sessions" if not cut else "pages" if pages_alone else "parts"
-    by_visit = len(parts) < least and all(map(_timed, sessions))
     made: list[Replication] = []
     interval_s = beacon_interval_ns * 1e-9
-    for number, (session, part) in enumerate(parts):
-        if _timed(session):  # spread evenly, so that the choice of phases decides nothing
+    for number, (session, work, lasts_s) in enumerate(parts):
+        if session.is_timed:  # spread evenly, so that the choice of phases decides nothing
             phases_s = (0.5 + _GOLDEN * (number * count + np.arange(count + 1))) % 1.0 * interval_s
         else:
-            phases_s = randomness.generator(seed, randomness.SPLIT, 1 + number).uniform(0.0, interval_s, count + 1)
+            phases_s = generator(seed, SPLIT, 1 + number).uniform(0.0, interval_s, count + 1)
         name = f"{session.name} {called.removesuffix('s')} {number + 1}" if cut else session.name
-        by_visits = {name: phases_s}
-        if by_visit:
-            by_visits = {f"{name} visit {k}": np.array([0.0, phase_s]) for k, phase_s in enumerate(phases_s[:-1], 1)}
-        for unit, own_s in by_visits.items():
-            work = _visited(part, think_s, own_s, interval_s)
-            made.append(replace(session, seed=seed + number if cut else session.seed, name=unit, recorded=work))
-    return Units(made, "visits") if by_visit else Units(made, called, count)
+        visited = _visited(work, lasts_s, think_s, phases_s, interval_s)
+        made.append(replace(session, seed=seed + number if cut else session.seed, name=name, recorded=visited))
+    return Units(made, called, count)
 
 
-def _timed(session: Recorded) -> bool:
-    """Tell whether a session has times of its own."""
-    return session.recorded.captured_s is not None
-
-
-class _Part(NamedTuple):
-    """What is visited again and again: on a clock that goes on for so long, or (None) pages with pauses between."""
-
-    work: traces.Workload
-    lasts_s: float | None = None
-
-
-def _parts(session: Recorded, cut: bool) -> list[_Part]:
-    work = session.recorded
-    if _timed(session):
-        return [_Part(one, one.captured_s) for one in stretches(work, _edges(work) if cut else [0.0])]
-    if not work.messages:
-        return [_Part(traces.Workload.of([page])) for page in work] if cut else [_Part(work)]
-    begun: list[float] = []
-    at = 0.0
+def _parts(session: Recorded, cut: bool) -> list[tuple[traces.Workload, float | None]]:
+    """Return what is visited, and how long it lasts; pages without times of their own go on as they are thought of."""
+    work, messages = session.recorded, session.recorded.messages
+    if session.is_timed:
+        return [(one, one.captured_s) for one in stretches(work, _edges(work) if cut else [0.0])]
+    if not messages:
+        return [(traces.Workload.of([page]), None) for page in work] if cut else [(work, None)]
+    begun, at = [], 0.0
     for page in work:
         begun.append(max(at, page.issue_s or 0.0))
         at = begun[-1] + page.think_s
-    messages = work.messages
     marks = begun if len(work) > 1 else [one.at_s for one in messages[:: -(-len(messages) // MOST_PARTS)]]
     edges = [0.0, *(mark for mark in sorted(set(marks[1:])) if mark > 0.0)] if cut else [0.0]
     lasts = [until - start for start, until in pairwise(edges)]
     # nothing tells when the next page would have come after the last one
     rest = max(at, messages[-1].at_s) - edges[-1]
-    lasts.append(max(rest, median(lasts) if lasts else 0.0))
-    placed = [_at(page, start) for page, start in zip(work, begun, strict=True)]
-    parts = stretches(traces.Workload.of(placed, messages), edges)
-    return [_Part(one, last) for one, last in zip(parts, lasts, strict=True)]
-
-
-def _at(page: traces.Page, issue_s: float) -> traces.Page:
-    """Return a page that is issued at another time, its deadline as much later, and not thought about."""
-    deadline_s = page.deadline_s
-    if deadline_s is not None:
-        deadline_s = round(deadline_s - (page.issue_s or 0.0) + issue_s, 6)
-    return page._replace(issue_s=round(issue_s, 6), deadline_s=deadline_s, think_s=0.0)
+    lasts.append(max(rest, float(np.median(lasts)) if lasts else 0.0))
+    placed = work.changed(
+        issue_s=np.round(begun, 6), think_s=np.zeros(len(work)),
+        deadline_s=(work.deadline_s - np.nan_to_num(work.issue_s) + begun).round(6),
+    )  # fmt: skip
+    return [*zip(stretches(placed, edges), lasts, strict=True)]
 
 
 def _edges(work: traces.Workload) -> list[float]:
@@ -261,19 +301,20 @@ def _edges(work: traces.Workload) -> list[float]:
     return [0.0, *sorted(nearest)]
 
 
-def _visited(part: _Part, think_s: float | None, phases_s: NDArray[Any], interval_s: float) -> traces.Workload:
+def _visited(
+    work: traces.Workload, lasts_s: float | None, think_s: float | None, phases_s: NDArray[Any], interval_s: float
+) -> traces.Workload:
     """Return a part visited from another phase of the beacons each time; the last phase is where the first begins."""
-    work, lasts_s = part
-    begin_s, *phases = phases_s[[-1, *range(len(phases_s) - 1)]].tolist()
+    *phases, begin_s = phases_s.tolist()
     if think_s is not None:
-        issue_s = work.issue_s if lasts_s is not None else np.full(len(work), nan)
+        issue_s = work.issue_s if lasts_s is not None else np.full(len(work), np.nan)
         work = work.changed(think_s=np.full(len(work), think_s), issue_s=issue_s)
     if lasts_s is None:
-        made: list[traces.Page] = []
-        for phase_s in phases:
-            again = [page._replace(issue_s=None) for page in work] if made else list(work)
-            made += [*again[:-1], again[-1]._replace(think_s=float(again[-1].think_s + phase_s))]
-        return traces.Workload.of([made[0]._replace(issue_s=begin_s), *made[1:]])
+        again, n = traces.Workload.of([*work] * len(phases)), len(work)
+        think, issue_s = again.think_s.copy(), again.issue_s.copy()
+        think[n - 1 :: n] += phases
+        issue_s[0], issue_s[n:] = begin_s, np.nan
+        return again.changed(think_s=think, issue_s=issue_s)
     if think_s is not None:
         lasts_s = think_s + max((float(instants(work)[:, 1].max(initial=0.0)), *work.beside_s))
     visits = []

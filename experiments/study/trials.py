@@ -6,6 +6,7 @@ adversary plays each of them anew) and are reported on.  A trial is a function o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, log
 from typing import Any
@@ -18,8 +19,6 @@ from experiments.presets import LEARNERS
 from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid, synthetic
 from lpsm.bounds import expert_report
 from lpsm.experts import Learner
-
-__all__ = ["Trial", "play", "summary"]
 
 MOST_ROUNDS, MOST_EXPERTS = 200, 6  # of sizes drawn
 _STREAM = 5  # of the seed's children: loss processes
@@ -58,11 +57,23 @@ def play(trial: Trial, losses: NDArray[np.float64] | None = None) -> list[dict[s
         name, (rounds, n) = "given", losses.shape
         alpha = 1.0 / rounds if alpha is None else alpha
     elif name != "adversarial":
-        losses = _draw(name, rng, rounds, n, scale)
+        more: dict[str, Any] = {}
+        if name == "piecewise":
+            more["segments"] = int(rng.integers(1, (min(rounds, 10) if n > 1 else 1) + 1))
+        elif name == "fast-switching":
+            more["rate"] = rng.uniform(0.3, 1.0)
+        elif name == "drifting":
+            more["step"] = rng.uniform(0.01, 0.3)
+        losses = getattr(synthetic, name.replace("-", "_"))(rng, rounds, n, scale=scale, **more).losses
+    makers: dict[str, Callable[[], Learner]] = {
+        "static-expert": lambda: StaticExpert(n),
+        "fixed-share": lambda: FixedShare(n, rng.beta(0.3, 0.3) if alpha is None else alpha),  # often near an end
+        "markov-share": lambda: MarkovShare(rng.dirichlet(np.full(n, 0.7), size=n)),
+        "learn-alpha": lambda: LearnAlpha(n, alpha_grid(horizon=rounds)),
+    }
     found: list[dict[str, Any]] = []
     for kind in trial.learners:
-        learner = _learner(kind, rng, rounds, n, alpha)
-        played = losses
+        learner, played = makers[kind](), losses
         if played is None:
             played = synthetic.adversarial(type(learner).from_state(learner.state()), rounds, scale=scale).losses
         awake = ~np.isnan(played)
@@ -80,39 +91,12 @@ def summary(reports: pd.DataFrame) -> pd.DataFrame:
     violated, and the least, median and greatest slack over the firm ones.
     """
     verdicts = reports["verdict"].str.split(r"[ :(]", n=1, regex=True).str[0]
+    firm = verdicts.isin(["holds", "violated"])
     said = reports.assign(
-        void=verdicts == "void", vacuous=verdicts == "vacuous", firm=verdicts.isin(["holds", "violated"]),
-        violated=~reports["holds"].astype(bool),
+        checked=1, void=verdicts == "void", vacuous=verdicts == "vacuous", firm=firm,
+        violated=~reports["holds"].astype(bool), slack=reports["slack"].where(firm),
     )  # fmt: skip
-    said["firm_slack"] = said["slack"].where(said["firm"])
-    return (
-        said.groupby(["learner", "statement"], sort=False)
-        .agg(
-            kind=("kind", "first"), checked=("kind", "size"), void=("void", "sum"), vacuous=("vacuous", "sum"),
-            firm=("firm", "sum"), violated=("violated", "sum"), least_slack=("firm_slack", "min"),
-            median_slack=("firm_slack", "median"), greatest_slack=("firm_slack", "max"),
-        )
-        .reset_index()
-    )  # fmt: skip
-
-
-def _draw(name: str, rng: np.random.Generator, rounds: int, n: int, scale: float) -> NDArray[np.float64]:
-    more: dict[str, Any] = {}
-    if name == "piecewise":
-        more["segments"] = int(rng.integers(1, (min(rounds, 10) if n > 1 else 1) + 1))
-    elif name == "fast-switching":
-        more["rate"] = rng.uniform(0.3, 1.0)
-    elif name == "drifting":
-        more["step"] = rng.uniform(0.01, 0.3)
-    found: NDArray[np.float64] = getattr(synthetic, name.replace("-", "_"))(rng, rounds, n, scale=scale, **more).losses
-    return found
-
-
-def _learner(kind: str, rng: np.random.Generator, rounds: int, n: int, alpha: float | None) -> Learner:
-    if kind == "static-expert":
-        return StaticExpert(n)
-    if kind == "fixed-share":
-        return FixedShare(n, rng.beta(0.3, 0.3) if alpha is None else alpha)  # often near an end
-    if kind == "markov-share":
-        return MarkovShare(rng.dirichlet(np.full(n, 0.7), size=n))
-    return LearnAlpha(n, alpha_grid(horizon=rounds))
+    groups = said.groupby(["learner", "statement"], sort=False)
+    counts = groups[["checked", "void", "vacuous", "firm", "violated"]].sum()
+    slack = groups["slack"].agg(least_slack="min", median_slack="median", greatest_slack="max")
+    return pd.concat([groups["kind"].first(), counts, slack], axis=1).reset_index()

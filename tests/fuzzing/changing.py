@@ -29,16 +29,9 @@ WORDS = (
     "[" * 60, "Transfer-Encoding: chunked\r\n\r\nffffffff\r\n",
 )  # fmt: skip
 PIECES = (
-    b"\0",
-    b"\xff",
-    b"\xff" * 4,
-    b"\0" * 4,
-    b"\x7f\xff\xff\xff",
-    b"\xff\xff\xff\x7f",
-    b"\xc3\x28",
-    b"\x1f\x8b",
+    b"\0", b"\xff", b"\xff" * 4, b"\0" * 4, b"\x7f\xff\xff\xff", b"\xff\xff\xff\x7f", b"\xc3\x28", b"\x1f\x8b",
     b"PK\x03\x04",
-)
+)  # fmt: skip
 _WORD = re.compile(rb'"[^"\n]*"|-?\d+(?:\.\d+)?(?:e-?\d+)?|[A-Za-z_]+|[^\s\w]')
 
 

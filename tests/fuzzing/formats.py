@@ -27,10 +27,11 @@ from experiments import datasets
 from experiments.datasets.losses import read_losses
 from experiments.datasets.stream import Stream
 from experiments.report.capture import capture
-from experiments.timeline import record
+from experiments.timeline import record as timeline
 from netsim import policies
 from netsim.radio import profiles
 from tests.fuzzing.changing import Content
+from tests.traces.captures import Tcp, authenticated, pcap, record, udp
 from tests.traces.home_ip import pack, records
 from traces import Report, TraceError
 from traces.captures.audit import audit
@@ -136,35 +137,40 @@ def _json(*lines: object) -> bytes:
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
 
+_ENTRY = """{"pageref": "p%d", "startedDateTime": "2020-01-01T00:00:0%d.250Z", "time": 120.5, "_fromCache": null,
+"request": {"url": "%s", "method": "GET", "headersSize": 300, "bodySize": -1},
+"response": {"status": 200, "headersSize": 200, "bodySize": 900, "_transferSize": 1100,
+"content": {"size": 5000, "mimeType": "%s"}},
+"timings": {"connect": 20.5, "ssl": 10, "send": 1, "wait": 60, "receive": 30}}""".replace("\n", " ")
+_ASKED = (
+    ("http://a.edu/", "text/html"), ("https://b.org:8443/x.gif", "image/gif"), ("http://a.edu/i.html?q=1", "text/html"),
+    ("data:,x", "image/gif"),
+)  # fmt: skip
+
+
 def _har() -> tuple[bytes, ...]:
-    entries = [
-        {
-            "pageref": f"p{at % 2}", "startedDateTime": f"2020-01-01T00:00:{at:02}.250Z", "time": 120.5,
-            "connection": "443", "request": {"url": url, "method": method, "headersSize": 300, "bodySize": -1},
-            "response": {
-                "status": 200, "headersSize": 200, "bodySize": 900, "_transferSize": 1100,
-                "content": {"size": 5000, "mimeType": kind},
-            },
-            "timings": {"connect": 20.5, "ssl": 10, "send": 1, "wait": 60, "receive": 30},
-            **({"_webSocketMessages": said} if url[0] == "w" else {"_fromCache": None}),
-        }
-        for at, (url, method, kind) in enumerate((("http://a.edu/", "GET", "text/html"),
-            ("https://b.org:8443/x.gif", "GET", "image/gif"), ("http://a.edu/i.html?q=1", "POST", "text/html"),
-            ("ws://c.net/s", "GET", "text/html"), ("data:,x", "GET", "image/gif")))
-        for said in [[{"type": "send", "time": 1.57784e9, "opcode": 1, "data": "hello"},
-                      {"type": "receive", "time": 1.57785e9, "opcode": 2, "data": "eA=="}]]
-    ]  # fmt: skip
+    entries = [json.loads(_ENTRY % (at % 2, at, *asked)) for at, asked in enumerate(_ASKED)]
     pages = [{"id": f"p{at}", "startedDateTime": "2020-01-01T00:00:00Z"} for at in range(2)]
     bare = [{name: one[name] for name in ("startedDateTime", "request", "response")} for one in entries[:2]]
-    return tuple(_json({"log": {"version": "1.2", "entries": own, **more}}) for own, more in
-                 ((entries, {"pages": pages}), (bare, {}), (entries[1:4], {"pages": []})))  # fmt: skip
+    logs = {"entries": entries, "pages": pages}, {"entries": bare}, {"entries": entries[1:], "pages": []}
+    return tuple(_json({"log": {"version": "1.2", **log}}) for log in logs)
+
+
+_PAGE = (
+    b'{"page": "w0", "request_bytes": 433, "reply_bytes": 9319, "objects": [[200, 700], [300, 0]], "think_s": 40.1%s}\n'
+)
+_BESIDE = b"""{"message_bytes": 90, "at_s": 2.5}
+{"message_bytes": 900, "at_s": 5}
+{"datagram_bytes": 90, "at_s": 3, "up": true}
+{"captured_s": 99}
+{"round_trip_s": 0.05}
+"""
 
 
 def _workload() -> tuple[bytes, ...]:
-    page = {"page": "w0", "request_bytes": 433, "reply_bytes": 9319, "objects": [[200, 700], [300, 0]], "think_s": 40.1}
-    timed = [{**page, "issue_s": 9.5 * at, "waits_s": [0.1, None, 0.3], "deadline_s": 4.0} for at in range(3)]
-    beside = [{"message_bytes": 90, "at_s": 2.5}, {"message_bytes": 900, "at_s": 5}, {"round_trip_s": 0.05}]
-    return _json(page, page), _json(*timed, *beside), _json([page, {**page, "objects": []}])
+    timed = b', "issue_s": %d, "waits_s": [0.1, null, 0.3], "deadline_s": 4.0, "servers": [1, 0, -1]'
+    own = _PAGE % b', "timings": [[0, 0, 1.5, 0, 0.1, 0.2], [1, 1, 0.1, 0, 0.1, 0], [0, 2, 0.5, 0, 0, 0]]'
+    return (_PAGE % b"") * 2, b"".join(_PAGE % (timed % at) for at in range(3)) + _BESIDE, own
 
 
 def _ucb() -> tuple[bytes, ...]:
@@ -172,17 +178,13 @@ def _ucb() -> tuple[bytes, ...]:
     return whole, pack(records(3, step_us=10**8, url=b"GET 9.. HTTP/1.0")), whole.replace(whole[4:8], b"\xff" * 4, 1)
 
 
-_SESSION = b"".join(
-    b'cs18 %d %d "%s" %d %s\n' % (791_000_000 + 30 * at, 1000 * at, url, size, delay)
-    for at, (url, size, delay) in enumerate(
-        (
-            (b"http://a.edu/", 2000, b"0.5"),
-            (b"http://a.edu/x.gif", 0, b"0.0"),
-            (b"http://b.org/i.html?q=1", 900, b"2.25"),
-        )
-        * 2
-    )
-)
+_SESSION = b"""cs18 791000000 0 "http://a.edu/" 2000 0.5
+cs18 791000030 1000 "http://a.edu/x.gif" 0 0.0
+cs18 791000060 2000 "http://b.org/i.html?q=1" 900 2.25
+cs18 791000090 3000 "http://a.edu/" 2000 0.5
+cs18 791000120 4000 "http://a.edu/x.gif" 0 0.0
+cs18 791000150 5000 "http://b.org/i.html?q=1" 900 2.25
+"""
 _SESSIONS = {"con1.cs18.791000000": _SESSION, "README": b"said\n", "a/con2.cs18.791000000": _SESSION[200:]}
 
 
@@ -198,97 +200,52 @@ def _tar(parts: dict[str, bytes]) -> bytes:
     return stream.getvalue()
 
 
-def _table() -> tuple[bytes, ...]:
-    rows = [
-        ("0.5", "2000", "0.9", "300", "c", "s", "http://a.edu/"),
-        ("9.5", "300", "9.75", "200", "d", "s", "data:,x"),
-    ]
-    head = ("time", "bytes", "end", "request_bytes", "client", "server", "url")
-    wide = [
-        "\n".join(mark.join(row) for row in (head, *rows, ("30", *rows[0][1:2], "31", *rows[1][3:]))) for mark in ",;\t"
-    ]
-    return (
-        *(text.encode() + b"\n" for text in wide),
-        b"0.5,2000\n0.6,300\n9.5,3000\n",
-        b"time,bytes\n2020-01-01T00:00:05,9\n",
-    )
+_REPLIES = b"""time,bytes,end,request_bytes,client,server,url
+0.5,2000,0.9,300,c,s,http://a.edu/
+9.5,300,9.75,200,d,s,data:;x
+30,2000,31,300,c,s,http://a.edu/
+"""
+_TABLES = (
+    *(_REPLIES.replace(b",", mark) for mark in (b",", b";", b"\t")), b"0.5,2000\n0.6,300\n9.5,3000\n",
+    b"time,bytes\n2020-01-01T00:00:05,9\n",
+)  # fmt: skip
 
 
 # -- captures ------------------------------------------------------------------------------------------
 
 
-def _packets() -> list[tuple[float, bytes]]:
-    """Ethernet frames of an HTTP and a TLS connection, of datagrams, and of a connection over IPv6."""
-    made: list[tuple[float, bytes]] = []
-
-    def add(up: bool, port: int, segment: dpkt.Packet, six: bool = False) -> None:
-        near, far = (b"\xc0\xa8\x01\x07", b"\x08\x08\x04\x04") if up else (b"\x08\x08\x04\x04", b"\xc0\xa8\x01\x07")
-        segment.sport, segment.dport = (40_000 + port % 7, port) if up else (port, 40_000 + port % 7)
-        protocol = 17 if isinstance(segment, dpkt.udp.UDP) else 6
-        if six:
-            packet = dpkt.ip6.IP6(src=near * 4, dst=far * 4, nxt=protocol, hlim=64, plen=len(segment), data=segment)
-        else:
-            packet = dpkt.ip.IP(src=near, dst=far, p=protocol, data=segment)
-            packet.len = len(packet)
-        kind = dpkt.ethernet.ETH_TYPE_IP6 if six else dpkt.ethernet.ETH_TYPE_IP
-        made.append((1000.0 + 0.03 * len(made), bytes(dpkt.ethernet.Ethernet(type=kind, data=packet))))
-
-    get, post = (
-        b"GET /i.gif HTTP/1.1\r\nHost: a.edu\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: b.org:80\r\nContent-Length: 40\r\n\r\n",
-    )
-    ok = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
-    bodies = (
-        ok + b"Content-Length: 900\r\n\r\n" + b"x" * 900,
-        ok + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
-    )
-    secret = [
-        (size % 3 == 0, b"\x17\x03\x03" + size.to_bytes(2, "big") + b"z" * size) for size in (300, 1001, 30, 2000, 302)
-    ]
-    web = [(True, get), (False, bodies[0]), (True, post + b"y" * 40), (False, bodies[1])]
-    for port, talk, six in ((80, web, False), (443, secret, False), (8080, web, True)):
-        sent = [7, 2**32 - 500]
-        add(True, port, dpkt.tcp.TCP(seq=sent[0], flags=2), six)
-        add(False, port, dpkt.tcp.TCP(seq=sent[1], ack=8, flags=18), six)
-        sent = [one + 1 for one in sent]
-        for up, data in talk:
-            for piece in (data[at : at + 700] for at in range(0, len(data), 700)):
-                add(up, port, dpkt.tcp.TCP(seq=sent[not up], ack=sent[up], flags=24, data=piece), six)
-                sent[not up] = (sent[not up] + len(piece)) % 2**32
-        add(True, port, dpkt.tcp.TCP(seq=sent[0], ack=sent[1], flags=17), six)
-    for up, size in ((True, 200), (False, 900)):
-        add(up, 5222, dpkt.udp.UDP(ulen=8 + size, data=b"q" * size))
-    return made
-
-
 def _captures() -> tuple[bytes, ...]:
-    found = []
-    for writer in (dpkt.pcap.Writer, lambda file: dpkt.pcap.Writer(file, nano=True), dpkt.pcapng.Writer):
-        stream = io.BytesIO()
-        file = writer(stream)
-        for at, frame in _packets():
-            file.writepkt(frame, ts=at)
-        found.append(stream.getvalue())
-    return tuple(found)
+    """An HTTP and a TLS connection and datagrams: over IPv4 in both kinds of files, and the former over IPv6."""
+    ok = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+    talk = (
+        b"GET /i.gif HTTP/1.1\r\nHost: a.edu\r\n\r\n", ok + b"Content-Length: 900\r\n\r\n" + b"x" * 900,
+        b"POST / HTTP/1.1\r\nHost: b.org:80\r\nContent-Length: 40\r\n\r\n" + b"y" * 40,
+        ok + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+    )  # fmt: skip
+    web, secret = Tcp(1000.0, 0.03, server_port=80), Tcp(1000.5, 0.03, port=40_001)
+    for flow, sent in ((web, talk), (secret, map(record, (300, 1001, 30, 2000)))):
+        for at, data in enumerate(sent):
+            (flow.down if at % 2 else flow.up)(1001.0 + at, data, 700)
+    frames = [*web.frames, *secret.frames, udp(1009.0, True, b"q" * 200), udp(1009.1, False, b"q" * 900)]
+    six = [(at_s, authenticated(frame)) for at_s, frame in web.frames]
+    stream = io.BytesIO()
+    file = dpkt.pcapng.Writer(stream)
+    for at_s, frame in sorted(frames):
+        file.writepkt(frame, ts=at_s)
+    return pcap(frames), stream.getvalue(), pcap(six, link=101)
 
 
 def _air() -> tuple[bytes, ...]:
     """A run on the air as its sniffer writes it, and its frames behind the headers of other sniffers."""
     config = netsim.SimulationConfig(medium=netsim.AirConfig(neighbours=1, neighbour_mbps=2.0))
-    made = capture(record(traces.Workload.of(_PAGES), "dynamic:50", config))
-    found = [made]
-    for link, before in (
-        (105, b""),
-        (119, bytes(4) + b"\x90" + bytes(139)),
-        (127, b"\0\0\x09\0\4\0\0\0\x16"),
+    made = capture(timeline(traces.Workload.of(_PAGES), "dynamic:50", config))
+    packets = dpkt.pcapng.Reader(io.BytesIO(made))
+    bare = [(float(at), frame[int.from_bytes(frame[2:4], "little") :]) for at, frame in packets]
+    before = (
+        (105, b""), (119, bytes(4) + b"\x90" + bytes(139)), (127, b"\0\0\x09\0\4\0\0\0\x16"),
         (192, b"\0\0\x08\0" + bytes(4)),
-    ):
-        stream = io.BytesIO()
-        file = dpkt.pcap.Writer(stream, linktype=link, nano=link == 105)
-        for at, packet in dpkt.pcapng.Reader(io.BytesIO(made)):
-            file.writepkt(before + packet[int.from_bytes(packet[2:4], "little") :], ts=float(at))
-        found.append(stream.getvalue())
-    return tuple(found)
+    )  # fmt: skip
+    return made, *(pcap([(at, head + frame) for at, frame in bare], link) for link, head in before)
 
 
 # -- streams -------------------------------------------------------------------------------------------
@@ -324,12 +281,7 @@ def _arrays() -> tuple[dict[str, bytes], ...]:
     rows = sparse.csr_matrix(X * (X > 0))
     parts = {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr, "shape": np.array(rows.shape)}
     y = np.array([0, 1, 0, 1, 1])
-    found = (
-        {"X": X, "y": y},
-        {"X": X.astype("f4"), "y": y.astype("U2")},
-        {**parts, "y": y},
-        {"X": X, "y": np.eye(5, 3) > 0},
-    )
+    found = {"X": X, "y": y}, {"X": X.astype("f4"), "y": y.astype("U2")}, {**parts, "y": y}, {"X": X, "y": X > 0}
     return tuple({f"{name}.npy": _npy(array) for name, array in arrays.items()} for arrays in found)
 
 
@@ -349,11 +301,9 @@ def _radios() -> tuple[bytes, ...]:
 
 
 _LOSSES = (
-    b"0.5 1 2\n0 0.25 3e-2\n",
-    b",a,b c\n2024-01-01,1,2\n2024-01-02,0.5,0\n",
-    b"# said\n1\t2\n\n3\t4\n",
+    b"0.5 1 2\n0 0.25 3e-2\n", b",a,b c\n2024-01-01,1,2\n2024-01-02,0.5,0\n", b"# said\n1\t2\n\n3\t4\n",
     b"a,b\n1,2\n3,4\n",
-)
+)  # fmt: skip
 _MATRICES = _npy(np.ones((3, 2))), _npy(np.asfortranarray(np.eye(3))), _npy(np.arange(4).reshape(2, 2))
 FORMATS = {
     "har": Format(files=_har(), read=read_requests),
@@ -362,7 +312,7 @@ FORMATS = {
     "bu": Format(files=(_SESSION,), read=read_requests, name="con1.cs18.791000000"),
     "bu-folder": Format(files=(_SESSIONS,), read=read_requests),
     "bu-tar": Format(files=(_SESSIONS,), read=read_requests, render=_tar),
-    "table": Format(files=_table(), read=read_requests),
+    "table": Format(files=_TABLES, read=read_requests),
     "capture": Format(files=_captures(), read=read_capture),
     "air": Format(files=_air(), read=read_capture),
     "parquet": Format(files=(_json(*_RECORDS),), read=read_stream, render=_parquet, packed=False),

@@ -18,7 +18,7 @@ from lpsm.bounds import expert_report
 from lpsm.bounds import experts as statements
 from lpsm.bounds.verdicts import compare
 from tests.lpsm.test_hindsight import shifting
-from tests.oracles import hindsight as oracle
+from tests.oracles import experts as oracle
 
 interior = st.floats(0.01, 0.99)
 small_losses = st.tuples(st.integers(2, 5), st.integers(2, 3)).flatmap(

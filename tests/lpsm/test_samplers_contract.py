@@ -17,6 +17,7 @@ from scipy import sparse
 import lpsm
 from lpsm import samplers
 from lpsm.samplers import MulticlassSampler, TunedSampler, catalogue, kernels
+from tests.lpsm.frozen import streams
 from tests.lpsm.frozen.streams import GRIDS, MORE, NO_KERNEL, PARAMETERS, by_rounds, plain
 
 X, Y = plain(6, 150, 11)
@@ -279,3 +280,21 @@ def test_margins_that_are_read_after_their_rows_were_changed_are_refused():
     np.testing.assert_array_equal(early.margin, margin)
     with pytest.raises(RuntimeError, match="X must stay as it was in the run until"):
         _ = late.margin
+
+
+# -- answers as they were when they were written down, from dense and from sparse rows
+
+ANSWERS = streams.read()
+
+
+def test_every_key_has_answers_and_every_answer_a_case():
+    assert set(PARAMETERS) == set(samplers.keys())
+    assert [name for name, *_ in streams.cases()] == list(ANSWERS)
+
+
+@pytest.mark.parametrize("key", samplers.keys())
+def test_predictions_questions_stores_margins_and_weights_are_those_of_then(key):
+    for name, make, X, y in streams.cases():
+        if name.split()[0] == key:
+            for rows in (X, sparse.csr_matrix(X)):
+                assert streams.close(name, streams.run(make, rows, y), ANSWERS[name]), name

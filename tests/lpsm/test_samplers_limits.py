@@ -1,7 +1,7 @@
-"""Identities between samplers at the limits of their parameters, theorems, and what rounding leaves."""
+"""Identities between samplers at limits of parameters, theorems, what rounding leaves, and labels with weights."""
 
 from itertools import pairwise
-from math import inf
+from math import inf, pi, sqrt
 
 import numpy as np
 import pytest
@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from lpsm import samplers
+from lpsm.bounds import risk
+from lpsm.samplers import core
 from tests.lpsm.frozen.streams import a_stream, assert_same, of
-from tests.oracles.samplers import Stored
+from tests.oracles.samplers import Stored, importance
 
 D = 7
 KEYS = samplers.keys()
@@ -28,13 +30,9 @@ SAME = {"normalize": False}
         (("perceptron-ss", {"b": inf, **SAME}), ("perceptron", {})),
         (("ssmd", {"K": inf}), ("sop", {})),
         (("ssnci", {"K": inf}), ("ridge", {})),
-        (("sop-fixed-bias", {"rate": 1.0, **SAME}), ("sop", {})),
         (("adaptive-sampler", {"rho": inf, **SAME}), ("rls-all", {})),
-        (("shifting-perceptron", {"lambda_": 0.0}), ("perceptron", {})),
         (("randomized-budget-perceptron", {"B": 1000}), ("perceptron", {})),
-        (("sole", {"C": 0.2}), ("sop-label-efficient", {"C": 0.2})),
         (("iwal", {"floor": 1.0}), ("adagrad", {})),
-        (("dkm", {"R": 10_000, "s_1": 1.0 + 1e-9}), ("modified-perceptron", {})),
     ],
 )
 def test_a_limit_of_one_sampler_is_another(first, second):
@@ -118,3 +116,57 @@ def test_any_key_keeps_a_rate_and_stores_all_it_buys_where_it_is_told_to():
         assert own == isinstance(entry.rule, samplers.FixedCoin), key
     with pytest.raises(ValueError, match="kernel must be given"):
         samplers.Sampler(samplers.Neighbours(), samplers.Always(), n_features=2)
+
+
+# -- labels that weigh 1/probability
+
+ANGLES = np.linspace(0.0, pi, 9)[:-1]
+HYPOTHESES = np.column_stack([np.cos(ANGLES), np.sin(ANGLES)])  # the first makes the labels
+RISKS = ANGLES / pi * 0.8 + 0.1  # a tenth of the labels is flipped
+
+
+def weighted_errors(seed, rounds, floor):
+    """Estimates of the hypotheses' errors from bought labels alone, and how many were bought."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rounds, 2))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    y = np.where(X[:, 0] >= 0, 1, -1) * np.where(rng.random(rounds) < 0.1, -1, 1)
+    sampler = samplers.make("iwal", 2, c_0=1e-5, floor=floor, rng=rng)
+    total, bought = np.zeros(len(HYPOTHESES)), 0
+    for x, label in zip(X, y, strict=True):
+        decision = sampler.decide(x)
+        assert decision.probability >= floor
+        if decision.query:
+            sampler.learn(x, int(label))
+            total += (np.where(HYPOTHESES @ x >= 0, 1, -1) != label) / decision.probability
+            bought += 1
+    plain = (np.where(X @ HYPOTHESES.T >= 0, 1, -1) != y[:, None]).mean(axis=0)
+    return total / rounds, bought / rounds, plain
+
+
+def test_weighted_errors_are_unbiased_and_within_their_bound():
+    rounds, floor, delta = 120, 0.3, 0.05
+    trials = [weighted_errors(seed, rounds, floor) for seed in range(60)]
+    assert np.mean([rate for _, rate, _ in trials]) < 0.8  # something was left out
+    errors, plains = (np.array([trial[at] for trial in trials]) for at in (0, 2))
+    standard_error = errors.std(axis=0, ddof=1) / sqrt(len(trials))
+    assert (np.abs(errors.mean(axis=0) - RISKS) < 4.0 * standard_error).all()
+    bound = risk.importance_weighted_deviation(rounds, len(RISKS), floor, delta)
+    worst = np.abs(errors - RISKS).max(axis=1)
+    assert (worst <= bound / 2).mean() >= 1 - delta  # half of it, as the docstring proves
+    assert worst.max() > bound / 10
+    on_stream = np.array([np.abs(found - plain).max() for found, plain in zip(errors, plains, strict=True)])
+    assert (on_stream <= bound / 2).mean() >= 1 - delta
+
+
+@pytest.mark.parametrize("c_0", [1e-6, 1e-4, 1e-2])
+def test_the_probability_solves_the_equation_of_the_paper(c_0):
+    counts, rule = np.zeros(core.N_COUNTS, dtype=np.int64), samplers.ImportanceWeighted(c_0=c_0, floor=1e-12)
+    below_one = 0
+    for t in (1, 2, 5, 60, 4000):
+        counts[core.ROUND] = t
+        for p, reach in ((0.0, 1.0), (1e-4, 0.7), (0.05, 0.3), (-1.5, 0.2), (3.0, 0.01)):
+            found = rule.chance(rule.numbers(), counts, np.zeros(8), p, reach, p, 1.0, 0.0)
+            assert found == pytest.approx(importance(t, abs(p) / (reach * t), c_0, 1e-12), rel=1e-9)
+            below_one += found < 1.0
+    assert below_one >= 4

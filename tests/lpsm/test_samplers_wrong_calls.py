@@ -140,10 +140,8 @@ TunedSampler("ssmd", 2, "K", [0.1], label_price=-1.0) -> label_price must be .* 
 TunedSampler("ssmd", 2, "K", [0.1], exploration=1.5) -> exploration must lie in \[0, 1\], got 1.5
 TunedSampler("ssmd", 2, "K", [0.1]).run([[1.0, nan]], [1]) -> X must be finite
 TunedSampler("ssmd", 2, "K", [0.1]).run(ONE, [0]) -> y must hold only -1 and
-fitted(gamma=1.0) -> got \['gamma'\]
 fitted(params=3) -> params must be a mapping of symbols to values, got 3
 SelectiveClassifier("dkm").fit(ROWS, np.arange(30) % 3) -> Only binary classification is
-SelectiveClassifier("ffole").fit(ROWS, NAMES, classes=["a", "b", "c"]) -> Only binary classification
 SelectiveClassifier().partial_fit(ROWS) -> classes must be given with an oracle, or without labels
 SelectiveClassifier().fit(ROWS, NAMES, classes=["no", "maybe"]) -> y must hold only the classes
 SelectiveClassifier().fit([[10**400]], [0]) -> X must hold numbers that fit a float

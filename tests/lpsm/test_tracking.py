@@ -1,9 +1,11 @@
-"""Static-expert, Fixed-share, Markov-share, Variable-share and Learn-alpha are Bayes' rule, in sixty digits.
+"""Learners of transition laws are Bayes' rule in sixty digits; AdaHedge, Squint and NormalHedge their definitions.
 
 `by_mpmath` is the rule as a recursion, and is held to the sum over all sequences of experts first.
 """
 
+from functools import partial
 from itertools import accumulate
+from math import log, sqrt
 
 import numpy as np
 import pytest
@@ -11,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid
-from lpsm.experts import VariableShare, doubling_regret, share
-from tests.oracles.experts import by_mpmath, share_matrix, variable_share_matrices
-from tests.oracles.hindsight import markov_loss
+from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare, doubling_regret, share
+from tests.oracles import experts as oracle
+from tests.oracles.experts import by_mpmath, markov_loss, share_matrix, variable_share_matrices
 
 RATES = [0.0, 1e-300, 1e-9, 0.02, 0.5, 2 / 3, 0.97, 1 - 1e-4, 1 - 1e-12, 1.0]
 MIXED = [0.3, 0.0, 1.0, 1e-300, 0.01, 1 - 1e-10, 0.9, 1e-7, 0.5, 0.25]
@@ -169,3 +171,56 @@ def test_variable_share_leaves_a_lossless_expert_alone_and_loses_nobody_for_ever
     assert learner.weights[0] == pytest.approx(1.0, abs=1e-15)
     learner.run(np.tile([3.0, 0.0], (12, 1)))
     assert learner.weights[1] > 0.99
+
+
+# -- AdaHedge, Squint and NormalHedge: their definitions, sleepers, the bounds of their authors
+
+
+@pytest.mark.parametrize(
+    ("learner", "definition", "rounds", "examples", "near"),
+    [(AdaHedge, oracle.ada_hedge_reference, 25, 20, 1e-9),
+     (Squint, partial(oracle.regrets_by, oracle.squint_weights), 12, 6, 1e-10),
+     (NormalHedge, partial(oracle.regrets_by, oracle.normal_hedge_weights), 30, 20, 1e-9)],
+)  # fmt: skip
+def test_weights_are_those_of_the_definition_in_more_digits(learner, definition, rounds, examples, near):
+    """In fifty digits, by numerical integration over the learning rate, and by bisection."""
+    for seed in range(examples):
+        rng = np.random.default_rng(seed)
+        losses = rng.random((int(rng.integers(1, rounds + 1)), int(rng.integers(2, 5))))
+        losses *= 1.0 if learner is Squint else rng.choice([1e-3, 1.0, 50.0])
+        made = learner(losses.shape[1])
+        np.testing.assert_allclose([*made.run(losses).weights, made.weights], definition(losses), atol=near)
+
+
+@pytest.mark.parametrize("regret", [-300.0, -25.0, -3.0, -1e-9, 0.0, 0.1, 3.0, 19.9, 25.0, 300.0])
+@pytest.mark.parametrize("variance", [0.0, 1e-9, 9.9e-3, 1.1e-2, 1.0, 30.0, 5000.0])
+def test_squints_evidence_is_right_for_large_and_small_regrets(regret, variance):
+    learner = Squint(2)
+    learner._regret[:] = [regret, 0.5]
+    learner._variance[:] = [variance, 2.0]
+    expected = oracle.squint_weights([regret, 0.5], [variance, 2.0])
+    np.testing.assert_allclose(learner.weights, expected, rtol=1e-8, atol=1e-12)
+
+
+def test_a_sleeper_keeps_its_regret_and_its_loss_is_not_looked_at():
+    for learner in (AdaHedge(3), Squint(3), NormalHedge(3), VariableShare(3, 0.1)):
+        learner.update([0.1, 0.9, 0.4])
+        before = learner.state().get("regret", np.zeros(3))[2]
+        learner.update([0.2, 0.2, np.nan], [True, True, False])
+        assert np.isfinite(learner.weights).all()
+        assert learner.update([np.nan] * 3, [False] * 3) == 0.0
+        assert isinstance(learner, AdaHedge) or learner.state().get("regret", np.zeros(3))[2] == before
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_regrets_stay_below_the_bounds_of_the_authors(seed):
+    n, rounds, delta = 4, 400, 0.2
+    rng = np.random.default_rng(seed)
+    losses = rng.random((rounds, n))
+    losses[:, 0] *= rng.choice([0.2, 0.9, 1.0])
+    best = losses.sum(axis=0).min()
+    ada, normal = ((make(n).run(losses).weights * losses).sum() - best for make in (AdaHedge, NormalHedge))
+    assert ada <= 2 * sqrt(best * (rounds - best) / rounds * log(n)) + 16 / 3 * log(n) + 2
+    square = 3 * (1 + 50 * delta) * rounds + 16 * log(n) ** 2 / delta * (10.2 / delta**2 + log(n))
+    assert normal <= sqrt((1 + log(n)) * square)
+    assert normal <= 2 * sqrt(rounds * log(n))  # far below it, in fact

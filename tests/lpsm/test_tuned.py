@@ -1,4 +1,4 @@
-"""A parameter found on the way: the sampler itself when there is no choice, fair estimates, and what it costs."""
+"""A parameter found on the way: the sampler itself without a choice, fair estimates, its cost; labels as features."""
 
 import pickle
 from functools import partial
@@ -7,16 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import lpsm
 from bench import tuned as bench
-from lpsm import samplers
-from lpsm import synthetic_streams as streams
-from lpsm.samplers import TunedSampler
-from tests.lpsm.frozen.streams import assert_same, of
-
-
-def stream(seed=0, n=200, d=4):
-    made = streams.separable(n, d, 0.1, np.random.default_rng(seed))
-    return made.X, made.y
+from lpsm.samplers import LastLabels, Sampler, TunedSampler, make
+from tests.lpsm.frozen.streams import a_stream, assert_same, by_rounds, of
 
 
 @pytest.mark.parametrize(
@@ -24,13 +18,13 @@ def stream(seed=0, n=200, d=4):
     [("perceptron-ss", "b", 0.4), ("sop-ss", "b", 0.4), ("ssmd", "K", 0.3), ("dkm", "R", 4), ("lasec-ss", "a", 0.7)],
 )
 def test_a_grid_of_one_is_the_sampler_itself_draw_for_draw(key, parameter, value):
-    X, y = stream()
+    X, y = a_stream(0, 200, 4)
     tuned = TunedSampler(key, 4, parameter, [value], rng=3).run(X, y)
-    assert_same(of(tuned), of(samplers.make(key, 4, rng=3, **{parameter: value}).run(X, y)), 1e-9)
+    assert_same(of(tuned), of(make(key, 4, rng=3, **{parameter: value}).run(X, y)), 1e-9)
 
 
 def test_predictions_are_votes_under_the_present_weights_and_a_question_may_be_forgotten():
-    X, y = stream()
+    X, y = a_stream(0, 200, 4)
     s = TunedSampler("sop-label-efficient", 4, "C", [0.05, 0.3, 2.0], rng=np.random.default_rng(4))
     s.run(X[:100], y[:100])
     votes = np.array([one.predict(X) for one in s.samplers])
@@ -45,7 +39,7 @@ def test_predictions_are_votes_under_the_present_weights_and_a_question_may_be_f
 
 
 def test_the_estimated_costs_are_unbiased():
-    X, y = stream(1, n=60)
+    X, y = a_stream(1, 60, 4)
     grid, price = [0.05, 0.3, 2.0], 0.25
     warm = TunedSampler("sop-label-efficient", 4, "C", grid, label_price=price, rng=np.random.default_rng(4))
     warm.run(X[:-1], y[:-1])
@@ -66,9 +60,8 @@ def test_the_estimated_costs_are_unbiased():
     assert np.mean(handed, axis=0) == pytest.approx(expected, abs=2e-3)
 
 
-@pytest.mark.parametrize("n_seeds", [2, pytest.param(10, marks=pytest.mark.long)])
-def test_the_tuned_cost_is_near_the_best_in_hindsight_and_below_the_median_of_the_grid(n_seeds):
-    for row in bench.rows(n_seeds=n_seeds, streams=("flipped", "drift"), keys=("sop-label-efficient",)):
+def test_the_tuned_cost_is_near_the_best_in_hindsight_and_below_the_median_of_the_grid():
+    for row in bench.rows(n_seeds=2, streams=("flipped", "drift"), keys=("sop-label-efficient",)):
         assert row["tuned"] < row["median of grid"]
         assert row["tuned"] < 1.3 * row["best in hindsight"]
 
@@ -82,3 +75,48 @@ def test_candidates_are_those_of_the_grid_whole_ones_as_integers():
     assert (s.exploration, free.exploration, free.label_price) == (0.01, 0.0, 0.0)
     s._mixture.update(np.array([1.0, 0.5]))
     assert s.tuned == np.inf
+
+
+# -- labels bought lately as features: their definition, what they cannot know, late labels, and states
+
+TIMES = (2.0, 9.0)
+X = np.random.default_rng(3).normal(size=(120, 3))
+Y = np.where(np.arange(120) // 12 % 2 == 0, 1, -1)
+
+
+def inner(rate):
+    return make("kept-rate", 5, rate=rate, step=0.1)
+
+
+def means(bought, t):
+    """The features of round t by their definition, of the labels that are known, by round."""
+    weights = {s: np.exp(-(t - s) / np.array(TIMES)) for s in bought}
+    return sum((bought[s] * w for s, w in weights.items()), np.zeros(2)) / (1.0 + sum(weights.values(), np.zeros(2)))
+
+
+@pytest.mark.parametrize(("rate", "late"), [(0.3, 1), (1.0, 5)])
+def test_the_sampler_sees_the_means_of_the_labels_that_it_bought_before_by_the_age_of_their_rounds(rate, late):
+    series, plain, bought, owed = LastLabels(inner(rate), TIMES), inner(rate), {}, []
+    for t in range(120):
+        if t == 20:
+            series = lpsm.from_state(lpsm.to_json(series.state()))
+        one, other = series.decide(X[t]), plain.decide(np.append(X[t], means(bought, t)))
+        assert (one.margin, one.query) == (pytest.approx(other.margin, abs=1e-12), other.query)
+        owed += [one.ticket] if one.query else []
+        if t % late == late - 1:
+            for ticket in reversed(owed):
+                label = bought[ticket - 1] = int(Y[ticket - 1])
+                assert series.learn(ticket, label) == plain.learn(ticket, label)
+            owed = []
+    assert 30 < len(bought) < 40 or rate == 1.0
+    assert repr(series).startswith("LastLabels(Sampler('kept-rate', n_features=5")
+    assert isinstance(series.sampler, Sampler)
+
+
+def test_a_label_that_was_not_bought_changes_nothing_and_a_run_is_its_rounds():
+    first, second = (LastLabels(inner(0.3), TIMES) for _ in range(2))
+    log = first.run(X, Y)
+    margin, prediction, *_ = by_rounds(second, X, np.where(log.queried, Y, -Y), by_ticket=True)
+    assert np.array_equal(log.prediction, prediction)
+    assert np.array_equal(log.margin, margin)
+    assert (log.prediction == Y)[60:].mean() > 0.7 > (make("ss", 3).run(X, Y).prediction == Y)[60:].mean()

@@ -1,62 +1,34 @@
-"""A client that calls a policy as a station would, and the pages and servers that policies are tried on."""
+"""A client that calls a policy of the host as a station would."""
 
 import math
 
-import netsim
-import traces
-from lpsm import randomness
-from netsim.policies import awareness
 from netsim.policies.protocol import Frame, HostFrame, View
 
 MS = 1_000_000
-LOGNORMAL = netsim.SimulationConfig(server_delay=netsim.ServerDelay.parse("lognormal:0.5:0.8"))
 
 
 class Client:
-    """Calls a policy as a station would, with frames of named connections."""
+    """Calls a policy as a station would, with frames of connections by their numbers."""
 
     def __init__(self, policy):
         self.policy = policy
 
-    def sent(self, at_ms, connection, *, size=340, opening=False):
-        host = HostFrame(_number(connection), opening, 0 if opening else size - 40, False, True)
-        at = round(at_ms * MS)
-        self.policy.observe(Frame(True, at, at, 40 if opening else size, self._host(host)))
+    def sent(self, at_ms, connection, *, opening=False):
+        self._saw(True, at_ms, at_ms, 40 if opening else 340, connection, opening, False)
 
-    def received(self, at_ms, connection, *, size=1500, reached_ms=None, opening=False, completes=False, wanted=True):
-        host = HostFrame(_number(connection), opening, 0 if opening else size - 40, completes, wanted)
-        reached = round((at_ms if reached_ms is None else reached_ms) * MS)
-        self.policy.observe(Frame(False, round(at_ms * MS), reached, 40 if opening else size, self._host(host)))
+    def received(self, at_ms, connection, *, size=1500, reached_ms=None, opening=False, completes=False):
+        reached_ms = at_ms if reached_ms is None else reached_ms
+        self._saw(False, at_ms, reached_ms, 40 if opening else size, connection, opening, completes)
 
-    def idle(self, at_ms, deadline_ms=None):
-        deadline = None if deadline_ms is None else round(deadline_ms * MS)
-        return self.policy.plan(View("idle", round(at_ms * MS), None, None, 0, 0, (), None, deadline))
+    def idle(self, at_ms):
+        return self.policy.plan(View("idle", round(at_ms * MS), None, None, 0, 0, (), None))
 
     def beacon(self, at_ms, waiting=0):
         return self.policy.plan(View("beacon", round(at_ms * MS), None, None, 0, waiting, (), None))
 
-    def _host(self, host):
-        return host if self.policy.host_aware else None
-
-
-def _number(connection):
-    return int.from_bytes(connection.encode())
-
-
-def asked_ns(account):
-    """Return the instants of the requests of an account that have had no answer, the oldest first."""
-    n = int(account["n"])
-    return account["origin_ns"][:n][account["kind"][:n] == awareness.REPLY].tolist()
-
-
-def counted(account):
-    """Return how many connections are being opened, replies coming in, and requests without an answer."""
-    kinds = account["kind"][: int(account["n"])].tolist()
-    return tuple(kinds.count(kind) for kind in (awareness.OPENING, awareness.REST, awareness.REPLY))
-
-
-def web(seed, n=100):
-    return traces.generate(n, randomness.generator(seed, randomness.WORKLOAD))
+    def _saw(self, is_sent, at_ms, reached_ms, size, connection, opening, completes):
+        host = HostFrame(connection, opening, size - 40, completes, True)
+        self.policy.observe(Frame(is_sent, round(at_ms * MS), round(reached_ms * MS), size, host))
 
 
 def saturation(gain, largest_ratio):

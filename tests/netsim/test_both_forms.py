@@ -18,6 +18,7 @@ from netsim.policies.lpsm2 import Lpsm2, Lpsm2Config
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
 from netsim.running import compiled
 from netsim.running.loop import CODE_BITS
+from netsim.sleep_planning.schedules import standard_schedules
 from tests.netsim.frozen import digests, worlds
 from traces.records import Message, Page
 from traces.traffic import draw
@@ -26,53 +27,15 @@ FORMS = ("packet", "express")
 PAGES = [Page("p", 300, 500)]
 
 
-def differing(kind, numbers):
-    """Return how many of these worlds are compiled, and those that are answered otherwise than interpreted."""
-    covered, found = 0, {}
-    for number in numbers:
-        ours = digests.found(kind, number, "express")
-        if ours is not None:
-            covered += 1
-            packet = digests.found(kind, number, "packet")
-            if ours != packet or isinstance(ours, str):
-                found[number] = ours, packet
-    return covered, found
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(10))
 @pytest.mark.parametrize(("kind", "n"), [("wires", 2_000), ("air", 500)])
 def test_worlds_that_are_new_every_time_are_answered_alike(kind, n, part):
     first = secrets.randbelow(2**50)
-    assert not differing(kind, range(first, first + n))[1]
-
-
-def variants(draw):
-    """Draw a learner without some of its parts, or with other bounds; return what makes it for a world."""
-    bounds = {"max_slowdown": draw.one(1.02, 1.05, 1.2, 2.0), "silence_s": draw.one(10.0, 0.7)}
-    kind, host_aware = Lpsm3, draw.chance(0.5)
-    config = Lpsm3Config(**bounds)
-    if draw.chance(0.5):
-        kind, config = Lpsm2, Lpsm2Config(
-            **bounds, max_push_delay_s=draw.one(None, 0.1, 0.02), shortest_s=draw.one(1e-6, 0.0, 0.01)
-        )  # fmt: skip
-        if draw.chance(0.2):
-            config = replace(config, schedules=config.schedules[: draw.whole(1, 9)])
-    return lambda world: kind(
-        config, host_aware=host_aware, radio=world.radio, beacon_interval_ns=world.beacon_interval_ns
-    )
-
-
-def learners_differ(numbers):
-    found = []
-    for number in numbers:
-        made = worlds.world(number)
-        policy = variants(worlds._Draw(number, 2))(made.config)
-        clients = [(pages * 3, policy) for pages, _ in made.clients]
-        packet, ours = (replace(made, clients=clients, server_delays=None).run(engine) for engine in FORMS)
-        alike = digests.digest(packet) == digests.digest(ours) and learned(packet) == learned(ours)
-        found += [] if alike else [number]
-    return found
+    for number in range(first, first + n):
+        ours = digests.found(kind, number, "express")
+        assert ours is None or ours == digests.found(kind, number, "packet"), (kind, number)
+        assert not isinstance(ours, str), (kind, number, ours)
 
 
 def learned(results):
@@ -81,31 +44,43 @@ def learned(results):
     return [getattr(one, "memory", one.compiled.floats).tobytes() for one in policies]
 
 
-def test_learners_without_some_of_their_parts_learn_alike():
-    assert learners_differ(range(30_000, 30_030)) == []
-
-
-@pytest.mark.long
-def test_learners_without_some_of_their_parts_learn_alike_in_thousands_of_new_worlds():
-    first = secrets.randbelow(2**50)
-    assert learners_differ(range(first, first + 3_000)) == []
+@pytest.mark.parametrize("number", range(30_000, 30_030))
+def test_learners_with_settings_of_their_own_learn_alike(number):
+    draw, made = worlds._Draw(number, 2), worlds.world(number)
+    bounds = {"max_slowdown": draw.one(1.02, 1.05, 1.2, 2.0), "silence_s": draw.one(10.0, 0.7)}
+    kind, config = Lpsm3, Lpsm3Config(**bounds)
+    if draw.chance(0.5):
+        own = {"max_push_delay_s": draw.one(None, 0.1, 0.02), "shortest_s": draw.one(1e-6, 0.0, 0.01)}
+        kind, config = Lpsm2, Lpsm2Config(**bounds, **own, schedules=standard_schedules()[: draw.one(9, 49)])
+    given = {"radio": made.config.radio, "beacon_interval_ns": made.config.beacon_interval_ns}
+    policy = kind(config, host_aware=draw.chance(0.5), **given)
+    clients = [(pages * 3, policy) for pages, _ in made.clients]
+    packet, ours = (replace(made, clients=clients, server_delays=None).run(engine) for engine in FORMS)
+    assert digests.digest(packet) == digests.digest(ours)
+    assert learned(packet) == learned(ours)
 
 
 def test_servers_are_told_apart_alike_and_by_the_host_alone():
-    pages = [page._replace(servers=(place % 20, *(place % 3 for _ in page.objects)))
-             for place, page in enumerate(traces.generate(60, generator(8, WORKLOAD)))]  # fmt: skip
     config = netsim.SimulationConfig(server_delay="lognormal:0.5")
-    runs = {(policy, form, known): netsim.simulate(pages if known else [page._replace(servers=()) for page in pages],
-                                                   policy, config=config, engine=form)
-            for policy in ("lpsm3", "lpsm3-link") for form in FORMS for known in (True, False)}  # fmt: skip
-    answers = {key: (digests.digest([run]), learned([run])) for key, run in runs.items()}
-    for policy, known in (("lpsm3", True), ("lpsm3", False), ("lpsm3-link", True)):
-        assert answers[policy, "packet", known] == answers[policy, "express", known]
-    assert answers["lpsm3-link", "packet", True] == answers["lpsm3-link", "packet", False]
-    assert answers["lpsm3", "packet", True] != answers["lpsm3", "packet", False]
-    nowhere = [page._replace(servers=(-1,) * (1 + len(page.objects))) for page in pages]
-    unknown = netsim.simulate(nowhere, "lpsm3", config=config, engine="express")
-    assert (digests.digest([unknown]), learned([unknown])) == answers["lpsm3", "packet", False]
+
+    def answer(policy, form, servers):
+        pages = [page._replace(servers=tuple(servers(place, 1 + len(page.objects))))
+                 for place, page in enumerate(traces.generate(60, generator(8, WORKLOAD)))]  # fmt: skip
+        run = netsim.simulate(pages, policy, config=config, engine=form)
+        return digests.digest([run]), learned([run])
+
+    def known(place, n):
+        return [place % 20, *(place % 3 for _ in range(n - 1))]
+
+    def unknown(place, n):
+        return ()
+
+    host, blind = (answer("lpsm3", "packet", servers) for servers in (known, unknown))
+    assert answer("lpsm3", "express", known) == host != blind
+    assert answer("lpsm3", "express", unknown) == blind
+    assert answer("lpsm3", "express", lambda place, n: [-1] * n) == blind
+    link = answer("lpsm3-link", "packet", known)
+    assert answer("lpsm3-link", "express", known) == link == answer("lpsm3-link", "packet", unknown)
 
 
 def test_a_learner_that_was_stored_goes_on_as_if_it_had_not_been():

@@ -1,4 +1,4 @@
-from __future__ import annotations
+"""The environment of gymnasium: an agent in it is a policy of the simulator."""
 
 import warnings
 
@@ -37,14 +37,18 @@ def episode(env, choose, seed=3):
 
 
 class Same:
-    """A policy of the simulator that does what an agent with a constant action does."""
+    """A policy of the simulator that does what an agent with a constant action does, and keeps what it sees."""
 
     spec, host_aware = "same", False
 
     def __init__(self, awake_ms, beacons):
-        self.awake_ns, self.beacons = awake_ms * 1_000_000, beacons
+        self.awake_ns, self.beacons, self.seen = awake_ms * 1_000_000, beacons, []
 
     def plan(self, view):
+        since = [60.0 if at is None else min(60.0, (view.now_ns - at) * 1e-9)
+                 for at in (view.last_sent_ns, view.last_received_ns)]  # fmt: skip
+        phase_s = view.now_ns % 100_000_000 * 1e-9
+        self.seen.append((view.event == "beacon", phase_s, *since, view.buffered_bytes))
         until = view.now_ns + self.awake_ns
         return Plan(until, (until // 100_000_000 + self.beacons) * 100_000_000, True)
 
@@ -65,70 +69,35 @@ AIR = netsim.SimulationConfig(
 
 @pytest.mark.parametrize(("action", "config"), [((0, 0), CONFIG), ((0, 3), CONFIG), ((2, 1), AIR), ((4, 0), AIR)])
 def test_an_agent_that_always_does_the_same_is_the_policy_that_does_on_wires_and_on_the_air(action, config):
-    _, rewards, info = episode(made(config=config, price_w=0.25), lambda _: np.array(action))
+    env = made(config=config, price_w=0.25)
+    observations, rewards, info = episode(env, lambda _: np.array(action))
     policy = Same(environment.AWAKE_MS[action[0]], environment.BEACONS[action[1]])
     result = netsim.simulate(PAGES, policy, config=config, seed=SEED)
-    assert rewards.sum() == pytest.approx(-result.energy.total_j - 0.25 * result.latency_s.sum(), rel=1e-9)
-    assert info["energy_j"] == result.energy.total_j
-    assert info["latency_s"] == pytest.approx(result.latency_s.mean())
-    assert info["beacons"] == result.beacons
-
-
-def test_an_observation_is_what_a_policy_would_see_with_times_cut_at_a_minute():
-    seen = []
-
-    class Noting(Same):
-        def plan(self, view):
-            since = [60.0 if at is None else min(60.0, (view.now_ns - at) * 1e-9)
-                     for at in (view.last_sent_ns, view.last_received_ns)]  # fmt: skip
-            seen.append((view.event == "beacon", view.now_ns % 100_000_000 * 1e-9, *since, view.buffered_bytes))
-            return super().plan(view)
-
-    env = made()
-    observations, _, _ = episode(env, lambda _: np.array((0, 3)))
-    netsim.simulate(PAGES, Noting(0, environment.BEACONS[3]), config=CONFIG, seed=SEED)
+    seen = result.final_policy.seen
     assert observations[: len(seen), [0, 1, 2, 3, 5]] == pytest.approx(np.array(seen), rel=1e-5)
     assert env.observation_space.high.tolist() == [1, 60, 60, 60, 60, 1e9, 64]
+    assert rewards.sum() == pytest.approx(-result.energy.total_j - 0.25 * result.latency_s.sum(), rel=1e-9)
+    assert (info["energy_j"], info["beacons"]) == (result.energy.total_j, result.beacons)
+    assert info["latency_s"] == pytest.approx(result.latency_s.mean())
 
 
 def test_what_each_decision_has_cost_so_far_is_the_time_awake_and_the_loading_of_pages_up_to_it(monkeypatch):
     radio = netsim.RadioConfig(awake_mw=900.0, asleep_mw=100.0, beacon_mj=0.0)
     pages = [traces.Page(f"p{i}", 300, 9_000 * i, ((300, 700),), 0.4) for i in range(3)]
     config = netsim.SimulationConfig(server_delay=CONFIG.server_delay, radio=radio)
-    asked, ask = [], environment._Run.plan
-
-    def noting(run, view):
-        asked.append(view.now_ns)
-        return ask(run, view)
-
-    monkeypatch.setattr(environment._Run, "plan", noting)
-    env, over = made(pages=pages, config=config), False
-    env.reset(seed=3)
-    told = [env.unwrapped._last]
-    while not over:
-        over = env.step(np.array((2, 1)))[2]
-        told += [] if over else [env.unwrapped._last]
+    asked, told, ask = [], [], environment._Run.plan
+    monkeypatch.setattr(environment._Run, "plan", lambda run, view: (asked.append(view.now_ns), ask(run, view))[1])
+    env = made(pages=pages, config=config, push=[traces.Message(0.35, 500)])
+    _, _, info = episode(env, lambda _: (told.append(env.unwrapped._last), np.array((2, 1)))[1])
     policy = Same(environment.AWAKE_MS[2], environment.BEACONS[1])
-    result = netsim.simulate(pages, policy, config=config, seed=SEED)
+    result = netsim.simulate(pages, policy, config=config, seed=SEED, push=[traces.Message(0.35, 500)])
+    assert (info["pages"], info["elapsed_s"]) == (3, result.elapsed_s)
     (issue, done), (start, end) = result._trip.loads[:, :2].T, result._trip.intervals.reshape(-1, 2).T
     for now, decision in zip(asked, told, strict=True):
         loading, awake = ((np.minimum(now, stop) - np.minimum(now, begin)).sum() / 1e9
                           for begin, stop in ((issue, done), (start, end)))  # fmt: skip
         assert decision.loading_s == pytest.approx(loading, abs=1e-13)
         assert decision.joules == pytest.approx(0.8 * awake + 0.1 * now / 1e9, rel=1e-12)
-
-
-def test_no_more_than_64_outstanding_requests_are_told():
-    config = netsim.SimulationConfig(server_delay=ServerDelay(mean_s=1.0), max_connections=70)
-    env = made(pages=[traces.Page("wide", 300, 500, ((300, 500),) * 70)], config=config)
-    assert episode(env, lambda _: np.array((0, 0)))[0][:, -1].max() == 64
-
-
-def test_messages_are_pushed_in_an_episode_too():
-    env = made(pages=[], push=[traces.Message(0.35, 500)])
-    _, _, info = episode(env, lambda _: np.array([0, 1]))
-    assert info["pages"] == 0
-    assert info["elapsed_s"] == pytest.approx(0.4, abs=0.01)
 
 
 def test_what_is_wrong_in_a_run_is_told_to_who_steps():

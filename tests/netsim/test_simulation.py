@@ -1,4 +1,4 @@
-"""The front door: what it refuses, what its record holds, and what a shared world means."""
+"""The front door: what its record holds, what a shared world means, and what messages and replies take."""
 
 import numpy as np
 import pytest
@@ -10,15 +10,19 @@ from netsim.policies.lpsm2 import Lpsm2, Lpsm2Config
 from netsim.simulation import is_compiled
 from tests.netsim.worlds import load
 from traces.records import Message, Page
+from traces.waits import network_us
 
 PAGES = [Page(f"p{i}", 300, 5000 + 100 * i, ((300, 2000), (250, 9000)), 4.0) for i in range(8)]
 
 
 def test_the_frames_have_the_columns_that_the_documentation_promises():
-    result = netsim.simulate(PAGES, "psm")
-    assert list(result.pages) == "policy page issue_s latency_s awake_s asleep_s beacons energy_j".split()  # noqa: SIM905
-    assert list(result.polls) == ["time_s", "slept_ms", "buffered_bytes", "next_sleep_ms"]
-    assert list(result.radio) == ["start_s", "end_s", "state"]
+    result = netsim.simulate(PAGES, "psm", push=[Message(0.5, 90)])
+    for name, columns in (
+        ("pages", "policy page issue_s latency_s awake_s asleep_s beacons energy_j"),
+        ("polls", "time_s slept_ms buffered_bytes next_sleep_ms"), ("radio", "start_s end_s state"),
+        ("messages", "policy message written_s size_bytes delivered_s delay_s"),
+    ):  # fmt: skip
+        assert list(getattr(result, name)) == columns.split()
     assert set(result.pages.policy) == {"psm:100"}
     assert list(result.pages.page) == [page.page for page in PAGES]
 
@@ -39,8 +43,7 @@ def test_a_recorder_is_for_one_run_of_the_interpreted_model():
 def test_compared_policies_meet_the_same_server():
     config = netsim.SimulationConfig(server_delay=ServerDelay(mean_s=0.5, kind="lognormal", sigma=0.8))
     single = [page._replace(objects=(), issue_s=100.0 * i) for i, page in enumerate(PAGES)]
-    plain = netsim.simulate(single)
-    base = plain.pages.latency_s
+    base = netsim.simulate(single).pages.latency_s
     drawn = config.server_delay.draw(single, randomness.generator(7, randomness.SERVER)) / 1e9
     slow = netsim.simulate(single, config=config, seed=7).pages.latency_s
     assert np.allclose(slow - base, drawn, atol=1e-9)
@@ -50,14 +53,23 @@ def test_compared_policies_meet_the_same_server():
 
 
 @pytest.mark.parametrize(
-    ("text", "mean"),
-    [("0.5", 0.5), ("exponential:0.5", 0.5), ("lognormal:0.5:0.8", 0.5), ("lognormal:0.5", 0.5), ("0", 0.0)],
+    ("text", "mean"), [("0.5", 0.5), ("exponential:0.5", 0.5), ("lognormal:0.5:0.8", 0.5), ("lognormal:0.5", 0.5)]
 )
 def test_a_server_delay_has_the_mean_it_is_named_for(text, mean):
     pages = [Page("p", 1, 1, ((1, 1),) * 9)] * 4000
     drawn = ServerDelay.parse(text).draw(pages, np.random.default_rng(0)) / 1e9
     assert drawn.shape == (40_000,)
     assert drawn.mean() == pytest.approx(mean, rel=0.03)
+
+
+def test_servers_that_are_alike_are_the_server_of_the_world_and_others_differ_by_page():
+    work, delay = PAGES[:4], ServerDelay.parse("lognormal:0.5:0.8")
+    world = netsim.simulate(work, "psm", config=netsim.SimulationConfig(server_delay=delay), seed=2)
+    assert world.pages.equals(netsim.simulate(work, "psm", server_delays=[delay] * 4, seed=2).pages)
+    single = [page._replace(objects=page.objects[:1]) for page in work]
+    mixed = netsim.simulate(single, server_delays=[ServerDelay(), ServerDelay(mean_s=1.0)] * 2).latency_s
+    late = mixed - netsim.simulate(single).latency_s
+    assert late.tolist() == pytest.approx([0, 2, 0, 2])  # one second each for the HTML and its object
 
 
 def test_at_most_so_many_connections_are_open_at_a_time_and_each_object_may_have_its_own():
@@ -67,27 +79,34 @@ def test_at_most_so_many_connections_are_open_at_a_time_and_each_object_may_have
     assert four < separate < one
 
 
-def test_a_cell_of_one_client_is_the_single_client():
-    alone = netsim.simulate(PAGES, "psm", seed=3)
-    [shared] = netsim.simulate_cell([(PAGES, "psm")], seed=3)
-    assert shared.pages.equals(alone.pages)
-    assert shared.polls.equals(alone.polls)
-    assert shared.radio.equals(alone.radio)
-    assert (shared.energy, shared.uplink_air_s, shared.downlink_air_s) == (
-        alone.energy,
-        alone.uplink_air_s,
-        alone.downlink_air_s,
-    )
-    [awake] = netsim.simulate_cell([(PAGES, "none")], seed=3)
-    assert awake.pages.equals(netsim.simulate(PAGES, seed=3).pages)
+@pytest.mark.parametrize("policy", ["psm", "none"])
+def test_a_cell_of_one_client_is_the_single_client(policy):
+    alone, [shared] = netsim.simulate(PAGES, policy, seed=3), netsim.simulate_cell([(PAGES, policy)], seed=3)
+    for name in ("pages", "polls", "radio"):
+        assert getattr(shared, name).equals(getattr(alone, name))
+    assert (shared.energy, shared.downlink_air_s) == (alone.energy, alone.downlink_air_s)
 
 
-def test_a_frame_that_waited_for_its_beacon_goes_before_one_of_another_client_that_is_still_on_the_wire():
-    # 1,040 bytes take 0.832 ms on the wire, 20 ms of delay, 1.664 ms on the air and its 0.1 ms
-    early, late = Message(0.03, 1000), Message(0.09, 1000)
-    asleep, awake = netsim.simulate_cell([([], "psm"), ([], "none")], push=[[early], [late]])
-    assert asleep.messages.delivered_s.tolist() == [pytest.approx(0.1 + 1.764e-3, abs=1e-12)]
-    assert awake.messages.delivered_s.tolist() == [pytest.approx(0.09 + 20.832e-3 + 1.764e-3, abs=1e-12)]
+def test_a_message_takes_the_wire_the_air_and_the_rest_of_the_beacon_interval_behind_nobody_elses():
+    push = [Message(1.03, 1000), Message(5.0, 1000)]
+    air_s = 1040 * 8 / 5e6 + 0.0001
+    quick_s = 1040 * 8 / 10e6 + 0.02 + air_s
+    awake, asleep = netsim.simulate_cell([([], "none"), ([], "psm:500")], push=[push, [Message(1.04, 1000), push[1]]])
+    assert awake.messages.delay_s.tolist() == pytest.approx([quick_s] * 2, abs=1e-9)
+    assert asleep.messages.delivered_s.tolist() == pytest.approx([1.5 + air_s, 5.5 + air_s], abs=1e-9)
+
+
+def test_full_segments_are_acknowledged_and_partial_ones_cost_no_packet():
+    for size, acknowledgements in ((1000, 0), (2000, 1)):  # 2,000 bytes are 1460 + 540
+        run = netsim.simulate([], "psm", push=[Message(float(t), size) for t in range(50)])
+        assert run.uplink_air_s == pytest.approx(50 * acknowledgements * 40 * 8 / 5e6)
+        assert run.downlink_air_s == pytest.approx(50 * (size + 40 * (1 + acknowledgements)) * 8 / 5e6)
+
+
+@pytest.mark.parametrize("size", [1, 500, 1460, 2920, 3000, 9000, 20_000, 60_000, 300_000, 1_000_000])
+def test_the_time_that_traces_give_to_the_network_is_that_of_a_client_that_never_sleeps(size):
+    result = netsim.simulate([Page("a", 300, size)], "none")
+    assert network_us(size) / 1e6 == pytest.approx(result.latency_s[0], rel=0.02)
 
 
 def test_what_is_left_to_compile_is_asked_of_the_compiled_form_and_a_policy_without_a_rule_needs_nothing(monkeypatch):

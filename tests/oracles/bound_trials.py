@@ -4,8 +4,6 @@
 violated, and the median of bound over measured where it says something.
 """
 
-from math import inf
-
 import numpy as np
 import pandas as pd
 
@@ -102,12 +100,12 @@ def moving(key):
         energy = b * np.sum(moved[:1] ** 2) + c * np.sum(np.diff(moved, axis=0) ** 2) + np.sum((moved * X).sum(1) ** 2)
         sums = {"energy": energy, "quadratic_sum": float(quadratic_forms(X, b, c).sum()), "gamma": 1}
         if key == "lasec":
-            name, bound, trivial = "D Theorem 2", drift.drift_mistakes(hinge=hinge.sum(), **sums), n
-            measured = U.sum()
+            name, measured, trivial = "D Theorem 2", U.sum(), n
+            bound = drift.drift_mistakes(hinge=hinge.sum(), **sums)
         else:
             a = given["a"]
-            name, bound, trivial = "D (9)", a * drift.selective_drift_mistakes(hinge=hinge[U].sum(), a=a, **sums), inf
-            measured = np.sum(a + np.abs(log.margin[U]))
+            name, measured, trivial = "D (9)", np.sum(a + np.abs(log.margin[U])), a * n
+            bound = a * drift.selective_drift_mistakes(hinge=hinge[U].sum(), a=a, **sums)
         useless = "" if bound < trivial else "it is no more anyway"
         yield compare(f"{name}, a target that moves", "upper", measured, bound, 1e-9 * max(1.0, bound), useless)
 

@@ -1,20 +1,18 @@
-"""Combining once more, slowly and literally: exact fractions of weights in plain Python, a loop for every sum."""
+"""Combining once more, slowly and literally: a number for every weight of every copy, losses and slopes one by one."""
 
-from math import exp, inf, log
+from math import exp, inf, log, sqrt
 
-__all__ = ["combined"]
+import numpy as np
 
 
 def loss(name, quantile, f, y):
-    if name == "square":
-        return (f - y) ** 2
-    if name == "absolute":
-        return abs(f - y)
-    if name == "pinball":
-        return max(quantile * (y - f), (quantile - 1) * (y - f))
-    if name == "log":
-        return -log(f if y > 0 else 1 - f)
-    return log(1 + exp(-f if y > 0 else f))
+    return {
+        "square": lambda: (f - y) ** 2,
+        "absolute": lambda: abs(f - y),
+        "pinball": lambda: max(quantile * (y - f), (quantile - 1) * (y - f)),
+        "log": lambda: -log(f if y > 0 else 1 - f),
+        "logistic": lambda: log(1 + exp(-f if y > 0 else f)),
+    }[name]()
 
 
 def slope(name, quantile, f, y):
@@ -23,68 +21,76 @@ def slope(name, quantile, f, y):
 
 
 class Copy:
-    """Learn-alpha at one rate: a Fixed-share for every alpha, their weights by their own mixture losses."""
+    """Learn-alpha at one rate: a Fixed-share of two experts or more for every alpha, weighed by their own losses."""
 
     def __init__(self, n, alphas):
-        self.n, self.alphas = n, alphas
-        self.top = [1 / len(alphas)] * len(alphas)
-        self.inner = [[1 / n] * n for _ in alphas]
+        self.alphas, self.top = np.array(alphas)[:, None], np.full((len(alphas), 1), 1 / len(alphas))
+        self.inner = np.full((len(alphas), n), 1 / n)
 
     def weights(self):
-        return [sum(t * w[i] for t, w in zip(self.top, self.inner, strict=True)) for i in range(self.n)]
+        return (self.top * self.inner).sum(axis=0)
 
     def learn(self, losses, awake):
-        for j, (w, alpha) in enumerate(zip(self.inner, self.alphas, strict=True)):
-            base = sum(w[i] for i in awake)
-            total = sum(w[i] * exp(-losses[i]) for i in awake)
-            for i in awake:
-                w[i] *= exp(-losses[i]) * base / total
-            n = self.n
-            self.inner[j] = [
-                (1 - alpha) * w[i] + alpha * (sum(w) - w[i]) / (n - 1) if n > 1 else w[i] for i in range(n)
-            ]
-            self.top[j] *= total / base
-        s = sum(self.top)
-        self.top = [t / s for t in self.top]
+        seen = np.where(awake, self.inner * np.exp(-losses), 0.0)
+        ratio = (seen.sum(axis=1) / self.inner[:, awake].sum(axis=1))[:, None]
+        w = np.where(awake, seen / ratio, self.inner)
+        total = w.sum(axis=1, keepdims=True)
+        self.inner = (1 - self.alphas) * w + self.alphas * (total - w) / (w.shape[1] - 1)
+        self.top = self.top * ratio / (self.top * ratio).sum()
 
 
 def combined(forecasts, y, name, rates, scale, quantile, gradient, alphas):
     """Predictions of every round; `scale` is None to take the first difference between losses."""
-    n = len(forecasts[0])
-    copies, behind, gap = [Copy(n, alphas) for _ in rates], [0.0] * len(rates), 0.0
+    copies, behind, gap = [Copy(forecasts.shape[1], alphas) for _ in rates], np.zeros(len(rates)), 0.0
     out = []
     for f, outcome in zip(forecasts, y, strict=True):
-        awake = [i for i in range(n) if f[i] == f[i]]
+        awake = ~np.isnan(f)
         eta = log(len(rates)) / gap if gap > 0 else inf
-        v = [exp(-eta * (b - min(behind))) if gap > 0 else float(b == min(behind)) for b in behind]
-        v = [value / sum(v) for value in v]
-        own = []
-        for copy in copies:
-            w = copy.weights()
-            own.append(sum(w[i] * f[i] for i in awake) / sum(w[i] for i in awake))
-        p = sum(a * b for a, b in zip(v, own, strict=True))
+        v = np.exp(-eta * (behind - behind.min())) if gap > 0 else 1.0 * (behind == behind.min())
+        v /= v.sum()
+        each = [copy.weights()[awake] for copy in copies]
+        own = [w @ f[awake] / w.sum() for w in each]
+        p = v @ own
         out.append(p)
         g = slope(name, quantile, p, outcome) if gradient else None
-        losses = [
-            (0.0 if i not in awake else g * (f[i] - p) if gradient else loss(name, quantile, f[i], outcome))
-            for i in range(n)
-        ]
-        spread = max(losses[i] for i in awake) - min(losses[i] for i in awake)
+        losses, top = (
+            np.array([g * (q - p) if gradient else loss(name, quantile, q, outcome) for q in said])
+            for said in (np.where(awake, f, p), own)
+        )
+        least, spread = losses[awake].min(), np.ptp(losses[awake])
         if scale is None and spread == 0:
             continue
         scale = spread if scale is None else scale
         for copy, rate in zip(copies, rates, strict=True):
-            least = min(losses[i] for i in awake)
-            copy.learn([rate / scale * (value - least) for value in losses], awake)
+            copy.learn(rate / scale * (losses - least), awake)
         if len(rates) > 1:
-            top = [g * (q - p) if gradient else loss(name, quantile, q, outcome) for q in own]
-            mean = sum(a * b for a, b in zip(v, top, strict=True))
-            low = min(t for a, t in zip(v, top, strict=True) if a > 0)
-            mix = (
-                low
-                if eta == inf
-                else low - log(sum(a * exp(-eta * (t - low)) for a, t in zip(v, top, strict=True))) / eta
-            )
-            gap += max(0.0, mean - mix)
-            behind = [b + t for b, t in zip(behind, top, strict=True)]
+            low = top[v > 0].min()
+            mix = low if eta == inf else low - log(v @ np.exp(-eta * (top - low))) / eta
+            gap, behind = gap + max(0.0, v @ top - mix), behind + top
     return out
+
+
+def aggregated(forecasts, y, rule):
+    """Bernstein aggregation and ML-Poly under the square loss, as their papers write them."""
+    n, found = forecasts.shape[1], []
+    regret, squares, largest = np.zeros((3, n))
+    for row, outcome in zip(forecasts, y, strict=True):
+        awake, wide, etas, weights = ~np.isnan(row), largest.max(), np.zeros(n), np.ones(n)
+        if wide > 0.0 and rule == "boa":
+            scale = np.where(largest > 0.0, largest, wide)
+            etas = np.minimum(1 / (2 * scale), sqrt(log(n)) / np.sqrt(np.maximum(squares, scale**2)))
+            weights = etas * np.exp(etas * regret)
+        elif wide > 0.0:
+            ahead = np.maximum(0.0, regret) / (wide**2 + squares)
+            weights = ahead if ahead.any() else weights
+        p = np.where(awake, weights, 0.0)
+        p = p / p.sum() if p.any() else awake / awake.sum()
+        found.append(p[awake] @ row[awake])
+        losses = np.where(awake, (row - outcome) ** 2, 0.0)
+        excess = np.where(awake, losses - p @ losses, 0.0)
+        squares, largest = squares + excess**2, np.maximum(largest, abs(excess))
+        if rule == "boa" and wide > 0.0:
+            regret = regret - (excess * (1 + etas * excess) + largest * (etas * excess > 0.5)) / 2
+        else:
+            regret = regret - excess
+    return found

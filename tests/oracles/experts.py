@@ -1,8 +1,9 @@
-"""Slow exact references for the learners over experts; they share no code with the fast path.
+"""Slow exact references for learners over experts and for hindsight; they share no code with the fast path.
 
 Of learners of transition laws it is the forward recursion in mpmath: any loss, any alpha, sleeping experts.
 """
 
+from itertools import pairwise, product
 from math import exp, fsum, log
 
 import mpmath
@@ -99,15 +100,11 @@ def krichevsky_trofimov_loss(losses, digits=30):
 
 def variable_share_matrices(losses, alpha):
     """The transition law of Variable-share after each round, which depends on the losses."""
-    losses = np.asarray(losses, dtype=float)
-    _rounds, n = losses.shape
-    laws = []
-    for row in losses:
-        stay = [(1 - alpha) ** v for v in row]
-        laws.append([[stay[j] if i == j else (1 - stay[j]) / max(n - 1, 1) for i in range(n)] for j in range(n)])
-        if n == 1:
-            laws[-1] = [[1.0]]
-    return laws
+    stays = (1 - alpha) ** losses
+    n = stays.shape[1]
+    if n == 1:
+        return np.ones((len(losses), 1, 1))
+    return [np.where(np.eye(n), stay[:, None], (1 - stay[:, None]) / (n - 1)) for stay in stays]
 
 
 def ada_hedge_reference(losses, digits=50):
@@ -116,43 +113,30 @@ def ada_hedge_reference(losses, digits=50):
     mp.dps = digits
     n = len(losses[0])
     cumulative, gap, out = [mp.mpf(0)] * n, mp.mpf(0), []
-    for row in [*losses, None]:
-        low = min(cumulative)
-        if gap == 0:
-            values = [mp.mpf(c == low) for c in cumulative]
-        else:
-            eta = mp.log(n) / gap
-            values = [mp.exp(-eta * (c - low)) for c in cumulative]
+    for row in [*losses, [0.0] * n]:  # nothing comes of the last
+        low, row = min(cumulative), [mp.mpf(float(v)) for v in row]
+        eta = mp.log(n) / gap if gap else mp.inf
+        values = [mp.exp(-eta * (c - low)) if gap else mp.mpf(c == low) for c in cumulative]
         weights = [v / sum(values) for v in values]
         out.append([float(w) for w in weights])
-        if row is None:
-            return np.array(out)
-        row = [mp.mpf(float(v)) for v in row]
-        hedge = sum(w * v for w, v in zip(weights, row, strict=True))
-        if gap == 0:
-            mixed = min(v for w, v in zip(weights, row, strict=True) if w > 0)
-        else:
+        mixed = min(v for w, v in zip(weights, row, strict=True) if w > 0)
+        if gap:
             mixed = -mp.log(sum(w * mp.exp(-eta * v) for w, v in zip(weights, row, strict=True))) / eta
-        gap += hedge - mixed
-        if abs(gap) < mp.mpf(10) ** (8 - digits):
-            gap = mp.mpf(0)
+        gap += sum(w * v for w, v in zip(weights, row, strict=True)) - mixed
+        gap = gap if abs(gap) >= mp.mpf(10) ** (8 - digits) else mp.mpf(0)
         cumulative = [c + v for c, v in zip(cumulative, row, strict=True)]
-    return None
+    return np.array(out)
 
 
 def regrets_by(weights_of, losses):
     """Weights (T+1, n) of a learner that sees regrets and their squares only."""
-    n = len(losses[0])
-    regret, variance, out = [0.0] * n, [0.0] * n, []
-    for row in [*losses, None]:
-        weights = weights_of(regret, variance)
-        out.append(weights)
-        if row is None:
-            return np.array(out)
-        own = fsum(w * v for w, v in zip(weights, row, strict=True))
-        regret = [r + own - v for r, v in zip(regret, row, strict=True)]
-        variance = [s + (own - v) ** 2 for s, v in zip(variance, row, strict=True)]
-    return None
+    regret, variance = np.zeros((2, len(losses[0])))
+    out = [weights_of(regret, variance)]
+    for row in losses:
+        excess = np.dot(out[-1], row) - row
+        regret, variance = regret + excess, variance + excess**2
+        out.append(weights_of(regret, variance))
+    return np.array(out)
 
 
 def squint_weights(regret, variance):
@@ -180,3 +164,67 @@ def normal_hedge_weights(regret, variance):
         low, high = (c, high) if fsum(exp(r * r / (2 * c)) for r in ahead) / n > exp(1) else (low, c)
     values = [r / c * exp(r * r / (2 * c)) for r in ahead]
     return [v / fsum(values) for v in values]
+
+
+# -- comparators in hindsight, by enumeration and in fifty digits
+
+
+def switches(sequence):
+    return sum(a != b for a, b in pairwise(sequence))
+
+
+def sequences(losses, matrix=None, prior=None):
+    """Every sequence of experts, its loss, and under a law its probability times its likelihood."""
+    rounds, n = np.shape(losses)
+    for sequence in product(range(n), repeat=rounds):
+        loss, weight = sum(losses[t][i] for t, i in enumerate(sequence)), mpmath.mpf(1)
+        if matrix is not None:
+            weight = mpmath.mpf(1 / n if prior is None else float(prior[sequence[0]])) * mpmath.exp(-mpmath.mpf(loss))
+            for a, b in pairwise(sequence):
+                weight *= mpmath.mpf(float(matrix[a][b]))
+        yield sequence, float(loss), weight
+
+
+def best_with_switches(losses, k, *, at_most):
+    """Least loss over the sequences with (at most) k - 1 switches."""
+    fits = range(k) if at_most else [k - 1]
+    return min((loss for one, loss, _ in sequences(losses) if switches(one) in fits), default=float("inf"))
+
+
+def markov_loss(losses, matrix, prior=None):
+    """-ln of the sum over all sequences of probability times likelihood."""
+    total = mpmath.fsum(weight for _, _, weight in sequences(losses, matrix, prior))
+    return float(-mpmath.log(total)) if total else float("inf")
+
+
+def switch_distribution(losses, alpha, prior=None):
+    """Posterior of the number of switches by enumeration, (T,)."""
+    mass = [mpmath.mpf(0)] * len(losses)
+    for sequence, _, weight in sequences(losses, share_matrix(np.shape(losses)[1], alpha), prior):
+        mass[switches(sequence)] += weight
+    return [m / sum(mass) for m in mass]
+
+
+def share_loss(losses, alpha, prior=None):
+    """Fixed-share's loss by the forward recursion, 50 digits or the caller's precision; alpha may be an mpf."""
+    with mpmath.workdps(max(50, mpmath.mp.dps)):
+        losses = np.asarray(losses)
+        rounds, n = losses.shape
+        alpha = mpmath.mpf(alpha)
+        weights = [mpmath.mpf(1) / n for _ in range(n)] if prior is None else [mpmath.mpf(float(p)) for p in prior]
+        for t in range(rounds):
+            weights = [w * mpmath.exp(-mpmath.mpf(float(x))) for w, x in zip(weights, losses[t], strict=True)]
+            if t < rounds - 1 and n > 1:
+                total = mpmath.fsum(weights)
+                weights = [(1 - alpha) * w + alpha * (total - w) / (n - 1) for w in weights]
+        return -mpmath.log(mpmath.fsum(weights))
+
+
+def transition_counts(losses, matrix, prior=None):
+    """Expected moves j -> i given the losses, by enumeration, (n, n)."""
+    counts, total = np.zeros(np.shape(matrix), dtype=object) + mpmath.mpf(0), mpmath.mpf(0)
+    for sequence, _, weight in sequences(losses, matrix, prior):
+        total += weight
+        for a, b in pairwise(sequence):
+            counts[a, b] += weight
+    return (counts / total).astype(float)

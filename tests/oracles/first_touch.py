@@ -1,20 +1,9 @@
 """How many labels a sampler asks for until it predicts well: the whole test set is predicted after each update."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
-
-from lpsm import samplers
 
 
-def first_touch(
-    make: Callable[[], samplers.Sampler], X: Any, y: NDArray[Any], test: Any, truth: NDArray[Any], error: float,
-    stays: int = 1,
-) -> tuple[int | None, int]:  # fmt: skip
+def first_touch(make, X, y, test, truth, error, stays=1):
     """Return how many labels were asked for when the test error first was at most `error` (None: never), and in all.
 
     It has to stay there for `stays` labels in a row, or else to the end of the stream; the first of them counts.

@@ -4,10 +4,7 @@ A packet of the client carries payload of TCP or UDP, keeps a TCP connection ali
 sent before), or is of ARP.  What others send to many is not of the client.
 """
 
-from __future__ import annotations
-
 from ipaddress import ip_address
-from pathlib import Path
 from typing import NamedTuple
 
 import dpkt
@@ -23,21 +20,20 @@ class Account(NamedTuple):
     lasts_s: float  #: from the first packet of the recording to the last, whosever they are
     instants_s: NDArray[np.float64]  #: of the client's packets, from the first packet of the recording
 
-    def awake_s(self, hold_s: float) -> float:
+    def awake_s(self, hold_s):
         """Return how long a client is awake that stays so for a while after each of its packets."""
         begin = np.sort(self.instants_s)
         end = np.minimum(begin + hold_s, self.lasts_s)
         return float((end - np.maximum(begin, np.concatenate([[0.0], end[:-1]]))).clip(0.0).sum())
 
 
-def accounts(path: Path, client: str) -> list[Account]:
+def accounts(path, client):
     """Return the accounts of a client, one between two jumps of the clock, those without a packet of it left out."""
     with path.open("rb") as file:
         reader = dpkt.pcap.UniversalReader(file)
         link, packets = reader.datalink(), list(reader)
     address, found, first, last = ip_address(client).packed, [], 0.0, 0.0
-    ends: dict[tuple[object, ...], int] = {}
-    own: list[float] = []
+    ends, own = {}, []
     for number, (moment, data) in enumerate(packets):
         now = float(moment)
         if number and not JUMP_S[0] <= now - last <= JUMP_S[1]:
@@ -51,7 +47,7 @@ def accounts(path: Path, client: str) -> list[Account]:
     return [account for account in found if len(account.instants_s)]
 
 
-def _body(link: int, data: bytes) -> object:
+def _body(link, data):
     """Return the packet in a frame."""
     if link == dpkt.pcap.DLT_EN10MB:
         return dpkt.ethernet.Ethernet(data).data
@@ -60,7 +56,7 @@ def _body(link: int, data: bytes) -> object:
     return dpkt.ip6.IP6(data) if data[0] >> 4 == 6 else dpkt.ip.IP(data)
 
 
-def _is_own(packet: object, client: bytes, ends: dict[tuple[object, ...], int]) -> bool:
+def _is_own(packet, client, ends):
     if isinstance(packet, dpkt.arp.ARP):
         many = packet.op == dpkt.arp.ARP_OP_REQUEST and packet.spa != client
         return client in (packet.spa, packet.tpa) and not many

@@ -126,11 +126,6 @@ _KEYS = {  # of those that are not forward
     "adagrad": "adagrad adagrad-ss iwal", "lasec": "lasec lasec-ss kept-rate", "nearest": "nearest",
 }  # fmt: skip
 LEARNER_OF = {key: name for name, keys in _KEYS.items() for key in keys.split()}
-RANDOMIZED = {
-    "perceptron-ss", "perceptron-ss-adaptive", "sop-ss", "sop-ss-adaptive", "sop-label-efficient", "sole",
-    "sop-fixed-bias", "lasec-ss", "cbgz-dkm", "random-perceptron", "random-dkm", "ffoat", "fsoat", "ffole", "fsole",
-    "arow-ss", "arow-diagonal-ss", "adagrad-ss", "iwal",
-}  # fmt: skip
 
 
 def margin(key, S, x, q):
@@ -143,7 +138,7 @@ def coin(b, m, more=0.0):
 
 
 def chance(key, S, x, q, m, t, kept):
-    """The probability of a question in round t; `kept` is what the rule remembers besides what is stored."""
+    """Whether round t asks, or of a coin the probability; `kept` is what the rule remembers besides what is stored."""
     N, length = len(S), np.linalg.norm(x)
     more = m * m * (1 + S.spread(x, **q)) / 2 if key in ("sop-ss", "sop-ss-adaptive") else 0.0
     match key:
@@ -170,7 +165,7 @@ def chance(key, S, x, q, m, t, kept):
             return 1.0 if m >= 0 else min(1.0, sqrt((1 + kept.false_positives) / t))
         case "ffole" | "fsole":
             return 1.0 if m >= 0 else coin(q["C"], m)
-    return 1.0
+    return True
 
 
 def keeps(key, label, m):
@@ -191,7 +186,8 @@ def play(key, X, y, rng=None, normalize=False, **q):
         predicted, weight = sgn(m), 1.0
         wrong, stores = predicted != label, keeps(key, label, m)
         probability = chance(key, S, x, q, m, t, kept)
-        if key in RANDOMIZED:
+        tossed = isinstance(probability, float)
+        if tossed:
             asks = rng.random() < probability
             weight = 1 / probability if key == "iwal" else 1.0
         elif key == "ssnl":
@@ -207,7 +203,7 @@ def play(key, X, y, rng=None, normalize=False, **q):
             asks = bool(probability)
         begins = N == 0 and key in ("modified-perceptron", "dkm", "cbgz-dkm", "random-dkm")
         asks, stores = bool(asks) or begins, (stores or begins) and (bool(asks) or begins)
-        probability = probability if key in RANDOMIZED and not begins else float(asks)
+        probability = probability if tossed and not begins else float(asks)
         if "step" in q:
             kept.s += q["step"] * (q["rate"] - asks)
         elif asks and not begins and key in ("dkm", "dkm-perceptron"):

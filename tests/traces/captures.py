@@ -23,15 +23,7 @@ class Tcp:
         Round trips from the place of the capture to either end.
     """
 
-    def __init__(
-        self,
-        start_s: float,
-        to_server_s: float,
-        to_client_s: float = 0.0,
-        *,
-        port: int = 40_000,
-        server_port: int = 443,
-    ) -> None:
+    def __init__(self, start_s: float, to_server_s: float, to_client_s: float = 0.0, *, port=40_000, server_port=443):
         self.frames: list[Frame] = []
         self._ports = port, server_port
         self._next = [1000, 5000]
@@ -40,23 +32,19 @@ class Tcp:
         self._next = [1001, 5001]
         self._add(start_s + to_server_s + to_client_s, True, b"", ACK)
 
-    def up(self, at_s: float, data: bytes, mss: int = 1400) -> None:
+    def up(self, at_s: float, data: bytes, mss: int = 1400, *, up: bool = True) -> None:
         """Let the device send."""
-        self._send(at_s, True, data, mss)
-
-    def down(self, at_s: float, data: bytes, mss: int = 1400) -> None:
-        """Let the server send."""
-        self._send(at_s, False, data, mss)
-
-    def _send(self, at_s: float, up: bool, data: bytes, mss: int) -> None:
         for number, begin in enumerate(range(0, len(data), mss)):
             self._add(at_s + number * 1e-5, up, data[begin : begin + mss], ACK)
 
+    def down(self, at_s: float, data: bytes, mss: int = 1400) -> None:
+        """Let the server send."""
+        self.up(at_s, data, mss, up=False)
+
     def _add(self, at_s: float, up: bool, data: bytes, flags: int) -> None:
         ports = self._ports if up else self._ports[::-1]
-        tcp = dpkt.tcp.TCP(
-            sport=ports[0], dport=ports[1], seq=self._next[not up], ack=self._next[up], flags=flags, data=data
-        )
+        numbers = {"seq": self._next[not up], "ack": self._next[up]}
+        tcp = dpkt.tcp.TCP(sport=ports[0], dport=ports[1], flags=flags, data=data, **numbers)
         self._next[not up] += len(data)
         self.frames.append((at_s, ip(tcp, 6, up)))
 
@@ -73,6 +61,12 @@ def ip(transport: dpkt.Packet, protocol: int, up: bool, device: bytes = DEVICE, 
     packet = dpkt.ip.IP(src=source, dst=target, p=protocol, data=transport)
     packet.len = len(packet)
     return bytes(dpkt.ethernet.Ethernet(type=0x0800, data=packet))
+
+
+def authenticated(frame: bytes) -> bytes:
+    """Return a TCP segment of a frame of IPv4 in a packet of IPv6 with an authentication header."""
+    header, addresses = b"\x06\4" + bytes(22), bytes(12) + frame[26:30] + bytes(12) + frame[30:34]
+    return struct.pack(">IHBB", 0x60000000, len(header) + len(frame) - 34, 51, 64) + addresses + header + frame[34:]
 
 
 def record(size: int) -> bytes:

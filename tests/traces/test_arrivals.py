@@ -9,21 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from traces import Request, arrivals
-from traces.arrivals import binned, spread
+from traces.arrivals import BIN_US, binned, spread
 
 
 def request(start_us, end_us, size):
     return Request("c", "s", start_us, end_us, 300, size)
 
 
-@given(st.integers(0, 10**7), st.integers(0, 10**6), st.integers(0, 1 << 40), st.sampled_from([1_000, 10_000, 77_777]))
-def test_bytes_are_conserved_and_even_to_one_byte(start_us, length_us, size, bin_us):
-    first, sizes = spread(start_us, start_us + length_us, size, bin_us=bin_us)
+@given(st.integers(0, 10**7), st.integers(0, 10**6), st.integers(0, 1 << 40))
+def test_bytes_are_conserved_and_even_to_one_byte(start_us, length_us, size):
+    first, sizes = spread(start_us, start_us + length_us, size)
     assert sizes.sum() == size
     assert sizes.max() - sizes.min() <= 1
-    assert first * bin_us <= start_us < (first + 1) * bin_us
+    assert first * BIN_US <= start_us < (first + 1) * BIN_US
     last = first + len(sizes)
-    assert (last - 1) * bin_us <= start_us + length_us <= last * bin_us
+    assert (last - 1) * BIN_US <= start_us + length_us <= last * BIN_US
 
 
 def test_ten_bytes_over_three_hundredths_of_a_second_by_hand():

@@ -8,7 +8,7 @@ import pytest
 
 import traces
 from tests.traces.test_bu import archive
-from traces import TraceError, archives
+from traces import TraceError, bu
 from traces.files import open_trace
 
 SECONDS = 1.0  # of processor time
@@ -67,6 +67,6 @@ def test_numbers_of_any_size_in_a_har_are_unknown_or_refused(tmp_path):
 def test_an_archive_of_too_many_members_is_refused(tmp_path, monkeypatch):
     (tmp_path / "t").write_bytes(archive(dict.fromkeys(("con1.a.1", "con1.a.2", "con1.a.3"), "")))
     assert list(traces.sessions(tmp_path / "t")) == []
-    monkeypatch.setattr(archives, "_MOST_MEMBERS", 2)
+    monkeypatch.setattr(bu, "_MOST_MEMBERS", 2)
     with pytest.raises(TraceError, match="an archive must have at most 2 members"):
         list(traces.sessions(tmp_path / "t"))

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import traces
-from tests.traces.captures import DEVICE, SERVER, Tcp, ip, pcap, record, udp
+from tests.traces.captures import DEVICE, SERVER, Tcp, authenticated, ip, pcap, record, udp
 from traces import Report, TraceError
 from traces.captures.flows import open_loop
-from traces.captures.streams import Counted
+from traces.captures.streams import Stream
 from traces.records import DATAGRAM_DOWN, DATAGRAM_UP, MESSAGE, UNASKED
 
 NAME = "192.168.1.7"
@@ -177,15 +177,9 @@ def _cooked(frame):
     return struct.pack(">HHH8sHHH", 0, 1, 6, b"", 0x8100, 5, 0x0800) + frame[14:]
 
 
-def _authenticated(frame):
-    header = b"\x06\4" + bytes(22)
-    addresses = bytes(12) + frame[26:30] + bytes(12) + frame[30:34]
-    return struct.pack(">IHBB", 0x60000000, len(header) + len(frame) - 34, 51, 64) + addresses + header + frame[34:]
-
-
 @pytest.mark.parametrize(
     ("link", "changed"),
-    [(1 | 0x24 << 24, bytes), (113, _cooked), (101, _authenticated)],
+    [(1 | 0x24 << 24, bytes), (113, _cooked), (101, authenticated)],
     ids=["checksums told of in the link type", "a tagged frame of a Linux cooked capture", "authentication headers"],
 )
 def test_what_stands_around_a_connection_changes_nothing(tmp_path, link, changed):
@@ -229,12 +223,12 @@ def test_a_clock_that_jumps_begins_a_new_session_and_no_time_is_negative(tmp_pat
 def test_every_byte_of_a_stream_is_counted_once_in_whatever_order_it_comes(seed, n, opened):
     chance = random.Random(seed)
     first = chance.choice([0, 5, (1 << 32) - 30])
-    counted, seen, total = Counted(), set(), 0
+    stream, seen, total = Stream(), set(), 0
     if opened:
-        counted.begin(first)
+        stream.begin(first, opening=True)
     for _ in range(n):
         at, size = chance.randrange(100), chance.randrange(1, 20)
-        total += counted.take((first + at) % (1 << 32), size)
+        total += stream.count((first + at) % (1 << 32), size)
         seen.update(range(at, at + size))
     assert total == len(seen)
 

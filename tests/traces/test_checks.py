@@ -36,7 +36,6 @@ list(binned([sent(0, 4_000_000_000_000_000)])) -> at most 4194304 bins, got 4000
 list(binned([sent(5), sent(4)])) -> in the order of sending, got a step of -1 us
 spread(5, 4, 1) -> end_us
 spread(0, 1, -1) -> size_bytes
-spread(0, 1, 1, bin_us=0) -> bin_us must be at least 1, got 0
 traces.counted(1, 2) -> name must be of the type str, got 2
 traces.workload_line("a") -> record must be a Page or a Message, got 'a'
 traces.read(3) -> path must be of the type str or PathLike, got 3
@@ -48,6 +47,8 @@ rule(same_server_gap_s=-1) -> same_server_gap_s must .*got -1
 rule(other_server_gap_s=float("nan")) -> other_server_gap_s must .*got nan
 rule(reorder_s=-1) -> reorder_s must .*got -1
 rule(max_think_s=0) -> max_think_s must .*got 0
+rule(max_think_s="1") -> max_think_s must be of the type float or None, got '1'
+Wishes(hours=0) -> hours must lie in \[1e-06, 100000\], got 0
 stalls([1.0], ["a"], [1.0]) -> viewings must hold whole numbers below 2\^63
 stalls([1.0], [0], [1.0, 2.0]) -> done_s must have shape \(1,\), got \(2,\)
 traces.generate(2**63, RNG) -> n_pages must lie in \[1, 1e\+08\], got 9223372036854775808

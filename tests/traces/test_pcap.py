@@ -217,9 +217,3 @@ def test_samples_have_the_requests_that_a_search_of_the_packets_finds(data, name
 def test_what_does_not_begin_as_a_capture_does_is_refused():
     with pytest.raises(TraceError, match="a capture must begin as pcap or pcapng does"):
         list(frames(io.BytesIO(b"0HT\n" + bytes(40)), "c", Report()))
-
-
-def test_a_client_that_is_not_there_is_answered_with_those_that_are(tmp_path):
-    data = capture([segment(True, 1, b"GET / HTTP/1.1\r\n\r\n"), segment(False, 1, reply(500))])
-    with pytest.raises(TraceError, match=r"--client must be one of those heard \(.+, .+\), got 9\.9\.9\.9"):
-        read(tmp_path, data, client="9.9.9.9")

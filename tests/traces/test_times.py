@@ -7,7 +7,7 @@ import pytest
 
 import traces
 from traces import Datagram, Message, Page, Timing, Workload
-from traces.times import between_instants, instants, joined, moved, stretches
+from traces.times import instants, joined, moved, stretches
 
 WORK = Workload.of(
     [
@@ -64,15 +64,3 @@ def test_clients_of_one_recording_are_one_device_and_other_recordings_come_after
     assert len(spans) == 3
     assert work.captured_s == pytest.approx(sum(end - begin for begin, end in spans) / 1e6)
     assert (np.diff(instants(work)[:, 0]) >= -1e-6).all()
-
-
-def test_what_is_wanted_lies_between_two_instants():
-    part = between_instants(WORK, 2.0, 5.5)
-    assert (part.captured_s, [page.page for page in part]) == (3.5, ["b"])
-    assert part.beside_s == pytest.approx([0.3, 3.0])
-    assert between_instants(WORK) == WORK
-    assert between_instants(WORK, 0.0, 1.5).beside_s == [0.5, 0.25]
-    with pytest.raises(ValueError, match=r"from must lie in \[0, 6\) s"):
-        between_instants(WORK, 6.0)
-    with pytest.raises(ValueError, match="are for recordings with times of their own"):
-        between_instants(Workload.of([Page("a", 1, 1)]))

@@ -10,17 +10,15 @@ Left out: what happens below frames (wake-ups to hear beacons without a reaction
 Source: IEEE 802.11-2020, sections 9.4.2.5 (TIM), 11.2.3 (power management of a non-AP STA).
 """
 
-from __future__ import annotations
-
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise
 from math import gcd
 from statistics import median
-from typing import TypeVar
+from typing import Any
 
-from traces.captures.runs import Payload, runs
+from traces.captures.runs import Run, runs
 from traces.captures.wireless import (
     ACTION,
     ASSOCIATION_REQUEST,
@@ -29,22 +27,17 @@ from traces.captures.wireless import (
     PS_POLL,
     Copies,
     Frame,
+    half,
     heard,
     payload_bytes,
-    twt_agreement,
 )  # fmt: skip
 from traces.records import Request
-
-__all__ = ["Audit", "Client", "Network", "audit"]
 
 TIME_UNIT_US = 1024
 REACTION_US = 30_000
 """A client that wakes up so soon after a beacon reacted to it."""
 
 _MOST, _LARGEST_GAP = 1 << 16, 2048  # sequence numbers repeat after 4096
-_LONG_PREAMBLE_US, _SHORT_PREAMBLE_US = 192, 20
-_DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
-T = TypeVar("T")
 _WAYS = ("ps_polls", "null_frames", "data_frames", "triggers", "twt_actions")
 
 
@@ -91,13 +84,8 @@ class Client:
     retries: int = 0
     bytes_up: int = 0
     bytes_down: int = 0
-    #: Of data frames at their rates, preambles included; frames of unknown rate count for nothing.
-    airtime_up_us: float = 0.0
-    airtime_down_us: float = 0.0
     missed_frames: int = 0  #: Frames that the sniffer did not hear, by gaps of sequence numbers.
     announced: int | None = None  #: The listen interval of its association request.
-    #: Interval and length of the service periods of its target wake time, as its setup frames tell them.
-    agreed_us: tuple[int, int] | None = None
     #: When its state was told to change, and whether to sleep, for pictures.
     states: list[tuple[int, bool]] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)  #: Its data frames as exchanges and messages.
@@ -110,7 +98,7 @@ class Client:
     _told_us: int = -1  # the first beacon that announces the frame that waits
     _reacted: list[int] = field(default_factory=list)  # numbers of the beacons it reacted to
     _numbers: dict[int, int] = field(default_factory=dict)
-    _runs: Generator[None, Payload | None, None] | None = None
+    _runs: Run | None = None
 
     @property
     def listen_interval(self) -> int | None:
@@ -133,7 +121,7 @@ class Client:
             return "none"
         polls, nulls, data, triggers, actions = (self.woke_by[name] for name in _WAYS)
         if actions and actions >= max(polls, triggers):
-            return "twt" if self.agreed_us is None else "twt:{:g}:{:g}".format(*(us / 1000 for us in self.agreed_us))
+            return "twt"
         if triggers > polls:
             return "uapsd"
         if polls <= nulls + data and (self.hold_us or 0) >= 5_000:
@@ -146,9 +134,6 @@ class Client:
         self.asleep_us += spent_us * (self._asleep is True)
         self.awake_us += spent_us * (self._asleep is False)
         self._since_us, self._asleep = now_us, asleep
-
-    def _enter(self, request: Request) -> None:
-        _keep(self.requests, request._replace(connection=0))
 
 
 @dataclass(slots=True)
@@ -193,13 +178,9 @@ def audit(frames: Iterable[tuple[int, int, bytes, int]]) -> Audit:
     return found
 
 
-def _keep(kept: list[T], item: T) -> None:
+def _keep(kept: list[Any], item: Any) -> None:
     if len(kept) < _MOST:
         kept.append(item)
-
-
-def _number(captured: bytes, at: int) -> int:
-    return captured[at] | captured[at + 1] << 8
 
 
 def _hear_beacon(found: Audit, frame: Frame, captured: bytes, now_us: int) -> None:
@@ -208,10 +189,10 @@ def _hear_beacon(found: Audit, frame: Frame, captured: bytes, now_us: int) -> No
         if len(found.networks) >= _MOST:
             return
         network = found.networks[frame.bssid] = Network()
-    at = frame.body_at
-    if len(captured) < at + 12:
+    at = frame.body_at + 12
+    if len(captured) < at:
         return
-    network.beacon_interval_us = max(1, _number(captured, at + 8)) * TIME_UNIT_US
+    network.beacon_interval_us = max(1, half(captured, at - 4)[0]) * TIME_UNIT_US
     if network._latest_us >= 0:
         steps = max(1, round((now_us - network._latest_us) / network.beacon_interval_us))
         network._count += steps
@@ -221,7 +202,6 @@ def _hear_beacon(found: Audit, frame: Frame, captured: bytes, now_us: int) -> No
     network._latest_us = now_us
     network.beacons += 1
     _keep(found.beacons_us, (now_us, frame.bssid))
-    at += 12
     while at + 2 <= len(captured):
         element, size = captured[at], captured[at + 1]
         value = captured[at + 2 : at + 2 + size]
@@ -246,17 +226,13 @@ def _follow(found: Audit, frame: Frame, captured: bytes, now_us: int) -> None:
         network.multicast_frames += 1
         network.multicast_after_dtim += network._was_dtim
         return
-    from_client = frame.transmitter != frame.bssid
-    address = frame.transmitter if from_client else frame.receiver
-    is_management = kind >> 4 == 0
-    if (is_group and not from_client) or (
-        is_management and kind not in (ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, ACTION)
-    ):
-        return
+    up, is_management = frame.transmitter != frame.bssid, kind >> 4 == 0
+    address = frame.transmitter if up else frame.receiver
+    is_known = not is_management or kind in (ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, ACTION)
     client = found.clients.get(address)
+    if not is_known or (is_group and not up) or (client is None and len(found.clients) >= _MOST):
+        return
     if client is None:
-        if len(found.clients) >= _MOST:
-            return
         client = found.clients[address] = Client(frame.bssid)
     if client.bssid != frame.bssid:  # it keeps its account
         client.bssid, client._aid, client._told_us = frame.bssid, 0, -1
@@ -264,23 +240,23 @@ def _follow(found: Audit, frame: Frame, captured: bytes, now_us: int) -> None:
     client._networks.add(frame.bssid)
     client.frames += 1
     client.retries += frame.retry
-    if from_client and frame.tid >= 0 and not frame.is_null:  # other numbers are shared or free
-        gap = (frame.number - client._numbers.get(frame.tid, frame.number)) % 4096
-        client._numbers[frame.tid] = frame.number
+    if up and frame.tid >= 0 and not frame.is_null:  # other numbers are shared or free
+        number = frame.sequence >> 4
+        gap = (number - client._numbers.get(frame.tid, number)) % 4096
+        client._numbers[frame.tid] = number
         client.missed_frames += gap - 1 if 1 < gap < _LARGEST_GAP else 0
     if kind == ASSOCIATION_REQUEST and len(captured) >= body + 4:
-        client.announced = _number(captured, body + 2)
+        client.announced = half(captured, body + 2)[0]
     elif kind == ASSOCIATION_RESPONSE and len(captured) >= body + 6:
-        client._aid = _number(captured, body + 4) & 0x3FFF
+        client._aid = half(captured, body + 4)[0] & 0x3FFF
     elif kind == PS_POLL:
         client._aid = frame.duration & 0x3FFF
     elif kind == ACTION:
-        client.agreed_us = twt_agreement(frame, captured) or client.agreed_us
-        client.woke_by["twt_actions"] += from_client and captured[body : body + 2] in (b"\x16\x06", b"\x16\x07")
-    if from_client and not is_management:
+        client.woke_by["twt_actions"] += up and captured[body : body + 2] in (b"\x16\x06", b"\x16\x07")
+    if up and not is_management:
         _tell(client, network, frame, now_us)
     if frame.is_data:
-        _carry(found, client, address, frame, from_client, now_us)
+        _carry(found, client, address, frame, up, now_us)
 
 
 def _tell(client: Client, network: Network | None, frame: Frame, now_us: int) -> None:
@@ -299,8 +275,7 @@ def _tell(client: Client, network: Network | None, frame: Frame, now_us: int) ->
             client.woke_by["null_frames" if frame.is_null else "data_frames"] += 1
     elif was and (is_poll or frame.tid >= 0):
         client.woke_by["ps_polls" if is_poll else "triggers"] += 1
-    woke = was and (is_poll or not frame.sleeps)
-    if woke and client._told_us >= 0 and network is not None:
+    if was and (is_poll or not frame.sleeps) and client._told_us >= 0 and network is not None:
         is_reaction = now_us - network._latest_us <= REACTION_US
         if is_reaction and client._reacted[-1:] != [network._count]:
             _keep(client._reacted, network._count)
@@ -309,23 +284,18 @@ def _tell(client: Client, network: Network | None, frame: Frame, now_us: int) ->
 def _carry(found: Audit, client: Client, address: bytes, frame: Frame, up: bool, now_us: int) -> None:
     """Follow a data frame."""
     _keep(found.frames_us, (now_us, address, up))
-    airtime_us = 0.0
-    if frame.rate_mbps:
-        preamble_us = _LONG_PREAMBLE_US if frame.rate_mbps in _DSSS_MBPS else _SHORT_PREAMBLE_US
-        airtime_us = preamble_us + 8 * frame.size / frame.rate_mbps
     client._last_data_us = now_us
     if up:
         client.frames_up += 1
         client.bytes_up += frame.size
-        client.airtime_up_us += airtime_us
     else:
         client.frames_down += 1
         client.bytes_down += frame.size
-        client.airtime_down_us += airtime_us
         if client._told_us >= 0:
             _keep(client.delays_us, now_us - client._told_us)
         client._told_us = -1
     if not found._copies.hear(frame) and (payload := payload_bytes(frame)):
         if client._runs is None:
-            client._runs = runs(address.hex(":"), frame.bssid.hex(":"), client._enter)
+            names = address.hex(":"), frame.bssid.hex(":")
+            client._runs = runs(*names, lambda request: _keep(client.requests, request._replace(connection=0)))
         client._runs.send((up, now_us, payload, b""))

@@ -10,23 +10,18 @@ was taken away from the client, the time from SYN-ACK to ACK as well (a client i
 A flow is a process to which its packets are sent, and None when it is over.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Generator, Sequence
 from itertools import chain, repeat
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from traces.captures.frames import Segment
-from traces.captures.runs import Payload, runs, started
-from traces.captures.streams import ACK, FIN, RST, SYN, Counted, Ordered
+from traces.captures.ledger import Ledger
+from traces.captures.runs import Payload, Run, runs, started
+from traces.captures.streams import ACK, FIN, RST, SYN, Stream
 from traces.records import DATAGRAM_DOWN, DATAGRAM_UP, Request
-
-if TYPE_CHECKING:
-    from traces.captures.ledger import Ledger
 
 Seen = tuple[bool, Segment, bytes, int]
 """Whether a packet goes the way of the first one of its flow, its headers, its frame, and when it was seen."""
@@ -50,28 +45,25 @@ _EVEN_US, _EVENLY, _MOSTLY = (5_000, 70_000), 0.3, 0.6
 _WITHIN_US = (2_000, 10_000, 50_000, 200_000)
 _LONGEST_HEAD = 8
 _HTTP = re.compile(rb"HTTP/1\.|[A-Z]{3,20} (?:\S*\Z|\S+ (?:HTTP/1\.|H?T?T?P?/?1?\Z))|[A-Z]{1,20} ?\Z|HTTP?/?1?\Z")
-_QUIC_PORT = 443
-_QUIC_VERSIONS = (b"\0\0\0\1", b"\x6b\x33\x43\xcf")  # RFC 9000, RFC 9369
 
 
 @started
 def background(ledger: Ledger, reason: str) -> Flow:
     """Leave out datagrams that are nobody's exchange."""
     while packet := (yield):
-        _, segment, _, now_us = packet
-        ledger.leave_out(segment._replace(reason=reason), now_us)
+        ledger.leave_out(packet[1]._replace(reason=reason), packet[3])
     yield
 
 
 @started
 def of_others(ledger: Ledger) -> Flow:
     """Leave out a flow of a device that was not asked for."""
-    counted = Counted(), Counted()
+    streams = Stream(), Stream()
     while packet := (yield):
         forward, segment, _, _ = packet
         new = segment.size
         if new and segment.flags >= 0:
-            new = counted[forward].take(segment.sequence, new)
+            new = streams[forward].count(segment.sequence, new)
         ledger.payload.captured += new
         ledger.dropped("other_clients", new)
     yield
@@ -85,10 +77,10 @@ def udp(key: bytes, forward: bool, ledger: Ledger, enter: Enter, *, quic: bool, 
     all of them are datagrams, else they are told apart by their runs.  `key` is that of its first datagram, which is
     the client's if `forward`; `is_open` tells that each direction is known to have its own clock.
     """
-    names = ledger.names(key, forward)
+    names = ledger.ends(key, forward)[2:]
     run = runs(
         *names, enter, lambda size: ledger.dropped("acknowledgements_of_messages", size),
-        quic_trip=(lambda trip_us: ledger.round_trip(b"", b"", trip_us, trip_us)) if quic else None,
+        quic_trip=(lambda trip_us: ledger.round_trip(None, trip_us, trip_us)) if quic else None,
     )  # fmt: skip
     held: list[Payload] = []
     is_known, last_us = is_open, -1
@@ -164,123 +156,106 @@ def _follow(later: NDArray[np.int64], earlier: NDArray[np.int64], within_us: int
 @started
 def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
     """Take a TCP connection as seen from its middle, by the key of its first packet, the client's if `forward`."""
-    # of the way back and the way forth: bytes, order, what came before it was known what is spoken
-    payload, counted, order, held = ledger.payload, (Counted(), Counted()), (Ordered(), Ordered()), [0, 0]
+    # of the way back and the way forth: what was sent, and bytes captured before it was known to be no HTTP
+    streams, held = (Stream(), Stream()), [0, 0]
     syn_us = syn_ack_us = trip_us = whole_us = latest_us = -1  # the latest payload
     probed: bool | None = None  # which way the last keep-alive went that is not answered
     run = None  # once it is known not to speak HTTP/1
     http = None  # once it is known to speak it
-    is_ordered = True  # as long as it may speak it
-    http_bytes = found_bytes = 0  # captured while HTTP was spoken; in its exchanges
-    lost = [0, 0]  # bytes that only the capture lost: down, up
+    found_bytes, lost = 0, [0, 0]  # in exchanges of HTTP; bytes that only the capture lost: down, up
 
-    def beside(name: str, kind: int) -> None:
-        enter(Request(*ledger.names(key, forward), now_us, now_us, 0, 0, "", kind))
+    def beside(name: str) -> None:
+        kind = DATAGRAM_UP if is_up else DATAGRAM_DOWN
+        enter(Request(*ledger.ends(key, forward)[2:], now_us, now_us, 0, 0, "", kind))
         ledger.count(name)
 
-    def speak_runs() -> Generator[None, Payload | None, None]:
-        client, server = ledger.addresses(key, forward)
-        seen_us, all_us = (trip_us, whole_us) if trip_us >= 0 else ledger.known_trip(client, server)
+    def speak_runs() -> Run:
+        client, server, *_ = ledger.ends(key, forward)
+        seen_us, all_us = (trip_us, whole_us) if trip_us >= 0 else ledger.trips.get((client, server), (-1, -1))
         return runs(
-            *ledger.names(key, forward), enter, lambda size: ledger.dropped("acknowledgements_of_messages", size),
+            *ledger.ends(key, forward)[2:], enter, lambda size: ledger.dropped("acknowledgements_of_messages", size),
             server_trip_us=seen_us, round_trip_us=max(seen_us, all_us),
         )  # fmt: skip
 
-    def found(requests: list[Request]) -> int:
+    def found(requests: list[Request], *, is_last: bool = False) -> None:
+        nonlocal found_bytes
         for request in requests:
             enter(request)
-        return sum(request.request_bytes + request.reply_bytes for request in requests)
-
-    def settle() -> None:
-        """Account for the payload of HTTP/1 that is in no exchange."""
-        payload.in_requests -= lost[True]
-        payload.in_replies -= lost[False]
-        ledger.dropped("http_outside_exchanges", http_bytes - found_bytes + sum(lost))
+            found_bytes += request.request_bytes + request.reply_bytes
+        if is_last:  # account for the payload of HTTP/1 that is in no exchange
+            ledger.payload.in_requests -= lost[True]
+            ledger.payload.in_replies -= lost[False]
+            ledger.dropped("http_outside_exchanges", sum(held) - found_bytes + sum(lost))
 
     while packet := (yield):
         way, segment, frame, now_us = packet
         _, at, size, sequence, acknowledged, flags, _ = segment
-        is_up = way is forward
+        is_up, stream, other = way is forward, streams[way], streams[not way]
         if flags & SYN:
             if not flags & ACK:
                 syn_us = now_us
             elif syn_us >= 0 > trip_us:
                 trip_us, syn_ack_us = now_us - syn_us, now_us
-            counted[way].begin(sequence + 1)
+            sequence += 1
+            stream.begin(sequence, opening=True)
         elif syn_ack_us >= 0 and is_up and flags & ACK:
             away_us = now_us - syn_ack_us
             whole_us = trip_us + (away_us if away_us > AT_THE_CLIENT_US else 0)
             syn_ack_us = -1
-            ledger.round_trip(*ledger.addresses(key, forward), trip_us, whole_us)
-        new = counted[way].take(sequence + bool(flags & SYN), size) if size else 0
+            ledger.round_trip(ledger.ends(key, forward)[:2], trip_us, whole_us)
+        new = stream.count(sequence, size) if size else 0
         if new:
-            payload.captured += new
+            ledger.payload.captured += new
         elif not flags & (SYN | FIN | RST):  # it keeps the connection alive, answers that, or was sent before
-            is_again = counted[way].is_again(sequence)
+            is_again = stream.is_again(sequence)
             if (size or is_again) and now_us - latest_us > AGAIN_AFTER_US:
-                name = "keep_alives" if is_again and size <= 1 else "segments_sent_again"
-                beside(name, DATAGRAM_UP if is_up else DATAGRAM_DOWN)
+                beside("keep_alives" if is_again and size <= 1 else "segments_sent_again")
                 probed, latest_us = way, now_us
             elif not size and probed is not None and way is not probed:
-                beside("answers_to_what_was_sent_again", DATAGRAM_UP if is_up else DATAGRAM_DOWN)
+                beside("answers_to_what_was_sent_again")
                 probed = None
         if size:
             latest_us = now_us
-        if not is_ordered:
-            if new and run:
+        if run is not None:
+            if new:
                 run.send((is_up, now_us, new, frame[at : at + new] if is_up else b""))
             continue
-        if http:
-            http_bytes += new
-        else:
-            held[way] += new
-        ready = order[way].take(sequence, flags, frame[at : at + size])
-        filled = order[not way].fill(acknowledged) if order[not way].waiting and flags & ACK else []
+        held[way] += new
+        ready = stream.take(sequence, flags, frame[at : at + size])
+        filled = other.fill(acknowledged) if other.waiting and flags & ACK else []
         if filled:
             lost[not is_up] += len(filled[0])
         for to, data in chain(zip(repeat(not way), filled), zip(repeat(way), ready)):
-            if http is None and is_ordered:
-                is_ordered = bool(_HTTP.match(data))
-                if is_ordered:
-                    from traces.captures.http1 import Exchanges
+            if http is None:
+                if not _HTTP.match(data):  # all of what came is runs, which have no need of what the capture lost
+                    lost = [0, 0]
+                    ledger.count("connections_not_of_http")
+                    run = speak_runs()
+                    for up in (True, False):
+                        if came := held[up is forward]:
+                            run.send((up, now_us, came, frame[at : at + came]))
+                    break
+                from traces.captures.http1 import Exchanges
 
-                    forward = to is not data.startswith(b"HTTP/")
-                    http = Exchanges(*ledger.names(key, forward), trip_us)
-                    http_bytes = sum(held)
-            if http:
-                (http.sent if to is forward else http.received)(data, now_us)
-        if not is_ordered:  # what came is not HTTP/1: all of it is runs
-            lost = [0, 0]  # which have no need of what the capture lost
-            ledger.count("connections_not_of_http")
-            run = speak_runs()
-            for up in (True, False):
-                if came := held[up is forward]:
-                    run.send((up, now_us, came, frame[at : at + came]))
-        elif http:
-            if order[way].ended and way is not forward:
+                forward = to is not data.startswith(b"HTTP/")
+                http = Exchanges(*ledger.ends(key, forward)[2:], trip_us)
+            if not http.broken:
+                http.take(to is forward, data, now_us)
+        if http:
+            if stream.ended and way is not forward:
                 http.server_closed(now_us)
-            found_bytes += found(http.finished())
+            found(http.finished())
             if http.broken:
-                found_bytes += found(http.close(ledger.count))
-                settle()
-                http, is_ordered, run = None, False, speak_runs()
-    if is_ordered:
+                found(http.close(ledger.count), is_last=True)
+                http, run = None, speak_runs()
+    if run is None:
         if http is None:
             ledger.dropped("behind_a_gap_of_the_capture", sum(held))
             ledger.count("connections_without_data", not sum(held))
-        ledger.count("connections_cut_at_a_gap", any(part.waiting for part in order))
+        ledger.count("connections_cut_at_a_gap", any(part.waiting for part in streams))
     ledger.count("bytes_lost_in_the_capture", sum(lost))
     if http:
-        found_bytes += found(http.close(ledger.count))
-        settle()
+        found(http.close(ledger.count), is_last=True)
     if run:
         run.send(None)
     yield
-
-
-def is_quic(ports: set[int], frame: bytes, at: int) -> bool:
-    """Tell QUIC by its port, or by its first datagram: a long header of a version that is in use."""
-    head = frame[at : at + 5]
-    version = head[1:5]
-    is_long = len(head) == 5 and head[0] & 0xC0 == 0xC0
-    return _QUIC_PORT in ports or (is_long and (version in _QUIC_VERSIONS or version[:3] == b"\xff\0\0"))

@@ -7,10 +7,8 @@ the beginning was captured count in full.  Fragments after the first are left ou
 Sources: RFC 791, RFC 8200, RFC 9293, RFC 768; the list of link types of libpcap.
 """
 
-from __future__ import annotations
-
-from ipaddress import ip_address
-from struct import Struct, error
+from ipaddress import ip_address, ip_network
+from struct import Struct
 from typing import NamedTuple
 
 RAW_IP_AT = {0: 4, 12: 0, 14: 0, 101: 0, 108: 4, 228: 0, 229: 0}
@@ -24,6 +22,9 @@ LINK_TYPES = frozenset((*RAW_IP_AT, ETHERNET, LINUX_COOKED, LINUX_COOKED_2, *WIR
 
 MULTICAST, UNICAST = "background_multicast", "background_unicast"
 """Why a packet is part of nobody's traffic: it is sent to many, or looks for neighbours."""
+
+_HEADERS = {ETHERNET: (12, 14, 0), LINUX_COOKED: (14, 16, 1), LINUX_COOKED_2: (0, 20, 10)}
+"""Where the kind of a packet is told, where it begins, and where it is told that it goes to many."""
 
 TCP, UDP = 6, 17
 IPV4, IPV6, ARP = 0x0800, 0x86DD, 0x0806
@@ -49,30 +50,22 @@ class Segment(NamedTuple):
 
 
 def decode(link: int, frame: bytes) -> Segment:
-    """Return what a frame of a link type that is not of 802.11, or its beginning, holds."""
-    try:
-        if link == ETHERNET:
-            kind, at = frame[12] << 8 | frame[13], 14
-        elif link in RAW_IP_AT:
-            return decode_ip(frame, RAW_IP_AT[link])
-        else:
-            first, at = (14, 16) if link == LINUX_COOKED else (0, 20)
-            kind = frame[first] << 8 | frame[first + 1]
-        while kind in _TAGGED:
-            kind, at = frame[at + 2] << 8 | frame[at + 3], at + 4
-        if kind in (IPV4, IPV6):
-            found = decode_ip(frame, at)
-            if link == ETHERNET and frame[0] & 1 and not found.reason:
-                return found._replace(reason=MULTICAST)
-            return found
-        if kind != ARP:
-            return Segment(b"", reason="packets_of_other_protocols")
-        is_group = frame[0] & 1 if link == ETHERNET else frame[1 if link == LINUX_COOKED else 10] in (1, 2)
-        source, target = frame[at + 14 : at + 18], frame[at + 24 : at + 28]
-        key = source + target + b"\0\0\0\0u" if len(target) == 4 else b""
-        return Segment(key, reason=MULTICAST if is_group else UNICAST)
-    except (IndexError, error):
-        return Segment(b"", reason="packets_cut_in_their_headers")
+    """Return what a frame of a link type that is not of 802.11 holds; one that is cut is as for `decode_ip`."""
+    if link in RAW_IP_AT:
+        return decode_ip(frame, RAW_IP_AT[link])
+    first, at, cast_at = _HEADERS[link]
+    kind = frame[first] << 8 | frame[first + 1]
+    while kind in _TAGGED:
+        kind, at = frame[at + 2] << 8 | frame[at + 3], at + 4
+    is_group = frame[cast_at] & 1 if link == ETHERNET else frame[cast_at] in (1, 2)
+    if kind in (IPV4, IPV6):
+        found = decode_ip(frame, at)
+        return found._replace(reason=MULTICAST) if is_group and link == ETHERNET and not found.reason else found
+    if kind != ARP:
+        return Segment(b"", reason="packets_of_other_protocols")
+    source, target = frame[at + 14 : at + 18], frame[at + 24 : at + 28]
+    key = source + target + b"\0\0\0\0u" if len(target) == 4 else b""
+    return Segment(key, reason=MULTICAST if is_group else UNICAST)
 
 
 def decode_ip(frame: bytes, at: int) -> Segment:
@@ -148,17 +141,10 @@ def is_background(key: bytes) -> str:
 
 def is_local(here: bytes, there: bytes) -> bool:
     """Tell whether two addresses lie in one network at home: of one private block, or one IPv6 prefix of 64 bits."""
-    block = _block(here)
-    return block is not None and block == _block(there)
+    ends = ip_address(here), ip_address(there)
+    return any(all(end in block for end in ends) for block in _AT_HOME) or (len(here) == 16 and here[:8] == there[:8])
 
 
-def _block(address: bytes) -> bytes | None:
-    """Return the part of an address that its neighbours share; None for one of the public IPv4 network."""
-    if len(address) == 16:
-        return address[:1] if address[0] & 0xFE == 0xFC else address[:8]
-    first, second = address[0], address[1]
-    if first in (10, 127):
-        return address[:1]
-    if (first, second) in ((192, 168), (169, 254)):
-        return address[:2]
-    return b"\xac\x10" if first == 172 and 16 <= second < 32 else None
+_AT_HOME = [ip_network(block) for block in (
+    "10.0.0.0/8", "127.0.0.0/8", "192.168.0.0/16", "169.254.0.0/16", "172.16.0.0/12", "fc00::/8", "fd00::/8",
+)]  # fmt: skip

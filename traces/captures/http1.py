@@ -5,8 +5,6 @@ and, once a request is known, as a client that hears its reply.  A fresh parser
 for every message makes pipelining and kept-alive connections the same thing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import h11
@@ -19,8 +17,36 @@ _EMBEDDED_TYPES = (
     *(b"application/x-javascript", b"application/font", b"application/x-shockwave-flash"),
 )
 _MOST_UNANSWERED = 1 << 10
-_HEADS, _ENDS = (h11.Request, h11.Response), (h11.EndOfMessage, h11.ConnectionClosed)
-_NOT_HTTP = (h11.RemoteProtocolError, h11.LocalProtocolError)
+
+
+class _Message:
+    """One request or reply as it comes in."""
+
+    def __init__(self, parser: h11.Connection) -> None:
+        self._parser = parser
+        self.start_us = self.end_us = -1
+        self.size = 0
+        self.complete = False
+        self.method, self.target = b"GET", b""
+        self.headers: dict[bytes, bytes] = {}
+
+    def feed(self, data: bytes, moment_us: int) -> bytes:
+        """Take bytes, and return those behind its end."""
+        self.start_us = self.start_us if self.start_us >= 0 else moment_us
+        self.end_us = moment_us if data else self.end_us
+        self._parser.receive_data(data)
+        while (event := self._parser.next_event()) is not h11.NEED_DATA:
+            if event is h11.PAUSED or isinstance(event, h11.EndOfMessage | h11.ConnectionClosed):
+                self.complete = True
+                rest = self._parser.trailing_data[0]
+                self.size += len(data) - len(rest)
+                return rest
+            if isinstance(event, h11.Request):
+                self.method, self.target = event.method, event.target
+            if isinstance(event, h11.Request | h11.Response):
+                self.headers = dict(event.headers)
+        self.size += len(data)
+        return b""
 
 
 class Exchanges:
@@ -36,39 +62,36 @@ class Exchanges:
         self._request = _Message(h11.Connection(h11.SERVER))
         self._reply: _Message | None = None
 
-    def sent(self, data: bytes, moment_us: int) -> None:
-        """Take bytes that the client sent."""
-        while data and not self.broken:
-            data = self._feed(self._request, data, moment_us)
-            if self._request.complete and not self.broken:
-                self._asked.append(self._request)
-                self.broken = len(self._asked) > _MOST_UNANSWERED
-                self._request = _Message(h11.Connection(h11.SERVER))
-
-    def received(self, data: bytes, moment_us: int) -> None:
-        """Take bytes that the server sent; an answer to something before the capture is passed over."""
-        while data and not self.broken and (self._reply or self._asked):
-            if self._reply is None:
-                parser = h11.Connection(h11.CLIENT)
-                try:  # let it expect the reply to a request of this method
+    def take(self, up: bool, data: bytes, moment_us: int) -> None:
+        """Take bytes of client or server; an answer to something before the capture is passed over."""
+        try:
+            while data and up:
+                data = self._request.feed(data, moment_us)
+                if self._request.complete:
+                    self._asked.append(self._request)
+                    self.broken = len(self._asked) > _MOST_UNANSWERED
+                    self._request = _Message(h11.Connection(h11.SERVER))
+            while data and (self._reply or self._asked):
+                if self._reply is None:
+                    parser = h11.Connection(h11.CLIENT)  # let it expect the reply to a request of this method
                     parser.send(h11.Request(method=self._asked[0].method, target="/", headers=[("Host", "-")]))
                     parser.send(h11.EndOfMessage())
-                except _NOT_HTTP:
-                    self.broken = True
-                    return
-                self._reply = _Message(parser)
-            data = self._feed(self._reply, data, moment_us)
-            if self._reply.complete:
-                self._finish(self._reply)
+                    self._reply = _Message(parser)
+                data = self._reply.feed(data, moment_us)
+                if self._reply.complete:
+                    self._finish(self._reply)
+        except h11.ProtocolError:
+            self.broken = True
 
     def server_closed(self, moment_us: int) -> None:
         """Note that the server has sent its last byte: a reply without a length ends here."""
-        if self._reply is not None and not self.broken:
-            end_us = self._reply.end_us
-            self._feed(self._reply, b"", moment_us)
-            self._reply.end_us = end_us  # when its last byte came
-            if self._reply.complete:
-                self._finish(self._reply)
+        try:
+            if self._reply is not None and not self.broken:
+                self._reply.feed(b"", moment_us)
+                if self._reply.complete:
+                    self._finish(self._reply)
+        except h11.ProtocolError:
+            self.broken = True
 
     def finished(self) -> list[Request]:
         """Return the exchanges that were completed since the last call."""
@@ -86,62 +109,15 @@ class Exchanges:
 
     def _finish(self, reply: _Message) -> None:
         asked = self._asked.pop(0)
-        kind = EMBEDDED if is_embedded(asked.url) else DOCUMENT
-        content_type = reply.header(b"content-type").lower()
+        target = asked.target
+        full = b"http://" + asked.headers.get(b"host", b"") + target if target.startswith(b"/") else target
+        url, content_type = full.decode("latin-1"), reply.headers.get(b"content-type", b"").lower()
+        kind = EMBEDDED if is_embedded(url) and not content_type.startswith(b"text/html") else DOCUMENT
         if content_type.startswith(_EMBEDDED_TYPES):
             kind = EMBEDDED
-        elif content_type.startswith(b"text/html"):
-            kind = DOCUMENT
         end_us, wait_us = max(reply.end_us, asked.start_us), UNKNOWN_WAIT_US
         if self._trip_us >= 0:  # a reply that follows another one waited for that one, not for the server
             wait_us = max(0, reply.start_us - max(asked.end_us, self._replied_us) - self._trip_us)
         times = wait_us, -1, asked.end_us, reply.start_us
-        self._done.append(
-            Request(*self._names, asked.start_us, end_us, asked.size, reply.size, asked.url, kind, *times)
-        )
+        self._done.append(Request(*self._names, asked.start_us, end_us, asked.size, reply.size, url, kind, *times))
         self._replied_us, self._reply = end_us, None
-
-    def _feed(self, message: _Message, data: bytes, moment_us: int) -> bytes:
-        """Feed bytes to a message; return those behind its end."""
-        try:
-            return message.feed(data, moment_us)
-        except _NOT_HTTP:
-            self.broken = True
-            return b""
-
-
-class _Message:
-    """One request or reply as it comes in."""
-
-    def __init__(self, parser: h11.Connection) -> None:
-        self._parser = parser
-        self._head: h11.Request | h11.Response | None = None
-        self.start_us = self.end_us = -1
-        self.size = 0
-        self.complete = False
-        self.method, self.url = b"GET", ""
-
-    def header(self, name: bytes) -> bytes:
-        return dict(self._head.headers).get(name, b"") if self._head else b""
-
-    def feed(self, data: bytes, moment_us: int) -> bytes:
-        if self.start_us < 0:
-            self.start_us = moment_us
-        self.end_us = moment_us
-        self._parser.receive_data(data)
-        while True:
-            event = self._parser.next_event()
-            if event is h11.NEED_DATA:
-                self.size += len(data)
-                return b""
-            if event is h11.PAUSED or isinstance(event, _ENDS):
-                self.complete = True
-                rest = self._parser.trailing_data[0]
-                self.size += len(data) - len(rest)
-                return rest
-            if isinstance(event, _HEADS):
-                self._head = event
-            if isinstance(event, h11.Request):
-                self.method, target = event.method, event.target
-                full = b"http://" + self.header(b"host") + target if target.startswith(b"/") else target
-                self.url = full.decode("latin-1")

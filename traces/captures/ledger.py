@@ -7,8 +7,6 @@ find its neighbours, leaves an empty datagram, so that its instant is kept.  A c
 whose clients have names of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from operator import itemgetter
 
@@ -26,34 +24,27 @@ class Ledger:
     """The book of one capture, whose counts, payload and flows `report` receives."""
 
     def __init__(self, report: Report) -> None:
-        self._report = report
-        self._trips: dict[tuple[bytes, bytes], tuple[int, int]] = {}
-        self._clients: set[str] = set()  # whose traffic leaves the network at home
-        self._seen: set[str] = set()
-        self._connections = 0
-        self._session = 1
-        self._remote = False
         self.payload = report.payload = Payload()
         self.count = report.count
         self.waiting: list[tuple[int, Request, bool]] = []  #: When it began, the request, whether it stays at home.
         self.ready: list[Request] = []  #: What may leave, in the order of sending.
+        #: The last round trip noted between client and server, as the capture saw it and from end to end.
+        self.trips: dict[tuple[bytes, bytes], tuple[int, int]] = {}
+        self._report = report
+        self._clients, self._seen = set[str](), set[str]()  # the former's traffic leaves the network at home
+        self._connections, self._session, self._remote = 0, 1, False
 
     def name(self, address: bytes) -> str:
         """Return the name of a client in this session."""
         text = address_text(address)
         return text if self._session == 1 else f"{text} ({self._session})"
 
-    def addresses(self, key: bytes, forward: bool) -> tuple[bytes, bytes]:
-        """Return client and server of a flow, the first of whose packets the client sent if `forward`."""
-        source, _, target, _ = ends(key)
-        return (source, target) if forward else (target, source)
-
-    def names(self, key: bytes, forward: bool) -> tuple[str, str]:
-        """Return the names of client and server of a flow."""
+    def ends(self, key: bytes, forward: bool) -> tuple[bytes, bytes, str, str]:
+        """Return the addresses and names of client and server of a flow, whose first packet is the client's if so."""
         client, port, server, to_port = ends(key)
         if not forward:
             client, server, to_port = server, client, port
-        return self.name(client), f"{address_text(server)}:{to_port}"
+        return client, server, self.name(client), f"{address_text(server)}:{to_port}"
 
     def dropped(self, reason: str, size_bytes: int) -> None:
         """Take captured payload that is in no exchange and no message."""
@@ -66,23 +57,21 @@ class Ledger:
         self.count(f"{reason}_packets" if "background" in reason else reason)
         self.payload.captured += segment.size
         self.dropped(reason, segment.size)
-        of_one_end = (DATAGRAM_UP,) if key else ()
-        for kind in _DATAGRAMS if key and reason != MULTICAST else of_one_end:
-            client, other = self.addresses(key, kind == DATAGRAM_UP)
+        if not key:
+            return
+        source, _, target, _ = ends(key)
+        both = (source, target, DATAGRAM_UP), (target, source, DATAGRAM_DOWN)
+        for client, other, kind in both[: 1 if reason == MULTICAST else 2]:
             found = Request(self.name(client), address_text(other), now_us, now_us, 0, 0, "", kind)
             self.waiting.append((now_us, found, False))
 
-    def round_trip(self, client: bytes, server: bytes, seen_us: int, whole_us: int) -> None:
-        """Note a round trip, as the capture saw it and from end to end."""
-        self._report.round_trips_us.add(whole_us)
-        if client:
-            if len(self._trips) >= _MOST_TRIPS:
-                self._trips.clear()
-            self._trips[client, server] = seen_us, whole_us
-
-    def known_trip(self, client: bytes, server: bytes) -> tuple[int, int]:
-        """Return the last round trip noted between two addresses, -1 for each part that is not known."""
-        return self._trips.get((client, server), (-1, -1))
+    def round_trip(self, ends: tuple[bytes, bytes] | None, seen_us: int, whole_us: int) -> None:
+        """Note a round trip between two ends, or (None) of one flow."""
+        self._report.round_trips_us.extend((whole_us,))
+        if ends:
+            if len(self.trips) >= _MOST_TRIPS:
+                self.trips.clear()
+            self.trips[ends] = seen_us, whole_us
 
     def opened(self, name: str, *, at_home: bool = False, spared: bool = False) -> Callable[[Request], None]:
         """Return what takes the exchanges, messages and datagrams of another flow as they are finished.
@@ -128,26 +117,24 @@ class Ledger:
         leaving, self.waiting = self.waiting[:n], self.waiting[n:]
         payload = self.payload
         for _, request, stays in leaving:
-            up, down = request.request_bytes, request.reply_bytes
+            up, down, kind = request.request_bytes, request.reply_bytes, request.kind
             if stays and self._remote:
                 self.dropped("local", up + down)
                 self.count("exchanges_between_local_addresses")
                 continue
             if stays:
                 self._clients.add(request.client)
-            if request.kind in _DATAGRAMS:
-                if request.connection < 0 and request.client not in self._clients:
-                    continue  # of somebody who has no traffic here
+            if kind in _DATAGRAMS and request.connection < 0 and request.client not in self._clients:
+                continue  # of somebody who has no traffic here
+            self.ready.append(request)
+            self.count("datagrams" if kind in _DATAGRAMS else "messages" if kind == MESSAGE else "requests")
+            if kind in _DATAGRAMS:
                 payload.in_datagrams += up + down
-                self.count("datagrams")
-            elif request.kind == MESSAGE:
+            elif kind == MESSAGE:
                 payload.in_messages += down
-                self.count("messages")
             else:
                 payload.in_requests += up
                 payload.in_replies += down
-                self.count("requests")
                 self.count("uploads", not down)
                 if request.wait_us >= 0:
-                    self._report.waits_us.add(request.wait_us)
-            self.ready.append(request)
+                    self._report.waits_us.extend((request.wait_us,))

@@ -7,14 +7,11 @@ of interfaces whose link type is of no use.  All other blocks are passed over.
 Sources: draft-ietf-opsawg-pcap, sections 4 and 5; draft-ietf-opsawg-pcapng, sections 3.1 and 4.1 to 4.4.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Collection, Iterator
-from os import PathLike
 
 from traces.captures.frames import LINK_TYPES, WIRELESS
-from traces.errors import RuleError, TraceError
+from traces.errors import PathName, RuleError, TraceError
 from traces.files import Stream
 from traces.records import Report
 
@@ -29,7 +26,6 @@ _FORMS = {
 """How a pcap file begins, the order of its bytes, and the parts of a microsecond that it counts."""
 
 _LARGEST_BYTES = 1 << 20
-_PIECE_BYTES = 1 << 18
 _LATEST_US = 10**17
 _INTERFACE, _OBSOLETE_PACKET, _SIMPLE_PACKET, _ENHANCED_PACKET = 1, 2, 3, 6
 _RESOLUTION, _OFFSET = 9, 14  # options of an interface
@@ -44,7 +40,7 @@ def is_capture(head: bytes) -> bool:
 
 
 def frames(
-    stream: Stream, path: str | PathLike[str], report: Report, skip_damaged: bool = False, *,
+    stream: Stream, path: PathName, report: Report, skip_damaged: bool = False, *,
     links: Collection[int] = LINK_TYPES,
 ) -> Iterator[Packet]:  # fmt: skip
     """Yield the packets of a capture file whose link types are among `links`; others are passed over, counted.
@@ -54,8 +50,8 @@ def frames(
     source = _Source(stream)
     packets, other = 0, -1
     try:
-        source.holds(4)
-        for packet in _of_pcapng(source, report) if source.data.startswith(_SECTION) else _of_pcap(source):
+        head = source.read(4)
+        for packet in _of_pcapng(source, head, report) if head == _SECTION else _of_pcap(source, head):
             if not 0 <= packet[0] <= _LATEST_US:
                 raise RuleError(f"the time of a packet must lie in [0, {_LATEST_US / 1e6:.0e}] s", packet[0] / 1e6)
             if packet[1] not in links:
@@ -70,10 +66,9 @@ def frames(
         if links == WIRELESS:
             rule = "the capture must be of 802.11 frames, taken in monitor mode"
         damage = TraceError(path, "", rule, f"link type {other}")
-    except RuleError as error:
-        damage = TraceError(path, f"byte {source.base + source.at}", error.rule, error.value)
-    except struct.error as error:
-        damage = TraceError(path, f"byte {source.base + source.at}", "a capture must be intact", error)
+    except (RuleError, struct.error) as error:
+        broken = error if isinstance(error, RuleError) else RuleError("a capture must be intact", error)
+        damage = broken.at(path, f"byte {source.begun}")
     except TraceError as error:
         damage = error
     finally:
@@ -84,60 +79,56 @@ def frames(
 
 
 class _Source:
-    """A file in large pieces; `data`, which begins at the byte `base`, is not used yet from `at` on."""
+    """A file whose latest packet or block begins at the byte `begun`."""
 
     def __init__(self, stream: Stream) -> None:
-        self._stream = stream
-        self.base = self.at = 0
-        self.data = b""
+        self._read = stream.read
+        self.begun = self._at = 0
 
-    def holds(self, size: int, behind: int = 0) -> bool:
-        """Make so many bytes available; False at the end of the file, and an error where it ends within them."""
+    def begin(self, size: int) -> bytes:
+        """Return the beginning of the next packet; nothing at the end of the file."""
+        self.begun = self._at
+        return self.read(size, may_end=True)
+
+    def read(self, size: int, may_end: bool = False) -> bytes:
+        """Return so many bytes; a file that ends within them is damaged."""
         if size > _LARGEST_BYTES:
             raise RuleError(f"a packet or block must be at most {_LARGEST_BYTES} bytes long", size)
-        count = behind + size
-        if len(self.data) - self.at >= count:
-            return True
-        self.base += self.at
-        self.data, self.at = self.data[self.at :] + self._stream.read(max(_PIECE_BYTES, count)), 0
-        if 0 < len(self.data) < count:
-            found = f"{len(self.data)} of {count} bytes; --skip-damaged takes what is before"
+        data = self._read(size)
+        if len(data) < size and (data or not may_end):
+            whole = self._at - self.begun + size
+            found = f"{whole - size + len(data)} of {whole} bytes; --skip-damaged takes what is before"
             raise RuleError("a packet must be complete", found)
-        return bool(self.data)
+        self._at += size
+        return data
 
 
-def _of_pcap(source: _Source) -> Iterator[Packet]:
-    source.holds(24)
-    if source.data[:4] not in _FORMS:
-        raise RuleError("a capture must begin as pcap or pcapng does", source.data[:4])
-    order, parts = _FORMS[source.data[:4]]
-    link = struct.unpack_from(f"{order}I", source.data, 20)[0] & 0xFFFF  # above are bits about checksums
-    numbers = struct.Struct(f"{order}IIII").unpack_from
-    source.at = 24
-    while source.holds(16):
-        second, part, captured, sent = numbers(source.data, source.at)
-        source.holds(captured, behind=16)
-        begin = source.at + 16
-        source.at = end = begin + captured
+def _of_pcap(source: _Source, head: bytes) -> Iterator[Packet]:
+    if head not in _FORMS:
+        raise RuleError("a capture must begin as pcap or pcapng does", head)
+    order, parts = _FORMS[head]
+    link = struct.unpack(f"{order}16xI", source.read(20))[0] & 0xFFFF  # above are bits about checksums
+    numbers = struct.Struct(f"{order}IIII").unpack
+    while head := source.begin(16):
+        second, part, captured, sent = numbers(head)
         micro = part if parts == 1 else round(part / parts)
-        yield second * 1_000_000 + micro, link, source.data[begin:end], sent
+        yield second * 1_000_000 + micro, link, source.read(captured), sent
 
 
-def _of_pcapng(source: _Source, report: Report) -> Iterator[Packet]:
+def _of_pcapng(source: _Source, head: bytes, report: Report) -> Iterator[Packet]:
     order, interfaces = "<", list[_Interface]()
-    while source.holds(8):
-        is_section = source.data.startswith(_SECTION, source.at)
+    head += source.read(4)
+    while head:
+        is_section, magic = head[:4] == _SECTION, b""
         if is_section:
-            source.holds(12)
-            magic = source.data[source.at + 8 : source.at + 12]
+            magic = source.read(4)
             order = next((o for o in "<>" if struct.unpack(f"{o}I", magic)[0] == _BYTE_ORDER), "")
             if not order:
                 raise RuleError("a section must tell its byte order", magic.hex())
-        kind, size = struct.unpack_from(f"{order}II", source.data, source.at)
+        kind, size = struct.unpack(f"{order}II", head)
         if size % 4 or size < (28 if is_section else 12):
             raise RuleError("the length of a block must be a multiple of 4 and hold the block", size)
-        source.holds(size)
-        body = source.data[source.at + 8 : source.at + size - 4]
+        body = (magic + source.read(size - 8 - len(magic)))[:-4]
         if is_section:
             version = struct.unpack_from(f"{order}H", body, 4)[0]
             if version != 1:
@@ -162,7 +153,7 @@ def _of_pcapng(source: _Source, report: Report) -> Iterator[Packet]:
             yield offset_us + stamp, link, body[20 : 20 + captured], sent
         elif kind == _SIMPLE_PACKET:
             report.count("packets_without_a_time")
-        source.at += size
+        head = source.begin(8)
 
 
 def _described(body: bytes, order: str) -> _Interface:

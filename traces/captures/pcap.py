@@ -9,59 +9,42 @@ fragments of IP after the first.  What the end of the capture cuts counts with w
 number of flows and exchanges that are open at a time.
 """
 
-from __future__ import annotations
-
 import struct
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from ipaddress import ip_address
-from os import PathLike
 
 from traces.captures import flows
-from traces.captures.frames import (
-    DHCP_CLIENT_PORTS,
-    IPV4,
-    IPV6,
-    MULTICAST,
-    WIRELESS,
-    Segment,
-    address_text,
-    decode,
-    decode_ip,
-    ends,
-    is_background,
-    is_local,
-    reversed_key,
-)  # fmt: skip
+from traces.captures import frames as of
 from traces.captures.ledger import MOST_WAITING, Ledger
 from traces.captures.packets import frames
-from traces.captures.runs import Payload, runs
+from traces.captures.runs import Run, runs
 from traces.captures.streams import ACK, SYN
 from traces.captures.wireless import Copies, data_body, heard, payload_bytes
 from traces.errors import TraceError
 from traces.files import Source
-from traces.records import Batch, Report, batch_of
+from traces.records import Batch, batch_of
 
 JUMP_US, JUMP_BACK_US = 3_600_000_000, 1_000_000
 """A clock that goes on by more than an hour, or back by more than a second, has jumped."""
 
 _MOST_FLOWS = 1 << 14
-_MOST_HEARD = 10  # addresses that an error names
 _REQUESTS_A_BATCH = 1 << 12
-_NAME_SERVICE = 53
+_NAME_SERVICE, _QUIC = 53, 443
 Open = tuple[flows.Flow, bool, int]
 """A flow, whether packets of this key go the way of its first one, and the number of the SYN that opened it or -1."""
 
 
-def batches(source: Source, *, client: str | None = None) -> Iterator[Batch]:
+def batches(source: Source) -> Iterator[Batch]:
     """Read the exchanges and messages of a capture, in the order in which they begin.
 
-    `client` is the address of the one device whose flows are wanted, of 802.11 its MAC address: the client of them all.
+    The client of a source is the address of the one device whose flows are wanted, of 802.11 its MAC address: the
+    client of them all.
     """
-    path, report = source.path, source.report
-    reader = _Reader(report, _address(client, path))
+    report = source.report
+    reader = _Reader(source)
     ledger = reader.ledger
     found = False
-    for packet in frames(*source):
+    for packet in frames(source.stream, source.path, report, source.skip_damaged):
         reader.take(*packet)
         if len(ledger.waiting) >= MOST_WAITING:
             ledger.release(len(ledger.waiting) // 2)
@@ -71,10 +54,9 @@ def batches(source: Source, *, client: str | None = None) -> Iterator[Batch]:
             del ledger.ready[:_REQUESTS_A_BATCH]
     reader.close()
     if not found and not ledger.ready:
-        if client is not None and reader.heard:
-            names = ", ".join(sorted(map(address_text, reader.heard)))
-            raise TraceError(path, "", f"--client must be one of those heard ({names})", client)
-        raise TraceError(path, "", "a capture must hold an exchange over TCP or UDP", report.counted() or "no packets")
+        whose = "" if source.client is None else f" of {source.client}"
+        rule = f"a capture must hold an exchange{whose} over TCP or UDP"
+        raise TraceError(source.path, "", rule, report.counted() or "no packets")
     for begin in range(0, len(ledger.ready), _REQUESTS_A_BATCH):
         yield batch_of(ledger.ready[begin : begin + _REQUESTS_A_BATCH])
 
@@ -82,14 +64,13 @@ def batches(source: Source, *, client: str | None = None) -> Iterator[Batch]:
 class _Reader:
     """The flows that are open, by the keys of both directions."""
 
-    def __init__(self, report: Report, client: bytes | None) -> None:
-        self.ledger = Ledger(report)
-        self._client = client
+    def __init__(self, source: Source) -> None:
+        self.ledger = Ledger(source.report)
+        self._client = _address(source)
         self._flows: dict[bytes, Open] = {}
-        self._stations: dict[bytes, Generator[None, Payload | None, None]] = {}
+        self._stations: dict[bytes, Run] = {}
         self._first_us = self._latest_us = -1
         self._copies = Copies()
-        self.heard: set[bytes] = set()  #: some addresses, for who asks for one that is not there
 
     def take(self, moment_us: int, link: int, frame: bytes, size: int) -> None:
         """Take a frame, of which `size` bytes were sent."""
@@ -103,7 +84,10 @@ class _Reader:
         elif step_us < 0:
             moment_us = self._latest_us  # packets that overtook each other on their way into the file
         self._latest_us = moment_us
-        segment = decode(link, frame) if link not in WIRELESS else self._on_air(link, frame, moment_us, size)
+        try:
+            segment = of.decode(link, frame) if link not in of.WIRELESS else self._on_air(link, frame, moment_us, size)
+        except (IndexError, struct.error):
+            segment = of.Segment(b"", reason="packets_cut_in_their_headers")
         if segment is None:
             return
         if segment.reason:
@@ -112,32 +96,27 @@ class _Reader:
         entry = self._flows.get(segment.key)
         opens = segment.flags >= 0 and segment.flags & (SYN | ACK) == SYN
         if entry is None or (opens and entry[1:] != (True, segment.sequence)):  # with a SYN the ports are used again
-            entry = self._open(segment, frame, entry)
+            entry = self._open(segment, entry)
         entry[0].send((entry[1], segment, frame, moment_us))
 
-    def _on_air(self, link: int, captured: bytes, now_us: int, sent: int) -> Segment | None:
+    def _on_air(self, link: int, captured: bytes, now_us: int, sent: int) -> of.Segment | None:
         """Return what a frame of 802.11 holds; take an encrypted one as payload of its station, by its size."""
         frame, is_wrong = heard(link, captured, sent)
         if frame is None or not frame.is_data:
             what = "with_a_wrong_check_sequence" if is_wrong else "of_802.11_without_data"
-            return Segment(b"", reason=f"frames_{what}")
+            return of.Segment(b"", reason=f"frames_{what}")
         if self._copies.hear(frame):
-            return Segment(b"", reason="frames_of_802.11_heard_before")
+            return of.Segment(b"", reason="frames_of_802.11_heard_before")
         kind, at = data_body(frame, captured)
-        if kind in (IPV4, IPV6):
-            try:
-                found = decode_ip(captured, at)
-            except (IndexError, struct.error):
-                return Segment(b"", reason="packets_cut_in_their_headers")
-            is_group = frame.receiver[0] & 1 and not found.reason
-            return Segment(b"", size=found.size, reason=MULTICAST) if is_group else found
+        is_group = frame.receiver[0] & 1
+        if kind in (of.IPV4, of.IPV6):
+            found = of.decode_ip(captured, at)
+            return of.Segment(b"", size=found.size, reason=of.MULTICAST) if is_group and not found.reason else found
         size = payload_bytes(frame)
-        if not frame.protected or frame.receiver[0] & 1 or frame.up is frame.down or not size:
-            return Segment(b"", reason="frames_of_802.11_without_data")
+        if not frame.protected or is_group or frame.up is frame.down or not size:
+            return of.Segment(b"", reason="frames_of_802.11_without_data")
         self.ledger.payload.captured += size
         station = frame.transmitter if frame.up else frame.receiver
-        if len(self.heard) < _MOST_HEARD:
-            self.heard.add(station)
         if self._client not in (None, station):
             self.ledger.dropped("other_clients", size)
             return None
@@ -159,53 +138,48 @@ class _Reader:
         self._flows.clear()
         self.ledger.end_session(self._first_us, self._latest_us)
 
-    def _open(self, segment: Segment, frame: bytes, old: Open | None) -> Open:
+    def _open(self, segment: of.Segment, old: Open | None) -> Open:
+        """Open a flow in place of an old one, or of the oldest if there are too many."""
         key = segment.key
         if old is None and len(self._flows) >= 2 * _MOST_FLOWS:
             oldest = next(iter(self._flows))
             old = self._flows.pop(oldest)
-            self._flows.pop(reversed_key(oldest), None)
+            self._flows.pop(of.reversed_key(oldest), None)
         if old is not None:
             old[0].send(None)
-        flow, began = self._flow(segment, frame)
-        self._flows[reversed_key(key)] = flow, False, began
+        flow = self._flow(segment)
+        began = segment.sequence if segment.flags >= 0 and segment.flags & (SYN | ACK) == SYN else -1
+        self._flows[of.reversed_key(key)] = flow, False, began
         entry = self._flows[key] = flow, True, began
         return entry
 
-    def _flow(self, segment: Segment, frame: bytes) -> tuple[flows.Flow, int]:
-        """Return another flow, and the number of the SYN that opens it."""
-        key, ledger = segment.key, self.ledger
-        here, from_port, there, to_port = ends(key)
-        if len(self.heard) < _MOST_HEARD:
-            self.heard |= {here, there}
-        is_tcp, began = segment.flags >= 0, -1
+    def _flow(self, segment: of.Segment) -> flows.Flow:
+        key, ledger, flags = segment.key, self.ledger, segment.flags
+        here, from_port, there, to_port = of.ends(key)
+        is_tcp = flags >= 0
         ledger.count("connections", is_tcp)
-        if not is_tcp and (reason := is_background(key)):
-            return flows.background(ledger, reason), began
-        if is_tcp and segment.flags & (SYN | ACK) == SYN:
-            began = segment.sequence
+        if not is_tcp and (reason := of.is_background(key)):
+            return flows.background(ledger, reason)
         if self._client is not None:
             forward = here == self._client
             if not forward and there != self._client:
-                return flows.of_others(ledger), -1
-        elif is_tcp and segment.flags & SYN:
-            forward = not segment.flags & ACK
+                return flows.of_others(ledger)
         elif is_tcp:
-            forward = from_port >= to_port
+            forward = not flags & ACK if flags & SYN else from_port >= to_port
         else:
-            forward = to_port not in DHCP_CLIENT_PORTS
-        ports, at_home = {from_port, to_port}, is_local(here, there)
-        server_port = to_port if forward else from_port
+            forward = to_port not in of.DHCP_CLIENT_PORTS
+        ports, at_home = {from_port, to_port}, of.is_local(here, there)
+        server = f"{'tcp' if is_tcp else 'udp'}/{to_port if forward else from_port}"
+        is_dhcp = not is_tcp and bool(of.DHCP_CLIENT_PORTS & ports)
+        spared = is_dhcp or (not is_tcp and _NAME_SERVICE in ports)
+        enter = ledger.opened(server, at_home=at_home, spared=spared)
         if is_tcp:
-            return flows.tcp(key, forward, ledger, ledger.opened(f"tcp/{server_port}", at_home=at_home)), began
-        is_dhcp = bool(DHCP_CLIENT_PORTS & ports)
-        enter = ledger.opened(f"udp/{server_port}", at_home=at_home, spared=is_dhcp or _NAME_SERVICE in ports)
-        quic = flows.is_quic(ports, frame, segment.payload_at)
-        return flows.udp(key, forward, ledger, enter, quic=quic, is_open=is_dhcp), began
+            return flows.tcp(key, forward, ledger, enter)
+        return flows.udp(key, forward, ledger, enter, quic=_QUIC in ports, is_open=is_dhcp)
 
 
-def _address(client: str | None, path: str | PathLike[str]) -> bytes | None:
-    if client is None:
+def _address(source: Source) -> bytes | None:
+    if (client := source.client) is None:
         return None
     digits = client.replace(":", "").replace("-", "")
     if len(client) == 17 and len(digits) == 12 and not digits.strip("0123456789abcdefABCDEF"):
@@ -213,4 +187,5 @@ def _address(client: str | None, path: str | PathLike[str]) -> bytes | None:
     try:
         return ip_address(client).packed
     except ValueError:
-        raise TraceError(path, "", "--client must be an IP address, or a MAC address in 802.11", client) from None
+        rule = "--client must be an IP address, or a MAC address in 802.11"
+        raise TraceError(source.path, "", rule, client) from None

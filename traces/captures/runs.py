@@ -16,8 +16,6 @@ The time that the server took is from the last byte up to the first byte down, l
 of the capture and the server, where that is known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from functools import wraps
 from typing import ParamSpec, TypeVar
@@ -35,6 +33,9 @@ _RECORD_HEAD = 5
 
 Payload = tuple[bool, int, int, bytes]
 """Whether it goes up, when it was seen (microseconds), how many bytes it has, and those that were captured."""
+
+Run = Generator[None, Payload | None, None]
+"""A process that is sent the payload of a flow."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -57,7 +58,7 @@ def runs(
     client: str, server: str, enter: Callable[[Request], None],
     acknowledge: Callable[[int], None] = lambda size: None, *,
     server_trip_us: int = -1, round_trip_us: int = -1, quic_trip: Callable[[int], None] | None = None,
-) -> Generator[None, Payload | None, None]:  # fmt: skip
+) -> Run:  # fmt: skip
     """Take the payload of one flow as it comes; None ends what is open, and the flow may go on after it.
 
     `enter` receives exchanges and messages as they are finished, `acknowledge` the bytes that acknowledge a message and

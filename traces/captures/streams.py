@@ -1,10 +1,9 @@
-"""The bytes of one direction of a TCP connection: put in order, or only counted once each.
+"""The bytes of one direction of a TCP connection: counted once each, and put in order for those who read them.
 
-`Ordered` gives back the contents in order, for those who read them.  `Counted` tells of each segment how many of its
-bytes were not seen before, for those who need no more; it holds no contents.  Source: RFC 9293, section 3.4.
+The numbers of bytes, which begin anew after 2^32, are placed on one line.  Source: RFC 9293, section 3.4.
 """
 
-from __future__ import annotations
+import heapq
 
 ACK, FIN, RST, SYN = 16, 1, 4, 2
 _CIRCLE, _HALF = 1 << 32, 1 << 31
@@ -13,75 +12,64 @@ _MOST_WAITING = 1 << 12
 _MOST_HOLES = 1 << 8
 
 
-class Counted:
-    """How many bytes of a stream were captured, each counted once however often it was sent."""
+class Stream:
+    """What one side sent."""
 
-    __slots__ = ("_holes", "_next")
+    __slots__ = ("_end", "_held", "_holes", "_last", "_next", "ended", "waiting")
 
     def __init__(self) -> None:
-        self._next = -1
-        self._holes: list[tuple[int, int]] = []  # parts before `_next` that are yet to come
+        self._last = self._next = self._end = -1  # behind the latest byte, behind what is in order, behind the last one
+        self._holes: list[tuple[int, int]] = []  # parts before `_last` that are yet to come
+        self._held = 0
+        self.waiting: list[tuple[int, bytes]] = []  #: What lies ahead, the nearest first.
+        self.ended = False
 
-    def begin(self, sequence: int) -> None:
-        """Note the number of the first byte, as a SYN tells it."""
-        if self._next < 0:
-            self._next = sequence + _CIRCLE
+    def at(self, sequence: int) -> int:
+        """Return the place of a byte by its number."""
+        return self._last + (sequence - self._last + _HALF) % _CIRCLE - _HALF
+
+    def begin(self, sequence: int, opening: bool) -> None:
+        """Note the number of the first byte: as a SYN tells it, or of the first segment that has any."""
+        if self._last < 0:
+            self._last = self._next = sequence + _CIRCLE
+            if not opening:  # the capture began in the middle: what was sent before may come again
+                self._holes.append((self._last - _HALF, self._last))
 
     def is_again(self, sequence: int) -> bool:
         """Tell whether a segment begins with the last byte that was sent, as one does that keeps a connection alive."""
-        return self._next >= 0 and (sequence + 1 - self._next) % _CIRCLE == 0
+        return self._last >= 0 and (sequence + 1 - self._last) % _CIRCLE == 0
 
-    def take(self, sequence: int, size: int) -> int:
+    def count(self, sequence: int, size: int) -> int:
         """Return how many bytes of a segment are new."""
-        last = self._next
-        if last < 0:  # the capture began in the middle: what was sent before may come again
-            last = sequence + _CIRCLE
-            self._holes.append((last - _HALF, last))
-        begin = last + (sequence - last + _HALF) % _CIRCLE - _HALF
+        self.begin(sequence, opening=False)
+        last, begin = self._last, self.at(sequence)
         end = begin + size
         if begin >= last:
             if begin > last:
                 self._holes = [*self._holes, (last, begin)][-_MOST_HOLES:]
-            self._next = end
+            self._last = end
             return size
-        self._next = max(last, end)
+        self._last = max(last, end)
         new, holes = max(0, end - last), self._holes
         self._holes = []
         for first, until in holes:
             low, high = max(first, begin), min(until, end)
-            if low < high:
-                new += high - low
-                self._holes += [part for part in ((first, low), (high, until)) if part[0] < part[1]]
-            else:
-                self._holes.append((first, until))
+            new += max(0, high - low)
+            parts = ((first, low), (high, until)) if low < high else ((first, until),)
+            self._holes += [part for part in parts if part[0] < part[1]]
         return new
 
-
-class Ordered:
-    """One direction of a connection, put in order."""
-
-    __slots__ = ("_end", "_held", "_next", "ended", "waiting")
-
-    def __init__(self) -> None:
-        self._next = self._end = -1
-        self._held = 0
-        self.waiting: dict[int, bytes] = {}
-        self.ended = False
-
-    def take(self, at: int, flags: int, data: bytes) -> list[bytes]:
-        """Take a segment by its number, its flags and its payload; return the data that it makes contiguous."""
-        if flags & SYN:
-            self._next = (at + 1) % _CIRCLE
+    def take(self, sequence: int, flags: int, data: bytes) -> list[bytes]:
+        """Take a segment that was counted; return the data that it makes contiguous."""
+        if self._last < 0:
             return []
-        if self._next < 0:
-            self._next = at
+        at = self.at(sequence)
         if flags & FIN:
-            self._end = (at + len(data)) % _CIRCLE
-        longer = len(data) - len(self.waiting.get(at, b""))
-        if longer > 0 and self._held + longer <= _LARGEST_GAP_BYTES and len(self.waiting) < _MOST_WAITING:
-            self._held += longer
-            self.waiting[at] = data
-        ready = self._contiguous(at)
+            self._end = at + len(data)
+        if data and self._held + len(data) <= _LARGEST_GAP_BYTES and len(self.waiting) < _MOST_WAITING:
+            self._held += len(data)
+            heapq.heappush(self.waiting, (at, data))
+        ready = self._contiguous()
         self.ended = self.ended or bool(flags & RST) or self._next == self._end
         return ready
 
@@ -90,29 +78,19 @@ class Ordered:
 
         The zeros returned first have their number; within a body that is all that matters.
         """
-        gap = min((begin - self._next) % _CIRCLE for begin in self.waiting)
-        # an acknowledgement of more than half the circle is an old one
-        if not 0 < gap <= min(_LARGEST_GAP_BYTES, (acknowledged - self._next) % _CIRCLE) or (
-            (acknowledged - self._next) % _CIRCLE >= _HALF
-        ):
+        gap = self.waiting[0][0] - self._next
+        if not 0 < gap <= min(_LARGEST_GAP_BYTES, self.at(acknowledged) - self._next):
             return []
-        self._next = (self._next + gap) % _CIRCLE
-        return [bytes(gap), *self._contiguous(self._next)]
+        self._next += gap
+        return [bytes(gap), *self._contiguous()]
 
-    def _contiguous(self, at: int) -> list[bytes]:
-        """Take what is now in order out of what waits, after a segment came in at `at`."""
+    def _contiguous(self) -> list[bytes]:
+        """Take what is now in order out of what waits."""
         ready: list[bytes] = []
-        if (self._next - at) % _CIRCLE >= _HALF:  # the new one lies ahead
-            return ready
-        while self.waiting:
-            begin = self._next
-            if begin not in self.waiting:  # one that begins before the next byte
-                begin = next((one for one in self.waiting if (self._next - one) % _CIRCLE < _HALF), -1)
-                if begin < 0:
-                    break
-            piece = self.waiting.pop(begin)
+        while self.waiting and self.waiting[0][0] <= self._next:
+            begin, piece = heapq.heappop(self.waiting)
             self._held -= len(piece)
-            if new := piece[(self._next - begin) % _CIRCLE :]:
+            if new := piece[self._next - begin :]:
                 ready.append(new)
-                self._next = (self._next + len(new)) % _CIRCLE
+                self._next += len(new)
         return ready

@@ -19,6 +19,7 @@ What it leaves out: other kinds of noise, more than two dimensions, and the loga
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 from math import sqrt
 from typing import Any
 
@@ -41,26 +42,22 @@ from lpsm.randomness import POLICY, WORKLOAD, generator
 from lpsm.synthetic_streams import linear_noise
 
 AS_LONG = "as long as theorem-1, whose runs it takes where they are"
-ALPHAS, HARD = (0.5, 1.0, 2.0, 4.0), (1.0, 0.5)  # exponent, and exponent and margin
+HARD = 1.0, 0.5  # exponent and margin
+LAWS = (*((alpha, 0.0) for alpha in (0.5, 1.0, 2.0, 4.0)), HARD)
 ALL, ADAPTIVE = "rls-all", "adaptive-sampler"
 NAMES = {ALL: "all labels", ADAPTIVE: "adaptive"}
 THEOREM_1 = Experiment("adaptive/theorem-1", "regret of least squares with all labels under low noise", "5 min")
 
 
-def _every(setup):
-    laws = [*((alpha, 0.0) for alpha in setup.pick((0.5, 1.0, 4.0), ALPHAS)), HARD]
-    common = {"rounds": setup.pick(30_000, 1_000_000), "seed": setup.seed}
-    return {
-        f"{key} alpha {alpha:g} margin {margin:g} run {run}": {
-            "key": key, "alpha": alpha, "margin": margin, "run": run, **common
-        }
-        for key, runs in ((ALL, 20), (ADAPTIVE, 10))
-        for alpha, margin in laws
-        for run in range(setup.pick(2, 10 if margin else runs))
-    }  # fmt: skip
+RUNS = [
+    (key, *law, run) for key, law in product(NAMES, LAWS) for run in range(20 if key == ALL and law != HARD else 10)
+]
 
 
-@THEOREM_1.runs(_every)
+@THEOREM_1.runs(
+    over({"key alpha margin run": Sizes([one for one in RUNS if one[1] != 2.0 and one[3] < 2], RUNS)},
+         "{key} alpha {alpha:g} margin {margin:g} run {run}", rounds=Sizes(30_000, 1_000_000))
+)  # fmt: skip
 def growth(key, alpha, margin, rounds, seed, run):
     """Run one sampler; return its regret and labels so far, on a geometric grid of rounds."""
     stream = linear_noise(rounds, 2, alpha, generator(seed, WORKLOAD, run), margin=margin)
@@ -174,7 +171,6 @@ for _experiment, _rows, _less in (
             lambda growth, key=_key, column=_column: _beside_bound(growth, key, column)
         )
 
-LAWS = (*((alpha, 0.0) for alpha in ALPHAS), HARD)
 ANGLES, LEVELS = np.pi * 2.0 ** np.arange(-7.0, 0.0), 2.0 ** np.arange(-5.0, 0.1)
 NOISE = Experiment(
     "adaptive/noise-condition", "the low-noise condition, its equivalent form, and the hard margin", "10 s"

@@ -65,7 +65,7 @@ for _key, _cheapest in CHEAPEST.items():
     FIG_3.claims += [
         Claim(f"{NAMES[_key]} with a properly chosen K matches SOP with a fraction of the labels",
               both(at_least(paired("f", _cheapest, of("sop")), -SAME),
-                   at_most(lambda record, rows=_cheapest: {"labels": 100 * rows(news.scored(record))["rate"]}, 25.0,
+                   at_most(lambda record, rows=_cheapest: {"labels": 100 * rows(record)["rate"]}, 25.0,
                            unit=" %")),
               "match", f"the fewest labels whose F is within .01; {CHOSEN}"),
         Claim(f"{NAMES[_key]} with a properly chosen K surpasses PERC",
@@ -90,7 +90,7 @@ FIG_3.claim(
 
 @FIG_3.claim("SSMD queries many more labels than SS for the same K", at_least, "many more", limit=2, unit=" times")
 def _labels_for_the_same_k(record):
-    ss, ssmd = (mean_by_value(news.scored(record), key)["rate"] for key in ("ss", SSMD))
+    ss, ssmd = (mean_by_value(record, key)["rate"] for key in ("ss", SSMD))
     return {f"at K = {k:g}": times for k, times in (ssmd / ss).dropna().items()}
 
 
@@ -114,7 +114,7 @@ _both_keys = [{"key": key, "name": NAMES[key]} for key in ("ss", SSMD)]
     "at 10 % of the labels or the most it asks for", of=_both_keys, limit=-SAME,
 )  # fmt: skip
 def _near_all_labels(record, key):
-    largest = float(mean_by_value(news.scored(record), key)["rate"].max())
+    largest = float(mean_by_value(record, key)["rate"].max())
     return paired("f", at_rate(key, min(LOW[-1], largest * (1 - 1e-9))), of("sop"))(record)
 
 
@@ -124,7 +124,7 @@ def _near_all_labels(record, key):
     "F gained by a point of labels above 5 % less a third of what one below gains", of=_both_keys, limit=0.0,
 )  # fmt: skip
 def _growth(record, key):
-    table = mean_by_value(news.scored(record), key).sort_values("rate")
+    table = mean_by_value(record, key).sort_values("rate")
     rates, f = 100 * table["rate"].to_numpy(), table["f"].to_numpy()
     if not rates[0] < 100 * MIDDLE < rates[-1]:
         return None
@@ -176,9 +176,8 @@ for _name, _key in {"fig-3-ss": "ss", "fig-3-ssnci": "ssnci", "fig-3-ssmd": SSMD
 
 @FIG_5.picture("fig-5", x="labels asked for, %", y="F-measure, mean over topics", x_scale="log")
 def _trade_offs(record):
-    scores = news.scored(record)
-    yield "selective samplers", news.trade_off(scores, ("ss", SSMD, "ssnl"), ("sop",))
-    yield "against others", news.trade_off(scores, THREE, ("sop",))
+    yield "selective samplers", news.trade_off(record, ("ss", SSMD, "ssnl"), ("sop",))
+    yield "against others", news.trade_off(record, THREE, ("sop",))
 
 
 AT_FIVE = {key: chosen(key, news.rate_near(MIDDLE)) for key in THREE}
@@ -193,29 +192,19 @@ def _finals(record):
     return final.merge(news.scored(record)[["rank", "key", "value", "rate"]], on=["rank", "key", "value"])
 
 
-def _reach(scores):
-    """Return the largest F that the worst of the three can reach."""
-    return min(float(mean_by_value(scores, key)["f"].max()) for key in THREE)
-
-
 def _cheapest_in_reach(table, others):
-    return float(table.loc[table["f"] >= _reach(others) - news.NEAR, "rate"].idxmin())
+    """Take the fewest labels that come within .01 of the largest F that the worst of the three can reach."""
+    reach = min(mean_by_value(others, key)["f"].max() for key in THREE)
+    return table.loc[table["f"] >= reach - news.NEAR, "rate"].idxmin()
 
 
-def _at_five(record):
-    scores = news.scored(record)
-    return {key: select(scores) for key, select in AT_FIVE.items()}
-
-
-def _at_equal_f(record):
-    final = _finals(record)
-    return {key: chosen(key, _cheapest_in_reach)(final) for key in THREE}
+AT_EQUAL_F = {key: lambda record, key=key: chosen(key, _cheapest_in_reach)(_finals(record)) for key in THREE}
 
 
 def _profile(record, at, column, key):
     """Return a column of a sampler, of windows that do not overlap: a row a topic, a column a window."""
     windows = where(news.scored(record, "windows"), key=key)
-    own = windows.merge(at(record)[key]["value"].reset_index(), on=["rank", "value"])
+    own = windows.merge(at[key](record)["value"].reset_index(), on=["rank", "value"])
     return own.pivot(index="rank", columns="t", values=column).iloc[:, ::4]
 
 
@@ -224,7 +213,7 @@ def _by_window(table):
 
 
 FIG_6.claim("(a) all ask for around 5 % of the labels", between, "around 5.0 %", FIVE, low=2.5, high=10.0, unit=" %")(
-    lambda record: {NAMES[key]: 100 * rows["rate"] for key, rows in _at_five(record).items()}
+    lambda record: {NAMES[key]: 100 * select(record)["rate"] for key, select in AT_FIVE.items()}
 )
 
 
@@ -233,7 +222,7 @@ FIG_6.claim("(a) all ask for around 5 % of the labels", between, "around 5.0 %",
     f"the best window of the first half, over the last; {FIVE}", limit=0.5, open=True,
 )  # fmt: skip
 def _early_share(record):
-    table = _profile(record, _at_five, "f", SSMD)
+    table = _profile(record, AT_FIVE, "f", SSMD)
     mean = table.mean()
     return Noted(mean.iloc[: max(1, len(mean) // 2)].max() / mean.iloc[-1], _by_window(table))
 
@@ -243,26 +232,26 @@ def _early_share(record):
     f"mean F of the first two windows, less that of the better other; {FIVE}",
 )  # fmt: skip
 def _first_two_windows(record):
-    first = {key: _profile(record, _at_five, "f", key).iloc[:, :2].mean(axis=1) for key in THREE}
+    first = {key: _profile(record, AT_FIVE, "f", key).iloc[:, :2].mean(axis=1) for key in THREE}
     rival = max(THREE[1:], key=lambda key: float(first[key].mean()))
     return {f"over {NAMES[rival]}": against(first[SSMD], first[rival])}
 
 
 def _from_the_middle_on(record, column):
     """What the last window has more than that in the middle."""
-    table = _profile(record, _at_five, column, SSMD)
+    table = _profile(record, AT_FIVE, column, SSMD)
     return {column: Noted(table.iloc[:, -1] - table.iloc[:, len(table.columns) // 2], _by_window(table))}
 
 
 def _first_window(record):
     """Label rate of the first window over that of all, of the two that ask more at first."""
-    rates = {key: 100 * _profile(record, _at_five, "rate", key) for key in (SSMD, DKMPERC)}
+    rates = {key: 100 * _profile(record, AT_FIVE, "rate", key) for key in (SSMD, DKMPERC)}
     return {NAMES[key]: Noted(own.mean().iloc[0] / own.mean().mean(), _by_window(own)) for key, own in rates.items()}
 
 
 def _every_window(record):
     """Label rates of SOLE's windows over their mean."""
-    rates = _profile(record, _at_five, "rate", SOLE).mean()
+    rates = _profile(record, AT_FIVE, "rate", SOLE).mean()
     return {NAMES[SOLE]: rates / rates.mean()}
 
 
@@ -282,42 +271,38 @@ FIG_6.claims += [
     of=[{"key": key, "name": NAMES[key]} for key in THREE[:2]],
 )  # fmt: skip
 def _labels_less_dkm(record, key):
-    rows = _at_equal_f(record)
-    return against(100 * rows[key]["rate"], 100 * rows[DKMPERC]["rate"])
+    return against(*(100 * AT_EQUAL_F[one](record)["rate"] for one in (key, DKMPERC)))
 
 
 @FIG_6.claim("(b) SSMD asks slightly more in the initial phase than SOLE", above, "slightly more", EQUAL)
 def _first_share(record):
-    tables = [_profile(record, _at_equal_f, "rate", key) for key in THREE[:2]]
+    tables = [_profile(record, AT_EQUAL_F, "rate", key) for key in THREE[:2]]
     return against(*(table.iloc[:, 0] / table.sum(axis=1) for table in tables))
 
 
-def _dkm_first(record):
-    table = 100 * _profile(record, _at_equal_f, "rate", DKMPERC)
-    return {"first": Noted(table.mean().iloc[0], _by_window(table))}
-
-
-def _dkm_change(record):
-    means = (100 * _profile(record, _at_equal_f, "rate", DKMPERC)).mean()
-    return {"last less first": means.iloc[-1] - means.iloc[0]}
+def _of_dkm(record, change=False):
+    table = 100 * _profile(record, AT_EQUAL_F, "rate", DKMPERC)
+    first, last = table.mean().iloc[[0, -1]]
+    return {"last less first": last - first} if change else {"first": Noted(first, _by_window(table))}
 
 
 FIG_6.claims += [
     Claim("(b) DKMPERC asks for almost all labels at first and then slowly fewer",
-          both(at_least(_dkm_first, 80.0, unit=" %"), at_most(_dkm_change, 0.0, open=True, unit=" points")),
+          both(at_least(_of_dkm, 80.0, unit=" %"),
+               at_most(partial(_of_dkm, change=True), 0.0, open=True, unit=" points")),
           "almost all", EQUAL),
     wide_enough(news.inside(AT_FIVE)),
 ]  # fmt: skip
 
 
 def _draw_6(record, at):
-    taken = pd.concat([rows.reset_index()[["rank", "key", "value"]] for rows in at(record).values()])
+    taken = pd.concat(select(record).reset_index()[["rank", "key", "value"]] for select in at.values())
     windows = record["windows"].merge(taken, on=["rank", "key", "value"])
     return news.curves({"windows": windows}, [(NAMES[key], key, None) for key in THREE], OVER_TIME)
 
 
-FIG_6.picture("fig-6-a")(lambda record: _draw_6(record, _at_five))
-FIG_6.picture("fig-6-b")(lambda record: _draw_6(record, _at_equal_f))
+FIG_6.picture("fig-6-a")(lambda record: _draw_6(record, AT_FIVE))
+FIG_6.picture("fig-6-b")(lambda record: _draw_6(record, AT_EQUAL_F))
 
 AT = 0.003
 
@@ -344,7 +329,7 @@ FIG_8 = FIG_7.view(
 
 
 def _by_topic(record):
-    return of(SSMD, AT)(news.scored(record)).join(record["norms"].set_index("rank")["norm"])
+    return of(SSMD, AT)(record).join(record["norms"].set_index("rank")["norm"])
 
 
 def _spearman(record, one, other):
@@ -444,15 +429,13 @@ def _change_of_recall(record):
 
 
 FIG_9.claim("the larger K, the fewer false negatives: recall grows with K", rising, "higher recall")(
-    lambda record: {
-        f"K = {k:g}": recall for k, recall in mean_by_value(news.scored(record), "filter")["recall"].items()
-    }
+    lambda record: {f"K = {k:g}": recall for k, recall in mean_by_value(record, "filter")["recall"].items()}
 )
 
 
 def _false_to_true(record, low=0.0, high=np.inf):
     """False positives to a true one, sums over topics, at the K from `low` up to `high`."""
-    table = mean_by_value(news.scored(record), "filter").sort_index()
+    table = mean_by_value(record, "filter").sort_index()
     times = (table["predicted"] - table["tp"]) / table["tp"]
     return {f"K = {k:g}": value for k, value in times.items() if low <= k <= high}
 
@@ -495,7 +478,7 @@ FIG_10.claim(
 
 @FIG_10.claim("its precision improves considerably as documents come", above, "considerably", "last window less first")
 def _change_of_precision(record):
-    rows = TUNED["filter"](news.scored(record))
+    rows = TUNED["filter"](record)
     first, last = (news.ends(record, "precision", rows, "filter", first=first) for first in (True, False))
     return against(last, first)
 
@@ -509,6 +492,5 @@ FIG_10.claims.append(wide_enough(news.inside(TUNED)))
 
 @FIG_10.picture("fig-10")
 def _draw_10(record):
-    scores = news.scored(record)
-    groups = [(NAMES[key], key, float(pick(scores)["value"].mode().iloc[0])) for key, pick in (TUNED | OTHERS).items()]
+    groups = [(NAMES[key], key, float(pick(record)["value"].mode().iloc[0])) for key, pick in (TUNED | OTHERS).items()]
     return news.curves({"windows": record["windows"].fillna({"value": 0.0})}, groups, FORWARDED)

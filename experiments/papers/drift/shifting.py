@@ -23,7 +23,7 @@ import pandas as pd
 
 from experiments.datasets import load
 from experiments.papers.claims import Claim, Noted, against, point, steps_inside, wide
-from experiments.papers.kit import DataSet, Experiment, Run
+from experiments.papers.kit import DataSet, Experiment, Run, Sizes, over
 from experiments.papers.predicates import above, at_least, below, between, both, largest, reaching, wide_enough
 from experiments.papers.tuning import one_standard_error
 from lpsm import samplers
@@ -286,9 +286,11 @@ USPS = DataSet(
     "usps", "USPS handwritten digits, as usps/usps.npz with X_train, y_train, X_test, y_test",
     "scikit-learn's 8 x 8 digits",
 )  # fmt: skip
-GAUSS: dict[str, Any] = {"rounds": (2000, 10_000), "runs": (3, 50)}
+GAUSS: dict[str, Any] = {"axes": {"run": Sizes(range(3), range(50))}, "rounds": Sizes(2000, 10_000)}
 SAME = GAUSS | {"same": True}  # SOP's a is LASEC's b
-DIGITS: dict[str, Any] = {"rounds": (1000, 9298), "runs": (2, 50), "digits": True}
+DIGITS: dict[str, Any] = {
+    "axes": {"run": Sizes(range(2), range(50))}, "rounds": Sizes(1000, 9298), "digits": True
+}  # fmt: skip
 TIMES, AT_RATES = "accuracy over time", "accuracy against query rate"
 PANELS: dict[str, tuple[str, str, dict[str, Any], tuple[Claim, ...]]] = {  # subject, time, what is swept, claims
     "a": (f"{TIMES} with all labels, synthetic shifts", "1 min", SAME, (
@@ -298,15 +300,15 @@ PANELS: dict[str, tuple[str, str, dict[str, Any], tuple[Claim, ...]]] = {  # sub
         _best("LASEC outperforms the second-order Perceptron, with the same regulariser or its own best", "lasec", None,
               "deals better", ("sop", "sop" + OWN_A)),
     )),
-    "b": (f"{TIMES} at a query rate of 0.1, synthetic shifts", "4 min", GAUSS | {"rates": ((0.1,), (0.1,))},
+    "b": (f"{TIMES} at a query rate of 0.1, synthetic shifts", "4 min", GAUSS | {"rates": [0.1]},
           _at_one_rate(0.1)),
     "c": (f"{AT_RATES}, synthetic shifts", "15 min",
-          GAUSS | {"rates": ((0.1, 0.5), (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6))}, OVER_RATES),
+          GAUSS | {"rates": Sizes([0.1, 0.5], [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6])}, OVER_RATES),
     "d": (f"{TIMES} with all labels, shifting digits", "5 min", DIGITS, (
         _best("LASEC slightly outperforms SOP", "lasec", None, "slightly", ("sop",)),
         _best("both outperform the first-order learners", "sop", None, "outperform", FIRST_ORDER),
     )),
-    "e": (f"{TIMES} at a query rate of 0.4, synthetic shifts", "4 min", SAME | {"rates": ((0.4,), (0.4,))}, (
+    "e": (f"{TIMES} at a query rate of 0.4, synthetic shifts", "4 min", SAME | {"rates": [0.4]}, (
         *_at_one_rate(0.4),
         Claim("the average accuracy of LASEC-SS does not decrease",
               reaching(lambda curve: _gain(curve, SHIFT)[LASEC_SS], 0.0, unit=" points"), "does not decrease",
@@ -320,31 +322,17 @@ PANELS: dict[str, tuple[str, str, dict[str, Any], tuple[Claim, ...]]] = {  # sub
               f"from round {4 * SHIFT} to the end, its a being LASEC's b"),
     )),
     "f": (f"{AT_RATES}, shifting digits", "30 min",
-          DIGITS | {"runs": (2, 20), "rates": ((0.1, 0.5), (0.1, 0.2, 0.3, 0.4, 0.5))}, OVER_RATES),
+          DIGITS | {"axes": {"run": Sizes(range(2), range(20))}, "rates": Sizes([0.1, 0.5], [0.1, 0.2, 0.3, 0.4, 0.5])},
+          OVER_RATES),
 }  # fmt: skip
 
 
-def _sweep(swept):
-    """Return the sweep of a task a run; pairs are of the smoke and the full size, and so are lists of rates."""
-
-    def tasks(setup):
-        picked = {name: setup.pick(*one) if isinstance(one, tuple) else one for name, one in swept.items()}
-        common = {
-            "seed": setup.seed,
-            "draws": setup.pick(2, 10),
-            **picked,
-            **(setup.source() if "digits" in swept else {}),
-        }
-        runs = common.pop("runs")
-        return {f"run {run}": {**common, "run": run} for run in range(runs)}
-
-    return tasks
-
-
 def _panel(place, subject, time, swept, claims):
+    data, tasks = USPS if "digits" in swept else None, over(draws=Sizes(2, 10), **swept)
     experiment = Experiment(
-        f"drift/fig-2-{place}", subject, time, USPS if "digits" in swept else None, sweep=_sweep(swept),
-        run=Run(selective if "rates" in swept else supervised), claims=[*claims, wide_enough(_chosen)],
+        f"drift/fig-2-{place}", subject, time, data, run=Run(selective if "rates" in swept else supervised),
+        claims=[*claims, wide_enough(_chosen)],
+        sweep=lambda setup: {key: task | (setup.source() if data else {}) for key, task in tasks(setup).items()},
     )  # fmt: skip
     if claims is OVER_RATES:
         experiment.picture(f"fig-2-{place}", x="fraction of labels asked for", y="accuracy")(_trade_off)

@@ -1,17 +1,13 @@
 """Beyond the papers: is choosing labels worth it on real streams, and is a share of the labels that is asked for kept?
 
 What it models: Elec2 (whether the price of electricity rises in the next half-hour), mails of which some are spam
-(Katakis et al.), and news about acquisitions (Reuters-21578), each in its own order, with a constant feature.  The
-first fifth is for tuning only, then everything starts anew on the rest.
-`ours/spam-drift` and `ours/elec2`, instances normalised: each sampler of the papers, at five rates, has a twin with the
-same learner that asks by a coin of the share the sampler came to ask for.  References, with all labels, are the
-second-order Perceptron and repeating the last label (no change).  Replications are the coins' seeds; a sampler without
-a coin is the same in all, its twin is not.
-`ours/labelling-*`, dense columns standardised by the rows so far: `kept-rate` (of words, AROW with the diagonal of its
-matrix by the same rule) against the same learner with labels bought by a coin, and against `SGDClassifier` of
-scikit-learn, which learns from every label that it asks for, by the same threshold on its own margin.  The rest is cut
-into blocks for the intervals.  On Elec2 `LastLabels` also sees the labels it bought lately; its times were looked for
-on the whole of that stream.  Many classes: 40 classes of three clouds each, which no line parts.
+(Katakis et al.), and news about acquisitions (Reuters-21578), each in its own order, with a constant feature, dense
+columns standardised by the rows so far.  The first fifth is for tuning only, then everything starts anew on the rest,
+which is cut into blocks for the intervals.  `kept-rate` (of words, AROW with the diagonal of its matrix by the same
+rule) is held against the same learner with labels bought by a coin, and against `SGDClassifier` of scikit-learn, which
+learns from every label that it asks for, by the same threshold on its own margin.  On Elec2 `LastLabels` also sees the
+labels it bought lately; its times were looked for on the whole of that stream.  Many classes: 40 classes of three
+clouds each, which no line parts.
 What it leaves out: other streams of the same kind, the price of a label, and BBQ, whose question depends on the
 instance alone: among 39,916 words it asks about all.
 """
@@ -19,7 +15,7 @@ instance alone: among 39,916 words it asks about all.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -28,157 +24,23 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from experiments.papers.claims import Noted, against, point, steps_inside, where
-from experiments.papers.drift.shifting import value_for_rate
+from experiments.papers.claims import Noted, point
 from experiments.papers.kit import DataSet, Experiment, Sizes, over
-from experiments.papers.predicates import above, each, reaching, wide_enough
-from experiments.papers.tuning import one_standard_error
+from experiments.papers.predicates import above, each, reaching
 from lpsm import samplers
-from lpsm.randomness import POLICY, SPLIT, WORKLOAD, generator
+from lpsm.randomness import POLICY, WORKLOAD, generator
 from lpsm.samplers.last_labels import TIMES
 from lpsm.synthetic_streams import drifting
 
-ELEC2 = "elec2", "Elec2 (normalised) as electricity-normalized.csv.gz, in order of time"
-MAILS = ("spam_katakis_stream", "the spam stream of Katakis et al. as spam_stream.npz: a CSR matrix of 0 and 1, and y")
-NEWS = "reuters21578", "Reuters-21578 as reuters21578.jsonl.gz"
-
-
-def _stream(name, folder, stand_in, seed, rounds, *, prepared):
-    """Return so many (0: all) instances, a constant feature last, labels -1 and +1, and how many are for tuning."""
-    from experiments.datasets import named
-
-    if stand_in:
-        drawn = drifting(6000, 7, 20.0, generator(seed, WORKLOAD))
-        X, y = np.hstack([drawn.X, np.ones((len(drawn.y), 1))]), drawn.y
-    else:
-        read = {"elec2": named.elec2, "news": named.reuters}.get(name, named.spam_drift)(Path(folder))
-        if prepared and name == "elec2":
-            read = read.scaled()
-        elif prepared and name == "mails":
-            lengths = np.sqrt(np.diff(read.X.indptr))
-            read = replace(read, X=sparse.csr_matrix(sparse.diags(1.0 / np.maximum(lengths, 1.0)) @ read.X))
-        X = read.with_intercept(None if prepared else 1.0).X
-        y = np.where(read.y[:, read.classes.index("acq")] if read.y.ndim == 2 else read.y == 1, 1.0, -1.0)
-    X, y = X[: rounds or len(y)], y[: rounds or len(y)]
-    return X, y, int(0.2 * len(y))
-
-
-def _study(name, subject, time, data: tuple[str, str]):
-    return Experiment(f"ours/{name}", subject, time, DataSet(*data, "a generated target that drifts"))
-
-
-def _sweep(axes, **common):
-    """Return the sweep over axes, on the data that a setup says."""
-    return lambda setup: {
-        key: task | setup.source() for key, task in over(axes, rounds=Sizes(2000, 0), **common)(setup).items()
-    }
-
-
-CURVES: dict[str, Any] = {"x": "fraction of labels asked for", "y": "accuracy", "x_scale": "log"}
-
-SAMPLERS = {  # key -> parameter that sets how much it asks, and its range
-    "sop-label-efficient": ("C", 1e-5, 1e3),
-    "sop-ss": ("b", 1e-5, 1e3),
-    "ssmd": ("K", 1e-6, 1e3),
-    "perceptron-ss": ("b", 1e-5, 1e3),
+DATA = {
+    "elec2": ("elec2", "Elec2 (normalised) as electricity-normalized.csv.gz, in order of time"),
+    "mails": (
+        "spam_katakis_stream",
+        "the spam stream of Katakis et al. as spam_stream.npz, a CSR matrix and y",
+    ),
+    "news": ("reuters21578", "Reuters-21578 as reuters21578.jsonl.gz"),
 }
-RATES = (0.02, 0.05, 0.1, 0.2, 0.4)
-GRID = (1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)  # of a
-
-
-def _run(X, y, key, a=None, rng=None, **parameters):
-    """Return a sampler that has run, and its log; the regulariser `a` is for those of second order."""
-    own = {"a": a} if a and not key.startswith("perceptron") else {}
-    sampler = samplers.make(key, X.shape[1], rng=rng, normalize=True, **own, **parameters)
-    return sampler, sampler.run(X, y)
-
-
-@lru_cache(maxsize=1)  # the same for every seed of coins
-def _tuned(*source):
-    """Return instances, labels, how many of them are for tuning, and the regulariser that these have chosen."""
-    X, y, cut = _stream(*source, prepared=False)
-    ones = [{"a": a} for a in GRID]
-    mistakes = [_run(X[:cut], y[:cut], "sop", **one)[1].prediction != y[:cut] for one in ones]
-    return X, y, cut, one_standard_error(ones, mistakes)["a"]
-
-
-def asked_or_by_chance(stream, seed, run, rates, rounds, stand_in, folder):
-    """Tune on the first fifth, then run every sampler at every rate, each with its twin, and references on the rest."""
-    X, y, cut, a = _tuned(stream, folder, stand_in, seed, rounds)
-    rest, totals = (X[cut:], y[cut:]), []
-
-    def total(key, wanted, prediction, queried, parameter=0.0):
-        row = {"rate": float(np.mean(queried)), "accuracy": float(np.mean(prediction == y[cut:]))}
-        totals.append({"run": run, "key": key, "wanted": wanted, **row, "parameter": parameter})
-
-    for (key, (symbol, low, high)), (number, rate) in product(SAMPLERS.items(), enumerate(rates)):
-        tossed, coins = generator(seed, SPLIT, run), generator(seed, POLICY, 100 * run + number)
-
-        def asked(value, key=key, symbol=symbol, tossed=tossed):
-            return float(_run(X[:cut], y[:cut], key, a, tossed, **{symbol: value})[1].queried.mean())
-
-        value = value_for_rate(asked, low, high, rate)
-        sampler, log = _run(*rest, key, a, coins, **{symbol: value})
-        total(key, rate, log.prediction, log.queried, value)
-        coin = samplers.FixedCoin(rate=float(log.queried.mean()))
-        same = {"stores": sampler.stores, "normalize": True, "kernel": sampler.kernel}
-        log = samplers.Sampler(sampler.learner, coin, n_features=X.shape[1], rng=coins, **same).run(*rest)
-        total(f"{key} at random", rate, log.prediction, log.queried)
-    log = _run(*rest, "sop", a)[1]
-    total("sop", 1.0, log.prediction, log.queried)
-    total("no change", 1.0, y[cut - 1 : -1], True)
-    return {"totals": totals, "tuned": [{"run": run, "a": a}]}
-
-
-def _percent(totals):
-    """Return accuracies: a row a run, a column a key and wanted rate; and the shares asked for on the mean."""
-    table = totals.pivot(index="run", columns=["key", "wanted"], values="accuracy")
-    return 100 * table, totals.groupby(["key", "wanted"])["rate"].mean()
-
-
-def _over_chance(totals):
-    percent, asked = _percent(totals)
-    return {
-        f"{key}, {rate:g}:": Noted(
-            percent[key, rate] - percent[f"{key} at random", rate], f"with {100 * asked[key, rate]:.1f} % of the labels"
-        )
-        for key, rate in percent.columns if key in SAMPLERS
-    }  # fmt: skip
-
-
-def _over_no_change(totals):
-    percent, _ = _percent(totals)
-    return against(percent["sop", 1.0], percent["no change", 1.0])
-
-
-def _margin_and_chance(totals):
-    """Yield every sampler's curve over the share of the labels, and its twin's, beside the references' levels."""
-    for how, twin in (("margin", ""), ("chance", " at random")):
-        rows = [
-            point(key, own["rate"].mean(), own["accuracy"]) | {"reference": False}
-            for key in SAMPLERS for _, own in where(totals, key=key + twin).groupby("wanted")
-        ]  # fmt: skip
-        ends = [extreme(row["x"] for row in rows) for extreme in (min, max)]
-        for key in ("sop", "no change"):
-            level = where(totals, key=key)["accuracy"].mean()
-            rows += [{"group": f"{key}, all labels", "x": x, "y": level, "reference": True} for x in ends]
-        yield f"asking by {how}", pd.DataFrame(rows)
-
-
-def _by_margin(stream, subject, data):
-    study = _study(stream, subject, "1 min", data)
-    axes = {"run": Sizes(range(2), range(10))}
-    study.runs(_sweep(axes, stream=stream, rates=Sizes([0.1, 0.4], list(RATES))))(asked_or_by_chance)
-    reason = "points of accuracy, paired over the coins' seeds"
-    more = "asking by margin is more accurate than by chance, with the same learner and as many labels"
-    study.claim(more, above, "", reason)(_over_chance)
-    if stream == "elec2":
-        study.claim("with all labels the second-order Perceptron beats no change", above, "", reason)(_over_no_change)
-    study.claims.append(wide_enough(lambda tuned: {"a": steps_inside(tuned["a"], GRID)}))
-    study.picture(stream, **CURVES)(_margin_and_chance)
-    return study
-
-
+CURVES: dict[str, Any] = {"x": "fraction of labels asked for", "y": "accuracy", "x_scale": "log"}
 SHARES = (0.05, 0.1, 0.2)
 BLOCKS, COINS = 40, 5
 STEP = 0.02  # of every threshold
@@ -233,9 +95,30 @@ def _best(grid, play):
     return dict(max(grid, key=lambda one: float(play(**one)[0].mean())))
 
 
+def prepared(stream, folder, stand_in, seed, rounds):
+    """Return so many (0: all) instances, a constant feature last, labels -1 and +1, and how many are for tuning."""
+    from sklearn.preprocessing import normalize  # slow to import
+
+    from experiments.datasets import named
+
+    if stand_in:
+        drawn = drifting(6000, 7, 20.0, generator(seed, WORKLOAD))
+        X, y = np.hstack([drawn.X, np.ones((len(drawn.y), 1))]), drawn.y
+    else:
+        read = {"elec2": named.elec2, "mails": named.spam_drift, "news": named.reuters}[stream](Path(folder))
+        if stream == "mails":  # of 0 and 1
+            read = replace(read, X=normalize(read.X))
+        elif stream == "elec2":
+            read = read.scaled()
+        X = read.with_intercept(None).X
+        y = np.where(read.y[:, read.classes.index("acq")] if read.y.ndim == 2 else read.y == 1, 1.0, -1.0)
+    X, y = X[: rounds or len(y)], y[: rounds or len(y)]
+    return X, y, int(0.2 * len(y))
+
+
 def share_kept(stream, share, seed, rounds, stand_in, folder):
     """Choose on the first fifth, then play the rest."""
-    X, y, cut = _stream(stream, folder, stand_in, seed, rounds, prepared=True)
+    X, y, cut = prepared(stream, folder, stand_in, seed, rounds)
     early, rest = (X[:cut], y[:cut]), (X[cut:], y[cut:])
     key, grid = WORDS if sparse.issparse(X) else DENSE
     own, other = _best(grid, partial(_ours, key, share, early)), _best(SGD, partial(_sgd, share, early))
@@ -266,8 +149,8 @@ def _over(rows, other, own=OURS, index="window"):
 
 
 def _kept(totals):
-    own = totals[totals["key"] == OURS]
-    return {f"at {100 * share:g} %": [rate / share] for share, rate in zip(own["wanted"], own["rate"], strict=True)}
+    own = totals[totals["key"] == OURS].set_index("wanted")["rate"]
+    return {f"at {100 * share:g} %": [rate / share] for share, rate in own.items()}
 
 
 def _by_share(rows):
@@ -276,22 +159,21 @@ def _by_share(rows):
     return pd.DataFrame([point(who, share, part) for (who, share), part in groups])
 
 
-def _share_kept(stream, data):
+def _share_kept(stream, folder, published):
     name = f"labelling-{stream}"
-    study = _study(name, f"a share of the labels kept to: {stream}", "2 min", data)
-    study.runs(_sweep({"share": Sizes((0.2,), SHARES)}, key="{share:g}", stream=stream))(share_kept)
+    study = Experiment(f"ours/{name}", f"a share of the labels kept to: {stream}", "2 min",
+                       DataSet(folder, published, "a generated target that drifts"))  # fmt: skip
+    tasks = over({"share": Sizes((0.2,), SHARES)}, key="{share:g}", stream=stream, rounds=Sizes(2000, 0))
+    study.runs(lambda setup: {key: task | setup.source() for key, task in tasks(setup).items()})(share_kept)
     reason = f"points of accuracy in {BLOCKS} blocks of the stream after its first fifth, paired"
-    study.claim(
-        "asking by a threshold that keeps to a share is at least level with scikit-learn's classifier doing so",
-        reaching, "", reason, low=0.0,
-    )(lambda blocks: _over(blocks, [THEIRS]))  # fmt: skip
-    study.claim("it is more accurate than as many labels bought by a coin, with the same learner", above, "", reason)(
-        lambda blocks: _over(blocks, [COIN])
-    )
-    if stream == "elec2":
-        study.claim("labels bought lately are worth showing where labels come in runs", above, "", reason)(
-            lambda blocks: _over(blocks, [OURS], LATELY)
-        )
+    goals: list[tuple[str, Any, str, str]] = [
+        ("asking by a threshold that keeps to a share is at least level with scikit-learn's classifier doing so",
+         partial(reaching, low=0.0), OURS, THEIRS),
+        ("it is more accurate than as many labels bought by a coin, with the same learner", above, OURS, COIN),
+        ("labels bought lately are worth showing where labels come in runs", above, LATELY, OURS),
+    ]  # fmt: skip
+    for statement, test, own, other in goals if stream == "elec2" else goals[:2]:
+        study.claim(statement, test, "", reason)(lambda blocks, own=own, other=other: _over(blocks, [other], own))
     study.claim("the share asked for is the one wanted", each, "", "over the one wanted", low=0.9, high=1.01)(_kept)
     study.picture(name, **CURVES)(lambda blocks: _by_share(blocks))
     return study
@@ -327,14 +209,7 @@ def _over_lines(clouds):
     return _over(clouds, LINES, "nearest", "run")
 
 
-@classes.picture("labelling-classes", **CURVES)
-def _classes_by_share(clouds):
-    return _by_share(clouds)
+classes.picture("labelling-classes", **CURVES)(lambda clouds: _by_share(clouds))
 
 
-EXPERIMENTS = (
-    _by_margin("spam-drift", "labels bought of mails that drift, by margin or by chance", MAILS),
-    _by_margin("elec2", "labels bought of electricity prices, and the last label repeated", ELEC2),
-    *(_share_kept(*one) for one in (("elec2", ELEC2), ("mails", MAILS), ("news", NEWS))),
-    classes,
-)
+EXPERIMENTS = (*(_share_kept(stream, *data) for stream, data in DATA.items()), classes)

@@ -1,45 +1,55 @@
-"""Policies compared over worlds: what is browsed, what is kept of a run, and energy at equal slowdown.
+"""What our own studies browse: worlds, the policies that are made for them, and what is kept of a run.
 
 What it models: a task is one seed of one world, browsed under every policy; all of them meet the same pages, servers
-and messages.  A world is a kind of traffic (`traces.traffic`) on the standard link, or one of `CONFIGS`: the Web model
-with lognormal servers elsewhere.  A family of policies (BSD over its p) is a front: for each seed, the members that no
-other one beats on both axes, joined by straight lines.  A policy is compared with the front at its own slowdown (or its
-own added delay) on the same seed.  Left of the front's first point the first energy counts, right of its last the last
-one: the former flatters the family, as it cannot be had there.
-What it leaves out: which claims are made.
+and messages.  A world is a kind of traffic (`traces.traffic`) on the standard link; one of `CONFIGS`, the Web model
+with lognormal servers elsewhere; or `RECORDED`, a session of Boston University's students of 20 to 200 pages, with
+lognormal servers, as the record does not tell their times.  Beside policies by their specification there are those with
+a name of their own: LPSM3 without one of `PARTS`, or with the waits that it has learned on another seed
+(`EXPERIENCED`); the best fixed schedules of LPSM2 in `HINDSIGHT`, one for every price of a second of delay; and a
+specification with `HINTED` behind it, which is told when segments of a stream have to be there.
+What it leaves out: pauses of more than 1,000 s in recorded sessions, which are absences and cut out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 import netsim
-from experiments.papers.claims import Noted, point, where, wide
-from experiments.papers.predicates import above, at_most
+import traces
 from experiments.quantities import BASELINE, run_row
-from experiments.study.compare import estimate, linearised
 from lpsm.randomness import WORKLOAD, generator
-from traces.traffic import Traffic, draw, stalls
+from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config
+from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
+from netsim.sleep_planning.hazards import N_WIDTHS
+from traces.traffic import KINDS, Traffic, draw, stalls
 
 BLOCK = 10  # pages
-TARGETS = (1.02, 1.05, 1.08)  # slowdowns asked for
-WEB = ("web-instant", "web-constant", "web-lognormal")
-HINTED = " with deadlines"  # after a policy that is told when segments of a stream have to be there
-SLOWDOWN, DELAY = "slowdown_mean", "added_s_mean"
-LABELS = {
-    SLOWDOWN: "mean slowdown of a page", DELAY: "mean added delay of a message [s]",
-    "slowdown_all": "slowdown of all pages together", "limit_j": "energy over the limit",
-    "page_awake_j": "energy over page-awake", "base_j": "energy over that without power saving",
-}  # fmt: skip
+SLOWDOWN, DELAY, TOGETHER = "slowdown_mean", "added_s_mean", "slowdown_all"
+SESSION_PAGES = (20, 200)
+RULE = traces.GroupingRule(max_think_s=1000.0)
+RECORDED = "lognormal servers"
+OWN = "lpsm3:1.05:400"
+HINTED = " with deadlines"
+EXPERIENCED, ELSEWHERE = "after another seed", 500  # so many seeds away
+LEARNED = ("events", "at_risk_s", "rates", "log_evidence", "mean_rates", "ages")
+HINDSIGHT = {f"fixed in hindsight {price_w:g}": price_w for price_w in (2.0, 6.0, 15.0, 40.0)}
+PARTS: dict[str, dict[str, Any]] = {
+    "at a fixed price": {"gain": 1e-9},
+    "without good will": {"good_will": 0.0},
+    "without a balance at first": {"start": 0.0},
+    "without learning": {"prior_events": 1e9},
+    **{f"with bins of {words} alone": {"alone": which} for which, words in enumerate(("7 %", "40 %", "5.4"))},
+}
 
 
-def on_the_air(**how):
-    """Return the shared air under the radio of an ESP32-C6; the arguments are those of `netsim.AirConfig`."""
-    air, radio = netsim.AirConfig(**how), netsim.Radio.named("esp32-c6")
+def _air(neighbours, mbps):
+    """Return the shared air under the radio of an ESP32-C6."""
+    air, radio = netsim.AirConfig(neighbours=neighbours, neighbour_mbps=mbps), netsim.Radio.named("esp32-c6")
     return netsim.SimulationConfig(medium=air, radio=radio, beacon_interval_ns=102_400_000)
 
 
@@ -47,264 +57,122 @@ CONFIGS = {
     "esp32-c3": netsim.SimulationConfig(radio=netsim.RadioConfig.named("esp32-c3")),
     "1 % lost": netsim.SimulationConfig(link=netsim.LinkConfig(loss_rate=0.01)),
     "3 % lost": netsim.SimulationConfig(link=netsim.LinkConfig(loss_rate=0.03)),
-    "air": on_the_air(neighbours=0, neighbour_mbps=1.0),
-    "air, 5 neighbours": on_the_air(neighbours=5, neighbour_mbps=1.0),
+    "air": _air(0, 1.0),
+    "air, 5 neighbours": _air(5, 1.0),
+    "ten neighbours": _air(10, 0.5),
     "round trip 300 ms": netsim.SimulationConfig(link=netsim.LinkConfig(wired_delay_ms=150.0)),
     "beacons 200 ms": netsim.SimulationConfig(beacon_interval_ns=200_000_000),
-    "ten neighbours": on_the_air(neighbours=10, neighbour_mbps=0.5),
 }
-
-
-def family(form, values):
-    """Return policies that differ in one number, which stands for {} in their form."""
-    return tuple(form.format(f"{value:g}") for value in values)
-
-
-def hurried(pages, factor):
-    """Return pages with such a share of their pauses."""
-    return [page._replace(think_s=factor * page.think_s) for page in pages]
 
 
 class World(NamedTuple):
     """Traffic with its servers, ready to be browsed."""
 
     traffic: Traffic
-    servers: list[netsim.ServerDelay]
     seed: int
     config: netsim.SimulationConfig = netsim.SimulationConfig()
 
     def browse(self, policy):
-        """Browse it under a policy, or a name that ends in `HINTED`."""
-        pages, name = self.traffic.pages, policy
+        """Browse it under a policy, or a specification with `HINTED` behind it."""
+        pages, servers = self.traffic.pages, [netsim.ServerDelay.parse(server) for server in self.traffic.servers]
         if isinstance(policy, str) and policy.endswith(HINTED):
             timed = zip(pages, self.traffic.deadlines_s.tolist(), strict=True)
-            pages, name = [page._replace(deadline_s=at) for page, at in timed], policy.removesuffix(HINTED)
-        messages, delays = self.traffic.messages, self.servers
-        return netsim.simulate(pages, name, config=self.config, push=messages, server_delays=delays, seed=self.seed)
-
-    def under(self, policies):
-        """Browse it under every policy; the results by the policies' names, as they are given."""
-        return {policy if isinstance(policy, str) else policy.spec: self.browse(policy) for policy in policies}
-
-    def rows(self, results, traffic, *, base=None):
-        """Return a row a run by its name; `base` is the run without power saving, made if it is nowhere."""
-        base = base or results.get(BASELINE) or self.browse(BASELINE)
-        common = {"traffic": traffic, "replication": f"seed-{self.seed}"}
-        return [{**common, "policy": name, **measure(one, base, self)} for name, one in results.items()]
+            pages, policy = [page._replace(deadline_s=at) for page, at in timed], policy.removesuffix(HINTED)
+        messages = self.traffic.messages
+        return netsim.simulate(pages, policy, config=self.config, push=messages, server_delays=servers, seed=self.seed)
 
 
-def world_of(traffic, seconds, seed, *, pause=1.0):
+def world_of(traffic, seconds, seed, pause=1.0):
     """Draw a world of a kind and length in seconds, with such a share of its pauses."""
-    drawn = draw("web-lognormal" if traffic in CONFIGS else traffic, seconds, generator(seed, WORKLOAD))
-    servers = [netsim.ServerDelay.parse(server) for server in drawn.servers]
-    config = CONFIGS.get(traffic, netsim.SimulationConfig())
-    return World(drawn._replace(pages=hurried(drawn.pages, pause)), servers, seed, config)
+    drawn = draw(traffic if traffic in KINDS else "web-lognormal", seconds, generator(seed, WORKLOAD))
+    pages = [page._replace(think_s=pause * page.think_s) for page in drawn.pages]
+    return World(drawn._replace(pages=pages), seed, CONFIGS.get(traffic, netsim.SimulationConfig()))
 
 
-def sweep(first, lasting, policies=None, **more):
-    """Return the sweep of a task a seed, from a first one on, and a world, with the policies of the world if there are.
+@lru_cache(maxsize=1)
+def sessions(trace):
+    """Return the pages of the recorded sessions of 20 to 200 pages by name, in the order of the trace.
 
-    A world has its seconds in the smoke size and in the full size, and its number of seeds in the latter.
+    Raises ValueError if there is none.
     """
-
-    def tasks(setup):
-        found = {}
-        for place in range(setup.pick(2, max(seeds for *_, seeds in lasting.values()))):
-            for kind, (small, full, seeds) in lasting.items():
-                task = {"traffic": kind, "seconds": setup.pick(small, full), "seed": first + setup.seed + place, **more}
-                if place < seeds:
-                    own = {} if policies is None else {"policies": list(policies(kind))}
-                    found[f"{kind} seed {task['seed']}"] = task | own
-        return found
-
-    return tasks
+    named = ((one.name, list(traces.pages(one.requests, rule=RULE))) for one in traces.sessions(trace))
+    least, most = SESSION_PAGES
+    found = {name: pages for name, pages in named if least <= len(pages) <= most}
+    if not found:
+        raise ValueError(f"{trace.name} must hold a session of {least} to {most} pages, it has none")
+    return found
 
 
-def runs(traffic, seconds, seed, policies, pause=1.0):
-    """Browse one world under every policy."""
-    world = world_of(traffic, seconds, seed, pause=pause)
-    return world.rows(world.under(policies), traffic)
+def runs(traffic, seed, policies, seconds=0.0, pause=1.0, curves=(), folder="", trace="", session=""):
+    """Browse one world under every policy, and keep the slowdown of some by blocks of ten pages."""
+    if session:
+        pages = sessions(Path(folder) / trace)[session]
+        nothing = np.full(len(pages), np.nan), np.full(len(pages), -1, dtype=np.int64)
+        world = World(Traffic(pages, ["lognormal:0.5:0.8"] * len(pages), *nothing, []), seed)
+    else:
+        world = world_of(traffic, seconds, seed, pause)
+    made: dict[str, Any] = {part: without(part, **change) for part, change in PARTS.items() if part in policies}
+    if EXPERIENCED in policies:
+        made[EXPERIENCED] = experienced(world_of(traffic, seconds, seed + ELSEWHERE, pause).browse(OWN).final_policy)
+    if set(HINDSIGHT) & set(policies):
+        rounds: Any = world.browse(Lpsm2(Lpsm2Config(record=True))).final_policy
+        made |= {name: fixed_schedules(best_schedules(rounds.record, price)) for name, price in HINDSIGHT.items()}
+    results = {policy: world.browse(made.get(policy, policy)) for policy in policies}
+    base = results.get(BASELINE) or world.browse(BASELINE)
+    common = {"traffic": traffic, "replication": session or f"seed-{seed}"}
+    early = [
+        {**common, "policy": policy, "first_page": first,
+         "slowdown": float((results[policy].latency_s / base.latency_s)[first : first + BLOCK].mean())}
+        for policy in curves for first in range(0, len(base.latency_s) - BLOCK + 1, BLOCK)
+    ]  # fmt: skip
+    rows = [{**common, "policy": policy, **measure(one, base, world)} for policy, one in results.items()]
+    return {"runs": rows, **({"curves": early} if early else {})}
 
 
 def measure(result, base, world):
-    """Return the figures of a run beside those of the run without power saving; NaN where nothing is measured."""
-    radio, pages, totals = netsim.RadioConfig(), result.pages, run_row(result)
-    slowdown = result.latency_s / base.latency_s
-    added_s = (result.messages["delay_s"] - base.messages["delay_s"]).to_numpy()
-    late_s = stalls(world.traffic.deadlines_s, world.traffic.viewings, pages["issue_s"] + pages["latency_s"])
-    late_s = late_s[~np.isnan(late_s)]
-    air_s, loading_s = max(base.uplink_air_s, base.downlink_air_s), float(base.latency_s.sum())
-    statistics: Any = {"mean": np.mean, "p95": lambda x: np.quantile(x, 0.95)}
-
-    def of(name, values):
-        return float(statistics[name](values)) if len(values) else float("nan")
-
+    """Return the totals of a run beside the run without power saving; NaN where there are no pages or no messages."""
+    late_s = stalls(world.traffic.deadlines_s, world.traffic.viewings, result.pages["issue_s"] + result.latency_s)
+    added_s: pd.Series = result.messages["delay_s"] - base.messages["delay_s"]
+    whole_s = float(base.latency_s.sum())
     return {
-        "pages": len(slowdown),
+        **run_row(result),
         "messages": len(added_s),
-        **{name: totals[name] for name in ("elapsed_s", "awake_j", "sleep_j", "listen_j", "total_j")},
-        **{f"slowdown_{name}": of(name, slowdown) for name in statistics},
-        "slowdown_all": float(result.latency_s.sum()) / loading_s if loading_s else float("nan"),
-        **{f"added_s_{name}": of(name, added_s) for name in statistics},
-        "stalls": int(np.count_nonzero(late_s)),
-        "stall_s": float(late_s.sum()),
-        "limit_j": radio.least_j(base.elapsed_s, air_s),
-        # the time of loading says nothing of a run with messages
-        "page_awake_j": float("nan") if len(added_s) else radio.least_j(base.elapsed_s, loading_s),
-        "base_j": float(base.energy.total_j),
+        SLOWDOWN: float(pd.Series(result.latency_s / base.latency_s).mean()),
+        TOGETHER: float(result.latency_s.sum()) / whole_s if whole_s else float("nan"),
+        DELAY: float(added_s.mean()),
+        "stalls": int(np.count_nonzero(late_s > 0.0)),
     }
 
 
-def blocks(results, base, traffic, seed):
-    """Return the slowdown by blocks of ten pages, of runs by their names."""
-    return [
-        {"traffic": traffic, "replication": f"seed-{seed}", "policy": name, "first_page": first,
-         "slowdown": float((result.latency_s / base.latency_s)[first : first + BLOCK].mean())}
-        for name, result in results.items()
-        for first in range(0, len(base.latency_s) - BLOCK + 1, BLOCK)
-    ]  # fmt: skip
+def without(part, alone=None, **change):
+    """Return LPSM3 with a part taken away, under its name: constants changed, or one of the estimators `alone`."""
+    policy = Lpsm3(Lpsm3Config(**change), spec=part)
+    if alone is not None:
+        state = policy.memory[0]
+        state["log_evidence"][:, [which for which in range(N_WIDTHS) if which != alone]] = -1e12
+        state["mean_rates"][...] = state["rates"][:, alone]
+    return policy
 
 
-def values(record, traffic, column, policies):
-    """Return a column of policies over the replications of a kind of traffic: a frame, or a series of one policy."""
-    table = wide(record, "runs", column, traffic=traffic)
-    return table[policies if isinstance(policies, str) else list(policies)].astype(float)
+def experienced(policy):
+    """Return LPSM3 before a run, but with the waits that another has learned."""
+    fresh = Lpsm3(policy.config, spec=EXPERIENCED)
+    for name in LEARNED:
+        fresh.memory[0][name][...] = policy.memory[0][name]
+    return fresh
 
 
-def energies(record, traffic, policies):
-    """Return the joules of whole runs."""
-    return values(record, traffic, "total_j", policies)
+def fixed_schedules(chosen):
+    """Return LPSM2 without its learning: one schedule a context, given by number in the order of the contexts."""
+    return Lpsm2(Lpsm2Config(fixed=tuple(chosen)))
 
 
-def equal_energy(x, y, at):
-    """Return the energy of a front at a slowdown; `x` and `y`, shape (n,), are slowdown and energy of its members.
+def best_schedules(rounds, price_w):
+    """Return the schedule of least cost in every context, a second of delay being worth `price_w` joules.
 
-    Examples
-    --------
-    >>> front = np.array([1.0, 1.2, 1.1, 1.3]), np.array([4.0, 2.0, 3.5, 2.5])  # the last is beaten by the second
-    >>> equal_energy(*front, 1.05), equal_energy(*front, 1.4), equal_energy(*front, 0.9)
-    (3.75, 2.0, 4.0)
+    A context without a round takes the schedule that is best in all rounds together.
     """
-    order = np.lexsort((y, x))
-    least = np.minimum.accumulate(y[order])
-    kept = order[np.concatenate([[True], least[1:] < least[:-1]])]
-    return float(np.interp(at, x[kept], y[kept]))
-
-
-def at_equal(record, traffic, policy, family, column=SLOWDOWN):
-    """Return the joules of a policy, those of a family at its slowdown (or delay), a number a replication, and that."""
-    members = list(family)
-    joules, x = (values(record, traffic, what, [policy, *members]) for what in ("total_j", column))
-    fronts = zip(x[members].to_numpy(), joules[members].to_numpy(), x[policy], strict=True)
-    return joules[policy], np.array([equal_energy(*front) for front in fronts]), x[policy].mean()
-
-
-def saving(own, other):
-    """Return by how many percent `own` is below `other`, a number a replication."""
-    return 100 * (1 - linearised(own, other))
-
-
-class Case(NamedTuple):
-    """A policy beside a family on a kind of traffic, and by how many percent it has to be below it."""
-
-    traffic: str
-    policy: str
-    name: str
-    family: Sequence[str]
-    percent: float = 0.0
-
-
-def spared(cases, column=SLOWDOWN):
-    """Measure by how many percent policies are below families at their own slowdown (or delay), beyond the asked."""
-    cases = tuple(cases)
-
-    def measure(record):
-        found = {}
-        for traffic, policy, name, family, percent in cases:
-            own, other, at = at_equal(record, traffic, policy, family, column)
-            words = f"beyond the {percent:g} % asked for, at {at:.3f}" if percent else f"below at {at:.3f}"
-            found[f"{traffic}, {policy}, {name}:"] = Noted(saving(own, other) - percent, words)
-        return found
-
-    return measure
-
-
-def over_asked(column, asked):
-    """Measure a column of policies over what was asked of them; rows are traffic, policy and number."""
-
-    def measure(record):
-        found = {}
-        for traffic, policy, limit in asked:
-            own = values(record, traffic, column, policy)
-            found[f"{traffic}, {policy}:"] = Noted(own / limit, f"of it ({own.mean():.3f})")
-        return found
-
-    return measure
-
-
-def spared_by_parts(experiment, whole, asked, parts, traffics):
-    """Claim that a policy, asked for several slowdowns, is below what is left without a part, at the latter's."""
-    places = [(traffic, part) for traffic in traffics for part in parts]
-
-    @experiment.claim(
-        "the whole uses less energy than what is left without one part, at the latter's slowdown", above, unit=" %",
-        reason=f"the whole, at {len(asked)} slowdowns asked for, interpolated seed by seed",
-    )  # fmt: skip
-    def below(record):
-        found = {}
-        for traffic, part in places:
-            rest, other, at = at_equal(record, traffic, part, asked)
-            slow = values(record, traffic, SLOWDOWN, whole).mean()
-            found[f"{traffic}, {part}:"] = Noted(saving(other, rest), f"at {at:.3f} (whole: {slow:.3f})")
-        return found
-
-
-def unhurried(experiment, traffics, policy):
-    """Claim that the first ten pages are slowed down little, beside the others."""
-
-    @experiment.claim("the first ten pages are slowed down by no more than a tenth", at_most, "1.1", limit=1.1)
-    def slowed_early(curves):
-        found = {}
-        for traffic in traffics:
-            rows = where(curves, traffic=traffic, policy=policy)
-            parts = (rows[rows["first_page"] == 0], rows[rows["first_page"] > 0])
-            first, others = (part.groupby("replication")["slowdown"].mean() for part in parts)
-            found[f"{traffic}:"] = Noted(first, f"(others {others.mean():.3f})")
-        return found
-
-
-def draw_curves(experiment, name, traffics):
-    """Draw mean slowdown, block of pages by block, of every policy with curves: a panel a kind of traffic."""
-
-    @experiment.picture(name, x="page", y="mean slowdown of ten pages")
-    def panels(curves):
-        for traffic in traffics:
-            groups: Any = where(curves, traffic=traffic).groupby(["policy", "first_page"], sort=False)["slowdown"]
-            yield traffic, pd.DataFrame([point(policy, first + BLOCK / 2, own) for (policy, first), own in groups])
-
-
-def draw_fronts(experiment, name, families, *, most, over="limit_j", y=SLOWDOWN):
-    """Draw means of families, energy as a multiple of a reference along x: a panel a kind of traffic.
-
-    Parameters
-    ----------
-    families : mapping of str to sequence of (str, sequence of str)
-        Kind of traffic to names and members.
-    most : (float, float), or mapping of str to such pairs
-        Largest y and largest x kept, for all kinds of traffic or by kind.
-    over, y : str
-        Column of the reference energy, of the same seed, and the one along y.
-    """
-
-    @experiment.picture(name, x=LABELS[over], y=LABELS[y])
-    def panels(record):
-        for traffic, own in families.items():
-            rows = []
-            highest, farthest = most[traffic] if isinstance(most, Mapping) else most
-            for group, members in own:
-                across, joules, reference = (values(record, traffic, what, members) for what in (y, "total_j", over))
-                for member in members:
-                    along, at = estimate(joules[member] / reference[member]), float(across[member].mean())
-                    if at <= highest and along.mean <= farthest:
-                        rows.append({"group": group, "x": along.mean, "y": at, "x_half_width": along.half_width})
-            yield traffic, pd.DataFrame(rows, columns=["group", "x", "y", "x_half_width"])
+    costs = np.array([one.costs + (price_w - one.price_w) / one.waiting * one.delay_ns * 1e-9 for one in rounds])
+    contexts = np.array([one.context for one in rounds])
+    own = [costs[contexts == context] for context in CONTEXTS]
+    return tuple(int((some if len(some) else costs).sum(axis=0).argmin()) for some in own)

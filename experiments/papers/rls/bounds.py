@@ -57,14 +57,6 @@ SOURCES = {"flat": "flat cloud", "even": "even cloud, 1000 dimensions"}
 FIG_1 = Experiment("rls/fig-1", "a separable set on which the second-order Perceptron has an advantage", "1 min")
 
 
-def _sweep(setup):
-    return {
-        f"{source} run {run}": {"source": source, "run": run, "seed": setup.seed, "rounds": setup.pick(300, rounds)}
-        for source, rounds in (("flat", 2000), ("even", 500))
-        for run in range(setup.pick(3, 20))
-    }
-
-
 def _draw(source, run, seed, rounds):
     """Return instances, labels, the unit vector that separates them, and its margin."""
     rng = generator(seed, WORKLOAD, run)
@@ -77,7 +69,10 @@ def _draw(source, run, seed, rounds):
     return X, y, target, float(np.min(y * (X @ target)))
 
 
-@FIG_1.runs(_sweep)
+@FIG_1.runs(
+    over({"source rounds": Sizes((("flat", 300), ("even", 300)), (("flat", 2000), ("even", 500))),
+          "run": Sizes(range(3), range(20))}, "{source} run {run}")
+)  # fmt: skip
 def run_once(source, run, seed, rounds):
     """Count mistakes of both Perceptrons, and evaluate the bound on the mistakes made at a = 1."""
     X, y, target, margin = _draw(source, run, seed, rounds)

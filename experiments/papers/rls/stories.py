@@ -44,8 +44,7 @@ FIG_3 = Experiment(
     "eventually reaches", "last window", limit=-SAME,
 )  # fmt: skip
 def _last_f(record):
-    scores = news.scored(record)
-    return against(*(news.ends(record, "f", of(key, at)(scores), key) for key, at in (("ss", PRINTED), ("sop", None))))
+    return against(*(news.ends(record, "f", of(key, at)(record), key) for key, at in (("ss", PRINTED), ("sop", None))))
 
 
 def _last_to_first(record, key, values=()):
@@ -80,7 +79,7 @@ def _draw_2(record):
 
 def _by_rate(record, high=1.0):
     """F of the label-efficient sampler less that with all labels, at every C whose label rate is in a range."""
-    rates = news.mean_by_value(news.scored(record), SOLE)["rate"].sort_index()
+    rates = news.mean_by_value(record, SOLE)["rate"].sort_index()
     values = rates.index[(rates >= LEAST_RATE) & (rates <= high)]
     return named({f"C = {value:g}:": paired("f", of(SOLE, value), of("sop")) for value in values})(record)
 
@@ -147,7 +146,7 @@ EQUATION_3 = Experiment(
 
 def _depends(record, key):
     """Return the share of the training examples that a classifier depends on, percent, a number a topic."""
-    rows = of(key)(news.scored(record))
+    rows = of(key)(record)
     return 100 * rows["stored"] / rows["rounds"]
 
 
@@ -174,5 +173,5 @@ EQUATION_3.claim(
 )  # fmt: skip
 def _behind(record, key):
     """F on the later stories less that of the SVM, by topic."""
-    own, other = (of(one)(news.scored(record)) for one in (key, "svm-2"))
+    own, other = (of(one)(record) for one in (key, "svm-2"))
     return dict(zip(own["topic"], own["f"] - other["f"], strict=True))

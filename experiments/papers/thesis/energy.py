@@ -8,11 +8,9 @@ compared, and single figures cannot.  It states the slowdown against static PSM.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import pandas as pd
-
-__all__ = ["PUBLISHED", "Published", "beside"]
+__all__ = ["PUBLISHED", "Published"]
 
 
 class Published(NamedTuple):
@@ -33,27 +31,3 @@ PUBLISHED = (
     Published("4 x 500 pages", "psm:100", 4.12, 0.94, 1.0, None),
     Published("4 x 500 pages", "lpsm:log", 3.36, 0.17, 1.2, None),
 )
-
-
-def beside(summary: pd.DataFrame) -> pd.DataFrame:
-    """Put the printed figures beside ours (the summary of a comparison, one row a policy).
-
-    Percentages are against static PSM of the same run; slowdowns are ratios of mean slowdowns, maxima those of single
-    pages against the same page under static PSM.
-    """
-    ours, rows = summary.set_index("policy"), []
-    for entry in PUBLISHED:
-        base = next(one for one in PUBLISHED if one.run == entry.run)  # static PSM, the first of its run
-        row: dict[str, Any] = {"run": entry.run, "policy": entry.policy}
-        for name, printed, own in (
-            ("j_per_page", entry.j_per_page, "total_j_per_page"),
-            ("energy_vs_psm_percent", 100 * (entry.j_per_page / base.j_per_page - 1), "energy_vs_psm_percent"),
-            ("beacon_j_per_page", entry.beacon_j, "listen_j_per_page"),
-            ("beacon_vs_psm_percent", 100 * (entry.beacon_j / base.beacon_j - 1), "beacon_energy_vs_psm_percent"),
-            ("slowdown_ratio_psm", entry.slowdown, "slowdown_ratio_psm"),
-            ("slowdown_vs_psm_max", entry.slowdown_max, "slowdown_vs_psm_max"),
-        ):
-            row[f"printed_{name}"] = float("nan") if printed is None else printed
-            row[f"ours_{name}"] = ours[own].get(entry.policy, float("nan")) if own in ours else float("nan")
-        rows.append(row)
-    return pd.DataFrame(rows)

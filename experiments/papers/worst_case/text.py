@@ -12,9 +12,9 @@ What it leaves out: OHSUMED, on which the paper shows nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise, product
+from typing import Any
 
 from experiments.papers import news
 from experiments.papers.claims import Claim, Noted, against, named, steps_inside, where
@@ -151,8 +151,8 @@ def _f_at(others):
     return float(news.mean_by_value(others, "sop-ss")["f"].to_dict()[AT])
 
 
-PICKS: Mapping[str, news.Pick] = {"sop-ss": lambda *_: AT, **dict.fromkeys(RIVALS, news.below_f(_f_at))}
-CHOSEN: Mapping[str, news.Select] = {key: news.chosen(key, pick) for key, pick in PICKS.items()}
+PICKS: dict[str, Any] = {"sop-ss": lambda *_: AT, **dict.fromkeys(RIVALS, news.below_f(_f_at))}
+CHOSEN = {key: news.chosen(key, pick) for key, pick in PICKS.items()}
 ON_OTHERS = f"b = {AT:g}, those of the rivals chosen on the other half of the topics"
 
 

@@ -11,9 +11,9 @@ from experiments.cli import COMMANDS, _say_when_compiling
 def test_help_lists_every_command_and_imports_none_of_them(lpsm):
     shown = lpsm("--help")
     assert shown.exit_code == 0
-    for name, summary in COMMANDS.items():
+    for name in COMMANDS:
         assert name in shown.stdout
-        assert summary.split()[0] in shown.stdout
+        assert "Usage: lpsm" in lpsm(name, "--help").stdout
     script = (
         "import sys\n"
         "from experiments.cli import main\n"
@@ -24,13 +24,6 @@ def test_help_lists_every_command_and_imports_none_of_them(lpsm):
     subprocess.run([sys.executable, "-c", script], check=True, stdout=subprocess.DEVNULL)
 
 
-def test_every_command_has_its_own_help(lpsm):
-    for name in COMMANDS:
-        shown = lpsm(name, "--help")
-        assert shown.exit_code == 0, name
-        assert "Usage: lpsm" in shown.stdout
-
-
 def test_the_version_is_that_of_the_distribution(lpsm):
     from importlib.metadata import version
 
@@ -39,7 +32,7 @@ def test_the_version_is_that_of_the_distribution(lpsm):
 
 def test_at_a_terminal_compiling_is_told_of_once(capsys):
     compiling = logging.getLogger("lpsm.compiling")
-    level, handlers = compiling.level, compiling.handlers[:]
+    level = compiling.level
     try:
         _say_when_compiling()
         for _ in range(3):
@@ -47,7 +40,7 @@ def test_at_a_terminal_compiling_is_told_of_once(capsys):
         assert capsys.readouterr().err == "lpsm: compiling, once on this machine\n"
     finally:
         compiling.setLevel(level)
-        compiling.handlers = handlers
+        compiling.filters.clear()
 
 
 def test_a_signal_that_an_import_makes_an_error_of_still_ends_the_program_in_one_line(tmp_path):

@@ -18,16 +18,6 @@ def compare(lpsm, tmp_path):
     return run
 
 
-def test_the_preset_prints_the_thesis_beside_ours_and_options_win_over_it(compare, tmp_path):
-    (tmp_path / "world.toml").write_text("mss_bytes = 1000\n")
-    compare("--pages", "4", "--seeds", "2", "--policies", "none,psm,lpsm:log",
-            "--preset", "thesis", "--world", tmp_path / "world.toml")  # fmt: skip
-    assert "3.62" in (tmp_path / "out" / "comparison.txt").read_text()
-    model = json.loads((tmp_path / "out" / "manifest.json").read_text())["configuration"]["model"]
-    assert (model["tcp"]["mss_bytes"], model["tcp"]["nagle"]) == (1000, True)
-    assert (model["connections"], model["server_delay"]["mean_s"]) == ("per-object", 0.5)
-
-
 def test_one_seed_has_no_intervals_and_a_limit_is_what_the_sentence_is_about(compare, tmp_path):
     compare("--pages", "3", "--seeds", "1", "--policies", "psm", "--max-slowdown", "1.0001")
     text = (tmp_path / "out" / "comparison.txt").read_text()
@@ -71,14 +61,6 @@ def test_cells_of_several_sizes_are_those_of_comparisons_one_by_one(compare, tmp
     assert words in (tmp_path / "3/comparison.txt").read_text()
     assert "3 clients: Which to take" in (tmp_path / "out" / "comparison.txt").read_text()
     assert {"cell.png", "cell.svg", "clients.csv"} <= {path.name for path in (tmp_path / "out").iterdir()}
-
-
-def test_a_smaller_comparison_does_not_take_the_place_of_a_larger_one_unless_told(lpsm, complaint, compare, tmp_path):
-    compare("--policies", "psm", "--pages", "2", "--seeds", "3")
-    smaller = ("compare", "--policies", "psm", "--pages", "2", "--seeds", "2", "--jobs", "1", "--out", tmp_path / "out")
-    assert "holds 6 finished runs of another configuration (seeds was 3, is 2), more than these" in complaint(*smaller)
-    assert lpsm(*smaller, "--replace").exit_code == 0
-    assert len(pd.read_csv(tmp_path / "out" / "runs.csv")) == 4
 
 
 def test_beside_a_policy_stands_what_a_client_needs_that_knows_when_frames_come(compare, tmp_path):

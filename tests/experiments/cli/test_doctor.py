@@ -9,20 +9,13 @@ from experiments import datasets
 from experiments.cli import doctor
 
 
-def test_the_doctor_says_what_is_there(lpsm, monkeypatch, tmp_path):
+def test_the_doctor_says_what_is_there_and_looks_for_data_where_they_are_read_from(lpsm, monkeypatch, tmp_path):
     monkeypatch.setenv("LPSM_DATA", str(tmp_path))
     (tmp_path / "har").mkdir()
     result = lpsm("doctor", "--json")
     found = json.loads(result.stdout)
     assert (result.exit_code, found["compiled_code"]) == (0, "runs")
     assert (found["data"]["har"], found["data"]["pcap"]) == ("found", "not found")
-    assert set(datasets.names()) <= set(found["data"]) == set(doctor.DATA)
-    assert set(found["extras"]) == {"distributed", "gymnasium", "jupyterlab", "river"}
-    monkeypatch.delenv("LPSM_DATA")
-    assert "data folder: " in lpsm("doctor").stdout
-
-
-def test_where_the_doctor_looks_for_a_data_set_is_where_it_is_read_from(tmp_path):
     for name in datasets.names():
         with pytest.raises(FileNotFoundError) as absent:
             datasets.load(name, tmp_path)

@@ -9,12 +9,10 @@ import pytest
 from tests.experiments.makers import PROGRAM, contents
 
 
-def run(*words, python=(), without=(), closed=(), limit=None, **variables):
+def run(*words, python=(), without=(), limit=None, **variables):
     """Run the program in a process of its own, in an environment that is changed as told."""
 
     def prepare():
-        for number in closed:
-            os.close(number)
         if limit is not None:
             resource.setrlimit(limit[0], (limit[1], limit[1]))
 
@@ -75,28 +73,6 @@ def usual(table, tmp_path_factory):
 )
 def test_the_bytes_are_the_same(table, usual, tmp_path, changed):
     assert everything(table, tmp_path / "folder", **changed) == usual
-
-
-@pytest.mark.long
-def test_many_clients_are_told_apart_where_few_files_may_be_open(tmp_path):
-    from tests.traces.home_ip import pack, records
-
-    (tmp_path / "t").write_bytes(pack(records(3000, clients=300)))
-    words = ["population", tmp_path / "t", "--policies", "none,psm", "--jobs", "2", "--out"]
-    assert run(*words, tmp_path / "usual").returncode == 0
-    ended = run(*words, tmp_path / "few", limit=(resource.RLIMIT_NOFILE, 64))
-    assert ended.returncode == 0, ended.stderr.decode()
-    assert contents(tmp_path / "usual") == contents(tmp_path / "few")
-
-
-@pytest.mark.parametrize("closed", [(0,), (0, 1, 2)])
-def test_closed_standard_streams_are_taken_for_none(table, tmp_path, closed):
-    out = tmp_path / "w.jsonl"
-    ended = run("generate", "--pages", "2", "--out", out, closed=closed)
-    assert ended.returncode == 0, ended.stderr.decode()
-    assert out.read_text().startswith('{"page": "w0"')
-    if 0 in closed and 2 not in closed:
-        assert "a trace must not be empty" in one_line(run("pages", "-", "--out", out, closed=closed))
 
 
 def test_what_the_terminals_characters_do_not_include_is_written_as_an_escape(tmp_path):

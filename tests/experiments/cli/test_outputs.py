@@ -16,7 +16,7 @@ FILES = {  # the options of each command that name a file to write, with how suc
     "generate": {"--out": ".jsonl"},
     "pages": {"--out": ".jsonl"},
     "report": {"--out": ".html"},
-    "simulate": {"--out": ".csv", "--polls": ".csv", "--intervals": ".csv"},
+    "simulate": {"--out": ".csv"},
     "timeline": {"--out": ".svg", "--perfetto": ".json", "--pcap": ".pcapng"},
 }
 READ = {"trace", "folder", "data", "file", "world"}  # the other parameters that are paths

@@ -65,7 +65,8 @@ def test_the_json_of_a_comparison_agrees_with_its_files(results):
     assert [row["policy"] for row in made.found["summary"]] == ["none", "psm:100", "lpsm:log", "limit", "page-awake"]
     rows = pd.read_csv(made.folder / "summary.csv")
     assert rows["total_j_per_page"].tolist() == [row["total_j_per_page"] for row in made.found["summary"]]
-    assert made.found["traffic"] == {"kind": "generated", "pages": 4, "seed": 0, "seeds": 2, "units": "seeds"}
+    traffic = {"kind": "generated", "pages": 4, "seed": 0, "seeds": 2, "units": "seeds", "recorded": {}, "visits": 1}
+    assert made.found["traffic"] == {**traffic, "think_s": None}
     assert rows["battery_h"].to_numpy() == pytest.approx(5000 / rows["mean_mw"].to_numpy())
     rows = rows.set_index("policy")
     assert rows.loc["psm:100", "energy_vs_psm_percent"] == 0

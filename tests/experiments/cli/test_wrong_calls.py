@@ -54,21 +54,19 @@ compare --policie none -> --policies
 compare --pages 1 --seeds 1 --clairvoyant --clients 2 -> clairvoyant must be asked of one client
 compare --pages 1 --seeds 1 --clairvoyant --loss 0.1 -> on which no frame is lost
 simulate WORK --loss 1.5 -> 1.5
-simulate WORK --loss nan -> nan
-simulate WORK --rtt 0 -> rtt must be at least 0.0002
+simulate WORK --loss nan -> 'nan' is not a number
+simulate WORK --rtt -1 -> rtt must be recorded, or seconds from 0 to 3600, got -1
+simulate WORK --rtt soon -> rtt must be recorded, or seconds from 0 to 3600, got soon
 simulate WORK --server-delay soon -> soon
 simulate WORK --min-rto 0 -> min_rto_s
-simulate WORK --beacon-ms 0 -> beacon-ms must lie in [1, 1e6] ms, got 0
+simulate WORK --beacon-ms 0 -> '--beacon-ms': 0.0 is not in the range 1.0<=x<=1000000.0
 simulate WORK --radio esp23 -> got 'esp23'; did you mean 'esp32'?
 simulate WORK --preset these -> 'these' is not one of 'today', 'thesis'
-simulate WORK --dtim 3 -> dtim belongs to the shared air, and no --air is given
+simulate WORK --dtim 3 -> dtim_period belongs to the shared air, and no --air is given
 simulate WORK --neighbours 3 -> neighbours belongs to the shared air, and no --air is given
 simulate WORK --air 11x -> kind must be one of 11b
 simulate WORK --air 11g:55 -> rate_mbps of 11g must be one of 6, 9
-simulate WORK --air 11g --dtim 0 -> dtim_period must be an integer of at least 1, got 0
-simulate WORK --air 11g --neighbours many -> neighbours must be N:MBPS or its first part alone, got 'many'
-simulate WORK --air 11g --neighbours 1.5 -> neighbours: 1.5 must be a whole number
-simulate WORK --air 11g --broadcast 1:x -> broadcast must be RATE:BYTES
+simulate WORK --air 11g --neighbours 1.5 -> '--neighbours': '1.5' is not a valid integer
 simulate WORK --world absent.toml -> absent.toml
 simulate WORK --world UNKNOWN.toml -> mss_bites is no setting of a world, did you mean mss_bytes?
 simulate WORK --world TEXT.toml -> mss_bytes must be of the type int, got 'many'
@@ -78,68 +76,48 @@ simulate WORK --world BROKEN.toml -> BROKEN.toml: a world must be a TOML file
 simulate WORK --world PROSE -> a world must be a TOML file
 simulate WORK --world MSS.toml -> mss_bytes must be an integer of at least 1, got 0
 simulate WORK --world WIRES.toml --air 11g -> wireless_mbps is the rate of wires
-simulate WORK --world AWAKE.toml -> awake_mw
-simulate WORK --world AWAKE.toml --radio esp32-c6 -> only a radio of two states takes this, esp32-c6 is not
+simulate WORK --world AWAKE.toml -> awake_mw is no setting of a world
 simulate WORK --policy pms -> did you mean psm?
 simulate WORK --policy bsd:0 -> 0
 simulate WORK --policy bsd:-1 -> -1
 simulate WORK --policy psm:150 -> 150
 simulate WORK --policy psm:0 -> 0
 simulate WORK --policy lpsm:linear -> lpsm:linear
-simulate WORK --seed -1 -> seed must be an integer of at least 0, got -1
-simulate WORK --clients 0 -> clients must be at least 1, got 0
 simulate absent.jsonl -> absent.jsonl
 simulate EMPTY -> at least one page
 simulate CUT-WORK -> CUT-WORK, line 2
 simulate BAD-WORK -> request_bytes
 simulate BAD-THINK -> think_s
 simulate WORK --out EMPTY/x.csv -> the output must be a folder
-simulate WORK --polls EMPTY/deeper/x.csv -> the output must be a folder
 compare --policies none,pms -> did you mean psm?
 compare --policies bsd:0 -> 0
 compare --policies psm:150 -> 150
 compare --policies , -> at least one policy
 compare --policies psm,psm:100 -> policies must differ
 compare --policies psm:100 --beacon-ms 70 -> the psm period must be a positive multiple of 70 ms, got 100 ms
-compare --pages 0 -> pages must be at least 1, got 0
-compare --seeds 0 -> seeds must be at least 1, got 0
-compare --seed -1 -> seed must be at least 0, got -1
-compare --jobs 0 -> jobs must be at least 1, got 0
+compare --pages 0 -> '--pages': 0 is not in the range 1<=x<=1000000
 compare --member x* -> no --trace is given
 compare --trace absent.tar -> absent.tar
 compare --trace CUT -> CUT, line 2
 compare --trace ONE --member x -> is a workload
 compare --trace ONE --pages 3 -> --pages is for traffic that is drawn, and --trace is given
 compare --trace ONE --seeds 3 -> --seeds is for traffic that is drawn, and --trace is given
-compare --clients 0 -> clients must lie in [1, 1000], got 0
-compare --clients many -> clients must be whole numbers separated by commas, got 'many'
-compare --clients 2,2 -> clients must be different numbers, got 2,2
-compare --clients 2 --preset thesis -> clients must be 1 with --preset thesis, which has one client, got 2
-compare --max-slowdown 0.5 -> max-slowdown must be at least 1 and finite, got 0.5
-tune --max-slowdown 0.9 -> max-slowdown must be at least 1 and finite, got 0.9
-tune --battery-mwh 0 -> battery-mwh must be above 0 and finite, got 0
-tune --max-push-delay 0 -> max-push-delay must be above 0 and finite, got 0
+compare --clients 2,0 -> clients must be whole numbers from 1 to 1000 with commas between them, got '2,0'
+compare --max-slowdown 0.5 -> 0.5 is not in the range 1.0<=x
+tune --battery-mwh 0 -> 0.0 is not in the range 0.0<x
 tune --policies bds:1 -> did you mean bsd?
 tune --seeds 1 -> at least two seeds, sessions or pages to be split, got one
 tune --member x -> member chooses from traffic, but no TRAFFIC is given
-tune --think 3 -> the traffic is split by seeds
-tune --visits 0 -> visits must be at least 1, got 0
+tune --think 3 -> visits and think are for recorded traffic, but the traffic is split by seeds
 tune nowhere.har -> nowhere.har
 tune ONE -> needs at least two seeds, sessions or pages
-tune - - -> - is standard input, which can be read once
 population TABLE --policies none,pms -> did you mean psm?
 population TABLE --policies , -> at least one
-population TABLE --jobs 0 -> jobs must be at least 1, got 0
-population TABLE --seed -1 -> seed must be at least 0, got -1
-population TABLE --pages-per-task 0 -> pages-per-task must be at least 1, got 0
 population TABLE --scheduler slurm -> 'slurm'
 population TABLE --scheduler tcp://127.0.0.1:1 --jobs 1 -> jobs are for this machine
-population TABLE --max-think -1 -> max_think_s must be above 0, got -1
 population CUT -> CUT, line 2
 replay TABLE --times 100:oops -> times must be
 replay TABLE --times 0:0:0 -> times must be
-replay TABLE --gamma -1 -> gamma
-replay TABLE --show nobody -> nobody
 replay TABLE --member x* -> --member is for folders and archives of sessions, got csv
 pages EMPTY -> a trace must not be empty
 pages PROSE -> the content must be of a known format
@@ -147,8 +125,6 @@ pages ONE -> a trace must hold requests, got a workload
 pages CUT -> line 2: a line must be whole
 pages CACHED -> a workload must hold at least one page
 pages none -> No such file
-generate --pages 0 -> pages must be at least 1, got 0
-generate --seed -1 -> seed must be at least 0, got -1
 generate --pages x -> not a valid integer
 generate --hours 0 -> hours must be above 0
 generate --kind push --messages-per-hour 0 -> must have a page or a message
@@ -159,10 +135,6 @@ generate --bursty -> --bursty must be left out for --kind web
 generate --keep-alive 0 -> keep_alive_s must be above 0
 bounds --process walk -> 'walk' is not one of 'iid'
 bounds --learner oracle -> 'oracle' is not one of
-bounds --rounds 0 -> rounds must be at least 1, got 0
-bounds --scale -1 -> scale must be above 0 and finite, got -1
-bounds --alpha 2 -> alpha must be at most 1, got 2
-bounds --trials 0 -> trials must be at least 1, got 0
 bounds --losses x.npy --rounds 3 -> leave no choice
 bounds --sleepers -> it needs --losses
 bounds --learner static-expert --alpha 0.1 -> the switching rate of fixed-share, the learners are static-expert
@@ -170,15 +142,9 @@ label STREAM --algorithm ssm -> got 'ssm', did you mean ssmd?
 label STREAM --algorithm ssmd --param b=1 -> 'ssmd' takes the parameters ['K', 'a'], got ['b']
 label STREAM --algorithm ssmd --param K=-1 -> K must be positive, got -1
 label STREAM --algorithm ssmd --param K=abc -> K must be a number, got 'abc'
-label STREAM --rate 0 -> rate must be above 0 and finite, got 0
 label STREAM --multiclass --one-vs-rest -> give one of them
 label STREAM --algorithm ssmd --param K -> a parameter must be NAME=VALUE, got 'K'
 label STREAM --algorithm ssmd --param K=1 --param K=2 -> a parameter must be given once, got K twice
-label STREAM --window 0 -> window must be at least 1, got 0
-label STREAM --seed -1 -> seed must be at least 0, got -1
-label STREAM --rows 0 -> rows must be at least 1, got 0
-label STREAM --budget -1 -> budget must be at least 0, got -1
-label STREAM --bounds 1 -> bounds must be at least 2, got 1
 label STREAM --label e -> label must name one of the columns a, b, c, d, kind, got 'e'
 label STREAM --positive eggs -> the positive class must be one of ham, spam, got 'eggs'
 label NAN -> line 2, column 1: a feature must be a finite number, got 'nan'
@@ -193,16 +159,15 @@ label usps -> is not there
 list colours -> 'colours' is not one of 'policies'
 reproduce -> say what to reproduce
 reproduce thesis/fig-2-7 thesis/fig-0 -> got 'thesis/fig-0'
-timeline WORK --pcap x.pcapng -> name one policy
+timeline WORK --pcap x.pcapng -> policies must be one for a capture (--pcap), got 4
 timeline WORK --page 9 -> page must lie in [1, 3], got 9
-timeline WORK --policies psm --pcap x.pcapng -> which only the shared air has, and no --air is given
+timeline WORK --policies psm --pcap x.pcapng -> wires have no frames of 802.11
 timeline WORK --page 1 --from 2 -> exclude each other
 timeline WORK --from 1e9 -> window must begin
 timeline WORK --out x.gif -> must end in .svg or .png
 simulate WORK --radio HALF.toml -> HALF.toml: asleep_mw must be given
 simulate WORK --out FOLDER.csv -> FOLDER.csv: is a folder, a file name is needed
 simulate WORK --out WORK -> an output must be a file of its own
-simulate WORK --out new.csv --polls new.csv -> an output must be a file of its own
 pages TABLE --out TABLE -> an output must be a file of its own
 generate --pages 2 --out . -> is a folder, a file name is needed
 reproduce thesis/fig-2-7 --size smoke --out WORK/below -> the output must be a folder
@@ -214,7 +179,6 @@ audit CAPTURE --picture a.txt -> must end in .svg or .png
 report absent -> must be a folder of results
 report FILLED -> must hold a manifest.json
 report FILLED --out page.htm -> ends in .html
-explore --no-open --port 99999 -> port must be at most 65535
 explore --no-open --trace missing.har -> missing.har""".splitlines()
 )
 CALLS |= {

@@ -214,7 +214,9 @@ def test_a_malformed_data_set_is_an_error_with_file_rule_and_what_was_found(tmp_
         assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("words", ["reproduce ours/elec2 --size smoke --jobs 1", "label elec2 --algorithm ssmd"])
+@pytest.mark.parametrize(
+    "words", ["reproduce ours/labelling-elec2 --size smoke --jobs 1", "label elec2 --algorithm ssmd"]
+)
 def test_commands_end_with_that_error(tmp_path, words):
     path = tmp_path / SETS["elec2"]
     path.parent.mkdir()

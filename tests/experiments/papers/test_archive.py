@@ -208,12 +208,11 @@ def test_what_all_records_have_in_common_is_said_once_and_the_rest_of_each():
     assert ("A. 3 runs, data: m." in long, "A. 5 runs, data: m." in long) == (True, True)
     other = {**other, "seed": 8, "made": "program 123"}
     short, long = pages(one, other)
-    assert "- rls/x: from seed 7, commit abc\n- rls/y: from seed 8, program 123\n" in short
-    assert "A. 3 runs from seed 7, data: m, commit abc." in long
-    assert ("Every record: full size." in short, "Every record: full size." in long) == (True, True)
+    assert "- rls/y: full size, from seed 8, program 123\n" in short
+    assert "A. Full size, 5 runs from seed 8, data: m, program 123." in long
     short, _ = pages(one, other, {**other, "experiment": "rls/z"})
     assert "Every record that says nothing else: full size, from seed 8, program 123." in short
-    assert "- rls/x: from seed 7, commit abc\n" in short
+    assert "- rls/x: full size, from seed 7, commit abc\n" in short
     assert "- rls/z" not in short
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from experiments.papers.adaptive.growth import ADAPTIVE, ALL, HARD, classifiers
-from experiments.papers.claims import jackknifed, measured, point
+from experiments.papers.claims import jackknifed, measured
 from experiments.papers.proved import separable_second_order_mistakes, separable_second_order_step
 from experiments.papers.registry import all_experiments
 from experiments.papers.thesis import sphere
@@ -18,9 +18,6 @@ def test_pseudo_values_of_a_mean_are_the_numbers_and_those_of_one_run_the_statis
     numbers = np.array([3.0, 1.0, 4.0, 1.5])
     np.testing.assert_allclose(jackknifed(range(4), lambda runs: numbers[runs].mean()), numbers)
     assert jackknifed([2], lambda runs: numbers[runs].mean()).tolist() == [4.0]
-    found = point("name", 2.0, [1.0, 3.0])
-    assert (found["group"], found["x"], found["y"]) == ("name", 2.0, 2.0)
-    assert found["half_width"] == pytest.approx(12.7062, abs=1e-4)
 
 
 def grown(laws):

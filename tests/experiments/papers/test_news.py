@@ -7,7 +7,6 @@ import pytest
 from experiments import datasets
 from experiments.datasets.words import generated_news
 from experiments.papers import news
-from experiments.papers.kit import Setup
 from lpsm.samplers import RunLog
 
 COUNTS = ("rounds", "tp", "predicted", "positive", "queried", "stored")
@@ -40,32 +39,21 @@ def test_windows_go_from_the_first_round_to_the_last_and_count_what_is_in_them()
         assert row["tp"] == np.sum((prediction[inside] > 0) & (y[inside] > 0))
 
 
-def test_f_without_a_true_positive_is_nought_or_undefined():
-    rows = record_of("""
-        0 sop nan 10 0 3 2 10 1
-        1 sop nan 10 0 0 0 10 1
-    """)
-    f = news.of("sop")(news.scored(rows))["f"]
-    assert f[0] == 0.0
-    assert np.isnan(f[1])
-    assert news.mean_by_value(news.scored(rows), "sop")["f"].iloc[0] == 0.0
-
-
 def test_counts_become_rates_by_hand_and_coins_are_averaged():
     first = record_of("""
         0 ss 1 100 6 10 20 30 5
         1 ss nan 100 0 0 0 10 1
+        2 ss nan 100 0 3 2 10 1
     """)["totals"]
     second = record_of("0 ss 1 100 3 10 10 10 5")["totals"].assign(run=1)
-    rows = news.with_scores(first)
-    assert rows[["f", "precision", "recall", "rate"]].iloc[0].tolist() == pytest.approx([0.4, 0.6, 0.3, 0.3])
-    assert rows[["f", "precision", "recall"]].iloc[1].isna().all()
     scores = news.scored({"totals": pd.concat([first, second])})
-    assert scores["value"].tolist() == [1.0, 0.0]  # none is 0
+    assert scores["value"].tolist() == [1.0, 0.0, 0.0]  # none is 0
     assert scores.loc[0, ["f", "precision", "recall", "rate"]].tolist() == pytest.approx([0.35, 0.45, 0.3, 0.2])
+    assert scores.loc[1, ["f", "precision", "recall"]].isna().all()
+    assert news.mean_by_value(scores, "ss")["f"].tolist() == pytest.approx([0.0, 0.35])  # what is none is left out
     assert "run" not in scores
     assert news.of("ss", 1.0)(scores).index.tolist() == [0]
-    assert news.of("ss")(scores.iloc[::-1]).index.tolist() == [0, 1]
+    assert news.of("ss")(scores.iloc[::-1]).index.tolist() == [0, 1, 2]
     windows = pd.concat([first.assign(t=t, tp=t) for t in (2, 1)])
     assert news.scored({"windows": windows}, "windows").groupby("t")["tp"].first().to_dict() == {1: 1.0, 2: 2.0}
 
@@ -81,19 +69,7 @@ def test_a_value_is_chosen_on_the_other_half_of_the_topics():
     assert chosen["f"].tolist() == [0.2] * 8
 
 
-def test_at_a_label_rate_between_two_values_f_is_interpolated_in_its_logarithm():
-    rows = [
-        (rank, "ss", value, 1000, tp + rank, 10, 10, queried, 5)
-        for rank in range(3)
-        for value, tp, queried in ((0.1, 2, 10), (0.2, 6, 40))
-    ]
-    scores = news.scored(record_of(rows))
-    np.testing.assert_allclose(news.at_rate("ss", 0.02)(scores)["f"], [0.4, 0.5, 0.6])
-    assert news.at_rate("ss", 0.05)(scores).empty
-    assert news.at_rate("ss", 0.005)(scores).empty
-
-
-def test_samplers_are_compared_at_the_label_rates_that_both_reach():
+def test_samplers_are_compared_at_the_label_rates_that_both_reach_interpolated_in_the_logarithm():
     rows = [
         (rank, key, value, 1000, tp + rank * (key == "ss"), 10, 10, queried, 5)
         for rank in range(2)
@@ -102,7 +78,7 @@ def test_samplers_are_compared_at_the_label_rates_that_both_reach():
     ]
     rows += [(rank, "sop", np.nan, 1000, 10, 10, 10, 1000, 5) for rank in range(2)]
     record = record_of(rows)
-    gains = news.at_rates("f", "ss", "ssmd", (0.02, 0.08, 0.16, 0.5))(record)
+    gains = news.at_rates("f", "ss", "ssmd", (0.005, 0.02, 0.08, 0.16, 0.5))(record)
     # of SS .3 and .4, .55 and .65, .7 and .8; of SSMD .2, .3, .3
     assert {name: gain.sample.tolist() for name, gain in gains.items()} == {
         name: pytest.approx(gain)
@@ -160,12 +136,9 @@ def test_the_first_and_the_last_window_are_read_at_the_values_selected():
     ("pick", "value"),
     [
         (news.most_f(), 10.0),
-        (news.most_f(0.25), 3.0),
         (news.most_f(0.2), 3.0),
         (news.below_f(lambda scores: 0.7), 3.0),
-        (news.below_f(lambda scores: 0.8), 3.0),
         (news.below_f(lambda scores: 0.4), 1.0),  # none is below: the nearest
-        (news.rate_near(0.3), 3.0),  # .6/.3 is 2, .3/.2 is 1.5
         (news.rate_near(0.15), 3.0),  # in ratio .2 is nearer to .15 than .1 is
     ],
 )
@@ -176,7 +149,7 @@ def test_a_value_is_picked_by_its_means(pick, value):
 
 @pytest.mark.parametrize(
     ("f", "other", "cheapest"),
-    [(0.7, 0.72, 1.0), (0.69, 0.72, 1.0), (0.68, 0.72, 3.0), (0.5, 0.6, 3.0), (0.6, 0.5, 1.0)],
+    [(0.69, 0.72, 1.0), (0.68, 0.72, 3.0), (0.5, 0.6, 3.0), (0.6, 0.5, 1.0)],
 )
 def test_the_cheapest_value_within_a_hundredth_of_the_reference_is_taken_or_else_the_best(f, other, cheapest):
     rows = [(0, "ss", 1.0, 999, round(100 * f), 100, 100, 10, 5)]
@@ -210,10 +183,3 @@ def test_the_topics_of_more_than_one_percent_are_those_the_module_names():
     assert np.flatnonzero(share > 0.01).tolist() == list(news.ABOVE_1)
     assert np.flatnonzero((share > 0.01) & (share < 0.05)).tolist() == list(news.FROM_1_TO_5)
     assert np.flatnonzero(counts >= 20).tolist() == list(news.ABOVE_20)
-
-
-def test_a_sweep_is_a_task_a_topic_and_smaller_when_asked():
-    cases = (("sop", {}, 1), ("ssmd", {"K": 0.1}, 1))
-    full = news.sweep(cases)(Setup())
-    assert [task["rank"] for task in full.values()] == list(news.ABOVE_1)
-    assert len(news.sweep(cases)(Setup(size="smoke"))) == 4

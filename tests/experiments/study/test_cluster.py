@@ -42,4 +42,6 @@ def test_a_worker_killed_in_mid_run_changes_no_byte(tmp_path):
 def test_nobody_at_an_address_is_one_clear_line(complaint, workload, tmp_path, monkeypatch):
     monkeypatch.setattr(study_run, "CONNECT_S", 0.5)
     words = ("population", workload, "--scheduler", "tcp://127.0.0.1:1", "--policies", "none")
-    assert "no Dask scheduler answers at tcp://127.0.0.1:1" in complaint(*words, "--out", tmp_path / "out")
+    assert "no Dask scheduler with a worker answers at tcp://127.0.0.1:1" in complaint(
+        *words, "--out", tmp_path / "out"
+    )

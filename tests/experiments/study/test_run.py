@@ -2,25 +2,40 @@ import math
 import os
 import re
 import signal
-import threading
-from pathlib import Path
+import time
 
 import pytest
 
 from experiments.cli import main
 from experiments.study import progress as study_progress
 from experiments.study import run as study_run
-from experiments.study.interruptions import SIGNALS, Handler, Interrupted
+from experiments.study.interruptions import SIGNALS, Handler, Interrupted, put_off
 from experiments.study.progress import progress
 from experiments.study.run import run
 from experiments.study.store import Store
 from tests.experiments.makers import contents
 
 
-def test_results_come_in_the_order_of_the_tasks_however_many_processes():
-    tasks = {f"k{number}": float(number) for number in range(7)}
-    one, two = (run(math.sqrt, tasks, jobs=jobs) for jobs in (1, 2))
+def test_results_come_in_the_order_of_the_tasks_and_no_more_are_under_way_than_keep_the_workers_busy():
+    done, most = [], 0
+
+    class Tasks(dict):
+        taken = 0
+
+        def __getitem__(self, key):
+            nonlocal most
+            self.taken += 1
+            most = max(most, self.taken - len(done))
+            return super().__getitem__(key)
+
+    tasks = Tasks((f"k{number}", float(number)) for number in range(50))
+    one, two = (
+        run(math.sqrt, given, jobs=jobs, keep=lambda key, _: done.append(key))
+        for given, jobs in ((dict(tasks), 1), (tasks, 2))
+    )
     assert list(one.items()) == list(two.items()) == [(key, math.sqrt(value)) for key, value in tasks.items()]
+    assert len(done) == 2 * tasks.taken == 100
+    assert most <= study_run.UNDER_WAY * 2
 
 
 def test_finished_tasks_are_not_computed_again_and_every_new_one_is_kept():
@@ -38,51 +53,22 @@ def test_an_error_of_a_task_arrives_and_what_was_finished_is_kept(jobs):
     assert kept == {"a": 2.0}
 
 
-@pytest.fixture
-def handlers():
-    """Signals do what they do in a program that has just begun, whatever ran before, and again what they did."""
-    previous = {number: signal.getsignal(number) for number in SIGNALS}
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    for number, handler in previous.items():
-        signal.signal(number, handler)
-
-
-@pytest.mark.usefixtures("handlers")
-def test_an_interrupt_says_how_much_was_finished():
-    def function(task):
-        if task == 2:
-            signal.raise_signal(signal.SIGINT)
-        return task
-
-    kept = {}
-    with pytest.raises(Interrupted, match="2 of 4 walks were finished"):
-        run(function, {str(number): number for number in range(4)}, jobs=1, keep=kept.__setitem__, title="walks")
-    assert kept == {"0": 0, "1": 1}
-
-
 def test_a_worker_that_dies_is_an_error_and_not_a_hang():
     with pytest.raises(OSError, match="a worker process died"):
         run(os._exit, {"a": 3, "b": 3}, jobs=2)
 
 
-def test_progress_says_what_is_left_on_stderr_and_nothing_on_stdout(monkeypatch, capsys):
-    monkeypatch.setattr(study_progress, "PATIENCE_S", 0.0)
-    with progress("runs of thesis/table-4-1", 1000, done=400) as advance:
-        for thread in threading.enumerate():
-            if isinstance(thread, threading.Timer):
-                thread.join(30.0)  # the bar is up
-        for _ in range(100):
-            advance()
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "500/1000" in err
-    assert re.search(r"\d:\d\d:\d\d left", err)
-
-
-def test_quick_work_shows_no_progress(capsys):
+def test_progress_says_what_is_left_on_stderr_and_nothing_of_quick_work(monkeypatch, capsys):
     assert run(math.sqrt, {"a": 4.0}, jobs=1) == {"a": 2.0}
     assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(study_progress, "PATIENCE_S", 0.02)
+    with progress("runs", 1000, done=400) as advance:
+        for _ in range(100):
+            advance()
+        time.sleep(0.2)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.search(r"\rruns: 500 of 1000, \d s, about \d s left", err)
 
 
 class Lost:
@@ -95,21 +81,12 @@ class Lost:
         os.kill(os.getpid(), self.number)
 
 
-def test_when_the_program_ends_signals_do_again_what_they_did_before(capsys):
-    before = [signal.getsignal(number) for number in SIGNALS]
-    with pytest.raises(SystemExit):
-        main(["list", "formats"])
-    assert capsys.readouterr().out
-    assert [signal.getsignal(number) for number in SIGNALS] == before
-    assert not isinstance(before[0], Handler)
-
-
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_whose_exception_python_drops_ends_the_program_after_the_task_and_the_same_command_goes_on(
     number, status, results, tmp_path, monkeypatch, capsys
 ):
-    kept, made = [], results("compare")
+    kept, made, before = [], results("compare"), [signal.getsignal(one) for one in SIGNALS]
     command = [*made.words, "--out", str(tmp_path / "out")]
 
     def keep_and_lose(self, name, content, keep=Store.keep):
@@ -123,17 +100,29 @@ def test_a_signal_whose_exception_python_drops_ends_the_program_after_the_task_a
         main(command)
     assert ended.value.code == status
     assert len(kept) == 2
-    assert "2 of 6 runs of a policy were finished" in capsys.readouterr().err.splitlines()[-1]
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "ed, 2 of 6 runs of a policy were finished; what was finished is kept in" in said
     with pytest.raises(SystemExit):
         main(command)
     assert len(kept) == 6
     assert contents(tmp_path / "out") == contents(made.folder)
+    assert [signal.getsignal(one) for one in SIGNALS] == before  # they do again what they did
+
+
+@pytest.fixture
+def handler():
+    """A handler of the program's signals, whatever ran before; afterwards they do again what they did."""
+    made, previous = Handler(), {number: signal.getsignal(number) for number in SIGNALS}
+    for number in SIGNALS:
+        signal.signal(number, made)
+    yield made
+    for number, earlier in previous.items():
+        signal.signal(number, earlier)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.usefixtures("handlers")
-def test_with_several_processes_too_and_what_is_ready_by_then_is_kept():
-    signal.signal(signal.SIGINT, Handler())
+@pytest.mark.usefixtures("handler")
+def test_with_several_processes_too_and_the_error_says_how_much_was_finished():
     kept = {}
 
     def keep_and_lose(key, result):
@@ -141,39 +130,22 @@ def test_with_several_processes_too_and_what_is_ready_by_then_is_kept():
         if len(kept) == 1:
             Lost(signal.SIGINT)
 
-    with pytest.raises(Interrupted, match="of 400 runs were finished") as stopped:
+    with pytest.raises(Interrupted) as stopped:
         run(math.sqrt, {str(number): 4.0 for number in range(400)}, jobs=2, keep=keep_and_lose)
     assert 1 <= len(kept) < 10
-    assert str(stopped.value).startswith(f"interrupted, {len(kept)} of")
+    assert stopped.value.__notes__ == [f", {len(kept)} of 400 runs were finished"]
 
 
-@pytest.mark.usefixtures("handlers")
-@pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_that_comes_while_workers_start_is_put_off_and_they_never_hear_of_ctrl_c(number):
-    came = []
-    signal.signal(number, lambda got, _frame: came.append(got))
-    with study_run._undisturbed():
-        signal.raise_signal(number)
-        assert came == []
-        status = Path(f"/proc/{os.getpid()}/task/{threading.get_native_id()}/status")
-        if status.exists():
-            blocked = re.search(r"^SigBlk:\s*(\w+)$", status.read_text(), re.M)
-            assert blocked is not None
-            assert int(blocked[1], 16) >> (signal.SIGINT - 1) & 1
-    assert came == [number]
+def test_a_signal_that_comes_while_workers_start_is_put_off_and_they_never_hear_of_ctrl_c(handler):
+    inside = []
 
+    def start():
+        with put_off():
+            signal.raise_signal(signal.SIGTERM)
+            inside.append((handler.came, signal.pthread_sigmask(signal.SIG_BLOCK, ())))
 
-def test_no_more_tasks_are_under_way_than_keep_the_workers_busy():
-    handed_out, done, most = [], [], 0
-
-    def tasks():
-        nonlocal most
-        for number in range(50):
-            handed_out.append(number)
-            most = max(most, len(handed_out) - len(done))
-            yield str(number), number
-
-    with study_run.workers("processes", 2) as pool:
-        study_run.stream(abs, tasks(), pool, lambda key, _: done.append(key))
-    assert len(done) == len(handed_out) == 50
-    assert most <= study_run.UNDER_WAY * 2
+    with pytest.raises(Interrupted) as stopped:
+        start()
+    assert inside == [(signal.SIGTERM, {signal.SIGINT, signal.SIGHUP})]
+    assert stopped.value.status == 143
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ())

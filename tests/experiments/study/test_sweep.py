@@ -9,7 +9,6 @@ import netsim
 import traces
 from experiments.study import sweep
 from experiments.study.compare import added_delays, compare
-from experiments.study.interruptions import Interrupted
 from experiments.study.store import Store
 from experiments.study.tune import measure
 from lpsm.randomness import WORKLOAD, generator
@@ -132,12 +131,12 @@ def test_searches_of_a_clairvoyant_client_that_are_finished_are_not_made_again(t
     config = netsim.SimulationConfig(server_delay="exponential:0.3")
     seeds = [sweep.Generated(n_pages=2, seed=seed) for seed in (4, 5)]
     listed = sweep.searches(sweep.tasks(seeds, ["psm"], config))
-    store = Store(tmp_path / "out", "compare", {}, runs=2)
-    with suppress(Interrupted), store.giving_up():
+    store = Store(tmp_path / "out", "compare", {})
+    with suppress(KeyboardInterrupt), store.giving_up():
         found = sweep.clairvoyant(sweep.measured(listed, store, jobs=1))
-        raise Interrupted
+        raise KeyboardInterrupt
     own = netsim.clairvoyant(seeds[1].pages(), config=config, seed=5)
     np.testing.assert_array_equal(found["seed-5"].above_sleep_j, own.above_sleep_j)
     monkeypatch.setattr(netsim, "clairvoyant", None)
-    again = sweep.clairvoyant(sweep.measured(listed, Store(tmp_path / "out", "compare", {}, runs=2), jobs=1))
+    again = sweep.clairvoyant(sweep.measured(listed, Store(tmp_path / "out", "compare", {}), jobs=1))
     np.testing.assert_array_equal(again["seed-4"].slowdown, found["seed-4"].slowdown)

@@ -20,14 +20,13 @@ MADE = {"wires": world, "air": cell}
 ROWS = {"wires": range(WORLDS), "air": range(WORLDS, WORLDS + CELLS)}
 """Where the digests of a kind stand in the file, in the order of their numbers."""
 
-_PAGES = ("page", "issue_s", "latency_s", "awake_s", "asleep_s", "beacons", "energy_j")
-_MESSAGES = ("message", "written_s", "size_bytes", "delivered_s", "delay_s")
-_POLLS = ("time_s", "slept_ms", "buffered_bytes", "next_sleep_ms")
-_RADIO = ("start_s", "end_s", "state")
-_TOTALS = ("elapsed_s", "awake_s", "asleep_s", "beacons", "uplink_air_s", "downlink_air_s", "frames_lost", "wakeups",
-           "group_frames_lost")  # fmt: skip
-_LPSM3 = ("events", "at_risk_s", "rates", "log_evidence", "mean_rates", "pages", "messages", "ages", "balance",
-          "push_balance", "push_price_w")  # fmt: skip
+_COLUMNS = (
+    ("pages", "pages", "page issue_s latency_s awake_s asleep_s beacons energy_j"),
+    ("pages", "messages", "message written_s size_bytes delivered_s delay_s"),
+    ("radio", "polls", "time_s slept_ms buffered_bytes next_sleep_ms"), ("radio", "radio", "start_s end_s state"),
+)  # fmt: skip
+_TOTALS = "elapsed_s awake_s asleep_s beacons uplink_air_s downlink_air_s frames_lost wakeups group_frames_lost"
+_LPSM3 = "events at_risk_s rates log_evidence mean_rates pages messages ages balance push_balance push_price_w"
 
 
 @cache
@@ -41,16 +40,11 @@ def digest(results):
     sums = {name: blake2b(digest_size=2) for name in PARTS}
     for result in results:
         _add(sums["pages"], [result.policy])
-        for frame, names, part in (
-            (result.pages, _PAGES, "pages"),
-            (result.messages, _MESSAGES, "pages"),
-            (result.polls, _POLLS, "radio"),
-            (result.radio, _RADIO, "radio"),
-        ):
-            for name in names:
-                _add(sums[part], frame[name].to_numpy())
+        for part, frame, names in _COLUMNS:
+            for name in names.split():
+                _add(sums[part], getattr(result, frame)[name].to_numpy())
         _add(sums["radio"], list((result.states_s or {}).values()))
-        for value in (*astuple(result.energy), *(getattr(result, name) for name in _TOTALS)):
+        for value in (*astuple(result.energy), *(getattr(result, name) for name in _TOTALS.split())):
             _add(sums["totals"], value)
         for value in _learned(result.final_policy):
             _add(sums["learned"], value)
@@ -77,14 +71,14 @@ def differing(kind, number, answer):
 
 def _learned(policy):
     """Return what a policy says that it has learned, if it has learned anything."""
-    kind = policy.spec.partition(":")[0]
+    kind = policy.spec.partition(":")[0].removesuffix("-link")
     if kind == "lpsm":
         learner = policy.learner
         return [learner.weights, learner.alpha_weights, learner.mean_ms]
-    if kind in ("lpsm2", "lpsm2-link"):
+    if kind == "lpsm2":
         return [policy.prices_w, *(part for one in policy.learners for part in (one.weights, one.alpha_weights))]
-    if kind in ("lpsm3", "lpsm3-link"):
-        return [policy.memory[name] for name in _LPSM3]
+    if kind == "lpsm3":
+        return [policy.memory[name] for name in _LPSM3.split()]
     return [getattr(policy, "learned", [])]
 
 

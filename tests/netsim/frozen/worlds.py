@@ -40,23 +40,23 @@ class World:
         """Return the results of the clients."""
         if self.together:
             return netsim.simulate_cell(self.clients, config=self.config, seed=self.seed, push=self.push, engine=engine)
-        [(pages, policy)] = self.clients
-        return [
-            netsim.simulate(
-                pages, policy, config=self.config, seed=self.seed, push=self.push[0], engine=engine,
-                server_delays=self.server_delays,
-            )
-        ]  # fmt: skip
+        given = {"config": self.config, "seed": self.seed, "engine": engine, "server_delays": self.server_delays}
+        return [netsim.simulate(*self.clients[0], push=self.push[0], **given)]
 
 
 class _Draw:
-    """Draws by one generator."""
+    """Draws by one generator; `tied`: whether the world is full of ties."""
 
     def __init__(self, number, stream):
         self._rng = np.random.default_rng(np.random.SeedSequence(number, spawn_key=(stream,)))
+        self.tied = self.chance(0.35)
 
     def one(self, *options):
         return options[int(self._rng.integers(len(options)))]
+
+    def either(self, tied, others):
+        """Draw from the first options where there are ties, and from the second where there are none."""
+        return self.one(*(tied if self.tied else others))
 
     def whole(self, low, high):
         return int(self._rng.integers(low, high + 1))
@@ -71,48 +71,39 @@ class _Draw:
 def world(number):
     """Return the world of this number on wires; one in eight has several clients."""
     draw = _Draw(number, 0)
-    tied = draw.chance(0.35)
     lossy = draw.chance(0.3)
-    mss, header = draw.one(*FRAMES) if tied else (draw.one(1460, 1460, 536, 1000), 40)
-    window = draw.one(1, 2, 10, 20, 1000) if tied else draw.one(1, 2, 8, 20, 40)
+    mss, header = draw.one(*FRAMES) if draw.tied else (draw.one(1460, 1460, 536, 1000), 40)
+    window = draw.either((1, 2, 10, 20, 1000), (1, 2, 8, 20, 40))
     whole, rate = (0.0, 0.0, 1.0, 10.0), (8.0, 8.0, 8.0, 1.0, 80.0)
-    intervals_ms = (100, 100, 100, 2, 10, 50, 500, 1000, 10_000) if tied else (100, 100, 100, 102.4, 50, 200)
+    intervals_ms = (100, 100, 100, 2, 10, 50, 500, 1000, 10_000), (100, 100, 100, 102.4, 50, 200)
     config = netsim.SimulationConfig(
         link=netsim.LinkConfig(
-            wireless_mbps=draw.one(*rate) if tied else draw.one(5.0, 5.0, 1.0, 11.0, 54.0),
-            wired_mbps=draw.one(*rate) if tied else draw.one(10.0, 10.0, 1.0, 100.0),
-            wireless_delay_ms=draw.one(*whole) if tied else draw.one(0.1, 0.1, 0.0, 2.0),
-            wired_delay_ms=draw.one(*whole, 20.0, 50.0, 100.0) if tied else draw.one(20.0, 20.0, 0.0, 5.0, 100.0),
+            wireless_mbps=draw.either(rate, (5.0, 5.0, 1.0, 11.0, 54.0)),
+            wired_mbps=draw.either(rate, (10.0, 10.0, 1.0, 100.0)),
+            wireless_delay_ms=draw.either(whole, (0.1, 0.1, 0.0, 2.0)),
+            wired_delay_ms=draw.either((*whole, 20.0, 50.0, 100.0), (20.0, 20.0, 0.0, 5.0, 100.0)),
             loss_rate=draw.one(0.01, 0.01, 0.05, 0.2, 0.4) if lossy else 0.0,
         ),
         tcp=netsim.TcpConfig(
-            mss_bytes=mss,
-            header_bytes=header,
-            initial_window=min(window, draw.one(1, 2, 2, 10)),
-            window=window,
-            min_rto_s=draw.one(1.0, 1.0, 0.06, 0.25, 3.0),
-            initial_rto_s=draw.one(3.0, 3.0, 0.2, 0.7),
+            mss_bytes=mss, header_bytes=header, initial_window=min(window, draw.one(1, 2, 2, 10)), window=window,
+            min_rto_s=draw.one(1.0, 1.0, 0.06, 0.25, 3.0), initial_rto_s=draw.one(3.0, 3.0, 0.2, 0.7),
             nagle=draw.chance(0.3),
         ),
         radio=draw.one(netsim.RadioConfig(), netsim.RadioConfig(), WAKING_RADIO, netsim.Radio.profile("esp32-c6")),
-        server_delay=_server(draw, tied),
+        server_delay=_server(draw),
         connections=draw.one("persistent", "persistent", "per-object"),
         max_connections=draw.one(1, 2, 4, 4, 5),
-        beacon_interval_ns=round(draw.one(*intervals_ms) * MS),
-    )
+        beacon_interval_ns=round(draw.either(*intervals_ms) * MS),
+    )  # fmt: skip
     together = draw.chance(0.125)
-    made = _made(draw, config, tied, draw.one(1, 2, 2, 3, 5) if together else 1, longest_s=30.0)
-    each = None
-    if not together and draw.chance(0.15):
-        each = [_server(draw, tied) for _ in made[0][0][0]]
-    return World(clients=made[0], push=made[1], config=config, seed=number, together=together,
-                 server_delays=each)  # fmt: skip
+    made = _made(draw, config, draw.one(1, 2, 2, 3, 5) if together else 1, longest_s=30.0)
+    each = [_server(draw) for _ in made["clients"][0][0]] if not together and draw.chance(0.15) else None
+    return World(**made, config=config, seed=number, together=together, server_delays=each)
 
 
 def cell(number):
     """Return the cell of this number on the air; one in ten is a single client's, without a cell around it."""
     draw = _Draw(number, 1)
-    tied = draw.chance(0.35)
     phy = netsim.Phy.parse(
         draw.one("11n", "11n", "11n:6.5", "11n:26", "11g:54", "11g:6", "11b:11", "11b:1", "11b-short", "11a:24")
     )
@@ -122,8 +113,7 @@ def cell(number):
     air = netsim.AirConfig(
         phy=phy,
         beacons=netsim.BeaconConfig(
-            dtim_period=draw.one(1, 1, 2, 3),
-            broadcast_per_s=draw.one(0.0, 0.0, 3.0, 10.0),
+            dtim_period=draw.one(1, 1, 2, 3), broadcast_per_s=draw.one(0.0, 0.0, 3.0, 10.0),
             broadcast_bytes=draw.one(40, 300),
         ),
         retrieval=draw.one("auto", "auto", "auto", "ps-poll", "null", "uapsd", "twt"),
@@ -133,90 +123,86 @@ def cell(number):
         twt_announced=draw.chance(0.2),
         neighbours=draw.one(0, 0, 0, 1, 3),
         neighbour_mbps=draw.one(0.0, 0.3, 2.0),
-    )
+    )  # fmt: skip
     config = netsim.SimulationConfig(
         medium=air,
         link=netsim.LinkConfig(
             loss_rate=draw.one(0.02, 0.1, 0.3, 0.6) if lossy else 0.0,
-            wired_mbps=draw.one(8.0, 80.0) if tied else draw.one(1.0, 10.0, 100.0),
-            wired_delay_ms=draw.one(0.0, 1.0, 10.0) if tied else draw.one(0.0, 5.0, 20.0),
+            wired_mbps=draw.either((8.0, 80.0), (1.0, 10.0, 100.0)),
+            wired_delay_ms=draw.either((0.0, 1.0, 10.0), (0.0, 5.0, 20.0)),
         ),
         tcp=netsim.TcpConfig(
-            mss_bytes=draw.one(1460, 1460, 536),
-            initial_window=draw.one(1, 2, 4),
-            window=draw.one(4, 20),
-            min_rto_s=draw.one(0.2, 0.5, 1.0),
-            initial_rto_s=draw.one(0.5, 1.0),
-            nagle=draw.chance(0.25),
+            mss_bytes=draw.one(1460, 1460, 536), initial_window=draw.one(1, 2, 4), window=draw.one(4, 20),
+            min_rto_s=draw.one(0.2, 0.5, 1.0), initial_rto_s=draw.one(0.5, 1.0), nagle=draw.chance(0.25),
         ),
         radio=draw.one(
             netsim.RadioConfig(), WAKING_RADIO, SLOW_RADIO, *map(netsim.Radio.profile, ("esp32-c6", "cc3235sf-states"))
         ),
-        server_delay=_server(draw, tied),
+        server_delay=_server(draw),
         connections=draw.one("persistent", "persistent", "per-object"),
         max_connections=draw.one(1, 2, 4),
         beacon_interval_ns=round(draw.one(100, 100, 100, 102.4, 50, 20) * MS),
-    )
+    )  # fmt: skip
     together = draw.chance(0.9)
-    made = _made(draw, config, tied, draw.one(1, 2, 2, 3, 4, 6) if together else 1, longest_s=1.2)
-    return World(clients=made[0], push=made[1], config=config, seed=number, together=together)
+    made = _made(draw, config, draw.one(1, 2, 2, 3, 4, 6) if together else 1, longest_s=1.2)
+    return World(**made, config=config, seed=number, together=together)
 
 
-def _made(draw, config, tied, n, *, longest_s):
+def _made(draw, config, n, *, longest_s):
     """Return clients and their messages; half of all cells have one policy for all."""
-    alike = _policy(draw, config.beacon_interval_ns, config.medium is not None) if draw.chance(0.5) else None
+    alike = _policy(draw, config) if draw.chance(0.5) else None
     clients, push = [], []
     for _ in range(n):
-        policy = _policy(draw, config.beacon_interval_ns, config.medium is not None) if alike is None else alike
-        pages = _pages(draw, config, tied, longest_s, most=draw.one(1, 2, 3, 6) if n < 3 else 2)
-        messages = _messages(draw, config, tied, longest_s) if draw.chance(0.3) else []
+        policy = _policy(draw, config) if alike is None else alike
+        pages = _pages(draw, config, longest_s, most=draw.one(1, 2, 3, 6) if n < 3 else 2)
+        messages = []
+        if draw.chance(0.3):
+            instants = sorted(_instant(draw, longest_s) for _ in range(draw.one(1, 2, 4)))
+            messages = [Message(at_s, min(_size(draw, config), 40 * config.tcp.mss_bytes)) for at_s in instants]
         clients.append(([] if messages and draw.chance(0.25) else pages, policy))
         push.append(messages)
-    return clients, push
+    return {"clients": clients, "push": push}
 
 
-def _policy(draw, interval_ns, on_air):
+def _policy(draw, config):
     """Return a policy by name, or one of our own."""
-    kind = draw.one(*KINDS)
+    kind, interval_ns = draw.one(*KINDS), config.beacon_interval_ns
     if kind.startswith("bsd") and interval_ns > LONGEST_BSD_NS:
         kind = "listen"
     if kind in OWN:
         return OWN[kind](interval_ns * max(1, SHORTEST_OWN_NS // interval_ns))
-    beacons = draw.one(1, 1, 2, 3, 9, 20) if on_air else draw.one(1, 1, 2, 3, 5, 9, 20, 37)
-    parameter = {
-        "none": "",
-        "psm": f"{beacons * interval_ns / MS:.12g}",
-        "uapsd": f"{beacons * interval_ns / MS:.12g}",
-        "listen": str(beacons),
+    beacons = draw.one(*((1, 1, 2, 3, 9, 20) if config.medium else (1, 1, 2, 3, 5, 9, 20, 37)))
+    period_ms = f"{beacons * interval_ns / MS:.12g}"
+    drawn = {  # in this order, whichever it is
         "dynamic": draw.one("1", "2", "12", "20", "50", "100", "200"),
         "driver": draw.one(*(name.partition(":")[2] for name, *_ in policies.registry()["driver"].members)),
         "twt": draw.one("500:10", "137:5", "200:10", "1000:8", "100:50", "100:2.5", "102.4:10", "1500:10"),
         "hold": draw.one("0", "20", "50"),
         "lpsm": draw.one("", "log"),
-    }.get(kind)
+    }
+    parameter = {"none": "", "psm": period_ms, "uapsd": period_ms, "listen": str(beacons), **drawn}.get(kind)
     if parameter is None:
         slowdowns = ("1", "0.5", "0.2", "0.05", "2.5") if kind.startswith("bsd") else ("", "1.02", "1.2", "1.5:50")
         parameter = draw.one(*slowdowns)
     return f"{kind}:{parameter}" if parameter else kind
 
 
-def _server(draw, tied):
+def _server(draw):
     random = ("recorded", "0", "0.05", "exponential:0.1", "lognormal:0.2")
-    spec = draw.one("recorded", "0", "0.01", "0.1", "0.5") if tied else draw.one(*random)
-    return netsim.ServerDelay.parse(spec)
+    return netsim.ServerDelay.parse(draw.either(("recorded", "0", "0.01", "0.1", "0.5"), random))
 
 
-def _instant(draw, tied, longest_s):
+def _instant(draw, longest_s):
     """Return a time in seconds up to about the longest."""
-    if tied:
+    if draw.tied:
         return draw.whole(0, 30) * draw.one(0.001, 0.01, 0.05, 0.1, 0.1, 0.5) * min(longest_s, 10.0) / 10.0
     return draw.one(0.01, 0.1, 1.0) * draw.part() * longest_s
 
 
-def _size(draw, config, tied):
+def _size(draw, config):
     """Return bytes of a message: whole segments, or anything up to some tens of kilobytes."""
     mss, on_air = config.tcp.mss_bytes, config.medium is not None
-    if tied:
+    if draw.tied:
         return draw.one(1, 100, mss, mss, 2 * mss, 3 * mss + 1, 10 * mss)
     kind = draw.whole(0, 3)
     if kind == 0:
@@ -226,32 +212,22 @@ def _size(draw, config, tied):
     return int(300 * (40 if on_air else 200) ** draw.part()) + 1
 
 
-def _pages(draw, config, tied, longest_s, most):
-    usual = min(_size(draw, config, tied), 40 * config.tcp.mss_bytes)
+def _pages(draw, config, longest_s, most):
+    usual = min(_size(draw, config), 40 * config.tcp.mss_bytes)
 
     def exchange():
-        request = draw.whole(1, 900) if draw.chance(0.85) else _size(draw, config, tied)
-        reply = usual if tied and draw.chance(0.6) else _size(draw, config, tied)
-        if draw.chance(0.06):
-            reply = 0
+        request = draw.whole(1, 900) if draw.chance(0.85) else _size(draw, config)
+        reply = usual if draw.tied and draw.chance(0.6) else _size(draw, config)
+        reply = 0 if draw.chance(0.06) else reply
         return min(request, 40 * config.tcp.mss_bytes), min(reply, 60 * config.tcp.mss_bytes)
 
     pages = []
     for i in range(draw.whole(1, most)):
-        objects = tuple(exchange() for _ in range(draw.one(0, 0, 1, 2, 5)))
-        waits = ()
+        objects, waits = tuple(exchange() for _ in range(draw.one(0, 0, 1, 2, 5))), ()
         if draw.chance(0.3):
-            waits = tuple(draw.one(nan, 0.0, _instant(draw, tied, longest_s / 8)) for _ in range(1 + len(objects)))
-        pages.append(
-            Page(
-                f"p{i}", *exchange(), objects, _instant(draw, tied, longest_s),
-                _instant(draw, tied, longest_s) if draw.chance(0.25) else None, waits,
-                2.0 * _instant(draw, tied, longest_s) if draw.chance(0.2) else None,
-            )
-        )  # fmt: skip
+            waits = tuple(draw.one(nan, 0.0, _instant(draw, longest_s / 8)) for _ in range(1 + len(objects)))
+        page = Page(f"p{i}", *exchange(), objects, _instant(draw, longest_s))
+        issue_s = _instant(draw, longest_s) if draw.chance(0.25) else None
+        deadline_s = 2.0 * _instant(draw, longest_s) if draw.chance(0.2) else None
+        pages.append(page._replace(issue_s=issue_s, waits_s=waits, deadline_s=deadline_s))
     return pages
-
-
-def _messages(draw, config, tied, longest_s):
-    instants = sorted(_instant(draw, tied, longest_s) for _ in range(draw.one(1, 2, 4)))
-    return [Message(at_s, min(_size(draw, config, tied), 40 * config.tcp.mss_bytes)) for at_s in instants]

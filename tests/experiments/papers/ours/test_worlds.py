@@ -1,56 +1,27 @@
-"""What is kept of a run in a world, fronts at equal slowdown, and claims that a record can refute."""
+"""What is browsed: one world under every policy, policies that are made for it, and what is kept of a run."""
 
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import netsim
-from experiments.papers.kit import Setup
 from experiments.papers.ours import worlds
-from experiments.papers.ours.browsing import OF_LPSM2, sessions_of
-from experiments.papers.ours.lpsm2 import FIRST_SEED, ON_THE_WEB
-from experiments.papers.predicates import at_least, at_most
-from experiments.papers.registry import all_experiments
-from tests.experiments.makers import sessions
-from traces.records import Page
-from traces.traffic import Message, Traffic
+from experiments.papers.ours.worlds import OWN, PARTS, World, runs, sessions, world_of
+from netsim.policies.lpsm2 import CONTEXTS, Round
+from netsim.policies.lpsm3 import Lpsm3
+from netsim.sleep_planning.hazards import N_BINS
+from tests.experiments.makers import sessions as made
+from traces.records import Message, Page
+from traces.traffic import Traffic
 
-points = st.lists(st.tuples(st.floats(1, 3), st.floats(1, 9)), min_size=1, max_size=8)
-
-
-@given(points, st.floats(0.5, 4))
-def test_a_front_is_between_its_points_never_rises_and_is_beaten_by_none_of_them(found, at):
-    x, y = np.array(found).T
-    energy = worlds.equal_energy(x, y, at)
-    assert y.min() <= energy <= y.max()
-    assert worlds.equal_energy(x, y, at + 0.1) <= energy + 1e-12
-    if at >= x.min():
-        least_here = y[x <= at].min()
-        assert energy <= least_here + 1e-9
-
-
-def test_a_policy_is_compared_with_a_front_on_its_own_seed():
-    rows = []
-    for seed, scale in ((0, 1.0), (1, 10.0)):
-        for policy, slow, joules in (("a", 1.0, 4.0), ("b", 1.2, 2.0), ("mine", 1.1, 1.5)):
-            rows.append(("t", f"seed-{seed}", policy, slow, joules * scale))
-    record = {"runs": pd.DataFrame(rows, columns=["traffic", "replication", "policy", "slowdown_mean", "total_j"])}
-    assert worlds.at_equal(record, "t", "mine", ["a", "b"])[1].tolist() == pytest.approx([3.0, 30.0])
-    for percent, slowdown, holds in ((49.0, 1.1, True), (51.0, 1.05, False)):  # it is 50 % below, at 1.1
-        below = worlds.spared(iter([("t", "mine", "others", ["a", "b"], percent)]))
-        assert [at_least(below)(record).holds for _ in range(2)] == [holds] * 2  # a measure is taken again and again
-        asked = worlds.over_asked("slowdown_mean", [("t", "mine", slowdown)])
-        assert at_most(asked, limit=1.0)(record).holds == holds
+MESSAGES = [Message(float(at), 300) for at in range(1, 200, 3)]
 
 
 def test_what_is_measured_is_what_the_documentation_defines():
     pages = [Page("s0", 300, 400_000, (), 0.0, 1.0), Page("s1", 300, 400_000, (), 0.0, 2.0), Page("w", 300, 9000)]
     traffic = Traffic(pages, ["0"] * 3, np.array([1.9, 2.6, np.nan]), np.array([0, 0, -1]), [Message(0.55, 800)])
-    world = worlds.World(traffic, [netsim.ServerDelay()] * 3, 0)
+    world = World(traffic, 0)
     base, slow = world.browse("none"), world.browse("psm:200")
     found = worlds.measure(slow, base, world)
     assert found["slowdown_mean"] == pytest.approx((slow.latency_s / base.latency_s).mean())
@@ -59,58 +30,86 @@ def test_what_is_measured_is_what_the_documentation_defines():
     done = (slow.pages.issue_s + slow.pages.latency_s).to_numpy()
     late = np.maximum(done[:2] - [1.9, 2.6], 0.0)
     assert late[0] > 0
-    assert found["stall_s"] == pytest.approx(late.max())
     assert found["stalls"] == (2 if late[1] > late[0] else 1)
-    assert (found["pages"], found["messages"]) == (3, 1)
-    assert np.isnan(found["page_awake_j"])  # a message wakes up, and no page then loads
-    assert found["limit_j"] < worlds.measure(base, base, world)["total_j"] == found["base_j"]
+    assert (found["pages"], found["messages"], found["total_j"]) == (3, 1, float(slow.energy.total_j))
 
 
 def test_a_task_browses_one_world_under_every_policy_and_a_learning_curve_has_its_mean():
-    world = {"traffic": "web-lognormal", "seconds": 1100.0, "seed": FIRST_SEED}
-    task = {**world, "policies": ["none", "psm:100", "lpsm2:1.05"]}
-    rows = ON_THE_WEB.run(task)["runs"]
-    assert [row["policy"] for row in rows] == ["none", "psm:100", "lpsm2:1.05"]
-    assert rows[0]["slowdown_mean"] == 1.0
-    assert rows[0]["page_awake_j"] < rows[0]["total_j"]
-    assert json.dumps(ON_THE_WEB.run(task)["runs"]) == json.dumps(rows)  # NaN is equal to itself in writing
-    drawn = worlds.world_of(**world)
-    curve = worlds.blocks({"static": drawn.browse("psm:100")}, drawn.browse("none"), "web-lognormal", FIRST_SEED)
-    assert [(row["policy"], row["first_page"]) for row in curve] == [("static", 0), ("static", 10)]
-    assert np.mean([row["slowdown"] for row in curve]) == pytest.approx(rows[1]["slowdown_mean"])
+    policies = ["psm:100", OWN, "after another seed", "fixed in hindsight 2", "fixed in hindsight 40"]
+    task = {"traffic": "web-lognormal", "seconds": 1100.0, "seed": 5000, "policies": policies, "curves": [OWN]}
+    tables = runs(**task)
+    assert json.dumps(runs(**task)) == json.dumps(tables)  # NaN is equal to itself in writing
+    rows = {row["policy"]: row for row in tables["runs"]}
+    assert list(rows) == policies
+    cheap, dear = (rows[f"fixed in hindsight {price}"]["slowdown_mean"] for price in (2, 40))  # of a second
+    assert 1.0 < dear < cheap
+    assert np.mean([row["slowdown"] for row in tables["curves"]]) == pytest.approx(rows[OWN]["slowdown_mean"])
+    assert [row["first_page"] for row in tables["curves"]] == [0, 10]
+    (other,) = runs("esp32-c3", 5000, ["psm:100"], 1100.0)["runs"]
+    assert other["total_j"] < rows["psm:100"]["total_j"]  # a radio of our time needs a fraction of that
 
 
-def test_the_radio_is_the_one_that_a_world_names():
-    task = {"seconds": 300.0, "seed": 8900, "policies": ["psm:100"]}
-    (ordinary,), (dear,) = (worlds.runs(**task, traffic=kind) for kind in ("web-lognormal", "esp32-c3"))
-    assert dear["total_j"] < ordinary["total_j"]  # a radio of our time needs a fraction of that
+def test_a_stream_whose_deadlines_are_known_needs_less_than_without_them():
+    whole, timed = runs("streaming", 8900, [OWN, f"{OWN} with deadlines"], 60.0)["runs"]
+    assert timed["total_j"] < whole["total_j"]
 
 
-@pytest.mark.parametrize(("name", "first", "count"), [
-    ("lpsm2", 5000, 20), ("lpsm2-traffic", 5000, 20), ("lpsm3", 8000, 20), ("lpsm3-worlds", 100, 10)
-])  # fmt: skip
-def test_the_seeds_of_the_studies_are_none_that_anything_was_chosen_on(name, first, count):
-    sweep = all_experiments()[f"ours/{name}"].sweep
-    assert {task["seed"] for task in sweep(Setup()).values()} == set(range(first, first + count))
-    assert {task["seed"] for task in sweep(Setup(size="smoke", seed=3)).values()} == {first + 3, first + 4}
+def test_a_part_that_is_taken_away_is_gone_and_the_rest_stays():
+    whole = Lpsm3()
+    for part, change in PARTS.items():
+        rest = worlds.without(part, **change)
+        assert rest.spec == part
+        for name, value in change.items():
+            if name == "alone":
+                learned = netsim.simulate([], rest, push=MESSAGES).final_policy.memory[0]
+                assert learned["events"].sum() > 50
+                assert np.array_equal(learned["mean_rates"], learned["rates"][:, value])  # whatever it learns
+            else:
+                assert getattr(rest.config, name) == value != getattr(whole.config, name)
 
 
-def test_recorded_sessions_are_drawn_from_those_long_enough_and_browsed_by_name(tmp_path):
-    folder = sessions(tmp_path / "trace", 6, pages=25)
-    sessions(tmp_path / "short", 3, pages=4)
-    names = sessions_of(folder, 3, 0)
-    assert len(names) == 3
-    assert names == sessions_of(folder, 3, 0)
+def test_who_is_experienced_knows_waits_and_nothing_else_of_the_run_before():
+    before = netsim.simulate([], OWN, push=MESSAGES).final_policy
+    after, fresh = worlds.experienced(before).memory[0], Lpsm3().memory[0]
+    changed = {name for name in fresh.dtype.names if not np.array_equal(after[name], fresh[name])}
+    assert changed <= set(worlds.LEARNED)
+    assert after["events"].shape[1] == N_BINS
+    assert after["events"].sum() == before.memory[0]["events"].sum() > 50
+
+
+def a_round(context, costs, *, delay_s, waiting=1):
+    """What three schedules cost without their delay, and the delay; priced at nothing."""
+    none = np.zeros(3, dtype=np.int64)
+    return Round(
+        context=context, start_ns=0, end_ns=1, arrived=True, waiting=waiting, price_w=0.0, chosen=0, awake_ns=none,
+        costs=np.array(costs), beacons=none, wakeups=none, delay_ns=np.round(1e9 * np.array(delay_s)).astype(np.int64),
+    )  # fmt: skip
+
+
+def test_the_best_fixed_schedule_depends_on_the_price_of_a_second_and_on_who_waits():
+    rounds = [a_round("W1", [0.1, 0.2, 0.0], delay_s=(0.0, 0.0, 1.0))] * 2
+    rounds += [a_round("W4", [0.1, 0.2, 0.0], delay_s=(0.0, 0.0, 0.1), waiting=4)]
+    cheap, middle, dear = (
+        dict(zip(CONTEXTS, worlds.best_schedules(rounds, price), strict=True)) for price in (0.0, 2.0, 60.0)
+    )
+    assert [found["W1"] for found in (cheap, middle, dear)] == [2, 0, 0]
+    assert [found["W4"] for found in (cheap, middle, dear)] == [2, 2, 0]  # 2 x 0.1 / 4 is less than 0.1
+    assert [found["I"] for found in (cheap, middle, dear)] == [2, 0, 0]  # no round: what is best over all
+
+
+def test_fixed_schedules_follow_theirs_and_learn_nothing():
+    world = world_of("web-lognormal", 300.0, 5000)
+    hold = world.browse(worlds.fixed_schedules((6,) * 7))  # awake for 1.6 s of every wait
+    doze = world.browse(worlds.fixed_schedules((0,) * 7))  # hears every beacon
+    assert hold.latency_s.mean() < doze.latency_s.mean()
+    assert len({tuple(learner.weights) for learner in hold.final_policy.learners}) == 2  # as at first: waits, silence
+
+
+def test_recorded_sessions_are_those_long_enough_and_browsed_by_name(tmp_path):
+    folder = made(tmp_path / "trace", 3, pages=25)
+    found = sessions(folder)
+    assert [len(pages) for pages in found.values()] == [25] * 3
+    (row,) = runs("recorded", 8000, ["psm:100"], folder=str(tmp_path), trace="trace", session=min(found))["runs"]
+    assert (row["replication"], row["pages"]) == (min(found), 25)
     with pytest.raises(ValueError, match="must hold a session of 20 to 200 pages"):
-        sessions_of(tmp_path / "short", 3, 0)
-    task = {
-        "folder": str(tmp_path), "trace": "trace", "sessions": names[:2], "servers": {"at once": "0", "slow": "0.5"},
-        "policies": ["none", "psm:100"], "seed": 5000,
-    }  # fmt: skip
-    rows = OF_LPSM2.run(task)["runs"]
-    assert [(row["replication"], row["traffic"], row["policy"]) for row in rows] == [
-        (name, traffic, policy)
-        for name in names[:2]
-        for traffic in ("at once", "slow")
-        for policy in ("none", "psm:100")
-    ]
+        sessions(made(tmp_path / "short", 3, pages=4))
