@@ -43,13 +43,11 @@ FIG_3_A = Experiment(
 )
 
 
-def _cases(coins, step=1):
-    values = zip(SAMPLERS, ("b", "b", "rate"), (B, B_FIRST, RATES), strict=True)
-    grids = [case for key, symbol, grid in values for case in news.grid(key, symbol, grid, coins)]
-    return (*news.ALL_LABELS, *grids[::step])
+GRIDS = zip(SAMPLERS, ("b", "b", "rate"), (B, B_FIRST, RATES), strict=True)
+CASES = (*news.ALL_LABELS, *(case for grid in GRIDS for case in news.grid(*grid, COINS)))
 
 
-@FIG_3_A.runs(news.sweep(_cases(COINS), smoke=_cases(2, 3)))
+@FIG_3_A.runs(news.sweep(CASES))
 def with_regularisers(**task):
     """Run the cases, and the second-order Perceptron with all labels at other regularisers than 1."""
     X, y, topic = news.question(task)
