@@ -126,13 +126,13 @@ pages CUT -> line 2: a line must be whole
 pages CACHED -> a workload must hold at least one page
 pages none -> No such file
 generate --pages x -> not a valid integer
-generate --hours 0 -> hours must be above 0
+generate --hours 0 -> hours must lie in [1e-06, 100000], got 0
 generate --kind push --messages-per-hour 0 -> must have a page or a message
 generate --kind push --message-bytes 5:3 -> message_bytes must be two sizes
 generate --kind push --message-bytes a:3 -> --message-bytes must be BYTES or LEAST:MOST, got a:3
 generate --kind voice --pages 1 -> --pages must be left out for --kind voice
 generate --bursty -> --bursty must be left out for --kind web
-generate --keep-alive 0 -> keep_alive_s must be above 0
+generate --keep-alive 0 -> keep_alive_s must lie in [1e-06, 100000], got 0
 bounds --process walk -> 'walk' is not one of 'iid'
 bounds --learner oracle -> 'oracle' is not one of
 bounds --losses x.npy --rounds 3 -> leave no choice
