@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from lpsm import LearnAlpha, alpha_grid, bounds, hindsight
 from netsim.policies.polling import ENERGY_TERMS, PollingConfig, PollingLearner, beacons
 from traces.arrivals import BIN_US, binned
-from traces.grouping import in_order
 from traces.records import Request
 
 __all__ = ["Details", "ReplayConfig", "Rounds", "arrivals", "details", "rounds", "totals"]
@@ -85,8 +84,7 @@ class Details(NamedTuple):
 
 def arrivals(requests: Iterable[Request], config: ReplayConfig) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return numbers of the bins in which bytes arrive, from 0, and the bytes; long pauses shortened."""
-    nothing = np.empty(0, np.int64), np.empty(0, np.int64)
-    bins, sizes = (np.concatenate(column) for column in zip(nothing, *binned(in_order(requests)), strict=True))
+    bins, sizes = binned(requests)
     longest = max(1, round(config.max_idle_s * 1000 / BIN_MS))
     return np.cumsum(np.minimum(np.diff(bins, prepend=bins[:1]), longest)), sizes
 
