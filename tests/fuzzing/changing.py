@@ -91,14 +91,8 @@ def _lines(data: bytes, chance: Random) -> bytes:
     """Repeat, leave out or exchange lines, or end them otherwise."""
     lines = data.splitlines(keepends=True) or [b""]
     one, other = chance.randrange(len(lines)), chance.randrange(len(lines))
-    kind = chance.randrange(4)
-    if kind == 0:
-        lines[one:one] = [lines[other]] * chance.choice((1, 3, 30))
-    elif kind == 1:
-        del lines[one]
-    elif kind == 2:
-        lines[one], lines[other] = lines[other], lines[one]
-    else:
+    lines[one : one + chance.randrange(2)] = [lines[other]] * chance.choice((0, 1, 3, 30))
+    if chance.random() < 0.25:
         end = chance.choice((b"\r\n", b"\r", b"\n\n", b""))
         lines = [line.rstrip(b"\r\n") + end for line in lines]
     return b"".join(lines)

@@ -39,9 +39,8 @@ def test_times_as_in_iso_8601_and_numbers_with_decimal_commas_are_read(tmp_path)
     assert [request.start_us for request in traces.read(tmp_path / "comma")] == [500_000, 1_250_000]
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
-def test_other_encodings_of_unicode_are_read(tmp_path, encoding):
-    (tmp_path / "t").write_bytes("time,bytes,url\n1,100,/ä\n2,200,/b\n".encode(encoding))
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    (tmp_path / "t").write_bytes("time,bytes,url\n1,100,/ä\n2,200,/b\n".encode("utf-8-sig"))
     assert [request.reply_bytes for request in traces.read(tmp_path / "t")] == [100, 200]
 
 
