@@ -1,7 +1,5 @@
 """Damage of every format: it is named with path, place, rule and value, and skipped and counted where that is asked."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re
