@@ -79,16 +79,12 @@ def fuzz(n_inputs, seed=0, only=""):
                 one.slowest_s = max(one.slowest_s, time.process_time() - began)
                 one.inputs, one.whole = one.inputs + 1, one.whole + (became == "whole")
                 one.past_header += became in ("past", "whole")
-                if end not in one.ends and _size(structure) < _MOST_BYTES:
+                if end not in one.ends and len(repr(structure)) < _MOST_BYTES:
                     one.ends.add(end)
                     one.kept[chance.randrange(_MOST_KEPT) :] = [structure, *one.kept[-_MOST_KEPT:]]
     finally:
         signal.signal(signal.SIGPROF, before)
     return found, list(faults.values())
-
-
-def _size(content):
-    return len(content) if isinstance(content, bytes) else sum(map(len, content.values()))
 
 
 def _hang(_number, _frame):
@@ -113,18 +109,15 @@ def _drawn(of, kept, chance):
 def write(folder, name, content):
     """Write an input in place of the one before it."""
     path = folder / name
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+    shutil.rmtree(path, ignore_errors=True)
+    path.unlink(missing_ok=True)
     if isinstance(content, bytes):
         path.write_bytes(content)
         return path
     path.mkdir()
     for inner, data in content.items():
-        place = path.joinpath(
-            *(re.sub(r"[^\w. -]", "_", part)[:99].replace("..", "_") or "_" for part in inner.split("/")[-2:])
-        )
+        parts = (re.sub(r"[^\w. -]", "_", part)[:99].replace("..", "_") or "_" for part in inner.split("/")[-2:])
+        place = path.joinpath(*parts)
         if place.parent.is_file() or place.is_dir():
             continue
         place.parent.mkdir(exist_ok=True)

@@ -13,7 +13,6 @@ def records(n, start_s=846_890_000, step_us=100_000, clients=20, url=b"GET 12345
         columns[f"{name}_s"] = (moment + later) // 1_000_000
         columns[f"{name}_us"] = (moment + later) % 1_000_000
     columns["client"] = 0x0A000000 + np.arange(n) % clients
-    columns["client_port"] = 1024
     columns["server"] = 0xC0A80001
     columns["server_port"] = 80
     columns["header_bytes"] = 150
