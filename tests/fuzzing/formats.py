@@ -313,7 +313,6 @@ FORMATS = {
     "table": Format(files=_TABLES, read=read_requests),
     "capture": Format(files=_captures(), read=read_capture),
     "air": Format(files=_air(), read=read_capture),
-    "records": Format(files=(_json(*_RECORDS),), read=read_stream),
     "parquet": Format(files=(_json(*_RECORDS),), read=read_stream, render=_parquet, packed=False),
     "labels": Format(files=_tables(), read=read_stream),
     "svmlight": Format(files=(_PAIRS,), read=read_stream),
