@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from experiments.quantities import TUNING
-from experiments.report.text import cells, number, plus_minus, table
+from experiments.report.text import number, of_frame, plus_minus
 from experiments.study.targets import Settings
 from traces import counted
 
@@ -18,9 +18,8 @@ __all__ = ["recommendation_text", "settings_text", "tuning_text"]
 _MOST_NAMED = 5
 _LIMITS = (("max_slowdown", "", "slowdown"), ("max_push_delay_s", " s", "added delay"), ("max_delay_s", " s", "time"))
 _NOTE = (
-    "Every page weighs the same; ± is a 95 % interval.\n"
-    "front: no other needs less energy and is no slower, by mean or by 95th percentile.  limit, page-awake: as in "
-    "lpsm compare.\nwins: share of the splits in which it is the cheapest on one half and keeps the limits on both."
+    "Every page weighs the same; ± is a 95 % interval.\nlimit, page-awake: as in lpsm compare.\n"
+    "wins: share of the splits in which it is the cheapest on one half and keeps the limits on both."
 )
 
 
@@ -81,13 +80,10 @@ def settings_text(found: Sequence[Settings], policy: str) -> str:
 
 
 def tuning_text(rows: pd.DataFrame, found: Mapping[str, Any], units: str) -> str:
-    """Return the recommendation and the table of all candidates, those of least energy first; * is on a front."""
+    """Return the recommendation and the table of all candidates, those of least energy first."""
     ordered = rows.sort_values("mean_mw" if found["by_power"] else "energy_j_per_page", kind="stable")
-    header, lines = cells(TUNING, ordered)
-    for own, by_mean, by_p95 in zip(lines, ordered["on_front_mean"], ordered["on_front_p95"], strict=True):
-        own.append(" ".join(["mean"] * bool(by_mean) + ["p95"] * bool(by_p95)))
     note = f"Measured on {counted(found['units'], units)}.  {_NOTE}"
-    return "\n\n".join([recommendation_text(found, units), table([*header, "front"], lines), note])
+    return "\n\n".join([recommendation_text(found, units), of_frame(TUNING, ordered), note])
 
 
 def _value(one: Mapping[str, Any]) -> str:

@@ -112,13 +112,13 @@ BOMBS = {  # how it is made, the command that reads it, what is said, and the mo
     "a nested workload": (given(b'{"page": ' + b"[" * 100_000), "simulate", "must be whole JSON", 200),
     "an archive of two million members": (members, "pages", "must have at most 131072 members", 200),
     "a packet of four gigabytes": (given(PACKET), "pages", "must be at most 1048576 bytes long", 200),
-    "arrays of zeros": (arrays, "label", "where at most 536870912 are read", 250),
+    "arrays of zeros": (arrays, "label", "at most 536870912 bytes", 250),
     "svmlight without end": (repeated(b"", b"1 1:1 #%b\n" % bytes(999), GIGABYTES), "label", "exceed 536870912", 200),
-    "svmlight of too many": (repeated(b"", b"1 1:1 2:1\n", 1 << 29), "label", "at most 33554432 cells", 200),
-    "a table of too many": (repeated(b"a,b\n", b"1,x\n", 1 << 28), "label", "at most 33554432 cells", 200),
+    "svmlight of too many": (repeated(b"", b"1 1:1 2:1\n", 1 << 29), "label", "at most 33554432 cells", 520),
+    "a table of too many": (repeated(b"a,b\n", b"1,x\n", 1 << 28), "label", "at most 33554432 cells", 500),
     "losses without end": (repeated(b"", b"0" * 1_000 + b" 1 1\n", GIGABYTES), "bounds", "exceed 536870912", 200),
     "a matrix.npy": (given(array_header(10**12) + bytes(100)), "bounds", "must be a whole .npy matrix", 200),
-    "parquet of too many": (columns, "label", "33554432 cells are read", 200),
+    "parquet of too many": (columns, "label", "at most 33554432 cells", 500),
     "a stream in a line": (repeated(b"1 ", b"1:1 ", 1 << 30), "label", "longer than 16777216 bytes", 300),
     "a radio.toml": (lambda path: (path.touch(), os.truncate(path, 1 << 30)), "radio", "at most 65536 bytes", 200),
 }
@@ -146,8 +146,6 @@ def test_a_bomb_is_refused_with_its_limit(tmp_path, name):
 LARGEST = {  # a line of the file, how many cells it is, with its end, and the most memory
     "table": ("0.5," * 63 + "x\n", 64, 500),
     "table of one number": ("2.5,x\n", 2, 500),
-    "objects": ("{" + "".join(f'"x{k}": 2.5, ' for k in range(63)) + '"label": "x"}\n', 65, 500),
-    "object of one number": ('{"x": 2.5, "label": "x"}\n', 3, 500),
     "svmlight": ("1" + "".join(f" {k}:2.5" for k in range(63)) + "\n", 64, 500),
     "svmlight of one feature": ("1 1:2.5\n", 2, 520),
 }
