@@ -82,7 +82,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     "netsim/front": (
         ("netsim/*.py",),
         tuple(f"tests/netsim/test_{name}.py" for name in (
-            "radio", "simulation", "environment", "result", "laws", "allowed_values", "wrong_calls",
+            "radio", "simulation", "environment", "result", "laws", "allowed_values", "wrong_calls", "own_times",
         )),
     ),
     "netsim/policies": (
