@@ -49,7 +49,6 @@ make("twt") -> an interval is needed; write twt:INTERVAL_MS
 make("twt:100:100") -> shorter than the interval of 100 ms, got 100
 make("twt:100:1e-7") -> twt service period must be a positive whole number of nanoseconds, got 1e-7 ms
 make("subprocess:Popen:./evil.sh") -> a policy must be one of none
-make("mine.py:2") -> a policy must be one of none
 make("hold:-1") -> time awake must be a whole number of milliseconds, at least 0, got '-1'
 make("lpsm2:1") -> ^policy 'lpsm2:1': the target must be a number above 1, got '1'; write lpsm2
 make("lpsm2:1.05:abc") -> 'lpsm2:1.05:abc': the push delay must be a number of milliseconds above 0, got 'abc'; write
@@ -68,7 +67,6 @@ make("none:a=1") -> of no names
 make("twt:service_ms=5") -> got
 make("driver:windows") -> the driver must be one of mac80211,
 make("driver:esp-idf:3") -> only esp-idf-max takes a listen interval, got 'esp-idf:3'
-netsim.clairvoyant([]) -> needs pages
 netsim.clairvoyant(Workload.of([PAGE], messages=[Message(0.1, 10)])) -> needs pages, and no messages
 netsim.clairvoyant([PAGE], config=AIR) -> medium of its own
 netsim.clairvoyant([PAGE], config=LOSSY) -> no frame is lost

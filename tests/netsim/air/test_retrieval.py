@@ -100,6 +100,9 @@ def test_beacons_are_lost_at_the_rate_of_frames_and_by_number_alone_however_they
     assert not lost(1, 10**9)
 
 
-@pytest.mark.parametrize(("step", "last", "found"), [(1, 9, {3, 5, 6}), (1, 4, {3}), (2, 9, {6})])
-def test_of_beacons_heard_those_lost_are_found_up_to_the_last(step, last, found):
-    assert lost(step, last, beacons_lost=(3, 5, 6)) == found
+def test_a_beacon_is_drawn_once_whatever_is_asked_for_next():
+    world, asked = (
+        Air("none", beacons_lost=(3, 5, 6)),
+        [(1, 1, 9), (1, 1, 1), (4, 1, 9), (4, 1, 4), (2, 2, 9), (2, 2, 3)],
+    )
+    assert [next_lost(world.run, world.clients[0], *one) for one in asked] == [3, 2, 5, 5, 6, 4]
