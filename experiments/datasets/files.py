@@ -216,8 +216,6 @@ def _parquet(path: Path) -> tuple[list[str], Rows]:
         nested = [field.name for field in schema if types.is_nested(field.type)]
         if nested:  # pyarrow ends the process where the metadata of a column, which would count values, is damaged
             raise ValueError(f"lists or records in {nested[0]}; numbers and texts are read")
-        if not len(schema) or not file.metadata.num_rows:
-            raise ValueError("no row")
     texts = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
 
     def rows() -> Rows:

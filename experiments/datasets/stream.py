@@ -98,16 +98,13 @@ class Stream:
         Without a constant its value in row t is the root mean square of the values other than 0 in rows 1 .. t: a 1
         would be as long as all the words of a unit vector together, and every margin would hang on it.
         """
-        is_sparse = sparse.issparse(self.X)
-        if is_sparse:
-            sums = np.concatenate([[0.0], np.cumsum(self.X.data**2)])[self.X.indptr[1:]]
-            counts = self.X.indptr[1:]
-        else:
-            sums, counts = np.cumsum((self.X**2).sum(axis=1)), np.cumsum((self.X != 0.0).sum(axis=1))
+        rows = sparse.csr_matrix(self.X)
+        sums, counts = np.pad(np.cumsum(rows.data**2), (1, 0))[rows.indptr[1:]], rows.indptr[1:]
         size = np.where(sums > 0.0, np.sqrt(sums / np.maximum(counts, 1)), 1.0)[:, None]
         if constant is not None:
             size[:] = constant
-        return replace(self, X=sparse.hstack([self.X, size], format="csr") if is_sparse else np.hstack([self.X, size]))
+        wider = sparse.hstack([rows, size], format="csr")
+        return replace(self, X=wider if sparse.issparse(self.X) else wider.toarray())
 
 
 def as_classes(labels: Iterable[str], place: Callable[[int], str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:

@@ -144,7 +144,6 @@ label STREAM --algorithm ssmd --param K=-1 -> K must be positive, got -1
 label STREAM --algorithm ssmd --param K=abc -> K must be a number, got 'abc'
 label STREAM --multiclass --one-vs-rest -> give one of them
 label STREAM --algorithm ssmd --param K -> a parameter must be NAME=VALUE, got 'K'
-label STREAM --algorithm ssmd --param K=1 --param K=2 -> a parameter must be given once, got K twice
 label STREAM --label e -> label must name one of the columns a, b, c, d, kind, got 'e'
 label STREAM --positive eggs -> the positive class must be one of ham, spam, got 'eggs'
 label NAN -> line 2, column 1: a feature must be a finite number, got 'nan'

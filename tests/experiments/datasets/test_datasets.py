@@ -8,13 +8,11 @@ from math import log
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
 from experiments import datasets
-from experiments.cli import main
 from experiments.datasets import named
 from experiments.datasets.files import HASHED, hashed
 from experiments.datasets.words import past_tfidf
@@ -159,8 +157,8 @@ def npz(**arrays):
     return written.getvalue()
 
 
-def digits(width=256, label=9, n_labels=2, kind=np.int16):
-    pixels, labels = np.zeros((2, width), dtype=kind), np.full(n_labels, label, dtype=np.int16)
+def digits(width=256, label=9, kind=np.int16):
+    pixels, labels = np.zeros((2, width), dtype=kind), np.full(2, label, dtype=np.int16)
     return npz(X_train=pixels, X_test=pixels, y_train=labels, y_test=labels)
 
 
@@ -180,17 +178,14 @@ MALFORMED = {
         (npz(a=np.zeros(2)), "it must hold X_train, X_test, y_train, y_test, got none of them"),
         (digits(width=255), r"digits must be 256 whole numbers each, .* got int16 of shape \(4, 255\)"),
         (digits(label=10), "labels must be digits, got 10 to 10"),
-        (digits(n_labels=3), r"each, with a label, .* labels int16 of shape \(6,\)"),
         (digits(kind="U1"), "digits must be 256 whole numbers each"),
     ],
     "mnist/train-images-idx3-ubyte.gz": [
         (b"", r"an idx file must begin with 0 0 8 3, got \[\]"),
-        (gzip.compress(bytes((0, 0, 8, 3, 0))), "buffer is smaller than requested"),
         (gzip.compress(bytes((0, 0, 8, 3)) + b"\xff" * 12), "allowed dimension|reshape"),
     ],
     "reuters21578/reuters21578.jsonl.gz": [
         (b"", "there must be a document with TOPICS, got none"),
-        (gzip.compress(b"junk\n"), "line 1 must be a JSON object with iso, .*, got b'junk"),
         (gzip.compress(document() + b"[1]\n"), r"line 2 must be .*, got b'\[1\]"),
         (gzip.compress(document(topics=3)), "line 1 must be"),
     ],
@@ -214,17 +209,13 @@ def test_a_malformed_data_set_is_an_error_with_file_rule_and_what_was_found(tmp_
         assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "words", ["reproduce ours/labelling-elec2 --size smoke --jobs 1", "label elec2 --algorithm ssmd"]
-)
-def test_commands_end_with_that_error(tmp_path, words):
+def test_a_command_ends_with_that_error(tmp_path, complaint):
     path = tmp_path / SETS["elec2"]
     path.parent.mkdir()
     path.write_bytes(gzip.compress(b"a,b,c\n1,2,3\n"))
-    ran = CliRunner().invoke(main, [*words.split(), "--data", str(tmp_path), "--out", str(tmp_path / "out")])
-    assert (ran.exit_code, ran.stdout) == (2, "")
-    said = f"lpsm: {path}: drop must name one of the columns a, b, c, got 'date'"
-    assert [line for line in ran.stderr.splitlines() if line.startswith("lpsm: ")] == [said]
+    said = complaint("label", "elec2", "--data", tmp_path, "--out", tmp_path / "out")
+    assert said == f"lpsm: {path}: drop must name one of the columns a, b, c, got 'date'\n"
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_name_without_a_folder_or_files_is_an_error_that_says_what_to_do(tmp_path, monkeypatch):

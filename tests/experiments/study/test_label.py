@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import f1_score
 
 from experiments.datasets.stream import Stream
 from experiments.study.label import LabelConfig, label, parse_parameters, problems
@@ -49,17 +50,6 @@ def found(lpsm):
     return run
 
 
-def by_hand(predicted, positive):
-    """2PR/(P+R) as printed, by precision and recall."""
-    hit = sum(p and k for p, k in zip(predicted, positive, strict=True))
-    if not sum(predicted) and not sum(positive):
-        return float("nan")
-    if not hit:
-        return 0.0
-    precision, recall = hit / sum(predicted), hit / sum(positive)
-    return 2 * precision * recall / (precision + recall)
-
-
 def test_a_dense_file_is_standardised_by_the_rows_so_far_unless_told_not_to(tmp_path, found):
     X, y = drawn(rounds=80)
     accuracy = {}
@@ -99,7 +89,7 @@ def test_every_window_is_what_counting_its_rounds_gives(seed, window, key):
     for window_row in outcome.windows.to_dict("records"):
         for suffix, start in (("", window_row["t"] - min(window, 60)), ("_so_far", 0)):
             inside = rows[(rows["t"] > start) & (rows["t"] <= window_row["t"])]
-            f = by_hand(list(inside["prediction"] > 0), list(inside["label"] > 0))
+            f = f1_score(inside["label"], inside["prediction"], zero_division=np.nan)
             assert window_row[f"accuracy{suffix}"] == pytest.approx((inside["prediction"] == inside["label"]).mean())
             assert window_row[f"label_rate{suffix}"] == pytest.approx(inside["queried"].mean())
             assert window_row[f"f_measure{suffix}"] == pytest.approx(f, nan_ok=True)
