@@ -238,39 +238,38 @@ def _as_one_error() -> Iterator[None]:
 # -- matrices ----------------------------------------------------------------------------------------------
 
 
-class _Lines:
-    """The lines of a file, as scikit-learn reads svmlight: where it is, and in which of them there is something."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.at, self.places, self.cells = path, 0, array("i"), 0
-
-    def read(self) -> bytes:
-        raise NotImplementedError
-
-    def __iter__(self) -> Iterator[bytes]:
-        for at, line in lines_of(self.path):
-            self.at = at
-            self.cells += line.count(":") + 1
-            if self.cells > MOST_CELLS:
-                raise ValueError(f"a stream must hold at most {MOST_CELLS} cells, got more")
-            if line.partition("#")[0].strip():
-                self.places.append(at)
-            yield line.encode()
-
-
 def _svmlight(path: Path) -> Stream:
     """Indices are those of the file if one is 0, else one less; a line's must grow."""
-    from sklearn.datasets import load_svmlight_file
+    places, columns, values, starts = array("i"), array("i"), array("d"), array("i", [0])
 
-    given = _Lines(path)
-    try:
-        X, labels = load_svmlight_file(given)
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"line {given.at}: label index:value ... in numbers must stand there: {error}") from None
-    X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)  # with the smaller indices
+    def labels() -> Iterator[str]:
+        for number, line in lines_of(path):
+            label, *pairs = line.partition("#")[0].split() or [""]
+            before = len(columns)
+            try:
+                for index, _, value in (pair.partition(":") for pair in pairs if not pair.startswith("qid:")):
+                    columns.append(int(index))
+                    values.append(float(value))
+            except (ValueError, OverflowError):
+                columns.append(-1)
+            own = columns[before:]
+            if set(",:") & set(label) or any(index <= last for last, index in zip([-1, *own], own, strict=False)):
+                rule = "a label, and index:value with growing indices, must stand there"
+                raise ValueError(f"line {number}: {rule}, got {line.strip()[:80]!r}")
+            if len(values) + len(places) > MOST_CELLS:
+                raise ValueError(f"a stream must hold at most {MOST_CELLS} cells, got more")
+            if label:
+                places.append(number)
+                starts.append(len(columns))
+                yield label
+
+    y, classes = as_classes(labels(), lambda row: f"line {places[row]}")
+    indices = np.asarray(columns)
+    indices -= int(len(indices) > 0 and indices.min() > 0)
+    shape = len(y), int(indices.max(initial=-1)) + 1
+    X = sparse.csr_matrix((np.asarray(values), indices, np.asarray(starts)), shape=shape)
     X.eliminate_zeros()
-    y, classes = as_classes(map(str, labels.tolist()), lambda row: f"line {given.places[row]}")
-    return Stream(name=path.name, X=X, y=y, classes=classes, lines=np.asarray(given.places))
+    return Stream(name=path.name, X=X, y=y, classes=classes, lines=np.asarray(places))
 
 
 def arrays_of(path: Path, wanted: Collection[str]) -> dict[str, NDArray[Any]]:

@@ -46,10 +46,9 @@ class Stream:
         """Hold instances and labels to each other."""
         if self.X.ndim != 2 or self.X.shape[0] != len(self.y):
             raise ValueError(f"X must have a row for each of {len(self.y)} labels, got shape {self.X.shape}")
-        if 0 in self.X.shape:
-            raise ValueError(f"a stream must hold an example with a feature, got shape {self.X.shape}")
-        if self.X.shape[1] > MOST_FEATURES:
-            raise ValueError(f"a stream must have at most {MOST_FEATURES} features, got {self.X.shape[1]}")
+        if 0 in self.X.shape or self.X.shape[1] > MOST_FEATURES:
+            rule = f"a stream must hold an example with a feature, and at most {MOST_FEATURES} of them"
+            raise ValueError(f"{rule}, got shape {self.X.shape}")
         finite = np.isfinite(self.X.data if sparse.issparse(self.X) else self.X.ravel())
         if not finite.all():
             at = int(finite.argmin())
