@@ -33,7 +33,7 @@ class Stream:
     classes
         Names of the classes, (k,).
     lines
-        Line of the file each instance stands in, (T,); empty, or of zeros, where there are no lines.
+        Line of the file each instance stands in, (T,); empty where there are no lines.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Stream:
 
     def place(self, row: int) -> str:
         """Return where an instance stands, for messages."""
-        return f"line {self.lines[row]}" if self.lines.any() else f"row {row}"
+        return f"line {self.lines[row]}" if len(self.lines) else f"row {row}"
 
     def first_zero(self) -> int | None:
         """Return the first row of zeros, if there is one."""

@@ -170,7 +170,6 @@ simulate WORK --out WORK -> an output must be a file of its own
 pages TABLE --out TABLE -> an output must be a file of its own
 generate --pages 2 --out . -> is a folder, a file name is needed
 reproduce thesis/fig-2-7 --size smoke --out WORK/below -> the output must be a folder
-audit CAPTURE --client x -> client must be one of those heard (02:00:00:00:00:02)
 audit ETHERNET -> must be of 802.11 frames, taken in monitor mode
 audit EMPTY -> EMPTY: a trace must not be empty
 audit TABLE -> a monitor-mode capture (pcap or pcapng) is needed here, got a trace, csv

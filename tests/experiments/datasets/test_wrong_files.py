@@ -3,10 +3,8 @@
 import gzip
 import io
 import zipfile
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from experiments.datasets import files, read
@@ -59,7 +57,7 @@ OPTIONS = [  # what stands in a file, options of `read`, and what is said after 
     ("a,b,k\n1,2,x\n1,y,x\n1,2\n", {"texts": ("0",)}, f"line 3, column 1 (b): {FINITE}, got 'y'"),
     ("1,2,x\n", {"label": "k"}, "label must name one of the columns 1, 2, x, got 'k'"),
     ("".join(f"1,{k}\n" for k in range(101)), {}, "labels must name at most 100 classes, got 101"),
-    ("1 1:2\n", {"texts": ("0",)}, "texts must stand in a table or parquet, got svmlight"),
+    ("1 1:2\n", {"texts": ("0",)}, "texts must stand in a table, got svmlight"),
     ("a,k\n1,x\n", {"texts": ("k",), "label": "k"}, "label must name a column beside"),
     (b"1,x\n2,x\n\n1,\xff\n", {}, "line 4: it must be UTF-8 text, npz or npy, got 0xff"),
 ]
@@ -152,21 +150,3 @@ def test_a_stream_of_too_many_cells_is_refused(tmp_path, monkeypatch, line):
     assert len(read(path).y) == 100
     monkeypatch.setattr(files, "MOST_CELLS", 199)
     refused(path, "must hold at most 199 cells")
-
-
-def test_a_parquet_file_that_is_no_stream_is_refused(tmp_path, monkeypatch):
-    path = Path(tmp_path / "stream.parquet")
-    path.write_text("PAR1 and nothing")
-    refused(path, "a parquet file must be whole")
-    pd.DataFrame({"a": [0.0, 1.0, 2.0], "label": [1.0, np.nan, 1.0]}).to_parquet(path)
-    refused(path, f"row 1: {LABEL}, got 'nan'")
-    pd.DataFrame({"a": ["x", 1.0], "label": 1}).astype({"a": str}).assign(a=[None, "x"]).to_parquet(path)
-    refused(path, "row 0, column a: a text must be one, got nan", texts=("a",))
-    pd.DataFrame({"a": np.zeros(1000), "label": 1}).to_parquet(path)
-    assert len(read(path).y) == 1000
-    monkeypatch.setattr(files, "MOST_CELLS", 1999)
-    refused(path, "must hold at most 1999 cells")
-    pd.DataFrame({"a": [np.zeros(2000)], "label": 1}).to_parquet(path)
-    refused(path, "lists or records in a; numbers and texts are read")
-    path.write_bytes(path.read_bytes()[:-9] + b"damagePAR")
-    refused(path, "a parquet file must be whole")

@@ -125,7 +125,6 @@ def test_one_against_the_rest_answers_with_the_largest_margin():
     [
         ([0, 1, 2, 0], ("-1", "1", "7"), {}, "an instance must have one of two classes, got -1 (2 times), 1 (1 times)"),
         ([0, 0], ("ham",), {}, "labels must name two classes, all 2 name ham"),
-        ([0, 0], ("ham", "spam"), {}, "labels must name two classes, all 2 name something else than spam"),
         ([0, 1], ("a", "b"), {"positive": "c"}, "the positive class must be one of a, b, got 'c'"),
         ([[True, False], [False, False]], ("a", "b"), {}, "an instance must have one of two classes"),
     ],
@@ -200,7 +199,6 @@ def test_one_sampler_asks_for_the_class_itself(found, complaint, tmp_path):
 def test_bounds_are_printed_written_and_decide_the_exit_status(table, lpsm, tmp_path, monkeypatch):
     common = ("label", table, "--algorithm", "sop-label-efficient", "--bounds", "4")
     plain = lpsm(*common, "--out", tmp_path / "out")
-    assert plain.exit_code == 0
     assert "R theorem 3, mistakes in the mean of 2 runs" in plain.stdout
     assert set(pd.read_csv(tmp_path / "out" / "bounds.csv")["verdict"]) == {"holds"}
     monkeypatch.setattr("lpsm.bounds.sampler_theorems.Theorem.bound", lambda *_: 0.0)
