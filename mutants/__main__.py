@@ -82,7 +82,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     "netsim/front": (
         ("netsim/*.py",),
         tuple(f"tests/netsim/test_{name}.py" for name in (
-            "radio", "simulation", "environment", "result", "laws", "allowed_values", "wrong_calls",
+            "radio", "simulation", "environment", "result", "laws", "allowed_values", "wrong_calls", "own_times",
         )),
     ),
     "netsim/policies": (
@@ -92,12 +92,13 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "netsim/policies/lpsm2*.py",
         ),
         tuple(f"tests/netsim/test_{name}.py" for name in (
-            "policies", "polling", "bsd", "lpsm2", "own_policies", "plans", "names", "wrong_calls", "frozen",
+            "policies", "polling", "bsd", "lpsm2", "own_policies", "plans", "names", "wrong_calls", "allowed_values",
+            "frozen",
         )),
     ),
     "netsim/lpsm3": (
         ("netsim/policies/lpsm3*.py",),
-        tuple(f"tests/netsim/test_{name}.py" for name in ("lpsm3_by_hand", "lpsm3", "frozen")),
+        tuple(f"tests/netsim/test_{name}.py" for name in ("lpsm3_by_hand", "lpsm3", "allowed_values", "frozen")),
     ),
     "traces": (
         ("traces/*.py", "traces/captures/*.py"),

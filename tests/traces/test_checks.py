@@ -1,7 +1,5 @@
 """Arguments of a wrong type or size are refused by an error that names them."""
 
-from __future__ import annotations
-
 # ruff: noqa: F401 - the table uses what is imported
 import numpy as np
 

@@ -1,7 +1,5 @@
 """Damage of every format: it is named with path, place, rule and value, and skipped and counted where that is asked."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re
@@ -33,7 +31,6 @@ WHOLE_LINE = 'a line must be whole: machine sec usec "url" size delay, numbers o
 ROWS = [  # of a table
     ("0.9,5", "times must not run backwards, got -100000 us"),
     ("2,1.5", "bytes must be a whole number .*got 1.5"),
-    ("2,99999999999999", "bytes must be .*got 99999999999999"),
     ("nan,5", "time must be a number of seconds .*got nan"),
     ("2", "a row must have 2 cells, as the first line has"),
     ('2,"5', "a row must be separated by ','"),
@@ -52,7 +49,6 @@ FIELDS = [  # of a page of a workload, behind one issued at 7 s
     ({"request_bytes": True}, "request_bytes .*got True"),
     ({"objects": [[1, -2]]}, "reply must .*got -2"),
     ({"objects": [[1]]}, r"pair .*got \[1\]"),
-    ({"objects": 3}, "objects must be a list .*got int"),
     ({"think_s": float("nan")}, "think_s .*got nan"),
     ({"think_s": "1"}, "think_s .*got 1"),
     ({"issue_s": 1.0}, r"issue_s must not run backwards \(the page before has 7.0\), got 1.0"),
@@ -207,8 +203,3 @@ def test_with_skipping_what_follows_lost_framing_is_left_out_and_counted_once(tm
             list(traces.read(tmp_path / "t"))
         requests = traces.read(tmp_path / "t", skip_damaged=True)
         assert (len(list(requests)), requests.report["damaged"]) == (3, 1)
-    whole = gzip.compress(pack(records(5000)))
-    (tmp_path / "t").write_bytes(whole[: len(whole) // 2])
-    requests = traces.read(tmp_path / "t", skip_damaged=True)
-    assert 1000 < len(list(requests)) < 4000
-    assert requests.report["files_cut_short_by_damage"] == 1

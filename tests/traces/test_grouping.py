@@ -102,10 +102,8 @@ def test_pages_are_those_of_the_rule_read_aloud(steps, gaps):
                 groups[-1].append(item)
             else:
                 groups.append([item])
-        for number, group in enumerate(groups):
-            think = 0
-            if number + 1 < len(groups):
-                think = max(0, groups[number + 1][0].start_us - max(item.end_us for item in group))
+        for number, (group, after) in enumerate(zip(groups, [*groups[1:], None], strict=False)):
+            think = max(0, after[0].start_us - max(item.end_us for item in group)) if after else 0
             sizes = [(item.request_bytes, item.reply_bytes) for item in group]
             servers = tuple(names.index(item.server) for item in group)
             expected.append(Page(f"{client}/{number}", *sizes[0], tuple(sizes[1:]), think / 1e6, servers=servers))

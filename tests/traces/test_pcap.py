@@ -1,6 +1,5 @@
 """Captures: connections made by hand in any disorder, the samples against a plain count, damage named."""
 
-import io
 import random
 import re
 import struct
@@ -191,8 +190,3 @@ def test_samples_have_the_requests_that_a_search_of_the_packets_finds(data, name
     assert len(found) == len(starts)
     assert len(speaking) == connections
     assert requests is None or len(found) == requests
-
-
-def test_what_does_not_begin_as_a_capture_does_is_refused():
-    with pytest.raises(TraceError, match="a capture must begin as pcap or pcapng does"):
-        list(frames(io.BytesIO(b"0HT\n" + bytes(40)), "c", Report()))

@@ -3,9 +3,7 @@
 import gzip
 import lzma
 import os
-import sys
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -108,17 +106,3 @@ def test_memory_does_not_grow_with_the_trace(tmp_path, work, monkeypatch):
         path.write_bytes(pack(records(n, url=b"GET 1.html HTTP/1.0")))
         peaks.append(peak_bytes(lambda path=path: sum(1 for _ in work(path))))
     assert peaks[1] < 1.1 * peaks[0]
-
-
-@pytest.mark.long
-@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc")
-def test_a_million_records_are_read_fast_in_the_memory_that_four_million_need(tmp_path):
-    from bench.traces import make, peak_mb, seconds
-
-    small, large = tmp_path / "small", tmp_path / "large"
-    make(small, 1_000_000)
-    large.write_bytes(small.read_bytes() * 4)
-    taken = seconds(lambda: sum(len(batch) for batch in traces.batches(Path(small))))
-    assert 1_000_000 / taken > 200_000
-    for what in ("columns", "tuples"):  # pages: see the bench, whose four million are in order
-        assert peak_mb(large, what) < 1.1 * peak_mb(small, what) + 5

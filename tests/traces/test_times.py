@@ -1,7 +1,5 @@
 """Workloads on a clock: cut and joined again they are what they were."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What is written is whole or absent; what is no regular file is written to, and never replaced."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess
@@ -21,14 +19,14 @@ with replacing(sys.argv[1]) as file:
 """
 
 
-def write(path: str | Path, content: bytes = b"all of it", *, fails: bool = False) -> None:
+def write(path, content=b"all of it", *, fails=False):
     with replacing(path) as file:
         file.write(content)
         if fails:
             raise RuntimeError("stop")
 
 
-def test_a_symbolic_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
+def test_a_symbolic_link_is_followed_and_stays_a_link(tmp_path):
     (tmp_path / "deep").mkdir()
     target, link = tmp_path / "deep" / "target", tmp_path / "link"
     link.symlink_to("deep/target")
@@ -38,14 +36,14 @@ def test_a_symbolic_link_is_followed_and_stays_a_link(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["deep", "link", "target"]
 
 
-def test_a_folder_is_refused_and_so_is_a_link_to_one(tmp_path: Path) -> None:
+def test_a_folder_is_refused_and_so_is_a_link_to_one(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path)
     for path in (tmp_path, tmp_path / "link"):
         with pytest.raises(IsADirectoryError, match="is a folder"):
             write(path)
 
 
-def test_a_failure_leaves_the_earlier_file_as_it_was_and_nothing_else(tmp_path: Path) -> None:
+def test_a_failure_leaves_the_earlier_file_as_it_was_and_nothing_else(tmp_path):
     path = tmp_path / "file"
     write(path)
     with pytest.raises(RuntimeError):
@@ -54,7 +52,7 @@ def test_a_failure_leaves_the_earlier_file_as_it_was_and_nothing_else(tmp_path: 
     assert [one.name for one in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
     path, read = tmp_path / "pipe", list[bytes]()
     os.mkfifo(path)
     reader = threading.Thread(target=lambda: read.append(path.read_bytes()))
@@ -67,7 +65,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device here")
-def test_a_device_stays_a_device_and_its_error_names_it() -> None:
+def test_a_device_stays_a_device_and_its_error_names_it():
     with pytest.raises(OSError, match="No space left") as raised:
         write("/dev/full")
     assert raised.value.filename == "/dev/full"
@@ -77,7 +75,7 @@ def test_a_device_stays_a_device_and_its_error_names_it() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="standard output has no name here")
-def test_standard_output_is_written_where_it_goes_and_no_file_of_it_is_replaced(tmp_path: Path) -> None:
+def test_standard_output_is_written_where_it_goes_and_no_file_of_it_is_replaced(tmp_path):
     words = [sys.executable, "-c", WRITE, "/dev/stdout"]
     assert subprocess.run(words, capture_output=True, check=True).stdout == b"all of it"
     with (tmp_path / "out").open("wb") as file:

@@ -10,8 +10,6 @@ the label rate that it had.
 What it leaves out: OHSUMED, on which the paper shows nothing.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import pairwise, product
 from typing import Any
@@ -29,7 +27,6 @@ B_SAME_RATE = (0.003, 0.01, 0.03, 0.1, 0.3)
 RATES = (0.05, 0.1, 0.2, 0.3, 0.37, 0.45, 0.52, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 SHOWN = (0.01, 0.03, 0.1)  # the three of panel a
 AT = 0.02  # of panels b and c
-REGULARISERS = (0.1, 0.3, 3.0, 10.0)  # beside the paper's 1
 RIVALS = {"perceptron-ss": "1ST-ORDER", "sop-fixed-bias": "FIXED-BIAS"}
 SAMPLERS = ("sop-ss", *RIVALS)
 CATEGORY, COINS = 0, 10  # panel c: rank of its category; runs on every topic, with coins of their own, panels a to d
@@ -37,27 +34,12 @@ FLAT_FROM = 0.6  # 24,000 of 40,000 stories
 CURVES = {"f": "F-measure", "rate": "share of labels asked for"}
 LONG = "as long as fig-3-a, whose runs it takes where they are"
 AGAINST = {"rival name": RIVALS.items()}
-
-FIG_3_A = Experiment(
-    "worst-case/fig-3-a", "F-measure and label rate of the second-order sampler, three b", "1 min", news.NEWS
-)
-
-
 GRIDS = zip(SAMPLERS, ("b", "b", "rate"), (B, B_FIRST, RATES), strict=True)
 CASES = (*news.ALL_LABELS, *(case for grid in GRIDS for case in news.grid(*grid, COINS)))
-
-
-@FIG_3_A.runs(news.sweep(CASES))
-def with_regularisers(**task):
-    """Run the cases, and the second-order Perceptron with all labels at other regularisers than 1."""
-    X, y, topic = news.question(task)
-    rows = []
-    for a in REGULARISERS:
-        log = news.make("sop", X, generator(task["seed"], POLICY, task["rank"]), {"a": a}).run(X, y)
-        rows.append({**topic, "key": "sop", "value": a, "run": 0, **news.counts(log, y)[0]})
-    return {**news.run_cases(task), "regularisers": rows}
-
-
+FIG_3_A = Experiment(
+    "worst-case/fig-3-a", "F-measure and label rate of the second-order sampler, three b", "1 min", news.NEWS,
+    run=news.run_cases, sweep=news.sweep(CASES)
+)  # fmt: skip
 FIG_3_B = FIG_3_A.view("worst-case/fig-3-b", "three samplers at about equal F-measure: who asks for fewer labels", LONG)
 FIG_3_C = FIG_3_A.view("worst-case/fig-3-c", "the same comparison on the most frequent category", "as long as fig-3-a")
 FIG_3_D = Experiment(
@@ -84,12 +66,9 @@ def totals(**task):
     return rows
 
 
-# -- panel a -------------------------------------------------------------------------------------------------------
-
-
 @FIG_3_A.claim(
     "in a range of b 2ND-ORDER is almost as good as with all labels, asking for substantially fewer", at_least,
-    "almost the same performance", "two neighbouring b, at most half of the labels", limit=-news.SAME,
+    "almost the same performance", "two neighbouring b, at most half of the labels", limit=-news.SAME
 )  # fmt: skip
 def _sparing_and_near(record):
     """F of 2ND-ORDER less that with all labels at two neighbouring b, of those pairs whose worse member is best."""
@@ -109,39 +88,27 @@ def _curves(totals):
 @FIG_3_A.claim(
     "{what} flatten after 24,000 of 40,000 stories", each, "tend to flatten",
     "change from 60 % of the stories to the end over that before, means over topics, every curve", high=1.0 / 3.0,
-    of={"column what": [("f", "F-measures"), ("rate", "label rates")]},
+    of={"column what": [("f", "F-measures"), ("rate", "label rates")]}
 )  # fmt: skip
 def _flatness(record, column):
     windows, samples = news.scored(record, "windows"), {}
     for name, key, value in _curves(record["totals"]):
-        if column != "rate" or key != "sop":
-            own = windows[(windows["key"] == key) & ((windows["value"] == value) | (value is None))]
-            mean = own.groupby("t")[column].mean()
-            start, middle, end = mean.iloc[0], mean[mean.index <= FLAT_FROM * mean.index.max()].iloc[-1], mean.iloc[-1]
-            samples[f"{name}:"] = Noted(
-                abs((end - middle) / (middle - start)), f"({start:.3f}, {middle:.3f}, {end:.3f})"
-            )
+        mean = of(key, value)(windows).groupby("t")[column].mean()
+        start, middle, end = mean.iloc[0], mean[mean.index <= FLAT_FROM * mean.index[-1]].iloc[-1], mean.iloc[-1]
+        if (column, key) != ("rate", "sop"):
+            words = f"({start:.3f}, {middle:.3f}, {end:.3f})"
+            samples[f"{name}:"] = Noted(abs((end - middle) / (middle - start)), words)
     return samples
 
 
-def _other_regularisers(record):
-    first, others = of("perceptron")(news.scored(record))["f"], news.scored(record, "regularisers")
-    ahead = {a: (of("sop", a)(others)["f"] - first).mean() for a in sorted(set(others["value"]))}
-    return "with other regularisers than 1: " + ", ".join(f"{own:+.3f} at a = {a:g}" for a, own in ahead.items())
-
-
 FIG_3_A.claim(
-    "with all labels the second-order Perceptron outperforms the first-order one", above, "always (footnote 4)",
-    why=_other_regularisers,
-)(paired("f", of("sop"), of("perceptron")))  # fmt: skip
+    "with all labels the second-order Perceptron outperforms the first-order one", above, "always (footnote 4)"
+)(paired("f", of("sop"), of("perceptron")))
 
 
 @FIG_3_A.picture("fig-3-a")
 def _three_b(record):
     return news.curves(record, _curves(record["totals"]), CURVES)
-
-
-# -- panel b -------------------------------------------------------------------------------------------------------
 
 
 def _f_at(others):
@@ -170,7 +137,7 @@ FIG_3_B.claim(
 
 @FIG_3_B.claim(
     "in the end 2ND-ORDER asks for less than 19 % of the labels", at_most, "less than 19 %",
-    f"last 2,000 stories, of a third of the paper's; {ON_OTHERS}", limit=19.0, open=True, unit=" %",
+    f"last 2,000 stories, of a third of the paper's; {ON_OTHERS}", limit=19.0, open=True, unit=" %"
 )  # fmt: skip
 def _last_rate(record):
     rows = CHOSEN["sop-ss"](news.scored(record))
@@ -210,9 +177,6 @@ def _at_most_frequent_values(record):
     return _at_values(record, {key: float(select(scores)["value"].mode().iloc[0]) for key, select in CHOSEN.items()})
 
 
-# -- panel c -------------------------------------------------------------------------------------------------------
-
-
 def _on_category(record, key):
     """Return the runs on the category, at the value that panel b's rule takes on it, as the paper does."""
     own = news.scored(record).query("rank == @CATEGORY")
@@ -236,7 +200,7 @@ FIG_3_C.claims += [
 
 @FIG_3_C.claim(
     "on the most frequent category the advantage over {name} is emphasised", above, "emphasized",
-    "ratio of labels on the other topics, less that on the category", of=AGAINST,
+    "ratio of labels on the other topics, less that on the category", of=AGAINST
 )  # fmt: skip
 def _emphasis(record, rival):
     scores = news.scored(record)
@@ -258,9 +222,6 @@ FIG_3_C.claims.append(wide_enough(_inside_on_category))
 def _the_category(record):
     own = {"windows": record["windows"].query("rank == @CATEGORY")}
     return _at_values(own, {key: float(_on_category(record, key)["value"].iloc[0]) for key in SAMPLERS})
-
-
-# -- panel d -------------------------------------------------------------------------------------------------------
 
 
 @FIG_3_D.claim("2ND-ORDER outperforms FIXED-BIAS at every b", above, "outperforms")
