@@ -65,15 +65,10 @@ def test_damage_writes_nothing_unless_it_is_to_be_skipped(complaint, pages, sess
     assert (len(found), json.loads(result.stdout)["counts"]["damaged"]) == (4, 1)
 
 
-def test_what_was_found_is_told_in_a_table(pages, sessions):
-    _, result = pages(sessions)
-    assert "exchanges" in result.stdout
-    assert "4 pages from bu: 2 sessions, 8 records" in result.stderr
-
-
 def test_traffic_without_urls_is_grouped_by_gaps_and_this_is_said(pages):
     table = "time,bytes\n1,500\n1.5,600\n9,600\n"
     found, result = pages("-", given=table)  # standard input
     assert len(found) == 2
     assert "told apart by pauses" in result.stdout
+    assert "2 pages from csv: " in result.stderr
     assert len(pages("-", "--page-gap", "0.2", given=table)[0]) == 3

@@ -72,22 +72,6 @@ def test_the_world_is_todays_unless_another_is_asked_for(lpsm, totals, workload,
     assert "World (today): radio thesis, connections per-object, mss_bytes 536, nagle True, server_delay 0.5." in said
 
 
-@pytest.mark.parametrize(
-    ("setting", "slower"),
-    [
-        ("--rtt 0.4", True), ("--server-delay exponential:0.5", True), ('connections = "per-object"', True),
-        ("wired_mbps = 1", True), ("initial_window = 20", False), ("mss_bytes = 200", True), ("rtt = 0.4", True),
-    ],
-)  # fmt: skip
-def test_settings_of_the_world_change_the_latency_as_they_should(rows, tmp_path, setting, slower):
-    def total(*words):
-        return sum(float(row["latency_s"]) for row in rows(*words))
-
-    (tmp_path / "w.toml").write_text(setting)
-    changed = total(*setting.split()) if setting.startswith("--") else total("--world", tmp_path / "w.toml")
-    assert changed > total("--rtt", "0.0402") == total() if slower else changed < total()
-
-
 def test_the_totals_of_a_run_follow_from_one_another(totals, tmp_path):
     found = totals("--policy", "bsd-phase:0.5", "--radio", "cc3235sf", "--battery-mwh", "1000")
     assert (found["policy"], found["pages"]) == ("bsd-phase:0.5", 3)
