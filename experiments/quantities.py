@@ -97,7 +97,6 @@ COMPARISON: tuple[Quantity, ...] = (
     _percent("beacon_energy_vs_psm", "beacons", only_with="listen_j_per_page"), _ABOVE,
     _percent("energy_above_clairvoyant", "above clairvoyant", interval=True), _SLOWDOWN,
     Quantity("slowdown_median", "median"), Quantity("slowdown_p95", "p95"), *_LATE, replace(_POWER, optional=True),
-    _BATTERY, Quantity("battery_h_low", "from", 1, " h"), Quantity("battery_h_high", "to", 1, " h"),
 )  # fmt: skip
 
 POPULATION: tuple[Quantity, ...] = (

@@ -18,7 +18,6 @@ _EXPLANATION = (
 )
 _ADDED = "\nadded s: seconds by which a pushed message comes later than without power saving, mean and p95."
 _KNOWN = "\nabove clairvoyant: than a client would need at the same slowdown that knows when frames come."
-_BATTERY = "\nbattery: how long it lasts at the mean power of all the time."
 _POPULATION = (
     "{what}; quantiles are over {by}s, each weighing the same.\n"
     "vs none{vs}: difference from that energy (a saving is negative), of all together, then of a {by}'s own browsing.\n"
@@ -62,7 +61,7 @@ def explanation(summary: pd.DataFrame, what: str) -> str:
     """Return how to read the table of a comparison, a line a quantity; `what` is what the means are over."""
     *parts, last = [quantity.heading for quantity in shown(COMPARISON, summary) if quantity.called]
     text = _EXPLANATION.format(what=what, parts=f"{', '.join(parts)} and {last}")
-    more = {"added_delay_mean_s": _ADDED, "energy_above_clairvoyant_percent": _KNOWN, "battery_h": _BATTERY}
+    more = {"added_delay_mean_s": _ADDED, "energy_above_clairvoyant_percent": _KNOWN}
     return text + "".join(words for name, words in more.items() if name in summary)
 
 

@@ -79,7 +79,7 @@ RATE = Experiment("thesis/switching-rate", "the energy of figure 2-6 depends on 
 def simulate(run, pages, seed, policy, server_delay_s, polls=False):
     """Run one policy over one workload."""
     task = study_sweep.Task(
-        workload=study_sweep.Generated(n_pages=pages, seed=seed), policy=netsim.canonical(policy),
+        workload=study_sweep.Generated(n_pages=pages, seed=seed), policy=policy, name=netsim.canonical(policy),
         config=settings(server_delay_s), record_polls=polls and policy.startswith("lpsm"),
     )  # fmt: skip
     ran = study_sweep.simulate(task)

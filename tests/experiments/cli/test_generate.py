@@ -14,7 +14,7 @@ def test_the_pages_are_those_that_compare_draws_for_the_seed_and_add_up(lpsm, tm
     pages = traces.read_workload(tmp_path / "w")
     assert pages == traces.generate(20, generator(2, WORKLOAD))
     assert totals["pages"] == 20
-    assert totals["objects"] == sum(len(page.objects) for page in pages)
+    assert totals["exchanges"] == sum(1 + len(page.objects) for page in pages)
     assert totals["think_s"] == sum(page.think_s for page in pages)
     assert lpsm("generate", "--pages", "20", "--seed", "2").stdout == (tmp_path / "w").read_text()
     assert lpsm("generate", "--pages", "20", "--seed", "3").stdout != (tmp_path / "w").read_text()

@@ -52,7 +52,6 @@ def test_a_trace_becomes_a_workload_with_its_think_times_and_counts(pages, sessi
 def test_members_limits_and_gaps_are_obeyed(pages, sessions):
     found, _ = pages(sessions, "--member", "con2.*", "--max-think", "1000")
     assert [(page.page, page.think_s) for page in found] == [("con2.cs18.1000/0", 0.0), ("con2.cs18.1000/1", 0.0)]
-    assert len(pages(sessions / "con1.cs18.1000", "--same-server-gap", "0.05")[0]) == 3
 
 
 def test_damage_writes_nothing_unless_it_is_to_be_skipped(complaint, pages, sessions, tmp_path):

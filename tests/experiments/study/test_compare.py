@@ -65,19 +65,6 @@ def test_a_linearised_ratio_has_the_mean_and_the_spread_that_the_ratio_reports()
     assert ratio([3.0, 6.0], [1.0, 2.0]) == (3.0, 0.0)  # proportional
 
 
-def test_a_battery_lasts_its_energy_over_the_mean_power_and_the_ends_of_its_interval():
-    frames = by_hand()
-    alike = frames._replace(runs=frames.runs.assign(total_j=[8.0, 4.0, 8.1, 2.0]))
-    for one, has_an_end in ((alike, True), (frames, False)):
-        found = compare(one, ["none"], awake_mw=1000.0, asleep_mw=100.0, battery_mwh=1000.0).summary.iloc[0]
-        power, half = found["mean_mw"], found["mean_mw_half_width"]
-        assert (0.0 < half < power) == has_an_end
-        assert found["battery_h"] == pytest.approx(1000.0 / power)
-        assert found["battery_h_low"] == pytest.approx(1000.0 / (power + half))
-        high = 1000.0 / (power - half) if has_an_end else math.nan
-        assert found["battery_h_high"] == pytest.approx(high, nan_ok=True)
-
-
 def test_two_replications_by_hand():
     found = compare(by_hand(), ["none", "psm:100"], awake_mw=1000.0, asleep_mw=100.0)
     own = found.replications.set_index(["replication", "policy"])

