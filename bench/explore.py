@@ -21,9 +21,9 @@ def asked(explorer, delays):
     found = []
     for delay in delays:
         start, cpu = time.perf_counter(), time.process_time()
-        answer = explorer.answer(Settings(server_s=float(delay)))
+        summary = explorer.answer(Settings(server_s=float(delay)))
         table = time.perf_counter() - start
-        for figure in pictures(answer).values():
+        for figure in pictures(summary).values():
             saved(figure, "svg")
         found.append((table, time.perf_counter() - start, time.process_time() - cpu))
     return 1e3 * np.array(found)

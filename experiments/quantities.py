@@ -1,7 +1,7 @@
-"""What is measured, declared once: the name, heading, unit and place of every quantity that results are made of.
+"""What is measured, declared once: the name, heading, form and place of every quantity that results are made of.
 
 Rows of runs, tables in the terminal and in the HTML report, the legends of figures, CSV and JSON all iterate over
-these declarations, so that a new quantity is one entry here.  The reference policies have their names here too.
+these declarations, so that a new quantity is one line here.  The reference policies have their names here too.
 
 `RUN` names the totals of a run.  The others (`COMPARISON` and so on) are the columns that the tables of commands show,
 in that order; the CSV files hold more.  A name ends in its unit.
@@ -9,20 +9,19 @@ in that order; the CSV files hold more.  A name ends in its unit.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
-
-from lpsm.checks import of_type
-from lpsm.checks import shown as shown_value
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    import netsim
+
 __all__ = [
-    "BASELINE", "CELL", "COMPARISON", "ENERGIES", "ENERGY_PARTS", "LABELS", "LIMIT", "PAGE_AWAKE",
-    "PER_PAGE", "POPULATION", "PSM", "REFERENCES", "REPLAYS", "RUN", "TUNING", "Quantity", "energy_parts",
-    "mean_row", "run_row", "shown", "statements",
+    "BASELINE", "CELL", "COMPARISON", "ENERGIES", "ENERGY_PARTS", "LABELS", "LIMIT", "PAGE_AWAKE", "PER_PAGE",
+    "POPULATION", "PSM", "REFERENCES", "REPLAYS", "RUN", "STATEMENTS", "TUNING", "Quantity", "mean_row",
+    "run_row", "shown",
 ]  # fmt: skip
 
 BASELINE = "none"  # no power saving: what slowdowns and the two reference energies are measured against
@@ -30,34 +29,11 @@ PSM = "psm:100"  # static power saving at every beacon of 100 ms, what the liter
 LIMIT, PAGE_AWAKE = "limit", "page-awake"
 REFERENCES = (LIMIT, PAGE_AWAKE)  # energies that no run has, but rows of tables and lines in pictures
 
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """One quantity: a column of a table, a key of a JSON object."""
-
-    name: str  #: of the column in frames, CSV and JSON
-    heading: str  #: what stands above it in a table
-    digits: int = 2  #: behind the point, or significant ones with `style` "g"
-    suffix: str = ""  #: what is printed behind every number, such as " %"
-    factor: float = 1.0  #: what a value is multiplied by before it is printed: 100 where it is a share
-    sign: bool = False  #: whether a plus sign is printed
-    style: str = "f"  #: "f" or "g"
-    interval: bool = False  #: whether ``NAME_half_width`` is the half width of its 95 % interval, printed beside it
-    bare: bool = False  #: whether the terminal leaves the suffix out, because its table says it once
-    called: str = ""  #: of a part of the energy: what it is called in the legend of a picture
-    only_with: str = ""  #: it is left blank where this other quantity is 0
-    optional: bool = False  #: whether a table leaves it out if it is 0 in every row
-
-
-ENERGY_PARTS = (
-    Quantity("awake_j", "awake", called="awake"),
-    Quantity("sleep_j", "sleep", called="asleep"),
-    Quantity("listen_j", "listen", called="listening to beacons"),
-    Quantity("wakeup_j", "wake-up", called="waking up", optional=True),
-)
-"""The parts of the energy of a run, which add up to ``total_j``."""
-
-ENERGIES = (*(part.name for part in ENERGY_PARTS), "total_j")
+ENERGY_PARTS = {
+    "awake_j": "awake", "sleep_j": "asleep", "listen_j": "listening to beacons", "wakeup_j": "waking up",
+}  # fmt: skip
+"""The parts of the energy of a run, which add up to ``total_j``, and what they are called in sentences and pictures."""
+ENERGIES = (*ENERGY_PARTS, "total_j")
 _COUNTS = ("beacons", "wakeups", "group_frames_lost")
 RUN = ("pages", "elapsed_s", "beacons", "wakeups", "awake_s", "group_frames_lost", *ENERGIES, "uplink_air_s",
        "downlink_air_s")  # fmt: skip
@@ -66,92 +42,132 @@ PER_PAGE = (*ENERGIES, "beacons", "wakeups", "elapsed_s")
 """The totals of a run that are also given a page, as ``NAME_per_page``."""
 
 
-def energy_parts() -> tuple[Quantity, ...]:
-    """Return the parts of the energy a page, which add up to ``total_j_per_page``."""
-    return tuple(replace(part, name=f"{part.name}_per_page", digits=3) for part in ENERGY_PARTS)
+class Quantity(NamedTuple):
+    """One quantity: a column of a table, a key of a JSON object."""
+
+    name: str  #: of the column in frames, CSV and JSON
+    heading: str  #: what stands above it in a table
+    form: str = ".2f"  #: of a number, as Python formats it, and after a blank what is printed behind it
+    #: "±": ``NAME_half_width`` is the half width of its 95 % interval, printed beside it; "optional": a table leaves it
+    #: out if it is 0 in every row; the name of another quantity: it is left blank where that is 0
+    note: str = ""
 
 
-def _percent(name: str, heading: str, *, sign: bool = True, **more: Any) -> Quantity:
-    return Quantity(f"{name}_percent", heading, 1, " %", sign=sign, **more)
+def _columns(text: str) -> tuple[Quantity, ...]:
+    """Return the columns that a text declares, a line each, whose fields stand two blanks apart."""
+    return tuple(Quantity(*re.split(" {2,}", line.strip())) for line in text.strip().splitlines())
 
 
-_POLICY = Quantity("policy", "policy")
-_ABOVE = _percent("energy_above_limit", "above limit")
-_SLOWDOWN = Quantity("slowdown_mean", "slowdown", interval=True)
-_POWER = Quantity("mean_mw", "mW", interval=True)
-_BATTERY = Quantity("battery_h", "battery", 1, " h")
-_LATE = (
-    Quantity("added_delay_mean_s", "added s", 3, interval=True),
-    Quantity("added_delay_p95_s", "p95", 3),
-    Quantity("datagram_delay_mean_s", "late s", 3, interval=True),
-    *(Quantity(f"datagram_delay_{level}_s", level, 3) for level in ("p95", "p99", "max")),
-)
-_WORSE = (
-    _percent("costlier_than_psm", "dearer", sign=False, bare=True),
-    _percent("slower_than_psm", "slower", sign=False, bare=True),
-)
+COMPARISON = _columns("""
+    policy                            policy
+    total_j_per_page                  J/page             .3f     ±
+    awake_j_per_page                  awake              .3f
+    sleep_j_per_page                  sleep              .3f
+    listen_j_per_page                 listen             .3f
+    wakeup_j_per_page                 wake-up            .3f     optional
+    energy_vs_psm_percent             energy vs psm      +.1f %  ±
+    beacon_energy_vs_psm_percent      beacons            +.1f %  listen_j_per_page
+    energy_above_limit_percent        above limit        +.1f %
+    energy_above_clairvoyant_percent  above clairvoyant  +.1f %  ±
+    slowdown_mean                     slowdown           .2f     ±
+    slowdown_median                   median
+    slowdown_p95                      p95
+    added_delay_mean_s                added s            .3f     ±
+    added_delay_p95_s                 p95                .3f
+    datagram_delay_mean_s             late s             .3f     ±
+    datagram_delay_p95_s              p95                .3f
+    datagram_delay_p99_s              p99                .3f
+    datagram_delay_max_s              max                .3f
+    mean_mw                           mW                 .2f     optional ±
+""")
 
-COMPARISON: tuple[Quantity, ...] = (
-    _POLICY, Quantity("total_j_per_page", "J/page", 3, interval=True), *energy_parts(),
-    _percent("energy_vs_psm", "energy vs psm", interval=True),
-    _percent("beacon_energy_vs_psm", "beacons", only_with="listen_j_per_page"), _ABOVE,
-    _percent("energy_above_clairvoyant", "above clairvoyant", interval=True), _SLOWDOWN,
-    Quantity("slowdown_median", "median"), Quantity("slowdown_p95", "p95"), *_LATE, replace(_POWER, optional=True),
-)  # fmt: skip
+POPULATION = _columns("""
+    policy                             policy
+    energy_of_all_vs_none_percent      vs none   +.1f
+    energy_vs_none_percent_p05         5 %       +.1f
+    energy_vs_none_percent_p50         median    +.1f
+    energy_vs_none_percent_p95         95 %      +.1f
+    energy_of_all_vs_psm_percent       vs psm    +.1f
+    energy_vs_psm_percent_p05          5 %       +.1f
+    energy_vs_psm_percent_p50          median    +.1f
+    energy_vs_psm_percent_p95          95 %      +.1f
+    slowdown_mean                      slowdown
+    slowdown_p50                       median
+    slowdown_p95                       95 %
+    slowdown_p100                      max
+    added_delay_s_mean                 added s   .3f
+    added_delay_s_p95                  95 %      .3f
+    costlier_than_psm_percent          dearer    .1f
+    slower_than_psm_percent            slower    .1f
+    losing_both_percent                both      .1f
+""")
 
-POPULATION: tuple[Quantity, ...] = (
-    _POLICY,
-    *(
-        Quantity(f"energy_{name}", heading, 1, " %", sign=True, bare=True)
-        for other in ("none", "psm")
-        for name, heading in (
-            (f"of_all_vs_{other}_percent", f"vs {other}"), (f"vs_{other}_percent_p05", "5 %"),
-            (f"vs_{other}_percent_p50", "median"), (f"vs_{other}_percent_p95", "95 %"),
-        )
-    ),
-    Quantity("slowdown_mean", "slowdown"), Quantity("slowdown_p50", "median"), Quantity("slowdown_p95", "95 %"),
-    Quantity("slowdown_p100", "max"), Quantity("added_delay_s_mean", "added s", 3),
-    Quantity("added_delay_s_p95", "95 %", 3), *_WORSE, _percent("losing_both", "both", sign=False, bare=True),
-)  # fmt: skip
+TUNING = _columns("""
+    policy                           policy
+    mean_mw                          mW                .2f     ±
+    energy_j_per_page                J/page            .2f     ±
+    energy_vs_none_percent           vs none           +.1f %
+    energy_above_limit_percent       above limit       +.1f %
+    energy_above_page_awake_percent  above page-awake  +.1f %
+    slowdown_mean                    slowdown          .3f     ±
+    slowdown_p95                     p95
+    slowdown_p99                     p99
+    added_delay_mean_s               added s           .3f     ±
+    added_delay_p95_s                p95               .3f
+    datagram_delay_mean_s            late s            .3f     ±
+    datagram_delay_p95_s             p95               .3f
+    datagram_delay_p99_s             p99               .3f
+    datagram_delay_max_s             max               .3f
+    battery_h                        battery           .1f h
+    wins_percent                     wins              .0f %
+""")
 
-TUNING: tuple[Quantity, ...] = (
-    _POLICY, _POWER, Quantity("energy_j_per_page", "J/page", interval=True), _percent("energy_vs_none", "vs none"),
-    _ABOVE, _percent("energy_above_page_awake", "above page-awake"), replace(_SLOWDOWN, digits=3),
-    Quantity("slowdown_p95", "p95"), Quantity("slowdown_p99", "p99"), *_LATE, _BATTERY,
-    Quantity("wins_percent", "wins", 0, " %"),
-)  # fmt: skip
+CELL = _columns("""
+    policy                   policy
+    clients                  clients   .0f
+    mean_mw                  mW        .2f    ±
+    total_j_per_page         J/page    .3f    ±
+    awake_percent            awake     .2f %  ±
+    latency_s                latency   .3f    ±
+    slowdown_mean            slowdown  .2f    ±
+    group_frames_lost_per_h  lost/h    .1f    optional ±
+""")
 
-CELL: tuple[Quantity, ...] = (
-    _POLICY, Quantity("clients", "clients", 0), _POWER, Quantity("total_j_per_page", "J/page", 3, interval=True),
-    Quantity("awake_percent", "awake", 2, " %", interval=True), Quantity("latency_s", "latency", 3, interval=True),
-    _SLOWDOWN, Quantity("group_frames_lost_per_h", "lost/h", 1, interval=True, optional=True),
-)  # fmt: skip
+LABELS = _columns("""
+    class       class
+    positive    positive      .0f
+    queries     labels asked  .0f
+    label_rate  rate          .1%
+    stored      stored        .0f
+    mistakes    mistakes      .0f
+    accuracy    accuracy      .4f
+    precision   precision     .3f
+    recall      recall        .3f
+    f_measure   F             .3f
+""")
 
-LABELS: tuple[Quantity, ...] = (
-    Quantity("class", "class"), Quantity("positive", "positive", 0), Quantity("queries", "labels asked", 0),
-    Quantity("label_rate", "rate", 1, " %", 100), Quantity("stored", "stored", 0), Quantity("mistakes", "mistakes", 0),
-    Quantity("accuracy", "accuracy", 4), Quantity("precision", "precision", 3), Quantity("recall", "recall", 3),
-    Quantity("f_measure", "F", 3),
-)  # fmt: skip
+REPLAYS = _columns("""
+    replay              replay
+    polls               polls         .0f
+    mean_sleep_ms       mean sleep    .0f ms
+    mixture_loss        mixture loss
+    polling_loss        polling loss
+    best_expert_loss    best fixed
+    best_expert_ms      its T         .6g ms
+    best_per_poll_loss  best of each poll
+""")
 
-REPLAYS: tuple[Quantity, ...] = (
-    Quantity("replay", "replay"), Quantity("polls", "polls", 0), Quantity("mean_sleep_ms", "mean sleep", 0, " ms"),
-    Quantity("mixture_loss", "mixture loss"), Quantity("polling_loss", "polling loss"),
-    Quantity("best_expert_loss", "best fixed"), Quantity("best_expert_ms", "its T", 6, " ms", style="g"),
-    Quantity("best_per_poll_loss", "best of each poll"),
-)  # fmt: skip
+STATEMENTS = _columns("""
+    class      class
+    statement  statement
+    measured   measured   .6g
+    bound      bound      .6g
+    verdict    verdict
+""")
 
 
-def statements(digits: int) -> tuple[Quantity, ...]:
-    """Return the columns of a table of statements that were held against a run, with so many significant digits."""
-    names = ("class", "statement", "measured", "bound", "verdict")
-    return tuple(Quantity(name, name, digits, style="g") for name in names)
-
-
-def run_row(result: Any) -> dict[str, Any]:
-    """Return the totals of a run, a `netsim.SimulationResult`, by name (`RUN`)."""
-    if not hasattr(result, "energy"):
-        raise TypeError(f"result must be a netsim.SimulationResult, got {shown_value(result)}")
+def run_row(result: netsim.SimulationResult) -> dict[str, Any]:
+    """Return the totals of a run by name (`RUN`)."""
     values = {name: getattr(result.energy if name in ENERGIES else result, name) for name in RUN[1:]}
     counted = {name: (int if name in _COUNTS else float)(value) for name, value in values.items()}
     return {"pages": len(result.latency_s), **counted}
@@ -162,10 +178,6 @@ def mean_row(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
     `clients` is their number, if there is not one alone.
     """
-    for row in rows:
-        of_type(Mapping, rows=row)  # type: ignore[type-abstract]
-    if not len(rows):
-        raise ValueError("rows must be at least one, got none")
     if len(rows) == 1:
         return dict(rows[0])
     means = {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}
@@ -174,7 +186,4 @@ def mean_row(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def shown(quantities: Iterable[Quantity], frame: pd.DataFrame) -> list[Quantity]:
     """Return those of the quantities that the frame has, without optional ones that are 0 in every row."""
-    quantities = list(quantities)
-    for one in quantities:
-        of_type(Quantity, quantities=one)
-    return [one for one in quantities if one.name in frame and not (one.optional and not frame[one.name].any())]
+    return [one for one in quantities if one.name in frame and ("optional" not in one.note or frame[one.name].any())]

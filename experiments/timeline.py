@@ -8,7 +8,7 @@ times can stand under one another.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -112,52 +112,39 @@ def timeline(run: Run, start_s: float, length_s: float) -> Timeline:
     if not length_s > 0.0:
         raise ValueError(f"the window must be longer than 0 s, got {length_s:g}")
     end_s = min(start_s + length_s, result.elapsed_s)
+
+    def clipped(spans: Iterable[Sequence[float]]) -> list[tuple[float, float]]:
+        inside = [(max(low, start_s), min(high, end_s)) for low, high in spans if high > start_s and low < end_s]
+        return [(float(low - start_s), float(high - start_s)) for low, high in inside]
+
     rows = result.radio.loc[result.radio["state"] == "awake", ["start_s", "end_s"]].to_numpy()
-    beacons, awake = _beacons(run, rows, start_s, end_s), _clipped([*map(tuple, rows)], start_s, end_s)
+    beacons, awake = _beacons(run, rows, start_s, end_s), clipped(rows)
     listened = [beacon.time_s for beacon in beacons if beacon.heard == "listened"]
     ready = sorted({*listened, *(start for start, _ in awake)} if run.wakeup_s else ())
-    pages = result.page_columns
-    loads = [(at, at + took) for at, took in zip(pages["issue_s"], pages["latency_s"], strict=True)]
+    pages, sent = result.page_columns, recorder.transmissions
+    gates = pairwise([(0, True), *recorder.gates, (round(result.elapsed_s / _S), False)])
     # of the frames down, of each that was sent again on the air, the last attempt
-    last = {
-        (one.reached_ns, one.connection, one.flag, one.seq, one.ack): one for one in recorder.transmissions if one.down
-    }
+    last = {(one.reached_ns, one.connection, one.flag, one.seq, one.ack): one for one in sent if one.down}
     waited = [(frame.reached_ns, frame.start_ns, frame.size_bytes) for frame in last.values()]
     decided = [(one.at_ns * _S, _words(one.at_ns, one.plan)) for one in recorder.decisions]
     return Timeline(
-        policy=result.policy,
-        start_s=start_s,
-        length_s=length_s,
-        awake=awake,
-        gate=_clipped(_gates(recorder, result.elapsed_s), start_s, end_s),
+        policy=result.policy, start_s=start_s, length_s=length_s, beacons=beacons, awake=awake,
+        gate=clipped((at * _S, until * _S) for (at, is_open), (until, _) in gates if is_open and until > at),
         waking=[(max(0.0, at - run.wakeup_s), at) for at in ready if at > 0.0],
-        beacons=beacons,
-        frames=[one for one in recorder.transmissions if one.end_ns >= start_s / _S and one.start_ns <= end_s / _S],
+        frames=[one for one in sent if one.end_ns >= start_s / _S and one.start_ns <= end_s / _S],
         waiting=_steps(waited, start_s, end_s),
         outstanding=_steps([(one.asked_ns, one.answered_ns, 1) for one in recorder.exchanges], start_s, end_s),
         decisions=[(at_s - start_s, words) for at_s, words in decided if start_s <= at_s <= end_s],
-        loads=_clipped(loads, start_s, end_s),
-    )
-
-
-def _gates(recorder: Recorder, elapsed_s: float) -> list[tuple[float, float]]:
-    changes = [(0, True), *recorder.gates, (round(elapsed_s / _S), False)]
-    return [(at * _S, until * _S) for (at, is_open), (until, _) in pairwise(changes) if is_open and until > at]
-
-
-def _clipped(spans: Sequence[tuple[float, float]], start_s: float, end_s: float) -> list[tuple[float, float]]:
-    inside = [(max(low, start_s), min(high, end_s)) for low, high in spans if high > start_s and low < end_s]
-    return [(float(low - start_s), float(high - start_s)) for low, high in inside]
+        loads=clipped(zip(pages["issue_s"], pages["issue_s"] + pages["latency_s"], strict=True)),
+    )  # fmt: skip
 
 
 def _beacons(run: Run, awake: NDArray[np.float64], start_s: float, end_s: float) -> list[Beacon]:
     """Return the beacons of a window; one is listened to if a poll is at it, and free if the client is awake anyway."""
     interval = run.beacon_interval_ns
-    first, last = -(-round(start_s / _S) // interval), round(end_s / _S) // interval
-    at_s = np.arange(first, last + 1) * interval * _S
-    polls_s = run.result.polls["time_s"].to_numpy()
-    near = polls_s[(polls_s > start_s - 1.0) & (polls_s < end_s + 1.0)]
-    polled = np.isin(np.arange(first, last + 1) * interval, np.rint(near / _S).astype(np.int64))
+    at_ns = np.arange(-(-round(start_s / _S) // interval), round(end_s / _S) // interval + 1) * interval
+    at_s = at_ns * _S
+    polled = np.isin(at_ns, np.rint(run.result.polls["time_s"].to_numpy() / _S).astype(np.int64))
     place = np.searchsorted(awake[:, 0], at_s - 0.5 * _S) - 1  # awake since before the beacon
     free = (place >= 0) & (np.append(awake[:, 1], -1.0)[place] >= at_s - 0.5 * _S)
     return [
@@ -169,15 +156,10 @@ def _beacons(run: Run, awake: NDArray[np.float64], start_s: float, end_s: float)
 def _steps(spans: Sequence[tuple[int, int, int]], start_s: float, end_s: float) -> list[Step]:
     """Return how much of several things, each there from an instant to another (ns), there is at every time."""
     changes = sorted([(at, size) for at, _, size in spans] + [(until, -size) for _, until, size in spans])
-    steps: list[Step] = []
-    level, since = 0, start_s
-    clipped = [(min(max(at * _S, start_s), end_s), change) for at, change in changes]
-    for at_s, change in [*clipped, (end_s, 0)]:
-        if at_s > since:
-            steps.append(Step(since - start_s, at_s - start_s, level))
-            since = at_s
-        level += change
-    return [step for step in steps if step.end_s > step.start_s]
+    at_s = np.clip([0.0, *(at * _S for at, _ in changes), np.inf], start_s, end_s) - start_s
+    levels = np.cumsum([0, *(change for _, change in changes)]).tolist()
+    steps = zip(pairwise(at_s.tolist()), levels, strict=True)
+    return [Step(since, until, level) for (since, until), level in steps if until > since]
 
 
 def _words(at_ns: int, plan: netsim.Plan) -> str:

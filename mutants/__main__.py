@@ -92,7 +92,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "netsim/policies/lpsm2*.py",
         ),
         tuple(f"tests/netsim/test_{name}.py" for name in (
-            "policies", "polling", "bsd", "lpsm2", "own_policies", "plans", "names", "wrong_calls", "frozen",
+            "policies", "polling", "bsd", "lpsm2", "own_policies", "plans", "names", "wrong_calls", "allowed_values",
+            "frozen",
         )),
     ),
     "netsim/lpsm3": (

@@ -23,7 +23,6 @@ CLEAN = [
     "lpsm.bounds.risk", "lpsm.bounds.second_order", "lpsm.online",
     "netsim.policies.polling", "lpsm.randomness", "lpsm.samplers", "netsim.sleep_planning.schedules", "netsim",
     "netsim.radio", "netsim.policies", "netsim.traffic", "traces", "traces.traffic", "traces.arrivals",
-    "experiments.quantities",
 ]  # fmt: skip
 """Modules of which no call may end otherwise than it says."""
 SECONDS, TO_COMPILE_S = 2, 60

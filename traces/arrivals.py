@@ -10,7 +10,7 @@ start.
 Source: C. Monteleoni, Learning with Online Constraints, 2006, section 2.5.4.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +29,11 @@ MAX_BINS = 1 << 22
 
 _CHUNK_BINS = 1 << 18
 _MOST_BYTES = 1 << 62
-Bins = tuple[NDArray[np.int64], NDArray[np.int64]]
+Ints = NDArray[np.int64]
+Bins = tuple[Ints, Ints]
 
 
-def spread(start_us: int, end_us: int, size_bytes: int) -> tuple[int, NDArray[np.int64]]:
+def spread(start_us: int, end_us: int, size_bytes: int) -> tuple[int, Ints]:
     """Spread the bytes of one connection evenly over the bins it touches.
 
     Parameters
@@ -69,46 +70,26 @@ def spread(start_us: int, end_us: int, size_bytes: int) -> tuple[int, NDArray[np
 
 
 @checked
-def binned(requests: Iterable[Request]) -> Iterator[Bins]:
-    """Add up the replies of all connections by bin, in constant memory.
+def binned(requests: Iterable[Request]) -> Bins:
+    """Add up the replies of all connections by bin; memory holds the bins that have any.
 
-    Parameters
-    ----------
-    requests : iterable of Request
-        In the order in which they were sent (see `traces.grouping.in_order`).
-
-    Yields
-    ------
+    Returns
+    -------
     bins : int64 array, shape (n,)
-        Numbers of bins in which bytes arrive, increasing throughout all that is yielded.
+        Numbers of bins in which bytes arrive, increasing.
     sizes : int64 array, shape (n,)
         Bytes that arrive in them, above 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If requests are none, or not in order.
     """
-    waiting: list[Bins] = []
-    held, previous, limit = 0, -(1 << 62), _CHUNK_BINS
+    parts, held, limit = list[Bins](), 0, _CHUNK_BINS
     for request in each("requests", requests, Request):
-        step_us, previous = request.start_us - previous, request.start_us
-        if step_us < 0:
-            raise ValueError(f"requests must be in the order of sending, got a step of {step_us} us")
         first, sizes = spread(request.start_us, request.end_us, request.reply_bytes)
-        if held + len(sizes) > limit:
-            bins, totals = _summed(waiting)
-            done = int(np.searchsorted(bins, first))  # nothing that follows can reach below its first bin
-            if done:
-                yield bins[:done], totals[:done]
-            waiting = [(bins[done:], totals[done:])]
-            held = len(bins) - done
-            limit = max(_CHUNK_BINS, 2 * held)  # long connections that overlap: sum up each time they double
-        waiting.append((np.arange(first, first + len(sizes)), sizes))
+        parts.append((np.arange(first, first + len(sizes)), sizes))
         held += len(sizes)
-    bins, totals = _summed(waiting)
-    if len(bins):
-        yield bins, totals
+        if held > limit:
+            parts = [_summed(parts)]
+            held = len(parts[0][0])
+            limit = max(_CHUNK_BINS, 2 * held)  # sum up each time they double
+    return _summed(parts)
 
 
 def _summed(parts: list[Bins]) -> Bins:

@@ -31,14 +31,16 @@ from traces.files import OnDamage, Source, Stream, decompressed, open_trace
 from traces.records import BY_SUFFIX, UNKNOWN_REQUEST_BYTES, Batch, Report, Request, batched
 from traces.waits import network_us
 
-_LONGEST_LINE_BYTES = 1 << 16
+_LARGEST_SESSION_BYTES = 1 << 27
 _MAX_REPLY_BYTES = 1 << 40
 _NAME = re.compile(r"con(\d+)\.[^.]+\.\d{1,12}(?:\.(?:gz|xz))?")
 _NO_SESSION = (
     "a folder or an archive must hold sessions of Boston University in files named con<user>.<machine>.<start>"
     " (of other formats, name the files themselves)"
 )
-_LINE = re.compile(rb'\S+ (\d{1,10}) (\d{1,6}) "([^"]*)" (\d{1,13}) (\d{1,7}(?:\.\d{1,12})?(?:e-\d{1,3})?)\r?\n')
+_RECORD = re.compile(
+    rb'\S+ (\d{1,10}) (\d{1,6}) "([^"]*)" (\d{1,13}) (\d{1,7}(?:\.\d{1,12})?(?:e-\d{1,3})?)\r?\n|[^\n]*\n|[^\n]+\Z'
+)
 _OPEN = re.compile(rb'\S+ \d{1,10} \d{1,6} "[^"]*')
 _WHOLE = 'a line must be whole: machine sec usec "url" size delay, numbers of at least 0, usec below 1000000'
 _LONGEST_NAME = 1 << 16
@@ -108,12 +110,21 @@ def _requests(source: Source, name: str) -> Iterator[Request]:
     """Yield the requests of one session, whose client is called as its file is."""
     report, previous = source.report, -1
 
-    def request(line: bytes) -> Request | None:
+    def records() -> Iterator[tuple[int, re.Match[bytes]]]:
+        data, number = source.stream.read(_LARGEST_SESSION_BYTES + 1), 1
+        if len(data) > _LARGEST_SESSION_BYTES:
+            rule = f"a session must not exceed {_LARGEST_SESSION_BYTES} bytes"
+            raise TraceError(source.path, "", rule, "a larger one")
+        report.count("empty_sessions", not data)
+        for match in _RECORD.finditer(data):
+            yield number, match
+            number += match[0].count(b"\n")
+
+    def request(match: re.Match[bytes]) -> Request | None:
         nonlocal previous
-        fields = _LINE.fullmatch(line)
-        if fields is None:
-            raise RuleError(_WHOLE, line.decode("latin-1").rstrip("\n"))
-        second, micro, url, size_text, delay_text = fields.groups()
+        second, micro, url, size_text, delay_text = match.groups()
+        if url is None:
+            raise RuleError(_WHOLE, match[0].decode("latin-1").rstrip("\n"))
         size, delay_us = int(size_text), round(float(delay_text) * 1e6)
         if size > _MAX_REPLY_BYTES:
             raise RuleError(f"size must be at most {_MAX_REPLY_BYTES}", size)
@@ -136,27 +147,7 @@ def _requests(source: Source, name: str) -> Iterator[Request]:
         texts, sizes = (host.decode("latin-1"), url.decode("latin-1")), (UNKNOWN_REQUEST_BYTES, size)
         return Request(name, texts[0], start_us, start_us + delay_us, *sizes, texts[1], BY_SUFFIX, wait_us)
 
-    return source.parsed(request, _records(source))
-
-
-def _records(source: Source) -> Iterator[tuple[int, bytes]]:
-    """Yield (number of its first line, record): a record goes on while the quote of its URL is open."""
-    number = first = 0
-    pending = b""
-    for number, line in source.lines(_LONGEST_LINE_BYTES):
-        if not pending and line.count(b'"') == 1 and line.endswith(b"\n") and _OPEN.match(line):
-            pending, first = line, number
-            continue
-        if pending:
-            whole, pending = pending + line, b""
-            if _LINE.fullmatch(whole):
-                yield first, whole
-                continue
-            yield first, whole[: -len(line)]
-        yield number, line
-    if pending:
-        yield first, pending
-    source.report.count("empty_sessions", not number)
+    return source.parsed(request, records())
 
 
 class _Header(tarfile.TarInfo):

@@ -5,7 +5,6 @@ a few kilobytes of crafted input cannot fill memory or disk.  A gzip or xz file 
 in its middle is an error, never a shorter file.  A `Source` is what a reader of a format is given.
 """
 
-import codecs
 import errno
 import gzip
 import io
@@ -74,7 +73,7 @@ class Source(NamedTuple):
 def open_trace(
     path: PathName, *, max_unpacked_bytes: int = MAX_UNPACKED_BYTES, on_damage: OnDamage | None = None
 ) -> Iterator[Stream]:
-    """Open a file for reading bytes, unpacking gzip or xz by its content, not its name; UTF-16 becomes UTF-8.
+    """Open a file for reading bytes, unpacking gzip or xz by its content, not its name.
 
     Parameters
     ----------
@@ -104,8 +103,7 @@ def decompressed(
     for magic, kind, unpacked in ((b"\x1f\x8b", "gzip", _of_gzip), (b"\xfd7zXZ\0", "xz", _of_xz)):
         if head.startswith(magic):
             file = _stream(_limited(unpacked(file), file, kind, path, limit, on_damage))
-    is_utf_16 = file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-    return _stream(_in_utf8(file, path)) if is_utf_16 else file
+    return file
 
 
 def lines(stream: Stream, longest: int, path: PathName) -> Iterator[tuple[int, bytes]]:
@@ -241,11 +239,3 @@ def _limited(
     if on_damage is None:
         raise found
     on_damage(found)
-
-
-def _in_utf8(stream: Stream, path: PathName) -> Iterator[bytes]:
-    try:
-        for text in codecs.iterdecode(iter(lambda: stream.read1(_PIECE_BYTES), b""), "utf-16"):
-            yield text.encode("utf-8", "replace")
-    except UnicodeDecodeError as error:
-        raise TraceError(path, "", "a text that begins as UTF-16 must be UTF-16", error.reason) from None

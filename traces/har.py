@@ -8,8 +8,8 @@ of other schemes than http(s), or without any size.  An entry without a time
 was sent when the one before it was.  Entries with a `pageref` belong to
 that page, whatever they are; in the others an HTML reply opens a page.
 
-The time that a server took is `timings.wait` less the round trip to its host, where an entry of that host tells it:
-`timings.connect` without `timings.ssl`.
+The time that a server took is `timings.wait` less the round trip of the connection, where an entry of the same
+connection, or else of the same host, tells it: `timings.connect` without `timings.ssl`.
 
 An archive is one JSON value, so it is held in memory, up to `MAX_HAR_BYTES`.
 Left out: bodies, what goes over a WebSocket, other timings.  Source: HAR 1.2 specification, W3C Web Performance draft.
@@ -41,6 +41,7 @@ MAX_HAR_BYTES = 1 << 27
 """Largest archive that is read, 128 MiB."""
 
 _MAX_BYTES = 1 << 40
+Fields = dict[str, Any]
 _MAX_MS = 1e9
 _SCHEMES = ("http://", "https://", "ws://", "wss://")
 
@@ -50,15 +51,16 @@ def batches(source: Source) -> Iterator[Batch]:
     report = source.report
     with placed(source.path):
         entries, since_us = _entries(source)
-    trips: dict[str, int] = {}  # of hosts
+    trips: dict[str, int] = {}  # of connections and hosts
     for fields in entries:
         if connect_us := _timing(fields, "connect"):
             tls_us = _timing(fields, "ssl") or 0
             trip_us = connect_us - tls_us if tls_us <= connect_us else connect_us  # some browsers leave TLS out of it
             report.round_trips_us.extend([trip_us])
-            trips.setdefault(_host(_url(fields)), trip_us)
+            for key in _connections(fields):
+                trips.setdefault(key, trip_us)
 
-    def request(fields: dict[str, Any]) -> tuple[str, Request] | None:
+    def request(fields: Fields) -> tuple[str, Request] | None:
         nonlocal since_us
         report.count("records")
         if (made := _request(fields, since_us, report, trips)) is None:
@@ -86,7 +88,7 @@ def recognises(head: bytes) -> bool:
     return re.match(rb'(\xef\xbb\xbf)?\s*\{\s*"log"\s*:', head) is not None
 
 
-def _entries(source: Source) -> tuple[list[dict[str, Any]], int]:
+def _entries(source: Source) -> tuple[list[Fields], int]:
     """Return the entries, and when the first page began."""
     data = source.stream.read(MAX_HAR_BYTES + 1)
     if len(data) > MAX_HAR_BYTES:
@@ -103,7 +105,7 @@ def _entries(source: Source) -> tuple[list[dict[str, Any]], int]:
     return [_part(entry) for entry in entries], 0 if begun is None else _moment(begun)
 
 
-def _request(fields: dict[str, Any], since_us: int, report: Report, trips: dict[str, int]) -> Request | None:
+def _request(fields: Fields, since_us: int, report: Report, trips: dict[str, int]) -> Request | None:
     """Turn an entry into a request; None if it did not use the network."""
     asked, answer = _part(fields.get("request")), _part(fields.get("response"))
     content, url = _part(answer.get("content")), _url(fields)
@@ -130,23 +132,29 @@ def _request(fields: dict[str, Any], since_us: int, report: Report, trips: dict[
     kind = DOCUMENT if str(content.get("mimeType") or "").startswith("text/html") else EMBEDDED
     wait_us = UNKNOWN_WAIT_US
     if (waited_us := _timing(fields, "wait")) is not None:
-        wait_us = max(0, waited_us - trips.get(_host(url), 0))
+        wait_us = max(0, waited_us - next((trips[key] for key in _connections(fields) if key in trips), 0))
     times = start_us, start_us + round((lasts_ms or 0) * 1000)
     sizes = (head or UNKNOWN_REQUEST_BYTES) + sent, sum(part or 0 for part in parts)
     return Request("browser", _host(url), *times, *sizes, url, kind, wait_us)
 
 
-def _timing(fields: dict[str, Any], name: str) -> int | None:
+def _connections(fields: Fields) -> list[str]:
+    """Return the keys under which the round trip of an entry may be known, the best one first."""
+    host = _host(_url(fields))
+    return [f"{host}#{fields.get('connection')}", host]
+
+
+def _timing(fields: Fields, name: str) -> int | None:
     """Return a timing of an entry in microseconds, None if it is unknown."""
     value = _number(_part(fields.get("timings")).get(name), _MAX_MS)
     return None if value is None else round(value * 1000)
 
 
-def _part(value: object) -> dict[str, Any]:
+def _part(value: object) -> Fields:
     return value if isinstance(value, dict) else {}
 
 
-def _url(fields: dict[str, Any]) -> str:
+def _url(fields: Fields) -> str:
     url = _part(fields.get("request")).get("url")
     return url if isinstance(url, str) else ""
 
@@ -174,6 +182,6 @@ def _moment(value: object) -> int:
 
 def _host(url: str) -> str:
     try:
-        return urlsplit(url).netloc.rsplit("@", 1)[-1].lower()
+        return urlsplit(url).netloc.rsplit("@", 1)[-1].lower().encode("utf-8", "replace").decode()
     except ValueError:
         return ""

@@ -2,14 +2,15 @@
 
 Everything streams: batches of some ten thousand rows, light tuples on demand.
 Sessions of a format that keeps its clients apart in time (Boston University)
-are read one after another; the clients of a Home IP trace are interleaved, so
+are read one after another; the clients of any other trace are interleaved, so
 it is sorted by client on disk first.
 
 Which format a file has is told by its first bytes after unpacking, never by its name: every format says whether they
 are its own.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from functools import cache
 from itertools import chain, groupby
@@ -41,8 +42,6 @@ class Format(NamedTuple):
     #: ``sessions(path, report, member, skip_damaged)`` yields (name, user, batches) of sessions that are files of a
     #: folder or an archive.
     sessions: Callable[..., Iterator[tuple[str, str, Iterator[Batch]]]] | None = None
-    #: Whether there may be so many clients, mixed in time, that they are sorted on disk first.
-    interleaved: bool = False
 
 
 @cache
@@ -79,7 +78,6 @@ def registry() -> Mapping[str, Format]:
             "ucb", "UCB-home-IP-*.tr, *.tr.gz", "UC Berkeley Home IP, binary",
             "S. D. Gribble, UC Berkeley Home IP HTTP Traces, 1997; the Internet Traffic Archive",
             "lpsm pages UCB-home-IP-846890339-847313219.tr.gz --out pages.jsonl", ucb.recognises, ucb.batches,
-            interleaved=True,
         ),
         Format(
             "csv", "*.csv, *.tsv, *.txt", "table of replies: time, bytes", "any program that writes a table",
@@ -208,9 +206,8 @@ def sessions(
 ) -> Iterator[Session]:  # fmt: skip
     """Yield the sessions of a trace; arguments as for `batches`.
 
-    A session is a file of the Boston University traces, and a client of any other trace.  Memory holds one
-    session of Boston University or Home IP, a temporary file all requests of the latter, and memory those of any other
-    trace.  Sessions without a request are not yielded.
+    A session is a file of the Boston University traces, and a client of any other trace.  Memory holds one session,
+    and a temporary file all requests of a trace of several clients.  Sessions without a request are not yielded.
     """
     report = Report() if report is None else report
     entry = _format(path, member, client, report)
@@ -221,11 +218,17 @@ def sessions(
             if requests:
                 yield Session(name, user, requests)
         return
+    numbers: dict[str, int] = {}  # of clients, in the order in which they first occur
     of_trace = batches(path, skip_damaged=skip_damaged, client=client, report=report)
-    all_requests = (request for batch in of_trace for request in batch.requests())
-    for session in _sorted_on_disk(all_requests) if entry.interleaved else _by_client(all_requests):
-        report.count("sessions")
-        yield session
+    with closing(sqlite3.connect("")) as disk:
+        disk.execute(f"CREATE TABLE sent (number, {', '.join(Request._fields)})")
+        for batch in of_trace:
+            rows = ((numbers.setdefault(one.client, len(numbers)), *one) for one in batch.requests())
+            disk.executemany(f"INSERT INTO sent VALUES (?{', ?' * len(Request._fields)})", rows)
+        held = disk.execute(f"SELECT {', '.join(Request._fields)} FROM sent ORDER BY number, rowid")
+        for name, of_client in groupby(map(Request._make, held), attrgetter("client")):
+            report.count("sessions")
+            yield Session(name, name, tuple(of_client))
 
 
 def _format(path: PathName, member: str | None, client: str | None, report: Report) -> Format:
@@ -238,25 +241,3 @@ def _format(path: PathName, member: str | None, client: str | None, report: Repo
     if client is not None and found != "pcap":
         raise TraceError(path, "", "--client is for captures", found)
     return entry
-
-
-def _by_client(requests: Iterable[Request]) -> Iterator[Session]:
-    clients: dict[str, list[Request]] = {}
-    for request in requests:
-        clients.setdefault(request.client, []).append(request)
-    for name, of_client in clients.items():
-        yield Session(name, name, tuple(of_client))
-
-
-def _sorted_on_disk(requests: Iterable[Request]) -> Iterator[Session]:
-    """Sort requests by client, in the order in which they first occur, in a database that is a temporary file."""
-    import sqlite3
-
-    numbers: dict[str, int] = {}
-    with closing(sqlite3.connect("")) as disk:
-        disk.execute(f"CREATE TABLE sent (number, {', '.join(Request._fields)})")
-        rows = ((numbers.setdefault(one.client, len(numbers)), *one) for one in requests)
-        disk.executemany(f"INSERT INTO sent VALUES (?{', ?' * len(Request._fields)})", rows)
-        held = disk.execute(f"SELECT {', '.join(Request._fields)} FROM sent ORDER BY number, rowid")
-        for name, of_client in groupby(map(Request._make, held), attrgetter("client")):
-            yield Session(name, name, tuple(of_client))

@@ -39,6 +39,8 @@ from traces.web_model import generate
 __all__ = ["APPS", "KINDS", "App", "Message", "Traffic", "Wishes", "draw", "make", "push_messages", "stalls", "stream"]
 
 Floats = NDArray[np.float64]
+Rng = np.random.Generator
+Sizes = tuple[int, int]
 
 INSTANT, CONSTANT, LOGNORMAL, RECORDED = "0", "0.5", "lognormal:0.5:0.8", "recorded"  # servers
 _STREAM = "stream"
@@ -83,9 +85,9 @@ class Wishes:
     keep_alive_s: float = 60.0  #: Time between keep-alives, above 0.
     #: How many messages are pushed and how many reports are sent, on average, at least 0; both are memoryless.
     messages_per_hour: float = 180.0
-    message_bytes: tuple[int, int] = MESSAGE_BYTES  #: Their least and largest size, at least 1.
+    message_bytes: Sizes = MESSAGE_BYTES  #: Their least and largest size, at least 1.
     reports_per_hour: float = 60.0
-    report_bytes: tuple[int, int] = (50, 200)
+    report_bytes: Sizes = (50, 200)
     bursty: bool = False  #: Whether messages come in bursts (`push_messages`).
 
     def __post_init__(self) -> None:
@@ -100,10 +102,10 @@ class Wishes:
             raise ValueError(f"messages, reports and keep-alives must be at most {_MOST_EVENTS:g}, got {events:g}")
 
 
-Waits = Callable[[np.random.Generator, float, int], Floats]
+Waits = Callable[[Rng, float, int], Floats]
 """Draws how long servers take: from the part of the traffic that has gone by, and how many waits; seconds."""
 
-Maker = Callable[[float, Wishes, np.random.Generator], Traffic]
+Maker = Callable[[float, Wishes, Rng], Traffic]
 
 
 def _lognormal(mean_s: float) -> Waits:
@@ -132,13 +134,13 @@ class App(NamedTuple):
         The part of the pages that are replaced by pages of the Web model.
     """
 
-    request_bytes: tuple[int, int] = (1, 1)
-    reply_bytes: tuple[int, int] = (0, 0)
+    request_bytes: Sizes = (1, 1)
+    reply_bytes: Sizes = (0, 0)
     waits: Waits = lambda rng, gone, n: np.zeros(n)
     pause_s: float = 0.0
     regular: bool = False
     objects: int = 0
-    messages: tuple[float, tuple[int, int]] | None = None
+    messages: tuple[float, Sizes] | None = None
     web: float = 0.0
 
 
@@ -159,7 +161,7 @@ reports, telemetry, mail, a program that asks for news, and updates that a serve
 
 
 @checked
-def make(kind: str, wishes: Wishes, rng: np.random.Generator) -> Workload:
+def make(kind: str, wishes: Wishes, rng: Rng) -> Workload:
     """Make a workload of one of `KINDS`, as it is wished for, from one generator.
 
     Raises
@@ -176,7 +178,7 @@ def make(kind: str, wishes: Wishes, rng: np.random.Generator) -> Workload:
 
 
 @checked
-def draw(kind: str, duration_s: float, rng: np.random.Generator) -> Traffic:
+def draw(kind: str, duration_s: float, rng: Rng) -> Traffic:
     """Draw traffic of one of `KINDS`, for about so long.
 
     Parameters
@@ -200,8 +202,8 @@ def draw(kind: str, duration_s: float, rng: np.random.Generator) -> Traffic:
 
 @checked
 def push_messages(
-    duration_s: float, rng: np.random.Generator, *, bursty: bool = False, start_s: float = 0.0,
-    mean_gap_s: float = MEAN_GAP_S, message_bytes: tuple[int, int] = MESSAGE_BYTES,
+    duration_s: float, rng: Rng, *, bursty: bool = False, start_s: float = 0.0,
+    mean_gap_s: float = MEAN_GAP_S, message_bytes: Sizes = MESSAGE_BYTES,
 ) -> list[Message]:  # fmt: skip
     """Draw the messages of an interval: one in 20 s on average, 200 to 2000 bytes each, unless otherwise wished.
 
@@ -225,7 +227,7 @@ def push_messages(
 
 
 @checked
-def stream(duration_s: float, rng: np.random.Generator, *, start_s: float = 0.0) -> Traffic:
+def stream(duration_s: float, rng: Rng, *, start_s: float = 0.0) -> Traffic:
     """Draw viewings (1 to 3 minutes) and pauses (1 to 4 minutes), beginning with a viewing.
 
     A viewing asks for a segment (200 to 500 kB) when the one before begins to be played; a segment lasts 2 to 4 s.
@@ -259,8 +261,8 @@ def stalls(deadlines_s: ArrayLike, viewings: ArrayLike, done_s: ArrayLike) -> Fl
 
     Examples
     --------
-    >>> stalls([2.0, 4.0, 6.0], [0, 0, 0], [2.5, 4.25, 7.0]).tolist()
-    [0.5, 0.0, 0.5]
+    >>> stalls([2.0, 4.0, 6.0, 11.0, np.nan], [0, 0, 0, 1, -1], [2.5, 4.25, 7.0, 11.25, 12.0]).tolist()
+    [0.5, 0.0, 0.5, 0.25, nan]
 
     Raises
     ------
@@ -277,7 +279,7 @@ def stalls(deadlines_s: ArrayLike, viewings: ArrayLike, done_s: ArrayLike) -> Fl
     return found
 
 
-def _check_sizes(**given: tuple[int, int]) -> None:
+def _check_sizes(**given: Sizes) -> None:
     """The least and the largest size of something that is drawn, bytes."""
     for name, sizes in given.items():
         least, most = sizes if isinstance(sizes, Sequence) and len(sizes) == 2 else (sizes, None)
@@ -286,13 +288,13 @@ def _check_sizes(**given: tuple[int, int]) -> None:
             raise ValueError(f"{name} must be {rule}, got {shown(sizes)}")
 
 
-def _drawn(kind: str, duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
+def _drawn(kind: str, duration_s: float, wishes: Wishes, rng: Rng) -> Traffic:
     if kind not in KINDS:
         raise ValueError(f"the kind of traffic must be one of {', '.join(KINDS)}, got {shown(kind)}")
     return KINDS[kind](duration_s, wishes, rng)
 
 
-def _shifting(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
+def _shifting(duration_s: float, wishes: Wishes, rng: Rng) -> Traffic:
     """Draw phases of `PHASE_S` in turn, each of servers of its own."""
     parts: list[Traffic] = []
     viewing = 0
@@ -307,7 +309,7 @@ def _shifting(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Tr
     return Traffic([*chain(*pages_)], [*chain(*servers)], *joined, sorted(chain(*messages)))
 
 
-def _phase(place: int, rng: np.random.Generator, start_s: float) -> Traffic:
+def _phase(place: int, rng: Rng, start_s: float) -> Traffic:
     """Draw a phase; the first page of the Web model is issued when it begins."""
     server, bursty = _PHASES[place]
     if server == _STREAM:
@@ -328,7 +330,7 @@ def _asked_of(page: Page, server: int) -> Page:
     return page._replace(servers=(server,) * (1 + len(page.objects)))
 
 
-def _waiting(page: Page, waits: Waits, rng: np.random.Generator, gone: float = 0.0) -> Page:
+def _waiting(page: Page, waits: Waits, rng: Rng, gone: float = 0.0) -> Page:
     """Return a page whose servers take as long as is drawn."""
     return page._replace(waits_s=tuple(waits(rng, gone, 1 + len(page.objects)).round(6).tolist()))
 
@@ -336,7 +338,7 @@ def _waiting(page: Page, waits: Waits, rng: np.random.Generator, gone: float = 0
 def _web(server: str = INSTANT, *waits: Waits, push: Maker | None = None) -> Maker:
     """Draw pages of the Web model, asked in turn of servers of these waits, perhaps with messages."""
 
-    def web(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
+    def web(duration_s: float, wishes: Wishes, rng: Rng) -> Traffic:
         n = max(1, round(duration_s / SECONDS_A_PAGE)) if wishes.pages is None else wishes.pages
         pages, many = generate(n, rng), len(waits)
         if waits:
@@ -348,7 +350,7 @@ def _web(server: str = INSTANT, *waits: Waits, push: Maker | None = None) -> Mak
     return web
 
 
-def _push(duration_s: float, wishes: Wishes, rng: np.random.Generator, bursty: bool | None = None) -> Traffic:
+def _push(duration_s: float, wishes: Wishes, rng: Rng, bursty: bool | None = None) -> Traffic:
     """Draw messages, in bursts if it is said here or wished for."""
     messages: list[Message] = []
     if wishes.messages_per_hour:
@@ -359,7 +361,7 @@ def _push(duration_s: float, wishes: Wishes, rng: np.random.Generator, bursty: b
     return Traffic.plain([], messages)
 
 
-def _program(duration_s: float, wishes: Wishes, rng: np.random.Generator, app: App) -> Traffic:
+def _program(duration_s: float, wishes: Wishes, rng: Rng, app: App) -> Traffic:
     """Draw the pages and messages of a program."""
     pages: list[Page] = []
     at_s = app.pause_s
@@ -382,7 +384,7 @@ def _program(duration_s: float, wishes: Wishes, rng: np.random.Generator, app: A
     return Traffic.plain(pages, messages, RECORDED)
 
 
-def _mqtt(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
+def _mqtt(duration_s: float, wishes: Wishes, rng: Rng) -> Traffic:
     """Draw keep-alives at fixed times, reports, and messages."""
     reporting = replace(wishes, messages_per_hour=wishes.reports_per_hour, message_bytes=wishes.report_bytes)
     pings_s = (round(number * wishes.keep_alive_s, 6) for number in range(1, int(duration_s / wishes.keep_alive_s) + 1))
@@ -395,7 +397,7 @@ def _mqtt(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffi
     return Traffic.plain(pages, _push(duration_s, wishes, rng).messages)
 
 
-def _stream(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
+def _stream(duration_s: float, wishes: Wishes, rng: Rng) -> Traffic:
     return stream(duration_s, rng)
 
 

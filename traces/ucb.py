@@ -88,30 +88,26 @@ def batches(source: Source) -> Iterator[Batch]:
     report = source.report
     for chunk in binary(source):
         fixed = chunk.columns
-        known = (fixed["request_s"] != UNKNOWN) & (fixed["body_bytes"] != UNKNOWN)
-        url_at = chunk.url_at
-        if not known.all():
-            report.count("without_request_time", int((fixed["request_s"] == UNKNOWN).sum()))
-            unsized = (fixed["request_s"] != UNKNOWN) & (fixed["body_bytes"] == UNKNOWN)
-            report.count("without_size", int(unsized.sum()))
-            fixed, url_at = fixed[known], url_at[known]
-        columns = np.zeros(len(fixed), dtype=REQUEST_DTYPE)
+        timed, sized = fixed["request_s"] != UNKNOWN, fixed["body_bytes"] != UNKNOWN
+        report.count("without_request_time", int((~timed).sum()))
+        report.count("without_size", int((timed & ~sized).sum()))
+        known = slice(None) if (timed & sized).all() else timed & sized
+        fixed = fixed[known]
         start, first, last = (_microseconds(fixed, name) for name in ("request", "first", "last"))
+        waits = np.where(first < 0, UNKNOWN_WAIT_US, np.maximum(first - start - ROUND_TRIP_US, 0))
         header = fixed["header_bytes"].astype(np.int64)
         header[header == UNKNOWN] = 0
+        columns = np.zeros(len(fixed), dtype=REQUEST_DTYPE)
+        for name, values in {
+            "start_us": start, "end_us": np.maximum(np.maximum(start, first), last), "client": fixed["client"],
+            "server": (fixed["server"].astype(np.uint64) << np.uint64(16)) | fixed["server_port"],
+            "request_bytes": UNKNOWN_REQUEST_BYTES, "reply_bytes": header + fixed["body_bytes"], "wait_us": waits,
+            "url_at": chunk.url_at[known], "url_bytes": fixed["url_bytes"],
+            **dict.fromkeys(("connection", "sent_us", "first_us"), -1),
+        }.items():  # fmt: skip
+            columns[name] = values
         report.count("without_end", int((last < 0).sum()))
-        columns["start_us"] = start
-        columns["end_us"] = np.maximum(np.maximum(start, first), last)
-        columns["request_bytes"] = UNKNOWN_REQUEST_BYTES
-        columns["reply_bytes"] = header + fixed["body_bytes"]
-        columns["client"] = fixed["client"]
-        columns["server"] = (fixed["server"].astype(np.uint64) << np.uint64(16)) | fixed["server_port"]
-        waits = np.where(first < 0, UNKNOWN_WAIT_US, np.maximum(first - start - ROUND_TRIP_US, 0))
-        columns["wait_us"] = waits
-        columns["connection"] = columns["sent_us"] = columns["first_us"] = -1
         report.waits_us.extend(waits[waits >= 0])
-        columns["url_at"] = url_at
-        columns["url_bytes"] = fixed["url_bytes"]
         report.count("requests", len(columns))
         if len(columns):
             yield Batch(columns, chunk.text, _dotted, _endpoint)

@@ -154,10 +154,10 @@ def workload_line(record: Record) -> str:
     elif isinstance(record, Captured):
         fields = {"captured_s": float(record.captured_s)}
     elif isinstance(record, Page):
-        given = {name: getattr(record, name) for name in _WRITTEN}
-        known = {name: given[name] for name in given if given[name] is not None}
-        fields = {name: _WRITTEN[name](value) for name, value in known.items()}
-        fields = {name: value for name, value in fields.items() if value != [] or name == "objects"}
+        fields = {
+            name: written for name, write in _WRITTEN.items()
+            if (value := getattr(record, name)) is not None and ((written := write(value)) != [] or name == "objects")
+        }  # fmt: skip
     else:
         raise TypeError(f"record must be a Page or a Message, got {shown(record)}")
     return json.dumps(fields) + "\n"

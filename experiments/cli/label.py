@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,6 @@ from experiments.inert import echo
 
 if TYPE_CHECKING:
     from experiments import datasets
-    from experiments.study.label import LabelConfig, Labelled
 
 __all__ = ["label"]
 
@@ -59,7 +57,7 @@ _NOT_SETTINGS = ("source", "folder", "runs", "out", "as_json", "parameters", "ra
 def label(asked: Any) -> None:
     """Run a selective sampler over the stream in DATA; say how well it predicts and what it asks for.
 
-    DATA is a file, by its content a table (CSV, one column the label), parquet, JSON lines, svmlight or npz (X
+    DATA is a file, by its content a table (CSV, one column the label), parquet, svmlight or npz (X
     and y), plain or packed; or a data set: elec2, mnist, reuters, sms-spam, spam-drift, usps. The sampler
     sees only the labels it asks for; accuracy and F-measure are counted afterwards against all.
 
@@ -68,6 +66,7 @@ def label(asked: Any) -> None:
     """
     import pandas as pd
 
+    from experiments.figures import label as figures
     from experiments.report.learning import bounds_text, label_text, mapping_text
     from experiments.report.text import plain
     from experiments.study import label as study
@@ -76,29 +75,20 @@ def label(asked: Any) -> None:
     algorithm = asked.algorithm = asked.algorithm or ("ss" if asked.rate is None else "kept-rate")
     asked.parameters += () if asked.rate is None else (f"rate={asked.rate}",)
     asked.parameters += ("stores=queried",) if asked.store_all else ()
-    runs = asked.runs
-    given = study.parse_parameters(asked.parameters)
+    runs, given = asked.runs, study.parse_parameters(asked.parameters)
     config = options.configured(study.LabelConfig, asked, parameters=given, max_queries=asked.budget)
     if runs is not None and (config.last_labels or config.multiclass):
-        raise ValueError(
-            "--bounds holds for questions of yes and no on the data as they are: no --last-labels, --multiclass"
-        )
+        what = "questions of yes and no on the data as they are: no --last-labels, --multiclass"
+        raise ValueError(f"--bounds holds for {what}")
     if asked.one_vs_rest and asked.multiclass:
         raise ValueError("--one-vs-rest asks a question a class and --multiclass one for the class: give one of them")
     try:
-        config.sampler(1)  # a parameter out of its range is known before anything is read
+        normalize = config.sampler(1).normalize  # a parameter out of its range is known before anything is read
     except TypeError as error:
         raise ValueError(str(error)) from error
-    stream, digest = _prepared(asked, config)
+    stream, digest = _prepared(asked, normalize)
     several = asked.one_vs_rest or config.multiclass
-    problems = study.problems(
-        stream.y,
-        stream.classes,
-        one_vs_rest=several,
-        positive=asked.positive,
-        place=lambda row: f"{stream.name}: {stream.place(row)}",
-    )
-    _refuse_zeros(stream, config)
+    problems = study.problems(stream.y, stream.classes, one_vs_rest=several, positive=asked.positive)
     chosen = {name: value for name, value in vars(asked).items() if name not in _NOT_SETTINGS}
     settings = {
         "data": stream.name, "data_sha256": digest, "parameters": dict(pair.split("=", 1) for pair in asked.parameters),
@@ -108,88 +98,56 @@ def label(asked: Any) -> None:
     with nullcontext() if asked.out is None else folder("label", asked, settings) as store:
         with progress("classes", len(problems)) as advance:
             found = study.label(stream.X, problems, config, advance)
-        for line in _warnings(found, config):
-            echo(f"lpsm: {algorithm} {line}", err=True)
+        windows, rounds = found.windows, len(stream.y)
+        so_far = (windows["t"] * windows["label_rate_so_far"]).to_numpy()
+        last = int(windows["t"].iloc[int((so_far > so_far[-1] - 1e-6).argmax())])
+        if last <= rounds / 2 and config.max_queries is None:  # a small K, and labels of one class
+            hint = "a larger parameter, or --rate, asks for more"
+            echo(f"lpsm: {algorithm} asked for no label after round {last} of {rounds}: {hint}", err=True)
         what = f"{' '.join((algorithm, *asked.parameters))} on {stream.name}"
         text = label_text(found.classes, found.summary, problems, what, multiclass=config.multiclass)
         (summary,) = plain(pd.DataFrame([found.summary]))
-        mapping = mapping_text(problems, multiclass=config.multiclass)
-        data = {**summary, "mapping": mapping, "classes": plain(found.classes), "windows": plain(found.windows)}
-        tables, holds = {"classes": found.classes, "windows": found.windows, "rounds": found.rounds}, True
+        tables = {"classes": found.classes, "windows": windows, "rounds": found.rounds}
+        data = {**summary, "mapping": mapping_text(problems, multiclass=config.multiclass)}
+        data |= {name: plain(tables[name]) for name in ("classes", "windows")}
         if runs is not None:
             with progress("bounds", len(problems)) as advance:
-                tables["bounds"] = held = study.held_to_bounds(stream.X, problems, config, runs, advance)
-            holds = bool(held["holds"].all())
-            text += "\n\n" + bounds_text(held)
-            data["statements"] = plain(held)
+                tables["bounds"] = study.held_to_bounds(stream.X, problems, config, runs, advance)
+            text += "\n\n" + bounds_text(tables["bounds"])
+            data["statements"] = plain(tables["bounds"])
         pictures = {}
         if store is not None:
-            from experiments.figures import label as figures
-
-            pictures["label"] = figures.over_time(found.windows, min(config.window, found.summary["rounds"]), what)
+            pictures["label"] = figures.over_time(windows, min(config.window, rounds), what)
             if len(found.classes) > 1:
                 pictures["classes"] = figures.by_class(found.classes, what)
         ended(store, asked, "label", text, {**settings, **data}, tables, pictures)
-    if not holds:
+    if runs is not None and not tables["bounds"]["holds"].all():
         click.get_current_context().exit(1)
 
 
-def _prepared(asked: Any, config: LabelConfig) -> tuple[datasets.Stream, str]:
+def _prepared(asked: Any, normalize: bool) -> tuple[datasets.Stream, str]:
     """Return the stream as it is learned from, and the digest of what it was read from."""
     from scipy import sparse
 
     from experiments import datasets
     from experiments.study.files import content_digest
 
-    named = asked.source in datasets.names()
+    named, path = asked.source in datasets.names(), Path(asked.source)
     if named:
         if asked.column is not None or asked.drop or asked.texts:
             raise ValueError(f"--label, --drop and --text are for tables, {asked.source} is a data set")
         stream = datasets.load(asked.source, asked.folder)
-        digest = stream.digest()
+    elif not path.exists() and path.suffix == "" and len(path.parts) == 1:
+        raise ValueError(f"DATA must be a file or one of {', '.join(datasets.names())}, got {asked.source!r}")
     else:
-        path = Path(asked.source)
-        if not path.exists() and path.suffix == "" and len(path.parts) == 1:
-            raise ValueError(f"DATA must be a file or one of {', '.join(datasets.names())}, got {asked.source!r}")
         stream = datasets.read(path, label=asked.column, drop=asked.drop, texts=asked.texts)
-        digest = content_digest(path)
-    stream = stream.take(slice(asked.rows))
-    _refuse_zeros(stream, config)
-    dense = not sparse.issparse(stream.X)
-    if asked.scale and not dense:
-        raise ValueError("--scale is for dense instances: centring would fill a sparse table")
+    digest = stream.digest() if named else content_digest(path)
+    stream, dense = stream.take(slice(asked.rows)), not sparse.issparse(stream.X)
+    if normalize and (row := stream.first_zero()) is not None:
+        rule = "an instance must not be zero where instances are normalised: --no-normalize takes it as it is"
+        raise ValueError(f"{stream.name}: {stream.place(row)}: {rule}")
+    if not dense and (asked.scale or asked.last_labels):
+        raise ValueError("--scale and --last-labels are for dense instances, the rows are sparse")
     asked.scale = dense and not named if asked.scale is None else asked.scale
     stream = stream.scaled() if asked.scale else stream
-    stream = stream.with_intercept() if asked.intercept else stream
-    if config.last_labels and not dense:
-        raise ValueError("--last-labels is for dense instances: a few more columns count for nothing among many words")
-    return stream, digest
-
-
-def _refuse_zeros(stream: datasets.Stream, config: LabelConfig) -> None:
-    row = stream.first_zero() if config.sampler(1).normalize else None
-    if row is not None:
-        raise ValueError(
-            f"{stream.name}: {stream.place(row)}: an instance must not be zero where instances are normalised: "
-            "--no-normalize takes it as it is"
-        )
-
-
-def _warnings(found: Labelled, config: LabelConfig) -> Iterator[str]:
-    """Yield what is odd of a sampler that chooses and asked for nearly everything, or for nearly nothing."""
-    from lpsm import samplers
-
-    if isinstance(config.sampler(1).rule, samplers.Always):
-        return  # it asks for everything by design
-    rounds, more = int(found.summary["rounds"]), "or --rate, asks for more"
-    so_far = (found.windows["t"] * found.windows["label_rate_so_far"]).to_numpy()
-    last = int(found.windows["t"].iloc[int((so_far > so_far[-1] - 1e-6).argmax())])
-    if 0 < last <= rounds / 2 and so_far[-1] > 0 and config.max_queries is None:  # a small K, and labels of one class
-        yield f"asked for no label after round {last} of {rounds}: a larger parameter, {more}"
-    for name, queries in zip(found.classes["class"], found.classes["queries"].tolist(), strict=True):
-        spent = config.max_queries is not None and queries >= config.max_queries
-        asked_for = f"{queries} of {rounds} labels about {name}"
-        if queries > 0.95 * rounds:
-            yield f"asked for {asked_for}: a smaller parameter, or --scale or --normalize, asks for fewer"
-        elif queries < max(2, rounds // 1000) and not spent:
-            yield f"asked for only {asked_for}: a larger parameter, --no-normalize, {more}"
+    return (stream.with_intercept() if asked.intercept else stream), digest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,7 @@ def reproduce(asked: Any) -> None:
         return
     if not asked.names:
         raise ValueError("say what to reproduce: a name of `lpsm reproduce --list`, a paper, or all")
+    from experiments.datasets import data_folder
     from experiments.papers import archive
     from experiments.papers.kit import Setup
     from experiments.papers.registry import PAPERS, choose
@@ -70,13 +72,16 @@ def reproduce(asked: Any) -> None:
     for commit in asked.commits:
         archive.program_at(commit)
     click.get_current_context().with_resource(alone(page))  # until the command ends
-    setup = Setup(size=asked.size, seed=asked.seed, data=_data_folder(asked.data), stand_in=asked.stand_in)
+    data = None
+    with suppress(ValueError, *(() if asked.data else (FileNotFoundError,))):
+        data = data_folder(asked.data)
+    setup = Setup(size=asked.size, seed=asked.seed, data=data, stand_in=asked.stand_in)
     missing, said = [], []
     for experiment in chosen:
         try:
-            data = None if asked.redraw or asked.stand_in else experiment.data
-            if data is not None and experiment.setup(setup).stand_in:
-                instead = f"{data.folder} is not there (--data, LPSM_DATA): {data.stand_in} instead"
+            own = None if asked.redraw or asked.stand_in else experiment.data
+            if own is not None and experiment.setup(setup).stand_in:
+                instead = f"{own.folder} is not there (--data, LPSM_DATA): {own.stand_in} instead"
                 echo(f"lpsm: {experiment.name}: {instead}", err=True)
             result = archive.reproduce(experiment, setup, out, jobs=jobs, redraw=asked.redraw)
         except (FileNotFoundError, archive.MissingRecordError) as error:
@@ -101,13 +106,3 @@ def reproduce(asked: Any) -> None:
         counts = claim_counts(said)
         held, count = counts["holds"], counts["holds"] + counts["fails"]
         echo(f"{held} of {count} claims hold. Records and pictures are in {out}, all claims in {page}.")
-
-
-def _data_folder(given: Path | None) -> Path | None:
-    """Return the folder of data sets that is given or named by the environment, if any."""
-    if given is not None:
-        if not given.is_dir():
-            raise NotADirectoryError(20, "is no folder of data sets", str(given))
-        return given
-    named = os.environ.get("LPSM_DATA")
-    return Path(named) if named and Path(named).is_dir() else None

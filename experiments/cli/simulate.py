@@ -82,7 +82,7 @@ def _totals(result: netsim.SimulationResult, base: netsim.SimulationResult, radi
         "limit_j_per_page": radio.least_j(base.elapsed_s, max(base.uplink_air_s, base.downlink_air_s)) / each,
         "page_awake_j_per_page": radio.least_j(base.elapsed_s, float(base.latency_s.sum())) / each,
         **spread("slowdown", "", found.slowdowns),
-        **{name: row[name] for name in (*(part.name for part in ENERGY_PARTS), "beacons", "wakeups", "elapsed_s")},
+        **{name: row[name] for name in (*ENERGY_PARTS, "beacons", "wakeups", "elapsed_s")},
         "mean_mw": 1000 * row["total_j"] / row["elapsed_s"],
     }
     if len(found.added_delay_s):
@@ -99,7 +99,7 @@ def _words(totals: dict[str, Any]) -> str:
     from experiments.quantities import ENERGY_PARTS
     from experiments.report.text import counted
 
-    parts = ", ".join(f"{part.called} {totals[part.name]:.3f}" for part in ENERGY_PARTS)
+    parts = ", ".join(f"{called} {totals[name]:.3f}" for name, called in ENERGY_PARTS.items())
     waited = f", mean slowdown {totals['slowdown_mean']:.2f}" if totals["pages"] else ""
     for things, late in _LATE.items():
         if (late_s := totals.get(f"{late}_mean_s")) is not None:

@@ -67,14 +67,10 @@ def tune(asked: Any) -> None:
     interval_ns, radio = world.config.beacon_interval_ns, world.config.radio
     of_target = study.CANDIDATES if target == targets.ANY else targets.candidates(target)
     chosen = sweep.named(of_target if asked.policies is None else asked.policies, interval_ns)
-    if not asked.traffic and asked.seeds < 2:
-        raise ValueError(f"seeds must be at least 2 to be split, got {asked.seeds}")
     cut, source = gathered(asked, asked.traffic, world, few=study.FEW_SESSIONS, option="TRAFFIC")
     if len(cut.workloads) < 2:
-        raise ValueError(
-            f"tune needs at least two sessions or pages to be split, got {len(cut.workloads)}; "
-            "add a recording, or see all policies on this one with lpsm compare --trace"
-        )
+        hint = "add a recording, or see all policies on this one with lpsm compare"
+        raise ValueError(f"tune needs at least two seeds, sessions or pages to be split, got one; {hint}")
     several = [asked.clients] if asked.clients != 1 else []
     if several:
         source["clients"] = asked.clients
@@ -82,7 +78,7 @@ def tune(asked: Any) -> None:
     settings = settings_of(source, chosen, world, rule=rule.given(), target=target)
     with folder("tune", asked, settings) as store:
         frames = sweep.frames(sweep.measured(tasks, store, jobs=asked.jobs))
-        found = study.tune(frames, [unit.name for unit in cut.workloads], rule, radio, seed=asked.seed)
+        found = study.tune(frames, rule, radio, seed=asked.seed)
         [row] = plain(pd.DataFrame([found.recommendation]))
         recommendation = {name: getattr(value, "item", lambda value=value: value)() for name, value in row.items()}
         to_type = targets.settings(found.policy, target, beacon_interval_ns=interval_ns)

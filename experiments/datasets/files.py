@@ -1,4 +1,4 @@
-"""Streams in files: tables (CSV), JSON lines, parquet, svmlight and npz, told apart by what is in them.
+"""Streams in files: tables (CSV), parquet, svmlight and npz, told apart by what is in them.
 
 What it models: of columns one is the label, some are texts, all others are finite numbers.  Texts become unit vectors
 of hashed words (scikit-learn's `HashingVectorizer`), which needs no vocabulary and so knows nothing of later rows;
@@ -12,7 +12,6 @@ What it leaves out: values that are missing, and lists and records in columns; t
 from __future__ import annotations
 
 import csv
-import json
 import re
 import zipfile
 from array import array
@@ -30,7 +29,18 @@ from scipy import sparse
 from experiments.datasets.stream import Stream, as_classes, as_number
 from traces.files import lines, open_trace
 
-__all__ = ["HASHED", "MOST_BYTES", "MOST_CELLS", "arrays_of", "hashed", "lines_of", "naming", "of_npz", "read"]
+__all__ = [
+    "HASHED",
+    "MOST_BYTES",
+    "MOST_CELLS",
+    "arrays_of",
+    "csv_rows",
+    "first_line",
+    "hashed",
+    "naming",
+    "of_npz",
+    "read",
+]
 
 HASHED = 2**18  # columns that words are hashed to
 MOST_BYTES = 1 << 29
@@ -41,7 +51,6 @@ MOST_CELLS = 1 << 25
 _LONGEST_LINE_BYTES = 1 << 24
 _ROWS_AT_ONCE = 1 << 12
 _SVMLIGHT = re.compile(r"^\S+(\s+qid:\S+)?(\s+\d+:\S+)+\s*(#.*)?$")
-_INDEX = re.compile(r"-?\d{1,9}")
 _PARTS = ("data", "indices", "indptr", "shape")
 
 Rows = Iterator[tuple[int, Sequence[Any]]]
@@ -74,7 +83,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, str]]:
 def read(path: Path, *, label: str | None = None, drop: tuple[str, ...] = (), texts: tuple[str, ...] = ()) -> Stream:
     """Return the stream in a file.
 
-    Columns are those of tables, parquet and JSON lines, by name or number (from 0, negative from the end): `label`,
+    Columns are those of tables and parquet, by name or number (from 0, negative from the end): `label`,
     None for the last; `drop`, left out; `texts`.
 
     Raises
@@ -88,18 +97,16 @@ def read(path: Path, *, label: str | None = None, drop: tuple[str, ...] = (), te
             start = file.read(4)
         if start == b"PAR1":
             return _of_table(path.name, *_parquet(path), label, drop, texts)
-        npz, number, first = start == b"PK\x03\x04", 0, ""
+        npz = start == b"PK\x03\x04"
         if not npz:
-            begin = (one for one in lines_of(path) if one[1].strip() and not one[1].startswith("#"))
-            number, first = next(begin, (0, ""))
-            if not number:
-                raise ValueError("a stream must hold an example, got none")
-            if first.lstrip().startswith("{"):
-                return _of_table(path.name, *_json(path), label, drop, texts)
+            number, first = first_line(path)
             if not _SVMLIGHT.match(first) and path.suffix not in (".svm", ".svmlight", ".libsvm"):
-                return _of_table(path.name, *_csv(path, number, first), label, drop, texts, is_csv=True)
+                rows = csv_rows(path, number, first, ",;\t")
+                head = next(rows, (0, list[str]()))
+                names = [name.strip() for name in head[1]]
+                return _of_table(path.name, names, chain([head], rows), label, drop, texts, is_csv=True)
         if texts:
-            raise ValueError(f"texts must stand in a table, parquet or JSON lines, got {'npz' if npz else 'svmlight'}")
+            raise ValueError(f"texts must stand in a table or parquet, got {'npz' if npz else 'svmlight'}")
         return of_npz(path) if npz else _svmlight(path)
 
 
@@ -126,31 +133,25 @@ def _of_table(
         named, rows = False, chain(head, rows)
     X, places, written, characters = array("d"), array("i"), list[str](), 0
 
-    def refuse(place: str, row: Sequence[Any]) -> None:
-        for column in numbers:
-            if not isfinite(as_number(row[column])):
-                called, cell = f" ({names[column]})" if named else "", str(row[column])[:40]
-                hint = ": --text takes a column of texts, --drop leaves one out" if called and len(cell) > 3 else ""
-                raise ValueError(f"{place}, column {column}{called}: a feature must be a finite number, "
-                                 f"got {cell!r}{hint}")  # fmt: skip
-        for column in said:
-            if not isinstance(row[column], str):
-                raise ValueError(f"{place}, column {names[column]}: a text must be one, got {row[column]!r}")
-
     def labels() -> Iterator[str]:
         nonlocal characters
         for number, (line, row) in enumerate(rows):
-            try:
-                values = [float(row[column]) for column in numbers]
-            except (TypeError, ValueError, OverflowError):
-                values = [float("nan")]
-            if said or not isfinite(sum(values)):
-                refuse(f"line {line}" if line else f"row {number}", row)
-                written.append("\n".join(row[column] for column in said))
-                characters += len(written[-1])
+            place = f"line {line}" if line else f"row {number}"
+            for column in numbers:
+                if not isfinite(value := as_number(row[column])):
+                    called, cell = f" ({names[column]})" if named else "", str(row[column])[:40]
+                    hint = ": --text takes a column of texts, --drop leaves one out" if called and len(cell) > 3 else ""
+                    rule = f"a feature must be a finite number, got {cell!r}{hint}"
+                    raise ValueError(f"{place}, column {column}{called}: {rule}")
+                X.append(value)
+            for column in said:
+                if not isinstance(row[column], str):
+                    raise ValueError(f"{place}, column {names[column]}: a text must be one, got {row[column]!r}")
+                characters += len(row[column])
             if (number + 1) * len(names) > MOST_CELLS or characters > MOST_BYTES:
                 raise ValueError(f"a stream must hold at most {MOST_CELLS} cells and {MOST_BYTES} characters, got more")
-            X.extend(values)
+            if said:
+                written.append("\n".join(row[column] for column in said))
             places.append(line)
             yield "" if row[at] is None else str(row[at]).strip()
 
@@ -165,13 +166,13 @@ def _chosen(
     names: list[str], label: str | None, drop: tuple[str, ...], texts: tuple[str, ...]
 ) -> tuple[int, list[int], list[int]]:
     """Return the numbers of the column of labels, of those that are numbers, and of those that are texts."""
+    places = {name: at for at, name in reversed([*enumerate(names)])}
+    places |= {str(number): number % len(names) for number in range(-len(names), len(names))}
 
     def column(what: str, name: str) -> int:
-        if not _INDEX.fullmatch(name) and name in names:
-            return names.index(name)
-        if _INDEX.fullmatch(name) and -len(names) <= int(name) < len(names):
-            return int(name) % len(names)
-        raise ValueError(f"{what} must name one of the columns {', '.join(names[:12])}, got {name!r}")
+        if name not in places:
+            raise ValueError(f"{what} must name one of the columns {', '.join(names[:12])}, got {name!r}")
+        return places[name]
 
     dropped, said = ({column(what, name) for name in given} for what, given in (("drop", drop), ("text", texts)))
     others = [i for i in range(len(names)) if i not in dropped | said]
@@ -181,49 +182,28 @@ def _chosen(
     return at, [i for i in others if i != at], sorted(said)
 
 
-def _csv(path: Path, number: int, first: str) -> tuple[list[str], Rows]:
-    """Return the cells of the first row of a table, which is in or behind line `number`, and all rows."""
+def first_line(path: Path) -> tuple[int, str]:
+    """Return number and text of the first line that is neither blank nor a comment."""
+    for number, line in lines_of(path):
+        if line.strip() and not line.startswith("#"):
+            return number, line
+    raise ValueError("a stream must hold an example, got none")
+
+
+def csv_rows(path: Path, number: int, first: str, delimiters: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a table from line `number` on, whose `first` line tells the delimiter, but for empty ones."""
+    delimiter, width = max(delimiters, key=first.count), 0
     text = (line for _, line in islice(lines_of(path), number - 1, None))
-    reader = csv.reader(text, delimiter=max(",;\t", key=first.count), strict=True)
-
-    def rows() -> Rows:
-        width = 0
-        try:
-            for row in reader:
-                if any(map(str.strip, row)):
-                    width = width or len(row)
-                    if len(row) != width:
-                        raise csv.Error(f"every line must have {width} columns, as the first has, got {len(row)}")
-                    yield number - 1 + reader.line_num, row
-        except csv.Error as error:
-            raise ValueError(f"line {number - 1 + reader.line_num}: {error}") from None
-
-    found = rows()
-    head = next(found, (0, list[str]()))
-    return [name.strip() for name in head[1]], chain([head], found)
-
-
-def _json(path: Path) -> tuple[list[str], Rows]:
-    """Return the names of JSON lines, an object a line, all with the same names, and their values."""
-
-    def objects() -> Iterator[tuple[int, dict[str, Any]]]:
-        first: dict[str, Any] = {}
-        for number, line in lines_of(path):
-            if line.strip():
-                try:
-                    one = json.loads(line)
-                except (ValueError, RecursionError):
-                    one = None
-                if not isinstance(one, dict):
-                    raise ValueError(f"line {number}: every line must be a JSON object, got {line.rstrip()[:40]!r}")
-                first = first or one
-                if one.keys() != first.keys():
-                    raise ValueError(f"line {number}: every line must name {', '.join(first)}, got {', '.join(one)}")
-                yield number, one
-
-    found = objects()
-    head = next(found)
-    return list(head[1]), ((line, [one[name] for name in head[1]]) for line, one in chain([head], found))
+    reader = csv.reader(text, delimiter=delimiter, skipinitialspace=delimiter == " ", strict=True)
+    try:
+        for row in reader:
+            if any(map(str.strip, row)):
+                width = width or len(row)
+                if len(row) != width:
+                    raise csv.Error(f"every line must have {width} columns, as the first has, got {len(row)}")
+                yield number - 1 + reader.line_num, row
+    except csv.Error as error:
+        raise ValueError(f"line {number - 1 + reader.line_num}: {error}") from None
 
 
 def _parquet(path: Path) -> tuple[list[str], Rows]:
@@ -260,41 +240,39 @@ def _as_one_error() -> Iterator[None]:
 # -- matrices ----------------------------------------------------------------------------------------------
 
 
+class _Lines:
+    """The lines of a file, as scikit-learn reads svmlight: where it is, and in which of them there is something."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.at, self.places, self.cells = path, 0, array("i"), 0
+
+    def read(self) -> bytes:
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[bytes]:
+        for at, line in lines_of(self.path):
+            self.at = at
+            self.cells += line.count(":") + 1
+            if self.cells > MOST_CELLS:
+                raise ValueError(f"a stream must hold at most {MOST_CELLS} cells, got more")
+            if line.partition("#")[0].strip():
+                self.places.append(at)
+            yield line.encode()
+
+
 def _svmlight(path: Path) -> Stream:
     """Indices are those of the file if one is 0, else one less; a line's must grow."""
-    places, columns, values, starts = array("i"), array("i"), array("d"), array("i", [0])
+    from sklearn.datasets import load_svmlight_file
 
-    def labels() -> Iterator[str]:
-        for number, line in lines_of(path):
-            label, *pairs = line.partition("#")[0].split() or [""]
-            if ":" in label or "," in label:
-                raise ValueError(f"line {number}: a line must begin with the label of one class, got {label!r}")
-            last = -1
-            for pair in pairs[1:] if pairs and pairs[0].startswith("qid:") else pairs:
-                index, _, value = pair.partition(":")
-                try:
-                    column, feature = int(index), float(value)
-                except ValueError:
-                    raise ValueError(f"line {number}: a feature must be index:value, got {pair[:80]!r}") from None
-                if not last < column < 1 << 31:
-                    raise ValueError(f"line {number}: indices must grow, got {pair[:80]!r} after {last}")
-                last = column
-                columns.append(column)
-                values.append(feature)
-            if len(values) + len(places) > MOST_CELLS:
-                raise ValueError(f"a stream must hold at most {MOST_CELLS} cells, got more")
-            if label:
-                places.append(number)
-                starts.append(len(columns))
-                yield label
-
-    y, classes = as_classes(labels(), lambda row: f"line {places[row]}")
-    indices = np.asarray(columns)
-    indices -= int(len(indices) > 0 and indices.min() > 0)
-    shape = len(y), int(indices.max(initial=-1)) + 1
-    X = sparse.csr_matrix((np.asarray(values), indices, np.asarray(starts)), shape=shape)
+    given = _Lines(path)
+    try:
+        X, labels = load_svmlight_file(given)
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"line {given.at}: label index:value ... in numbers must stand there: {error}") from None
+    X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)  # with the smaller indices
     X.eliminate_zeros()
-    return Stream(name=path.name, X=X, y=y, classes=classes, lines=np.asarray(places))
+    y, classes = as_classes(map(str, labels.tolist()), lambda row: f"line {given.places[row]}")
+    return Stream(name=path.name, X=X, y=y, classes=classes, lines=np.asarray(given.places))
 
 
 def arrays_of(path: Path, wanted: Collection[str]) -> dict[str, NDArray[Any]]:

@@ -1,8 +1,8 @@
 """Losses of experts in files: a .npy matrix, a table as pandas writes it, or text with one round a line.
 
-What it models: numbers with blanks or commas between them; empty lines and those that begin with # are left out.  Below
-a line of names with commas between them, as ``DataFrame.to_csv`` writes it, a first column without a name or without
-numbers is an index, and left out.
+What it models: numbers with one kind of blank, or commas, between them, perhaps below comments (#).  Below
+a line of names, as ``DataFrame.to_csv`` writes it, a first column without a name or without numbers is an index, and
+left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from warnings import catch_warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.datasets.files import MOST_CELLS, lines_of, naming
+from experiments.datasets.files import MOST_CELLS, csv_rows, first_line, naming
 from experiments.inert import is_number
 from lpsm.hindsight import best_expert
 
@@ -61,23 +61,16 @@ def _matrix(path: Path) -> NDArray[np.float64]:
 
 def _rounds(path: Path, missing: str) -> NDArray[np.float64]:
     """Losses in text; an empty cell of a table is read as `missing`."""
-    rounds = (one for one in lines_of(path) if one[1].strip(" ,\r\n") and not one[1].lstrip().startswith("#"))
-    head = next(rounds, (0, ""))
-    cells = head[1].split(",")
-    named = len(cells) > 1 and not any(map(is_number, cells))
-    losses, width, index = array("d"), 0, False
-    for number, line in rounds if named else chain([head], rounds):
-        words = line.rstrip("\r\n").split(",") if named else line.replace(",", " ").split()
-        if not width:
-            index = named and (not cells[0].strip('"') or not is_number(words[0] or missing))
-        words = words[index:]
-        width = width or len(words)
+    rows = csv_rows(path, *first_line(path), ",\t ")
+    head, row = next(rows), next(rows, (0, []))
+    named = not any(map(is_number, head[1])) and bool(row[0])
+    index = named and (not head[1][0] or not is_number(row[1][0] or missing))
+    losses, width = array("d"), len(head[1]) - index
+    for line, cells in chain([] if named else [head], [row][: row[0]], rows):
         try:
-            losses.extend(float(word.strip() or missing) for word in words)
+            losses.extend(float(cell.strip() or missing) for cell in cells[index:])
         except ValueError:
-            raise ValueError(f"line {number}: losses must be numbers, got {line.rstrip()[:80]!r}") from None
-        if len(words) != width:
-            raise ValueError(f"line {number}: every round must have {width} losses, got {len(words)}")
+            raise ValueError(f"line {line}: losses must be numbers, got {cells!r:.80}") from None
         if len(losses) > MOST_CELLS:
-            raise ValueError(f"line {number}: losses must be at most {MOST_CELLS} numbers, got more")
-    return np.asarray(losses).reshape(-1, width) if losses else np.zeros(0)
+            raise ValueError(f"line {line}: losses must be at most {MOST_CELLS} numbers, got more")
+    return np.asarray(losses).reshape(-1, width)

@@ -147,13 +147,11 @@ def _document(number: int, line: bytes) -> tuple[bool, tuple[str, int, list[str]
     """Return whether the document of a line was indexed, and its time, number, topics and text."""
     try:
         row = json.loads(line)
-        found = row["iso"], row["newid"], row["topics"], row["title"] or "", row["body"] or ""
-        if [*map(type, found)] == [str, int, list, str, str] and all(isinstance(topic, str) for topic in found[2]):
-            return row["topics_attr"] == "YES", (*found[:3], " ".join(found[3:]))
-    except (ValueError, KeyError, TypeError, RecursionError):
-        pass
-    rule = "must be a JSON object with iso, newid, topics_attr, topics, title and body"
-    raise ValueError(f"line {number} {rule}, got {line[:40]!r}")
+        key = str(row["iso"]), int(row["newid"]), [str(topic) for topic in row["topics"]]
+        return row["topics_attr"] == "YES", (*key, f"{row['title'] or ''} {row['body'] or ''}")
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
+        rule = "must be a JSON object with iso, newid, topics_attr, topics, title and body"
+        raise ValueError(f"line {number} {rule}, got {line[:40]!r}") from None
 
 
 def sms_spam(folder: Path) -> Stream:

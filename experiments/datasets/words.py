@@ -69,31 +69,17 @@ def generated_news(documents: int, topics: int, rng: np.random.Generator) -> Str
     """
     if documents < 1 or topics < 1:
         raise ValueError(f"documents and topics must be at least 1, got {documents} and {topics}")
-    common, shares = _shares(WORDS), _shares(topics)
+    common, shares = (1.0 / np.arange(1, size + 1) for size in (WORDS, topics))
     own = np.array([rng.choice(WORDS, OWN_WORDS, replace=False) for _ in range(topics)])
-    y = np.zeros((documents, topics), dtype=np.bool_)
+    y, texts = np.zeros((documents, topics), dtype=np.bool_), []
     counts = (rng.random(documents)[:, None] < (1.0 - NO_TOPIC, TWO_TOPICS)).sum(axis=1)
-    texts = []
-    for row, count in enumerate(counts):
-        chosen = rng.choice(topics, min(int(count), topics), replace=False, p=shares)
+    for row, count in enumerate(counts.tolist()):
+        chosen = rng.choice(topics, min(count, topics), replace=False, p=shares / shares.sum())
         y[row, chosen] = True
-        length = 5 + int(rng.poisson(LENGTH - 5))
-        words = rng.choice(WORDS, length, p=common)
-        for at in np.flatnonzero(rng.random(length) < OWN_SHARE) if len(chosen) else ():
-            words[at] = own[chosen[int(rng.integers(len(chosen)))], int(rng.integers(OWN_WORDS))]
-        texts.append(" ".join(_word(int(word)) for word in words))
+        words = rng.choice(WORDS, 5 + rng.poisson(LENGTH - 5), p=common / common.sum())
+        of_topic = rng.random(len(words)) < OWN_SHARE * (count > 0)
+        words[of_topic] = rng.choice(own[chosen].ravel(), of_topic.sum()) if count else 0
+        texts.append(" ".join("".join(chr(97 + word // 26**at % 26) for at in range(3)) for word in words.tolist()))
     order: NDArray[np.intp] = np.argsort(-y.sum(axis=0), kind="stable")
     names = tuple(f"topic {place}" for place in range(1, topics + 1))
     return Stream(name="generated-news", X=past_tfidf(texts), y=y[:, order], classes=names)
-
-
-def _shares(count: int) -> NDArray[np.float64]:
-    """Return shares that fall like 1/rank."""
-    shares: NDArray[np.float64] = 1.0 / np.arange(1, count + 1)
-    shares /= shares.sum()
-    return shares
-
-
-def _word(number: int) -> str:
-    """Return the number in letters, three of them."""
-    return "".join(chr(ord("a") + number // 26**place % 26) for place in range(3))

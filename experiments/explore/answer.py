@@ -1,4 +1,4 @@
-"""The answer to a position of the controls: what `lpsm compare` would find, and the timelines of a page.
+"""The answer to a position of the controls: what `lpsm compare` would find.
 
 The traffic is what `lpsm compare` would run (seeds of the Web model, the sessions of a trace, or the pages of few
 sessions, each visited several times), and so is the summary.  Runs are made on two threads (the compiled kernels let
@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -22,18 +22,8 @@ import traces
 from experiments.explore.settings import Settings
 from experiments.study import sweep, traffic
 from experiments.study.compare import compare
-from experiments.timeline import Timeline, record, timeline, window_of_page
 
-__all__ = ["Answer", "Explorer"]
-
-TIMELINES = 4  # policies whose page is shown frame by frame
-
-
-class Answer(NamedTuple):
-    """The summary of a comparison (`study.compare.Comparison`), and timelines of a page, none where there is none."""
-
-    summary: pd.DataFrame
-    timelines: list[Timeline]
+__all__ = ["Explorer"]
 
 
 class Explorer:
@@ -45,8 +35,7 @@ class Explorer:
     def __init__(self, sessions: Sequence[sweep.Replication] = (), few: int = 1) -> None:
         self.sessions, self.few = list(sessions), few
         self._threads, self._lock = ThreadPoolExecutor(2), Lock()
-        self._run, self._timelines = lru_cache(4096)(sweep.simulate), lru_cache(256)(_timelines)
-        self._drawn = lru_cache(64)(_drawn)
+        self._run, self._drawn = lru_cache(4096)(sweep.simulate), lru_cache(64)(_drawn)
 
     @classmethod
     def of_trace(
@@ -56,8 +45,8 @@ class Explorer:
         sessions = traffic.recorded([path], told=told, skip_damaged=skip_damaged)
         return cls(sessions, 1 if traces.detect(path) == "workload" else few)
 
-    def answer(self, settings: Settings) -> Answer:
-        """Return the answer to these settings."""
+    def answer(self, settings: Settings) -> pd.DataFrame:
+        """Return the summary of the comparison (`study.compare.Comparison`)."""
         config, interval_ns = settings.config, settings.beacon_interval_ns
         policies = list(sweep.named(settings.policies, interval_ns))
         with self._lock:  # an engine that is not compiled is passed over by short runs, which are then slow for ever
@@ -71,27 +60,10 @@ class Explorer:
         frames = sweep.frames(dict(zip(tasks, self._threads.map(self._run, tasks.values()), strict=True)))
         psm = netsim.canonical("psm", beacon_interval_ns=interval_ns)
         radio = config.radio
-        found = compare(frames, policies, awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw, psm=psm)
-        shown = tuple(policies[1 : 1 + TIMELINES])
-        return Answer(found.summary, self._timelines(units[0], settings.page, shown, units[0].world(config)))
+        return compare(frames, policies, awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw, psm=psm).summary
 
 
 def _drawn(pages: int, seeds: int) -> list[sweep.Recorded]:
     """Return the seeds of the Web model with their pages, which are then drawn once."""
     drawn = traffic.generated(pages, 0, seeds)
     return [sweep.Recorded(name=one.name, seed=one.seed, recorded=traces.Workload.of(one.pages())) for one in drawn]
-
-
-def _timelines(
-    unit: sweep.Replication, page: int, policies: tuple[str, ...], config: netsim.SimulationConfig
-) -> list[Timeline]:
-    """Return timelines of the same page of a unit under each policy, over the same length of time."""
-    work = traces.Workload.of(unit.pages())
-    if not work:
-        return []
-    page = min(page, len(work))
-    begun = work if len(work.timings) else traces.Workload.of(work[: page + 1])
-    runs = [record(begun, policy, config, seed=unit.seed, push=work.messages) for policy in policies]
-    windows = [window_of_page(run, page - 1) for run in runs]
-    longest = max(length for _, length in windows)
-    return [timeline(run, start, longest) for run, (start, _) in zip(runs, windows, strict=True)]

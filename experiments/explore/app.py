@@ -1,8 +1,8 @@
-"""The explorer's page: controls on one side; the front, the energies and the timeline on the other.
+"""The explorer's page: controls on one side; the front and the energies on the other.
 
 It is served on 127.0.0.1 alone; requests that were sent to another name, or by another page, are refused, so that no
 page elsewhere can read it or set it to work.  A link carries the position of all controls.  The pictures are those of
-`lpsm compare` and `lpsm timeline`, and a short script of the page asks for them anew when a control has moved.
+`lpsm compare`, and a short script of the page asks for them anew when a control has moved.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from importlib import resources
 from string import Template
 from threading import Lock
 
+import pandas as pd
 from matplotlib.figure import Figure
 
-from experiments.explore.answer import Answer, Explorer
+from experiments.explore.answer import Explorer
 from experiments.explore.settings import DEFAULT_POLICIES, NUMBERS, SERVERS, Settings
 from experiments.figures.comparison import energy, energy_front
 from experiments.figures.style import label, saved
-from experiments.figures.timeline import timelines
 from experiments.quantities import BASELINE, COMPARISON
 from experiments.report.comparison import advice
 from experiments.report.text import cells
@@ -72,18 +72,18 @@ class Page(ThreadingHTTPServer):
         """Return what stands beside the controls."""
         try:
             settings = self.settings(query)
-            found = self.explorer.answer(settings)
+            summary = self.explorer.answer(settings)
         except ValueError as error:
             return _complaint(error)
-        header, rows = cells(COMPARISON, found.summary)
+        header, rows = cells(COMPARISON, summary)
         with _DRAWING:
-            drawn = {title: b64encode(saved(one, "svg")).decode() for title, one in pictures(found).items()}
+            drawn = {title: b64encode(saved(one, "svg")).decode() for title, one in pictures(summary).items()}
         parts = [
             f'<details data-link="{escape(settings.link)}"><summary>Command</summary>',
             f"<pre>{escape(settings.command(self.trace))}</pre></details>",
             *(f'<h2>{title}</h2>\n<img alt="{title}" src="data:image/svg+xml;base64,{one}">'
               for title, one in drawn.items()),
-            f'<p>{escape(advice(found.summary))}</p>\n<div class="scroll"><table>\n<thead>{_row("th", header)}</thead>',
+            f'<p>{escape(advice(summary))}</p>\n<div class="scroll"><table>\n<thead>{_row("th", header)}</thead>',
             *(_row("td", row) for row in rows), "</table></div>",
         ]  # fmt: skip
         return "\n".join(parts)
@@ -119,12 +119,10 @@ class _Request(BaseHTTPRequestHandler):
         """Leave requests unsaid."""
 
 
-def pictures(found: Answer) -> dict[str, Figure]:
+def pictures(summary: pd.DataFrame) -> dict[str, Figure]:
     """Return the pictures of an answer, by their titles."""
-    drawn = {"Energy of a page, by its parts": energy(found.summary)}
-    if found.summary["slowdown_mean"].notna().any():
-        drawn = {"Energy against waiting": energy_front(found.summary), **drawn}
-    return drawn | ({"One page, frame by frame": timelines(found.timelines)} if found.timelines else {})
+    drawn = {"Energy of a page, by its parts": energy(summary)}
+    return {"Energy against waiting": energy_front(summary), **drawn} if summary["slowdown_mean"].any() else drawn
 
 
 def _complaint(error: ValueError) -> str:

@@ -20,7 +20,6 @@ NUMBERS: dict[str, tuple[str, float, float, float]] = {
     "server_s": ("Mean delay of the server [s]", 0, 2, 0.05),
     "rtt_ms": ("Round trip [ms]", 5, 400, 0.2),
     "beacon_ms": ("Time between beacons [ms]", 50, 400, 0.4),  # 100 and 102.4 are among them
-    "page": ("Page of the timeline", 1, 20, 1),
 }
 """Each number to its words, ends and step."""
 _LONGEST, _MOST_POLICIES = 200, 12  # characters of a text, or of the name of a policy
@@ -38,7 +37,6 @@ class Settings:
     radio: str = TODAY["radio"]  #: of the package, or two figures ``AWAKE_MW/ASLEEP_MW``
     beacon_ms: float = 100.0
     policies: tuple[str, ...] = DEFAULT_POLICIES  #: beside no power saving, which is always there
-    page: int = 2  #: which page the timelines show, from 1
 
     def __post_init__(self) -> None:
         for name, (_, low, high, _) in NUMBERS.items():

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from experiments.figures.front import front, reference_lines
 from experiments.figures.papers import panels
 from experiments.figures.style import GREY, INK, PART_FILLS, clean, key, label, log_axis, looks, rows_named, sheet
-from experiments.quantities import BASELINE, REFERENCES, energy_parts
+from experiments.quantities import BASELINE, ENERGY_PARTS, REFERENCES
 
 __all__ = ["clouds", "energy", "energy_front", "growth", "slowdown", "slowdown_by_page"]
 
@@ -54,7 +54,7 @@ def growth(table: pd.DataFrame) -> Figure:
 def energy(summary: pd.DataFrame, printed: Mapping[str, float] | None = None) -> Figure:
     """Draw the energy a page by its parts (figure 2-6).
 
-    `summary` has a row a policy: `policy`, the parts of the energy a page (`quantities.energy_parts`),
+    `summary` has a row a policy: `policy`, the parts of the energy a page (`quantities.ENERGY_PARTS`),
     `total_j_per_page`, `energy_minus_psm_j_per_page_half_width`, `energy_vs_psm_percent`; rows named ``limit`` and
     ``page-awake`` become lines.  What a paper prints, joules a page of policies, is marked beside ours.
 
@@ -70,12 +70,11 @@ def energy(summary: pd.DataFrame, printed: Mapping[str, float] | None = None) ->
     totals, places = bars["total_j_per_page"].to_numpy(), np.arange(len(bars))
     left = np.zeros(len(bars))
     with sheet(5.6, 1.45 + 0.33 * max(len(bars), 2)) as (figure, [axes]):
-        for part in sorted(energy_parts(), key=lambda part: [*PART_FILLS].index(part.name)):
-            colour, hatch = PART_FILLS[part.name]
-            if bars[part.name].any():
-                how: Any = {"color": colour, "hatch": hatch, "edgecolor": INK, "linewidth": 0.6, "label": part.called}
-                axes.barh(places, bars[part.name], 0.62, left, **how)
-                left = left + bars[part.name].to_numpy()
+        for name, (colour, hatch) in PART_FILLS.items():
+            if (part := bars[f"{name}_per_page"].to_numpy()).any():
+                how: Any = {"color": colour, "hatch": hatch, "edgecolor": INK, "lw": 0.6, "label": ENERGY_PARTS[name]}
+                axes.barh(places, part, 0.62, left, **how)
+                left = left + part
         if (half := bars[_PAIRED].where(bars[_PAIRED] > 0)).any():
             how = {"ecolor": GREY, "capsize": 2, "elinewidth": 0.8, "label": "95 % interval, paired with PSM"}
             axes.errorbar(totals, places + 0.4, xerr=half, fmt="none", **how)

@@ -80,8 +80,8 @@ HOST_AWARE = frozenset({"bsd-host", "hold", "lpsm2", "lpsm3"})
 _SERIES_COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, "#000000", WINE, BROWN, TEAL, OLIVE)
 _SERIES_MARKERS = "osD^vPXd<>hp"
 PART_FILLS = {
-    "sleep_j_per_page": (PALE, ""), "awake_j_per_page": (SKY, "////"), "listen_j_per_page": (VERMILLION, ""),
-    "wakeup_j_per_page": ("#000000", "...."),
+    "sleep_j": (PALE, ""), "awake_j": (SKY, "////"), "listen_j": (VERMILLION, ""),
+    "wakeup_j": ("#000000", "...."),
 }  # fmt: skip
 """Part of the energy to the colour and the hatching of its piece of a bar."""
 _USUAL_PUSH_MS = "400"  # the delay of messages that LPSM3 keeps if no other is asked for

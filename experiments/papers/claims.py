@@ -8,11 +8,12 @@ module declares.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from inspect import signature
-from math import floor, isfinite, log10, nan
-from typing import Any, NamedTuple, Protocol
+from math import floor, isfinite, isnan, log10, nan
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,19 +22,15 @@ from numpy.typing import ArrayLike
 from experiments.papers.tuning import steps_to_end
 from experiments.study.compare import Estimate, estimate, linearised
 
-__all__ = [
-    "NOTHING", "Claim", "Measure", "Noted", "Predicate", "Record", "Verdict", "against", "by",
-    "from_record", "jackknifed", "measured", "named", "point", "shown", "steps_inside", "where", "wide",
-]  # fmt: skip
-
 Record = Mapping[str, pd.DataFrame]  # table -> all rows
+Measure = Callable[..., Any]  # tables of a record -> name -> sample, each `Noted` or not; or one sample, without a name
 NOTHING = "the record has nothing of it"
 
 
 class Noted(NamedTuple):
     """A sample (a number a replication, or one number) and the note printed after it."""
 
-    sample: ArrayLike
+    sample: Any
     note: str
 
 
@@ -49,50 +46,43 @@ class Verdict(NamedTuple):
     short: str = ""
 
 
-Measure = Callable[..., Any]  # tables of a record -> name -> sample, each `Noted` or not; or one sample, without a name
-
-
-class Predicate(Protocol):
-    """A predicate on a measure; `tolerance` is what it asks for, in words."""
-
-    @property
-    def tolerance(self) -> str:
-        """When it counts as true."""
-
-    def __call__(self, record: Record) -> Verdict:
-        """Hold the record to it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A statement that a record can refute: what the paper says, what our record has to show, and what is printed.
 
-    `reason` says what is measured and why this counts, beyond the test's own words; `why` what else the record shows
-    where the claim fails; `no_test` why it can hardly fail, if that is so: it is then reported, and counted apart.
+    `test` is a predicate, or several, all of which have to hold.  `reason` says what is measured and why this counts,
+    beyond the test's own words; `no_test` why it can hardly fail, if that is so: it is reported, and counted apart.
     """
 
     statement: str
-    test: Predicate
+    test: Any
     printed: str = ""
     reason: str = ""
-    _: KW_ONLY
-    why: Callable[..., str] | None = None
     no_test: str = ""
+
+    @property
+    def tests(self) -> tuple[Any, ...]:
+        """All predicates that have to hold."""
+        return self.test if isinstance(self.test, tuple) else (self.test,)
 
     @property
     def tolerance(self) -> str:
         """When it counts as holding, and why so."""
         idle = f"not a test: {self.no_test}" if self.no_test else ""
-        return "; ".join(part for part in (self.test.tolerance, self.reason, idle) if part)
+        return _joined(*(test.tolerance for test in self.tests), self.reason, idle)
 
     def check(self, record: Record) -> Verdict:
         """Hold a record to it."""
-        verdict = self.test(record)
-        if verdict.holds or self.why is None or verdict.ours == NOTHING:
-            return verdict
-        return verdict._replace(
-            why_not="; ".join(part for part in (verdict.why_not, from_record(self.why, record)) if part)
-        )
+        verdicts = [test(record) for test in self.tests]
+        if any(one.ours == NOTHING for one in verdicts):
+            return Verdict(NOTHING, False, NOTHING, NOTHING)
+        failed = [one for one in verdicts if not one.holds]
+        why_not, short = _joined(*(one.why_not for one in failed)), _joined(*(one.short for one in failed or verdicts))
+        return Verdict(_joined(*(one.ours for one in verdicts)), not failed, why_not, short)
+
+
+def _joined(*words):
+    return "; ".join(word for word in words if word)
 
 
 def shown(interval: Estimate, unit: str = "") -> str:
@@ -101,10 +91,12 @@ def shown(interval: Estimate, unit: str = "") -> str:
     >>> shown(Estimate(1.2531, 0.5), " J"), shown(Estimate(123.4, float("nan"))), shown(Estimate(120.3, 31.0), " %")
     ('1.25 ± 0.50 J', '123', '120 ± 31 %')
     """
-    scale, figures = (interval.half_width, 1) if interval.half_width > 1e-6 * abs(interval.mean) else (interval.mean, 2)
+    mean, half_width = interval
+    if isnan(mean):
+        return "no number"
+    scale, figures = (half_width, 1) if half_width > 1e-6 * abs(mean) else (mean, 2)
     digits = min(6, max(0, figures - floor(log10(abs(scale))))) if isfinite(scale) and scale else 0
-    spread = f" ± {interval.half_width:.{digits}f}" if isfinite(interval.half_width) else ""
-    return f"{interval.mean:.{digits}f}{spread}{unit}"
+    return f"{mean:.{digits}f}{f' ± {half_width:.{digits}f}' if isfinite(half_width) else ''}{unit}"
 
 
 def where(rows: pd.DataFrame, **having: Any) -> Any:
@@ -138,12 +130,10 @@ def measured(measure: Measure, record: Record) -> dict[str, Any]:
 
 def named(measures: Mapping[str, Measure]) -> Measure:
     """Return one measure of several, each under a name of its own."""
-
-    def measure(record: Record) -> dict[str, Any]:
-        each = ((name, measured(one, record)) for name, one in measures.items())
-        return {f"{name} {own}".strip(): sample for name, samples in each for own, sample in samples.items()}
-
-    return measure
+    return lambda record: {
+        f"{name} {own}".strip(): sample
+        for name, measure in measures.items() for own, sample in measured(measure, record).items()
+    }  # fmt: skip
 
 
 def by(values: pd.Series, name: str, *keys: Any) -> dict[str, pd.Series]:
@@ -166,8 +156,19 @@ def jackknifed(runs: Any, statistic: Callable[[Any], float]) -> Any:
     if count < 2:
         return np.array([whole])
     rest = np.array([statistic([one for one in runs if one != left]) for left in runs])
-    parts = count * whole - (count - 1) * rest
-    return parts - parts.mean() + whole
+    return whole - (count - 1) * (rest - rest.mean())
+
+
+def slope(x: Any, y: Any) -> float:
+    """Return the exponent of y in x, by least squares on logarithms."""
+    return float(np.polyfit(np.log(np.asarray(x, dtype=float)), np.log(np.asarray(y, dtype=float)), 1)[0])
+
+
+def cases(text: str) -> list[list[Any]]:
+    """Return a table that is written as text: a row a line, cells between bars; indented lines go on."""
+    rows = (line.split(" | ") for line in text.replace("\n    ", " ").strip().splitlines())
+    number = re.compile(r"-?[\d.]+").fullmatch
+    return [[float(cell) if number(cell) else cell for cell in row] for row in rows]
 
 
 def point(group: Any, x: Any, sample: ArrayLike) -> dict[str, Any]:

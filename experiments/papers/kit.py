@@ -30,20 +30,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
-from experiments.papers.claims import Claim, Predicate, Record, Verdict, from_record
-
-__all__ = ["Better", "DataSet", "Experiment", "Rows", "Run", "Seeds", "Setup", "Sizes", "Sweep", "Tasks", "over"]
+from experiments.papers.claims import Claim, Record, Verdict, from_record
 
 Rows = dict[str, list[dict[str, Any]]]  # what a task returns: table -> rows, plain JSON data
-Tasks = Mapping[str, dict[str, Any]]  # key -> task, plain JSON data
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-class Better(NamedTuple):
-    """The data set of the paper itself, taken where somebody has it: its name in records, and a file that shows it."""
-
-    name: str
-    shown_by: str  # pattern below the folder of data sets
 
 
 class DataSet(NamedTuple):
@@ -52,7 +42,6 @@ class DataSet(NamedTuple):
     folder: str
     published: str
     stand_in: str = ""
-    better: Better | None = None
     unasked: bool = False  # the stand-in is taken without being asked for
 
 
@@ -60,21 +49,19 @@ class DataSet(NamedTuple):
 class Setup:
     """What a sweep is made for: size "smoke" or "full", first seed, and the folder of data sets, if there is one.
 
-    `stand_in` says that something stands in for the data set, `better` that the paper's own is there and taken.
+    `stand_in` says that something stands in for the data set, and `material` what data these are.
     """
 
     size: str = "full"
     seed: int = 0
     data: Path | None = None
     stand_in: bool = False
-    better: bool = False
+    material: str = "generated"
 
     def __post_init__(self) -> None:
-        """Hold size and seed to their ranges."""
+        """Refuse another size."""
         if self.size not in ("smoke", "full"):
             raise ValueError(f"size must be smoke or full, got {self.size!r}")
-        if self.seed < 0:
-            raise ValueError(f"seed must be at least 0, got {self.seed}")
 
     def pick(self, smoke: Any, full: Any) -> Any:
         """Return the value for this size."""
@@ -82,11 +69,10 @@ class Setup:
 
     def source(self) -> dict[str, Any]:
         """Return the columns of a task that say where its data are, or that something else is taken."""
-        better = {"better": True} if self.better else {}
-        return {"stand_in": self.stand_in, "folder": "" if self.stand_in else str(self.data), **better}
+        return {"stand_in": self.stand_in, "folder": "" if self.stand_in else str(self.data)}
 
 
-Sweep = Callable[[Setup], Tasks]
+Sweep = Callable[[Setup], Mapping[str, dict[str, Any]]]  # key -> task, plain JSON data
 
 
 class Sizes(NamedTuple):
@@ -94,13 +80,6 @@ class Sizes(NamedTuple):
 
     smoke: Any
     full: Any
-
-
-class Seeds(NamedTuple):
-    """How many seeds the smoke size and the full size take, from the first one on."""
-
-    smoke: int
-    full: int
 
 
 def _points(axes: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -118,7 +97,8 @@ def over(axes: Mapping[str, Any], key: str = "", **constants: Any) -> Sweep:
     Parameters
     ----------
     axes
-        Name to values (or `Sizes` or `Seeds` of them); several names with blanks between them take tuples of values.
+        Name to values (or `Sizes` of them); several names with blanks between them take tuples of values.  A number
+        stands for so many seeds, from the first one on.
     key
         Format of a task's key, with the names of its values in braces; names and values of the axes by default.
     constants
@@ -126,15 +106,13 @@ def over(axes: Mapping[str, Any], key: str = "", **constants: Any) -> Sweep:
         that name.
     """
 
-    def sweep(setup: Setup) -> dict[str, dict[str, Any]]:
-        def at_size(value: Any) -> Any:
-            if isinstance(value, Seeds):
-                return range(setup.seed, setup.seed + setup.pick(*value))
-            return setup.pick(*value) if isinstance(value, Sizes) else value
+    def sweep(setup):
+        def at_size(values):
+            return {name: setup.pick(*one) if isinstance(one, Sizes) else one for name, one in values.items()}
 
-        common = {"seed": setup.seed, **{name: at_size(value) for name, value in constants.items()}}
-        tasks = {}
-        for task in _points({names: at_size(values) for names, values in axes.items()}):
+        tasks, common = {}, {"seed": setup.seed, **at_size(constants)}
+        seeds = {name: range(setup.seed, setup.seed + n) for name, n in at_size(axes).items() if isinstance(n, int)}
+        for task in _points(at_size(axes) | seeds):
             default = " ".join(f"{name} {{{name}{':g' * isinstance(task[name], float)}}}" for name in task)
             tasks[(key or default).format(**common | task)] = common | task
         return tasks
@@ -154,7 +132,7 @@ class Run:
 
     def __call__(self, task: Mapping[str, Any]) -> Rows:
         """Return the rows of one task."""
-        tables: Any = self.function(**task)
+        tables = self.function(**task)
         if not isinstance(tables, Mapping):
             tables = {self.function.__name__: tables}
         return {name: own if isinstance(own, list) else own.to_dict("records") for name, own in tables.items()}
@@ -175,8 +153,7 @@ class Experiment:
     sweep: Sweep = lambda setup: {}
     run: Callable[[dict[str, Any]], Rows] = Run(dict)
     claims: list[Claim] = field(default_factory=list)
-    drawings: dict[str, Callable[[Record], Figure]] = field(default_factory=dict)
-    words: dict[str, Callable[..., pd.DataFrame]] = field(default_factory=dict)
+    drawings: dict[str, Callable[[Record], Any]] = field(default_factory=dict)
 
     @property
     def paper(self) -> str:
@@ -186,32 +163,32 @@ class Experiment:
     def runs(self, sweep: Sweep) -> Callable[[Function], Function]:
         """Declare the tasks, and the function that runs one (`Run`)."""
 
-        def declare(function: Function) -> Function:
+        def declare(function):
             self.sweep, self.run = sweep, Run(function)
             return function
 
         return declare
 
     def claim(
-        self, statement: str, test: Callable[..., Predicate], printed: str = "", reason: str = "", *,
-        of: Mapping[str, Any] | Iterable[Mapping[str, Any]] = ({},), why: Callable[..., str] | None = None,
-        no_test: str = "", **limits: Any,
+        self, statement: str, test: Callable[..., Any], printed: str = "", reason: str = "", *,
+        of: Mapping[str, Any] | Iterable[Mapping[str, Any]] = ({},), no_test: str = "", **limits: Any,
     ) -> Callable[[Function], Function]:  # fmt: skip
         """Declare a claim on what the decorated function measures: `test` gets the measure and the limits.
 
         With axes `of` values there is a claim at every point of their product (`over`), or at each of the points given:
-        its values stand for their names in braces in the words, the measure and `why` get those that they have
-        parameters for, and the test those that are its limits.  The other arguments are those of `claims.Claim`.
+        its values stand for their names in braces in the words, the measure gets those that it has parameters for, and
+        the test those that are its limits.  The other arguments are those of `claims.Claim`.
         """
 
-        def declare(measure: Function) -> Function:
+        def declare(measure):
             for point in _points(of) if isinstance(of, Mapping) else of:
                 stated, quoted, cause, idle = (
                     words.format_map(point) if point else words for words in (statement, printed, reason, no_test)
                 )
-                own = {name: value for name, value in point.items() if name in ("limit", "low", "high", "needed")}
-                asked = test(_given(measure, point), **limits | own)
-                self.claims.append(Claim(stated, asked, quoted, cause, why=why and _given(why, point), no_test=idle))
+                given = {name: point[name] for name in signature(measure).parameters if name in point}
+                own = {name: point[name] for name in ("limit", "low", "high", "needed") if name in point}
+                asked = test(partial(measure, **given), **limits | own)
+                self.claims.append(Claim(stated, asked, quoted, cause, no_test=idle))
             return measure
 
         return declare
@@ -222,12 +199,12 @@ class Experiment:
         Frames are drawn by `figures.papers.panels`, which gets the arguments `axes`.
         """
 
-        def declare(drawing: Function) -> Function:
-            def draw(record: Record) -> Figure:
+        def declare(drawing):
+            def draw(record):
                 drawn = from_record(drawing, record)
-                if isinstance(drawn, pd.DataFrame):
-                    drawn = [("", drawn)]
-                return drawn if isinstance(drawn, Figure) else panels(list(drawn), **axes)
+                if isinstance(drawn, Figure):
+                    return drawn
+                return panels([("", drawn)] if isinstance(drawn, pd.DataFrame) else list(drawn), **axes)
 
             self.drawings[name] = draw
             return drawing
@@ -237,8 +214,8 @@ class Experiment:
     def table(self, name: str) -> Callable[[Function], Function]:
         """Declare a table of words: the decorated function returns it as a frame."""
 
-        def declare(function: Function) -> Function:
-            self.words[name] = function
+        def declare(function):
+            self.drawings[name] = partial(from_record, function)
             return function
 
         return declare
@@ -251,13 +228,9 @@ class Experiment:
         """Hold every claim against a record."""
         return [(claim, claim.check(record)) for claim in self.claims]
 
-    def figures(self, record: Record) -> dict[str, Figure]:
-        """Return every picture of a record by its name."""
+    def figures(self, record: Record) -> dict[str, Any]:
+        """Return every picture, or table of words, of a record by its name."""
         return {name: draw(record) for name, draw in self.drawings.items()}
-
-    def tables(self, record: Record) -> dict[str, pd.DataFrame]:
-        """Return every table of words of a record by its name."""
-        return {name: from_record(function, record) for name, function in self.words.items()}
 
     def setup(self, setup: Setup) -> Setup:
         """Return the setup with the data this experiment will run on, None for its stand-in or for none.
@@ -267,29 +240,11 @@ class Experiment:
         data, generated = self.data, Setup(size=setup.size, seed=setup.seed)
         if data is None:
             return generated
-        if setup.data is not None and not setup.stand_in:
-            if data.better is not None and any(setup.data.glob(data.better.shown_by)):
-                return replace(setup, better=True)
-            if (setup.data / data.folder).is_dir():
-                return setup
+        path = (setup.data or Path()) / data.folder
+        if setup.data is not None and not setup.stand_in and path.is_dir():
+            return replace(setup, material=data.folder)
         if data.stand_in and (data.unasked or setup.stand_in):
-            return replace(generated, stand_in=True)
-        where = f"{setup.data}/{data.folder}" if setup.data is not None else data.folder
+            return replace(generated, stand_in=True, material=data.stand_in)
         instead = f"; --stand-in runs on {data.stand_in} instead" if data.stand_in else ""
-        raise FileNotFoundError(
-            2, f"{self.name} wants this data set ({data.published}; give --data or set LPSM_DATA){instead}", where
-        )
-
-    def material(self, setup: Setup) -> str:
-        """Say what data the record was made from."""
-        if self.data is None:
-            return "generated"
-        if setup.better and self.data.better is not None:
-            return self.data.better.name
-        return self.data.stand_in if setup.stand_in else self.data.folder
-
-
-def _given(function: Callable[..., Any], point: Mapping[str, Any]) -> Callable[..., Any]:
-    """Return the function with those of a point's values that it has parameters for."""
-    own = {name: value for name, value in point.items() if name in signature(function).parameters}
-    return partial(function, **own) if own else function
+        wanted = f"{self.name} wants this data set ({data.published}; give --data or set LPSM_DATA){instead}"
+        raise FileNotFoundError(2, wanted, str(path))

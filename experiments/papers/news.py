@@ -49,11 +49,11 @@ def grid(key, symbol, values, runs=1):
     return tuple((key, {symbol: value}, runs) for value in values)
 
 
-def sweep(cases, *, topics=ABOVE_1, smoke=(), smoke_topics=4):
-    """Return the sweep of a task a topic; `smoke` cases and the first `smoke_topics` topics at the smaller size."""
+def sweep(cases, *, topics=ABOVE_1, smoke_topics=4):
+    """Return the sweep of a task a topic; the smaller size has two coins, and the first `smoke_topics` topics."""
 
     def tasks(setup):
-        own = list(map(list, setup.pick(smoke or cases[:3], cases)))
+        own = [[key, parameters, setup.pick(min(runs, 2), runs)] for key, parameters, runs in cases]
         common = {"cases": own, "seed": setup.seed, "documents": setup.pick(1500, 0), **setup.source()}
         return {f"topic {rank + 1}": {"rank": rank, **common} for rank in setup.pick(topics[:smoke_topics], topics)}
 

@@ -5,30 +5,16 @@ Statements that speak of any stream are in `lpsm.bounds`.  Parameters are those 
 * Under low noise instances are independent and of norm 1, E[y | x] = Delta = u.x with norm(u) = 1, and P(abs(Delta) <
   eps) <= c eps^alpha for every eps > 0; eps just above 1 shows that c >= 1.  `eigenvalue` is the smallest of E[x x'],
   in (0, 1/d].  Regret is expected mistakes beyond those of Bayes, at most sum_t E abs(Delta_t) whatever one does.
-* On the unit sphere of R^d, d = `n_features` >= 2, labels are those of a half-space, and instances are uniform, or
-  lambda-similar to that (`similarity`, 1 being uniform).
 
 Sources: Monteleoni 2006 (T), Cesa-Bianchi 2007 (R), Cavallanti, Cesa-Bianchi and Gentile 2010 (A).
 """
 
 from __future__ import annotations
 
-from itertools import count
-from math import ceil, log, log1p, log2, pi, sqrt
-from typing import NamedTuple
+from math import log, log1p, sqrt
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-__all__ = [
-    "GOOD_UPDATE", "ActiveBudget", "Counterexample", "active_budget", "adaptive_labels", "adaptive_patience",
-    "adaptive_rate_in_labels", "adaptive_regret", "best_label_margin", "best_regret_margin", "counterexample",
-    "disagreement_cap", "modified_perceptron_mistakes", "penalised_hypothesis", "perceptron_lemma_sine",
-    "second_order_limit", "selected_risk", "separable_second_order_mistakes", "separable_second_order_step",
-    "supervised_rate_in_labels", "supervised_regret", "supervised_regret_of_spectrum",
-]  # fmt: skip
-
-Array = NDArray[np.float64]
+from numpy.typing import ArrayLike
 
 # -- Perceptrons on the sphere -----------------------------------------------------------------------------------
 
@@ -40,75 +26,6 @@ def perceptron_lemma_sine(norm: float) -> float:
     as printed drops the 1/3 and asks for more than is true (even more than 1) when l_t + norm(v_0)^2 is below 9/25.
     """
     return 1.0 / max(3.0, 5.0 * norm)
-
-
-GOOD_UPDATE = 2.0 / (128.0 * pi) ** 2
-"""The constant c of T Lemma 4, 1.24e-5, which the thesis leaves open: that of Lemma 16 at lambda = 1."""
-
-
-class ActiveBudget(NamedTuple):
-    """What dkm needs: `patience` R, `labels` L, `updates` that reach the error, and `errors`, bought or not."""
-
-    patience: int
-    labels: int
-    updates: int
-    errors: int
-
-
-def modified_perceptron_mistakes(n_features: int, error: float, delta: float) -> int:
-    """T Theorem 4: mistakes after which the modified Perceptron's error is at most `error` w.p. 1 - delta.
-
-    M = 150 d ln(1/(4 error^2 delta)), rounded up, 0 if that is negative.  Deviation: the proof's
-    M = 150 d ln(1/(error delta)) leaves sqrt(error)/2 by its own last line.
-    """
-    return max(0, ceil(150.0 * n_features * log(1.0 / (4.0 * error * error * delta))))
-
-
-def active_budget(n_features: int, error: float, delta: float, similarity: float = 1.0) -> ActiveBudget:
-    """T Theorems 5 and 7 with the constants of their proofs: dkm's error is at most `error` w.p. 1 - delta.
-
-    The error is that under the instances' own distribution, at most 1/2.  With kappa = c lambda^12 and e = lambda error
-    (the uniform error that suffices, by (4.1)): U = ceil((2d/kappa) ln(1/(delta e^2))) updates bring 1 - u.v below
-    4 e^2, by Markov's inequality with delta/4; K = U + ceil(log2(2/e)) blocks of R labels hold U updates or enough
-    halvings; R is the least with R K (1 - lambda^2/4)^R <= delta/4; L = R K; 64 U/lambda^4 errors.
-    Deviation: the proof of Theorem 7 sets R = (4/lambda^2) ln(2K/delta), which leaves R K (1 - lambda^2/4)^R above
-    delta/4 and so does not give the failure probability claimed.
-    """
-    uniform_error, keep = similarity * error, 1.0 - similarity**2 / 4.0
-    updates = ceil(2.0 * n_features / (GOOD_UPDATE * similarity**12) * log(1.0 / (delta * uniform_error**2)))
-    blocks = updates + ceil(log2(2.0 / uniform_error))
-    beyond_maximum = count(1 + ceil(-1.0 / log(keep)))  # of R keep^R
-    patience = next(R for R in beyond_maximum if log(R) + log(blocks) + R * log(keep) <= log(delta / 4.0))
-    return ActiveBudget(patience, patience * blocks, updates, ceil(64.0 * updates / similarity**4))
-
-
-class Counterexample(NamedTuple):
-    """T Theorem 6 in the plane: target u, points `X` (3, 2) with labels `y` (3,), hypotheses `V` (3, 2).
-
-    dkm starts at V[0] = y[0] X[0], errs on X[1] and X[2] (both within 1/sqrt(2) of its boundary),
-    and its last hypothesis V[2] errs on X[0] again.  `degrees` are the points' exact angles.
-    """
-
-    u: Array
-    X: Array
-    y: Array
-    V: Array
-    degrees: tuple[float, float, float]
-
-
-def counterexample() -> Counterexample:
-    """The three points of T section 4.3.1, from their closed forms.
-
-    >>> example = counterexample()
-    >>> bool(example.y[0] * (example.V[2] @ example.X[0]) < 0)
-    True
-    """
-    large, small = sqrt(2.0 + sqrt(3.0)), sqrt(2.0 - sqrt(3.0))  # 2 cos 15, 2 sin 15 degrees
-    scale = 2.0 * sqrt(2.0 - large)
-    middle = [(large - sqrt(3.0)) / scale, (small - 1.0) / scale]
-    X = np.array([[large / 2.0, small / 2.0], middle, [-large / 2.0, small / 2.0]])
-    V = np.array([X[0], [sqrt(3.0) / 2.0, 0.5], [-0.5, sqrt(3.0) / 2.0]])
-    return Counterexample(np.array([0.0, 1.0]), X, np.array([1.0, -1.0, 1.0]), V, (15.0, -67.5, 165.0))
 
 
 # -- second order ------------------------------------------------------------------------------------------------
@@ -129,17 +46,6 @@ def separable_second_order_step(mistakes: float, *, n_features: int, gamma: floa
     over mistakes of (u.x)^2, so that gamma^2 <= lambda_0 <= 1.
     """
     return sqrt((1.0 + lambda_0 * mistakes) * n_features * log1p(mistakes / n_features)) / gamma
-
-
-def separable_second_order_mistakes(*, n_features: int, gamma: float, lambda_0: float) -> float:
-    """R (5) solved: the largest m that satisfies it, hence a bound that knows lambda_0 but not m."""
-    from scipy import optimize  # slow to import, and needed here alone
-
-    def excess(m: float) -> float:
-        return separable_second_order_step(m, n_features=n_features, gamma=gamma, lambda_0=lambda_0) - m
-
-    high = next(2.0**k for k in count(1) if excess(2.0**k) <= 0.0)  # m^2 outgrows m ln m
-    return float(optimize.brentq(excess, 1e-6, high))  # the excess is positive near 0, where it is sqrt(m)/gamma - m
 
 
 # -- the hypothesis that is picked -------------------------------------------------------------------------------
@@ -179,19 +85,13 @@ def penalised_hypothesis(weights: ArrayLike, starts: ArrayLike, X: ArrayLike, y:
 # -- low noise ---------------------------------------------------------------------------------------------------
 
 
-def supervised_regret(*, n_rounds: int, alpha: float, c: float, log_det: float) -> float:
-    """A Theorem 1, inside the expectation: (4c(1 + ln det(I + SS')))^((1+alpha)/(2+alpha)) n^(1/(2+alpha)).
-
-    The regret of rls-all after n rounds is at most the expectation of this over the instances.
-    """
-    power = (1.0 + alpha) / (2.0 + alpha)
-    return float((4.0 * c * (1.0 + log_det)) ** power * n_rounds ** (1.0 - power))
-
-
 def supervised_regret_of_spectrum(*, n_rounds: int, alpha: float, c: float, eigenvalues: ArrayLike) -> float:
-    """A Theorem 1, second form: ln det(I + SS') replaced by sum_i ln(1 + n lambda_i), lambda_i those of E[x x']."""
+    """A Theorem 1 and Remark 4: the regret of rls-all after n rounds, `eigenvalues` (d,) being those of E[x x'].
+
+    (4c(1 + sum_i ln(1 + n lambda_i)))^((1+alpha)/(2+alpha)) n^(1/(2+alpha)).
+    """
     log_det = float(np.sum(np.log1p(n_rounds * np.asarray(eigenvalues, dtype=np.float64))))
-    return supervised_regret(n_rounds=n_rounds, alpha=alpha, c=c, log_det=log_det)
+    return float((4.0 * c * (1.0 + log_det)) ** ((1.0 + alpha) / (2.0 + alpha)) * n_rounds ** (1.0 / (2.0 + alpha)))
 
 
 def supervised_rate_in_labels(alpha: float) -> float:
@@ -224,11 +124,6 @@ def disagreement_cap(regret: float, *, alpha: float, c: float) -> float:
     return float(c ** (1.0 - power) * (1.0 + alpha) * alpha**-power * regret**power)
 
 
-def adaptive_patience(t: int, *, n_features: int, eigenvalue: float) -> float:
-    """rho_t of A Theorem 2: (16/lambda^2) max{d, ln t}, with which the adaptive sampler is run."""
-    return 16.0 / eigenvalue**2 * max(float(n_features), log(t))
-
-
 def adaptive_regret(
     *, n_rounds: int, n_features: int, eigenvalue: float, alpha: float, c: float, margin: float | None = None
 ) -> float:
@@ -254,10 +149,10 @@ def adaptive_labels(
     return c * n_rounds * float(eps**alpha) + _beyond_margin(n_rounds, n_features, eigenvalue, eps, 3.0)
 
 
-def _beyond_margin(n_rounds: int, n_features: int, eigenvalue: float, margin: float, late: float) -> float:
-    """Return what the bounds add to the rounds whose margin is small."""
-    patience = adaptive_patience(n_rounds, n_features=n_features, eigenvalue=eigenvalue)
-    return patience + 512.0 * log(n_rounds) / (eigenvalue * margin**2) + 1.0 + late * log(n_rounds + 1)
+def _beyond_margin(n: int, n_features: int, eigenvalue: float, margin: float, late: float) -> float:
+    """Return what the bounds add to the rounds whose margin is small; rho_n = (16/lambda^2) max{d, ln n}."""
+    patience = 16.0 / eigenvalue**2 * max(float(n_features), log(n))
+    return patience + 512.0 * log(n) / (eigenvalue * margin**2) + 1.0 + late * log(n + 1)
 
 
 def best_regret_margin(*, n_rounds: int, eigenvalue: float, alpha: float, c: float) -> float:

@@ -7,12 +7,11 @@ What it leaves out: statements of the papers that need no record (`statements`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from importlib import import_module
 
 from experiments.papers.kit import Experiment
 from experiments.papers.statements import STATEMENTS
-
-__all__ = ["PAPERS", "all_experiments", "choose"]
 
 PAPERS: Mapping[str, str] = {
     "worst-case": "Cesa-Bianchi, Gentile and Zaniboni 2004",
@@ -22,26 +21,19 @@ PAPERS: Mapping[str, str] = {
     "drift": "Moroshko and Crammer 2014",
     "ours": "beyond the papers",
 }
-_MODULES = {
-    "worst_case": "text",
-    "thesis": "tracking browsing replayed sphere digits svm",
-    "rls": "bounds stories",
-    "adaptive": "growth stories",
-    "drift": "shifting",
-    "ours": "labels studies",
-}
+_MODULES = """
+worst_case.text thesis.tracking thesis.browsing thesis.replayed thesis.sphere thesis.digits thesis.svm rls.bounds
+rls.stories adaptive.growth adaptive.stories drift.shifting ours.labels ours.studies
+"""
 
 
 def all_experiments() -> dict[str, Experiment]:
     """Return every experiment by name, in the order of the papers."""
     by_name: dict[str, Experiment] = {}
-    for package, modules in _MODULES.items():
-        for module in modules.split():
-            names = vars(import_module(f"experiments.papers.{package}.{module}"))
-            declared = names.get("EXPERIMENTS") or [one for one in names.values() if isinstance(one, Experiment)]
-            for experiment in declared:
-                if by_name.setdefault(experiment.name, experiment) is not experiment:
-                    raise ValueError(f"experiments must have different names, got {experiment.name} twice")
+    for module in _MODULES.split():
+        names = vars(import_module(f"experiments.papers.{module}"))
+        declared = names.get("EXPERIMENTS") or [one for one in names.values() if isinstance(one, Experiment)]
+        by_name |= {one.name: one for one in declared}
     return by_name
 
 
@@ -57,8 +49,6 @@ def choose(what: str) -> list[Experiment]:
     chosen = [one for name, one in known.items() if what in ("all", one.paper, name)]
     if chosen:
         return chosen
-    from difflib import get_close_matches
-
     stated = {one.name: one for one in STATEMENTS}
     if what in stated:
         raise ValueError(f"{what} has no record of its own: it is {stated[what].where}")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["STATEMENTS", "Statement"]
+from experiments.papers.claims import cases
 
 
 class Statement(NamedTuple):
@@ -42,11 +42,10 @@ class Statement(NamedTuple):
     def where(self) -> str:
         """Where it stands: its code and test, the experiment, and a misprint."""
         names = [place_of(one) if "." in one else f'lpsm.samplers.make("{one}")' for one in self.code.split()]
-        held = f"{', '.join(names)}, which {self.test_file} holds to the paper"
-        if not names:
-            held = "a step of a proof, which nothing here computes"
-        misprint = f"; misprinted ({self.misprint}, see docs/sampler-bounds.md)" if self.misprint else ""
-        return (f"part of {self.experiment}, and " if self.experiment else "") + held + misprint
+        parts = [f"part of {self.experiment}"] if self.experiment else []
+        parts += [f"{', '.join(names)}, which {self.test_file} holds to the paper"] if names else []
+        held = ", and ".join(parts) or "a step of a proof, which nothing here computes"
+        return held + (f"; misprinted ({self.misprint}, see docs/sampler-bounds.md)" if self.misprint else "")
 
 
 def place_of(name: str) -> str:
@@ -84,22 +83,19 @@ thesis/lemma-3: how large an angle is where the Perceptron does not turn away fr
     proved.perceptron_lemma_sine | proved | thesis/theorem-3 | T Theorem 3
 thesis/fig-3-2: the modified Perceptron | modified-perceptron | samplers_oracles
 thesis/lemma-4: how much an update of the modified Perceptron gains | - | - | - | T Lemma 4
-thesis/theorem-4: mistakes of the modified Perceptron until its error is small | proved.modified_perceptron_mistakes |
-    proved | thesis/theorems-4-5 | T Theorem 4, proof
+thesis/theorem-4: mistakes of the modified Perceptron until its error is small | - | - | thesis/theorems-4-5 |
+    T Theorem 4, proof
 thesis/fig-3-3: labels are asked for in a band around the hypothesis | dkm | samplers_oracles
 thesis/fig-3-4: the active modified Perceptron | dkm | samplers_oracles | - | T figure 3-4, to the letter
 thesis/lemma-5: the threshold stays large enough
 thesis/lemma-6: the share of errors in a band
 thesis/lemma-7: the share of errors that are asked about
 thesis/lemma-8: the share of updates that are good
-thesis/theorem-5: labels, errors and stream length of the active modified Perceptron | proved.active_budget | proved |
-    thesis/theorems-4-5
-thesis/theorem-6: DKM's hypothesis can err where the labels are certain | proved.counterexample | proved |
-    thesis/counterexample-4-3
-thesis/fig-4-1: the three points that take DKM out of its version space | proved.counterexample | proved |
-    thesis/counterexample-4-3
+thesis/theorem-5: labels, errors and stream length of the active modified Perceptron | - | - | thesis/theorems-4-5
+thesis/theorem-6: DKM's hypothesis can err where the labels are certain | - | - | thesis/counterexample-4-3
+thesis/fig-4-1: the three points that take DKM out of its version space | - | - | thesis/counterexample-4-3
 thesis/fig-4-2: the region of certain labels that the third hypothesis errs in | - | - | thesis/counterexample-4-3
-thesis/corollary-2: DKM's hypothesis can err on an example that it has learned from | proved.counterexample | proved |
+thesis/corollary-2: DKM's hypothesis can err on an example that it has learned from | - | - |
     thesis/counterexample-4-3
 thesis/lemma-9: an error outside the uncertainty region puts a hypothesis out of the version space
 thesis/lemma-10: its converse need not hold (up to sets of measure zero) | - | - | - | T Lemma 10
@@ -152,10 +148,9 @@ drift/corollary-9: expected mistakes of LASEC-SS at the best b and c
 
 
 def _read(table: str) -> Iterator[Statement]:
-    for line in table.replace("\n    ", " ").strip().splitlines():
-        stated, *cells = line.split(" | ")
+    for stated, *more in cases(table):
         name, _, says = stated.partition(": ")
-        yield Statement(name, says, *("" if cell == "-" else cell for cell in cells))
+        yield Statement(name, says, *("" if cell == "-" else cell for cell in more))
 
 
 STATEMENTS = tuple(_read(_TABLE))

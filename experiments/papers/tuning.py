@@ -1,11 +1,10 @@
 """Tuning on a grid: the one-standard-error rule.
 
 What it models: scores on which parameters are tuned are noisy, and where they hardly differ the best of many lies
-anywhere, at the edge of the grid as soon as in its middle.  So the best is not taken, but of all points
-whose mean loss is within one standard error of the least the one that lies most steps from the edge of
-the grid (Breiman, Friedman, Olshen and Stone 1984, section 3.4.3; Hastie, Tibshirani and Friedman 2009,
-section 7.10; both have the simplest model in the place of the innermost point).  A choice at the edge then says that
-the edge is really better.
+anywhere, at the edge of the grid as soon as in its middle.  So the best is not taken, but of all points whose mean loss
+is within one standard error of the least the one that lies most steps from the edge of the grid (Breiman, Friedman,
+Olshen and Stone 1984, section 3.4.3; Hastie, Tibshirani and Friedman 2009, section 7.10; both have the simplest model
+in the place of the innermost point).  A choice at the edge then says that the edge is really better.
 What it leaves out: standard errors of differences, which would be smaller; both sources take that of the best itself.
 """
 
@@ -16,8 +15,6 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["one_standard_error", "steps_to_end"]
-
 
 def steps_to_end(value: float, values: Iterable[float]) -> int:
     """Return how many of the different values lie beyond one of them, on the side where fewer do.
@@ -25,8 +22,8 @@ def steps_to_end(value: float, values: Iterable[float]) -> int:
     >>> [steps_to_end(value, (0.1, 1.0, 10.0, 100.0)) for value in (0.1, 1.0, 100.0)]
     [0, 1, 0]
     """
-    places = sorted(set(values))
-    return min(places.index(value), len(places) - 1 - places.index(value))
+    different = set(values)
+    return min(sum(one < value for one in different), sum(one > value for one in different))
 
 
 def one_standard_error(grid: Sequence[Mapping[str, float]], losses: ArrayLike) -> dict[str, float]:
@@ -42,13 +39,11 @@ def one_standard_error(grid: Sequence[Mapping[str, float]], losses: ArrayLike) -
     table = np.asarray(losses, dtype=float)
     if not grid or table.ndim != 2 or len(table) != len(grid) or not table.shape[1]:
         raise ValueError(f"losses must have a row of numbers for each of {len(grid)} points, got shape {table.shape}")
-    means = table.mean(axis=1)
-    best, replications = int(np.argmin(means)), table.shape[1]
-    error = table[best].std(ddof=1) / np.sqrt(replications) if replications > 1 else 0.0
-    values = {name: [point[name] for point in grid] for name in grid[0]}
+    means, replications = table.mean(axis=1), table.shape[1]
+    error = table[means.argmin()].std(ddof=1) / np.sqrt(replications) if replications > 1 else 0.0
 
     def rank(place: int) -> tuple[int, float]:
-        steps = min(steps_to_end(grid[place][name], own) for name, own in values.items())
-        return -steps, float(means[place])
+        steps = (steps_to_end(value, (point[name] for point in grid)) for name, value in grid[place].items())
+        return -min(steps), float(means[place])
 
-    return dict(grid[min(np.flatnonzero(means <= means[best] + error).tolist(), key=rank)])
+    return dict(grid[min(np.flatnonzero(means <= means.min() + error).tolist(), key=rank)])

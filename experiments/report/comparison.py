@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from experiments.quantities import BASELINE, COMPARISON, POPULATION, PSM, REFERENCES, shown
+from experiments.quantities import BASELINE, COMPARISON, ENERGY_PARTS, POPULATION, PSM, REFERENCES, shown
 from experiments.report.text import of_frame
 
 __all__ = ["advice", "comparison_text", "explanation", "population_text"]
@@ -59,7 +59,8 @@ def advice(summary: pd.DataFrame, max_slowdown: float | None = None) -> str:
 
 def explanation(summary: pd.DataFrame, what: str) -> str:
     """Return how to read the table of a comparison, a line a quantity; `what` is what the means are over."""
-    *parts, last = [quantity.heading for quantity in shown(COMPARISON, summary) if quantity.called]
+    columns = shown(COMPARISON, summary)
+    *parts, last = [one.heading for one in columns if one.name.removesuffix("_per_page") in ENERGY_PARTS]
     text = _EXPLANATION.format(what=what, parts=f"{', '.join(parts)} and {last}")
     more = {"added_delay_mean_s": _ADDED, "energy_above_clairvoyant_percent": _KNOWN}
     return text + "".join(words for name, words in more.items() if name in summary)

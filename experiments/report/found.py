@@ -12,9 +12,6 @@ from traces import Captured, Datagram, Message, Page, Report
 __all__ = ["Found", "found_text"]
 
 _MOST_FLOWS = 8
-_COUNTED = (
-    "exchanges", "uploads", "messages", "datagrams", "request_bytes", "reply_bytes", "message_bytes", "datagram_bytes",
-)  # fmt: skip
 
 
 class Found:
@@ -62,11 +59,10 @@ class Found:
         """Return the figures as plain data; quantiles of what was not recorded are None."""
         report = self.report
         waits_us = {name: report.waits_us.quantile(level) for name, level in (("median", 0.5), ("p95", 0.95))}
-        figures = {name: self.counts[name] for name in _COUNTED}
         return {
-            **{name: figures.pop(name) for name in _COUNTED[:4]},
+            **{name: self.counts[name] for name in ("exchanges", "uploads", "messages", "datagrams")},
             "captured_s": self.captured_s,
-            **figures,
+            **{f"{name}_bytes": self.counts[f"{name}_bytes"] for name in ("request", "reply", "message", "datagram")},
             "payload_bytes": None if report.payload is None else report.payload.as_dict(),
             "flows": {
                 name: {part: getattr(group, part) for part in ("flows", "up_bytes", "down_bytes")}
@@ -82,7 +78,7 @@ class Found:
 def found_text(found: Found) -> str:
     """Return a table of what was found, and of the flows of a capture."""
     figures = found.as_dict()
-    trip, median, late = figures["round_trip_s"], figures["server_time_s"]["median"], figures["server_time_s"]["p95"]
+    trip, (median, late) = figures["round_trip_s"], figures["server_time_s"].values()
     rows = [
         ("pages", found.counts["pages"], ""),
         ("exchanges", figures["exchanges"], "{request_bytes:,} bytes up, {reply_bytes:,} down".format(**figures)),
@@ -96,20 +92,19 @@ def found_text(found: Found) -> str:
     if payload := figures["payload_bytes"]:
         left = ", ".join(f"{size:,} {reason.replace('_', ' ')}" for reason, size in payload["left_out"].items())
         rows.append(("payload captured", payload["captured"], "bytes" + (f", left out: {left}" if left else "")))
-    lines = [(name, f"{count:,}", more) for name, count, more in rows]
+    lines = [f"{name:<26}{count:>12,}  {more}".rstrip() for name, count, more in rows]
     if found.captured_s is not None:
-        lines.insert(0, ("captured", f"{found.captured_s:,.1f}", "seconds, from the first packet to the last"))
-    parts = ["\n".join(f"{name:<26}{number:>12}  {more}".rstrip() for name, number, more in lines)]
+        lines.insert(0, f"{'captured':<26}{found.captured_s:>12,.1f}  seconds, from the first packet to the last")
+    parts = ["\n".join(lines)]
     flows = sorted(figures["flows"].items(), key=lambda item: -item[1]["up_bytes"] - item[1]["down_bytes"])
     if flows:
         cells = [[name, *(f"{count:,}" for count in group.values())] for name, group in flows[:_MOST_FLOWS]]
         more = f"\n({len(flows) - _MOST_FLOWS} more)" if len(flows) > _MOST_FLOWS else ""
         parts.append(table(["flows to", "flows", "bytes up", "bytes down"], cells) + more)
-    said = {
-        "Traffic without URLs: its pages were told apart by pauses (--page-gap).":
-            found.report["exchanges_grouped_by_gaps"],
-        "The trace does not tell how long servers took.": not figures["server_times"],
-        f"The {found.report['clients_taken_as_one']} clients of the capture are taken for one device; --client picks "
-        "one.": found.report["clients_taken_as_one"],
-    }  # fmt: skip
-    return "\n\n".join([*parts, *(words for words, holds in said.items() if holds)])
+    if found.report["exchanges_grouped_by_gaps"]:
+        parts.append("Traffic without URLs: its pages were told apart by pauses (--page-gap).")
+    if not figures["server_times"]:
+        parts.append("The trace does not tell how long servers took.")
+    if clients := found.report["clients_taken_as_one"]:
+        parts.append(f"The {clients} clients of the capture are taken for one device; --client picks one.")
+    return "\n\n".join(parts)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.quantities import LABELS, REPLAYS, statements
+from experiments.quantities import LABELS, REPLAYS, STATEMENTS
 from experiments.report.text import number, of_frame, table
 from experiments.study.label import Problem
 
@@ -33,24 +33,22 @@ def label_text(
     text = f"{name}: {summary['rounds']} rounds, {summary['features']} features; "
     text += f"{mapping_text(asked, multiclass=multiclass)}\n\n"
     text += of_frame(LABELS, classes)
+    mean = f"\n\nmean F {number(summary['f_measure'], '.4f')}, "
+    right, asked_of = 100 * summary["accuracy"], 100 * summary["rounds_asked"]
     if multiclass:
-        text += (
-            f"\n\nmean F {number(summary['f_measure'], 4)}, the class is right in {100 * summary['accuracy']:.2f} %; "
-            f"it was asked for in {100 * summary['rounds_asked']:.1f} % of the instances"
-        )
+        text += f"{mean}the class is right in {right:.2f} %; it was asked for in {asked_of:.1f} % of the instances"
     elif len(asked) > 1:
         what = "the largest margin is right" if summary["exclusive"] else "a yes or no is right"
         text += (
-            f"\n\nmean F {number(summary['f_measure'], 4)}, {what} in {100 * summary['accuracy']:.2f} %; "
-            f"labels asked for: {100 * summary['label_rate']:.1f} % of all yes and no, "
-            f"one of them at least of {100 * summary['rounds_asked']:.1f} % of the instances"
+            f"{mean}{what} in {right:.2f} %; labels asked for: {100 * summary['label_rate']:.1f} % of all yes and no, "
         )
+        text += f"one of them at least of {asked_of:.1f} % of the instances"
     return text
 
 
 def bounds_text(held: pd.DataFrame) -> str:
     """Return what is proved about the sampler as text, a line a statement."""
-    return f"Held against its theorem:\n\n{of_frame(statements(6), held)}"
+    return f"Held against its theorem:\n\n{of_frame(STATEMENTS, held)}"
 
 
 def replay_text(rows: Sequence[dict[str, Any]], shown: str, n_polls: int, bounds: pd.DataFrame) -> str:
@@ -65,4 +63,4 @@ def replay_text(rows: Sequence[dict[str, Any]], shown: str, n_polls: int, bounds
             quantiles = [f"{value:.2e}" for value in np.quantile(frame[column], (0.05, 0.5, 0.95))]
             lines.append([name, *quantiles, f"{100 * np.mean(frame[column] < 0):.0f} %"])
         text += "\n\n" + table(["regret a poll, nats", "5 %", "median", "95 %", "share below 0"], lines)
-    return f"{text}\n\nThe statements on {shown}, {n_polls} polls:\n{of_frame(statements(4), bounds)}"
+    return f"{text}\n\nThe statements on {shown}, {n_polls} polls:\n{of_frame(STATEMENTS, bounds)}"

@@ -9,15 +9,17 @@ out: what is claimed, and how it is checked.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
-__all__ = [
-    "HEADING", "HOUSEKEEPING", "HOW_TO_READ", "claim_counts", "details_markdown", "results_markdown", "results_text",
-]  # fmt: skip
+import pandas as pd
+
+from experiments.report.text import escaped, markdown
+
+__all__ = ["HEADING", "HOUSEKEEPING", "claim_counts", "details_markdown", "results_markdown", "results_text"]
 
 HEADING = "# What the papers say, and what comes out here"
-HOW_TO_READ = (
+_HOW_TO_READ = (
     "The count is not one of tests stated beforehand: some predicates were revised after first results had been seen. "
     "docs/reproduce.md lists those, and from which seed on nothing had been seen."
 )
@@ -29,7 +31,9 @@ _MOST_REASONS = 2  # of a failed claim on the page of a paper
 HOUSEKEEPING = "a check of our own grids, which no count has"
 _OWN = "ours"  # the key of what is in no paper
 _VERDICTS = ("fails", "holds", "not a test")
-_COUNTED = ("holds", "fails", "not a test")
+_MADE = {"size": "{} size", "runs": "{} runs", "seed": "from seed {}", "material": "data: {}", "made": "{}"}
+"""Of what size a record is, how many runs from which seed, of which data, and by which program."""
+_SHARED = ("size", "seed", "made")  # of these most records have the same
 
 
 def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, str]) -> str:
@@ -40,58 +44,56 @@ def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, 
     results
         A mapping an experiment: `experiment`, `about`, `size`, `seed`, `material`, `runs`, and `claims`, each with
         `statement`, `printed`, `ours`, `holds`, `tolerance`, `why_not`; if known `short`, the part of `ours` that
-        decides, and of an experiment `made`, by which program.  What all have in common of size, seed and program is
-        said once.
+        decides, and of an experiment `made`, by which program.  The size, seed and program of most are said once.
     papers
         Key of a paper to its name.
     """
-    counts, common = claim_counts(results), _common(results)
+    counts, usual = claim_counts(results), _usual(results)
+    untested = f"; {counts['not a test']} more are not tests" if counts["not a test"] else ""
     head = (
         f"Made by `lpsm reproduce` from its records: {len(results)} experiments, {counts['holds'] + counts['fails']} "
-        f"claims, of which {counts['holds']} hold and {counts['fails']} fail"
-        + (f"; {counts['not a test']} more are not tests" if counts["not a test"] else "")
-        + f".{_said_of_all(results, common)} ± is a 95 % Student interval over replications."
+        f"claims, of which {counts['holds']} hold and {counts['fails']} fail{untested}. {_said(results)} "
+        "± is a 95 % Student interval over replications."
     )
     of_papers = {paper: own for paper in papers if (own := _of(results, paper))}
-    tally = {paper: claim_counts(own) for paper, own in of_papers.items()}
-    overview = [[papers[paper], *(count[one] for one in _COUNTED)] for paper, count in tally.items()]
-    parts = [HEADING, head, HOW_TO_READ, _table(["paper", *_COUNTED], overview), _LEGEND]
+    tally = {papers[paper]: claim_counts(own) for paper, own in of_papers.items()}
+    columns = ["holds", "fails", "not a test"]
+    overview = [(name, *(count[one] for one in columns)) for name, count in tally.items()]
+    parts = [HEADING, head, _HOW_TO_READ, _table(overview, "paper", *columns), _LEGEND]
     for paper, own in of_papers.items():
         more = f"[Data, runs, and why claims fail](results/{paper}.md)."
         parts.append(f"## {_capital(papers[paper])}")
         if paper == _OWN:
             parts.append(f"Goals of our own, which no paper states, are counted above. {more}")
             continue
-        claims = [(result["experiment"].partition("/")[2], claim) for result in own for claim in result["claims"]]
         rows = [
-            [place, claim["statement"], claim["printed"], claim.get("short") or claim["ours"], verdict]
-            for verdict in _VERDICTS
-            for place, claim in claims
-            if _verdict(claim) == verdict
-        ]
-        parts += [more, _table(["experiment", "claim", "printed", "ours", "verdict"], rows)]
-        others = [(one["experiment"], _made(_own(one, common, "seed", "made"))) for one in own]
-        if any(made for _, made in others):
-            parts.append("\n".join(f"- {experiment}: {made}" for experiment, made in others if made))
+            (one["experiment"].partition("/")[2], claim["statement"], claim["printed"],
+             claim.get("short") or claim["ours"], _verdict(claim))
+            for one in own for claim in one["claims"] if _verdict(claim) in _VERDICTS
+        ]  # fmt: skip
+        rows.sort(key=lambda row: _VERDICTS.index(row[-1]))
+        parts += [more, _table(rows, "experiment", "claim", "printed", "ours", "verdict")]
+        if others := [f"- {one['experiment']}: {made}" for one in own if (made := _made(one, _SHARED)) != usual]:
+            parts.append("\n".join(others))
     return "\n\n".join(parts) + "\n"
 
 
 def details_markdown(results: Sequence[Mapping[str, Any]], paper: str, name: str) -> str:
     """Return the page of one paper: its experiments, and why those claims fail that do."""
-    common = _common(results)
     said = "Of values that lie outside, brackets have the least, the middle and the greatest."
-    parts = [f"# {_capital(name)}: why claims fail", f"{_said_of_all(results, common)} {said}".lstrip()]
+    parts, usual = [f"# {_capital(name)}: why claims fail", f"{_said(results)} {said}"], _usual(results)
     whole: list[str] = []
     for result in _of(results, paper):
         held = sum(_verdict(claim) == "holds" for claim in result["claims"])
         lines = [
-            f"- *{_cell(claim['statement'])}*{_why(claim)}."
+            f"- *{escaped(claim['statement'])}*{_why(claim)}."
             for verdict in ("fails", "not a test", "housekeeping")
             for claim in result["claims"]
             if _verdict(claim) == verdict
         ]
         if lines:
-            about = f"{_capital(result['about'])}. {_capital(_made(_own(result, common)))}. {held} hold."
+            made = _made(result, ("runs", "material") if _made(result, _SHARED) == usual else _MADE)
+            about = f"{_capital(result['about'])}. {_capital(made)}. {held} hold."
             parts.append(f"## {result['experiment']}\n\n{about}\n\n" + "\n".join(lines))
         else:
             whole.append(f"{result['experiment']} ({held})")
@@ -104,24 +106,22 @@ def _why(claim: Mapping[str, Any]) -> str:
     """Say what was asked for and what is there, of a claim that does not count as holding."""
     if _verdict(claim) == "fails":  # the first reasons, and how many more its record has
         reasons = claim["why_not"].split("; ")
-        more = len(reasons) - _MOST_REASONS
-        shown = "; ".join([*reasons[:_MOST_REASONS], f"{more} more in claims.csv"]) if more > 1 else claim["why_not"]
-        return f" ({_cell(claim['tolerance'])}): {_cell(shown)}"
+        if (more := len(reasons) - _MOST_REASONS) > 1:
+            reasons[_MOST_REASONS:] = [f"{more} more in claims.csv"]
+        return f" ({escaped(claim['tolerance'])}): {escaped('; '.join(reasons))}"
     if _verdict(claim) == "not a test":
-        return f": {_cell(claim['tolerance'].partition('not a test: ')[2])}"
-    return f": {'so' if claim['holds'] else 'not so'}, {_cell(claim['ours'])}"
+        return f": {escaped(claim['tolerance'].partition('not a test: ')[2])}"
+    return f": {'so' if claim['holds'] else 'not so'}, {escaped(claim['ours'])}"
 
 
-def _capital(words: object) -> str:
-    return f"{str(words)[0].upper()}{str(words)[1:]}"
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def results_text(result: Mapping[str, Any], *, computed: bool) -> str:
     """Return the claims of one experiment, a line each, for a terminal."""
-    lines = [
-        f"{result['experiment']}: {result['about']} ({_made({**result, 'made': ''})}"
-        f"{'' if computed else '; the record was there'})"
-    ]
+    made = _made(result, ("size", "runs", "seed", "material"))
+    lines = [f"{result['experiment']}: {result['about']} ({made}{'' if computed else '; the record was there'})"]
     for claim in result["claims"]:
         verdict = _verdict(claim)
         lines.append(f"  [{verdict if verdict in _VERDICTS else 'own check'}] {claim['statement']}")
@@ -150,37 +150,22 @@ def claim_counts(results: Sequence[Mapping[str, Any]]) -> Counter[str]:
     return Counter(verdict for verdict in verdicts if verdict in _VERDICTS)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    lines = [head, ["---"] * len(head), *([_cell(cell) for cell in row] for row in rows)]
-    return "\n".join(f"|{'|'.join(line)}|" for line in lines)
+def _table(rows: Sequence[tuple[Any, ...]], *head: str) -> str:
+    return markdown(pd.DataFrame(rows, columns=list(head))).rstrip()
 
 
-def _common(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What more than half of the records have in common of size, first seed and program."""
-    names = ("size", "seed", "made")
-    most = {name: Counter(one.get(name, "") for one in results).most_common(1)[0] for name in names}
-    return {name: value for name, (value, count) in most.items() if 2 * count > len(results)}
-
-
-def _own(result: Mapping[str, Any], common: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """What a record, of these names or of all, does not have in common with most others."""
-    own = {name: value for name, value in result.items() if name not in common or common[name] != value}
-    return {name: value for name, value in own.items() if name in names or not names}
-
-
-def _said_of_all(results: Sequence[Mapping[str, Any]], common: Mapping[str, Any]) -> str:
-    if not common:
-        return ""
-    alike = all(one.get(name, "") == value for one in results for name, value in common.items())
-    return f" Every record{'' if alike else ' that says nothing else'}: {_made(common)}."
-
-
-def _made(result: Mapping[str, Any]) -> str:
-    """Say of what size a record is, how many runs from which seed, of which data, and by which program."""
-    words = {"size": "{} size", "runs": "{} runs", "seed": "from seed {}", "material": "data: {}", "made": "{}"}
-    said = ", ".join(text.format(result[name]) for name, text in words.items() if result.get(name, "") != "")
+def _made(result: Mapping[str, Any], names: Container[str]) -> str:
+    said = ", ".join(text.format(result[name]) for name, text in _MADE.items() if name in names and name in result)
     return said.replace(" runs, from", " runs from")
 
 
-def _cell(text: object) -> str:
-    return " ".join(str(text).replace("|", "\\|").replace("*", "\\*").split())
+def _usual(results: Sequence[Mapping[str, Any]]) -> str:
+    """Return what most records have in common of size, first seed and program."""
+    return max(Counter(_made(one, _SHARED) for one in results).items(), key=lambda one: one[1], default=("nothing", 0))[
+        0
+    ]
+
+
+def _said(results: Sequence[Mapping[str, Any]]) -> str:
+    alike = len({_made(one, _SHARED) for one in results}) == 1
+    return f"Every record{'' if alike else ' that says nothing else'}: {_usual(results)}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
+from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,24 +14,33 @@ from experiments.quantities import Quantity, shown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["cell", "cells", "counted", "markdown", "number", "of_frame", "plain", "plus_minus", "table"]
+__all__ = ["cells", "counted", "escaped", "markdown", "number", "of_frame", "plain", "plus_minus", "table"]
 
 
-def number(value: float, digits: int = 2, *, sign: bool = False, unit: str = "") -> str:
-    """Return the number with so many digits, two significant ones if it is smaller; nothing where there is none."""
+def number(value: float, form: str = ".2f") -> str:
+    """Return the number in a form (`Quantity`), with two significant digits if it would be 0, or nothing for a NaN.
+
+    >>> number(-0.1234, "+.1f %"), number(0.00123), number(0.5, ".1%")
+    ('-0.1 %', '0.0012', '50.0 %')
+    """
     if not isfinite(value):
         return ""
-    shown = round(float(value), digits) + 0.0  # and never -0
-    if value and not shown and not sign:
-        return f"{value:.2g}{unit}"
-    return f"{shown:{'+' if sign else ''}.{digits}f}{unit}"
+    form, blank, unit = form.partition(" ")
+    if value and not round(value, 9 if form[-1] in "g%" else int(form[-2])) and form[0] != "+":
+        form = ".2g"
+    return f"{value:{form.replace('.', 'z.')}}".replace("%", " %") + blank + unit
 
 
-def plus_minus(mean: float, half_width: float, digits: int = 2, *, sign: bool = False, unit: str = "") -> str:
-    """Return mean and half width of an interval, or the mean alone where there is no interval."""
-    if not isfinite(half_width) or not round(half_width, digits):
-        return number(mean, digits, sign=sign, unit=unit)
-    return f"{number(mean, digits, sign=sign)} ± {number(half_width, digits, unit=unit)}"
+def plus_minus(mean: float, half_width: float, form: str = ".2f") -> str:
+    """Return mean and half width of an interval, or the mean alone where there is no interval.
+
+    >>> plus_minus(1.0, 0.25, "+.1f %")
+    '+1.0 ± 0.2 %'
+    """
+    style, _, _ = form.partition(" ")
+    if not isfinite(half_width) or not float(f"{half_width:{style}}"):
+        return number(mean, form)
+    return f"{number(mean, style)} ± {number(half_width, form.removeprefix('+'))}"
 
 
 def counted(count: int, things: str) -> str:
@@ -43,28 +52,22 @@ def counted(count: int, things: str) -> str:
     return f"{count} {things.removesuffix('s') if count == 1 else things}"
 
 
-def cell(quantity: Quantity, row: Mapping[str, Any], *, bare: bool = False) -> str:
-    """Return what a table shows of a quantity in a row, with its unit unless `bare`."""
+def _cell(quantity: Quantity, row: Mapping[Any, Any]) -> str:
+    """Return what a table shows of a quantity in a row."""
     value = row[quantity.name]
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else ""
     if not isinstance(value, (int, float)):
         return str(value)
-    if quantity.only_with and not row[quantity.only_with]:
+    if not row.get(quantity.note, True):
         return ""
-    value *= quantity.factor
-    unit = "" if bare else quantity.suffix
-    if quantity.style == "g":
-        return f"{value:.{quantity.digits}g}{unit}" if isfinite(value) else ""
-    half_width = row[f"{quantity.name}_half_width"] if quantity.interval else 0.0
-    return plus_minus(value, half_width, quantity.digits, sign=quantity.sign, unit=unit)
+    return plus_minus(value, row[f"{quantity.name}_half_width"] if "±" in quantity.note else nan, quantity.form)
 
 
 def cells(quantities: Sequence[Quantity], frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
     """Return the header of a table of these quantities, and what it shows of every row of the frame."""
     columns = shown(quantities, frame)
-    records: Any = frame.to_dict("records")
-    rows = [[cell(quantity, row, bare=quantity.bare) for quantity in columns] for row in records]
+    rows = [[_cell(quantity, row) for quantity in columns] for row in frame.to_dict("records")]
     return [quantity.heading for quantity in columns], rows
 
 
@@ -95,7 +98,12 @@ def plain(frame: pd.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
+def escaped(words: object) -> str:
+    """Return words as they stand in Markdown."""
+    return " ".join(inert(str(words)).replace("|", "\\|").replace("*", "\\*").split())
+
+
 def markdown(frame: pd.DataFrame) -> str:
     """Return a frame of words as a table in Markdown."""
-    rows = [list(frame.columns), ["---"] * frame.shape[1], *frame.astype(str).to_numpy().tolist()]
-    return "".join(f"|{'|'.join(inert(cell).replace('|', chr(92) + '|') for cell in row)}|\n" for row in rows)
+    rows = [list(frame.columns), ["---"] * frame.shape[1], *frame.to_numpy().tolist()]
+    return "".join(f"|{'|'.join(map(escaped, row))}|\n" for row in rows)

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from experiments.quantities import TUNING
-from experiments.report.text import cells, counted, number, plus_minus, table
+from experiments.report.text import counted, number, of_frame, plus_minus
 from experiments.study.targets import Settings
 
 __all__ = ["recommendation_text", "settings_text", "tuning_text"]
@@ -17,9 +17,8 @@ __all__ = ["recommendation_text", "settings_text", "tuning_text"]
 _MOST_NAMED = 5
 _LIMITS = (("max_slowdown", "", "slowdown"), ("max_push_delay_s", " s", "added delay"), ("max_delay_s", " s", "time"))
 _NOTE = (
-    "Every page weighs the same; ± is a 95 % interval.\n"
-    "front: no other needs less energy and is no slower, by mean or by 95th percentile.  limit, page-awake: as in "
-    "lpsm compare.\nwins: share of the splits in which it is the cheapest on one half and keeps the limits on both."
+    "Every page weighs the same; ± is a 95 % interval.\nlimit, page-awake: as in lpsm compare.\n"
+    "wins: share of the splits in which it is the cheapest on one half and keeps the limits on both."
 )
 
 
@@ -42,7 +41,7 @@ def _sentences(found: Mapping[str, Any], units: str) -> Iterator[str]:
         percent = "{:.0f} % less energy than without power saving and {:.1f} % above the limit; measured on {}.".format(
             0.0 - found["energy_vs_none_percent"], found["energy_above_limit_percent"], counted(found["units"], units)
         )
-        power = f"{number(found['mean_mw'], 1)} mW{_beside(found)}"
+        power = f"{number(found['mean_mw'], '.1f')} mW{_beside(found)}"
         yield f"Take {found['policy']}: {capacity} lasts {_life(found)} at {power}, {_waiting(found)}{percent}"
         text = f"It wins {found['wins_percent']:.0f} % of {found['splits']} splits in halves"
         if found["battery_h_held_out"]:
@@ -85,19 +84,17 @@ def settings_text(found: Sequence[Settings], policy: str) -> str:
 
 
 def tuning_text(rows: pd.DataFrame, found: Mapping[str, Any], units: str) -> str:
-    """Return the recommendation and the table of all candidates, those of least energy first; * is on a front."""
+    """Return the recommendation and the table of all candidates, those of least energy first."""
     ordered = rows.sort_values("mean_mw" if found["by_power"] else "energy_j_per_page", kind="stable")
-    header, lines = cells(TUNING, ordered)
-    for own, by_mean, by_p95 in zip(lines, ordered["on_front_mean"], ordered["on_front_p95"], strict=True):
-        own.append(" ".join(["mean"] * bool(by_mean) + ["p95"] * bool(by_p95)))
     note = f"Measured on {counted(found['units'], units)}.  {_NOTE}"
-    return "\n\n".join([recommendation_text(found, units), table([*header, "front"], lines), note])
+    return "\n\n".join([recommendation_text(found, units), of_frame(TUNING, ordered), note])
 
 
 def _value(one: Mapping[str, Any]) -> str:
     if not isfinite(one["value"]):
         return "nothing is late"
-    return f"{one['what']} {plus_minus(one['value'], one['half_width'] or nan, 3)}{one['unit']}, limit {one['limit']:g}"
+    value = plus_minus(one["value"], one["half_width"] or nan, ".3f")
+    return f"{one['what']} {value}{one['unit']}, limit {one['limit']:g}"
 
 
 def _beside(found: Mapping[str, Any]) -> str:
@@ -114,12 +111,12 @@ def _waiting(found: Mapping[str, Any]) -> str:
     text = ""
     for name, what in (("added_delay", "messages"), ("datagram_delay", "datagrams")):
         if isfinite(found.get(f"{name}_mean_s", nan)):
-            late = plus_minus(found[f"{name}_mean_s"], found[f"{name}_mean_s_half_width"], 3)
-            text += f"{what} come {late} s later (99th percentile {number(found[f'{name}_p99_s'], 3)} s), "
+            late = plus_minus(found[f"{name}_mean_s"], found[f"{name}_mean_s_half_width"], ".3f")
+            text += f"{what} come {late} s later (99th percentile {number(found[f'{name}_p99_s'], '.3f')} s), "
     if isfinite(found["slowdown_mean"]):
-        slower = plus_minus(found["slowdown_mean"], found["slowdown_mean_half_width"], 3)
+        slower = plus_minus(found["slowdown_mean"], found["slowdown_mean_half_width"], ".3f")
         joules = plus_minus(found["energy_j_per_page"], found["energy_j_per_page_half_width"])
-        late = number(found["slowdown_p95"], 2)
+        late = number(found["slowdown_p95"])
         text += f"pages take {slower} times as long as without power saving (95th percentile {late}), "
         text += f"a page costs {joules} J, "
     return text

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -56,12 +56,8 @@ class LabelConfig:
 
     def sampler(self, n_features: int, index: int = 0, classes: int = 1) -> samplers.Sampler:
         """Return the sampler of class number `index`, its coins its own, or the one of so many classes."""
-        common: Any = {
-            "rng": self.coins(index),
-            "normalize": self.normalize,
-            "max_queries": self.max_queries,
-            **self.parameters,
-        }
+        common: Any = {"rng": self.coins(index), "normalize": self.normalize, "max_queries": self.max_queries}
+        common |= self.parameters
         if self.multiclass:
             return samplers.MulticlassSampler(self.algorithm, n_features, max(classes, 2), **common)
         return samplers.make(self.algorithm, n_features, **common)
@@ -73,8 +69,7 @@ class LabelConfig:
         return samplers.LastLabels(self.sampler(n_features + len(TIMES), index), TIMES)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Problem:
+class Problem(NamedTuple):
     """One question of yes and no: `y` holds -1 and +1, (T,); +1 is the class `positive`."""
 
     positive: str
@@ -82,8 +77,7 @@ class Problem:
     y: NDArray[np.int8]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Labelled:
+class Labelled(NamedTuple):
     """What came of it."""
 
     classes: pd.DataFrame  #: A row a problem: labels asked for and stored, mistakes, accuracy, precision, recall, F.
@@ -110,47 +104,36 @@ def parse_parameters(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def problems(
-    y: NDArray[Any], classes: Sequence[str], *, one_vs_rest: bool = False, positive: str | None = None,
-    place: Callable[[int], str] = "row {}".format,
-) -> list[Problem]:  # fmt: skip
+    y: NDArray[Any], classes: Sequence[str], *, one_vs_rest: bool = False, positive: str | None = None
+) -> list[Problem]:
     """Return the questions of yes and no in a stream's labels.
 
     `y` holds numbers of the classes, (T,), or is bool, (T, k), where an instance has any number of them.  Of two
     classes the second is +1; with `one_vs_rest` there may be more, each then against the rest; `positive` alone is
-    asked about.  A class that is missing, and too many or too few of them, are a `ValueError`; `place` says where an
-    instance stands.
+    asked about.  A class that is missing, and too many or too few of them, are a `ValueError`.
     """
-    multilabel = y.ndim == 2
+    several, chosen = y.ndim == 2, range(len(classes)) if one_vs_rest else range(len(classes))[-1:]
+    counts = y.sum(axis=0) if several else np.bincount(y, minlength=len(classes))
     if positive is not None:
         if positive not in classes:
             raise ValueError(f"the positive class must be one of {', '.join(classes)}, got {positive!r}")
-        chosen = [classes.index(positive)]
-    elif one_vs_rest:
-        chosen = list(range(len(classes)))
-    elif multilabel:
-        raise ValueError(
-            f"an instance must have one of two classes, here it may have several of {len(classes)}: "
-            "--one-vs-rest takes them, or name one with --positive"
-        )
-    elif len(classes) > 2:
-        places, counts = np.unique(y, return_index=True, return_counts=True)[1:]
-        strange = int(np.lexsort((-places, counts))[0])  # the rarest, and of those the last to come
-        others = ", ".join(repr(name) for name in classes if name != classes[strange])
-        raise ValueError(
-            f"{place(int(np.argmax(y == strange)))}: a label must be one of two, got {classes[strange]!r} beside "
-            f"{others}: --one-vs-rest takes more, or name one with --positive"
-        )
-    else:
-        chosen = [len(classes) - 1]
-    found = []
+        chosen = range(len(classes))[classes.index(positive) :][:1]
+    elif not one_vs_rest and (several or len(classes) > 2):
+        got = ", ".join(f"{name} ({count} times)" for name, count in zip(classes, counts, strict=True))
+        hint = "--one-vs-rest takes more, or name one with --positive"
+        raise ValueError(f"an instance must have one of two classes, got {got}: {hint}")
     for at in chosen:
-        is_it = y[:, at] if multilabel else y == at
-        if is_it.all() or not is_it.any():
-            only = classes[at] if is_it.all() else f"something else than {classes[at]}"
+        if counts[at] in (0, len(y)):
+            only = classes[at] if counts[at] else f"something else than {classes[at]}"
             raise ValueError(f"labels must name two classes, all {len(y)} name {only}")
-        others = classes[1 - at] if len(classes) == 2 and not multilabel else "the rest"
-        found.append(Problem(positive=classes[at], negative=others, y=np.where(is_it, 1, -1).astype(np.int8)))
-    return found
+    two = len(classes) == 2 and not several
+    return [
+        Problem(
+            positive=classes[at], negative=classes[1 - at] if two else "the rest",
+            y=np.where(y[:, at] if several else y == at, 1, -1).astype(np.int8),
+        )
+        for at in chosen
+    ]  # fmt: skip
 
 
 def label(
@@ -164,44 +147,41 @@ def label(
     rounds, count = X.shape[0], len(asked)
     answers = np.array([problem.y > 0 for problem in asked])  # (k, T)
     exclusive = count > 1 and bool((answers.sum(axis=0) == 1).all())
-    hits = np.zeros((4, count, rounds), dtype=np.bool_)  # true positive, predicted, positive, queried
+    predicted, queried = np.zeros((2, count, rounds), dtype=np.bool_)
     stored, table = np.zeros(count, dtype=np.int64), pd.DataFrame()
     best, named = np.full(rounds, -np.inf), np.zeros(rounds, dtype=np.int64)
     if config.multiclass:
         if not exclusive:
             raise ValueError("an instance must have one of several classes with --multiclass, here it need not")
         sampler: Any = config.sampler(X.shape[1], 0, count)
-        named, hits[3] = sampler.run(X, answers.argmax(axis=0))
-        hits[1], stored[:] = named == np.arange(count)[:, None], sampler.stored
+        named, queried[:] = sampler.run(X, answers.argmax(axis=0))
+        predicted, stored[:] = named == np.arange(count)[:, None], sampler.stored
     for index, problem in enumerate(() if config.multiclass else asked):
         log = config.player(X.shape[1], index).run(X, problem.y)
-        hits[1, index], hits[3, index], stored[index] = log.prediction > 0, log.queried, log.stored.sum()
+        predicted[index], queried[index], stored[index] = log.prediction > 0, log.queried, log.stored.sum()
         named[log.margin > best] = index
         best = np.maximum(best, log.margin)
         if count == 1:
             columns = {"margin": log.margin, "prediction": log.prediction, "label": problem.y}
-            flags = {name: getattr(log, name).astype(np.int8) for name in ("queried", "stored")}
-            table = pd.DataFrame({"t": np.arange(1, rounds + 1), **columns, **flags})
+            columns |= {name: getattr(log, name).astype(np.int8) for name in ("queried", "stored")}
+            table = pd.DataFrame({"t": np.arange(1, rounds + 1), **columns})
         advance()
-    hits[2] = answers
-    hits[0] = hits[1] & answers
-    hit, predicted, positive, queries = hits.sum(axis=2)
-    mistakes = (hits[1] != answers).sum(axis=1)
+    hits = np.stack([predicted & answers, predicted, answers, queried])
+    hit, of_yes, positive, queries = hits.sum(axis=2)
+    mistakes = (predicted != answers).sum(axis=1)
     with np.errstate(invalid="ignore"):
-        precision = hit / predicted
+        precision = hit / of_yes
     classes = pd.DataFrame({
         "class": [problem.positive for problem in asked], "against": [problem.negative for problem in asked],
         "positive": positive, "queries": queries, "label_rate": queries / rounds, "stored": stored,
         "mistakes": mistakes, "accuracy": (rounds - mistakes) / rounds, "precision": precision,
         "recall": hit / positive, "f_measure": _f_measure(hits[:3].sum(axis=2)),
     })  # fmt: skip
-    wrong = (hits[1] != hits[2]).mean(axis=0)  # share of the problems answered wrongly, (T,)
-    if exclusive:
-        wrong = 1.0 - answers[named, np.arange(rounds)]
+    wrong = 1.0 - answers[named, np.arange(rounds)] if exclusive else (predicted != answers).mean(axis=0)  # (T,)
     summary: dict[str, Any] = {
         "rounds": rounds, "features": X.shape[1], "problems": count, "accuracy": float(1.0 - wrong.mean()),
-        "f_measure": float(classes["f_measure"].mean()), "label_rate": float(hits[3].mean()),
-        "rounds_asked": float(hits[3].any(axis=0).mean()), "exclusive": exclusive,
+        "f_measure": float(classes["f_measure"].mean()), "label_rate": float(queried.mean()),
+        "rounds_asked": float(queried.any(axis=0).mean()), "exclusive": exclusive,
         "queries": int(queries[0] if config.multiclass else queries.sum()),
     }  # fmt: skip
     return Labelled(classes=classes, windows=_windows(hits, wrong, config.window), summary=summary, rounds=table)
@@ -216,11 +196,9 @@ def held_to_bounds(
     """
     parts = []
     for index, problem in enumerate(asked):
-        part = bounds.report_sampler(
-            config.sampler(X.shape[1], index), X, problem.y, runs=runs, rng=config.coins(index)
-        )
-        part.insert(0, "class", problem.positive)
-        parts.append(part)
+        sampler = config.sampler(X.shape[1], index)
+        part = bounds.report_sampler(sampler, X, problem.y, runs=runs, rng=config.coins(index))
+        parts.append(part.assign(**{"class": problem.positive})[["class", *part]])
         advance()
     return pd.concat(parts, ignore_index=True)
 
@@ -245,12 +223,11 @@ def _windows(hits: NDArray[np.bool_], wrong: NDArray[Any], window: int) -> pd.Da
     width = min(window, rounds)
     step = max(1, width // 20, -(-(rounds - width) // MOST_WINDOWS))
     ends = np.arange(rounds, width - 1, -step)[::-1]
-    sums = np.zeros((4, hits.shape[1], rounds + 1), dtype=np.int64)
-    np.cumsum(hits, axis=2, out=sums[:, :, 1:])
-    errors = np.concatenate([[0.0], np.cumsum(wrong)])
+    sums = np.pad(np.cumsum(hits, axis=2), ((0, 0), (0, 0), (1, 0)))
+    errors = np.pad(np.cumsum(wrong), (1, 0))
     columns: dict[str, Any] = {"t": ends}
     for suffix, starts in (("", ends - width), ("_so_far", np.zeros_like(ends))):
-        inside = sums[:, :, ends] - sums[:, :, starts]
+        inside: NDArray[Any] = sums[:, :, ends] - sums[:, :, starts]
         lengths = ends - starts
         columns[f"label_rate{suffix}"] = inside[3].mean(axis=0) / lengths
         columns[f"accuracy{suffix}"] = 1.0 - (errors[ends] - errors[starts]) / lengths

@@ -14,7 +14,7 @@ unless somebody argues that it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -28,12 +28,12 @@ import netsim
 import traces
 from experiments.quantities import PSM, run_row
 from experiments.study.files import source_digest
-from experiments.study.sweep import MANY_PAGES, ONE_PAGE, Recorded, compile_express
+from experiments.study.sweep import MANY_PAGES, Recorded, compile_express
 from experiments.study.traffic import Browsing, browsed
 from netsim.policies import AnyPolicy, make
 
 __all__ = [
-    "QUANTILES", "OtherProgramError", "Task", "check", "compute", "gathered", "summary", "tasks",
+    "QUANTILES", "OtherProgramError", "Task", "compute", "summary", "tasks",
     "users",
 ]  # fmt: skip
 
@@ -104,19 +104,13 @@ def tasks(
     return [Task(members=tuple(own), compile_first=n_pages >= MANY_PAGES, **common) for own in cut if own]
 
 
-def check(policies: Iterable[AnyPolicy], config: netsim.SimulationConfig) -> None:
-    """Run one small page under every policy: policies that do not go with the configuration are a `ValueError`."""
-    for policy in policies:
-        netsim.simulate(ONE_PAGE, policy, config=config)
-
-
 def compute(task: Task) -> dict[str, list[Any]]:
     """Run a task; the result is columns, a row a user and policy: users in order, policies within.
 
     A row has energies of the whole run, their differences from those under ``none`` and static PSM in percent (NaN
-    where PSM was not run), latency as a sum over pages, slowdowns of pages against ``none``, the mean slowdown over
-    that of static PSM, and how much later than under ``none`` messages came (NaN without messages).  If another
-    version of the program is wanted it is an `OtherProgramError`.
+    where PSM was not run), the mean slowdown of pages against ``none``, that over the one of static PSM, and how much
+    later than under ``none`` messages came (NaN without messages).  If another version of the program is wanted it is
+    an `OtherProgramError`.
     """
     if task.program is not None and task.program != _this_program():
         raise OtherProgramError("a worker has another version of lpsm, or of its source, than the one that asks")
@@ -141,34 +135,19 @@ def _rows(user: Recorded, policies: Sequence[Any], config: netsim.SimulationConf
     psm = next((result for result in results if result.policy == static), None)
     for result in results:
         found = result.against(results[0])
-        slowdowns, late_s = found.slowdowns, found.added_delay_s
-        ranked = np.sort(slowdowns) if len(slowdowns) else np.full(1, nan)  # of messages alone none
-        n = len(ranked)  # quantiles as numpy has them, in a tenth of its time
-        median, p95, most = np.interp((0.5 * (n - 1), 0.95 * (n - 1), n - 1), np.arange(n), ranked).tolist()
+        messages = len(found.added_delay_s)
         yield {
             "user": user.name,
             "policy": result.policy,
             "sessions": user.sessions,
-            "objects": int(work.objects.sum()),
-            "reply_bytes": int(work.sizes[:, 1].sum()),
             **run_row(result),
             "energy_vs_none_percent": found.energy_percent,
             "energy_vs_psm_percent": nan if psm is None else result.against(psm).energy_percent,
-            "latency_s": float(result.latency_s.sum()),
             "slowdown_mean": found.slowdown,
-            "slowdown_median": median,
-            "slowdown_p95": p95,
-            "slowdown_max": most,
             "slowdown_vs_psm": nan if psm is None else found.slowdown / psm.slowdown(results[0]),
-            "messages": len(late_s),
-            "added_delay_mean_s": found.delay_s if len(late_s) else nan,
-            "added_delay_p95_s": float(np.quantile(late_s, 0.95)) if len(late_s) else nan,
+            "messages": messages,
+            "added_delay_mean_s": found.delay_s if messages else nan,
         }
-
-
-def gathered(results: Iterable[Mapping[str, list[Any]]]) -> pd.DataFrame:
-    """Return what tasks computed as one table."""
-    return pd.concat([pd.DataFrame(columns) for columns in results], ignore_index=True)
 
 
 def summary(table: pd.DataFrame, policies: Sequence[str], psm: str = PSM) -> pd.DataFrame:
@@ -181,35 +160,28 @@ def summary(table: pd.DataFrame, policies: Sequence[str], psm: str = PSM) -> pd.
     ``losing_both_percent``, ``slowed_over_2_percent``.  Where messages are pushed: `messages`, and over the users who
     have some `added_delay_s`, how much later they come in the mean.
     """
-    of = {policy: table[table["policy"] == policy] for policy in policies}
-    totals_j = {policy: float(own["total_j"].sum()) for policy, own in of.items()}
+    totals_j = table.groupby("policy")["total_j"].sum()
     rows = []
-    for policy, own in of.items():
+    for policy in policies:
+        own: Any = table[table["policy"] == policy]
         row: dict[str, Any] = {"policy": policy, "users": len(own), "pages": int(own["pages"].sum())}
-        row["total_j"] = totals_j[policy]
-        for name, base_j in (("none", totals_j[policies[0]]), ("psm", totals_j.get(psm, float("nan")))):
-            row[f"energy_of_all_vs_{name}_percent"] = 100.0 * (row["total_j"] / base_j - 1.0)
+        row["total_j"] = float(totals_j[policy])
+        for name, base in (("none", policies[0]), ("psm", psm)):
+            row[f"energy_of_all_vs_{name}_percent"] = 100.0 * (row["total_j"] / totals_j.get(base, np.nan) - 1.0)
         distributed = {name: name for name in ("energy_vs_none_percent", "energy_vs_psm_percent")}
         distributed["slowdown"] = "slowdown_mean"
         if messages := int(own["messages"].sum()):
             row["messages"] = messages
             distributed["added_delay_s"] = "added_delay_mean_s"
-        for name, column in distributed.items():
-            values = own[column].dropna().to_numpy(dtype=float)  # some users may have no page, or no message
-            values = values if len(values) else np.full(1, np.nan)
-            row[f"{name}_mean"] = float(values.mean())
-            for level, value in zip(QUANTILES, np.quantile(values, QUANTILES), strict=True):
-                row[f"{name}_p{round(100 * level):02d}"] = float(value)
-        row["costlier_than_none_percent"] = 100.0 * float((own["energy_vs_none_percent"] > 0).mean())
-        row |= _losing(own)
-        row["slowed_over_2_percent"] = 100.0 * float((own["slowdown_mean"] > SLOW).mean())
-        rows.append(row)
+        for name, column in distributed.items():  # some users may have no page, or no message
+            row[f"{name}_mean"] = own[column].mean()
+            row |= {f"{name}_p{round(100 * level):02d}": own[column].quantile(level) for level in QUANTILES}
+        dear, late = own["energy_vs_psm_percent"] > 0, own["slowdown_vs_psm"] > 1
+        known = 1.0 if own["energy_vs_psm_percent"].notna().all() else np.nan
+        shares = {
+            "costlier_than_none": own["energy_vs_none_percent"] > 0, "costlier_than_psm": known * dear,
+            "slower_than_psm": known * late, "losing_both": known * (dear & late),
+            "slowed_over_2": own["slowdown_mean"] > SLOW,
+        }  # fmt: skip
+        rows.append(row | {f"{name}_percent": 100.0 * float(losing.mean()) for name, losing in shares.items()})
     return pd.DataFrame(rows)
-
-
-def _losing(rows: pd.DataFrame) -> dict[str, float]:
-    """Return the shares whom a policy costs more energy than static PSM, whom more time, and whom both; NaN without."""
-    dear, late = rows["energy_vs_psm_percent"] > 0, rows["slowdown_vs_psm"] > 1
-    known = 100.0 if rows["energy_vs_psm_percent"].notna().all() else float("nan")
-    shares = {"costlier_than_psm": dear, "slower_than_psm": late, "losing_both": dear & late}
-    return {f"{name}_percent": known * float(losing.mean()) for name, losing in shares.items()}

@@ -16,6 +16,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,14 +26,12 @@ from numpy.typing import NDArray
 from lpsm import LearnAlpha, alpha_grid, bounds, hindsight
 from netsim.policies.polling import ENERGY_TERMS, PollingConfig, PollingLearner, beacons
 from traces.arrivals import BIN_US, binned
-from traces.grouping import in_order
 from traces.records import Request
 
 __all__ = ["Details", "ReplayConfig", "Rounds", "arrivals", "details", "rounds", "totals"]
 
 Floats = NDArray[np.float64]
 BIN_MS = BIN_US / 1000
-CHUNK = 1 << 13  # polls held at a time
 EXACT_WORK = 2_000_000_000  # elementary steps that the curve over k may take
 
 
@@ -48,7 +47,7 @@ class ReplayConfig:
     times_ms: tuple[float, ...] = tuple(100.0 * k for k in range(1, 11))  #: Polling times of the experts.
 
     def __post_init__(self) -> None:
-        PollingConfig(times_ms=self.times_ms, gamma=self.gamma, energy=self.energy)  # checks them
+        self.polling()  # checks its own
         if self.rounding_ms < BIN_MS or self.rounding_ms % BIN_MS:
             raise ValueError(f"rounding_ms must be a multiple of {BIN_MS:g}, got {self.rounding_ms}")
 
@@ -85,88 +84,69 @@ class Details(NamedTuple):
 
 def arrivals(requests: Iterable[Request], config: ReplayConfig) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return numbers of the bins in which bytes arrive, from 0, and the bytes; long pauses shortened."""
-    nothing = np.empty(0, np.int64), np.empty(0, np.int64)
-    bins, sizes = (np.concatenate(column) for column in zip(nothing, *binned(in_order(requests)), strict=True))
+    bins, sizes = binned(requests)
     longest = max(1, round(config.max_idle_s * 1000 / BIN_MS))
     return np.cumsum(np.minimum(np.diff(bins, prepend=bins[:1]), longest)), sizes
 
 
-def rounds(requests: Iterable[Request], config: ReplayConfig, *, record: bool = False) -> Iterator[Rounds]:
+def rounds(requests: Iterable[Request], config: ReplayConfig, *, recorded: int | None = None) -> Rounds:
     """Replay the arrivals of one client's `requests`, about in the order of sending, to the poll that finds the last.
 
-    At most 8192 polls are yielded at a time, so that memory does not grow with the length of the replay; with `record`
-    they have the weights over experts and over switching rates.
+    With `recorded`, at most so many polls are replayed, and they have the weights over experts and switching rates.
     """
     bins, sizes = arrivals(requests, config)
     polling = config.polling()
-    learner = PollingLearner(polling)
-    mixture = LearnAlpha(len(config.times_ms), learner.alphas)
+    learner, record = PollingLearner(polling), recorded is not None
     energy, costs, times_ms = ENERGY_TERMS[config.energy], np.array(polling.energy_costs()), np.array(config.times_ms)
-    for times, slept, found in _polls(learner, bins.tolist(), np.cumsum(sizes).tolist(), config.rounding_ms):
-        losses = (found / slept)[:, None] * (0.5 * config.gamma * times_ms**2) + costs
-        run = mixture.run(losses, weights=record, alpha_weights=record)
-        own = 0.5 * config.gamma * slept * found + np.array([energy(time_ms) for time_ms in slept.tolist()])
-        yield Rounds(times, slept, found, losses, run.loss, own, run.weights, run.alpha_weights)
+    polls = islice(_polls(learner, bins.tolist(), np.cumsum(sizes).tolist(), config.rounding_ms), recorded)
+    times, slept, found = np.fromiter(polls, np.dtype((float, 3))).T
+    losses = (found / slept)[:, None] * (0.5 * config.gamma * times_ms**2) + costs
+    run = LearnAlpha(len(times_ms), learner.alphas).run(losses, weights=record, alpha_weights=record)
+    own = 0.5 * config.gamma * slept * found + np.array([energy(time_ms) for time_ms in slept.tolist()])
+    return Rounds(times, slept, found, losses, run.loss, own, run.weights, run.alpha_weights)
 
 
 def _polls(
     learner: PollingLearner, bins: Sequence[int], arrived: Sequence[int], rounding_ms: int
-) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """Yield times (s), sleeps (ms) and bytes found, in chunks; a poll finds the bytes of all bins that are over."""
-    total = arrived[-1] if arrived else 0
+) -> Iterator[tuple[float, float, float]]:
+    """Yield time (s), sleep (ms) and bytes found of each poll, which finds the bytes of all bins that are over."""
     now_ms = seen = place = 0
-    while seen < total:
-        rows: list[tuple[float, float, float]] = []
-        while seen < total and len(rows) < CHUNK:
-            sleep_ms = rounding_ms * beacons(learner.mean_ms, rounding_ms)
-            now_ms += sleep_ms
-            place = bisect_left(bins, now_ms // round(BIN_MS), place)
-            count = (arrived[place - 1] if place else 0) - seen
-            seen += count
-            rows.append((now_ms / 1000, sleep_ms, count))
-            learner.poll(sleep_ms, count)
-        times, slept, found = np.array(rows, dtype=float).T
-        yield times, slept, found
+    while arrived and seen < arrived[-1]:
+        sleep_ms = rounding_ms * beacons(learner.mean_ms, rounding_ms)
+        now_ms += sleep_ms
+        place = bisect_left(bins, now_ms // round(BIN_MS), place)
+        count = (arrived[place - 1] if place else 0) - seen
+        seen += count
+        yield now_ms / 1000, sleep_ms, count
+        learner.poll(sleep_ms, count)
 
 
-def totals(parts: Iterable[Rounds], config: ReplayConfig) -> dict[str, Any]:
+def totals(run: Rounds, config: ReplayConfig) -> dict[str, Any]:
     """Add up a replay; losses in nats, regrets in nats a poll.
 
     The dict has polls, duration_s, bytes, mean_sleep_ms, mixture_loss, polling_loss, best_expert_ms and
     best_expert_loss (the best fixed expert in hindsight), best_per_poll_loss (the best expert of every poll), switches
     (of that expert), and `.._regret` of both losses against the best fixed expert; it is empty if there was no poll.
     """
-    experts, best = np.zeros(len(config.times_ms)), [np.empty(0, np.int64)]
-    summed = np.zeros(5)
-    for part in parts:
-        experts += part.expert_losses.sum(axis=0)
-        best.append(part.expert_losses.argmin(axis=1))
-        of_best = part.expert_losses.min(axis=1)
-        columns = part.buffered_bytes, part.slept_ms, part.mixture_loss, part.polling_loss, of_best
-        summed += [column.sum() for column in columns]
-    best_of_polls, best_loss = np.concatenate(best), float(experts.min())
-    if not (polls := len(best_of_polls)):
+    if not (polls := len(run.time_s)):
         return {}
-    n_bytes, slept_ms, mixture, polling, per_poll = summed.tolist()
+    experts, slept_ms = run.expert_losses.sum(axis=0), float(run.slept_ms.sum())
+    best_loss, mixture, polling = float(experts.min()), float(run.mixture_loss.sum()), float(run.polling_loss.sum())
     return {
-        "polls": polls, "duration_s": slept_ms / 1000, "bytes": int(n_bytes), "mean_sleep_ms": slept_ms / polls,
-        "mixture_loss": mixture, "polling_loss": polling, "best_expert_ms": config.times_ms[int(experts.argmin())],
-        "best_expert_loss": best_loss, "best_per_poll_loss": per_poll,
-        "switches": int(np.count_nonzero(np.diff(best_of_polls))),
+        "polls": polls, "duration_s": slept_ms / 1000, "bytes": int(run.buffered_bytes.sum()),
+        "mean_sleep_ms": slept_ms / polls, "mixture_loss": mixture, "polling_loss": polling,
+        "best_expert_ms": config.times_ms[int(experts.argmin())], "best_expert_loss": best_loss,
+        "best_per_poll_loss": float(run.expert_losses.min(axis=1).sum()),
+        "switches": int(np.count_nonzero(np.diff(run.expert_losses.argmin(axis=1)))),
         "mixture_regret": (mixture - best_loss) / polls, "polling_regret": (polling - best_loss) / polls,
     }  # fmt: skip
 
 
 def details(requests: Iterable[Request], config: ReplayConfig, *, max_polls: int = 20_000, k_max: int = 200) -> Details:
     """Replay once more and keep everything, for at most the first `max_polls` polls and `k_max` segments."""
-    kept: list[Rounds] = []
-    for part in rounds(requests, config, record=True):
-        kept.append(part)
-        if sum(len(chunk.time_s) for chunk in kept) >= max_polls:
-            break
-    if not kept:
+    whole = rounds(requests, config, recorded=max_polls)
+    if not len(whole.time_s):
         raise ValueError("a replay needs at least one byte that arrives, got none")
-    whole = Rounds(*(np.concatenate(column)[:max_polls] for column in zip(*kept, strict=True)))
     assert whole.weights is not None
     assert whole.alpha_weights is not None
     losses, best = whole.expert_losses, whole.expert_losses.argmin(axis=1)

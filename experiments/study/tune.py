@@ -36,7 +36,7 @@ from lpsm import randomness
 from netsim.radio import with_assumed
 
 __all__ = [
-    "CANDIDATES", "FEW_SESSIONS", "LEVELS", "SPLITS", "Rule", "Tuning", "front", "life_h", "measure",
+    "CANDIDATES", "FEW_SESSIONS", "LEVELS", "SPLITS", "Rule", "Tuning", "life_h", "measure",
     "tune",
 ]  # fmt: skip
 
@@ -127,47 +127,29 @@ class _Sample:
         return ratio(self.sums, self.numbers).half_width
 
 
-class _Broken(NamedTuple):
-    """The limit that a candidate keeps least: by which share it is exceeded, and by what."""
-
-    excess: float = 0.0
-    what: str = "energy"
-    unit: str = ""
-    value: float = nan
-    half_width: float = nan
-    limit: float = nan
-
-    @property
-    def keeps(self) -> bool:
-        return self.excess <= 1e-9
-
-
 class _Units:
-    """What the policies of a sweep, and the two references, need on some of its replications, and what they delay.
+    """What the policies of a sweep, and the two references, need on its replications, and what they delay.
 
     `joules`, `seconds` and `pages` have a row a policy and a column a unit; `samples` what may be limited, by its name
     and the policy, without what the traffic has not.  `by_power`, for traffic with times of its own, has candidates in
     the order of their mean power.
     """
 
-    def __init__(self, frames: Frames, names: Sequence[str], radio: netsim.Radio) -> None:
-        own = frames._replace(**{
-            name: table[table["replication"].isin(names)] if len(table) else table
-            for name, table in frames._asdict().items()
-        })  # fmt: skip
-        references = compare.reference_energies(own, awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw)
-        wide: Any = pd.concat([own.runs, references], ignore_index=True).set_index(["policy", "replication"])
+    def __init__(self, frames: Frames, radio: netsim.Radio) -> None:
+        references = compare.reference_energies(frames, awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw)
+        wide: Any = pd.concat([frames.runs, references], ignore_index=True).set_index(["policy", "replication"])
+        names = frames.runs["replication"].unique().tolist()
         columns = ("total_j", "elapsed_s", "pages")
-        self.joules, self.seconds, self.pages = (wide[column].unstack()[list(names)] for column in columns)
-        self.policies = [str(policy) for policy in own.runs["policy"].unique() if policy != BASELINE]
-        self.by_power, self.everything = len(own.delays) > 0, np.ones(len(names))
-        slowdowns = compare.page_slowdowns(own.pages)
+        self.joules, self.seconds, self.pages = (wide[column].unstack()[names] for column in columns)
+        self.policies = [str(policy) for policy in frames.runs["policy"].unique() if policy != BASELINE]
+        self.by_power, self.everything = len(frames.delays) > 0, np.ones(len(names))
+        slowdowns = compare.page_slowdowns(frames.pages)
         tables = {"slowdown": slowdowns.assign(value=slowdowns["slowdown"])}
         tables["exchange"] = slowdowns.assign(value=slowdowns["latency_s"])
-        if len(own.messages):
-            tables["message"] = (late := compare.added_delays(own.messages)).assign(value=late["added_s"])
+        if len(frames.messages):
+            tables["message"] = compare.added_delays(frames.messages).rename(columns={"added_s": "value"})
         for kind in ("exchange", "datagram") if self.by_power else ():
-            tables[kind] = own.delays[own.delays["kind"] == kind].rename(columns={"delay_s": "value"})
+            tables[kind] = frames.delays[frames.delays["kind"] == kind].rename(columns={"delay_s": "value"})
         self.samples = {
             kind: {
                 str(policy): _Sample(rows if "weight" in rows else rows.assign(weight=1.0), names)
@@ -179,7 +161,6 @@ class _Units:
 
     def measured(self) -> pd.DataFrame:
         """Return the table of `measure`."""
-        energy = "mean_mw" if self.by_power else "energy_j_per_page"
         others = {"vs_none": BASELINE, "above_limit": LIMIT, "above_page_awake": PAGE_AWAKE}
         has = self.samples.keys() - (set() if self.by_power else {"exchange"}) | {"slowdown"}
         rows = []
@@ -195,49 +176,46 @@ class _Units:
             for kind, form in _COLUMNS.items():
                 if kind in has:
                     sample = self.samples.get(kind, {}).get(policy)
-                    row |= {
-                        form.format(level): sample.at(level, self.everything) if sample else nan for level in LEVELS
-                    }
+                    for level in LEVELS:
+                        row[form.format(level)] = sample.at(level, self.everything) if sample else nan
                     row[f"{form.format('mean')}_half_width"] = sample.half_width() if sample else nan
             rows.append(row)
-        table = pd.DataFrame(rows)
-        fronts = {f"on_front_{level}": front(table, f"slowdown_{level}", energy) for level in ("mean", "p95")}
-        return table.assign(**fronts)
+        return pd.DataFrame(rows)
 
     def in_order(self, times: NDArray[Any]) -> list[str]:
         """Return the candidates by their energy on the units, each so many times."""
         over = self.seconds if self.by_power else self.pages.clip(lower=1)
         energies = (self.joules @ times / (over @ times))[self.policies]
-        return [self.policies[place] for place in np.argsort(energies.to_numpy(), kind="stable")]
+        return [*energies.sort_values(kind="stable").index]
 
-    def broken(self, rule: Rule, policy: str, times: NDArray[Any] | None = None) -> _Broken:
-        """Return the limit that a candidate keeps least; of all units (`times` None) up to the end of its interval."""
-        found = []
+    def worst(self, rule: Rule, policy: str, times: NDArray[Any] | None = None) -> dict[str, Any]:
+        """Return the limit that a candidate keeps least, and by which share it is exceeded (`excess`).
+
+        Of all units (`times` None) it is held up to the end of its interval.
+        """
+        found = dict.fromkeys(("value", "half_width", "limit"), nan) | {"excess": -1.0, "what": "energy", "unit": ""}
         for kind, (field, called, unit) in _LIMITS.items():
             limit, sample = getattr(rule, field), self.samples.get(kind, {}).get(policy)
-            if limit is None or sample is None:
-                continue
-            value = sample.at(rule.at, self.everything if times is None else times)
-            wide = sample.half_width() if times is None and rule.at == "mean" else 0.0
-            wide = 0.0 if np.isnan(wide) else wide
-            if not np.isnan(value):
-                found.append(_Broken((value + wide) / limit - 1.0, called, unit, value, wide, limit))
-        return max(found, key=lambda one: one.excess, default=_Broken())
+            if limit is not None and sample is not None:
+                value = sample.at(rule.at, self.everything if times is None else times)
+                wide = sample.half_width() if times is None and rule.at == "mean" else 0.0
+                wide = 0.0 if np.isnan(wide) else wide
+                if (excess := (value + wide) / limit - 1.0) > found["excess"]:
+                    found = {"what": called, "unit": unit, "value": value, "half_width": wide, "limit": limit}
+                    found["excess"] = excess
+        return found
 
     def splits(self, rule: Rule, allowed: Sequence[str], seed: int) -> pd.DataFrame:
         """Return who of the `allowed` wins each split (empty: nobody), and its battery life where it was not chosen."""
         n, rng = len(self.everything), randomness.generator(seed, randomness.SPLIT)
         rows = []
         for _ in range(SPLITS):
-            if n >= LEAST_SPLIT:
-                ours = np.zeros(n)
-                ours[rng.permutation(n)[: n // 2]] = 1.0
-                theirs = 1.0 - ours
-            else:
-                ours, theirs = np.bincount(rng.integers(0, n, n), minlength=n).astype(float), self.everything
+            ours = np.bincount(rng.permutation(n)[: n // 2], minlength=n) if n >= LEAST_SPLIT else None
+            theirs = self.everything if ours is None else 1.0 - ours
+            ours = np.bincount(rng.integers(0, n, n), minlength=n) if ours is None else ours
             row = {"policy": "", "battery_h": nan}
             for policy in self.in_order(ours):
-                if policy in allowed and all(self.broken(rule, policy, half).keeps for half in (ours, theirs)):
+                if policy in allowed and all(_kept(self.worst(rule, policy, half)) for half in (ours, theirs)):
                     mean_mw = 1000 * (self.joules.loc[policy] @ theirs) / (self.seconds.loc[policy] @ theirs)
                     row = {"policy": policy, "battery_h": float(life_h(mean_mw, rule))}
                     break
@@ -245,67 +223,54 @@ class _Units:
         return pd.DataFrame(rows)
 
 
-def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.DataFrame:
-    """Measure every policy of a sweep, and the two references, on some of its replications, a row each.
+def _kept(worst: dict[str, Any]) -> bool:
+    return bool(worst["excess"] <= 1e-9)
+
+
+def measure(frames: Frames, radio: netsim.Radio) -> pd.DataFrame:
+    """Measure every policy of a sweep, and the two references, a row each.
 
     The columns are policy, units, pages, then energy_j_per_page, mean_mw, energy_vs_none_percent,
     energy_above_limit_percent and energy_above_page_awake_percent, each with its `.._half_width`; as mean (with its
     half width), p95, p99 and max: slowdown, and where there are any added_delay (of messages), datagram_delay and
-    exchange, seconds; and on_front_mean, on_front_p95.
+    exchange, seconds.
     """
-    return _Units(frames, names, radio).measured()
+    return _Units(frames, radio).measured()
 
 
-def front(table: pd.DataFrame, slowdown: str, energy: str = "energy_j_per_page") -> pd.Series[bool]:
-    """Return which rows no other one beats: less energy and no more slowdown, or no more energy and less slowdown."""
-    needs, slow = table[energy].to_numpy(dtype=float), table[slowdown].to_numpy(dtype=float)
-    no_more = (needs <= needs[:, None]) & (slow <= slow[:, None])
-    beaten = (no_more & ((needs < needs[:, None]) | (slow < slow[:, None]))).any(axis=1)
-    return pd.Series(~beaten & ~np.isnan(slow), index=table.index)
-
-
-def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.Radio, *, seed: int) -> Tuning:
-    """Choose a candidate on all replications `names` (at least two) of a sweep, and tell how sure the choice is.
+def tune(frames: Frames, rule: Rule, radio: netsim.Radio, *, seed: int) -> Tuning:
+    """Choose a candidate on a sweep of at least two replications, and tell how sure the choice is.
 
     The `radio` is that of the sweep, the `seed` that of the splits; see the module for how.
     """
-    units = _Units(frames, names, radio)
+    units = _Units(frames, radio)
     order = units.in_order(units.everything)
     if not order:
         raise ValueError("tune needs a candidate beside none, got none")
-    broken = {policy: units.broken(rule, policy) for policy in order}
-    allowed = [policy for policy in order if broken[policy].keeps]
-    policy = allowed[0] if allowed else min(order, key=lambda one: broken[one].excess)
+    worst = {policy: {"policy": policy, **units.worst(rule, policy)} for policy in order}
+    allowed = [policy for policy in order if _kept(worst[policy])]
+    policy = allowed[0] if allowed else min(order, key=lambda one: worst[one]["excess"])
     splits = units.splits(rule, allowed, seed)
     share = splits["policy"].value_counts(normalize=True).to_dict()
     table = units.measured()
     table = table.assign(
-        battery_h=life_h(table["mean_mw"].to_numpy(dtype=float), rule),
-        allowed=table["policy"].isin(allowed),
+        battery_h=life_h(table["mean_mw"].to_numpy(dtype=float), rule), allowed=table["policy"].isin(allowed),
         wins_percent=[100 * share.get(name, 0.0) if name in order else nan for name in table["policy"]],
-    )
-    level = allowed[:3] if share.get(policy, 0.0) < CLEARLY else []
+    )  # fmt: skip
     cheaper = order[: order.index(policy)] if allowed else [one for one in order if one != policy]
     [row] = table[table["policy"] == policy].to_dict("records")
-    own = frames.runs[(frames.runs["policy"] == policy) & frames.runs["replication"].isin(names)]
     held_out = splits.loc[splits["policy"] == policy, "battery_h"]
-
-    def told(one: str) -> dict[str, Any]:
-        found = broken[one]._asdict()
-        del found["excess"]
-        return {"policy": one, **found}
-
     recommendation = {
         **{str(name): value for name, value in row.items()},
         **rule.given(),
+        **_lives(row, frames.runs[frames.runs["policy"] == policy], rule, radio),
         "keeps": bool(allowed),
         "by_power": units.by_power,
-        **_lives(row, own, rule, radio),
         "battery_h_held_out": [float(held_out.quantile(q)) for q in (0.05, 0.95)] if len(held_out) else None,
         "splits": len(splits),
-        "level": level if len(level) > 1 else [],
-        "broken": [] if allowed else [told(policy)],
-        "passed_over": [told(one) for one in cheaper],
+        "level": allowed[:3] if len(allowed) > 1 and share.get(policy, 0.0) < CLEARLY else [],
+        "broken": [] if allowed else [worst[policy]],
+        "passed_over": [worst[one] for one in cheaper],
     }
     return Tuning(policy, table, splits, recommendation)
 
@@ -313,13 +278,10 @@ def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.Radio, 
 def _lives(row: dict[Any, Any], runs: pd.DataFrame, rule: Rule, radio: netsim.Radio) -> dict[str, Any]:
     """Return the battery's life with the interval of the units, and with assumed figures of the radio off both ways."""
     half_mw = 0.0 if np.isnan(row["mean_mw_half_width"]) else row["mean_mw_half_width"]
-    asleep_s = runs["elapsed_s"] - runs["awake_s"]
-
-    def joules(of: netsim.Radio) -> float:
-        return float(of.total_j(1e9 * runs["awake_s"], 1e9 * asleep_s, runs["beacons"], runs["wakeups"]).sum())
-
+    spent = 1e9 * runs["awake_s"], 1e9 * (runs["elapsed_s"] - runs["awake_s"]), runs["beacons"], runs["wakeups"]
     found, factors = {}, []
     for name, sign in (("battery_h_low", 1), ("battery_h_high", -1)):
-        factors.append(joules(with_assumed(radio, 1 + sign * ASSUMED)) / joules(radio))
+        assumed = with_assumed(radio, 1 + sign * ASSUMED).total_j(*spent).sum()
+        factors.append(float(assumed / radio.total_j(*spent).sum()))
         found[name] = float(life_h(max(row["mean_mw"] + sign * half_mw, 0.0) * factors[-1], rule))
     return found | {"assumed_percent": 100 * ASSUMED if factors != [1.0, 1.0] else None}

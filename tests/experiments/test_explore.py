@@ -17,10 +17,10 @@ from experiments.explore.answer import Explorer
 from experiments.explore.settings import Settings
 from tests.experiments.makers import Page
 
-SMALL = Settings(pages=5, seeds=2, server="constant", policies=("psm", "bsd:1", "hold:50"), page=1)
+SMALL = Settings(pages=5, seeds=2, server="constant", policies=("psm", "bsd:1", "hold:50"))
 OTHER = Settings(
     pages=7, seeds=3, server="exponential", server_s=0.35, rtt_ms=100.0, radio="cc3235sf", beacon_ms=102.4,
-    policies=("listen:3", "lpsm:log"), page=4,
+    policies=("listen:3", "lpsm:log"),
 )  # fmt: skip
 EVIL = ("subprocess:Popen:./evil.sh", "evil.py:Evil", "evil:Evil", "logging:FileHandler:made")
 
@@ -49,10 +49,9 @@ def test_a_link_that_says_nonsense_is_answered_with_the_rule(query, rule):
 def test_what_was_answered_once_is_not_computed_again():
     explorer = Explorer()
     first = explorer.answer(SMALL)
-    assert list(first.summary["policy"]) == ["none", "psm:100", "bsd:1", "hold:50", "limit", "page-awake"]
-    assert [one.policy for one in first.timelines] == ["psm:100", "bsd:1", "hold:50"]
+    assert list(first["policy"]) == ["none", "psm:100", "bsd:1", "hold:50", "limit", "page-awake"]
     runs = explorer._run.cache_info().misses
-    assert explorer.answer(SMALL).summary.equals(first.summary)
+    assert explorer.answer(SMALL).equals(first)
     assert explorer._run.cache_info().misses == runs
     explorer.answer(replace(SMALL, policies=(*SMALL.policies, "listen:2")))
     assert explorer._run.cache_info().misses == runs + 2  # one more policy on two seeds
@@ -78,7 +77,7 @@ def test_the_explorer_and_the_command_agree(lpsm, tmp_path, monkeypatch, undrawn
     explorer = Explorer.of_trace(path, FEW_SESSIONS) if path else Explorer()
     for settings in (SMALL, replace(SMALL, server="recorded"))[: 2 if kind == "pages and messages" else 1]:
         found = explorer.answer(settings)
-        rows = found.summary.set_index("policy")
+        rows = found.set_index("policy")
         ran = lpsm(*shlex.split(settings.command(str(path) if path else None))[1:], "--jobs", "1")
         assert ran.exit_code == 0, ran.output
         summary = pd.read_csv("explored/summary.csv").set_index("policy")
@@ -139,7 +138,7 @@ def test_the_page_has_a_control_for_every_setting_at_its_position(page):
 
 def test_an_answer_has_pictures_the_table_of_compare_and_its_command(page):
     found = Page(asked(page, f"/answer{SMALL.link}")[2])
-    assert [address.partition(",")[0] for address in found.addresses] == ["data:image/svg+xml;base64"] * 3
+    assert [address.partition(",")[0] for address in found.addresses] == ["data:image/svg+xml;base64"] * 2
     assert {"J/page", "slowdown", "bsd:1"} <= set(found.words)
     assert any(words.startswith("lpsm compare --pages 5") for words in found.words)
 

@@ -28,18 +28,14 @@ def test_a_timeline_of_the_whole_run_adds_up_to_its_result(runs, policy):
     seen = timeline(run, 0.0, run.result.elapsed_s)
     assert sum(end - start for start, end in seen.awake) == pytest.approx(run.result.awake_s, abs=1e-6)
     assert len(seen.frames) == len(run.recorder.transmissions)
-    listened = [beacon.time_s for beacon in seen.beacons if beacon.heard == "listened"]
-    assert len(listened) == run.result.beacons
+    assert sum(beacon.heard == "listened" for beacon in seen.beacons) == run.result.beacons
     assert len(seen.beacons) == int(run.result.elapsed_s / 0.1 + 1e-6) + 1
     assert len(seen.loads) == len(WORK)
-    waited = sum(step.value * (step.end_s - step.start_s) for step in seen.waiting)
     down = [frame for frame in run.recorder.transmissions if frame.down]
-    assert waited == pytest.approx(
-        sum(frame.size_bytes * (frame.start_ns - frame.reached_ns) for frame in down) / 1e9, abs=1e-3
-    )
-    outstanding = sum(step.value * (step.end_s - step.start_s) for step in seen.outstanding)
-    asked = run.recorder.exchanges
-    assert outstanding == pytest.approx(sum(one.answered_ns - one.asked_ns for one in asked) / 1e9, abs=1e-6)
+    waited = sum(frame.size_bytes * (frame.start_ns - frame.reached_ns) for frame in down) / 1e9
+    assert sum(step.value * (step.end_s - step.start_s) for step in seen.waiting) == pytest.approx(waited, abs=1e-3)
+    asked = sum(one.answered_ns - one.asked_ns for one in run.recorder.exchanges) / 1e9
+    assert sum(step.value * (step.end_s - step.start_s) for step in seen.outstanding) == pytest.approx(asked, abs=1e-6)
     assert {step.value for step in seen.outstanding} <= {0, 1, 2, 3, 4}  # connections at a time
 
 
@@ -51,91 +47,63 @@ def test_a_radio_that_takes_time_wakes_up_before_it_is_awake_and_before_every_be
     assert {round(end - start, 9) for start, end in seen.waking} == {round(config.radio.wakeup_ms / 1000, 9)}
     starts = {start for start, _ in seen.awake} | {one.time_s for one in seen.beacons if one.heard == "listened"}
     assert {end for _, end in seen.waking} == starts - {0.0}
-    window, length = window_of_page(run, 2)
-    inside = timeline(run, window, length).waking
-    assert all(0.0 <= start < end <= length for start, end in inside)
 
 
-def test_a_window_is_a_piece_of_the_whole(runs):
+def test_a_window_is_a_piece_of_the_whole_and_inside_the_run(runs):
     run = runs["bsd:1"]
     start, length = window_of_page(run, 2)
     piece, whole = timeline(run, start, length), timeline(run, 0.0, run.result.elapsed_s)
     inside = [b for b in whole.beacons if start - 1e-9 <= b.time_s <= start + length + 1e-9]
-    assert [(round(start + b.time_s, 6), b.heard) for b in piece.beacons] == [
-        (round(b.time_s, 6), b.heard) for b in inside
-    ]
-    assert len(piece.loads) == 1
+    heard = [(round(start + b.time_s, 6), b.heard) for b in piece.beacons]
+    assert heard == [(round(b.time_s, 6), b.heard) for b in inside]
     ((begin, end),) = piece.loads
     assert end - begin == pytest.approx(float(run.result.pages["latency_s"][2]))
-    for step, after in pairwise(piece.waiting):
-        assert step.end_s == after.start_s
-
-
-@pytest.mark.parametrize(("start", "length"), [(-1.0, 1.0), (1e9, 1.0), (0.0, 0.0)])
-def test_a_window_outside_the_run_is_refused(runs, start, length):
-    with pytest.raises(ValueError, match="window"):
-        timeline(runs["psm"], start, length)
+    assert all(step.end_s == after.start_s for step, after in pairwise(piece.waiting))
+    for window in ((-1.0, 1.0), (1e9, 1.0), (0.0, 0.0)):
+        with pytest.raises(ValueError, match="window"):
+            timeline(run, *window)
     with pytest.raises(ValueError, match="page must lie in \\[1, 5\\], got 6"):
-        window_of_page(runs["psm"], 5)
+        window_of_page(run, 5)
 
 
-def test_trace_events_have_the_published_shape(runs):
+def test_trace_events_have_the_published_shape_and_lose_no_beacon(runs):
     data = json.loads(json.dumps(trace_events([timeline(run, 0.0, 60.0) for run in runs.values()]), allow_nan=False))
-    assert set(data) == {"traceEvents", "displayTimeUnit"}
-    assert data["displayTimeUnit"] in ("ms", "ns")
-    number, timed = (int, float), {"pid": int, "tid": int, "ts": (int, float)}
-    needed = {  # fields of each phase as the format has them
-        "X": {"name": str, "cat": str, **timed, "dur": number, "args": dict},
-        "i": {"name": str, "cat": str, **timed, "s": str, "args": dict},
-        "C": {"name": str, **timed, "args": dict},
-        "M": {"name": str, "pid": int, "tid": int, "args": dict},
-    }
-    for event in data["traceEvents"]:
-        shape = needed[event["ph"]]
-        assert set(event) == {"ph", *shape}
-        assert all(isinstance(event[field], kind) for field, kind in shape.items())
-        assert min(event.get("ts", 0), event.get("dur", 0)) >= 0
-        assert event.get("s", "t") in ("g", "p", "t")
-        assert event["ph"] != "C" or all(isinstance(value, number) for value in event["args"].values())
-        assert event["ph"] != "M" or event["name"] in ("process_name", "thread_name", "thread_sort_index")
-    assert {event["ph"] for event in data["traceEvents"]} == set(needed)
-    for pid, run in enumerate(runs.values(), 1):  # nothing is lost where beacons are told together
-        told = [one for one in data["traceEvents"] if one["pid"] == pid and one.get("cat") == "beacons"]
-        listened = [one["args"].get("beacons", 1) for one in told if "awake" not in one["name"]]
-        beacons = timeline(run, 0.0, 60.0).beacons
-        assert sum(listened) == sum(beacon.heard == "listened" for beacon in beacons)
-        slept = sum(one["args"]["slept_through"] * one["args"].get("beacons", 1) for one in told)
-        after_last = [beacon.heard for beacon in reversed(beacons)].index
-        assert slept + min(after_last(kind) for kind in {one.heard for one in beacons} - {"slept"}) == sum(
-            beacon.heard == "slept" for beacon in beacons
-        )
+    assert data.keys() == {"traceEvents", "displayTimeUnit"}
+    fields = {"X": {"cat", "ts", "dur"}, "i": {"cat", "ts", "s"}, "C": {"ts"}, "M": set()}  # as the format has them
     spans = {}
     for event in data["traceEvents"]:
+        assert event.keys() == {"ph", "pid", "tid", "name", "args"} | fields[event["ph"]]
+        assert min(event.get("ts", 0), event.get("dur", 0)) >= 0
+        assert event["ph"] != "C" or all(isinstance(value, int | float) for value in event["args"].values())
+        assert event["ph"] != "M" or event["name"] in ("process_name", "thread_name", "thread_sort_index")
         if event["ph"] == "X":
             spans.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event["ts"] + event["dur"]))
+    assert {event["ph"] for event in data["traceEvents"]} == fields.keys()
     for rows in spans.values():  # complete events of a thread nest or follow one another
-        rows.sort()
-        assert all(first[1] <= second[0] + 0.01 for first, second in pairwise(rows))
+        assert all(first[1] <= second[0] + 0.01 for first, second in pairwise(sorted(rows)))
+    for pid, run in enumerate(runs.values(), 1):  # nothing is lost where beacons are told together
+        told = [one for one in data["traceEvents"] if one["pid"] == pid and one.get("cat") == "beacons"]
+        heard = [beacon.heard for beacon in timeline(run, 0.0, 60.0).beacons]
+        counts = [one["args"].get("beacons", 1) for one in told]
+        listened = sum(count for count, one in zip(counts, told, strict=True) if "awake" not in one["name"])
+        assert listened == heard.count("listened")
+        slept = sum(count * one["args"]["slept_through"] for count, one in zip(counts, told, strict=True))
+        after_last = min(heard[::-1].index(kind) for kind in {*heard} - {"slept"})
+        assert slept + after_last == heard.count("slept")
 
 
 def test_the_command_writes_what_it_is_asked_for(lpsm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     traces.write_workload("work.jsonl", WORK)
-    for out in ("a.png", "b.svg"):
-        result = lpsm(
-            "timeline", "work.jsonl", "--policies", "psm,lpsm", "--page", "2", "--out", out, "--perfetto", "e.json"
-        )
-        assert result.exit_code == 0, result.output
-        assert Path(out).stat().st_size > 10_000
+    page = ("timeline", "work.jsonl", "--policies", "psm,lpsm", "--page", "2", "--perfetto", "e.json")
+    for out in ("a.png", "b.svg", "c.png"):
+        assert lpsm(*page, "--out", out).exit_code == 0
+    assert Path("a.png").read_bytes() == Path("c.png").read_bytes()
     events = json.loads(Path("e.json").read_text())["traceEvents"]
     assert {event["pid"] for event in events} == {1, 2}
     assert max(event.get("ts", 0) for event in events) < 60e6  # the page, not the run
-    first = Path("a.png").read_bytes()
-    lpsm("timeline", "work.jsonl", "--policies", "psm,lpsm", "--page", "2", "--out", "a.png")
-    assert Path("a.png").read_bytes() == first
-    result = lpsm("timeline", "work.jsonl", "--policies", "psm", "--from", "3", "--length", "2", "--air", "11g",
-                  "--pcap", "r.pcapng")  # fmt: skip
-    assert result.exit_code == 0, result.output
+    part = ("--from", "3", "--length", "2", "--air", "11g", "--pcap", "r.pcapng")
+    assert lpsm("timeline", "work.jsonl", "--policies", "psm", *part).exit_code == 0
     with Path("r.pcapng").open("rb") as file:
         assert all(3.0 <= at <= 5.0 for at, _ in dpkt.pcapng.Reader(file))
 

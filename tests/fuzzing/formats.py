@@ -25,7 +25,6 @@ import netsim
 import traces
 from experiments import datasets
 from experiments.datasets.losses import read_losses
-from experiments.datasets.stream import Stream
 from experiments.report.capture import capture
 from experiments.timeline import record as timeline
 from netsim import policies
@@ -60,7 +59,7 @@ class Format:
 # -- what is read, and must hold of it -----------------------------------------------------------------
 
 
-def read_requests(path: Path, chance: Random, report: Report | None = None) -> None:
+def read_requests(path, chance, report=None):
     """Read a trace whole, group it, and hold pages to the rules of a workload, which they become."""
     report = Report() if report is None else report
     batches = traces.batches(path, skip_damaged=chance.random() < 0.4, report=report)
@@ -72,13 +71,13 @@ def read_requests(path: Path, chance: Random, report: Report | None = None) -> N
         read_pages(again, chance)
 
 
-def read_pages(path: Path, _: Random) -> None:
+def read_pages(path, _):
     """Read a workload."""
     found = traces.read_workload(path)
     assert all(page.request_bytes >= 1 and page.reply_bytes >= 0 and page.think_s >= 0.0 for page in found)
 
 
-def read_capture(path: Path, chance: Random) -> None:
+def read_capture(path, chance):
     """Read a capture's requests, of whose bytes none may be lost, and follow its frames of 802.11."""
     report = Report()
     try:
@@ -91,30 +90,30 @@ def read_capture(path: Path, chance: Random) -> None:
             audit(frames(stream, path, Report(), links=WIRELESS))
 
 
-def read_stream(path: Path, chance: Random) -> None:
+def read_stream(path, chance):
     """Read a stream of finite numbers, each with a label that has a name."""
     _check(datasets.read(path, label=chance.choice((None, None, None, "0", "label", "-1"))))
 
 
-def _check(stream: Stream) -> None:
+def _check(stream):
     assert np.isfinite(stream.X.data if sparse.issparse(stream.X) else stream.X).all()
     assert len(stream.classes) > 0
     assert stream.y.dtype == bool or ((stream.y >= 0).all() and stream.y.max() < len(stream.classes))
 
 
-def read_own_losses(path: Path, _: Random) -> None:
+def read_own_losses(path, _):
     """Read losses of experts: a matrix of numbers of at least 0."""
     losses = read_losses(path)
     assert losses.ndim == 2
     assert (losses >= 0.0).all()
 
 
-def read_radio(path: Path, _: Random) -> None:
+def read_radio(path, _):
     """Read a radio and ask it for an energy."""
     assert isfinite(netsim.Radio.load(path).energy(10**12, 10**12, 1000, wakeups=1000).total_j)
 
 
-def read_policy(path: Path, chance: Random) -> None:
+def read_policy(path, chance):
     """Make the policy whose name stands in a file; its canonical name makes the same one, and a page gets through."""
     spec = netsim.canonical(path.read_bytes().decode("utf-8", "surrogateescape"))  # as a command line
     assert netsim.canonical(spec) == spec
@@ -123,7 +122,7 @@ def read_policy(path: Path, chance: Random) -> None:
 
 
 @cache
-def compile_rules() -> None:
+def compile_rules():
     """Compile what is compiled of a policy when it first runs; that takes longer than any input may."""
     for spec in KINDS:
         if not spec.startswith("lpsm"):
@@ -133,7 +132,7 @@ def compile_rules() -> None:
 # -- files of browsing ---------------------------------------------------------------------------------
 
 
-def _json(*lines: object) -> bytes:
+def _json(*lines):
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
 
@@ -148,7 +147,7 @@ _ASKED = (
 )  # fmt: skip
 
 
-def _har() -> tuple[bytes, ...]:
+def _har():
     entries = [json.loads(_ENTRY % (at % 2, at, *asked)) for at, asked in enumerate(_ASKED)]
     pages = [{"id": f"p{at}", "startedDateTime": "2020-01-01T00:00:00Z"} for at in range(2)]
     bare = [{name: one[name] for name in ("startedDateTime", "request", "response")} for one in entries[:2]]
@@ -167,13 +166,13 @@ _BESIDE = b"""{"message_bytes": 90, "at_s": 2.5}
 """
 
 
-def _workload() -> tuple[bytes, ...]:
+def _workload():
     timed = b', "issue_s": %d, "waits_s": [0.1, null, 0.3], "deadline_s": 4.0, "servers": [1, 0, -1]'
     own = _PAGE % b', "timings": [[0, 0, 1.5, 0, 0.1, 0.2], [1, 1, 0.1, 0, 0.1, 0], [0, 2, 0.5, 0, 0, 0]]'
     return (_PAGE % b"") * 2, b"".join(_PAGE % (timed % at) for at in range(3)) + _BESIDE, own
 
 
-def _ucb() -> tuple[bytes, ...]:
+def _ucb():
     whole = pack(records(5, clients=2))
     return whole, pack(records(3, step_us=10**8, url=b"GET 9.. HTTP/1.0")), whole.replace(whole[4:8], b"\xff" * 4, 1)
 
@@ -188,14 +187,13 @@ cs18 791000150 5000 "http://b.org/i.html?q=1" 900 2.25
 _SESSIONS = {"con1.cs18.791000000": _SESSION, "README": b"said\n", "a/con2.cs18.791000000": _SESSION[200:]}
 
 
-def _tar(parts: dict[str, bytes]) -> bytes:
-    """Pack files; what is called like a link or a folder becomes one."""
+def _tar(parts):
+    """Pack files."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.GNU_FORMAT) as file:
         for name, data in parts.items():
             header = tarfile.TarInfo(name[:300])
             header.size = len(data)
-            header.type = {"/etc": b"2", "..": b"5", "//": b"x"}.get(name[:4].rstrip("/"), b"0")
             file.addfile(header, io.BytesIO(data))
     return stream.getvalue()
 
@@ -214,7 +212,7 @@ _TABLES = (
 # -- captures ------------------------------------------------------------------------------------------
 
 
-def _captures() -> tuple[bytes, ...]:
+def _captures():
     """An HTTP and a TLS connection and datagrams: over IPv4 in both kinds of files, and the former over IPv6."""
     ok = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
     talk = (
@@ -235,7 +233,7 @@ def _captures() -> tuple[bytes, ...]:
     return pcap(frames), stream.getvalue(), pcap(six, link=101)
 
 
-def _air() -> tuple[bytes, ...]:
+def _air():
     """A run on the air as its sniffer writes it, and its frames behind the headers of other sniffers."""
     config = netsim.SimulationConfig(medium=netsim.AirConfig(neighbours=1, neighbour_mbps=2.0))
     made = capture(timeline(traces.Workload.of(_PAGES), "dynamic:50", config))
@@ -254,13 +252,13 @@ _RECORDS = [{"a": 0.5 * at, "b": at % 3, "c d": -1e-3, "label": "xy"[at % 2]} fo
 _PAIRS = b"+1 1:2 3:4.5\n-1 2:1e3 # said\n1 qid:1 3:1\nspam 1:1\n"
 
 
-def _tables() -> tuple[bytes, ...]:
+def _tables():
     named = b"a,b,label\n1,2.5,x\n-3e2,4,y\n1,1,x\n"
     quoted = b'# made by hand\n\na;b;"of a ""kind"""\n1;-2.5;x\n\n+3;1e2;"y\n;"\n'
     return named, named.replace(b",", b"\t"), named.replace(b"\n", b"\r\n"), quoted, b"1,2,0\n3,4,1\n"
 
 
-def _parquet(lines: bytes) -> bytes:
+def _parquet(lines):
     """Render JSON lines as parquet, where they can be."""
     stream = io.BytesIO()
     try:
@@ -270,13 +268,13 @@ def _parquet(lines: bytes) -> bytes:
     return stream.getvalue()
 
 
-def _npy(array: np.ndarray) -> bytes:
+def _npy(array):
     stream = io.BytesIO()
     np.save(stream, array)
     return stream.getvalue()
 
 
-def _arrays() -> tuple[dict[str, bytes], ...]:
+def _arrays():
     X = np.round(np.random.default_rng(0).normal(size=(5, 3)), 2)
     rows = sparse.csr_matrix(X * (X > 0))
     parts = {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr, "shape": np.array(rows.shape)}
@@ -285,7 +283,7 @@ def _arrays() -> tuple[dict[str, bytes], ...]:
     return tuple({f"{name}.npy": _npy(array) for name, array in arrays.items()} for arrays in found)
 
 
-def _zip(parts: dict[str, bytes]) -> bytes:
+def _zip(parts):
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED if len(parts) % 2 else zipfile.ZIP_STORED) as file:
         for name, data in parts.items():
@@ -293,7 +291,7 @@ def _zip(parts: dict[str, bytes]) -> bytes:
     return stream.getvalue()
 
 
-def _radios() -> tuple[bytes, ...]:
+def _radios():
     return tuple(
         "".join(f"{name} = {json.dumps(value)}\n" for name, value in profiles()[one].items()).encode()
         for one in profiles()
@@ -315,7 +313,6 @@ FORMATS = {
     "table": Format(files=_TABLES, read=read_requests),
     "capture": Format(files=_captures(), read=read_capture),
     "air": Format(files=_air(), read=read_capture),
-    "records": Format(files=(_json(*_RECORDS),), read=read_stream),
     "parquet": Format(files=(_json(*_RECORDS),), read=read_stream, render=_parquet, packed=False),
     "labels": Format(files=_tables(), read=read_stream),
     "svmlight": Format(files=(_PAIRS,), read=read_stream),

@@ -16,7 +16,9 @@ def test_no_run_and_no_mean_violates_a_bound_and_most_bounds_say_something(key, 
     moves = key.removeprefix("a moving ")
     seeds = range(first, first + 10 if first < 30 else 1000)
     rows = trials.table(trials.reported(key) if moves == key else trials.moving(moves), seeds)
-    assert rows["holds"].all(), rows[~rows["holds"]].to_string()
+    violated = rows[~rows["holds"]]  # by chance, where the means of few runs are compared
+    assert len(violated) <= len(seeds) // 300, violated.to_string()
+    assert violated["statement"].str.contains("in the mean").all()
     assert not rows["verdict"].str.startswith("void").any()
     for _, own in rows.groupby("statement"):
         assert own["verdict"].str.startswith("holds").mean() >= (0.9 if moves == key else 0.4)

@@ -9,8 +9,7 @@ from scipy import sparse
 from lpsm import samplers
 from lpsm.samplers import MulticlassSampler, kernels, sampler
 from tests.lpsm.frozen import streams
-from tests.lpsm.frozen.streams import NO_KERNEL as NO_DUAL
-from tests.lpsm.frozen.streams import PARAMETERS, a_stream, assert_same, by_rounds, of
+from tests.lpsm.frozen.streams import NO_KERNEL, PARAMETERS, a_stream, assert_same, by_rounds, of
 from tests.oracles.samplers import Stored, chance, keeps, margin, play
 
 D = 7
@@ -38,12 +37,12 @@ def test_decisions_in_every_form_are_those_of_the_literal_formula(key, parameter
         expected = play(key, X, y, twin, key in NORMALIZED, **parameters)
         asked = expected[2].mean()
         assert asked == 1.0 if key in EVERY_ROUND else 0.0 < asked < 1.0 or d < D  # the stream tries both answers
-        for kernel in (None,) if key in NO_DUAL else (None, "linear"):
+        for kernel in (None,) if key in NO_KERNEL else (None, "linear"):
             for table in (X, sparse.csr_matrix(X)):
                 assert_same(by_rounds(fresh(kernel), table, y), expected)
                 assert_same(of(fresh(kernel).run(table, y)), expected)
         if d == 3:
-            kernel = None if key in NO_DUAL else lambda x, z: float(x @ z)
+            kernel = None if key in NO_KERNEL else lambda x, z: float(x @ z)
             assert_same(of(fresh(kernel, coins).run(X, y)), expected)
             assert coins.random() == twin.random()  # one was drawn a round, or none
 
@@ -84,7 +83,7 @@ LATE = ["rls", "ridge", "sop", "perceptron", "shifting-perceptron", "lasec", "ss
 @settings(max_examples=15, deadline=None)
 def test_any_interleaving_of_decisions_and_late_labels_equals_its_definition(key, form, order, seed):
     q, coins = PARAMETERS[key], np.random.default_rng(seed)
-    kernel = "linear" if form == "dual" and key not in ("shifting-perceptron", *NO_DUAL) else None
+    kernel = "linear" if form == "dual" and key not in ("shifting-perceptron", *NO_KERNEL) else None
     sampler = samplers.make(key, 4, rng=np.random.default_rng(seed), kernel=kernel, **q)
     stored, owed, t = Stored(4), {}, 0
     for step in order:
@@ -144,7 +143,7 @@ def several(seed, rounds=200):
 @pytest.mark.parametrize("key", sorted(OF_CLASSES))
 def test_two_classes_are_the_binary_sampler(key, form):
     X, y = a_stream(3, rounds=50, d=4)
-    options = PARAMETERS[key] | ({"kernel": "rbf"} if form == "rbf" and key not in NO_DUAL else {})
+    options = PARAMETERS[key] | ({"kernel": "rbf"} if form == "rbf" and key not in NO_KERNEL else {})
     rows = sparse.csr_matrix(X) if form == "sparse" else X
     binary, model = samplers.make(key, 4, rng=1, **options), MulticlassSampler(key, 4, 2, rng=1, **options)
     margin, prediction, *expected = by_rounds(binary, rows, y)

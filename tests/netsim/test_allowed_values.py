@@ -8,6 +8,8 @@ import pytest
 
 import netsim
 from netsim import AirConfig, BeaconConfig, LinkConfig, Phy, ServerDelay, SimulationConfig, TcpConfig
+from netsim.policies.lpsm2 import Lpsm2Config
+from netsim.policies.lpsm3 import Lpsm3Config
 from netsim.traffic import check
 from traces.columns import Workload
 from traces.records import Message, Page
@@ -46,6 +48,17 @@ LIMITS = [  # what is made, the figure, values that are allowed and that are not
     (BeaconConfig, "broadcast_per_s", (0.0, 1e4), (-1e-9, 10001.0, nan), {}),
     (Phy, "cw_max", (15, 2047), (14,), {}),
     (Phy, "cw_min", (0, 1023), (), {}),
+    *((config, "max_slowdown", (1.001,), (1.0, inf, nan), {}) for config in (Lpsm2Config, Lpsm3Config)),
+    *((config, "max_push_delay_s", (0.001,), (0.0, inf), {}) for config in (Lpsm2Config, Lpsm3Config)),
+    *((Lpsm2Config, name, (0.001,), (0.0, inf), {}) for name in ("rate_per_j", "longest_response_s", "push_step")),
+    (Lpsm2Config, "shortest_s", (0.0,), (-1.0, inf), {}),
+    (Lpsm2Config, "price_w", (2.0, 60.0), (1.9, 60.1), {}),
+    (Lpsm2Config, "push_price_w", (0.001, 60.0), (0.0009, 60.1), {}),
+    (Lpsm2Config, "fixed", ((0, 48),), ((0, 49), (-1,)), {}),
+    (Lpsm2Config, "prior_ms", ((0.1,),), ((), (0.0, 1.0)), {}),
+    (Lpsm3Config, "push_margin", (0.0,), (-0.1, 1.0, nan), {}),
+    *((Lpsm3Config, name, (0.0, 9.0), (-1.0, inf), {}) for name in ("start", "same_message_s", "good_will")),
+    *((Lpsm3Config, name, (0.001,), (0.0, inf, nan), {}) for name in ("price_w", "gain", "silence_s")),
 ]
 
 
@@ -79,7 +92,7 @@ def test_numbers_of_numpy_are_the_numbers_that_they_are():
 
     plain, of_numpy = (
         run(int, float, ((300, 1500), (1, 4000))),
-        run(np.uint64, np.float32, np.array([[300, 1500], [1, 4000]])),
+        run(np.int64, np.float32, np.array([[300, 1500], [1, 4000]])),
     )
     assert plain.energy == of_numpy.energy
     assert plain.pages.equals(of_numpy.pages)

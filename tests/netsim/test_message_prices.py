@@ -11,10 +11,6 @@ from tests.netsim.hazard_learner import HazardLearner
 INTERVAL_NS = 100_000_000
 
 
-def same_rates(rate):
-    return np.full(N_BINS, rate)
-
-
 @pytest.mark.parametrize("interval_ns", [INTERVAL_NS, 37_000_000])
 def test_followers_solve_the_renewal_equation(interval_ns):
     learner, n = HazardLearner(), planning.FOLLOWERS_STEPS
@@ -34,12 +30,12 @@ def test_followers_solve_the_renewal_equation(interval_ns):
 
 @pytest.mark.parametrize(("rate", "price_w"), [(0.4, 0.3), (0.05, 0.1), (1.0, 40.0)])
 def test_the_promise_is_what_its_own_plan_leads_to_on_a_fine_grid(rate, price_w):
-    work = np.zeros(1, dtype=planning.WORKSPACE)[0]
-    message_prices.renewal_followers(work, same_rates(rate), INTERVAL_NS)
+    work, rates = np.zeros(1, dtype=planning.WORKSPACE)[0], np.full(N_BINS, rate)
+    message_prices.renewal_followers(work, rates, INTERVAL_NS)
     radio = (0.7, 0.0015, 0.002)
-    promised = message_prices.promised_delay(work, same_rates(rate), 300_000_000, INTERVAL_NS, *radio, price_w)
+    promised = message_prices.promised_delay(work, rates, 300_000_000, INTERVAL_NS, *radio, price_w)
     planning.lay_out(work, INTERVAL_NS, INTERVAL_NS)
-    planning.add_wait(work, same_rates(rate), 300_000_000, planning.MESSAGE)
+    planning.add_wait(work, rates, 300_000_000, planning.MESSAGE)
     last = planning.survive(work)
     planning.choose(work, last, True, INTERVAL_NS, *radio, 0.0, price_w, 1)
     table = lambda name, s: np.interp(s / 0.05, np.arange(planning.FOLLOWERS_STEPS), work[name])  # noqa: E731
@@ -61,7 +57,7 @@ def test_the_promise_is_what_its_own_plan_leads_to_on_a_fine_grid(rate, price_w)
 
 
 def test_bisection_comes_as_near_as_its_halvings_and_leaves_out_what_never_happens():
-    work, rates = np.zeros(1, dtype=planning.WORKSPACE)[0], same_rates(0.05)
+    work, rates = np.zeros(1, dtype=planning.WORKSPACE)[0], np.full(N_BINS, 0.05)
     message_prices.renewal_followers(work, rates, INTERVAL_NS)
     rates[:300] *= 0.9  # what is young is no like what is old
     fixed = INTERVAL_NS, 0.7, 0.0015, 0.0

@@ -7,8 +7,6 @@ import netsim
 from netsim import AirConfig, BeaconConfig, Phy, RadioConfig, ServerDelay, SimulationConfig, TcpConfig
 from netsim.policies import make
 from netsim.policies.host import HoldThenBeacons
-from netsim.policies.lpsm2 import Lpsm2Config
-from netsim.policies.lpsm3 import Lpsm3Config
 from netsim.policies.polling import PollingConfig, PollingLearner
 from netsim.policies.protocol import Plan
 from netsim.policies.static import StaticPsm
@@ -82,20 +80,12 @@ netsim.clairvoyant([PAGE], config=LOSSY) -> no frame is lost
 netsim.clairvoyant([PAGE], prices_j=[1.0, 2.0]) -> prices_j must be falling numbers above 0
 netsim.clairvoyant([PAGE], prices_j=[[1.0]]) -> prices_j must be falling numbers above 0
 HoldThenBeacons(-1) -> hold_ms must be at least 0, got -1
-Lpsm2Config(max_slowdown=1.0) -> max_slowdown must be a number above 1, got 1.0
-Lpsm2Config(max_push_delay_s=-1.0) -> max_push_delay_s must be positive and finite, got -1.0
-Lpsm2Config(price_w=1.0) -> least_price_w <= price_w <= most_price_w must hold, got 2.0, 1.0, 60.0
-Lpsm2Config(prior_ms=()) -> prior_ms must name waits above 0
-Lpsm2Config(fixed=(0, 49)) -> fixed must name schedules from 0 to 48
-Lpsm2Config(shortest_s=-1.0) -> shortest_s must be non-negative and finite, got -1.0
 PollingConfig(times_ms=(0.5,)) -> times_ms must be finite and above 1 ms, got 0.5
 PollingConfig(energy="log") -> energy must be one of
 PollingConfig(energy=lambda t: 1.0) -> gamma must be given
 PollingConfig(energy=lambda t: -1.0, gamma=1.0) -> energy must be finite and not negative, got -1.0 at 100.0 ms
 PollingConfig(gamma=-1.0) -> gamma must be non-negative and finite, got -1.0
 PollingConfig(alphas=(2.0,)) -> alphas must lie in \[0, 1\], got 2.0
-Lpsm3Config(push_margin=1.0) -> ^push_margin must .*, got 1.0$
-Lpsm3Config(max_slowdown=inf) -> ^max_slowdown must .*, got inf$
 PollingLearner().poll(0.0, 1) -> slept_ms must be positive and buffered_bytes not negative
 PollingLearner().poll(nan, 1) -> slept_ms must be positive and buffered_bytes not negative
 PollingLearner().poll(1.0, -1) -> slept_ms must be positive and buffered_bytes not negative

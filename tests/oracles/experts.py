@@ -1,7 +1,4 @@
-"""Slow exact references for learners over experts and for hindsight; they share no code with the fast path.
-
-Of learners of transition laws it is the forward recursion in mpmath: any loss, any alpha, sleeping experts.
-"""
+"""Slow exact references for learners over experts and for comparators in hindsight; no code of the fast path."""
 
 from itertools import pairwise, product
 from math import exp, fsum, log

@@ -1,9 +1,8 @@
-"""Where real traces are, if they are there, and Home IP records made to measure."""
+"""Where real traces are, if they are there."""
 
 import pytest
 
 from tests.real_data import DATA
-from tests.traces.home_ip import records
 
 
 @pytest.fixture(scope="session")
@@ -12,8 +11,3 @@ def data():
     if not DATA.is_dir():
         pytest.skip("no real data here: set LPSM_DATA")
     return DATA
-
-
-@pytest.fixture(name="records", scope="session")
-def records_fixture():
-    return records

@@ -1,7 +1,5 @@
 """Home IP records made to measure, and their file."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from traces import ucb
@@ -15,7 +13,6 @@ def records(n, start_s=846_890_000, step_us=100_000, clients=20, url=b"GET 12345
         columns[f"{name}_s"] = (moment + later) // 1_000_000
         columns[f"{name}_us"] = (moment + later) % 1_000_000
     columns["client"] = 0x0A000000 + np.arange(n) % clients
-    columns["client_port"] = 1024
     columns["server"] = 0xC0A80001
     columns["server_port"] = 80
     columns["header_bytes"] = 150
@@ -24,7 +21,7 @@ def records(n, start_s=846_890_000, step_us=100_000, clients=20, url=b"GET 12345
     return ucb.Records(columns, np.arange(n, dtype=np.int64) * len(url), url * n)
 
 
-def pack(made: ucb.Records) -> bytes:
+def pack(made):
     """Return the binary form of some records."""
     rows = zip(made.columns, made.url_at.tolist(), made.columns["url_bytes"].tolist(), strict=True)
     return b"".join(row.tobytes() + made.text[at : at + size] for row, at, size in rows)

@@ -8,6 +8,7 @@ import pytest
 
 import traces
 from tests.traces.test_bu import archive
+from tests.traces.test_har import entry
 from traces import TraceError, bu
 from traces.files import open_trace
 
@@ -36,10 +37,8 @@ def test_unpacking_stops_at_the_limit(tmp_path):
     (tmp_path / "t").write_bytes(gzip.compress(bytes(100_000)))
     with open_trace(tmp_path / "t", max_unpacked_bytes=100_000) as stream:
         assert len(stream.read()) == 100_000
-    with (
-        pytest.raises(TraceError, match="must not exceed 99999 bytes"),
-        open_trace(tmp_path / "t", max_unpacked_bytes=99_999) as stream,
-    ):
+    refused = pytest.raises(TraceError, match="must not exceed 99999 bytes")
+    with refused, open_trace(tmp_path / "t", max_unpacked_bytes=99_999) as stream:
         stream.read()
 
 
@@ -53,13 +52,9 @@ def test_json_that_is_nested_without_end_is_refused(tmp_path, opening):
 
 
 def test_numbers_of_any_size_in_a_har_are_unknown_or_refused(tmp_path):
-    entry = {
-        "startedDateTime": "2020-01-01T00:00:00Z",
-        "time": 10**400,
-        "timings": {"wait": 10**400, "connect": -1e308},
-    }
-    entry |= {"request": {"url": "http://a/"}, "response": {"status": 200, "bodySize": 10**400, "_transferSize": 90}}
-    (tmp_path / "t").write_text(json.dumps({"log": {"entries": [entry]}}))
+    absurd = {"time": 10**400, "timings": {"wait": 10**400, "connect": -1e308}}
+    answer = {"bodySize": 10**400, "_transferSize": 90}
+    (tmp_path / "t").write_text(json.dumps({"log": {"entries": [entry(answer, **absurd)]}}))
     (request,) = traces.read(tmp_path / "t")
     assert (request.reply_bytes, request.end_us - request.start_us, request.wait_us) == (90, 0, -1)
 

@@ -114,5 +114,3 @@ def test_the_whole_archive_has_the_counts_published_with_it(data):
     }  # fmt: skip
     assert {name: requests.report[name] for name in published} == published
     assert round(total / 1e9, 2) == 4.34
-    users = {session.user for session in traces.sessions(data / "bu-www-client" / "condensed.tar.xz")}
-    assert len(users) <= 762

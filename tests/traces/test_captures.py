@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import traces
-from tests.traces.captures import DEVICE, SERVER, Tcp, authenticated, ip, pcap, record, udp
+from tests.traces.captures import DEVICE, SERVER, Tcp, authenticated, pcap, record, udp
 from traces import Report, TraceError
 from traces.captures.flows import open_loop
 from traces.captures.streams import Stream
@@ -26,12 +26,21 @@ def found(tmp_path, frames, **options):
     """Return requests and report, held to conservation."""
     (tmp_path / "c").write_bytes(pcap(frames))
     report = Report()
-    requests = [
-        request for batch in traces.batches(tmp_path / "c", report=report, **options) for request in batch.requests()
-    ]
-    payload = report.payload
-    assert payload.captured == entered(payload) + sum(payload.left_out.values())
+    requests = [one for batch in traces.batches(tmp_path / "c", report=report, **options) for one in batch.requests()]
+    assert report.payload.captured == entered(report.payload) + sum(report.payload.left_out.values())
     return requests, report
+
+
+def sizes(requests):
+    return [(request.request_bytes, request.reply_bytes) for request in requests]
+
+
+def exchange(start_s, **ports):
+    """Return a connection with one exchange of 305 and 905 bytes, for which the server takes 250 ms."""
+    made = Tcp(start_s, 0.05, **ports)
+    made.up(start_s + 0.1, record(300))
+    made.down(start_s + 0.4, record(900))
+    return made
 
 
 @pytest.mark.parametrize("to_client_s", [0.0, 0.02])
@@ -45,9 +54,7 @@ def test_tls_exchanges_have_the_sizes_waits_and_round_trip_of_the_server(tmp_pat
         flow.up(at_s + trip_s + wait_s + 0.005, record(30))  # acknowledges: no exchange of its own
         at_s += 5.0
     requests, report = found(tmp_path, flow.frames)
-    assert [(request.request_bytes, request.reply_bytes) for request in requests] == [
-        (305 + n + 35, 5005 + n) for n in range(4)
-    ]
+    assert sizes(requests) == [(305 + n + 35, 5005 + n) for n in range(4)]
     assert [request.wait_us for request in requests] == pytest.approx([1e6 * wait for wait in waits], abs=1000)
     assert report.round_trip_s == pytest.approx(trip_s + to_client_s, abs=1e-5)
     assert {request.client for request in requests} == {NAME}
@@ -65,9 +72,7 @@ def test_quic_acknowledgements_belong_to_the_exchange_and_its_first_answer_tells
                 udp(begin_s + 0.002 * number + 0.001, True, b"a" * 40),
             ]
     requests, report = found(tmp_path, frames)
-    assert [(request.request_bytes, request.reply_bytes) for request in requests] == [
-        (1200, 1200), (400 + 800, 24_000), (400 + 800, 24_000),
-    ]  # fmt: skip
+    assert sizes(requests) == [(1200, 1200), (400 + 800, 24_000), (400 + 800, 24_000)]
     assert [request.wait_us for request in requests[1:]] == pytest.approx([300_000, 100_000], abs=1000)
     assert report.round_trip_s == pytest.approx(0.04, abs=1e-5)
 
@@ -84,93 +89,74 @@ def test_mqtt_keep_alives_reports_and_pushes_are_exchanges_uploads_and_messages(
         flow.down(at_s + 20.04, b"\x30" + b"p" * 9)  # goes on within a tenth of a second: one message
         flow.up(at_s + 30, b"\x30" + b"r" * 149)
     requests, report = found(tmp_path, flow.frames)
-    exchanges = [request for request in requests if request.kind != MESSAGE and request.reply_bytes]
-    uploads = [request for request in requests if request.kind != MESSAGE and not request.reply_bytes]
-    messages = [request for request in requests if request.kind == MESSAGE]
-    assert [(item.request_bytes, item.reply_bytes) for item in exchanges] == [(41, 4)] + [(2, 2)] * 5
-    assert [item.request_bytes for item in uploads] == [150] * 5
+    exchanges = [one for one in sizes(requests) if one[0]]
+    assert [one for one in exchanges if one[1]] == [(41, 4)] + [(2, 2)] * 5
+    assert [one for one in exchanges if not one[1]] == [(150, 0)] * 5
     assert report["uploads"] == 5
-    assert [item.reply_bytes for item in messages] == [100 + n + 10 for n in range(1, 6)]
+    messages = [one.reply_bytes for one in requests if one.kind == MESSAGE]
+    assert messages == [100 + n + 10 for n in range(1, 6)]
     workload = traces.workload_of(requests, report=report)
     assert [message.at_s for message in workload.messages] == pytest.approx([80.0 + 60 * n for n in range(5)], abs=1e-5)
     assert workload.round_trip_s == pytest.approx(0.05, abs=1e-5)
 
 
 def test_what_is_left_out_is_counted_by_reason_with_its_bytes(tmp_path):
-    import dpkt
-
-    def datagram(source, target, port, size):
-        data = dpkt.udp.UDP(sport=40_000, dport=port, ulen=8 + size, data=b"x" * size)
-        return ip(data, 17, True, source, target)
-
     home = b"\xc0\xa8\x01\x63"
+    sent = (
+        (DEVICE, b"\xe0\0\0\xfb", 5353, 100), (DEVICE, home, 1900, 90), (DEVICE, home, 7000, 80),
+        (DEVICE, home, 53, 70), (DEVICE, SERVER, 123, 48), (home, SERVER, 123, 49),
+    )  # fmt: skip
     frames = [
-        (1.0, datagram(DEVICE, b"\xe0\0\0\xfb", 5353, 100)),
-        (1.1, datagram(DEVICE, home, 1900, 90)),
-        (1.2, datagram(DEVICE, home, 7000, 80)),
-        (1.3, datagram(DEVICE, home, 53, 70)),
-        (1.4, datagram(DEVICE, SERVER, 123, 48)),
-        (1.5, datagram(home, SERVER, 123, 49)),
+        (1.0 + at / 10, udp(0, True, b"x" * size, server_port=port)[1].replace(DEVICE, source).replace(SERVER, target))
+        for at, (source, target, port, size) in enumerate(sent)
     ]
     requests, report = found(tmp_path, frames)
     assert report.payload.left_out == {"background_multicast": 100, "background_unicast": 90, "local": 80}
-    assert [(request.client, request.request_bytes) for request in requests if request.kind not in UNASKED] == [
-        (NAME, 70), (NAME, 48), ("192.168.1.99", 49),
-    ]  # fmt: skip
-    instants = [(request.client, request.kind) for request in requests if request.kind in UNASKED]
-    assert instants == [(NAME, DATAGRAM_UP), (NAME, DATAGRAM_UP), ("192.168.1.99", DATAGRAM_DOWN)]
-    requests, report = found(tmp_path, frames, client="192.168.1.99")
-    assert [(request.request_bytes, request.reply_bytes) for request in requests] == [(0, 0), (0, 70), (49, 0)]
+    kinds = [(one.client, one.kind if one.kind in UNASKED else one.request_bytes) for one in requests]
+    other = "192.168.1.99"
+    up, down = DATAGRAM_UP, DATAGRAM_DOWN
+    assert kinds == [(NAME, up), (NAME, up), (other, down), (NAME, 70), (NAME, 48), (other, 49)]
+    requests, report = found(tmp_path, frames, client=other)
+    assert sizes(requests) == [(0, 0), (0, 70), (49, 0)]
     assert report.payload.left_out["other_clients"] == 48
-    with pytest.raises(TraceError, match="--client must be an IP address"):
-        found(tmp_path, frames, client="nobody")
-    requests, _ = found(tmp_path, frames[2:3])  # nothing else: what is local is taken
-    assert [request.request_bytes for request in requests] == [80]
+    for client, message in (("nobody", "--client must be an IP address"), ("9.9.9.9", r"an exchange of 9\.9\.9\.9")):
+        with pytest.raises(TraceError, match=message):
+            found(tmp_path, frames, client=client)
+    assert sizes(found(tmp_path, frames[2:3])[0]) == [(80, 0)]  # nothing else: what is local is taken
 
 
 def test_connections_at_home_are_left_out_beside_one_that_leaves_it(tmp_path):
-    def connection(start_s, port, address):
-        made = Tcp(start_s, 0.05, port=port)
-        made.up(start_s + 0.1, record(300))
-        made.down(start_s + 0.4, record(900))
-        return [(at_s, frame.replace(SERVER, address)) for at_s, frame in made.frames]
-
-    at_home, elsewhere = connection(1, 40_000, b"\xc0\xa8\x01\x63"), connection(9, 40_001, SERVER)
-    requests, report = found(tmp_path, at_home + elsewhere)
+    home = [(at_s, frame.replace(SERVER, b"\xc0\xa8\x01\x63")) for at_s, frame in exchange(1).frames]
+    elsewhere = exchange(9, port=40_001).frames
+    requests, report = found(tmp_path, home + elsewhere)
     assert [request.start_us for request in requests] == [9_100_000]
     assert report.payload.left_out == {"local": 305 + 905}
     assert report["exchanges_between_local_addresses"] == 1
-    requests, _ = found(tmp_path, at_home + elsewhere[:3])  # nothing but a handshake leaves
+    requests, _ = found(tmp_path, home + elsewhere[:3])  # nothing but a handshake leaves
     assert [request.start_us for request in requests] == [1_100_000]
 
 
 def test_a_syn_that_is_sent_again_opens_no_other_connection(tmp_path):
-    connection = Tcp(2.0, 0.05)
-    connection.up(2.1, record(300))
-    connection.down(2.4, record(900))
-    requests, report = found(tmp_path, [(1.0, connection.frames[0][1]), *connection.frames])
+    frames = exchange(2.0).frames
+    requests, report = found(tmp_path, [(1.0, frames[0][1]), *frames])
     assert (report["connections"], report.flows["tcp/443"].flows, report["connections_without_data"]) == (1, 1, 0)
-    assert [(request.request_bytes, request.wait_us) for request in requests] == [(305, 250_000)]
+    assert [(*sizes([one])[0], one.wait_us) for one in requests] == [(305, 905, 250_000)]
 
 
-@pytest.mark.parametrize("version", [4, 6])
-def test_fragments_after_the_first_are_payload_that_is_left_out(tmp_path, version):
+def test_fragments_after_the_first_are_payload_that_is_left_out(tmp_path):
     whole = struct.pack(">HHHH", 40_000, 5000, 3008, 0) + bytes(3000)
     frames = []
     for at in range(0, len(whole), 1480):
         part, more = whole[at : at + 1480], at + 1480 < len(whole)
-        if version == 4:
-            head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(part), 7, at // 8 | more << 13, 64, 17, 0)
-            frames.append((1.0 + at / 1e6, head + DEVICE + SERVER + part))
-        else:
-            head = struct.pack(">IHBB", 0x60000000, 8 + len(part), 44, 64) + bytes(15) + b"\1" + bytes(15) + b"\2"
-            frames.append((1.0 + at / 1e6, head + struct.pack(">BBHI", 17, 0, at | more, 7) + part))
+        head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(part), 7, at // 8 | more << 13, 64, 17, 0)
+        frames.append((1.0 + at / 1e6, head + DEVICE + SERVER + part))
+        head = struct.pack(">IHBB", 0x60000000, 8 + len(part), 44, 64) + b" \1" + bytes(14) + b" \2" + bytes(14)
+        frames.append((2.0 + at / 1e6, head + struct.pack(">BBHI", 17, 0, at | more, 7) + part))
     (tmp_path / "c").write_bytes(pcap(frames, link=101))
     report = Report()
     (batch,) = traces.batches(tmp_path / "c", report=report)
-    assert batch["request_bytes"].tolist() == [1472]
-    assert (report.payload.captured, report.payload.left_out) == (3000, {"fragments": 1528})
-    assert report["fragments"] == 2
+    assert batch["request_bytes"].tolist() == [1472] * 2
+    assert (report.payload.captured, report.payload.left_out, report["fragments"]) == (6000, {"fragments": 3056}, 4)
 
 
 def _cooked(frame):
@@ -183,38 +169,30 @@ def _cooked(frame):
     ids=["checksums told of in the link type", "a tagged frame of a Linux cooked capture", "authentication headers"],
 )
 def test_what_stands_around_a_connection_changes_nothing(tmp_path, link, changed):
-    connection = Tcp(1.0, 0.05)
-    connection.up(1.1, record(300))
-    connection.down(1.4, record(900))
-    (tmp_path / "c").write_bytes(pcap([(at_s, changed(frame)) for at_s, frame in connection.frames], link))
+    (tmp_path / "c").write_bytes(pcap([(at_s, changed(frame)) for at_s, frame in exchange(1.0).frames], link))
     (request,) = traces.read(tmp_path / "c")
     assert (request.request_bytes, request.reply_bytes, request.wait_us) == (305, 905, 250_000)
 
 
 def test_acknowledgements_are_known_by_their_heads_where_no_more_was_captured(tmp_path):
-    connection = Tcp(1.0, 0.05)
-    connection.up(1.1, record(300))
-    connection.down(1.4, record(900))
+    connection = exchange(1.0)
     connection.up(1.405, record(50))
     connection.down(1.41, record(900))
     for kept_bytes in (1 << 16, 59):
         (tmp_path / "c").write_bytes(pcap(connection.frames, kept_bytes=kept_bytes))
-        (request,) = traces.read(tmp_path / "c")
-        assert (request.request_bytes, request.reply_bytes) == (360, 1810)
+        assert sizes(traces.read(tmp_path / "c")) == [(360, 1810)]
 
 
 @pytest.mark.parametrize(("step_s", "sessions"), [(3599, 1), (3601, 2), (-0.9, 1), (-1.1, 2)])
 def test_a_clock_that_jumps_begins_a_new_session_and_no_time_is_negative(tmp_path, step_s, sessions):
     frames = [udp(10_000.0, True, b"a" * 50, server_port=7), udp(10_000.1, False, b"b" * 50, server_port=7)]
     later = [(at_s + 0.1 + step_s, frame) for at_s, frame in frames]
-    (tmp_path / "c").write_bytes(pcap(frames)[:24] + pcap(frames)[24:] + pcap(later)[24:])
+    (tmp_path / "c").write_bytes(pcap(frames) + pcap(later)[24:])
     report = Report()
-    found_sessions = list(traces.sessions(tmp_path / "c", report=report))
-    assert len(found_sessions) == sessions
-    assert report["clock_jumps"] == sessions - 1
-    for session in found_sessions:
-        workload = traces.workload_of(session.requests)
-        assert all(page.think_s >= 0 for page in workload)
+    of_clients = list(traces.sessions(tmp_path / "c", report=report))
+    assert (len(of_clients), report["clock_jumps"]) == (sessions, sessions - 1)
+    for session in of_clients:
+        assert all(page.think_s >= 0 for page in traces.workload_of(session.requests))
         assert all(request.end_us >= request.start_us for request in session.requests)
 
 
@@ -282,9 +260,7 @@ def test_encrypted_frames_of_802_11_are_the_runs_of_their_station(tmp_path):
         (tmp_path / "c").write_bytes(pcap(frames, link=127, kept_bytes=kept_bytes))
         requests = traces.read(tmp_path / "c", client=client)
         found = traces.workload_of(requests)
-        assert [(page.page, page.request_bytes, page.reply_bytes) for page in found] == [
-            ("02:00:00:00:00:02/0", 300, 2000)
-        ]
+        assert [page[:3] for page in found] == [("02:00:00:00:00:02/0", 300, 2000)]
         assert found.messages == (traces.Message(8.0, 90),)
         assert requests.report["frames_of_802.11_heard_before"] == 1
 
@@ -292,19 +268,18 @@ def test_encrypted_frames_of_802_11_are_the_runs_of_their_station(tmp_path):
 @pytest.mark.parametrize("seed", range(5))
 def test_voice_has_its_own_clock_and_questions_and_answers_have_not(seed):
     rng = np.random.default_rng(seed)
-
-    def both(ups, downs):
-        packets = sorted((int(1e6 * at), way) for way, instants in ((True, ups), (False, downs)) for at in instants)
-        return open_loop([(way, at_us, 100, b"") for at_us, way in packets[:512]])
-
-    pace = 0.02 * np.arange(400)
-    assert both(pace, pace + 0.005)  # the very same clock
-    assert both(pace + rng.normal(0.0, 0.002, 400), 0.02 * (1 + 1e-4) * np.arange(400) + rng.normal(0.01, 0.003, 400))
-    assert both(np.cumsum(rng.exponential(0.05, 300)), np.cumsum(rng.exponential(0.04, 300)))
-    assert both(pace, [])
-    asked = np.cumsum(rng.exponential(0.3, 100))
-    assert not both(asked, asked + 0.03 + rng.exponential(0.005, 100))  # look-ups
-    assert not both(0.1 * np.arange(200), 0.1 * np.arange(200) + 0.03)  # polls
+    pace, asked = 0.02 * np.arange(400), np.cumsum(rng.exponential(0.3, 100))
+    uneven = pace + rng.normal(0.0, 0.002, 400), 0.02 * (1 + 1e-4) * np.arange(400) + rng.normal(0.01, 0.003, 400)
     bursts = np.concatenate([at + 0.0002 * np.arange(20) for at in np.cumsum(rng.exponential(0.2, 15))])
-    assert not both(bursts[::4] + 0.001, bursts)  # acknowledgements of QUIC
-    assert not both(asked[:10], asked[:10] + 0.03)  # too few to tell
+    for ups, downs, own in (
+        (pace, pace + 0.005, True),  # the very same clock
+        (*uneven, True),
+        (np.cumsum(rng.exponential(0.05, 300)), np.cumsum(rng.exponential(0.04, 300)), True),
+        (pace, [], True),
+        (asked, asked + 0.03 + rng.exponential(0.005, 100), False),  # look-ups
+        (0.1 * np.arange(200), 0.1 * np.arange(200) + 0.03, False),  # polls
+        (bursts[::4] + 0.001, bursts, False),  # acknowledgements of QUIC
+        (asked[:10], asked[:10] + 0.03, False),  # too few to tell
+    ):
+        packets = sorted((int(1e6 * at), way) for way, instants in ((True, ups), (False, downs)) for at in instants)
+        assert open_loop([(way, at_us, 100, b"") for at_us, way in packets[:512]]) is own

@@ -1,7 +1,5 @@
 """Arguments of a wrong type or size are refused by an error that names them."""
 
-from __future__ import annotations
-
 # ruff: noqa: F401 - the table uses what is imported
 import numpy as np
 
@@ -31,9 +29,8 @@ traces.Workload.of(traces.Workload.of([]), [traces.Message(1.0, 5)]) -> must be 
 traces.pages([1]) -> requests must be of the type Request, got 1
 traces.pages([], rule=0) -> rule must be of the type GroupingRule or None, got 0
 list(traces.browsed(["a"])) -> sessions must be of the type Session, got 'a'
-list(binned([None])) -> requests must be of the type Request, got None
-list(binned([sent(0, 4_000_000_000_000_000)])) -> at most 4194304 bins, got 400000000000
-list(binned([sent(5), sent(4)])) -> in the order of sending, got a step of -1 us
+binned([None]) -> requests must be of the type Request, got None
+binned([sent(0, 4_000_000_000_000_000)]) -> at most 4194304 bins, got 400000000000
 spread(5, 4, 1) -> end_us
 spread(0, 1, -1) -> size_bytes
 traces.counted(1, 2) -> name must be of the type str, got 2

@@ -1,7 +1,5 @@
 """Damage of every format: it is named with path, place, rule and value, and skipped and counted where that is asked."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re
@@ -32,11 +30,8 @@ LINES = [  # of a session of Boston University
 WHOLE_LINE = 'a line must be whole: machine sec usec "url" size delay, numbers of at least 0, usec below 1000000, got '
 ROWS = [  # of a table
     ("0.9,5", "times must not run backwards, got -100000 us"),
-    ("2,-5", "bytes must be a whole number .*got -5"),
     ("2,1.5", "bytes must be a whole number .*got 1.5"),
-    ("2,99999999999999", "bytes must be .*got 99999999999999"),
     ("nan,5", "time must be a number of seconds .*got nan"),
-    ("-1,5", "time must be .*got -1"),
     ("2", "a row must have 2 cells, as the first line has"),
     ('2,"5', "a row must be separated by ','"),
 ]
@@ -47,21 +42,13 @@ PAGE = {"page": "a", "request_bytes": 300, "reply_bytes": 500, "objects": [[1, 2
 FIELDS = [  # of a page of a workload, behind one issued at 7 s
     ({"reply_bytes": -1}, r"reply_bytes must be a whole number in \[0, .*got -1"),
     ({"waits_s": [0.5]}, r"waits_s must be a list of one wait an exchange \(2\), got 1"),
-    ({"waits_s": 0.5}, "waits_s must be a list .*got float"),
     ({"waits_s": [0.5, -1]}, "a wait must be a number of seconds .*got -1"),
     ({"servers": [3]}, r"servers must be a list of one server an exchange \(2\), got 1"),
-    ({"servers": "w3"}, "servers must be a list .*got str"),
-    ({"servers": [3, "w3"]}, r"a server must be a whole number in \[-1, 2147483648\], got w3"),
     ({"servers": [3, -2]}, r"a server must be a whole number in \[-1, .*got -2"),
-    ({"deadline_s": -1}, "deadline_s must be a number of seconds .*got -1"),
     ({"request_bytes": 0}, "request_bytes .*got 0"),
     ({"request_bytes": True}, "request_bytes .*got True"),
-    ({"reply_bytes": 1.5}, "reply_bytes .*got 1.5"),
-    ({"reply_bytes": 10**30}, "reply_bytes .*got 10"),
     ({"objects": [[1, -2]]}, "reply must .*got -2"),
     ({"objects": [[1]]}, r"pair .*got \[1\]"),
-    ({"objects": 3}, "objects must be a list .*got int"),
-    ({"think_s": -0.5}, "think_s .*got -0.5"),
     ({"think_s": float("nan")}, "think_s .*got nan"),
     ({"think_s": "1"}, "think_s .*got 1"),
     ({"issue_s": 1.0}, r"issue_s must not run backwards \(the page before has 7.0\), got 1.0"),
@@ -94,9 +81,9 @@ def har(*entries):
 
 WHOLE = [  # what a file holds that is damaged as a whole, or has nothing in it
     *(("t", content, r"must not be empty|known format .*Home IP") for content in (
-        b"", "hello world\n", "a, list, of words\n", bytes(1000), b"\x89PNG\r\n\x1a\n\0\0", b"%PDF-1.4\n", '{"a": 1}')),
+        b"", "hello world\n", "a, list, of words\n", bytes(1000), b"%PDF-1.4\n")),
     *(("w.jsonl", text, "line 1|nested|whole JSON|known") for text in (
-        "[" * 100_000, '{"page": ' + "1" * 5000 + "}", "\xff", '"a"', "7", "null")),
+        "[" * 100_000, '{"page": ' + "1" * 5000 + "}", "\xff", "7")),
     ("w.jsonl", "time,bytes\n1,100\n", "run lpsm pages first, which makes one of a trace, got a trace, csv"),
     ("w.jsonl", '{"a": 1}', "a page must have page, got only a"),
     ("w.jsonl", json.dumps([PAGE]), "line 1: a page must be a JSON object"),
@@ -114,7 +101,7 @@ WHOLE = [  # what a file holds that is damaged as a whole, or has nothing in it
     ("t.csv", "time,bytes\n0,5,100\n", r"line 2: a row must have 2 cells.*decimal commas"),
     ("t.csv", '"No.","Time","Source","Destination","Protocol","Length","Info"\n"1","0.0","a","b","T","9",""\n',
      "save the capture itself in Wireshark"),
-    (SESSION, LINE + "x" * 70_000 + "\n", "a line must not be longer than 65536 bytes"),
+    ("t.csv", "1,1\n" + "x" * 70_000 + "\n", "a line must not be longer than 65536 bytes"),
     ("h.har", har(), "got no entries"),
     ("c.pcap", capture(OPENING), r"must hold an exchange over TCP or UDP, got 1 connection"),
     ("c.pcap", capture(OPENING) + struct.pack("<IIII", 1000, 0, 0xFFFF_FFF0, 0xFFFF_FFF0) + b"x" * 100,
@@ -157,11 +144,14 @@ def cases():
         yield name, content, message, "", None
 
 
+def read(path):
+    return traces.read_workload(path) if path.name == "w.jsonl" else list(traces.read(path))
+
+
 @pytest.mark.parametrize(("name", "content", "message", "place", "whole"), list(cases()))
 def test_damage_is_named_with_its_place_or_skipped_and_counted(tmp_path, name, content, message, place, whole):
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode("latin-1"))
-    read = traces.read_workload if name == "w.jsonl" else lambda path: list(traces.read(path))
     with pytest.raises(TraceError, match=message) as caught:
         read(path)
     assert str(caught.value).startswith(f"{path}, {place}: " if place else str(path))
@@ -186,7 +176,6 @@ def test_a_file_that_is_cut_is_an_error_and_not_a_shorter_trace(tmp_path, name, 
     content = content if isinstance(content, bytes) else content.encode()
     for cut in cuts:
         (tmp_path / name).write_bytes(content[:cut])
-        read = traces.read_workload if name == "w.jsonl" else lambda path: list(traces.read(path))
         with pytest.raises(TraceError, match=message):
             read(tmp_path / name)
         if whole:
@@ -214,8 +203,3 @@ def test_with_skipping_what_follows_lost_framing_is_left_out_and_counted_once(tm
             list(traces.read(tmp_path / "t"))
         requests = traces.read(tmp_path / "t", skip_damaged=True)
         assert (len(list(requests)), requests.report["damaged"]) == (3, 1)
-    whole = gzip.compress(pack(records(5000)))
-    (tmp_path / "t").write_bytes(whole[: len(whole) // 2])
-    requests = traces.read(tmp_path / "t", skip_damaged=True)
-    assert 1000 < len(list(requests)) < 4000
-    assert requests.report["files_cut_short_by_damage"] == 1

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from traces.traffic import APPS, KINDS, draw, push_messages, stalls
+from traces.traffic import APPS, KINDS, draw, push_messages
 
 
 def rng(seed=0):
@@ -13,9 +13,8 @@ def rng(seed=0):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_generator_gives_the_same_traffic_of_one_server_a_page(kind):
     first, second, other = (draw(kind, 800.0, rng(seed)) for seed in (1, 1, 2))
-    assert (first.pages, first.servers, first.messages) == (second.pages, second.servers, second.messages)
-    assert np.array_equal(first.deadlines_s, second.deadlines_s, equal_nan=True)
-    assert (first.pages, first.messages) != (other.pages, other.messages)
+    said = [repr((*one[:2], *map(np.ndarray.tolist, one[2:4]), one.messages)) for one in (first, second, other)]
+    assert said[0] == said[1] != said[2]
     assert len(first.pages) == len(first.servers) == len(first.deadlines_s) == len(first.viewings)
     assert first.pages or first.messages
     assert first.messages == sorted(first.messages)
@@ -23,50 +22,36 @@ def test_the_same_generator_gives_the_same_traffic_of_one_server_a_page(kind):
 
 
 def test_memoryless_gaps_are_exponential_and_bursts_are_not():
+    spreads = []
     for bursty in (False, True):
         gaps = np.diff([message.at_s for message in push_messages(100_000.0, rng(), bursty=bursty)])
-        spread = gaps.std() / gaps.mean()  # 1 for an exponential
-        assert (spread > 2.0) if bursty else (spread == pytest.approx(1.0, abs=0.06))
-        if bursty:
-            assert np.mean(gaps < 1.0) == pytest.approx(5 / 6 * (1 - np.exp(-1 / 0.3)), abs=0.03)
-
-
-def test_a_stall_is_what_exceeds_all_lateness_before_it_in_its_viewing():
-    deadlines = [1.0, 2.0, 3.0, 11.0, np.nan]
-    viewings = [0, 0, 0, 1, -1]
-    found = stalls(deadlines, viewings, [1.5, 2.2, 3.75, 11.25, 12.0])
-    assert found[:4].tolist() == pytest.approx([0.5, 0.0, 0.25, 0.25])
-    assert np.isnan(found[4])
-    assert stalls(deadlines, viewings, [0.0] * 5)[:4].tolist() == [0.0] * 4
+        spreads.append(gaps.std() / gaps.mean())  # 1 for an exponential
+    assert spreads[0] == pytest.approx(1.0, abs=0.06)
+    assert spreads[1] > 2.0
+    assert np.mean(gaps < 1.0) == pytest.approx(5 / 6 * (1 - np.exp(-1 / 0.3)), abs=0.03)
 
 
 @pytest.mark.parametrize("kind", APPS)
 def test_a_program_fills_its_time_with_the_sizes_and_waits_of_its_row(kind):
     app, found = APPS[kind], draw(kind, 3000.0, rng(4))
-    own = [page for page in found.pages if page.page.startswith("a") and len(page.objects) <= app.objects]
-    assert bool(found.pages) == bool(app.pause_s)
-    assert bool(found.messages) == (app.messages is not None)
+    assert (bool(found.pages), bool(found.messages)) == (bool(app.pause_s), app.messages is not None)
     assert all(len(page.waits_s) == 1 + len(page.objects) for page in found.pages)
-    if not app.web:
-        for page in own:
-            for asked, answer in ((page.request_bytes, page.reply_bytes), *page.objects):
-                assert app.request_bytes[0] <= asked <= app.request_bytes[1]
-                assert app.reply_bytes[0] <= answer <= app.reply_bytes[1]
+    for page in found.pages if not app.web else ():
+        sizes = np.array([(page.request_bytes, page.reply_bytes), *page.objects])
+        for column, (least, most) in zip(sizes.T, (app.request_bytes, app.reply_bytes), strict=True):
+            assert least <= column.min() <= column.max() <= most
     if app.pause_s:
         lasts_s = found.pages[-1].issue_s or sum(page.think_s + sum(page.waits_s) for page in found.pages)
         assert lasts_s == pytest.approx(3000.0, abs=300.0)
 
 
-@pytest.mark.parametrize(("kind", "quantile", "seconds"), [
-    ("web-pareto", 0.5, 0.1 * 2 ** (1 / 1.5)), ("web-cache", 0.5, 0.01), ("web-jump", 0.25, 0.0743),
-    ("web-jump", 0.75, 0.743),
+@pytest.mark.parametrize(("kind", "part", "median_s"), [
+    ("web-pareto", slice(None), 0.1 * 2 ** (1 / 1.5)), ("web-cache", slice(None), 0.01),
+    ("web-jump", slice(500), 0.0743), ("web-jump", slice(-500, None), 0.743),
 ])  # fmt: skip
-def test_servers_of_the_web_take_as_long_as_their_kind_says(kind, quantile, seconds):
-    waits = np.concatenate([page.waits_s for page in draw(kind, 60_000.0, rng(5)).pages])
-    if kind == "web-jump":
-        waits = waits[: len(waits) // 2] if quantile < 0.5 else waits[-len(waits) // 2 :]
-        quantile = 0.5
-    assert np.quantile(waits, quantile) == pytest.approx(seconds, rel=0.1)
+def test_servers_of_the_web_take_as_long_as_their_kind_says(kind, part, median_s):
+    waits = np.concatenate([page.waits_s for page in draw(kind, 60_000.0, rng(5)).pages[part]])
+    assert np.median(waits) == pytest.approx(median_s, rel=0.1)
 
 
 def test_a_mixture_says_which_server_is_asked():
@@ -76,6 +61,5 @@ def test_a_mixture_says_which_server_is_asked():
     assert means_s == pytest.approx([0.05, 0.5, 2.0], rel=0.1)
     programs = draw("long-poll-and-web", 3000.0, rng(6)).pages
     assert {page.servers[0] for page in programs} == {0, 1}
-    assert all(page.request_bytes >= 200 and len(page.servers) == 1 for page in programs if page.servers[0] == 0)
     phases = draw("shifting", 1500.0, rng(6)).pages
     assert all(set(page.servers) == {int(page.page.partition("/")[0])} for page in phases)

@@ -62,16 +62,13 @@ def test_pages_made_from_columns_are_those_that_the_columns_were_made_from(pages
     assert Workload.of(again) is again
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress])
-def test_a_byte_order_mark_line_ends_as_on_windows_and_packing_change_nothing(tmp_path, pack):
+@pytest.mark.parametrize("pack", [
+    bytes, lzma.compress, lambda data: gzip.compress(data[:40]) + gzip.compress(data[40:]) + bytes(9),
+])  # fmt: skip
+def test_a_byte_order_mark_line_ends_as_on_windows_packing_and_several_members_change_nothing(tmp_path, pack):
     lines = b"".join(json.dumps(GOOD | {"page": name}).encode() + b"\r\n" for name in "ab")
     (tmp_path / "w").write_bytes(pack(b"\xef\xbb\xbf" + lines))
     assert traces.read_workload(tmp_path / "w") == [Page(name, 300, 500, ((1, 2),), 1.5) for name in "ab"]
-
-
-def test_several_gzip_members_are_one_file(tmp_path):
-    (tmp_path / "w").write_bytes(gzip.compress(json.dumps(GOOD).encode() + b"\n") * 3 + b"\0" * 9)
-    assert len(traces.read_workload(tmp_path / "w")) == 3
 
 
 def test_what_could_not_be_read_back_is_not_written_and_leaves_the_old_file(tmp_path):
@@ -88,16 +85,13 @@ def test_what_could_not_be_read_back_is_not_written_and_leaves_the_old_file(tmp_
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize(
-    ("name", "known", "unknown", "what"),
-    [("waits_s", (0.5, np.nan), np.nan, "wait"), ("servers", (7, 3), -1, "server")],
-)
-def test_waits_and_servers_stand_in_the_order_of_the_exchanges(name, known, unknown, what):
+def test_waits_and_servers_stand_in_the_order_of_the_exchanges():
     two = Page("b", 300, 500, ((1, 2),))
-    workload = Workload.of([Page("a", 300, 500), two._replace(**{name: known}), Page("c", 1, 0)])
-    assert np.array_equal(getattr(workload, name), [unknown, *known, unknown], equal_nan=True)
-    with pytest.raises(ValueError, match=rf"page 'b': {name} must have one {what} an exchange \(2\), got 1"):
-        Workload.of([two._replace(**{name: known[:1]})])
+    for name, known, unknown in (("waits_s", (0.5, np.nan), np.nan), ("servers", (7, 3), -1)):
+        workload = Workload.of([Page("a", 300, 500), two._replace(**{name: known}), Page("c", 1, 0)])
+        assert np.array_equal(getattr(workload, name), [unknown, *known, unknown], equal_nan=True)
+        with pytest.raises(ValueError, match=rf"page 'b': {name} must have one .* an exchange \(2\), got 1"):
+            Workload.of([two._replace(**{name: known[:1]})])
 
 
 FITTING = {

@@ -48,14 +48,6 @@ _HTTP = re.compile(rb"HTTP/1\.|[A-Z]{3,20} (?:\S*\Z|\S+ (?:HTTP/1\.|H?T?T?P?/?1?
 
 
 @started
-def background(ledger: Ledger, reason: str) -> Flow:
-    """Leave out datagrams that are nobody's exchange."""
-    while packet := (yield):
-        ledger.leave_out(packet[1]._replace(reason=reason), packet[3])
-    yield
-
-
-@started
 def of_others(ledger: Ledger) -> Flow:
     """Leave out a flow of a device that was not asked for."""
     streams = Stream(), Stream()

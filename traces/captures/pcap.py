@@ -90,11 +90,12 @@ class _Reader:
             segment = of.Segment(b"", reason="packets_cut_in_their_headers")
         if segment is None:
             return
-        if segment.reason:
-            self.ledger.leave_out(segment, moment_us)
+        entry, is_tcp = self._flows.get(segment.key), segment.flags >= 0
+        reason = segment.reason or ("" if entry or is_tcp else of.is_background(segment.key))
+        if reason:
+            self.ledger.leave_out(segment._replace(reason=reason), moment_us)
             return
-        entry = self._flows.get(segment.key)
-        opens = segment.flags >= 0 and segment.flags & (SYN | ACK) == SYN
+        opens = is_tcp and segment.flags & (SYN | ACK) == SYN
         if entry is None or (opens and entry[1:] != (True, segment.sequence)):  # with a SYN the ports are used again
             entry = self._open(segment, entry)
         entry[0].send((entry[1], segment, frame, moment_us))
@@ -158,8 +159,6 @@ class _Reader:
         here, from_port, there, to_port = of.ends(key)
         is_tcp = flags >= 0
         ledger.count("connections", is_tcp)
-        if not is_tcp and (reason := of.is_background(key)):
-            return flows.background(ledger, reason)
         if self._client is not None:
             forward = here == self._client
             if not forward and there != self._client:

@@ -43,10 +43,7 @@ CHOSEN = "K chosen on the other half of the topics"
 BETWEEN = "interpolated between values of K at equal label rates"
 FIG_3 = Experiment(
     "adaptive/fig-3", "SS, SSNCI and SSMD over time, several K", "6 min", news.NEWS, run=news.run_cases,
-    sweep=news.sweep(
-        (*ALL_LABELS, *(case for cases in SAMPLERS for case in cases)),
-        smoke=(*ALL_LABELS, *(case for cases in SAMPLERS for case in cases[::3])),
-    ),
+    sweep=news.sweep((*ALL_LABELS, *(case for cases in SAMPLERS for case in cases))),
 )  # fmt: skip
 _view = partial(FIG_3.view, time="as long as fig-3, whose runs it takes where they are")
 FIG_4 = _view("adaptive/fig-4", "SSNL, which asks for the next label, over time")
@@ -320,7 +317,7 @@ def with_difficulty(task):
 CASES = (*grid(SSMD, "K", (AT,)), *ALL_LABELS[:1])
 FIG_7 = Experiment(
     "adaptive/fig-7", "stored examples against the difficulty of each topic", "2 min", news.NEWS, run=with_difficulty,
-    sweep=news.sweep(CASES, smoke=CASES, topics=news.ABOVE_20, smoke_topics=10),
+    sweep=news.sweep(CASES, topics=news.ABOVE_20, smoke_topics=10),
 )  # fmt: skip
 FIG_8 = FIG_7.view(
     "adaptive/fig-8", "F-measure and label rate of each topic against its frequency",
@@ -404,10 +401,7 @@ PICKS = {**dict.fromkeys(("ffole", "fsole"), news.most_f()), **dict.fromkeys(("f
 OTHERS = {key: chosen(key, pick) for key, pick in PICKS.items()}
 FIG_9 = Experiment(
     "adaptive/fig-9", "recall and precision of the filter over time, several K", "2 min", news.NEWS, run=news.run_cases,
-    sweep=news.sweep(
-        (*ALL_LABELS[:1], *FILTER, *TASTING, *EFFICIENT), topics=news.FROM_1_TO_5,
-        smoke=(*ALL_LABELS[:1], *FILTER[1::3], *TASTING, *EFFICIENT[1::3]),
-    ),
+    sweep=news.sweep((*ALL_LABELS[:1], *FILTER, *TASTING, *EFFICIENT), topics=news.FROM_1_TO_5),
 )  # fmt: skip
 FIG_10 = FIG_9.view(
     "adaptive/fig-10", "the filter beside apple tasting and label-efficient filters",

@@ -13,7 +13,7 @@ of drift.
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -107,14 +107,17 @@ def _learner(point, X):
 def _tuned(shifts):
     """Return the points of LASEC and SOP, tuned on draws of their own: the same in every run."""
     pairs = [{"b": b, "c over b": factor} for b, factor in product(B_GRID, C_FACTORS)]
-    ones = [{"a": a} for a in B_GRID]
-    mistakes: list[list[float]] = []
-    for run in range(shifts.draws):
-        stream = shifts.draw(run, tuning=True)
-        learners = [_learner(point, stream[0]) for point in [*pairs, *ones]]
-        mistakes.append([1.0 - _accuracy(shifts.log(run, key, stream, **own), stream) for key, own in learners])
-    losses = np.array(mistakes).T
-    return one_standard_error(pairs, losses[: len(pairs)]), one_standard_error(ones, losses[len(pairs) :])
+    streams = [shifts.draw(run, tuning=True) for run in range(shifts.draws)]
+
+    def mistakes(point, run):
+        key, own = _learner(point, streams[run][0])
+        return 1.0 - _accuracy(shifts.log(run, key, streams[run], **own), streams[run])
+
+    grids = (pairs, [{"a": a} for a in B_GRID])
+    return [
+        one_standard_error(grid, [[mistakes(point, run) for run in range(shifts.draws)] for point in grid])
+        for grid in grids
+    ]
 
 
 def _parameters(shifts, run):
@@ -146,38 +149,34 @@ def selective(run, rates, **what):
     """Panels b, c, e and f: selective samplers at given query rates, set on the draw for tuning."""
     shifts = Shifts(**what)
     fixed, chosen = _parameters(shifts, run)
-    tuning, stream = shifts.draw(run, tuning=True), shifts.draw(run)
-    curves, totals = [], []
-
-    def total(key, wanted, log, parameter):
-        row = {"run": run, "key": key, "wanted": wanted, "rate": float(log.queried.mean())}
-        totals.append({**row, "accuracy": _accuracy(log, stream), "parameter": parameter})
-
+    tuning, stream, played = shifts.draw(run, tuning=True), shifts.draw(run), []
     given = {LASEC_SS: fixed["lasec"], SOP_SS: fixed["sop"]}
     if shifts.same:
         given[SOP_SS + OWN_A] = fixed["sop" + OWN_A]
     for key, rate in product(dict.fromkeys([*SELECTIVE, *given]), rates):
-        symbol, low, high = SELECTIVE[key.partition(",")[0]]
-        ask: Any = partial(shifts.log, run, key, **given.get(key, {}))
+        own = given.get(key, {})
+        symbol, value = _for_rate(shifts, run, key, tuning, own, rate)
+        played.append((key, rate, value, shifts.log(run, key, stream, **own, **{symbol: value})))
+    tables = {"tuned": [chosen]}
+    if len(rates) == 1:
+        tables["curve"] = [row for key, _, _, log in played for row in _curve(run, key, log, stream)]
+    played.append(("lasec", 1.0, 0.0, shifts.log(run, "lasec", stream, **fixed["lasec"])))
+    tables["totals"] = [
+        {"run": run, "key": key, "wanted": rate, "rate": float(log.queried.mean()), "accuracy": _accuracy(log, stream),
+         "parameter": value}
+        for key, rate, value, log in played
+    ]  # fmt: skip
+    return tables
 
-        def asked(value, ask=ask, symbol=symbol):
-            return float(ask(tuning, **{symbol: value}).queried.mean())
 
-        value = value_for_rate(asked, low, high, rate)
-        log = ask(stream, **{symbol: value})
-        total(key, rate, log, value)
-        if len(rates) == 1:
-            curves += _curve(run, key, log, stream)
-    total("lasec", 1.0, shifts.log(run, "lasec", stream, **fixed["lasec"]), 0.0)
-    return {"totals": totals, "tuned": [chosen], **({"curve": curves} if curves else {})}
-
-
-def value_for_rate(asked, low, high, rate):
-    """Bisect the parameter, in log scale, for the query rate: every sampler asks more as its parameter grows."""
+def _for_rate(shifts, run, key, stream, own, rate):
+    """Bisect the parameter of a sampler, in log scale, for the query rate, which rises with all of them."""
+    symbol, low, high = SELECTIVE[key.partition(",")[0]]
     for _ in range(9):
         middle = float(np.sqrt(low * high))
-        low, high = (middle, high) if asked(middle) < rate else (low, middle)
-    return float(np.sqrt(low * high))
+        asked = shifts.log(run, key, stream, **own, **{symbol: middle}).queried.mean()
+        low, high = (middle, high) if asked < rate else (low, middle)
+    return symbol, float(np.sqrt(low * high))
 
 
 def _accuracy(log, stream):

@@ -55,7 +55,7 @@ LOSSES = ("1 % lost", "3 % lost", "air", "air, 5 neighbours")
 EQUAL = dict.fromkeys(PUSH, DELAY) | dict.fromkeys(LOSSES, TOGETHER)  # slowdown elsewhere
 LABELS = {SLOWDOWN: "mean slowdown of a page", DELAY: "mean added delay of a message [s]",
           TOGETHER: "slowdown of all pages together"}  # fmt: skip
-LINKED, TIMED = "lpsm3-link:1.05:400", OWN + HINTED
+LINKED = "lpsm3-link:1.05:400"
 AT_EQUAL = "families are interpolated seed by seed at the policy's own slowdown"
 BELOW = "energy is below that of each family at equal slowdown, by what was set beforehand"
 

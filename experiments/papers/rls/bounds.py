@@ -129,15 +129,12 @@ def _over_bound(counts):
 def _by_regulariser(counts, bounds):
     both = ((counts, "mistakes", "mistakes, 2nd order", "Perceptron"), (bounds, "bound", "bound", "a -> infinity"))
     for source, title in SOURCES.items():
-        finite, level = [], []
+        rows: list[dict[str, Any]] = []
         for table, column, name, at_infinity in both:
             for a, own in where(table, source=source).groupby("a")[column]:
-                if a == inf:
-                    group = f"{column}, {at_infinity}"
-                    level += [{"group": group, "x": x, "y": own.mean(), "half_width": np.nan} for x in A]
-                else:
-                    finite.append(point(name, a, own))
-        yield title, pd.DataFrame([*finite, *level])
+                level = [{"group": f"{column}, {at_infinity}", "x": x, "y": own.mean()} for x in A]
+                rows += level if a == inf else [point(name, a, own)]
+        yield title, pd.DataFrame(rows)
 
 
 DELTA, FRESH, SLIGHTLY = 0.05, 20_000, 0.02

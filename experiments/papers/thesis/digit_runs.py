@@ -1,11 +1,9 @@
 """Runs of section 4.6 of Monteleoni 2006: six pairings of rule and update on handwritten digits.
 
-What it models: pixels in [0, 1], instances of norm 1.  A split draws 2,000 examples to tune on
-(ten permutations of them, a run that never reaches the error counting as all labels of it, by the
-one-standard-error rule of `tuning`) and up to 10,000 others for 10-fold cross-validation; the print has 5 runs of one
-split, here every split is tuned and run anew, so that intervals cover the luck of the split.  A run has
-coins of its own, so that it is the same whether it is followed to the end of its fold or stopped where its
-outcome is known.
+What it models: pixels in [0, 1], instances of norm 1.  A split draws 2,000 examples to tune on (ten permutations of
+them, a run that never reaches the error counting as all labels of it, by the one-standard-error rule of `tuning`) and
+up to 10,000 others for 10-fold cross-validation; the print has 5 runs of one split, here every split is tuned and run
+anew, so that intervals cover the luck of the split.  Every run has coins of its own, and goes to the end of its fold.
 What it leaves out: the learning rate of the Perceptron under a coin, which is the same as scaling b.
 """
 
@@ -24,12 +22,6 @@ from experiments.papers.tuning import one_standard_error
 from lpsm import samplers
 from lpsm.randomness import POLICY, SPLIT, generator
 
-__all__ = [
-    "DATA", "KEYS", "PRINTED", "PROBLEMS", "STAYS", "Fold", "Trace", "folds", "inside_grids", "present", "runs",
-    "sweep", "trace", "tune", "tuned",
-]  # fmt: skip
-
-HOLDOUT, LARGEST, FOLDS, STAYS, CHUNK = 2000, 10_000, 10, 20, 256
 KEYS = ("dkm", "dkm-perceptron", "cbgz-dkm", "perceptron-ss", "random-dkm", "random-perceptron")
 MODIFIED = ("dkm", "cbgz-dkm", "random-dkm")
 
@@ -64,24 +56,20 @@ def _read(line):
     return f"{data} {digits}", Problem(positive, negative, error, tuple(zip(cells[::2], cells[1::2], strict=True)))
 
 
-def _on_digits(name):
-    """Return what a problem is called where small digits stand in: by these and by the error to be reached."""
-    return f"digits {name.partition(' ')[2]} to {100 * PRINTED[name].error:g} %"
-
-
 PRINTED = dict(map(_read, _PRINTED.strip().splitlines()))
-PROBLEMS = {
-    **PRINTED, **{_on_digits(name): one._replace(printed=()) for name, one in PRINTED.items()}
-}  # fmt: skip
+PROBLEMS = PRINTED | {  # and what they are called where small digits stand in
+    name.replace("MNIST", "digits"): one._replace(printed=()) for name, one in PRINTED.items() if "MNIST" in name
+}
 _COIN = [{"b": b} for b in (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)]
-_ALL = [{"rate": 1.0}]
-_PATIENCE = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256)
+_PATIENCE = [{"R": R} for R in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256)]
 _RATES = (0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0, 10.0)  # of learning
 GRIDS: dict[str, list[dict[str, Any]]] = {
-    "dkm": [{"R": R} for R in _PATIENCE],
-    "dkm-perceptron": [{"R": R, "eta": eta} for R in _PATIENCE for eta in _RATES],
-    **dict.fromkeys(("cbgz-dkm", "perceptron-ss"), _COIN),
-    **dict.fromkeys(("random-dkm", "random-perceptron"), _ALL),
+    "dkm": _PATIENCE,
+    "dkm-perceptron": [{**patience, "eta": eta} for patience in _PATIENCE for eta in _RATES],
+    "cbgz-dkm": _COIN,
+    "perceptron-ss": _COIN,
+    "random-dkm": [{"rate": 1.0}],
+    "random-perceptron": [{"rate": 1.0}],
 }
 DATA = DataSet(
     "mnist", "MNIST as four idx files in mnist/, USPS as usps/usps.npz; pixels are scaled to [0, 1]",
@@ -103,48 +91,28 @@ class Fold(NamedTuple):
 class Trace(NamedTuple):
     """A run, update by update: `labels` asked for until then (n,), test `errors` after it (n,).
 
-    `spent` is the number of labels asked for in all, `late` those in the second half of the fold, `last` the share of
-    the fold that was over when the last one was; all up to where the run was stopped.
+    `spent` is the number of labels asked for in all, `late` those in the second half of the fold.
     """
 
     labels: NDArray[np.int64]
     errors: NDArray[np.float64]
     spent: int
     late: int
-    last: float
 
     def first(self, error: float) -> int:
         """Return the labels asked for when the test error first was at most `error`, -1 if it never was."""
         low = np.flatnonzero(self.errors <= error)
         return int(self.labels[low[0]]) if len(low) else -1
 
-    def stayed(self, error: float, stays: int = STAYS) -> int:
-        """Return the same for the first time that it was so for `stays` more labels, or to the end of the fold."""
-        since = -1
-        for now, wrong in zip(self.labels.tolist(), self.errors.tolist(), strict=True):
-            if since >= 0 and now - since >= stays:
-                return since
-            since = _since(since, now, wrong, error)
-        return since
 
-
-def _since(since, now, wrong, error):
-    """Return from which label on the test error is at most `error`, -1 if it is not."""
-    return -1 if wrong > error else now if since < 0 else since
-
-
-def sweep(names, splits, **more):
-    """Return the sweep over problems and splits; the smoke size takes one split of those on USPS.
-
-    Where digits stand in, problems that would be the same there are one.
-    """
-    sizes = {"folds": Sizes(3, FOLDS), "permutations": Sizes(1, 10), "largest": Sizes(2000, LARGEST)}
+def sweep(splits, **more):
+    """Return the sweep over problems and splits; the smoke size takes one split of the last two."""
+    sizes = {"folds": Sizes(3, 10), "permutations": Sizes(1, 10), "largest": Sizes(2000, 10_000)}
 
     def tasks(setup):
-        chosen = [name for name in names if setup.size == "full" or name.startswith("USPS")]
-        chosen = list(dict.fromkeys(map(_on_digits, chosen))) if setup.stand_in else chosen
-        axes = {"problem": chosen, "split": Sizes(range(1), range(splits))}
-        own = over(axes, "{problem} split {split}", **sizes, holdout=Sizes(400, HOLDOUT), **more)(setup)
+        names = [name for name in PROBLEMS if name.startswith("digits") == setup.stand_in]
+        axes = {"problem": Sizes(names[-2:], names), "split": Sizes(range(1), range(splits))}
+        own = over(axes, "{problem} split {split}", **sizes, holdout=Sizes(400, 2000), **more)(setup)
         return {key: {**task, **setup.source()} for key, task in own.items()}
 
     return tasks
@@ -166,11 +134,10 @@ def tables(name, folder, stand_in):
         from sklearn.datasets import load_digits
 
         X, y = load_digits(return_X_y=True)
-    elif name.startswith("USPS"):
-        stream = named.usps(Path(folder))
-        X, y = stream.X, stream.y
-    else:  # the pairs have about 12,000 examples in the training set, all digits 10,000 in the test set
-        stream = named.mnist(Path(folder), parts=("train",) if problem.negative else ("t10k",))
+    else:  # the pairs have about 12,000 examples in MNIST's training set, all digits 10,000 in the test set
+        parts = ("train",) if problem.negative else ("t10k",)
+        usps = name.startswith("USPS")
+        stream = named.usps(Path(folder)) if usps else named.mnist(Path(folder), parts=parts)
         X, y = stream.X, stream.y
     rows = np.isin(y, problem.positive + problem.negative) | (not problem.negative)
     X = X[rows] / np.linalg.norm(X[rows], axis=1, keepdims=True)
@@ -223,68 +190,25 @@ def tuned(task, key):
     if len(grid) == 1:
         return grid[0]
     coins = _coins(task, KEYS.index(key))[0]
-    return tune(task, coins, grid, lambda point, fold: trace(key, point, fold, error=error, stays=0).first(error))
+    return tune(task, coins, grid, lambda point, fold: trace(key, point, fold).first(error))
 
 
-def trace(key, parameters, fold, *, error=None, stays=STAYS):
+def trace(key, parameters, fold):
     """Run a pairing over a fold, following the test error.
 
-    The test margins follow the updates, v += eta y x or v -= 2 (v.x) x, by products with the test instances.  If
-    `error` is given, the run is stopped once the test error was at most that for `stays` labels.
+    The test margins follow the updates, v += eta y x or v -= 2 (v.x) x, by products with the test instances.
     """
-    sampler = samplers.make(key, fold.X.shape[1], rng=fold.coins, **parameters)
-    margins, v = np.zeros(len(fold.test)), np.zeros(fold.X.shape[1])
-    labels: list[int] = []
-    errors: list[float] = []
-    queried = np.zeros(len(fold.X), dtype=np.bool_)
-    since = -1
-
-    def ended(end):
-        places = np.flatnonzero(queried[:end])
-        late, last = (
-            int((places >= len(queried) / 2).sum()),
-            float(places[-1] + 1) / len(queried) if len(places) else 0.0,
-        )
-        return Trace(np.array(labels, dtype=np.int64), np.array(errors), len(places), late, last)
-
-    for at in range(0, len(fold.X), CHUNK):
-        log = sampler.run(fold.X[at : at + CHUNK], fold.y[at : at + CHUNK])
-        asked = int(queried.sum()) + np.cumsum(log.queried)
-        queried[at : at + CHUNK] = log.queried
-        stored = np.flatnonzero(log.stored)
-        products = fold.test @ fold.X[at + stored].T
-        for column, position in enumerate(stored.tolist()):
-            now, x = int(asked[position]), fold.X[at + position]
-            if error is not None and since >= 0 and now - since >= stays:
-                return ended(at + position)
-            modified = key in MODIFIED and labels
-            step = -2.0 * float(v @ x) if modified else float(fold.y[at + position]) * parameters.get("eta", 1.0)
-            v += step * x
-            margins += step * products[:, column]
-            labels.append(now)
-            errors.append(float(np.mean((margins >= 0.0) != (fold.truth > 0.0))))
-            if error is not None:
-                since = _since(since, now, errors[-1], error)
-                if since >= 0 and stays == 0:
-                    return ended(at + position + 1)
-    return ended(len(fold.X))
-
-
-def runs(task, error):
-    """Return every pairing's run on every fold, with its columns, and rows that say what was chosen of a grid.
-
-    Runs are stopped where their outcome is known if `error` is given (`trace`).
-    """
-    named = {"problem": task["problem"], "split": task["split"]}
-    traces, choices = [], []
-    for number, key in enumerate(KEYS):
-        parameters = tuned(task, key)
-        if len(GRIDS[key]) > 1:
-            choices += [{**named, "key": key, "parameter": one, "value": float(parameters[one])} for one in parameters]
-        for fold in folds(task, number):
-            what = {**named, "fold": fold.number, "key": key}
-            traces.append((what, trace(key, parameters, fold, error=error)))
-    return traces, choices
+    log = samplers.make(key, fold.X.shape[1], rng=fold.coins, **parameters).run(fold.X, fold.y)
+    stored, asked = np.flatnonzero(log.stored), np.flatnonzero(log.queried)
+    X, steps = fold.X[stored], fold.y[stored] * parameters.get("eta", 1.0)
+    if key in MODIFIED and len(X):
+        v = steps[0] * X[0]
+        for place, x in enumerate(X[1:], 1):
+            steps[place] = -2.0 * float(v @ x)
+            v += steps[place] * x
+    margins = np.cumsum(fold.test @ X.T * steps, axis=1)
+    errors = np.mean((margins >= 0.0) != (fold.truth > 0.0)[:, None], axis=0)
+    return Trace(np.cumsum(log.queried)[stored], errors, len(asked), int((asked >= len(fold.y) / 2).sum()))
 
 
 def inside_grids(tuned):

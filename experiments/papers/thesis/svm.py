@@ -4,13 +4,14 @@ What it models: a linear SVM with a bias (scikit-learn's SVC), trained anew afte
 far, on splits and folds of table 4.1 (`digit_runs`, five of the ten).  Random queries take the pool in a random
 order, which is a stream; Simple (Tong and Koller) takes of the whole pool the instance nearest to the plane, and
 a random one until it has seen both classes.  Labels are counted at the first touch of the test error.  C is tuned
-on the split's holdout with random queries, as the online algorithms' parameters are.  The batch SVM has all labels
-of a fold; one with a hundred times its C looks for a separating plane.
+on the split's holdout with random queries, as the online algorithms' parameters are.  A batch SVM of large C looks for
+a plane that separates all labels of a fold.
 What it leaves out: svmLight itself and its settings, which are not printed.
 """
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from itertools import islice
 
@@ -19,64 +20,44 @@ import numpy as np
 from experiments.papers.claims import Claim, Noted, against, steps_inside
 from experiments.papers.kit import Experiment, Sizes
 from experiments.papers.predicates import at_least, at_most, both, wide_enough
-from experiments.papers.thesis.digit_runs import DATA, KEYS, PRINTED, PROBLEMS, folds, sweep, trace, tune, tuned
+from experiments.papers.thesis.digit_runs import DATA, KEYS, PROBLEMS, folds, sweep, trace, tune, tuned
 from experiments.papers.thesis.digits import means, split_means
 from lpsm.randomness import POLICY, generator
-
-__all__ = ["labels_needed"]
 
 RANDOM, SIMPLE = "svm-random", "svm-simple"
 C_GRID = (0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0)
 MOST = 800  # labels after which a run has not reached the error
-BATCH_C, BATCH_STEPS = 1000.0, 100_000
-HARD_C, HARD_STEPS = 1e5, 300_000  # separates where a plane is found
+SEPARATING = {"C": 1e5, "max_iter": 300_000}
 TUNING = 50  # the stream of tuning, beside those of the six pairings
 SVM = Experiment("thesis/svm", "labels that an SVM needs, with and without choosing them, on digits", "5 min", DATA)
 
 
-def _sweep(setup):
-    queries = sweep(tuple(PRINTED), 6, method="queries", taken=Sizes(1, 5))(setup)
-    batch = {f"batch, {key}": {**task, "method": "batch"} for key, task in queries.items() if task["split"] == 0}
-    return {**queries, **batch}
-
-
-@SVM.runs(_sweep)
+@SVM.runs(sweep(6, taken=Sizes(1, 5)))
 def reference(**task):
-    """Run one split of one problem: labels of SVMs and online algorithms on the same folds, or the batch SVM."""
-    return _batch(task) if task["method"] == "batch" else _queries(task)
-
-
-def _batch(task):
-    import warnings
-
+    """Run one split of one problem: labels of SVMs and online algorithms on the same folds, and a batch SVM."""
     from sklearn.svm import SVC
 
-    fold = next(folds(task, len(KEYS)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # not converging is an outcome here, and recorded
-        batch, hard = (
-            SVC(kernel="linear", C=C, max_iter=steps, cache_size=400).fit(fold.X, fold.y)
-            for C, steps in ((BATCH_C, BATCH_STEPS), (HARD_C, HARD_STEPS))
-        )
-    wrong, batch_wrong = (int((machine.predict(fold.X) != fold.y).sum()) for machine in (hard, batch))
-    row = {"problem": task["problem"], "examples": len(fold.y), "train_errors": wrong,
-           "converged": int(hard.fit_status_ == 0), "batch_errors": batch_wrong}  # fmt: skip
-    return {"batch": [{**row, "test_error": float(np.mean(batch.predict(fold.test) != fold.truth))}]}
-
-
-def _queries(task):
     error, named = PROBLEMS[task["problem"]].error, {"problem": task["problem"], "split": task["split"]}
     coins, grid = generator(task["seed"], POLICY, 100 * task["split"] + TUNING), [{"C": C} for C in C_GRID]
     C = tune(task, coins, grid, lambda point, fold: labels_needed(fold, error, point["C"], simple=False))["C"]
-    needed = [
-        (fold, key, labels_needed(fold, error, C, simple=key == SIMPLE))
-        for fold in islice(folds(task, len(KEYS)), task["taken"]) for key in (RANDOM, SIMPLE)
+    of_svms = list(islice(folds(task, len(KEYS)), task["taken"]))
+    rows = [
+        {**named, "fold": fold.number, "key": key, "labels": labels_needed(fold, error, C, simple=key == SIMPLE)}
+        for fold in of_svms for key in (RANDOM, SIMPLE)
     ]  # fmt: skip
     for number, key in enumerate(KEYS):
-        follow = partial(trace, key, tuned(task, key), error=error, stays=0)
-        needed += [(fold, key, follow(fold).first(error)) for fold in islice(folds(task, number), task["taken"])]
-    rows = [{**named, "fold": fold.number, "key": key, "labels": labels} for fold, key, labels in needed]
-    return {"runs": rows, "tuned": [{**named, "C": C}]}
+        parameters = tuned(task, key)
+        for fold in islice(folds(task, number), task["taken"]):
+            labels = trace(key, parameters, fold).first(error)
+            rows.append({**named, "fold": fold.number, "key": key, "labels": labels})
+    batch = []
+    for fold in of_svms[:1] if task["split"] == 0 else ():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # not converging is an outcome here
+            machine = SVC(kernel="linear", cache_size=400, **SEPARATING).fit(fold.X, fold.y)
+        wrong = int((machine.predict(fold.X) != fold.y).sum())
+        batch = [{"problem": task["problem"], "examples": len(fold.y), "train_errors": wrong}]
+    return {"runs": rows, "tuned": [{**named, "C": C}], "batch": batch}
 
 
 def labels_needed(fold, error, C, *, simple, most=MOST):
@@ -87,31 +68,22 @@ def labels_needed(fold, error, C, *, simple, most=MOST):
     """
     from sklearn.svm import SVC
 
-    most = min(most, len(fold.X))
-    chosen = np.zeros(most, dtype=np.intp)
-    taken = np.zeros(len(fold.X), dtype=np.bool_)
-    within, tests = np.zeros((most, most)), np.zeros((most, len(fold.test)))
-    pool = np.zeros((most if simple else 0, len(fold.X)))
-    distance = None
-    for count in range(most):
-        row = int(np.argmin(taken)) if distance is None else int(np.argmin(np.where(taken, np.inf, distance)))
-        taken[row], chosen[count] = True, row
-        x = fold.X[row]
-        within[count, : count + 1] = within[: count + 1, count] = fold.X[chosen[: count + 1]] @ x
-        tests[count] = fold.test @ x
-        if simple:
-            pool[count] = fold.X @ x
-        y = fold.y[chosen[: count + 1]]
-        if y.min() == y.max():
-            margins = np.full(len(fold.test), y[0])
-        else:
-            machine = SVC(kernel="precomputed", C=C).fit(within[: count + 1, : count + 1], y)
-            weights, bias = machine.dual_coef_[0], machine.intercept_[0]
-            margins = weights @ tests[machine.support_] + bias
-            if simple:
-                distance = np.abs(weights @ pool[machine.support_] + bias)
-        if float(np.mean((margins >= 0.0) != (fold.truth > 0.0))) <= error:
+    pool, chosen = fold.X if simple else fold.X[:most], []
+    both = np.concatenate([pool, fold.test])
+    products, distance = np.zeros((min(most, len(pool)), len(both))), np.zeros(len(pool))
+    for count in range(len(products)):
+        row = int(np.argmin(distance))
+        chosen.append(row)
+        products[count] = both @ pool[row]
+        y = fold.y[chosen]
+        margins = np.full(len(both), y[0])
+        if y.min() < y.max():
+            machine = SVC(kernel="precomputed", C=C).fit(products[: count + 1, chosen], y)
+            margins = machine.dual_coef_[0] @ products[machine.support_] + machine.intercept_[0]
+        if float(np.mean((margins[len(pool) :] >= 0.0) != (fold.truth > 0.0))) <= error:
             return count + 1
+        distance = np.abs(margins[: len(pool)]) if simple else distance
+        distance[chosen] = np.inf
     return -1
 
 
@@ -119,16 +91,18 @@ def labels_needed(fold, error, C, *, simple, most=MOST):
 
 
 def _of(means, runs):
-    return means(runs.rename(columns={"labels": "first"}), keys=[*KEYS, RANDOM, SIMPLE])
+    return means(runs.rename(columns={"labels": "first"}), [*KEYS, RANDOM, SIMPLE])
 
 
 def _over_best(runs, key):
     """Labels over those of the best online algorithm, by problem."""
-    table, samples = _of(means, runs), {}
-    for name, row in table.iterrows():
-        best = row[list(KEYS)].astype(float).idxmin()
-        samples[name] = Noted(row[key] / row[best], f"({row[key]:.0f} against {row[best]:.0f} of {best})")
-    return samples
+    table = _of(means, runs)
+    best = table[list(KEYS)].min(axis=1)
+    words = table[list(KEYS)].idxmin(axis=1)
+    return {
+        name: Noted(row[key] / best[name], f"({row[key]:.0f} against {best[name]:.0f} of {words[name]})")
+        for name, row in table.iterrows()
+    }
 
 
 def _never(runs, key):
@@ -161,8 +135,7 @@ SVM.claims += [
 def _gains(runs):
     splits = _of(split_means, runs)
     machine, choice = splits["random-perceptron"] / splits[RANDOM], splits[RANDOM] / splits[SIMPLE]
-    names = _of(means, runs).index
     return {
         name: Noted(machine[name].mean() - choice[name].mean(), against(machine[name], choice[name]).note)
-        for name in names
+        for name in _of(means, runs).index
     }

@@ -13,7 +13,7 @@ from math import log
 
 import numpy as np
 
-from experiments.papers.claims import against, jackknifed, where
+from experiments.papers.claims import against, jackknifed, slope, where
 from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import at_least, between, reaching
 from lpsm import LearnAlpha, alpha_grid, hindsight
@@ -49,8 +49,7 @@ def _table(regrets, learner):
 )  # fmt: skip
 def _growth(regrets, rate):
     table = _table(regrets, f"Fixed-share at {rate:g}")
-    lengths = np.log(table.columns.to_numpy(dtype=float))
-    return jackknifed(table.index, lambda runs: np.polyfit(lengths, np.log(table.loc[runs].mean().to_numpy()), 1)[0])
+    return jackknifed(table.index, lambda runs: slope(table.columns, table.loc[runs].mean()))
 
 
 @GROWTH.claim(

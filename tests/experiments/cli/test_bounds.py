@@ -37,7 +37,7 @@ TIMES = pd.date_range("2024-01-01", periods=3, freq="h", name="time")
 
 def test_losses_are_read_from_text_from_npy_and_as_pandas_writes_them(lpsm, tmp_path):
     frame = pd.DataFrame(ROWS, columns=["steady", "last week, again"])
-    (tmp_path / "losses.txt").write_text("# two experts\n0,1\n1 0.5\n\ninf, 0\n")
+    (tmp_path / "losses.txt").write_text("# two experts\n0 1\n1  0.5\n\ninf 0\n")
     frame.to_csv(tmp_path / "numbers.csv")
     frame.set_index(TIMES).to_csv(tmp_path / "times.csv")
     frame.to_csv(tmp_path / "none.csv", index=False)
@@ -70,11 +70,11 @@ def test_experts_that_sleep_are_missing_losses_if_one_says_so(lpsm, complaint, t
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a,b\n0,1\n1,x\n", "line 3: losses must be numbers, got '1,x'"),
-        (b",a,b\n0,0,1\n1,2\n", "line 3: every round must have 2 losses, got 1"),
-        (b"0 1\n1 x\n", "line 2: losses must be numbers, got '1 x'"),
+        (b"a,b\n0,1\n1,x\n", "line 3: losses must be numbers, got ['1', 'x']"),
+        (b",a,b\n0,0,1\n1,2\n", "line 3: every line must have 3 columns, as the first has, got 2"),
+        (b"0 1\n1 x\n", "line 2: losses must be numbers, got ['1', 'x']"),
         (b"0 1\n1 -2\n", "losses must be at least 0 and at most 1e+290, or inf, got -2"),
-        (b"0 inf\n1 1e308\n", "or inf, got 1e+308"), (b"nan 1\n", "NaN"), (b"", "losses must have shape"),
+        (b"0 inf\n1 1e308\n", "or inf, got 1e+308"), (b"nan 1\n", "NaN"), (b"", "must hold an example, got none"),
         (bytes(range(1, 256)), "must be"),
     ],
 )  # fmt: skip

@@ -106,11 +106,11 @@ compare --clients 2,0 -> clients must be whole numbers from 1 to 1000 with comma
 compare --max-slowdown 0.5 -> 0.5 is not in the range 1.0<=x
 tune --battery-mwh 0 -> 0.0 is not in the range 0.0<x
 tune --policies bds:1 -> did you mean bsd?
-tune --seeds 1 -> seeds must be at least 2 to be split, got 1
+tune --seeds 1 -> at least two seeds, sessions or pages to be split, got one
 tune --member x -> member chooses from traffic, but no TRAFFIC is given
 tune --think 3 -> think is for recorded traffic, but the traffic is split by seeds
 tune nowhere.har -> nowhere.har
-tune ONE -> needs at least two sessions or pages
+tune ONE -> needs at least two seeds, sessions or pages
 population TABLE --policies none,pms -> did you mean psm?
 population TABLE --policies , -> at least one
 population TABLE --scheduler slurm -> 'slurm'
@@ -126,13 +126,13 @@ pages CUT -> line 2: a line must be whole
 pages CACHED -> a workload must hold at least one page
 pages none -> No such file
 generate --pages x -> not a valid integer
-generate --hours 0 -> hours must be above 0
+generate --hours 0 -> hours must lie in [1e-06, 100000], got 0
 generate --kind push --messages-per-hour 0 -> must have a page or a message
 generate --kind push --message-bytes 5:3 -> message_bytes must be two sizes
 generate --kind push --message-bytes a:3 -> --message-bytes must be BYTES or LEAST:MOST, got a:3
 generate --kind voice --pages 1 -> --pages must be left out for --kind voice
 generate --bursty -> --bursty must be left out for --kind web
-generate --keep-alive 0 -> keep_alive_s must be above 0
+generate --keep-alive 0 -> keep_alive_s must lie in [1e-06, 100000], got 0
 bounds --process walk -> 'walk' is not one of 'iid'
 bounds --learner oracle -> 'oracle' is not one of
 bounds --losses x.npy --rounds 3 -> leave no choice
@@ -148,7 +148,7 @@ label STREAM --algorithm ssmd --param K=1 --param K=2 -> a parameter must be giv
 label STREAM --label e -> label must name one of the columns a, b, c, d, kind, got 'e'
 label STREAM --positive eggs -> the positive class must be one of ham, spam, got 'eggs'
 label NAN -> line 2, column 1: a feature must be a finite number, got 'nan'
-label THREE -> line 5: a label must be one of two, got '0' beside '-1', '1'
+label THREE -> must have one of two classes, got -1 (2 times), 0 (1 times), 1 (2 times): --one-vs-rest takes more
 label RAGGED -> line 2: every line must have 3 columns
 label EMPTY -> a stream must hold an example, got none
 label SAME -> labels must name two classes, all 2 name x

@@ -50,7 +50,6 @@ def test_the_same_examples_are_the_same_stream_in_every_format(tmp_path):
     table, rows = pd.DataFrame(X, columns=[*"abc"]).assign(label=y), sparse.csr_matrix(X)
     table.to_csv(tmp_path / "t.csv", index=False)
     table.to_parquet(tmp_path / "t.parquet")
-    table.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
     with gzip.open(tmp_path / "t.svm.gz", "wt") as file:
         file.write("+1 1:0.5 3:2 # said\n\n-1 qid:1 2:-1.25\n# nothing\n1 1:1e-9 2:3 3:7\n")
     np.savez(tmp_path / "dense.npz", X=X, y=y)
@@ -69,16 +68,15 @@ TEXTS = ["cheap pills, buy", 'dear "friend",\nsee you', "cheap friend", ""]
 MAILS = pd.DataFrame({"size": np.arange(4) / 2, "body": TEXTS, "kind": ["spam", "ham", "spam", "ham"]})
 
 
-@pytest.mark.parametrize("kind", ["parquet", "jsonl", "csv"])
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_numbers_texts_and_labels_are_read_from_every_format(tmp_path, kind):
     path = tmp_path / f"mails.{kind}"
-    options = {"parquet": {}, "jsonl": {"orient": "records", "lines": True}, "csv": {"index": False}}[kind]
-    getattr(MAILS, {"jsonl": "to_json"}.get(kind, f"to_{kind}"))(path, **options)
+    getattr(MAILS, f"to_{kind}")(path, index=False)
     stream = datasets.read(path, texts=("body",))
     assert (stream.classes, stream.y.tolist(), stream.X.shape) == (("ham", "spam"), [1, 0, 1, 0], (4, 1 + HASHED))
     np.testing.assert_array_equal(stream.X[:, [0]].toarray().ravel(), MAILS["size"])
     assert (stream.X[:, 1:] != hashed(TEXTS)).nnz == 0
-    assert stream.lines.tolist() == {"parquet": [0] * 4, "jsonl": [1, 2, 3, 4], "csv": [2, 4, 5, 6]}[kind]
+    assert stream.lines.tolist() == {"parquet": [0] * 4, "csv": [2, 4, 5, 6]}[kind]
     plain = datasets.read(path, drop=("body",))
     assert plain.X.tolist() == [[0.0], [0.5], [1.0], [1.5]]
 
@@ -88,8 +86,6 @@ def test_numbers_texts_and_labels_are_read_from_every_format(tmp_path, kind):
     [
         ('# made by hand\n\na;b;"of a ""kind"""\n1;-2.5;x\n\n+3;1e2;"y\n;"\n 4;.5;x\n;;\n5;6;" z "\n',
          [[1.0, -2.5], [3.0, 100.0], [4.0, 0.5], [5.0, 6.0]], ["x", "y\n;", "x", "z"], [4, 7, 8, 10]),
-        ('{"a": 1, "b": "2.5", "k": "x"}\n\n{"k": 7, "b": true, "a": 1e2}\r\n {"a": -3, "b": 0.1, "k": "x"} \n',
-         [[1.0, 2.5], [100.0, 1.0], [-3.0, 0.1]], ["x", "7", "x"], [1, 3, 4]),
         ("1,+1\n2,10\n3,1.0\n4,2\n5,1\n", [[1.0], [2.0], [3.0], [4.0], [5.0]], ["1", "10", "1", "2", "1"],
          [1, 2, 3, 4, 5]),
     ],
@@ -100,7 +96,7 @@ def test_a_text_is_read_as_it_stands(tmp_path, text, X, names, lines):
     np.testing.assert_array_equal(stream.X, X)
     assert [stream.classes[k] for k in stream.y] == names
     assert stream.lines.tolist() == lines
-    assert stream.classes in (("x", "y\n;", "z"), ("7", "x"), ("1", "2", "10"))  # numbers by their value
+    assert stream.classes in (("x", "y\n;", "z"), ("1", "2", "10"))  # numbers by their value
 
 
 def test_columns_are_chosen_and_left_out_by_name_or_number(tmp_path):

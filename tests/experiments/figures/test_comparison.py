@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 from experiments.figures.comparison import energy, slowdown, slowdown_by_page
 from experiments.figures.style import log_axis, pictures
-from experiments.papers.thesis.evolution import busy_page, window
+from experiments.papers.thesis.browsing import busy_stretch
 from tests.experiments.figures.drawn import by_page, summary
 
 
@@ -33,17 +33,17 @@ def test_one_policy_alone_can_be_drawn():
         assert pictures("x", draw(frame[frame["policy"] == policy]))
 
 
-def test_a_window_starts_at_the_first_page_that_is_busy_enough_under_every_policy():
+def test_the_busy_stretch_starts_at_the_same_page_under_every_policy_the_first_that_is_busy_enough():
     quiet = np.arange(20) * 100.0
-    assert busy_page(quiet, 50.0) == 5
-    assert busy_page(np.concatenate([quiet, 2000 + np.arange(6) * 5.0, [3000.0]]), 50.0) == 20
-    assert busy_page([0.0], 50.0) == 0
-    pages = pd.DataFrame({"policy": [*"aabb"], "issue_s": [0.0, 10.0, 0.0, 12.0], "latency_s": [1.0, 1.0, 3.0, 3.0]})
-    times = {"policy": np.repeat(["a", "b"], 30), "time_s": np.tile(np.arange(0.0, 30.0), 2)}
-    polls = pd.DataFrame(times).assign(slept_ms=100.0, buffered_bytes=0, next_sleep_ms=100.0)
-    seen, loads = window(pages, polls, start_page=1, window_s=5.0)
-    assert seen.groupby("policy")["time_s"].agg(["min", "max", "size"]).to_numpy().tolist() == [[0, 4, 5], [0, 4, 5]]
-    assert loads.to_numpy().tolist() == [["a", 0.0, 1.0], ["b", 0.0, 3.0]]
+    busy = np.concatenate([quiet, 2000 + np.arange(6) * 5.0, [3000.0]])
+    for issued, begun, ends in ((quiet, 500.0, 1), (busy, 2000.0, 6), ([0.0], 0.0, 1)):
+        pages = [pd.DataFrame({"policy": policy, "issue_s": np.add(issued, late), "latency_s": 3.0})
+                 for policy, late in (("none", 0.0), ("a", 7.0))]  # fmt: skip
+        polls = pd.DataFrame({"policy": "a", "time_s": begun + 7.0 + np.array([-1.0, 0.0, 49.0, 50.0])})
+        seen, loads = busy_stretch(pd.concat(pages), polls, 50.0)
+        assert seen["time_s"].tolist() == [0.0, 49.0]
+        assert (loads["policy"] == "a").sum() == len(loads) == ends
+        assert loads["start_s"].iloc[0] == 0.0
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.93, 1.48), (0.57, 0.9), (1.9, 2.1), (97.0, 150.0)])

@@ -6,7 +6,6 @@ import pytest
 
 from experiments.papers.adaptive.growth import ADAPTIVE, ALL, HARD, classifiers
 from experiments.papers.claims import jackknifed, measured
-from experiments.papers.proved import separable_second_order_mistakes, separable_second_order_step
 from experiments.papers.registry import all_experiments
 from experiments.papers.thesis import sphere
 
@@ -86,17 +85,6 @@ def test_what_a_halving_costs_tells_logarithms_from_powers():
     assert CLAIMS["dkm: labels grow as log 1/eps"].check(record).holds
     assert not CLAIMS["dkm: total errors grow as log 1/eps"].check(record).holds
     assert CLAIMS["perceptron: mistakes grow as 1/eps^2"].check(record).holds
-
-
-def test_the_largest_number_of_mistakes_that_satisfies_equation_5_is_of_order_d_over_gamma_ln_1_over_gamma():
-    for factor in (0.5, 1.0, 2.0):  # lambda_0 over gamma
-        orders = []
-        for gamma in (10.0**-k for k in range(1, 9)):
-            named = {"n_features": 20, "gamma": gamma, "lambda_0": factor * gamma}
-            m = separable_second_order_mistakes(**named)
-            assert separable_second_order_step(m, **named) == pytest.approx(m)
-            orders.append(m * gamma / (20 * np.log(1.0 / gamma)))
-        assert np.divide(orders[-3:], orders[-4:-1]) == pytest.approx(1.0, abs=0.05)  # from decade to decade
 
 
 def test_the_noise_condition_is_held_on_every_classifier_and_fails_with_less_regret():

@@ -3,34 +3,13 @@
 import io
 import tarfile
 
-import numpy as np
-
 from experiments.papers import archive
 from experiments.papers.kit import Experiment, Setup
 from experiments.papers.predicates import at_least
 from experiments.papers.registry import all_experiments
 from experiments.papers.thesis import replayed
-from tests.traces.home_ip import pack
-from traces import ucb
 
 ALL = all_experiments()
-
-
-def test_who_has_the_home_ip_traces_replays_their_busiest_clients(tmp_path):
-    folder = tmp_path / "ucb-home-ip"
-    folder.mkdir()
-    clients = np.repeat(np.arange(1, 22), np.arange(1, 22))  # client k has k requests
-    records = np.zeros(len(clients), dtype=ucb.RECORD_DTYPE)
-    records["request_s"] = records["first_s"] = records["last_s"] = 848_278_026 + np.arange(len(clients))
-    records["client"] = clients
-    records["body_bytes"], records["url_bytes"] = 1000, 4
-    content = pack(ucb.Records(records, 4 * np.arange(len(clients)), len(clients) * b"GET "))
-    (folder / "UCB-home-IP-848278026-848292426.tr").write_bytes(content)
-    for name, count in (("thesis/fig-2-9", 3), ("thesis/constant-m", 20)):
-        setup = ALL[name].setup(Setup(data=tmp_path))
-        assert ALL[name].material(setup) == "ucb-home-ip"
-        found = {len(replayed.requests_of(task)) for task in ALL[name].sweep(setup).values()}
-        assert found == set(range(22 - count, 22))
 
 
 def test_who_has_the_whole_archive_of_boston_university_replays_its_longest_sessions_with_few_rates(tmp_path):

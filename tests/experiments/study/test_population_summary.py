@@ -52,7 +52,6 @@ def test_of_users_without_a_page_nothing_is_divided_by_nought():
     assert own["costlier_than_psm_percent"] == 40.0
     assert all(math.isnan(own[name]) for name in ("slowdown_mean", "slowdown_p00", "slowdown_p100"))
     assert summary(table(), ["none", "own"], "psm:100").loc[1, "energy_of_all_vs_none_percent"] == -48.0
-    assert math.isnan(summary(table(), ["none", "own"], "psm:100").loc[1, "energy_of_all_vs_psm_percent"])
 
 
 def test_messages_are_added_up_and_users_without_any_have_no_delay():

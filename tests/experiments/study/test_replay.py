@@ -25,11 +25,6 @@ requests_lists = st.lists(
 ).map(lambda rows: [request(start, start + length, size) for start, length, size in sorted(rows)])
 
 
-def whole(requests, config=SMALL):
-    parts = list(rounds(requests, config, record=True))
-    return study.Rounds(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-
-
 def naive_polls(requests, config):
     """Go through the 10 ms bins one by one; return (time, slept, bytes) of every poll, ms."""
     bins, sizes = arrivals(requests, config)
@@ -56,7 +51,7 @@ def naive_polls(requests, config):
     st.sampled_from([SMALL, ReplayConfig(horizon=100, rounding_ms=50, times_ms=(120.0, 700.0), energy="1/log T")]),
 )
 def test_polls_are_those_of_a_walk_through_the_bins(requests, config):
-    run = whole(requests, config)
+    run = rounds(requests, config)
     found = [(round(1000 * time), int(slept), int(size)) for time, slept, size in zip(*run[:3], strict=True)]
     assert found == naive_polls(requests, config)
     assert run.buffered_bytes.sum() == sum(one.reply_bytes for one in requests)
@@ -70,7 +65,7 @@ def test_polls_are_those_of_a_walk_through_the_bins(requests, config):
 
 
 def test_the_mixture_loss_is_that_of_the_polling_learner_and_of_learn_alpha():
-    run = whole(BROWSING)
+    run = rounds(BROWSING, SMALL)
     learner = PollingLearner(SMALL.polling())
     for slept, found, loss in zip(run.slept_ms, run.buffered_bytes, run.mixture_loss, strict=True):
         learner.poll(slept, found)
@@ -82,33 +77,15 @@ def test_the_mixture_loss_is_that_of_the_polling_learner_and_of_learn_alpha():
     assert PollingLearner(thesis.polling()).alphas.size == 259
 
 
-def test_the_length_of_chunks_changes_nothing(monkeypatch):
-    expected = whole(BROWSING)
-    expected_totals = totals(rounds(BROWSING, SMALL), SMALL)
-    monkeypatch.setattr(study, "CHUNK", 3)
-    assert len(list(rounds(BROWSING, SMALL))) > 2
-    for one, other in zip(whole(BROWSING), expected, strict=True):
-        assert one == pytest.approx(other, rel=1e-12)
-    assert totals(rounds(BROWSING, SMALL), SMALL) == pytest.approx(expected_totals, rel=1e-12)
-
-
 def test_totals_by_hand():
-    def part(losses, slept, own):
-        n = len(slept)
-        return study.Rounds(np.arange(n), np.array(slept), np.full(n, 3.0), np.array(losses), np.full(n, 0.5),
-                            np.array(own), None, None)  # fmt: skip
-
-    parts = [part([[1, 2], [4, 3]], [100, 300], [0.25, 0.5]), part([[2, 5], [3, 4], [9, 7]], [200, 50, 50], [1, 1, 1])]
-    config = ReplayConfig(times_ms=(100.0, 700.0))
-    assert totals(parts, config) == pytest.approx({
+    losses = np.array([[1, 2], [4, 3], [2, 5], [3, 4], [9, 7]])
+    slept, own = np.array([100, 300, 200, 50, 50]), np.array([0.25, 0.5, 1, 1, 1])
+    run = study.Rounds(np.arange(5), slept, np.full(5, 3.0), losses, np.full(5, 0.5), own, None, None)
+    assert totals(run, ReplayConfig(times_ms=(100.0, 700.0))) == pytest.approx({
         "polls": 5, "duration_s": 0.7, "bytes": 15, "mean_sleep_ms": 140.0, "mixture_loss": 2.5, "polling_loss": 3.75,
         "best_expert_ms": 100.0, "best_expert_loss": 19.0, "best_per_poll_loss": 16.0, "switches": 3,
         "mixture_regret": (2.5 - 19) / 5, "polling_regret": (3.75 - 19) / 5,
     })  # fmt: skip
-    assert totals(parts[1:], config)["switches"] == 1
-    assert (
-        totals([parts[0], parts[0]._replace(expert_losses=np.array([[2.0, 1.0], [2.0, 1.0]]))], config)["switches"] == 1
-    )
 
 
 def test_long_pauses_are_shortened_and_short_ones_kept():
@@ -125,10 +102,8 @@ def test_nothing_that_arrives_is_no_replay():
 
 
 def test_details_are_those_of_the_rounds():
-    run, found = whole(BROWSING), details(BROWSING, SMALL)
+    run, found = rounds(BROWSING, SMALL, recorded=10**6), details(BROWSING, SMALL)
     losses, alphas = run.expert_losses, alpha_grid(horizon=100)
-    assert run.weights is not None
-    assert run.alpha_weights is not None
     assert found.polls["best_expert_ms"].tolist() == [SMALL.times_ms[i] for i in losses.argmin(axis=1)]
     for i, time_ms in enumerate(SMALL.times_ms):
         np.testing.assert_array_equal(found.polls[f"loss_{time_ms:g}"], losses[:, i])
@@ -144,6 +119,7 @@ def test_details_are_those_of_the_rounds():
     assert found.partitions["loss"].iloc[-1] == pytest.approx(losses.min(axis=1).sum())
     assert found.partitions["k"].iloc[-1] == np.count_nonzero(np.diff(losses.argmin(axis=1))) + 1
     assert found.bounds["holds"].all()
+    assert len(details(BROWSING, SMALL, max_polls=4).polls) == 4
     for level in (0.05, 0.5, 0.95):  # the least rate up to which so much of the posterior lies
         expected = [
             alphas[next(i for i in range(len(alphas)) if row[: i + 1].sum() >= level)] for row in run.alpha_weights
@@ -155,13 +131,8 @@ def test_details_are_those_of_the_rounds():
     ("per_loss", "less", "k_max", "most"), [(99, 0, 2, 2), (3, 0, 99, 3), (3, 1, 99, 2), (0, -1, 99, 1)]
 )
 def test_the_curve_over_k_goes_as_far_as_there_is_time(monkeypatch, per_loss, less, k_max, most):
-    monkeypatch.setattr(study, "EXACT_WORK", per_loss * whole(BROWSING).expert_losses.size - less)
+    monkeypatch.setattr(study, "EXACT_WORK", per_loss * rounds(BROWSING, SMALL).expert_losses.size - less)
     assert details(BROWSING, SMALL, k_max=k_max).partitions["k"].tolist() == list(range(1, most + 1))
-
-
-def test_details_go_over_chunks_and_end_at_the_last_poll_asked_for(monkeypatch):
-    monkeypatch.setattr(study, "CHUNK", 3)
-    assert len(details(BROWSING, SMALL, max_polls=4).polls) == 4
 
 
 @pytest.mark.parametrize(
@@ -178,19 +149,13 @@ def test_bad_parameters_are_errors(arguments, rule):
         ReplayConfig(**arguments)
 
 
-@pytest.fixture
-def sessions(tmp_path):
-    folder = tmp_path / "sessions"
-    folder.mkdir()
+def test_a_session_is_a_row_and_the_one_asked_for_is_shown(lpsm, tmp_path, undrawn):
     for user, start in ((1, 790000000), (1, 790000500), (2, 790000000)):
         lines = [f'cs20 {start + 7 * k} {9000 * user} "http://a.b/{k}.html" {4000 * user} 0.8\n' for k in range(9)]
-        (folder / f"con{user}.cs20.{start}").write_text("".join(lines))
-    return folder
-
-
-def test_by_user_sessions_follow_one_another_and_json_is_one_object(lpsm, sessions, tmp_path, undrawn):
-    result = lpsm("replay", sessions, "--by", "user", "--show", "2", "--json", "--out", tmp_path / "out")
-    data = json.loads(result.stdout)
-    assert [(row["replay"], row["requests"]) for row in data["replays"]] == [("1", 18), ("2", 9)]
-    assert data["shown"] == "2"
+        (tmp_path / f"con{user}.cs20.{start}").write_text("".join(lines))
+    words = ["--times", "100,700", "--member", "*.cs20.*", "--show", "con2.cs20.790000000", "--json"]
+    data = json.loads(lpsm("replay", tmp_path, *words, "--out", tmp_path / "out").stdout)
+    assert [row["requests"] for row in data["replays"]] == [9, 9, 9]
+    assert {row["best_expert_ms"] for row in data["replays"]} <= {100.0, 700.0}
+    assert data["shown"] == "con2.cs20.790000000"
     assert all(row["holds"] for row in data["bounds"])

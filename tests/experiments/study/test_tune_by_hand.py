@@ -1,8 +1,5 @@
 """What `tune` measures, ranks and recommends, on four made-up units, worked out by hand."""
 
-import math
-
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -10,12 +7,12 @@ import netsim
 from experiments.quantities import PER_PAGE
 from experiments.study import sweep
 from experiments.study.compare import estimate
-from experiments.study.tune import Rule, front, measure, tune
+from experiments.study.tune import Rule, measure, tune
 
 RADIO = netsim.RadioConfig(awake_mw=1000.0, asleep_mw=100.0)
 
 
-def by_hand(pushed=False):
+def by_hand(pushed=False, units="abcd"):
     """Four units of 20 s and two pages: 8 J without power saving, half of it under PSM, a quarter under `slow`.
 
     The latencies of PSM are 1.5 and 1 times as long, those of `slow` are 2 or, in the last unit, 6 times as long.
@@ -39,11 +36,13 @@ def by_hand(pushed=False):
             pages += [{**named, "page": i, "latency_s": (1.0 + i) * factors[i]} for i in range(2)]
             messages += [{**named, "message": i, "delay_s": 0.1 + i * late} for i in range(2) if pushed and place % 2]
     tables = {"runs": runs, "pages": pages, "messages": messages}
-    return sweep.Frames(**{name: pd.DataFrame(rows) for name, rows in tables.items()})
+    return sweep.Frames(**{
+        name: pd.DataFrame(row for row in rows if row["replication"] in units) for name, rows in tables.items()
+    })  # fmt: skip
 
 
 def test_measures_by_hand():
-    table = measure(by_hand(pushed=True), list("abd"), RADIO).set_index("policy")
+    table = measure(by_hand(pushed=True, units="abd"), RADIO).set_index("policy")
     assert list(table.index) == ["limit", "none", "page-awake", "psm", "slow"]
     assert table["units"].tolist() == 5 * [3]
     assert table["pages"].tolist() == 5 * [6]
@@ -70,40 +69,32 @@ def test_measures_by_hand():
     assert table.loc["slow", "added_delay_mean_s_half_width"] == pytest.approx(
         estimate([1.5, 1.5 - 0.75, 1.5 + 0.75]).half_width
     )
-    assert table["on_front_mean"].to_dict() == {
-        "none": True,
-        "psm": True,
-        "slow": True,
-        "limit": False,
-        "page-awake": False,
-    }
 
 
 def test_measures_without_messages_without_pages_and_of_several_clients():
-    several = by_hand()
-    shared = measure(several._replace(runs=several.runs.assign(clients=2)), list("abd"), RADIO).set_index("policy")
+    several = by_hand(units="abd")
+    shared = measure(several._replace(runs=several.runs.assign(clients=2)), RADIO).set_index("policy")
     assert "added_delay_mean_s" not in shared
     assert shared.loc["psm", "slowdown_mean"] == pytest.approx(1.25)  # of the pages that there are
-    idle = by_hand()
+    idle = by_hand(units="ab")
     idle = idle._replace(runs=idle.runs.assign(pages=0), pages=idle.pages.iloc[:0])
-    blank = measure(idle, list("ab"), RADIO).set_index("policy")
+    blank = measure(idle, RADIO).set_index("policy")
     assert blank["slowdown_mean"].isna().all()
     assert blank["slowdown_mean_half_width"].isna().all()
     assert blank.loc["psm", "energy_j_per_page"] == 4.0  # of the whole run
-    assert not blank["on_front_mean"].any()
 
 
 def test_a_recommendation_by_hand():
     frames = by_hand()
-    found = tune(frames, list("abcd"), Rule(max_slowdown=9.0, battery_mwh=50.0), RADIO, seed=0)
-    row = measure(frames, list("abcd"), RADIO).set_index("policy").loc[found.policy]
+    found = tune(frames, Rule(max_slowdown=9.0, battery_mwh=50.0), RADIO, seed=0)
+    row = measure(frames, RADIO).set_index("policy").loc[found.policy]
     told = found.recommendation
     assert {name: told[name] for name in row.index} == pytest.approx(row.to_dict(), nan_ok=True)
     assert told["battery_h"] == pytest.approx(50.0 / row["mean_mw"])
     assert (told["max_slowdown"], told["battery_mwh"]) == (9.0, 50.0)
     assert "max_push_delay_s" not in told
     limit = float(row["slowdown_mean"]) - 0.01
-    other = tune(frames, list("abcd"), Rule(max_slowdown=max(limit, 1.0)), RADIO, seed=0).recommendation
+    other = tune(frames, Rule(max_slowdown=max(limit, 1.0)), RADIO, seed=0).recommendation
     passed = {one["policy"]: one["half_width"] for one in (*other["passed_over"], *other["broken"])}
     assert passed[found.policy] == pytest.approx(row["slowdown_mean_half_width"])
 
@@ -119,19 +110,8 @@ def test_delays_that_stand_for_many_count_as_often():
 
     def allowed(at, limit_s):
         rule = Rule(max_slowdown=99.0, max_delay_s=limit_s, at=at)
-        return bool(tune(frames, list("abcd"), rule, RADIO, seed=0).table.set_index("policy").loc["psm", "allowed"])
+        return bool(tune(frames, rule, RADIO, seed=0).table.set_index("policy").loc["psm", "allowed"])
 
     for at, delay_s in (("p95", 0.5), ("p99", 1.0)):
         assert not allowed(at, delay_s - 0.01)
         assert allowed(at, delay_s + 0.01)
-
-
-def test_the_front_is_what_no_other_beats():
-    table = pd.DataFrame({"energy_j_per_page": [1.0, 2.0, 2.0, 3.0, 0.5], "slow": [3.0, 2.0, 2.0, 2.5, math.nan]})
-    assert front(table, "slow").tolist() == [True, True, True, False, False]
-    rng = np.random.default_rng(3)
-    points = pd.DataFrame({"energy_j_per_page": rng.integers(0, 9, 60), "slow": rng.integers(0, 9, 60)})
-    kept = front(points, "slow")
-    for i, (energy, slow) in enumerate(points.itertuples(index=False)):
-        beaten = any(e <= energy and s <= slow and (e, s) != (energy, slow) for e, s in points.itertuples(index=False))
-        assert kept[i] != beaten

@@ -98,5 +98,8 @@ def test_beacons_are_lost_at_the_rate_of_frames_and_by_number_alone_however_they
     assert abs(len(every) - 2000) < 4 * 1800**0.5
     assert lost(3, 20_000, loss=0.1) == {number for number in every if number % 3 == 0}
     assert not lost(1, 10**9)
-    chosen = {"beacons_lost": (3, 5, 6)}
-    assert (lost(1, 9, **chosen), lost(1, 4, **chosen), lost(2, 9, **chosen)) == ({3, 5, 6}, {3}, {6})
+
+
+@pytest.mark.parametrize(("step", "last", "found"), [(1, 9, {3, 5, 6}), (1, 4, {3}), (2, 9, {6})])
+def test_of_beacons_heard_those_lost_are_found_up_to_the_last(step, last, found):
+    assert lost(step, last, beacons_lost=(3, 5, 6)) == found

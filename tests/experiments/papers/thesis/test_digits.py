@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from experiments.papers.thesis import digit_runs, digits, svm
-from experiments.papers.thesis.digit_runs import KEYS, Fold, Trace, trace
+from experiments.papers.thesis.digit_runs import KEYS, Fold, trace
 from lpsm import samplers
 from tests.oracles.first_touch import first_touch
 
@@ -30,54 +30,23 @@ def a_fold(seed=0, rounds=700, noise=0.0):
 # -- digits ------------------------------------------------------------------------------------------------------
 
 
-def test_first_touch_and_staying_as_counted_by_hand():
-    run = Trace(
-        labels=np.array([3, 10, 12, 40, 55]), errors=np.array([0.4, 0.1, 0.2, 0.1, 0.05]), spent=60, late=5, last=0.9
-    )
-    assert run.first(0.1) == 10
-    assert run.first(0.01) == -1
-    assert run.stayed(0.1, 15) == 40  # two labels after 10 it was above again
-    assert run.stayed(0.1, 2) == 10
-    assert run.stayed(0.2, 25) == 10  # from 10 on it is at most 0.2
-    assert run.stayed(0.05, 20) == 55  # to the end of the fold
-    assert run.stayed(0.01, 1) == -1
-
-
 @pytest.mark.parametrize("key", KEYS)
-@pytest.mark.parametrize("stays", [1, 20])
-def test_a_run_finds_what_predicting_anew_after_every_update_finds(key, stays):
-    fold = a_fold()
-    for error in (0.25, 0.08):
-        run = trace(key, PARAMETERS[key], a_fold())
+def test_a_run_finds_what_predicting_anew_after_every_update_finds(key):
+    fold, run = a_fold(), trace(key, PARAMETERS[key], a_fold())
+    for error in (0.25, 0.08, 0.0):
         make = lambda: samplers.make(key, 6, rng=np.random.default_rng(0), **PARAMETERS[key])  # noqa: E731
-        labels, spent = first_touch(make, fold.X, fold.y, fold.test, fold.truth, error, stays)
-        assert run.spent == spent
-        assert (run.first(error) if stays == 1 else run.stayed(error, stays)) == (-1 if labels is None else labels)
-
-
-@pytest.mark.parametrize("key", KEYS)
-def test_a_run_that_is_stopped_where_its_outcome_is_known_has_the_outcome_of_the_whole(key):
-    for seed in range(3):
-        whole = trace(key, PARAMETERS[key], a_fold(seed, noise=0.2))
-        short = trace(key, PARAMETERS[key], a_fold(seed, noise=0.2), error=0.2)
-        assert (short.first(0.2), short.stayed(0.2)) == (whole.first(0.2), whole.stayed(0.2))
-        assert short.spent <= whole.spent
+        labels, spent = first_touch(make, fold.X, fold.y, fold.test, fold.truth, error)
+        assert (run.first(error), run.spent) == (-1 if labels is None else labels, spent)
+    half = make().run(fold.X, fold.y).queried[len(fold.y) // 2 :]
+    assert run.late == half.sum()
 
 
 def test_folds_part_the_examples_and_come_again_the_same(monkeypatch):
     X, y = np.random.default_rng(0).normal(size=(130, 4)), np.resize([1.0, -1.0], 130)
     X[:, 0] = np.arange(130)
     monkeypatch.setattr(digit_runs, "tables", lambda *_: (X, y))
-    task = {
-        "problem": "",
-        "folder": "",
-        "stand_in": True,
-        "seed": 3,
-        "split": 1,
-        "holdout": 30,
-        "largest": 90,
-        "folds": 4,
-    }
+    task = {"problem": "", "folder": "", "stand_in": True, "seed": 3, "split": 1, "holdout": 30, "largest": 90}
+    task["folds"] = 4
     held, rest = digit_runs.holdout(task)
     first, again = (list(digit_runs.folds(task, 2)) for _ in range(2))
     assert (len(held), len(rest), len(set(held) & set(rest))) == (30, 90, 0)
@@ -90,11 +59,9 @@ def test_folds_part_the_examples_and_come_again_the_same(monkeypatch):
         assert fold.coins.random() == same.coins.random()
 
 
-def test_runs_that_never_get_there_are_left_out_or_stand_at_what_they_spent():
-    runs = pd.DataFrame({"problem": USPS, "split": 0, "key": "dkm", "first": [30, -1, 50], "stayed": [40, -1, -1],
-                         "spent": [60, 10, 70]})  # fmt: skip
-    means = {view: float(digits.means(runs, view).loc[USPS, "dkm"]) for view in digits.VIEWS}
-    assert means == {"first": 40.0, "first spent": 30.0, "stayed": 40.0, "stayed spent": 40.0}
+def test_runs_that_never_get_there_are_left_out():
+    runs = pd.DataFrame({"problem": USPS, "split": 0, "key": "dkm", "first": [30, -1, 50]})
+    assert digits.means(runs).loc[USPS, "dkm"] == 40.0
 
 
 @pytest.mark.parametrize(("never", "said"), [(("dkm-perceptron",), "has no number"), (KEYS, "nothing of it")])
