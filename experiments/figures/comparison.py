@@ -39,10 +39,7 @@ def _levels(summary: pd.DataFrame) -> dict[Any, float]:
 
 
 def growth(table: pd.DataFrame) -> Figure:
-    """Draw what power saving costs and delays as a cell fills: a panel a quantity, over the number of clients.
-
-    The table is `study.cells.summary`: policy, clients, and each quantity with its half width.
-    """
+    """Draw what power saving costs and delays as a cell of more `clients` fills, in a panel a quantity."""
     rows = table.rename(columns={"policy": "group", "clients": "x"})
     frames = [
         (words, rows[["group", "x"]].assign(y=rows[name], half_width=rows[f"{name}_half_width"]))
@@ -63,10 +60,9 @@ def energy(summary: pd.DataFrame, printed: Mapping[str, float] | None = None) ->
     """
     bars = summary[~summary["policy"].isin(REFERENCES)]
     saving = bars["policy"] != BASELINE
-    words = "energy [J per page]"
-    if saving.any():
-        words += "".join(f"; without power saving {joules:.3g}" for joules in bars.loc[~saving, "total_j_per_page"])
-        bars = bars[saving]
+    left_out = bars[~saving] if saving.any() else bars[:0]
+    words = "; without power saving ".join(["energy [J per page]", *map("{:.3g}".format, left_out["total_j_per_page"])])
+    bars = bars.drop(left_out.index)
     totals, places = bars["total_j_per_page"].to_numpy(), np.arange(len(bars))
     left = np.zeros(len(bars))
     with sheet(5.6, 1.45 + 0.33 * max(len(bars), 2)) as (figure, [axes]):

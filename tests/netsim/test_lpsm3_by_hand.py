@@ -12,6 +12,7 @@ from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
 from netsim.policies.protocol import FOREVER_NS, Plan
 from netsim.sleep_planning import message_prices
 from netsim.sleep_planning import plans as planning
+from netsim.sleep_planning.prices import worth_of_delay
 
 MS = 1_000_000
 NEVER_NS = 2**62
@@ -221,6 +222,17 @@ set next_stop=8 planned=1; ask 4400 beacon
 = planned_ns=4400
 set next_stop=8 planned=1; ask 5100 beacon
 = planned_ns=5100
+# a price of messages that never wait falls as far as it is sought, again after four more: least_push_price_w=0.01
+set messages=3 priced_messages=0 push_price_w=1 ages=0,0,0,0,0,0,0,0 push_stale=1; ask 1000
+= push_price_w=0.01*1e4**(0.5/2**14) push_stale=0 priced_messages=3
+set messages=49 priced_messages=48 push_price_w=1 ages=0,0,0,0,0,0,0,0 push_stale=1; ask 2000
+= push_price_w=0.25*16**(0.5/2**8) push_stale=0 priced_messages=49
+set messages=50 priced_messages=46 push_price_w=60 ages=0,0,0,0,0,0,0,0 push_stale=1; ask 3000
+= push_price_w=15*(100/15)**(0.5/2**8) push_stale=0 priced_messages=50
+set messages=51 priced_messages=47 push_price_w=0.02 ages=0,0,0,0,0,0,0,0 push_stale=1; ask 4000
+= push_price_w=0.01*8**(0.5/2**8) push_stale=0 priced_messages=51
+set messages=50 priced_messages=47 push_price_w=1 push_stale=1; ask 5000
+= push_price_w=1 push_stale=1 priced_messages=47
 # a cycle begins at an age of the last message
 got 1000 1000; set push_stale=0; ask 1034.6; ask 1035
 = ages=1,0.98,0,0,0,0,0,0
@@ -351,9 +363,14 @@ def alone(own, now_ms, awake, price_w, waits):
 def test_it_plans_for_what_is_outstanding_and_the_next_message_and_follows_that_at_beacons():
     own = Rule()
     own.s["balance"], own.s["message_ns"], own.s["messages"] = 6.0, 500 * MS, 1
+    own.s["lengths"][7:13] = 5.0  # of pages before, from 0.1 to 8 s
     own.sent(300)
-    plan, price_w = own.asked(1037), 3.0 * math.exp(0.135 * 6)
-    assert plan[:2] == alone(own, 1037, True, price_w, [(REPLY, 737, 0), (MESSAGE, 537, 1)])
+
+    def price_w(now_ms):
+        return 3.0 * math.exp(0.135 * 6) * worth_of_delay(own.s["lengths"], (now_ms - 300) / 1000)
+
+    plan = own.asked(1037)
+    assert plan[:2] == alone(own, 1037, True, price_w(1037), [(REPLY, 737, 0), (MESSAGE, 537, 1)])
     assert (own.s["awake_until_ns"], own.s["planned"], own.s["planned_ns"]) == (plan.awake_until_ns, 1, 1037 * MS)
     own.s["mean_rates"][REPLY] *= 50.0  # which a plan that is followed does not see
     work = workspace(own)
@@ -364,7 +381,8 @@ def test_it_plans_for_what_is_outstanding_and_the_next_message_and_follows_that_
     now_ms = again.wake_ns / MS + 100  # not where it meant to listen
     moved = own.asked(now_ms, beacon=1)
     assert own.s["planned_ns"] == now_ms * MS
-    assert moved[:2] == alone(own, now_ms, False, price_w, [(REPLY, now_ms - 300, 0), (MESSAGE, now_ms - 500, 1)])
+    waits = [(REPLY, now_ms - 300, 0), (MESSAGE, now_ms - 500, 1)]
+    assert moved[:2] == alone(own, now_ms, False, price_w(now_ms), waits)
 
 
 def browsed(servers, *, rounds):
@@ -442,6 +460,11 @@ def test_what_a_window_may_be_holding_back_is_planned_for_as_long_as_it_may():
         own.s["push_price_w"] = 3.0
         plan = own.asked(1000 + age_ms)
         assert plan[:2] == alone(own, 1000 + age_ms, True, 3.0, waits)
+
+
+def test_messages_may_be_later_or_earlier_than_asked_for_by_what_they_were_before():
+    found = [rule.wanted_delay_s(0.3, balance, 30.0) for balance in (0.0, 6.0, -15.0, -60.0, 29.0, 15.3)]
+    assert found == pytest.approx([0.3, 0.24, 0.45, 0.6, 0.06, 0.147])
 
 
 @pytest.mark.parametrize(("messages", "memory"), [(0, 6.0), (24, 6.0), (60, 15.0), (120, 30.0), (1000, 30.0)])

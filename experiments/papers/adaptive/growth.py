@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.papers.claims import Noted, against, by, jackknifed, point, where
+from experiments.papers.claims import Noted, against, by, jackknifed, point, slope, where
 from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import at_least, at_most, below, between, each, falling, reaching
 from experiments.papers.proved import (
@@ -78,14 +78,9 @@ def _late(rows, column, factor=100.0):
     return rows[rows["n"] >= rows["n"].max() / factor].pivot(index="run", columns="n", values=column)
 
 
-def _slope(x, y):
-    """Return the slope of ln y on ln x."""
-    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
-
-
 def _exponents(x, y, over=1.0):
     """Return the slope of the means over runs of two tables, as pseudo-values, a number a run."""
-    return jackknifed(y.index, lambda runs: _slope(x.loc[runs].mean(), y.loc[runs].mean() / over))
+    return jackknifed(y.index, lambda runs: slope(x.loc[runs].mean(), y.loc[runs].mean() / over))
 
 
 def _bound(key, column, n, alpha, eigenvalue):
@@ -118,9 +113,9 @@ def _excess_exponent(growth, key, column, powers):
         table = _late(own, column)
         sample = _exponents(0.0 * table + table.columns, table)
         at = means[(means["alpha"] == alpha) & means["x"].isin(table.columns)]
-        bound = f"the explicit bound's is {_slope(at['x'], at['bound']):.2f} over these rounds"
+        bound = f"the explicit bound's is {slope(at['x'], at['bound']):.2f} over these rounds"
         power, of_logarithm = powers(alpha)
-        expected = power + of_logarithm * _slope(table.columns, np.log(table.columns))
+        expected = power + of_logarithm * slope(table.columns, np.log(table.columns))
         samples[f"alpha {alpha:g}:"] = Noted(sample - expected, f"(exponent {sample.mean():.2f}; {bound})")
     return samples
 
