@@ -25,7 +25,10 @@ def inert(text: str, keep: str = "") -> str:
     """
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() or one in keep else _escaped(one) for one in text)
+    return "".join(
+        one if one.isprintable() or one in keep else one.encode("unicode_escape", "surrogatepass").decode()
+        for one in text
+    )
 
 
 def cell(value: object) -> object:
@@ -77,7 +80,3 @@ def _is_formula(part: str) -> bool:
     """Whether a spreadsheet may take a part of a cell for a formula, quotes and blanks before it or not."""
     bare = part.lstrip(" \"'")
     return len(bare) > 1 and unicodedata.normalize("NFKC", bare[0])[0] in _FORMULA and not is_number(part)
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape", "surrogatepass").decode("ascii")

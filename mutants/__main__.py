@@ -82,7 +82,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     "netsim/front": (
         ("netsim/*.py",),
         tuple(f"tests/netsim/test_{name}.py" for name in (
-            "radio", "simulation", "environment", "result", "laws", "allowed_values", "wrong_calls",
+            "radio", "simulation", "environment", "result", "laws", "allowed_values", "wrong_calls", "own_times",
         )),
     ),
     "netsim/policies": (
@@ -98,7 +98,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     ),
     "netsim/lpsm3": (
         ("netsim/policies/lpsm3*.py",),
-        tuple(f"tests/netsim/test_{name}.py" for name in ("lpsm3_by_hand", "lpsm3", "frozen")),
+        tuple(f"tests/netsim/test_{name}.py" for name in ("lpsm3_by_hand", "lpsm3", "allowed_values", "frozen")),
     ),
     "traces": (
         ("traces/*.py", "traces/captures/*.py"),

@@ -56,7 +56,7 @@ def compare(asked: Any) -> None:
     from experiments.quantities import CELL, REFERENCES
     from experiments.report.comparison import advice, comparison_text
     from experiments.report.text import cells as cells_of
-    from experiments.report.text import counted, plain, table
+    from experiments.report.text import plain, table
     from experiments.study import sweep
     from experiments.study.compare import compare as aggregate
 
@@ -97,16 +97,16 @@ def compare(asked: Any) -> None:
         if counts[1:]:  # cells stand below each other
             measured = summary[~summary["policy"].isin(REFERENCES)]
             text = "\n\n".join([table(*cells_of(CELL, measured)), *(
-                f"{counted(int(str(n)), 'clients')}: {advice(own, asked.max_slowdown)}"
+                f"{traces.counted(int(str(n)), 'clients')}: {advice(own, asked.max_slowdown)}"
                 for n, own in summary.groupby("clients")
             )])  # fmt: skip
             pictures = {"cell": figures.growth(measured)}
         else:
             over = f"its {cut.called}, each visited {cut.visits} times"
             if trace is None:
-                over = f"{counted(asked.seeds, 'seeds')} of {counted(asked.pages, 'pages')}"
+                over = f"{traces.counted(asked.seeds, 'seeds')} of {traces.counted(asked.pages, 'pages')}"
             elif cut.called == "sessions":
-                over = counted(len(cut.workloads), "sessions")
+                over = traces.counted(len(cut.workloads), "sessions")
             text = comparison_text(summary, over, asked.max_slowdown)
             pictures = {"energy": figures.energy(summary)}
             if len(slowdowns):  # otherwise there are messages alone

@@ -105,7 +105,7 @@ def _totals(
 
 def _words(totals: dict[str, Any]) -> str:
     from experiments.quantities import ENERGY_PARTS
-    from experiments.report.text import counted
+    from traces import counted
 
     parts = ", ".join(f"{called} {totals[name]:.3f}" for name, called in ENERGY_PARTS.items())
     waited = f", mean slowdown {totals['slowdown_mean']:.2f}" if totals["pages"] else ""

@@ -39,10 +39,7 @@ def _levels(summary: pd.DataFrame) -> dict[Any, float]:
 
 
 def growth(table: pd.DataFrame) -> Figure:
-    """Draw what power saving costs and delays as a cell fills: a panel a quantity, over the number of clients.
-
-    The table is `study.cells.summary`: policy, clients, and each quantity with its half width.
-    """
+    """Draw what power saving costs and delays as a cell of more `clients` fills, in a panel a quantity."""
     rows = table.rename(columns={"policy": "group", "clients": "x"})
     frames = [
         (words, rows[["group", "x"]].assign(y=rows[name], half_width=rows[f"{name}_half_width"]))

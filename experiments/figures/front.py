@@ -23,8 +23,8 @@ __all__ = ["front", "nondominated", "reference_lines", "tradeoff"]
 def nondominated(energy: Sequence[float], slowdown: Sequence[float]) -> list[int]:
     """Return which points no other beats in both, from little energy to much.
 
-    >>> nondominated([3.0, 2.0, 2.5], [1.0, 2.0, 2.0])
-    [1, 0]
+    >>> nondominated([3.0, 1.0, 2.0, 2.0, 4.0], [1.0, 3.0, 2.0, 2.5, 1.5])
+    [1, 2, 0]
     """
     kept: list[int] = []
     for index in sorted(range(len(energy)), key=lambda i: (energy[i], slowdown[i])):

@@ -12,17 +12,19 @@ Source of the palette: M. Okabe and K. Ito, "Color Universal Design", 2008.
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator
 
 __all__ = [
     "BLUE", "DAGGER", "GREEN", "GREY", "INK", "ORANGE", "PALE", "PART_FILLS", "PURPLE", "SKY", "VERMILLION", "Look",
@@ -55,28 +57,35 @@ class Look(NamedTuple):
         }  # fmt: skip
 
 
-_DASHES: tuple[str, ...] = ("-", "--", "-.", ":")
+_DASHES = ("-", "--", "-.", ":")
 _FAMILIES = {
-    "none": (Look(GREY, "d"), "NONE"),
-    "psm": (Look("#000000", "s"), "PSM"),
-    "listen": (Look("#5c5c5c", "<"), "listen interval"),
-    "dynamic": (Look(SKY, "^"), "dynamic PSM"),
-    "driver": (Look(OLIVE, "p"), "driver"),
-    "uapsd": (Look(TEAL, "v"), "U-APSD"),
-    "twt": (Look(BROWN, ">"), "TWT"),
-    "bsd": (Look(ORANGE, "o"), "BSD"),
-    "bsd-phase": (Look("#A87400", "D"), "BSD phase"),
-    "bsd-host": (Look("#A87400", "D", "--", filled=False), "BSD host"),
-    "hold": (Look(PURPLE, "h"), "hold"),
-    "lpsm": (Look(BLUE, "X", strong=True), "LPSM"),
-    "lpsm2": (Look(GREEN, "P", strong=True), "LPSM2"),
-    "lpsm2-link": (Look("#006B4E", "P", "--", filled=False, strong=True), "LPSM2 link"),
-    "lpsm3": (Look(VERMILLION, "*", strong=True), "LPSM3"),
-    "lpsm3-link": (Look("#963F00", "*", "--", filled=False, strong=True), "LPSM3 link"),
+    kind: (Look(colour, marker, _DASHES["hollow" in how], "hollow" not in how, "strong" in how), name, "host" in how)
+    for kind, name, colour, marker, how in (
+        re.split(" {2,}", f"{line.strip()}  ", maxsplit=4)
+        for line in """
+            none        NONE             #767676  d
+            psm         PSM              #000000  s
+            listen      listen interval  #5C5C5C  <
+            dynamic     dynamic PSM      #56B4E9  ^
+            driver      driver           #8A8A2A  p
+            uapsd       U-APSD           #44AA99  v
+            twt         TWT              #8C5A2B  >
+            bsd         BSD              #E69F00  o
+            bsd-phase   BSD phase        #A87400  D
+            bsd-host    BSD host         #A87400  D  hollow, host-aware
+            hold        hold             #CC79A7  h  host-aware
+            lpsm        LPSM             #0072B2  X  strong
+            lpsm2       LPSM2            #009E73  P  strong, host-aware
+            lpsm2-link  LPSM2 link       #006B4E  P  strong, hollow
+            lpsm3       LPSM3            #D55E00  *  strong, host-aware
+            lpsm3-link  LPSM3 link       #963F00  *  strong, hollow
+        """.strip().splitlines()
+    )
 }
-"""Kind of policy to its look and its name.  What is not here (a policy of the reader's own) is a series of its own."""
-HOST_AWARE = frozenset({"bsd-host", "hold", "lpsm2", "lpsm3"})
-"""Kinds that know what the host waits for; a dagger marks them in pictures."""
+"""Kind of policy to its look, its name, and whether it knows what the host waits for, which a dagger marks.
+
+What is not here (a policy of the reader's own) is a series of its own.
+"""
 _SERIES_COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, "#000000", WINE, BROWN, TEAL, OLIVE)
 _SERIES_MARKERS = "osD^vPXd<>hp"
 PART_FILLS = {
@@ -84,20 +93,12 @@ PART_FILLS = {
     "wakeup_j": ("#000000", "...."),
 }  # fmt: skip
 """Part of the energy to the colour and the hatching of its piece of a bar."""
-_USUAL_PUSH_MS = "400"  # the delay of messages that LPSM3 keeps if no other is asked for
 DAGGER = "\N{DAGGER}"
 _NAMES = {
     "none": "no power saving", "psm:100": "static PSM", "lpsm": "LPSM 1/T", "lpsm:log": "LPSM 1/log T",
     "page-awake": "awake while a page loads", "limit": "lower limit",
 }  # fmt: skip
-_SETTINGS = {
-    "font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 9, "axes.titlelocation": "left",
-    "axes.titleweight": "bold", "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
-    "axes.linewidth": 0.8, "grid.color": "0.9", "grid.linewidth": 0.6, "legend.frameon": False, "legend.fontsize": 8.5,
-    "hatch.linewidth": 0.6, "xtick.labelsize": 8.5, "ytick.labelsize": 8.5, "svg.hashsalt": "lpsm",
-    "svg.fonttype": "none", "path.simplify": True,
-    **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), INK),
-}  # fmt: skip
+_STYLE = Path(__file__).with_name("house.mplstyle")
 
 
 @contextmanager
@@ -106,10 +107,8 @@ def styled() -> Iterator[None]:
 
     A character that the font lacks is a box in a PNG, without a word; an SVG leaves it to the fonts of the reader.
     """
-    with mpl.rc_context(), warnings.catch_warnings():
+    with mpl.rc_context(fname=_STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
-        mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)  # type: ignore[arg-type]
         yield
 
 
@@ -157,17 +156,12 @@ def look(name: str) -> Look:
 
 def _variant(family: Look, place: int) -> Look:
     """Return the `place`-th look of a family: filled and hollow in turn, darker and then paler, another dash."""
-    if not place:
-        return family
-    other, share = (("black", 0.0), ("black", 0.4), ("white", 0.35), ("white", 0.6))[place // 2 % 4]
+    other, share = ((0.0, 0.0), (0.0, 0.4), (1.0, 0.35), (1.0, 0.6))[place // 2 % 4]
     dash = _DASHES[(_DASHES.index(family.dash) + place) % len(_DASHES)]
-    colour = _mixed(family.colour, other, share).upper()
-    return family._replace(colour=colour, dash=dash, filled=family.filled ^ (place % 2 == 1))
-
-
-def _mixed(colour: str, other: str, share: float) -> str:
-    red, green, blue = ((1 - share) * a + share * b for a, b in zip(to_rgb(colour), to_rgb(other), strict=True))
-    return to_hex((red, green, blue))
+    red, green, blue = ((1 - share) * part + share * other for part in to_rgb(family.colour))
+    return family._replace(
+        colour=to_hex((red, green, blue)).upper(), dash=dash, filled=family.filled ^ (place % 2 == 1)
+    )
 
 
 def series(place: int) -> Look:
@@ -185,9 +179,9 @@ def label(policy: str) -> str:
         return policy
     first, _, second = (parameter, "", "") if "=" in parameter else parameter.partition(":")
     first += " ms" if first and kind in ("dynamic", "hold", "twt") else ""
-    second = "" if kind.startswith("lpsm3") and second == _USUAL_PUSH_MS else second
+    second = "" if kind.startswith("lpsm3") and second == "400" else second  # the usual delay of messages
     name = f"{_FAMILIES[kind][1]} {first}".rstrip() + (f", {second} ms" if second else "")
-    return name + DAGGER if kind in HOST_AWARE else name
+    return name + DAGGER if _FAMILIES[kind][2] else name
 
 
 def clean(axes: Axes, grid: Literal["both", "x", "y"] = "y", **words: str) -> None:
@@ -218,16 +212,14 @@ def log_axis(axes: Axes, which: Literal["x", "y"], low: float, high: float) -> N
     Over less than a factor of 1.6 the numbers are equally far apart, seven at most.
     """
     steps: tuple[float, ...] = (1, 2, 5) if high > 12 * low else (1, 1.5, 2, 3, 4, 5, 7)
-    if high > 200 * low:
-        steps = (1,)
-    axis = axes.xaxis if which == "x" else axes.yaxis
-    axes.set(**{f"{which}scale": "log", f"{which}lim": (low, high)})
-    ticks = [step * 10.0**power for power in range(-4, 6) for step in steps]
+    ticks = [step * 10.0**power for power in range(-4, 6) for step in (steps if high <= 200 * low else (1,))]
     if high < 1.6 * low:
         ticks = [float(tick) for tick in MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(low, high)]
-    axis.set_major_locator(FixedLocator([tick for tick in ticks if low <= tick <= high]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_locator(NullLocator())
+    ticks = [tick for tick in ticks if low <= tick <= high]
+    axes.set(**{f"{which}scale": "log", f"{which}lim": (low, high)})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
+    axis.set_ticks([], minor=True)
 
 
 def saved(figure: Figure, kind: str) -> bytes:

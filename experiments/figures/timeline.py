@@ -15,23 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from experiments.figures.style import (
-    BLUE,
-    GREEN,
-    GREY,
-    INK,
-    ORANGE,
-    PALE,
-    PURPLE,
-    SKY,
-    VERMILLION,
-    clean,
-    key,
-    label,
-    looks,
-    rows_named,
-    sheet,
-)  # fmt: skip
+from experiments.figures import style
 from experiments.inert import drawn
 from experiments.timeline import Timeline
 from traces.captures.audit import Audit
@@ -40,9 +24,9 @@ __all__ = ["audited", "evolution", "timelines"]
 
 _ROWS = ("frames up", "frames down", "beacons", "radio", "waits at the AP", "requests open", "decisions")
 _UP, _DOWN, _BEACONS, _RADIO, _WAITING, _OPEN, _DECISIONS = range(len(_ROWS))
-_HEARD = {"listened": (VERMILLION, 0.4, 1.6), "awake": (SKY, 0.4, 1.0), "slept": (GREY, 0.22, 1.0)}
+_HEARD = {"listened": (style.VERMILLION, 0.4, 1.6), "awake": (style.SKY, 0.4, 1.0), "slept": (style.GREY, 0.22, 1.0)}
 """Colour, half height and width of the mark of a beacon."""
-_HATCHED: Any = {"edgecolor": INK, "hatch": "////"}
+_HATCHED: Any = {"edgecolor": style.INK, "hatch": "////"}
 _LEAST = 0.0008  # of the window: nothing is drawn narrower
 _MOST_CLIENTS = 8
 
@@ -50,18 +34,18 @@ _MOST_CLIENTS = 8
 def timelines(runs: Sequence[Timeline]) -> Figure:
     """Draw one timeline or more under one another, over the same length of time."""
     length = max(run.length_s for run in runs)
-    with sheet(7.4, 0.75 + 1.75 * len(runs), len(runs), sharex=True) as (figure, grid):
+    with style.sheet(7.4, 0.75 + 1.75 * len(runs), len(runs), sharex=True) as (figure, grid):
         for axes, run in zip(grid, runs, strict=True):
             _panel(axes, run, _LEAST * length)
         unit, scale = ("ms", 1000.0) if length < 2.0 else ("s", 1.0)
         grid[-1].set(xlim=(0, length), xlabel=f"time since the start of the window [{unit}]")
         grid[-1].xaxis.set_major_formatter(lambda value, _: f"{value * scale:g}")
         plain = {
-            "waking up": PURPLE, "beacon listened to": VERMILLION, "beacon passed awake": SKY,
-            "beacon slept through": GREY, "page loads": PALE,
+            "waking up": style.PURPLE, "beacon listened to": style.VERMILLION, "beacon passed awake": style.SKY,
+            "beacon slept through": style.GREY, "page loads": style.PALE,
         }  # fmt: skip
         handles = [
-            Patch(facecolor=SKY, **_HATCHED, label="awake, frames delivered at once"),
+            Patch(facecolor=style.SKY, **_HATCHED, label="awake, frames delivered at once"),
             Patch(facecolor="white", **_HATCHED, label="awake to send only"),
             *(Patch(facecolor=colour, label=words) for words, colour in plain.items()),
         ]
@@ -75,19 +59,19 @@ def _panel(axes: Axes, run: Timeline, least: float) -> None:
         axes.broken_barh(wide, (row - tall / 2, tall), facecolor=colour, **how)
 
     for start, end in run.loads:
-        axes.axvspan(start, end, color=PALE, linewidth=0, zorder=0.5)
-    bars(_RADIO, run.waking, 0.35, PURPLE)
+        axes.axvspan(start, end, color=style.PALE, linewidth=0, zorder=0.5)
+    bars(_RADIO, run.waking, 0.35, style.PURPLE)
     bars(_RADIO, run.awake, 0.7, "white", lw=0.4, **_HATCHED)
-    bars(_RADIO, run.gate, 0.7, SKY, lw=0.4, **_HATCHED)
+    bars(_RADIO, run.gate, 0.7, style.SKY, lw=0.4, **_HATCHED)
     for frame in run.frames:
-        row, colour = (_DOWN, ORANGE) if frame.down else (_UP, BLUE)
+        row, colour = (_DOWN, style.ORANGE) if frame.down else (_UP, style.BLUE)
         tall, inside = 0.8 if frame.length else 0.4, "white" if frame.lost else colour
         bars(row, [run.frame_span(frame)], tall, inside, edgecolor=colour, lw=0.3)
     for heard, (colour, tall, width) in _HEARD.items():
         times = [beacon.time_s for beacon in run.beacons if beacon.heard == heard]
         axes.vlines(times, _BEACONS - tall, _BEACONS + tall, color=colour, linewidth=width, zorder=3)
     for row, steps, colour, unit in (
-        (_WAITING, run.waiting, VERMILLION, " B"), (_OPEN, run.outstanding, GREEN, ""),
+        (_WAITING, run.waiting, style.VERMILLION, " B"), (_OPEN, run.outstanding, style.GREEN, ""),
     ):  # fmt: skip
         if most := max((step.value for step in steps), default=0):  # how much there is, and the most of it written down
             times = [steps[0].start_s, *(step.end_s for step in steps)]
@@ -96,9 +80,9 @@ def _panel(axes: Axes, run: Timeline, least: float) -> None:
             axes.text(
                 1.005, row, f"up to {most:,.0f}{unit}", fontsize=7.5, va="center", transform=axes.get_yaxis_transform()
             )
-    axes.vlines([at for at, _ in run.decisions], _DECISIONS - 0.3, _DECISIONS + 0.3, color=INK, linewidth=1.0)
-    clean(axes, "x", title=drawn(f"{label(run.policy)}: {run.title}"))
-    rows_named(axes, _ROWS)
+    axes.vlines([at for at, _ in run.decisions], _DECISIONS - 0.3, _DECISIONS + 0.3, color=style.INK, linewidth=1.0)
+    style.clean(axes, "x", title=drawn(f"{style.label(run.policy)}: {run.title}"))
+    style.rows_named(axes, _ROWS)
 
 
 def audited(found: Audit, clients: Sequence[bytes]) -> Figure:
@@ -108,22 +92,25 @@ def audited(found: Audit, clients: Sequence[bytes]) -> Figure:
     def seconds(times_us: Sequence[int]) -> Any:
         return (np.array(times_us, dtype=np.float64) - found.start_us) / 1e6
 
-    with sheet(7.4, 1.2 + 1.1 * max(1, len(shown))) as (figure, [axes]):
-        axes.vlines(seconds([at for at, _ in found.beacons_us]), -0.6, -0.2, color=GREY, label="beacon")
+    with style.sheet(7.4, 1.2 + 1.1 * max(1, len(shown))) as (figure, [axes]):
+        axes.vlines(seconds([at for at, _ in found.beacons_us]), -0.6, -0.2, color=style.GREY, label="beacon")
         for row, address in enumerate(shown):
             states = found.clients[address].states
             starts = seconds([at for at, _ in states])
             lengths = np.diff(starts, append=seconds([found.end_us])[: len(states)])
-            for state, colour, name in ((False, SKY, "awake"), (True, PALE, "asleep")):
+            for state, colour, name in ((False, style.SKY, "awake"), (True, style.PALE, "asleep")):
                 bars = [span for *span, (_, asleep) in zip(starts, lengths, states, strict=True) if asleep is state]
                 axes.broken_barh(bars, (row + 0.05, 0.4), facecolors=colour, label=name)
-            for up, colour, name, low in ((True, ORANGE, "frame up", 0.5), (False, BLUE, "frame down", 0.7)):
+            for up, colour, name, low in (
+                (True, style.ORANGE, "frame up", 0.5),
+                (False, style.BLUE, "frame down", 0.7),
+            ):
                 at = seconds([at for at, who, sent in found.frames_us if who == address and sent is up])
                 axes.vlines(at, row + low, row + low + 0.2, color=colour, label=name)
         axes.set_yticks([row + 0.4 for row in range(len(shown))], [address.hex(":") for address in shown])
         axes.set(ylim=(-0.7, max(1, len(shown))), xlim=(0, max((found.end_us - found.start_us) / 1e6, 1e-3)))
-        key(figure, loc="outside upper right", ncols=5)
-        clean(axes, xlabel="time [s]")
+        style.key(figure, loc="outside upper right", ncols=5)
+        style.clean(axes, xlabel="time [s]")
     return figure
 
 
@@ -134,16 +121,16 @@ def evolution(polls: pd.DataFrame, loads: pd.DataFrame, *, window_s: float) -> F
     different policies.  `polls` have `policy`, `time_s` (since the start of the window), `next_sleep_ms` and
     `buffered_bytes`; `loads` have `policy`, `start_s` and `end_s`, when pages were loading.
     """
-    found = looks(polls["policy"].unique().tolist())
+    found = style.looks(polls["policy"].unique().tolist())
     n_panels = max(len(found), 1)
-    with sheet(7.2, 0.8 + 1.75 * n_panels, n_panels, sharex=True) as (figure, grid):
+    with style.sheet(7.2, 0.8 + 1.75 * n_panels, n_panels, sharex=True) as (figure, grid):
         for axes, (policy, look) in zip(grid, found.items(), strict=False):
             own = polls[polls["policy"] == policy]
             for start, end in loads.loc[loads["policy"] == policy, ["start_s", "end_s"]].to_numpy():
-                axes.axvspan(start, end, color=PALE, linewidth=0, label="a page loads")
+                axes.axvspan(start, end, color=style.PALE, linewidth=0, label="a page loads")
             axes.step(own["time_s"], own["next_sleep_ms"], where="post", color=look.colour, linewidth=0.9)
             full = own["buffered_bytes"] > 0
-            finds = {"color": INK, "mfc": "white", "ms": 5, "label": "poll that finds packets"}
+            finds = {"color": style.INK, "mfc": "white", "ms": 5, "label": "poll that finds packets"}
             axes.plot(
                 own["time_s"][~full],
                 own["next_sleep_ms"][~full],
@@ -154,7 +141,7 @@ def evolution(polls: pd.DataFrame, loads: pd.DataFrame, *, window_s: float) -> F
             )
             axes.plot(own["time_s"][full], own["next_sleep_ms"][full], "^", **finds)
             axes.set_ylim(0, max(1250.0, 1.04 * float(own["next_sleep_ms"].max())))
-            clean(axes, title=label(policy), ylabel="next sleep [ms]")
+            style.clean(axes, title=style.label(policy), ylabel="next sleep [ms]")
         grid[-1].set(xlim=(0, window_s), xlabel="time since a page was asked for [s]")
-        key(figure, loc="outside upper right", ncols=3, columnspacing=1.4)
+        style.key(figure, loc="outside upper right", ncols=3, columnspacing=1.4)
     return figure

@@ -7,8 +7,6 @@ else from them, has under the same folder.
 What it leaves out: how results are worded (`report.results`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

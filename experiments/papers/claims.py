@@ -6,10 +6,8 @@ shows where it fails, and the tolerance that is published.  What it leaves out: 
 module declares.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import signature
 from math import floor, isfinite, isnan, log10, nan
@@ -17,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from experiments.papers.tuning import steps_to_end
 from experiments.study.compare import Estimate, estimate, linearised
@@ -99,28 +96,26 @@ def shown(interval: Estimate, unit: str = "") -> str:
     return f"{mean:.{digits}f}{f' ± {half_width:.{digits}f}' if isfinite(half_width) else ''}{unit}"
 
 
-def where(rows: pd.DataFrame, **having: Any) -> Any:
+def where(rows, **having):
     """Return the rows in which columns have these values."""
     for name, wanted in having.items():
         rows = rows[rows[name] == wanted]
     return rows
 
 
-def wide(
-    record: Record, table: str, value: str, columns: Any = "policy", index: Any = "replication", **having: Any
-) -> pd.DataFrame:
+def wide(record, table, value, columns="policy", index="replication", **having):
     """Return a table with a row a replication and a column a policy, of the rows where columns have these values."""
     return where(record[table], **having).pivot(index=index, columns=columns, values=value).sort_index()
 
 
-def from_record(function: Callable[..., Any], record: Record) -> Any:
+def from_record(function, record):
     """Return what a function says of a record: each parameter is the table of its name, `record` is all of them."""
     parameters = signature(function).parameters.values()
     names = [one.name for one in parameters if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
     return function(*(record if name == "record" else record[name] for name in names))
 
 
-def measured(measure: Measure, record: Record) -> dict[str, Any]:
+def measured(measure, record):
     """Return the samples that a measure takes of a record by name; no name for a single one, nothing for None."""
     samples = from_record(measure, record)
     if samples is None:
@@ -128,7 +123,7 @@ def measured(measure: Measure, record: Record) -> dict[str, Any]:
     return dict(samples) if isinstance(samples, Mapping) else {"": samples}
 
 
-def named(measures: Mapping[str, Measure]) -> Measure:
+def named(measures):
     """Return one measure of several, each under a name of its own."""
     return lambda record: {
         f"{name} {own}".strip(): sample
@@ -136,18 +131,18 @@ def named(measures: Mapping[str, Measure]) -> Measure:
     }  # fmt: skip
 
 
-def by(values: pd.Series, name: str, *keys: Any) -> dict[str, pd.Series]:
+def by(values, name, *keys):
     """Return the values by group, each group under its name: a format of its keys."""
     return {name.format(*key): own for key, own in values.groupby(list(keys))}
 
 
-def against(ours: pd.Series, theirs: pd.Series, *, over: bool = False) -> Noted:
+def against(ours, theirs, *, over=False):
     """Return what one sample has more than another, pair by pair, or `over` how many times it; with both means."""
     means = " against ".join(shown(Estimate(float(one.mean()), nan)) for one in (ours, theirs))
     return Noted(linearised(ours, theirs) if over else ours - theirs, f"({means})")
 
 
-def jackknifed(runs: Any, statistic: Callable[[Any], float]) -> Any:
+def jackknifed(runs, statistic):
     """Return a statistic of all runs as a sample, a number a run, whose mean is that of all.
 
     They are the pseudo-values of the jackknife, which leaves out one run at a time, about the statistic of all.
@@ -159,7 +154,7 @@ def jackknifed(runs: Any, statistic: Callable[[Any], float]) -> Any:
     return whole - (count - 1) * (rest - rest.mean())
 
 
-def slope(x: Any, y: Any) -> float:
+def slope(x, y):
     """Return the exponent of y in x, by least squares on logarithms."""
     return float(np.polyfit(np.log(np.asarray(x, dtype=float)), np.log(np.asarray(y, dtype=float)), 1)[0])
 
@@ -171,13 +166,13 @@ def cases(text: str) -> list[list[Any]]:
     return [[float(cell) if number(cell) else cell for cell in row] for row in rows]
 
 
-def point(group: Any, x: Any, sample: ArrayLike) -> dict[str, Any]:
+def point(group, x, sample):
     """Return a point of a curve with its interval, for `experiments.figures.papers`."""
     mean, half_width = estimate(sample)
     return {"group": group, "x": x, "y": mean, "half_width": half_width}
 
 
-def steps_inside(chosen: Iterable[float], grid: Iterable[float], least: float | None = None) -> Noted:
+def steps_inside(chosen, grid, least=None):
     """Return how many values of a grid lie beyond the chosen one nearest to an end, on that side: 0 at its edge.
 
     Where no parameter can be smaller than `least`, the grid that reaches it has an edge on the other side only.

@@ -18,13 +18,13 @@ What it leaves out: where records lie (`archive`), and which experiments there a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from inspect import signature
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -33,7 +33,6 @@ from experiments.figures.papers import panels
 from experiments.papers.claims import Claim, Record, Verdict, from_record
 
 Rows = dict[str, list[dict[str, Any]]]  # what a task returns: table -> rows, plain JSON data
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class DataSet(NamedTuple):
@@ -160,7 +159,7 @@ class Experiment:
         """Key of its paper."""
         return self.name.partition("/")[0]
 
-    def runs(self, sweep: Sweep) -> Callable[[Function], Function]:
+    def runs(self, sweep):
         """Declare the tasks, and the function that runs one (`Run`)."""
 
         def declare(function):
@@ -169,10 +168,7 @@ class Experiment:
 
         return declare
 
-    def claim(
-        self, statement: str, test: Callable[..., Any], printed: str = "", reason: str = "", *,
-        of: Mapping[str, Any] | Iterable[Mapping[str, Any]] = ({},), no_test: str = "", **limits: Any,
-    ) -> Callable[[Function], Function]:  # fmt: skip
+    def claim(self, statement, test, printed="", reason="", *, of=({},), no_test="", **limits):
         """Declare a claim on what the decorated function measures: `test` gets the measure and the limits.
 
         With axes `of` values there is a claim at every point of their product (`over`), or at each of the points given:
@@ -193,7 +189,7 @@ class Experiment:
 
         return declare
 
-    def picture(self, name: str, **axes: Any) -> Callable[[Function], Function]:
+    def picture(self, name, **axes):
         """Declare a picture: the decorated function returns it, or a frame, or several with their titles.
 
         Frames are drawn by `figures.papers.panels`, which gets the arguments `axes`.
@@ -211,7 +207,7 @@ class Experiment:
 
         return declare
 
-    def table(self, name: str) -> Callable[[Function], Function]:
+    def table(self, name):
         """Declare a table of words: the decorated function returns it as a frame."""
 
         def declare(function):

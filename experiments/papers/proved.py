@@ -9,14 +9,10 @@ Statements that speak of any stream are in `lpsm.bounds`.  Parameters are those 
 Sources: Monteleoni 2006 (T), Cesa-Bianchi 2007 (R), Cavallanti, Cesa-Bianchi and Gentile 2010 (A).
 """
 
-from __future__ import annotations
-
 from math import log, log1p, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-# -- Perceptrons on the sphere -----------------------------------------------------------------------------------
 
 
 def perceptron_lemma_sine(norm: float) -> float:
@@ -26,9 +22,6 @@ def perceptron_lemma_sine(norm: float) -> float:
     as printed drops the 1/3 and asks for more than is true (even more than 1) when l_t + norm(v_0)^2 is below 9/25.
     """
     return 1.0 / max(3.0, 5.0 * norm)
-
-
-# -- second order ------------------------------------------------------------------------------------------------
 
 
 def second_order_limit(*, comparator_norm: float, trace: float) -> float:
@@ -46,9 +39,6 @@ def separable_second_order_step(mistakes: float, *, n_features: int, gamma: floa
     over mistakes of (u.x)^2, so that gamma^2 <= lambda_0 <= 1.
     """
     return sqrt((1.0 + lambda_0 * mistakes) * n_features * log1p(mistakes / n_features)) / gamma
-
-
-# -- the hypothesis that is picked -------------------------------------------------------------------------------
 
 
 def selected_risk(mistakes: int, n_rounds: int, delta: float) -> float:
@@ -80,9 +70,6 @@ def penalised_hypothesis(weights: ArrayLike, starts: ArrayLike, X: ArrayLike, y:
     wrong = np.where(np.asarray(X) @ hypotheses.T >= 0.0, 1.0, -1.0) != np.asarray(y)[:, None]
     empirical = [np.mean(wrong[start:, i]) for i, start in enumerate(when)]
     return int(np.argmin(empirical + np.sqrt(log(2.0 * n * (n + 1) / delta) / (2.0 * (n - when)))))
-
-
-# -- low noise ---------------------------------------------------------------------------------------------------
 
 
 def supervised_regret_of_spectrum(*, n_rounds: int, alpha: float, c: float, eigenvalues: ArrayLike) -> float:

@@ -4,8 +4,6 @@ What it models: the experiments (`kit.Experiment`) of all papers, each declared 
 What it leaves out: statements of the papers that need no record (`statements`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module

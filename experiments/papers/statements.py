@@ -6,8 +6,6 @@ the experiments these are all numbered figures, tables, theorems, lemmas, coroll
 What it leaves out: remarks and equations that neither a function nor an experiment computes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

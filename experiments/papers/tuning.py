@@ -8,8 +8,6 @@ in the place of the innermost point).  A choice at the edge then says that the e
 What it leaves out: standard errors of differences, which would be smaller; both sources take that of the best itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np

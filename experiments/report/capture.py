@@ -48,20 +48,7 @@ _TCP_FLAGS = {0: 0x10, 1: 0x02, 2: 0x12}  # ACK, SYN, SYN and ACK
 
 
 def capture(run: Run, start_s: float = 0.0, length_s: float = float("inf")) -> bytes:
-    """Return the capture of a recorded run on the shared air, or of a window of it.
-
-    Parameters
-    ----------
-    run : Run
-        A recorded run.
-    start_s, length_s : float
-        The window, seconds of the run.
-
-    Raises
-    ------
-    ValueError
-        If the run is on wires, which have no frames of 802.11.
-    """
+    """Return the capture of a recorded run, or of a window of its seconds; a run on wires raises a ValueError."""
     if not isinstance(run.recorder, AirRecorder):
         raise ValueError("run must be one on the shared air, wires have no frames of 802.11")
     first_ns, end_ns = round(start_s * 1e9), round(min(start_s + length_s, run.result.elapsed_s) * 1e9)

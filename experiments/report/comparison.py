@@ -7,7 +7,7 @@ import pandas as pd
 from experiments.quantities import BASELINE, COMPARISON, ENERGY_PARTS, POPULATION, PSM, REFERENCES, shown
 from experiments.report.text import of_frame
 
-__all__ = ["advice", "comparison_text", "explanation", "population_text"]
+__all__ = ["advice", "comparison_text", "population_text"]
 
 SLOWDOWNS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0)  # mean slowdowns that somebody may put up with
 _EXPLANATION = (
@@ -29,9 +29,16 @@ _AGAINST_PSM = "dearer, slower, both: percent of {by}s whom the policy costs mor
 
 
 def comparison_text(summary: pd.DataFrame, what: str, max_slowdown: float | None = None) -> str:
-    """Return the table of a comparison (one row a policy, references last), how to read it, and `advice`."""
-    words = advice(summary, max_slowdown)
-    return "\n\n".join([of_frame(COMPARISON, summary), explanation(summary, what), words]).rstrip()
+    """Return the table of a comparison (one row a policy, references last), how to read it, and `advice`.
+
+    `what` is what the means are over.
+    """
+    columns = shown(COMPARISON, summary)
+    *parts, last = [one.heading for one in columns if one.name.removesuffix("_per_page") in ENERGY_PARTS]
+    text = _EXPLANATION.format(what=what, parts=f"{', '.join(parts)} and {last}")
+    more = {"added_delay_mean_s": _ADDED, "energy_above_clairvoyant_percent": _KNOWN, "battery_h": _BATTERY}
+    text += "".join(words for name, words in more.items() if name in summary)
+    return f"{of_frame(COMPARISON, summary)}\n\n{text}\n\n{advice(summary, max_slowdown)}"
 
 
 def advice(summary: pd.DataFrame, max_slowdown: float | None = None) -> str:
@@ -56,15 +63,6 @@ def advice(summary: pd.DataFrame, max_slowdown: float | None = None) -> str:
     if not taken:
         return f"Which to take: none of those that save power keeps the mean slowdown within {bounds[-1]:g}."
     return f"Which to take: {', '.join(taken.values())}."
-
-
-def explanation(summary: pd.DataFrame, what: str) -> str:
-    """Return how to read the table of a comparison, a line a quantity; `what` is what the means are over."""
-    columns = shown(COMPARISON, summary)
-    *parts, last = [one.heading for one in columns if one.name.removesuffix("_per_page") in ENERGY_PARTS]
-    text = _EXPLANATION.format(what=what, parts=f"{', '.join(parts)} and {last}")
-    more = {"added_delay_mean_s": _ADDED, "energy_above_clairvoyant_percent": _KNOWN, "battery_h": _BATTERY}
-    return text + "".join(words for name, words in more.items() if name in summary)
 
 
 def population_text(summary: pd.DataFrame, what: str, by: str, psm: str = PSM) -> str:

@@ -15,23 +15,13 @@ _MOST_FLOWS = 8
 
 
 class Found:
-    """Counts the records of a workload as they pass by; `report` is the one that the reader fills.
-
-    Attributes
-    ----------
-    counts : Counter
-        How many pages, exchanges, uploads, messages and datagrams there were, and bytes of their payload.
-    think_s : float
-        All pauses after pages.
-    captured_s : float or None
-        How long all of it was recorded; None where only requests have times.
-    """
+    """Counts the records of a workload as they pass by; `report` is the one that the reader fills."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
-        self.counts: Counter[str] = Counter()
-        self.think_s: float = 0
-        self.captured_s: float | None = None
+        self.counts: Counter[str] = Counter()  #: pages, exchanges, uploads, messages, datagrams, bytes of their payload
+        self.think_s: float = 0  #: all pauses after pages
+        self.captured_s: float | None = None  #: how long all of it was recorded, where not only requests have times
 
     def written(
         self, records: Iterable[Page | Message | Datagram | Captured]

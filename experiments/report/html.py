@@ -16,13 +16,13 @@ from html import escape
 from importlib import resources
 from io import StringIO
 from pathlib import Path, PurePath
+from string import Template
 from typing import Any
 
 from experiments.inert import as_meant, inert, is_number
 
 __all__ = ["folder_page"]
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _MANIFEST, _SUMS = "manifest.json", "SHA256SUMS"
 _MOST_BYTES = 1 << 26
 """Of the files of one folder that the page holds, together."""
@@ -33,12 +33,7 @@ _MOST_ROWS = 200
 def folder_page(folder: Path) -> str:
     """Return the page of a folder of results, or of all those one or two levels below a folder.
 
-    Raises
-    ------
-    ValueError
-        If the folder holds no finished results of ``lpsm``, or one of its files is missing, damaged or too large.
-    OSError
-        If something cannot be read.
+    Raises a ValueError if it holds no finished results of ``lpsm``, or a file is missing, damaged or too large.
     """
     results = [folder] if (folder / _MANIFEST).exists() else sorted(
         path.parent for depth in ("*", "*/*") for path in folder.glob(f"{depth}/{_MANIFEST}")
@@ -54,15 +49,8 @@ def folder_page(folder: Path) -> str:
         except RecursionError:
             raise ValueError(f"{one / _MANIFEST}: its configuration is nested too deeply") from None
     title = titles[0] if len(titles) == 1 else f"{len(titles)} results of lpsm"
-    css = resources.files("experiments.report").joinpath("html.css").read_text(encoding="utf-8")
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<link rel="icon" href="data:,">\n'
-        f"<title>{_text(title)}</title>\n<style>\n{css}</style>\n</head>\n<body>\n<main>\n"
-        + "\n".join(sections)
-        + "\n</main>\n</body>\n</html>\n"
-    )
+    page = resources.files("experiments.report").joinpath("page.html").read_text(encoding="utf-8")
+    return Template(page).substitute(title=_text(title), sections="\n".join(sections))
 
 
 def _text(words: object) -> str:

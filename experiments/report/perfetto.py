@@ -1,19 +1,18 @@
 """Timelines as trace events, which Perfetto (ui.perfetto.dev) and chrome://tracing open.
 
 A process a policy; its threads are the radio, beacons, frames up and down, and decisions; what waits at the access
-point and the requests outstanding are counters.  A beacon listened to says how many were slept through before it, and
-where one after another was listened to at the same distance they are one event.  Format: "Trace Event Format", the
-JSON object form with phases M (names), X (complete events), i (instants) and C (counters); times are in microseconds.
+point and the requests outstanding are counters.  A beacon that was heard says how many were slept through before it.
+Format: "Trace Event Format", the JSON object form with phases M (names), X (complete events), i (instants) and C
+(counters); times are in microseconds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import Any
 
 from experiments.figures.style import label
-from experiments.timeline import Beacon, Timeline
+from experiments.timeline import Timeline
 
 __all__ = ["trace_events"]
 
@@ -51,13 +50,11 @@ def _of(pid: int, run: Timeline) -> Iterator[dict[str, Any]]:
         ("radio", "waking up", [span for span in run.waking if span[1] in awake_from]),
     ):
         yield from (event(name, row, *span) for span in spans)
-    for (heard, slept), group in groupby(_with_slept(run.beacons), key=lambda one: one[1:]):
-        times = [time for time, _, _ in group]
-        if heard == "listened" and len(times) > 2:
-            counts = {"beacons": len(times), "slept_through": slept}
-            yield event("listens again and again", "beacons", times[0], times[-1], **counts)
-        else:
-            yield from (event(f"beacon {heard}", "beacons", time, slept_through=slept) for time in times)
+    slept = 0
+    for time, heard in run.beacons:
+        if heard != "slept":
+            yield event(f"beacon {heard}", "beacons", time, slept_through=slept)
+        slept = (slept + 1) * (heard == "slept")
     for frame in run.frames:
         name = ("data" if frame.length else "ACK", "SYN", "SYN-ACK", "datagram")[frame.flag]
         yield event(
@@ -71,15 +68,6 @@ def _of(pid: int, run: Timeline) -> Iterator[dict[str, Any]]:
     ):  # fmt: skip
         for step in steps:
             yield {"ph": "C", "pid": pid, "tid": 0, "name": name, "ts": _us(step.start_s), "args": {unit: step.value}}
-
-
-def _with_slept(beacons: Sequence[Beacon]) -> Iterator[tuple[float, str, int]]:
-    """Yield the beacons that were not slept through: when, how they were heard, and how many were before them."""
-    slept = 0
-    for time, heard in beacons:
-        if heard != "slept":
-            yield time, heard, slept
-        slept = (slept + 1) * (heard == "slept")
 
 
 def _us(time_s: float) -> float:

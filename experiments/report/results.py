@@ -37,16 +37,11 @@ _SHARED = ("size", "seed", "made")  # of these most records have the same
 
 
 def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, str]) -> str:
-    """Return the page: how many claims hold by paper, and a row a claim.
+    """Return the page: how many claims hold by paper (`papers` has their names), and a row a claim.
 
-    Parameters
-    ----------
-    results
-        A mapping an experiment: `experiment`, `about`, `size`, `seed`, `material`, `runs`, and `claims`, each with
-        `statement`, `printed`, `ours`, `holds`, `tolerance`, `why_not`; if known `short`, the part of `ours` that
-        decides, and of an experiment `made`, by which program.  The size, seed and program of most are said once.
-    papers
-        Key of a paper to its name.
+    A result has `experiment`, `about`, `size`, `seed`, `material`, `runs`, and `claims`, each with `statement`,
+    `printed`, `ours`, `holds`, `tolerance`, `why_not`; if known `short`, the part of `ours` that decides, and of an
+    experiment `made`, by which program.  The size, seed and program of most are said once.
     """
     counts, usual = claim_counts(results), _usual(results)
     untested = f"; {counts['not a test']} more are not tests" if counts["not a test"] else ""

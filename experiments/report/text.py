@@ -14,7 +14,7 @@ from experiments.quantities import Quantity, shown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["cells", "counted", "escaped", "markdown", "number", "of_frame", "plain", "plus_minus", "table"]
+__all__ = ["cells", "escaped", "markdown", "number", "of_frame", "plain", "plus_minus", "table"]
 
 
 def number(value: float, form: str = ".2f") -> str:
@@ -41,15 +41,6 @@ def plus_minus(mean: float, half_width: float, form: str = ".2f") -> str:
     if not isfinite(half_width) or not float(f"{half_width:{style}}"):
         return number(mean, form)
     return f"{number(mean, style)} ± {number(half_width, form.removeprefix('+'))}"
-
-
-def counted(count: int, things: str) -> str:
-    """Return how many of what.
-
-    >>> counted(1, "sessions"), counted(3, "sessions")
-    ('1 session', '3 sessions')
-    """
-    return f"{count} {things.removesuffix('s') if count == 1 else things}"
 
 
 def _cell(quantity: Quantity, row: Mapping[Any, Any]) -> str:

@@ -9,8 +9,9 @@ from typing import Any
 import pandas as pd
 
 from experiments.quantities import TUNING
-from experiments.report.text import counted, number, of_frame, plus_minus
+from experiments.report.text import number, of_frame, plus_minus
 from experiments.study.targets import Settings
+from traces import counted
 
 __all__ = ["recommendation_text", "settings_text", "tuning_text"]
 
@@ -23,14 +24,9 @@ _NOTE = (
 
 
 def recommendation_text(found: Mapping[str, Any], units: str) -> str:
-    """Return the recommendation in some sentences, with what speaks against it if something does.
+    """Return the recommendation (`Tuning.recommendation`) in some sentences, with what speaks against it.
 
-    Parameters
-    ----------
-    found : mapping
-        `Tuning.recommendation`.
-    units : str
-        What the traffic was cut into: "sessions", "pages", "parts", "visits" or "seeds".
+    `units` are what the traffic was cut into: "sessions", "pages", "parts", "visits" or "seeds".
     """
     return " ".join(_sentences(found, units))
 
@@ -98,11 +94,8 @@ def _value(one: Mapping[str, Any]) -> str:
 
 
 def _beside(found: Mapping[str, Any]) -> str:
-    words = []
-    if found.get("base_ma"):
-        words.append(f"beside {found['base_ma']:g} mA for all else")
-    if found.get("self_discharge"):
-        words.append(f"losing {found['self_discharge']:g} % a month by itself")
+    beside = {"base_ma": "beside {:g} mA for all else", "self_discharge": "losing {:g} % a month by itself"}
+    words = [text.format(found[name]) for name, text in beside.items() if found.get(name)]
     return f" ({' and '.join(words)})" if words else ""
 
 

@@ -204,11 +204,15 @@ def _static(facts: _Facts) -> Iterator[Row]:
 def _specialists(facts: _Facts) -> Iterator[Row]:
     """Regret over the rounds in which an expert was awake is at most ln(1/its prior); the tightest of all experts."""
     assert facts.run.awake is not None
-    known = facts.prior > 0.0
-    regrets = hindsight.awake_regrets(facts.run.loss, facts.losses, facts.run.awake)[known]
-    limits = -np.log(facts.prior[known])
-    at = int((limits - regrets).argmin())
-    yield facts.compare("Static-expert against an expert while it is awake", float(regrets[at]), float(limits[at]))
+    name = "Static-expert against an expert while it is awake"
+    told = (facts.prior > 0.0) & (np.isfinite(facts.losses) | ~facts.run.awake).all(axis=0)
+    if told.any():
+        regrets = hindsight.awake_regrets(facts.run.loss, facts.losses, facts.run.awake)[told]
+        limits = -np.log(facts.prior[told])
+        at = int((limits - regrets).argmin())
+        yield facts.compare(name, float(regrets[at]), float(limits[at]))
+    else:
+        yield void(name, "upper", "every expert lost infinitely while it was awake, or had no weight")
     yield from _alpha_experts(facts, [0.0], [facts.loss])
 
 

@@ -5,7 +5,7 @@ import re
 import pandas as pd
 import pytest
 
-from experiments.quantities import COMPARISON, ENERGIES, ENERGY_PARTS, POPULATION, RUN, TUNING
+from experiments.quantities import COMPARISON, ENERGIES, ENERGY_PARTS, RUN
 
 
 def test_every_total_and_every_part_a_page_has_its_column_and_the_parts_add_up(results):
@@ -22,8 +22,3 @@ def test_every_total_and_every_part_a_page_has_its_column_and_the_parts_add_up(r
     static = re.sub(r" ± \S+", "", next(line for line in lines if line.startswith("psm:100"))).split()
     assert sum(map(float, static[2:6])) == pytest.approx(float(static[1]), abs=0.021)
     assert float(static[5]) > 0.0
-
-
-def test_no_quantity_of_a_table_is_declared_twice():
-    for table in (COMPARISON, POPULATION, TUNING):
-        assert len({quantity.name for quantity in table}) == len(table)

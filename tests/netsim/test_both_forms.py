@@ -13,11 +13,9 @@ import netsim
 import traces
 from lpsm.randomness import WORKLOAD, generator
 from netsim import NotCoveredError, policies
-from netsim.model.events import HANDLERS
 from netsim.policies.lpsm2 import Lpsm2, Lpsm2Config
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
 from netsim.running import compiled
-from netsim.running.loop import CODE_BITS
 from netsim.sleep_planning.schedules import standard_schedules
 from tests.netsim.frozen import digests, worlds
 from traces.records import Message, Page
@@ -154,8 +152,3 @@ print("numba" in sys.modules)
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False"]
-
-
-def test_events_are_counted_from_zero_and_each_has_a_handler_of_its_own():
-    assert sorted(HANDLERS) == list(range(len(HANDLERS)))
-    assert len(set(HANDLERS.values())) == len(HANDLERS) <= 1 << CODE_BITS

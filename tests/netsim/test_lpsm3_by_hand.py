@@ -221,6 +221,17 @@ set next_stop=8 planned=1; ask 4400 beacon
 = planned_ns=4400
 set next_stop=8 planned=1; ask 5100 beacon
 = planned_ns=5100
+# a price of messages that never wait falls as far as it is sought, again after four more: least_push_price_w=0.01
+set messages=3 priced_messages=0 push_price_w=1 ages=0,0,0,0,0,0,0,0 push_stale=1; ask 1000
+= push_price_w=0.01*1e4**(0.5/2**14) push_stale=0 priced_messages=3
+set messages=49 priced_messages=48 push_price_w=1 ages=0,0,0,0,0,0,0,0 push_stale=1; ask 2000
+= push_price_w=0.25*16**(0.5/2**8) push_stale=0 priced_messages=49
+set messages=50 priced_messages=46 push_price_w=60 ages=0,0,0,0,0,0,0,0 push_stale=1; ask 3000
+= push_price_w=15*(100/15)**(0.5/2**8) push_stale=0 priced_messages=50
+set messages=51 priced_messages=47 push_price_w=0.02 ages=0,0,0,0,0,0,0,0 push_stale=1; ask 4000
+= push_price_w=0.01*8**(0.5/2**8) push_stale=0 priced_messages=51
+set messages=50 priced_messages=47 push_price_w=1 push_stale=1; ask 5000
+= push_price_w=1 push_stale=1 priced_messages=47
 # a cycle begins at an age of the last message
 got 1000 1000; set push_stale=0; ask 1034.6; ask 1035
 = ages=1,0.98,0,0,0,0,0,0
@@ -442,6 +453,11 @@ def test_what_a_window_may_be_holding_back_is_planned_for_as_long_as_it_may():
         own.s["push_price_w"] = 3.0
         plan = own.asked(1000 + age_ms)
         assert plan[:2] == alone(own, 1000 + age_ms, True, 3.0, waits)
+
+
+def test_messages_may_be_later_or_earlier_than_asked_for_by_what_they_were_before():
+    found = [rule.wanted_delay_s(0.3, balance, 30.0) for balance in (0.0, 6.0, -15.0, -60.0, 29.0, 15.3)]
+    assert found == pytest.approx([0.3, 0.24, 0.45, 0.6, 0.06, 0.147])
 
 
 @pytest.mark.parametrize(("messages", "memory"), [(0, 6.0), (24, 6.0), (60, 15.0), (120, 30.0), (1000, 30.0)])

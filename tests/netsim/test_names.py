@@ -16,7 +16,6 @@ listen:3 -> listen:3 | dynamic -> dynamic:100 | dynamic:20.0 -> dynamic:20 | uap
 twt:500 -> twt:500:10 | twt:8192:16.25 -> twt:8192:16.25 | bsd-phase -> bsd-phase:1
 bsd-phase:.05 -> bsd-phase:0.05 | bsd-host:.1 -> bsd-host:0.1 | hold -> hold:50 | hold:20 -> hold:20
 lpsm2 -> lpsm2:1.05 | lpsm2:1.020 -> lpsm2:1.02 | lpsm2:1.1:100 -> lpsm2:1.1:100 | lpsm2::250 -> lpsm2:1.05:250
-lpsm2:1.0000001 -> lpsm2:1.0000001 | lpsm2:1.05:16.7000001 -> lpsm2:1.05:16.7000001
 lpsm2:2.0:0.3 -> lpsm2:2:0.3 | lpsm2:1.05:1e-200 -> lpsm2:1.05:1e-200 | bsd:0.12345678 -> bsd:0.12345678
 bsd-host:0.12345678 -> bsd-host:0.12345678 | lpsm2-link -> lpsm2-link:1.05 | lpsm2-link:1.08 -> lpsm2-link:1.08
 lpsm3 -> lpsm3:1.05:400 | lpsm3:1.1 -> lpsm3:1.1:400 | lpsm3::250 -> lpsm3:1.05:250

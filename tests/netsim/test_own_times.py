@@ -6,6 +6,7 @@ import pytest
 import netsim
 import traces
 from netsim import AirConfig, ServerDelay, SimulationConfig
+from netsim.model.things import Line
 from netsim.running import fill
 from tests.oracles.packets import accounts
 from tests.real_data import DATA
@@ -76,7 +77,8 @@ def test_a_datagram_is_late_by_what_it_waited_at_the_access_point(medium):
     assert down.delay_s.to_numpy() == pytest.approx([0.4 - 0.31 - wired_s, *[0.9 - 0.79 - wired_s] * 3], abs=0.005)
     totals = psm.datagram_totals
     assert (totals["datagrams"], totals["datagrams_lost"]) == (6, 0)
-    assert psm.datagrams.size_bytes.tolist() == [100, 200, 1460, 1460, 1080, 0]
+    assert dict(zip(psm.datagrams.size_bytes, psm.datagrams.sent_s, strict=True)) == {
+        100: 0.31, 200: 0.35, 1460: 0.79, 1080: 0.79, 0: 0.9}  # fmt: skip
     assert totals["datagram_delay_max_s"] == down.delay_s.max()
     assert psm.elapsed_s == 2.0
 
@@ -110,3 +112,14 @@ def test_links_and_windows_have_room_for_twice_the_fastest_that_was_recorded(soo
         assert line.numerator / line.denominator == pytest.approx(8000 / max(mbps, least_mbps))
     [client] = run.clients
     assert (client.n_pages, client.n_messages, client.next_number, client.never_sleeps) == (2, 0, 1, 0)
+
+
+def test_what_takes_long_is_written_in_pieces_of_a_segment_or_less_that_are_at_most_80_ms_apart():
+    line = Line()
+    line.numerator, line.denominator, line.delay = 100, 1, 1_000_000  # ns a byte
+    sizes, lasts_ns = np.array([100_000, 14_600, 500, 3000]), np.array([20_000_000, 1_000_000, 0, 400_000_000])
+    found = fill._written(sizes, lasts_ns, 1460, 40, line, line)
+    assert np.array(found).T.tolist() == [  # piece, from one to the next, the first on its way, and how much longer
+        [1460, 20_000_000 // 68, 2_300_000, 0], [1460, 1_000_000 // 9, 2_300_000, 350_000], [500, 0, 2_108_000, 0],
+        [500, 80_000_000, 2_108_000, 0],
+    ]  # fmt: skip

@@ -103,12 +103,6 @@ syn -> syn-ack
 @100 take -> nothing rto=300
 syn -> nothing
 @70000 -> nothing
-# and not the answers to two: opened_ms=0 is_client=0
-syn -> syn-ack
-syn -> syn-ack
-@100 take -> nothing rto=3000
-syn -> nothing
-@70000 -> nothing
 # the window grows by a segment an acknowledgement up to its limit: window=5
 write 3000 -> 0-200
 take ^100 -> 200-400

@@ -18,7 +18,6 @@ What it leaves out: other kinds of noise, more than two dimensions, and the loga
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
 from math import sqrt
 from typing import Any
@@ -26,7 +25,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.papers.claims import Noted, against, by, jackknifed, point, where
+from experiments.papers.claims import Noted, against, by, jackknifed, point, slope, where
 from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import at_least, at_most, below, between, each, falling, reaching
 from experiments.papers.proved import (
@@ -79,13 +78,9 @@ def _late(rows, column, factor=100.0):
     return rows[rows["n"] >= rows["n"].max() / factor].pivot(index="run", columns="n", values=column)
 
 
-def _slope(x, y):
-    """Return the slope of ln y on ln x."""
-    return float(np.polyfit(np.log(np.asarray(x, dtype=float)), np.log(np.asarray(y, dtype=float)), 1)[0])
-
-
-def _mean_slope(table, runs):
-    return _slope(table.columns, table.loc[runs].mean())
+def _exponents(x, y, over=1.0):
+    """Return the slope of the means over runs of two tables, as pseudo-values, a number a run."""
+    return jackknifed(y.index, lambda runs: slope(x.loc[runs].mean(), y.loc[runs].mean() / over))
 
 
 def _bound(key, column, n, alpha, eigenvalue):
@@ -116,11 +111,11 @@ def _excess_exponent(growth, key, column, powers):
     means, samples = _means(growth, key, column), {}
     for alpha, own in where(growth, key=key, margin=0.0).groupby("alpha"):
         table = _late(own, column)
-        sample = jackknifed(table.index, partial(_mean_slope, table))
+        sample = _exponents(0.0 * table + table.columns, table)
         at = means[(means["alpha"] == alpha) & means["x"].isin(table.columns)]
-        bound = f"the explicit bound's is {_slope(at['x'], at['bound']):.2f} over these rounds"
+        bound = f"the explicit bound's is {slope(at['x'], at['bound']):.2f} over these rounds"
         power, of_logarithm = powers(alpha)
-        expected = power + of_logarithm * _slope(table.columns, np.log(np.asarray(table.columns, dtype=float)))
+        expected = power + of_logarithm * slope(table.columns, np.log(table.columns))
         samples[f"alpha {alpha:g}:"] = Noted(sample - expected, f"(exponent {sample.mean():.2f}; {bound})")
     return samples
 
@@ -222,12 +217,10 @@ REMARK_5 = THEOREM_1.view(
 OVER = "exponent over the last two decades of rounds, jackknife over runs"
 
 
-def _exponents(rows, factor=100.0):
-    """Return the exponent of the average regret in the labels over the last rounds: pseudo-values, a number a run."""
-    regret, labels = _late(rows, "regret", factor), _late(rows, "labels", factor)
-    return jackknifed(
-        regret.index, lambda runs: _slope(labels.loc[runs].mean(), regret.loc[runs].mean() / regret.columns)
-    )
+def _in_labels(rows, factor=100.0):
+    """Return the exponent of the average regret in the labels over the last rounds."""
+    regret = _late(rows, "regret", factor)
+    return _exponents(_late(rows, "labels", factor), regret, regret.columns)
 
 
 @REMARK_5.claim(
@@ -242,7 +235,7 @@ def _exponents(rows, factor=100.0):
 def _beyond(growth, key, power):
     samples = {}
     for alpha, own in where(growth, key=key, margin=0.0).groupby("alpha"):
-        sample, expected = _exponents(own), power(alpha)
+        sample, expected = _in_labels(own), power(alpha)
         words = f"(N^{sample.mean():.2f}; the bound's is N^{expected:.2f})"
         samples[f"alpha {alpha:g}:"] = Noted(sample - expected, words)
     return samples
@@ -256,8 +249,8 @@ def _faster(growth):
     samples, other = {}, where(growth, key=ALL, margin=0.0)
     for alpha, own in where(growth, key=ADAPTIVE, margin=0.0).groupby("alpha"):
         if alpha > CRITICAL:
-            ours = _exponents(own)
-            theirs = _exponents(other[(other["alpha"] == alpha) & other["run"].isin(own["run"])])
+            ours = _in_labels(own)
+            theirs = _in_labels(other[(other["alpha"] == alpha) & other["run"].isin(own["run"])])
             samples[f"alpha {alpha:g}:"] = against(ours, theirs)
     return samples
 
@@ -265,7 +258,7 @@ def _faster(growth):
 def _by_factors(growth, key, column):
     """Return what the hard margin costs in the last factor 5 of the rounds and in the one before, (runs, 2)."""
     table = where(growth, key=key, margin=HARD[1]).pivot(index="run", columns="n", values=column)
-    logarithms = np.log(np.asarray(table.columns, dtype=float))
+    logarithms = np.log(table.columns)
     ends = logarithms.max() - np.log(5.0) * np.arange(3)
     at = np.array([np.interp(ends, logarithms, row) for row in table.to_numpy()])
     return at[:, :2] - at[:, 1:]
@@ -285,7 +278,7 @@ def _hard_exponent(growth, key, factor=100.0):
     rows = where(growth, key=key, margin=HARD[1])
     last = rows[rows["n"] == rows["n"].max()]
     words = f"({last['labels'].mean():.0f} labels, average regret {(last['regret'] / last['n']).mean():.2g})"
-    return {NAMES[key]: Noted(_exponents(rows, factor), words)}
+    return {NAMES[key]: Noted(_in_labels(rows, factor), words)}
 
 
 REMARK_5.claim(

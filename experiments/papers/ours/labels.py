@@ -76,12 +76,9 @@ def _sgd(share, stretch, **options):
     X, y = stretch
     model, s, margin = SGDClassifier(random_state=0, **options), 0.0, 0.0
     right, asked = np.zeros(len(y), dtype=np.bool_), np.zeros(len(y), dtype=np.bool_)
-    starts = X.indptr if sparse.issparse(X) else None
     for t in range(len(y)):
         if t:  # the first label is asked for
-            x = X[t] if starts is None else X.data[starts[t] : starts[t + 1]]
-            w = model.coef_[0] if starts is None else model.coef_[0][X.indices[starts[t] : starts[t + 1]]]
-            margin = float(x @ w + model.intercept_[0])
+            margin = float((X[t : t + 1] @ model.coef_[0] + model.intercept_)[0])
         right[t] = (margin >= 0.0) == (y[t] > 0)
         small = abs(np.tanh(margin / 2.0)) if options["loss"] == "log_loss" else abs(margin)
         asked[t] = small <= s

@@ -45,7 +45,7 @@ from experiments.papers.ours.worlds import (
     TOGETHER,
     runs,
     sessions,
-)  # fmt: skip
+)
 from experiments.papers.predicates import at_least, at_most, below, each, reaching
 from experiments.study.compare import linearised
 
@@ -185,7 +185,10 @@ def fronts(record, cases, worlds):
 
 def study(name, subject, time, table, worlds, *, goal=BELOW, test=at_least, first=FIRST_SEED, pictures=None,
           tasks=sweep, data=None, **more):  # fmt: skip
-    """Return the experiment of a table: its runs, its goal on energy, and pictures of its fronts."""
+    """Return the experiment of a table: its runs, its goal on energy, and pictures of its fronts.
+
+    `tasks` makes the sweep, with `more` in every task; `pictures` are names with the worlds that each one shows.
+    """
     cases, experiment = read(table), Experiment(f"ours/{name}", subject, time, data)
     policies: dict[str, Any] = {world: {} for world in worlds}
     for world, policy, _, members, _ in cases:

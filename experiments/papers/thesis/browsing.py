@@ -8,8 +8,6 @@ What it leaves out: the thesis' own traffic, seeds and server, which are not pub
 to the letter, and levels within a factor).
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -44,26 +42,20 @@ PRINTED = (  # joules a page, and slowdown against static PSM
 )
 WORLD = netsim.SimulationConfig(
     tcp=netsim.TcpConfig(mss_bytes=THESIS["mss_bytes"], nagle=THESIS["nagle"]), connections=THESIS["connections"],
-    server_delay=netsim.ServerDelay(mean_s=THESIS["server_delay"]),
+    server_delay=netsim.ServerDelay(mean_s=THESIS["server_delay"])
 )  # fmt: skip
-FIG_2_5 = Experiment("thesis/fig-2-5", "how sleep times evolve with LPSM", "2 s")
 FIG_2_6 = Experiment("thesis/fig-2-6", "energy a page of LPSM, static PSM and BSD", "1 min")
+KEY = "{run} seed {seed} {policy}"
+_OF_100 = over({"run": (SHORT,), "seed": Sizes(3, 20), "policy": POLICIES}, KEY, pages=Sizes(20, 100))
+_OF_500 = over({"run": (LONG,), "seed": Sizes(2, 4), "policy": POLICIES}, KEY, pages=Sizes(40, 500))
 
 
-def _browsing(run, seeds, smoke, full, policies=POLICIES, key="{run} seed {seed} {policy}", **more):
-    return over({"run": (run,), "seed": seeds, "policy": policies}, key, pages=Sizes(smoke, full), **more)
-
-
-_OF_100, _OF_500 = _browsing(SHORT, Sizes(3, 20), 20, 100), _browsing(LONG, Sizes(2, 4), 40, 500)
-
-
-@FIG_2_5.runs(_browsing(SHORT, Sizes(3, 20), 20, 100, ("none", *NAMES), "seed {seed} {policy}", polls=True))
 @FIG_2_6.runs(lambda setup: {**_OF_100(setup), **_OF_500(setup)})
-def simulate(run, pages, seed, policy, polls=False):
+def simulate(run, pages, seed, policy):
     """Run one policy over one workload."""
     task = study_sweep.Task(
         workload=study_sweep.Generated(n_pages=pages, seed=seed), policy=netsim.canonical(policy),
-        config=WORLD, record_polls=polls and policy.startswith("lpsm"),
+        config=WORLD, record_polls=run == SHORT and policy in NAMES
     )  # fmt: skip
     ran = study_sweep.simulate(task)
     common = {"setting": run, "replication": ran["run"]["replication"], "policy": task.policy}
@@ -75,10 +67,9 @@ def simulate(run, pages, seed, policy, polls=False):
     return tables
 
 
+FIG_2_5 = FIG_2_6.view("thesis/fig-2-5", "how sleep times evolve with LPSM", "1 min")
 FIG_2_7 = FIG_2_6.view("thesis/fig-2-7", "slowdown of LPSM, static PSM and BSD", "1 min")
 FIG_2_8 = FIG_2_6.view("thesis/fig-2-8", "slowdown of each page against its download time", "1 min")
-
-# -- figure 2-5 ----------------------------------------------------------------------------------------------------
 
 
 def _in_stretches(polls, policy):
@@ -93,7 +84,7 @@ def _in_stretches(polls, policy):
 @FIG_2_5.claim(
     "{policy}: when packets are found, the sleep is quickly reduced to 100 ms", at_least, "quickly",
     "share of stretches of at least three polls that find packets in which it is after the third, by run", limit=90.0,
-    unit=" %", of=LPSM,
+    unit=" %", of=LPSM
 )  # fmt: skip
 def _quick(polls, policy):
     stretches = _in_stretches(polls, policy).query("full").groupby(["replication", "stretch"])
@@ -103,7 +94,7 @@ def _quick(polls, policy):
 
 @FIG_2_5.claim(
     "{policy}: after a poll that finds nothing the sleep never becomes shorter", at_most, "continually increases",
-    "times, by run", limit=0, of=LPSM,
+    "times, by run", limit=0, of=LPSM
 )  # fmt: skip
 def _shorter(polls, policy):
     empty = where(polls, policy=policy, buffered_bytes=0)
@@ -113,7 +104,7 @@ def _shorter(polls, policy):
 @FIG_2_5.claim(
     "with 1/T the sleep backs off much more slowly than with 1/log T", at_least, "much more slowly",
     "what it gains in 20 empty polls after one of 100 ms, less twice what it gains with 1/T, by run", limit=0.0,
-    unit=" ms",
+    unit=" ms"
 )  # fmt: skip
 def _gains(polls):
     climbs = (_in_stretches(polls, one).query("not full and place == 20 and before <= 100") for one in NAMES)
@@ -142,11 +133,8 @@ def busy_stretch(pages, polls, window_s=WINDOW_S):
 
 @FIG_2_5.picture("fig-2-5")
 def _busy_stretch(pages, polls):
-    first = (where(table, replication=pages["replication"].iloc[0]) for table in (pages, polls))
+    first = (where(table, setting=SHORT, replication=polls["replication"].iloc[0]) for table in (pages, polls))
     return evolution(*busy_stretch(*first), window_s=WINDOW_S)
-
-
-# -- figure 2-6 ----------------------------------------------------------------------------------------------------
 
 
 def _joules(runs, setting, column="total_j"):
@@ -183,7 +171,7 @@ FIG_2_6.claim("{setting}: {name} uses less {what} than static PSM", below, "less
 })(_saved)  # fmt: skip
 FIG_2_6.claim(
     "{setting}: {what} of {name}, against static PSM", within, "{printed:.1f} %", "{level}", unit=" %",
-    of={f"{NAMED} printed low high level": [_with_level(*row, printed=printed) for *row, printed in cases(SAVINGS)]},
+    of={f"{NAMED} printed low high level": [_with_level(*row, printed=printed) for *row, printed in cases(SAVINGS)]}
 )(_saved)  # fmt: skip
 EVERY = "LPSM with 1/log T saves more energy than every BSD setting"
 
@@ -207,19 +195,17 @@ def _summary(runs, pages, setting):
 
 def _bars(runs, pages, draw, setting):
     """Draw the means of every policy in one setting, and what is printed of them."""
-    own = _summary(runs, pages, setting).summary
+    own, rows = _summary(runs, pages, setting).summary, [row[1:] for row in PRINTED if row[0] == setting]
     psm = own.set_index("policy")["slowdown_mean"][PSM]
-    rows = [row[1:] for row in PRINTED if row[0] == setting]
-    if draw is energy:
-        return draw(own, {policy: joules for policy, joules, _ in rows})
-    return draw(own, {policy: slower * psm for policy, _, slower in rows if policy != PSM})
+    return draw(own, {
+        policy: joules if draw is energy else slower * psm
+        for policy, joules, slower in rows if draw is energy or policy != PSM
+    })  # fmt: skip
 
 
 for letter, one in (("a", SHORT), ("b", LONG)):
     FIG_2_6.picture(f"fig-2-6-{letter}")(partial(_bars, draw=energy, setting=one))
     FIG_2_7.picture(f"fig-2-7-{letter}")(partial(_bars, draw=slowdown, setting=one))
-
-# -- figure 2-7 ----------------------------------------------------------------------------------------------------
 
 
 def _slowdowns(pages, setting):
@@ -234,7 +220,7 @@ def _slowdowns(pages, setting):
     of={"setting policy printed low high": [
         (setting, policy, slower, 1 + (slower - 1) / 2, 1 + 2 * (slower - 1))
         for setting, policy, _, slower in PRINTED if policy != PSM
-    ]},
+    ]}
 )  # fmt: skip
 def _slower_than_psm(pages, setting, policy):
     slow = _slowdowns(pages, setting)
@@ -248,14 +234,11 @@ HIGHER = "{setting}: LPSM with 1/log T is slower than every BSD setting"
 @FIG_2_7.claim(
     "100 pages: LPSM with 1/T is slower than BSD 0.5", at_least, "higher slowdowns",
     "it is not where the server takes 2 s, and the thesis does not state how long its server takes", limit=0.0,
-    open=True, of={"setting policy bsd": [(SHORT, "lpsm", BSD[1:2])]},
+    open=True, of={"setting policy bsd": [(SHORT, "lpsm", BSD[1:2])]}
 )  # fmt: skip
 def _slower_than_bsd(pages, setting, policy, bsd):
     slow = _slowdowns(pages, setting)
     return {one: against(slow[policy], slow[one]) for one in bsd}
-
-
-# -- figure 2-8 ----------------------------------------------------------------------------------------------------
 
 
 def _waits(pages, policy):
@@ -267,7 +250,7 @@ def _waits(pages, policy):
 @FIG_2_8.claim(
     "no page of {policy} takes more than {most:g} times what it takes under static PSM", each, "at most {most:g}",
     "every page of every seed counts; the print is one run of 100 pages",
-    of={"policy most high": [("lpsm", 1.2, 1.2 + 1e-9), ("lpsm:log", 2.0, 2.0 + 1e-9)]},
+    of={"policy most high": [("lpsm", 1.2, 1.2 + 1e-9), ("lpsm:log", 2.0, 2.0 + 1e-9)]}
 )  # fmt: skip
 def _page_ratios(pages, policy):
     return _waits(pages, policy)[1]
@@ -276,7 +259,7 @@ def _page_ratios(pages, policy):
 @FIG_2_8.claim(
     "for longer transfers {policy} adds only negligible slowdown", at_most, "negligible",
     "latency beyond that under static PSM: on the tenth of pages that is longest without power saving at most "
-    "half of that on the rest", limit=0.5, of=LPSM,
+    "half of that on the rest", limit=0.5, of=LPSM
 )  # fmt: skip
 def _long_pages(pages, policy):
     base, ratio = _waits(pages, policy)

@@ -7,8 +7,6 @@ anew, so that intervals cover the luck of the split.  Every run has coins of its
 What it leaves out: the learning rate of the Perceptron under a coin, which is the same as scaling b.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -73,7 +71,7 @@ GRIDS: dict[str, list[dict[str, Any]]] = {
 }
 DATA = DataSet(
     "mnist", "MNIST as four idx files in mnist/, USPS as usps/usps.npz; pixels are scaled to [0, 1]",
-    "scikit-learn's 8 x 8 digits",
+    "scikit-learn's 8 x 8 digits"
 )  # fmt: skip
 
 

@@ -11,8 +11,6 @@ range.
 What it leaves out: the polls after the first 20,000, and the time that fewer rates save.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from heapq import nlargest
 from pathlib import Path
@@ -31,7 +29,7 @@ SESSIONS = ("con4.cs18.785551445", "con6.cs17.786230791", "con396.huey.792945489
 EARLY = 200  # polls of "the early iterations"
 BROWSING = DataSet(
     "bu-www-client", "Boston University Web client traces 1994-1995, Internet Traffic Archive",
-    "generated browsing over a dial-up line", unasked=True,
+    "generated browsing over a dial-up line", unasked=True
 )  # fmt: skip
 LINE_BYTES_PER_S = 28_800 // 8  # the thesis' users dialled in
 HORIZONS = (27_000, 3000, 300, 30, 3)  # polls for which the grid of switching rates is made
@@ -120,9 +118,6 @@ def with_fewer(session_name, horizon, n, **task):
     return {"losses": [named | {name: ended[name] for name in LOSSES}]}
 
 
-# -- what a record says --------------------------------------------------------------------------------------------
-
-
 def _by_session(number):
     """Measure a number of each session's polls, by its name."""
     return lambda polls: {f"{task}:": number(rows) for task, rows in polls.groupby("task", sort=False)}
@@ -146,7 +141,7 @@ FIG_2_9.claim(
 
 @FIG_2_9.claim(
     "even early on the algorithm beats the worse half of the experts", at_most, "beats the worse half",
-    f"loss of the first {EARLY} polls, over that of the best of the worse half; every session", limit=1.0,
+    f"loss of the first {EARLY} polls, over that of the best of the worse half; every session", limit=1.0
 )  # fmt: skip
 @_by_session
 def _early(rows):
@@ -157,7 +152,7 @@ def _early(rows):
 
 @FIG_2_10.claim(
     "which expert has the highest weight changes with the arrivals", at_least, "shifts",
-    "share of the polls in which it is not the one that it mostly is; every session", limit=5.0, unit=" %",
+    "share of the polls in which it is not the one that it mostly is; every session", limit=5.0, unit=" %"
 )  # fmt: skip
 @_by_session
 def _favourites(rows):
@@ -167,7 +162,7 @@ def _favourites(rows):
 
 @FIG_2_10.claim(
     "an expert that was the worst can become the best again, its weight never having gone to 0", at_least, "regains",
-    "an expert of one session", limit=1, needed=1, unit=" experts",
+    "an expert of one session", limit=1, needed=1, unit=" experts"
 )  # fmt: skip
 @_by_session
 def _regained(rows):
@@ -215,7 +210,7 @@ for statement, best in (
              "n", 7),
         ),
         "loss words": LOSSES.items(),
-    },
+    }
 )  # fmt: skip
 def _over_largest(losses, loss, by, least):
     """A loss over that with the largest m (or n), a number a session, by m (or n) from the least one on."""
@@ -224,9 +219,6 @@ def _over_largest(losses, loss, by, least):
     *fewer, largest = map(int, table.columns)
     note = f"times that of {by} = {largest}"
     return {f"{by} = {one}:": Noted(table[one] / table[largest], note) for one in fewer if one >= least}
-
-
-# -- pictures ------------------------------------------------------------------------------------------------------
 
 
 def _drawn(draw, *tables):

@@ -10,8 +10,6 @@ What it leaves out: noise, and the rows of table 3.1 that do not work online (th
 Source: Theorem 3 in the true form of Lemma 3, Theorems 4 to 7, table 3.1.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -33,8 +31,6 @@ PARAMETERS: dict[str, Any] = {"perceptron-ss": {"b": 0.5}, "random-perceptron": 
 MODIFIED = ("modified-perceptron", "dkm")
 ONLINE = ("perceptron", *MODIFIED)  # the rows of table 3.1
 LEARNS = -0.2  # an exponent of the error that only a learner has
-
-# -- runs --------------------------------------------------------------------------------------------------------
 
 
 def track(key, d, similarity, seed, run, rounds):
@@ -89,27 +85,25 @@ def _sphere(place, subject, time, keys, *, short=10_000, **axes):
 
 THEOREM_3 = _sphere(
     "theorem-3", "labels that the Perceptron cannot do without, whatever is asked", "1 min", PERCEPTRONS,
-    short=5_000, d=Sizes((5,), (5, 20)),
+    short=5_000, d=Sizes((5,), (5, 20))
 )  # fmt: skip
 THEOREMS_4_5 = _sphere(
     "theorems-4-5", "mistakes and labels of the modified Perceptron, all labels or few", "2 min", ONLINE,
-    d=Sizes((5, 10), (5, 10, 20)),
+    d=Sizes((5, 10), (5, 10, 20))
 )  # fmt: skip
 THEOREM_7 = _sphere(
     "theorem-7", "dkm's labels when the instances are only lambda-similar to uniform", "1 min", ("dkm",),
-    d=Sizes((5,), (10,)), similarity=Sizes((1.0, 0.5), (1.0, 0.71, 0.5, 0.35, 0.25)),
+    d=Sizes((5,), (10,)), similarity=Sizes((1.0, 0.5), (1.0, 0.71, 0.5, 0.35, 0.25))
 )  # fmt: skip
 TABLE_3_1 = _sphere(
     "table-3-1", "samples, mistakes, labels and total errors of the online algorithms, in context", "1 min", ONLINE,
-    run=Sizes(range(2), range(10)),
+    run=Sizes(range(2), range(10))
 )  # fmt: skip
-
-# -- Theorem 3 -----------------------------------------------------------------------------------------------------
 
 
 @THEOREM_3.claim(
     "an update that does not turn v away from u needs sin theta >= min(1/3, 1/(5 norm(v)))", at_most,
-    "sin theta_t >= 1/(5 sqrt(l_t + norm(v_0)^2))", "to rounding; Lemma 3, the true form of Theorem 3", limit=0,
+    "sin theta_t >= 1/(5 sqrt(l_t + norm(v_0)^2))", "to rounding; Lemma 3, the true form of Theorem 3", limit=0
 )  # fmt: skip
 def _below_lemma_3(runs):
     return Noted(runs["below_lemma"].sum(), f"of {int(runs['turns'].sum())} turns below it")
@@ -135,9 +129,6 @@ THEOREM_3.claims += [
         "exponent of the error in labels over the later two thirds of updates; the product at the end of every run")
     for sampler in PERCEPTRONS
 ]  # fmt: skip
-
-
-# -- Theorems 4, 5 and 7 -------------------------------------------------------------------------------------------
 
 
 def _by_goal(goals, key, column, **having):
@@ -192,7 +183,7 @@ for key, column, place, limits, printed, statement in cases(EXPONENTS):
 
 @THEOREMS_4_5.claim(
     "dkm needs fewer labels to error 0.01 than the same updates with all labels", below, "exponentially fewer",
-    limit=50.0, unit=" %",
+    limit=50.0, unit=" %"
 )  # fmt: skip
 def _fewer_labels(goals):
     labels = where(goals[goals["labels"] > 0], goal=0.01).pivot(index=["d", "run"], columns="key", values="labels")
@@ -206,7 +197,7 @@ def _labels_by(goals, column, goal):
 
 @THEOREMS_4_5.claim(
     "dkm's labels grow linearly with d, but for logarithms", between, "O~(d log 1/eps)", "0.3 for the logarithms",
-    low=0.7, high=1.3,
+    low=0.7, high=1.3
 )  # fmt: skip
 def _order_of_d(goals):
     labels = _labels_by(goals, "d", 0.02)
@@ -215,7 +206,7 @@ def _order_of_d(goals):
 
 @THEOREM_7.claim(
     "labels grow at most polynomially with 1/lambda", at_most, "poly(1/lambda)",
-    "exponent over lambda from 1/2 to 1/4 over that from 1 to 1/2: 1 of a power, 2 of exp(1/lambda)", limit=1.5,
+    "exponent over lambda from 1/2 to 1/4 over that from 1 to 1/2: 1 of a power, 2 of exp(1/lambda)", limit=1.5
 )  # fmt: skip
 def _growth_of_exponent(goals):
     labels = _labels_by(goals, "similarity", 0.04)
@@ -226,12 +217,9 @@ def _growth_of_exponent(goals):
     return small / large
 
 
-# -- table 3.1 -----------------------------------------------------------------------------------------------------
-
-
 @TABLE_3_1.claim(
     "both of the thesis' algorithms make significantly fewer errors than the Perceptron", below,
-    "significant reductions", "paired over runs, at the smallest error that all reach",
+    "significant reductions", "paired over runs, at the smallest error that all reach"
 )  # fmt: skip
 def _fewer_errors(goals):
     tables = {key: _by_goal(goals, key, "mistakes") for key in ONLINE}
@@ -239,8 +227,6 @@ def _fewer_errors(goals):
     base = tables.pop("perceptron")
     return goal and {key: against(table[goal], base[goal]) for key, table in tables.items()}
 
-
-# -- the counterexample of section 4.3 -----------------------------------------------------------------------------
 
 POINTS = (15.0, -67.5, 165.0)  # degrees; the target is at 90, and dkm errs on the second and on the third
 OTHER_POINTS, OTHER_TARGET = (0.0, -60.0, 155.0), -102.5  # of the Perceptron's example
@@ -290,7 +276,7 @@ def _left(points):
 
 @THREE_POINTS.claim(
     "the hypothesis of the standard Perceptron can leave the version space", each, "can leave (section 4.3.2)",
-    "three points that a plane separates, all of them mistakes: then it is wrong on x_0, and on that alone", low=1,
+    "three points that a plane separates, all of them mistakes: then it is wrong on x_0, and on that alone", low=1
 )  # fmt: skip
 def _perceptron_leaves(perceptron):
     return {"stored": perceptron["stored"].astype(float), "left": _left(perceptron)}

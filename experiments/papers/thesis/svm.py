@@ -9,8 +9,6 @@ a plane that separates all labels of a fold.
 What it leaves out: svmLight itself and its settings, which are not printed.
 """
 
-from __future__ import annotations
-
 import warnings
 from functools import partial
 from itertools import islice
@@ -87,9 +85,6 @@ def labels_needed(fold, error, C, *, simple, most=MOST):
     return -1
 
 
-# -- what a record says --------------------------------------------------------------------------------------
-
-
 def _of(means, runs):
     return means(runs.rename(columns={"labels": "first"}), [*KEYS, RANDOM, SIMPLE])
 
@@ -130,7 +125,7 @@ SVM.claims += [
 @SVM.claim(
     "an SVM instead of the Perceptron gains more than Simple instead of random queries", at_least, "greater",
     "factor in labels of random-perceptron over the SVM, less that of random over Simple; every problem", limit=0.0,
-    open=True,
+    open=True
 )  # fmt: skip
 def _gains(runs):
     splits = _of(split_means, runs)

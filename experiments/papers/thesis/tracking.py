@@ -6,8 +6,6 @@ for the number of rounds, and beside it one made for 1,000 (section 2.5.4: "had 
 What it leaves out: sequences made for a learner, on which the bounds are tight.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import log
 
@@ -45,7 +43,7 @@ def _table(regrets, learner):
 
 @GROWTH.claim(
     "the regret of Fixed-share at a switching rate of {rate:g} in place of 0.05 is linear in T", between,
-    "linear in T (section 2.4)", "exponent in T, jackknife over runs", low=0.9, high=1.1, of={"rate": WRONG},
+    "linear in T (section 2.4)", "exponent in T, jackknife over runs", low=0.9, high=1.1, of={"rate": WRONG}
 )  # fmt: skip
 def _growth(regrets, rate):
     table = _table(regrets, f"Fixed-share at {rate:g}")
@@ -54,7 +52,7 @@ def _growth(regrets, rate):
 
 @GROWTH.claim(
     "the regret of Learn-alpha grows with (1/2) log T", reaching, "(1/2) log T + c (section 2.3)",
-    "what a length four times as long adds, at most (1/2) ln 4", high=0.5 * log(4.0), unit=" nats",
+    "what a length four times as long adds, at most (1/2) ln 4", high=0.5 * log(4.0), unit=" nats"
 )  # fmt: skip
 def _per_factor_4(regrets):
     table = _table(regrets, OWN)
@@ -63,7 +61,7 @@ def _per_factor_4(regrets):
 
 @GROWTH.claim(
     "a grid of switching rates made for the length of the trial loses less", at_least,
-    "better results, especially in the longer trials", "at the largest length", limit=0.0, open=True, unit=" nats",
+    "better results, especially in the longer trials", "at the largest length", limit=0.0, open=True, unit=" nats"
 )  # fmt: skip
 def _lost_by_short_grid(regrets):
     return against(*(_table(regrets, learner).iloc[:, -1] for learner in (OTHER, OWN)))

@@ -10,8 +10,6 @@ the label rate that it had.
 What it leaves out: OHSUMED, on which the paper shows nothing.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import pairwise, product
 from typing import Any
@@ -40,7 +38,7 @@ GRIDS = zip(SAMPLERS, ("b", "b", "rate"), (B, B_FIRST, RATES), strict=True)
 CASES = (*news.ALL_LABELS, *(case for grid in GRIDS for case in news.grid(*grid, COINS)))
 FIG_3_A = Experiment(
     "worst-case/fig-3-a", "F-measure and label rate of the second-order sampler, three b", "1 min", news.NEWS,
-    run=news.run_cases, sweep=news.sweep(CASES),
+    run=news.run_cases, sweep=news.sweep(CASES)
 )  # fmt: skip
 FIG_3_B = FIG_3_A.view("worst-case/fig-3-b", "three samplers at about equal F-measure: who asks for fewer labels", LONG)
 FIG_3_C = FIG_3_A.view("worst-case/fig-3-c", "the same comparison on the most frequent category", "as long as fig-3-a")
@@ -68,12 +66,9 @@ def totals(**task):
     return rows
 
 
-# -- panel a -------------------------------------------------------------------------------------------------------
-
-
 @FIG_3_A.claim(
     "in a range of b 2ND-ORDER is almost as good as with all labels, asking for substantially fewer", at_least,
-    "almost the same performance", "two neighbouring b, at most half of the labels", limit=-news.SAME,
+    "almost the same performance", "two neighbouring b, at most half of the labels", limit=-news.SAME
 )  # fmt: skip
 def _sparing_and_near(record):
     """F of 2ND-ORDER less that with all labels at two neighbouring b, of those pairs whose worse member is best."""
@@ -93,7 +88,7 @@ def _curves(totals):
 @FIG_3_A.claim(
     "{what} flatten after 24,000 of 40,000 stories", each, "tend to flatten",
     "change from 60 % of the stories to the end over that before, means over topics, every curve", high=1.0 / 3.0,
-    of={"column what": [("f", "F-measures"), ("rate", "label rates")]},
+    of={"column what": [("f", "F-measures"), ("rate", "label rates")]}
 )  # fmt: skip
 def _flatness(record, column):
     windows, samples = news.scored(record, "windows"), {}
@@ -114,9 +109,6 @@ FIG_3_A.claim(
 @FIG_3_A.picture("fig-3-a")
 def _three_b(record):
     return news.curves(record, _curves(record["totals"]), CURVES)
-
-
-# -- panel b -------------------------------------------------------------------------------------------------------
 
 
 def _f_at(others):
@@ -145,7 +137,7 @@ FIG_3_B.claim(
 
 @FIG_3_B.claim(
     "in the end 2ND-ORDER asks for less than 19 % of the labels", at_most, "less than 19 %",
-    f"last 2,000 stories, of a third of the paper's; {ON_OTHERS}", limit=19.0, open=True, unit=" %",
+    f"last 2,000 stories, of a third of the paper's; {ON_OTHERS}", limit=19.0, open=True, unit=" %"
 )  # fmt: skip
 def _last_rate(record):
     rows = CHOSEN["sop-ss"](news.scored(record))
@@ -185,9 +177,6 @@ def _at_most_frequent_values(record):
     return _at_values(record, {key: float(select(scores)["value"].mode().iloc[0]) for key, select in CHOSEN.items()})
 
 
-# -- panel c -------------------------------------------------------------------------------------------------------
-
-
 def _on_category(record, key):
     """Return the runs on the category, at the value that panel b's rule takes on it, as the paper does."""
     own = news.scored(record).query("rank == @CATEGORY")
@@ -211,7 +200,7 @@ FIG_3_C.claims += [
 
 @FIG_3_C.claim(
     "on the most frequent category the advantage over {name} is emphasised", above, "emphasized",
-    "ratio of labels on the other topics, less that on the category", of=AGAINST,
+    "ratio of labels on the other topics, less that on the category", of=AGAINST
 )  # fmt: skip
 def _emphasis(record, rival):
     scores = news.scored(record)
@@ -233,9 +222,6 @@ FIG_3_C.claims.append(wide_enough(_inside_on_category))
 def _the_category(record):
     own = {"windows": record["windows"].query("rank == @CATEGORY")}
     return _at_values(own, {key: float(_on_category(record, key)["value"].iloc[0]) for key in SAMPLERS})
-
-
-# -- panel d -------------------------------------------------------------------------------------------------------
 
 
 @FIG_3_D.claim("2ND-ORDER outperforms FIXED-BIAS at every b", above, "outperforms")

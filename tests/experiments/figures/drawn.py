@@ -1,18 +1,18 @@
 """Every picture of the program, of few made-up numbers."""
 
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
 
 import netsim
-import traces
 from experiments.figures import label, population, replay
 from experiments.figures.comparison import energy, energy_front, slowdown, slowdown_by_page
 from experiments.figures.front import tradeoff
-from experiments.figures.papers import panels
 from experiments.figures.timeline import evolution, timelines
+from experiments.study.replay import ReplayConfig, details
 from experiments.timeline import record, timeline, window_of_page
+from traces import Page, Request, Workload
 
 MANY = ["none", "psm:100", "psm:300", "listen:3", "dynamic:100", "uapsd:100", "twt:500:20", "bsd-phase:1", "hold:50",
         "lpsm", "lpsm:log", "lpsm2:1.05", "lpsm2:1.1", "lpsm2-link:1.05", "lpsm3:1.05:400", "mine.py:Patient",
@@ -44,27 +44,11 @@ def sleeps():
     return evolution(polls.assign(buffered_bytes=[0, 1500] * 25), loads, window_s=60.0)
 
 
-def fronts():
-    frame = pd.DataFrame({"group": ["BSD", "BSD", "LPSM2", "LPSM2"], "x": [1, 1.2, 1.1, 1.3], "y": [2, 1.5, 1.4, 1]})
-    return panels([("instant", frame), ("slow", frame)], x="energy over the limit", y="mean slowdown")
-
-
-def replayed(draw):
-    rng = np.random.default_rng(0)
-    polls = pd.DataFrame({"time_s": np.arange(1.0, 41.0), "mixture_loss": 0.2, "polling_loss": 0.1})
-    for name in ("100", "500", "1000"):
-        polls[f"loss_{name}"] = rng.exponential(0.2, 40) + 0.01
-        polls[f"weight_{name}"] = rng.dirichlet(np.ones(3), 40)[:, 0]
-    if draw in ("losses", "weights"):
-        return getattr(replay, draw)(polls)
-    if draw == "competition":
-        sums = polls[["mixture_loss", "polling_loss"]].cumsum().assign(time_s=polls["time_s"], best_expert_loss=1.0)
-        partitions = pd.DataFrame({"k": [1, 2, 3], "loss": [9.0, 7.0, 6.0]})
-        return replay.competition(sums.assign(best_per_poll_loss=0.5), partitions)
-    quantiles = pd.DataFrame({"time_s": [1.0, 2.0], "mean": [0.1, 0.01]})
-    for share in ("0.05", "0.5", "0.95"):
-        quantiles[f"quantile_{share}"] = [0.1 * float(share), 0.01 * float(share)]
-    return replay.alphas(quantiles, pd.DataFrame({"alpha": [0.01, 0.1, 1.0], "weight": [0.7, 0.2, 0.1]}))
+@cache
+def replayed():
+    starts = range(0, 400_000_000, 9_000_000)
+    requests = [Request("c", "s", start, start + 2_000_000, 300, start % 50_000 + 1) for start in starts]
+    return details(requests, ReplayConfig(horizon=100))
 
 
 def users(draw):
@@ -79,8 +63,8 @@ def by_class(names=("earn", "acq"), title="ssmd on news"):
 
 
 def over_time():
-    columns = ("accuracy", "f_measure", "label_rate")
-    windows = pd.DataFrame({name: [0.5, 0.6, 0.7] for column in columns for name in (column, f"{column}_so_far")})
+    names = [f"{name}{more}" for name in ("accuracy", "f_measure", "label_rate") for more in ("", "_so_far")]
+    windows = pd.DataFrame(0.5, range(3), names)
     return label.over_time(windows.assign(t=[100, 200, 300]), 100, "ssmd on news")
 
 
@@ -94,7 +78,7 @@ def tuned():
 
 def frame_by_frame():
     config = netsim.SimulationConfig(radio=netsim.Radio.profile("esp32-c6"))
-    run = record(traces.Workload.of([traces.Page("a", 300, 9000, ((300, 4000),), 2.0)]), "psm", config)
+    run = record(Workload.of([Page("a", 300, 9000, ((300, 4000),), 2.0)]), "psm", config)
     return timelines([timeline(run, *window_of_page(run, 0))])
 
 
@@ -104,8 +88,10 @@ DRAWING = {
     "slowdown": lambda: slowdown(summary()),
     "by-page": lambda: slowdown_by_page(by_page()),
     "sleeps": sleeps,
-    "papers": fronts,
-    **{f"replay-{draw}": partial(replayed, draw) for draw in ("losses", "weights", "competition", "alphas")},
+    "replay-losses": lambda: replay.losses(replayed().polls),
+    "replay-weights": lambda: replay.weights(replayed().polls),
+    "replay-competition": lambda: replay.competition(replayed().regrets, replayed().partitions),
+    "replay-alphas": lambda: replay.alphas(replayed().alphas, replayed().posterior),
     **{f"population-{draw}": partial(users, draw) for draw in ("energy", "slowdown", "by_user")},
     "label-over-time": over_time,
     "label-by-class": by_class,

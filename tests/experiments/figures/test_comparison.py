@@ -46,11 +46,11 @@ def test_the_busy_stretch_starts_at_the_same_page_under_every_policy_the_first_t
         assert loads["start_s"].iloc[0] == 0.0
 
 
-@pytest.mark.parametrize(("low", "high"), [(0.93, 1.48), (0.57, 0.9), (1.9, 2.1), (97.0, 150.0)])
-def test_a_short_logarithmic_axis_has_a_few_numbers_well_apart(low, high):
-    axes = Figure().subplots()
-    log_axis(axes, "x", low, high)
-    ticks = axes.get_xticks()
-    assert 2 <= len(ticks) <= 7
-    assert low <= min(ticks) <= max(ticks) <= high
-    assert max(len(f"{tick:g}") for tick in ticks) <= 4
+def test_a_short_logarithmic_axis_has_a_few_numbers_well_apart():
+    for low, high in ((0.93, 1.48), (0.57, 0.9), (1.9, 2.1), (97.0, 150.0)):
+        axes = Figure().subplots()
+        log_axis(axes, "x", low, high)
+        ticks = axes.get_xticks()
+        assert 2 <= len(ticks) <= 7
+        assert low <= min(ticks) <= max(ticks) <= high
+        assert max(len(f"{tick:g}") for tick in ticks) <= 4

@@ -3,8 +3,7 @@ import pandas as pd
 import pytest
 
 from experiments.figures import replay as figures
-from experiments.study.replay import ReplayConfig, details
-from traces import Request
+from tests.experiments.figures.drawn import replayed
 
 
 def test_thinning_keeps_the_mean_of_equal_stretches_and_short_frames_as_they_are():
@@ -16,15 +15,13 @@ def test_thinning_keeps_the_mean_of_equal_stretches_and_short_frames_as_they_are
 
 
 def test_the_map_of_weights_spans_the_replay_and_the_competition_ends_at_the_regrets():
-    config = ReplayConfig(horizon=100)
-    starts = range(0, 400_000_000, 9_000_000)
-    found = details([Request("c", "s", start, start + 2_000_000, 300, start % 50_000 + 1) for start in starts], config)
+    found = replayed()
     (mesh,) = figures.weights(found.polls).axes[0].collections
     edges = mesh.get_coordinates()[0, :, 0]
     assert edges[0] == 0.0
     assert edges[-1] == found.polls["time_s"].iloc[-1]
     assert (np.diff(edges) > 0).all()
-    assert mesh.get_array().shape[0] == len(config.times_ms)
+    assert mesh.get_array().shape[0] == sum(name.startswith("weight_") for name in found.polls)
     fixed, _, segments = figures.competition(found.regrets, found.partitions).axes
     step = max(1, len(found.regrets) // figures.STRETCHES)
     row, last = found.regrets.iloc[::step].iloc[-1], found.regrets.iloc[-1]

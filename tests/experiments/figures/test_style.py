@@ -11,7 +11,6 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 
 from experiments.figures import population, style
-from experiments.figures.front import nondominated
 from experiments.figures.papers import lines
 from experiments.figures.style import label, look, looks, pictures, saved
 from netsim import policies
@@ -88,11 +87,6 @@ def test_policies_have_a_look_and_a_name_and_the_host_aware_ones_are_those_of_th
 def test_what_is_told_apart_by_colour_is_told_apart_in_grey():
     fills = [(np.dot((0.299, 0.587, 0.114), to_rgb(fill[0])), fill[1]) for fill in style.PART_FILLS.values()]
     assert all(one[1] != other[1] or abs(one[0] - other[0]) > 0.2 for one, other in pairwise(fills))
-
-
-def test_the_front_is_what_nothing_beats():
-    energy, slow = [3.0, 1.0, 2.0, 2.0, 4.0], [1.0, 3.0, 2.0, 2.5, 1.5]
-    assert set(nondominated(energy, slow)) == {0, 1, 2}
 
 
 def test_the_legend_names_every_policy_and_reference_and_curves_in_the_order_of_their_ends():

@@ -32,7 +32,6 @@ def test_a_sweep_is_the_product_of_its_axes_whose_last_varies_fastest():
 
 
 def test_a_run_returns_plain_rows_by_table_and_goes_to_other_processes():
-    assert Run(rows)({"n": 3}) == {"rows": [{"n": 3, "seed": 0}]}
     assert Run(frames)({"n": 3}) == {"long": [{"x": 1}, {"x": 2}], "task": [{"n": 3}]}
     assert pickle.loads(pickle.dumps(Run(rows))) == Run(rows) != Run(frames)
 

@@ -20,56 +20,39 @@ LN = log(100)
 
 def test_statements_have_the_values_worked_out_by_hand():
     for value, by_hand in (
-        (proved.perceptron_lemma_sine(0.5), 1 / 3),  # 1/(5/2) is more
+        (proved.perceptron_lemma_sine(0.1), 1 / 3),  # printed 2, although v = (0.1, 0) turns towards (0, 1) at sine 1
         (proved.perceptron_lemma_sine(2), 0.1),
         (proved.second_order_limit(comparator_norm=3, trace=2), 18),
         (proved.separable_second_order_step(6, n_features=2, gamma=0.5, lambda_0=0.5), 2 * sqrt(8 * log(4))),
         (proved.selected_risk(10, 100, exp(-2)), 0.1 + 6 * sqrt(0.02 * log(2 * 101 / exp(-2)))),
-        (proved.supervised_regret_of_spectrum(n_rounds=81, alpha=2, c=2, eigenvalues=[(exp(1) - 1) / 81]), 24),
         (proved.supervised_regret_of_spectrum(n_rounds=4, alpha=0, c=1, eigenvalues=[0.25, 0.75]),
          sqrt(4 * (1 + log(8))) * 2),
         (proved.supervised_rate_in_labels(2), -0.75),
         (proved.adaptive_rate_in_labels(2), -1.2),
         (proved.adaptive_rate_in_labels(sqrt(3) - 1), proved.supervised_rate_in_labels(sqrt(3) - 1)),
         (proved.disagreement_cap(0.25, alpha=1, c=4), 2),  # the least of 4 eps + 1/(4 eps), at eps = 1/4
-        (proved.disagreement_cap(0.5, alpha=0, c=3), 3),
         (proved.adaptive_regret(**WORLD, margin=0.5), 50 + 64 * LN + 4096 * LN + 1 + 8 * log(101)),
         (proved.adaptive_labels(**WORLD, margin=0.5), 100 + 64 * LN + 4096 * LN + 1 + 3 * log(101)),
         (proved.adaptive_labels(**WORLD | {"alpha": 0}), 200 + 64 * LN + 1024 * LN + 1 + 3 * log(101)),
-        (proved.best_regret_margin(**NOISE), (1024 * LN / 200) ** 0.25),
-        (proved.best_label_margin(**NOISE), (1024 * LN / 100) ** (1 / 3)),
     ):  # fmt: skip
         assert value == pytest.approx(by_hand, rel=1e-12)
 
 
-def test_theorem_3_as_printed_fails_for_a_short_start_where_lemma_3_holds():
-    u, v = np.array([0.0, 1.0]), np.array([0.1, 0.0])  # l_t = 0 labels so far, norm(v_0) = 0.1
-    path = np.array([v, v + u])  # x = (0, 1) has the margin 0, and moves v
-    cosines = path @ u / np.linalg.norm(path, axis=1)
-    assert cosines[1] > cosines[0]  # the angle shrank
-    printed = 1 / (5 * np.sqrt(0 + v @ v))
-    assert proved.perceptron_lemma_sine(0.1) <= np.sqrt(1 - cosines[0] ** 2) < printed
-
-
 def test_the_penalised_hypothesis_is_that_of_the_definition_evaluated_at_every_round():
     for seed in range(12):
-        rng = np.random.default_rng(seed)
-        stream = streams.uniform_sphere(60, 2 + seed % 2, rng)
+        rng, d = np.random.default_rng(seed), 2 + seed % 2
+        stream = streams.uniform_sphere(60, d, rng)
         X, y = stream.X, np.where(rng.random(60) < 0.02 * (seed % 3), -stream.y, stream.y)
-        sampler, weights, starts = samplers.make("sop", 2 + seed % 2), [np.zeros(2 + seed % 2)], [0]
-        for t in range(60):
-            if sampler.run(X[t : t + 1], y[t : t + 1]).stored[0]:
-                weights, starts = [*weights, sampler.weights], [*starts, t + 1]
-        weights, starts = np.array(weights), np.array(starts)
-        used = starts < 60
-        costs = []
-        for t in range(60):
-            w = weights[np.searchsorted(starts, t, side="right") - 1]
-            rest = 60 - t
-            wrong = sum((1.0 if w @ x >= 0 else -1.0) != label for x, label in zip(X[t:], y[t:], strict=True))
-            costs.append(wrong / rest + np.sqrt(np.log(60 * 61 / 0.05) / (2 * rest)))
-        chosen = proved.penalised_hypothesis(weights[used], starts[used], X, y, delta=0.1)
-        assert starts[used][chosen] == int(np.argmin(costs))
+        sampler, at_round, starts = samplers.make("sop", d), [np.zeros(d)], [0]
+        for t in range(59):
+            stored = sampler.run(X[t : t + 1], y[t : t + 1]).stored[0]
+            starts += [t + 1] if stored else []
+            at_round.append(sampler.weights if stored else at_round[-1])
+        wrong = np.where(np.array(at_round) @ X.T >= 0, 1.0, -1.0) != y
+        rest = 60 - np.arange(60)
+        costs = [row[t:].mean() for t, row in enumerate(wrong)] + np.sqrt(np.log(60 * 61 / 0.05) / (2 * rest))
+        chosen = proved.penalised_hypothesis(np.array(at_round)[starts], starts, X, y, delta=0.1)
+        assert starts[chosen] == np.argmin(costs)
 
 
 def test_the_adaptive_sampler_stores_a_fair_sample_and_the_selective_one_does_not():

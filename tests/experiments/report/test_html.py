@@ -38,19 +38,15 @@ def test_words_pictures_tables_and_settings_are_in_the_page(tmp_path):
     assert str(tmp_path) not in page
 
 
-def test_the_page_of_several_results_has_each_of_them(tmp_path):
+def test_the_page_of_several_results_has_each_of_them_and_of_a_long_table_the_beginning(tmp_path):
+    rows = "".join(f"row {number}\n" for number in range(500)).encode()
     for name in ("thesis/fig-1", "drift/fig-2"):
-        result(tmp_path / name, {"claims.csv": f"claim\n{name} holds\n".encode()}, command=f"reproduce {name}")
+        result(tmp_path / name, {"claims.csv": f"claim\n{name} holds\n".encode() + rows}, command=f"reproduce {name}")
     page = html.folder_page(tmp_path)
     assert "<title>2 results of lpsm</title>" in page
     assert page.index("drift/fig-2 holds") < page.index("thesis/fig-1 holds")
-
-
-def test_a_long_table_shows_its_beginning(tmp_path):
-    rows = "".join(f"row {number}\n" for number in range(500))
-    page = html.folder_page(result(tmp_path / "out", {"t.csv": b"name\n" + rows.encode()}))
-    assert "500 rows, of which the first 200 are here" in page
-    assert page.count("<td") - page.count('<th scope="row">') == 200
+    assert page.count("501 rows, of which the first 200 are here") == 2
+    assert page.count("<td") - page.count('<th scope="row">') == 400
 
 
 def test_what_files_and_manifests_say_runs_nothing_and_loads_nothing(tmp_path):
@@ -66,48 +62,41 @@ def test_what_files_and_manifests_say_runs_nothing_and_loads_nothing(tmp_path):
     assert "\u202e" not in page
 
 
-DAMAGE = {
-    "no manifest": (lambda f: (f / "manifest.json").unlink(), "must hold a manifest.json"),
-    "no JSON": (lambda f: (f / "manifest.json").write_text("{"), "it must be JSON"),
-    "nested": (lambda f: (f / "manifest.json").write_text('{"a":' * 50_000), "nested too deeply|must be JSON"),
-    "a list": (lambda f: (f / "manifest.json").write_text("[]"), "names no command"),
-    "not UTF-8": (lambda f: (f / "manifest.json").write_bytes(b'{"command": "\xff"}'), "must be JSON"),
-    "another file": (lambda f: (f / "t.csv").write_text("a\n2\n"), "another checksum"),
-    "no file": (lambda f: (f / "t.csv").unlink(), "'t.csv', which is listed"),
-    "a link": (lambda f: ((f / "t.csv").unlink(), (f / "t.csv").symlink_to("/etc/hostname")), "'t.csv', which is li"),
-    "a path upwards": ({"files": {"../x.csv": "0"}}, "'../x.csv', which is listed"),
-    "a path from the root": ({"files": {"/etc/x.txt": "0"}}, "'/etc/x.txt'"),
-    "files that are none": ({"files": 3}, "files must be an object, got '3'"),
-    "versions that are none": ({"versions": []}, "versions must be an object"),
-    "a command that is none": ({"command": 3}, "names no command"),
-    "a sum that is none": ({"files": {"t.csv": 5}}, "another checksum"),
+MANIFESTS = {  # what the manifest says in place of the right words, and the complaint
+    '{"command"': "it must be JSON",
+    '{"a":' * 50_000: "nested too deeply|must be JSON",
+    "[]": "names no command",
+    '{"command": 3}': "names no command",
+    '{"command": "x"}': "are not finished: no files are listed",
+    '{"command": "x", "files": {}, "configuration": 3}': "configuration must be an object, got '3'",
 }
 
 
-@pytest.mark.parametrize("name", DAMAGE)
-def test_a_damaged_or_foreign_folder_is_refused_in_one_line(tmp_path, complaint, name):
-    damage, said = DAMAGE[name]
-    folder = result(tmp_path / "out", {"t.csv": b"a\n1\n"}, **(damage if isinstance(damage, dict) else {}))
-    if callable(damage):
-        damage(folder)
+@pytest.mark.parametrize(("manifest", "said"), MANIFESTS.items(), ids=range(len(MANIFESTS)))
+def test_a_foreign_manifest_is_refused_in_one_line(tmp_path, complaint, manifest, said):
+    folder = result(tmp_path / "out", {"t.csv": b"a\n1\n"})
+    (folder / "manifest.json").write_text(manifest)
     assert re.search(said, complaint("report", folder))
     assert not (folder / "report.html").exists()
 
 
-def test_bytes_that_are_no_text_and_files_that_are_too_large_are_refused(tmp_path, monkeypatch):
+def test_a_file_that_is_not_as_it_was_written_or_lies_elsewhere_is_refused(tmp_path, complaint, monkeypatch):
+    folder = result(tmp_path / "out", {"t.csv": b"a\n1\n"})
+    (folder / "t.csv").write_text("a\n2\n")
+    assert "another checksum" in complaint("report", folder)
+    (folder / "t.csv").unlink()
+    assert "'t.csv', which is listed" in complaint("report", folder)
+    (folder / "t.csv").symlink_to("/etc/hostname")
+    assert "'t.csv', which is listed" in complaint("report", folder)
+    (folder / "manifest.json").unlink()
+    assert "must hold a manifest.json" in complaint("report", folder)
+    with pytest.raises(ValueError, match=r"'\.\./x\.csv', which is listed"):
+        html.folder_page(result(tmp_path / "upwards", {}, files={"../x.csv": "0"}))
     with pytest.raises(ValueError, match=r"t\.csv: it must be text as lpsm writes it"):
         html.folder_page(result(tmp_path / "bytes", {"t.csv": b"\xff\n"}))
     monkeypatch.setattr(html, "_MOST_BYTES", 1000)
     with pytest.raises(ValueError, match="must have at most 1000 bytes"):
         html.folder_page(result(tmp_path / "large", {"a.svg": b"x" * 600, "b.svg": b"y" * 600}))
-
-
-def test_checksums_beside_the_manifest_are_those_that_count(tmp_path):
-    folder = result(tmp_path / "out", {"t.csv": b"a\n1\n"})
-    manifest = json.loads((folder / "manifest.json").read_text())
-    (folder / "SHA256SUMS").write_text(f"{manifest.pop('files')['t.csv']}  t.csv\n")
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    assert "t.csv: 1 row<" in html.folder_page(folder)
 
 
 def test_the_command_writes_the_page_whole_into_the_folder_or_outside_it(lpsm, complaint, results, tmp_path):

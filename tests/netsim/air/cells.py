@@ -121,9 +121,9 @@ class Air:
         """When each packet arrived, in nanoseconds, and its number."""
         return [(at, number) for at, _, _, number in self._arrived]
 
-    def arrived_us(self, who=None, down=None):
-        """When packets arrived, in microseconds: all, or those of a client or a direction."""
-        return [at / US for at, number, way, _ in self._arrived if who in (None, number) and down in (None, way)]
+    def arrived_us(self):
+        """When packets arrived, in microseconds."""
+        return [at / US for at, *_ in self._arrived]
 
     def numbers(self, who, *, down):
         """The numbers of the packets that arrived, in their order."""
