@@ -60,10 +60,9 @@ def energy(summary: pd.DataFrame, printed: Mapping[str, float] | None = None) ->
     """
     bars = summary[~summary["policy"].isin(REFERENCES)]
     saving = bars["policy"] != BASELINE
-    words = "energy [J per page]"
-    if saving.any():
-        words += "".join(f"; without power saving {joules:.3g}" for joules in bars.loc[~saving, "total_j_per_page"])
-        bars = bars[saving]
+    left_out = bars[~saving] if saving.any() else bars[:0]
+    words = "; without power saving ".join(["energy [J per page]", *map("{:.3g}".format, left_out["total_j_per_page"])])
+    bars = bars.drop(left_out.index)
     totals, places = bars["total_j_per_page"].to_numpy(), np.arange(len(bars))
     left = np.zeros(len(bars))
     with sheet(5.6, 1.45 + 0.33 * max(len(bars), 2)) as (figure, [axes]):

@@ -37,10 +37,7 @@ BROWN, TEAL, WINE, OLIVE = "#8C5A2B", "#44AA99", "#882255", "#8A8A2A"  # for wha
 
 
 class Look(NamedTuple):
-    """Colour, marker and dash of one thing in a picture, and whether its marker is filled.
-
-    Marker and dash are Matplotlib's.
-    """
+    """Colour, marker and dash (Matplotlib's) of one thing in a picture, and whether its marker is filled."""
 
     colour: str
     marker: str
@@ -88,10 +85,7 @@ What is not here (a policy of the reader's own) is a series of its own.
 """
 _SERIES_COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, "#000000", WINE, BROWN, TEAL, OLIVE)
 _SERIES_MARKERS = "osD^vPXd<>hp"
-PART_FILLS = {
-    "sleep_j": (PALE, ""), "awake_j": (SKY, "////"), "listen_j": (VERMILLION, ""),
-    "wakeup_j": ("#000000", "...."),
-}  # fmt: skip
+PART_FILLS = {"sleep_j": (PALE, ""), "awake_j": (SKY, "////"), "listen_j": (VERMILLION, ""), "wakeup_j": (INK, "....")}
 """Part of the energy to the colour and the hatching of its piece of a bar."""
 DAGGER = "\N{DAGGER}"
 _NAMES = {

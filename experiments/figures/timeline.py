@@ -77,9 +77,8 @@ def _panel(axes: Axes, run: Timeline, least: float) -> None:
             times = [steps[0].start_s, *(step.end_s for step in steps)]
             heights = [row + 0.4 - 0.8 * step.value / most for step in steps]
             axes.stairs(heights, times, baseline=row + 0.4, fill=True, color=colour, alpha=0.85)
-            axes.text(
-                1.005, row, f"up to {most:,.0f}{unit}", fontsize=7.5, va="center", transform=axes.get_yaxis_transform()
-            )
+            beside: Any = {"transform": axes.get_yaxis_transform(), "va": "center", "fontsize": 7.5}
+            axes.text(1.005, row, f"up to {most:,.0f}{unit}", **beside)
     axes.vlines([at for at, _ in run.decisions], _DECISIONS - 0.3, _DECISIONS + 0.3, color=style.INK, linewidth=1.0)
     style.clean(axes, "x", title=drawn(f"{style.label(run.policy)}: {run.title}"))
     style.rows_named(axes, _ROWS)
