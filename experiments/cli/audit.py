@@ -131,6 +131,8 @@ def _client(
         "listen_interval_announced": client.announced,
         "hold_ms": None if client.hold_us is None else client.hold_us / 1000,
         "delay_ms": median(client.delays_us) / 1000 if client.delays_us else None,
+        "airtime_up_ms": client.airtime_up_us / 1000,
+        "airtime_down_ms": client.airtime_down_us / 1000,
         "frames_missed_by_the_sniffer": client.missed_frames,
         "mean_mw": mean_mw,
         "nearest_policy": nearest,
