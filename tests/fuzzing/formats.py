@@ -249,7 +249,7 @@ def _air():
 # -- streams -------------------------------------------------------------------------------------------
 
 _RECORDS = [{"a": 0.5 * at, "b": at % 3, "c d": -1e-3, "label": "xy"[at % 2]} for at in range(6)]
-_PAIRS = b"+1 1:2 3:4.5\n-1 2:1e3 # said\n1 qid:1 3:1\nspam 1:1\n"
+_PAIRS = b"+1 1:2 3:4.5\n-1 2:1e3 # said\n1 qid:1 3:1\n2 1:1\n"
 
 
 def _tables():

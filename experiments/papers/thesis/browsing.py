@@ -57,7 +57,7 @@ _OF_500 = over({"run": (LONG,), "seed": Sizes(2, 4), "policy": POLICIES}, KEY, p
 def simulate(run, pages, seed, policy):
     """Run one policy over one workload."""
     task = study_sweep.Task(
-        workload=study_sweep.Generated(n_pages=pages, seed=seed), policy=netsim.canonical(policy),
+        workload=study_sweep.Generated(n_pages=pages, seed=seed), policy=policy, name=policy,
         config=WORLD, record_polls=run == SHORT and policy in NAMES
     )  # fmt: skip
     ran = study_sweep.simulate(task)

@@ -108,7 +108,7 @@ tune --battery-mwh 0 -> 0.0 is not in the range 0.0<x
 tune --policies bds:1 -> did you mean bsd?
 tune --seeds 1 -> at least two seeds, sessions or pages to be split, got one
 tune --member x -> member chooses from traffic, but no TRAFFIC is given
-tune --think 3 -> visits and think are for recorded traffic, but the traffic is split by seeds
+tune --think 3 -> think is for recorded traffic, but the traffic is split by seeds
 tune nowhere.har -> nowhere.har
 tune ONE -> needs at least two seeds, sessions or pages
 population TABLE --policies none,pms -> did you mean psm?
