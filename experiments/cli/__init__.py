@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import importlib
 import io
-import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -74,8 +73,6 @@ class _Program(click.Group):
         """Run the program, and end the process with the right status."""
         if instruction := os.environ.get("_LPSM_COMPLETE"):
             sys.exit(shell_complete(self, {}, "lpsm", "_LPSM_COMPLETE", instruction))
-        if sys.stderr.isatty():
-            _say_when_compiling()
         for stream in (sys.stdout, sys.stderr):  # what the terminal's characters do not include is written as escapes
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
@@ -115,19 +112,6 @@ class _Program(click.Group):
         except MemoryError as error:
             return _complain(error, f"there is not enough memory here: {str(error) or 'nothing is left'}")
         return 0
-
-
-def _say_when_compiling() -> None:
-    """Say once that kernels are being compiled, which the first run of a command waits for."""
-    compiling = logging.getLogger("lpsm.compiling")
-
-    def once(record: logging.LogRecord) -> bool:
-        compiling.setLevel(logging.WARNING)
-        echo(f"lpsm: {record.getMessage()}", err=True)
-        return False
-
-    compiling.setLevel(logging.INFO)
-    compiling.addFilter(once)
 
 
 def _complain(error: BaseException, words: str, status: int = BAD_INPUT) -> int:

@@ -150,9 +150,6 @@ def policies(default: str | None, words: str = "Policies to compare, separated b
     return option("--policies", words, Policies(), default, metavar="NAME,NAME")
 
 
-BATTERY = functools.partial(
-    number, "--battery-mwh", "Capacity of a battery, mWh, to say how long it lasts.", most=1e12, above=True
-)
 JSON = flag("--json as_json", "Print the result as one JSON object.")
 MEMBER = option(
     "--member", "Only these members of the trace (an archive or a folder), e.g. '272/Nov94/*'.", metavar="GLOB"

@@ -29,7 +29,6 @@ TRAFFIC = (
     options.whole("--seeds", "Without a trace: number of seeds, SEED, SEED+1, ...", 10, most=10_000),
     options.MEMBER,
     options.SKIP_DAMAGED,
-    options.whole("--visits", "How often a recorded page or session is visited [a page 10].", most=10_000),
     options.seconds("--think", "Pause after every recorded page, in place of the recorded ones."),
 )
 """The options of the traffic, which `gathered` reads."""
@@ -69,11 +68,10 @@ def gathered(asked: Any, paths: Sequence[Path], world: World, *, few: int, optio
         workloads = traffic.generated(asked.pages, asked.seed, asked.seeds)
         settings = {"kind": "generated", "pages": asked.pages, "seeds": asked.seeds}
     cut = traffic.units(
-        workloads, few=few, seed=asked.seed, beacon_interval_ns=world.config.beacon_interval_ns, visits=asked.visits,
-        think_s=asked.think,
+        workloads, few=few, seed=asked.seed, beacon_interval_ns=world.config.beacon_interval_ns, think_s=asked.think,
     )  # fmt: skip
-    settings |= {"units": cut.called, "seed": asked.seed, "recorded": traffic.told(workloads, world.config)}
-    return cut, settings | {"visits": cut.visits, "think_s": asked.think}
+    settings |= {"units": cut.called, "seed": asked.seed, "think_s": asked.think}
+    return cut, settings | {"recorded": traffic.told(workloads, world.config)}
 
 
 def settings_of(

@@ -12,6 +12,7 @@ from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
 from netsim.policies.protocol import FOREVER_NS, Plan
 from netsim.sleep_planning import message_prices
 from netsim.sleep_planning import plans as planning
+from netsim.sleep_planning.prices import worth_of_delay
 
 MS = 1_000_000
 NEVER_NS = 2**62
@@ -362,9 +363,14 @@ def alone(own, now_ms, awake, price_w, waits):
 def test_it_plans_for_what_is_outstanding_and_the_next_message_and_follows_that_at_beacons():
     own = Rule()
     own.s["balance"], own.s["message_ns"], own.s["messages"] = 6.0, 500 * MS, 1
+    own.s["lengths"][7:13] = 5.0  # of pages before, from 0.1 to 8 s
     own.sent(300)
-    plan, price_w = own.asked(1037), 3.0 * math.exp(0.135 * 6)
-    assert plan[:2] == alone(own, 1037, True, price_w, [(REPLY, 737, 0), (MESSAGE, 537, 1)])
+
+    def price_w(now_ms):
+        return 3.0 * math.exp(0.135 * 6) * worth_of_delay(own.s["lengths"], (now_ms - 300) / 1000)
+
+    plan = own.asked(1037)
+    assert plan[:2] == alone(own, 1037, True, price_w(1037), [(REPLY, 737, 0), (MESSAGE, 537, 1)])
     assert (own.s["awake_until_ns"], own.s["planned"], own.s["planned_ns"]) == (plan.awake_until_ns, 1, 1037 * MS)
     own.s["mean_rates"][REPLY] *= 50.0  # which a plan that is followed does not see
     work = workspace(own)
@@ -375,7 +381,8 @@ def test_it_plans_for_what_is_outstanding_and_the_next_message_and_follows_that_
     now_ms = again.wake_ns / MS + 100  # not where it meant to listen
     moved = own.asked(now_ms, beacon=1)
     assert own.s["planned_ns"] == now_ms * MS
-    assert moved[:2] == alone(own, now_ms, False, price_w, [(REPLY, now_ms - 300, 0), (MESSAGE, now_ms - 500, 1)])
+    waits = [(REPLY, now_ms - 300, 0), (MESSAGE, now_ms - 500, 1)]
+    assert moved[:2] == alone(own, now_ms, False, price_w(now_ms), waits)
 
 
 def browsed(servers, *, rounds):

@@ -9,7 +9,6 @@ from netsim.policies import make
 from netsim.policies.host import HoldThenBeacons
 from netsim.policies.polling import PollingConfig, PollingLearner
 from netsim.policies.protocol import Plan
-from netsim.policies.static import StaticPsm
 from netsim.sleep_planning.schedules import Schedule
 from netsim.sleep_planning.schedules import table as rows_of
 from netsim.traffic import check
@@ -56,7 +55,6 @@ make("lpsm2:1") -> ^policy 'lpsm2:1': the target must be a number above 1, got '
 make("lpsm2:1.05:abc") -> 'lpsm2:1.05:abc': the push delay must be a number of milliseconds above 0, got 'abc'; write
 make("lpsm2:1.05:100:3") -> 'lpsm2:1.05:100:3': a target and a push delay are all it takes, got '1.05:100:3'
 make("psm:") -> nothing follows the colon
-make("bsd:0") -> p of bsd must be a number from 1e-99 to 1e99
 make("bsd:1e999999999") -> p of bsd must be a number from 1e-99 to 1e99
 make("none:1") -> none takes no parameter
 make("lpsm:sqrt") -> no parameter, log or times=.*got 'sqrt'
@@ -70,13 +68,11 @@ make("none:a=1") -> of no names
 make("twt:service_ms=5") -> got
 make("driver:windows") -> the driver must be one of mac80211,
 make("driver:esp-idf:3") -> only esp-idf-max takes a listen interval, got 'esp-idf:3'
-StaticPsm(200, inactivity_timeout_ms=-1) -> inactivity_timeout_ms must be an integer of at least 0, got -1
 netsim.clairvoyant([]) -> needs pages
 netsim.clairvoyant(Workload.of([PAGE], messages=[Message(0.1, 10)])) -> needs pages, and no messages
 netsim.clairvoyant([PAGE], config=AIR) -> medium of its own
 netsim.clairvoyant([PAGE], config=LOSSY) -> no frame is lost
 netsim.clairvoyant([PAGE], prices_j=[1.0, 2.0]) -> prices_j must be falling numbers above 0
-netsim.clairvoyant([PAGE], prices_j=[[1.0]]) -> prices_j must be falling numbers above 0
 HoldThenBeacons(-1) -> hold_ms must be at least 0, got -1
 PollingConfig(times_ms=(0.5,)) -> times_ms must be finite and above 1 ms, got 0.5
 PollingConfig(energy="log") -> energy must be one of
@@ -85,7 +81,6 @@ PollingConfig(energy=lambda t: -1.0, gamma=1.0) -> energy must be finite and not
 PollingConfig(gamma=-1.0) -> gamma must be non-negative and finite, got -1.0
 PollingConfig(alphas=(2.0,)) -> alphas must lie in \[0, 1\], got 2.0
 PollingLearner().poll(0.0, 1) -> slept_ms must be positive and buffered_bytes not negative
-PollingLearner().poll(nan, 1) -> slept_ms must be positive and buffered_bytes not negative
 PollingLearner().poll(1.0, -1) -> slept_ms must be positive and buffered_bytes not negative
 Schedule(hold_to_ms=-1.0) -> hold_to_ms must lie in \[0, 1e\+09\], got -1.0
 Schedule(longest=0) -> longest must be an integer of at least 1, got 0
@@ -101,12 +96,10 @@ AirConfig(phy=Phy.parse("11g"), max_ampdu_bytes=8000) -> must be 0 on 11g, which
 AirConfig(phy=Phy.parse("11n"), max_ampdu_bytes=65_536) -> max_ampdu_bytes must be at most 65535, got 65536
 AirConfig(phy=Phy(cw_min=0), neighbours=1) -> cw_min must be at least 1 beside neighbours, .* got 0
 TcpConfig(window=20.5) -> window must be an integer of at least 1, got 20.5
-RadioConfig(awake_mw=1.9, asleep_mw=2.0) -> awake_mw must be at least asleep_mw \(2.0\), got 1.9
 RadioConfig(awake_mw="750") -> awake_mw must be a number, got '750'
 RadioConfig().energy(nan, 0, 0) -> awake_ns must be non-negative and finite, got nan
 RadioConfig.named("esp23") -> is no TOML file must be one of thesis, .*, got 'esp23'; did you mean 'esp32'\?
 SimulationConfig(beacon_interval_ns=1e8) -> beacon_interval_ns must be an integer of at least 1000000, got 100000000.0
-SimulationConfig(radio="esp32c6") -> did you mean 'esp32-c6'
 SimulationConfig(server_delay=True) -> mean_s must be a number
 SimulationConfig(medium=Phy()) -> medium must be of the type AirConfig, got Phy
 run(Page("p", 300.5, 500)) -> sizes must be whole numbers of bytes .* got 300.5
@@ -135,7 +128,6 @@ checked([Page("x", 5, 5, (), 4e9), Page("y", 5, 5, (), 1.0)]) -> think times mus
 checked([Page("x", 5, 5, (), 0.0, None, (1e6 + 1,))]) -> page .x.: waits_s must lie in \[0, 1e\+06\] s, got 1000001.0
 checked([PAGE], [Message(0.0, 1), Message(1.0, 0)]) -> message 1: size_bytes must be an integer of at least 1, got 0
 checked([PAGE], [Message(2.0, 5), Message(1.0, 5)]) -> message 1: at_s must lie in \[2, .* got 1.0
-checked([PAGE], [Message(4e9 + 1, 5)]) -> message 0: at_s must lie in .* got 4000000001.0
 """)
 def test_a_wrong_call_is_answered_with_the_argument_the_rule_and_the_value(call, message):
     refused(call, message, globals())

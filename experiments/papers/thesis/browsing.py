@@ -45,6 +45,9 @@ WORLD = netsim.SimulationConfig(
     server_delay=netsim.ServerDelay(mean_s=THESIS["server_delay"])
 )  # fmt: skip
 FIG_2_6 = Experiment("thesis/fig-2-6", "energy a page of LPSM, static PSM and BSD", "1 min")
+COLUMNS = {
+    "pages": ["page", "issue_s", "latency_s"], "polls": ["time_s", "slept_ms", "buffered_bytes", "next_sleep_ms"]
+}  # fmt: skip
 KEY = "{run} seed {seed} {policy}"
 _OF_100 = over({"run": (SHORT,), "seed": Sizes(3, 20), "policy": POLICIES}, KEY, pages=Sizes(20, 100))
 _OF_500 = over({"run": (LONG,), "seed": Sizes(2, 4), "policy": POLICIES}, KEY, pages=Sizes(40, 500))
@@ -54,17 +57,14 @@ _OF_500 = over({"run": (LONG,), "seed": Sizes(2, 4), "policy": POLICIES}, KEY, p
 def simulate(run, pages, seed, policy):
     """Run one policy over one workload."""
     task = study_sweep.Task(
-        workload=study_sweep.Generated(n_pages=pages, seed=seed), policy=netsim.canonical(policy),
+        workload=study_sweep.Generated(n_pages=pages, seed=seed), policy=policy, name=policy,
         config=WORLD, record_polls=run == SHORT and policy in NAMES
     )  # fmt: skip
     ran = study_sweep.simulate(task)
     common = {"setting": run, "replication": ran["run"]["replication"], "policy": task.policy}
-    visited = pd.DataFrame(ran["pages"])[["page", "issue_s", "latency_s"]].assign(**common)
-    tables = {"runs": [{"setting": run, **ran["run"]}], "pages": visited}
-    if ran["polls"].get("time_s"):
-        columns = ["time_s", "slept_ms", "buffered_bytes", "next_sleep_ms"]
-        tables["polls"] = pd.DataFrame(ran["polls"])[columns].assign(**common)
-    return tables
+    return {"runs": [{"setting": run, **ran["run"]}]} | {
+        table: pd.DataFrame(ran[table])[columns].assign(**common) for table, columns in COLUMNS.items() if table in ran
+    }
 
 
 FIG_2_5 = FIG_2_6.view("thesis/fig-2-5", "how sleep times evolve with LPSM", "1 min")

@@ -51,11 +51,8 @@ def test_a_world_may_hold_every_field_of_the_configurations_and_each_example_is_
     ("words", "expected"),
     [
         ("lpsm compare --policies psm,lp", {"psm,lpsm"}),
-        ("lpsm simulate w --policy dyn", {"dynamic"}),
         ("lpsm tune --radio esp32-", {"esp32-c3"}),
-        ("lpsm label d --algorithm ssm", {"ssmd"}),
         ("lpsm rep", {"replay", "reproduce"}),
-        ("lpsm list for", {"formats"}),
         ("lpsm reproduce thesis/fig-2-6", {"thesis/fig-2-6"}),
     ],
 )

@@ -41,9 +41,8 @@ def dkm_labels(*labels):
 
 def late_gain(*points):
     """The average accuracy of SOP-SS in rounds 2000 and 4000 of as many runs, which differ by so many points."""
-    gains = 0.5 + np.outer(points, (0, 1)).ravel() / 100
-    runs, t = np.repeat(np.arange(len(points)), 2), np.tile((2000, 4000), len(points))
-    return {"curve": pd.DataFrame({"key": "sop-label-efficient", "run": runs, "t": t, "accuracy": gains})}
+    rows = [(run, 2000 * late, late * gain / 100) for run, gain in enumerate(points) for late in (1, 2)]
+    return {"curve": pd.DataFrame(rows, columns=["run", "t", "accuracy"]).assign(key="sop-label-efficient")}
 
 
 def digits(first, **columns):
@@ -211,41 +210,25 @@ def scaled(record, columns):
                 yield with_numbers(record, table, name, own)
 
 
-def rows_of(frame, rng):
-    """A mask of rows drawn at random: all, or those of one or two values of columns that say what a row is of."""
-    mask = np.ones(len(frame), dtype=bool)
-    for name in rng.permutation(keys_of(frame))[: rng.integers(3)]:
-        values = frame[name].dropna().unique()
-        if len(values):
-            few = rng.choice(len(values), size=rng.integers(1, 1 + max(1, len(values) // 2)), replace=False)
-            mask &= frame[name].isin(values[few]).to_numpy()
-    return mask
-
-
-def changed(frame, name, mask, rng):
-    """What the numbers of a column may become in some rows: scaled, shifted, one number, or a trend along another."""
-    values = frame.loc[mask, name].to_numpy()
-    if values.dtype == bool:
-        return np.full_like(values, rng.random() < 0.5)
-    ordered = [one for one in frame.columns if frame[one].dtype.kind in "if"]
-    along = frame.loc[mask, ordered[rng.integers(len(ordered))]].rank(pct=True).fillna(0.0).to_numpy()
-    return (
-        values * 10.0 ** rng.uniform(-3.0, 1.5),
-        values + rng.choice((-1.0, 1.0)) * 10.0 ** rng.uniform(-2.0, 3.0),
-        np.full(len(values), 10.0 ** rng.uniform(-3.0, 3.0)),
-        values * np.exp(rng.uniform(-3.0, 3.0) * along),
-    )[rng.integers(4)]
-
-
 def made_up(record, columns, rng):
-    """The record with some changes, each of one of these columns in some rows."""
-    for table, name in rng.permutation(np.array(columns, dtype=object).reshape(-1, 2))[: rng.integers(1, 5)]:
-        for _ in range(rng.integers(1, 4)):
-            frame = record[table]
-            values, mask = frame[name].to_numpy(), rows_of(frame, rng)
-            values = values.copy() if values.dtype == bool else values.astype(float)
-            values[mask] = changed(frame, name, mask, rng)
-            record = with_numbers(record, table, name, values)
+    """The record with some of these columns scaled, shifted, made one number or a trend, in all rows or some groups."""
+    for _ in range(rng.integers(1, 7)):
+        table, name = columns[rng.integers(len(columns))]
+        frame = record[table]
+        values, keys = frame[name].astype(float), [name, *keys_of(frame)]
+        key = frame[keys[rng.integers(len(keys))]]
+        groups = rng.permutation(key.dropna().unique())
+        ordered = [one for one in frame.columns if frame[one].dtype.kind in "if"]
+        along = frame[ordered[rng.integers(len(ordered))]].rank(pct=True).fillna(0.0)
+        other = (
+            values * 10.0 ** rng.uniform(-3.0, 1.5),
+            values + rng.choice((-1.0, 1.0)) * 10.0 ** rng.uniform(-2.0, 3.0),
+            values * 0.0 + 10.0 ** rng.uniform(-3.0, 3.0),
+            values * np.exp(rng.uniform(-3.0, 3.0) * along),
+        )[rng.integers(4)]
+        mask = key.isin(groups[: rng.integers(1, 2 + len(groups) // 2)]) | (key.name == name)
+        values = values.mask(mask, other)
+        record = with_numbers(record, table, name, values > 0.5 if frame[name].dtype == bool else values)
     return record
 
 
