@@ -11,9 +11,6 @@ import tempfile
 import zipfile
 from functools import partial
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from tests.experiments.makers import PROGRAM, WORK
@@ -86,13 +83,6 @@ def arrays(path, n_bytes=2 << 30):
             entry.write(bytes(PIECE_BYTES))
 
 
-def columns(path, count=(1 << 25) + 2):
-    """Write as many rows of a number and of a long text as may be."""
-    numbers = pa.array(np.zeros(count // 2))
-    texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(count // 2, dtype=np.int32)), pa.array(["x" * 10_000]))
-    pq.write_table(pa.table({"a": numbers, "label": texts}), path, compression="zstd", store_schema=False)
-
-
 PACKET = struct.pack("<IHHiIII4I", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 1, 1, 0, 2**32 - 1, 2**32 - 1)
 LINE = b'cs18 791000000 5 "http://a/'
 GIGABYTES, LONG_LINE = 10 << 30, "must not be longer than 65536 bytes"
@@ -107,7 +97,6 @@ BOMBS = {  # how it is made, the command that reads it, what is said, and the mo
     "svmlight without end": (repeated(b"", b"1 1:1 #%b\n" % bytes(999), GIGABYTES), "label", "exceed 536870912", 200),
     "a table of too many": (repeated(b"a,b\n", b"1,x\n", 1 << 28), "label", "at most 33554432 cells", 500),
     "a matrix.npy": (given(array_header(10**12) + bytes(100)), "bounds", "must be a whole .npy matrix", 200),
-    "parquet of too many": (columns, "label", "at most 33554432 cells", 500),
     "a radio.toml": (lambda path: (path.touch(), os.truncate(path, 1 << 30)), "radio", "at most 65536 bytes", 200),
 }
 
