@@ -1,7 +1,7 @@
 """The command line: one module a command, importing its work inside the command.
 
-`lpsm --help` reads the table below and imports nothing of it, so that it answers
-at once.  Every error a user can cause ends here: one line on stderr, exit status 2.
+`lpsm --help` reads the table below and imports nothing of it, so that it answers at once.
+Every error a user can cause ends here: one line on stderr, exit status 2.
 """
 
 from __future__ import annotations
@@ -126,6 +126,6 @@ def _complain(error: BaseException, words: str, status: int = BAD_INPUT) -> int:
 def main() -> None:
     """Save power in wireless clients by learning online when to sleep.
 
-    Simulate an 802.11 client that browses the Web, compare power-saving policies on
-    generated or real traffic, and hold the learners against their bounds.
+    Simulate an 802.11 client that browses the Web, compare power-saving policies on generated or real traffic, and hold
+    the learners against their bounds.
     """

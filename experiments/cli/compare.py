@@ -41,8 +41,8 @@ FEW_SESSIONS = 2  # fewer are cut into pages; a workload is browsed as it is
 def compare(asked: Any) -> None:
     """Compare the energy and the slowdown of power-saving policies.
 
-    All policies meet the same pages, think times and server delays.  Tables (CSV) and pictures (PNG
-    and SVG) go to the folder OUT, which is replaced only if an earlier comparison made it.
+    All policies meet the same pages, think times and server delays.  Tables (CSV) and pictures (PNG and SVG) go to the
+    folder OUT, which is replaced only if an earlier comparison made it.
 
     \b
     lpsm compare --clients 1,2,5,10,20 --air 11g:54 --pages 20 --seeds 3
@@ -65,11 +65,9 @@ def compare(asked: Any) -> None:
     except ValueError:
         counts = [0]
     if not 1 <= counts[0] <= counts[-1] <= MOST_CLIENTS:
-        rule = f"whole numbers from 1 to {MOST_CLIENTS} with commas between them"
-        raise ValueError(f"clients must be {rule}, got {asked.clients!r}")
+        raise ValueError(f"clients must be whole numbers from 1 to {MOST_CLIENTS}, with commas, got {asked.clients!r}")
     several = counts if counts != [1] else []
-    as_it_is = trace is not None and traces.detect(trace) == "workload"
-    few = 1 if as_it_is else FEW_SESSIONS
+    few = 1 if trace is not None and traces.detect(trace) == "workload" else FEW_SESSIONS
     cut, traffic = gathered(asked, [] if trace is None else [trace], world, few=few, option="--trace")
     config, radio = world.config, world.config.radio
     chosen = sweep.named(asked.policies, config.beacon_interval_ns)

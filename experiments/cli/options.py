@@ -1,7 +1,6 @@
 """Arguments and options of the commands: what several of them have is declared once, with its limits and its help.
 
-Numbers are finite and within limits that the help shows, so that no command runs out of memory or time before it says a
-word.  Rules of the model itself belong to the model.
+Numbers are finite and within limits that the help shows; rules of the model itself belong to the model.
 """
 
 from __future__ import annotations

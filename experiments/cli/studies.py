@@ -42,9 +42,8 @@ CLIENTS = options.whole(
 def gathered(asked: Any, paths: Sequence[Path], world: World, *, few: int, option: str) -> tuple[Units, dict[str, Any]]:
     """Return the traffic that is asked for, and what the manifest says about it.
 
-    Without `paths` the Web model is drawn from; fewer than `few` sessions are cut into their pages;
-    `option` is how traces are given.  An option for the other kind
-    of traffic, and a trace without any, is a `ValueError`.
+    Without `paths` the Web model is drawn from; fewer than `few` sessions are cut into their pages; `option` is how
+    traces are given.  An option for the other kind of traffic, and a trace without any, is a `ValueError`.
     """
     from experiments.study import traffic
     from experiments.study.files import content_digest
@@ -157,10 +156,7 @@ def worlds_words(
 
 
 def recorded_words(recorded: Mapping[str, Any], world: World, *, battery: bool = False) -> str:
-    """Return the world, and what of it was recorded (`study.traffic.told`), and for how long.
-
-    A `battery` whose life is told needs enough of it.
-    """
+    """Return the world, what of it was recorded (`study.traffic.told`), and whether a `battery` life can rest on it."""
     if not recorded:
         return world.words
     lines, words, captured_s = [world.words], [], recorded.get("captured_s")

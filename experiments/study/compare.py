@@ -151,9 +151,8 @@ def compare(
     """Aggregate what `sweep.frames` gathered: the canonical `policies` in this order, then the two references.
 
     `awake_mw` and `asleep_mw` are powers of the radio, for the reference energies.  `psm` is the canonical name of
-    static PSM in this sweep; differences from it are NaN where it was not run.
-    `known` tells by replication what a client needs that
-    knows when frames come: then `clairvoyant_j_per_page` is that at the slowdown of each policy.
+    static PSM in this sweep; differences from it are NaN where it was not run.  `known` tells by replication what a
+    client needs that knows when frames come: then `clairvoyant_j_per_page` is that at the slowdown of each policy.
     """
     order = [*policies, LIMIT, PAGE_AWAKE]
     slowdowns = page_slowdowns(frames.pages)

@@ -6,10 +6,9 @@ last, holds the digest of every file (`sha256sum -c` checks it).  Nothing in a f
 many processes it was made.
 
 A journal holds the result of every finished task, a line each.  What was stopped, by whatever, goes on from there when
-the same command runs again; what another configuration or another program left behind is computed anew.
-
-A folder is replaced only if its manifest is of the same command and lists all it holds: what somebody else put there
-is never deleted.  One process at a time has a folder.
+the same command runs again; what another configuration or another program left behind is computed anew.  A folder is
+replaced only if its manifest is of the same command and lists all it holds: what somebody else put there is never
+deleted.  One process at a time has a folder.
 """
 
 from __future__ import annotations

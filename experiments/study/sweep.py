@@ -1,13 +1,11 @@
 """A sweep as plain data: every policy on every replication of the traffic, in one configuration.
 
-A replication is a seed of the traffic model, or a recorded browsing session.  All
-policies of a replication meet the same world: the same pages, think times and server
-delays (common random numbers), which is what makes their differences comparable.
-A task is a value, and `simulate` a pure function of it.
+A replication is a seed of the traffic model, or a recorded browsing session.  All policies of a replication meet the
+same world: the same pages, think times and server delays (common random numbers), which is what makes their differences
+comparable.  A task is a value, and `simulate` a pure function of it.
 
 With several clients a replication is a cell, whose clients all follow the policy that is measured and have draws of
-their own of the same traffic: other pages of the traffic model, or the recorded ones at other times.  The totals of a
-run are then means over its clients, whose own ones are kept beside them.
+their own of the same traffic.  The totals of a run are then means over its clients.
 """
 
 from __future__ import annotations

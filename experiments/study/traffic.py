@@ -1,8 +1,7 @@
 """The traffic of a study: seeds of the Web model, or what somebody browsed, read and cut the same for every command.
 
-Recorded traffic is read session by session, from traces of any format and from workloads.  Where sessions are few, it
-is their pages that are compared (with the messages that came until the next page), each visited several times at
-random phases of the beacons: a single visit at a single phase would be luck.
+Where recorded sessions are few, it is their pages that are compared (with the messages that came until the next page),
+each visited several times at random phases of the beacons: a single visit at a single phase would be luck.
 """
 
 from __future__ import annotations
@@ -149,9 +148,9 @@ def recorded(
 ) -> list[Replication]:  # fmt: skip
     """Read the sessions of one or several traces or workloads (`browsed`); without a page it is a `ValueError`.
 
-    The `seed` decides what was not recorded; each session has the next.  Sessions have the `round_trip` of their trace,
-    if it is to be used; waits that are not known are drawn from the known ones of the trace.  `advance` is called after
-    each session, `told` with what was read of each trace.
+    The `seed` decides what was not recorded; each session has the next.  Sessions have the `round_trip` of their trace
+    if it is to be used; waits that are not known are drawn from the known ones.  `advance` is called after each
+    session, `told` with what was read of each trace.
     """
     found: dict[str, Recorded] = {}
     for path in paths:

@@ -18,13 +18,6 @@ def compare(lpsm, tmp_path):
     return run
 
 
-def test_one_seed_has_no_intervals_and_a_limit_is_what_the_sentence_is_about(compare, tmp_path):
-    compare("--pages", "3", "--seeds", "1", "--policies", "psm", "--max-slowdown", "1.0001")
-    text = (tmp_path / "out" / "comparison.txt").read_text()
-    assert "±" not in text.split("J/page: mean")[0]
-    assert "Which to take: none of those that save power keeps the mean slowdown within 1.0001." in text.splitlines()
-
-
 def test_sessions_of_a_trace_are_replications_and_members_can_be_chosen(compare, workload, tmp_path):
     folder = tmp_path / "sessions"
     folder.mkdir()

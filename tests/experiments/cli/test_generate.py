@@ -31,12 +31,3 @@ def test_every_kind_is_a_workload_that_the_seed_decides(lpsm, tmp_path, kind):
     if kind in KINDS:
         assert bool(found.messages) == (KINDS[kind] != "pages")
         assert bool(found) == (KINDS[kind] != "messages")
-
-
-def test_keep_alives_and_messages_come_as_wished(lpsm, tmp_path):
-    words = "generate --kind mqtt --hours 10 --keep-alive 90 --messages-per-hour 30 --message-bytes 400"
-    lpsm(*words.split(), "--out", tmp_path / "w")
-    found = traces.read_workload(tmp_path / "w")
-    assert {90.0 * number for number in range(1, 401)} <= {page.issue_s for page in found}
-    assert 240 < len(found.messages) < 360  # 300 on average
-    assert {message.size_bytes for message in found.messages} == {400}

@@ -102,7 +102,7 @@ compare --trace CUT -> CUT, line 2
 compare --trace ONE --member x -> is a workload
 compare --trace ONE --pages 3 -> --pages is for traffic that is drawn, and --trace is given
 compare --trace ONE --seeds 3 -> --seeds is for traffic that is drawn, and --trace is given
-compare --clients 2,0 -> clients must be whole numbers from 1 to 1000 with commas between them, got '2,0'
+compare --clients 2,0 -> clients must be whole numbers from 1 to 1000, with commas, got '2,0'
 compare --max-slowdown 0.5 -> 0.5 is not in the range 1.0<=x
 tune --battery-mwh 0 -> 0.0 is not in the range 0.0<x
 tune --policies bds:1 -> did you mean bsd?
