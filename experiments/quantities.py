@@ -79,9 +79,6 @@ COMPARISON = _columns("""
     datagram_delay_p99_s              p99                .3f
     datagram_delay_max_s              max                .3f
     mean_mw                           mW                 .2f     optional ±
-    battery_h                         battery            .1f h
-    battery_h_low                     from               .1f h
-    battery_h_high                    to                 .1f h
 """)
 
 POPULATION = _columns("""

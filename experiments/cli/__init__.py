@@ -1,7 +1,7 @@
 """The command line: one module a command, importing its work inside the command.
 
-`lpsm --help` reads the table below and imports nothing of it, so that it answers
-at once.  Every error a user can cause ends here: one line on stderr, exit status 2.
+`lpsm --help` reads the table below and imports nothing of it, so that it answers at once.
+Every error a user can cause ends here: one line on stderr, exit status 2.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import importlib
 import io
-import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -74,8 +73,6 @@ class _Program(click.Group):
         """Run the program, and end the process with the right status."""
         if instruction := os.environ.get("_LPSM_COMPLETE"):
             sys.exit(shell_complete(self, {}, "lpsm", "_LPSM_COMPLETE", instruction))
-        if sys.stderr.isatty():
-            _say_when_compiling()
         for stream in (sys.stdout, sys.stderr):  # what the terminal's characters do not include is written as escapes
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
@@ -117,19 +114,6 @@ class _Program(click.Group):
         return 0
 
 
-def _say_when_compiling() -> None:
-    """Say once that kernels are being compiled, which the first run of a command waits for."""
-    compiling = logging.getLogger("lpsm.compiling")
-
-    def once(record: logging.LogRecord) -> bool:
-        compiling.setLevel(logging.WARNING)
-        echo(f"lpsm: {record.getMessage()}", err=True)
-        return False
-
-    compiling.setLevel(logging.INFO)
-    compiling.addFilter(once)
-
-
 def _complain(error: BaseException, words: str, status: int = BAD_INPUT) -> int:
     """Say in one line what happened, and what the layers that the error went through noted."""
     default = [", nothing was written"] if isinstance(error, KeyboardInterrupt) else []
@@ -142,6 +126,6 @@ def _complain(error: BaseException, words: str, status: int = BAD_INPUT) -> int:
 def main() -> None:
     """Save power in wireless clients by learning online when to sleep.
 
-    Simulate an 802.11 client that browses the Web, compare power-saving policies on
-    generated or real traffic, and hold the learners against their bounds.
+    Simulate an 802.11 client that browses the Web, compare power-saving policies on generated or real traffic, and hold
+    the learners against their bounds.
     """

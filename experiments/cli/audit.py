@@ -31,7 +31,6 @@ _OF_CLIENT = ("frames", "roamed", "sleeps", "listen_interval", "frames_up", "fra
 
 @options.command(
     click.argument("capture", type=options.INPUT),
-    options.option("--client", "Only this client, by its address.", metavar="MAC"),
     options.option("--radio", "Power figures: a profile or a .toml file.", default=TODAY["radio"]),
     options.policies(
         f"none,psm,bsd:1,{LEARNED}",
@@ -54,7 +53,7 @@ def audit(asked: Any) -> None:
     servers = netsim.ServerDelay(kind="recorded")
     config = netsim.SimulationConfig(radio=netsim.Radio.named(asked.radio), server_delay=servers)
     found = _read(asked.capture, skip_damaged=asked.skip_damaged)
-    chosen = sorted(found.clients) if asked.client is None else [_address(asked.client, found)]
+    chosen = sorted(found.clients)
     result = {
         "seconds": (found.end_us - found.start_us) / 1e6,
         "frames": found.frames,
@@ -100,13 +99,6 @@ def _read(capture: Path, *, skip_damaged: bool) -> Audit:
     return found
 
 
-def _address(client: str, found: Audit) -> bytes:
-    heard = {known.hex(":"): known for known in sorted(found.clients)}
-    if (address := heard.get(client.lower().replace("-", ":"))) is None:
-        raise ValueError(f"client must be one of those heard ({', '.join(heard) or 'none'}), got {client}")
-    return address
-
-
 def _client(
     address: bytes, found: Audit, policies: Sequence[AnyPolicy], config: netsim.SimulationConfig
 ) -> dict[str, Any]:
@@ -139,6 +131,8 @@ def _client(
         "listen_interval_announced": client.announced,
         "hold_ms": None if client.hold_us is None else client.hold_us / 1000,
         "delay_ms": median(client.delays_us) / 1000 if client.delays_us else None,
+        "airtime_up_ms": client.airtime_up_us / 1000,
+        "airtime_down_ms": client.airtime_down_us / 1000,
         "frames_missed_by_the_sniffer": client.missed_frames,
         "mean_mw": mean_mw,
         "nearest_policy": nearest,

@@ -31,7 +31,6 @@ FEW_SESSIONS = 2  # fewer are cut into pages; a workload is browsed as it is
     ),
     options.JOBS,
     options.JSON,
-    options.BATTERY(),
     options.flag(
         "--clairvoyant",
         "Also give the energy of a client that knows beforehand when frames come, at the slowdown of each policy: "
@@ -42,8 +41,8 @@ FEW_SESSIONS = 2  # fewer are cut into pages; a workload is browsed as it is
 def compare(asked: Any) -> None:
     """Compare the energy and the slowdown of power-saving policies.
 
-    All policies meet the same pages, think times and server delays.  Tables (CSV) and pictures (PNG
-    and SVG) go to the folder OUT, which is replaced only if an earlier comparison made it.
+    All policies meet the same pages, think times and server delays.  Tables (CSV) and pictures (PNG and SVG) go to the
+    folder OUT, which is replaced only if an earlier comparison made it.
 
     \b
     lpsm compare --clients 1,2,5,10,20 --air 11g:54 --pages 20 --seeds 3
@@ -66,11 +65,9 @@ def compare(asked: Any) -> None:
     except ValueError:
         counts = [0]
     if not 1 <= counts[0] <= counts[-1] <= MOST_CLIENTS:
-        rule = f"whole numbers from 1 to {MOST_CLIENTS} with commas between them"
-        raise ValueError(f"clients must be {rule}, got {asked.clients!r}")
+        raise ValueError(f"clients must be whole numbers from 1 to {MOST_CLIENTS}, with commas, got {asked.clients!r}")
     several = counts if counts != [1] else []
-    as_it_is = trace is not None and traces.detect(trace) == "workload" and asked.visits is None
-    few = 1 if as_it_is else FEW_SESSIONS
+    few = 1 if trace is not None and traces.detect(trace) == "workload" else FEW_SESSIONS
     cut, traffic = gathered(asked, [] if trace is None else [trace], world, few=few, option="--trace")
     config, radio = world.config, world.config.radio
     chosen = sweep.named(asked.policies, config.beacon_interval_ns)
@@ -78,19 +75,19 @@ def compare(asked: Any) -> None:
     tasks = {key: task for listed in of_cells.values() for key, task in listed.items()}
     if asked.clairvoyant:
         tasks = sweep.searches(tasks) | tasks
-    named = {name: getattr(asked, name) for name in ("battery_mwh", "max_slowdown", "clairvoyant")}
+    named = {name: getattr(asked, name) for name in ("max_slowdown", "clairvoyant")}
     with folder("compare", asked, settings_of(traffic, chosen, world, clients=counts, **named)) as store:
-        results = sweep.measured(tasks, store, jobs=asked.jobs, title="runs of a policy")
+        results = sweep.measured(tasks, store, jobs=asked.jobs)
         cells = []
         for count, listed in of_cells.items():
             frames = sweep.frames({key: results[key] for key in listed})
             found = aggregate(
                 frames, list(chosen), awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw,
                 psm=netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns),
-                battery_mwh=asked.battery_mwh, known=sweep.clairvoyant(results),
+                known=sweep.clairvoyant(results),
             )  # fmt: skip
             own = {"summary": found.summary, "replications": found.replications, "slowdown-by-page": found.slowdowns}
-            own |= {name: getattr(frames, name) for name in ("runs", "pages", "messages", "clients")}
+            own |= {name: getattr(frames, name) for name in ("runs", "pages", "messages")}
             cells.append({name: table.assign(clients=count) for name, table in own.items()} if counts[1:] else own)
         tables = {name: pd.concat([own[name] for own in cells], ignore_index=True) for name in cells[0]}
         summary, slowdowns = tables["summary"], tables["slowdown-by-page"]
@@ -102,16 +99,11 @@ def compare(asked: Any) -> None:
             )])  # fmt: skip
             pictures = {"cell": figures.growth(measured)}
         else:
-            over = f"its {cut.called}, each visited {cut.visits} times"
-            if trace is None:
-                over = f"{traces.counted(asked.seeds, 'seeds')} of {traces.counted(asked.pages, 'pages')}"
-            elif cut.called == "sessions":
-                over = traces.counted(len(cut.workloads), "sessions")
-            text = comparison_text(summary, over, asked.max_slowdown)
+            text = comparison_text(summary, traces.counted(len(cut.workloads), cut.called), asked.max_slowdown)
             pictures = {"energy": figures.energy(summary)}
             if len(slowdowns):  # otherwise there are messages alone
                 pictures |= {"front": figures.energy_front(summary), "slowdown": figures.slowdown(summary)}
                 pictures["slowdown-by-page"] = figures.slowdown_by_page(slowdowns)
-        text += worlds_words(traffic, world, chosen, several, battery=asked.battery_mwh is not None)
+        text += worlds_words(traffic, world, chosen, several)
         data = {"replications": len(cut.workloads), "summary": plain(summary)}
         ended(store, asked, "comparison", text, data, tables, pictures)

@@ -6,7 +6,6 @@ import json
 import os
 import platform
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import click
@@ -37,9 +36,8 @@ def doctor(asked: Any) -> None:
         code = f"does not run: {error}"
     try:
         where = str(data_folder())
-        data = sorted(path.name for path in Path(where).iterdir())
     except (ValueError, OSError):
-        where, data = "none; LPSM_DATA names one", []
+        where = "none; LPSM_DATA names one"
     found: dict[str, Any] = {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
@@ -48,14 +46,12 @@ def doctor(asked: Any) -> None:
         "compiled_code": code,
         "compile_cache": os.environ.get("NUMBA_CACHE_DIR") or "beside the code (__pycache__)",
         "data_folder": where,
-        "data": data,
     }
     if asked.as_json:
         click.echo(json.dumps(found))
     else:
         for title, value in found.items():
-            shown = map(" ".join, value.items()) if isinstance(value, dict) else value
-            words = shown if isinstance(shown, str | int) else ", ".join(shown) or "-"
+            words = ", ".join(map(" ".join, value.items())) if isinstance(value, dict) else value
             echo(f"{title.replace('_', ' ')}: {words}")
     if code != "runs":
         click.get_current_context().exit(1)

@@ -75,12 +75,9 @@ def generate(asked: Any) -> None:
         for record in counted:
             click.echo(traces.workload_line(record), nl=False)
         return
-    traces.write_workload(asked.out, counted)
+    pages = traces.write_workload(asked.out, counted)
     if asked.as_json:
-        counts = found.counts
-        totals = {name: counts[name] for name in ("pages", "reply_bytes", "messages", "message_bytes")}
-        objects = counts["exchanges"] - counts["pages"]
-        click.echo(json.dumps({**totals, "objects": objects, "think_s": found.think_s}))
+        click.echo(json.dumps({"pages": pages, "think_s": found.think_s} | found.as_dict()))
 
 
 def _sizes(option: str, text: str) -> tuple[int, int]:

@@ -57,7 +57,7 @@ _NOT_SETTINGS = ("source", "folder", "runs", "out", "as_json", "parameters", "ra
 def label(asked: Any) -> None:
     """Run a selective sampler over the stream in DATA; say how well it predicts and what it asks for.
 
-    DATA is a file, by its content a table (CSV, one column the label), parquet, svmlight or npz (X
+    DATA is a file, by its content a table (CSV, one column the label), svmlight or npz (X
     and y), plain or packed; or a data set: elec2, mnist, reuters, sms-spam, spam-drift, usps. The sampler
     sees only the labels it asks for; accuracy and F-measure are counted afterwards against all.
 

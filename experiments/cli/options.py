@@ -1,7 +1,6 @@
 """Arguments and options of the commands: what several of them have is declared once, with its limits and its help.
 
-Numbers are finite and within limits that the help shows, so that no command runs out of memory or time before it says a
-word.  Rules of the model itself belong to the model.
+Numbers are finite and within limits that the help shows; rules of the model itself belong to the model.
 """
 
 from __future__ import annotations
@@ -150,9 +149,6 @@ def policies(default: str | None, words: str = "Policies to compare, separated b
     return option("--policies", words, Policies(), default, metavar="NAME,NAME")
 
 
-BATTERY = functools.partial(
-    number, "--battery-mwh", "Capacity of a battery, mWh, to say how long it lasts.", most=1e12, above=True
-)
 JSON = flag("--json as_json", "Print the result as one JSON object.")
 MEMBER = option(
     "--member", "Only these members of the trace (an archive or a folder), e.g. '272/Nov94/*'.", metavar="GLOB"

@@ -21,8 +21,6 @@ _STANDARD_OUTPUT = Path("/dev/stdout")
     options.MEMBER,
     options.option("--client", "The one device of a capture that is wanted, by its address [all].", metavar="ADDRESS"),
     options.seconds("--max-think max_think_s", "Cut out longer pauses between pages [keep all]."),
-    options.seconds("--same-server-gap same_server_gap_s", "Longest pause before an image of a page [5]."),
-    options.seconds("--other-server-gap other_server_gap_s", "The same, from another server [2]."),
     options.seconds("--page-gap page_gap_s", "Pause that ends a page of traffic without URLs [1]."),
     options.SKIP_DAMAGED,
     options.flag("--json as_json", "Print what was found as one JSON object."),

@@ -23,8 +23,6 @@ __all__ = ["replay"]
     options.number("--gamma", "Price of a byte's waiting, per byte and ms.", 1e-7, most=1e6),
     options.choice("--energy", ["1/T", "1/log T"], "Energy in the loss."),
     options.whole("--rounding rounding_ms", "Sleeps are multiples of this, ms.", 10, most=10**7),
-    options.whole("--horizon", "Polls that the switching rates are chosen for.", 27_000, most=10**7),
-    options.number("--max-idle max_idle_s", "Longer pauses are shortened to this, s.", 1000.0, above=True),
     options.SKIP_DAMAGED,
     options.JSON,
 )  # fmt: skip

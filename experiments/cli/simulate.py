@@ -29,7 +29,6 @@ _LATE = {"message": "added_delay", "datagram": "datagram_delay"}
         "The model interpreted (packet), compiled (express), or whichever is quicker; all give the same.",
     ),
     options.JSON,
-    options.BATTERY(),
     *WORLD,
 )  # fmt: skip
 def simulate(asked: Any) -> None:
@@ -46,7 +45,6 @@ def simulate(asked: Any) -> None:
 
     refuse_overwriting([asked.workload], [asked.out])
     world = world_of(asked)
-    netsim.canonical(asked.policy, beacon_interval_ns=world.config.beacon_interval_ns)  # known before anything is read
     pages = traces.read_workload(asked.workload)
     trip_s = pages.round_trip_s if world.recorded_round_trip else None
     work = Recorded(name="workload", seed=asked.seed, recorded=pages, round_trip_s=trip_s)
@@ -63,33 +61,29 @@ def simulate(asked: Any) -> None:
     elif not asked.as_json:
         click.echo(text, nl=False)
     recorded = told([work], world.config)
-    totals = _totals(result, base, config.radio, asked.battery_mwh) | {"preset": world.preset, "recorded": recorded}
+    totals = _totals(result, base, config.radio) | {"preset": world.preset, "recorded": recorded}
     if asked.as_json:
         click.echo(json.dumps(totals))
     else:
-        echo(f"{_words(totals)}\n{recorded_words(recorded, world, battery=asked.battery_mwh is not None)}", err=True)
+        echo(f"{_words(totals)}\n{recorded_words(recorded, world)}", err=True)
 
 
-def _totals(
-    result: netsim.SimulationResult, base: netsim.SimulationResult, radio: netsim.Radio, battery_mwh: float | None
-) -> dict[str, Any]:
+def _totals(result: netsim.SimulationResult, base: netsim.SimulationResult, radio: netsim.Radio) -> dict[str, Any]:
     """Return the totals of a run beside the two reference energies."""
     from experiments.quantities import ENERGY_PARTS, run_row
     from netsim.result import spread
 
     row, found = run_row(result), result.against(base)
     each = max(1, row["pages"])  # without pages, figures are of the whole run
-    mean_mw = 1000 * row["total_j"] / row["elapsed_s"]
     totals = {
         "policy": result.policy,
         "pages": row["pages"],
         "energy_j_per_page": row["total_j"] / each,
         "limit_j_per_page": radio.least_j(base.elapsed_s, max(base.uplink_air_s, base.downlink_air_s)) / each,
         "page_awake_j_per_page": radio.least_j(base.elapsed_s, float(base.latency_s.sum())) / each,
-        **dict.fromkeys(("slowdown_mean", "slowdown_p95")),
         **spread("slowdown", "", found.slowdowns),
         **{name: row[name] for name in (*ENERGY_PARTS, "beacons", "wakeups", "elapsed_s")},
-        "mean_mw": mean_mw,
+        "mean_mw": 1000 * row["total_j"] / row["elapsed_s"],
     }
     if len(found.added_delay_s):
         totals |= {"messages": len(found.added_delay_s)} | spread(_LATE["message"], "s", found.added_delay_s)
@@ -98,8 +92,6 @@ def _totals(
         totals |= spread("exchange", "s", result.exchange_s)
         totals |= {name: int(result.datagram_totals[name]) for name in ("datagrams", "datagrams_lost")}
         totals |= spread(_LATE["datagram"], "s", result.datagram_delay_s)
-    if battery_mwh is not None:
-        totals["battery_h"] = battery_mwh / mean_mw if mean_mw else None
     return totals
 
 
@@ -112,10 +104,9 @@ def _words(totals: dict[str, Any]) -> str:
     for things, late in _LATE.items():
         if (late_s := totals.get(f"{late}_mean_s")) is not None:
             waited += f", {counted(totals[f'{things}s'], f'{things}s')} {late_s:.3f} s later in the mean"
-    life = f"; the battery lasts {totals['battery_h']:.1f} h" if totals.get("battery_h") else ""
     return (
         f"{totals['policy']}: {totals['pages']} pages in {totals['elapsed_s']:.1f} s, "
         f"{totals['energy_j_per_page']:.3f} J a page (limit {totals['limit_j_per_page']:.3f}, "
         f"page-awake {totals['page_awake_j_per_page']:.3f}; whole run: {parts} J), "
-        f"{totals['beacons']} beacons, {totals['wakeups']} wake-ups{waited}{life}"
+        f"{totals['beacons']} beacons, {totals['wakeups']} wake-ups{waited}"
     )

@@ -29,7 +29,6 @@ TRAFFIC = (
     options.whole("--seeds", "Without a trace: number of seeds, SEED, SEED+1, ...", 10, most=10_000),
     options.MEMBER,
     options.SKIP_DAMAGED,
-    options.whole("--visits", "How often a recorded page or session is visited [a page 10].", most=10_000),
     options.seconds("--think", "Pause after every recorded page, in place of the recorded ones."),
 )
 """The options of the traffic, which `gathered` reads."""
@@ -43,9 +42,8 @@ CLIENTS = options.whole(
 def gathered(asked: Any, paths: Sequence[Path], world: World, *, few: int, option: str) -> tuple[Units, dict[str, Any]]:
     """Return the traffic that is asked for, and what the manifest says about it.
 
-    Without `paths` the Web model is drawn from; fewer than `few` sessions are cut into their pages;
-    `option` is how traces are given.  An option for the other kind
-    of traffic, and a trace without any, is a `ValueError`.
+    Without `paths` the Web model is drawn from; fewer than `few` sessions are cut into their pages; `option` is how
+    traces are given.  An option for the other kind of traffic, and a trace without any, is a `ValueError`.
     """
     from experiments.study import traffic
     from experiments.study.files import content_digest
@@ -69,11 +67,10 @@ def gathered(asked: Any, paths: Sequence[Path], world: World, *, few: int, optio
         workloads = traffic.generated(asked.pages, asked.seed, asked.seeds)
         settings = {"kind": "generated", "pages": asked.pages, "seeds": asked.seeds}
     cut = traffic.units(
-        workloads, few=few, seed=asked.seed, beacon_interval_ns=world.config.beacon_interval_ns, visits=asked.visits,
-        think_s=asked.think,
+        workloads, few=few, seed=asked.seed, beacon_interval_ns=world.config.beacon_interval_ns, think_s=asked.think,
     )  # fmt: skip
-    settings |= {"units": cut.called, "seed": asked.seed, "recorded": traffic.told(workloads, world.config)}
-    return cut, settings | {"visits": cut.visits, "think_s": asked.think}
+    settings |= {"units": cut.called, "seed": asked.seed, "think_s": asked.think}
+    return cut, settings | {"recorded": traffic.told(workloads, world.config)}
 
 
 def settings_of(
@@ -159,10 +156,7 @@ def worlds_words(
 
 
 def recorded_words(recorded: Mapping[str, Any], world: World, *, battery: bool = False) -> str:
-    """Return the world, and what of it was recorded (`study.traffic.told`), and for how long.
-
-    A `battery` whose life is told needs enough of it.
-    """
+    """Return the world, what of it was recorded (`study.traffic.told`), and whether a `battery` life can rest on it."""
     if not recorded:
         return world.words
     lines, words, captured_s = [world.words], [], recorded.get("captured_s")

@@ -28,7 +28,9 @@ __all__ = ["tune"]
         "--target", targets.TARGETS,
         "Platform that must be able to do it: its settings are the candidates, and are printed.", targets.ANY,
     ),
-    options.BATTERY(10_000.0),
+    options.number(
+        "--battery-mwh", "Capacity of a battery, mWh, to say how long it lasts.", 10_000.0, most=1e12, above=True
+    ),
     options.number("--base-ma", "What all but the radio draws, mA at 3.3 V.", 0.0, most=1e6),
     options.number("--self-discharge", "What a battery loses by itself a month, percent.", 0.0, most=99.0),
     options.policies(None, "Candidates, separated by commas [those of the target, or of docs/tune.md]."),
@@ -92,7 +94,7 @@ def tune(asked: Any) -> None:
             pictures["tradeoff"] = tradeoff(found.table, found.policy, asked.max_slowdown)
         units = frames.runs.loc[frames.runs["policy"] == BASELINE, ["replication", "pages"]]
         tables = {
-            "candidates": found.table, "splits": found.splits, "runs": frames.runs, "clients": frames.clients,
+            "candidates": found.table, "splits": found.splits, "runs": frames.runs,
             "units": units.rename(columns={"replication": "unit"}),
         }  # fmt: skip
         sentence = recommendation_text(found.recommendation, cut.called)

@@ -1,11 +1,11 @@
-"""Streams in files: tables (CSV), parquet, svmlight and npz, told apart by what is in them.
+"""Streams in files: tables (CSV), svmlight and npz, told apart by what is in them.
 
 What it models: of columns one is the label, some are texts, all others are finite numbers.  Texts become unit vectors
 of hashed words (scikit-learn's `HashingVectorizer`), which needs no vocabulary and so knows nothing of later rows;
 numbers beside them are taken as they are.  In a table fields in quotes may hold anything and empty rows are passed
 over; its first line may name the columns, and must where a column holds texts.  svmlight is ``label index:value ...``.
 An npz holds X (or the data, indices, indptr and shape of a CSR matrix) and y, a vector, or a matrix of 0 and 1 with a
-column a class; pickles are never loaded.  All but npz and parquet may be packed with gzip or xz.
+column a class; pickles are never loaded.  All but npz may be packed with gzip or xz.
 What it leaves out: values that are missing, and lists and records in columns; they are errors.
 """
 
@@ -44,17 +44,16 @@ __all__ = [
 
 HASHED = 2**18  # columns that words are hashed to
 MOST_BYTES = 1 << 29
-"""Largest file of a stream, unpacked, all wanted arrays of an npz together, and all texts: 512 MiB."""
+"""Largest file of a stream, unpacked, and all wanted arrays of an npz together: 512 MiB."""
 MOST_CELLS = 1 << 25
 """How many cells of a table, features of svmlight or losses are read."""
 
 _LONGEST_LINE_BYTES = 1 << 24
-_ROWS_AT_ONCE = 1 << 12
 _SVMLIGHT = re.compile(r"^\S+(\s+qid:\S+)?(\s+\d+:\S+)+\s*(#.*)?$")
 _PARTS = ("data", "indices", "indptr", "shape")
 
-Rows = Iterator[tuple[int, Sequence[Any]]]
-"""The line of each row, 0 where there are no lines, and its cells."""
+Rows = Iterator[tuple[int, list[str]]]
+"""The line of each row and its cells."""
 
 
 @contextmanager
@@ -83,7 +82,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, str]]:
 def read(path: Path, *, label: str | None = None, drop: tuple[str, ...] = (), texts: tuple[str, ...] = ()) -> Stream:
     """Return the stream in a file.
 
-    Columns are those of tables and parquet, by name or number (from 0, negative from the end): `label`,
+    Columns are those of tables, by name or number (from 0, negative from the end): `label`,
     None for the last; `drop`, left out; `texts`.
 
     Raises
@@ -95,8 +94,6 @@ def read(path: Path, *, label: str | None = None, drop: tuple[str, ...] = (), te
     with naming(path):
         with path.open("rb") as file:
             start = file.read(4)
-        if start == b"PAR1":
-            return _of_table(path.name, *_parquet(path), label, drop, texts)
         npz = start == b"PK\x03\x04"
         if not npz:
             number, first = first_line(path)
@@ -104,9 +101,9 @@ def read(path: Path, *, label: str | None = None, drop: tuple[str, ...] = (), te
                 rows = csv_rows(path, number, first, ",;\t")
                 head = next(rows, (0, list[str]()))
                 names = [name.strip() for name in head[1]]
-                return _of_table(path.name, names, chain([head], rows), label, drop, texts, is_csv=True)
+                return _of_table(path.name, names, chain([head], rows), label, drop, texts)
         if texts:
-            raise ValueError(f"texts must stand in a table or parquet, got {'npz' if npz else 'svmlight'}")
+            raise ValueError(f"texts must stand in a table, got {'npz' if npz else 'svmlight'}")
         return of_npz(path) if npz else _svmlight(path)
 
 
@@ -121,41 +118,34 @@ def hashed(texts: Sequence[str]) -> sparse.csr_matrix:
 
 
 def _of_table(
-    name: str, names: list[str], rows: Rows, label: str | None, drop: tuple[str, ...], texts: tuple[str, ...], *,
-    is_csv: bool = False,
-) -> Stream:  # fmt: skip
-    """Return the stream in columns; in a CSV file, the first row names them if no number stands in it."""
+    name: str, names: list[str], rows: Rows, label: str | None, drop: tuple[str, ...], texts: tuple[str, ...]
+) -> Stream:
+    """Return the stream in columns; the first row names them if no number stands in it, or there are texts."""
     if not names:
         raise ValueError("a stream must hold an example, got none")
     at, numbers, said = _chosen(names, label, drop, texts)
-    named, head = True, [next(rows)] if is_csv else []
-    if head and not texts and any(names[i].lower() == "nan" or not isnan(as_number(names[i])) for i in numbers):
+    named, head = True, [next(rows)]
+    if not texts and any(names[i].lower() == "nan" or not isnan(as_number(names[i])) for i in numbers):
         named, rows = False, chain(head, rows)
-    X, places, written, characters = array("d"), array("i"), list[str](), 0
+    X, places, written = array("d"), array("i"), list[str]()
 
     def labels() -> Iterator[str]:
-        nonlocal characters
         for number, (line, row) in enumerate(rows):
-            place = f"line {line}" if line else f"row {number}"
             for column in numbers:
                 if not isfinite(value := as_number(row[column])):
-                    called, cell = f" ({names[column]})" if named else "", str(row[column])[:40]
+                    called, cell = f" ({names[column]})" if named else "", row[column][:40]
                     hint = ": --text takes a column of texts, --drop leaves one out" if called and len(cell) > 3 else ""
                     rule = f"a feature must be a finite number, got {cell!r}{hint}"
-                    raise ValueError(f"{place}, column {column}{called}: {rule}")
+                    raise ValueError(f"line {line}, column {column}{called}: {rule}")
                 X.append(value)
-            for column in said:
-                if not isinstance(row[column], str):
-                    raise ValueError(f"{place}, column {names[column]}: a text must be one, got {row[column]!r}")
-                characters += len(row[column])
-            if (number + 1) * len(names) > MOST_CELLS or characters > MOST_BYTES:
-                raise ValueError(f"a stream must hold at most {MOST_CELLS} cells and {MOST_BYTES} characters, got more")
+            if (number + 1) * len(names) > MOST_CELLS:
+                raise ValueError(f"a stream must hold at most {MOST_CELLS} cells, got more")
             if said:
                 written.append("\n".join(row[column] for column in said))
             places.append(line)
-            yield "" if row[at] is None else str(row[at]).strip()
+            yield row[at].strip()
 
-    y, classes = as_classes(labels(), lambda row: f"line {places[row]}" if places[row] else f"row {row}")
+    y, classes = as_classes(labels(), lambda row: f"line {places[row]}")
     instances: Any = np.asarray(X).reshape(len(y), len(numbers))
     if said:
         instances = sparse.csr_matrix(sparse.hstack([sparse.csr_matrix(instances), hashed(written)]))
@@ -190,7 +180,7 @@ def first_line(path: Path) -> tuple[int, str]:
     raise ValueError("a stream must hold an example, got none")
 
 
-def csv_rows(path: Path, number: int, first: str, delimiters: str) -> Iterator[tuple[int, list[str]]]:
+def csv_rows(path: Path, number: int, first: str, delimiters: str) -> Rows:
     """Yield the rows of a table from line `number` on, whose `first` line tells the delimiter, but for empty ones."""
     delimiter, width = max(delimiters, key=first.count), 0
     text = (line for _, line in islice(lines_of(path), number - 1, None))
@@ -206,73 +196,41 @@ def csv_rows(path: Path, number: int, first: str, delimiters: str) -> Iterator[t
         raise ValueError(f"line {number - 1 + reader.line_num}: {error}") from None
 
 
-def _parquet(path: Path) -> tuple[list[str], Rows]:
-    """Return the names and the rows of a parquet file; of texts, which may be long, equal ones are one."""
-    import pyarrow.parquet as pq
-    from pyarrow import types
-
-    with _as_one_error(), pq.ParquetFile(path) as file:
-        schema = file.schema_arrow
-        nested = [field.name for field in schema if types.is_nested(field.type)]
-        if nested:  # pyarrow ends the process where the metadata of a column, which would count values, is damaged
-            raise ValueError(f"lists or records in {nested[0]}; numbers and texts are read")
-        if not len(schema) or not file.metadata.num_rows:
-            raise ValueError("no row")
-    texts = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
-
-    def rows() -> Rows:
-        with _as_one_error(), pq.ParquetFile(path, read_dictionary=texts) as file:
-            for batch in file.iter_batches(_ROWS_AT_ONCE):
-                yield from ((0, row) for row in batch.to_pandas().itertuples(index=False, name=None))
-
-    return list(schema.names), rows()
-
-
-@contextmanager
-def _as_one_error() -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:  # pyarrow raises a dozen kinds
-        said = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ValueError(f"a parquet file must be whole and not too large, got {said[:200]}") from None
-
-
 # -- matrices ----------------------------------------------------------------------------------------------
-
-
-class _Lines:
-    """The lines of a file, as scikit-learn reads svmlight: where it is, and in which of them there is something."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.at, self.places, self.cells = path, 0, array("i"), 0
-
-    def read(self) -> bytes:
-        raise NotImplementedError
-
-    def __iter__(self) -> Iterator[bytes]:
-        for at, line in lines_of(self.path):
-            self.at = at
-            self.cells += line.count(":") + 1
-            if self.cells > MOST_CELLS:
-                raise ValueError(f"a stream must hold at most {MOST_CELLS} cells, got more")
-            if line.partition("#")[0].strip():
-                self.places.append(at)
-            yield line.encode()
 
 
 def _svmlight(path: Path) -> Stream:
     """Indices are those of the file if one is 0, else one less; a line's must grow."""
-    from sklearn.datasets import load_svmlight_file
+    places, columns, values, starts = array("i"), array("i"), array("d"), array("i", [0])
 
-    given = _Lines(path)
-    try:
-        X, labels = load_svmlight_file(given)
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f"line {given.at}: label index:value ... in numbers must stand there: {error}") from None
-    X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)  # with the smaller indices
+    def labels() -> Iterator[str]:
+        for number, line in lines_of(path):
+            label, *pairs = line.partition("#")[0].split() or [""]
+            before = len(columns)
+            try:
+                for index, _, value in (pair.partition(":") for pair in pairs if not pair.startswith("qid:")):
+                    columns.append(int(index))
+                    values.append(float(value))
+            except (ValueError, OverflowError):
+                columns.append(-1)
+            own = columns[before:]
+            if set(",:") & set(label) or any(index <= last for last, index in zip([-1, *own], own, strict=False)):
+                rule = "a label, and index:value with growing indices, must stand there"
+                raise ValueError(f"line {number}: {rule}, got {line.strip()[:80]!r}")
+            if len(values) + len(places) > MOST_CELLS:
+                raise ValueError(f"a stream must hold at most {MOST_CELLS} cells, got more")
+            if label:
+                places.append(number)
+                starts.append(len(columns))
+                yield label
+
+    y, classes = as_classes(labels(), lambda row: f"line {places[row]}")
+    indices = np.asarray(columns)
+    indices -= int(len(indices) > 0 and indices.min() > 0)
+    shape = len(y), int(indices.max(initial=-1)) + 1
+    X = sparse.csr_matrix((np.asarray(values), indices, np.asarray(starts)), shape=shape)
     X.eliminate_zeros()
-    y, classes = as_classes(map(str, labels.tolist()), lambda row: f"line {given.places[row]}")
-    return Stream(name=path.name, X=X, y=y, classes=classes, lines=np.asarray(given.places))
+    return Stream(name=path.name, X=X, y=y, classes=classes, lines=np.asarray(places))
 
 
 def arrays_of(path: Path, wanted: Collection[str]) -> dict[str, NDArray[Any]]:

@@ -33,7 +33,7 @@ class Stream:
     classes
         Names of the classes, (k,).
     lines
-        Line of the file each instance stands in, (T,); empty, or of zeros, where there are no lines.
+        Line of the file each instance stands in, (T,); empty where there are no lines.
     """
 
     name: str
@@ -46,10 +46,9 @@ class Stream:
         """Hold instances and labels to each other."""
         if self.X.ndim != 2 or self.X.shape[0] != len(self.y):
             raise ValueError(f"X must have a row for each of {len(self.y)} labels, got shape {self.X.shape}")
-        if 0 in self.X.shape:
-            raise ValueError(f"a stream must hold an example with a feature, got shape {self.X.shape}")
-        if self.X.shape[1] > MOST_FEATURES:
-            raise ValueError(f"a stream must have at most {MOST_FEATURES} features, got {self.X.shape[1]}")
+        if 0 in self.X.shape or self.X.shape[1] > MOST_FEATURES:
+            rule = f"a stream must hold an example with a feature, and at most {MOST_FEATURES} of them"
+            raise ValueError(f"{rule}, got shape {self.X.shape}")
         finite = np.isfinite(self.X.data if sparse.issparse(self.X) else self.X.ravel())
         if not finite.all():
             at = int(finite.argmin())
@@ -58,7 +57,7 @@ class Stream:
 
     def place(self, row: int) -> str:
         """Return where an instance stands, for messages."""
-        return f"line {self.lines[row]}" if self.lines.any() else f"row {row}"
+        return f"line {self.lines[row]}" if len(self.lines) else f"row {row}"
 
     def first_zero(self) -> int | None:
         """Return the first row of zeros, if there is one."""
@@ -98,16 +97,13 @@ class Stream:
         Without a constant its value in row t is the root mean square of the values other than 0 in rows 1 .. t: a 1
         would be as long as all the words of a unit vector together, and every margin would hang on it.
         """
-        is_sparse = sparse.issparse(self.X)
-        if is_sparse:
-            sums = np.concatenate([[0.0], np.cumsum(self.X.data**2)])[self.X.indptr[1:]]
-            counts = self.X.indptr[1:]
-        else:
-            sums, counts = np.cumsum((self.X**2).sum(axis=1)), np.cumsum((self.X != 0.0).sum(axis=1))
+        rows = sparse.csr_matrix(self.X)
+        sums, counts = np.pad(np.cumsum(rows.data**2), (1, 0))[rows.indptr[1:]], rows.indptr[1:]
         size = np.where(sums > 0.0, np.sqrt(sums / np.maximum(counts, 1)), 1.0)[:, None]
         if constant is not None:
             size[:] = constant
-        return replace(self, X=sparse.hstack([self.X, size], format="csr") if is_sparse else np.hstack([self.X, size]))
+        wider = sparse.hstack([rows, size], format="csr")
+        return replace(self, X=wider if sparse.issparse(self.X) else wider.toarray())
 
 
 def as_classes(labels: Iterable[str], place: Callable[[int], str]) -> tuple[NDArray[np.int64], tuple[str, ...]]:

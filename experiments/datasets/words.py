@@ -67,8 +67,6 @@ def generated_news(documents: int, topics: int, rng: np.random.Generator) -> Str
     >>> stream.X.shape[0], stream.classes
     (50, ('topic 1', 'topic 2', 'topic 3'))
     """
-    if documents < 1 or topics < 1:
-        raise ValueError(f"documents and topics must be at least 1, got {documents} and {topics}")
     common, shares = (1.0 / np.arange(1, size + 1) for size in (WORDS, topics))
     own = np.array([rng.choice(WORDS, OWN_WORDS, replace=False) for _ in range(topics)])
     y, texts = np.zeros((documents, topics), dtype=np.bool_), []

@@ -32,7 +32,7 @@ def energy(table: pd.DataFrame, policies: Sequence[str], by: str = "user", psm: 
     figure = _shares(table[table["policy"] != reference], column, words, by)
     [axes] = figure.axes
     axes.axvline(0.0, color="black", linewidth=0.8, zorder=0.8)
-    axes.set_xlim(right=min(axes.get_xlim()[1], 102.0))
+    axes.set_xlim(*np.clip(axes.get_xlim(), -102.0, 102.0))
     return figure
 
 

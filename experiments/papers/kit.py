@@ -30,7 +30,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
-from experiments.papers.claims import Claim, Record, Verdict, from_record
+from experiments.papers.claims import Claim, Record, from_record
 
 Rows = dict[str, list[dict[str, Any]]]  # what a task returns: table -> rows, plain JSON data
 
@@ -216,15 +216,15 @@ class Experiment:
 
         return declare
 
-    def view(self, name: str, subject: str, time: str) -> Experiment:
+    def view(self, name, subject, time):
         """Return another experiment on the runs of this one, still without claims and pictures."""
         return Experiment(name, subject, time, self.data, sweep=self.sweep, run=self.run)
 
-    def verdicts(self, record: Record) -> list[tuple[Claim, Verdict]]:
+    def verdicts(self, record):
         """Hold every claim against a record."""
         return [(claim, claim.check(record)) for claim in self.claims]
 
-    def figures(self, record: Record) -> dict[str, Any]:
+    def figures(self, record):
         """Return every picture, or table of words, of a record by its name."""
         return {name: draw(record) for name, draw in self.drawings.items()}
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from math import inf, isfinite, nan
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -136,12 +136,12 @@ def _joined(*words):
     return " ".join(word for word in words if word)
 
 
-def above(measure: Measure, limit: float = 0.0, **how: Any) -> Within:
+def above(measure, limit=0.0, **how):
     """Ask that the whole 95 % interval lies above the limit."""
     return Within(measure, low=limit, **how)
 
 
-def below(measure: Measure, limit: float = 0.0, **how: Any) -> Within:
+def below(measure, limit=0.0, **how):
     """Ask that the whole 95 % interval lies below the limit."""
     return Within(measure, high=limit, **how)
 
@@ -150,12 +150,12 @@ at_least, at_most = partial(above, by="mean"), partial(below, by="mean")
 within, between, reaching, each = (partial(Within, by=by) for by in _BY)
 
 
-def both(*tests: Within) -> tuple[Within, ...]:
+def both(*tests):
     """Ask for all of the tests."""
     return tests
 
 
-def rising(measure: Measure, *, falls: bool = False, ends: bool = False, unit: str = "") -> Within:
+def rising(measure, *, falls=False, ends=False, unit=""):
     """Ask that means rise (or fall) from name to name, strictly; or from the first to the last."""
 
     def steps(record):
@@ -168,7 +168,7 @@ def rising(measure: Measure, *, falls: bool = False, ends: bool = False, unit: s
     return (at_most if falls else at_least)(steps, 0.0, open=True, unit=unit)
 
 
-def largest(measure: Measure, name: str, *, least: bool = False, unit: str = "") -> Within:
+def largest(measure, name, *, least=False, unit=""):
     """Ask that one name has the largest (or smallest) mean of all: that it is ahead of the best of the others."""
 
     def ahead(record):
@@ -184,6 +184,6 @@ def largest(measure: Measure, name: str, *, least: bool = False, unit: str = "")
 falling, smallest = partial(rising, falls=True), partial(largest, least=True)
 
 
-def wide_enough(measure: Measure) -> Claim:
+def wide_enough(measure):
     """Claim that no parameter that was tuned lies at the edge of its grid (`steps_inside` measures that)."""
     return Claim("no tuned parameter lies at the edge of its grid", each(measure, 1), reason=HOUSEKEEPING)

@@ -12,10 +12,9 @@ Sources: Monteleoni 2006 (T), Cesa-Bianchi 2007 (R), Cavallanti, Cesa-Bianchi an
 from math import log, log1p, sqrt
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 
-def perceptron_lemma_sine(norm: float) -> float:
+def perceptron_lemma_sine(norm):
     """T Lemma 3: where an update does not turn v away from u, sin(theta_t) >= min(1/3, 1/(5 norm(v_t))).
 
     Holds for unit instances and v_0.u >= 0; `norm` is norm(v_t) before the update, 0 leaves 1/3.  Deviation: Theorem 3
@@ -24,7 +23,7 @@ def perceptron_lemma_sine(norm: float) -> float:
     return 1.0 / max(3.0, 5.0 * norm)
 
 
-def second_order_limit(*, comparator_norm: float, trace: float) -> float:
+def second_order_limit(*, comparator_norm, trace):
     """R section 3.1: the limit of (a norm(u)^2 + u'A_n u) sum_i ln(1 + lambda_i/a) for a -> inf.
 
     It is norm(u)^2 tr(A_n).  Deviation: printed tr(A_n A_n'), the sum of squared eigenvalues.
@@ -32,7 +31,7 @@ def second_order_limit(*, comparator_norm: float, trace: float) -> float:
     return comparator_norm**2 * trace
 
 
-def separable_second_order_step(mistakes: float, *, n_features: int, gamma: float, lambda_0: float) -> float:
+def separable_second_order_step(mistakes, *, n_features, gamma, lambda_0):
     """R (5): m <= (1/gamma) sqrt((1 + lambda_0 m) d ln(1 + m/d)); returns the right-hand side at m = `mistakes`.
 
     For sop with a = 1 on unit instances separated by a unit u with margin gamma; lambda_0 m is the sum
@@ -41,7 +40,7 @@ def separable_second_order_step(mistakes: float, *, n_features: int, gamma: floa
     return sqrt((1.0 + lambda_0 * mistakes) * n_features * log1p(mistakes / n_features)) / gamma
 
 
-def selected_risk(mistakes: int, n_rounds: int, delta: float) -> float:
+def selected_risk(mistakes, n_rounds, delta):
     """R (6): with probability 1 - delta, R(w*) <= M/n + 6 sqrt((2/n) ln(2(n+1)/delta)).
 
     w* is the hypothesis `penalised_hypothesis` picks at the same delta.
@@ -49,7 +48,7 @@ def selected_risk(mistakes: int, n_rounds: int, delta: float) -> float:
     return mistakes / n_rounds + 6.0 * sqrt(2.0 / n_rounds * log(2.0 * (n_rounds + 1) / delta))
 
 
-def penalised_hypothesis(weights: ArrayLike, starts: ArrayLike, X: ArrayLike, y: ArrayLike, delta: float) -> int:
+def penalised_hypothesis(weights, starts, X, y, delta):
     """The hypothesis of R (6), an index into `weights`: least penalised mistakes on the examples that came after it.
 
     For t < n, the mistakes of w_t on examples t+1..n over n-t, plus sqrt(ln(n(n+1)/d')/(2(n-t))) with d' = delta/2;
@@ -72,7 +71,7 @@ def penalised_hypothesis(weights: ArrayLike, starts: ArrayLike, X: ArrayLike, y:
     return int(np.argmin(empirical + np.sqrt(log(2.0 * n * (n + 1) / delta) / (2.0 * (n - when)))))
 
 
-def supervised_regret_of_spectrum(*, n_rounds: int, alpha: float, c: float, eigenvalues: ArrayLike) -> float:
+def supervised_regret_of_spectrum(*, n_rounds, alpha, c, eigenvalues):
     """A Theorem 1 and Remark 4: the regret of rls-all after n rounds, `eigenvalues` (d,) being those of E[x x'].
 
     (4c(1 + sum_i ln(1 + n lambda_i)))^((1+alpha)/(2+alpha)) n^(1/(2+alpha)).
@@ -81,7 +80,7 @@ def supervised_regret_of_spectrum(*, n_rounds: int, alpha: float, c: float, eige
     return float((4.0 * c * (1.0 + log_det)) ** ((1.0 + alpha) / (2.0 + alpha)) * n_rounds ** (1.0 / (2.0 + alpha)))
 
 
-def supervised_rate_in_labels(alpha: float) -> float:
+def supervised_rate_in_labels(alpha):
     """A Remark 5: exponent of the average regret in the number N of labels, all of them bought: -(1+alpha)/(2+alpha).
 
     It is that of the bound of Theorem 1, without logarithms.
@@ -89,7 +88,7 @@ def supervised_rate_in_labels(alpha: float) -> float:
     return -(1.0 + alpha) / (2.0 + alpha)
 
 
-def adaptive_rate_in_labels(alpha: float) -> float:
+def adaptive_rate_in_labels(alpha):
     """A Remark 5: the same of the adaptive sampler (Theorem 2), -(1+alpha)(2+alpha)/(2(3+alpha)).
 
     It is below that of all labels, and the rate faster, for alpha > sqrt(3) - 1.
@@ -100,7 +99,7 @@ def adaptive_rate_in_labels(alpha: float) -> float:
     return -(1.0 + alpha) * (2.0 + alpha) / (2.0 * (3.0 + alpha))
 
 
-def disagreement_cap(regret: float, *, alpha: float, c: float) -> float:
+def disagreement_cap(regret, *, alpha, c):
     """A section 4, the equivalent form of Assumption 1: P(f* f < 0) <= c' R(f)^(alpha/(1+alpha)).
 
     Markov's inequality gives P(f* f < 0) <= c eps^alpha + R(f)/eps; the best eps gives
@@ -111,9 +110,7 @@ def disagreement_cap(regret: float, *, alpha: float, c: float) -> float:
     return float(c ** (1.0 - power) * (1.0 + alpha) * alpha**-power * regret**power)
 
 
-def adaptive_regret(
-    *, n_rounds: int, n_features: int, eigenvalue: float, alpha: float, c: float, margin: float | None = None
-) -> float:
+def adaptive_regret(*, n_rounds, n_features, eigenvalue, alpha, c, margin=None):
     """A Theorem 2 with its constants, eq. (13): the adaptive sampler's expected regret after n >= 2 rounds.
 
     c n eps^(1+alpha) + rho_n + 512 ln n/(lambda eps^2) + 1 + 8 ln(n+1); eps = `margin` > 0 is free, and `None` takes
@@ -123,9 +120,7 @@ def adaptive_regret(
     return c * n_rounds * float(eps ** (1.0 + alpha)) + _beyond_margin(n_rounds, n_features, eigenvalue, eps, 8.0)
 
 
-def adaptive_labels(
-    *, n_rounds: int, n_features: int, eigenvalue: float, alpha: float, c: float, margin: float | None = None
-) -> float:
+def adaptive_labels(*, n_rounds, n_features, eigenvalue, alpha, c, margin=None):
     """A section 6.2: the adaptive sampler's expected labels, c n eps^alpha + (I) + (II) with (8) and (10).
 
     That is c n eps^alpha + rho_n + 512 ln n/(lambda eps^2) + 1 + 3 ln(n+1); `margin` as in `adaptive_regret`, `None`
@@ -136,13 +131,13 @@ def adaptive_labels(
     return c * n_rounds * float(eps**alpha) + _beyond_margin(n_rounds, n_features, eigenvalue, eps, 3.0)
 
 
-def _beyond_margin(n: int, n_features: int, eigenvalue: float, margin: float, late: float) -> float:
+def _beyond_margin(n, n_features, eigenvalue, margin, late):
     """Return what the bounds add to the rounds whose margin is small; rho_n = (16/lambda^2) max{d, ln n}."""
     patience = 16.0 / eigenvalue**2 * max(float(n_features), log(n))
     return patience + 512.0 * log(n) / (eigenvalue * margin**2) + 1.0 + late * log(n + 1)
 
 
-def best_regret_margin(*, n_rounds: int, eigenvalue: float, alpha: float, c: float) -> float:
+def best_regret_margin(*, n_rounds, eigenvalue, alpha, c):
     """The eps that minimises (13): (1024 ln n/(lambda n c (1 + alpha)))^(1/(3 + alpha)).
 
     Deviation: A section 6.2 prints the minimiser of the label bound, `best_label_margin`, here.
@@ -150,6 +145,6 @@ def best_regret_margin(*, n_rounds: int, eigenvalue: float, alpha: float, c: flo
     return float((1024.0 * log(n_rounds) / (eigenvalue * n_rounds * c * (1.0 + alpha))) ** (1.0 / (3.0 + alpha)))
 
 
-def best_label_margin(*, n_rounds: int, eigenvalue: float, alpha: float, c: float) -> float:
+def best_label_margin(*, n_rounds, eigenvalue, alpha, c):
     """The eps that minimises the label bound: (1024 ln n/(lambda n c alpha))^(1/(2 + alpha)), alpha > 0."""
     return float((1024.0 * log(n_rounds) / (eigenvalue * n_rounds * c * alpha)) ** (1.0 / (2.0 + alpha)))

@@ -5,7 +5,6 @@ What it leaves out: statements of the papers that need no record (`statements`).
 """
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from importlib import import_module
 
 from experiments.papers.kit import Experiment
@@ -50,8 +49,6 @@ def choose(what: str) -> list[Experiment]:
     stated = {one.name: one for one in STATEMENTS}
     if what in stated:
         raise ValueError(f"{what} has no record of its own: it is {stated[what].where}")
-    near = get_close_matches(what, [*known, *PAPERS, *stated, "all"], n=1)
     raise ValueError(
         f"an experiment must be one of `lpsm reproduce --list`, a paper ({', '.join(PAPERS)}) or all, got {what!r}"
-        + (f"; did you mean {near[0]!r}?" if near else "")
     )

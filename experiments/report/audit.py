@@ -32,8 +32,8 @@ _SLEPT = (
     "  hold time {hold}; listen interval {heard} (announced {announced}); delay of what was announced {delay}"
 )
 _TRAFFIC = (
-    "  data frames {frames_up:,} up, {frames_down:,} down; {retries:,} retries; {frames_missed_by_the_sniffer:,} "
-    "frames missed by the sniffer"
+    "  data frames {frames_up:,} up ({airtime_up_ms:.1f} ms on the air), {frames_down:,} down ({airtime_down_ms:.1f} "
+    "ms); {retries:,} retries; {frames_missed_by_the_sniffer:,} frames missed by the sniffer"
 )
 
 

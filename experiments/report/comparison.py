@@ -18,7 +18,6 @@ _EXPLANATION = (
 )
 _ADDED = "\nadded s: seconds by which a pushed message comes later than without power saving, mean and p95."
 _KNOWN = "\nabove clairvoyant: than a client would need at the same slowdown that knows when frames come."
-_BATTERY = "\nbattery: how long it lasts at the mean power of all the time."
 _POPULATION = (
     "{what}; quantiles are over {by}s, each weighing the same.\n"
     "vs none{vs}: difference from that energy (a saving is negative), of all together, then of a {by}'s own browsing.\n"
@@ -36,7 +35,7 @@ def comparison_text(summary: pd.DataFrame, what: str, max_slowdown: float | None
     columns = shown(COMPARISON, summary)
     *parts, last = [one.heading for one in columns if one.name.removesuffix("_per_page") in ENERGY_PARTS]
     text = _EXPLANATION.format(what=what, parts=f"{', '.join(parts)} and {last}")
-    more = {"added_delay_mean_s": _ADDED, "energy_above_clairvoyant_percent": _KNOWN, "battery_h": _BATTERY}
+    more = {"added_delay_mean_s": _ADDED, "energy_above_clairvoyant_percent": _KNOWN}
     text += "".join(words for name, words in more.items() if name in summary)
     return f"{of_frame(COMPARISON, summary)}\n\n{text}\n\n{advice(summary, max_slowdown)}"
 

@@ -146,15 +146,13 @@ def reference_energies(frames: Frames, *, awake_mw: float, asleep_mw: float) -> 
 
 def compare(
     frames: Frames, policies: Sequence[str], *, awake_mw: float, asleep_mw: float, psm: str = PSM,
-    battery_mwh: float | None = None, known: Mapping[str, Clairvoyant] | None = None,
+    known: Mapping[str, Clairvoyant] | None = None,
 ) -> Comparison:  # fmt: skip
     """Aggregate what `sweep.frames` gathered: the canonical `policies` in this order, then the two references.
 
     `awake_mw` and `asleep_mw` are powers of the radio, for the reference energies.  `psm` is the canonical name of
-    static PSM in this sweep; differences from it are NaN where it was not run.  With the capacity of a battery,
-    `battery_mwh`, the summary has `battery_h`, how long it lasts at the mean power, and `battery_h_low` and
-    `battery_h_high`, what the interval of the mean power says.  `known` tells by replication what a client needs that
-    knows when frames come: then `clairvoyant_j_per_page` is that at the slowdown of each policy.
+    static PSM in this sweep; differences from it are NaN where it was not run.  `known` tells by replication what a
+    client needs that knows when frames come: then `clairvoyant_j_per_page` is that at the slowdown of each policy.
     """
     order = [*policies, LIMIT, PAGE_AWAKE]
     slowdowns = page_slowdowns(frames.pages)
@@ -185,10 +183,6 @@ def compare(
     psm_j = table[table["policy"] == psm].set_index("replication")["total_j_per_page"]
     table["energy_minus_psm_j_per_page"] = table["total_j_per_page"] - table["replication"].map(psm_j).astype(float)
     summary = _summary({policy: table[table["policy"] == policy] for policy in order}, psm)
-    if battery_mwh is not None:
-        for name, side in (("", 0), ("_low", 1), ("_high", -1)):
-            mw = summary["mean_mw"] + (side * summary["mean_mw_half_width"] if side else 0.0)
-            summary[f"battery_h{name}"] = battery_mwh / mw.where(mw > 0)
     return Comparison(table, summary, slowdowns)
 
 

@@ -46,7 +46,6 @@ class LabelConfig:
     multiclass: bool = False  # whether one sampler asks for the class, of any number
 
     def __post_init__(self) -> None:
-        samplers.describe(self.algorithm)  # raises if there is no such one
         if self.last_labels and self.multiclass:
             raise ValueError("last_labels must be False with multiclass: it works with two classes")
 
@@ -97,8 +96,6 @@ def parse_parameters(pairs: Sequence[str]) -> dict[str, Any]:
         name, equals, value = pair.partition("=")
         if not name or not equals or not value:
             raise ValueError(f"a parameter must be NAME=VALUE, got {pair!r}")
-        if name in found:
-            raise ValueError(f"a parameter must be given once, got {name} twice")
         found[name] = _value(value)
     return found
 

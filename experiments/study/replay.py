@@ -150,13 +150,11 @@ def details(requests: Iterable[Request], config: ReplayConfig, *, max_polls: int
     assert whole.weights is not None
     assert whole.alpha_weights is not None
     losses, best = whole.expert_losses, whole.expert_losses.argmin(axis=1)
-    names = [f"{time_ms:g}" for time_ms in config.times_ms]
-    polls = pd.DataFrame({name: getattr(whole, name) for name in ("time_s", "slept_ms", "buffered_bytes")})
-    polls = polls.astype({"buffered_bytes": np.int64}).assign(
-        mixture_loss=whole.mixture_loss, polling_loss=whole.polling_loss, best_expert_ms=np.array(config.times_ms)[best]
-    )
-    tables = (("loss_", losses), ("weight_", whole.weights))
-    own = [pd.DataFrame(table, columns=[f"{kind}{name}" for name in names]) for kind, table in tables]
+    columns: dict[str, Any] = {name: getattr(whole, name) for name in ("time_s", "slept_ms")}
+    columns |= {"buffered_bytes": whole.buffered_bytes.astype(np.int64), "mixture_loss": whole.mixture_loss}
+    columns |= {"polling_loss": whole.polling_loss, "best_expert_ms": np.array(config.times_ms)[best]}
+    for kind, table in (("loss", losses), ("weight", whole.weights)):
+        columns |= {f"{kind}_{time_ms:g}": table[:, at] for at, time_ms in enumerate(config.times_ms)}
     of_best = {"best_expert": losses[:, hindsight.best_expert(losses).expert], "best_per_poll": losses.min(axis=1)}
     summed = {"mixture": whole.mixture_loss, "polling": whole.polling_loss, **of_best}
     regrets = {"time_s": whole.time_s} | {f"{name}_loss": np.cumsum(column) for name, column in summed.items()}
@@ -171,4 +169,4 @@ def details(requests: Iterable[Request], config: ReplayConfig, *, max_polls: int
     posterior = pd.DataFrame({"alpha": grid, "weight": whole.alpha_weights[-1]})
     statements = bounds.report(LearnAlpha(losses.shape[1], grid), losses)
     frames = pd.DataFrame(regrets), partitions, pd.DataFrame(alphas), posterior
-    return Details(pd.concat([polls, *own], axis=1), *frames, statements)
+    return Details(pd.DataFrame(columns), *frames, statements)

@@ -50,10 +50,9 @@ def run(
 ) -> dict[str, R]:  # fmt: skip
     """Compute `function(task)` for every task whose key is not in `finished`, and return all results by their keys.
 
-    `function` stands at the top level of a module, so that other processes find it.  A task is taken from the mapping
-    when it is computed, and may then be made.  `jobs` processes of this machine compute (1: this one, None: one for
-    each processor), or the cluster whose address `scheduler` is.  `keep` is called here with key and result as soon as
-    a task is finished.  The progress bar counts `title`.
+    `function` stands at the top level of a module, so that other processes find it.  `jobs` processes of this machine
+    compute (1: this one, None: one for each processor), or the cluster whose address `scheduler` is.  `keep` is called
+    here with key and result as soon as a task is finished.  The progress bar counts `title`.
 
     On Ctrl-C it ends after every finished result was kept; what a task raises is raised here.  A cluster that cannot be
     reached, or has no worker, and workers that die beyond repair are an `OSError`.

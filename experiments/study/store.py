@@ -6,10 +6,9 @@ last, holds the digest of every file (`sha256sum -c` checks it).  Nothing in a f
 many processes it was made.
 
 A journal holds the result of every finished task, a line each.  What was stopped, by whatever, goes on from there when
-the same command runs again; what another configuration or another program left behind is computed anew.
-
-A folder is replaced only if its manifest is of the same command and lists all it holds: what somebody else put there
-is never deleted.  One process at a time has a folder.
+the same command runs again; what another configuration or another program left behind is computed anew.  A folder is
+replaced only if its manifest is of the same command and lists all it holds: what somebody else put there is never
+deleted.  One process at a time has a folder.
 """
 
 from __future__ import annotations
@@ -80,9 +79,9 @@ class Store:
         if unfinished is not None and self.manifest.items() <= unfinished.items():
             self.finished = kept
         elif kept:
-            self._notice(f"{self.partial} kept {len(kept)} finished runs of", unfinished or {})
-        if earlier is not None:
-            self._notice(f"{self.folder} holds a result of", earlier)
+            echo(f"lpsm: {self.partial} kept {len(kept)} finished runs of another configuration or program", err=True)
+        if earlier is not None and earlier["configuration"] != self.configuration:
+            echo(f"lpsm: {self.folder} holds a result of another configuration, which this one replaces", err=True)
         self._clear()
         try:
             self.partial.mkdir(parents=True, exist_ok=True)
@@ -94,21 +93,11 @@ class Store:
             self._clear()
             raise
 
-    def _notice(self, where: str, old: Mapping[str, Any]) -> None:
-        """Say on standard error which result is replaced, and how the two differ."""
-        told = "configuration", "source_sha256"
-        if others := [line for name in told for line in _differences(old.get(name), self.manifest[name], name)]:
-            differ = ", ".join(others[:3]) + (f", and {len(others) - 3} more" if len(others) > 3 else "")
-            echo(f"lpsm: {where} another configuration, which this one replaces: {differ}", err=True)
-
     def keep(self, key: str, result: Any) -> None:
         """Keep the result of a finished task, JSON data: when this returns, no interruption loses it."""
-        try:
-            self._journal.write(json.dumps([key, result]) + "\n")
-            self._journal.flush()
-            os.fsync(self._journal.fileno())
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, self._journal.name) from None
+        self._journal.write(json.dumps([key, result]) + "\n")
+        self._journal.flush()
+        os.fsync(self._journal.fileno())
         self.finished[key] = result
 
     def write(self, name: str, content: Any) -> None:
@@ -162,7 +151,7 @@ class Store:
                 self._journal.close()
             self._clear()
         if not self.finished:
-            return "nothing is kept"
+            return f"nothing is kept in {self.partial}"
         return f"what was finished is kept in {self.partial}, and the same command goes on from there"
 
     def _clear(self) -> None:
@@ -199,10 +188,3 @@ class Store:
 
 def _json(data: Any) -> str:
     return json.dumps(data, indent=2, sort_keys=True) + "\n"
-
-
-def _differences(old: Any, new: Any, name: str) -> list[str]:
-    """Say what differs between two configurations, a setting each."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        return [line for key in {**old, **new} for line in _differences(old.get(key), new.get(key), key)]
-    return [] if old == new else [f"{name} was {json.dumps(old):.60}, is {json.dumps(new):.60}"]

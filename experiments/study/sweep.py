@@ -1,13 +1,11 @@
 """A sweep as plain data: every policy on every replication of the traffic, in one configuration.
 
-A replication is a seed of the traffic model, or a recorded browsing session.  All
-policies of a replication meet the same world: the same pages, think times and server
-delays (common random numbers), which is what makes their differences comparable.
-A task is a value, and `simulate` a pure function of it.
+A replication is a seed of the traffic model, or a recorded browsing session.  All policies of a replication meet the
+same world: the same pages, think times and server delays (common random numbers), which is what makes their differences
+comparable.  A task is a value, and `simulate` a pure function of it.
 
 With several clients a replication is a cell, whose clients all follow the policy that is measured and have draws of
-their own of the same traffic: other pages of the traffic model, or the recorded ones at other times.  The totals of a
-run are then means over its clients, whose own ones are kept beside them.
+their own of the same traffic.  The totals of a run are then means over its clients.
 """
 
 from __future__ import annotations
@@ -47,16 +45,11 @@ class Task:
     """One run: a policy, by its canonical name and what makes it, of so many clients, on a replication."""
 
     workload: Replication
+    name: str
     policy: AnyPolicy
     config: netsim.SimulationConfig
     clients: int = 1
     record_polls: bool = False
-    name: str = ""
-
-    def __post_init__(self) -> None:
-        if not self.name:
-            name = netsim.canonical(self.policy, beacon_interval_ns=self.config.beacon_interval_ns)
-            object.__setattr__(self, "name", name)
 
     @property
     def key(self) -> str:
@@ -70,7 +63,6 @@ class Frames(NamedTuple):
     runs: pd.DataFrame  #: a row a run; of several `clients`, how many there are, and means over them
     pages: pd.DataFrame  #: a row a page of a run
     messages: pd.DataFrame = pd.DataFrame()  #: a row a pushed message
-    clients: pd.DataFrame = pd.DataFrame()  #: a row a run and client, of several
     #: delays of datagrams down and latencies of exchanges with times of their own (`kind`): all, or `MOST_DELAYS` from
     #: the shortest to the longest that stand for `weight` each
     delays: pd.DataFrame = pd.DataFrame()
@@ -84,12 +76,10 @@ def named(policies: Sequence[AnyPolicy], beacon_interval_ns: int) -> dict[str, A
     """
     if not policies:
         raise ValueError("policies must name at least one policy, got none")
-    names = [netsim.canonical(policy, beacon_interval_ns=beacon_interval_ns) for policy in policies]
-    if len(set(names)) < len(names):
-        raise ValueError(f"policies must differ, got {','.join(names)}")
-    makers = [name if isinstance(policy, str) else policy for name, policy in zip(names, policies, strict=True)]
-    found: dict[str, AnyPolicy] = {} if BASELINE in names else {BASELINE: BASELINE}
-    return found | dict(zip(names, makers, strict=True))
+    chosen = {netsim.canonical(policy, beacon_interval_ns=beacon_interval_ns): policy for policy in policies}
+    if len(chosen) < len(policies):
+        raise ValueError(f"policies must differ, got {','.join(map(str, policies))}")
+    return chosen if BASELINE in chosen else {BASELINE: BASELINE, **chosen}
 
 
 def tasks(
@@ -98,10 +88,8 @@ def tasks(
 ) -> dict[str, Task]:  # fmt: skip
     """List the runs of a sweep, keyed; the run without power saving is always among them.
 
-    Nothing to run, and a policy or a replication that is named twice, are a `ValueError`.
+    A policy or a replication that is named twice is a `ValueError`.
     """
-    if not workloads:
-        raise ValueError("there is no traffic to simulate: no page and no session")
     made = [
         Task(workload=workload, name=name, policy=policy, config=workload.world(config), clients=clients)
         for workload in workloads
@@ -121,12 +109,12 @@ def searches(tasks: Mapping[str, Task]) -> dict[str, Task]:
     return {task.key: task for task in made}
 
 
-def measured(tasks: Mapping[str, Task], store: Store, *, jobs: int | None, title: str = "runs") -> dict[str, Any]:
+def measured(tasks: Mapping[str, Task], store: Store, *, jobs: int | None) -> dict[str, Any]:
     """Compute what a store has not yet, keeping each result there; return all results in the order of the tasks."""
     if processes(jobs) > 1:
         with progress("compiling", None):
             warm_up(tasks.values())
-    return run(simulate, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title=title)
+    return run(simulate, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title="runs of a policy")
 
 
 def clairvoyant(results: Mapping[str, Mapping[str, Any]]) -> dict[str, netsim.Clairvoyant]:
@@ -176,15 +164,14 @@ def simulate(task: Task) -> dict[str, Any]:
     else:
         members = [(workload.pages(client), task.policy) for client in range(task.clients)]
         results = netsim.simulate_cell(members, config=task.config, seed=seed)
-    rows, first = [run_row(result) for result in results], results[0]
+    first, row = results[0], mean_row([run_row(result) for result in results])
     tables = {
         "pages": [result.pages for result in results],
         "polls": [first.polls] if task.record_polls else [],
         "messages": [result.messages[["message", "delay_s"]] for result in results],
-        "clients": [pd.DataFrame([row]) for row in rows] if task.clients > 1 else [],
         "delays": [_delays(result) for result in results],
     }
-    run = {"replication": workload.name, "policy": first.policy, **mean_row(rows)}
+    run = {"replication": workload.name, "policy": first.policy, **row}
     listed = {name: _by_client(own) for name, own in tables.items() if name == "pages" or any(map(len, own))}
     return {"run": run, **{name: table.to_dict("list") for name, table in listed.items()}}
 

@@ -1,8 +1,7 @@
 """The traffic of a study: seeds of the Web model, or what somebody browsed, read and cut the same for every command.
 
-Recorded traffic is read session by session, from traces of any format and from workloads.  Where sessions are few, it
-is their pages that are compared (with the messages that came until the next page), each visited several times at
-random phases of the beacons: a single visit at a single phase would be luck.
+Where recorded sessions are few, it is their pages that are compared (with the messages that came until the next page),
+each visited several times at random phases of the beacons: a single visit at a single phase would be luck.
 """
 
 from __future__ import annotations
@@ -64,8 +63,6 @@ class Recorded:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "recorded", traces.Workload.of(self.recorded))
-        if not (self.recorded or self.recorded.messages or self.recorded.datagrams):
-            raise ValueError(f"a session needs at least one page, {self.name} has none")
 
     @property
     def n_pages(self) -> int:
@@ -110,14 +107,10 @@ class Browsing(NamedTuple):
 
 
 class Units(NamedTuple):
-    """What is compared with itself under every policy, and what such a unit is called: seeds, sessions, pages or parts.
-
-    `visits` is how often each of them is browsed.
-    """
+    """What is compared under every policy, and what such a unit is called: seeds, sessions, pages or parts."""
 
     workloads: list[Replication]
     called: str
-    visits: int = 1
 
 
 def browsed(
@@ -155,9 +148,9 @@ def recorded(
 ) -> list[Replication]:  # fmt: skip
     """Read the sessions of one or several traces or workloads (`browsed`); without a page it is a `ValueError`.
 
-    The `seed` decides what was not recorded; each session has the next.  Sessions have the `round_trip` of their trace,
-    if it is to be used; waits that are not known are drawn from the known ones of the trace.  `advance` is called after
-    each session, `told` with what was read of each trace.
+    The `seed` decides what was not recorded; each session has the next.  Sessions have the `round_trip` of their trace
+    if it is to be used; waits that are not known are drawn from the known ones.  `advance` is called after each
+    session, `told` with what was read of each trace.
     """
     found: dict[str, Recorded] = {}
     for path in paths:
@@ -194,7 +187,7 @@ def told(sessions: Sequence[Replication], config: netsim.SimulationConfig) -> di
     """Return what of the world was recorded and is used, nothing for drawn traffic.
 
     That is server_times_s (the median, or None), round_trip_s (likewise) and messages; of recordings with times of
-    their own also datagrams, things (exchanges, messages and datagrams), captured_s, and simulated_s without power
+    their own also things (exchanges, messages and datagrams), captured_s, and simulated_s without power
     saving.
     """
     recorded = [session for session in sessions if isinstance(session, Recorded)]
@@ -203,17 +196,15 @@ def told(sessions: Sequence[Replication], config: netsim.SimulationConfig) -> di
     works = [session.recorded for session in recorded]
     waits = _known(*works) if config.server_delay.kind == "recorded" else np.empty(0)
     trips = [session.round_trip_s for session in recorded if session.round_trip_s is not None]
-    messages, datagrams = (sum(len(getattr(work, kind)) for work in works) for kind in ("messages", "datagrams"))
     found: dict[str, Any] = {
         "server_times_s": float(np.median(waits)) if len(waits) else None,
         "round_trip_s": float(np.median(trips)) if trips else None,
-        "messages": messages,
+        "messages": sum(len(work.messages) for work in works),
     }
     if timed := [session for session in recorded if session.is_timed]:
         runs = [netsim.simulate(one.recorded, config=one.world(config), seed=one.seed) for one in timed]
         found |= {
-            "datagrams": datagrams,
-            "things": sum(len(work.sizes) for work in works) + messages + datagrams,
+            "things": sum(len(work.sizes) + len(work.beside_s) for work in works),
             "captured_s": sum(run.captured_s or 0.0 for run in runs),
             "simulated_s": sum(run.elapsed_s for run in runs),
         }
@@ -222,33 +213,33 @@ def told(sessions: Sequence[Replication], config: netsim.SimulationConfig) -> di
 
 def units(
     workloads: Sequence[Replication], *, few: int, seed: int, beacon_interval_ns: int,
-    visits: int | None = None, think_s: float | None = None,
+    think_s: float | None = None,
 ) -> Units:  # fmt: skip
     """Return what is compared: the sessions, or the parts of fewer than `few` recorded ones.
 
-    A session is cut into its pages; one with messages where its pages begin, so that each page keeps the messages
-    that came until the next one, and one without two pages where its messages come, into at most `MOST_PARTS`; a
-    recording with times of its own between its pages, into at most `MOST_PARTS` stretches of about equal length.
-    A part is visited `VISITS` times and a session once, unless `visits` says otherwise.  Between two visits lie
-    the think time (with messages, the rest of the time until the next part) and up to a beacon interval more, so
-    that each is at another phase of the beacons.  The `seed` is that of the phases; `think_s` is the pause after every
-    page, in place of the recorded one, and with messages after every part.
-
-    A number that is given for traffic that is drawn, and messages between the pages that a think time would move, are
-    a `ValueError`.
+    A session is cut into its pages; one with messages where its pages begin, so that each page keeps the messages that
+    came until the next one, and one without two pages where its messages come, into at most `MOST_PARTS`; a recording
+    with times of its own between its pages, into at most `MOST_PARTS` stretches of about equal length.  A part is
+    visited `VISITS` times, each time at another phase of the beacons, which the `seed` decides.  `think_s` is the pause
+    after every page, in place of the recorded one: for traffic drawn or with times of its own it is a `ValueError`.
     """
     sessions = [workload for workload in workloads if isinstance(workload, Recorded)]
     if len(sessions) < len(workloads):
-        if (visits, think_s) != (None, None):
-            raise ValueError("visits and think are for recorded traffic, but the traffic is split by seeds")
+        if think_s is not None:
+            raise ValueError("think is for recorded traffic, but the traffic is split by seeds")
         return Units(list(workloads), "seeds")
     cut = len(sessions) < few
-    if think_s is not None and not cut and any(session.recorded.messages or session.is_timed for session in sessions):
-        raise ValueError("think is for pages, but messages were pushed at their times between these")
-    count = visits if visits is not None else VISITS if cut else 1
-    if not cut and count == 1 and think_s is None:
+    if think_s is not None and any(session.recorded.messages or session.is_timed for session in sessions):
+        raise ValueError("think is for pages, but the traffic has times of its own")
+    count = VISITS if cut else 1
+    if not cut and think_s is None:
         return Units(list(sessions), "sessions")
-    parts = [(session, *part) for session in sessions for part in _parts(session, cut)]
+    if think_s is not None:
+        for place, one in enumerate(sessions):
+            zeros = np.zeros(one.n_pages)
+            paused = one.recorded.changed(think_s=zeros + think_s, issue_s=zeros + np.nan)
+            sessions[place] = replace(one, recorded=paused)
+    parts = [(one, *part) for one in sessions for part in (_parts(one) if cut else [(one.recorded, None)])]
     pages_alone = all(len(work) and not session.is_timed for session, work, _ in parts)
     called = "sessions" if not cut else "pages" if pages_alone else "parts"
     made: list[Replication] = []
@@ -259,24 +250,24 @@ def units(
         else:
             phases_s = generator(seed, SPLIT, 1 + number).uniform(0.0, interval_s, count + 1)
         name = f"{session.name} {called.removesuffix('s')} {number + 1}" if cut else session.name
-        visited = _visited(work, lasts_s, think_s, phases_s, interval_s)
+        visited = _visited(work, lasts_s, phases_s, interval_s)
         made.append(replace(session, seed=seed + number if cut else session.seed, name=name, recorded=visited))
-    return Units(made, called, count)
+    return Units(made, called)
 
 
-def _parts(session: Recorded, cut: bool) -> list[tuple[traces.Workload, float | None]]:
+def _parts(session: Recorded) -> list[tuple[traces.Workload, float | None]]:
     """Return what is visited, and how long it lasts; pages without times of their own go on as they are thought of."""
     work, messages = session.recorded, session.recorded.messages
     if session.is_timed:
-        return [(one, one.captured_s) for one in stretches(work, _edges(work) if cut else [0.0])]
+        return [(one, one.captured_s) for one in stretches(work, _edges(work))]
     if not messages:
-        return [(traces.Workload.of([page]), None) for page in work] if cut else [(work, None)]
+        return [(traces.Workload.of([page]), None) for page in work]
     begun, at = [], 0.0
     for page in work:
         begun.append(max(at, page.issue_s or 0.0))
         at = begun[-1] + page.think_s
     marks = begun if len(work) > 1 else [one.at_s for one in messages[:: -(-len(messages) // MOST_PARTS)]]
-    edges = [0.0, *(mark for mark in sorted(set(marks[1:])) if mark > 0.0)] if cut else [0.0]
+    edges = [0.0, *(mark for mark in sorted(set(marks[1:])) if mark > 0.0)]
     lasts = [until - start for start, until in pairwise(edges)]
     # nothing tells when the next page would have come after the last one
     rest = max(at, messages[-1].at_s) - edges[-1]
@@ -302,21 +293,16 @@ def _edges(work: traces.Workload) -> list[float]:
 
 
 def _visited(
-    work: traces.Workload, lasts_s: float | None, think_s: float | None, phases_s: NDArray[Any], interval_s: float
+    work: traces.Workload, lasts_s: float | None, phases_s: NDArray[Any], interval_s: float
 ) -> traces.Workload:
     """Return a part visited from another phase of the beacons each time; the last phase is where the first begins."""
     *phases, begin_s = phases_s.tolist()
-    if think_s is not None:
-        issue_s = work.issue_s if lasts_s is not None else np.full(len(work), np.nan)
-        work = work.changed(think_s=np.full(len(work), think_s), issue_s=issue_s)
     if lasts_s is None:
         again, n = traces.Workload.of([*work] * len(phases)), len(work)
         think, issue_s = again.think_s.copy(), again.issue_s.copy()
         think[n - 1 :: n] += phases
         issue_s[0], issue_s[n:] = begin_s, np.nan
         return again.changed(think_s=think, issue_s=issue_s)
-    if think_s is not None:
-        lasts_s = think_s + max((float(instants(work)[:, 1].max(initial=0.0)), *work.beside_s))
     visits = []
     for phase_s in phases:
         visits.append(moved(work, begin_s))

@@ -11,7 +11,7 @@ from experiments.study import progress as study_progress
 from tests.experiments import makers
 
 RESULTS = {  # every command that writes a folder, with little to do
-    "compare": "compare --pages 4 --seeds 2 --policies psm,lpsm:log --radio cc3235sf --battery-mwh 5000",
+    "compare": "compare --pages 4 --seeds 2 --policies psm,lpsm:log --radio cc3235sf",
     "label": "label STREAM --algorithm sop-ss --param b=0.1 --window 50",
     "population": "population TRACE --by session --pages-per-task 6",
     "replay": "replay TRACE",

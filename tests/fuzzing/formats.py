@@ -17,8 +17,6 @@ from typing import Any
 
 import dpkt
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from scipy import sparse
 
 import netsim
@@ -248,7 +246,6 @@ def _air():
 
 # -- streams -------------------------------------------------------------------------------------------
 
-_RECORDS = [{"a": 0.5 * at, "b": at % 3, "c d": -1e-3, "label": "xy"[at % 2]} for at in range(6)]
 _PAIRS = b"+1 1:2 3:4.5\n-1 2:1e3 # said\n1 qid:1 3:1\nspam 1:1\n"
 
 
@@ -256,16 +253,6 @@ def _tables():
     named = b"a,b,label\n1,2.5,x\n-3e2,4,y\n1,1,x\n"
     quoted = b'# made by hand\n\na;b;"of a ""kind"""\n1;-2.5;x\n\n+3;1e2;"y\n;"\n'
     return named, named.replace(b",", b"\t"), named.replace(b"\n", b"\r\n"), quoted, b"1,2,0\n3,4,1\n"
-
-
-def _parquet(lines):
-    """Render JSON lines as parquet, where they can be."""
-    stream = io.BytesIO()
-    try:
-        pq.write_table(pa.Table.from_pylist([json.loads(line) for line in lines.splitlines()]), stream)
-    except Exception:  # there are no rows, or values of several kinds in a column
-        return b"PAR1" + lines
-    return stream.getvalue()
 
 
 def _npy(array):
@@ -313,7 +300,6 @@ FORMATS = {
     "table": Format(files=_TABLES, read=read_requests),
     "capture": Format(files=_captures(), read=read_capture),
     "air": Format(files=_air(), read=read_capture),
-    "parquet": Format(files=(_json(*_RECORDS),), read=read_stream, render=_parquet, packed=False),
     "labels": Format(files=_tables(), read=read_stream),
     "svmlight": Format(files=(_PAIRS,), read=read_stream),
     "npz": Format(files=_arrays(), read=read_stream, render=_zip, packed=False),

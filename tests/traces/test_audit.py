@@ -8,7 +8,7 @@ import pytest
 from traces.captures.audit import audit
 from traces.captures.frames import WIRELESS
 from traces.captures.packets import frames
-from traces.captures.wireless import PS_POLL, heard
+from traces.captures.wireless import PS_POLL, heard, radiotap
 from traces.files import open_trace
 from traces.records import Report
 
@@ -101,6 +101,7 @@ def test_hold_time_and_time_asleep_are_those_of_the_client():
     assert client.nearest_policy() == "dynamic:60"
     assert (client.frames_up, client.frames_down, client.retries) == (4, 4, 1)
     assert client.bytes_up == client.bytes_down == 2400 + 4 * 26
+    assert client.airtime_up_us == pytest.approx(sum(192 + 8 * (26 + size) / 11 for size in (300, 700, 500, 900)))
 
 
 @pytest.mark.parametrize(("kind", "body", "way", "policy"), [
@@ -186,3 +187,26 @@ def test_a_client_that_roams_keeps_its_account_and_a_broken_frame_makes_none():
     for wrong in (0, 1):
         found = audit([*checked, (1_000_000, 127, with_checksum(strange, wrong), 0)])
         assert (found.broken, len(found.clients), found.clients[STATION].frames_up) == (wrong, 2 - wrong, 1)
+
+
+def vht(bandwidth, mcs, streams, short=0):
+    return struct.pack("<HBB4sBBH", 0x0044, 4 * short, bandwidth, bytes([mcs << 4 | streams, 0, 0, 0]), 0, 0, 0)
+
+
+def he(bandwidth, mcs, streams, guard=0):
+    return struct.pack("<6H", 0, 0, mcs << 8, 0, guard << 4 | bandwidth, streams)
+
+
+MCS, AMPDU, VHT, HE = 1 << 19, 1 << 20, 1 << 21, 1 << 23
+
+
+@pytest.mark.parametrize(("present", "fields", "mbps"), [
+    (MCS, bytes([0x07, 0x01, 7]), 135.0),  # 40 MHz
+    (VHT, vht(0, 8, 1), 78.0), (VHT, vht(4, 9, 2, 1), 866.7), (AMPDU | VHT, bytes(8) + vht(1, 0, 1), 13.5),
+    (VHT, vht(99, 0, 1), 0.0), (VHT, vht(0, 15, 1), 0.0),
+    (HE, he(0, 0, 1), 8.6), (HE, he(2, 11, 2), 1201.0), (HE, he(3, 11, 1, 2), 1020.8), (HE, he(9, 0, 1, 3), 0.0),
+    (HE, he(0, 0, 1)[:6], 0.0),  # cut short
+])  # fmt: skip
+def test_a_rate_of_80211n_ac_or_ax_is_that_of_its_tables(present, fields, mbps):
+    header = struct.pack("<BBHI", 0, 0, 8 + len(fields), present) + fields
+    assert radiotap(header, len(header))[1] == pytest.approx(mbps, abs=0.06)

@@ -37,6 +37,8 @@ TIME_UNIT_US = 1024
 REACTION_US = 30_000
 """A client that wakes up so soon after a beacon reacted to it."""
 
+_LONG_PREAMBLE_US, _SHORT_PREAMBLE_US = 192, 20
+_DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
 _MOST, _LARGEST_GAP = 1 << 16, 2048  # sequence numbers repeat after 4096
 _WAYS = ("ps_polls", "null_frames", "data_frames", "triggers", "twt_actions")
 
@@ -84,6 +86,9 @@ class Client:
     retries: int = 0
     bytes_up: int = 0
     bytes_down: int = 0
+    #: Of data frames at their rates, preambles included; frames of unknown rate count for nothing.
+    airtime_up_us: float = 0.0
+    airtime_down_us: float = 0.0
     missed_frames: int = 0  #: Frames that the sniffer did not hear, by gaps of sequence numbers.
     announced: int | None = None  #: The listen interval of its association request.
     #: When its state was told to change, and whether to sleep, for pictures.
@@ -285,12 +290,18 @@ def _carry(found: Audit, client: Client, address: bytes, frame: Frame, up: bool,
     """Follow a data frame."""
     _keep(found.frames_us, (now_us, address, up))
     client._last_data_us = now_us
+    airtime_us = 0.0
+    if frame.rate_mbps:
+        preamble_us = _LONG_PREAMBLE_US if frame.rate_mbps in _DSSS_MBPS else _SHORT_PREAMBLE_US
+        airtime_us = preamble_us + 8 * frame.size / frame.rate_mbps
     if up:
         client.frames_up += 1
         client.bytes_up += frame.size
+        client.airtime_up_us += airtime_us
     else:
         client.frames_down += 1
         client.bytes_down += frame.size
+        client.airtime_down_us += airtime_us
         if client._told_us >= 0:
             _keep(client.delays_us, now_us - client._told_us)
         client._told_us = -1

@@ -83,23 +83,16 @@ class _Source:
 
     def __init__(self, stream: Stream) -> None:
         self._read = stream.read
-        self.begun = self._at = 0
+        self.begun = 0
 
-    def begin(self, size: int) -> bytes:
-        """Return the beginning of the next packet; nothing at the end of the file."""
-        self.begun = self._at
-        return self.read(size, may_end=True)
-
-    def read(self, size: int, may_end: bool = False) -> bytes:
-        """Return so many bytes; a file that ends within them is damaged."""
+    def read(self, size: int, before: int = 0) -> bytes:
+        """Return so many bytes of a packet, behind others of it; a file that ends within it is damaged."""
         if size > _LARGEST_BYTES:
             raise RuleError(f"a packet or block must be at most {_LARGEST_BYTES} bytes long", size)
         data = self._read(size)
-        if len(data) < size and (data or not may_end):
-            whole = self._at - self.begun + size
-            found = f"{whole - size + len(data)} of {whole} bytes; --skip-damaged takes what is before"
+        if len(data) != size and (data or before):
+            found = f"{before + len(data)} of {before + size} bytes; --skip-damaged takes what is before"
             raise RuleError("a packet must be complete", found)
-        self._at += size
         return data
 
 
@@ -107,28 +100,30 @@ def _of_pcap(source: _Source, head: bytes) -> Iterator[Packet]:
     if head not in _FORMS:
         raise RuleError("a capture must begin as pcap or pcapng does", head)
     order, parts = _FORMS[head]
-    link = struct.unpack(f"{order}16xI", source.read(20))[0] & 0xFFFF  # above are bits about checksums
+    link = struct.unpack(f"{order}16xI", source.read(20, 4))[0] & 0xFFFF  # above are bits about checksums
     numbers = struct.Struct(f"{order}IIII").unpack
-    while head := source.begin(16):
+    source.begun = 24
+    while head := source.read(16):
         second, part, captured, sent = numbers(head)
         micro = part if parts == 1 else round(part / parts)
-        yield second * 1_000_000 + micro, link, source.read(captured), sent
+        yield second * 1_000_000 + micro, link, source.read(captured, 16), sent
+        source.begun += 16 + captured
 
 
 def _of_pcapng(source: _Source, head: bytes, report: Report) -> Iterator[Packet]:
     order, interfaces = "<", list[_Interface]()
-    head += source.read(4)
+    head += source.read(4, 4)
     while head:
         is_section, magic = head[:4] == _SECTION, b""
         if is_section:
-            magic = source.read(4)
+            magic = source.read(4, 8)
             order = next((o for o in "<>" if struct.unpack(f"{o}I", magic)[0] == _BYTE_ORDER), "")
             if not order:
                 raise RuleError("a section must tell its byte order", magic.hex())
         kind, size = struct.unpack(f"{order}II", head)
         if size % 4 or size < (28 if is_section else 12):
             raise RuleError("the length of a block must be a multiple of 4 and hold the block", size)
-        body = (magic + source.read(size - 8 - len(magic)))[:-4]
+        body = (magic + source.read(size - 8 - len(magic), 8 + len(magic)))[:-4]
         if is_section:
             version = struct.unpack_from(f"{order}H", body, 4)[0]
             if version != 1:
@@ -153,7 +148,8 @@ def _of_pcapng(source: _Source, head: bytes, report: Report) -> Iterator[Packet]
             yield offset_us + stamp, link, body[20 : 20 + captured], sent
         elif kind == _SIMPLE_PACKET:
             report.count("packets_without_a_time")
-        head = source.begin(8)
+        source.begun += size
+        head = source.read(8)
 
 
 def _described(body: bytes, order: str) -> _Interface:

@@ -41,8 +41,10 @@ class Stream:
 
     def count(self, sequence: int, size: int) -> int:
         """Return how many bytes of a segment are new."""
-        self.begin(sequence, opening=False)
-        last, begin = self._last, self.at(sequence)
+        if self._last < 0:
+            self.begin(sequence, opening=False)
+        last = self._last
+        begin = last + (sequence - last + _HALF) % _CIRCLE - _HALF
         end = begin + size
         if begin >= last:
             if begin > last:

@@ -54,7 +54,7 @@ def reference(**task):
             warnings.simplefilter("ignore")  # not converging is an outcome here
             machine = SVC(kernel="linear", cache_size=400, **SEPARATING).fit(fold.X, fold.y)
         wrong = int((machine.predict(fold.X) != fold.y).sum())
-        batch = [{"problem": task["problem"], "examples": len(fold.y), "train_errors": wrong}]
+        batch = [{"problem": task["problem"], "train_errors": wrong}]
     return {"runs": rows, "tuned": [{**named, "C": C}], "batch": batch}
 
 

@@ -14,6 +14,6 @@ def test_what_the_client_did_is_told_with_what_others_would_do(lpsm, capture, tm
     assert [row["policy"] for row in client["compared"]] == ["none", "psm:102.4", "dynamic:60"]
     assert client["compared"][0]["mean_mw"] > client["compared"][2]["mean_mw"] > client["compared"][1]["mean_mw"]
     assert (tmp_path / "a.svg").stat().st_size > 1000
-    text = lpsm("audit", capture, "--client", client["client"]).stdout
+    text = lpsm("audit", capture).stdout
     assert "hold time 60.0 ms" in text
     assert "dynamic:60 (nearest)" in text

@@ -1,11 +1,10 @@
-import logging
 import os
 import subprocess
 import sys
 
 import pytest
 
-from experiments.cli import COMMANDS, _say_when_compiling
+from experiments.cli import COMMANDS
 
 
 def test_help_lists_every_command_and_imports_none_of_them(lpsm):
@@ -28,19 +27,6 @@ def test_the_version_is_that_of_the_distribution(lpsm):
     from importlib.metadata import version
 
     assert lpsm("--version").stdout == f"lpsm {version('lpsm')}\n"
-
-
-def test_at_a_terminal_compiling_is_told_of_once(capsys):
-    compiling = logging.getLogger("lpsm.compiling")
-    level = compiling.level
-    try:
-        _say_when_compiling()
-        for _ in range(3):
-            compiling.info("compiling, once on this machine")
-        assert capsys.readouterr().err == "lpsm: compiling, once on this machine\n"
-    finally:
-        compiling.setLevel(level)
-        compiling.filters.clear()
 
 
 def test_a_signal_that_an_import_makes_an_error_of_still_ends_the_program_in_one_line(tmp_path):

@@ -9,7 +9,6 @@ import pytest
 
 from experiments.cli import COMMANDS, load_command
 from tests.experiments.conftest import RESULTS
-from tests.experiments.makers import TABLE
 
 FILES = {  # the options of each command that name a file to write, with how such a name must end
     "audit": {"--picture": ".svg"},
@@ -34,9 +33,8 @@ def test_every_command_can_be_loaded_and_every_path_that_it_writes_is_tried_here
 @pytest.fixture
 def run(lpsm, workload, tmp_path):
     """Run a command with a path for each of the options that name a file."""
-    (tmp_path / "t.csv").write_text(TABLE)
     words = {
-        "generate": ["--pages", "2"], "pages": [tmp_path / "t.csv"], "simulate": [workload],
+        "generate": ["--pages", "2"], "simulate": [workload],
         "timeline": [workload, "--policies", "psm", "--air", "11g"],
     }  # fmt: skip
 
@@ -75,16 +73,3 @@ def test_a_link_is_followed_and_a_pipe_is_written_and_both_stay(run, tmp_path, n
         reader.join(timeout=20)
     assert all(stat.S_ISFIFO(path.stat().st_mode) for path in pipes)
     assert [len(got[path]) for path in pipes] == [len(content) for content in wanted]
-
-
-@pytest.mark.parametrize("name", ["generate", "pages"])
-def test_a_device_is_written_and_stays_a_device(run, tmp_path, name):
-    devices = paths_of(tmp_path, name, "null")
-    try:
-        for path in devices:
-            os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
-            path.write_bytes(b"")
-    except OSError:
-        pytest.skip("no devices may be made here")
-    run(name, devices)
-    assert all(stat.S_ISCHR(path.stat().st_mode) for path in devices)

@@ -4,9 +4,6 @@ import json
 
 import pytest
 
-import netsim
-from experiments.study import sweep
-from experiments.study.run import run
 from tests.experiments.makers import OWN_POLICIES, sessions
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -55,18 +52,6 @@ def test_another_text_of_the_class_is_another_configuration(lpsm, tmp_path):
         configurations.append(manifest["configuration"]["own_policies"])
     assert [list(own) for own in configurations] == [["patient:2"], ["patient:4"]]
     assert configurations[0]["patient:2"] != configurations[1]["patient:4"]
-
-
-def test_an_object_goes_into_a_sweep_and_gives_what_its_name_gives():
-    config = netsim.SimulationConfig()
-    listed = sweep.tasks([sweep.Generated(n_pages=3, seed=0)], [netsim.policies.make("bsd:0.2"), "bsd:0.5"], config)
-    assert [task.name for task in listed.values()] == ["none", "bsd:0.2", "bsd:0.5"]
-    named = sweep.tasks([sweep.Generated(n_pages=3, seed=0)], ["bsd:0.2"], config)
-    rows = [
-        sweep.frames(run(sweep.simulate, tasks, jobs=1)).runs.set_index("policy").loc["bsd:0.2"]
-        for tasks in (listed, named)
-    ]
-    assert rows[0].equals(rows[1])
 
 
 @pytest.mark.parametrize(

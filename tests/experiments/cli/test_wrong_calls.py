@@ -102,13 +102,13 @@ compare --trace CUT -> CUT, line 2
 compare --trace ONE --member x -> is a workload
 compare --trace ONE --pages 3 -> --pages is for traffic that is drawn, and --trace is given
 compare --trace ONE --seeds 3 -> --seeds is for traffic that is drawn, and --trace is given
-compare --clients 2,0 -> clients must be whole numbers from 1 to 1000 with commas between them, got '2,0'
+compare --clients 2,0 -> clients must be whole numbers from 1 to 1000, with commas, got '2,0'
 compare --max-slowdown 0.5 -> 0.5 is not in the range 1.0<=x
 tune --battery-mwh 0 -> 0.0 is not in the range 0.0<x
 tune --policies bds:1 -> did you mean bsd?
 tune --seeds 1 -> at least two seeds, sessions or pages to be split, got one
 tune --member x -> member chooses from traffic, but no TRAFFIC is given
-tune --think 3 -> visits and think are for recorded traffic, but the traffic is split by seeds
+tune --think 3 -> think is for recorded traffic, but the traffic is split by seeds
 tune nowhere.har -> nowhere.har
 tune ONE -> needs at least two seeds, sessions or pages
 population TABLE --policies none,pms -> did you mean psm?
@@ -144,7 +144,6 @@ label STREAM --algorithm ssmd --param K=-1 -> K must be positive, got -1
 label STREAM --algorithm ssmd --param K=abc -> K must be a number, got 'abc'
 label STREAM --multiclass --one-vs-rest -> give one of them
 label STREAM --algorithm ssmd --param K -> a parameter must be NAME=VALUE, got 'K'
-label STREAM --algorithm ssmd --param K=1 --param K=2 -> a parameter must be given once, got K twice
 label STREAM --label e -> label must name one of the columns a, b, c, d, kind, got 'e'
 label STREAM --positive eggs -> the positive class must be one of ham, spam, got 'eggs'
 label NAN -> line 2, column 1: a feature must be a finite number, got 'nan'
@@ -171,7 +170,6 @@ simulate WORK --out WORK -> an output must be a file of its own
 pages TABLE --out TABLE -> an output must be a file of its own
 generate --pages 2 --out . -> is a folder, a file name is needed
 reproduce thesis/fig-2-7 --size smoke --out WORK/below -> the output must be a folder
-audit CAPTURE --client x -> client must be one of those heard (02:00:00:00:00:02)
 audit ETHERNET -> must be of 802.11 frames, taken in monitor mode
 audit EMPTY -> EMPTY: a trace must not be empty
 audit TABLE -> a monitor-mode capture (pcap or pcapng) is needed here, got a trace, csv

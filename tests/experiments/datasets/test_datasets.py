@@ -8,13 +8,11 @@ from math import log
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
 from experiments import datasets
-from experiments.cli import main
 from experiments.datasets import named
 from experiments.datasets.files import HASHED, hashed
 from experiments.datasets.words import past_tfidf
@@ -49,7 +47,6 @@ def test_the_same_examples_are_the_same_stream_in_every_format(tmp_path):
     X, y = np.array([[0.5, 0.0, 2.0], [0.0, -1.25, 0.0], [1e-9, 3.0, 7.0]]), np.array([1, -1, 1])
     table, rows = pd.DataFrame(X, columns=[*"abc"]).assign(label=y), sparse.csr_matrix(X)
     table.to_csv(tmp_path / "t.csv", index=False)
-    table.to_parquet(tmp_path / "t.parquet")
     with gzip.open(tmp_path / "t.svm.gz", "wt") as file:
         file.write("+1 1:0.5 3:2 # said\n\n-1 qid:1 2:-1.25\n# nothing\n1 1:1e-9 2:3 3:7\n")
     np.savez(tmp_path / "dense.npz", X=X, y=y)
@@ -68,17 +65,15 @@ TEXTS = ["cheap pills, buy", 'dear "friend",\nsee you', "cheap friend", ""]
 MAILS = pd.DataFrame({"size": np.arange(4) / 2, "body": TEXTS, "kind": ["spam", "ham", "spam", "ham"]})
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv"])
-def test_numbers_texts_and_labels_are_read_from_every_format(tmp_path, kind):
-    path = tmp_path / f"mails.{kind}"
-    getattr(MAILS, f"to_{kind}")(path, index=False)
+def test_numbers_texts_and_labels_are_read_from_a_table(tmp_path):
+    path = tmp_path / "mails.csv"
+    MAILS.to_csv(path, index=False)
     stream = datasets.read(path, texts=("body",))
     assert (stream.classes, stream.y.tolist(), stream.X.shape) == (("ham", "spam"), [1, 0, 1, 0], (4, 1 + HASHED))
     np.testing.assert_array_equal(stream.X[:, [0]].toarray().ravel(), MAILS["size"])
     assert (stream.X[:, 1:] != hashed(TEXTS)).nnz == 0
-    assert stream.lines.tolist() == {"parquet": [0] * 4, "csv": [2, 4, 5, 6]}[kind]
-    plain = datasets.read(path, drop=("body",))
-    assert plain.X.tolist() == [[0.0], [0.5], [1.0], [1.5]]
+    assert stream.lines.tolist() == [2, 4, 5, 6]
+    assert datasets.read(path, drop=("body",)).X.tolist() == [[0.0], [0.5], [1.0], [1.5]]
 
 
 @pytest.mark.parametrize(
@@ -159,8 +154,8 @@ def npz(**arrays):
     return written.getvalue()
 
 
-def digits(width=256, label=9, n_labels=2, kind=np.int16):
-    pixels, labels = np.zeros((2, width), dtype=kind), np.full(n_labels, label, dtype=np.int16)
+def digits(width=256, label=9, kind=np.int16):
+    pixels, labels = np.zeros((2, width), dtype=kind), np.full(2, label, dtype=np.int16)
     return npz(X_train=pixels, X_test=pixels, y_train=labels, y_test=labels)
 
 
@@ -180,17 +175,14 @@ MALFORMED = {
         (npz(a=np.zeros(2)), "it must hold X_train, X_test, y_train, y_test, got none of them"),
         (digits(width=255), r"digits must be 256 whole numbers each, .* got int16 of shape \(4, 255\)"),
         (digits(label=10), "labels must be digits, got 10 to 10"),
-        (digits(n_labels=3), r"each, with a label, .* labels int16 of shape \(6,\)"),
         (digits(kind="U1"), "digits must be 256 whole numbers each"),
     ],
     "mnist/train-images-idx3-ubyte.gz": [
         (b"", r"an idx file must begin with 0 0 8 3, got \[\]"),
-        (gzip.compress(bytes((0, 0, 8, 3, 0))), "buffer is smaller than requested"),
         (gzip.compress(bytes((0, 0, 8, 3)) + b"\xff" * 12), "allowed dimension|reshape"),
     ],
     "reuters21578/reuters21578.jsonl.gz": [
         (b"", "there must be a document with TOPICS, got none"),
-        (gzip.compress(b"junk\n"), "line 1 must be a JSON object with iso, .*, got b'junk"),
         (gzip.compress(document() + b"[1]\n"), r"line 2 must be .*, got b'\[1\]"),
         (gzip.compress(document(topics=3)), "line 1 must be"),
     ],
@@ -214,17 +206,13 @@ def test_a_malformed_data_set_is_an_error_with_file_rule_and_what_was_found(tmp_
         assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "words", ["reproduce ours/labelling-elec2 --size smoke --jobs 1", "label elec2 --algorithm ssmd"]
-)
-def test_commands_end_with_that_error(tmp_path, words):
+def test_a_command_ends_with_that_error(tmp_path, complaint):
     path = tmp_path / SETS["elec2"]
     path.parent.mkdir()
     path.write_bytes(gzip.compress(b"a,b,c\n1,2,3\n"))
-    ran = CliRunner().invoke(main, [*words.split(), "--data", str(tmp_path), "--out", str(tmp_path / "out")])
-    assert (ran.exit_code, ran.stdout) == (2, "")
-    said = f"lpsm: {path}: drop must name one of the columns a, b, c, got 'date'"
-    assert [line for line in ran.stderr.splitlines() if line.startswith("lpsm: ")] == [said]
+    said = complaint("label", "elec2", "--data", tmp_path, "--out", tmp_path / "out")
+    assert said == f"lpsm: {path}: drop must name one of the columns a, b, c, got 'date'\n"
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_name_without_a_folder_or_files_is_an_error_that_says_what_to_do(tmp_path, monkeypatch):
@@ -235,9 +223,8 @@ def test_a_name_without_a_folder_or_files_is_an_error_that_says_what_to_do(tmp_p
         datasets.load("iris", tmp_path)
     with pytest.raises(FileNotFoundError, match="no such folder of data sets"):
         datasets.load("usps", tmp_path / "absent")
-    for name in datasets.names():
-        with pytest.raises(FileNotFoundError, match="is not there"):
-            datasets.load(name, tmp_path)
+    with pytest.raises(FileNotFoundError, match="is not there"):
+        datasets.load("usps", tmp_path)
 
 
 @needs_data

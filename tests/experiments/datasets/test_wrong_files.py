@@ -3,10 +3,8 @@
 import gzip
 import io
 import zipfile
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from experiments.datasets import files, read
@@ -34,57 +32,51 @@ def headed(header):
 
 NO_WIDTH = array_bytes(np.array(["", "", ""]))[:128].replace(b"<U1", b"<U0")  # numpy itself writes a width of 1
 FINITE, LABEL = "a feature must be a finite number", "a label must name a class"
-PAIRS = "label index:value ... in numbers must stand there"
-COLUMNS = "every line must have 3 columns, as the first has"
-TEXTS = [  # what stands in a file, options of `read`, and what is said after its name
-    ("a,b,y\n1,2,x\n1,nan,z\n", {}, f"line 3, column 1 (b): {FINITE}, got 'nan'"),
-    ("1,2,x\n1,inf,z\n", {}, f"line 2, column 1: {FINITE}, got 'inf'"),
-    ("1,2,x\n\n1,,z\n", {}, f"line 3, column 1: {FINITE}, got ''"),
-    ("a,b,y\n1,2,x\n1,z\n", {}, f"line 3: {COLUMNS}, got 2"),
-    ('1,"2",x\n1,2,"3,4",z\n', {}, f"line 2: {COLUMNS}, got 4"),
-    ('1,2,x\n3,4,"y\n5,6,x\n', {}, "line 3: unexpected end of data"),
+TEXTS = r"""
+a,b,y\n1,2,x\n1,nan,z\n -> line 3, column 1 (b): a feature must be a finite number, got 'nan'
+1,2,x\n1,inf,z\n -> line 2, column 1: a feature must be a finite number, got 'inf'
+1,2,x\n\n1,,z\n -> line 3, column 1: a feature must be a finite number, got ''
+a,b,k\n1,hello,x\n -> line 2, column 1 (b): a feature must be a finite number, got 'hello': --text takes a column of
+a,b,y\n1,2,x\n1,z\n -> line 3: every line must have 3 columns, as the first has, got 2
+1,"2",x\n1,2,"3,4",z\n -> line 2: every line must have 3 columns, as the first has, got 4
+1,2,x\n3,4,"y\n5,6,x\n -> line 3: unexpected end of data
+1,2,x\n1,2,\n -> line 2: a label must name a class, got ''
+1,2,1\n1,2,inf\n -> line 2: a label must name a class, got 'inf'
+\n\n -> a stream must hold an example, got none
+,,\n,,\n -> a stream must hold an example, got none
+a,b,y\n -> a stream must hold an example with a feature
+1\n2\n -> a stream must hold an example with a feature
++1 1:2\n-1 1:2 3:nan\n -> line 2: a feature must be a finite number
+\ufeff1 1:2\n1 1:\n -> line 2: a label, and index:value with growing indices, must stand there, got '1 1:'
++1 1:2\n-1 3:2 3:3\n -> line 2: a label, and index:value with growing indices, must stand there, got '-1 3:2 3:3'
++1 1:2\n1,2 3:1\n -> line 2: a label, and index:value with growing indices, must stand there, got '1,2 3:1'
++1 1:2\n-1 1099511627776:2\n -> line 2: a label, and index:value with growing indices, must stand there
+"""
+OPTIONS = [  # what stands in a file, options of `read`, and what is said after its name
     ("1,2,x\n3," + "0" * 140_000 + ",y\n", {}, "line 2: field larger than field limit"),
     ("a,b,k\n1,2,x\n1,y,x\n1,2\n", {"texts": ("0",)}, f"line 3, column 1 (b): {FINITE}, got 'y'"),
-    ("a,b,k\n1,hello,x\n", {}, f"line 2, column 1 (b): {FINITE}, got 'hello': --text takes a column of texts"),
-    ("1,2,x\n1,2,\n", {}, f"line 2: {LABEL}, got ''"),
-    ("1,2,x\n1,2,NaN\n", {}, f"line 2: {LABEL}, got 'NaN'"),
-    ("1,2,1\n1,2,inf\n", {}, f"line 2: {LABEL}, got 'inf'"),
-    ("", {}, "a stream must hold an example, got none"),
-    (",,\n,,\n", {"texts": ("0",)}, "a stream must hold an example, got none"),
-    ("a,b,y\n", {}, "a stream must hold an example with a feature, got shape (0, 2)"),
-    ("1\n2\n", {}, "a stream must hold an example with a feature, got shape (1, 0)"),
     ("1,2,x\n", {"label": "k"}, "label must name one of the columns 1, 2, x, got 'k'"),
     ("".join(f"1,{k}\n" for k in range(101)), {}, "labels must name at most 100 classes, got 101"),
-    ("+1 1:2\n-1 1:2 3:nan\n", {}, f"line 2: {FINITE}"),
-    ("\ufeff1 1:2\n1 1:\n", {}, f"line 2: {PAIRS}: could not convert"),
-    ("+1 1:2\n-1 3:2 3:3\n", {}, f"line 2: {PAIRS}: Feature indices in SVMlight/LibSVM data file should be sorted"),
-    ("+1 1:2\n1,2 3:1\n", {}, f"line 2: {PAIRS}: could not convert string to float: b'1,2'"),
-    (f"+1 1:2\n-1 {2**40}:2\n", {}, f"line 2: {PAIRS}: value too large"),
-    ("1 1:2\n", {"texts": ("0",)}, "texts must stand in a table or parquet"),
+    ("1 1:2\n", {"texts": ("0",)}, "texts must stand in a table, got svmlight"),
     ("a,k\n1,x\n", {"texts": ("k",), "label": "k"}, "label must name a column beside"),
     (b"1,x\n2,x\n\n1,\xff\n", {}, "line 4: it must be UTF-8 text, npz or npy, got 0xff"),
-]  # fmt: skip
+]
 SPARSE = {"data": np.ones(3), "indices": np.array([0, 1, 0]), "indptr": np.array([0, 1, 2, 3]),
           "shape": np.array([3, 2])}  # fmt: skip
 DENSE = {"X": np.ones((3, 2)), "y": np.array([0, 1, 0])}
 MATRIX = "X must be a matrix"
 ARRAYS = [  # what differs in arrays that would be a stream, sparse if X is not among it, and what is said
     ({"X": np.array([[1.0, 1], [1, np.nan], [1, 1]])}, f"row 1: {FINITE}"),
-    ({"data": np.array([1.0, 1.0, np.inf])}, f"row 2: {FINITE}"),
-    ({"X": np.ones((2, 2))}, "X must have a row for each of 3 labels"),
     ({"X": np.ones((0, 2)), "y": np.zeros(0)}, "a stream must hold an example"),
     ({"X": np.array([["a"], ["b"], ["c"]])}, f"{MATRIX} of numbers: the type of X is <U1"),
     ({"X": np.array(1.0)}, "X must have a row"),
     ({"y": None}, "an npz must hold y, and X or data, indices, indptr and shape, got X"),
     ({"y": np.array([0.0, np.nan, 1.0])}, f"row 1: {LABEL}, got 'nan'"),
     ({"y": np.array([[0, 1], [1, 2], [0, 0]])}, "must hold 0 and 1, got shape (3, 2)"),
-    ({"y": np.array(1)}, "y must be a vector"),
     ({"y": np.array([2**31 - 1] * 3, dtype=np.uint32).view("U1")}, "y must be text in Unicode"),
     ({"indices": np.array([np.nan, 0.0, 1.0])}, "the type of indices is float"),
-    ({"shape": np.array(3)}, MATRIX),
-    ({"shape": np.array([3, 2**40])}, "a stream must have at most 2147483648 features"),
+    ({"shape": np.array([3, 2**40])}, "and at most 2147483648 of them, got shape (3, 1099511627776)"),
     ({"indices": np.array([0, 5, 0])}, MATRIX),
-    ({"indptr": np.array([0, 1, 2, 10**9])}, MATRIX),
     ({"indptr": np.array([0, 2, 3, -1]), "indices": np.array([7, 10**6, -9])}, MATRIX),
     ({"indptr": np.array([0, 3, 1, 3])}, MATRIX),
     ({"indices": np.array([0, 1, 2**64 - 1], dtype=np.uint64)}, MATRIX),
@@ -107,11 +99,17 @@ def refused(path, said, **options):
     assert said in str(error.value)
 
 
-@pytest.mark.parametrize("number", range(len(TEXTS)))
-def test_the_first_fault_of_a_text_is_named(tmp_path, number):
-    content, options, said = TEXTS[number]
-    (tmp_path / "t").write_bytes(content if isinstance(content, bytes) else content.encode())
-    refused(tmp_path / "t", f"{tmp_path / 't'}: {said}", **options)
+@pytest.mark.parametrize("row", TEXTS.strip().splitlines())
+def test_the_first_fault_of_a_text_is_named(tmp_path, row):
+    content, said = row.split(" -> ")
+    (tmp_path / "t").write_text(content.encode().decode("unicode_escape"))
+    refused(tmp_path / "t", f"{tmp_path / 't'}: {said}")
+
+
+def test_the_first_fault_beside_options_or_a_limit_is_named(tmp_path):
+    for content, options, said in OPTIONS:
+        (tmp_path / "t").write_bytes(content if isinstance(content, bytes) else content.encode())
+        refused(tmp_path / "t", f"{tmp_path / 't'}: {said}", **options)
 
 
 @pytest.mark.parametrize("number", range(len(ARRAYS)))
@@ -152,21 +150,3 @@ def test_a_stream_of_too_many_cells_is_refused(tmp_path, monkeypatch, line):
     assert len(read(path).y) == 100
     monkeypatch.setattr(files, "MOST_CELLS", 199)
     refused(path, "must hold at most 199 cells")
-
-
-def test_a_parquet_file_that_is_no_stream_is_refused(tmp_path, monkeypatch):
-    path = Path(tmp_path / "stream.parquet")
-    path.write_text("PAR1 and nothing")
-    refused(path, "a parquet file must be whole")
-    pd.DataFrame({"a": [0.0, 1.0, 2.0], "label": [1.0, np.nan, 1.0]}).to_parquet(path)
-    refused(path, f"row 1: {LABEL}, got 'nan'")
-    pd.DataFrame({"a": ["x", 1.0], "label": 1}).astype({"a": str}).assign(a=[None, "x"]).to_parquet(path)
-    refused(path, "row 0, column a: a text must be one, got nan", texts=("a",))
-    pd.DataFrame({"a": np.zeros(1000), "label": 1}).to_parquet(path)
-    assert len(read(path).y) == 1000
-    monkeypatch.setattr(files, "MOST_CELLS", 1999)
-    refused(path, "must hold at most 1999 cells")
-    pd.DataFrame({"a": [np.zeros(2000)], "label": 1}).to_parquet(path)
-    refused(path, "lists or records in a; numbers and texts are read")
-    path.write_bytes(path.read_bytes()[:-9] + b"damagePAR")
-    refused(path, "a parquet file must be whole")

@@ -1,9 +1,8 @@
-"""Every claim can fail and can hold: made-up measures of its predicate, and records changed until its verdict turns.
+"""Every claim can fail and can hold: what its predicate asks for, and records changed until its verdict turns.
 
-For every claim the samples that its predicate asks for, and others, take the place of what is measured.  In the long
-test records are made up from one of the small size with the whole grids, whose columns are changed in groups of rows
-(a policy, a sampler, a value ...), until the verdict turns: so every claim holds on one record and fails on another,
-through its own measure.  A claim that nothing can turn says nothing.
+In the long test records are made up from one of the small size with the whole grids, whose columns are changed in
+groups of rows (a policy, a sampler, a value ...), until the verdict turns: so every claim holds on one record and fails
+on another, through its own measure.  A claim that nothing can turn says nothing.
 """
 
 import json
@@ -79,25 +78,13 @@ BY_HAND = {  # claims of which so small a record says nothing: a record on which
 }  # fmt: skip
 
 
-def made_up_measure(predicate, right):
-    """The predicate, with ten numbers at a distance from its edges in the place of what it measures."""
-    low, high = predicate.low, predicate.high
-    if np.isinf(low):
-        value = high - 1.0 if right else high + 1.0
-    elif np.isinf(high):
-        value = low + 1.0 if right else low - 1.0
-    else:
-        value = (low + high) / 2 if right else high + 1.0 + (high - low)
-    return replace(predicate, measure=lambda record: {name: np.full(10, value) for name in "abcdefgh"})
-
-
-def test_every_claim_holds_on_made_up_measures_and_fails_on_others():
+def test_every_claim_asks_for_what_some_numbers_are_and_others_are_not():
     for name, claim in CLAIMS:
-        for right in (True, False):
-            tests = tuple(made_up_measure(test, right or place > 0) for place, test in enumerate(claim.tests))
-            assert replace(claim, test=tests).check({}).holds == right, (name, claim.statement)
         assert claim.statement
-        assert claim.tolerance
+        assert claim.tests
+        for test in claim.tests:
+            assert -np.inf <= test.low < test.high <= np.inf, (name, claim.statement)
+            assert np.isfinite([test.low, test.high]).any(), (name, claim.statement)
 
 
 @pytest.mark.parametrize("statement", list(BY_HAND))

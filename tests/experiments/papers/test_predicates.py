@@ -57,7 +57,6 @@ def holds(predicate):
         (above, {"limit": 2}, 2 + HALF + EDGE, -1),
         (below, {"limit": 2}, 2 - HALF - EDGE, 1),
         (at_least, {"limit": 2}, 2, -1),
-        (at_most, {"limit": 2, "open": True}, 2 - EDGE, 1),
         (between, {"low": 2, "high": 3}, 3, 1),
         (reaching, {"low": 2}, 2 - HALF + EDGE, -1),
         (each, {"low": 2, "high": 9}, 8, 1),
@@ -107,7 +106,6 @@ def test_a_record_that_has_nothing_of_it_does_not_make_a_claim_hold():
         (at_least(of(x=Noted([1, nan, 3], "(all)")), 2), "x 2 ± 13 (all)", True, "", "x 2 ± 13"),
         (each(of(x=[2, 1, 3, 2.5]), 2, 2.5), "x 1 to 3 over 4", False, "x 2 of 4 lie outside (1; 2.25; 3)",
          "x 1 to 3 over 4"),
-        (each(of(x=[3]), 2, 2.5, unit=" s"), "x 3 s", False, "x is 3 s", "x 3 s"),
         (at_most(of(a=1, b=3, c=4), 2, needed=1), "a 1.00, b 3.00, c 4.00", True, "", "a 1.00 (number 1 of 3)"),
         (both(at_most(of(a=1), 2), at_most(of(b=3, d=4), 2), at_least(of(c=3), 4)), "a 1.00; b 3.00, d 4.00; c 3.00",
          False, "so for 0 of 2; b is 3.00; d is 4.00; c is 3.00", "d 4.00 (worst of 2); c 3.00"),
@@ -139,7 +137,6 @@ def test_a_measure_gets_the_tables_it_names_and_may_return_one_sample_or_none():
     ("test", "tolerance"),
     [
         (above(of()), "whole 95 % interval above 0"),
-        (at_most(of(), 5, unit=" %"), "mean at most 5 %"),
         (at_most(of(), 5, open=True), "mean below 5"),
         (each(of(), 1, needed=2), "every one at least 1, of 2 or more"),
         (between(of(), 1, 2, needed=0.5), "mean from 1 to 2, of more than half"),
@@ -194,11 +191,15 @@ def test_a_statistic_of_all_runs_is_spread_as_the_jackknife_says():
 
 def test_tables_are_laid_out_by_replication_and_samples_compared_pair_by_pair():
     rows = pd.DataFrame(
-        [("t", 1, "a", 5.0), ("t", 0, "a", 4.0), ("t", 1, "b", 7.0), ("t", 0, "b", 6.0), ("u", 0, "a", 9.0)],
-        columns=["traffic", "replication", "policy", "joules"],
+        {
+            "traffic": [*"ttttu"],
+            "replication": (1, 0, 1, 0, 0),
+            "policy": [*"aabba"],
+            "joules": (5.0, 4.0, 7.0, 6.0, 9.0),
+        }
     )
     table = wide({"runs": rows}, "runs", "joules", traffic="t")
     assert table.to_dict("list") == {"a": [4.0, 5.0], "b": [6.0, 7.0]}
-    assert against(table["b"], table["a"]).sample.tolist() == [2.0, 2.0]
-    assert against(table["b"], table["a"]).note == "(6.50 against 4.50)"
+    more = against(table["b"], table["a"])
+    assert (more.sample.tolist(), more.note) == ([2.0, 2.0], "(6.50 against 4.50)")
     assert against(table["b"], table["a"], over=True).sample.mean() == pytest.approx(6.5 / 4.5)

@@ -4,8 +4,6 @@ The population stands for all commands: they share what runs tasks and the store
 """
 
 import os
-import random
-import shutil
 import signal
 import subprocess
 import time
@@ -14,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.study.store import journal_of
-from tests.experiments.makers import PROGRAM, contents, sessions
+from tests.experiments.makers import PROGRAM, sessions
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the kernel lists no processes here")
 OTHERS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP)
@@ -97,32 +94,3 @@ def test_workers_end_with_their_parent_however_it_ends(trace, tmp_path, number):
     (line,) = [line for line in stderr.splitlines() if line.startswith("lpsm: ")]
     assert line.startswith("lpsm: interrupted" if number == signal.SIGINT else "lpsm: terminated")
     assert "kept" in line
-
-
-@pytest.mark.long
-def test_signals_at_random_instants_lose_nothing_that_was_finished(trace, tmp_path):
-    wanted, out = tmp_path / "wanted", tmp_path / "out"
-    began = time.monotonic()
-    subprocess.run([*PROGRAM, *command(trace, wanted, "--jobs", "2")], check=True, capture_output=True)
-    whole_s, draw, kept = time.monotonic() - began, random.Random(0), 0
-    for _ in range(50):
-        process = start(command(trace, out, "--jobs", "2"))
-        try:
-            process.wait(timeout=draw.uniform(0.0, 1.2 * whole_s))
-        except subprocess.TimeoutExpired:
-            number = draw.choice([signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
-            with suppress(ProcessLookupError):
-                os.kill(draw.choice([process.pid, *processes_of(process.pid, b"multiprocessing.spawn")]), number)
-        _, stderr = process.communicate(timeout=20 * whole_s)
-        nobody_is_left_of(process.pid)
-        assert process.returncode == -signal.SIGKILL or "Traceback" not in stderr, stderr
-        parts = len(journal_of(Path(f"{out}.partial")))
-        if process.returncode == 0:
-            assert contents(out) == contents(wanted)
-            shutil.rmtree(out)
-        else:
-            assert parts >= kept
-        kept = parts
-    subprocess.run([*PROGRAM, *command(trace, out, "--jobs", "1")], check=True, capture_output=True)
-    assert contents(out) == contents(wanted)
-    assert {path.name for path in tmp_path.iterdir()} == {"out", "wanted"}

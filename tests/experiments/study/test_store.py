@@ -52,8 +52,8 @@ def test_results_of_the_same_command_are_replaced_with_a_word_if_they_differ_and
         made(tmp_path / "out")
     assert capsys.readouterr() == ("", "")  # the same again
     made(tmp_path / "out", {"pages": 4})
-    said = f"lpsm: {tmp_path / 'out'} holds a result of another configuration, which this one replaces: pages was 3, "
-    assert capsys.readouterr() == ("", said + 'is 4, policies was ["none"], is null\n')
+    said = f"lpsm: {tmp_path / 'out'} holds a result of another configuration, which this one replaces"
+    assert capsys.readouterr() == ("", f"{said}\n")
     with pytest.raises(ValueError, match="must be new or hold results of lpsm replay"):
         made(tmp_path / "out", command="replay")
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["configuration"] == {"pages": 4}

@@ -10,9 +10,7 @@ import traces
 from experiments.study import sweep
 from experiments.study.compare import added_delays, compare
 from experiments.study.store import Store
-from experiments.study.tune import measure
 from lpsm.randomness import WORKLOAD, generator
-from netsim.policies.static import StaticPsm
 from traces import Message, Workload
 
 CONFIG = netsim.SimulationConfig()
@@ -21,16 +19,7 @@ PAGE = traces.Page("a", 300, 500, (), 1.0)
 
 def test_the_baseline_is_always_run_and_specs_become_canonical():
     listed = sweep.tasks([sweep.Generated(n_pages=2, seed=7)], ["psm", "bsd:0.50"], CONFIG)
-    assert [task.policy for task in listed.values()] == ["none", "psm:100", "bsd:0.5"]
     assert list(listed) == ["seed-7 none", "seed-7 psm:100", "seed-7 bsd:0.5"]
-
-
-def test_all_policies_of_a_replication_meet_the_same_pages_and_delays():
-    config = netsim.SimulationConfig(server_delay=netsim.ServerDelay(mean_s=0.3, kind="exponential"))
-    listed = sweep.tasks([sweep.Generated(n_pages=4, seed=1)], ["bsd:0.1"], config)
-    none, bsd = (sweep.simulate(task)["pages"] for task in listed.values())
-    assert none["page"] == bsd["page"]
-    assert none["latency_s"] == pytest.approx(bsd["latency_s"], rel=0.1)
 
 
 def test_a_task_crosses_processes_and_its_result_is_json():
@@ -39,31 +28,10 @@ def test_a_task_crosses_processes_and_its_result_is_json():
     assert json.loads(json.dumps(result)) == result == sweep.simulate(task)
 
 
-def test_empty_traffic_is_an_error():
-    with pytest.raises(ValueError, match="no traffic"):
-        sweep.tasks([], ["none"], CONFIG)
-    with pytest.raises(ValueError, match="needs at least one page, s has none"):
-        sweep.Recorded(name="s", seed=0, recorded=())
+def test_replications_have_different_names():
     session = sweep.Recorded(name="s", seed=0, recorded=(PAGE,))
     with pytest.raises(ValueError, match="different names"):
         sweep.tasks([session, session], ["none"], CONFIG)
-
-
-def test_warming_up_compiles_the_express_engine_once_a_policy_where_pages_are_many(monkeypatch):
-    asked = []
-    monkeypatch.setattr(sweep, "compile_express", lambda policies, config: asked.append((*policies, config)))
-    for n_pages, compiled in ((sweep.MANY_PAGES // 2 - 1, []), (sweep.MANY_PAGES // 2, ["none", "psm:100"])):
-        listed = sweep.tasks([sweep.Generated(n_pages=n_pages, seed=seed) for seed in (0, 1)], ["psm"], CONFIG)
-        sweep.warm_up(listed.values())
-        assert asked == [(policy, CONFIG) for policy in compiled]
-    many = sweep.Generated(n_pages=sweep.MANY_PAGES, seed=0)
-    sweep.warm_up([sweep.Task(workload=many, policy=Unhashable(), config=CONFIG)])
-
-
-class Unhashable(StaticPsm):
-    """As a policy that is a plain dataclass."""
-
-    __hash__ = None
 
 
 def test_warming_up_runs_every_policy_and_leaves_no_trace():
@@ -72,7 +40,9 @@ def test_warming_up_runs_every_policy_and_leaves_no_trace():
     sweep.warm_up(listed.values())
     assert {key: sweep.simulate(task) for key, task in listed.items()} == before
     with pytest.raises(ValueError, match="multiple"):
-        sweep.warm_up([sweep.Task(workload=sweep.Generated(n_pages=1, seed=0), policy="psm:150", config=CONFIG)])
+        sweep.warm_up(
+            [sweep.Task(workload=sweep.Generated(n_pages=1, seed=0), policy="psm:150", name="", config=CONFIG)]
+        )
 
 
 AIR = netsim.SimulationConfig(medium=netsim.AirConfig())
@@ -89,20 +59,12 @@ def test_with_clients_a_replication_is_the_cell_of_the_library_and_figures_are_m
     for name in ("elapsed_s", "beacons", "uplink_air_s"):
         assert run[name] == sum(getattr(result, name) for result in cell) / 2
     assert run["total_j"] == sum(result.energy.total_j for result in cell) / 2
-    own = frames.clients[(frames.clients["replication"] == "seed-4") & (frames.clients["policy"] == "psm:100")]
-    assert own["total_j"].tolist() == [result.energy.total_j for result in cell]
     slowdown = np.concatenate([late.latency_s / early.latency_s for late, early in zip(cell, base, strict=True)])
     compared = compare(frames, ["psm:100"], awake_mw=750.0, asleep_mw=50.0)
     found = compared.replications.set_index(["replication", "policy"])
     assert found.loc[("seed-4", "psm:100"), "slowdown_mean"] == pytest.approx(slowdown.mean())
     awake_s = sum(result.latency_s.sum() for result in base) / 2
     assert found.loc[("seed-4", "page-awake"), "awake_j_per_page"] == pytest.approx(0.75 * awake_s / 2)
-    alone = {name: one[one["replication"] == "seed-4"] for name, one in frames._asdict().items() if len(one)}
-    tuned = measure(frames._replace(**alone), AIR.radio).set_index("policy")
-    assert tuned.loc["psm:100", "slowdown_mean"] == pytest.approx(slowdown.mean())
-    assert tuned.loc["page-awake", "energy_j_per_page"] == pytest.approx(
-        found.loc[("seed-4", "page-awake"), "total_j_per_page"]
-    )
 
 
 def test_clients_browse_what_was_recorded_at_times_of_their_own():
@@ -110,7 +72,7 @@ def test_clients_browse_what_was_recorded_at_times_of_their_own():
     sent = (Message(at_s=2.0, size_bytes=10), Message(at_s=70.0, size_bytes=10))
     session = sweep.Recorded(name="s", seed=1, recorded=Workload.of(recorded, sent))
     assert list(session.pages(0)) == list(recorded)
-    delays = []
+    delays = set()
     for client in (1, 2):
         workload = session.pages(client)
         first, second = workload
@@ -118,8 +80,8 @@ def test_clients_browse_what_was_recorded_at_times_of_their_own():
         assert 0.0 < by_s < 80.0 / 2
         assert (second.issue_s, second.deadline_s) == pytest.approx((50.0 + by_s, 60.0 + by_s))
         assert [message.at_s for message in workload.messages] == pytest.approx([2.0 + by_s, 70.0 + by_s])
-        delays.append(by_s)
-    assert delays[0] != delays[1]
+        delays.add(by_s)
+    assert len(delays) == 2
     listed = sweep.tasks([session], ["none", "psm"], AIR, clients=2)
     frames = sweep.frames({key: sweep.simulate(task) for key, task in listed.items()})
     late = added_delays(frames.messages)

@@ -24,14 +24,8 @@ def by_hand(pushed=False, units="abcd"):
             ("slow", 0.25, (2.0, 2.0) if place < 3 else (6.0, 6.0), 1.0 + place),
         ):  # fmt: skip
             named = {"replication": unit, "policy": policy}
-            times = {
-                "elapsed_s": 20.0,
-                "uplink_air_s": 1.0,
-                "downlink_air_s": 0.5,
-                "beacons": 6,
-                "wakeups": 4,
-                "awake_s": 5.0,
-            }
+            times = {"elapsed_s": 20.0, "uplink_air_s": 1.0, "downlink_air_s": 0.5, "awake_s": 5.0}
+            times |= {"beacons": 6, "wakeups": 4}
             runs.append({**dict.fromkeys(PER_PAGE, 0.0), **named, "pages": 2, **times, "total_j": 8.0 * share})
             pages += [{**named, "page": i, "latency_s": (1.0 + i) * factors[i]} for i in range(2)]
             messages += [{**named, "message": i, "delay_s": 0.1 + i * late} for i in range(2) if pushed and place % 2]

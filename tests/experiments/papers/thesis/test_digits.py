@@ -8,6 +8,7 @@ from sklearn.svm import SVC
 from experiments.papers.thesis import digit_runs, digits, svm
 from experiments.papers.thesis.digit_runs import KEYS, Fold, trace
 from lpsm import samplers
+from lpsm.synthetic_streams import uniform_sphere
 from tests.oracles.first_touch import first_touch
 
 PARAMETERS = dict(zip(KEYS, ({"R": 4}, {"R": 4, "eta": 0.3}, *2 * [{"b": 0.1}], *2 * [{"rate": 0.5}]), strict=True))
@@ -20,15 +21,11 @@ def claim_of(experiment, words):
     return claim
 
 
-def a_fold(seed=0, rounds=700, noise=0.0):
+def a_fold(seed=0, rounds=700):
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(rounds + 100, 6))
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    y = np.where(X[:, 0] + 0.3 * X[:, 1] + noise * rng.normal(size=len(X)) >= 0, 1.0, -1.0)
-    return Fold(0, X[100:], y[100:], X[:100], y[:100], np.random.default_rng(seed))
-
-
-# -- digits ------------------------------------------------------------------------------------------------------
+    stream = uniform_sphere(rounds + 100, 6, rng)
+    parts = stream.X[100:], stream.y[100:], stream.X[:100], stream.y[:100]
+    return Fold(0, *parts, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("key", KEYS)
