@@ -9,9 +9,11 @@ from __future__ import annotations
 import difflib
 import importlib
 import io
+import logging
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -73,6 +75,9 @@ class _Program(click.Group):
         """Run the program, and end the process with the right status."""
         if instruction := os.environ.get("_LPSM_COMPLETE"):
             sys.exit(shell_complete(self, {}, "lpsm", "_LPSM_COMPLETE", instruction))
+        _open_what_is_closed()
+        if sys.stderr.isatty():
+            _say_when_compiling()
         for stream in (sys.stdout, sys.stderr):  # what the terminal's characters do not include is written as escapes
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
@@ -112,6 +117,33 @@ class _Program(click.Group):
         except MemoryError as error:
             return _complain(error, f"there is not enough memory here: {str(error) or 'nothing is left'}")
         return 0
+
+
+def _open_what_is_closed() -> None:
+    """Have closed standard streams lead nowhere, lest a file that is opened next takes the place of one."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            with suppress(OSError):
+                os.fstat(number)
+                continue  # the descriptor is somebody's
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))
+
+
+def _say_when_compiling() -> None:
+    """Say once that kernels are being compiled, which the first run of a command waits for."""
+
+    class Once(logging.Handler):
+        said = False
+
+        def emit(self, record: logging.LogRecord) -> None:
+            if not self.said:
+                echo(f"lpsm: {record.getMessage()}", err=True)
+            self.said = True
+
+    compiling = logging.getLogger("lpsm.compiling")
+    compiling.setLevel(logging.INFO)
+    compiling.addHandler(Once())
 
 
 def _complain(error: BaseException, words: str, status: int = BAD_INPUT) -> int:

@@ -18,8 +18,8 @@ from experiments.presets import LEARNED, TODAY
 
 if TYPE_CHECKING:
     import netsim
+    from experiments.audit import Audit
     from netsim.policies import AnyPolicy
-    from traces.captures.audit import Audit
 
 __all__ = ["audit"]
 
@@ -81,8 +81,8 @@ def audit(asked: Any) -> None:
 
 
 def _read(capture: Path, *, skip_damaged: bool) -> Audit:
+    from experiments.audit import audit as followed
     from traces import Report, TraceError, detect
-    from traces.captures.audit import audit as followed
     from traces.captures.frames import WIRELESS
     from traces.captures.packets import frames
     from traces.files import open_trace

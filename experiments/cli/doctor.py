@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import platform
@@ -12,6 +13,12 @@ import click
 
 from experiments.cli import options
 from experiments.inert import echo
+
+DATA = {  # traces and data sets -> the folder of each
+    **{name: name for name in ("bu-www-client", "ucb-home-ip", "har", "pcap", "captures", "elec2", "mnist", "usps")},
+    "reuters": "reuters21578", "sms-spam": "sms_spam", "spam-drift": "spam_katakis_stream",
+}  # fmt: skip
+EXTRAS = {"distributed": "cluster", "gymnasium": "gymnasium", "jupyterlab": "notebooks", "river": "river"}
 
 
 @options.command(
@@ -35,23 +42,30 @@ def doctor(asked: Any) -> None:
     except Exception as error:  # whatever is wrong is what a doctor is asked for
         code = f"does not run: {error}"
     try:
-        where = str(data_folder())
+        folder = data_folder()
+        data = {name: "found" if (folder / place).exists() else "not found" for name, place in DATA.items()}
+        where = str(folder)
     except (ValueError, OSError):
-        where = "none; LPSM_DATA names one"
+        where, data = "none; LPSM_DATA names one", {}
     found: dict[str, Any] = {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "processors": processes(None),
         "libraries": {name: metadata.version(name) for name in LIBRARIES},
+        "extras": {
+            name: "installed" if importlib.util.find_spec(name) else f"not installed, lpsm[{extra}]"
+            for name, extra in EXTRAS.items()
+        },
         "compiled_code": code,
         "compile_cache": os.environ.get("NUMBA_CACHE_DIR") or "beside the code (__pycache__)",
         "data_folder": where,
+        "data": data,
     }
     if asked.as_json:
         click.echo(json.dumps(found))
     else:
         for title, value in found.items():
-            words = ", ".join(map(" ".join, value.items())) if isinstance(value, dict) else value
+            words = ", ".join(map(" ".join, value.items())) or "-" if isinstance(value, dict) else value
             echo(f"{title.replace('_', ' ')}: {words}")
     if code != "runs":
         click.get_current_context().exit(1)

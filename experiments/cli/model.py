@@ -46,6 +46,23 @@ _WRITTEN: Mapping[str, tuple[str, Any]] = {  # settings that are no fields: what
 }  # fmt: skip
 _NOT_SET = "wired_delay_ms", "beacon_interval_ns", "medium"  # but by rtt, beacon_ms and air
 
+
+class _Pair(click.ParamType[Any]):
+    """Two settings with a colon between them, of which the second one may be left out."""
+
+    def __init__(self, name: str, **kinds: type) -> None:
+        self.name, self._kinds = name, kinds
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the settings by name."""
+        parts = str(value).split(":")
+        try:
+            pairs = zip(self._kinds.items(), parts, strict=len(parts) > 1)
+            return {name: kind(part) for (name, kind), part in pairs}
+        except ValueError:
+            self.fail(f"it must be {self.name}, numbers of which the second may be left out, got {value!r}", param, ctx)
+
+
 WORLD = (
     option(
         "--preset", "Radio and servers of today, or of the thesis that LPSM is from [today].", click.Choice([*_PRESETS])
@@ -61,8 +78,14 @@ WORLD = (
     option(
         "--retrieval", "With --air: how clients fetch what waits [auto: by the policy].", click.Choice(_RETRIEVALS)
     ),
-    whole("--neighbours", "With --air: saturated stations that load the channel [0].", least=0, most=1000),
-    number("--broadcast broadcast_per_s", "With --air: group frames a second [0].", most=1e4),
+    option(
+        "--neighbours", "With --air: stations that load the channel, each with MBPS or saturated [0].",
+        _Pair("N:MBPS", neighbours=int, neighbour_mbps=float),
+    ),
+    option(
+        "--broadcast", "With --air: group frames a second, and their size [0:200].",
+        _Pair("RATE:BYTES", broadcast_per_s=float, broadcast_bytes=int),
+    ),
 )  # fmt: skip
 """The options of the world, which `world_of` reads."""
 
@@ -98,7 +121,9 @@ def world_of(asked: Any, *, drawn: bool = False) -> World:
         del said["server_delay"]
     said |= {} if asked.world is None else _read(asked.world)
     known = settings_of_a_world()
-    said |= {name: value for name, value in vars(asked).items() if name in known and value is not None}
+    for name, value in vars(asked).items():
+        given = value if isinstance(value, dict) else {name: value}
+        said |= {one: each for one, each in given.items() if one in known and each is not None}
     return World(_configuration(said), preset, said)
 
 

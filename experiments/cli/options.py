@@ -27,9 +27,15 @@ T = TypeVar("T")
 
 
 class _Number(click.FloatRange):
+    name = "number"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         found = super().convert(value, param, ctx)
         return self.fail(f"{value!r} is not a number.", param, ctx) if isnan(found) else found
+
+
+class _Whole(click.IntRange):
+    name = "integer"
 
 
 class Names(click.ParamType[Any]):
@@ -123,7 +129,7 @@ def whole(
     names: str, words: str, default: int | None = None, *, most: int = 10**6, least: int = 1, **more: Any
 ) -> Decorator:
     """Declare an option that takes a whole number."""
-    return option(names, words, click.IntRange(least, most), default, **more)
+    return option(names, words, _Whole(least, most), default, **more)
 
 
 seconds = functools.partial(number, metavar="SECONDS")

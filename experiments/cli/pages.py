@@ -22,6 +22,8 @@ _STANDARD_OUTPUT = Path("/dev/stdout")
     options.option("--client", "The one device of a capture that is wanted, by its address [all].", metavar="ADDRESS"),
     options.seconds("--max-think max_think_s", "Cut out longer pauses between pages [keep all]."),
     options.seconds("--page-gap page_gap_s", "Pause that ends a page of traffic without URLs [1]."),
+    options.seconds("--from start_s", "Cut out what a capture holds before this instant, from its first packet on."),
+    options.seconds("--to stop_s", "And what it holds after this one."),
     options.SKIP_DAMAGED,
     options.flag("--json as_json", "Print what was found as one JSON object."),
 )
@@ -49,10 +51,32 @@ def pages(asked: Any) -> None:
             advance()
 
     with progress("sessions read", None) as advance:
-        records = found.written(traces.browsed(sessions(), rule=rule, report=report))
-        written = traces.write_workload(asked.out, records, lambda: report.round_trip_s)
+        records = traces.browsed(sessions(), rule=rule, report=report)
+        if asked.start_s is not None or asked.stop_s is not None:
+            records = _cut(list(records), asked.start_s or 0.0, asked.stop_s)
+        written = traces.write_workload(asked.out, found.written(records), lambda: report.round_trip_s)
     if asked.as_json:
         click.echo(json.dumps({"format": report.format, "pages": written, "counts": report.counts} | found.as_dict()))
     else:
         echo(found_text(found), err=asked.out == _STANDARD_OUTPUT)
     echo(f"{traces.counted(written, 'pages')} from {report}", err=True)
+
+
+def _cut(records: list[Any], start_s: float, stop_s: float | None) -> Iterator[Any]:
+    """Yield what was recorded between two instants."""
+    from traces import Captured, Datagram, Message, Page, Workload
+    from traces.times import stretches
+
+    of: dict[type, list[Any]] = {kind: [] for kind in (Page, Message, Datagram, Captured)}
+    for one in records:
+        of[type(one)].append(one)
+    pages, messages, datagrams, ends = of.values()
+    if not ends:
+        raise ValueError("--from and --to are for captures, whose traffic has times of its own")
+    stop_s = ends[0].captured_s if stop_s is None else min(stop_s, ends[0].captured_s)
+    if not start_s < stop_s:
+        raise ValueError(f"--from must lie before {stop_s:g} s, the end of what is wanted, got {start_s:g}")
+    edges = sorted({0.0, start_s, *([stop_s] if stop_s < ends[0].captured_s else [])})
+    whole = Workload.of(pages, messages, None, datagrams, ends[0].captured_s)
+    part = stretches(whole, edges)[edges.index(start_s)]
+    yield from (*part, *part.messages, *part.datagrams, Captured(stop_s - start_s))

@@ -15,10 +15,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from experiments.audit import Audit
 from experiments.figures import style
 from experiments.inert import drawn
 from experiments.timeline import Timeline
-from traces.captures.audit import Audit
 
 __all__ = ["audited", "evolution", "timelines"]
 

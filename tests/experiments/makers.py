@@ -7,7 +7,7 @@ from io import BytesIO
 
 import dpkt
 
-from tests.traces.test_audit import NULL, QOS_DATA, Air
+from tests.experiments.test_audit import NULL, QOS_DATA, Air
 
 PROGRAM = [sys.executable, "-c", "from experiments.cli import main; main()"]
 TABLE = "time,bytes\n0.5,2000\n0.6,300\n9.5,3000\n30,500\n"

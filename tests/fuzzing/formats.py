@@ -22,6 +22,7 @@ from scipy import sparse
 import netsim
 import traces
 from experiments import datasets
+from experiments.audit import audit
 from experiments.datasets.losses import read_losses
 from experiments.report.capture import capture
 from experiments.timeline import record as timeline
@@ -31,7 +32,6 @@ from tests.fuzzing.changing import Content
 from tests.traces.captures import Tcp, authenticated, pcap, record, udp
 from tests.traces.home_ip import pack, records
 from traces import Report, TraceError
-from traces.captures.audit import audit
 from traces.captures.frames import WIRELESS
 from traces.captures.packets import frames
 from traces.files import open_trace

@@ -1,9 +1,9 @@
 """802.11 frames of a monitor-mode capture: their headers, encrypted or not.
 
 Bare frames and those behind a radiotap, Prism or PPI header are read.  What is told of a frame: who sent it to whom,
-its kind, its power-management and retry bits, its number, its size without the checksum, and its rate; and of a frame
+its kind, its power-management and retry bits, its number, and its size without the checksum; and of a frame
 that was sent again, whether an earlier copy was heard.  Left out: control frames other than PS-Poll, aggregates (each
-frame of one counts by itself), bodies.
+frame of one counts by itself), rates, bodies.
 
 Sources: IEEE 802.11-2020, sections 9.2, 9.3 and 10.3.2.14 (duplicates); radiotap.org, the list of
 defined fields.
@@ -20,20 +20,10 @@ BEACON, ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, ACTION, PS_POLL = 0x08, 0x00,
 _BARE, _PRISM, _RADIOTAP = 105, 119, 127  # and 192, PPI
 _LONGEST_HEADER = 4096
 _REMEMBERED = 2048  # frames; a sender gives the same number to every 4096th
-_MORE = 1 << 31
-# (size, alignment) of the fields of radiotap by their bits, up to the last one that is needed
-_FIELDS = (
-    *((8, 8), (1, 1), (1, 1), (4, 2), (2, 2), (1, 1), (1, 1), (2, 2), (2, 2), (2, 2), (1, 1), (1, 1), (1, 1), (1, 1)),
-    *((2, 2), (2, 2), (1, 1), (1, 1), (8, 4), (3, 1), (8, 4), (12, 2), (12, 8), (12, 2)),
-)
-_FLAGS, _RATE, _MCS, _VHT, _HE = 1, 2, 19, 21, 23
-_SIXTHS_OF_A_BIT = (3, 6, 9, 12, 18, 24, 27, 30, 36, 40, 45, 50)  # of data in a subcarrier's symbol, by MCS
-_VHT_SUBCARRIERS = (52, *[108] * 3, *[234] * 7, *[468] * 15)  # of data, by the code of the bandwidth
-_HE_SUBCARRIERS = (234, 468, 980, 1960)
-_SYMBOL_US, _HE_SYMBOL_US = (4.0, 3.6), (13.6, 14.4, 16.0)  # by the code of the guard interval
+_TIME, _FLAGS, _MORE = 1 << 0, 1 << 1, 1 << 31  # fields of radiotap, in this order
 _ENCRYPTION_BYTES, _LLC_BYTES, _IP_TCP_BYTES, _TCP_OPTIONS_BYTES = 16, 8, 40, 12
 _HAS_CHECKSUM, _IS_BROKEN = 0x10, 0x40
-_word = Struct("<I").unpack_from
+word_at = Struct("<I").unpack_from
 half = Struct("<H").unpack_from
 
 
@@ -53,7 +43,6 @@ class Frame(NamedTuple):
     tid: int  #: Its traffic identifier, -1 if it has none.
     body_at: int  #: Where its body begins in the captured bytes.
     size: int  #: Bytes of the frame, from its header on, without the checksum.
-    rate_mbps: float  #: How fast it was sent, 0 if that is not told.
     duration: int  #: Its duration field; the association identifier of a PS-Poll.
 
     @property
@@ -91,12 +80,12 @@ def heard(link: int, captured: bytes, sent: int = 0) -> tuple[Frame | None, bool
     told by the header before the frame, or by its bytes if all that was `sent` was captured.
     """
     try:
-        at, flags, rate_mbps = _before(link, captured)
+        at, flags = _before(link, captured)
         has_checksum, is_wrong = bool(flags & _HAS_CHECKSUM), bool(flags & _IS_BROKEN)
         if has_checksum and len(captured) >= max(sent, at + 4):
-            is_wrong = is_wrong or crc32(captured[at:-4]) != _word(captured, len(captured) - 4)[0]
+            is_wrong = is_wrong or crc32(captured[at:-4]) != word_at(captured, len(captured) - 4)[0]
         size = max(sent, len(captured)) - at - 4 * has_checksum
-        return None if is_wrong else _frame(captured, at, max(size, 0), rate_mbps), is_wrong
+        return None if is_wrong else _frame(captured, at, max(size, 0)), is_wrong
     except (IndexError, error):
         return None, False
 
@@ -119,53 +108,25 @@ def payload_bytes(frame: Frame) -> int:
     return payload if payload > _TCP_OPTIONS_BYTES else 0
 
 
-def _before(link: int, captured: bytes) -> tuple[int, int, float]:
-    """Return where the frame begins, and the flags and the rate that a header of radiotap tells."""
+def _before(link: int, captured: bytes) -> tuple[int, int]:
+    """Return where the frame begins, and the flags that a header of radiotap tells."""
     if link == _BARE:
-        return 0, 0, 0.0
+        return 0, 0
     if link == _PRISM:
-        return min(_word(captured, 4)[0], _LONGEST_HEADER), 0, 0.0
-    length = half(captured, 2)[0]
-    return (length, *(radiotap(captured, length) if link == _RADIOTAP else (0, 0.0)))
-
-
-def radiotap(captured: bytes, length: int) -> tuple[int, float]:
-    """Return the flags of a header of radiotap of that length, and the rate that it tells, Mb/s (0: none)."""
-    present = word = _word(captured, 4)[0]
-    at, flags, rate_mbps = 8, 0, 0.0
+        return min(word_at(captured, 4)[0], _LONGEST_HEADER), 0
+    length, at = half(captured, 2)[0], 4
+    if link != _RADIOTAP:
+        return length, 0
+    present = word = word_at(captured, at)[0]
+    at += 4
     while word & _MORE and at + 4 <= length:
-        word, at = _word(captured, at)[0], at + 4
-    for bit, (size, alignment) in enumerate(_FIELDS):
-        if not present & 1 << bit:
-            continue
-        at += -at % alignment
-        if at + size > length:
-            break
-        field = captured[at : at + size]
-        at += size
-        if bit == _FLAGS:
-            flags = field[0]
-        elif bit == _RATE:
-            rate_mbps = field[0] / 2
-        elif bit == _MCS:
-            is_wide, is_short = bool(field[0] & 1 and field[1] & 3 == 1), bool(field[0] & 4 and field[1] & 4)
-            rate_mbps = _rate(field[2] // 8 % 4 + 1, field[2] % 8, _VHT_SUBCARRIERS, is_wide, _SYMBOL_US[is_short])
-        elif bit == _VHT:
-            symbol_us = _SYMBOL_US[field[2] >> 2 & 1]
-            rate_mbps = _rate(field[4] & 15, field[4] >> 4, _VHT_SUBCARRIERS, field[3], symbol_us)
-        elif bit == _HE and (guard := field[8] >> 4 & 3) < len(_HE_SYMBOL_US):
-            rate_mbps = _rate(field[10] & 15, field[5] & 15, _HE_SUBCARRIERS, field[8] & 15, _HE_SYMBOL_US[guard])
-    return flags, rate_mbps
+        word, at = word_at(captured, at)[0], at + 4
+    if present & _TIME:
+        at += -at % 8 + 8
+    return length, captured[at] if present & _FLAGS and at < length else 0
 
 
-def _rate(streams: int, mcs: int, subcarriers: tuple[int, ...], bandwidth: int, symbol_us: float) -> float:
-    """Return the rate of so many spatial streams, Mb/s; 0: there is no such bandwidth, or modulation and coding."""
-    if mcs >= len(_SIXTHS_OF_A_BIT) or bandwidth >= len(subcarriers):
-        return 0.0
-    return streams * subcarriers[bandwidth] * _SIXTHS_OF_A_BIT[mcs] / 6 / symbol_us
-
-
-def _frame(captured: bytes, at: int, size: int, rate_mbps: float) -> Frame | None:
+def _frame(captured: bytes, at: int, size: int) -> Frame | None:
     control, bits = captured[at], captured[at + 1]
     type_ = control >> 2 & 3
     kind = type_ << 4 | control >> 4
@@ -175,7 +136,7 @@ def _frame(captured: bytes, at: int, size: int, rate_mbps: float) -> Frame | Non
     duration, up, down = half(captured, at + 2)[0], bool(bits & 1), bool(bits & 2)
     states = bool(bits & 16), bool(bits & 8), bool(bits & 64)
     if kind == PS_POLL:
-        return Frame(kind, first, second, first, True, False, *states, -1, -1, at + 16, size, rate_mbps, duration)
+        return Frame(kind, first, second, first, True, False, *states, -1, -1, at + 16, size, duration)
     sequence, tid = half(captured, at + 22)[0], -1
     bssid = third if not type_ else first if up else second if down else third
     at += 30 if type_ == 2 and up and down else 24
@@ -184,4 +145,4 @@ def _frame(captured: bytes, at: int, size: int, rate_mbps: float) -> Frame | Non
         at += 2
     if bits & 128 and (tid >= 0 or not type_):
         at += 4
-    return Frame(kind, first, second, bssid, up, down, *states, sequence, tid, at, size, rate_mbps, duration)
+    return Frame(kind, first, second, bssid, up, down, *states, sequence, tid, at, size, duration)

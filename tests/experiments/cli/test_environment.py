@@ -9,10 +9,12 @@ import pytest
 from tests.experiments.makers import PROGRAM, contents
 
 
-def run(*words, python=(), without=(), limit=None, **variables):
+def run(*words, python=(), without=(), closed=(), limit=None, **variables):
     """Run the program in a process of its own, in an environment that is changed as told."""
 
     def prepare():
+        for number in closed:
+            os.close(number)
         if limit is not None:
             resource.setrlimit(limit[0], (limit[1], limit[1]))
 
@@ -73,6 +75,14 @@ def usual(table, tmp_path_factory):
 )
 def test_the_bytes_are_the_same(table, usual, tmp_path, changed):
     assert everything(table, tmp_path / "folder", **changed) == usual
+
+
+@pytest.mark.parametrize("closed", [(0,), (0, 1, 2)])
+def test_closed_standard_streams_are_taken_for_none(tmp_path, closed):
+    out = tmp_path / "w.jsonl"
+    ended = run("generate", "--pages", "2", "--out", out, closed=closed)
+    assert ended.returncode == 0, ended.stderr.decode()
+    assert out.read_text().startswith('{"page": "w0"')
 
 
 def test_what_the_terminals_characters_do_not_include_is_written_as_an_escape(tmp_path):

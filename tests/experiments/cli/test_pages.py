@@ -3,6 +3,7 @@ import json
 import pytest
 
 import traces
+from tests.traces.captures import Tcp, pcap, record
 from traces.waits import network_us
 
 LINES = (
@@ -71,3 +72,19 @@ def test_traffic_without_urls_is_grouped_by_gaps_and_this_is_said(pages):
     assert "told apart by pauses" in result.stdout
     assert "2 pages from csv: " in result.stderr
     assert len(pages("-", "--page-gap", "0.2", given=table)[0]) == 3
+
+
+def test_a_capture_is_cut_between_two_instants(complaint, pages, sessions, tmp_path):
+    flow = Tcp(100.0, 0.02)
+    for at_s in (101.0, 103.0, 106.0, 109.0):
+        flow.up(at_s, record(300))
+        flow.down(at_s + 0.1, record(2000))
+    (tmp_path / "c.pcap").write_bytes(pcap(flow.frames))
+    whole, _ = pages(tmp_path / "c.pcap")
+    part, _ = pages(tmp_path / "c.pcap", "--from", 2.5, "--to", 8.0)
+    assert whole.issue_s == pytest.approx([1.0, 3.0, 6.0, 9.0])
+    assert part.issue_s == pytest.approx([0.5, 3.5])
+    assert (part.captured_s, part.sizes.tolist()) == (5.5, whole.sizes[1:3].tolist())
+    out = "--out", tmp_path / "w"
+    assert "--from must lie before 8 s" in complaint("pages", tmp_path / "c.pcap", *out, "--from", 9, "--to", 8)
+    assert "--from and --to are for captures" in complaint("pages", sessions, *out, "--to", 5)

@@ -89,10 +89,8 @@ def test_the_totals_of_a_run_follow_from_one_another(totals, tmp_path):
 
 
 def test_the_options_of_the_air_are_those_of_its_configuration(totals, workload, tmp_path):
-    (tmp_path / "w.toml").write_text(
-        "rts_bytes = 500\ntwt_announced = true\nneighbour_mbps = 0.2\nbroadcast_bytes = 100\n"
-    )
-    options = "--air 11b:2 --dtim 3 --retrieval null --neighbours 1 --broadcast 2 --radio esp32-c6 --rtt 0.03"
+    (tmp_path / "w.toml").write_text("rts_bytes = 500\ntwt_announced = true\n")
+    options = "--air 11b:2 --dtim 3 --retrieval null --neighbours 1:0.2 --broadcast 2:100 --radio esp32-c6 --rtt 0.03"
     found = totals(*options.split(), "--world", tmp_path / "w.toml")
     air = netsim.AirConfig(
         phy=netsim.Phy.parse("11b:2"), retrieval="null", neighbours=1, neighbour_mbps=0.2, rts_bytes=500,

@@ -66,7 +66,7 @@ simulate WORK --dtim 3 -> dtim_period belongs to the shared air, and no --air is
 simulate WORK --neighbours 3 -> neighbours belongs to the shared air, and no --air is given
 simulate WORK --air 11x -> kind must be one of 11b
 simulate WORK --air 11g:55 -> rate_mbps of 11g must be one of 6, 9
-simulate WORK --air 11g --neighbours 1.5 -> '--neighbours': '1.5' is not a valid integer
+simulate WORK --air 11g --neighbours 1.5 -> '--neighbours': it must be N:MBPS
 simulate WORK --world absent.toml -> absent.toml
 simulate WORK --world UNKNOWN.toml -> mss_bites is no setting of a world, did you mean mss_bytes?
 simulate WORK --world TEXT.toml -> mss_bytes must be of the type int, got 'many'

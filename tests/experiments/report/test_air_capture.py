@@ -9,10 +9,10 @@ import pytest
 
 import netsim
 import traces
+from experiments.audit import audit
 from experiments.report.capture import CLIENT, capture
 from experiments.report.perfetto import trace_events
 from experiments.timeline import record, timeline
-from traces.captures.audit import audit
 from traces.captures.frames import WIRELESS
 from traces.captures.packets import frames as captured_frames
 

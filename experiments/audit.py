@@ -7,7 +7,7 @@ beacons it reacted to, and how long a frame waited after the first beacon that a
 that the sniffer missed show as gaps of its sequence numbers, beacons as gaps in time.
 
 Left out: what happens below frames (wake-ups to hear beacons without a reaction), aggregates, several links.
-Source: IEEE 802.11-2020, sections 9.4.2.5 (TIM), 11.2.3 (power management of a non-AP STA).
+Sources: IEEE 802.11-2020, sections 9.4.2.5 (TIM), 11.2.3 (power management of a non-AP STA); radiotap.org.
 """
 
 from collections.abc import Iterable
@@ -30,6 +30,7 @@ from traces.captures.wireless import (
     half,
     heard,
     payload_bytes,
+    word_at,
 )  # fmt: skip
 from traces.records import Request
 
@@ -37,6 +38,17 @@ TIME_UNIT_US = 1024
 REACTION_US = 30_000
 """A client that wakes up so soon after a beacon reacted to it."""
 
+_RADIOTAP, _MORE = 127, 1 << 31
+# (size, alignment) of the fields of radiotap by their bits, up to the last one that is needed
+_FIELDS = (
+    *((8, 8), (1, 1), (1, 1), (4, 2), (2, 2), (1, 1), (1, 1), (2, 2), (2, 2), (2, 2), (1, 1), (1, 1), (1, 1), (1, 1)),
+    *((2, 2), (2, 2), (1, 1), (1, 1), (8, 4), (3, 1), (8, 4), (12, 2), (12, 8), (12, 2)),
+)
+_RATE, _MCS, _VHT, _HE = 2, 19, 21, 23
+_SIXTHS_OF_A_BIT = (3, 6, 9, 12, 18, 24, 27, 30, 36, 40, 45, 50)  # of data in a subcarrier's symbol, by MCS
+_VHT_SUBCARRIERS = (52, *[108] * 3, *[234] * 7, *[468] * 15)  # of data, by the code of the bandwidth
+_HE_SUBCARRIERS = (234, 468, 980, 1960)
+_SYMBOL_US, _HE_SYMBOL_US = (4.0, 3.6), (13.6, 14.4, 16.0)  # by the code of the guard interval
 _LONG_PREAMBLE_US, _SHORT_PREAMBLE_US = 192, 20
 _DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
 _MOST, _LARGEST_GAP = 1 << 16, 2048  # sequence numbers repeat after 4096
@@ -172,8 +184,12 @@ def audit(frames: Iterable[tuple[int, int, bytes, int]]) -> Audit:
         found.frames += frame is not None
         found.broken += is_wrong
         found.unread += frame is None and not is_wrong
-        if frame is not None:
-            (_hear_beacon if frame.kind == BEACON else _follow)(found, frame, captured, found.end_us)
+        if frame is None:
+            continue
+        if frame.kind == BEACON:
+            _hear_beacon(found, frame, captured, found.end_us)
+        else:
+            _follow(found, frame, captured, found.end_us, rate_mbps(link, captured) if frame.is_data else 0.0)
     for client in found.clients.values():
         client._spend(found.end_us, client._asleep)
         if client._runs is not None:
@@ -224,7 +240,7 @@ def _hear_beacon(found: Audit, frame: Frame, captured: bytes, now_us: int) -> No
                         client._told_us = now_us
 
 
-def _follow(found: Audit, frame: Frame, captured: bytes, now_us: int) -> None:
+def _follow(found: Audit, frame: Frame, captured: bytes, now_us: int, mbps: float) -> None:
     network = found.networks.get(frame.bssid)
     is_group, body, kind = frame.receiver[0] & 1, frame.body_at, frame.kind
     if is_group and frame.down and network is not None:
@@ -261,7 +277,7 @@ def _follow(found: Audit, frame: Frame, captured: bytes, now_us: int) -> None:
     if up and not is_management:
         _tell(client, network, frame, now_us)
     if frame.is_data:
-        _carry(found, client, address, frame, up, now_us)
+        _carry(found, client, address, frame, up, now_us, mbps)
 
 
 def _tell(client: Client, network: Network | None, frame: Frame, now_us: int) -> None:
@@ -286,14 +302,16 @@ def _tell(client: Client, network: Network | None, frame: Frame, now_us: int) ->
             _keep(client._reacted, network._count)
 
 
-def _carry(found: Audit, client: Client, address: bytes, frame: Frame, up: bool, now_us: int) -> None:
-    """Follow a data frame."""
+def _carry(
+    found: Audit, client: Client, address: bytes, frame: Frame, up: bool, now_us: int, mbps: float
+) -> None:  # fmt: skip
+    """Follow a data frame, which was sent at a rate (0: not known)."""
     _keep(found.frames_us, (now_us, address, up))
     client._last_data_us = now_us
     airtime_us = 0.0
-    if frame.rate_mbps:
-        preamble_us = _LONG_PREAMBLE_US if frame.rate_mbps in _DSSS_MBPS else _SHORT_PREAMBLE_US
-        airtime_us = preamble_us + 8 * frame.size / frame.rate_mbps
+    if mbps:
+        preamble_us = _LONG_PREAMBLE_US if mbps in _DSSS_MBPS else _SHORT_PREAMBLE_US
+        airtime_us = preamble_us + 8 * frame.size / mbps
     if up:
         client.frames_up += 1
         client.bytes_up += frame.size
@@ -310,3 +328,40 @@ def _carry(found: Audit, client: Client, address: bytes, frame: Frame, up: bool,
             names = address.hex(":"), frame.bssid.hex(":")
             client._runs = runs(*names, lambda request: _keep(client.requests, request._replace(connection=0)))
         client._runs.send((up, now_us, payload, b""))
+
+
+def rate_mbps(link: int, captured: bytes) -> float:
+    """Return the rate that a header of radiotap tells, Mb/s; 0: it tells none, or the frame has another header."""
+    if link != _RADIOTAP:
+        return 0.0
+    length = half(captured, 2)[0]
+    present = word = word_at(captured, 4)[0]
+    at, found = 8, 0.0
+    while word & _MORE and at + 4 <= length:
+        word, at = word_at(captured, at)[0], at + 4
+    for bit, (size, alignment) in enumerate(_FIELDS):
+        if not present & 1 << bit:
+            continue
+        at += -at % alignment
+        if at + size > length:
+            break
+        field = captured[at : at + size]
+        at += size
+        if bit == _RATE:
+            found = field[0] / 2
+        elif bit == _MCS:
+            is_wide, is_short = bool(field[0] & 1 and field[1] & 3 == 1), bool(field[0] & 4 and field[1] & 4)
+            found = _rate(field[2] // 8 % 4 + 1, field[2] % 8, _VHT_SUBCARRIERS, is_wide, _SYMBOL_US[is_short])
+        elif bit == _VHT:
+            symbol_us = _SYMBOL_US[field[2] >> 2 & 1]
+            found = _rate(field[4] & 15, field[4] >> 4, _VHT_SUBCARRIERS, field[3], symbol_us)
+        elif bit == _HE and (guard := field[8] >> 4 & 3) < len(_HE_SYMBOL_US):
+            found = _rate(field[10] & 15, field[5] & 15, _HE_SUBCARRIERS, field[8] & 15, _HE_SYMBOL_US[guard])
+    return found
+
+
+def _rate(streams: int, mcs: int, subcarriers: tuple[int, ...], bandwidth: int, symbol_us: float) -> float:
+    """Return the rate of so many spatial streams, Mb/s; 0: there is no such bandwidth, or modulation and coding."""
+    if mcs >= len(_SIXTHS_OF_A_BIT) or bandwidth >= len(subcarriers):
+        return 0.0
+    return streams * subcarriers[bandwidth] * _SIXTHS_OF_A_BIT[mcs] / 6 / symbol_us

@@ -5,10 +5,10 @@ from zlib import crc32
 
 import pytest
 
-from traces.captures.audit import audit
+from experiments.audit import audit, rate_mbps
 from traces.captures.frames import WIRELESS
 from traces.captures.packets import frames
-from traces.captures.wireless import PS_POLL, heard, radiotap
+from traces.captures.wireless import PS_POLL, heard
 from traces.files import open_trace
 from traces.records import Report
 
@@ -209,4 +209,4 @@ MCS, AMPDU, VHT, HE = 1 << 19, 1 << 20, 1 << 21, 1 << 23
 ])  # fmt: skip
 def test_a_rate_of_80211n_ac_or_ax_is_that_of_its_tables(present, fields, mbps):
     header = struct.pack("<BBHI", 0, 0, 8 + len(fields), present) + fields
-    assert radiotap(header, len(header))[1] == pytest.approx(mbps, abs=0.06)
+    assert rate_mbps(127, header) == pytest.approx(mbps, abs=0.06)
