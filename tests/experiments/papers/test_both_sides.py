@@ -202,17 +202,21 @@ def nearer(claim, record, columns):
 
     A claim of many policies holds only once several are changed together, which changes at random hardly ever do.
     """
-    verdict, most = claim.check(record).holds, 0
+    verdict = claim.check(record).holds
+
+    def turned_samples(other):
+        if check(claim, other) is None:
+            return -1
+        samples = [(test, one.sample) for test in claim.tests for one in test.samples(other).values()]
+        return sum((test.inside(sample) > 0.0) != verdict for test, sample in samples)
+
+    most = turned_samples(record)
     for table, name in columns:
         for key in keys_of(record[table]):
             for value, factor in product(record[table][key].dropna().unique(), (0.1, 0.3, 3.0)):
                 own = record[table][name].where(record[table][key] != value, record[table][name] * factor)
                 other = with_numbers(record, table, name, own)
-                if check(claim, other) is None:
-                    continue
-                samples = [(test, one.sample) for test in claim.tests for one in test.samples(other).values()]
-                count = sum((test.inside(sample) > 0.0) != verdict for test, sample in samples)
-                if count > most:
+                if (count := turned_samples(other)) > most:
                     record, most = other, count
                     yield record
 
