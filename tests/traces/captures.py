@@ -66,6 +66,12 @@ def authenticated(frame):
     return struct.pack(">IHBB", 0x60000000, len(header) + len(frame) - 34, 51, 64) + addresses + header + frame[34:]
 
 
+def with_options(frame):
+    """Return a TCP segment of a frame of IPv4 in a packet of IPv6 with hop-by-hop options of 24 bytes."""
+    addresses = bytes(12) + frame[26:30] + bytes(12) + frame[30:34]
+    return struct.pack(">IHBB", 0x60000000, 24 + len(frame) - 34, 0, 64) + addresses + b"\6\2" + bytes(22) + frame[34:]
+
+
 def record(size):
     """Return a TLS record of application data whose contents have so many bytes."""
     return b"\x17\x03\x03" + size.to_bytes(2, "big") + b"\x5a" * size

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import traces
-from tests.traces.captures import DEVICE, SERVER, Tcp, authenticated, pcap, record, udp
+from tests.traces.captures import DEVICE, SERVER, Tcp, authenticated, pcap, record, udp, with_options
 from traces import Report, TraceError
 from traces.captures.flows import open_loop
 from traces.captures.streams import Stream
@@ -165,8 +165,8 @@ def _cooked(frame):
 
 @pytest.mark.parametrize(
     ("link", "changed"),
-    [(1 | 0x24 << 24, bytes), (113, _cooked), (101, authenticated)],
-    ids=["checksums told of in the link type", "a tagged frame of a Linux cooked capture", "authentication headers"],
+    [(1 | 0x24 << 24, bytes), (113, _cooked), (101, authenticated), (101, with_options)],
+    ids=["checksums told of in the link type", "a tagged frame of a Linux cooked capture", "authentication", "options"],
 )
 def test_what_stands_around_a_connection_changes_nothing(tmp_path, link, changed):
     (tmp_path / "c").write_bytes(pcap([(at_s, changed(frame)) for at_s, frame in exchange(1.0).frames], link))

@@ -136,13 +136,15 @@ def test_interfaces_of_several_links_and_clocks_and_sections_are_read_each_as_it
     one, other = (segment(True, 99 + at, b"\x17\3\3" + bytes(98)) for at in (0, 101))
     data = section + usb + ethernet + packet(0, 5, b"usb") + packet(1, 1_000_000_000, one) + block(3, b"\3\0\0\0now")
     data += section + raw + packet(0, 3 << 19, other[14:]) + ethernet + packet(1, 1_002_000_001, other[:-1], kind=2)
+    data += section + interface(1, (9, b"\t")) + packet(0, 1_003_000_001_500, other)  # nanoseconds, which are rounded
     report = Report()
     (tmp_path / "c").write_bytes(data)
     with open_trace(tmp_path / "c") as stream:
         found = [frame[:3] for frame in frames(stream, tmp_path / "c", report)]
     raw_us, obsolete_us = 1_001_500_000, 1_002_000_001
-    assert found == [(1_000_000_000, 1, one), (raw_us, 101, other[14:]), (obsolete_us, 1, other[:-1])]
-    assert report.counts == {"packets_of_other_link_layers": 1, "packets_without_a_time": 1, "packets": 3}
+    assert found == [(1_000_000_000, 1, one), (raw_us, 101, other[14:]), (obsolete_us, 1, other[:-1]),
+                     (1_003_000_002, 1, other)]  # fmt: skip
+    assert report.counts == {"packets_of_other_link_layers": 1, "packets_without_a_time": 1, "packets": 4}
     for wrong, message in (
         (section + usb + packet(0, 5, b"usb"), r"the link layer must be Ethernet, .*, got link type 220"),
         (section + packet(0, 5, b"x"), "the interface of a packet must be described before it, got number 0"),

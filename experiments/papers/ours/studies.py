@@ -24,6 +24,7 @@ and rivals that change by what they see.
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -143,10 +144,10 @@ def equal_energy(x, y, at, along=np.positive):
 
 def spared(record, cases):
     """Measure by how many percent policies are below families at their own slowdown (or delay), beyond the asked."""
-    found = {}
+    found, table = {}, cache(lambda world, column: wide(record, "runs", column, traffic=world).astype(float))
     for world, policy, name, members, percent in cases:
         column = EQUAL.get(world, SLOWDOWN)
-        joules, x = (values(record, world, one, dict.fromkeys([policy, *members])) for one in ("total_j", column))
+        joules, x = (table(world, one)[list(dict.fromkeys([policy, *members]))] for one in ("total_j", column))
         along = (lambda delay_s: -1.0 / delay_s) if column == DELAY else np.positive  # as that of a constant period is
         fronts = zip(x[[*members]].to_numpy(), joules[[*members]].to_numpy(), x[policy], strict=True)
         saving = 100.0 * (1.0 - linearised(joules[policy], [equal_energy(*front, along) for front in fronts]))
