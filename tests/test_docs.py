@@ -95,7 +95,7 @@ def provide(words):
     takes_input = any(isinstance(parameter, click.Argument) for parameter in parameters)
     for before, word in pairwise(words[1:]):
         is_argument = takes_input and not word.startswith("-") and not before.startswith("--")
-        if (before in paths or is_argument) and not Path(word).exists():
+        if (before in paths or is_argument or word == "radio.toml") and not Path(word).exists():
             provide_one(Path(word))
 
 
@@ -104,10 +104,10 @@ def provide_one(path):
     X = draw.normal(size=(120, 4))
     rows, spam = pd.DataFrame(X, columns=list("abcd")), np.where(X[:, 0] > 0, "spam", "ham")
     mails = pd.DataFrame({"body": np.where(X[:, 0] > 0, "win a prize now", "see you at noon"), "kind": spam})
-    streams = {  # examples to label, under the names of the page on labelling
+    streams = {  # examples to label, under the names of the page on labelling, and a radio
+        "radio.toml": lambda: path.write_text("awake_mw = 300\nasleep_mw = 15\nbeacon_mj = 0.6\n"),
         "mails.csv": lambda: rows.assign(spam=spam).to_csv(path, index=False),
-        "mails.jsonl": lambda: mails.to_json(path, orient="records", lines=True),
-        "mails.parquet": lambda: mails[["body"]].to_parquet(path),
+        "texts.csv": lambda: mails.to_csv(path, index=False),
         "prices.csv.gz": lambda: rows.assign(**{"class": spam}).to_csv(path, index_label="date"),
         "digits.npz": lambda: np.savez(path, X=X, y=draw.integers(0, 10, size=len(X))),
     }
