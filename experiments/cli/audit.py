@@ -52,13 +52,14 @@ def audit(asked: Any) -> None:
     checked_outputs([asked.capture], [], asked.picture)
     servers = netsim.ServerDelay(kind="recorded")
     config = netsim.SimulationConfig(radio=netsim.Radio.named(asked.radio), server_delay=servers)
-    found = _read(asked.capture, skip_damaged=asked.skip_damaged)
+    found, damaged = _read(asked.capture, skip_damaged=asked.skip_damaged)
     chosen = sorted(found.clients)
     result = {
         "seconds": (found.end_us - found.start_us) / 1e6,
         "frames": found.frames,
         "frames_with_a_wrong_check_sequence": found.broken,
         "frames_not_read": found.unread,
+        "damaged": damaged,
         "radio": asked.radio,
         "networks": [
             {
@@ -80,7 +81,8 @@ def audit(asked: Any) -> None:
     echo(json.dumps(result) if asked.as_json else audit_text(result))
 
 
-def _read(capture: Path, *, skip_damaged: bool) -> Audit:
+def _read(capture: Path, *, skip_damaged: bool) -> tuple[Audit, int]:
+    """Return what a capture shows, and how often it was damaged."""
     from experiments.audit import audit as followed
     from traces import Report, TraceError, detect
     from traces.captures.frames import WIRELESS
@@ -96,7 +98,7 @@ def _read(capture: Path, *, skip_damaged: bool) -> Audit:
     if not found.networks:
         rule = "a monitor-mode capture must hold beacons of 802.11"
         raise TraceError(capture, "", rule, f"none in {report['packets']} frames")
-    return found
+    return found, report["damaged"]
 
 
 def _client(

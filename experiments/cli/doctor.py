@@ -46,7 +46,7 @@ def doctor(asked: Any) -> None:
         data = {name: "found" if (folder / place).exists() else "not found" for name, place in DATA.items()}
         where = str(folder)
     except (ValueError, OSError):
-        where, data = "none; LPSM_DATA names one", {}
+        where, data = "none (LPSM_DATA is not set)", {}
     found: dict[str, Any] = {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
@@ -65,7 +65,7 @@ def doctor(asked: Any) -> None:
         click.echo(json.dumps(found))
     else:
         for title, value in found.items():
-            words = ", ".join(map(" ".join, value.items())) or "-" if isinstance(value, dict) else value
+            words = "; ".join(map(" ".join, value.items())) or "-" if isinstance(value, dict) else value
             echo(f"{title.replace('_', ' ')}: {words}")
     if code != "runs":
         click.get_current_context().exit(1)

@@ -40,7 +40,10 @@ def explore(asked: Any) -> None:
             explorer = Explorer.of_trace(trace, FEW_SESSIONS, told, skip_damaged=asked.skip_damaged)
         with progress("compiling", None):
             Explorer().answer(Settings(pages=2, seeds=1))
-        server = Page(explorer, asked.port, trace.name if trace else None)
+        try:
+            server = Page(explorer, asked.port, trace.name if trace else None)
+        except OSError as error:
+            raise ValueError(f"port {asked.port}: {error.strerror}; --port 0 takes a free one") from None
         address = f"http://127.0.0.1:{server.server_port}/"
         echo(f"{address}  (Ctrl-C ends it)")
         sys.stdout.flush()

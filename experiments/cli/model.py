@@ -33,7 +33,7 @@ _WRITTEN: Mapping[str, tuple[str, Any]] = {  # settings that are no fields: what
     "radio": ("One of lpsm list radios, or a TOML file [by the preset].", "esp32-c6"),
     "server_delay": (
         "Time of a server: SECONDS, exponential:MEAN, lognormal:MEAN[:SIGMA] or recorded "
-        "[recorded where a trace tells it; else by the preset].", "lognormal:0.2",
+        "[of a file recorded, 0 where it tells none; of generated pages by the preset].", "lognormal:0.2",
     ),
     "rtt": (
         "Round-trip time between client and server, seconds, or recorded [recorded where a trace tells it, or 0.0402].",
@@ -70,7 +70,7 @@ WORLD = (
     option("--world", "TOML file with more of the world; lpsm list world says what it may hold.", FILE),
     option("--radio", _WRITTEN["radio"][0], Names(registered("netsim.radio"))),
     *(option(f"--{name.replace('_', '-')}", _WRITTEN[name][0]) for name in ("server_delay", "rtt")),
-    number("--loss loss_rate", "Probability that a frame is lost on the air, in [0, 1) [0].", most=1.0),
+    number("--loss loss_rate", "Probability that a frame is lost on the air, below 1 [0].", most=1.0),
     number("--min-rto min_rto_s", "Least retransmission time-out, seconds [1].", most=3600.0),
     number("--beacon-ms", _WRITTEN["beacon_ms"][0], least=1.0, most=1e6),
     option("--air", _WRITTEN["air"][0]),

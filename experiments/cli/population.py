@@ -92,7 +92,8 @@ def population(asked: Any) -> None:
         psm = netsim.canonical("psm", beacon_interval_ns=interval_ns)
         whole = study.summary(table, [*chosen], psm)
         count, pages = int(whole["users"].iloc[0]), int(whole["pages"].iloc[0])
-        text = population_text(whole, f"{count} {asked.by}s, {pages} pages", asked.by, psm)
+        of = f"{traces.counted(count, f'{asked.by}s')}, {traces.counted(pages, 'pages')}"
+        text = population_text(whole, of, asked.by, psm)
         said = {"recorded": recorded, "users": count, "summary": plain(whole)}
         pictures = {
             "energy": energy(table, [*chosen], asked.by, psm), "slowdown": slowdown(table, [*chosen], asked.by),

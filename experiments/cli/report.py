@@ -26,7 +26,7 @@ def report(asked: Any) -> None:
 
     folder = asked.folder
     if not folder.is_dir():
-        raise ValueError(f"folder must be a folder of results, {folder} is none")
+        raise ValueError(f"folder must be a folder of results, got {folder}")
     page = asked.out or folder / PAGE
     if page.suffix != ".html":
         raise ValueError(f"out must be the name of a file that ends in .html, got {page}")

@@ -20,7 +20,7 @@ _WAYS = {
 }
 _HEAD = (
     "{frames:,} frames of 802.11 in {seconds:.1f} s; not believed: {frames_with_a_wrong_check_sequence:,} with a wrong "
-    "check sequence; not read: {frames_not_read:,} cut or of other kinds"
+    "check sequence; not read: {frames_not_read:,} cut or of other kinds{end}"
 )
 _NETWORK = (
     "network {name} ({bssid}): a beacon every {beacon_ms:g} ms (measured: {beacon_measured_ms:.2f} ms), {dtim_period} "
@@ -39,7 +39,8 @@ _TRAFFIC = (
 
 def audit_text(result: Mapping[str, Any]) -> str:
     """Return the networks and clients as text, with a table of what policies would have done for each client."""
-    parts = [_HEAD.format(**result)]
+    end = f"; damaged, and read up to there: {result['damaged']:,}" if result["damaged"] else ""
+    parts = [_HEAD.format(**result, end=end)]
     parts += [_NETWORK.format(**one, name=one["ssid"] or "(hidden)") for one in result["networks"]]
     if not result["clients"]:
         parts.append("No client was heard.")

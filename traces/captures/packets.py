@@ -48,7 +48,7 @@ def frames(
     A `TraceError` tells that it is cut or damaged (with `skip_damaged` it ends there, counted) or has no such packet.
     """
     source = _Source(stream)
-    packets, other = 0, -1
+    packets, other, damaged = 0, -1, report["damaged"]
     try:
         head = source.read(4)
         for packet in _of_pcapng(source, head, report) if head == _SECTION else _of_pcap(source, head):
@@ -75,7 +75,8 @@ def frames(
         report.count("packets", packets)
     if not skip_damaged:
         raise damage
-    report.on_damage(damage)
+    if report["damaged"] == damaged:  # else a packed file ended before, and was counted
+        report.on_damage(damage)
 
 
 class _Source:
