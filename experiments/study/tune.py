@@ -276,12 +276,15 @@ def tune(frames: Frames, rule: Rule, radio: netsim.Radio, *, seed: int) -> Tunin
 
 
 def _lives(row: dict[Any, Any], runs: pd.DataFrame, rule: Rule, radio: netsim.Radio) -> dict[str, Any]:
-    """Return the battery's life with the interval of the units, and with assumed figures of the radio off both ways."""
+    """Return the battery's life with the interval of the units, and with assumed figures of the radio off both ways.
+
+    No power is below that of sleeping throughout.
+    """
     half_mw = 0.0 if np.isnan(row["mean_mw_half_width"]) else row["mean_mw_half_width"]
     spent = 1e9 * runs["awake_s"], 1e9 * (runs["elapsed_s"] - runs["awake_s"]), runs["beacons"], runs["wakeups"]
     found, factors = {}, []
     for name, sign in (("battery_h_low", 1), ("battery_h_high", -1)):
         assumed = with_assumed(radio, 1 + sign * ASSUMED).total_j(*spent).sum()
         factors.append(float(assumed / radio.total_j(*spent).sum()))
-        found[name] = float(life_h(max(row["mean_mw"] + sign * half_mw, 0.0) * factors[-1], rule))
+        found[name] = float(life_h(max(row["mean_mw"] + sign * half_mw, radio.asleep_mw) * factors[-1], rule))
     return found | {"assumed_percent": 100 * ASSUMED if factors != [1.0, 1.0] else None}
