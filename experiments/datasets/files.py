@@ -277,7 +277,11 @@ def _matrix(arrays: dict[str, NDArray[Any]]) -> Any:
     if "X" in arrays:
         return np.ascontiguousarray(arrays["X"], dtype=np.float64)
     data, indices, indptr, shape = (arrays[name] for name in _PARTS)
+    indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
+    # scipy looks at neither this nor the indices if the last number is 0, and then writes over memory
+    if indptr.ndim != 1 or not len(indptr) or indptr[0] or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError("indptr must rise from 0")
     X = sparse.csr_matrix((data.astype(np.float64), indices, indptr), shape=tuple(shape.tolist()))
-    X.check_format()  # that the indices are in range, without which scipy writes over memory
+    X.check_format()  # that the indices are in range
     X.sum_duplicates()
     return X

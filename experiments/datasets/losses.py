@@ -62,7 +62,9 @@ def _matrix(path: Path) -> NDArray[np.float64]:
 def _rounds(path: Path, missing: str) -> NDArray[np.float64]:
     """Losses in text; an empty cell of a table is read as `missing`."""
     rows = csv_rows(path, *first_line(path), ",\t ")
-    head, row = next(rows), next(rows, (0, []))
+    head, row = next(rows, (0, [])), next(rows, (0, []))
+    if not head[0]:
+        raise ValueError("losses must hold at least one round, got blanks alone")
     named = not any(map(is_number, head[1])) and bool(row[0])
     index = named and (not head[1][0] or not is_number(row[1][0] or missing))
     losses, width = array("d"), len(head[1]) - index

@@ -68,6 +68,7 @@ def test_experts_that_sleep_are_missing_losses_if_one_says_so(lpsm, complaint, t
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        (b"\xc2\x85,\n", "losses must hold at least one round"),
         (b"a,b\n0,1\n1,x\n", "line 3: losses must be numbers, got ['1', 'x']"),
         (b",a,b\n0,0,1\n1,2\n", "line 3: every line must have 3 columns, as the first has, got 2"),
         (b"0 1\n1 x\n", "line 2: losses must be numbers, got ['1', 'x']"),

@@ -79,6 +79,11 @@ ARRAYS = [  # what differs in arrays that would be a stream, sparse if X is not 
     ({"indices": np.array([0, 5, 0])}, MATRIX),
     ({"indptr": np.array([0, 2, 3, -1]), "indices": np.array([7, 10**6, -9])}, MATRIX),
     ({"indptr": np.array([0, 3, 1, 3])}, MATRIX),
+    ({"indptr": np.array([0, 10**6, 10**7, 0])}, MATRIX + " of numbers: indptr must rise from 0"),
+    (
+        {"indptr": np.array([0, 1, 2**64 - 1, 2**64 - 1], dtype=np.uint64)},
+        MATRIX + " of numbers: indptr must rise from 0",
+    ),
     ({"indices": np.array([0, 1, 2**64 - 1], dtype=np.uint64)}, MATRIX),
 ]
 WHOLE = "an npz must be a whole zip file of plain arrays"
