@@ -58,7 +58,13 @@ def _columns(text: str) -> tuple[Quantity, ...]:
     return tuple(Quantity(*re.split(" {2,}", line.strip())) for line in text.strip().splitlines())
 
 
-COMPARISON = _columns("""
+_LATE = """added_delay_mean_s                added s            .3f     ±
+    added_delay_p95_s                 p95                .3f
+    datagram_delay_mean_s             late s             .3f     ±
+    datagram_delay_p95_s              p95                .3f
+    datagram_delay_p99_s              p99                .3f
+    datagram_delay_max_s              max                .3f"""
+COMPARISON = _columns(f"""
     policy                            policy
     total_j_per_page                  J/page             .3f     ±
     awake_j_per_page                  awake              .3f
@@ -72,12 +78,7 @@ COMPARISON = _columns("""
     slowdown_mean                     slowdown           .2f     ±
     slowdown_median                   median
     slowdown_p95                      p95
-    added_delay_mean_s                added s            .3f     ±
-    added_delay_p95_s                 p95                .3f
-    datagram_delay_mean_s             late s             .3f     ±
-    datagram_delay_p95_s              p95                .3f
-    datagram_delay_p99_s              p99                .3f
-    datagram_delay_max_s              max                .3f
+{_LATE}
     mean_mw                           mW                 .2f     optional ±
 """)
 
@@ -102,7 +103,7 @@ POPULATION = _columns("""
     losing_both_percent                both      .1f
 """)
 
-TUNING = _columns("""
+TUNING = _columns(f"""
     policy                           policy
     mean_mw                          mW                .2f     ±
     energy_j_per_page                J/page            .2f     ±
@@ -112,12 +113,7 @@ TUNING = _columns("""
     slowdown_mean                    slowdown          .3f     ±
     slowdown_p95                     p95
     slowdown_p99                     p99
-    added_delay_mean_s               added s           .3f     ±
-    added_delay_p95_s                p95               .3f
-    datagram_delay_mean_s            late s            .3f     ±
-    datagram_delay_p95_s             p95               .3f
-    datagram_delay_p99_s             p99               .3f
-    datagram_delay_max_s             max               .3f
+{_LATE}
     battery_h                        battery           .1f h
     wins_percent                     wins              .0f %
 """)

@@ -39,7 +39,7 @@ def journal_of(folder: Path) -> dict[str, Any]:
     path = folder / JOURNAL
     found: dict[str, Any] = {}
     for line in path.read_text(errors="replace").splitlines() if path.exists() else ():
-        with suppress(ValueError):  # the last line may not be whole
+        with suppress(ValueError, TypeError):  # the last line may not be whole, and others no pairs
             key, found[key] = json.loads(line)
     return found
 

@@ -25,6 +25,14 @@ def test_no_run_and_no_mean_violates_a_bound_and_most_bounds_say_something(key, 
         assert own["ratio"].median() < (2.0 if moves == key else 5.0)
 
 
+@pytest.mark.parametrize("key", [key for key in trials.PARAMETERS if key not in ("perceptron", "sop", "lasec")])
+def test_the_mean_over_a_hundred_runs_is_below_its_bound(key):
+    rows = trials.table(trials.reported(key, runs=200), range(2))
+    means = rows[rows["statement"].str.contains("in the mean of 100 runs")]
+    assert len(means) == 2
+    assert means["holds"].all(), means.to_string()
+
+
 def a_stream(noise, n=100, d=3):
     stream = streams.separable(n, d, 0.3, np.random.default_rng(int(10 * noise)))
     return stream.X, np.where(np.random.default_rng(1).random(n) < noise, -stream.y, stream.y)

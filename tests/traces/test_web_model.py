@@ -5,31 +5,39 @@ import pytest
 
 import traces
 
-MANY = traces.generate(20_000, np.random.default_rng(1))
-REQUESTS, REPLIES = np.array([size for page in MANY for size in (page[1:3], *page.objects)]).T
-OBJECTS = [len(page.objects) for page in MANY]
+
+@pytest.fixture(scope="module")
+def many():
+    return traces.generate(20_000, np.random.default_rng(1))
 
 
-def test_the_first_pages_do_not_depend_on_how_many_are_asked_for():
-    assert traces.generate(50, np.random.default_rng(1)) == MANY[:50]
+@pytest.fixture(scope="module")
+def sizes(many):
+    """Return request and reply bytes, a row each."""
+    return np.array([size for page in many for size in (page[1:3], *page.objects)]).T
 
 
-def test_means_are_those_of_the_measured_workload():
-    assert np.mean(REQUESTS) == pytest.approx(337, rel=0.01)
-    assert np.mean(REPLIES) == pytest.approx(7231, rel=0.1)  # a heavy tail: its own mean still moves by a few per cent
-    assert np.mean(OBJECTS) == pytest.approx(2.84, rel=0.05)
-    assert np.mean([page.think_s for page in MANY]) == pytest.approx(52.9, rel=0.05)
+def test_the_first_pages_do_not_depend_on_how_many_are_asked_for(many):
+    assert traces.generate(50, np.random.default_rng(1)) == many[:50]
+
+
+def test_means_are_those_of_the_measured_workload(many, sizes):
+    requests, replies = sizes
+    assert np.mean(requests) == pytest.approx(337, rel=0.01)
+    assert np.mean(replies) == pytest.approx(7231, rel=0.1)  # a heavy tail: its own mean still moves by a few per cent
+    assert np.mean([len(page.objects) for page in many]) == pytest.approx(2.84, rel=0.05)
+    assert np.mean([page.think_s for page in many]) == pytest.approx(52.9, rel=0.05)
 
 
 @pytest.mark.parametrize(("probability", "quantiles"), [(0.25, (204, 560)), (0.5, (231, 2112)), (0.9, (1057, 12581))])
-def test_measured_quantiles_come_back(probability, quantiles):
+def test_measured_quantiles_come_back(sizes, probability, quantiles):
     # the share of draws at or below a quantile, within five standard errors of a binomial
-    slack = 5 * np.sqrt(probability * (1 - probability) / len(REQUESTS)) + 0.01  # ties: whole bytes
-    for sizes, quantile in zip((REQUESTS, REPLIES), quantiles, strict=True):
-        assert abs(np.mean(sizes <= quantile) - probability) < slack
+    slack = 5 * np.sqrt(probability * (1 - probability) / sizes.shape[1]) + 0.01  # ties: whole bytes
+    for own, quantile in zip(sizes, quantiles, strict=True):
+        assert abs(np.mean(own <= quantile) - probability) < slack
 
 
-def test_the_number_drawn_is_that_of_the_objects_beside_the_html():
-    counts = np.bincount(OBJECTS)
+def test_the_number_drawn_is_that_of_the_objects_beside_the_html(many):
+    counts = np.bincount([len(page.objects) for page in many])
     assert counts[0] == 0
-    assert counts[1] / len(MANY) == pytest.approx(0.511773, abs=0.02)
+    assert counts[1] / len(many) == pytest.approx(0.511773, abs=0.02)

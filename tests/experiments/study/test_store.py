@@ -103,6 +103,7 @@ def test_what_was_finished_comes_back_for_the_same_configuration_and_only_if_it_
     partial = unfinished(tmp_path / "out")
     assert sorted(contents(partial)) == ["finished.jsonl", "manifest.json"]
     with (partial / "finished.jsonl").open("a") as journal:
+        journal.write("5\n[[1], 2]\n")  # no pairs of a key and a result
         journal.write('["second", {"cut of')  # the machine stopped in the middle of a line
     again = Store(tmp_path / "out", "compare", SETTINGS)
     assert again.finished == {"first": {"x": 0.1}}
