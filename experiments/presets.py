@@ -22,6 +22,11 @@ MOST_CLIENTS = 1000  # of one cell
 MOST_JOBS = 1024
 LOCAL = "processes"  # where runs are computed, if not on a cluster: on this machine
 
+# What `lpsm compare` and `experiments.compare` compare where nothing else is said.
+COMPARED = (
+    "none", "psm", "listen:3", "dynamic", "bsd:1", "bsd:0.5", "lpsm", "lpsm:log", "lpsm3:1.05", "lpsm3:1.2", "hold",
+)  # fmt: skip
+
 LEARNED = "lpsm3:1.05"  # of the learned policies, the one that spends least at a slowdown that few notice
 
 LEVELS = ("mean", "p95", "p99", "max")  # what of slowdowns and delays is shown and limited

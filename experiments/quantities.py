@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import netsim
 
 __all__ = [
-    "BASELINE", "CELL", "COMPARISON", "ENERGIES", "ENERGY_PARTS", "LABELS", "LIMIT", "PAGE_AWAKE", "PER_PAGE",
-    "POPULATION", "PSM", "REFERENCES", "REPLAYS", "RUN", "STATEMENTS", "TUNING", "Quantity", "mean_row",
+    "BASELINE", "CELL", "COMPARISON", "ENERGIES", "ENERGY_PARTS", "LABELS", "LIMIT", "PAGE_AWAKE", "PAIRED",
+    "PER_PAGE", "POPULATION", "PSM", "REFERENCES", "REPLAYS", "RUN", "STATEMENTS", "TUNING", "Quantity", "mean_row",
     "run_row", "shown",
 ]  # fmt: skip
 
@@ -80,6 +80,13 @@ COMPARISON = _columns(f"""
     slowdown_p95                      p95
 {_LATE}
     mean_mw                           mW                 .2f     optional ±
+""")
+
+PAIRED = _columns("""
+    policy          policy
+    energy_percent  energy     +.1f %  ±
+    slowdown        slowdown   +.3f    ±
+    added_delay_s   added s    +.3f    ±
 """)
 
 POPULATION = _columns("""

@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from experiments.cli import options
-from experiments.cli.model import settings_of_a_world
 from experiments.inert import echo
+from experiments.world import settings_of_a_world
 
 _REGISTRIES = {
     "policies": "netsim.policies", "radios": "netsim.radio", "samplers": "lpsm.samplers", "formats": "traces",

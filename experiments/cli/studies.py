@@ -16,9 +16,9 @@ from experiments.inert import echo
 from experiments.presets import MOST_CLIENTS
 
 if TYPE_CHECKING:
-    from experiments.cli.model import World
     from experiments.study.store import Store
     from experiments.study.traffic import Units
+    from experiments.world import World
     from netsim.policies import AnyPolicy
 
 MOST_OFF = 0.01  # of the captured time that the simulated one may be

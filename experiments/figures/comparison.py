@@ -38,14 +38,24 @@ def _levels(summary: pd.DataFrame) -> dict[Any, float]:
     return summary[summary["policy"].isin(REFERENCES)].set_index("policy")["total_j_per_page"].to_dict()
 
 
-def growth(table: pd.DataFrame) -> Figure:
-    """Draw what power saving costs and delays as a cell of more `clients` fills, in a panel a quantity."""
-    rows = table.rename(columns={"policy": "group", "clients": "x"})
+def growth(table: pd.DataFrame, field: str = "clients") -> Figure:
+    """Draw what power saving costs and delays as a `field` of the world grows, in a panel a quantity.
+
+    Words along the axis, such as kinds of air, stand in the order of the rows.
+    """
+    rows = table.rename(columns={"policy": "group", field: "x"})
+    words = [] if pd.api.types.is_numeric_dtype(rows["x"]) else rows["x"].unique().tolist()
+    if words:
+        rows["x"] = rows["x"].map(words.index)
     frames = [
-        (words, rows[["group", "x"]].assign(y=rows[name], half_width=rows[f"{name}_half_width"]))
-        for name, words in _CELL.items()
+        (title, rows[["group", "x"]].assign(y=rows[name], half_width=rows[f"{name}_half_width"]))
+        for name, title in _CELL.items()
+        if name in rows
     ]
-    return panels(frames, x="clients", y="", y_scale="log", share_y=False)
+    figure = panels(frames, x=field.replace("_", " "), y="", y_scale="log", share_y=False)
+    for axes in figure.axes[: len(words) and None]:
+        axes.set_xticks(range(len(words)), list(map(str, words)))
+    return figure
 
 
 def energy(summary: pd.DataFrame, printed: Mapping[str, float] | None = None) -> Figure:

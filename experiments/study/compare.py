@@ -21,13 +21,14 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE, PER_PAGE, PSM
+from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE, PER_PAGE, PSM, REFERENCES
 from experiments.study.sweep import Frames
 from netsim import Clairvoyant
 
 LEVEL = 0.95
 QUANTILES = {"p95": 0.95, "p99": 0.99, "max": 1.0}
 _RUN = ["replication", "policy"]
+_ENDS = ("", "_half_width")  # of the names of an `Estimate`
 _MAXIMA = ("_max", "_max_s")  # are taken over everything, and have no interval
 _DIFFERENCES = {  # name -> (column, the policy that it is compared with)
     "energy_vs_psm_percent": ("total_j_per_page", PSM),
@@ -184,6 +185,35 @@ def compare(
     table["energy_minus_psm_j_per_page"] = table["total_j_per_page"] - table["replication"].map(psm_j).astype(float)
     summary = _summary({policy: table[table["policy"] == policy] for policy in order}, psm)
     return Comparison(table, summary, slowdowns)
+
+
+def paired(replications: pd.DataFrame, policy: str) -> pd.DataFrame:
+    """Return how every other policy differs from one, a row each: the two met the same world in every replication.
+
+    `energy_percent` is the difference of energies, `slowdown` and `added_delay_s` are those of mean slowdowns and of
+    mean delays of messages, where there are any; each has its ``_half_width`` (95 %).  `replications` is that of a
+    `Comparison`.
+    """
+    base = replications[replications["policy"] == policy].set_index("replication")
+    rows = []
+    for name, own in replications.groupby("policy", sort=False):
+        if name == policy or name in REFERENCES:
+            continue
+        other = base.loc[own["replication"]].reset_index()
+        found = {"energy_percent": percent(own["total_j_per_page"], other["total_j_per_page"])}
+        for quantity, column in {"slowdown": "slowdown_mean", "added_delay_s": "added_delay_mean_s"}.items():
+            if column in own:
+                found[quantity] = estimate(own[column].to_numpy() - other[column].to_numpy())
+        rows.append({"policy": name, **_with_half_widths(found)})
+    return pd.DataFrame(rows)
+
+
+def _with_half_widths(found: Mapping[str, Estimate]) -> dict[str, float]:
+    return {
+        f"{name}{end}": value
+        for name, one in found.items()
+        for end, value in zip(("", "_half_width"), one, strict=True)
+    }
 
 
 def _spread(values: Any, name: str) -> dict[str, Any]:

@@ -24,8 +24,12 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from concurrent.futures.process import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing.connection import wait as wait_for_handles
+from types import ModuleType
 from typing import Any, TypeVar
+
+import cloudpickle
 
 from experiments.presets import LOCAL
 from experiments.study.interruptions import put_off
@@ -68,16 +72,17 @@ def run(
             advance()
 
         try:
-            if jobs == 1 and not is_cluster(scheduler):
+            if not (cluster := is_cluster(scheduler)) and jobs == 1:
                 for key in waiting:
                     accept(key, function(tasks[key]))
             else:
-                with _cluster(scheduler) if is_cluster(scheduler) else _processes(jobs) as (executor, width):
+                submit: Any = Executor.submit if cluster else _submit  # Dask pickles by value itself
+                with _cluster(scheduler) if cluster else _processes(jobs) as (executor, width):
                     running: dict[Future[R], str] = {}
                     while running or waiting:
                         while waiting and len(running) < UNDER_WAY * max(1, width()):
                             key = waiting.popleft()
-                            running[executor.submit(function, tasks[key])] = key
+                            running[submit(executor, function, tasks[key])] = key
                         done = wait(running, return_when=FIRST_COMPLETED).done
                         for future in sorted(done, key=lambda one: one.exception() is not None):
                             accept(running.pop(future), future.result())
@@ -114,7 +119,7 @@ def _processes(jobs: int) -> Iterator[Workers]:
     spawn = multiprocessing.get_context("spawn")
     executor = ProcessPoolExecutor(jobs, mp_context=spawn, initializer=_end_with_the_parent)
     try:
-        with put_off():  # a worker that starts while its parent ends would complain
+        with put_off(), _apart_from_main():  # a worker that starts while its parent ends would complain
             for _ in range(jobs):
                 executor.submit(int)
         yield executor, lambda: jobs
@@ -126,6 +131,25 @@ def _processes(jobs: int) -> Iterator[Workers]:
         raise
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _apart_from_main() -> Iterator[None]:
+    """Start processes that do not run the caller's script, which may be without a guard, or a notebook."""
+    main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
+def _submit(executor: Executor, function: Callable[[T], R], task: T) -> Future[R]:
+    """Hand a task to a process by value: classes of the caller's script or notebook go with it."""
+    return executor.submit(_call, cloudpickle.dumps(partial(function, task)))
+
+
+def _call(pickled: bytes) -> Any:
+    return cloudpickle.loads(pickled)()
 
 
 def _end_with_the_parent() -> None:

@@ -1,0 +1,285 @@
+"""Policies compared from Python: what `lpsm compare` computes, shows and draws, in one call.
+
+`compare` runs policies, names or objects, in one world; `sweep` does so for several values of a field of the world.
+What both return holds frames, prints the table of the command, draws its pictures, and pairs any policy with the rest.
+What it leaves out: files, and what is resumed (`experiments.study.store`).
+
+>>> found = compare(["psm", "lpsm3:1.05"], 5, seeds=2, jobs=1)
+>>> found.summary["policy"].tolist()
+['none', 'psm:100', 'lpsm3:1.05:400', 'limit', 'page-awake']
+>>> found.against("psm")["policy"].tolist()
+['none', 'lpsm3:1.05:400']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import pandas as pd
+
+import netsim
+import traces
+from experiments import world as worlds
+from experiments.presets import COMPARED, MOST_CLIENTS
+from experiments.quantities import CELL, REFERENCES
+from experiments.report.comparison import advice, comparison_text
+from experiments.report.text import cells, table
+from experiments.study import sweep as runs
+from experiments.study import traffic as traffics
+from experiments.study.compare import compare as aggregate
+from experiments.study.compare import paired
+from experiments.study.run import run
+from netsim.policies import AnyPolicy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Compared", "Point", "Swept", "compare", "listed", "points", "sweep"]
+
+Traffic: TypeAlias = int | str | Path | Iterable[traces.Page]
+AnyWorld: TypeAlias = str | Path | Mapping[str, Any] | netsim.SimulationConfig
+FEW_SESSIONS = 2  # fewer are cut into pages; a workload is browsed as it is
+
+
+class Point(NamedTuple):
+    """One world of a comparison, and by which values it differs from the others."""
+
+    values: dict[str, Any]  #: of what is swept, by name; nothing if it is one world alone
+    world: worlds.World
+    clients: int = 1
+
+
+def points(preset: str, settings: Sequence[Mapping[str, Any]], swept: Mapping[str, Sequence[Any]], *, drawn: bool
+           ) -> list[Point]:  # fmt: skip
+    """Return a world for each combination of the values that are swept; `clients` may be among them.
+
+    An unknown field, a value that the model refuses, and a value that is there twice are a `ValueError`.
+    """
+    combinations: list[dict[str, Any]] = [{}]
+    for name, values in swept.items():
+        if not values or len({*map(str, values)}) < len(values):
+            raise ValueError(f"{name} must have different values, got {','.join(map(str, values)) or 'none'}")
+        combinations = [{**one, name: value} for one in combinations for value in values]
+    found = []
+    for at in combinations:
+        count = at.get("clients", 1)
+        if not isinstance(count, int) or not 1 <= count <= MOST_CLIENTS:
+            raise ValueError(f"clients must be whole numbers from 1 to {MOST_CLIENTS}, got {count!r}")
+        own = worlds.checked({name: value for name, value in at.items() if name != "clients"})
+        found.append(Point(at, worlds.made(preset, *settings, own, drawn=drawn), count))
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Compared:
+    """What policies cost and delay in one world: one row a policy, a replication or a page."""
+
+    summary: pd.DataFrame  #: a row a policy, the two references last; `q` and `q_half_width` (95 %) of each quantity
+    replications: pd.DataFrame  #: a row a policy and replication
+    slowdowns: pd.DataFrame  #: a row a page: without power saving, with it, and their ratio
+    frames: runs.Frames  #: the runs, pages, messages and delays that the others are computed from
+    over: str  #: what the means are over, such as "10 seeds"
+    words: str  #: the world in a line
+
+    def against(self, policy: AnyPolicy) -> pd.DataFrame:
+        """Return the paired differences of every policy from one of them, a row each (`study.compare.paired`)."""
+        return paired(self.replications, _canonical(policy, self.replications))
+
+    def plot(self, picture: str = "front") -> Figure:
+        """Draw ``"front"``, ``"energy"``, ``"slowdown"`` or ``"slowdown-by-page"``, as the command does."""
+        drawn = self._pictures()
+        if picture not in drawn:
+            raise ValueError(f"picture must be one of {', '.join(drawn)}, got {picture!r}")
+        figure, data = drawn[picture]
+        made: Figure = figure(data)
+        return made
+
+    def pictures(self) -> dict[str, Figure]:
+        """Draw all pictures that there is something to draw for."""
+        return {name: figure(data) for name, (figure, data) in self._pictures().items()}
+
+    def _pictures(self) -> dict[str, tuple[Any, pd.DataFrame]]:
+        from experiments.figures import comparison as figures
+
+        found: dict[str, tuple[Any, pd.DataFrame]] = {"energy": (figures.energy, self.summary)}
+        if len(self.slowdowns):  # otherwise there are messages alone
+            found |= {"front": (figures.energy_front, self.summary), "slowdown": (figures.slowdown, self.summary)}
+            found["slowdown-by-page"] = (figures.slowdown_by_page, self.slowdowns)
+        return found
+
+    def __str__(self) -> str:
+        return f"{comparison_text(self.summary, self.over)}\n{self.words}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Swept:
+    """What policies cost and delay in worlds that differ in some fields."""
+
+    table: pd.DataFrame  #: tidy: a row a world and policy; the fields that are swept, then the columns of a summary
+    worlds: list[tuple[dict[str, Any], Compared]]  #: the values of each world, and what was found in it
+    fields: tuple[str, ...]  #: what is swept
+
+    def plot(self) -> Figure:
+        """Draw power, latency and time awake of every policy over the first field that is swept, with intervals."""
+        from experiments.figures import comparison as figures
+
+        return figures.growth(self.measured, self.fields[0])
+
+    @property
+    def measured(self) -> pd.DataFrame:
+        """The rows of policies, without the references."""
+        return self.table[~self.table["policy"].isin(REFERENCES)]
+
+    def __str__(self) -> str:
+        return swept_text(self.measured, self.fields)
+
+
+def swept_text(measured: pd.DataFrame, fields: Sequence[str], max_slowdown: float | None = None) -> str:
+    """Return the table of a sweep, and below it which policy to take in each world."""
+    header, rows = cells(CELL, measured)
+    names = [name for name in fields if name != "clients"]
+    cut = [[row[0], *map(str, values), *row[1:]] for row, values in zip(rows, measured[names].to_numpy(), strict=True)]
+    worlds_of = measured.groupby(list(fields), sort=False)
+    lines = (f"{', '.join(f'{n} {v}' for n, v in zip(fields, at, strict=True))}: {advice(own, max_slowdown)}"
+             for at, own in worlds_of)  # fmt: skip
+    return "\n\n".join([table([header[0], *names, *header[1:]], cut), *lines])
+
+
+def compare(
+    policies: Sequence[AnyPolicy] = COMPARED,
+    traffic: Traffic = 100,
+    world: AnyWorld = "today",
+    seeds: int = 10,
+    jobs: int | None = None,
+    *,
+    seed: int = 0,
+    clients: int = 1,
+) -> Compared:
+    """Run every policy on the same traffic in the same world, and return what each costs and delays.
+
+    Parameters
+    ----------
+    policies : sequence of str or Policy
+        Names such as ``"psm"`` and objects with the protocol of `netsim.Policy`; the run without power saving is
+        always among them.
+    traffic : int, path, or iterable of Page
+        So many pages of the Web model a seed; a trace or workload of any format that is read; or pages of one's own,
+        which are one session.
+    world : str, path, mapping or SimulationConfig
+        A preset (``"today"``, ``"thesis"``); a TOML file; settings that change the preset of today, such as
+        ``{"server_delay": "lognormal:0.2", "air": "11g:54"}`` (`lpsm list world`); or a configuration as it is.
+    seeds : int
+        Replications of drawn traffic, from `seed` on.
+    jobs : int, optional
+        Processes; by default as many as pay, at most one a processor.  Objects travel to them by value.
+    seed : int
+        The first seed; for recorded traffic, of what was not recorded.
+    clients : int
+        Clients of one access point, all under the same policy; figures are means over them.
+
+    Raises
+    ------
+    ValueError
+        If a policy, the traffic or the world breaks a rule.
+    """
+    [found] = _found(policies, traffic, world, seeds, jobs, seed, {"clients": [clients]})
+    return found[1]
+
+
+def sweep(
+    field: str,
+    values: Iterable[Any],
+    policies: Sequence[AnyPolicy] = COMPARED,
+    traffic: Traffic = 100,
+    world: AnyWorld = "today",
+    seeds: int = 10,
+    jobs: int | None = None,
+    *,
+    seed: int = 0,
+) -> Swept:
+    """Compare policies in worlds that differ in one field: ``"server_delay"``, ``"dtim_period"``, ``"clients"``.
+
+    `values` are those of the field, as a file of a world has them; all else is as in `compare`, but that the world
+    cannot be a configuration.
+    """
+    found = _found(policies, traffic, world, seeds, jobs, seed, {field: list(values)})
+    tidy = [one.summary.assign(**at) for at, one in found]
+    return Swept(table=pd.concat(tidy, ignore_index=True), worlds=found, fields=(field,))
+
+
+def _found(
+    policies: Sequence[AnyPolicy], traffic: Traffic, world: AnyWorld, seeds: int, jobs: int | None, seed: int,
+    swept: Mapping[str, Sequence[Any]],
+) -> list[tuple[dict[str, Any], Compared]]:  # fmt: skip
+    """Run and aggregate all policies in all worlds."""
+    given = traffic if isinstance(traffic, int | str | Path) else traces.Workload.of(traffic)
+    drawn = isinstance(given, int)
+    if isinstance(world, netsim.SimulationConfig):
+        if [*swept] != ["clients"]:
+            raise ValueError("the world must be a preset, a file or settings where a field is swept")
+        own = worlds.World(world, "of one's own", {})
+        at = [one._replace(world=own) for one in points("today", [], swept, drawn=drawn)]
+    else:
+        at = points(*_written(world), swept, drawn=drawn)
+    cut = [_units(given, one.world, seed, seeds) for one in at]
+    tasks = listed([(one, units.workloads) for one, units in zip(at, cut, strict=True)], policies)
+    every = {f"{n} {key}": task for n, those in enumerate(tasks) for key, task in those.items()}
+    results = run(runs.simulate, every, jobs=jobs, title="runs of a policy")
+    found = []
+    for n, (one, units, those) in enumerate(zip(at, cut, tasks, strict=True)):
+        frames = runs.frames({key: results[f"{n} {key}"] for key in those})
+        found.append((one.values, compared(one, policies, frames, units)))
+    return found
+
+
+def listed(of_points: Iterable[tuple[Point, Sequence[traffics.Replication]]], policies: Sequence[AnyPolicy]
+           ) -> list[dict[str, runs.Task]]:  # fmt: skip
+    """List the runs of every world, keyed."""
+    return [runs.tasks(workloads, policies, one.world.config, one.clients) for one, workloads in of_points]
+
+
+def compared(point: Point, policies: Sequence[AnyPolicy], frames: runs.Frames, units: traffics.Units, known: Any = None
+             ) -> Compared:  # fmt: skip
+    """Aggregate the runs of one world."""
+    config = point.world.config
+    found = aggregate(
+        frames, list(runs.named(policies, config.beacon_interval_ns)), awake_mw=config.radio.awake_mw,
+        asleep_mw=config.radio.asleep_mw, psm=netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns),
+        known=known,
+    )  # fmt: skip
+    return Compared(
+        summary=found.summary, replications=found.replications, slowdowns=found.slowdowns, frames=frames,
+        over=traces.counted(len(units.workloads), units.called), words=point.world.words,
+    )  # fmt: skip
+
+
+def _written(world: Any) -> tuple[str, list[dict[str, Any]]]:
+    """Return the preset and the settings of a world that is no configuration."""
+    if isinstance(world, Mapping):
+        return "today", [worlds.checked(world)]
+    if isinstance(world, Path) or str(world).endswith(".toml"):
+        return "today", [worlds.read(Path(world))]
+    return world, []
+
+
+def _units(traffic: int | str | Path | traces.Workload, world: worlds.World, seed: int, seeds: int) -> traffics.Units:
+    """Return what is compared of traffic."""
+    few, which = 1, {"seed": seed, "beacon_interval_ns": world.config.beacon_interval_ns}
+    if isinstance(traffic, int):
+        return traffics.units(traffics.generated(traffic, seed, seeds), few=few, **which)
+    if isinstance(traffic, traces.Workload):
+        return traffics.units([traffics.Recorded(name="pages", seed=seed, recorded=traffic)], few=few, **which)
+    path = Path(traffic)
+    found = traffics.recorded([path], seed=seed, round_trip=world.recorded_round_trip)
+    return traffics.units(found, few=few if traces.detect(path) == "workload" else FEW_SESSIONS, **which)
+
+
+def _canonical(policy: AnyPolicy, replications: pd.DataFrame) -> str:
+    """Return the name of a policy in results; ValueError if it was not run."""
+    name = netsim.canonical(policy)
+    if name not in set(known := replications["policy"].unique()):
+        raise ValueError(f"policy must be one that was compared ({', '.join(known)}), got {name}")
+    return name

@@ -1,0 +1,168 @@
+"""The wireless world of a study: a preset, and the settings that change it, by the names of their fields.
+
+What is set is a field of the configurations of `netsim`, by its name.  A preset gives some of them, a file (a line
+``field = value`` each) or a mapping any of them and wins, and what none gives is the model's own default.  A new field
+of a configuration can be set, and is listed, without a line here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from experiments.presets import THESIS, TODAY, at_round_trip
+
+if TYPE_CHECKING:
+    import netsim
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {"today": TODAY, "thesis": THESIS}
+_MOST = 1e9  # of a number in a file
+WRITTEN: Mapping[str, tuple[str, Any]] = {  # settings that are no fields: what they mean, and an example
+    "radio": ("One of lpsm list radios, or a TOML file [by the preset].", "esp32-c6"),
+    "server_delay": (
+        "Time of a server: SECONDS, exponential:MEAN, lognormal:MEAN[:SIGMA] or recorded "
+        "[of a file recorded, 0 where it tells none; of generated pages by the preset].", "lognormal:0.2",
+    ),
+    "rtt": (
+        "Round-trip time between client and server, seconds, or recorded [recorded where a trace tells it, or 0.0402].",
+        "recorded",
+    ),
+    "beacon_ms": ("Time between beacons, ms; that of real access points is 102.4 [100].", 102.4),
+    "air": (
+        "Share the air: 11b, 11g, 11a, 11n, 11ac or 11ax (-40, -80), perhaps with :MBPS [a pair of wires].", "11g:54"
+    ),
+}  # fmt: skip
+_NOT_SET = "wired_delay_ms", "beacon_interval_ns", "medium"  # but by rtt, beacon_ms and air
+
+
+class World(NamedTuple):
+    """The world of a command: its configuration, and what the preset, the file and the options say."""
+
+    config: netsim.SimulationConfig
+    preset: str
+    said: dict[str, Any]
+
+    @property
+    def recorded_round_trip(self) -> bool:
+        """Whether a recorded round trip is used: where it is asked for, and by default beside recorded servers."""
+        return bool(self.said.get("rtt", self.config.server_delay.kind) == "recorded")
+
+    @property
+    def words(self) -> str:
+        """The world in a line."""
+        said = {"radio": "thesis", **self.said}
+        return f"World ({self.preset}): {', '.join(f'{name} {value}' for name, value in said.items())}."
+
+
+def made(preset: str = "today", *settings: Mapping[str, Any], drawn: bool = False) -> World:
+    """Return the world of a preset and of settings, of which the later win.
+
+    With `drawn` the traffic is drawn from the Web model, so that no recording tells how long servers take.  A value
+    that breaks a rule of the model is a `ValueError`, and so is an unknown name.
+    """
+    if preset not in PRESETS:
+        raise ValueError(f"the world must be one of {', '.join(PRESETS)}, got {preset!r}")
+    said = dict(PRESETS[preset])
+    if preset == "today" and not drawn:
+        del said["server_delay"]
+    for given in settings:
+        said |= given
+    return World(_configuration(said), preset, said)
+
+
+@cache
+def settings_of_a_world() -> dict[str, dict[str, Any]]:
+    """Return what a file of ``--world`` may hold, by name: `part` and `default`, and how a list shows it."""
+    import netsim
+
+    parts = {
+        "simulation": netsim.SimulationConfig, "link": netsim.LinkConfig, "tcp": netsim.TcpConfig,
+        "air": netsim.AirConfig, "beacons": netsim.BeaconConfig,
+    }  # fmt: skip
+    rows = [(name, "", example, words) for name, (words, example) in WRITTEN.items()]
+    for part, owner in parts.items():
+        meaning, defaults = "", {one.name: one.default for one in fields(owner)}
+        # a comment stands above some fields, or behind one; it is about the fields up to the next one
+        for above, name, behind in re.findall(
+            r"((?: +#: .*\n)*) +(\w+): [^#\n]*(?:#: (.*))?", inspect.getsource(owner)
+        ):
+            meaning, default = " ".join(above.replace("#:", "").split()) or meaning, defaults.get(name, owner)
+            if name not in (*WRITTEN, *_NOT_SET) and isinstance(default, int | float | str | None):
+                rows.append((name, part, default, behind or meaning))
+    found = {}
+    for name, part, default, meaning in rows:
+        value = 500 if default is None else default
+        text = f'"{value}"' if isinstance(value, str) else str(value).lower()
+        shown = {"written": name, "meaning": meaning, "source": f"netsim {part}", "example": f"{name} = {text}"}
+        found[name] = {"part": part, "default": default, **shown}
+    return found
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read the file of a world; every name must be known and every value of the type of its field."""
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: a world must be a TOML file: {error}") from None
+    try:
+        return checked(data)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def checked(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings of a world, after a look at their names, and at each value's type."""
+    for name, value in settings.items():
+        if name not in (known := settings_of_a_world()):
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f", did you mean {near[0]}?" if near else "; see lpsm list world"
+            raise ValueError(f"{name} is no setting of a world{hint}")
+        part, default = known[name]["part"], known[name]["default"]
+        kinds: Any = {type(None): int, float: int | float}.get(type(default), type(default))
+        kinds = kinds if part or kinds is not str else int | float | str
+        if not isinstance(value, kinds) or isinstance(value, bool) != (kinds is bool):
+            raise ValueError(f"{name} must be of the type {getattr(kinds, '__name__', kinds)}, got {value!r}")
+        if isinstance(value, (int, float)) and not abs(value) <= _MOST:
+            raise ValueError(f"{name} must be a number of at most {_MOST:g}, got {value}")
+    return dict(settings)
+
+
+def _configuration(said: Mapping[str, Any]) -> netsim.SimulationConfig:
+    import netsim
+
+    parts: dict[str, dict[str, Any]] = defaultdict(dict)
+    for name, value in said.items():
+        parts[settings_of_a_world()[name]["part"]][name] = value
+    written, world = parts[""], parts["simulation"]
+    if (air := written.get("air")) is not None:
+        if "wireless_mbps" in said:
+            raise ValueError("wireless_mbps is the rate of wires, and --air has rates of its own: --air 11g:24")
+        beacons = netsim.BeaconConfig(**parts["beacons"])
+        world["medium"] = netsim.AirConfig(phy=netsim.Phy.parse(str(air)), beacons=beacons, **parts["air"])
+    elif of_air := [*parts["air"], *parts["beacons"]]:
+        raise ValueError(f"{of_air[0]} belongs to the shared air, and no --air is given")
+    if "server_delay" in written:
+        world["server_delay"] = netsim.ServerDelay.parse(str(written["server_delay"]))
+    if "beacon_ms" in written:
+        world["beacon_interval_ns"] = round(written["beacon_ms"] * 1e6)
+    radio = netsim.Radio.named(str(written.get("radio", "thesis")))
+    config = netsim.SimulationConfig(
+        link=netsim.LinkConfig(**parts["link"]), tcp=netsim.TcpConfig(**parts["tcp"]), radio=radio, **world
+    )
+    if (rtt := str(written.get("rtt", "recorded"))) == "recorded":
+        return config
+    try:
+        rtt_s = float(rtt)
+    except ValueError:
+        rtt_s = -1.0
+    if not 0.0 <= rtt_s <= 3600.0:
+        raise ValueError(f"rtt must be recorded, or seconds from 0 to 3600, got {rtt}")
+    return at_round_trip(config, rtt_s)
