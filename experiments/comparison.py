@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pandas as pd
@@ -25,7 +26,7 @@ import traces
 from experiments import world as worlds
 from experiments.presets import COMPARED, MOST_CLIENTS
 from experiments.quantities import CELL, REFERENCES
-from experiments.report.comparison import advice, comparison_text
+from experiments.report.comparison import advice, comparison_text, policies_text
 from experiments.report.text import cells, table
 from experiments.study import sweep as runs
 from experiments.study import traffic as traffics
@@ -82,7 +83,7 @@ class Compared:
     slowdowns: pd.DataFrame  #: a row a page: without power saving, with it, and their ratio
     frames: runs.Frames  #: the runs, pages, messages and delays that the others are computed from
     over: str  #: what the means are over, such as "10 seeds"
-    words: str  #: the world in a line
+    words: str  #: the policies and the world, in lines
 
     def against(self, policy: AnyPolicy) -> pd.DataFrame:
         """Return the paired differences of every policy from one of them, a row each (`study.compare.paired`)."""
@@ -111,7 +112,7 @@ class Compared:
         return found
 
     def __str__(self) -> str:
-        return f"{comparison_text(self.summary, self.over)}\n{self.words}"
+        return f"{comparison_text(self.summary, self.over, width=get_terminal_size().columns)}\n\n{self.words}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -245,14 +246,15 @@ def compared(point: Point, policies: Sequence[AnyPolicy], frames: runs.Frames, u
              ) -> Compared:  # fmt: skip
     """Aggregate the runs of one world."""
     config = point.world.config
+    chosen = runs.named(policies, config.beacon_interval_ns)
     found = aggregate(
-        frames, list(runs.named(policies, config.beacon_interval_ns)), awake_mw=config.radio.awake_mw,
+        frames, list(chosen), awake_mw=config.radio.awake_mw,
         asleep_mw=config.radio.asleep_mw, psm=netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns),
         known=known,
     )  # fmt: skip
     return Compared(
         summary=found.summary, replications=found.replications, slowdowns=found.slowdowns, frames=frames,
-        over=traces.counted(len(units.workloads), units.called), words=point.world.words,
+        over=traces.counted(len(units.workloads), units.called), words=f"{policies_text(chosen)}\n{point.world.words}",
     )  # fmt: skip
 
 

@@ -48,8 +48,9 @@ class Quantity(NamedTuple):
     name: str  #: of the column in frames, CSV and JSON
     heading: str  #: what stands above it in a table
     form: str = ".2f"  #: of a number, as Python formats it, and after a blank what is printed behind it
-    #: "±": ``NAME_half_width`` is the half width of its 95 % interval, printed beside it; "optional": a table leaves it
-    #: out if it is 0 in every row; the name of another quantity: it is left blank where that is 0
+    #: words: "±", ``NAME_half_width`` is the half width of its 95 % interval, printed beside it; "optional", a table
+    #: leaves it out if it is 0 in every row; "detail", or if it is too wide; the name of another quantity, it is left
+    #: blank where that is 0
     note: str = ""
 
 
@@ -67,19 +68,19 @@ _LATE = """added_delay_mean_s                added s            .3f     ±
 COMPARISON = _columns(f"""
     policy                            policy
     total_j_per_page                  J/page             .3f     ±
-    awake_j_per_page                  awake              .3f
-    sleep_j_per_page                  sleep              .3f
-    listen_j_per_page                 listen             .3f
-    wakeup_j_per_page                 wake-up            .3f     optional
+    awake_j_per_page                  awake              .3f     detail
+    sleep_j_per_page                  sleep              .3f     detail
+    listen_j_per_page                 listen             .3f     detail
+    wakeup_j_per_page                 wake-up            .3f     optional detail
     energy_vs_psm_percent             energy vs psm      +.1f %  ±
-    beacon_energy_vs_psm_percent      beacons            +.1f %  listen_j_per_page
-    energy_above_limit_percent        above limit        +.1f %
+    beacon_energy_vs_psm_percent      beacons            +.1f %  listen_j_per_page detail
+    energy_above_limit_percent        above limit        +.1f %  detail
     energy_above_clairvoyant_percent  above clairvoyant  +.1f %  ±
     slowdown_mean                     slowdown           .2f     ±
-    slowdown_median                   median
+    slowdown_median                   median             .2f     detail
     slowdown_p95                      p95
 {_LATE}
-    mean_mw                           mW                 .2f     optional ±
+    mean_mw                           mW                 .2f     optional detail ±
 """)
 
 PAIRED = _columns("""

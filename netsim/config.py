@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from lpsm.checks import at_least, between, keep_whole, known, non_negative, positive
 from netsim.model.air.air_times import Phy
@@ -143,6 +143,14 @@ class SimulationConfig:
     beacon_interval_ns: int = 100_000_000  #: time between beacons, which are at its exact multiples
     #: the shared air, with contention; None: the pair of wires of the thesis, of `link`
     medium: AirConfig | None = None
+
+    if TYPE_CHECKING:  # which types may be given; the fields above say what is kept
+
+        def __init__(
+            self, *, link: LinkConfig = ..., tcp: TcpConfig = ..., radio: Radio | str = ...,
+            server_delay: ServerDelay | float | str = ..., connections: str = ..., max_connections: int = ...,
+            beacon_interval_ns: int = ..., medium: AirConfig | str | None = ...,
+        ) -> None: ...  # fmt: skip
 
     def __post_init__(self) -> None:
         for name, kind in _PARTS.items():

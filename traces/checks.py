@@ -27,6 +27,10 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+SEED = np.random.Generator | int
+"""What a source of chance may be given as."""
+
+
 def checked(function: Callable[P, T]) -> Callable[P, T]:
     """Refuse arguments that are not of the type of their annotation; what stands in brackets is not looked at.
 
@@ -39,7 +43,9 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         bound = signature.bind(*args, **kwargs)
         for name, value in bound.arguments.items():
-            if hints().get(name) is np.random.Generator and _is(value, int) and value >= 0:
+            if hints().get(name) == SEED and _is(value, int):
+                if value < 0:
+                    raise ValueError(f"{name} must be a generator or a seed, at least 0, got {shown(value)}")
                 bound.arguments[name] = np.random.default_rng(value)
             elif name in hints():
                 typed(name, value, hints()[name])

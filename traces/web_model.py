@@ -26,7 +26,7 @@ from traces.records import Page
 _MOST_PAGES = 10**8
 
 
-def generate(n_pages: int, rng: np.random.Generator) -> list[Page]:
+def generate(n_pages: int, rng: np.random.Generator | int) -> list[Page]:
     """Draw pages of the Web model.
 
     Parameters
@@ -55,9 +55,10 @@ def generate(n_pages: int, rng: np.random.Generator) -> list[Page]:
 
 
 @checked
-def drawn(n_pages: int, rng: np.random.Generator) -> Iterator[Page]:
+def drawn(n_pages: int, rng: np.random.Generator | int) -> Iterator[Page]:
     """Yield the pages of `generate` as they are drawn, in constant memory."""
     between(1, _MOST_PAGES, n_pages=n_pages)
+    assert not isinstance(rng, int)  # `checked` made it of a seed
     levels, *sizes, thinks_s = _table("web_model_quantiles.csv")
     objects, cumulative = _table("web_model_objects_per_page.csv")
     for index in range(n_pages):

@@ -142,13 +142,17 @@ def worlds_words(
     settings: Mapping[str, Any], world: World, chosen: Mapping[str, AnyPolicy], clients: Sequence[int] = (), *,
     battery: bool = False,
 ) -> str:  # fmt: skip
-    """Return in lines below a table: the host-aware policies, the clients of a cell, the world, what was recorded."""
+    """Return in lines below a table: the policies, the clients of a cell, the world, what was recorded."""
+    from experiments.report.comparison import policies_text
     from netsim.policies import make
 
-    lines, interval_ns, radio = [""], world.config.beacon_interval_ns, world.config.radio
-    made = {name: make(policy, beacon_interval_ns=interval_ns, radio=radio) for name, policy in chosen.items()}
-    if aware := [name for name, policy in made.items() if policy.host_aware]:
-        lines.append(f"host-aware, told by the host what is outstanding: {', '.join(aware)}.")
+    if battery:  # there are too many candidates to tell of each
+        interval_ns, radio = world.config.beacon_interval_ns, world.config.radio
+        made = {name: make(policy, beacon_interval_ns=interval_ns, radio=radio) for name, policy in chosen.items()}
+        aware = ", ".join(name for name, policy in made.items() if policy.host_aware)
+        lines = ["", f"host-aware, told by the host what is outstanding: {aware}."] if aware else [""]
+    else:
+        lines = ["", policies_text(chosen)]
     if clients:
         counts = ", ".join(map(str, clients))
         lines.append(f"{counts} clients behind one access point; figures are means over them.")

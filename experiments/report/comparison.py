@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 
+from experiments.inert import inert
 from experiments.quantities import BASELINE, COMPARISON, ENERGY_PARTS, POPULATION, PSM, REFERENCES, shown
 from experiments.report.text import of_frame
+from netsim.policies import AnyPolicy, registry
 
-__all__ = ["advice", "comparison_text", "population_text"]
+__all__ = ["advice", "comparison_text", "policies_text", "population_text"]
 
 SLOWDOWNS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0)  # mean slowdowns that somebody may put up with
 _EXPLANATION = (
-    "J/page: mean over {what}, ± 95 % Student interval; {parts} are parts of it.\n"
+    "J/page: mean over {what}{interval}; {parts} are parts of it.\n"
     "energy vs psm, beacons: paired differences from static PSM (every beacon), whole and listening energy.\n"
     "slowdown: latency of a page / its latency without power saving.\n"
     "limit: no policy can need less energy.  page-awake: awake exactly while a page loads, never late."
@@ -27,17 +31,20 @@ _MESSAGES = "added s: how much later pushed messages come than without power sav
 _AGAINST_PSM = "dearer, slower, both: percent of {by}s whom the policy costs more energy, or time, than {psm}.\n"
 
 
-def comparison_text(summary: pd.DataFrame, what: str, max_slowdown: float | None = None) -> str:
+def comparison_text(
+    summary: pd.DataFrame, what: str, max_slowdown: float | None = None, width: int | None = None
+) -> str:
     """Return the table of a comparison (one row a policy, references last), how to read it, and `advice`.
 
-    `what` is what the means are over.
+    `what` is what the means are over; `width` is that of the terminal, if it is for one.
     """
     columns = shown(COMPARISON, summary)
     *parts, last = [one.heading for one in columns if one.name.removesuffix("_per_page") in ENERGY_PARTS]
-    text = _EXPLANATION.format(what=what, parts=f"{', '.join(parts)} and {last}")
+    interval = ", ± 95 % Student interval" * bool(summary["total_j_per_page_half_width"].notna().any())
+    text = _EXPLANATION.format(what=what, interval=interval, parts=f"{', '.join(parts)} and {last}")
     more = {"added_delay_mean_s": _ADDED, "energy_above_clairvoyant_percent": _KNOWN}
     text += "".join(words for name, words in more.items() if name in summary)
-    return f"{of_frame(COMPARISON, summary)}\n\n{text}\n\n{advice(summary, max_slowdown)}"
+    return f"{of_frame(COMPARISON, summary, width)}\n\n{text}\n\n{advice(summary, max_slowdown)}"
 
 
 def advice(summary: pd.DataFrame, max_slowdown: float | None = None) -> str:
@@ -62,6 +69,17 @@ def advice(summary: pd.DataFrame, max_slowdown: float | None = None) -> str:
     if not taken:
         return f"Which to take: none of those that save power keeps the mean slowdown within {bounds[-1]:g}."
     return f"Which to take: {', '.join(taken.values())}."
+
+
+def policies_text(policies: Mapping[str, AnyPolicy]) -> str:
+    """Return what each policy does, a line each, by the names that results carry."""
+    known = registry()
+    lines = []
+    for name, policy in policies.items():
+        own = not isinstance(policy, str)
+        words = "a policy of your own" if own else known[name.partition(":")[0]].meaning
+        lines.append(f"{inert(name)}: {words}.")
+    return "\n".join(lines)
 
 
 def population_text(summary: pd.DataFrame, what: str, by: str, psm: str = PSM) -> str:

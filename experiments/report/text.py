@@ -14,17 +14,23 @@ from experiments.quantities import Quantity, shown
 if TYPE_CHECKING:
     import pandas as pd
 
+MANY_PERCENT = 200.0  # from here on a difference is a factor
+
 __all__ = ["cells", "escaped", "markdown", "number", "of_frame", "plain", "plus_minus", "table"]
 
 
 def number(value: float, form: str = ".2f") -> str:
     """Return the number in a form (`Quantity`), with two significant digits if it would be 0, or nothing for a NaN.
 
-    >>> number(-0.1234, "+.1f %"), number(0.00123), number(0.5, ".1%")
-    ('-0.1 %', '0.0012', '50.0 %')
+    A difference of many percent is a factor.
+
+    >>> number(-0.1234, "+.1f %"), number(0.00123), number(0.5, ".1%"), number(9110.0, "+.1f %")
+    ('-0.1 %', '0.0012', '50.0 %', '× 92.1')
     """
     if not isfinite(value):
         return ""
+    if form[-1] == "%" and form[0] == "+" and value >= MANY_PERCENT:
+        return f"× {1 + value / 100:.3g}"
     form, blank, unit = form.partition(" ")
     if value and not round(value, 9 if form[-1] in "g%" else int(form[-2])) and form[0] != "+":
         form = ".2g"
@@ -40,6 +46,8 @@ def plus_minus(mean: float, half_width: float, form: str = ".2f") -> str:
     style, _, _ = form.partition(" ")
     if not isfinite(half_width) or not float(f"{half_width:{style}}"):
         return number(mean, form)
+    if form.endswith("%") and mean >= MANY_PERCENT:
+        return f"{number(mean, form)} ± {half_width / 100:.2g}"
     return f"{number(mean, style)} ± {number(half_width, form.removeprefix('+'))}"
 
 
@@ -50,7 +58,7 @@ def _cell(quantity: Quantity, row: Mapping[Any, Any]) -> str:
         return "yes" if value else ""
     if not isinstance(value, (int, float)):
         return str(value)
-    if not row.get(quantity.note, True):
+    if not all(row.get(word, True) for word in quantity.note.split()):
         return ""
     return plus_minus(value, row[f"{quantity.name}_half_width"] if "±" in quantity.note else nan, quantity.form)
 
@@ -62,9 +70,19 @@ def cells(quantities: Sequence[Quantity], frame: pd.DataFrame) -> tuple[list[str
     return [quantity.heading for quantity in columns], rows
 
 
-def of_frame(quantities: Sequence[Quantity], frame: pd.DataFrame) -> str:
-    """Return the aligned table of these quantities."""
-    return table(*cells(quantities, frame))
+def of_frame(quantities: Sequence[Quantity], frame: pd.DataFrame, width: int | None = None) -> str:
+    """Return the aligned table of these quantities, of a `width` without as many details, from the right, as it takes.
+
+    Below such a table stands what is not shown.
+    """
+    left_out: list[str] = []
+    while True:
+        text = table(*cells(quantities, frame))
+        details = [one for one in shown(quantities, frame) if "detail" in one.note.split()]
+        if width is None or not details or max(map(len, text.splitlines())) <= width:
+            return text + f"\nnot shown at this width: {', '.join(left_out)}" * bool(left_out)
+        left_out.insert(0, details[-1].heading)
+        quantities = [one for one in quantities if one != details[-1]]
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -20,7 +20,7 @@ def rule(**settings):
 
 
 @table(r"""
-traces.generate(5, -1) -> rng must be of the type Generator, got -1
+traces.generate(5, -1) -> rng must be a generator or a seed, at least 0, got -1
 traces.generate("5", RNG) -> n_pages must be of the type int, got '5'
 traces.generate(True, RNG) -> n_pages must be of the type int, got True
 traces.generate(0, RNG) -> n_pages must lie in \[1, 1e\+08\], got 0
