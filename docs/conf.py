@@ -46,6 +46,8 @@ napoleon_numpy_docstring = True
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 
+COMMENTS = {}  # of attributes, by their names
+
 
 def plain(app, what, name, thing, options, lines):
     """Make a docstring of ours readable to Sphinx: examples under their heading, and |x| an absolute value."""
@@ -58,6 +60,14 @@ def plain(app, what, name, thing, options, lines):
     examples = [number for number, line in enumerate(lines) if line.startswith(">>>")]
     if sections and examples and "Examples" not in lines:  # else they would be taken for text of the last section
         lines[examples[0] : examples[0]] = ["Examples", "--------"]
+    if what in ("attribute", "data", "property") and not sections:
+        COMMENTS[name] = list(lines)
+
+
+def as_written(app, what, name, thing, options, lines):
+    """Give the words about an attribute back as they are: napoleon takes what stands before a colon for a type."""
+    if name in COMMENTS:
+        lines[:] = COMMENTS.pop(name)
 
 
 def without_requests(app, what, name, thing, skip, options):
@@ -65,7 +75,14 @@ def without_requests(app, what, name, thing, skip, options):
     return True if re.fullmatch(r"set_\w+_request", name) else None
 
 
+def named(app, what, name, thing, options, signature, returns):
+    """Give aliases of types in a signature by their names alone."""
+    return tuple(text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (signature, returns))
+
+
 def setup(app):
     """Connect the above, before napoleon reads the sections."""
     app.connect("autodoc-process-docstring", plain, priority=400)
+    app.connect("autodoc-process-docstring", as_written, priority=600)
+    app.connect("autodoc-process-signature", named)
     app.connect("autodoc-skip-member", without_requests)
