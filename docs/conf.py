@@ -70,9 +70,10 @@ def as_written(app, what, name, thing, options, lines):
         lines[:] = COMMENTS.pop(name)
 
 
-def without_requests(app, what, name, thing, skip, options):
-    """Leave out what scikit-learn adds to every estimator."""
-    return True if re.fullmatch(r"set_\w+_request", name) else None
+def without_more(app, what, name, thing, skip, options):
+    """Leave out what scikit-learn adds to every estimator, and fields of tuples, which their class tells of."""
+    numbered = str(getattr(thing, "__doc__", "")).startswith("Alias for field number")
+    return True if numbered or re.fullmatch(r"set_\w+_request", name) else None
 
 
 def named(app, what, name, thing, options, signature, returns):
@@ -85,4 +86,4 @@ def setup(app):
     app.connect("autodoc-process-docstring", plain, priority=400)
     app.connect("autodoc-process-docstring", as_written, priority=600)
     app.connect("autodoc-process-signature", named)
-    app.connect("autodoc-skip-member", without_requests)
+    app.connect("autodoc-skip-member", without_more)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import difflib
 import inspect
-import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from experiments.presets import THESIS, TODAY, at_round_trip
 
@@ -80,29 +80,50 @@ def made(preset: str = "today", *settings: Mapping[str, Any], drawn: bool = Fals
 
 @cache
 def settings_of_a_world() -> dict[str, dict[str, Any]]:
-    """Return what a file of ``--world`` may hold, by name: `part` and `default`, and how a list shows it."""
+    """Return what a file of ``--world`` may hold, by name: `part` and `kind`, and how a list shows it."""
     import netsim
 
     parts = {
         "simulation": netsim.SimulationConfig, "link": netsim.LinkConfig, "tcp": netsim.TcpConfig,
         "air": netsim.AirConfig, "beacons": netsim.BeaconConfig,
     }  # fmt: skip
-    rows = [(name, "", example, words) for name, (words, example) in WRITTEN.items()]
+    rows: list[tuple[Any, ...]] = [
+        (name, "", int | float | str, example, words) for name, (words, example) in WRITTEN.items()
+    ]
     for part, owner in parts.items():
-        meaning, defaults = "", {one.name: one.default for one in fields(owner)}
-        # a comment stands above some fields, or behind one; it is about the fields up to the next one
-        for above, name, behind in re.findall(
-            r"((?: +#: .*\n)*) +(\w+): [^#\n]*(?:#: (.*))?", inspect.getsource(owner)
-        ):
-            meaning, default = " ".join(above.replace("#:", "").split()) or meaning, defaults.get(name, owner)
-            if name not in (*WRITTEN, *_NOT_SET) and isinstance(default, int | float | str | None):
-                rows.append((name, part, default, behind or meaning))
+        kinds, meanings = get_type_hints(owner), _meanings(owner)
+        for one in fields(owner):
+            kind = _written_as(kinds[one.name])
+            if kind is not None and one.name not in (*WRITTEN, *_NOT_SET):
+                rows.append((one.name, part, kind, one.default, meanings[one.name]))
     found = {}
-    for name, part, default, meaning in rows:
+    for name, part, kind, default, meaning in rows:
         value = 500 if default is None else default
         text = f'"{value}"' if isinstance(value, str) else str(value).lower()
         shown = {"written": name, "meaning": meaning, "source": f"netsim {part}", "example": f"{name} = {text}"}
-        found[name] = {"part": part, "default": default, **shown}
+        found[name] = {"part": part, "kind": kind, "default": default, **shown}
+    return found
+
+
+def _written_as(hint: Any) -> Any:
+    """Return of which type the value of a field is in a file, by its annotation; None for a part of the world."""
+    inner = [kind for kind in get_args(hint) if kind is not NoneType]
+    if get_origin(hint) is Literal:
+        return str
+    if len(inner) == 1:  # or None, which is said by leaving the line out
+        return _written_as(inner[0])
+    return int | float if hint is float else hint if hint in (bool, int, str) else None
+
+
+def _meanings(owner: type) -> dict[str, str]:
+    """Return what the docstring of a configuration says of each field, in its section of attributes."""
+    _, _, section = (inspect.getdoc(owner) or "").partition("Attributes\n----------\n")
+    found, about = dict[str, str](), list[str]()
+    for line in section.partition("\n\n")[0].splitlines():
+        if not line.startswith(" "):
+            about = line.partition(" : ")[0].split(", ")
+        else:
+            found |= {name: f"{found.get(name, '')} {line.strip()}".strip() for name in about}
     return found
 
 
@@ -125,9 +146,7 @@ def checked(settings: Mapping[str, Any]) -> dict[str, Any]:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f", did you mean {near[0]}?" if near else "; see lpsm list world"
             raise ValueError(f"{name} is no setting of a world{hint}")
-        part, default = known[name]["part"], known[name]["default"]
-        kinds: Any = {type(None): int, float: int | float}.get(type(default), type(default))
-        kinds = kinds if part or kinds is not str else int | float | str
+        kinds = known[name]["kind"]
         if not isinstance(value, kinds) or isinstance(value, bool) != (kinds is bool):
             raise ValueError(f"{name} must be of the type {getattr(kinds, '__name__', kinds)}, got {value!r}")
         if isinstance(value, (int, float)) and not abs(value) <= _MOST:

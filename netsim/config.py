@@ -20,15 +20,23 @@ _NS_PER_MS = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkConfig:
-    """Rates and delays of the air (client to access point) and the wire (access point to server)."""
+    """Rates and delays of the air (client to access point) and the wire (access point to server).
 
-    #: megabits a second, each way
+    Attributes
+    ----------
+    wireless_mbps, wired_mbps : float
+        Megabits a second, each way.
+    wireless_delay_ms, wired_delay_ms : float
+        Propagation each way, milliseconds; 20 ms of wire and 0.1 ms of air make a round trip of 40.2 ms.
+    loss_rate : float
+        Probability that a frame is lost on the air, either way, in [0, 1).
+    """
+
     wireless_mbps: float = 5.0
     wired_mbps: float = 10.0
-    #: propagation each way, milliseconds; 20 ms of wire and 0.1 ms of air make a round trip of 40.2 ms
     wireless_delay_ms: float = 0.1
     wired_delay_ms: float = 20.0
-    loss_rate: float = 0.0  #: probability that a frame is lost on the air, either way, in [0, 1)
+    loss_rate: float = 0.0
 
     def __post_init__(self) -> None:
         at_least(1e-6, wireless_mbps=self.wireless_mbps, wired_mbps=self.wired_mbps)
@@ -39,18 +47,27 @@ class LinkConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TcpConfig:
-    """Parameters of TCP; the defaults are those of the ns-2 runs that the model is held against."""
+    """Parameters of TCP; the defaults are those of the ns-2 runs that the model is held against.
 
-    #: payload of a full segment, and the header on every packet
+    Attributes
+    ----------
+    mss_bytes, header_bytes : int
+        Payload of a full segment, and the header on every packet.
+    initial_window, window : int
+        Segments that may be in flight at first, and at most.
+    min_rto_s, initial_rto_s : float
+        Least retransmission time-out, and the one before any round trip was measured (RFC 6298).
+    nagle : bool
+        Hold a partial segment back while anything is unacknowledged.
+    """
+
     mss_bytes: int = 1460
     header_bytes: int = 40
-    #: segments that may be in flight at first, and at most
     initial_window: int = 2
     window: int = 20
-    #: least retransmission time-out, and the one before any round trip was measured (RFC 6298)
     min_rto_s: float = 1.0
     initial_rto_s: float = 3.0
-    nagle: bool = False  #: hold a partial segment back while anything is unacknowledged
+    nagle: bool = False
 
     def __post_init__(self) -> None:
         keep_whole(self, 1, None, "mss_bytes", "header_bytes", "initial_window", "window")
@@ -61,14 +78,25 @@ class TcpConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeaconConfig:
-    """Beacons and the group frames of the background."""
+    """Beacons and the group frames of the background.
 
-    #: MPDU of a beacon: 24 of header, 12 of fixed fields, 4 of FCS, and 156 of elements (network name of 8 characters,
-    #: rates, TIM, country, ERP, RSN, HT capabilities and operation, extended capabilities, WMM)
+    Attributes
+    ----------
+    size_bytes : int
+        MPDU of a beacon: 24 of header, 12 of fixed fields, 4 of FCS, and 156 of elements (network name of 8
+        characters, rates, TIM, country, ERP, RSN, HT capabilities and operation, extended capabilities, WMM).
+    dtim_period : int
+        Beacons from one DTIM to the next; beacon 0 is one.
+    broadcast_per_s : float
+        Group frames of the background, a second on average.
+    broadcast_bytes : int
+        Their IP packets, bytes.
+    """
+
     size_bytes: int = 196
-    dtim_period: int = 1  #: beacons from one DTIM to the next; beacon 0 is one
-    broadcast_per_s: float = 0.0  #: group frames of the background, a second on average
-    broadcast_bytes: int = 200  #: their IP packets, bytes
+    dtim_period: int = 1
+    broadcast_per_s: float = 0.0
+    broadcast_bytes: int = 200
 
     def __post_init__(self) -> None:
         keep_whole(self, 40, 2304, "size_bytes")
@@ -78,25 +106,45 @@ class BeaconConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AirConfig:
-    """The shared air."""
+    """The shared air.
 
-    #: physical layer and rate; a least window of 0 slots is for cells without neighbours
+    Attributes
+    ----------
+    phy : Phy
+        Physical layer and rate; a least window of 0 slots is for cells without neighbours.
+    beacons : BeaconConfig
+        DTIM period, and group frames of the background.
+    retrieval : Retrieval
+        How clients fetch what waits for them, one of `RETRIEVALS`.
+    rts_bytes : int | None
+        Frames of at least so many bytes are announced with RTS and CTS; None: none is.
+    max_ampdu_bytes : int
+        Data frames go together in A-MPDUs of at most so many bytes, up to 65,535 (from 802.11n on); 0: each goes
+        alone.
+    beacon_loss : bool
+        Whether clients cannot decode beacons as often as frames are lost on the air (`LinkConfig.loss_rate`).
+    edca : bool
+        Whether backoffs are counted down as those of QoS stations (IEEE 802.11-2020, 10.23.2.4): once more at the
+        end of DIFS, each time that the channel has become idle; the contention windows are those of `phy`.
+    twt_announced : bool
+        Whether clients announce with a frame that they are awake in a service period agreed on; the access point
+        sends nothing before.
+    neighbours : int
+        Stations that load the channel with packets of 1500 bytes.
+    neighbour_mbps : float
+        What each of them is given to send, Mb/s, memoryless; 0: it always has a frame.
+    """
+
     phy: Phy = field(default_factory=Phy)
-    beacons: BeaconConfig = field(default_factory=BeaconConfig)  #: DTIM period, and group frames of the background
-    retrieval: Retrieval = "auto"  #: how clients fetch what waits for them, one of `RETRIEVALS`
-    rts_bytes: int | None = None  #: frames of at least so many bytes are announced with RTS and CTS; None: none is
-    #: data frames go together in A-MPDUs of at most so many bytes, up to 65,535 (from 802.11n on); 0: each goes alone
+    beacons: BeaconConfig = field(default_factory=BeaconConfig)
+    retrieval: Retrieval = "auto"
+    rts_bytes: int | None = None
     max_ampdu_bytes: int = 0
-    #: whether clients cannot decode beacons as often as frames are lost on the air (`LinkConfig.loss_rate`)
     beacon_loss: bool = False
-    #: whether backoffs are counted down as those of QoS stations (IEEE 802.11-2020, 10.23.2.4): once more at the end of
-    #: DIFS, each time that the channel has become idle; the contention windows are those of `phy`
     edca: bool = False
-    #: whether clients announce with a frame that they are awake in a service period agreed on; the access point sends
-    #: nothing before
     twt_announced: bool = False
-    neighbours: int = 0  #: stations that load the channel with packets of 1500 bytes
-    neighbour_mbps: float = 0.0  #: what each of them is given to send, Mb/s, memoryless; 0: it always has a frame
+    neighbours: int = 0
+    neighbour_mbps: float = 0.0
 
     def __post_init__(self) -> None:
         known("retrieval", self.retrieval, RETRIEVALS)
@@ -129,19 +177,38 @@ class SimulationConfig:
 
     The radio, the server's delay and the shared air may be given as they are written in commands.
 
+    Attributes
+    ----------
+    link : LinkConfig
+        Rates, delays and losses.
+    tcp : TcpConfig
+        Transport parameters.
+    radio : Radio
+        Power and energy figures.
+    server_delay : ServerDelay
+        How long the server thinks; by default as long as the pages tell, and not at all where they do not.
+    connections : str
+        Whether a connection carries one object after another, or one only (HTTP/1.0).
+    max_connections : int
+        Connections at a time.
+    beacon_interval_ns : int
+        Time between beacons, which are at its exact multiples.
+    medium : AirConfig | None
+        The shared air, with contention; None: the pair of wires of the thesis, of `link`.
+
+    Examples
+    --------
     >>> SimulationConfig(radio="esp32-c6", server_delay="exponential:0.2", medium="11n").medium.phy.spec
     '11n:65'
     """
 
-    link: LinkConfig = field(default_factory=LinkConfig)  #: rates, delays and losses
-    tcp: TcpConfig = field(default_factory=TcpConfig)  #: transport parameters
-    radio: Radio = field(default_factory=RadioConfig)  #: power and energy figures
-    #: how long the server thinks; by default as long as the pages tell, and not at all where they do not
+    link: LinkConfig = field(default_factory=LinkConfig)
+    tcp: TcpConfig = field(default_factory=TcpConfig)
+    radio: Radio = field(default_factory=RadioConfig)
     server_delay: ServerDelay = field(default_factory=lambda: ServerDelay(kind="recorded"))
-    connections: str = "persistent"  #: whether a connection carries one object after another, or one only (HTTP/1.0)
-    max_connections: int = 4  #: connections at a time
-    beacon_interval_ns: int = 100_000_000  #: time between beacons, which are at its exact multiples
-    #: the shared air, with contention; None: the pair of wires of the thesis, of `link`
+    connections: str = "persistent"
+    max_connections: int = 4
+    beacon_interval_ns: int = 100_000_000
     medium: AirConfig | None = None
 
     if TYPE_CHECKING:  # which types may be given; the fields above say what is kept

@@ -37,7 +37,8 @@ def list_command(asked: Any) -> None:
         return
     entries: Any = settings_of_a_world() if asked.what == "world" else _registered(asked.what)
     if asked.as_json:
-        click.echo(json.dumps({asked.what: [{"name": name, **entry} for name, entry in entries.items()]}))
+        listed = [{"name": name, **entry} for name, entry in entries.items()]
+        click.echo(json.dumps({asked.what: listed}, default=lambda kind: getattr(kind, "__name__", str(kind))))
         return
     for entry in entries.values():
         aware = " (host-aware: it knows which requests are unanswered)" if entry.get("host_aware") else ""

@@ -57,38 +57,64 @@ def _refused(policy: Any, what: str) -> PolicyError:
 
 @dataclass(slots=True)
 class View:
-    """What the client knows at the instant of asking; valid during the call only."""
+    """What the client knows at the instant of asking; valid during the call only.
 
-    #: "idle": it could sleep now (also asked once at time 0).  "beacon": it listens to a beacon.
+    Attributes
+    ----------
+    event : Literal["idle", "beacon"]
+        "idle": it could sleep now (also asked once at time 0).  "beacon": it listens to a beacon.
+    now_ns : int
+        The instant, nanoseconds since the start of the run.
+    last_sent_ns, last_received_ns : int | None
+        When it last handed a packet to its transmitter, and when a frame last came in; None: never.
+    slept_ns : int
+        At a beacon, the time since it last fell asleep (or since the last beacon it listened to, if that was
+        later); 0 when idle.
+    buffered_bytes : int
+        At a beacon, bytes waiting at the access point, headers included; 0 when idle.
+    arrivals_ns : Sequence[int]
+        At a beacon, when each waiting frame reached the access point.
+    outstanding : int | None
+        Requests sent whose replies are incomplete; None unless the policy is `host_aware`.
+    deadline_ns : int | None
+        When the page issued last must be complete, as the player of a stream tells the host; None where nothing
+        depends on it, and unless the policy is `host_aware`.
+    """
+
     event: Literal["idle", "beacon"]
-    now_ns: int  #: the instant, nanoseconds since the start of the run
-    #: when it last handed a packet to its transmitter, and when a frame last came in; None: never
+    now_ns: int
     last_sent_ns: int | None
     last_received_ns: int | None
-    #: at a beacon, the time since it last fell asleep (or since the last beacon it listened to, if that was later); 0
-    #: when idle
     slept_ns: int
-    buffered_bytes: int  #: at a beacon, bytes waiting at the access point, headers included; 0 when idle
-    arrivals_ns: Sequence[int]  #: at a beacon, when each waiting frame reached the access point
-    outstanding: int | None  #: requests sent whose replies are incomplete; None unless the policy is `host_aware`
-    #: when the page issued last must be complete, as the player of a stream tells the host; None where nothing depends
-    #: on it, and unless the policy is `host_aware`
+    buffered_bytes: int
+    arrivals_ns: Sequence[int]
+    outstanding: int | None
     deadline_ns: int | None = None
 
 
 class Plan(NamedTuple):
-    """What to do next, until something is sent or received."""
+    """What to do next, until something is sent or received.
 
-    #: stay awake with the gate open until then; an instant not after `view.now_ns` means: sleep now
+    Attributes
+    ----------
+    awake_until_ns : int
+        Stay awake with the gate open until then; an instant not after `view.now_ns` means: sleep now.
+    wake_ns : int
+        The next beacon to listen to: a multiple of the beacon interval, later than falling asleep, earlier than
+        `FOREVER_NS`.  It says nothing where `awake_until_ns` is `FOREVER_NS`: the client never sleeps.
+    open_on_send : bool
+        Whether sending opens the gate at once, which also cancels `wake_ns`.
+    repeat_ns : int
+        If positive: while beacons bring nothing, listen again every so many nanoseconds without asking.
+    agreed : bool
+        Whether `wake_ns` is an instant agreed with the access point, at which it lets out what waits, instead of a
+        beacon: any instant then, and nothing is paid for listening.
+    """
+
     awake_until_ns: int
-    #: the next beacon to listen to: a multiple of the beacon interval, later than falling asleep, earlier than
-    #: `FOREVER_NS`.  It says nothing where `awake_until_ns` is `FOREVER_NS`: the client never sleeps.
     wake_ns: int
-    open_on_send: bool = False  #: whether sending opens the gate at once, which also cancels `wake_ns`
-    #: if positive: while beacons bring nothing, listen again every so many nanoseconds without asking
+    open_on_send: bool = False
     repeat_ns: int = 0
-    #: whether `wake_ns` is an instant agreed with the access point, at which it lets out what waits, instead of a
-    #: beacon: any instant then, and nothing is paid for listening
     agreed: bool = False
 
 
@@ -111,25 +137,54 @@ class Policy(Protocol):
 
 
 class HostFrame(NamedTuple):
-    """What the host knows of a frame and the link does not."""
+    """What the host knows of a frame and the link does not.
 
-    connection: int  #: which connection it belongs to, counted from 0; to be compared only
-    opening: bool  #: whether it is part of opening the connection (a SYN or its answer)
-    payload_bytes: int  #: without the header
-    completes: bool  #: whether, received, it completes the message that was expected
-    wanted: bool  #: whether, received, it has anything to say: it is no repetition, and its connection still exists
-    #: number of the server that is asked for something on the connection; negative where it is not known
+    Attributes
+    ----------
+    connection : int
+        Which connection it belongs to, counted from 0; to be compared only.
+    opening : bool
+        Whether it is part of opening the connection (a SYN or its answer).
+    payload_bytes : int
+        Without the header.
+    completes : bool
+        Whether, received, it completes the message that was expected.
+    wanted : bool
+        Whether, received, it has anything to say: it is no repetition, and its connection still exists.
+    server : int
+        Number of the server that is asked for something on the connection; negative where it is not known.
+    """
+
+    connection: int
+    opening: bool
+    payload_bytes: int
+    completes: bool
+    wanted: bool
     server: int = -1
 
 
 class Frame(NamedTuple):
-    """A frame that the client has just handed to its transmitter, or received."""
+    """A frame that the client has just handed to its transmitter, or received.
 
-    sent: bool  #: sent, or else received
-    at_ns: int  #: the instant
-    reached_ns: int  #: of a frame received, when it reached the access point, as that stamped it; of one sent, `at_ns`
-    size_bytes: int  #: with its header
-    host: HostFrame | None  #: none unless the policy is `host_aware`
+    Attributes
+    ----------
+    sent : bool
+        Sent, or else received.
+    at_ns : int
+        The instant.
+    reached_ns : int
+        Of a frame received, when it reached the access point, as that stamped it; of one sent, `at_ns`.
+    size_bytes : int
+        With its header.
+    host : HostFrame | None
+        None unless the policy is `host_aware`.
+    """
+
+    sent: bool
+    at_ns: int
+    reached_ns: int
+    size_bytes: int
+    host: HostFrame | None
 
 
 @runtime_checkable
