@@ -298,3 +298,16 @@ def test_predictions_questions_stores_margins_and_weights_are_those_of_then(key)
         if name.split()[0] == key:
             for rows in (X, sparse.csr_matrix(X)):
                 assert streams.close(name, streams.run(make, rows, y), ANSWERS[name]), name
+
+
+def test_answers_are_rewritten_only_by_name(monkeypatch):
+    cases = [(name, *case) for name, *case in streams.cases() if name.startswith("perceptron ")][:2]
+    other = {name: ANSWERS[name] + 1.0 for name, *_ in cases}
+    monkeypatch.setattr(streams, "cases", lambda: iter(cases))
+    monkeypatch.setattr(streams, "read", lambda: dict(other))
+    first, second = other
+    with pytest.raises(ValueError, match="answers otherwise than before"):
+        streams.written([first])
+    assert streams.close(first, streams.written([first, second])[first], ANSWERS[first])
+    with pytest.raises(ValueError, match="no case is called nobody"):
+        streams.written([first, second, "nobody"])
