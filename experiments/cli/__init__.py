@@ -12,6 +12,7 @@ import io
 import logging
 import os
 import sys
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -83,9 +84,15 @@ class _Program(click.Group):
                 stream.reconfigure(errors="backslashreplace")
         with handled():
             try:
-                sys.exit(self._status(sys.argv[1:] if args is None else [*args]))
+                status = self._status(sys.argv[1:] if args is None else [*args])
             except Interrupted as stopped:  # between two steps of the program
-                sys.exit(_complain(stopped, str(stopped), stopped.status))
+                status = _complain(stopped, str(stopped), stopped.status)
+            if args is None and any(
+                not one.daemon for one in threading.enumerate() if one is not threading.main_thread()
+            ):
+                sys.stderr.flush()
+                os._exit(status)  # a policy of somebody's own left a thread, for which Python would wait
+            sys.exit(status)
 
     def _status(self, args: list[str]) -> int:
         """Run the program, complain in one line of what goes wrong, and return the exit status."""

@@ -7,7 +7,11 @@ Who makes one trusts that Python.  The command line makes them of what was typed
 from __future__ import annotations
 
 import inspect
+import os
 import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
@@ -19,7 +23,7 @@ from typing import Any, TypeGuard
 
 from lpsm.checks import of_type
 from netsim.policies.entry import Setting
-from netsim.policies.protocol import FAILURES, Policy, in_a_line
+from netsim.policies.protocol import Policy, PolicyError, checked_name, guarded
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,26 +64,59 @@ class OwnPolicy:
     def make(self, setting: Setting) -> Policy:
         """Make the policy, or raise a ValueError as `load` does."""
         kind = self.load()
-        try:
+        with guarded(f"{self.name} of {self.place} makes no policy:", ValueError):
             offered = {"beacon_interval_ns": setting.beacon_interval_ns, "radio": setting.radio}
             taken = inspect.signature(kind).parameters
             settings = {key: value for key, value in offered.items() if key in taken}
             return checked(kind(*([] if self.parameter is None else [self.parameter]), **settings))
-        except FAILURES as error:
-            raise ValueError(f"{self.name} of {self.place} makes no policy: {in_a_line(error)}") from error
 
 
 def checked(policy: Any) -> Policy:
     """Return what is given if it is a policy; anything else is a TypeError."""
-    if isinstance(policy, type) or not callable(getattr(policy, "plan", None)):
-        raise TypeError(f"policy must be a name or an object with a method plan, got {policy!r}")
-    for name in ("spec", "host_aware"):
-        if not hasattr(policy, name):
-            raise TypeError(f"a policy must have the attribute {name}, which {type(policy).__name__} has not")
-    if not isinstance(policy.spec, str):
-        raise TypeError(f"spec of the policy {type(policy).__name__} must be a str, got {policy.spec!r}")
+    kind, missing = type(policy).__name__, object()
+    with guarded(f"a policy must have the attributes plan, spec and host_aware, {kind} raised", TypeError):
+        plan, spec, host_aware = (getattr(policy, name, missing) for name in ("plan", "spec", "host_aware"))
+    if isinstance(policy, type) or not callable(plan):
+        raise TypeError(f"policy must be a name or an object with a method plan, got {_shown(policy)}")
+    for name, value in (("spec", spec), ("host_aware", host_aware)):
+        if value is missing:
+            raise TypeError(f"a policy must have the attribute {name}, which {kind} has not")
+    checked_name(policy, spec)
+    if not isinstance(host_aware, bool):
+        raise TypeError(f"host_aware of the policy {spec} must be True or False, got {_shown(host_aware)}")
     found: Policy = policy
     return found
+
+
+@contextmanager
+def watched(policies: Sequence[Policy]) -> Iterator[None]:
+    """Watch over a run that calls Python of somebody's own: it ends no process, leaves no thread, keeps its name.
+
+    What does not is a `PolicyError`, which what ends the process raises in its place.
+    """
+    names, threads = [policy.spec for policy in policies], {*threading.enumerate()}
+    ends: dict[str, Any] = {name: vars(os)[name] for name in ("_exit", "fork") if name in vars(os)}
+
+    def refused(*_: object) -> None:
+        raise RuntimeError("a policy must neither end the process nor fork it")
+
+    vars(os).update(dict.fromkeys(ends, refused))
+    try:
+        yield
+    finally:
+        vars(os).update(ends)
+    for policy, name in zip(policies, names, strict=True):
+        if policy.spec != name:
+            raise PolicyError(f"policy {name}: its spec must stay the same, it became {_shown(policy.spec)}", policy)
+    if any(one.is_alive() and not one.daemon for one in {*threading.enumerate()} - threads):
+        raise PolicyError(f"policy {names[0]}: it left a thread that goes on", policies[0])
+
+
+def _shown(value: object) -> str:
+    """Return a value as text, or its type where it has none."""
+    with suppress(Exception):
+        return f"{value!r:.200}" + ("; did you forget ()?" if _is_policy(value) else "")
+    return f"an object of the type {type(value).__name__}"
 
 
 def _is_policy(kind: object) -> TypeGuard[type[Policy]]:
@@ -97,8 +134,9 @@ def _from_file(path: Path, changed_ns: int) -> ModuleType:
     module = module_from_spec(specification)
     sys.modules[name] = module  # where pickle and dataclasses look for it
     try:
-        specification.loader.exec_module(module)
-    except FAILURES as error:
+        with guarded(f"{path.name} cannot be loaded:", ValueError):
+            specification.loader.exec_module(module)
+    except BaseException:
         del sys.modules[name]
-        raise ValueError(f"{path.name} cannot be loaded: {in_a_line(error)}") from error
+        raise
     return module

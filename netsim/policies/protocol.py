@@ -26,8 +26,10 @@ A whole policy in a few lines, listening to every third beacon:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from os import _exit, getpid
 from pathlib import Path
 from sysconfig import get_path
 from traceback import extract_tb
@@ -35,8 +37,7 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 FOREVER_NS = 2**62
 """Later than any instant of a run (146 years)."""
-FAILURES = (Exception, SystemExit, GeneratorExit)
-"""What somebody's own Python may raise without being asked to stop."""
+_MOST_NAME = 200  # characters of the name of a policy
 # where nobody's own files are
 _NOT_OWN = ("<", str(Path(__file__).parents[1]), get_path("stdlib"), get_path("purelib"))
 
@@ -49,6 +50,35 @@ class PolicyError(TypeError, ValueError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+@contextmanager
+def guarded(words: str, kind: type[Exception] = PolicyError, *more: Any) -> Iterator[None]:
+    """Turn whatever somebody's own Python raises into one error that begins with these words.
+
+    What asks the program to stop (KeyboardInterrupt) goes on; a fork, which must not go on with what this process
+    writes, ends.
+    """
+    process = getpid()
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise kind(f"{words} {in_a_line(error)}", *more) from error
+    finally:
+        if getpid() != process:
+            _exit(1)
+
+
+def checked_name(policy: Any, name: Any) -> str:
+    """Return the `spec` of a policy if it is a name that may be printed; anything else is a TypeError."""
+    if not isinstance(name, str):
+        raise TypeError(f"spec of the policy {type(policy).__name__} must be a str, got {name!r:.200}")
+    if not 0 < len(name) <= _MOST_NAME or not name.isprintable():
+        rule = f"must be of 1 to {_MOST_NAME} characters that can be printed"
+        raise TypeError(f"spec of the policy {type(policy).__name__} {rule}, got {name!a:.{_MOST_NAME}}")
+    return name
 
 
 def _refused(policy: Any, what: str) -> PolicyError:
@@ -205,16 +235,14 @@ def asked(policy: Policy, view: View, interval_ns: int, offset_ns: int = 0) -> P
         If it raises anything, or gives no plan in whole nanoseconds by which its client stays awake for ever or wakes
         up at a beacon.
     """
-    try:
+    asleep = view.now_ns
+    with guarded(f"policy {policy.spec}: plan raised", PolicyError, policy):
         plan = policy.plan(view)
-    except FAILURES as error:
-        raise _refused(policy, f"plan raised {in_a_line(error)}") from error
     if type(plan) is not Plan:
         raise _refused(policy, f"plan must return a Plan, got {plan!r:.200}")
     until, wake, _, repeat, agreed = plan
     if not type(until) is type(wake) is type(repeat) is int:
         raise _refused(policy, f"a plan must be in whole nanoseconds, of type int, got {plan!r:.200}")
-    asleep = view.now_ns
     if offset_ns:
         until, wake, asleep = until + offset_ns, wake + offset_ns, asleep + offset_ns
         plan = plan._replace(awake_until_ns=until, wake_ns=wake)
@@ -235,17 +263,18 @@ def cannot_follow(asleep_ns: int, wake_ns: int, repeat_ns: int, agreed: int, int
     return asleep_ns < FOREVER_NS and (off_beacons or repeat_ns < 0 or not asleep_ns < wake_ns < FOREVER_NS)
 
 
-def told(policy: Observer, frame: Frame) -> None:
+def told(policy: Any, frame: Frame) -> None:
     """Tell a policy of a frame, and raise `PolicyError` if it fails."""
-    try:
+    with guarded(f"policy {policy.spec}: observe raised", PolicyError, policy):
         policy.observe(frame)
-    except FAILURES as error:
-        raise _refused(policy, f"observe raised {in_a_line(error)}") from error
 
 
 def in_a_line(error: BaseException) -> str:
     """Return the type of an exception, what it says, and where in somebody's file, in a line that is not too long."""
-    text = " ".join(str(error).split())[:500]
+    try:
+        text = " ".join(str(error).split())[:500]
+    except BaseException:  # it is somebody's own, too
+        text = ""
     said = f"{type(error).__name__}: {text}" if text else type(error).__name__
     frames = [frame for frame in extract_tb(error.__traceback__) if not frame.filename.startswith(_NOT_OWN)]
     own = [frame for frame in frames if frame.filename == frames[0].filename]

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from netsim.policies import bsd, drivers, host, lpsm, lpsm2, lpsm3, static, twt
 from netsim.policies.entry import Entry, Setting, assignments
 from netsim.policies.own import OwnPolicy, checked
-from netsim.policies.protocol import FAILURES, Policy, PolicyError, in_a_line
+from netsim.policies.protocol import Policy, guarded
 from netsim.radio import Radio
 
 AnyPolicy: TypeAlias = str | Policy | OwnPolicy
@@ -59,10 +59,8 @@ def make(
         return policy.make(setting)
     if not isinstance(policy, str):
         found = checked(policy)
-        try:
-            return deepcopy(found)
-        except FAILURES as error:
-            raise PolicyError(f"policy {found.spec} cannot be copied: {in_a_line(error)}") from error
+        with guarded(f"policy {found.spec} cannot be copied:"):
+            return checked(deepcopy(found))
     kind, colon, parameter = policy.strip().partition(":")
     entries = registry()
     if kind not in entries:

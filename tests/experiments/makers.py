@@ -36,7 +36,7 @@ class Failing(Patient):
     def __init__(self, error):
         super().__init__()
         self.error = error
-        self.spec = "failing\\x1b[2J"
+        self.spec = "failing"
 
     def plan(self, view):
         if view.now_ns > 4_000_000_000:

@@ -179,6 +179,9 @@ def test_a_policy_may_still_be_stopped_by_whoever_runs_it_and_one_that_cannot_be
         netsim.simulate(PAGES, Failing(KeyboardInterrupt()))
     with pytest.raises(ValueError, match=r"^policy failing cannot be copied: TypeError: cannot pickle"):
         netsim.simulate(PAGES, Failing(Lock()))
+    copied = type("Copied", (Failing,), {"__deepcopy__": lambda self, memo: None})(None)
+    with pytest.raises(ValueError, match=r"^policy failing cannot be copied: TypeError: policy must be a name or"):
+        netsim.simulate(PAGES, copied)
 
 
 @pytest.mark.parametrize("kind", list(registry()))
