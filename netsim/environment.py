@@ -30,7 +30,6 @@ from netsim.model.things import Client, States
 from netsim.policies.protocol import Plan, View
 from netsim.radio import StateRadioConfig, StateTimes
 from netsim.result import SimulationResult
-from netsim.running.layout import numbers_of
 from netsim.running.recorder import AirRecorder, Recorder
 from netsim.server_delay import ServerDelay
 from netsim.simulation import simulate
@@ -173,7 +172,6 @@ class _Run:
     def __init__(self, pages: Sequence[Page], push: Sequence[Message], config: SimulationConfig, seed: int) -> None:
         self.config = config
         self._recorder = recorder = Recorder() if config.medium is None else AirRecorder()
-        self._loaded_ns = self._pages = 0  # of the first so many pages
         self._run = greenlet(lambda: simulate(pages, self, config=config, seed=seed, push=push, recorder=recorder))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _Run:
@@ -204,19 +202,15 @@ class _Run:
         run, radio = self._recorder.run, self.config.radio
         if self.config.medium is not None and isinstance(radio, StateRadioConfig):
             states = States()
-            write_states(run, client, now, states)
-            return StateTimes.of(numbers_of("States")(states)).energy(radio, 1).total_j
+            write_states(run, client, now, 0, states)
+            return StateTimes.read(states).energy(radio, 1).total_j
         awake = time_awake(run, client, now)
         wakeups = len(run.machine.intervals[0]) // 2
         return float(radio.total_j(awake, now - awake, client.beacons, wakeups))
 
     def _loading_s(self, client: Client, now: int) -> float:
         """Return how long pages have been loading up to now."""
-        while self._pages < client.page:
-            load = client.loads[self._pages]
-            self._loaded_ns += load.done - load.issued
-            self._pages += 1
-        return (self._loaded_ns + (now - client.issued if client.loading else 0)) * _S
+        return (client.loaded + client.loading * now) * _S
 
     def next(self, answer: tuple[int, int] | None = None) -> _Decision | SimulationResult:
         """Answer what was asked, if anything, and return the next decision, or the result at the end."""

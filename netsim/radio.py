@@ -247,8 +247,13 @@ class StateTimes:
 
     @classmethod
     def of(cls, values: Any) -> StateTimes:
-        """Return the times that `netsim.model.things.States` holds, in its order: numbers, or arrays of them."""
+        """Return these times, in the order of `STATES`: numbers, or arrays of them."""
         return cls(**dict(zip(cls.__slots__, values, strict=True)))
+
+    @classmethod
+    def read(cls, states: Any) -> StateTimes:
+        """Return the times of a `netsim.model.things.States`."""
+        return cls.of(getattr(states, name) for name in STATES)
 
     @property
     def total_ns(self) -> int:
@@ -266,6 +271,10 @@ class StateTimes:
         dozing, waking = radio.doze_mw * self.doze_ns, (radio.waking_mw + base) * self.waking_ns
         awake_j, sleep_j, listen_j, wakeup_j = (one * _J_PER_MW_NS for one in (awake, dozing, beacons, waking))
         return Energy.of(awake_j, sleep_j, listen_j, wakeup_j, pages)
+
+
+STATES = tuple(name.removesuffix("_ns") for name in StateTimes.__slots__)
+"""The fields of `netsim.model.things.States` that `StateTimes` has."""
 
 
 class RadioEntry(NamedTuple):

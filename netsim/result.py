@@ -29,6 +29,10 @@ LEVELS = ("mean", "p95", "p99", "max")
 _NS_PER_MS = 1_000_000
 
 
+LOADS = ("issued", "done", "awake", "beacons")
+DATAGRAMS = ("at", "bytes", "up", "reached", "arrived", "ended")
+"""The fields of `netsim.model.things.Load` and `Datagram` that a `Trip` has."""
+
 _NONE: NDArray[np.int64] = np.empty((0, 6), dtype=np.int64)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from netsim.model.codes import ISSUE, LEAVE, LEFT, NEXT_PAGE, PAGE_DONE, PART_DONE
 from netsim.model.medium import advance, finish, time_awake, write_states
+from netsim.model.page_account import close_account, open_account
 from netsim.model.recorded import finish_step
 from netsim.model.seam import happen, note_answer
 from netsim.model.tcp import close, connect, open_connection, write
@@ -32,29 +33,19 @@ def next_page(run: Run, client: Client) -> None:
 
 def issue(run: Run, client: Client) -> None:
     """Issue a page: fetch its HTML on a connection of its own."""
-    now, page = run.now, client.pages[client.page]
-    advance(run, client, now)
-    client.issued, client.loading = now, 1
-    client.awake_then, client.beacons_then = time_awake(run, client, now), client.beacons
-    write_states(run, client, now, client.loads[client.page].before)
-    client.deadline = page.deadline
-    client.taken, client.missing = 0, page.objects
+    open_account(run, client, client.page)
+    client.taken, client.missing = 0, client.pages[client.page].objects
     fetch_new(run, client, -1)
 
 
 def finish_page(run: Run, client: Client) -> None:
     """Note what a page took, and think about it."""
-    now, page, load = run.now, client.pages[client.page], client.loads[client.page]
-    advance(run, client, now)
-    load.issued, load.done = client.issued, now
-    load.awake = time_awake(run, client, now) - client.awake_then
-    load.beacons = client.beacons - client.beacons_then
-    write_states(run, client, now, load.after)
+    page = client.pages[client.page]
+    close_account(run, client, client.page)
     client.page += 1
-    client.loading = 0
     client.first_object += 1 + page.objects
     if page.think >= 0:
-        happen(run, now + page.think, NEXT_PAGE, client)
+        happen(run, run.now + page.think, NEXT_PAGE, client)
     else:
         next_page(run, client)
 
@@ -134,6 +125,6 @@ def leave(run: Run, client: Client) -> None:
     totals.end, totals.awake, totals.beacons = now, time_awake(run, client, now), client.beacons
     totals.air_up, totals.air_down, totals.lost = client.air_up, client.air_down, client.lost
     totals.groups_lost, totals.beacons_lost = client.groups_lost, client.beacons_lost
-    write_states(run, client, now, totals.states)
+    write_states(run, client, now, 0, totals.states)
     client.is_done = 1
     happen(run, now, LEFT, client)

@@ -27,8 +27,8 @@ AUTO, PS_POLL, NULL, UAPSD, TWT = range(5)
 OPEN, RECEIVED, GIVEN_UP = range(3)
 
 # why a run stops: random numbers or room for notes are used up, and it goes on; it is over; there is too little room;
-# a plan breaks the rules
-DRAWS, NOTES, OVER, NO_ROOM, BAD_PLAN = 1, 2, 4, 8, 16
+# a plan breaks the rules; more group frames come than the channel carries
+DRAWS, NOTES, OVER, NO_ROOM, BAD_PLAN, OVERLOADED = 1, 2, 4, 8, 16, 32
 
 ORDER_BITS = 12
 """Of a contender's place, below the count at which its backoff ends."""

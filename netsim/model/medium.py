@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netsim.model.air.radio import finish_on_air, time_awake_on_air, write_states_on_air
+from netsim.model.air.radio import finish_on_air, lead_in_on_air, time_awake_on_air, write_states_on_air
 from netsim.model.air.station import advance_on_air, at_access_point_on_air, send_on_air
 from netsim.model.codes import AT_ACCESS_POINT
 from netsim.model.seam import arrive
@@ -72,7 +72,12 @@ def time_awake(run: Run, client: Client, now: int) -> int:
     return time_awake_on_wires(client, now) if run.on_wires else time_awake_on_air(client, now)
 
 
-def write_states(run: Run, client: Client, now: int, states: States) -> None:
+def lead_in(run: Run, client: Client, now: int) -> int:
+    """Return how long a client has been waking up for a beacon that was awake all that time if it sends now."""
+    return 0 if run.on_wires else lead_in_on_air(run, client, now)
+
+
+def write_states(run: Run, client: Client, now: int, lead: int, states: States) -> None:
     """Write the time in each state of the radio up to `now`; on wires only awake and asleep are told apart."""
     if not run.on_wires:
-        write_states_on_air(run, client, now, states)
+        write_states_on_air(run, client, now, lead, states)

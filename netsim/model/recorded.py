@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from netsim.model.codes import DUE, PART_DONE, PIECE, READY, SEND
 from netsim.model.datagrams import datagram_frame
-from netsim.model.medium import advance, send_down, send_up, time_awake, write_states
+from netsim.model.medium import send_down, send_up
+from netsim.model.page_account import close_account, open_account
 from netsim.model.seam import happen, note_answer
 from netsim.model.tcp import close, connect, write
 from netsim.model.things import Client, Connection, Endpoint, Run, Step
@@ -24,7 +25,6 @@ from netsim.model.things import Client, Connection, Endpoint, Run, Step
 def begin_steps(run: Run, client: Client) -> None:
     """Begin with the first exchange that waits for an instant."""
     client.missing = client.n_steps
-    client.loading = 1
     start_due(run, client)
 
 
@@ -52,7 +52,8 @@ def start(run: Run, client: Client, step: Step) -> None:
     """Begin an exchange: write its request."""
     page = client.pages[step.page]
     if not page.begun:
-        issue_page(run, client, step.page)
+        client.page = step.page
+        open_account(run, client, step.page)
     page.begun += 1
     step.begun = run.now
     if step.before < 0:
@@ -103,7 +104,7 @@ def finish_step(run: Run, connection: Connection) -> None:
     page = client.pages[step.page]
     page.done += 1
     if page.done > page.objects:
-        complete_page(run, client, step.page)
+        close_account(run, client, step.page)
     place = step.first
     while place >= 0:
         waiting = client.steps[place]
@@ -117,29 +118,6 @@ def finish_step(run: Run, connection: Connection) -> None:
     client.missing -= 1
     if client.missing == 0:
         happen(run, run.now, PART_DONE, client)
-
-
-# -- pages
-
-
-def issue_page(run: Run, client: Client, number: int) -> None:
-    """Note that a page is issued, and what there was before it."""
-    now, load = run.now, client.loads[number]
-    advance(run, client, now)
-    client.page = number
-    client.deadline = client.pages[number].deadline
-    load.issued, load.awake, load.beacons = now, -time_awake(run, client, now), -client.beacons
-    write_states(run, client, now, load.before)
-
-
-def complete_page(run: Run, client: Client, number: int) -> None:
-    """Note what a page took."""
-    now, load = run.now, client.loads[number]
-    advance(run, client, now)
-    load.done = now
-    load.awake += time_awake(run, client, now)
-    load.beacons += client.beacons
-    write_states(run, client, now, load.after)
 
 
 # -- datagrams

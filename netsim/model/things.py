@@ -320,6 +320,7 @@ class Client:
     # its account
     is_open: int  # the gate: whether the access point sends at once what it has
     awake_since: int
+    awake_until: int  # where the last interval awake ended, on wires with the gate closed: ends
     awake_before: int  # time awake in intervals before
     slept_from: int
     beacons: int
@@ -329,7 +330,6 @@ class Client:
     # on wires
     busy: int  # until when something is queued or on its way
     sleep: int  # when the plan has it sleep
-    awake_until: int  # while the gate is closed: where the interval awake ends
     transmitted: int  # until when its own transmitter is busy
     # on the air
     contender: Contender
@@ -371,13 +371,11 @@ class Client:
     page: int
     objects: Rows[Object]
     first_object: int
-    loading: int
+    loading: int  # how many pages are
     taken: int
     missing: int
     next_number: int  # of a connection
-    issued: int
-    awake_then: int
-    beacons_then: int
+    loaded: int  # time that pages took to load, less the instants at which those that are loading were issued
     loads: Rows[Load]
     # what happens at its own time
     steps: Rows[Step]

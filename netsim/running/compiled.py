@@ -46,7 +46,7 @@ def run_compiled(world: Callable[[int], World]) -> list[tuple[Trip, Ints]]:
     Raises
     ------
     ValueError
-        If a policy's plan breaks the rules.
+        If a policy's plan breaks the rules, or more group frames come than the channel carries.
     MemoryError
         If more is under way at once than there can be room for.
     """
@@ -60,6 +60,8 @@ def run_compiled(world: Callable[[int], World]) -> list[tuple[Trip, Ints]]:
             return [run.result(number) for number in range(len(forms))]
         for form, (ints, floats) in zip(forms, before, strict=True):
             form.ints[:], form.floats[:] = ints, floats
+        if status & codes.OVERLOADED:
+            raise made.overloaded()
         if status & codes.BAD_PLAN:
             from netsim.running.on_simpy import run_interpreted
 
@@ -122,7 +124,7 @@ class _Run:
             self._notes_of(number, "intervals").ravel(),
             rows.messages,
             rows.datagrams,
-            rows.steps[:, [fields_of("Step")[name].at for name in ("begun", "ended")]],
+            rows.steps,
             self._world.config.radio,
             not self._world.run.on_wires,
         )
@@ -137,26 +139,28 @@ class _Run:
 
     def _refill(self) -> None:
         """Draw more numbers for the streams of which less than half is left."""
+        following, stop = (fields_of("Stream")[name].at for name in ("next", "stop"))
         for (_, draws), buffer, place in zip(self._world.streams, self._buffers, self._streams, strict=True):
-            left = int(place[1] - place[0]) >> 3
+            left = int(place[stop] - place[following]) >> 3
             if 2 * left >= buffer.size:
                 continue
             more = (buffer.size - left) // BATCH
             if left:
-                begin = (int(place[0]) - buffer.ctypes.data) >> 3
+                begin = (int(place[following]) - buffer.ctypes.data) >> 3
                 buffer[:left] = buffer[begin : begin + left].copy()
             buffer[left : left + more * BATCH] = draws(more).ravel()
-            place[:] = buffer.ctypes.data, buffer.ctypes.data + 8 * (left + more * BATCH)
+            place[following], place[stop] = buffer.ctypes.data, buffer.ctypes.data + 8 * (left + more * BATCH)
 
     def _take_notes(self, *, and_go_on: bool) -> None:
         """Take the notes, give room for others, and more for beacons that were late."""
+        at = fields_of("Notes")["n"].at
         for name, (numbers, clients) in self._notes.items():
             place = self._places[id(getattr(self._world.run.machine, name))]
-            n = int(place[0])
+            n = int(place[at])
             if n:
                 taken = numbers[:n], clients[:n]
                 self._taken[name].append((taken[0].copy(), taken[1].copy()) if and_go_on else taken)
-            place[0] = 0
+            place[at] = 0
         run, of_run = self._places[id(self._world.run)], fields_of("Run")
         n_late, room = int(run[of_run["n_late"].at]), int(run[of_run["late_room"].at])
         if 2 * n_late >= room:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from math import gcd, inf
 from typing import Any
 
@@ -20,12 +20,12 @@ from netsim.config import RETRIEVALS, AirConfig, LinkConfig, SimulationConfig
 from netsim.model import codes, things
 from netsim.model.air import exchange_times
 from netsim.model.air.air_times import DATA_OVERHEAD_BYTES, QOS_BYTES
-from netsim.model.records import NEVER, RECORDS
+from netsim.model.records import NEVER
 from netsim.policies.compiled import NOT_YET_NS
 from netsim.policies.protocol import Observer, Policy
-from netsim.radio import Radio, StateRadioConfig, StateTimes
-from netsim.result import Trip
-from netsim.running.layout import words_of
+from netsim.radio import STATES, Radio, StateRadioConfig, StateTimes
+from netsim.result import DATAGRAMS, LOADS, Trip
+from netsim.running.layout import fields_of, words_of
 from traces.columns import Workload
 from traces.records import Message
 
@@ -35,6 +35,9 @@ Draws = Callable[[int], NDArray[np.float64]]
 """Draws so many batches of random numbers, a row each."""
 BATCH = 64
 """Numbers of a batch."""
+
+BATCHES = 4096
+"""Batches of group frames that may be on their way at once."""
 
 NEIGHBOUR_BYTES = 1500
 """Size of a neighbour's packets."""
@@ -53,7 +56,7 @@ class World:
     pushed: Sequence[Sequence[Message]]  #: what the server writes to each client of its own accord
     config: SimulationConfig  #: the world
     seed: int  #: of losses, backoffs, neighbours and group frames
-    room: int = 64  #: how many beacons a client may wait for at once, and batches of group frames may be on their way
+    room: int = 64  #: how many beacons a client may wait for at once
     run: things.Run = field(default_factory=things.Run)  #: the run; its rows of clients and contenders are lists
     streams: list[tuple[things.Stream, Draws]] = field(default_factory=list)  #: what draws the numbers of each stream
 
@@ -80,6 +83,15 @@ class World:
         else:
             self._set_air(config.medium)
 
+    def overloaded(self) -> ValueError:
+        """Return what is wrong if more group frames come than the channel carries."""
+        air = self.config.medium
+        assert air is not None
+        return ValueError(
+            f"broadcast_per_s must leave time for others on {air.phy.spec} beside {air.neighbours} neighbours, "
+            f"got {air.beacons.broadcast_per_s:g}, of which {BATCHES:,} batches came to wait at once"
+        )
+
     def _draw(self, stream: things.Stream, draws: Draws) -> None:
         stream.stop = 1
         self.streams.append((stream, draws))
@@ -92,20 +104,22 @@ class World:
         client.last_sent = client.last_received = NOT_YET_NS
         client.deadline = NEVER
         client.n_pages, client.n_messages, client.next_number = len(workload), len(messages), 1
-        pages = np.zeros((len(workload), words_of("Page")), dtype=np.int64)
         issue_s, think_s, deadline_s = workload.issue_s, workload.think_s, workload.deadline_s
-        pages[:, 0] = np.where(np.isnan(issue_s), -1, np.rint(issue_s * _NS_PER_S))
-        pages[:, 1] = np.where(think_s == 0.0, -1, np.rint(think_s * _NS_PER_S))
-        pages[:, 2] = workload.objects
-        pages[:, 3] = np.where(np.isnan(deadline_s), NEVER, np.rint(deadline_s * _NS_PER_S))
-        sizes = [message.size_bytes for message in messages]
+        sizes, (requests, replies) = [message.size_bytes for message in messages], workload.sizes.T
         rows: Any = client  # its rows are arrays until a way of running takes them
-        rows.pages = pages
-        rows.objects = np.column_stack([workload.sizes, self.delays_ns[number], workload.servers])
-        rows.loads = np.zeros((len(workload), words_of("Load")), dtype=np.int64)
-        rows.messages = np.zeros((len(messages), 4), dtype=np.int64)
-        rows.messages[:, 0] = [round(message.at_s * _NS_PER_S) for message in messages]
-        rows.messages[:, 1], rows.messages[:, 2] = sizes, np.cumsum(sizes, dtype=np.int64)
+        rows.pages = rows_of(
+            "Page", len(workload), objects=workload.objects,
+            issue=np.where(np.isnan(issue_s), -1, np.rint(issue_s * _NS_PER_S)),
+            think=np.where(think_s == 0.0, -1, np.rint(think_s * _NS_PER_S)),
+            deadline=np.where(np.isnan(deadline_s), NEVER, np.rint(deadline_s * _NS_PER_S)),
+        )  # fmt: skip
+        rows.objects = rows_of(
+            "Object", len(requests), request=requests, reply=replies, delay=self.delays_ns[number],
+            asked_of=workload.servers,
+        )  # fmt: skip
+        rows.loads = rows_of("Load", len(workload))
+        instants, ends = [round(message.at_s * _NS_PER_S) for message in messages], np.cumsum(sizes, dtype=np.int64)
+        rows.messages = rows_of("Message", len(messages), at=instants, bytes=sizes, end=ends)
         drawn_ns = self.delays_ns[number] if self.config.server_delay.kind != "recorded" else None
         rows.steps, client.next_due = _steps(workload, drawn_ns, self.run)
         rows.datagrams = _datagrams(workload, self.run.mss)
@@ -129,15 +143,15 @@ class World:
         run.wanted = run.turn = run.beacon_turn = NEVER
         run.edca = int(air.edca)
         run.beacons_lossy = int(air.beacon_loss and run.loss_rate > 0.0)
-        run.batches_room, run.listeners_room = self.room, self.room * (n + 1)
+        run.batches_room, run.listeners_room = BATCHES, self.room * (n + 1)
         run.n_neighbours, run.offered = air.neighbours, int(air.neighbour_mbps > 0.0)
         run.most_bytes = exchange_times.most_together(phy, air.max_ampdu_bytes) if air.max_ampdu_bytes else 0
         rows: Any = run
-        rows.exchanges = exchange_times.data_table(phy, air.rts_bytes, max(run.full, NEIGHBOUR_BYTES))
-        rows.fetches = exchange_times.fetch_table(phy, run.full)
-        rows.together = exchange_times.together_table(phy, air.rts_bytes, run.most_bytes)
+        rows.exchanges = _exchanges(exchange_times.data_table, phy, air.rts_bytes, max(run.full, NEIGHBOUR_BYTES))
+        rows.fetches = _exchanges(exchange_times.fetch_table, phy, run.full)
+        rows.together = _exchanges(exchange_times.together_table, phy, air.rts_bytes, run.most_bytes)
         group = exchange_times.group(phy, air.beacons.broadcast_bytes + DATA_OVERHEAD_BYTES)
-        for name, value in zip(RECORDS["Exchange"].fields, group, strict=True):
+        for name, value in zip(exchange_times.TIMES, group, strict=True):
             setattr(run.group_exchange, name, value)
         self._set_contenders(air)
         self._set_stations(air)
@@ -145,7 +159,10 @@ class World:
     def _set_contenders(self, air: AirConfig) -> None:
         """Give every station its stream of backoffs; neighbours and group frames draw theirs after all of them."""
         run, stream = self.run, partial(randomness.generator, self.seed, randomness.AIR)
-        run.contenders = [things.Contender() for _ in range(1 + air.neighbours + len(self.members))]
+        n = 1 + air.neighbours + len(self.members)
+        if n > 1 << codes.ORDER_BITS:
+            raise ValueError(f"clients and neighbours must be less than {1 << codes.ORDER_BITS}, got {n - 1}")
+        run.contenders = [things.Contender() for _ in range(n)]
         after = len(run.contenders)
         for place, contender in enumerate(run.contenders):
             contender.place, contender.cw = place, run.cw_min
@@ -187,7 +204,7 @@ def _steps(workload: Workload, drawn_ns: Ints | None, run: things.Run) -> tuple[
     """
     n = len(workload.timings)
     if not n:
-        return np.empty((0, words_of("Step")), dtype=np.int64), -1
+        return rows_of("Step", 0), -1
     request_ns, response_ns, reply_ns = np.rint(workload.timings[:, 3:].T * _NS_PER_S).astype(np.int64)
     requests, replies = workload.sizes[:n].T
     piece_up, every_up, up_ns, longer_up_ns = _written(
@@ -206,8 +223,7 @@ def _steps(workload: Workload, drawn_ns: Ints | None, run: things.Run) -> tuple[
         **_relations(workload, longer_up_ns + longer_down_ns),
     }  # fmt: skip
     due = int(columns.pop("due"))
-    nothing = np.zeros(n, dtype=np.int64)
-    return np.column_stack([columns.get(name, nothing) for name in RECORDS["Step"].fields]), due
+    return rows_of("Step", n, **columns), due
 
 
 def _written(sizes: Ints, lasts_ns: Ints, mss: int, header: int, *lines: things.Line) -> tuple[Ints, Ints, Ints, Ints]:
@@ -258,11 +274,32 @@ def _relations(workload: Workload, longer_ns: Ints) -> dict[str, Any]:
 def _datagrams(workload: Workload, mss: int) -> Ints:
     """Return the datagrams; one that is larger than a segment goes in several."""
     rows = [
-        (round(at_s * _NS_PER_S), min(mss, max(size - begin, 0)), int(up), 0, 0, 0)
+        (round(at_s * _NS_PER_S), min(mss, max(size - begin, 0)), int(up))
         for at_s, size, up in workload.datagrams
         for begin in range(0, max(size, 1), mss)
     ]
-    return np.array(rows, dtype=np.int64).reshape(len(rows), words_of("Datagram"))
+    at, size, up = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    return rows_of("Datagram", len(rows), at=at, bytes=size, up=up)
+
+
+def rows_of(kind: str, n: int, **columns: Any) -> Ints:
+    """Return `n` records of a kind in a row, whose other fields are 0."""
+    rows = np.zeros((n, words_of(kind)), dtype=np.int64)
+    for name, values in columns.items():
+        rows[:, fields_of(kind)[name].at] = values
+    return rows
+
+
+def _columns(rows: Ints, kind: str, names: Sequence[str], begin: int = 0) -> Ints:
+    """Return some fields of records in a row that begin at a place, a column a field."""
+    return rows[..., [begin + fields_of(kind)[name].at for name in names]]
+
+
+@lru_cache(maxsize=16)
+def _exchanges(table: Callable[..., Ints], *given: Any) -> Ints:
+    """Return exchanges in a row by what tells their times."""
+    times = table(*given)
+    return rows_of("Exchange", len(times), **dict(zip(exchange_times.TIMES, times.T, strict=True)))
 
 
 def _uniform(rng: np.random.Generator) -> Draws:
@@ -320,7 +357,7 @@ def trip_of(
     intervals: Ints,
     messages: Ints,
     datagrams: Ints,
-    exchanges: Ints,
+    steps: Ints,
     radio: Radio,
     on_air: bool,
 ) -> tuple[Trip, Ints]:
@@ -329,11 +366,9 @@ def trip_of(
     Parameters
     ----------
     totals : sequence of int
-        The numbers of `netsim.model.things.Totals`, in their order.
-    loads, messages, datagrams : array of int64
-        A row a `Load`, a `Message`, and a `Datagram`.
-    exchanges : array of int64, shape (exchanges, 2)
-        When those with times of their own began and were complete.
+        The numbers of `netsim.model.things.Totals`, as they lie in memory.
+    loads, messages, datagrams, steps : array of int64
+        A row a `Load`, a `Message`, a `Datagram`, and a `Step`, in the same way.
     polls, intervals : array of int64
         As in `Trip`.
     radio : Radio
@@ -341,14 +376,17 @@ def trip_of(
     on_air : bool
         Whether the states of its radio were told apart.
     """
-    end, awake, beacons, air_up, air_down, lost, groups_lost, beacons_lost, *states = totals
-    n = words_of("States")
-    at = words_of("Load") - 2 * n  # the states before and after stand behind the rest
+    before, after = (_columns(loads, "States", STATES, fields_of("Load")[name].at) for name in ("before", "after"))
+    end, awake, beacons, air_up, air_down, lost, groups_lost, beacons_lost = _columns(
+        np.array(totals), "Totals",
+        ("end", "awake", "beacons", "air_up", "air_down", "lost", "groups_lost", "beacons_lost"),
+    ).tolist()  # fmt: skip
+    states = _columns(np.array(totals), "States", STATES, fields_of("Totals")["states"].at).tolist()
     trip = Trip(
         end_ns=end, awake_ns=awake, beacons=beacons, air_up_ns=air_up, air_down_ns=air_down, frames_lost=lost,
-        loads=loads[:, :at].copy(), polls=polls, intervals=intervals,
-        states=StateTimes.of(states) if on_air else None,
-        page_states=loads[:, at + n :] - loads[:, at : at + n] if on_air else None,
-        groups_lost=groups_lost, beacons_lost=beacons_lost, datagrams=datagrams, exchanges=exchanges,
+        loads=_columns(loads, "Load", LOADS), polls=polls, intervals=intervals,
+        states=StateTimes.of(states) if on_air else None, page_states=after - before if on_air else None,
+        groups_lost=groups_lost, beacons_lost=beacons_lost, datagrams=_columns(datagrams, "Datagram", DATAGRAMS),
+        exchanges=_columns(steps, "Step", ("begun", "ended")),
     )  # fmt: skip
-    return trip, messages[:, [0, 1, 3]]
+    return trip, _columns(messages, "Message", ("at", "bytes", "delivered"))

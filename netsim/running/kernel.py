@@ -20,6 +20,7 @@ from netsim.model import (
     datagrams,
     events,
     medium,
+    page_account,
     policy,
     push,
     queues,
@@ -35,8 +36,8 @@ from netsim.running import loop
 from netsim.running.references import reader, type_of
 
 _MODEL = (
-    queues, policy, datagrams, wires, medium, tcp, recorded, browser, push, arriving, radio, beacons, aggregation,
-    channel, access_point, retrieval, station, groups, exchanges, events,
+    queues, policy, datagrams, wires, medium, tcp, page_account, recorded, browser, push, arriving, radio, beacons,
+    aggregation, channel, access_point, retrieval, station, groups, exchanges, events,
 )  # fmt: skip
 _INLINED = frozenset({
     "acknowledge", "advance", "advance_on_wires", "append", "arm", "arrive", "ask_at_beacon", "at_access_point",

@@ -15,7 +15,7 @@ from numba import carray  # type: ignore[attr-defined]
 
 from netsim.model.arriving import receive, receive_down
 from netsim.model.codes import BAD_PLAN, DRAWS, NO_ROOM, NOTES, TCP_TIMER
-from netsim.model.events import begin
+from netsim.model.events import HANDLERS, begin
 from netsim.model.medium import at_access_point
 from netsim.model.records import NEVER, Ints
 from netsim.model.things import Client, Connection, Frame, Run, Stream
@@ -26,7 +26,7 @@ from netsim.policies.protocol import cannot_follow
 from netsim.running.layout import EVENT, FEW, INTERVAL, POLL, Heap, Notes, Ring
 from netsim.running.references import reader, real_at, reals_at, words_at
 
-CODE_BITS = 5
+CODE_BITS = max(HANDLERS).bit_length()
 SOON = 50_000_000  # events that are nearer wait in a heap of their own
 LAST_BIT = 61  # of the order: a time-out comes after all else at its instant
 

@@ -18,14 +18,15 @@ from netsim.policies.own import watched
 from netsim.policies.protocol import PolicyError
 from netsim.result import Trip
 from netsim.running.adviser import Adviser
-from netsim.running.fill import Draws, World, trip_of
+from netsim.running.fill import Draws, World, rows_of, trip_of
 from netsim.running.layout import numbers_of, words_of
 
 Ints = NDArray[np.int64]
 _ROWS = (
     ("pages", "Page"), ("objects", "Object"), ("messages", "Message"), ("steps", "Step"), ("datagrams", "Datagram"),
 )  # fmt: skip
-_STOPS = codes.OVER | codes.NO_ROOM
+_ENDS = ("begun", "ended")  # of an exchange at its own time
+_STOPS = codes.OVER | codes.NO_ROOM | codes.OVERLOADED
 
 
 class Machine:
@@ -76,15 +77,18 @@ def run_interpreted(world: World, recorder: Any = None) -> list[tuple[Trip, Ints
                 step()
     except PolicyError as error:
         raise PolicyError(f"{error}, {_where(world, error)}") from error
+    if run.status & codes.OVERLOADED:
+        raise world.overloaded()
     if run.status & codes.NO_ROOM:
-        raise MemoryError(f"room for {world.room} beacons and batches of group frames at once is too little")
+        raise MemoryError(f"room for {world.room} beacons that clients wait for at once is too little")
     return [_result(world, client) for client in run.clients]
 
 
 def _where(world: World, error: PolicyError) -> str:
     """Return at which page the client was whose policy is to blame, which is the error's second argument."""
     for client, (workload, policy) in zip(world.run.clients, world.members, strict=True):
-        at = client.page - 1 + client.loading
+        begun = client.loading or any(page.begun for page in client.pages)
+        at = client.page - 1 + bool(begun)
         if policy is error.args[1] and at >= 0:
             return f"at page {workload.names[at]!r}"
     return "before the first page"
@@ -157,7 +161,7 @@ def _result(world: World, client: things.Client) -> tuple[Trip, Ints]:
         np.array(machine.intervals[client.number], dtype=np.int64),
         _array(client.messages, "Message"),
         _array(client.datagrams, "Datagram"),
-        np.array([(step.begun, step.ended) for step in client.steps], dtype=np.int64).reshape(-1, 2),
+        rows_of("Step", len(client.steps), **{name: [getattr(step, name) for step in client.steps] for name in _ENDS}),
         world.config.radio,
         not world.run.on_wires,
     )

@@ -81,23 +81,38 @@ def test_an_agent_that_always_does_the_same_is_the_policy_that_does_on_wires_and
     assert info["latency_s"] == pytest.approx(result.latency_s.mean())
 
 
-def test_what_each_decision_has_cost_so_far_is_the_time_awake_and_the_loading_of_pages_up_to_it(monkeypatch):
+BROWSED = [traces.Page(f"p{i}", 300, 9_000 * i, ((300, 700),), 0.4) for i in range(3)]
+TIMED = [
+    traces.Page(f"p{i}", 300, 9_000, ((300, 700),), timings=(
+        traces.records.Timing(2 * i, 0, 0.3 * i + 0.05, 0.0, 0.7, 0.1), traces.records.Timing(2 * i + 1, 1, 0.2),
+    )) for i in range(3)
+]  # fmt: skip
+"""Pages at their own times, which overlap."""
+
+
+@pytest.mark.parametrize("pages", [BROWSED, TIMED])
+def test_rewards_are_the_time_awake_and_the_loading_of_pages_up_to_each_decision(monkeypatch, pages):
     radio = netsim.RadioConfig(awake_mw=900.0, asleep_mw=100.0, beacon_mj=0.0)
-    pages = [traces.Page(f"p{i}", 300, 9_000 * i, ((300, 700),), 0.4) for i in range(3)]
     config = netsim.SimulationConfig(server_delay=CONFIG.server_delay, radio=radio)
     asked, told, ask = [], [], environment._Run.plan
     monkeypatch.setattr(environment._Run, "plan", lambda run, view: (asked.append(view.now_ns), ask(run, view))[1])
     env = made(pages=pages, config=config, push=[traces.Message(0.35, 500)])
-    _, _, info = episode(env, lambda _: (told.append(env.unwrapped._last), np.array((2, 1)))[1])
+    _, rewards, info = episode(env, lambda _: (told.append(env.unwrapped._last), np.array((2, 1)))[1])
     policy = Same(environment.AWAKE_MS[2], environment.BEACONS[1])
     result = netsim.simulate(pages, policy, config=config, seed=SEED, push=[traces.Message(0.35, 500)])
     assert (info["pages"], info["elapsed_s"]) == (3, result.elapsed_s)
     (issue, done), (start, end) = result._trip.loads[:, :2].T, result._trip.intervals.reshape(-1, 2).T
-    for now, decision in zip(asked, told, strict=True):
+    assert pages is BROWSED or (issue[1:] < done[:-1]).all()
+    earned = np.append(0.0, np.cumsum(rewards)[:-1])
+    for now, decision, reward in zip(asked, told, earned, strict=True):
         loading, awake = ((np.minimum(now, stop) - np.minimum(now, begin)).sum() / 1e9
                           for begin, stop in ((issue, done), (start, end)))  # fmt: skip
         assert decision.loading_s == pytest.approx(loading, abs=1e-13)
-        assert decision.joules == pytest.approx(0.8 * awake + 0.1 * now / 1e9, rel=1e-12)
+        joules = 0.8 * awake + 0.1 * now / 1e9
+        assert decision.joules == pytest.approx(joules, rel=1e-12)
+        assert reward == pytest.approx(-joules - 0.5 * loading, abs=1e-12)
+    assert rewards.sum() == pytest.approx(-result.energy.total_j - 0.5 * result.latency_s.sum())
+    assert (rewards < 0).all()
 
 
 def test_what_is_wrong_in_a_run_is_told_to_who_steps():

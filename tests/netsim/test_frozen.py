@@ -31,12 +31,13 @@ def test_the_worlds_of_the_sample_are_answered_as_ever_compiled():
 @pytest.mark.parametrize("engine", ["packet", "express"])
 @pytest.mark.parametrize(("kind", "first"), PARTS)
 def test_all_worlds_are_answered_as_ever(kind, first, engine):
-    found = {number: changed(kind, number, engine) for number in range(first, first + PART)}
+    numbers = range(first, min(first + PART, len(digests.ROWS[kind])))
+    found = {number: changed(kind, number, engine) for number in numbers}
     assert not {number: parts for number, parts in found.items() if parts}
 
 
 def test_of_every_world_an_answer_is_kept_and_what_changes_in_it_is_named():
-    assert digests.kept().shape == (digests.WORLDS + digests.CELLS, len(digests.PARTS))
+    assert digests.kept().shape == (sum(map(len, digests.ROWS.values())), len(digests.PARTS))
     assert digests.kept().any(axis=1).all()
     wanted = digests.kept()[7]
     assert digests.differing("wires", 7, tuple(wanted.tolist())) == []

@@ -1,147 +1,98 @@
-"""Laws of every world: nothing is lost or made, time and energy add up, and a record tells the same.
+"""Laws of every world (`tests.netsim.laws`), on random ones of `tests.netsim.frozen` of which no answer is kept."""
 
-The worlds are random ones of `tests.netsim.frozen`, with numbers of which no answer is kept.
-"""
+import os
+from collections import Counter
+from dataclasses import fields, is_dataclass
 
-from itertools import chain, pairwise
-
-import numpy as np
 import pytest
 
 import netsim
-from netsim.simulation import _simulate
-from tests.netsim.air.cells import MS, add_up
-from tests.netsim.frozen import cell, world
+from netsim.config import RETRIEVALS
+from netsim.model.air.air_times import PHYS
+from netsim.server_delay import _KINDS
+from tests.netsim import laws
+from tests.netsim.air.cells import add_up
+from tests.netsim.frozen import cell, wide_cell, wide_world, world
+from tests.netsim.frozen.worlds import KINDS
+from traces.records import Datagram, Message, Page, Timing
+
+SMALL = [
+    (made, number) for made, n in ((world, 40), (wide_world, 40), (cell, 40), (wide_cell, 40))
+    for number in range(40_000, 40_000 + n)
+]  # fmt: skip
+SEED = int(os.environ.get("LAWS_SEED", "1"))
+"""Of the worlds of the long tests."""
+LARGE = [
+    (made, SEED * 1_000_000 + first) for made, n in ((world, 500), (wide_world, 1500), (cell, 400), (wide_cell, 1400))
+    for first in range(0, n, 100)
+]  # fmt: skip
 
 
-class Tap(netsim.Recorder):
-    """Notes the ends of connections too."""
-
-    def __init__(self):
-        super().__init__()
-        self.connections = set()
-
-    def _transmitted(self, frame, *what):
-        self.connections.add(frame.to.connection)
-        super()._transmitted(frame, *what)
+def name(part):
+    return getattr(part, "__name__", part)
 
 
-def ns(seconds):
-    return np.rint(np.asarray(seconds) * 1e9).astype(int)
+@pytest.mark.parametrize(("made", "number"), SMALL, ids=name)
+def test_time_energy_bytes_and_frames_are_conserved_and_recorded(made, number):
+    assert laws.held(made(number))
 
 
-@pytest.mark.parametrize("number", range(40_000, 40_100))
-def test_on_wires_time_energy_bytes_and_frames_are_conserved_and_recorded(number):
-    made, tap = world(number), Tap()
-    (workload, policy), push, config = made.clients[0], made.push[0], made.config
-    result = netsim.simulate(workload, policy, config=config, seed=number, push=push, recorder=tap)
-    time_and_energy_add_up(result, workload, config.radio)
-    messages_come_once_in_order(result, push, config.link)
-    frames_make_up_the_air_time_one_after_another(tap, result)
-    the_client_is_awake_for_all_frames_and_while_its_gate_is_open(tap, result)
-    wanted = exchanges_of([workload])
-    assert sorted(map(told, tap.exchanges)) == wanted
-    ends = chain.from_iterable((one.client, one.server) for one in tap.connections)
-    assert sum(end.received for end in ends) == sum(chain.from_iterable(size for *_, size in wanted)) + sum(
-        message.size_bytes for message in push
-    )
-    issue, done = result._trip.loads[:, :2].T
-    assert all(issue[one.page] <= one.asked_ns < one.answered_ns <= done[one.page] for one in tap.exchanges)
-    beacons = {(one.at_ns, one.buffered_bytes) for one in tap.decisions if one.event == "beacon"}
-    assert beacons <= set(zip(ns(result.polls.time_s).tolist(), result.polls.buffered_bytes, strict=True))
-    assert tap.decisions
+@pytest.mark.long
+@pytest.mark.parametrize(("made", "first"), LARGE, ids=name)
+def test_the_laws_hold_of_many_worlds_and_each_says_something_of_some(made, first, capsys):
+    worlds = [made(number) for number in range(first, first + 100)]
+    found = Counter(law for one in worlds for law in laws.held(one))
+    with capsys.disabled():
+        print(f"\n{made.__name__} {first}: {sum(len(one.clients) > 1 for one in worlds)} of several clients; {found}")
+    on_air = worlds[0].config.medium is not None
+    never = {
+        "the_client_is_awake_for_its_frames_on_the_air", "nobody_begins_to_send_while_a_frame_is_on_the_air",
+        "the_radio_transmits_and_receives_its_frames_and_is_in_its_states_all_the_time",
+        "a_page_issued_while_the_radio_wakes_up_for_a_beacon_is_not_charged_from_before",
+    } if not on_air else {"frames_on_wires_make_up_the_air_time_and_the_client_is_awake_for_them"}  # fmt: skip
+    if made in (world, cell):
+        never |= {"exchanges_wait_for_their_instants_for_others_and_for_their_connections",
+                  "datagrams_are_cut_into_segments_that_arrive_once_or_are_lost"}  # fmt: skip
+    assert set(found) == {law.__name__ for law in laws.LAWS} - never
 
 
-def exchanges_of(workloads):
-    """Return page, place and sizes of all requests, the HTML's place being -1."""
-    return sorted((n, i, tuple(size)) for pages in workloads for n, page in enumerate(pages)
-                  for i, size in enumerate([(page.request_bytes, page.reply_bytes), *page.objects], -1))  # fmt: skip
-
-
-def told(exchange):
-    return exchange.page, exchange.object_index, (exchange.request_bytes, exchange.reply_bytes)
-
-
-def time_and_energy_add_up(result, workload, config):
-    radio, loads, energy = result.radio, result.pages, result.energy
-    assert result.awake_s + result.asleep_s == pytest.approx(result.elapsed_s, abs=1e-9)
-    assert (radio.start_s.to_numpy()[1:] == radio.end_s.to_numpy()[:-1]).all()
-    assert radio.end_s.iloc[-1] == result.elapsed_s if len(radio) else result.elapsed_s == 0
-    awake = radio[radio.state == "awake"]
-    assert (awake.end_s - awake.start_s).sum() == pytest.approx(result.awake_s, abs=1e-7)
-    assert np.allclose(loads.awake_s + loads.asleep_s, loads.latency_s, atol=1e-9)
-    assert (loads.awake_s >= 0).all()
-    assert (loads.asleep_s >= -1e-12).all()
-    assert loads.beacons.sum() <= result.beacons
-    assert result.elapsed_s >= loads.latency_s.sum() + sum(page.think_s for page in workload) - 1e-9
-    milliwatts = config.awake_mw * result.awake_s + config.asleep_mw * result.asleep_s
-    total_j = 1e-3 * (milliwatts + config.beacon_mj * result.beacons) + config.wakeup_j * result.wakeups
-    assert energy.total_j == pytest.approx(total_j)
-    assert energy.total_j >= config.least_j(result.elapsed_s, max(result.uplink_air_s, result.downlink_air_s)) - 1e-9
-    each_j = energy.per_page_j
-    assert each_j * len(workload) == pytest.approx(total_j) if workload else np.isnan(each_j)
-
-
-def messages_come_once_in_order(result, push, link):
-    found = result.messages
-    assert list(zip(found.message, found.size_bytes, strict=True)) == [
-        (n, one.size_bytes) for n, one in enumerate(push)
-    ]
-    assert np.allclose(found.written_s, [message.at_s for message in push], atol=1e-9)
-    assert found.delivered_s.is_monotonic_increasing
-    soonest = (link.wired_delay_ms + link.wireless_delay_ms) / 1e3 + found.size_bytes * 8 / 1e6 / link.wireless_mbps
-    assert (found.delay_s > soonest).all()
-    assert (found.delivered_s <= result.elapsed_s + 1e-9).all()
-
-
-def frames_make_up_the_air_time_one_after_another(tap, result):
-    assert sum(frame.lost for frame in tap.transmissions) == result.frames_lost
-    for down, air_s in ((False, result.uplink_air_s), (True, result.downlink_air_s)):
-        frames = [frame for frame in tap.transmissions if frame.down == down]
-        assert sum(frame.end_ns - frame.start_ns for frame in frames) == ns(air_s)
-        for frame in frames:
-            assert frame.reached_ns <= frame.start_ns
-            assert abs(frame.end_ns - frame.start_ns - 8e3 * frame.size_bytes / tap.config.link.wireless_mbps) <= 1
-        assert all(first.end_ns <= second.start_ns for first, second in pairwise(frames))
-
-
-def the_client_is_awake_for_all_frames_and_while_its_gate_is_open(tap, result):
-    """From the start of a frame on the air to its end, and down to its arrival, it is awake."""
-    end, awake = ns(result.elapsed_s), result.radio[result.radio.state == "awake"]
-    starts, ends = ns(awake.start_s), ns(awake.end_s)
-    for frame in tap.transmissions:
-        arrival = frame.end_ns + round(1e6 * tap.config.link.wireless_delay_ms) * frame.down
-        if arrival <= end:
-            place = int(np.searchsorted(starts, frame.start_ns, side="right")) - 1
-            assert starts[place] <= frame.start_ns
-            assert arrival <= ends[place]
-    instants, states = zip(*tap.gates, strict=True) if tap.gates else ((), ())
-    assert list(instants) == sorted(instants)
-    assert all(before != after for before, after in pairwise(states))
-    spans = zip(tap.gates, [*instants[1:], end], strict=True) if tap.gates else ()
-    assert sum((min(until, end) - min(at, end)) * is_open for (at, is_open), until in spans) <= ns(result.awake_s)
-
-
-@pytest.mark.parametrize("number", range(40_000, 40_080))
-def test_on_the_air_pages_arrive_time_and_frames_add_up_and_nobody_begins_while_a_frame_is_sent(number):
-    made, recorder = cell(number), netsim.AirRecorder()
-    air = made.config.medium
-    results = _simulate(made.clients, made.push, made.config, number, "packet", None, recorder)
+@pytest.mark.parametrize("number", range(40_100, 40_120))
+def test_the_time_of_the_channel_and_the_frames_of_every_station_add_up(number):
+    _, recorder = laws.run(wide_cell(number))
     add_up(recorder.run)
-    assert sorted(map(told, recorder.exchanges)) == exchanges_of(pages for pages, _ in made.clients)
-    slack = 2 * MS  # an exchange under way when a client leaves
-    for result, push in zip(results, made.push, strict=True):
-        trip = result._trip
-        assert (trip.loads[:, 1] > trip.loads[:, 0]).all()
-        assert trip.states.total_ns == trip.end_ns
-        assert min(getattr(trip.states, name) for name in trip.states.__slots__) >= -slack
-        assert (np.diff(trip.intervals) >= 0).all()  # who dozes may be woken in the same instant
-        assert trip.awake_ns == pytest.approx(np.diff(trip.intervals.reshape(-1, 2)).sum(), abs=slack)
-        assert result.messages.size_bytes.tolist() == [message.size_bytes for message in push]
-        assert result.messages.delivered_s.is_monotonic_increasing
-    carried = {(frame.start_ns, frame.end_ns) for frame in recorder.transmissions if not frame.lost}
-    assert carried <= {(one.start_ns, one.end_ns) for one in recorder.frames if one.kind == "data" and one.received}
-    assert all(frame.reached_ns <= frame.start_ns for frame in recorder.transmissions)
-    if not air.max_ampdu_bytes:
-        for first, second in pairwise(recorder.frames):  # nobody begins while a frame is on the air, but who collides
-            assert second.start_ns == first.start_ns or second.start_ns >= first.end_ns + air.phy.sifs_ns
+
+
+def test_the_worlds_draw_every_field_of_the_configuration_and_of_the_traffic():
+    drawn, of = Counter(), {}
+    kinds = set()
+
+    def see(value):
+        names = [field.name for field in fields(value)] if is_dataclass(value) else value._fields
+        for name in names:
+            part = getattr(value, name)
+            of.setdefault((type(value), name), set()).add(repr(part))
+            if is_dataclass(part):
+                see(part)
+        kinds.add(type(value))
+
+    for made in (wide_world, wide_cell):
+        for number in range(150):
+            one = made(number)
+            see(one.config)
+            for workload, policy in one.clients:
+                drawn[policy.partition(":")[0] if isinstance(policy, str) else policy.spec] += 1
+                of.setdefault(("workload", "captured_s"), set()).add(workload.captured_s)
+                for part in (*workload.pages(), *workload.datagrams):
+                    see(part)
+                for timing in (timing for page in workload for timing in page.timings):
+                    see(timing)
+            for message in (message for push in one.push for message in push):
+                see(message)
+    assert {field for field, values in of.items() if len(values) < 2} == set()
+    configurations = {netsim.SimulationConfig, netsim.LinkConfig, netsim.TcpConfig, netsim.AirConfig, netsim.Phy,
+                      netsim.BeaconConfig, netsim.RadioConfig, netsim.StateRadioConfig, netsim.ServerDelay}  # fmt: skip
+    assert kinds == configurations | {Page, Timing, Datagram, Message}
+    chosen = {value.strip("'") for name in ("retrieval", "kind", "connections") for (_, field), values in of.items()
+              if field == name for value in values}  # fmt: skip
+    assert chosen == {*RETRIEVALS, *PHYS, *set(_KINDS), "persistent", "per-object"}
+    assert drawn.keys() == set(KINDS)

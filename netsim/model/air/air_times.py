@@ -13,7 +13,11 @@ whose training field is taken as 8 us as in ns-3).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, floor, inf
+from math import floor, inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from lpsm.checks import between, keep_whole, known, number, shown, whole
 
@@ -203,9 +207,12 @@ class Phy:
         """
         between(0.25, 1e6, rate_mbps=rate_mbps)
         whole(0, _MOST_BYTES, mpdu_bytes=mpdu_bytes)
+        return int(self._frame_ns(mpdu_bytes, rate_mbps))
+
+    def _frame_ns(self, mpdu_bytes: Any, rate_mbps: float) -> Any:
         layer = PHYS[self.kind]
         if self.kind in ("11b", "11b-short"):
-            return ceil(layer.preamble_us + 8 * mpdu_bytes / rate_mbps) * _NS_PER_US
+            return np.ceil(layer.preamble_us + 8 * mpdu_bytes / rate_mbps).astype(np.int64) * _NS_PER_US
         preamble_us, bits, symbol_ns = layer.preamble_us, layer.bits(rate_mbps), layer.symbol_ns
         if not bits:
             preamble_us, bits, symbol_ns = 20, round(4 * rate_mbps), 4 * _NS_PER_US
@@ -220,6 +227,11 @@ class Phy:
     def data_ns(self, mpdu_bytes: int) -> int:
         """Return the air time of a data frame, or of an A-MPDU, of so many bytes, FCS included."""
         return self.frame_ns(mpdu_bytes, self.rate_mbps)
+
+    def data_times_ns(self, n: int) -> NDArray[np.int64]:
+        """Return the air times of data frames, or of A-MPDUs, of 0, 1, 2, ... n - 1 bytes."""
+        times: NDArray[np.int64] = self._frame_ns(np.arange(n), self.rate_mbps)
+        return times
 
     def control_ns(self, mpdu_bytes: int) -> int:
         """Return the air time of a control or null frame of so many bytes, FCS included."""

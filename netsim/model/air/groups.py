@@ -3,7 +3,8 @@
 Every `dtim_period` beacons one is a DTIM: group frames that have waited follow it, contending as the access point's
 other frames do.  They wait for a DTIM because clients may sleep.  Nobody acknowledges them: one that collides is lost
 to all who listen, who go on listening to the next beacon if it was the last.  A background of group traffic (ARP,
-mDNS, SSDP of other hosts) arrives memoryless.
+mDNS, SSDP of other hosts) arrives memoryless.  Going before all others, more of it than the channel carries would
+leave nothing to anybody: a run in which thousands of batches are on their way at once stops.
 
 Source: IEEE 802.11-2020, 11.2.3.4 (DTIM).
 """
@@ -15,7 +16,7 @@ from netsim.model.air.beacons import beacon_start
 from netsim.model.air.channel import advance_beacons, listen_to_beacon
 from netsim.model.air.radio import hear_groups
 from netsim.model.air.station import advance_on_air, await_beacon
-from netsim.model.codes import BROADCAST, GROUP, NO_ROOM, OPEN
+from netsim.model.codes import BROADCAST, GROUP, OPEN, OVERLOADED
 from netsim.model.queues import append, take_first
 from netsim.model.records import NONE
 from netsim.model.seam import draw, free_frame, happen, new_frame
@@ -80,7 +81,7 @@ def send_groups(run: Run, beacon: int) -> None:
         if not hears:
             client.groups_lost += n
         if client.batches[batch % run.batches_room]:
-            run.status |= NO_ROOM  # too many are on their way
+            run.status |= OVERLOADED
         client.batches[batch % run.batches_room] = 1 + hears
     while run.groups.count:
         frame = take_first(run.groups)

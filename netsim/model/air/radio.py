@@ -23,16 +23,27 @@ def begin_doze(run: Run, client: Client, at: int) -> None:
     if at > client.awake_since:
         note_interval(run, client, client.awake_since, at)
         client.awake_before += at - client.awake_since
+        client.awake_until = at
     client.awake_since = at
 
 
-def begin_wake(run: Run, client: Client, begin: int) -> int:
-    """Begin to wake up for more than a beacon, not before having settled; return when the radio is awake."""
-    begin = max(begin, client.slept_from + run.settle)
+def wake_begin(run: Run, client: Client, at: int) -> int:
+    """Return when a radio that dozes begins to wake up if it is to do so at `at`: not before having settled.
+
+    It may be waking up for a beacon already, and has then begun with that.
+    """
+    if run.wakeup and not client.agreed:
+        for_beacon = client.wake - listen_ahead(run, client.wake - client.slept_from) - run.wakeup
+        at = min(at, max(for_beacon, client.slept_from))
+    return max(at, client.slept_from + run.settle)
+
+
+def wake_up(run: Run, client: Client, at: int) -> None:
+    """Wake up at `at`, for more than a beacon; it may contend when it has heard the channel for DIFS."""
+    client.awake_since = wake_begin(run, client, at)
     client.dozing = 0
-    client.awake_since = begin
     client.wakeups += 1
-    return begin + run.wakeup
+    client.ready = client.awake_since + run.wakeup + run.difs
 
 
 def hear_beacons(run: Run, client: Client, n: int, slept: int, late: int) -> None:
@@ -56,9 +67,13 @@ def hear_groups(client: Client, end: int, now: int) -> None:
 
 def time_awake_on_air(client: Client, now: int) -> int:
     """Return the time in [0, now] that was not dozed; beacons heard from doze count as doze here."""
-    if client.dozing:
-        return client.awake_before - max(0, client.awake_since - now)
-    return client.awake_before + max(0, now - client.awake_since)
+    awake = client.awake_before - max(0, client.awake_until - now)
+    return awake if client.dozing else awake + max(0, now - client.awake_since)
+
+
+def lead_in_on_air(run: Run, client: Client, now: int) -> int:
+    """Return for how long a radio that dozes has not if it sends now: it is waking up for a beacon, which it joins."""
+    return max(0, now - wake_begin(run, client, now)) if client.dozing else 0
 
 
 def finish_on_air(run: Run, client: Client, now: int) -> None:
@@ -67,11 +82,16 @@ def finish_on_air(run: Run, client: Client, now: int) -> None:
         note_interval(run, client, client.awake_since, now)
 
 
-def write_states_on_air(run: Run, client: Client, now: int, states: States) -> None:
-    """Write the time in each state up to `now`."""
-    awake, sent, received = time_awake_on_air(client, now), client.contender.sent, client.contender.received
-    up = client.wakeups * run.wakeup
-    waking = up + client.wakeups * run.settle + client.beacons_alone * (run.wakeup + run.settle)
+def write_states_on_air(run: Run, client: Client, now: int, lead: int, states: States) -> None:
+    """Write the time in each state up to `now`; the way back to doze counts from the beginning of waking up.
+
+    `lead` is the time awake that will turn out to be such because the client sends now (`lead_in_on_air`).
+    """
+    awake, sent, received = time_awake_on_air(client, now) + lead, client.contender.sent, client.contender.received
+    passages = client.wakeups + (lead > 0)
+    ready = now - lead + run.wakeup if lead else client.ready - run.difs
+    up = passages * run.wakeup - max(0, ready - now)
+    waking = up + passages * run.settle + client.beacons_alone * (run.wakeup + run.settle)
     listening, receiving = client.beacon_listening, client.beacon_receiving
     states.doze = now - awake - listening - receiving - (waking - up)
     states.waking = waking

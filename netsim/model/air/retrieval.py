@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from netsim.model.air.access_point import forward, take_held
 from netsim.model.air.channel import put
-from netsim.model.air.radio import begin_wake, listen_ahead
+from netsim.model.air.radio import wake_up
 from netsim.model.codes import NULL, OPEN, OPENING, POLL, PS_POLL, RADIO_READY, TRIGGER, UAPSD
 from netsim.model.queues import append
 from netsim.model.records import NONE
@@ -33,14 +33,6 @@ from netsim.model.seam import happen, new_frame, note_gate
 from netsim.model.things import Client, Frame, Run
 
 # -- the client's frames wait until its radio is awake and has heard the channel for DIFS, and contend for it then
-
-
-def wake_up(run: Run, client: Client, begin: int) -> None:
-    """Wake up from `begin` on, for more than a beacon."""
-    if run.wakeup and not client.agreed:  # it may be waking up for a beacon already
-        for_beacon = client.wake - listen_ahead(run, client.wake - client.slept_from) - run.wakeup
-        begin = min(begin, max(for_beacon, client.slept_from))
-    client.ready = begin_wake(run, client, begin) + run.difs
 
 
 def transmit_from(run: Run, client: Client, frame: Frame) -> None:

@@ -16,7 +16,6 @@ from netsim.policies import Observer
 from netsim.radio import StateTimes
 from netsim.running.adviser import Adviser
 from netsim.running.fill import World
-from netsim.running.layout import numbers_of
 from netsim.running.on_simpy import prepared
 from traces.columns import Workload
 from traces.records import Page
@@ -136,8 +135,8 @@ class Air:
     def states(self, who=0):
         """How long the radio of a client was in each state."""
         states = States()
-        write_states(self.run, self.clients[who], self.run.now, states)
-        return StateTimes.of(numbers_of("States")(states))
+        write_states(self.run, self.clients[who], self.run.now, 0, states)
+        return StateTimes.read(states)
 
 
 def _scripted(lost):

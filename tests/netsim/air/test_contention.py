@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netsim import AirConfig, BeaconConfig, Phy
+from netsim import AirConfig, BeaconConfig, Phy, SimulationConfig, simulate_cell
 from tests.netsim.air.cells import MS, US, Air, S, add_up
+from traces.records import Page
 
 # UDP from n saturated stations, Mb/s, by (PHY, n, bytes of payload, RTS, BE_MaxAmpduSize): own runs of ns-3.44 (wheel
 # `ns3` 3.44.post0) of 5 to 20 s, aggregates without explicit block-ACK requests; its access point sends a beacon every
@@ -45,6 +46,20 @@ def saturated(spec, n, payload_bytes, seconds, *, beacon_bytes=0, attempts=10**9
     delivered, collided, sent = (sum(getattr(one, name) for one in stations)
                                  for name in ("delivered", "collided", "attempts"))  # fmt: skip
     return (delivered - before) * payload_bytes * 8 / seconds / 1e6, collided / sent
+
+
+@pytest.mark.parametrize(("engine", "per_s"), [("express", 60.0), ("packet", 1000.0)])
+def test_more_group_frames_than_the_channel_carries_are_an_error_and_as_many_as_it_does_are_none(engine, per_s):
+    def run(spec, broadcast_per_s):
+        beacons = BeaconConfig(broadcast_per_s=broadcast_per_s, broadcast_bytes=300)
+        config = SimulationConfig(medium=AirConfig(phy=Phy.parse(spec), beacons=beacons, neighbours=3))
+        return simulate_cell([([Page("a", 300, 20_000)], "none")] * 2, config=config, engine=engine)
+
+    with pytest.raises(
+        ValueError, match=rf"broadcast_per_s must leave time.* 11b:1 beside 3 neighbours, got {per_s:g}"
+    ):
+        run("11b:1", per_s)
+    assert all(len(result.latency_s) == 1 for result in run("11g:54", 60.0))
 
 
 @pytest.mark.parametrize(("spec", "n", "payload_bytes", "rts_bytes", "max_ampdu_bytes"), NS3)

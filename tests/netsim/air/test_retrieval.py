@@ -3,6 +3,7 @@
 import pytest
 
 import netsim
+import traces
 from netsim import AirConfig, BeaconConfig, Phy
 from netsim.model.air.beacons import next_lost
 from tests.netsim.air.cells import MS, US, Air, S
@@ -54,6 +55,22 @@ def test_a_client_wakes_up_before_its_beacon_and_a_send_from_doze_waits_for_the_
     energy = times.energy(radio, 1)
     assert energy.listen_j == pytest.approx(4 * (250 * 100 + BEACON * 110) * 1e-9)
     assert energy.wakeup_j == pytest.approx(5 * 2_500 * 50 * 1e-9)
+
+
+@pytest.mark.parametrize("engine", ["packet", "express"])
+@pytest.mark.parametrize(("issue_s", "waking_ms"), [(0.3001, 0.0), (0.2981, 1.9), (0.2881, 10.0)])
+def test_a_page_issued_while_the_radio_wakes_up_for_a_beacon_is_charged_from_its_issue_on(issue_s, waking_ms, engine):
+    radio = netsim.StateRadioConfig(
+        doze_mw=1, waking_mw=50, listening_mw=100, receiving_mw=100, transmitting_mw=100, wakeup_ms=10.0
+    )
+    config = netsim.SimulationConfig(medium=AirConfig(phy=Phy(kind="11g")), radio=radio)
+    pages = [traces.Page("a", 300, 5_000, issue_s=issue_s)]
+    result = netsim.simulate(pages, "dynamic:200", config=config, engine=engine)
+    [page] = result.pages.itertuples()
+    begin_s = min(issue_s, 0.29)  # it wakes up from then on, for the beacon at 0.3 s if it is not issued before
+    assert result.radio.end_s.iloc[0] == pytest.approx(begin_s, abs=1e-9)
+    assert (page.awake_s, page.asleep_s) == (page.latency_s, 0.0)
+    assert page.energy_j == pytest.approx(1e-3 * (100 * page.latency_s - 50 * waking_ms / 1e3), rel=1e-6)
 
 
 def test_a_group_frame_that_collides_is_lost_to_all_who_listen_and_after_the_last_they_listen_to_the_next_beacon():

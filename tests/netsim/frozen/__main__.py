@@ -11,7 +11,7 @@ from tests.netsim.frozen import digests
 def main():
     parser = argparse.ArgumentParser(prog="python -m tests.netsim.frozen", description=__doc__)
     parser.add_argument("--engine", choices=("packet", "express", "auto"), default="packet")
-    parser.add_argument("--kind", choices=tuple(digests.ROWS), help="by default both")
+    parser.add_argument("--kind", choices=tuple(digests.ROWS), help="by default all")
     parser.add_argument("--from", dest="first", type=int, default=0, metavar="N", help="the first number")
     parser.add_argument("--to", dest="last", type=int, metavar="M", help="the number behind the last")
     parser.add_argument("--write", action="store_true", help="keep what the engine answers, where it covers the world")

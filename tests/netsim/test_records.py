@@ -1,0 +1,72 @@
+"""Records of the model: nothing depends on the order of fields, and numbers have room where they are kept."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import netsim
+import traces
+from netsim.model import codes
+from netsim.model.events import HANDLERS
+from netsim.running import fill
+from tests.netsim.frozen import digests
+
+ROOT = Path(__file__).parents[2]
+WORLDS = [("wide wires", 3), ("wide wires", 36), ("wide air", 18), ("wide air", 61), ("air", 18), ("wires", 3)]
+OTHER_RECORDS = """
+import importlib.util, sys
+
+spec = importlib.util.find_spec("netsim")
+path = spec.submodule_search_locations[0] + "/model/records.py"
+spec = importlib.util.spec_from_file_location("netsim.model.records", path)
+records = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(records)
+as_written = records.record
+
+
+def record(cls):
+    fields = cls.__annotations__
+    cls.__annotations__ = {**dict(reversed(fields.items())), "another": "int"}
+    return as_written(cls)
+
+
+records.record = record
+
+from netsim.running.layout import fields_of
+from tests.netsim.frozen import digests
+
+assert list(fields_of("Load"))[-1] == "another"
+print([digests.found(kind, number, sys.argv[1]) for kind, number in eval(sys.argv[2])])
+"""
+
+
+@pytest.mark.parametrize("engine", ["packet", pytest.param("express", marks=pytest.mark.long)])
+def test_results_are_equal_where_records_have_their_fields_in_another_order_and_one_more(engine, tmp_path):
+    command = [sys.executable, "-c", OTHER_RECORDS, engine, repr(WORLDS)]
+    environ = dict(os.environ)
+    if engine == "express":
+        environ["NUMBA_CACHE_DIR"] = str(tmp_path)  # for machine code of other records
+    found = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    assert eval(found.stdout) == [digests.found(kind, number, engine) for kind, number in WORLDS]
+
+
+def test_every_code_of_an_event_has_a_handler_and_room_beside_an_address():
+    from netsim.running.loop import CODE_BITS  # with numba, which other tests do without
+
+    events = codes.AT_CLIENT, codes.SEND
+    assert sorted(HANDLERS) == list(range(min(events), max(events) + 1))
+    assert len(HANDLERS) <= 1 << CODE_BITS
+    assert CODE_BITS + 48 < 63
+
+
+def test_more_stations_than_the_order_of_backoffs_has_room_for_are_refused(monkeypatch):
+    air = netsim.SimulationConfig(medium=netsim.AirConfig(neighbours=6))
+    pages = [traces.Page("a", 300, 500)]
+    netsim.simulate(pages, config=air, engine="packet")
+    monkeypatch.setattr(fill.codes, "ORDER_BITS", 2)
+    with pytest.raises(ValueError, match="clients and neighbours must be less than 4, got 7"):
+        netsim.simulate(pages, config=air, engine="packet")
