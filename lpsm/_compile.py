@@ -5,9 +5,10 @@ number, literal or truth value counts as int64, so that a kernel has one signatu
 
 Machine code holds that of all that it calls.  So it is kept in a folder named by a digest of all sources of the
 kernel's package and of this one, a file a signature: processes that compile at once, even from different sources,
-cannot mistake one another's.  Loading it is running it: the folder must belong to this user or to the administrator,
-and nobody else may write it.  It stands in `NUMBA_CACHE_DIR` if that is set, else beside the package's modules, else
-in the user's cache; where none of them will do, nothing is kept.
+cannot mistake one another's.  Loading it is running it: the folder, where it stands and all that is in it must belong
+to this user or to the administrator, and nobody else may write it.  It stands in `NUMBA_CACHE_DIR` if that is set, else
+beside the package's modules, else in the user's cache; where none of them will do, nothing is kept.  A file begins with
+a digest of its place and its content; what is damaged, or stands where it was not written, is as if it were not there.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
-import shutil
 import stat
 import sys
 import uuid
@@ -25,6 +25,8 @@ from functools import cache, cached_property, update_wrapper
 from logging import getLogger
 from pathlib import Path
 from typing import Any
+
+_DIGEST_BYTES = 32
 
 
 def compiled(function: Callable[..., Any], apart: bool = False) -> Any:
@@ -81,25 +83,22 @@ class Kept:
         self.folder, self._stem = folder_of(module), f"{module}.{name}".replace("<", "").replace(">", "")
 
     def any(self) -> bool:
-        """Whether there is one."""
-        return self.folder is not None and any(self.folder.glob(f"{self._stem}-*.code"))
+        """Whether there is one, undamaged."""
+        return self.folder is not None and any(_content(path) for path in self.folder.glob(f"{self._stem}-*.code"))
 
     def read(self, key: object) -> bytes | None:
         """Return what was written."""
-        try:
-            return None if self.folder is None else self._path(self.folder, key).read_bytes()
-        except OSError:
-            return None
+        return None if self.folder is None else _content(self._path(self.folder, key))
 
     def write(self, key: object, content: bytes) -> None:
         """Write to a temporary name, flush and rename."""
         if self.folder is None:
             return
         path = self._path(self.folder, key)
-        temporary = path.with_suffix(f".{uuid.uuid4().hex}")
+        temporary = path.with_suffix(f".{uuid.uuid4().hex}.code")
         try:
-            with temporary.open("xb") as file:
-                file.write(content)
+            with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o644)) as file:
+                file.write(_digest(path, content) + content)
                 os.fsync(file.fileno())
             temporary.replace(path)
         except OSError:  # a full disk, say: this process has what it needs
@@ -108,6 +107,20 @@ class Kept:
 
     def _path(self, folder: Path, key: object) -> Path:
         return folder / f"{self._stem}-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.code"
+
+
+def _digest(path: Path, content: bytes) -> bytes:
+    return hashlib.sha256(f"{path.parent.name}/{path.name}\0".encode() + content).digest()
+
+
+def _content(path: Path) -> bytes | None:
+    """Return the content of a file of ours, None if it is not there as it was written, or not ours."""
+    try:
+        found = path.read_bytes() if _is_ours(path.lstat()) else b""
+    except OSError:
+        return None
+    digest, content = found[:_DIGEST_BYTES], found[_DIGEST_BYTES:]
+    return content if content and digest == _digest(path, content) else None
 
 
 @cache
@@ -134,21 +147,36 @@ def _folder(package: str, roots: tuple[Path, ...]) -> Path | None:
     for place in places:
         folder = place / f"{stem}{digest.hexdigest()[:16]}"
         with suppress(OSError):
-            if not folder.is_dir():
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                for old in place.glob(f"{stem}*"):  # made of other sources; a link is left alone
-                    if old != folder and _is_safe(old):
-                        shutil.rmtree(old, ignore_errors=True)
+            for made in (place, folder):
+                made.mkdir(mode=0o700, parents=True, exist_ok=True)
             if _is_safe(folder):
+                for old in place.glob(f"{stem}*"):  # made of other sources
+                    if old != folder and _is_safe(old):
+                        _remove(old)
                 return folder
     return None
 
 
 def _is_safe(folder: Path) -> bool:
-    """Whether this user may read it, this user or the administrator owns it, and nobody else may write it."""
-    found = folder.stat()
+    """Whether a folder, that in which it stands, and all that is in it are ours alone to write; no link is followed."""
+    if not (stat.S_ISDIR(folder.lstat().st_mode) and os.access(folder, os.R_OK | os.X_OK)):
+        return False
+    return all(map(_is_ours, (folder.parent.stat(), folder.lstat(), *(path.lstat() for path in folder.iterdir()))))
+
+
+def _is_ours(found: os.stat_result) -> bool:
+    """Whether this user or the administrator owns a file or a folder, and nobody else may write it."""
     ours = not hasattr(os, "geteuid") or found.st_uid in (os.geteuid(), 0)
-    return ours and os.access(folder, os.R_OK | os.X_OK) and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    plain = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
+    return ours and plain and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _remove(folder: Path) -> None:
+    """Remove machine code, and its folder if nothing else is in it."""
+    with suppress(OSError):
+        for path in folder.glob("*.code"):
+            path.unlink()
+        folder.rmdir()
 
 
 def linking(apart: bool = False) -> Any:

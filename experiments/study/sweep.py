@@ -35,7 +35,7 @@ __all__ = [
 ]  # fmt: skip
 
 MOST_DELAYS = 1_000
-MANY_PAGES = 5_000  # from here on, compiling the simulator takes less time than interpreting it
+MANY_PAGES = 1_000  # from here on, compiling the simulator once is better than interpreting it each time
 ONE_PAGE = (traces.Page("", 1, 1),)
 _SEARCH = "clairvoyant"  # in place of a policy
 

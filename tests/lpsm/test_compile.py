@@ -91,7 +91,7 @@ def test_processes_that_compile_at_once_leave_one_whole_result(copied):
     processes = [start(copied), start(copied)]
     assert [answer(process)[0] for process in processes] == [21, 21]
     (folder,) = (copied / "mine" / "__pycache__").glob("mine-*")
-    assert sorted(path.suffix for path in folder.iterdir()) == [".code"]
+    assert len(list(folder.iterdir())) == 1
     assert answer(start(copied)) == (21, 1)
 
 
@@ -149,6 +149,92 @@ def test_a_folder_that_others_own_or_may_write_is_passed_over_for_the_users_own(
         assert chosen(package) == first
     monkeypatch.setattr("os.geteuid", lambda: 12345)
     assert chosen(package) == (None if first.stat().st_uid else first)  # the administrator's may be used
+
+
+@pytest.mark.parametrize("umask", [0o002, 0o022])
+def test_a_cache_that_others_may_write_or_have_written_in_keeps_nothing(places, monkeypatch, umask):
+    package, cache = places
+    before = os.umask(umask)
+    try:
+        (package / "__pycache__").mkdir()  # as Python makes it
+        first = chosen(package)
+        assert first is not None
+        assert first.parent == (package / "__pycache__" if umask == 0o022 else cache)
+        monkeypatch.setattr(_compile, "folder_of", lambda module: first)
+        (kept := Kept("module", "kernel")).write("key", b"code")
+        assert kept.read("key") == b"code"
+    finally:
+        os.umask(before)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(place := first.parent))
+    assert chosen(package) == first
+    for mode in (0o770, 0o707, 0o1777):
+        place.chmod(mode)
+        assert chosen(package) is None
+    place.chmod(0o700)
+    (first / "writable.code").touch()
+    (first / "writable.code").chmod(0o666)
+    assert chosen(package) is None
+    (first / "writable.code").unlink()
+    (first / "link.code").symlink_to("/dev/null")
+    assert chosen(package) is None
+    (first / "link.code").unlink()
+    if os.geteuid() == 0:
+        (first / "another.code").touch()
+        os.chown(first / "another.code", 12345, -1)
+        assert chosen(package) is None
+        (first / "another.code").unlink()
+    first.rename(elsewhere := place / "elsewhere")
+    first.symlink_to(elsewhere)
+    assert chosen(package) is None
+
+
+def test_a_folder_of_other_sources_is_removed_but_for_what_is_not_machine_code(places):
+    package, _ = places
+    first = chosen(package)
+    for name in ("kernel-0123.code", "mine.txt"):
+        (first / name).touch()
+    (package / "more.py").touch()
+    assert chosen(package) != first
+    assert [path.name for path in first.iterdir()] == ["mine.txt"]
+
+
+def damaged(content, other, rng):
+    """What may become of a file: a bit or a byte that is another, its end gone, all of it, another in its place."""
+    at = int(rng.integers(len(content)))
+    bit, byte = 1 << int(rng.integers(8)), int(rng.integers(256))
+    yield content[:at] + bytes([content[at] ^ bit]) + content[at + 1 :]
+    yield content[:at] + bytes([byte]) + content[at:]
+    yield from (content[:at], b"", content[: len(content) // 2], content + b"\0", other)
+
+
+def test_no_damage_to_any_file_of_the_cache_is_read(tmp_path):
+    rng, kept = np.random.default_rng(0), {}
+    for package in ("lpsm", "netsim"):
+        folder = _compile.folder_of(package)
+        for path in sorted(folder.glob("*.code"), key=lambda path: path.stat().st_size) if folder else ():
+            kept[path] = path.read_bytes()
+    (own := tmp_path / "own").mkdir()
+    for name in ("one", "another"):  # where nothing was compiled yet
+        written = Kept("module", name)
+        written.folder = own
+        written.write("key", name.encode() * 1000)
+    kept |= {path: path.read_bytes() for path in own.iterdir()}
+    tried, whole = 0, list(kept)
+    while tried < 5000:
+        path = whole[int(rng.integers(len(whole)))]
+        copy = tmp_path / path.parent.name / path.name
+        copy.parent.mkdir(exist_ok=True)
+        copy.write_bytes(kept[path])
+        assert _compile._content(copy) == kept[path][32:]
+        for content in damaged(kept[path], kept[whole[whole.index(path) - 1]], rng):
+            if content != kept[path]:
+                copy.write_bytes(content)
+                assert _compile._content(copy) is None
+                tried += 1
+        copy.unlink()
+        copy.mkdir()
+        assert _compile._content(copy) is None
+        copy.rmdir()
 
 
 def test_without_home_and_with_nothing_to_write_to_kernels_are_compiled_and_not_kept(places, monkeypatch):
