@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from lpsm import randomness
-from lpsm._compile import folder_of
 from lpsm.checks import known, of_type
+from lpsm.native import folder_of, is_plain
 from netsim import policies
 from netsim.config import SimulationConfig
 from netsim.policies import AnyPolicy, Policy
@@ -191,6 +191,8 @@ def _is_interpreted(
         return bool(reason)
     from netsim.running.compiled import is_ready
 
+    if is_plain():
+        return True
     if is_ready([policy for _, policy in members]):
         return False
     _interpreted[0] += _work(members, pushed, config)

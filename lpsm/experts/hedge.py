@@ -18,9 +18,9 @@ import numpy as np
 from scipy import special
 
 from lpsm import checks
-from lpsm._compile import compiled
 from lpsm.arrays import Floats, Mask, State
 from lpsm.experts.learner import Learner
+from lpsm.native import compiled
 
 RATES = 0.25 * np.polynomial.legendre.leggauss(24)[0] + 0.25  # Gauss-Legendre nodes on [0, 1/2] ..
 RATE_WEIGHTS = 0.25 * np.polynomial.legendre.leggauss(24)[1]  # .. and their weights
