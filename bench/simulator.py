@@ -19,7 +19,7 @@ import netsim
 import traces
 from bench.compare import PROGRAM, seconds
 from lpsm import randomness
-from lpsm._compile import compiled
+from lpsm.native import compiled
 from netsim.policies.polling import PollingConfig, PollingLearner, polling_round
 from traces.records import Page
 

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from lpsm._compile import compiled
+from lpsm.native import compiled
 
 LN2_HIGH = 6.93147180369123816490e-01  # ln 2 in two parts: k * LN2_HIGH is exact for |k| < 2**21
 LN2_LOW = 1.90821492927058770002e-10

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from lpsm import randomness
 from lpsm.checks import known, of_type
+from lpsm.native import folder_of, is_plain
+from lpsm.native.entries import Entry
 from netsim import policies
 from netsim.config import SimulationConfig
 from netsim.policies import AnyPolicy, Policy
@@ -23,7 +25,9 @@ from traces.columns import Workload
 from traces.records import Message, Page
 
 _ENGINES = ("auto", "packet", "express")
-_SMALL_PAGES, _SMALL_S, _SMALL_LOADED_S = 10_000, 500_000.0, 100.0  # the last where neighbours load the channel
+# What is interpreted in about a second: pages, and time simulated, the last where neighbours load the channel.
+_SMALL_PAGES, _SMALL_S, _SMALL_LOADED_S = 1_000, 50_000.0, 10.0
+_WITHOUT_CACHE = 20  # times as much is worth the compiling where its result cannot be kept
 _MOST_ROOM = 2**14
 
 
@@ -58,8 +62,9 @@ def simulate(
         Of the server delays and of the losses.
     engine : {"auto", "packet", "express"}
         "packet" is the model interpreted on SimPy; "express" the same model compiled, which refuses policies without a
-        compiled rule and recorders; "auto" is compiled where that is possible, unless there is little to do and the
-        compiling is still to be done.  The record is the same to the nanosecond.
+        compiled rule and recorders; "auto" is compiled where that is possible, unless the compiling is still to be done
+        and all that this process was asked for takes no more than a second interpreted.  The record is the same to the
+        nanosecond.
     push : iterable of Message, optional
         What the server writes of its own accord, in the order of time, beside the pages, on one connection that is
         open before the run (`netsim.push`); by default what a `traces.Workload` has of it.  The run then lasts until
@@ -183,25 +188,37 @@ def _is_interpreted(
         reason = f"policy {own.spec} has no compiled rule"
     if reason and engine == "express":
         raise NotCoveredError(f"engine express does not cover this run: {reason}")
-    if reason or engine == "express" or not _is_small(members, pushed, config):
+    if reason or engine == "express":
         return bool(reason)
     from netsim.running.compiled import is_ready
 
-    return not is_ready([policy for _, policy in members])
+    if is_plain():
+        return True
+    if is_ready([policy for _, policy in members]):
+        return False
+    _interpreted[0] += _work(members, pushed, config)
+    return _interpreted[0] <= (_WITHOUT_CACHE if folder_of(__name__) is None else 1)
 
 
-def is_compiled(policy: AnyPolicy, config: SimulationConfig) -> bool:
-    """Whether nothing is left to compile for runs of a policy; a policy without a compiled rule needs nothing."""
-    from netsim.running.compiled import is_ready
+def uncompiled(policies: Iterable[AnyPolicy], config: SimulationConfig) -> dict[str, Entry]:
+    """Return what is left to compile for runs under these policies, by name; without a compiled rule that is nothing.
 
-    made = _made(policy, config)
-    return getattr(made, "compiled", None) is None or is_ready([made])
+    What takes longest comes first; whoever takes the address of an entry has it compiled.
+    """
+    from netsim.running.compiled import entries_of
+
+    made = [one for one in (_made(policy, config) for policy in policies) if getattr(one, "compiled", None) is not None]
+    listed = entries_of(made) if made else []
+    return {f"{entry.module}.{entry.name}": entry for entry in dict.fromkeys(listed) if not entry.is_ready}
 
 
-def _is_small(
+_interpreted = [0.0]  # work that this process was asked for while the compiling was still to be done
+
+
+def _work(
     members: Sequence[tuple[Workload, Policy]], pushed: Sequence[Sequence[Message]], config: SimulationConfig
-) -> bool:
-    """Whether interpreting takes some seconds at most."""
+) -> float:
+    """Return about how many seconds interpreting takes."""
     done = sum(len(workload) + len(workload.datagrams) for workload, _ in members) + sum(
         len(messages) for messages in pushed
     )
@@ -209,4 +226,4 @@ def _is_small(
     lasts_s += max(workload.captured_s or 0.0 for workload, _ in members)
     lasts_s += max(messages[-1].at_s if messages else 0.0 for messages in pushed)
     loaded = config.medium is not None and config.medium.neighbours > 0
-    return done <= _SMALL_PAGES and lasts_s <= (_SMALL_LOADED_S if loaded else _SMALL_S)
+    return float(max(done / _SMALL_PAGES, lasts_s / (_SMALL_LOADED_S if loaded else _SMALL_S)))

@@ -22,7 +22,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lpsm._compile import compiled
 from lpsm.arrays import Floats, State
 from lpsm.checks import array, known, number, positive, probability, shown, whole
 from lpsm.experts import share
@@ -31,6 +30,7 @@ from lpsm.experts.hedge import hedge_round, hedge_weights
 from lpsm.experts.hierarchy import MOST_WEIGHTS, Hierarchy
 from lpsm.experts.learner import MOST_EXPERTS, checked_rates
 from lpsm.experts.losses import LOGISTIC, LOSSES, concave_rate, loss_of, slope_of
+from lpsm.native import compiled
 from lpsm.states import Stateful
 
 RATES: Floats = np.array([4.0**k for k in range(2, -10, -1)])  # in units of 1 / (the first difference between losses)

@@ -15,12 +15,11 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from scipy import special
 
 from lpsm import checks
-from lpsm._compile import compiled
 from lpsm.arrays import Floats, Mask, State
 from lpsm.experts.learner import Learner
+from lpsm.native import compiled
 
 RATES = 0.25 * np.polynomial.legendre.leggauss(24)[0] + 0.25  # Gauss-Legendre nodes on [0, 1/2] ..
 RATE_WEIGHTS = 0.25 * np.polynomial.legendre.leggauss(24)[1]  # .. and their weights
@@ -227,6 +226,8 @@ def _log_evidence(regret: Floats, variance: Floats) -> Floats:
         out[flat] = np.log(values @ RATE_WEIGHTS)
     if flat.all():
         return out
+    from scipy import special  # slow to import, and needed here alone
+
     R, V = regret[~flat], np.maximum(variance[~flat], 1e-300)
     root, erfcx = np.sqrt(V), special.erfcx
     low, high = (R - V) / (2 * root), R / (2 * root)  # the Gaussian's ends, in erf's units

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lpsm._compile import compiled
 from lpsm.arithmetic import log_add, log_others
 from lpsm.arrays import Floats, Ints
+from lpsm.native import compiled
 
 
 def no_segment(rounds: int) -> tuple[Floats, Ints, Ints]:

@@ -16,8 +16,8 @@ from math import exp, inf, log, log1p
 
 import numpy as np
 
-from lpsm._compile import compiled
 from lpsm.arrays import Floats
+from lpsm.native import compiled
 
 SQUARE, ABSOLUTE, PINBALL, LOG, LOGISTIC = range(5)
 LOSSES = {"square": SQUARE, "absolute": ABSOLUTE, "pinball": PINBALL, "log": LOG, "logistic": LOGISTIC}

@@ -23,8 +23,8 @@ from functools import partial
 
 import numpy as np
 
-from lpsm._compile import compiled
 from lpsm.arithmetic import LN2_HIGH, LN2_LOW, LOG2_E, decay, dot, dots, log_add, log_others, power_of_two
+from lpsm.native import block, compiled
 
 # rows of `columns`
 ALPHA, KEEP, SPREAD, MANTISSA, EXPONENT, TOP, MASS, SHARE, MEAN, N_ROWS = range(10)
@@ -251,7 +251,7 @@ def _sweep(weights, columns, factor, mean, values):
     n, m = weights.shape
     keep, share, mass = columns[KEEP, :m], columns[SHARE, :m], columns[MASS, :m]
     if m == 1:
-        mass[0] = _column(weights.reshape(n), keep[0], columns[SPREAD, 0] * mass[0], factor)
+        mass[0] = _column(block(weights, 0, (n,)), keep[0], columns[SPREAD, 0] * mass[0], factor)
         return float(columns[TOP, 0] * mass[0])
     for j in range(m):
         share[j] = columns[SPREAD, j] * mass[j]
@@ -422,7 +422,7 @@ def learn_alpha_mean_round(values, losses, weights, columns, slow, head, work):
 @compiled
 def _single_alpha_run(losses, weights, columns, head, factor, loss, record):
     """The rounds of `learn_alpha_run` for one alpha, all but the weights in registers: four times as fast."""
-    column = weights.reshape(factor.size)
+    column = block(weights, 0, (factor.size,))
     keep, spread, top = columns[KEEP, 0], columns[SPREAD, 0], columns[TOP, 0]
     mass, total, since = columns[MASS, 0], head[TOTAL], head[SINCE]
     for t in range(losses.shape[0]):

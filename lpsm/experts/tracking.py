@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpsm import checks
-from lpsm._compile import compiled
 from lpsm.arrays import Floats, Mask, State
 from lpsm.experts import share
 from lpsm.experts.grids import LONGEST, alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
 from lpsm.experts.learner import Learner, Rounds, checked_prior, checked_rates
+from lpsm.native import compiled
 
 FIRST_EPOCH, LONGEST_EPOCH = 64, 1 << 40
 FLOAT = np.dtype(np.float64)

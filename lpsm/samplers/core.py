@@ -15,7 +15,6 @@ Source: the protocol of Cesa-Bianchi et al. 2004, section 2, and Cavallanti et a
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache
@@ -25,10 +24,10 @@ from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 
-from lpsm._compile import compiled
 from lpsm.arithmetic import dot
 from lpsm.arrays import Array
 from lpsm.checks import shown
+from lpsm.native import compiled, is_plain
 from lpsm.samplers.rows import Row, row_of, scaled
 
 Line = Array  # one axis, two, whole numbers, and those of instances: `example` knows these names
@@ -225,14 +224,10 @@ def desk_at(place: Any, values: Array) -> Desk:
     return desk
 
 
-def _plain() -> bool:
-    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-
-
 @cache
 def code_of(function: Callable[..., float] | None) -> Any:
     """Where the machine code of a function of a rule is, 0 for none; in plain Python the function itself."""
-    if function is None or _plain():
+    if function is None or is_plain():
         return function or 0
     from numba import cfunc, types
 
@@ -253,7 +248,7 @@ def pinned(*records: Any) -> tuple[Any, list[Any]]:
 
     A record is a learner, a company or a desk.
     """
-    if _plain():
+    if is_plain():
         return records, [getattr(type(records[0]), name, 0) for name in ENTRIES]
     place, entries = np.zeros((len(records), WORDS), dtype=np.int64), np.zeros(len(ENTRIES), dtype=np.int64)
     for record, own in zip(records, place, strict=True):

@@ -23,7 +23,7 @@ from numba.core.callconv import excinfo_t
 from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
 
-from lpsm._compile import Kernel, compiled
+from lpsm.native import Kernel, compiled
 from lpsm.samplers import core
 from lpsm.samplers.rows import Row
 

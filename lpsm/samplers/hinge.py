@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lpsm._compile import compiled
 from lpsm.arrays import Array
 from lpsm.checks import positive
+from lpsm.native import compiled
 from lpsm.samplers.core import WEIGHT, Learner, Now, checked_by, parameters
 from lpsm.samplers.rows import look_along
 

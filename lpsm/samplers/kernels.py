@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lpsm._compile import compiled
 from lpsm.arithmetic import dot
 from lpsm.arrays import Array
 from lpsm.checks import number, positive, shown
+from lpsm.native import compiled
 from lpsm.samplers import core
 from lpsm.samplers.core import SELF_SIMILARITY, SIZE, Learner, Now, Rule, checked_by, parameters
 from lpsm.samplers.perceptrons import Memory, coefficient, keep, memory_of, new_memory, shrink, slot_of, steps

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from lpsm._compile import compiled
 from lpsm.arithmetic import dot
 from lpsm.arrays import Array
+from lpsm.native import compiled
 
 NEARLY_ZERO = 1e-11
 """A sum of terms of the size of margins that is no larger may be what rounding left of terms that cancel."""

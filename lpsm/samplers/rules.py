@@ -18,9 +18,9 @@ from functools import partial
 from math import inf, isinf, log, sqrt
 from typing import Any
 
-from lpsm._compile import compiled
 from lpsm.arrays import Array
 from lpsm.checks import between, number, positive, shown, whole
+from lpsm.native import compiled
 from lpsm.samplers.core import (
     DUE,
     FALSE_POSITIVES,

@@ -30,11 +30,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lpsm._compile import compiled
 from lpsm.arrays import Array, Floats, State
 from lpsm.checks import array, between, generator, known, non_negative, reading, state_array, state_text
 from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
 from lpsm.experts.share import learn_alpha_round, mixture
+from lpsm.native import compiled
 from lpsm.samplers import core, saving
 from lpsm.samplers.catalogue import make
 from lpsm.samplers.core import CHANCE, MARGIN, PREDICTION, Now

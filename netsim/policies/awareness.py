@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsm._compile import compiled
+from lpsm.native import compiled
 from netsim.policies.compiled import FlatFrame
 
 Record = Any

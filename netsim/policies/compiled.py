@@ -16,9 +16,9 @@ To give a policy one:
     long does better to be interpreted there (``interpreted=True``), for that spares loading the compiler.
 5.  Register the policy (`netsim.policies.entry`) and import its module in `netsim.policies.spec`.
 
-The functions are compiled by `lpsm._compile`, once for all runs on a machine; they may call other compiled functions,
+The functions are compiled by `lpsm.native`, once for all runs on a machine; they may call other compiled functions,
 such as those of `lpsm.experts.share`, and take parts of their arrays by slicing and
-`netsim.running.pointers.block`.  They must not raise.
+`lpsm.native.block`.  They must not raise.
 Integer arithmetic is that of 64 bits: a policy whose parameters could overflow it offers no compiled form.
 Anything larger than a number that the public wants to see (a learner, a price) is best offered as a property that
 reads the arrays, so that there is one state.  Copies of a policy copy the arrays.
@@ -26,7 +26,6 @@ reads the arrays, so that there is one state.  Copies of a policy copy the array
 
 from __future__ import annotations
 
-import sys
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from struct import Struct
@@ -35,8 +34,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lpsm.native import is_plain
+from lpsm.native.entries import FLOATS, INTS, Entry, Signature, entry_of
 from netsim.policies.protocol import FOREVER_NS, Frame, Plan, View
-from netsim.running import standalone as _standalone
 
 Ints = Any
 """Of a rule: an array of int64, or, where the rule is interpreted, a tuple of integers."""
@@ -76,6 +76,8 @@ class FlatFrame(NamedTuple):
     server: int = -1
 
 
+PLAN, OBSERVE = Signature(Plan, (FlatView, INTS, FLOATS)), Signature(None, (FlatFrame, INTS, FLOATS))
+"""What the two functions of a compiled form take and return."""
 PlanRule = Callable[[FlatView, Ints, Floats], Plan]
 ObserveRule = Callable[[FlatFrame, Ints, Floats], None]
 
@@ -119,13 +121,14 @@ class CompiledForm:
     @property
     def addresses(self) -> tuple[int, int]:
         """Where the machine code of the two functions is, 0 for none; compiled if it was not."""
-        plan, observe = self._rules
-        return _address(plan, "plan"), 0 if observe is None else _address(observe, "observe")
+        plan, *observes = self.entries
+        return plan.address, observes[0].address if observes else 0
 
     @property
-    def is_ready(self) -> bool:
-        """Whether the functions are compiled, in this process or on disk."""
-        return all(rule is None or _is_ready(rule) for rule in self._rules)
+    def entries(self) -> list[Entry]:
+        """The functions, as they are called by address."""
+        listed = zip(self._rules, (PLAN, OBSERVE), strict=True)
+        return [entry_of(rule, signature) for rule, signature in listed if rule is not None]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CompiledForm:
         return CompiledForm(*self._rules, ints=self.ints, floats=self.floats, interpreted=self._interpreted)
@@ -134,7 +137,10 @@ class CompiledForm:
         return {**self.__dict__, "_exchange": None}
 
     def _linked(self) -> Any:
-        self._exchange = _Interpreted(self._rules[0], self.ints) if self._interpreted else _Exchange(self)
+        if self._interpreted or is_plain():
+            self._exchange = _Interpreted(self._rules, self.ints, self.floats, is_plain())
+        else:
+            self._exchange = _Exchange(self)
         return self._exchange
 
 
@@ -150,32 +156,20 @@ class Ruled:
         return self.compiled.plan(view)
 
 
-def _address(rule: Callable[..., Any], kind: str) -> int:
-    """Return where the machine code of a rule is: from disk by itself, which needs no compiler, or compiled."""
-    found = _standalone.address(rule, kind)
-    if found is not None:
-        return found
-    from netsim.policies import machine_code
-
-    return machine_code.address(rule, kind)
-
-
-def _is_ready(rule: Callable[..., Any]) -> bool:
-    if _standalone.address_files(rule).any():
-        return True
-    machine_code = sys.modules.get("netsim.policies.machine_code")
-    return machine_code is not None and bool(machine_code.is_ready(rule))
-
-
 _VIEW, _FRAME = Struct(f"{len(FlatView._fields)}q"), Struct(f"{len(FlatFrame._fields)}q")
 _PLAN = Struct("5q")
 
 
-class _Interpreted:
-    """A rule that Python interprets."""
+_NUMBERS = Signature(int, (int,) * 6)
+_ASK, _TELL = (Entry("netsim.policies.machine_code", name, _NUMBERS) for name in ("ask", "tell"))
 
-    def __init__(self, rule: PlanRule, ints: NDArray[np.int64]) -> None:
-        self._rule, self._ints = rule, tuple(ints.tolist())
+
+class _Interpreted:
+    """A rule that Python interprets: one without state, or, where there is no machine code, any."""
+
+    def __init__(self, rules: Any, ints: NDArray[np.int64], floats: NDArray[np.float64], is_plain: bool) -> None:
+        self._plan, self._observe = rules
+        self._arrays = (ints, floats) if is_plain else (tuple(ints.tolist()), ())
 
     def plan(self, view: View) -> Plan:
         sent, received, deadline = view.last_sent_ns, view.last_received_ns, view.deadline_ns
@@ -184,37 +178,40 @@ class _Interpreted:
             NOT_YET_NS if received is None else received, view.slept_ns, view.buffered_bytes,
             FOREVER_NS if deadline is None else deadline,
         )  # fmt: skip
-        return self._rule(flat, self._ints, ())
+        plan: Plan = self._plan(flat, *self._arrays)
+        return plan
+
+    def observe(self, frame: Frame) -> None:
+        known = _UNKNOWN_TO_THE_LINK if frame.host is None else frame.host
+        self._observe(FlatFrame(frame.sent, frame.at_ns, frame.reached_ns, frame.size_bytes, *known), *self._arrays)
 
 
 class _Exchange:
     """What Python hands to the machine code and takes back: memory that both see."""
 
     def __init__(self, form: CompiledForm) -> None:
-        from netsim.policies import machine_code
-
-        self._form = form
-        self._plan_address, self._observe_address = form.addresses
-        self._ask, self._tell = machine_code.caller(machine_code.ask), machine_code.caller(machine_code.tell)
         self._numbers = array("q", bytes(8 * len(FlatFrame._fields)))
-        self._shared = np.frombuffer(self._numbers, dtype=np.int64)
+        self._form = form  # whose arrays must live as long
+        arrays = (at for part in (form.ints, form.floats) for at in (part.ctypes.data, part.size))
+        self._memory = (self._numbers.buffer_info()[0], *arrays)
+        self._plan_address, self._observe_address = form.addresses
 
     def plan(self, view: View) -> Plan:
-        numbers, form, sent, received = self._numbers, self._form, view.last_sent_ns, view.last_received_ns
+        numbers, sent, received = self._numbers, view.last_sent_ns, view.last_received_ns
         _VIEW.pack_into(  # the fields of a `FlatView`, which would cost a sixth more to make first
             numbers, 0, view.now_ns, view.event == "beacon", NOT_YET_NS if sent is None else sent,
             NOT_YET_NS if received is None else received, view.slept_ns, view.buffered_bytes,
             FOREVER_NS if view.deadline_ns is None else view.deadline_ns,
         )  # fmt: skip
-        self._ask(self._plan_address, self._shared, form.ints, form.floats)
+        _ASK(self._plan_address, *self._memory)
         until, wake, opens, repeat, agreed = _PLAN.unpack_from(numbers)
         return Plan(until, wake, opens != 0, repeat, agreed != 0)
 
     def observe(self, frame: Frame) -> None:
-        form, host = self._form, frame.host
+        host = frame.host
         known = _UNKNOWN_TO_THE_LINK if host is None else host
         _FRAME.pack_into(self._numbers, 0, frame.sent, frame.at_ns, frame.reached_ns, frame.size_bytes, *known)
-        self._tell(self._observe_address, self._shared, form.ints, form.floats)
+        _TELL(self._observe_address, *self._memory)
 
 
 def joined(arrays: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from lpsm._compile import compiled
+from lpsm.native import compiled
 from netsim.policies import awareness, bsd
 from netsim.policies.compiled import CompiledForm, FlatFrame, FlatView, Floats, Ints, PlanRule, Ruled
 from netsim.policies.entry import NS_PER_MS, Entry, Setting, number_text, positive_fraction, whole_number, with_slowdown

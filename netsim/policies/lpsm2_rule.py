@@ -12,8 +12,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsm._compile import compiled
 from lpsm.experts.share import N_HEAD, N_ROWS, learn_alpha_round, mixture
+from lpsm.native import block, compiled
 from netsim.policies import awareness
 from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
 from netsim.policies.protocol import Plan
@@ -120,8 +120,7 @@ def _end(s: Record, table: Ints, floats: Floats, end: int, arrived: bool, sent_n
         return
     n, context = s.n_schedules, s.context
     found_at = n * N_COLUMNS
-    rows = table[:found_at].reshape(n, N_COLUMNS)
-    found = table[found_at : found_at + n * N_FOUND].reshape(n, N_FOUND)
+    rows, found = block(table, 0, (n, N_COLUMNS)), block(table, found_at, (n, N_FOUND))
     walk(rows, s.interval_ns, s.counted_from_ns, s.start_ns, end, arrived, sent_ns, found)
     price_w = s.push_price_w if context == IDLE and s.prices_push else s.price_w
     least = charge(found, s.awake_mw, s.beacon_mj, s.wakeup_j, price_w / s.waiting, floats[:n])
@@ -162,13 +161,13 @@ def _learner(s: Record, floats: Floats, which: int) -> tuple[Numbers, Numbers, N
     """Return the arrays of a learner, in the order in which `learn_alpha_round` takes them."""
     n, n_rates, n_slow = s.n_schedules, s.n_rates, s.n_slow
     at = 3 * n + which * learner_places(0, n, n_rates, n_slow)[4]
-    columns_at, slow_at, head_at, work_at, end = learner_places(at, n, n_rates, n_slow)
+    columns_at, slow_at, head_at, work_at, _ = learner_places(at, n, n_rates, n_slow)
     return (
-        floats[at:columns_at].reshape(n, n_rates),
-        floats[columns_at:slow_at].reshape(N_ROWS, n_rates + n_slow),
-        floats[slow_at:head_at].reshape(2, n, n_slow),
+        block(floats, at, (n, n_rates)),
+        block(floats, columns_at, (N_ROWS, n_rates + n_slow)),
+        block(floats, slow_at, (2, n, n_slow)),
         floats[head_at:work_at],
-        floats[work_at:end].reshape(3, n),
+        block(floats, work_at, (3, n)),
     )
 
 

@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lpsm.native.entries import INTS, Signature, entry_of
 from netsim.policies import awareness
 from netsim.policies import lpsm3_rule as rule
 from netsim.policies.compiled import CompiledForm, Ruled
@@ -43,6 +44,8 @@ from netsim.policies.protocol import Frame
 from netsim.radio import Radio, RadioConfig
 
 _ALLOWED_AT_PRICE = 0.05
+
+_PREPARE = entry_of(rule.prepare, Signature(None, (INTS,)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +157,7 @@ def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int
         state[name] = value
     silences = {name: getattr(config, name) for name in ("silence_s", "rest_silence_s")}
     awareness.open_account(state, host_aware=host_aware, **silences)
-    rule.prepare(ints)
+    _PREPARE(ints)
     return CompiledForm(rule.follow_plan, rule.observe_frame, ints=ints)
 
 

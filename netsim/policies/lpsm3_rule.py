@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsm._compile import compiled
+from lpsm.native import compiled
 from netsim.policies import awareness
 from netsim.policies.awareness import OPENING, REPLY, REST, account_fields
 from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
@@ -210,7 +210,10 @@ def _is_too_early(s: Record, which: int, frame: FlatFrame) -> bool:
         if age_ns > 0:
             s.least_trip_ns[at] = min(age_ns, s.least_trip_ns[at]) if s.least_trip_ns[at] else age_ns
         return False
-    return s.kind[which] == REPLY and age_ns < s.least_trip_ns[: min(max(size, 1), TRIPS)].max()
+    least_ns = 0
+    for at in range(min(max(size, 1), TRIPS)):
+        least_ns = max(least_ns, s.least_trip_ns[at])
+    return s.kind[which] == REPLY and age_ns < least_ns
 
 
 @compiled

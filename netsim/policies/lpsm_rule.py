@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from lpsm._compile import compiled
 from lpsm.experts.share import N_ROWS
+from lpsm.native import block, compiled
 from netsim.policies.compiled import FlatView, Floats, Ints
 from netsim.policies.lpsm2_rule import learner_places
 from netsim.policies.polling import polling_round
 from netsim.policies.protocol import Plan
-from netsim.running.pointers import block
 
 INTERVAL, BEACONS, N_EXPERTS, N_RATES, N_SLOW = range(5)  # the integers
 

@@ -22,11 +22,11 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsm._compile import compiled
 from lpsm.checks import between, checked, known, non_negative, number, positive, shown
 from lpsm.experts import share
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
+from lpsm.native import compiled
 
 Floats = NDArray[np.float64]
 

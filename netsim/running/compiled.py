@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lpsm.native.entries import Entry, Signature
 from netsim.model import codes
 from netsim.model.records import NEVER, RECORDS
 from netsim.policies.compiled import CompiledForm
@@ -16,11 +17,10 @@ from netsim.policies.protocol import Policy
 from netsim.result import Trip
 from netsim.running.fill import BATCH, World, trip_of
 from netsim.running.layout import EVENT, INTERVAL, POLL, Machine, fields_of, numbers_of, reals_of, words_of
-from netsim.running.standalone import Standalone
 
 Ints = NDArray[np.int64]
 
-advance_run = Standalone("netsim.running.kernel", "advance_run")
+advance_run = Entry("netsim.running.kernel", "advance_run", Signature(int, (int,)))
 
 _LEAST_ROOM, _MOST_ROOM = 64, 2**17
 _FRAMES, _CONNECTIONS = 256, 256  # room a client, beyond what TCP's windows take
@@ -30,9 +30,14 @@ _WORD, _REAL = Struct("q"), Struct("d")
 _LOOKED_AT = ("Notes", "Stream", "Totals")  # parts that are seen to between events, or at the end
 
 
+def entries_of(policies: Sequence[Policy]) -> list[Entry]:
+    """Return the functions that runs under these policies call; what takes longest to compile comes first."""
+    return [advance_run, *(entry for policy in policies for entry in _form_of(policy).entries)]
+
+
 def is_ready(policies: Sequence[Policy]) -> bool:
     """Whether what runs under these policies need is compiled, in this process or on disk."""
-    return advance_run.ready() and all(_form_of(policy).is_ready for policy in policies)
+    return all(entry.is_ready for entry in entries_of(policies))
 
 
 def run_compiled(world: Callable[[int], World]) -> list[tuple[Trip, Ints]]:

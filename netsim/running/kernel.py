@@ -12,7 +12,8 @@ from typing import Any
 
 import numba
 
-from lpsm._compile import Kernel, linking
+from lpsm.native import Kernel
+from lpsm.native.compiler import linking
 from netsim.model import (
     arriving,
     browser,

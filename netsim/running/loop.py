@@ -249,7 +249,7 @@ def ask(run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting:
     if client.host_aware and client.deadline < NEVER:
         deadline = client.deadline - offset
     view = FlatView(now - offset, at_beacon, sent, received, slept, waiting, deadline)
-    plan = call_plan(client.rule, ints, floats, view)
+    plan = call_plan(client.rule, view, ints, floats)
     if cannot_follow(max(now - offset, plan.awake_until_ns), plan.wake_ns, plan.repeat_ns, plan.agreed, run.interval):
         run.status |= BAD_PLAN
     asked = client.asked
@@ -268,7 +268,7 @@ def tell_policy(run: Run, client: Client, frame: Frame, sent: int, reached: int,
     else:
         completes = wanted = 0
     seen = FlatFrame(sent, at, reached, frame.bytes, number, opening, length, completes, wanted, asked_of)
-    call_observe(client.observer, ints, floats, seen)
+    call_observe(client.observer, seen, ints, floats)
 
 
 # -- notes

@@ -26,7 +26,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsm._compile import compiled
+from lpsm.native import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -102,13 +102,16 @@ def _refresh(
 @compiled
 def _average(rates: Floats, log_evidence: Floats, mean_rates: Floats) -> None:
     """Average the estimators' rates by their evidence."""
-    weights = np.exp(log_evidence - log_evidence.max())
-    weights /= weights.sum()
-    for place in range(N_BINS):
-        mean_rates[place] = weights[0] * rates[0, place]
-    for which in range(1, len(weights)):
+    largest = total = 0.0
+    for which in range(log_evidence.size):
+        largest = log_evidence[which] if which == 0 else max(largest, log_evidence[which])
+    for which in range(log_evidence.size):
+        total += math.exp(log_evidence[which] - largest)
+    mean_rates[:] = 0.0
+    for which in range(log_evidence.size):
+        weight = math.exp(log_evidence[which] - largest) / total
         for place in range(N_BINS):
-            mean_rates[place] += weights[which] * rates[which, place]
+            mean_rates[place] += weight * rates[which, place]
 
 
 @compiled
@@ -181,5 +184,6 @@ def own_rates(
                 expected += common[place] * at_risk_s[place]
             for place in range(first, after):
                 rates[which, place] = common[place] * count / expected
-    rates[N_WIDTHS] = common
+    for place in range(N_BINS):
+        rates[N_WIDTHS, place] = common[place]
     _average(rates, log_evidence, mean_rates)

@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsm._compile import compiled
+from lpsm.native import compiled
 from netsim.sleep_planning import plans
 from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, find_bin
 from netsim.sleep_planning.plans import FOLLOWERS_STEPS, Record, follow, tabulated

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsm._compile import compiled
+from lpsm.native import compiled
 from netsim.sleep_planning.hazards import EDGES_NS, find_bin
 
 Floats = NDArray[np.float64]

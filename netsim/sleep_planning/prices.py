@@ -29,7 +29,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsm._compile import compiled
+from lpsm.native import compiled
 
 LENGTHS = 24
 """Lengths of pages are told apart by factors of two, from a millisecond on."""

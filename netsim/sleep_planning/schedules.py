@@ -24,10 +24,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsm._compile import compiled
 from lpsm.checks import between, of_type, whole
+from lpsm.native import compiled
+from lpsm.native.entries import FLOATS, Signature, entry_of
 
 Floats = NDArray[np.float64]
+_ROWS = "int64[:, ::1]"
 Ints = NDArray[np.int64]
 
 NEVER_NS = 2**62
@@ -211,6 +213,10 @@ def charge(found: Ints, awake_mw: float, beacon_mj: float, wakeup_j: float, pric
     return least
 
 
+_WALK = entry_of(walk, Signature(None, (_ROWS, *6 * (int,), _ROWS)))
+_CHARGE = entry_of(charge, Signature(float, (_ROWS, *4 * (float,), FLOATS)))
+
+
 def typical_costs(
     rows: Ints,
     beacon_interval_ns: int,
@@ -233,7 +239,7 @@ def typical_costs(
         for phase in range(phases):
             start = phase * beacon_interval_ns // phases
             end = start + round(response * _NS_PER_MS)
-            walk(rows, beacon_interval_ns, start, start, end, arrived, NEVER_NS, found)
-            charge(found, awake_mw, beacon_mj, wakeup_j, price_w, costs)
+            _WALK(rows, beacon_interval_ns, start, start, end, arrived, NEVER_NS, found)
+            _CHARGE(found, awake_mw, beacon_mj, wakeup_j, price_w, costs)
             total += costs
     return total / (len(responses_ms) * phases)

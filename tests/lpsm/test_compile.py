@@ -5,16 +5,18 @@ import shutil
 import stat
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numba import njit
 
-from lpsm import _compile
-from lpsm._compile import Kept, compiled, is_compiled
+from lpsm import native
+from lpsm.native import Kept, compiled, is_compiled
+from lpsm.native import kept as kept_code
 
 CALLER = """
-from lpsm._compile import compiled
+from lpsm.native import compiled
 from mine.inner import callee
 
 @compiled
@@ -22,7 +24,7 @@ def caller(x):
     return callee(x) + 1
 """
 CALLEE = """
-from lpsm._compile import compiled
+from lpsm.native import compiled
 from mine import constants
 
 @compiled
@@ -30,14 +32,14 @@ def callee(x):
     return constants.FACTOR * x
 """
 RUN = """
-from lpsm import _compile
+from lpsm import native
 found = []
-read = _compile.Kept.read
+read = native.Kept.read
 def counted(self, key):
     content = read(self, key)
     found.append(content is not None and "caller" in self._stem)
     return content
-_compile.Kept.read = counted
+native.Kept.read = counted
 from mine.outer import caller
 print(caller(10), sum(found))
 """
@@ -46,8 +48,9 @@ print(caller(10), sum(found))
 @pytest.fixture
 def copied(tmp_path):
     """A place with the decorator and a package of two kernels and a constant, each in a file of its own."""
-    (tmp_path / "lpsm").mkdir()
-    shutil.copy(_compile.__file__, tmp_path / "lpsm")
+    shutil.copytree(
+        Path(native.__file__).parent, tmp_path / "lpsm" / "native", ignore=shutil.ignore_patterns("*pycache*")
+    )
     (tmp_path / "lpsm" / "__init__.py").write_text("")
     mine = tmp_path / "mine"
     mine.mkdir()
@@ -91,7 +94,7 @@ def test_processes_that_compile_at_once_leave_one_whole_result(copied):
     processes = [start(copied), start(copied)]
     assert [answer(process)[0] for process in processes] == [21, 21]
     (folder,) = (copied / "mine" / "__pycache__").glob("mine-*")
-    assert sorted(path.suffix for path in folder.iterdir()) == [".code"]
+    assert len(list(folder.iterdir())) == 1
     assert answer(start(copied)) == (21, 1)
 
 
@@ -124,15 +127,15 @@ def places(tmp_path, monkeypatch):
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "package").mkdir()
-    _compile._folder.cache_clear()
+    kept_code._folder.cache_clear()
     yield tmp_path / "package", tmp_path / "cache" / "lpsm"
-    _compile._folder.cache_clear()
+    kept_code._folder.cache_clear()
 
 
 def chosen(package):
     """Where machine code of the package is kept, asked anew."""
-    _compile._folder.cache_clear()
-    return _compile._folder("package", (package,))
+    kept_code._folder.cache_clear()
+    return kept_code._folder("package", (package,))
 
 
 def test_a_folder_that_others_own_or_may_write_is_passed_over_for_the_users_own(places, monkeypatch):
@@ -151,12 +154,98 @@ def test_a_folder_that_others_own_or_may_write_is_passed_over_for_the_users_own(
     assert chosen(package) == (None if first.stat().st_uid else first)  # the administrator's may be used
 
 
+@pytest.mark.parametrize("umask", [0o002, 0o022])
+def test_a_cache_that_others_may_write_or_have_written_in_keeps_nothing(places, monkeypatch, umask):
+    package, cache = places
+    before = os.umask(umask)
+    try:
+        (package / "__pycache__").mkdir()  # as Python makes it
+        first = chosen(package)
+        assert first is not None
+        assert first.parent == (package / "__pycache__" if umask == 0o022 else cache)
+        monkeypatch.setattr(kept_code, "folder_of", lambda module: first)
+        (kept := Kept("module", "kernel")).write("key", b"code")
+        assert kept.read("key") == b"code"
+    finally:
+        os.umask(before)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(place := first.parent))
+    assert chosen(package) == first
+    for mode in (0o770, 0o707, 0o1777):
+        place.chmod(mode)
+        assert chosen(package) is None
+    place.chmod(0o700)
+    (first / "writable.code").touch()
+    (first / "writable.code").chmod(0o666)
+    assert chosen(package) is None
+    (first / "writable.code").unlink()
+    (first / "link.code").symlink_to("/dev/null")
+    assert chosen(package) is None
+    (first / "link.code").unlink()
+    if os.geteuid() == 0:
+        (first / "another.code").touch()
+        os.chown(first / "another.code", 12345, -1)
+        assert chosen(package) is None
+        (first / "another.code").unlink()
+    first.rename(elsewhere := place / "elsewhere")
+    first.symlink_to(elsewhere)
+    assert chosen(package) is None
+
+
+def test_a_folder_of_other_sources_is_removed_but_for_what_is_not_machine_code(places):
+    package, _ = places
+    first = chosen(package)
+    for name in ("kernel-0123.code", "mine.txt"):
+        (first / name).touch()
+    (package / "more.py").touch()
+    assert chosen(package) != first
+    assert [path.name for path in first.iterdir()] == ["mine.txt"]
+
+
+def damaged(content, other, rng):
+    """What may become of a file: a bit or a byte that is another, its end gone, all of it, another in its place."""
+    at = int(rng.integers(len(content)))
+    bit, byte = 1 << int(rng.integers(8)), int(rng.integers(256))
+    yield content[:at] + bytes([content[at] ^ bit]) + content[at + 1 :]
+    yield content[:at] + bytes([byte]) + content[at:]
+    yield from (content[:at], b"", content[: len(content) // 2], content + b"\0", other)
+
+
+def test_no_damage_to_any_file_of_the_cache_is_read(tmp_path):
+    rng, kept = np.random.default_rng(0), {}
+    for package in ("lpsm", "netsim"):
+        folder = kept_code.folder_of(package)
+        for path in sorted(folder.glob("*.code"), key=lambda path: path.stat().st_size) if folder else ():
+            kept[path] = path.read_bytes()
+    (own := tmp_path / "own").mkdir()
+    for name in ("one", "another"):  # where nothing was compiled yet
+        written = Kept("module", name)
+        written.folder = own
+        written.write("key", name.encode() * 1000)
+    kept |= {path: path.read_bytes() for path in own.iterdir()}
+    tried, whole = 0, list(kept)
+    while tried < 5000:
+        path = whole[int(rng.integers(len(whole)))]
+        copy = tmp_path / path.parent.name / path.name
+        copy.parent.mkdir(exist_ok=True)
+        copy.write_bytes(kept[path])
+        assert kept_code._content(copy) == kept[path][32:]
+        for content in damaged(kept[path], kept[whole[whole.index(path) - 1]], rng):
+            if content != kept[path]:
+                copy.write_bytes(content)
+                assert kept_code._content(copy) is None
+                tried += 1
+        copy.unlink()
+        copy.mkdir()
+        assert kept_code._content(copy) is None
+        copy.rmdir()
+
+
 def test_without_home_and_with_nothing_to_write_to_kernels_are_compiled_and_not_kept(places, monkeypatch):
     for name in ("HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     (places[0] / "__pycache__").write_text("a file where the folder would be")
     assert chosen(places[0]) is None
-    monkeypatch.setattr(_compile, "folder_of", lambda module: None)
+    monkeypatch.setattr(kept_code, "folder_of", lambda module: None)
     kept = Kept("module", "kernel")
     kept.write("key", b"code")
     assert (kept.read("key"), kept.any()) == (None, False)
@@ -171,7 +260,7 @@ def test_without_home_and_with_nothing_to_write_to_kernels_are_compiled_and_not_
 
 
 def test_a_full_disk_keeps_nothing_and_harms_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(_compile, "folder_of", lambda module: tmp_path)
+    monkeypatch.setattr(kept_code, "folder_of", lambda module: tmp_path)
     kept = Kept("module", "kernel")
     kept.write("key", b"code")
     assert (kept.read("key"), kept.read("another"), kept.any()) == (b"code", None, True)

@@ -5,10 +5,11 @@ import pytest
 
 import netsim
 from lpsm import randomness
-from netsim import ServerDelay
+from netsim import ServerDelay, simulation
 from netsim.policies.lpsm2 import Lpsm2, Lpsm2Config
-from netsim.simulation import is_compiled
+from netsim.simulation import uncompiled
 from tests.netsim.worlds import load
+from traces.columns import Workload
 from traces.records import Message, Page
 from traces.waits import network_us
 
@@ -110,9 +111,29 @@ def test_the_time_that_traces_give_to_the_network_is_that_of_a_client_that_never
 
 
 def test_what_is_left_to_compile_is_asked_of_the_compiled_form_and_a_policy_without_a_rule_needs_nothing(monkeypatch):
-    asked = []
-    monkeypatch.setattr("netsim.running.compiled.is_ready", lambda policies: asked.append(policies[0].spec))
+    monkeypatch.setattr("lpsm.native.entries.Entry.is_ready", property(lambda entry: entry.name == "_never_sleep"))
+    kernel, rule = "netsim.running.kernel.advance_run", "netsim.policies.static._listen_periodically"
     for medium in (None, netsim.AirConfig()):
-        assert not is_compiled("psm", netsim.SimulationConfig(medium=medium))
-    assert asked == ["psm:100"] * 2
-    assert is_compiled(Lpsm2(Lpsm2Config(record=True)), netsim.SimulationConfig())
+        left = uncompiled(["psm", "none", "psm:200"], netsim.SimulationConfig(medium=medium))
+        assert [*left] == [kernel, rule]
+    assert not uncompiled([Lpsm2(Lpsm2Config(record=True))], netsim.SimulationConfig())
+
+
+@pytest.mark.parametrize(("kept", "times"), [(True, 1), (False, 20)])
+def test_what_is_not_compiled_is_interpreted_for_a_second_of_work_in_all_and_compiled_then(monkeypatch, kept, times):
+    ran = []
+    monkeypatch.setattr(simulation, "_interpreted", [0.0])
+    monkeypatch.setattr(simulation, "folder_of", lambda module: module if kept else None)
+    monkeypatch.setattr(simulation, "result_of", lambda *_: None)
+    monkeypatch.setattr("netsim.running.on_simpy.run_interpreted", lambda *_: ran.append("interpreted") or [()])
+    monkeypatch.setattr("netsim.running.compiled.run_compiled", lambda _: ran.append("compiled") or [()])
+    monkeypatch.setattr("netsim.running.compiled.is_ready", lambda _: False)
+    few = [Page("", 300, 5000)] * 250
+    for _ in range(4 * times + 2):
+        netsim.simulate(few, "psm")
+    assert ran == ["interpreted"] * 4 * times + ["compiled"] * 2
+    assert simulation._work([(Workload.of(few), None)], [[]], netsim.SimulationConfig()) == 0.25
+    idle = [Page("", 300, 5000, (), 1e4)] * 5
+    loaded = netsim.SimulationConfig(medium=netsim.AirConfig(neighbours=2))
+    assert simulation._work([(Workload.of(idle), None)], [[]], netsim.SimulationConfig()) == 1.0
+    assert simulation._work([(Workload.of(idle), None)], [[]], loaded) == 5000.0

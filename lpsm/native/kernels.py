@@ -1,0 +1,75 @@
+"""The one compiling decorator: numba, imported when a kernel is first called; what it makes is kept on disk.
+
+A kernel is compiled for the types of its arguments, never with fast-math.  Called by another kernel, every whole
+number, literal or truth value counts as int64, so that a kernel has one signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, update_wrapper
+from importlib import import_module
+from math import prod
+from typing import Any
+
+from lpsm.native.kept import Kept, is_plain
+
+
+def compiled(function: Callable[..., Any], apart: bool = False) -> Any:
+    """Compile a module-level kernel to machine code on its first call; rounding is that of the source.
+
+    `apart` promises other kernels that call it that no two of its arrays overlap, so that its loops vectorise.
+    """
+    return function if is_plain() else Kernel(function, apart)
+
+
+def is_compiled(kernel: Any) -> bool:
+    """Whether a kernel is compiled for some arguments, in this process or, from the sources as they are, on disk."""
+    return not isinstance(kernel, Kernel) or bool(kernel.signatures) or kernel.kept.any()
+
+
+class Kernel:
+    """A function that is compiled when first called; other kernels call it like any compiled function."""
+
+    def __init__(self, function: Callable[..., Any], apart: bool = False) -> None:
+        update_wrapper(self, function)
+        self.py_func, self.apart = function, apart
+
+    @cached_property
+    def dispatcher(self) -> Any:
+        """What numba makes of the function."""
+        return _compiler().dispatcher(self.py_func, self.kept)
+
+    @cached_property
+    def linked(self) -> Any:
+        """What numba makes of it for other kernels, which hold its code in theirs."""
+        return _compiler().dispatcher(self.py_func, None, self.apart)
+
+    @cached_property
+    def kept(self) -> Kept:
+        """Its machine code on disk."""
+        return Kept(self.py_func.__module__, self.py_func.__qualname__)
+
+    @property
+    def signatures(self) -> list[Any]:
+        """Types of arguments for which it is compiled or loaded in this process."""
+        return list(self.dispatcher.signatures) if "dispatcher" in vars(self) else []
+
+    def __call__(self, *args: Any) -> Any:  # noqa: D102
+        return self.dispatcher(*args)
+
+    def __reduce__(self) -> str:
+        return str(vars(self)["__qualname__"])  # pickled by its name, like any function
+
+
+def block(array: Any, at: int, shape: tuple[int, ...]) -> Any:
+    """Return the numbers of a one-dimensional array from `at` on as an array of that shape.
+
+    In compiled code it is what slicing and `reshape` give, without their calls, counts and checks.
+    """
+    return array[at : at + prod(shape)].reshape(shape)
+
+
+def _compiler() -> Any:
+    """Import numba."""
+    return import_module("lpsm.native.compiler")
