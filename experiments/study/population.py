@@ -26,7 +26,7 @@ import pandas as pd
 
 import netsim
 import traces
-from experiments.quantities import PSM, run_row
+from experiments.quantities import PSM, RUN, run_row
 from experiments.study.files import source_digest
 from experiments.study.sweep import MANY_PAGES, Recorded, compile_express
 from experiments.study.traffic import Browsing, browsed
@@ -39,6 +39,11 @@ __all__ = [
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 SLOW = 2.0  # a mean slowdown that is reported as such
+COLUMNS = (
+    "user", "policy", "sessions", *RUN, "energy_vs_none_percent", "energy_vs_psm_percent", "slowdown_mean",
+    "slowdown_vs_psm", "messages", "added_delay_mean_s",
+)  # fmt: skip
+"""What `compute` returns of a task."""
 
 
 class OtherProgramError(OSError):

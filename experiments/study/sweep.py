@@ -20,7 +20,7 @@ import pandas as pd
 
 import netsim
 import traces
-from experiments.quantities import BASELINE, mean_row, run_row
+from experiments.quantities import BASELINE, RUN, mean_row, run_row
 from experiments.study.progress import progress
 from experiments.study.run import processes, run
 from experiments.study.traffic import Generated, Recorded, Replication
@@ -38,6 +38,12 @@ MOST_DELAYS = 1_000
 MANY_PAGES = 5_000  # from here on, compiling the simulator takes less time than interpreting it
 ONE_PAGE = (traces.Page("", 1, 1),)
 _SEARCH = "clairvoyant"  # in place of a policy
+_NUMBER = (int, float)
+RESULT = (
+    {"run": {"replication": str, "policy": str, **dict.fromkeys(RUN, _NUMBER)}, "pages": {"latency_s": [_NUMBER]}},
+    {"replication": str, "slowdown": [_NUMBER], "above_sleep_j": [_NUMBER]},
+)
+"""The shape (`store.fits`) of what `simulate` returns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

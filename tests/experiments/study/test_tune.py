@@ -142,6 +142,6 @@ def test_traffic_of_several_files_is_put_together(lpsm, workload, tmp_path):
     other.write_text(workload.read_text().replace(', "issue_s": 9.0', ""))
     arguments = ["--policies", "psm", "--jobs", "1", "--out", tmp_path / "out", "--json"]
     one = json.loads(lpsm("tune", workload, *arguments).stdout)["recommendation"]
-    both = json.loads(lpsm("tune", workload, other, *arguments).stdout)["recommendation"]
+    both = json.loads(lpsm("tune", workload, other, *arguments, "--force").stdout)["recommendation"]
     assert (one["units"], one["unit"]) == (3, "pages")
     assert both["units"] == 6
