@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from concurrent.futures.process import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from multiprocessing.connection import wait as wait_for_handles
 from typing import Any, TypeVar
 
@@ -112,6 +113,8 @@ def _processes(jobs: int) -> Iterator[Workers]:
         sys.warnoptions.append(_NO_COMPLAINT)
     others = set(multiprocessing.active_children())
     spawn = multiprocessing.get_context("spawn")
+    with put_off():  # which unblocks Ctrl-C, and must not hear of a hang-up either
+        resource_tracker.ensure_running()
     executor = ProcessPoolExecutor(jobs, mp_context=spawn, initializer=_end_with_the_parent)
     try:
         with put_off():  # a worker that starts while its parent ends would complain
