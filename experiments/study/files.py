@@ -10,6 +10,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from io import StringIO
 from itertools import repeat
 from pathlib import Path
@@ -131,6 +132,7 @@ def _printed(name: str, column: Any) -> Iterator[object]:
             yield cell(value)
 
 
+@cache
 def source_digest(root: Path | None = None) -> str:
     """Return the SHA-256 of the Python files of this program (or one at `root`), lest parts of two are mixed."""
     root = root or Path(__file__).resolve().parents[2]

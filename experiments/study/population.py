@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -117,7 +116,7 @@ def compute(task: Task) -> dict[str, list[Any]]:
     later than under ``none`` messages came (NaN without messages).  If another version of the program is wanted it is
     an `OtherProgramError`.
     """
-    if task.program is not None and task.program != _this_program():
+    if task.program is not None and task.program != source_digest():
         raise OtherProgramError("a worker has another version of lpsm, or of its source, than the one that asks")
     # made once and copied by every run: building LPSM's grid of switching rates takes longer than a short session
     world = task.config
@@ -126,11 +125,6 @@ def compute(task: Task) -> dict[str, list[Any]]:
         compile_express(policies, world)
     rows = [row for user in task.members for row in _rows(user, policies, world)]
     return {name: [row[name] for row in rows] for name in rows[0]}
-
-
-@lru_cache(maxsize=1)
-def _this_program() -> str:
-    return source_digest()
 
 
 def _rows(user: Recorded, policies: Sequence[Any], config: netsim.SimulationConfig) -> Iterator[dict[str, Any]]:

@@ -309,7 +309,8 @@ class Store:
         ours = {*manifest.get("files", ()), MANIFEST, SUMS}
         # of a program that was killed before it removed that, and of `lpsm report`
         heads = {JOURNAL: f"{_head(manifest)}\n", PAGE: PAGE_HEAD}
-        ours |= {name for name, head in heads.items() if not finished or files.begins(folder / name, head.encode())}
+        ours |= {name for name, head in heads.items() if files.begins(folder / name, head.encode())}
+        ours |= set() if finished else {JOURNAL}
         for name, is_file in entries.items():
             of = _TEMPORARY.fullmatch(name)
             if not is_file or (of[1] if of else name) not in ours:
