@@ -26,6 +26,9 @@ from traces.records import Report
 MAX_UNPACKED_BYTES = 1 << 36
 """Largest size of an unpacked file, 64 GiB: seventy times the longest trace we know of."""
 
+TEMPORARY = ".lpsm-tmp"
+"""How a name ends of what is not whole yet."""
+
 Stream: TypeAlias = "io.BufferedReader[Any]"
 OnDamage = Callable[[TraceError], None]
 Item = TypeVar("Item")
@@ -137,23 +140,29 @@ def replacing(path: PathName) -> Iterator[IO[bytes]]:
             return
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, "is a folder, a file name is needed", str(path))
-        temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
-        try:
-            with temporary.open("xb") as file:
+        made = temporary(target)
+        with made.open("xb") as file:
+            try:
                 if target.exists():
-                    temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+                    made.chmod(stat.S_IMODE(target.stat().st_mode))
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            temporary.replace(target)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
+                made.replace(target)
+            except BaseException:
+                with suppress(OSError):
+                    made.unlink()
+                raise
     except OSError as error:  # of a full disk it has no name, of a missing folder that of the temporary file
-        if error.filename is None or str(error.filename).endswith(".tmp"):
+        if error.filename is None or str(error.filename).endswith(TEMPORARY):
             error.filename, error.filename2 = os.fspath(path), None
         raise
+
+
+def temporary(path: Path) -> Path:
+    """Return a name beside a path that nothing has, and that says whose it is: ``.NAME.<12 hex digits>.lpsm-tmp``."""
+    name = os.fsdecode(os.fsencode(path.name)[:200])  # in bytes, of which a name has 255
+    return path.with_name(f".{name}.{secrets.token_hex(6)}{TEMPORARY}")
 
 
 def _special(path: PathName) -> IO[bytes] | None:

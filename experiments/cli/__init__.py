@@ -82,7 +82,7 @@ class _Program(click.Group):
         for stream in (sys.stdout, sys.stderr):  # what the terminal's characters do not include is written as escapes
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
-        with handled():
+        with handled(to_the_end=args is None):  # by a shell, not by Python
             try:
                 status = self._status(sys.argv[1:] if args is None else [*args])
             except Interrupted as stopped:  # between two steps of the program

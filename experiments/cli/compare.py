@@ -76,7 +76,7 @@ def compare(asked: Any) -> None:
     if asked.clairvoyant:
         tasks = sweep.searches(tasks) | tasks
     named = {name: getattr(asked, name) for name in ("max_slowdown", "clairvoyant")}
-    with folder("compare", asked, settings_of(traffic, chosen, world, clients=counts, **named)) as store:
+    with folder("compare", asked, settings_of(traffic, chosen, world, clients=counts, **named), sweep.RESULT) as store:
         results = sweep.measured(tasks, store, jobs=asked.jobs)
         cells = []
         for count, listed in of_cells.items():

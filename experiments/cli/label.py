@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["label"]
 
-_NOT_SETTINGS = ("source", "folder", "runs", "out", "as_json", "parameters", "rate", "store_all")
+_NOT_SETTINGS = ("source", "folder", "runs", "out", "force", "as_json", "parameters", "rate", "store_all")
 
 
 @options.command(
@@ -51,7 +51,7 @@ _NOT_SETTINGS = ("source", "folder", "runs", "out", "as_json", "parameters", "ra
         "--bounds runs", "Compare it with its theorem; a randomised sampler in the mean of RUNS runs.",
         most=10**4, least=2, metavar="RUNS",
     ),
-    options.option("--out", "Folder for tables, pictures and a manifest [none].", options.FILE),
+    options.out(None, "Folder for tables, pictures and a manifest [none]."),
     options.JSON,
 )  # fmt: skip
 def label(asked: Any) -> None:

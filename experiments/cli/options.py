@@ -73,6 +73,8 @@ class Policies(Names):
         from netsim.policies import OwnPolicy, registry, split
 
         names = split(value) if self._several else [value.strip()]
+        if any(names) and not all(names):
+            self.fail(f"a name must stand before and after each comma, got {value!r}.", param, ctx)
         found = [name if name.partition(":")[0] in registry() else OwnPolicy.typed(name) or name for name in names]
         return [policy for policy in found if policy] if self._several else found[0]
 
@@ -145,9 +147,13 @@ def flag(names: str, words: str) -> Decorator:
     return click.option(*names.split(), is_flag=True, help=words)
 
 
-def out(folder: str) -> Decorator:
-    """Declare ``--out`` for a command that writes a folder of results."""
-    return option("--out", "Folder for the results.", FILE, Path("out", folder))
+def out(folder: str | None, words: str = "Folder for the results.") -> Decorator:
+    """Declare ``--out`` for a command that writes a folder of results, and ``--force``, by which it replaces others."""
+    named = option("--out", words, FILE, None if folder is None else Path("out", folder))
+    forced = flag(
+        "--force", "Replace an earlier result of this command in OUT of other options or data, or that was changed."
+    )
+    return lambda made: named(forced(made))
 
 
 def policies(default: str | None, words: str = "Policies to compare, separated by commas.") -> Decorator:

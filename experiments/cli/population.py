@@ -76,7 +76,7 @@ def population(asked: Any) -> None:
     if not cut:
         raise ValueError(f"{asked.trace}: there is no page in it")
     settings = settings_of(traffic, chosen, world, pages_per_task=asked.pages_per_task)
-    with folder("population", asked, settings) as store:
+    with folder("population", asked, settings, dict.fromkeys(study.COLUMNS, list)) as store:
         if cut[0].compile_first and len(store.finished) < len(cut) and not on_cluster:  # where every worker does
             if uncompiled(policies, config):
                 echo("compiling the simulator, once on this machine", err=True)

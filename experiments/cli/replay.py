@@ -53,7 +53,7 @@ def replay(asked: Any) -> None:
     settings = {"trace_sha256": content_digest(asked.trace), **which, "show": show, **asdict(config)}
     rows: list[dict[str, Any]] = []
     shown, requests = "", list[traces.Request]()
-    with folder("replay", asked, settings) as store:
+    with folder("replay", asked, settings, {...: (int, float)}) as store:
         try:
             with progress("replays", None) as advance:
                 for number, session in enumerate(chain([first], sessions)):

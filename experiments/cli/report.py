@@ -21,8 +21,8 @@ def report(asked: Any) -> None:
     reproduce.  The page needs no network and runs no script.
     """
     from experiments.report.html import folder_page
-    from experiments.study.files import write_file
-    from experiments.study.store import PAGE
+    from experiments.study.files import refuse_foreign, write_file
+    from experiments.study.store import PAGE, PAGE_HEAD
 
     folder = asked.folder
     if not folder.is_dir():
@@ -30,5 +30,7 @@ def report(asked: Any) -> None:
     page = asked.out or folder / PAGE
     if page.suffix != ".html":
         raise ValueError(f"out must be the name of a file that ends in .html, got {page}")
+    if asked.out is None:
+        refuse_foreign(page, PAGE_HEAD, "lpsm report")
     write_file(page, folder_page(folder))
     echo(f"The page is {page}.")

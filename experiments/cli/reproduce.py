@@ -60,15 +60,14 @@ def reproduce(asked: Any) -> None:
     from experiments.papers.kit import Setup
     from experiments.papers.registry import PAPERS, choose
     from experiments.report.results import HEADING, claim_counts, details_markdown, results_markdown, results_text
-    from experiments.study.files import alone, refuse_file, write_file
+    from experiments.study.files import alone, refuse_file, refuse_foreign, write_file
     from experiments.study.run import processes
 
     chosen = list(dict.fromkeys(one for name in asked.names for one in choose(name)))
     jobs, out = processes(asked.jobs), asked.out
     refuse_file(out)
     page = Path(os.path.realpath(out)) / "RESULTS.md"
-    if page.exists() and not page.read_text(errors="replace").startswith(HEADING):
-        raise ValueError(f"{page} was not written by lpsm reproduce; choose another --out")
+    refuse_foreign(page, HEADING, "lpsm reproduce")
     for commit in asked.commits:
         archive.program_at(commit)
     click.get_current_context().with_resource(alone(page))  # until the command ends
@@ -83,7 +82,7 @@ def reproduce(asked: Any) -> None:
             if own is not None and experiment.setup(setup).stand_in:
                 instead = f"{own.folder} is not there (--data, LPSM_DATA): {own.stand_in} instead"
                 echo(f"lpsm: {experiment.name}: {instead}", err=True)
-            result = archive.reproduce(experiment, setup, out, jobs=jobs, redraw=asked.redraw)
+            result = archive.reproduce(experiment, setup, out, jobs=jobs, redraw=asked.redraw, force=asked.force)
         except (FileNotFoundError, archive.MissingRecordError) as error:
             if len(chosen) == 1:
                 raise
@@ -97,7 +96,9 @@ def reproduce(asked: Any) -> None:
     write_file(page, results_markdown(everything, PAPERS))
     (out / "results").mkdir(exist_ok=True)
     for paper in dict.fromkeys(result["experiment"].partition("/")[0] for result in everything):
-        write_file(out / "results" / f"{paper}.md", details_markdown(everything, paper, PAPERS[paper]))
+        details, words = out / "results" / f"{paper}.md", details_markdown(everything, paper, PAPERS[paper])
+        refuse_foreign(details, words.partition("\n")[0], "lpsm reproduce")
+        write_file(details, words)
     for line in missing:
         echo(f"left out: {line}", err=True)
     if asked.as_json:

@@ -86,11 +86,11 @@ def settings_of(
 
 
 @contextmanager
-def folder(command: str, asked: Any, settings: Mapping[str, Any]) -> Iterator[Store]:
-    """Begin the folder of a command; ending the block early gives up all but finished runs."""
+def folder(command: str, asked: Any, settings: Mapping[str, Any], shape: Any = object) -> Iterator[Store]:
+    """Begin the folder of a command; ending the block early gives up all but finished runs, which have a `shape`."""
     from experiments.study.store import Store
 
-    store = Store(asked.out, command, settings)
+    store = Store(asked.out, command, settings, force=asked.force, shape=shape)
     with store.giving_up():
         yield store
 

@@ -76,7 +76,7 @@ def tune(asked: Any) -> None:
         source["clients"] = asked.clients
     tasks = sweep.tasks(cut.workloads, list(chosen.values()), world.config, asked.clients)
     settings = settings_of(source, chosen, world, rule=rule.given(), target=target)
-    with folder("tune", asked, settings) as store:
+    with folder("tune", asked, settings, sweep.RESULT) as store:
         frames = sweep.frames(sweep.measured(tasks, store, jobs=asked.jobs))
         found = study.tune(frames, rule, radio, seed=asked.seed)
         [row] = plain(pd.DataFrame([found.recommendation]))

@@ -9,7 +9,6 @@ What it leaves out: how results are worded (`report.results`).
 
 import hashlib
 import io
-import json
 import subprocess
 import tarfile
 import tempfile
@@ -26,7 +25,7 @@ from experiments.papers.registry import all_experiments
 from experiments.report.text import markdown
 from experiments.study.files import PACKAGES, source_digest
 from experiments.study.run import run
-from experiments.study.store import MANIFEST, Store
+from experiments.study.store import MANIFEST, Store, altered, manifest_of
 
 CLAIMS = "claims.csv"
 
@@ -44,10 +43,13 @@ class Result(NamedTuple):
     computed: bool
 
 
-def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1, redraw: bool = False) -> Result:
+def reproduce(
+    experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1, redraw: bool = False, force: bool = False
+) -> Result:
     """Make or find the record of an experiment in ``out/PAPER/PLACE``, and conclude from it.
 
-    With `redraw` the record that is there, whatever program made it, is only checked and drawn again.
+    With `redraw` the record that is there, whatever program made it, is only checked and drawn again; with `force` one
+    that is there is made anew, whatever its options.
 
     Raises
     ------
@@ -65,7 +67,8 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
             raise MissingRecordError(f"redraw needs a record of {experiment.name}, there is none in {folder}")
         tables = _tables(folder, there)
         try:
-            return _conclude(experiment, Store(folder, command, there["configuration"]), tables, computed=False)
+            store = Store(folder, command, there["configuration"], force=force)
+            return _conclude(experiment, store, tables, computed=False)
         except KeyError as error:
             raise ValueError(
                 f"the record in {folder} has no {error.args[0]!r}: another version of the program made it; "
@@ -79,8 +82,8 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
         "tasks": {key: {name: one for name, one in task.items() if name != "folder"} for key, task in tasks.items()},
         "program_sha256": source_digest(),
     }  # fmt: skip
-    store = Store(folder, command, configuration)
-    same = _with_same_runs(experiment, store.manifest, out)
+    store = Store(folder, command, configuration, force=force, shape={...: [dict]})
+    same = None if force else _with_same_runs(experiment, store.manifest, out)
     with store.giving_up():
         tables = _tables(*same) if same else _computed(experiment, tasks, store, jobs)
     return _conclude(experiment, store, tables, computed=same is None)
@@ -206,9 +209,13 @@ def _whole(folder, name, manifest):
 
 
 def _manifest(folder, command):
-    """Return the manifest of a finished record, if there is one."""
+    """Return the manifest of a finished record, if there is one; a ValueError of one that is not as it was written."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text())
-        return manifest if manifest["command"] == command and isinstance(manifest["files"], dict) else None
-    except (OSError, ValueError, KeyError, TypeError):
+        manifest = manifest_of(folder)
+    except OSError:
         return None
+    if manifest["command"] != command or "files" not in manifest:
+        return None
+    if altered(folder, {"files": {}}) is not None:
+        raise ValueError(f"{folder / MANIFEST} is not as it was written; delete {folder} and run again")
+    return manifest

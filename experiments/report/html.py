@@ -20,10 +20,10 @@ from string import Template
 from typing import Any
 
 from experiments.inert import as_meant, inert, is_number
+from experiments.study.store import MANIFEST, SUMS
 
 __all__ = ["folder_page"]
 
-_MANIFEST, _SUMS = "manifest.json", "SHA256SUMS"
 _MOST_BYTES = 1 << 26
 """Of the files of one folder that the page holds, together."""
 _MOST_ROWS = 200
@@ -35,11 +35,11 @@ def folder_page(folder: Path) -> str:
 
     Raises a ValueError if it holds no finished results of ``lpsm``, or a file is missing, damaged or too large.
     """
-    results = [folder] if (folder / _MANIFEST).exists() else sorted(
-        path.parent for depth in ("*", "*/*") for path in folder.glob(f"{depth}/{_MANIFEST}")
+    results = [folder] if (folder / MANIFEST).exists() else sorted(
+        path.parent for depth in ("*", "*/*") for path in folder.glob(f"{depth}/{MANIFEST}")
     )  # fmt: skip
     if not results:
-        raise ValueError(f"{folder}: a folder of results must hold a {_MANIFEST}, there is none")
+        raise ValueError(f"{folder}: a folder of results must hold a {MANIFEST}, there is none")
     sections, titles = [], []
     for one in results:
         try:
@@ -47,7 +47,7 @@ def folder_page(folder: Path) -> str:
             titles.append(f"lpsm {manifest['command']}")
             sections.append("\n".join(_section(one, manifest)))
         except RecursionError:
-            raise ValueError(f"{one / _MANIFEST}: its configuration is nested too deeply") from None
+            raise ValueError(f"{one / MANIFEST}: its configuration is nested too deeply") from None
     title = titles[0] if len(titles) == 1 else f"{len(titles)} results of lpsm"
     page = resources.files("experiments.report").joinpath("page.html").read_text(encoding="utf-8")
     return Template(page).substitute(title=_text(title), sections="\n".join(sections))
@@ -60,16 +60,18 @@ def _text(words: object) -> str:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of a finished folder, its parts of the types that `Store` writes."""
-    path = folder / _MANIFEST
+    path = folder / MANIFEST
+    content = _content(folder, MANIFEST, _MOST_BYTES)
     try:
-        found = json.loads(_content(folder, _MANIFEST, _MOST_BYTES))
+        found = json.loads(content)
     except ValueError as error:
         raise ValueError(f"{path}: it must be JSON of at most {_MOST_BYTES} bytes: {error}") from None
     if not isinstance(found, dict) or not isinstance(found.get("command"), str):
         raise ValueError(f"{path}: it must be the manifest of a folder that lpsm made, and names no command")
-    if (folder / _SUMS).exists():
-        lines = _content(folder, _SUMS, _MOST_BYTES).decode(errors="replace").splitlines()
+    if (folder / SUMS).exists():
+        lines = _content(folder, SUMS, _MOST_BYTES).decode(errors="replace").splitlines()
         found["files"] = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+        _check(folder, MANIFEST, content, found)
     elif "files" not in found:
         raise ValueError(f"{folder}: the results of lpsm {found['command']} are not finished: no files are listed")
     for name in ("configuration", "versions", "files"):
@@ -90,14 +92,19 @@ def _content(folder: Path, name: str, most: int) -> bytes:
     return content
 
 
+def _check(folder: Path, name: str, content: bytes, manifest: Mapping[str, Any]) -> None:
+    """Refuse, by a ValueError, a file that has another digest than is listed."""
+    if hashlib.sha256(content).hexdigest() != manifest["files"].get(name):
+        raise ValueError(f"{folder / name}: it is not as lpsm {manifest['command']} wrote it: another checksum")
+
+
 def _section(folder: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
     """Yield the parts of the page that show one folder."""
     room, shown = _MOST_BYTES, {}
     for name in sorted(name for name in manifest["files"] if name.endswith(tuple(_SHOWN))):
         shown[name] = _content(folder, name, room)
         room -= len(shown[name])
-        if hashlib.sha256(shown[name]).hexdigest() != manifest["files"][name]:
-            raise ValueError(f"{folder / name}: it is not as lpsm {manifest['command']} wrote it: another checksum")
+        _check(folder, name, shown[name], manifest)
     yield f"<h1>lpsm {_text(manifest['command'])}</h1>"
     for ending, show in _SHOWN.items():
         for name in (name for name in shown if name.endswith(ending)):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import errno
 import fcntl
 import hashlib
 import os
+import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from io import StringIO
 from itertools import repeat
 from pathlib import Path
@@ -32,32 +35,71 @@ def refuse_overwriting(read: Iterable[Path], written: Iterable[Path | None]) -> 
 
 def refuse_file(folder: Path) -> None:
     """Refuse, by a `ValueError`, an output folder that is a file, or would lie below one."""
-    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    there = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
     if not there.is_dir():
         raise ValueError(f"the output must be a folder, {there} is a file")
+
+
+def refuse_foreign(path: Path, head: str, command: str) -> None:
+    """Refuse, by a `ValueError`, to write over a file whose beginning says that the command did not write it."""
+    if os.path.lexists(path) and not begins(path, head.encode()):
+        raise ValueError(f"{path} was not written by {command}; choose another --out")
+
+
+def begins(path: Path, head: bytes) -> bool:
+    """Whether a path is a regular file that begins so."""
+    try:
+        return content(path, None).startswith(head)
+    except OSError:
+        return False
+
+
+def content(path: Path, most: int | None = 1 << 26) -> bytes:
+    """Return the bytes of a regular file; an `OSError` of a link or of what is none, a `ValueError` of a longer one."""
+    if not stat.S_ISREG(path.lstat().st_mode):  # to open a device may do something
+        raise OSError(errno.EINVAL, "must be a regular file", str(path))
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK)) as file:
+        found = file.read(-1 if most is None else most + 1)
+    if most is not None and len(found) > most:
+        raise ValueError(f"{path}: the file must have at most {most} bytes, there are more")
+    return found
 
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
     """Let no other run write what lies at a path, by a lock on an empty file beside it (else a `ValueError`).
 
-    The kernel lifts the lock when the process ends, however it ends; who comes next removes the file.
+    The kernel lifts the lock when the process ends, however it ends; who comes next removes the file.  What has the
+    name of that file, ``.NAME.lpsm-lock``, and cannot be one is a `ValueError` too, and stays as it is.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.lock")
+    beside = path.with_name(f".{path.name}.lpsm-lock")
     while True:
-        with beside.open("a") as file:
+        if os.path.lexists(beside) and not _is_lock(beside.lstat()):
+            raise ValueError(f"{beside} must be an empty file of this program, what is there is none")
+        held = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+        try:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise ValueError(f"another run writes here: {path}") from None
-            if not os.fstat(file.fileno()).st_nlink:
-                continue  # removed by who held it until now
+            if not _is_lock(found := os.fstat(held)):
+                continue  # removed by who held it until now, or something else
             try:
                 yield
                 return
             finally:
-                beside.unlink(missing_ok=True)
+                with suppress(OSError):  # who comes next uses it
+                    if os.path.samestat(beside.lstat(), found):
+                        beside.unlink()
+        finally:
+            os.close(held)
+
+
+def _is_lock(found: os.stat_result) -> bool:
+    """Whether that is an empty file which this user made, and which has one name."""
+    ours = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
+    return stat.S_ISREG(found.st_mode) and not found.st_size and found.st_nlink == 1 and ours
 
 
 def write_file(path: Path, content: str | bytes) -> None:
@@ -90,6 +132,7 @@ def _printed(name: str, column: Any) -> Iterator[object]:
             yield cell(value)
 
 
+@cache
 def source_digest(root: Path | None = None) -> str:
     """Return the SHA-256 of the Python files of this program (or one at `root`), lest parts of two are mixed."""
     root = root or Path(__file__).resolve().parents[2]

@@ -3,7 +3,8 @@
 A handler raises `Interrupted` in the main thread.  On its way up each layer puts its things in order and adds a note to
 it, so that the last one to see it, the command line, can print what is kept.  Python drops an exception that
 is raised while it frees an object or calls back from C; so the handler remembers the signal, and what goes through
-tasks calls `check` after each, which raises again what was lost.
+tasks calls `check` after each, which raises again what was lost.  Who is impatient and presses Ctrl-C again does not
+disturb that order, and ends the program at once if it takes longer than `GRACE_S`.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+GRACE_S = 5.0
 
 
 class Interrupted(KeyboardInterrupt):
@@ -31,27 +34,36 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Handler:
-    """Raises `Interrupted` for a signal; ends the program at once while a kernel is compiled, which would lose that.
+    """Raises `Interrupted` for the first signal; ends the program if a kernel is compiled, which would lose that.
 
-    `came` is the last signal that came, 0 before any has; while `waits`, nothing is raised.
+    `came` is the first signal that came, 0 before any has; while `waits`, nothing is raised.
     """
 
-    came, waits = 0, False
+    came, waits, _at_s = 0, False, 0.0
 
     def __call__(self, number: int, _frame: Any) -> None:
         """Remember the signal, and raise."""
-        self.came, stopped = number, Interrupted(number)
+        first = not self.came
+        if first:
+            self.came, self._at_s = number, monotonic()
+        stopped, where = Interrupted(self.came), "while compiling"
         compiler = sys.modules.get("numba.core.compiler_lock")
-        if compiler is not None and compiler.global_compiler_lock.is_locked():
-            os.write(2, f"lpsm: {stopped} while compiling; what was finished before is kept\n".encode())
-            os._exit(stopped.status)
-        if not self.waits:
-            raise stopped
+        if compiler is None or not compiler.global_compiler_lock.is_locked():
+            if first and not self.waits:
+                raise stopped
+            if monotonic() - self._at_s < GRACE_S:
+                return
+            where = "again"
+        os.write(2, f"lpsm: {stopped} {where}; what was finished before is kept\n".encode())
+        os._exit(stopped.status)
 
 
 @contextmanager
-def handled() -> Iterator[None]:
-    """Have a `Handler` called, within the block, for the signals that stop a program; nohup's ignored ones stay so."""
+def handled(*, to_the_end: bool = False) -> Iterator[None]:
+    """Have a `Handler` called, within the block, for the signals that stop a program; nohup's ignored ones stay so.
+
+    With `to_the_end` of the process, what comes after the block finds it done and its exit status known.
+    """
     handler, before = Handler(), dict[int, Any]()
     for number in SIGNALS if threading.current_thread() is threading.main_thread() else ():
         if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
@@ -59,8 +71,9 @@ def handled() -> Iterator[None]:
     try:
         yield
     finally:
+        handler.waits = True
         for one, earlier in before.items():
-            signal.signal(one, earlier)
+            signal.signal(one, signal.SIG_IGN if to_the_end else earlier)
 
 
 def check() -> None:

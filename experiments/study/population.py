@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ import pandas as pd
 
 import netsim
 import traces
-from experiments.quantities import PSM, run_row
+from experiments.quantities import PSM, RUN, run_row
 from experiments.study.files import source_digest
 from experiments.study.sweep import MANY_PAGES, Recorded, compile_express
 from experiments.study.traffic import Browsing, browsed
@@ -39,6 +38,11 @@ __all__ = [
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 SLOW = 2.0  # a mean slowdown that is reported as such
+COLUMNS = (
+    "user", "policy", "sessions", *RUN, "energy_vs_none_percent", "energy_vs_psm_percent", "slowdown_mean",
+    "slowdown_vs_psm", "messages", "added_delay_mean_s",
+)  # fmt: skip
+"""What `compute` returns of a task."""
 
 
 class OtherProgramError(OSError):
@@ -112,7 +116,7 @@ def compute(task: Task) -> dict[str, list[Any]]:
     later than under ``none`` messages came (NaN without messages).  If another version of the program is wanted it is
     an `OtherProgramError`.
     """
-    if task.program is not None and task.program != _this_program():
+    if task.program is not None and task.program != source_digest():
         raise OtherProgramError("a worker has another version of lpsm, or of its source, than the one that asks")
     # made once and copied by every run: building LPSM's grid of switching rates takes longer than a short session
     world = task.config
@@ -121,11 +125,6 @@ def compute(task: Task) -> dict[str, list[Any]]:
         compile_express(policies, world)
     rows = [row for user in task.members for row in _rows(user, policies, world)]
     return {name: [row[name] for row in rows] for name in rows[0]}
-
-
-@lru_cache(maxsize=1)
-def _this_program() -> str:
-    return source_digest()
 
 
 def _rows(user: Recorded, policies: Sequence[Any], config: netsim.SimulationConfig) -> Iterator[dict[str, Any]]:

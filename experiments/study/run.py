@@ -26,6 +26,7 @@ from concurrent.futures.process import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from math import inf
+from multiprocessing import resource_tracker
 from multiprocessing.connection import wait as wait_for_handles
 from time import perf_counter
 from types import ModuleType
@@ -126,6 +127,8 @@ def _processes(jobs: int) -> Iterator[Workers]:
         sys.warnoptions.append(_NO_COMPLAINT)
     others = set(multiprocessing.active_children())
     spawn = multiprocessing.get_context("spawn")
+    with put_off():  # which unblocks Ctrl-C, and must not hear of a hang-up either
+        resource_tracker.ensure_running()
     executor = ProcessPoolExecutor(jobs, mp_context=spawn, initializer=_end_with_the_parent)
     try:
         with put_off(), _apart_from_main():  # a worker that starts while its parent ends would complain

@@ -1,14 +1,17 @@
 """Where results go: a folder that is either whole or not there.
 
 Files grow in ``NAME.partial`` beside the folder that is wanted, and when all are written the folder takes its name in
-one step.  A manifest says which command makes it, with which configuration and libraries; ``SHA256SUMS``, written
-last, holds the digest of every file (`sha256sum -c` checks it).  Nothing in a folder depends on when, where or by how
-many processes it was made.
+one step.  A manifest says which command makes it, with which configuration and libraries, and lists the files before
+the first is written; ``SHA256SUMS``, written last, holds the digest of every file (`sha256sum -c` checks it).  Nothing
+in a folder depends on when, where or by how many processes it was made.
 
-A journal holds the result of every finished task, a line each.  What was stopped, by whatever, goes on from there when
-the same command runs again; what another configuration or another program left behind is computed anew.  A folder is
-replaced only if its manifest is of the same command and lists all it holds: what somebody else put there is never
-deleted.  One process at a time has a folder.
+A journal holds the result of every finished task, a line each, with a digest that binds it to the manifest.  What was
+stopped, by whatever, goes on from there when the same command runs again; lines that are not as they were written, and
+what another configuration or another program left behind, are computed anew.
+
+A folder is replaced only if its manifest is of the same command and lists all it holds: what somebody else put there is
+never deleted.  If it has other options, or somebody has changed a file in it, that must be asked for.  One process at a
+time has a folder.
 """
 
 from __future__ import annotations
@@ -17,31 +20,93 @@ import hashlib
 import json
 import os
 import re
-import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple
 
 from experiments.inert import echo, inert
 from experiments.study import files
+from experiments.study.interruptions import put_off
+from traces.files import TEMPORARY, temporary
 
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
 JOURNAL = "finished.jsonl"
 PAGE = "report.html"  # which `lpsm report` may add to a finished folder
+PAGE_HEAD = '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta name="generator" content="lpsm report">\n'
 LIBRARIES = ("lpsm", "matplotlib", "numba", "numpy", "pandas", "pyarrow", "scipy", "simpy")
+PROGRAM = "program_sha256"  # in a configuration: no option, but by which program a record was made
+
+_TEMPORARY = re.compile(rf"\.(.+)\.[0-9a-f]{{12}}{re.escape(TEMPORARY)}", re.DOTALL)
+_SHAPE = {"command": str, "configuration": dict, "source_sha256": str, "versions": {...: str}}
+
+
+def fits(data: Any, shape: Any) -> bool:
+    """Whether JSON data have a shape: a type; one of several shapes; a list of one; names, each with one.
+
+    Further names are free, unless ``...`` has a shape for them.
+
+    >>> fits({"a": [1, 2], "b": "text"}, {"a": [int]}), fits({"a": [1, True]}, {"a": [int]}), fits({"b": 1}, {...: str})
+    (True, False, False)
+    """
+    if isinstance(shape, list):
+        return isinstance(data, list) and all(fits(one, shape[0]) for one in data)
+    if isinstance(shape, dict):
+        rest = shape.get(..., object)
+        return (
+            isinstance(data, dict)
+            and shape.keys() - {...} <= data.keys()
+            and all(fits(one, shape.get(name, rest)) for name, one in data.items())
+        )
+    if isinstance(shape, tuple):
+        return any(fits(data, one) for one in shape)
+    return isinstance(data, shape) and (type(data) is not bool or shape in (bool, object))
+
+
+def manifest_of(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a folder; an `OSError` if there is none, a `ValueError` if it is none that we write."""
+    path = folder / MANIFEST
+    try:
+        found = json.loads(files.content(path))
+    except (ValueError, RecursionError):
+        raise ValueError(f"{path} must be JSON as lpsm writes it") from None
+    if not fits(found, _SHAPE) or not fits(listed := found.get("files", {}), {...: str}):
+        raise ValueError(f"{path} must have what lpsm writes into a manifest")
+    try:
+        _head(found)
+    except RecursionError:
+        raise ValueError(f"{path}: its configuration is nested too deeply") from None
+    if others := [name for name in listed if PurePath(name).name != name or name == ".."]:
+        raise ValueError(f"{path} must list files in the folder itself, got {others[0]!r}")
+    return dict(found)
 
 
 def journal_of(folder: Path) -> dict[str, Any]:
-    """Return what the journal of a folder holds: results by the keys of their tasks."""
-    path = folder / JOURNAL
-    found: dict[str, Any] = {}
-    for line in path.read_text(errors="replace").splitlines() if path.exists() else ():
-        with suppress(ValueError, TypeError):  # the last line may not be whole, and others no pairs
-            key, found[key] = json.loads(line)
-    return found
+    """Return what the lines of a folder's journal say, checked or not: results by the keys of their tasks."""
+    return dict(json.loads(line.partition(" ")[2]) for line in _lines(folder)[1:])
+
+
+def altered(folder: Path, manifest: Mapping[str, Any]) -> Path | None:
+    """Return a file of a finished folder that is there, but not as it was written, if there is one."""
+    listed: dict[str, str] = manifest["files"]
+    with suppress(OSError, ValueError):
+        lines = files.content(folder / SUMS).decode().splitlines()
+        sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+        for name in sorted({*listed, MANIFEST}):
+            digests = {listed.get(name, sums.get(name)), sums.get(name)}
+            if (path := folder / name).is_file() and digests != {files.content_digest(path)}:
+                return path
+        return None
+    return folder / SUMS
+
+
+class _Held(NamedTuple):
+    """What a folder holds, if all of it is of one command: its manifest, and the names of its files."""
+
+    manifest: dict[str, Any]
+    names: list[str]
 
 
 class Store:
@@ -49,13 +114,16 @@ class Store:
 
     `folder` is where the results are wanted, `partial` where they grow until the end; `command` makes them, such as
     ``"compare"``, and `configuration`, plain JSON data, is all that decides them.  `finished` is what need not be
-    computed again: results by the keys of tasks.
+    computed again: results by the keys of tasks.  `shape` is that of such a result (`fits`).  With `force` results of
+    another configuration, or that somebody has changed, are replaced.
 
-    A `folder` that holds something this command did not make, or that another process has, is a `ValueError`; one that
-    cannot be written is an `OSError`.
+    A `folder` that holds something this command did not make or may not replace, or that another process has, is a
+    `ValueError`; one that cannot be written is an `OSError`.
     """
 
-    def __init__(self, folder: Path, command: str, configuration: Mapping[str, Any]) -> None:
+    def __init__(
+        self, folder: Path, command: str, configuration: Mapping[str, Any], *, force: bool = False, shape: Any = object
+    ) -> None:
         self.folder = Path(os.path.realpath(folder))
         self.partial = self.folder.with_name(self.folder.name + ".partial")
         self.configuration: dict[str, Any] = json.loads(json.dumps(configuration))
@@ -64,38 +132,84 @@ class Store:
             "versions": {name: version(name) for name in LIBRARIES},
         }  # fmt: skip
         self.finished: dict[str, Any] = {}
-        self._written: dict[str, str] = {}
+        self._head = _head(self.manifest)
+        self._contents: dict[str, bytes] = {}
         self._published = False
         files.refuse_file(self.folder)
         with ExitStack() as held:
             held.enter_context(files.alone(self.folder))
-            self._begin()
+            self._begin(force, shape)
             self._alone = held.pop_all()
 
-    def _begin(self) -> None:
+    def _begin(self, force: bool, shape: Any) -> None:
         """Take over what can be gone on with, and remove what cannot."""
-        earlier, unfinished = self._manifest_of(self.folder), self._manifest_of(self.partial)
-        kept = journal_of(self.partial)
-        if unfinished is not None and self.manifest.items() <= unfinished.items():
-            self.finished = kept
-        elif kept:
-            echo(f"lpsm: {self.partial} kept {len(kept)} finished runs of another configuration or program", err=True)
-        if earlier is not None and earlier["configuration"] != self.configuration:
-            echo(f"lpsm: {self.folder} holds a result of another configuration, which this one replaces", err=True)
-        self._clear()
+        earlier, unfinished = self._held(self.folder), self._held(self.partial)
+        if earlier is not None:
+            path, other = altered(self.folder, earlier.manifest), _options(earlier.manifest) != _options(self.manifest)
+            what = (
+                f"{path} is not as it was written" if path else f"{self.folder} holds a result of other options or data"
+            )
+            if (path or other) and not force:
+                raise ValueError(f"{what}: --force replaces it, or choose another --out")
+            if path or other:
+                echo(f"lpsm: {what}, and is replaced", err=True)
+        if unfinished is not None:
+            self._take_over(shape)
         try:
-            self.partial.mkdir(parents=True, exist_ok=True)
-            lines = (json.dumps(pair) + "\n" for pair in self.finished.items())
-            files.write_file(self.partial / JOURNAL, "".join(lines))
-            files.write_file(self.partial / MANIFEST, _json(self.manifest))
+            if self.finished:
+                self._start(self.partial)
+                self._clear()
+            else:
+                self._clear()
+                made = temporary(self.partial)
+                made.mkdir()
+                try:
+                    self._start(made)
+                    made.rename(self.partial)
+                except BaseException:
+                    _remove(made, (JOURNAL, MANIFEST))
+                    raise
             self._journal = (self.partial / JOURNAL).open("a")
-        except OSError:
+        except BaseException:
             self._clear()
             raise
 
+    def _start(self, folder: Path) -> None:
+        """Write a journal of what is finished, and a manifest that lists no files yet."""
+        lines = [self._line(*pair) for pair in self.finished.items()]
+        files.write_file(folder / JOURNAL, "".join([f"{self._head}\n", *lines]))
+        files.write_file(folder / MANIFEST, _json(self.manifest))
+
+    def _take_over(self, shape: Any) -> None:
+        """Read what the journal holds of this configuration and program, and say what is computed again."""
+        head, *lines = _lines(self.partial)
+        if head == self._head:
+            pairs = [self._pair(line, shape) for line in lines]
+            self.finished = dict(pair for pair in pairs if pair is not None)
+            count, why = pairs.count(None), "that are not as they were written, and are computed again"
+        else:
+            count, why = len(lines), "of another configuration or program, which cannot be gone on with"
+        if count:
+            echo(f"lpsm: {self.partial} has {count} finished runs {why}", err=True)
+
+    def _pair(self, line: str, shape: Any) -> tuple[str, Any] | None:
+        """Return the key and the result in a line of the journal, if it is as it was written."""
+        digest, _, told = line.partition(" ")
+        if digest == _sha256(self._head + told):
+            with suppress(ValueError, RecursionError):
+                found = json.loads(told)
+                if fits(found, list) and len(found) == 2 and fits(found[0], str) and fits(found[1], shape):
+                    return found[0], found[1]
+        return None
+
+    def _line(self, key: str, result: Any) -> str:
+        """Return a line of the journal: a digest, and the key and the result of a task."""
+        told = json.dumps([key, result])
+        return f"{_sha256(self._head + told)} {told}\n"
+
     def keep(self, key: str, result: Any) -> None:
         """Keep the result of a finished task, JSON data: when this returns, no interruption loses it."""
-        self._journal.write(json.dumps([key, result]) + "\n")
+        self._journal.write(self._line(key, result))
         self._journal.flush()
         os.fsync(self._journal.fileno())
         self.finished[key] = result
@@ -106,31 +220,44 @@ class Store:
             content = files.csv_text(content)
         if isinstance(content, str):
             content = (inert(content, "\n\t") if name.endswith(".txt") else content).encode()
-        files.write_file(self.partial / name, content)
-        self._written[name] = hashlib.sha256(content).hexdigest()
+        self._contents[name] = content
 
     def publish(self) -> None:
-        """Finish: list the files with their digests, and give the folder its name, replacing an older result.
+        """Finish: write the files and their digests, and give the folder its name, replacing an older result.
 
         It is an `OSError` if somebody has meanwhile put something there.
         """
         try:
-            self._manifest_of(self.folder)
+            earlier = self._held(self.folder)
         except ValueError as error:
             raise OSError(str(error)) from None
-        manifest = _json({**self.manifest, "files": self._written})
-        sums = {**self._written, MANIFEST: hashlib.sha256(manifest.encode()).hexdigest()}
-        files.write_file(self.partial / SUMS, "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())))
+        digests = {name: _sha256(content) for name, content in self._contents.items()}
+        manifest = _json({**self.manifest, "files": digests})
+        sums = {**digests, MANIFEST: _sha256(manifest)}
+        listed = "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
         files.write_file(self.partial / MANIFEST, manifest)
-        old = self.folder.with_name(f".{self.folder.name}.replaced")
-        if self.folder.exists():
-            shutil.rmtree(old, ignore_errors=True)
-            self.folder.rename(old)
-        self.partial.rename(self.folder)
-        self._published = True
-        self._journal.close()
-        (self.folder / JOURNAL).unlink()
-        shutil.rmtree(old, ignore_errors=True)
+        for name, content in self._contents.items():
+            files.write_file(self.partial / name, content)
+        files.write_file(self.partial / SUMS, listed)
+        old = temporary(self.folder)
+        with put_off():  # between two names, and until the older result is gone
+            if there := self.folder.exists():
+                self.partial.chmod(self.folder.stat().st_mode & 0o7777)
+                self.folder.rename(old)
+            try:
+                self.partial.rename(self.folder)
+            except BaseException:
+                if there:
+                    old.rename(self.folder)
+                raise
+            self._published = True
+            with suppress(OSError):
+                self._journal.close()
+            _remove(old, earlier.names if earlier else ())
+            with suppress(OSError):
+                (self.folder / JOURNAL).unlink()
+            if left := [path for path in (old, self.folder / JOURNAL) if os.path.lexists(path)]:
+                raise OSError(f"what is no longer needed cannot be removed: {left[0]}")
         self._alone.close()
 
     @contextmanager
@@ -144,11 +271,11 @@ class Store:
 
     def abandon(self) -> str:
         """Give up: remove what is unfinished, except the journal; say what is kept."""
-        if self._published:
-            return f"the results are in {self.folder}"
         with self._alone:
             with suppress(OSError):  # on a full disk, what was buffered was not promised
                 self._journal.close()
+            if self._published:
+                return f"the results are in {self.folder}"
             self._clear()
         if not self.finished:
             return f"nothing is kept in {self.partial}"
@@ -156,34 +283,71 @@ class Store:
 
     def _clear(self) -> None:
         """Remove what the same command writes again: all but the journal, or that too if nothing is finished."""
-        if not self.finished:
-            shutil.rmtree(self.partial, ignore_errors=True)
-            return
-        for path in self.partial.iterdir():
-            if path.name not in (MANIFEST, JOURNAL):
-                with suppress(OSError):
-                    path.unlink()
+        with suppress(OSError, ValueError):  # what somebody has put there stays, with all the rest
+            if (unfinished := self._held(self.partial)) is not None:
+                kept = {MANIFEST, JOURNAL} if self.finished else set()
+                _remove(self.partial, sorted({*unfinished.names} - kept))
 
-    def _manifest_of(self, folder: Path) -> dict[str, Any] | None:
-        """Return the manifest of what a folder holds, if that is all ours, or None if there is nothing."""
-        command = self.manifest["command"]
+    def _held(self, folder: Path) -> _Held | None:
+        """Return what a folder holds, if that is all ours, or None if there is nothing."""
+        command, finished = self.manifest["command"], folder == self.folder
         files.refuse_file(folder)
-        paths = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
-        # a store that was killed at once may leave a journal and temporary files
-        there = {path.relative_to(folder).as_posix() for path in paths if not re.fullmatch(r"\..*\.tmp", path.name)}
-        if not there - {JOURNAL}:
-            return None
+        rule = f"the output folder must be new or hold results of lpsm {command}, {folder} does not"
         try:
-            manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
-            same = manifest["command"] == command
-        except (OSError, ValueError, KeyError, TypeError):
-            same = False
-        if not same:
-            raise ValueError(f"the output folder must be new or hold results of lpsm {command}, {folder} does not")
-        others = there - {*manifest.get("files", there), MANIFEST, JOURNAL, SUMS, PAGE}
-        if others:
-            raise ValueError(f"the output folder {folder} holds {min(others)}, which lpsm {command} did not write")
-        return manifest
+            entries = {entry.name: entry.is_file(follow_symlinks=False) for entry in os.scandir(folder)}
+            if not entries and finished:
+                return None
+            manifest = manifest_of(folder)
+        except FileNotFoundError:
+            if not os.path.lexists(folder):
+                return None
+            raise ValueError(rule) from None
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{rule}: {error}") from None
+        if manifest["command"] != command or folder.is_symlink() or (finished and "files" not in manifest):
+            raise ValueError(rule)
+        ours = {*manifest.get("files", ()), MANIFEST, SUMS}
+        # of a program that was killed before it removed that, and of `lpsm report`
+        heads = {JOURNAL: f"{_head(manifest)}\n", PAGE: PAGE_HEAD}
+        ours |= {name for name, head in heads.items() if files.begins(folder / name, head.encode())}
+        ours |= set() if finished else {JOURNAL}
+        for name, is_file in entries.items():
+            of = _TEMPORARY.fullmatch(name)
+            if not is_file or (of[1] if of else name) not in ours:
+                raise ValueError(f"the output folder {folder} holds {name}, which lpsm {command} did not write")
+        return _Held(manifest, list(entries))
+
+
+def _options(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in manifest["configuration"].items() if name != PROGRAM}
+
+
+def _head(manifest: Mapping[str, Any]) -> str:
+    """Return the first line of the journal that goes with a manifest."""
+    made = {name: manifest[name] for name in _SHAPE}
+    return f"lpsm finished {_sha256(_json(made))}"
+
+
+def _lines(folder: Path) -> list[str]:
+    """Return the first line of a journal, empty if there is none, and those of finished tasks."""
+    try:
+        head, *lines = files.content(folder / JOURNAL, None).decode(errors="replace").split("\n")
+    except FileNotFoundError:
+        return [""]
+    return [head, *filter(None, lines)]
+
+
+def _remove(folder: Path, names: Iterable[str]) -> None:
+    """Remove files of ours, and the folder if there is nothing else in it."""
+    for name in names:
+        with suppress(OSError):
+            (folder / name).unlink()
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def _sha256(content: str | bytes) -> str:
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
 
 
 def _json(data: Any) -> str:

@@ -19,7 +19,7 @@ import pandas as pd
 
 import netsim
 import traces
-from experiments.quantities import BASELINE, mean_row, run_row
+from experiments.quantities import BASELINE, RUN, mean_row, run_row
 from experiments.study.run import processes, run
 from experiments.study.traffic import Generated, Recorded, Replication
 from lpsm.native import folder_of
@@ -39,6 +39,12 @@ MOST_DELAYS = 1_000
 MANY_PAGES = 1_000  # from here on, compiling the simulator once is better than interpreting it each time
 ONE_PAGE = (traces.Page("", 1, 1),)
 _SEARCH = "clairvoyant"  # in place of a policy
+_NUMBER = (int, float)
+RESULT = (
+    {"run": {"replication": str, "policy": str, **dict.fromkeys(RUN, _NUMBER)}, "pages": {"latency_s": [_NUMBER]}},
+    {"replication": str, "slowdown": [_NUMBER], "above_sleep_j": [_NUMBER]},
+)
+"""The shape (`store.fits`) of what `simulate` returns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

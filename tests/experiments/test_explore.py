@@ -84,7 +84,7 @@ def test_the_explorer_and_the_command_agree(lpsm, tmp_path, monkeypatch, undrawn
     for settings in (SMALL, replace(SMALL, server="recorded"))[: 2 if kind == "pages and messages" else 1]:
         found = explorer.answer(settings)
         rows = found.set_index("policy")
-        ran = lpsm(*shlex.split(settings.command(str(path) if path else None))[1:], "--jobs", "1")
+        ran = lpsm(*shlex.split(settings.command(str(path) if path else None))[1:], "--jobs", "1", "--force")
         assert ran.exit_code == 0, ran.output
         summary = pd.read_csv("explored/summary.csv").set_index("policy")
         common = summary.columns.intersection(rows.columns)

@@ -33,7 +33,7 @@ def test_sessions_of_a_trace_are_replications_and_members_can_be_chosen(compare,
     two = compare("--trace", folder, "--policies", "psm", "--member", "con[12].*", name="two")
     assert two["replications"] == 2
     (folder / "con1.cs20.790000000").write_text('cs20 790000000 0 "http://a.b/0.html" 99 0.5\n')
-    again = compare("--trace", folder, "--policies", "psm", "--member", "con[12].*", name="two")
+    again = compare("--trace", folder, "--policies", "psm", "--member", "con[12].*", "--force", name="two")
     assert again["traffic"]["sha256"] != two["traffic"]["sha256"]
     of_workload = compare("--trace", workload, "--policies", "psm")
     assert (of_workload["replications"], of_workload["summary"][0]["pages"]) == (1, 3)

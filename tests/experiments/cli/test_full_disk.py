@@ -41,5 +41,5 @@ def test_a_full_disk_at_any_stage_is_one_line_and_the_same_command_goes_on_once_
 def test_earlier_results_stay_where_new_ones_find_no_room(lpsm, results, tmp_path):
     words, folder, _ = results("compare")
     copytree(folder, tmp_path / "out")
-    held_to(3000, lambda: lpsm(*words, "--seed", "9", "--out", tmp_path / "out"))
+    held_to(3000, lambda: lpsm(*words, "--seed", "9", "--force", "--out", tmp_path / "out"))
     assert contents(tmp_path / "out") == contents(folder)

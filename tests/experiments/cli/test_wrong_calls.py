@@ -93,6 +93,8 @@ compare --policies none,pms -> did you mean psm?
 compare --policies bsd:0 -> 0
 compare --policies psm:150 -> 150
 compare --policies , -> at least one policy
+compare --policies psm,,bsd -> a name must stand before and after each comma, got 'psm,,bsd'
+population TABLE --policies psm, -> a name must stand before and after each comma, got 'psm,'
 compare --policies psm,psm:100 -> policies must differ
 compare --policies psm:100 --beacon-ms 70 -> the psm period must be a positive multiple of 70 ms, got 100 ms
 compare --pages 0 -> '--pages': 0 is not in the range 1<=x<=1000000

@@ -1,11 +1,13 @@
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
+import netsim
 from experiments.quantities import PER_PAGE
 from experiments.study import sweep
-from experiments.study.compare import compare, estimate, linearised, ratio
+from experiments.study.compare import compare, estimate, linearised, ratio, weighted_quantile
 
 
 def by_hand():
@@ -107,3 +109,37 @@ def test_a_run_without_a_page_is_counted_as_a_whole():
     runs = frames.runs.assign(pages=0)
     found = compare(frames._replace(runs=runs), ["none"], awake_mw=1000.0, asleep_mw=100.0).replications
     assert found.loc[found["policy"] == "none", "total_j_per_page"].tolist() == [8.0, 10.0]
+
+
+def test_a_quantile_of_weighted_values_is_the_first_up_to_which_that_share_lies():
+    values, weights = np.array([1.0, 2.0, 5.0, 9.0]), np.array([2.0, 1.0, 0.0, 1.0])
+    for level, value in ((0.01, 1.0), (0.5, 1.0), (0.51, 2.0), (0.75, 2.0), (0.76, 9.0), (1.0, 9.0)):
+        assert weighted_quantile(values, weights, level) == value
+    assert math.isnan(weighted_quantile(values, 0 * weights, 0.5))
+    assert math.isnan(weighted_quantile(values[:0], weights[:0], 0.5))
+
+
+def test_delays_of_datagrams_and_times_of_exchanges_are_told_apart_and_weighted():
+    rows = [
+        {"replication": "s", "policy": policy, "kind": kind, "delay_s": scale * delay_s, "weight": weight}
+        for policy, scale in (("none", 1.0), ("psm:100", 2.0))
+        for kind, delay_s, weight in (("datagram", 7.0, 1.0), ("datagram", 3.0, 3.0), ("exchange", 0.5, 2.0))
+    ]
+    frames = by_hand()._replace(delays=pd.DataFrame(rows))
+    own = compare(frames, ["none", "psm:100"], awake_mw=1000.0, asleep_mw=100.0).replications
+    own = own.set_index(["replication", "policy"])
+    late = own.loc[("s", "psm:100")]
+    assert late[["datagram_delay_mean_s", "datagram_delay_p95_s", "datagram_delay_max_s"]].tolist() == [8.0, 14.0, 14.0]
+    assert late[["exchange_mean_s", "exchange_p99_s"]].tolist() == [1.0, 1.0]
+    assert math.isnan(own.loc[("t", "none"), "exchange_mean_s"])
+
+
+def test_who_knows_when_frames_come_sleeps_otherwise_and_is_asked_at_the_slowdown_of_each_policy():
+    known = {one: netsim.Clairvoyant(np.array([1.0, 2.0]), np.array([3.0, 1.0])) for one in "st"}
+    found = compare(by_hand(), ["none", "psm:100"], awake_mw=1000.0, asleep_mw=100.0, known=known)
+    own = found.replications.set_index(["replication", "policy"])
+    assert own.loc[("s", "none"), "clairvoyant_j_per_page"] == pytest.approx(0.1 * 10.0 + known["s"].at(1.0))
+    assert own.loc[("s", "psm:100"), "clairvoyant_j_per_page"] == pytest.approx(0.1 * 10.0 + known["s"].at(1.5))
+    none = found.summary.set_index("policy").loc["none"]
+    share = 100 * (4.5 / (1.0 + known["s"].at(1.0)) - 1)
+    assert none["energy_above_clairvoyant_percent"] == pytest.approx(share)

@@ -109,5 +109,5 @@ def test_long_absences_are_left_out_and_a_workload_is_one_user(population, trace
     folder, short = population(trace, "--by", "session", "--policies", "none", "--max-think", "30")
     assert "absences" in short.stderr
     assert rows_of(folder)["elapsed_s"].max() < 3 * 31
-    folder, _ = population(workload, "--policies", "none,psm")
+    folder, _ = population(workload, "--policies", "none,psm", "--force")
     assert rows_of(folder)["pages"].tolist() == [3, 3]

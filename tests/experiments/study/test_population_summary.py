@@ -5,6 +5,9 @@ import math
 import pandas as pd
 import pytest
 
+import netsim
+import traces
+from experiments.study import population
 from experiments.study.population import summary
 
 POLICIES = ["none", "psm:100", "own"]
@@ -30,7 +33,7 @@ def table(messages=0):
 
 def test_a_row_of_the_summary_is_what_a_pocket_calculator_gives():
     none, _, own = summary(table(), POLICIES, "psm:100").to_dict("records")
-    assert none["energy_of_all_vs_none_percent"] == 0.0
+    assert none["energy_of_all_vs_none_percent"] == none["costlier_than_none_percent"] == 0.0
     expected = {
         "users": 5, "pages": 15, "total_j": 26.0, "energy_of_all_vs_none_percent": -48.0,
         "energy_of_all_vs_psm_percent": 100 * (26 / 16 - 1), "energy_vs_none_percent_mean": -48.0,
@@ -65,3 +68,29 @@ def test_without_static_psm_nothing_is_said_against_it():
     own = summary(alone, ["none", "own"], "psm:100").to_dict("records")[1]
     assert own["energy_vs_none_percent_mean"] == pytest.approx(-48.0)
     assert all(math.isnan(own[name]) for name in own if "psm" in name or name == "losing_both_percent")
+
+
+def test_a_user_is_measured_against_both_of_the_policies_that_are_named_so():
+    pages = [traces.Page("a", 300, 9000, think_s=1.0), traces.Page("b", 300, 500, think_s=2.0)]
+    user = population.Recorded(name="u", seed=3, recorded=pages, sessions=2)
+    [task] = population.tasks([user], ("none", "dynamic:50", "psm"), netsim.SimulationConfig())
+    assert not task.compile_first
+    rows = pd.DataFrame(population.compute(task)).set_index("policy")
+    assert list(rows.columns) == [name for name in population.COLUMNS if name != "policy"]
+    none_j, _, psm_j = rows["total_j"]
+    for policy, joules in rows["total_j"].items():
+        assert rows.loc[policy, "energy_vs_none_percent"] == pytest.approx(100 * (joules / none_j - 1))
+        assert rows.loc[policy, "energy_vs_psm_percent"] == pytest.approx(100 * (joules / psm_j - 1))
+    assert rows["slowdown_vs_psm"].tolist() == pytest.approx(
+        rows["slowdown_mean"] / rows.loc["psm:100", "slowdown_mean"]
+    )
+    assert rows["sessions"].tolist() == [2, 2, 2]
+    assert rows["added_delay_mean_s"].isna().all()
+
+
+def test_tasks_reach_so_many_pages_and_never_cut_a_user():
+    pages = [traces.Page("a", 300, 9000, think_s=1.0)]
+    users = [population.Recorded(name=str(n), seed=n, recorded=pages * n) for n in (1, 2, 3, 1, 1)]
+    cut = population.tasks(users, ("none",), netsim.SimulationConfig(), pages_per_task=3)
+    assert [[one.name for one in task.members] for task in cut] == [["1", "2"], ["3"], ["1", "1"]]
+    assert population.tasks([], ("none",), netsim.SimulationConfig()) == []

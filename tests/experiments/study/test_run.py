@@ -2,11 +2,14 @@ import math
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
 
 from experiments.cli import main
+from experiments.study import interruptions
 from experiments.study import progress as study_progress
 from experiments.study import run as study_run
 from experiments.study.interruptions import SIGNALS, Handler, Interrupted, put_off
@@ -149,3 +152,28 @@ def test_a_signal_that_comes_while_workers_start_is_put_off_and_they_never_hear_
     assert inside == [(signal.SIGTERM, {signal.SIGINT, signal.SIGHUP})]
     assert stopped.value.status == 143
     assert not signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_a_second_signal_does_not_disturb_the_order_that_the_first_one_makes_unless_that_takes_long(
+    handler, monkeypatch, capfd
+):
+    ended = []
+    monkeypatch.setattr(os, "_exit", ended.append)
+    with pytest.raises(Interrupted):
+        signal.raise_signal(signal.SIGTERM)
+    signal.raise_signal(signal.SIGINT)
+    assert (handler.came, ended) == (signal.SIGTERM, [])
+    monkeypatch.setattr(interruptions, "GRACE_S", 0.0)
+    signal.raise_signal(signal.SIGINT)
+    assert ended == [143]
+    assert capfd.readouterr().err == "lpsm: terminated again; what was finished before is kept\n"
+
+
+def test_a_signal_after_the_end_changes_nothing_of_it():
+    code = (
+        "import atexit, signal; from experiments.study.interruptions import handled\n"
+        "atexit.register(signal.raise_signal, signal.SIGINT)\n"
+        "with handled(to_the_end=True): raise SystemExit(7)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True)
+    assert (ended.returncode, ended.stderr) == (7, b"")

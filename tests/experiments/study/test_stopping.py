@@ -78,10 +78,13 @@ def test_workers_end_with_their_parent_however_it_ends(trace, tmp_path, number):
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    if number == signal.SIGINT:
-        os.killpg(process.pid, number)  # what a terminal does on Ctrl-C
+    if number in (signal.SIGINT, signal.SIGHUP):
+        os.killpg(process.pid, number)  # what a terminal does on Ctrl-C, and when it is closed
     else:
         process.send_signal(number)
+    if number == signal.SIGINT:
+        time.sleep(0.1)
+        os.killpg(process.pid, number)  # by somebody impatient
     stdout, stderr = process.communicate(timeout=120)
     nobody_is_left_of(process.pid)
     assert stdout == "", stderr

@@ -19,8 +19,8 @@ from tests.experiments.makers import contents
 SETTINGS = {"pages": 3, "policies": ["none"]}
 
 
-def made(folder, settings=SETTINGS, command="compare"):
-    store = Store(folder, command, settings)
+def made(folder, settings=SETTINGS, command="compare", **more):
+    store = Store(folder, command, settings, **more)
     store.write("a.txt", "result\n")
     store.publish()
 
@@ -51,9 +51,13 @@ def test_results_of_the_same_command_are_replaced_with_a_word_if_they_differ_and
     for _ in range(2):
         made(tmp_path / "out")
     assert capsys.readouterr() == ("", "")  # the same again
-    made(tmp_path / "out", {"pages": 4})
-    said = f"lpsm: {tmp_path / 'out'} holds a result of another configuration, which this one replaces"
-    assert capsys.readouterr() == ("", f"{said}\n")
+    before, said = contents(tmp_path), f"{tmp_path / 'out'} holds a result of other options or data"
+    with pytest.raises(ValueError, match=f"{said}: --force replaces it, or choose another --out"):
+        made(tmp_path / "out", {"pages": 4})
+    assert contents(tmp_path) == before
+    made(tmp_path / "out", {"pages": 4}, force=True)
+    assert capsys.readouterr() == ("", f"lpsm: {said}, and is replaced\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
     with pytest.raises(ValueError, match="must be new or hold results of lpsm replay"):
         made(tmp_path / "out", command="replay")
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["configuration"] == {"pages": 4}
@@ -103,7 +107,6 @@ def test_what_was_finished_comes_back_for_the_same_configuration_and_only_if_it_
     partial = unfinished(tmp_path / "out")
     assert sorted(contents(partial)) == ["finished.jsonl", "manifest.json"]
     with (partial / "finished.jsonl").open("a") as journal:
-        journal.write("5\n[[1], 2]\n")  # no pairs of a key and a result
         journal.write('["second", {"cut of')  # the machine stopped in the middle of a line
     again = Store(tmp_path / "out", "compare", SETTINGS)
     assert again.finished == {"first": {"x": 0.1}}
@@ -145,7 +148,7 @@ def test_a_folder_has_one_owner_who_loses_it_when_killed(tmp_path):
         Store(out, "compare", SETTINGS)
     os.kill(owner.pid, signal.SIGKILL)
     owner.communicate()
-    assert contents(tmp_path) == {"out.lock": b""}  # nothing about the owner
+    assert contents(tmp_path) == {".out.lpsm-lock": b""}  # nothing about the owner
     with alone(out), pytest.raises(ValueError, match="another run"), alone(out):
         pass
     made(out)

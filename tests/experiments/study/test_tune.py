@@ -8,14 +8,21 @@ import pytest
 import netsim
 from experiments.report.tune import recommendation_text
 from experiments.study import sweep, targets
+from experiments.study import tune as study
 from experiments.study.compare import page_slowdowns
 from experiments.study.run import run
-from experiments.study.tune import SPLITS, Rule, life_h, tune
+from experiments.study.tune import Rule, life_h, tune
 
-pytestmark = pytest.mark.usefixtures("undrawn")
+pytestmark = pytest.mark.usefixtures("undrawn", "few_splits")
 
 CONFIG = netsim.SimulationConfig()
 NAMES = ["none", "psm", "dynamic:50", "bsd:1"]
+
+
+@pytest.fixture
+def few_splits(monkeypatch):
+    """Split a few times, where a test does not look at that."""
+    monkeypatch.setattr(study, "SPLITS", 8)
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +56,15 @@ def test_nobody_keeps_the_limit_the_nearest_is_named_and_by_how_much(frames):
     assert set(found.splits["policy"]) == {""}
 
 
-def test_splits_tell_how_often_each_wins_and_ten_seeds_agree(frames):
+def test_splits_tell_how_often_each_wins_and_ten_seeds_agree(frames, monkeypatch):
+    monkeypatch.setattr(study, "SPLITS", 40)
     several = [tune(frames, Rule(max_slowdown=3.0), CONFIG.radio, seed=seed) for seed in range(10)]
     assert len({one.policy for one in several}) == 1
     for one in several:
         shares = one.table.set_index("policy")["wins_percent"].dropna()
         nobody = 100 * (one.splits["policy"] == "").mean()
         assert shares.sum() + nobody == pytest.approx(100.0)
-        assert len(one.splits) == SPLITS >= 20
+        assert len(one.splits) == 40
     assert not several[0].splits.equals(several[1].splits)
 
 
@@ -111,7 +119,7 @@ def test_the_sentence_says_what_speaks_against_the_choice(frames):
     text = recommendation_text({**found, **level, "passed_over": [passed]}, "pages")
     assert text.startswith(f"Take {found['policy']}: a battery of 1000 mWh lasts ")
     assert "no upper end" in text
-    assert f"It wins {found['wins_percent']:.0f} % of 200 splits in halves and lasts" in text
+    assert f"It wins {found['wins_percent']:.0f} % of 8 splits in halves and lasts" in text
     assert "Level, as the splits do not agree: psm:100, bsd:1." in text
     assert "Passed over, of less energy, but over a limit: bsd:0.1 (slowdown 1.400 ± 0.100, limit 1.1)." in text
 
@@ -142,6 +150,6 @@ def test_traffic_of_several_files_is_put_together(lpsm, workload, tmp_path):
     other.write_text(workload.read_text().replace(', "issue_s": 9.0', ""))
     arguments = ["--policies", "psm", "--jobs", "1", "--out", tmp_path / "out", "--json"]
     one = json.loads(lpsm("tune", workload, *arguments).stdout)["recommendation"]
-    both = json.loads(lpsm("tune", workload, other, *arguments).stdout)["recommendation"]
+    both = json.loads(lpsm("tune", workload, other, *arguments, "--force").stdout)["recommendation"]
     assert (one["units"], one["unit"]) == (3, "pages")
     assert both["units"] == 6

@@ -1,15 +1,23 @@
 """What `tune` measures, ranks and recommends, on four made-up units, worked out by hand."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import netsim
 from experiments.quantities import PER_PAGE
 from experiments.study import sweep
+from experiments.study import tune as study
 from experiments.study.compare import estimate
 from experiments.study.tune import Rule, measure, tune
+from lpsm import randomness
 
 RADIO = netsim.RadioConfig(awake_mw=1000.0, asleep_mw=100.0)
+
+
+@pytest.fixture(autouse=True)
+def few_splits(monkeypatch):
+    monkeypatch.setattr(study, "SPLITS", 8)
 
 
 def by_hand(pushed=False, units="abcd"):
@@ -109,3 +117,45 @@ def test_delays_that_stand_for_many_count_as_often():
     for at, delay_s in (("p95", 0.5), ("p99", 1.0)):
         assert not allowed(at, delay_s - 0.01)
         assert allowed(at, delay_s + 0.01)
+
+
+def test_what_is_held_out_is_measured_on_the_units_that_were_not_chosen_on():
+    frames = by_hand()
+    runs = frames.runs
+    runs["total_j"] *= runs["replication"].map({"a": 1.0, "b": 1.0, "c": 3.0, "d": 3.0})  # 0.1 W, or three times that
+    rule = Rule(max_slowdown=99.0, battery_mwh=300.0)
+    splits = study._Units(frames, RADIO).splits(rule, ["slow", "psm"], seed=0)
+    assert set(splits["policy"]) == {"slow"}
+    rng = randomness.generator(0, randomness.SPLIT)
+    rest = [rng.permutation(4)[2:] for _ in range(8)]
+    rest_mw = [sum(100.0 * (1, 1, 3, 3)[unit] for unit in units) / 2 for units in rest]
+    assert splits["battery_h"].tolist() == pytest.approx([300.0 / mw for mw in rest_mw])
+
+
+def test_a_life_lies_between_those_of_the_interval_and_of_what_is_assumed():
+    row = {"mean_mw": 200.0, "mean_mw_half_width": 50.0}
+    runs = pd.DataFrame({"awake_s": [5.0, 5.0], "elapsed_s": [20.0, 30.0], "beacons": [6, 0], "wakeups": [4, 4]})
+    sure = study._lives(row, runs, Rule(battery_mwh=300.0), RADIO)
+    assert sure == {"battery_h_low": 300 / 250, "battery_h_high": 300 / 150, "assumed_percent": None}
+    wide = study._lives({"mean_mw": 120.0, "mean_mw_half_width": 50.0}, runs, Rule(battery_mwh=300.0), RADIO)
+    assert wide["battery_h_high"] == 3.0  # no power below that of sleeping
+    radio = netsim.RadioConfig.profile("esp32-c3")
+    spent = 10e9, 40e9, 6, 8
+    for name, sign, mw in (("battery_h_low", 1, 250.0), ("battery_h_high", -1, 150.0)):
+        factor = float(study.with_assumed(radio, 1 + sign * study.ASSUMED).total_j(*spent) / radio.total_j(*spent))
+        found = study._lives(row, runs, Rule(battery_mwh=300.0), radio)
+        assert found[name] == pytest.approx(300 / (mw * factor))
+        assert factor != 1.0
+
+
+def test_a_sample_sums_up_any_choice_of_units():
+    rows = pd.DataFrame({"replication": [*"aabb"], "value": [4.0, 1.0, 2.0, 3.0], "weight": 1.0})
+    sample = study._Sample(rows, ["a", "b"])
+    both, twice = np.array([1.0, 1.0]), np.array([1.0, 2.0])
+    assert [sample.at("mean", times) for times in (both, twice)] == [2.5, 2.5]
+    assert [sample.at("max", times) for times in (both, np.array([0.0, 1.0]))] == [4.0, 3.0]
+    assert sample.at("p95", both) == pytest.approx(3.85)
+    weighted = study._Sample(rows.assign(weight=[1.0, 1.0, 98.0, 1.0]), ["a", "b"])
+    assert [weighted.at("p95", both), weighted.at("max", both), weighted.at("p99", both)] == [2.0, 4.0, 3.0]
+    assert weighted.at("p99", np.array([3.0, 1.0])) == 4.0
+    assert weighted.at("mean", twice) == pytest.approx((4 + 1 + 2 * (2 * 98 + 3)) / 200)
