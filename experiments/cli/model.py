@@ -12,11 +12,12 @@ import inspect
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import NoneType
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_type_hints
 
 import click
 
@@ -25,15 +26,17 @@ from experiments.presets import THESIS, TODAY, at_round_trip
 
 if TYPE_CHECKING:
     import netsim
+    from experiments.study.traffic import Replication
 
 _PRESETS: Mapping[str, Mapping[str, Any]] = {"today": TODAY, "thesis": THESIS}
 _RETRIEVALS = "auto", "ps-poll", "null", "uapsd", "twt"
 _MOST = 1e9  # of a number in a file
+_PLAIN = {int, float, bool, str, NoneType}  # kinds of values that a file can hold
 _WRITTEN: Mapping[str, tuple[str, Any]] = {  # settings that are no fields: what they mean, and an example
     "radio": ("One of lpsm list radios, or a TOML file [by the preset].", "esp32-c6"),
     "server_delay": (
         "Time of a server: SECONDS, exponential:MEAN, lognormal:MEAN[:SIGMA] or recorded "
-        "[of a file recorded, 0 where it tells none; of generated pages by the preset].", "lognormal:0.2",
+        "[recorded where a file tells it, else by the preset].", "lognormal:0.2",
     ),
     "rtt": (
         "Round-trip time between client and server, seconds, or recorded [recorded where a trace tells it, or 0.0402].",
@@ -96,6 +99,7 @@ class World(NamedTuple):
     config: netsim.SimulationConfig
     preset: str
     said: dict[str, Any]
+    untold: bool = False  #: whether the traffic was to tell how long servers take, and does not
 
     @property
     def recorded_round_trip(self) -> bool:
@@ -107,6 +111,15 @@ class World(NamedTuple):
         """The world in a line."""
         said = {"radio": "thesis", **self.said}
         return f"World ({self.preset}): {', '.join(f'{name} {value}' for name, value in said.items())}."
+
+    def beside(self, sessions: Sequence[Replication]) -> World:
+        """Return the world of this traffic: where it tells nothing of servers and nobody else does, the preset's."""
+        from experiments.study.traffic import tells_waits
+
+        if "server_delay" in self.said or tells_waits(sessions):
+            return self
+        said = {**self.said, "server_delay": _PRESETS[self.preset]["server_delay"]}
+        return World(_configuration(said), self.preset, said, untold=True)
 
 
 def world_of(asked: Any, *, drawn: bool = False) -> World:
@@ -129,30 +142,41 @@ def world_of(asked: Any, *, drawn: bool = False) -> World:
 
 @cache
 def settings_of_a_world() -> dict[str, dict[str, Any]]:
-    """Return what a file of ``--world`` may hold, by name: `part` and `default`, and how a list shows it."""
+    """Return what a file of ``--world`` may hold, by name: `part`, the `type` of its values, how a list shows it."""
     import netsim
 
     parts = {
         "simulation": netsim.SimulationConfig, "link": netsim.LinkConfig, "tcp": netsim.TcpConfig,
         "air": netsim.AirConfig, "beacons": netsim.BeaconConfig,
     }  # fmt: skip
-    rows = [(name, "", example, words) for name, (words, example) in _WRITTEN.items()]
+    rows: list[tuple[str, str, tuple[type, ...], Any, str]] = [
+        (name, "", (float,) if isinstance(example, float) else (float, str), example, words)
+        for name, (words, example) in _WRITTEN.items()
+    ]
     for part, owner in parts.items():
         meaning, defaults = "", {one.name: one.default for one in fields(owner)}
+        kinds = {name: _kinds(hint) for name, hint in get_type_hints(owner).items()}
         # a comment stands above some fields, or behind one; it is about the fields up to the next one
         for above, name, behind in re.findall(
             r"((?: +#: .*\n)*) +(\w+): [^#\n]*(?:#: (.*))?", inspect.getsource(owner)
         ):
-            meaning, default = " ".join(above.replace("#:", "").split()) or meaning, defaults.get(name, owner)
-            if name not in (*_WRITTEN, *_NOT_SET) and isinstance(default, int | float | str | None):
-                rows.append((name, part, default, behind or meaning))
+            meaning = " ".join(above.replace("#:", "").split()) or meaning
+            if name in defaults and name not in (*_WRITTEN, *_NOT_SET) and set(kinds[name]) <= _PLAIN:
+                rows.append((name, part, kinds[name], defaults[name], behind or meaning))
     found = {}
-    for name, part, default, meaning in rows:
+    for name, part, own, default, meaning in rows:
         value = 500 if default is None else default
         text = f'"{value}"' if isinstance(value, str) else str(value).lower()
         shown = {"written": name, "meaning": meaning, "source": f"netsim {part}", "example": f"{name} = {text}"}
-        found[name] = {"part": part, "default": default, **shown}
+        kinds_named = " or ".join(kind.__name__ for kind in own if kind is not NoneType)
+        found[name] = {"part": part, "type": kinds_named, **shown}
     return found
+
+
+def _kinds(hint: Any) -> tuple[type, ...]:
+    """Return the types of the values that an annotation admits: of a union each, of literals theirs."""
+    parts = get_args(hint) or (hint,)
+    return tuple(dict.fromkeys(part if isinstance(part, type) else type(part) for part in parts))
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -166,11 +190,9 @@ def _read(path: Path) -> dict[str, Any]:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f", did you mean {near[0]}?" if near else "; see lpsm list world"
             raise ValueError(f"{path}: {name} is no setting of a world{hint}")
-        part, default = known[name]["part"], known[name]["default"]
-        kinds: Any = {type(None): int, float: int | float}.get(type(default), type(default))
-        kinds = kinds if part or kinds is not str else int | float | str
-        if not isinstance(value, kinds) or isinstance(value, bool) != (kinds is bool):
-            raise ValueError(f"{path}: {name} must be of the type {getattr(kinds, '__name__', kinds)}, got {value!r}")
+        kinds, own = (said := known[name]["type"]).split(" or "), type(value).__name__
+        if own not in kinds and (own != "int" or "float" not in kinds):
+            raise ValueError(f"{path}: {name} must be of the type {said}, got {value!r}")
         if isinstance(value, (int, float)) and not abs(value) <= _MOST:
             raise ValueError(f"{path}: {name} must be a number of at most {_MOST:g}, got {value}")
     return data
