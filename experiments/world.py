@@ -11,7 +11,7 @@ import difflib
 import inspect
 import tomllib
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -22,6 +22,7 @@ from experiments.presets import THESIS, TODAY, at_round_trip
 
 if TYPE_CHECKING:
     import netsim
+    from experiments.study.traffic import Replication
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {"today": TODAY, "thesis": THESIS}
 _MOST = 1e9  # of a number in a file
@@ -29,7 +30,7 @@ WRITTEN: Mapping[str, tuple[str, Any]] = {  # settings that are no fields: what 
     "radio": ("One of lpsm list radios, or a TOML file [by the preset].", "esp32-c6"),
     "server_delay": (
         "Time of a server: SECONDS, exponential:MEAN, lognormal:MEAN[:SIGMA] or recorded "
-        "[of a file recorded, 0 where it tells none; of generated pages by the preset].", "lognormal:0.2",
+        "[recorded where a file tells it, else by the preset].", "lognormal:0.2",
     ),
     "rtt": (
         "Round-trip time between client and server, seconds, or recorded [recorded where a trace tells it, or 0.0402].",
@@ -49,6 +50,7 @@ class World(NamedTuple):
     config: netsim.SimulationConfig
     preset: str
     said: dict[str, Any]
+    untold: bool = False  #: whether the traffic was to tell how long servers take, and does not
 
     @property
     def recorded_round_trip(self) -> bool:
@@ -60,6 +62,15 @@ class World(NamedTuple):
         """The world in a line."""
         said = {"radio": "thesis", **self.said}
         return f"World ({self.preset}): {', '.join(f'{name} {value}' for name, value in said.items())}."
+
+    def beside(self, sessions: Sequence[Replication]) -> World:
+        """Return the world of this traffic: where it tells nothing of servers and nobody else does, the preset's."""
+        from experiments.study.traffic import tells_waits
+
+        if "server_delay" in self.said or tells_waits(sessions):
+            return self
+        said = {**self.said, "server_delay": PRESETS[self.preset]["server_delay"]}
+        return World(_configuration(said), self.preset, said, untold=True)
 
 
 def made(preset: str = "today", *settings: Mapping[str, Any], drawn: bool = False) -> World:

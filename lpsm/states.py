@@ -108,13 +108,24 @@ class Stateful:
             arrays = thing._arrays()
             if strange := set(state) - {"kind", "version", *taken, *arrays}:
                 raise ValueError(f"state must hold {', '.join([*taken, *arrays])}, got {shown(sorted(strange))} too")
+            blank = {name: array.copy() for name, array in arrays.items()}
             for name, array in arrays.items():
                 values = state_array(state, name, array.shape, array.dtype)
-                array[...] = np.where(values == _NOTHING, -np.inf, values) if array.dtype.kind == "f" else values
+                nothing = (values == _NOTHING) & (array != _NOTHING)  # not where that is what it says
+                array[...] = np.where(nothing, -np.inf, values) if array.dtype.kind == "f" else values
+            with np.errstate(all="ignore"):
+                belongings = thing._belongings(blank)
+            for name, belongs in belongings.items():
+                if not belongs:
+                    raise ValueError(f"state must hold {name} that some run can have led to, with the rest of it")
             return thing
 
     def _arrays(self) -> State:
         """What has been learned: the live arrays, which a state is copied into."""
+        raise NotImplementedError
+
+    def _belongings(self, blank: State) -> dict[str, bool]:
+        """Whether each array that was read belongs to the others, and to what a new one has, `blank`."""
         raise NotImplementedError
 
 

@@ -68,7 +68,7 @@ def compare(asked: Any) -> None:
         raise ValueError(f"clients must be whole numbers from 1 to {MOST_CLIENTS}, with commas, got {asked.clients!r}")
     several = counts if counts != [1] else []
     few = 1 if trace is not None and traces.detect(trace) == "workload" else FEW_SESSIONS
-    cut, traffic = gathered(asked, [] if trace is None else [trace], world, few=few, option="--trace")
+    cut, traffic, world = gathered(asked, [] if trace is None else [trace], world, few=few, option="--trace")
     config, radio = world.config, world.config.radio
     chosen = sweep.named(asked.policies, config.beacon_interval_ns)
     of_cells = {count: sweep.tasks(cut.workloads, list(chosen.values()), config, count) for count in counts}

@@ -71,6 +71,8 @@ def population(asked: Any) -> None:
         for user in study.users(asked.trace, **choice, report=report):
             users.append(user)
             advance()
+    world = world.beside(users)
+    config = world.config
     program = source_digest() if on_cluster else None
     cut = study.tasks(users, policies, config, pages_per_task=asked.pages_per_task, program=program)
     if not cut:

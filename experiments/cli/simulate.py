@@ -48,6 +48,7 @@ def simulate(asked: Any) -> None:
     pages = traces.read_workload(asked.workload)
     trip_s = pages.round_trip_s if world.recorded_round_trip else None
     work = Recorded(name="workload", seed=asked.seed, recorded=pages, round_trip_s=trip_s)
+    world = world.beside([work])
     config = work.world(world.config)
     with progress("runs", 2) as advance:
         how: dict[str, Any] = {"config": config, "seed": asked.seed, "engine": asked.engine}

@@ -39,8 +39,10 @@ CLIENTS = options.whole(
 )  # fmt: skip
 
 
-def gathered(asked: Any, paths: Sequence[Path], world: World, *, few: int, option: str) -> tuple[Units, dict[str, Any]]:
-    """Return the traffic that is asked for, and what the manifest says about it.
+def gathered(
+    asked: Any, paths: Sequence[Path], world: World, *, few: int, option: str
+) -> tuple[Units, dict[str, Any], World]:
+    """Return the traffic that is asked for, what the manifest says about it, and its world (`World.beside`).
 
     Without `paths` the Web model is drawn from; fewer than `few` sessions are cut into their pages; `option` is how
     traces are given.  An option for the other kind of traffic, and a trace without any, is a `ValueError`.
@@ -59,6 +61,7 @@ def gathered(asked: Any, paths: Sequence[Path], world: World, *, few: int, optio
                 paths, member=asked.member, skip_damaged=asked.skip_damaged, seed=asked.seed, advance=advance,
                 round_trip=world.recorded_round_trip, told=lambda text: echo(text, err=True),
             )  # fmt: skip
+        world = world.beside(workloads)
         digests = [content_digest(path) for path in paths]
         settings = {"kind": "trace", "sha256": digests, "member": asked.member, "sessions": len(workloads)}
     else:
@@ -70,7 +73,7 @@ def gathered(asked: Any, paths: Sequence[Path], world: World, *, few: int, optio
         workloads, few=few, seed=asked.seed, beacon_interval_ns=world.config.beacon_interval_ns, think_s=asked.think,
     )  # fmt: skip
     settings |= {"units": cut.called, "seed": asked.seed, "think_s": asked.think}
-    return cut, settings | {"recorded": traffic.told(workloads, world.config)}
+    return cut, settings | {"recorded": traffic.told(workloads, world.config)}, world
 
 
 def settings_of(
@@ -166,9 +169,14 @@ def recorded_words(recorded: Mapping[str, Any], world: World, *, battery: bool =
     lines, words, captured_s = [world.words], [], recorded.get("captured_s")
     if (median_s := recorded["server_times_s"]) is not None:
         words.append(f"servers: as recorded, {median_s:.3g} s (median)")
+    elif world.untold:
+        words.append(
+            f"servers: the traffic does not tell, they take {world.said['server_delay']} as for generated pages"
+        )
     elif world.config.server_delay.kind == "recorded":
-        hint = "servers answer at once: the trace does not tell (generated pages: --server-delay lognormal:0.2)"
-        words.append(hint if captured_s is None else "servers: as recorded")
+        words.append(
+            "servers answer at once: the traffic does not tell" if captured_s is None else "servers: as recorded"
+        )
     if (trip_s := recorded["round_trip_s"]) is not None:
         words.append(f"round trip: as recorded, {1000 * trip_s:.3g} ms")
     if count := recorded["messages"]:

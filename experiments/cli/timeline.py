@@ -56,6 +56,7 @@ def timeline(asked: Any) -> None:
     work = Recorded(name="workload", seed=asked.seed, recorded=pages, round_trip_s=trip_s)
     if page is not None and page > work.n_pages:  # known before anything is run
         raise ValueError(f"page must lie in [1, {work.n_pages}], got {page}")
+    world = world.beside([work])
     config, runs = work.world(world.config), []
     with progress("policies", n) as advance:
         for policy in asked.policies:

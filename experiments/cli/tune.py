@@ -67,7 +67,7 @@ def tune(asked: Any) -> None:
     interval_ns, radio = world.config.beacon_interval_ns, world.config.radio
     of_target = study.CANDIDATES if target == targets.ANY else targets.candidates(target)
     chosen = sweep.named(of_target if asked.policies is None else asked.policies, interval_ns)
-    cut, source = gathered(asked, asked.traffic, world, few=study.FEW_SESSIONS, option="TRAFFIC")
+    cut, source, world = gathered(asked, asked.traffic, world, few=study.FEW_SESSIONS, option="TRAFFIC")
     if len(cut.workloads) < 2:
         hint = "add a recording, or see all policies on this one with lpsm compare"
         raise ValueError(f"tune needs at least two seeds, sessions or pages to be split, got one; {hint}")

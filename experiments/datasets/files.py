@@ -3,7 +3,8 @@
 What it models: of columns one is the label, some are texts, all others are finite numbers.  Texts become unit vectors
 of hashed words (scikit-learn's `HashingVectorizer`), which needs no vocabulary and so knows nothing of later rows;
 numbers beside them are taken as they are.  In a table fields in quotes may hold anything and empty rows are passed
-over; its first line may name the columns, and must where a column holds texts.  svmlight is ``label index:value ...``.
+over; its first line may name the columns, and must where a column holds texts; the numbers 0, 1, .. that pandas names
+columns by are names, and a first column without a name is an index, left out.  svmlight is ``label index:value ...``.
 An npz holds X (or the data, indices, indptr and shape of a CSR matrix) and y, a vector, or a matrix of 0 and 1 with a
 column a class; pickles are never loaded.  All but npz may be packed with gzip or xz.
 What it leaves out: values that are missing, and lists and records in columns; they are errors.
@@ -18,7 +19,7 @@ from array import array
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
-from math import isfinite, isnan
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from experiments.datasets.stream import Stream, as_classes, as_number
+from experiments.inert import is_number
 from traces.files import lines, open_trace
 
 __all__ = [
     "HASHED",
     "MOST_BYTES",
     "MOST_CELLS",
+    "are_names",
     "arrays_of",
     "csv_rows",
     "first_line",
@@ -50,6 +53,8 @@ MOST_CELLS = 1 << 25
 
 _LONGEST_LINE_BYTES = 1 << 24
 _SVMLIGHT = re.compile(r"^\S+(\s+qid:\S+)?(\s+\d+:\S+)+\s*(#.*)?$")
+_WHOLE = re.compile(r"\s*[+-]?\d+\s*")
+_SEEN = 100  # rows below the first that tell whether it holds names
 _PARTS = ("data", "indices", "indptr", "shape")
 
 Rows = Iterator[tuple[int, list[str]]]
@@ -120,13 +125,15 @@ def hashed(texts: Sequence[str]) -> sparse.csr_matrix:
 def _of_table(
     name: str, names: list[str], rows: Rows, label: str | None, drop: tuple[str, ...], texts: tuple[str, ...]
 ) -> Stream:
-    """Return the stream in columns; the first row names them if no number stands in it, or there are texts."""
+    """Return the stream in columns; the first row names them if `are_names` says so, or texts or labels need names."""
     if not names:
         raise ValueError("a stream must hold an example, got none")
     at, numbers, said = _chosen(names, label, drop, texts)
-    named, head = True, [next(rows)]
-    if not texts and any(names[i].lower() == "nan" or not isnan(as_number(names[i])) for i in numbers):
-        named, rows = False, chain(head, rows)
+    first = next(rows)
+    below = list(islice(rows, _SEEN)) if _spelt(names, numbers) is None else []
+    asked = {*drop, label or ""} - {"", *_numbers(names)}  # by a name
+    named = bool(texts or asked) or are_names(first, numbers, below, _told(names, at, [row[at] for _, row in below]))
+    rows = chain([] if named else [first], below, rows)
     X, places, written = array("d"), array("i"), list[str]()
 
     def labels() -> Iterator[str]:
@@ -157,7 +164,7 @@ def _chosen(
 ) -> tuple[int, list[int], list[int]]:
     """Return the numbers of the column of labels, of those that are numbers, and of those that are texts."""
     places = {name: at for at, name in reversed([*enumerate(names)])}
-    places |= {str(number): number % len(names) for number in range(-len(names), len(names))}
+    places = places | _numbers(names) | (places if not names[0] else {})
 
     def column(what: str, name: str) -> int:
         if name not in places:
@@ -165,11 +172,58 @@ def _chosen(
         return places[name]
 
     dropped, said = ({column(what, name) for name in given} for what, given in (("drop", drop), ("text", texts)))
+    if not names[0] and _spelt(names, range(len(names))) is not False:
+        dropped.add(0)  # an index
     others = [i for i in range(len(names)) if i not in dropped | said]
     at = column("label", label) if label is not None else max(others, default=-1)
     if at not in others:
         raise ValueError(f"label must name a column beside texts and those dropped, got {', '.join(names)}")
     return at, [i for i in others if i != at], sorted(said)
+
+
+def _numbers(names: list[str]) -> dict[str, int]:
+    return {str(number): number % len(names) for number in range(-len(names), len(names))}
+
+
+def _spelt(names: list[str], columns: Sequence[int] | range) -> bool | None:
+    """Whether no name is a number; None if those that are ones are the places of their columns, behind an index."""
+    behind = int(not is_number(names[0]))
+    spelt = {column: names[column] for column in columns if is_number(names[column])}
+    return None if spelt and all(name == str(at - behind) for at, name in spelt.items()) else not spelt
+
+
+def _told(names: list[str], at: int, labels: list[str]) -> bool | None:
+    """Whether an index, or the column of labels, says that names stand in the first line; None if they do not say."""
+    if is_number(names[at]):
+        other = names[at] != str(at - int(not is_number(names[0])))
+        return False if other else True if not names[0] else None
+    return False if names[at] in labels else True if not names[0] or all(map(is_number, labels)) else None
+
+
+def are_names(
+    first: tuple[int, list[str]], columns: Sequence[int], below: list[tuple[int, list[str]]], told: bool | None = None
+) -> bool:
+    """Whether the first line of a table names its `columns` of numbers: no number stands in them, or 0, 1, ..
+
+    pandas names columns by their places if nobody else does.  It writes all numbers of a column with a point or none,
+    so that a line 0, 1, .. above a column of both is taken for numbers; `told` is what other columns tell of it.
+
+    Raises
+    ------
+    ValueError
+        If the line is 0, 1, .., and only whole numbers stand below, as far as the rows go.
+    """
+    line, names = first
+    found = _spelt(names, columns)
+    if found is not None or not below:
+        return bool(found)
+    if told is not None:
+        return told
+    kinds = [{_WHOLE.fullmatch(row[i]) is not None for _, row in below if row[i].strip()} for i in columns]
+    if any(len(kind) == 2 for kind in kinds) or {False} in kinds:
+        return all(len(kind) < 2 for kind in kinds)
+    shown = ",".join(names[:6]) + ",.." * (len(names) > 6)
+    raise ValueError(f"line {line}: columns must have names, for {shown} may be their numbers or the first row")
 
 
 def first_line(path: Path) -> tuple[int, str]:

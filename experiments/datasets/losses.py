@@ -2,20 +2,20 @@
 
 What it models: numbers with one kind of blank, or commas, between them, perhaps below comments (#).  Below
 a line of names, as ``DataFrame.to_csv`` writes it, a first column without a name or without numbers is an index, and
-left out.
+left out.  Names are no numbers, or 0, 1, .. as pandas names columns that nobody named (`files.are_names`).
 """
 
 from __future__ import annotations
 
 from array import array
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from warnings import catch_warnings
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.datasets.files import MOST_CELLS, csv_rows, first_line, naming
+from experiments.datasets.files import MOST_CELLS, are_names, csv_rows, first_line, naming
 from experiments.inert import is_number
 from lpsm.hindsight import best_expert
 
@@ -61,14 +61,19 @@ def _matrix(path: Path) -> NDArray[np.float64]:
 
 def _rounds(path: Path, missing: str) -> NDArray[np.float64]:
     """Losses in text; an empty cell of a table is read as `missing`."""
-    rows = csv_rows(path, *first_line(path), ",\t ")
-    head, row = next(rows, (0, [])), next(rows, (0, []))
+    number, first = first_line(path)
+    rows = csv_rows(path, number, first, ",\t ")
+    head, below = next(rows, (0, list[str]())), list(islice(rows, 100))
     if not head[0]:
         raise ValueError("losses must hold at least one round, got blanks alone")
-    named = not any(map(is_number, head[1])) and bool(row[0])
-    index = named and (not head[1][0] or not is_number(row[1][0] or missing))
+    lead, row = head[1][0].strip(), below[0][1] if below else [""]
+    known = bool(lead) or not missing or row[0].strip() == "0"  # an empty cell may be of a sleeper
+    behind = bool(below) and known and not is_number(lead)
+    told = behind or (None if {*first} & set(",\t") and known else False)  # no names between blanks
+    named = bool(below) and are_names(head, range(behind, len(head[1])), below, told)
+    index = named and (not lead or not is_number(row[0] or missing))
     losses, width = array("d"), len(head[1]) - index
-    for line, cells in chain([] if named else [head], [row][: row[0]], rows):
+    for line, cells in chain([] if named else [head], below, rows):
         try:
             losses.extend(float(cell.strip() or missing) for cell in cells[index:])
         except ValueError:

@@ -34,6 +34,7 @@ class Explorer:
 
     def __init__(self, sessions: Sequence[sweep.Replication] = (), few: int = 1) -> None:
         self.sessions, self.few = list(sessions), few
+        self.tells_waits = traffic.tells_waits(self.sessions)
         self._threads, self._lock = ThreadPoolExecutor(2), Lock()
         self._run, self._drawn = lru_cache(4096)(sweep.simulate), lru_cache(64)(_drawn)
 

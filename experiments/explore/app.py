@@ -57,8 +57,8 @@ class Page(ThreadingHTTPServer):
         self.explorer, self.trace = explorer, trace
 
     def settings(self, query: str) -> Settings:
-        """Return what a link says; where it names no kind of server, those of the recording answer, if there is one."""
-        return Settings.of_link(query, "recorded" if self.trace else Settings().server)
+        """Return what a link says; where it names no kind of server, those of a recording answer that tells of them."""
+        return Settings.of_link(query, "recorded" if self.explorer.tells_waits else Settings().server)
 
     def whole(self, query: str) -> str:
         """Return the page with its controls at the position of a link."""

@@ -183,6 +183,13 @@ def _known(*works: traces.Workload) -> NDArray[np.float64]:
     return known
 
 
+def tells_waits(sessions: Sequence[Replication]) -> bool:
+    """Whether a recording among these tells how long its servers took, or has times of its own."""
+    recorded = [session for session in sessions if isinstance(session, Recorded)]
+    timed = any(session.is_timed for session in recorded)
+    return timed or len(_known(*(session.recorded for session in recorded))) > 0
+
+
 def told(sessions: Sequence[Replication], config: netsim.SimulationConfig) -> dict[str, Any]:
     """Return what of the world was recorded and is used, nothing for drawn traffic.
 

@@ -30,6 +30,8 @@ def void(statement: str, kind: str, why: str, measured: float = np.nan, bound: f
 
 def compare(statement: str, kind: str, measured: float, bound: float, tolerance: float, vacuous: str = "") -> Row:
     """Hold the measured side against the bound; `vacuous` is why the bound promises nothing, if it does not."""
+    if np.isnan(measured) or np.isnan(bound):
+        return void(statement, kind, "it is beyond what floating-point numbers hold", measured, bound)
     gap = 0.0 if measured == bound else bound - measured
     slack = {"upper": gap, "lower": -gap, "identity": abs(gap)}[kind]
     holds = slack <= tolerance if kind == "identity" else slack >= -tolerance

@@ -27,7 +27,7 @@ from lpsm.checks import array, known, number, positive, probability, shown, whol
 from lpsm.experts import share
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hedge import hedge_round, hedge_weights
-from lpsm.experts.hierarchy import MOST_WEIGHTS, Hierarchy
+from lpsm.experts.hierarchy import MOST_WEIGHTS, Hierarchy, belongings
 from lpsm.experts.learner import MOST_EXPERTS, checked_rates
 from lpsm.experts.losses import LOGISTIC, LOSSES, concave_rate, loss_of, slope_of
 from lpsm.native import compiled
@@ -37,6 +37,7 @@ RATES: Floats = np.array([4.0**k for k in range(2, -10, -1)])  # in units of 1 /
 HORIZON = 1000
 MOST = 2e150  # of forecasts and outcomes: their squares are added up
 SMALLEST = 1e-306  # of a unit: rates by it are numbers
+PARTS = ("weights", "columns", "slow", "head")  # of each copy's Learn-alpha
 LEARN_ALPHA, BOA, ML_POLY = range(3)
 RULES = {"learn-alpha": LEARN_ALPHA, "ewa": LEARN_ALPHA, "boa": BOA, "ml-poly": ML_POLY}
 
@@ -241,6 +242,40 @@ class Combiner(Stateful):
         del arrays["work"]
         learned = self._state.columns[:, share.MANTISSA : share.SHARE]
         return {**arrays, "columns": learned, "slow": self._state.slow[:, 0]}
+
+    def _belongings(self, blank: State) -> dict[str, bool]:
+        state, arrays, rule = self._state, self._arrays(), RULES[self.rule]
+        scale, gap, squares, deviation, rounds, slept = state.scalars
+        several, given = self._rates.size > 1, blank["scalars"][SCALE]
+        begun = bool(scale > 0.0 and rounds > 0.0)
+        regret, variance, largest = state.excess
+        most = np.maximum(largest**2, SMALLEST)
+        each = [
+            belongings(*({name: part[name][k] for name in PARTS} for part in (arrays, blank)))
+            for k in range(len(self._rates))
+        ]
+        return {
+            **{name: all(one[name] for one in each) for name in PARTS},
+            "scalars": bool(
+                min(gap, squares, deviation, scale) >= 0.0
+                and (scale == given or not given)
+                and np.floor(rounds) == rounds >= 0.0
+                and 0.0 <= np.floor(slept) == slept <= rounds
+                and (begun or not (gap or squares))
+                and (several or not gap)
+                and (rule == LEARN_ALPHA or not squares)
+            ),
+            "behind": float(state.behind.min()) == 0.0 and (begun or not state.behind.any()),
+            "excess": not state.excess.any()
+            if rule == LEARN_ALPHA or not rounds
+            else bool(
+                (variance >= 0.0).all()
+                and (largest >= 0.0).all()
+                and (variance <= 1.001 * rounds * most).all()
+                and (variance >= 0.999 * largest**2).all()
+            )
+            and (rule == BOA or bool((np.abs(regret) <= 1.001 * rounds * largest).all())),
+        } | ({} if rounds else {"rounds": all(np.array_equal(arrays[name], blank[name]) for name in arrays)})
 
     def _row(self, forecasts: ArrayLike) -> Floats:
         row = array("forecasts", forecasts)

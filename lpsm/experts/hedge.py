@@ -23,6 +23,7 @@ from lpsm.native import compiled
 
 RATES = 0.25 * np.polynomial.legendre.leggauss(24)[0] + 0.25  # Gauss-Legendre nodes on [0, 1/2] ..
 RATE_WEIGHTS = 0.25 * np.polynomial.legendre.leggauss(24)[1]  # .. and their weights
+TINY = 1e-150  # regrets whose squares are 0
 
 
 @compiled
@@ -131,6 +132,10 @@ class AdaHedge(_Hedge):
     def _arrays(self) -> State:
         return {"behind": self._behind, "gap": self._gap}
 
+    def _belongings(self, blank: State) -> dict[str, bool]:
+        several = self.n_experts > 1 or not self._gap[0]
+        return {"behind": float(self._behind.min()) == 0.0, "gap": bool(self._gap[0] >= 0.0) and several}
+
 
 class Squint(_Hedge):
     """Weights by the evidence for every learning rate at once, from regrets R_i and their squares' sum V_i.
@@ -168,6 +173,13 @@ class Squint(_Hedge):
     def _arrays(self) -> State:
         return {"regret": self._regret, "variance": self._variance}
 
+    def _belongings(self, blank: State) -> dict[str, bool]:
+        moved = np.abs(self._regret) > TINY
+        return {
+            "regret": self.n_experts > 1 or not moved.any(),
+            "variance": bool((self._variance >= 0.0).all()) and not (moved & (self._variance == 0.0)).any(),
+        }
+
 
 class NormalHedge(_Hedge):
     """Weights from the regrets alone, without a parameter: p_i ~ [R_i]+ exp([R_i]+^2 / 2c), c kept at potential e.
@@ -203,6 +215,9 @@ class NormalHedge(_Hedge):
 
     def _arrays(self) -> State:
         return {"regret": self._regret}
+
+    def _belongings(self, blank: State) -> dict[str, bool]:
+        return {"regret": self.n_experts > 1 or not self._regret.any()}
 
 
 def _potential_root(squares: Floats) -> float:

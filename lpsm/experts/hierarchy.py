@@ -21,6 +21,8 @@ SAFE_STAY_OF_FEW = 1e-2  # .. and fourteen, where there are so few alphas that e
 FEW = 8
 MOST_ROUNDS = 16  # between folds
 MOST_WEIGHTS = 1 << 25
+ROUNDING = 1e-9  # of sums that a state has twice, relative
+DRIFT = 1e-6  # of the sum of weights kept as logarithms, which nothing rescales
 
 
 class Hierarchy:
@@ -90,6 +92,10 @@ class Hierarchy:
         learned = columns[share.MANTISSA : share.SHARE]
         return {"weights": weights, "columns": learned, "slow": slow[0], "head": head}
 
+    def belongings(self, blank: State) -> dict[str, bool]:
+        """Whether the arrays of `to_arrays` belong together; those of a new one are `blank`."""
+        return belongings(self.to_arrays(), blank)
+
     def run(self, losses: Floats, awake: Mask | None, weights: bool, alpha_weights: bool) -> tuple[Floats, ...]:
         """Many rounds, shape (T, n); return their losses, and weights over experts and alphas before each if wanted."""
         n_rounds, n_experts = losses.shape
@@ -104,3 +110,40 @@ class Hierarchy:
         out = np.empty_like(by_column)
         out[..., self.order] = by_column
         return out
+
+
+def unit(logs: Floats) -> bool:
+    """Whether the weights with these logarithms, (n, ..), sum to 1 in each column, but for rounding."""
+    return bool((np.abs(np.logaddexp.reduce(logs, axis=0)) <= DRIFT).all())
+
+
+def belongings(arrays: State, blank: State) -> dict[str, bool]:
+    """Whether each array that a hierarchy learns in is one that rounds can lead to from `blank`, given the others."""
+    weights, columns, slow, head = (arrays[name] for name in ("weights", "columns", "slow", "head"))
+    mantissa, exponent, top, mass = columns
+    m, since, every = weights.shape[1], head[share.SINCE], head[share.EVERY]
+    alive, shift = mantissa > 0.0, np.clip(exponent - head[share.PEAK], -1100, 1000)
+    first = weights[:, :1] if m else np.exp(slow[:, :1])
+    return {
+        "weights": bool((weights >= 0.0).all()) and np.allclose(weights.sum(axis=0), mass[:m], ROUNDING, 0.0),
+        "columns": bool(
+            ((mantissa == 0.0) | ((mantissa >= 0.5) & (mantissa < 1.0))).all()
+            and (np.trunc(exponent) == exponent).all()
+            and np.isfinite(exponent).all()
+            and np.allclose(np.ldexp(mantissa, shift.astype(np.int64)), top, ROUNDING, 1e-290)
+            and (mass > 0.0).all()
+            and (mass[m:] == 1.0).all()
+        ),
+        "slow": not np.isnan(slow).any() and unit(slow[:, alive[m:]]),
+        "head": bool(
+            (head[[share.EVERY, share.LOWER]] == blank["head"][[share.EVERY, share.LOWER]]).all()
+            and math.isfinite(head[share.PEAK])
+            and math.isclose(head[share.TOTAL], float(top @ mass), rel_tol=ROUNDING)
+            and head[share.TOTAL] > 0.0
+            and (since == -1.0 or 0.0 <= np.floor(since) == since < every)
+            and (
+                since >= 0.0
+                or (np.allclose(weights, first, ROUNDING, 0.0) and np.allclose(np.exp(np.minimum(slow, 1.0)), first))
+            )
+        ),
+    }

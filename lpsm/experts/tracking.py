@@ -22,7 +22,7 @@ from lpsm import checks
 from lpsm.arrays import Floats, Mask, State
 from lpsm.experts import share
 from lpsm.experts.grids import LONGEST, alpha_grid
-from lpsm.experts.hierarchy import Hierarchy
+from lpsm.experts.hierarchy import Hierarchy, unit
 from lpsm.experts.learner import Learner, Rounds, checked_prior, checked_rates
 from lpsm.native import compiled
 
@@ -66,6 +66,9 @@ class _Columns(Learner):
 
     def _arrays(self) -> State:
         return self._hierarchy.to_arrays()
+
+    def _belongings(self, blank: State) -> dict[str, bool]:
+        return self._hierarchy.belongings(blank)
 
 
 class FixedShare(_Columns):
@@ -213,10 +216,7 @@ class LearnAlpha(_Columns):
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         """Rebuild the learner from `state()`, as `Learner.from_state`."""
         learner = super().from_state(state)
-        epoch, left = learner._epoch.tolist()
-        if not 0 <= left <= epoch <= LONGEST_EPOCH or bool(left) != bool(epoch):
-            raise ValueError(f"state must hold doubling as an epoch and what is left of it, got {[epoch, left]}")
-        learner._quick &= not epoch
+        learner._quick &= not learner.doubling
         return learner
 
     def __repr__(self) -> str:
@@ -261,6 +261,12 @@ class LearnAlpha(_Columns):
     def _arrays(self) -> State:
         return {**super()._arrays(), "doubling": self._epoch}
 
+    def _belongings(self, blank: State) -> dict[str, bool]:
+        epoch, left = self._epoch.tolist()
+        begun = 0 < left <= epoch <= LONGEST_EPOCH and epoch & (epoch - 1) == 0 and epoch >= FIRST_EPOCH
+        own = begun and np.array_equal(self._hierarchy.alphas, alpha_grid(horizon=min(epoch, LONGEST)))
+        return {**super()._belongings(blank), "doubling": own or epoch == left == 0}
+
 
 class _Logs(Learner):
     """What Markov-share and Variable-share share: one column of logarithms, whose weights may fall and come back."""
@@ -275,6 +281,9 @@ class _Logs(Learner):
 
     def _arrays(self) -> State:
         return {"logs": self._logs}
+
+    def _belongings(self, blank: State) -> dict[str, bool]:
+        return {"logs": unit(self._logs)}
 
     def _begin(self, prior: ArrayLike | None) -> None:
         with np.errstate(divide="ignore"):

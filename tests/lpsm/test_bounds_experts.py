@@ -277,3 +277,9 @@ def test_the_regret_against_a_partition_counts_the_rounds_in_which_its_experts_a
     assert row.slack <= limit - worst + 1e-9
     if f"k = {k})" in row.verdict:
         assert row.measured == pytest.approx(worst)
+
+
+def test_what_overflows_is_void_and_not_violated():
+    table = bounds.report(FixedShare(2, 0.01), [[1e300, 0], [0, 1e300]])
+    assert table.holds.all()
+    assert table.verdict[1].startswith("void: it is beyond what floating-point numbers hold")

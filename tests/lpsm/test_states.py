@@ -11,6 +11,7 @@ from scipy import sparse
 
 import lpsm
 from lpsm import samplers, states
+from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare
 from lpsm.samplers import MulticlassSampler, TunedSampler, core
 
 RNG = np.random.default_rng(0)
@@ -143,6 +144,62 @@ def test_states_whose_parts_do_not_belong_together_are_refused_before_a_compiled
             lpsm.from_state(state)
         states_tried += 1
     assert states_tried > 200
+
+
+ROWS = np.random.default_rng(3).random((9, 3))
+LEARNERS = {
+    "StaticExpert": lambda: lpsm.StaticExpert(3), "FixedShare": lambda: lpsm.FixedShare(3, 0.1, signed=True),
+    "MarkovShare": lambda: lpsm.MarkovShare(np.full((3, 3), 1 / 3)), "VariableShare": lambda: VariableShare(3, 0.2),
+    "LearnAlpha": lambda: lpsm.LearnAlpha(3, [0.0, 0.1, 0.4, 1.0]),
+    "LearnAlpha, doubling": lambda: lpsm.LearnAlpha(3, doubling=True),
+    "AdaHedge": lambda: AdaHedge(3), "Squint": lambda: Squint(3), "NormalHedge": lambda: NormalHedge(3),
+    "Combiner": lambda: lpsm.Combiner(3, alphas=[0.0, 0.1]), "Combiner, log": lambda: lpsm.Combiner(3, "log"),
+    "Combiner, boa": lambda: lpsm.Combiner(3, rule="boa"),
+    "Combiner, ml-poly": lambda: lpsm.Combiner(3, rule="ml-poly"),
+}  # fmt: skip
+
+
+def played(learner, rows):
+    return learner.run(rows, np.ones(len(rows)))[0] if isinstance(learner, lpsm.Combiner) else learner.run(rows).loss
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("rounds", [0, 6])
+def test_a_state_with_one_entry_edited_is_refused_or_is_of_a_sound_learner(name, rounds):
+    learner = LEARNERS[name]()
+    played(learner, ROWS[:rounds])
+    whole = learner.state()
+    refused = 0
+    for part in learner._arrays():
+        places = [*np.ndindex(whole[part].shape)]
+        for at in places[:: 1 + len(places) // 40]:
+            for value in (np.nan, -1.0, 0.0, 3.0, 1e300, -1e300, 7.0 - whole[part][at]):
+                edited = whole[part].copy()
+                if edited.dtype.kind == "i" and not (np.isfinite(value) and abs(value) < 2**62):
+                    continue
+                edited[at] = value
+                try:
+                    other = lpsm.from_state({**whole, part: edited})
+                except ValueError:
+                    refused += 1
+                    continue
+                weights, losses = other.weights, played(other, ROWS)
+                assert (weights >= 0.0).all(), (part, at, value)
+                assert weights.sum() == pytest.approx(1.0, abs=1e-5), (part, at, value)
+                low, high = ROWS.min(axis=1), ROWS.max(axis=1)
+                assert ((losses >= low - 1e-9) & (losses <= high + 1e-9)).all(), (part, at, value)
+    assert refused >= 3
+
+
+def test_states_of_learners_whose_sums_disagree_are_refused():
+    for name, part, at in (("FixedShare", "head", 0), ("StaticExpert", "slow", 0), ("StaticExpert", "columns", 0),
+                           ("Combiner, log", "behind", 0), ("FixedShare", "weights", 1)):  # fmt: skip
+        learner = LEARNERS[name]()
+        played(learner, ROWS[:6])
+        state = learner.state()
+        state[part].ravel()[at] += 0.25
+        with pytest.raises(ValueError, match=f"state must hold {part} that"):
+            lpsm.from_state(state)
 
 
 def test_the_type_of_a_text_in_json_does_not_choose_how_much_memory_is_taken():

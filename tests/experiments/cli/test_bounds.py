@@ -48,6 +48,20 @@ def test_losses_are_read_from_text_from_npy_and_as_pandas_writes_them(lpsm, tmp_
     assert "markov" not in lpsm("bounds", "--losses", tmp_path / "losses.npy", "--learner", "fixed-share").stdout
 
 
+def test_a_frame_whose_columns_nobody_named_is_read_or_refused(lpsm, complaint, tmp_path):
+    path = tmp_path / "losses.csv"
+    for frame, options in ((pd.DataFrame(ROWS), {}), (pd.DataFrame(ROWS).set_index(TIMES), {}),
+                           (pd.DataFrame(ROWS + 0.5), {"index": False}), (pd.DataFrame([[0, 1], [1, 0]]), {})):  # fmt: skip
+        frame.to_csv(path, **options)
+        assert f"T = {len(frame)}, n = 2" in lpsm("bounds", "--losses", path).stdout
+    path.write_text("0,1\n0.5,1\n0,inf\n")  # 0 and 0.5 in one column: not as pandas writes
+    assert "T = 3, n = 2" in lpsm("bounds", "--losses", path).stdout
+    path.write_text(",0,1\n,0.5,1\n0,,2\n")
+    assert "T = 3, n = 3" in lpsm("bounds", "--sleepers", "--losses", path).stdout
+    path.write_text("0,1\n1,0\n0,1\n")
+    assert "line 1: columns must have names, for 0,1 may be their numbers" in complaint("bounds", "--losses", path)
+
+
 def test_experts_that_sleep_are_missing_losses_if_one_says_so(lpsm, complaint, tmp_path):
     rows = np.array([[0.0, 1.0], [np.nan, 0.5], [0.25, np.nan], [0.5, 0.1]])
     pd.DataFrame(rows, columns=["a", "b"]).to_csv(tmp_path / "losses.csv", index=False)

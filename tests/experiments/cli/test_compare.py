@@ -3,6 +3,9 @@ import json
 import pandas as pd
 import pytest
 
+from experiments.explore.answer import Explorer
+from experiments.study.traffic import recorded
+
 pytestmark = pytest.mark.usefixtures("undrawn")
 
 
@@ -54,6 +57,24 @@ def test_cells_of_several_sizes_are_those_of_comparisons_one_by_one(compare, tmp
     assert words in (tmp_path / "3/comparison.txt").read_text()
     assert "3 clients: Which to take" in (tmp_path / "out" / "comparison.txt").read_text()
     assert {"cell.png", "cell.svg"} <= {path.name for path in (tmp_path / "out").iterdir()}
+
+
+def test_drawn_pages_written_to_a_file_are_browsed_in_the_same_world_by_every_command(compare, lpsm, tmp_path):
+    work, drawn = tmp_path / "w.jsonl", compare("--pages", "4", "--seeds", "1", "--policies", "psm,bsd:0.5", name="1")
+    lpsm("generate", "--pages", "4", "--seed", "0", "--out", work)
+    written = compare("--trace", work, "--policies", "psm,bsd:0.5", name="2")
+    for one, other in zip(drawn["summary"], written["summary"], strict=True):
+        assert other["total_j_per_page"] == pytest.approx(one["total_j_per_page"], rel=1e-3)  # issues are rounded
+        assert (other["slowdown_mean"] or 1) == pytest.approx(one["slowdown_mean"] or 1, rel=1e-3)
+    said = "servers: the traffic does not tell, they take lognormal:0.2 as for generated pages"
+    assert said in (tmp_path / "2/comparison.txt").read_text()
+    assert said in lpsm("timeline", work, "--out", tmp_path / "t.png").stdout
+    alone = lpsm("simulate", work, "--policy", "bsd:0.5", "--json")
+    row = next(row for row in drawn["summary"] if row["policy"] == "bsd:0.5")
+    assert json.loads(alone.stdout)["energy_j_per_page"] == pytest.approx(row["total_j_per_page"], rel=1e-3)
+    of_users = lpsm("population", work, "--policies", "psm", "--out", tmp_path / "3", "--jobs", "1")
+    assert said in of_users.stdout
+    assert not Explorer(recorded([work])).tells_waits
 
 
 def test_beside_a_policy_stands_what_a_client_needs_that_knows_when_frames_come(compare, tmp_path):

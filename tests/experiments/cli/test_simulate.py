@@ -39,8 +39,9 @@ def totals(lpsm, workload):
 def test_pages_are_written_in_order_and_to_the_nanosecond_to_a_file_or_to_standard_output(
     lpsm, rows, workload, tmp_path
 ):
-    printed = rows("--policy", "bsd:0.50")
-    result = lpsm("simulate", workload, "--policy", "bsd:0.5", "--out", tmp_path / "pages.csv")
+    at_once = "--server-delay", "0"
+    printed = rows("--policy", "bsd:0.50", *at_once)
+    result = lpsm("simulate", workload, *at_once, "--policy", "bsd:0.5", "--out", tmp_path / "pages.csv")
     assert (result.exit_code, result.stdout) == (0, "")
     assert list(csv.DictReader(io.StringIO((tmp_path / "pages.csv").read_text()))) == printed
     assert list(printed[0]) == COLUMNS
@@ -63,9 +64,12 @@ def test_the_world_is_todays_unless_another_is_asked_for(lpsm, totals, workload,
         return found
 
     today = run("today")
-    assert today == run("today", "--preset", "today", "--radio", "esp32-c6", "--server-delay", "recorded")
+    assert today == run("today", "--preset", "today", "--radio", "esp32-c6", "--server-delay", "lognormal:0.2")
     of_python = netsim.simulate(traces.read_workload(workload), "psm")
-    assert run("today", "--radio", "thesis")["energy_j_per_page"] == of_python.energy.per_page_j
+    assert (
+        run("today", "--radio", "thesis", "--server-delay", "recorded")["energy_j_per_page"]
+        == of_python.energy.per_page_j
+    )
     for radio in ((), ("--radio", "ns3")):
         assert run("thesis", "--preset", "thesis", *radio) == run("today", "--world", str(world), *radio)
     said = lpsm("simulate", workload, "--world", world, "--out", tmp_path / "p.csv").stderr
@@ -73,7 +77,7 @@ def test_the_world_is_todays_unless_another_is_asked_for(lpsm, totals, workload,
 
 
 def test_the_totals_of_a_run_follow_from_one_another(totals, tmp_path):
-    found = totals("--policy", "bsd-phase:0.5", "--radio", "cc3235sf")
+    found = totals("--policy", "bsd-phase:0.5", "--radio", "cc3235sf", "--server-delay", "0")
     assert (found["policy"], found["pages"]) == ("bsd-phase:0.5", 3)
     total = sum(found[part] for part in ("awake_j", "sleep_j", "listen_j", "wakeup_j"))
     assert found["wakeups"] > 0
@@ -90,8 +94,8 @@ def test_the_totals_of_a_run_follow_from_one_another(totals, tmp_path):
 
 def test_the_options_of_the_air_are_those_of_its_configuration(totals, workload, tmp_path):
     (tmp_path / "w.toml").write_text("rts_bytes = 500\ntwt_announced = true\n")
-    options = "--air 11b:2 --dtim 3 --retrieval null --neighbours 1:0.2 --broadcast 2:100 --radio esp32-c6 --rtt 0.03"
-    found = totals(*options.split(), "--world", tmp_path / "w.toml")
+    options = "--air 11b:2 --dtim 3 --retrieval null --neighbours 1:0.2 --broadcast 2:100 --radio esp32-c6"
+    found = totals(*options.split(), *["--rtt", "0.03", "--server-delay", "0"], "--world", tmp_path / "w.toml")
     air = netsim.AirConfig(
         phy=netsim.Phy.parse("11b:2"), retrieval="null", neighbours=1, neighbour_mbps=0.2, rts_bytes=500,
         twt_announced=True,

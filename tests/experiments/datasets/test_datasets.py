@@ -94,6 +94,31 @@ def test_a_text_is_read_as_it_stands(tmp_path, text, X, names, lines):
     assert stream.classes in (("x", "y\n;", "z"), ("1", "2", "10"))  # numbers by their value
 
 
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("label", [None, "y", "3"])
+@pytest.mark.parametrize("indexed", [False, True])
+def test_a_table_whose_columns_nobody_named_is_read_as_pandas_writes_it(tmp_path, whole, label, indexed):
+    X = np.array([[3, 5, 8], [1, 0, 4], [2, 2, 2]]) * (1 if whole else 0.25)
+    frame = pd.DataFrame(X).assign(**{label or "3": [7, 9, 7]})
+    frame.to_csv(tmp_path / "t.csv", index=indexed)
+    if whole and label != "y" and not indexed:
+        with pytest.raises(ValueError, match=r"t.csv: line 1: columns must have names, for 0,1,2,3 may be their numb"):
+            datasets.read(tmp_path / "t.csv", label=label)
+        return
+    stream = datasets.read(tmp_path / "t.csv", label=label)
+    np.testing.assert_array_equal(stream.X, X)
+    assert (stream.classes, stream.y.tolist()) == (("7", "9"), [0, 1, 0])
+
+
+@pytest.mark.parametrize("text", ["0,1,x\n2,3.5,y\n1,2,x\n", "0,1,x\n.5,1.5,y\n.5,2.5,x\n", "0,1,1\n1,1,0\n", "0,1\n"])
+def test_a_first_example_of_0_1_is_none_of_names(tmp_path, text):
+    (tmp_path / "t.csv").write_text(text)
+    if text == "0,1\n":
+        assert datasets.read(tmp_path / "t.csv").X.tolist() == [[0.0]]
+    else:
+        assert datasets.read(tmp_path / "t.csv").X[0].tolist() == [0.0, 1.0]
+
+
 def test_columns_are_chosen_and_left_out_by_name_or_number(tmp_path):
     (tmp_path / "t.csv").write_text("day,class,price\n1,up,3\n2,down,4\n")
     for label, drop in (("class", ("day",)), ("1", ("0",)), ("-2", ("-3",))):
