@@ -38,10 +38,11 @@ from netsim.policies import AnyPolicy
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Compared", "Point", "Swept", "compare", "listed", "points", "sweep"]
+__all__ = ["Compared", "Point", "Swept", "compare", "compared", "listed", "points", "sweep", "swept_text"]
 
 Traffic: TypeAlias = int | str | Path | Iterable[traces.Page]
 AnyWorld: TypeAlias = str | Path | Mapping[str, Any] | netsim.SimulationConfig
+RUNS = "runs of a policy"
 FEW_SESSIONS = 2  # fewer are cut into pages; a workload is browsed as it is
 
 
@@ -83,7 +84,8 @@ class Compared:
     slowdowns: pd.DataFrame  #: a row a page: without power saving, with it, and their ratio
     frames: runs.Frames  #: the runs, pages, messages and delays that the others are computed from
     over: str  #: what the means are over, such as "10 seeds"
-    words: str  #: the policies and the world, in lines
+    policies: Mapping[str, AnyPolicy]  #: by the names that results carry
+    words: str  #: the world in a line
 
     def against(self, policy: AnyPolicy) -> pd.DataFrame:
         """Return the paired differences of every policy from one of them, a row each (`study.compare.paired`)."""
@@ -111,8 +113,12 @@ class Compared:
             found["slowdown-by-page"] = (figures.slowdown_by_page, self.slowdowns)
         return found
 
+    def text(self, max_slowdown: float | None = None, width: int | None = None) -> str:
+        """Return the table, how to read it, and which policy to take; of at most a `width`, without some columns."""
+        return f"{comparison_text(self.summary, self.over, max_slowdown, width)}\n\n{policies_text(self.policies)}"
+
     def __str__(self) -> str:
-        return f"{comparison_text(self.summary, self.over, width=get_terminal_size().columns)}\n\n{self.words}"
+        return f"{self.text(width=get_terminal_size().columns)}\n{self.words}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -142,11 +148,17 @@ def swept_text(measured: pd.DataFrame, fields: Sequence[str], max_slowdown: floa
     """Return the table of a sweep, and below it which policy to take in each world."""
     header, rows = cells(CELL, measured)
     names = [name for name in fields if name != "clients"]
-    cut = [[row[0], *map(str, values), *row[1:]] for row, values in zip(rows, measured[names].to_numpy(), strict=True)]
+    cut = [
+        [row[0], *map(_short, values), *row[1:]] for row, values in zip(rows, measured[names].to_numpy(), strict=True)
+    ]
     worlds_of = measured.groupby(list(fields), sort=False)
-    lines = (f"{', '.join(f'{n} {v}' for n, v in zip(fields, at, strict=True))}: {advice(own, max_slowdown)}"
+    lines = (f"{', '.join(f'{n} {_short(v)}' for n, v in zip(fields, at, strict=True))}: {advice(own, max_slowdown)}"
              for at, own in worlds_of)  # fmt: skip
     return "\n\n".join([table([header[0], *names, *header[1:]], cut), *lines])
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def compare(
@@ -225,36 +237,46 @@ def _found(
         at = [one._replace(world=own) for one in points("today", [], swept, drawn=drawn)]
     else:
         at = points(*_written(world), swept, drawn=drawn)
-    cut = [_units(given, one.world, seed, seeds) for one in at]
-    tasks = listed([(one, units.workloads) for one, units in zip(at, cut, strict=True)], policies)
-    every = {f"{n} {key}": task for n, those in enumerate(tasks) for key, task in those.items()}
-    results = run(runs.simulate, every, jobs=jobs, title="runs of a policy")
+    placed = []
+    for one in at:
+        units = _units(given, one.world, seed, seeds)
+        world_of = one.world if isinstance(world, netsim.SimulationConfig) else one.world.beside(units.workloads)
+        placed.append((one._replace(world=world_of), units))
+    tasks = listed(placed, policies)
+    results = run(runs.simulate, {key: task for own in tasks for key, task in own.items()}, jobs=jobs, title=RUNS)
+    return [
+        (one.values, compared(one, units, policies, {key: results[key] for key in own}))
+        for (one, units), own in zip(placed, tasks, strict=True)
+    ]
+
+
+def listed(
+    placed: Iterable[tuple[Point, traffics.Units]], policies: Sequence[AnyPolicy], *, clairvoyant: bool = False
+) -> list[dict[str, runs.Task]]:
+    """List the runs of every world, by keys that no other world has, and first the `clairvoyant`'s, if it is asked."""
     found = []
-    for n, (one, units, those) in enumerate(zip(at, cut, tasks, strict=True)):
-        frames = runs.frames({key: results[f"{n} {key}"] for key in those})
-        found.append((one.values, compared(one, policies, frames, units)))
+    for one, units in placed:
+        own = runs.tasks(units.workloads, policies, one.world.config, one.clients)
+        own = runs.searches(own) | own if clairvoyant else own
+        at = "".join(f"{name}={value} " for name, value in one.values.items() if name != "clients")
+        found.append({at + key: task for key, task in own.items()})
     return found
 
 
-def listed(of_points: Iterable[tuple[Point, Sequence[traffics.Replication]]], policies: Sequence[AnyPolicy]
-           ) -> list[dict[str, runs.Task]]:  # fmt: skip
-    """List the runs of every world, keyed."""
-    return [runs.tasks(workloads, policies, one.world.config, one.clients) for one, workloads in of_points]
-
-
-def compared(point: Point, policies: Sequence[AnyPolicy], frames: runs.Frames, units: traffics.Units, known: Any = None
-             ) -> Compared:  # fmt: skip
-    """Aggregate the runs of one world."""
+def compared(
+    point: Point, units: traffics.Units, policies: Sequence[AnyPolicy], results: Mapping[str, Mapping[str, Any]]
+) -> Compared:
+    """Aggregate the results of one world's runs, by their keys."""
     config = point.world.config
     chosen = runs.named(policies, config.beacon_interval_ns)
+    frames = runs.frames({key: result for key, result in results.items() if "run" in result})
     found = aggregate(
-        frames, list(chosen), awake_mw=config.radio.awake_mw,
-        asleep_mw=config.radio.asleep_mw, psm=netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns),
-        known=known,
+        frames, list(chosen), awake_mw=config.radio.awake_mw, asleep_mw=config.radio.asleep_mw,
+        psm=netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns), known=runs.clairvoyant(results),
     )  # fmt: skip
     return Compared(
         summary=found.summary, replications=found.replications, slowdowns=found.slowdowns, frames=frames,
-        over=traces.counted(len(units.workloads), units.called), words=f"{policies_text(chosen)}\n{point.world.words}",
+        over=traces.counted(len(units.workloads), units.called), policies=chosen, words=point.world.words,
     )  # fmt: skip
 
 

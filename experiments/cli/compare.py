@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from experiments.cli import options
-from experiments.cli.model import WORLD, world_of
+from experiments.cli.model import WORLD, settings
 from experiments.cli.studies import TRAFFIC, ended, folder, gathered, settings_of, worlds_words
-from experiments.presets import MOST_CLIENTS
-
-POLICIES = "none,psm,listen:3,dynamic,bsd:1,bsd:0.5,lpsm,lpsm:log,lpsm3:1.05,lpsm3:1.2,hold"
-FEW_SESSIONS = 2  # fewer are cut into pages; a workload is browsed as it is
+from experiments.presets import COMPARED
 
 
 @options.command(
     options.SEED,
-    options.policies(POLICIES),
+    options.policies(",".join(COMPARED)),
     options.option(
         "--trace", "Recorded traffic in place of the Web model; each of its sessions is a replication.", options.INPUT
     ),
@@ -36,6 +33,13 @@ FEW_SESSIONS = 2  # fewer are cut into pages; a workload is browsed as it is
         "Also give the energy of a client that knows beforehand when frames come, at the slowdown of each policy: "
         "Web pages only, not with --air; some 15 ms a page on one core.",
     ),
+    options.option(
+        "--sweep",
+        "A field of the world (lpsm list world) and its values, which are compared; may be repeated.",
+        metavar="FIELD=VALUE,VALUE",
+        multiple=True,
+    ),
+    options.policy("--baseline", "Also give the paired difference of every policy from this one."),
     *WORLD,
 )
 def compare(asked: Any) -> None:
@@ -46,64 +50,89 @@ def compare(asked: Any) -> None:
 
     \b
     lpsm compare --clients 1,2,5,10,20 --air 11g:54 --pages 20 --seeds 3
+    lpsm compare --sweep server_delay=0,0.1,0.5 --policies psm,lpsm3:1.05 --baseline psm
     """  # noqa: D301 - the escape is a character that click reads
     import pandas as pd
 
-    import netsim
     import traces
+    from experiments import comparison as study
     from experiments.figures import comparison as figures
-    from experiments.quantities import CELL, REFERENCES
-    from experiments.report.comparison import advice, comparison_text
-    from experiments.report.text import cells as cells_of
-    from experiments.report.text import plain, table
+    from experiments.quantities import PAIRED, REFERENCES
+    from experiments.report.text import of_frame, plain
     from experiments.study import sweep
-    from experiments.study.compare import compare as aggregate
 
-    world, trace = world_of(asked, drawn=asked.trace is None), asked.trace
-    try:
-        counts = sorted({*map(int, asked.clients.split(","))})
-    except ValueError:
-        counts = [0]
-    if not 1 <= counts[0] <= counts[-1] <= MOST_CLIENTS:
-        raise ValueError(f"clients must be whole numbers from 1 to {MOST_CLIENTS}, with commas, got {asked.clients!r}")
-    several = counts if counts != [1] else []
-    few = 1 if trace is not None and traces.detect(trace) == "workload" else FEW_SESSIONS
-    cut, traffic, world = gathered(asked, [] if trace is None else [trace], world, few=few, option="--trace")
-    config, radio = world.config, world.config.radio
-    chosen = sweep.named(asked.policies, config.beacon_interval_ns)
-    of_cells = {count: sweep.tasks(cut.workloads, list(chosen.values()), config, count) for count in counts}
-    tasks = {key: task for listed in of_cells.values() for key, task in listed.items()}
-    if asked.clairvoyant:
-        tasks = sweep.searches(tasks) | tasks
+    trace, fields = asked.trace, _swept(asked)
+    few = 1 if trace is not None and traces.detect(trace) == "workload" else study.FEW_SESSIONS
+    placed, gathered_at = [], dict[Any, Any]()
+    for one in study.points(*settings(asked), fields, drawn=trace is None):
+        world = one.world
+        key = world.config.beacon_interval_ns, world.recorded_round_trip, world.said.get("server_delay")
+        if key not in gathered_at:  # a trace is read once for all worlds that read it alike
+            gathered_at[key] = gathered(asked, [] if trace is None else [trace], world, few=few, option="--trace")
+        cut, traffic, _ = gathered_at[key]
+        placed.append((one._replace(world=world.beside(cut.workloads)), cut))
+    (point, cut), several = placed[0], [*fields.get("clients", [1])] != [1]
+    policies, baseline = [*asked.policies], asked.baseline
+    chosen = sweep.named(policies, point.world.config.beacon_interval_ns)
+    if baseline is not None:
+        [name] = sweep.named([baseline], point.world.config.beacon_interval_ns).keys() - {"none"} or {"none"}
+        policies += [] if name in chosen else [baseline]
+    chosen = sweep.named(policies, point.world.config.beacon_interval_ns)
+    tasks = study.listed(placed, policies, clairvoyant=asked.clairvoyant)
     named = {name: getattr(asked, name) for name in ("max_slowdown", "clairvoyant")}
-    with folder("compare", asked, settings_of(traffic, chosen, world, clients=counts, **named), sweep.RESULT) as store:
-        results = sweep.measured(tasks, store, jobs=asked.jobs)
+    more = {name: values for name, values in (("sweep", _worlds(fields)), ("baseline", baseline)) if values}
+    own = settings_of(traffic, chosen, point.world, clients=fields["clients"], **named, **more)
+    with folder("compare", asked, own, sweep.RESULT) as store:
+        results = sweep.measured({key: task for of in tasks for key, task in of.items()}, store, jobs=asked.jobs)
         cells = []
-        for count, listed in of_cells.items():
-            frames = sweep.frames({key: results[key] for key in listed})
-            found = aggregate(
-                frames, list(chosen), awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw,
-                psm=netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns),
-                known=sweep.clairvoyant(results),
-            )  # fmt: skip
-            own = {"summary": found.summary, "replications": found.replications, "slowdown-by-page": found.slowdowns}
-            own |= {name: getattr(frames, name) for name in ("runs", "pages", "messages")}
-            cells.append({name: table.assign(clients=count) for name, table in own.items()} if counts[1:] else own)
+        for (one, units), of in zip(placed, tasks, strict=True):
+            found = study.compared(one, units, policies, {key: results[key] for key in of})
+            tables = {"summary": found.summary, "replications": found.replications}
+            tables |= {"slowdown-by-page": found.slowdowns}
+            tables |= {name: getattr(found.frames, name) for name in ("runs", "pages", "messages")}
+            tables |= {} if baseline is None else {"against": found.against(baseline)}
+            cells.append({name: table.assign(**one.values) if placed[1:] else table for name, table in tables.items()})
         tables = {name: pd.concat([own[name] for own in cells], ignore_index=True) for name in cells[0]}
-        summary, slowdowns = tables["summary"], tables["slowdown-by-page"]
-        if counts[1:]:  # cells stand below each other
-            measured = summary[~summary["policy"].isin(REFERENCES)]
-            text = "\n\n".join([table(*cells_of(CELL, measured)), *(
-                f"{traces.counted(int(str(n)), 'clients')}: {advice(own, asked.max_slowdown)}"
-                for n, own in summary.groupby("clients")
-            )])  # fmt: skip
-            pictures = {"cell": figures.growth(measured)}
+        if placed[1:]:  # worlds stand below each other
+            measured = tables["summary"][~tables["summary"]["policy"].isin(REFERENCES)]
+            varied = [name for name, values in fields.items() if values[1:]]
+            text = shown = study.swept_text(measured, varied, asked.max_slowdown)
+            pictures = {"cell" if varied == ["clients"] else "sweep": figures.growth(measured, varied[-1])}
         else:
-            text = comparison_text(summary, traces.counted(len(cut.workloads), cut.called), asked.max_slowdown)
-            pictures = {"energy": figures.energy(summary)}
-            if len(slowdowns):  # otherwise there are messages alone
-                pictures |= {"front": figures.energy_front(summary), "slowdown": figures.slowdown(summary)}
-                pictures["slowdown-by-page"] = figures.slowdown_by_page(slowdowns)
-        text += worlds_words(traffic, world, chosen, several)
-        data = {"replications": len(cut.workloads), "summary": plain(summary)}
-        ended(store, asked, "comparison", text, data, tables, pictures)
+            pictures = found.pictures()
+            text, shown = (found.text(asked.max_slowdown, width) for width in (None, options.width()))
+        if baseline is not None:
+            against = f"\n\nPaired differences from {name}, ± 95 %:\n\n{of_frame(PAIRED, tables['against'])}\n"
+            text, shown = text + against, shown + against
+        said = {name: value for name, value in point.world.said.items() if name not in fields}
+        words = worlds_words(traffic, point.world._replace(said=said), chosen, fields["clients"] if several else ())
+        data = {"replications": len(cut.workloads), "summary": plain(tables["summary"])}
+        data |= {} if baseline is None else {"against": plain(tables["against"])}
+        ended(store, asked, "comparison", text + words, data, tables, pictures, shown=shown + words)
+
+
+def _swept(asked: Any) -> dict[str, list[Any]]:
+    """Return the values of all that is swept, by field; `clients` is always there."""
+    found: dict[str, list[Any]] = {}
+    for text in (f"clients={asked.clients}", *asked.sweep):
+        name, equals, values = text.partition("=")
+        if not equals or not values:
+            raise ValueError(f"sweep must be FIELD=VALUE,VALUE,..., got {text!r}")
+        if name in found and found[name] != [1]:
+            raise ValueError(f"{name} must be swept once, got {text!r}")
+        found[name] = [_value(one) for one in values.split(",")]
+    return found
+
+
+def _worlds(fields: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    return {name: values for name, values in fields.items() if name != "clients"}
+
+
+def _value(text: str) -> Any:
+    """Return a value as a file of a world would have it."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return {"true": True, "false": False}.get(text, text)

@@ -26,7 +26,7 @@ def explore(asked: Any) -> None:
 
     The page is served to this machine only, until Ctrl-C.
     """
-    from experiments.cli.compare import FEW_SESSIONS
+    from experiments.comparison import FEW_SESSIONS
     from experiments.explore.answer import Explorer
     from experiments.explore.app import Page
     from experiments.explore.settings import Settings

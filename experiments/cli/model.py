@@ -55,13 +55,19 @@ WORLD = (
 """The options of the world, which `world_of` reads."""
 
 
-def world_of(asked: Any, *, drawn: bool = False) -> World:
-    """Build the world from the options of a command, each of which wins over the file, as that over the preset.
+def settings(asked: Any) -> tuple[str, list[dict[str, Any]]]:
+    """Return what the options of a command say of its world: the preset, and settings, of which the later win.
 
-    With `drawn` the traffic is drawn from the Web model (`experiments.world.made`).  A wrong file is a `ValueError`.
+    An unknown name in the file, a value of the wrong type and a wrong file are a `ValueError`.
     """
     known, said = settings_of_a_world(), dict[str, Any]()
     for name, value in vars(asked).items():
         given = value if isinstance(value, dict) else {name: value}
         said |= {one: each for one, each in given.items() if one in known and each is not None}
-    return made(asked.preset or "today", {} if asked.world is None else read(asked.world), said, drawn=drawn)
+    return asked.preset or "today", [{} if asked.world is None else read(asked.world), said]
+
+
+def world_of(asked: Any, *, drawn: bool = False) -> World:
+    """Build the world from the options of a command; with `drawn` the traffic is that of the Web model."""
+    preset, said = settings(asked)
+    return made(preset, *said, drawn=drawn)

@@ -12,7 +12,7 @@ from dataclasses import fields
 from importlib import import_module
 from math import isnan
 from pathlib import Path
-from shutil import copyfileobj
+from shutil import copyfileobj, get_terminal_size
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any, TypeVar, cast
@@ -159,6 +159,16 @@ def out(folder: str | None, words: str = "Folder for the results.") -> Decorator
 def policies(default: str | None, words: str = "Policies to compare, separated by commas.") -> Decorator:
     """Declare ``--policies``, whose names complete in the shell."""
     return option("--policies", words, Policies(), default, metavar="NAME,NAME")
+
+
+def policy(names: str, words: str) -> Decorator:
+    """Declare an option that takes one policy."""
+    return option(names, words, Policies(several=False), metavar="NAME")
+
+
+def width() -> int | None:
+    """Return how many characters a line of the terminal has; None where the output goes elsewhere."""
+    return get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 JSON = flag("--json as_json", "Print the result as one JSON object.")

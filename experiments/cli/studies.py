@@ -100,12 +100,12 @@ def folder(command: str, asked: Any, settings: Mapping[str, Any], shape: Any = o
 
 def ended(
     store: Store | None, asked: Any, name: str, text: str, data: Mapping[str, Any], tables: Mapping[str, Any],
-    pictures: Mapping[str, Any], files: Mapping[str, str] | None = None,
+    pictures: Mapping[str, Any], files: Mapping[str, str] | None = None, shown: str | None = None,
 ) -> None:  # fmt: skip
     """Write what was found, give the folder its name, and print the words, or the JSON object; no `store`: print alone.
 
-    `text` is written as ``NAME.txt``; each of the `tables` with a row in it becomes a CSV file of its name, each of the
-    `pictures` a PNG and an SVG, and the `files` are written as they are.
+    `text` is written, and printed unless something else is `shown`, as ``NAME.txt``; each of the `tables` with a row in
+    it becomes a CSV file of its name, each of the `pictures` a PNG and an SVG; the `files` are written as they are.
     """
     if store is not None:
         from experiments.figures.style import pictures as drawn
@@ -117,11 +117,11 @@ def ended(
         for file, content in written.items():
             store.write(file, content)
         store.publish()
-        data, text = {**store.configuration, **data}, f"{text}\n\nTables and pictures are in {asked.out}."
+        data, shown = {**store.configuration, **data}, f"{shown or text}\n\nTables and pictures are in {asked.out}."
     if asked.as_json:
         click.echo(json.dumps(data))
     else:
-        echo(text)
+        echo(shown or text)
 
 
 def checked_outputs(read: Iterable[Path], written: Iterable[Path | None], picture: Path | None) -> None:
@@ -145,17 +145,13 @@ def worlds_words(
     settings: Mapping[str, Any], world: World, chosen: Mapping[str, AnyPolicy], clients: Sequence[int] = (), *,
     battery: bool = False,
 ) -> str:  # fmt: skip
-    """Return in lines below a table: the policies, the clients of a cell, the world, what was recorded."""
-    from experiments.report.comparison import policies_text
+    """Return in lines below a table: the host-aware policies, the clients of a cell, the world, what was recorded."""
     from netsim.policies import make
 
-    if battery:  # there are too many candidates to tell of each
-        interval_ns, radio = world.config.beacon_interval_ns, world.config.radio
-        made = {name: make(policy, beacon_interval_ns=interval_ns, radio=radio) for name, policy in chosen.items()}
-        aware = ", ".join(name for name, policy in made.items() if policy.host_aware)
-        lines = ["", f"host-aware, told by the host what is outstanding: {aware}."] if aware else [""]
-    else:
-        lines = ["", policies_text(chosen)]
+    lines, interval_ns, radio = [""], world.config.beacon_interval_ns, world.config.radio
+    made = {name: make(policy, beacon_interval_ns=interval_ns, radio=radio) for name, policy in chosen.items()}
+    if aware := [name for name, policy in made.items() if policy.host_aware]:
+        lines.append(f"host-aware, told by the host what is outstanding: {', '.join(aware)}.")
     if clients:
         counts = ", ".join(map(str, clients))
         lines.append(f"{counts} clients behind one access point; figures are means over them.")

@@ -47,7 +47,7 @@ def plus_minus(mean: float, half_width: float, form: str = ".2f") -> str:
     if not isfinite(half_width) or not float(f"{half_width:{style}}"):
         return number(mean, form)
     if form.endswith("%") and mean >= MANY_PERCENT:
-        return f"{number(mean, form)} ± {half_width / 100:.2g}"
+        return f"{number(mean, form)} ± {half_width / 100:.3g}"
     return f"{number(mean, style)} ± {number(half_width, form.removeprefix('+'))}"
 
 

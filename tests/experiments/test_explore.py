@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from experiments.cli.compare import FEW_SESSIONS
+from experiments.comparison import FEW_SESSIONS
 from experiments.explore import app
 from experiments.explore.answer import Explorer
 from experiments.explore.settings import Settings

@@ -104,7 +104,7 @@ compare --trace CUT -> CUT, line 2
 compare --trace ONE --member x -> is a workload
 compare --trace ONE --pages 3 -> --pages is for traffic that is drawn, and --trace is given
 compare --trace ONE --seeds 3 -> --seeds is for traffic that is drawn, and --trace is given
-compare --clients 2,0 -> clients must be whole numbers from 1 to 1000, with commas, got '2,0'
+compare --clients 2,0 -> clients must be whole numbers from 1 to 1000, got 0
 compare --max-slowdown 0.5 -> 0.5 is not in the range 1.0<=x
 tune --battery-mwh 0 -> 0.0 is not in the range 0.0<x
 tune --policies bds:1 -> did you mean bsd?
@@ -194,9 +194,9 @@ CALLS |= {
     f"{command} mine.py:{own}": said
     for command in ("simulate WORK --policy", "population WORK --policies", "timeline WORK --out t.svg --policies")
     for own, said in {
-        "Failing:SystemExit": r"policy failing\x1b[2J: plan raised SystemExit: 0 (mine.py, line 24), at page 'c'",
+        "Failing:SystemExit": r"policy failing: plan raised SystemExit: 0 (mine.py, line 24), at page 'c'",
         "Failing:KeyError":
-            r"policy failing\x1b[2J: plan raised KeyError: 'no\x1b[2J\nluck\u202e' (mine.py, line 24), at page 'c'",
+            r"policy failing: plan raised KeyError: 'no\x1b[2J\nluck\u202e' (mine.py, line 24), at page 'c'",
         "Odd": "policy patient:2: plan must return a Plan, got None, at page 'c'",
     }.items()
 }  # fmt: skip
