@@ -5,7 +5,8 @@ OUT ?= out/compare
 BIN := .venv/bin
 BASE := .venv/.base
 READY := .venv/.ready
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --editable
+# What is installed is turned into bytecode when it is first imported, which most of it never is.
+INSTALL := $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt --editable
 
 # What the inner loop runs: a test or two of each room, none that starts programs or makes pictures.
 QUICK := tests/lpsm/test_bounds_by_hand.py tests/lpsm/test_tracking.py tests/netsim/test_polling.py \
