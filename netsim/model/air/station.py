@@ -237,7 +237,7 @@ def begin_service(run: Run, client: Client) -> None:
     at = client.wake
     ask_at_beacon(run, client, at)
     if client.dozing:
-        wake_up(run, client, at - run.wakeup)
+        wake_up(run, client, at)
     follow(client, client.asked)
     if client.announces:
         client.woke_to_send = client.planned = 0
