@@ -74,7 +74,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         tuple(f"netsim/running/{name}.py" for name in ("adviser", "fill", "on_simpy", "recorder")),
         (
             *(f"tests/netsim/test_{name}.py" for name in (
-                "simulation", "laws", "result", "own_policies", "own_times", "frozen",
+                "simulation", "laws", "result", "own_policies", "own_times", "frozen", "records",
             )),
             "tests/netsim/air/test_*.py",
         ),

@@ -34,11 +34,11 @@ class Profile(NamedTuple):
     left_out: dict[str, str]
 
     def relevant(self, path: str, source: str, line: int) -> list[str]:
-        """Tests that execute a line, the quickest first; of what runs on import, those that execute any of the file."""
+        """Tests that execute a line, the quickest first; of what runs on import, those of any of the file, or all."""
         executed = self.lines.get(path, {})
         found = {test for at in statement(source, line) for test in executed.get(at, [])}
         if "" in found:
-            found |= {test for tests in executed.values() for test in tests}
+            found |= {test for tests in executed.values() for test in tests} - {""} or set(self.seconds)
         return self.quickest(found, BUDGET_S)
 
     def quickest(self, tests: Iterable[str], budget_s: float) -> list[str]:

@@ -339,6 +339,7 @@ class Client:
     offset: int  # how much later than by the policy's own clock its service periods are
     announces: int
     expected: int  # the instant of listening that is scheduled
+    quiet: int  # since when nothing is on its way, if nothing is
     close: int  # when the gate is to be closed
     timer: int  # when that is looked at next
     closing: Frame  # the null frame that closes it

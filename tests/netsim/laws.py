@@ -306,6 +306,10 @@ def the_client_is_awake_for_its_frames_on_the_air(case):
     own = [one for one in own if one.sender == case.name or one.received]
     begins, ends = np.array([(one.start_ns, one.end_ns) for one in own]).reshape(-1, 2).T
     assert case.is_awake_within(begins, ends).all()
+    if isinstance(case.config.radio, netsim.StateRadioConfig) and not case.air.beacons.broadcast_per_s:
+        starts, _ = _joined(*case.awake)
+        begun = starts[np.searchsorted(starts, begins, side="right") - 1]
+        assert ((begun == 0) | (begins - begun >= round(case.config.radio.wakeup_ms * MS))).all()
     return len(own)
 
 
@@ -315,18 +319,20 @@ def the_radio_transmits_and_receives_its_frames_and_is_in_its_states_all_the_tim
         assert states is None
         return 0
     assert sum(map(ns, states.values())) == case.end
-    slack = _longest_ns(case.recorder, case.end)
+    slack = _under_way_ns(case.recorder, case.end)
     sent, received = _frames_of(case)
     assert abs(int(ns(states["transmitting"])) - sent) <= slack
     alone, guard, heard = 0, 0, 0
     if not case.is_agreed:
-        late = {one.number: one.start_ns for one in case.recorder.frames if one.kind == "beacon"}
+        sent_at = {one.number: one.start_ns for one in case.recorder.frames if one.kind == "beacon"}
         starts, ends = case.awake
+        beacon = air.phy.lowest_ns(air.beacons.size_bytes)
         for at, slept in zip(*case.beacons, strict=True):
-            if not ((starts <= at) & (at <= ends)).any():
+            late = sent_at[at // case.config.beacon_interval_ns] - at
+            if not ((starts <= at + late + beacon) & (at <= ends)).any():
                 alone += 1
-                heard += air.phy.lowest_ns(air.beacons.size_bytes)
-                guard += late[at // case.config.beacon_interval_ns] - at
+                heard += beacon
+                guard += late
                 if isinstance(radio, netsim.StateRadioConfig):
                     guard += round(radio.listen_advance_ms * MS) + round(int(slept) * radio.drift_ppm * 1e-6)
     simple = not (air.beacons.broadcast_per_s or case.result.beacons_lost)
@@ -363,11 +369,14 @@ def _frames_of(case):
     return sent, received
 
 
-def _longest_ns(recorder, end):
-    """Return how long what is on the air at an instant takes, with its answer."""
-    phy = recorder.air.phy
-    around = [one for one in recorder.frames if one.start_ns - 2 * phy.sifs_ns <= end <= one.end_ns + 20 * MS]
-    return sum(one.end_ns - one.start_ns for one in around[-3:]) + phy.control_ns(BLOCK_ACK_BYTES) if around else 0
+def _under_way_ns(recorder, end):
+    """Return how long the exchange takes that is on the air at an instant, with an answer that may be missed."""
+    phy, frames = recorder.air.phy, recorder.frames
+    apart = [n for n in range(1, len(frames)) if frames[n].start_ns > frames[n - 1].end_ns + phy.sifs_ns]
+    spans = [(frames[i].start_ns, frames[j - 1].end_ns) for i, j in pairwise([0, *apart, len(frames)])]
+    return phy.control_ns(BLOCK_ACK_BYTES) + max(
+        (stop - start for start, stop in spans if start <= end <= stop + phy.sifs_ns), default=0
+    )
 
 
 def nobody_begins_to_send_while_a_frame_is_on_the_air(case):

@@ -30,11 +30,11 @@ def begin_doze(run: Run, client: Client, at: int) -> None:
 def wake_begin(run: Run, client: Client, at: int) -> int:
     """Return when a radio that dozes begins to wake up if it is to do so at `at`: not before having settled.
 
-    It may be waking up for a beacon already, and has then begun with that.
+    It may be waking up for a beacon, or for a service period, already, and has then begun with that.
     """
-    if run.wakeup and not client.agreed:
-        for_beacon = client.wake - listen_ahead(run, client.wake - client.slept_from) - run.wakeup
-        at = min(at, max(for_beacon, client.slept_from))
+    if run.wakeup:
+        ahead = 0 if client.agreed else listen_ahead(run, client.wake - client.slept_from)
+        at = min(at, max(client.wake - ahead - run.wakeup, client.slept_from))
     return max(at, client.slept_from + run.settle)
 
 

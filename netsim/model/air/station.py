@@ -69,6 +69,7 @@ def rest(run: Run, client: Client, at: int) -> None:
     """Ask the policy what to do once nothing is left to send or to receive."""
     if client.dozing or client.never_sleeps or not is_quiet(client):
         return
+    client.quiet = at
     woke, client.woke_to_send = client.woke_to_send, 0
     if woke and not client.is_open:
         doze(run, client, at)
@@ -154,7 +155,8 @@ def advance_on_air(run: Run, client: Client, now: int) -> None:
         if client.is_open:
             if not client.agreed or not client.planned or client.close > now or not is_quiet(client):
                 return
-            stay_until(run, client, client.close, client.close)
+            close = max(client.close, client.quiet)  # a frame may have taken longer than the service period
+            stay_until(run, client, close, close)
         elif client.agreed:
             if client.wake > now:
                 return
@@ -235,7 +237,7 @@ def begin_service(run: Run, client: Client) -> None:
     at = client.wake
     ask_at_beacon(run, client, at)
     if client.dozing:
-        wake_up(run, client, at - run.wakeup)
+        wake_up(run, client, at)
     follow(client, client.asked)
     if client.announces:
         client.woke_to_send = client.planned = 0

@@ -2,6 +2,7 @@
 
 import pytest
 
+from netsim.model.air import exchange_times
 from netsim.model.air.air_times import Phy
 
 
@@ -32,6 +33,35 @@ def test_the_least_distance_between_data_frames_is_that_of_captures_of_ns_3(spec
 ])  # fmt: skip
 def test_an_air_time_is_the_one_computed_by_hand(spec, mpdu_bytes, expected_us):
     assert us(Phy.parse(spec).data_ns(mpdu_bytes)) == expected_us
+
+
+def test_air_times_of_all_sizes_and_exchanges_are_those_of_each():
+    for spec in ("11b:5.5", "11b:11", "11g:54", "11n:6.5", "11ax:8.6"):
+        phy = Phy.parse(spec)
+        assert phy.data_times_ns(1600).tolist() == [phy.data_ns(size) for size in range(1600)]
+    phy = Phy.parse("11n:65")
+    sifs, ack, block_ack, frame = 10_000, 34_000, 38_000, phy.data_ns(1000)
+    rts, cts = phy.lowest_ns(20), phy.lowest_ns(14)
+    whole = rts + sifs + cts + sifs + frame
+    alone, announced = (
+        exchange_times.data_table(phy, None, 1500)[1000],
+        exchange_times.data_table(phy, 1000, 1500)[1000],
+    )
+    assert alone.tolist() == [frame, frame, frame + sifs + ack, frame, ack, frame, 1000, 1]
+    assert announced.tolist() == [rts, whole, whole + sifs + ack, rts + frame, cts + ack, frame, 1000, 1]
+    assert exchange_times.data_table(phy, 1001, 1500)[1000].tolist() == alone.tolist()
+    together = exchange_times.together_table(phy, None, 1000)
+    assert together[1000].tolist() == [frame, frame, frame + sifs + block_ack, frame, block_ack, frame, 1000, 1]
+    assert len(together) == 1001
+    poll = phy.control_ns(20)
+    begun, both = poll + sifs + frame, poll + ack
+    polled = exchange_times.fetch_table(phy, 1500)[1000]
+    assert polled.tolist() == [poll, begun, begun + sifs + ack, both, frame, frame, 0, 1]
+    group = phy.lowest_ns(300)
+    assert exchange_times.group(phy, 300) == (group, group, group, group, 0, 0, 0, 0)
+    assert exchange_times.most_together(phy, 1000) == 1000
+    longest = exchange_times.most_together(Phy.parse("11n:6.5"), 65_535)
+    assert Phy.parse("11n:6.5").data_ns(longest) <= 5_484_000 < Phy.parse("11n:6.5").data_ns(longest + 1)
 
 
 @pytest.mark.parametrize(("spec", "control", "lowest"), [

@@ -73,6 +73,27 @@ def test_a_page_issued_while_the_radio_wakes_up_for_a_beacon_is_charged_from_its
     assert page.energy_j == pytest.approx(1e-3 * (100 * page.latency_s - 50 * waking_ms / 1e3), rel=1e-6)
 
 
+def test_a_client_that_sends_while_it_wakes_up_for_a_service_period_is_awake_for_it_and_sends_then():
+    radio = netsim.StateRadioConfig(
+        doze_mw=1, waking_mw=50, listening_mw=100, receiving_mw=100, transmitting_mw=100, wakeup_ms=10.0
+    )
+    world = Air("twt:50:5", air=AirConfig(phy=Phy(kind="11g", cw_min=0, cw_max=0)), radio=radio)
+    world.down(0, 30 * MS)
+    world.up(0, 45 * MS)
+    world.finish(89 * MS)
+    received = 50_000 + DATA
+    assert world.arrived_us() == [received, received + SIFS + ACK + DIFS + DATA]
+    assert world.intervals_us() == [0, 5_000, 40_000, 55_000]
+
+
+def test_a_client_whose_frame_takes_longer_than_a_service_period_dozes_when_it_is_acknowledged():
+    world = Air("twt:50:5", air=AirConfig(phy=Phy(kind="11b", rate_mbps=1.0, cw_min=0, cw_max=0)))
+    world.up(0, 45 * MS)
+    world.finish(89 * MS)
+    difs, data, ack = 50, 192 + 8 * 1536, 192 + 8 * 14
+    assert world.intervals_us() == [0, 5_000, 45_000, 45_000 + difs + data + SIFS + ack]
+
+
 def test_a_group_frame_that_collides_is_lost_to_all_who_listen_and_after_the_last_they_listen_to_the_next_beacon():
     config = AirConfig(phy=Phy(kind="11g", cw_min=0, cw_max=15), beacons=BeaconConfig(dtim_period=3))
     world = Air("psm:300", "listen:3", "none", air=config)

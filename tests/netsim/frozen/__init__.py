@@ -1,17 +1,18 @@
 """What the simulator answers in 22,000 random worlds on wires and 12,000 random cells on the air, kept as digests.
 
 The worlds are drawn again from their numbers (`worlds`; `wide`, the last 2,000 of each, draw every field that a world
-or its traffic has), by public names alone; the answers are four short digests a
-world (`digests.npy`), so that a change of any of them can be seen and told by what it concerns.  They are those of the
-packet model that was there before the model stood once, but for what has been changed on purpose since (CHANGELOG.md):
-327 cells under policies with agreed periods or a driver beside a DTIM period above 1; the weights of `lpsm` and
-`lpsm2`, which differ in the last bit; all cells on the air, for sends from doze, More Data, backoffs of no slots and
-collisions of group frames; all worlds with `lpsm3` or `lpsm3-link`; and after that 285 worlds and 279 cells with
-`lpsm3-link`, which no longer takes a frame for an answer that came before a request can have been answered, gives up
-further frames of a reply after 2 s, and charges a page for an answer that came after something taken for it; and 327
-cells, of pages issued while the radio was waking up for a beacon, or listening to it, which were charged for it from
-before their issue.  These were answered by the compiled model, and where it does not cover a world, or in a sample, by
-the interpreted one.
+or its traffic has), by public names alone; the answers are four short digests a world (`digests.npy`), so that a change
+of any of them can be seen and told by what it concerns.  They are those of the packet model that was there before the
+model stood once, but for what has been changed on purpose since (CHANGELOG.md): 327 cells under policies with agreed
+periods or a driver beside a DTIM period above 1; the weights of `lpsm` and `lpsm2`, which differ in the last bit; all
+cells on the air, for sends from doze, More Data, backoffs of no slots and collisions of group frames; all worlds with
+`lpsm3` or `lpsm3-link`; and after that 285 worlds and 279 cells with `lpsm3-link`, which no longer takes a frame for an
+answer that came before a request can have been answered, gives up further frames of a reply after 2 s, and charges a
+page for an answer that came after something taken for it; and 327 cells, of pages issued while the radio was waking up
+for a beacon, or listening to it, which were charged for it from before their issue; and 117 cells with agreed periods,
+of clients that dozed at the end of a period while they sent, or that took another time to wake up for a send while they
+woke up for a period.  These were answered by the compiled model, and where it does not cover a world, or in a sample,
+by the interpreted one.
 
 To compare, or to make the digests of some worlds anew:
 
