@@ -109,9 +109,12 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         tuple(f"tests/experiments/papers/test_{name}.py" for name in ("predicates", "news", "both_sides")),
     ),
     "experiments/study": (
-        tuple(f"experiments/study/{name}.py" for name in ("compare", "population", "replay", "tune")),
+        tuple(f"experiments/study/{name}.py" for name in (
+            "compare", "files", "interruptions", "population", "replay", "store", "tune",
+        )),
         tuple(f"tests/experiments/study/test_{name}.py" for name in (
-            "compare", "population_summary", "population", "replay", "tune", "tune_by_hand"
+            "compare", "population_summary", "population", "replay", "tune", "tune_by_hand",
+            "store", "damaged_files", "run",
         )),
     ),
 }  # fmt: skip

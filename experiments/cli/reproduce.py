@@ -67,7 +67,10 @@ def reproduce(asked: Any) -> None:
     jobs, out = processes(asked.jobs), asked.out
     refuse_file(out)
     page = Path(os.path.realpath(out)) / "RESULTS.md"
+    details = {paper: page.parent / "results" / f"{paper}.md" for paper in PAPERS}
     refuse_foreign(page, HEADING, "lpsm reproduce")
+    for paper, path in details.items():
+        refuse_foreign(path, details_markdown([], paper, PAPERS[paper]).partition("\n")[0], "lpsm reproduce")
     for commit in asked.commits:
         archive.program_at(commit)
     click.get_current_context().with_resource(alone(page))  # until the command ends
@@ -94,11 +97,8 @@ def reproduce(asked: Any) -> None:
             echo(results_text(said[-1], computed=result.computed) + "\n")
     everything = archive.collect(archive.results(out), asked.commits)
     write_file(page, results_markdown(everything, PAPERS))
-    (out / "results").mkdir(exist_ok=True)
     for paper in dict.fromkeys(result["experiment"].partition("/")[0] for result in everything):
-        details, words = out / "results" / f"{paper}.md", details_markdown(everything, paper, PAPERS[paper])
-        refuse_foreign(details, words.partition("\n")[0], "lpsm reproduce")
-        write_file(details, words)
+        write_file(details[paper], details_markdown(everything, paper, PAPERS[paper]))
     for line in missing:
         echo(f"left out: {line}", err=True)
     if asked.as_json:

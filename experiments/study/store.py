@@ -156,15 +156,14 @@ class Store:
         if unfinished is not None:
             self._take_over(shape)
         try:
-            if self.finished:
-                self._start(self.partial)
-                self._clear()
+            self._clear()
+            if unfinished is not None and self.finished:
+                self._start(self.partial, unfinished.manifest.get("files", {}))
             else:
-                self._clear()
                 made = temporary(self.partial)
                 made.mkdir()
                 try:
-                    self._start(made)
+                    self._start(made, {})
                     made.rename(self.partial)
                 except BaseException:
                     _remove(made, (JOURNAL, MANIFEST))
@@ -174,11 +173,11 @@ class Store:
             self._clear()
             raise
 
-    def _start(self, folder: Path) -> None:
-        """Write a journal of what is finished, and a manifest that lists no files yet."""
+    def _start(self, folder: Path, listed: Mapping[str, str]) -> None:
+        """Write a journal of what is finished, and a manifest that lists the files there may be."""
         lines = [self._line(*pair) for pair in self.finished.items()]
         files.write_file(folder / JOURNAL, "".join([f"{self._head}\n", *lines]))
-        files.write_file(folder / MANIFEST, _json(self.manifest))
+        files.write_file(folder / MANIFEST, _json({**self.manifest, "files": listed}))
 
     def _take_over(self, shape: Any) -> None:
         """Read what the journal holds of this configuration and program, and say what is computed again."""

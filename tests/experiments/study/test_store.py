@@ -95,12 +95,48 @@ def test_an_empty_folder_may_be_used_and_a_run_stopped_before_it_took_its_name_i
     out.mkdir()
     store = Store(out, "compare", SETTINGS)
     store.keep("first", 1)
+    store.write("a.txt", "whole")
     monkeypatch.setattr(type(out), "rename", None)
     with pytest.raises(TypeError):
         store.publish()
     store._alone.close()  # as of a process that was killed
     monkeypatch.undo()
-    assert Store(out, "compare", SETTINGS).finished == {"first": 1}
+    (store.partial / ".a.txt.0123456789ab.lpsm-tmp").write_text("half")  # while it wrote
+    again = Store(out, "compare", SETTINGS)
+    assert again.finished == {"first": 1}
+    assert sorted(contents(again.partial)) == ["finished.jsonl", "manifest.json"]
+    again.publish()
+    (out / ".report.html.0123456789ab.lpsm-tmp").write_text("half")  # what no page has its name of is not ours
+    with pytest.raises(ValueError, match=r"holds \.report\.html\."):
+        Store(out, "compare", SETTINGS)
+
+
+def test_the_mode_of_a_folder_and_what_it_is_a_link_to_stay(tmp_path):
+    (tmp_path / "real").mkdir(mode=0o700)
+    (tmp_path / "out").symlink_to("real")
+    for _ in range(2):
+        made(tmp_path / "out")
+        assert (tmp_path / "out").is_symlink()
+        assert (tmp_path / "real").stat().st_mode & 0o777 == 0o700
+    assert contents(tmp_path / "real").keys() == {"a.txt", "manifest.json", "SHA256SUMS"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "real"]
+
+
+def test_what_was_put_into_the_earlier_result_in_the_last_moment_stays_and_is_named(tmp_path, monkeypatch):
+    made(tmp_path / "out")
+    store, held = Store(tmp_path / "out", "compare", SETTINGS), Store._held
+
+    def late(self, folder):
+        found = held(self, folder)
+        (tmp_path / "out" / "mine").write_text("dear")
+        return found
+
+    monkeypatch.setattr(Store, "_held", late)
+    with pytest.raises(OSError, match="cannot be removed") as raised, store.giving_up():
+        store.publish()
+    assert f"the results are in {tmp_path / 'out'}" in raised.value.__notes__[0]
+    [kept] = [path for path in tmp_path.iterdir() if path.name != "out"]
+    assert contents(kept) == {"mine": b"dear"}
 
 
 def test_what_was_finished_comes_back_for_the_same_configuration_and_only_if_it_is_whole(tmp_path):
