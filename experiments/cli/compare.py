@@ -82,7 +82,7 @@ def compare(asked: Any) -> None:
         for count, listed in of_cells.items():
             frames = sweep.frames({key: results[key] for key in listed})
             found = aggregate(
-                frames, list(chosen), awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw,
+                frames, list(chosen), radio,
                 psm=netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns),
                 known=sweep.clairvoyant(results),
             )  # fmt: skip

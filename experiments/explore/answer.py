@@ -60,8 +60,7 @@ class Explorer:
         tasks = sweep.tasks(units, policies, config)
         frames = sweep.frames(dict(zip(tasks, self._threads.map(self._run, tasks.values()), strict=True)))
         psm = netsim.canonical("psm", beacon_interval_ns=interval_ns)
-        radio = config.radio
-        return compare(frames, policies, awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw, psm=psm).summary
+        return compare(frames, policies, config.radio, psm=psm).summary
 
 
 def _drawn(pages: int, seeds: int) -> list[sweep.Recorded]:
