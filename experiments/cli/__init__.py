@@ -12,6 +12,7 @@ import io
 import logging
 import os
 import sys
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -81,11 +82,17 @@ class _Program(click.Group):
         for stream in (sys.stdout, sys.stderr):  # what the terminal's characters do not include is written as escapes
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
+        threads = set(threading.enumerate())
         with handled():
             try:
-                sys.exit(self._status(sys.argv[1:] if args is None else [*args]))
+                status = self._status(sys.argv[1:] if args is None else [*args])
             except Interrupted as stopped:  # between two steps of the program
-                sys.exit(_complain(stopped, str(stopped), stopped.status))
+                status = _complain(stopped, str(stopped), stopped.status)
+            if any(not one.daemon for one in {*threading.enumerate()} - threads):
+                for stream in (sys.stdout, sys.stderr):
+                    stream.flush()
+                os._exit(status)  # a policy of one's own has left a thread, which would be waited for
+            sys.exit(status)
 
     def _status(self, args: list[str]) -> int:
         """Run the program, complain in one line of what goes wrong, and return the exit status."""

@@ -19,7 +19,7 @@ from array import array
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
-from math import isfinite, isnan
+from math import isfinite
 from pathlib import Path
 from typing import Any
 

@@ -19,7 +19,10 @@ from typing import Any, TypeGuard
 
 from lpsm.checks import of_type
 from netsim.policies.entry import Setting
-from netsim.policies.protocol import FAILURES, Policy, in_a_line
+from netsim.policies.guarded import guarded, in_a_line, shown_safely, unless_stopped
+from netsim.policies.protocol import Policy
+
+_LONGEST = 200  # characters of a spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +67,33 @@ class OwnPolicy:
             offered = {"beacon_interval_ns": setting.beacon_interval_ns, "radio": setting.radio}
             taken = inspect.signature(kind).parameters
             settings = {key: value for key, value in offered.items() if key in taken}
-            return checked(kind(*([] if self.parameter is None else [self.parameter]), **settings))
-        except FAILURES as error:
-            raise ValueError(f"{self.name} of {self.place} makes no policy: {in_a_line(error)}") from error
+            with guarded:
+                return checked(kind(*([] if self.parameter is None else [self.parameter]), **settings))
+        except BaseException as error:
+            what = f"{self.name} of {self.place} makes no policy: {in_a_line(error)}"
+            raise ValueError(what) from unless_stopped(error)
 
 
 def checked(policy: Any) -> Policy:
     """Return what is given if it is a policy; anything else is a TypeError."""
     if isinstance(policy, type) or not callable(getattr(policy, "plan", None)):
-        raise TypeError(f"policy must be a name or an object with a method plan, got {policy!r}")
+        raise TypeError(f"policy must be a name or an object with a method plan, got {shown_safely(policy)}")
+    whose = type(policy).__name__
     for name in ("spec", "host_aware"):
         if not hasattr(policy, name):
-            raise TypeError(f"a policy must have the attribute {name}, which {type(policy).__name__} has not")
-    if not isinstance(policy.spec, str):
-        raise TypeError(f"spec of the policy {type(policy).__name__} must be a str, got {policy.spec!r}")
+            raise TypeError(f"a policy must have the attribute {name}, which {whose} has not")
+    if type(spec := policy.spec) is not str:
+        raise TypeError(f"spec of the policy {whose} must be a str, got {shown_safely(spec)}")
+    if not (0 < len(spec) <= _LONGEST and spec.isprintable()):
+        raise ValueError(
+            f"spec of the policy {whose} must have 1 to {_LONGEST} printable characters, got {spec[:40]!a}"
+        )
+    if type(aware := policy.host_aware) not in (bool, int):
+        raise TypeError(f"host_aware of the policy {whose} must be a bool, got {shown_safely(aware)}")
+    from netsim.policies.compiled import CompiledForm
+
+    if not isinstance(form := getattr(policy, "compiled", None), CompiledForm | None):
+        raise TypeError(f"compiled of the policy {whose} must be a CompiledForm, got {shown_safely(form)}")
     found: Policy = policy
     return found
 
@@ -97,8 +113,9 @@ def _from_file(path: Path, changed_ns: int) -> ModuleType:
     module = module_from_spec(specification)
     sys.modules[name] = module  # where pickle and dataclasses look for it
     try:
-        specification.loader.exec_module(module)
-    except FAILURES as error:
+        with guarded:
+            specification.loader.exec_module(module)
+    except BaseException as error:
         del sys.modules[name]
-        raise ValueError(f"{path.name} cannot be loaded: {in_a_line(error)}") from error
+        raise ValueError(f"{path.name} cannot be loaded: {in_a_line(error)}") from unless_stopped(error)
     return module
