@@ -77,18 +77,19 @@ def energy(summary: pd.DataFrame, printed: Mapping[str, float] | None = None) ->
                 "ecolor": GREY,
                 "capsize": 2,
                 "elinewidth": 0.8,
-                "label": "95 % interval (beside: of the difference)",
+                "label": "95 % interval",
             }
             axes.errorbar(totals, places + 0.4, xerr=half, fmt="none", **how)
         differences = bars[["energy_vs_psm_percent", _PAIRED]].to_numpy(dtype=float)
         for place, total, end, (percent, off) in zip(places, totals, ends, differences, strict=True):
-            paired = f"  {percent:+.1f}{f' ± {off:.1f}' if off > 0 else ''} %".replace("-", "−")
-            text = f"{total:.3g}{paired if np.isfinite(percent) and percent else ''}"
+            beside = f"  {percent:+.1f}{f' ± {off:.1f}' if off > 0 else ''} %".replace("-", "−")
+            text = f"{total:.3g}{beside if np.isfinite(percent) and percent else ''}"
             axes.text(end + 0.015 * ends.max(), place, text, va="center", fontsize=8, bbox=_BOX)
         axes.set_xlim(0, 1.42 * ends.max())
         _mark_printed(axes, bars, printed)
         reference_lines(axes, _levels(summary))
-        clean(axes, "x", xlabel=words)
+        paired = "\nbeside the bars: difference from static PSM, with its paired interval"
+        clean(axes, "x", xlabel=words + paired * bool(np.isfinite(differences[:, 0]).any()))
         rows_named(axes, map(label, bars["policy"]))
         key(figure, loc="outside upper left", ncols=3, columnspacing=1.2, handlelength=1.8)
     return figure
