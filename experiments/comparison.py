@@ -271,7 +271,7 @@ def compared(
     chosen = runs.named(policies, config.beacon_interval_ns)
     frames = runs.frames({key: result for key, result in results.items() if "run" in result})
     found = aggregate(
-        frames, list(chosen), awake_mw=config.radio.awake_mw, asleep_mw=config.radio.asleep_mw,
+        frames, list(chosen), config.radio,
         psm=netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns), known=runs.clairvoyant(results),
     )  # fmt: skip
     return Compared(

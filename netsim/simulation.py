@@ -8,6 +8,7 @@ that is later); seconds appear only in the result (`netsim.result`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from threading import enumerate as enumerate_threads
 
 from lpsm import randomness
 from lpsm.checks import known, of_type
@@ -15,7 +16,8 @@ from lpsm.native import folder_of, is_plain
 from lpsm.native.entries import Entry
 from netsim import policies
 from netsim.config import SimulationConfig
-from netsim.policies import AnyPolicy, Policy
+from netsim.policies import AnyPolicy, Policy, PolicyError
+from netsim.policies.guarded import left_behind
 from netsim.result import SimulationResult, result_of
 from netsim.running.fill import World
 from netsim.running.recorder import Recorder
@@ -151,6 +153,8 @@ def _simulate(
     if recorder is not None and recorder.on_air != (config.medium is not None):
         raise ValueError("a Recorder notes frames on wires and an AirRecorder on the air, and this run is the other")
 
+    specs, threads = [policy.spec for _, policy in members], set(enumerate_threads())
+
     def world(room: int) -> World:
         return World(members, delays, pushed, config, seed, room)
 
@@ -162,6 +166,11 @@ def _simulate(
         from netsim.running.compiled import run_compiled
 
         found = run_compiled(world)
+    for spec, (_, policy) in zip(specs, members, strict=True):
+        if policy.spec != spec:
+            raise PolicyError(f"policy {spec}: its spec must stay the same, got {policy.spec!r:.200} after the run")
+    if left := left_behind(threads):
+        raise PolicyError(f"policy {', '.join(specs)}: threads must end before the run does, got {', '.join(left)}")
     return [result_of(*member, config.radio, *one) for member, one in zip(members, found, strict=True)]
 
 

@@ -82,16 +82,16 @@ class _Program(click.Group):
         for stream in (sys.stdout, sys.stderr):  # what the terminal's characters do not include is written as escapes
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
+        threads = set(threading.enumerate())
         with handled(to_the_end=args is None):  # by a shell, not by Python
             try:
                 status = self._status(sys.argv[1:] if args is None else [*args])
             except Interrupted as stopped:  # between two steps of the program
                 status = _complain(stopped, str(stopped), stopped.status)
-            if args is None and any(
-                not one.daemon for one in threading.enumerate() if one is not threading.main_thread()
-            ):
-                sys.stderr.flush()
-                os._exit(status)  # a policy of somebody's own left a thread, for which Python would wait
+            if any(not one.daemon for one in {*threading.enumerate()} - threads):
+                for stream in (sys.stdout, sys.stderr):
+                    stream.flush()
+                os._exit(status)  # a policy of one's own has left a thread, which would be waited for
             sys.exit(status)
 
     def _status(self, args: list[str]) -> int:

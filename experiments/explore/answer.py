@@ -46,8 +46,17 @@ class Explorer:
         sessions = traffic.recorded([path], told=told, skip_damaged=skip_damaged)
         return cls(sessions, 1 if traces.detect(path) == "workload" else few)
 
-    def answer(self, settings: Settings) -> pd.DataFrame:
-        """Return the summary of the comparison (`study.compare.Comparison`)."""
+    def answer(self, settings: Settings, is_gone: Callable[[], bool] = lambda: False) -> pd.DataFrame:
+        """Return the summary of the comparison (`study.compare.Comparison`).
+
+        Before each run it asks whether whoever wants to know `is_gone`; that is a `ConnectionAbortedError`.
+        """
+
+        def play(task: sweep.Task) -> Any:
+            if is_gone():
+                raise ConnectionAbortedError
+            return self._run(task)
+
         config, interval_ns = settings.config, settings.beacon_interval_ns
         policies = list(sweep.named(settings.policies, interval_ns))
         with self._lock:  # an engine that is not compiled is passed over by short runs, which are then slow for ever
@@ -58,10 +67,9 @@ class Explorer:
         if settings.server != "recorded":
             units = [replace(one, round_trip_s=None) for one in units]
         tasks = sweep.tasks(units, policies, config)
-        frames = sweep.frames(dict(zip(tasks, self._threads.map(self._run, tasks.values()), strict=True)))
+        frames = sweep.frames(dict(zip(tasks, self._threads.map(play, tasks.values()), strict=True)))
         psm = netsim.canonical("psm", beacon_interval_ns=interval_ns)
-        radio = config.radio
-        return compare(frames, policies, awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw, psm=psm).summary
+        return compare(frames, policies, config.radio, psm=psm).summary
 
 
 def _drawn(pages: int, seeds: int) -> list[sweep.Recorded]:

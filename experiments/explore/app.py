@@ -8,13 +8,17 @@ page elsewhere can read it or set it to work.  A link carries the position of al
 from __future__ import annotations
 
 import hashlib
+import sys
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
+from select import select
+from socket import MSG_PEEK
 from string import Template
 from threading import Lock
+from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -23,6 +27,7 @@ from experiments.explore.answer import Explorer
 from experiments.explore.settings import DEFAULT_POLICIES, NUMBERS, SERVERS, Settings
 from experiments.figures.comparison import energy, energy_front
 from experiments.figures.style import label, saved
+from experiments.inert import echo
 from experiments.quantities import BASELINE, COMPARISON
 from experiments.report.comparison import advice
 from experiments.report.text import cells
@@ -60,21 +65,28 @@ class Page(ThreadingHTTPServer):
         """Return what a link says; where it names no kind of server, those of a recording answer that tells of them."""
         return Settings.of_link(query, "recorded" if self.explorer.tells_waits else Settings().server)
 
-    def whole(self, query: str) -> str:
-        """Return the page with its controls at the position of a link."""
-        try:
-            settings, complaint = self.settings(query), ""
-        except ValueError as error:
-            settings, complaint = self.settings(""), _complaint(error)
-        return Template(_PAGE).safe_substitute(controls="\n".join(_controls(settings, self.trace)), answers=complaint)
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Leave a client that hung up unsaid; what else goes wrong is said in a line."""
+        if not isinstance(error := sys.exc_info()[1], ConnectionError | TimeoutError):
+            echo(f"lpsm: a request failed: {type(error).__name__}: {error}", err=True)
 
-    def answer(self, query: str) -> str:
-        """Return what stands beside the controls."""
+    def whole(self, query: str) -> tuple[int, str]:
+        """Return the status, and the page with its controls at the position of a link."""
+        try:
+            status, settings, complaint = 200, self.settings(query), ""
+        except ValueError as error:
+            status, settings, complaint = 400, self.settings(""), _complaint(error)
+        return status, Template(_PAGE).safe_substitute(
+            controls="\n".join(_controls(settings, self.trace)), answers=complaint
+        )
+
+    def answer(self, query: str, is_gone: Callable[[], bool] = lambda: False) -> tuple[int, str]:
+        """Return the status, and what stands beside the controls; nothing is computed for a client that `is_gone`."""
         try:
             settings = self.settings(query)
-            summary = self.explorer.answer(settings)
+            summary = self.explorer.answer(settings, is_gone)
         except ValueError as error:
-            return _complaint(error)
+            return 400, _complaint(error)
         header, rows = cells(COMPARISON, summary)
         with _DRAWING:
             drawn = {title: b64encode(saved(one, "svg")).decode() for title, one in pictures(summary).items()}
@@ -86,7 +98,7 @@ class Page(ThreadingHTTPServer):
             f'<p>{escape(advice(summary))}</p>\n<div class="scroll"><table>\n<thead>{_row("th", header)}</thead>',
             *(_row("td", row) for row in rows), "</table></div>",
         ]  # fmt: skip
-        return "\n".join(parts)
+        return 200, "\n".join(parts)
 
 
 class _Request(BaseHTTPRequestHandler):
@@ -103,9 +115,14 @@ class _Request(BaseHTTPRequestHandler):
         elif site not in ("none", "same-origin") or origin != f"http://{host}":
             self._reply(403, "another page asks: type or paste the address")
         elif path in ("/", "/answer"):
-            self._reply(200, self.server.whole(query) if path == "/" else self.server.answer(query))
+            self._reply(*(self.server.whole(query) if path == "/" else self.server.answer(query, self._is_gone)))
         else:
             self._reply(404, "there is no such file")
+
+    def _is_gone(self) -> bool:
+        """Whether the client has hung up."""
+        ready, _, _ = select([self.connection], [], [], 0.0)
+        return bool(ready) and not self.connection.recv(1, MSG_PEEK)
 
     def _reply(self, status: int, text: str) -> None:
         content = text.encode(errors="backslashreplace")

@@ -24,13 +24,13 @@ from experiments.quantities import BASELINE, ENERGY_PARTS, REFERENCES
 __all__ = ["clouds", "energy", "energy_front", "growth", "slowdown", "slowdown_by_page"]
 
 _BOX = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}  # behind a text that a line may cross
-_PAIRED = "energy_minus_psm_j_per_page_half_width"
+_OWN, _PAIRED = "total_j_per_page_half_width", "energy_vs_psm_percent_half_width"
 _CELL = {"mean_mw": "mean power [mW]", "latency_s": "latency of a page [s]", "awake_percent": "time awake [%]"}
 
 
 def energy_front(summary: pd.DataFrame) -> Figure:
     """Draw the mean slowdown of every policy over its energy a page, from the summary of a comparison."""
-    rows = summary.rename(columns={"total_j_per_page": "energy_j_per_page"})
+    rows = summary.rename(columns={"total_j_per_page": "energy_j_per_page", _OWN: "energy_j_per_page_half_width"})
     return front(rows, _levels(summary), panels={"slowdown_mean": "mean slowdown of a page"})
 
 
@@ -62,11 +62,12 @@ def energy(summary: pd.DataFrame, printed: Mapping[str, float] | None = None) ->
     """Draw the energy a page by its parts (figure 2-6).
 
     `summary` has a row a policy: `policy`, the parts of the energy a page (`quantities.ENERGY_PARTS`),
-    `total_j_per_page`, `energy_minus_psm_j_per_page_half_width`, `energy_vs_psm_percent`; rows named ``limit`` and
+    `total_j_per_page` and `energy_vs_psm_percent` with their half widths (`.._half_width`); rows named ``limit`` and
     ``page-awake`` become lines.  What a paper prints, joules a page of policies, is marked beside ours.
 
-    Beside each bar stand its length and the paired difference from static PSM, whose 95 % interval over replications is
-    the whisker below its end.  No power saving, if others are there, is a number below the picture.
+    The whisker below the end of a bar is the 95 % interval of its length over replications.  Beside it stand its length
+    and how many percent that is from static PSM, with the interval of the paired difference.  No power
+    saving, if others are there, is a number below the picture.
     """
     bars = summary[~summary["policy"].isin(REFERENCES)]
     saving = bars["policy"] != BASELINE
@@ -74,25 +75,31 @@ def energy(summary: pd.DataFrame, printed: Mapping[str, float] | None = None) ->
     words = "; without power saving ".join(["energy [J per page]", *map("{:.3g}".format, left_out["total_j_per_page"])])
     bars = bars.drop(left_out.index)
     totals, places = bars["total_j_per_page"].to_numpy(), np.arange(len(bars))
-    left = np.zeros(len(bars))
+    left, ends = np.zeros(len(bars)), totals + np.nan_to_num(bars[_OWN].to_numpy(dtype=float))
     with sheet(5.6, 1.45 + 0.33 * max(len(bars), 2)) as (figure, [axes]):
         for name, (colour, hatch) in PART_FILLS.items():
             if (part := bars[f"{name}_per_page"].to_numpy()).any():
                 how: Any = {"color": colour, "hatch": hatch, "edgecolor": INK, "lw": 0.6, "label": ENERGY_PARTS[name]}
                 axes.barh(places, part, 0.62, left, **how)
                 left = left + part
-        if (half := bars[_PAIRED].where(bars[_PAIRED] > 0)).any():
-            how = {"ecolor": GREY, "capsize": 2, "elinewidth": 0.8, "label": "95 % interval, paired with PSM"}
+        if (half := bars[_OWN].where(bars[_OWN] > 0)).any():
+            how = {
+                "ecolor": GREY,
+                "capsize": 2,
+                "elinewidth": 0.8,
+                "label": "95 % interval",
+            }
             axes.errorbar(totals, places + 0.4, xerr=half, fmt="none", **how)
-        for place, total, percent in zip(places, totals, bars["energy_vs_psm_percent"], strict=True):
-            text = f"{total:.3g}" + (
-                f"  {percent:+.1f} %".replace("-", "−") if np.isfinite(percent) and percent else ""
-            )
-            axes.text(total + 0.015 * totals.max(), place, text, va="center", fontsize=8, bbox=_BOX)
-        axes.set_xlim(0, 1.34 * totals.max())
+        differences = bars[["energy_vs_psm_percent", _PAIRED]].to_numpy(dtype=float)
+        for place, total, end, (percent, off) in zip(places, totals, ends, differences, strict=True):
+            beside = f"  {percent:+.1f}{f' ± {off:.1f}' if off > 0 else ''} %".replace("-", "−")
+            text = f"{total:.3g}{beside if np.isfinite(percent) and percent else ''}"
+            axes.text(end + 0.015 * ends.max(), place, text, va="center", fontsize=8, bbox=_BOX)
+        axes.set_xlim(0, 1.42 * ends.max())
         _mark_printed(axes, bars, printed)
         reference_lines(axes, _levels(summary))
-        clean(axes, "x", xlabel=words)
+        paired = "\nbeside the bars: difference from static PSM, with its paired interval"
+        clean(axes, "x", xlabel=words + paired * bool(np.isfinite(differences[:, 0]).any()))
         rows_named(axes, map(label, bars["policy"]))
         key(figure, loc="outside upper left", ncols=3, columnspacing=1.2, handlelength=1.8)
     return figure

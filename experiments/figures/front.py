@@ -55,7 +55,8 @@ def front(
     Parameters
     ----------
     rows : DataFrame
-        One row a policy: `policy`, `energy_j_per_page`, and the columns that `panels` names.  A column
+        One row a policy: `policy`, `energy_j_per_page`, and the columns that `panels` names; 95 % intervals are drawn
+        of those that have a half width (`.._half_width`).  A column
         `clairvoyant_j_per_page` is a dotted line.
     references : mapping
         ``limit`` and ``page-awake`` to their joules a page; those that are missing are not drawn.
@@ -67,7 +68,13 @@ def front(
     own = rows[~rows["policy"].isin((BASELINE, *REFERENCES))].sort_values("energy_j_per_page", kind="stable")
     known = own.reindex(columns=["clairvoyant_j_per_page", *panels]).dropna()
     drawn = looks([name for name in rows["policy"] if name in set(own["policy"])])
-    energies = [*own["energy_j_per_page"], *references.values(), *known["clairvoyant_j_per_page"]] or [1.0]
+    joules, joules_off = own["energy_j_per_page"], _half_width(own, "energy_j_per_page")
+    energies = [
+        *(joules - joules_off).clip(lower=joules / 2),
+        *(joules + joules_off),
+        *references.values(),
+        *known["clairvoyant_j_per_page"],
+    ] or [1.0]
     low, span = min(energies), max(max(energies) / min(energies), 1.05)
     columns = 1 + len(own) // 22
     with sheet(3.7 * len(panels) + 1.9 * columns, 4.6, 1, len(panels)) as (figure, grid):
@@ -76,10 +83,14 @@ def front(
             log_axis(axes, "x", low / span**0.06, low * span**1.06)
             top = float(np.nanmax([*own[column], most, 1.1]))
             log_axis(axes, "y", 1 / top**0.12, top**1.1)
-            for policy, joules, slow in own[["policy", "energy_j_per_page", column]].to_numpy():
-                axes.plot(joules, slow, **drawn[policy].drawn(linestyle="", label=label(policy)), zorder=4)
+            offs = np.stack([joules_off, _half_width(own, column)])
+            for policy, x, slow, (x_off, off) in zip(own["policy"], joules, own[column], offs.T, strict=True):
+                look = drawn[policy]
+                axes.plot(x, slow, **look.drawn(linestyle="", label=label(policy)), zorder=4)
+                if x_off > 0.0 or off > 0.0:
+                    axes.errorbar(x, slow, off, x_off, fmt="none", ecolor=look.colour, elinewidth=0.9, zorder=3)
                 if policy == recommended:
-                    axes.plot(joules, slow, "o", mfc="none", mec=INK, ms=15, mew=1.4, label="recommended")
+                    axes.plot(x, slow, "o", mfc="none", mec=INK, ms=15, mew=1.4, label="recommended")
             best = own.iloc[nondominated(own["energy_j_per_page"].tolist(), own[column].tolist())]
             axes.plot(best["energy_j_per_page"], best[column], color="0.6", drawstyle="steps-post", label="not beaten")
             reference_lines(axes, references)
@@ -92,12 +103,17 @@ def front(
                 axes.axhline(most, color=GREY, lw=0.9, ls="-.", label=f"allowed: {most:g}")
             clean(axes, "both", xlabel="energy [J per page]", ylabel=words)
         names = list(map(label, own["policy"]))
-        notes = ["left and low is better"]
+        notes = ["left and low is better", *["bars: 95 % intervals"] * bool(joules_off.any())]
         notes += [f"{DAGGER} knows what the host waits for"] * any(name.endswith(DAGGER) for name in names)
         base = rows.loc[rows["policy"] == BASELINE, "energy_j_per_page"]
         notes += [f"no power saving: {joules:.3g} J" for joules in base]
         key(figure, names, title="\n".join(notes), ncols=columns, labelspacing=0.35)
     return figure
+
+
+def _half_width(rows: pd.DataFrame, column: str) -> pd.Series[float]:
+    """Return the half widths of a column's intervals, 0 where there are none."""
+    return rows.get(f"{column}_half_width", 0.0 * rows[column]).fillna(0.0)
 
 
 def reference_lines(axes: Axes, references: Mapping[Any, float]) -> None:

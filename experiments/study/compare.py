@@ -13,7 +13,7 @@ never delays a page, and never sleeps inside one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import nan, sqrt
+from math import isnan, nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from scipy.special import stdtrit
 
 from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE, PER_PAGE, PSM, REFERENCES
 from experiments.study.sweep import Frames
-from netsim import Clairvoyant
+from netsim import Clairvoyant, Radio
 
 LEVEL = 0.95
 QUANTILES = {"p95": 0.95, "p99": 0.99, "max": 1.0}
@@ -146,15 +146,24 @@ def reference_energies(frames: Frames, *, awake_mw: float, asleep_mw: float) -> 
 
 
 def compare(
-    frames: Frames, policies: Sequence[str], *, awake_mw: float, asleep_mw: float, psm: str = PSM,
-    known: Mapping[str, Clairvoyant] | None = None,
+    frames: Frames, policies: Sequence[str], radio: Radio | None = None, *, awake_mw: float = nan,
+    asleep_mw: float = nan, psm: str = PSM, known: Mapping[str, Clairvoyant] | None = None,
 ) -> Comparison:  # fmt: skip
     """Aggregate what `sweep.frames` gathered: the canonical `policies` in this order, then the two references.
 
-    `awake_mw` and `asleep_mw` are powers of the radio, for the reference energies.  `psm` is the canonical name of
-    static PSM in this sweep; differences from it are NaN where it was not run.  `known` tells by replication what a
-    client needs that knows when frames come: then `clairvoyant_j_per_page` is that at the slowdown of each policy.
+    `radio` is that of the runs, for the reference energies, or `awake_mw` and `asleep_mw` are its powers; that a run
+    needs less than sleeping throughout is a ValueError.  `psm` is the canonical name of static PSM; differences from it
+    are NaN where it was not run.  `known` tells by replication what a client needs that knows when frames come: then
+    `clairvoyant_j_per_page` is that at the slowdown of each policy.
     """
+    if radio is not None:
+        awake_mw, asleep_mw = radio.awake_mw, radio.asleep_mw
+    if isnan(awake_mw) or isnan(asleep_mw):
+        raise ValueError("radio must be given, or awake_mw and asleep_mw, got neither")
+    least = frames.runs["total_j"] / frames.runs["elapsed_s"]
+    if len(least) and 1e-3 * asleep_mw > 1.0001 * least.min():
+        found = f"got {asleep_mw:g} mW asleep, and a run that needs {1e3 * least.min():.3g} mW"
+        raise ValueError(f"radio, or awake_mw and asleep_mw, must be what the runs were simulated with, {found}")
     order = [*policies, LIMIT, PAGE_AWAKE]
     slowdowns = page_slowdowns(frames.pages)
     slowdowns = slowdowns[slowdowns["policy"].isin(policies)].reset_index(drop=True)

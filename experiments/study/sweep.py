@@ -180,7 +180,7 @@ def simulate(task: Task) -> dict[str, Any]:
         members = [(workload.pages(client), task.policy) for client in range(task.clients)]
         results = netsim.simulate_cell(members, config=task.config, seed=seed)
     if results[0].policy != task.name:
-        raise ValueError(f"policy {task.name}: its spec must stay the same, it became {results[0].policy}")
+        raise ValueError(f"policy {task.name}: its spec must be the same of each that is made, got {results[0].policy}")
     first, row = results[0], mean_row([run_row(result) for result in results])
     tables = {
         "pages": [result.pages for result in results],

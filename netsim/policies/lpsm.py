@@ -12,43 +12,74 @@ from collections.abc import Callable
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from lpsm.checks import of_type
 from lpsm.experts import alpha_grid
-from netsim.policies.compiled import CompiledForm, Ruled, joined, put_back
+from netsim.policies.compiled import CompiledForm, joined, put_back
 from netsim.policies.entry import NS_PER_MS, Entry, Setting, assignments, number, whole_number
+from netsim.policies.protocol import Plan, View
 
 if TYPE_CHECKING:
     from netsim.policies.polling import PollingLearner
 
 
-class Lpsm(Ruled):
+class Lpsm:
     """The policies `lpsm` (energy term 1/T) and `lpsm:log` (1/log T), or any other learner of polling times.
 
     Parameters
     ----------
     learner : PollingLearner
-        What is known at first.
+        What is known at first.  With a loss of its own, or a `poll` of a subclass, the policy is interpreted.
     spec : str
         The name that results carry.
     beacon_interval_ns : int
         Time between beacons; a sleep is max(1, round(mean / interval)) of them.
+
+    Raises
+    ------
+    TypeError
+        If a subclass overrides what LPSM does not ask.
     """
+
+    host_aware = False
+    compiled: CompiledForm | None = None
 
     def __init__(
         self, learner: PollingLearner, spec: str = "lpsm", *, beacon_interval_ns: int = 100 * NS_PER_MS
     ) -> None:
         from netsim.policies.lpsm_rule import learn_at_beacons
-        from netsim.policies.polling import beacons
+        from netsim.policies.polling import PollingLearner, beacons
 
+        of_type(PollingLearner, learner=learner)
+        kind = type(learner)
+        public = [name for name in vars(PollingLearner) if name[0] != "_" and name != "poll"]
+        if ignored := [name for name in public if getattr(kind, name) is not getattr(PollingLearner, name)]:
+            what = f"{kind.__name__} must not override {', '.join(ignored)}, which LPSM does not ask"
+            raise TypeError(f"{what}: it asks poll, or PollingLearner(loss=...)")
         self.spec = spec
         self._learner = learner
+        self._interval_ns, self._sleep = beacon_interval_ns, beacons(learner.mean_ms, beacon_interval_ns / NS_PER_MS)
+        if learner.loss_of is not None or getattr(learner.poll, "__func__", None) is not PollingLearner.poll:
+            return
         weights, _, slow, *_ = learner.arrays()
-        sleep = beacons(learner.mean_ms, beacon_interval_ns / NS_PER_MS)
-        ints = (beacon_interval_ns, sleep, *weights.shape, slow.shape[2])
+        ints = (beacon_interval_ns, self._sleep, *weights.shape, slow.shape[2])
         self.compiled = CompiledForm(learn_at_beacons, ints=ints, floats=[learner.mean_ms, *joined(learner.arrays())])
+
+    def plan(self, view: View) -> Plan:
+        """Ask the rule, or the learner if it has a loss of its own."""
+        if self.compiled is not None:
+            return self.compiled.plan(view)
+        from netsim.policies.polling import beacons
+
+        if view.event == "beacon":
+            interval_ms = self._interval_ns / NS_PER_MS
+            self._sleep = beacons(self._learner.poll(self._sleep * interval_ms, view.buffered_bytes), interval_ms)
+        return Plan(view.now_ns, (view.now_ns // self._interval_ns + self._sleep) * self._interval_ns)
 
     @property
     def learner(self) -> PollingLearner:
         """The learner as it is now."""
+        if self.compiled is None:
+            return self._learner
         put_back(self.compiled.floats[1:], self._learner.arrays())
         self._learner.mean_ms = float(self.compiled.floats[0])
         return self._learner

@@ -7,11 +7,7 @@ Who makes one trusts that Python.  The command line makes them of what was typed
 from __future__ import annotations
 
 import inspect
-import os
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
@@ -23,7 +19,10 @@ from typing import Any, TypeGuard
 
 from lpsm.checks import of_type
 from netsim.policies.entry import Setting
-from netsim.policies.protocol import Policy, PolicyError, checked_name, guarded
+from netsim.policies.guarded import guarded, in_a_line, shown_safely, unless_stopped
+from netsim.policies.protocol import Policy
+
+_LONGEST = 200  # characters of a spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,59 +63,39 @@ class OwnPolicy:
     def make(self, setting: Setting) -> Policy:
         """Make the policy, or raise a ValueError as `load` does."""
         kind = self.load()
-        with guarded(f"{self.name} of {self.place} makes no policy:", ValueError):
+        try:
             offered = {"beacon_interval_ns": setting.beacon_interval_ns, "radio": setting.radio}
             taken = inspect.signature(kind).parameters
             settings = {key: value for key, value in offered.items() if key in taken}
-            return checked(kind(*([] if self.parameter is None else [self.parameter]), **settings))
+            with guarded:
+                return checked(kind(*([] if self.parameter is None else [self.parameter]), **settings))
+        except BaseException as error:
+            what = f"{self.name} of {self.place} makes no policy: {in_a_line(error)}"
+            raise ValueError(what) from unless_stopped(error)
 
 
 def checked(policy: Any) -> Policy:
     """Return what is given if it is a policy; anything else is a TypeError."""
-    kind, missing = type(policy).__name__, object()
-    with guarded(f"a policy must have the attributes plan, spec and host_aware, {kind} raised", TypeError):
-        plan, spec, host_aware = (getattr(policy, name, missing) for name in ("plan", "spec", "host_aware"))
-    if isinstance(policy, type) or not callable(plan):
-        raise TypeError(f"policy must be a name or an object with a method plan, got {_shown(policy)}")
-    for name, value in (("spec", spec), ("host_aware", host_aware)):
-        if value is missing:
-            raise TypeError(f"a policy must have the attribute {name}, which {kind} has not")
-    checked_name(policy, spec)
-    if not isinstance(host_aware, bool):
-        raise TypeError(f"host_aware of the policy {spec} must be True or False, got {_shown(host_aware)}")
+    if isinstance(policy, type) or not callable(getattr(policy, "plan", None)):
+        raise TypeError(f"policy must be a name or an object with a method plan, got {shown_safely(policy)}")
+    whose = type(policy).__name__
+    for name in ("spec", "host_aware"):
+        if not hasattr(policy, name):
+            raise TypeError(f"a policy must have the attribute {name}, which {whose} has not")
+    if type(spec := policy.spec) is not str:
+        raise TypeError(f"spec of the policy {whose} must be a str, got {shown_safely(spec)}")
+    if not (0 < len(spec) <= _LONGEST and spec.isprintable()):
+        raise ValueError(
+            f"spec of the policy {whose} must have 1 to {_LONGEST} printable characters, got {spec[:40]!a}"
+        )
+    if type(aware := policy.host_aware) not in (bool, int):
+        raise TypeError(f"host_aware of the policy {whose} must be a bool, got {shown_safely(aware)}")
+    from netsim.policies.compiled import CompiledForm
+
+    if not isinstance(form := getattr(policy, "compiled", None), CompiledForm | None):
+        raise TypeError(f"compiled of the policy {whose} must be a CompiledForm, got {shown_safely(form)}")
     found: Policy = policy
     return found
-
-
-@contextmanager
-def watched(policies: Sequence[Policy]) -> Iterator[None]:
-    """Watch over a run that calls Python of somebody's own: it ends no process, leaves no thread, keeps its name.
-
-    What does not is a `PolicyError`, which what ends the process raises in its place.
-    """
-    names, threads = [policy.spec for policy in policies], {*threading.enumerate()}
-    ends: dict[str, Any] = {name: vars(os)[name] for name in ("_exit", "fork") if name in vars(os)}
-
-    def refused(*_: object) -> None:
-        raise RuntimeError("a policy must neither end the process nor fork it")
-
-    vars(os).update(dict.fromkeys(ends, refused))
-    try:
-        yield
-    finally:
-        vars(os).update(ends)
-    for policy, name in zip(policies, names, strict=True):
-        if policy.spec != name:
-            raise PolicyError(f"policy {name}: its spec must stay the same, it became {_shown(policy.spec)}", policy)
-    if any(one.is_alive() and not one.daemon for one in {*threading.enumerate()} - threads):
-        raise PolicyError(f"policy {names[0]}: it left a thread that goes on", policies[0])
-
-
-def _shown(value: object) -> str:
-    """Return a value as text, or its type where it has none."""
-    with suppress(Exception):
-        return f"{value!r:.200}" + ("; did you forget ()?" if _is_policy(value) else "")
-    return f"an object of the type {type(value).__name__}"
 
 
 def _is_policy(kind: object) -> TypeGuard[type[Policy]]:
@@ -134,9 +113,9 @@ def _from_file(path: Path, changed_ns: int) -> ModuleType:
     module = module_from_spec(specification)
     sys.modules[name] = module  # where pickle and dataclasses look for it
     try:
-        with guarded(f"{path.name} cannot be loaded:", ValueError):
+        with guarded:
             specification.loader.exec_module(module)
-    except BaseException:
+    except BaseException as error:
         del sys.modules[name]
-        raise
+        raise ValueError(f"{path.name} cannot be loaded: {in_a_line(error)}") from unless_stopped(error)
     return module

@@ -20,15 +20,16 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from lpsm.checks import between, checked, known, non_negative, number, positive, shown
+from lpsm.checks import array, between, checked, known, non_negative, number, positive, shown
 from lpsm.experts import share
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
 from lpsm.native import compiled
 
 Floats = NDArray[np.float64]
+Loss = Callable[[float, float, Floats], ArrayLike]
 
 BEACON_MS = 100.0
 HORIZON = 27_000  # 45 minutes of 100 ms polls, netsim.md's choice for the thesis' grid
@@ -104,12 +105,18 @@ class PollingLearner:
     True
     """
 
-    __slots__ = ("_arrays", "_experts", "_head", "_hierarchy", "config", "mean_ms")
+    __slots__ = ("_arrays", "_experts", "_head", "_hierarchy", "config", "loss_of", "mean_ms")
 
-    def __init__(self, config: PollingConfig | None = None) -> None:
+    def __init__(self, config: PollingConfig | None = None, loss: Loss | None = None) -> None:
+        """Begin; `loss`, instead of (2.35), is ``loss(slept_s, bytes, times_s)``, of (n,) times (n,) numbers >= 0."""
         if not isinstance(config, PollingConfig | None):
             raise TypeError(f"config must be a PollingConfig, got {shown(config)}")
         self.config = PollingConfig() if config is None else config
+        if loss is not None and not callable(loss):
+            raise TypeError(f"loss must be a function of slept_s, bytes and times_s, got {shown(loss)}")
+        if loss is not None and (self.config.gamma is not None or self.config.energy != "1/T"):
+            raise ValueError("energy and gamma must be left out beside a loss of one's own, which has none of them")
+        self.loss_of = loss
         times = np.array(self.config.times_ms)
         alphas = self.config.alphas
         rates = _default_rates() if alphas is None else np.array(alphas)
@@ -135,7 +142,10 @@ class PollingLearner:
         """
         if type(slept_ms) is not float or type(buffered_bytes) is not float:
             slept_ms, buffered_bytes = number("slept_ms", slept_ms), number("buffered_bytes", buffered_bytes)
-        mean_ms = polling_round(slept_ms, buffered_bytes, *self._arrays)
+        if self.loss_of is not None and slept_ms > 0.0 and 0.0 <= buffered_bytes < math.inf:
+            mean_ms = self._own_round(self.loss_of, slept_ms, buffered_bytes)
+        else:
+            mean_ms = polling_round(slept_ms, buffered_bytes, *self._arrays)
         if not mean_ms > 0.0:
             raise ValueError(
                 "slept_ms must be positive and buffered_bytes not negative, both finite, "
@@ -143,6 +153,15 @@ class PollingLearner:
             )
         self.mean_ms = mean_ms
         return mean_ms
+
+    def _own_round(self, loss_of: Loss, slept_ms: float, buffered_bytes: float) -> float:
+        times_ms = self._experts[TIME]
+        losses = array("loss", loss_of(1e-3 * slept_ms, buffered_bytes, 1e-3 * times_ms))
+        if losses.shape != times_ms.shape or not ((losses >= 0.0) & (losses < np.inf)).all():
+            rule = f"loss must return {times_ms.size} finite numbers of at least 0, one for each time"
+            raise ValueError(f"{rule}, got {shown(losses)}")
+        self._experts[LOSS] = losses
+        return float(share.learn_alpha_mean_round(times_ms, self._experts[LOSS], *self._hierarchy.arrays))
 
     @property
     def loss(self) -> float:

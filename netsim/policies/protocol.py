@@ -26,20 +26,16 @@ A whole policy in a few lines, listening to every third beacon:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from os import _exit, getpid
-from pathlib import Path
-from sysconfig import get_path
-from traceback import extract_tb
+from inspect import iscoroutine
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+from netsim.policies.guarded import guarded, in_a_line, shown_safely, unless_stopped
 
 FOREVER_NS = 2**62
 """Later than any instant of a run (146 years)."""
-_MOST_NAME = 200  # characters of the name of a policy
-# where nobody's own files are
-_NOT_OWN = ("<", str(Path(__file__).parents[1]), get_path("stdlib"), get_path("purelib"))
+_TRUTHS = {bool, int}
 
 
 class PolicyError(TypeError, ValueError):
@@ -52,37 +48,13 @@ class PolicyError(TypeError, ValueError):
         return str(self.args[0])
 
 
-@contextmanager
-def guarded(words: str, kind: type[Exception] = PolicyError, *more: Any) -> Iterator[None]:
-    """Turn whatever somebody's own Python raises into one error that begins with these words.
-
-    What asks the program to stop (KeyboardInterrupt) goes on; a fork, which must not go on with what this process
-    writes, ends.
-    """
-    process = getpid()
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise kind(f"{words} {in_a_line(error)}", *more) from error
-    finally:
-        if getpid() != process:
-            _exit(1)
-
-
-def checked_name(policy: Any, name: Any) -> str:
-    """Return the `spec` of a policy if it is a name that may be printed; anything else is a TypeError."""
-    if not isinstance(name, str):
-        raise TypeError(f"spec of the policy {type(policy).__name__} must be a str, got {name!r:.200}")
-    if not 0 < len(name) <= _MOST_NAME or not name.isprintable():
-        rule = f"must be of 1 to {_MOST_NAME} characters that can be printed"
-        raise TypeError(f"spec of the policy {type(policy).__name__} {rule}, got {name!a:.{_MOST_NAME}}")
-    return name
-
-
 def _refused(policy: Any, what: str) -> PolicyError:
-    return PolicyError(f"policy {policy.spec}: {what}", policy)
+    try:
+        name = str(policy.spec)
+    except BaseException as error:
+        unless_stopped(error)
+        name = type(policy).__name__
+    return PolicyError(f"policy {name}: {what}", policy)
 
 
 @dataclass(slots=True)
@@ -235,14 +207,21 @@ def asked(policy: Policy, view: View, interval_ns: int, offset_ns: int = 0) -> P
         If it raises anything, or gives no plan in whole nanoseconds by which its client stays awake for ever or wakes
         up at a beacon.
     """
-    asleep = view.now_ns
-    with guarded(f"policy {policy.spec}: plan raised", PolicyError, policy):
-        plan = policy.plan(view)
+    asleep = view.now_ns  # whatever the policy writes there
+    try:
+        with guarded:
+            plan: Any = policy.plan(view)
+    except BaseException as error:
+        raise _refused(policy, f"plan raised {in_a_line(error)}") from unless_stopped(error)
     if type(plan) is not Plan:
-        raise _refused(policy, f"plan must return a Plan, got {plan!r:.200}")
-    until, wake, _, repeat, agreed = plan
+        if iscoroutine(plan):
+            plan.close()
+        raise _refused(policy, f"plan must return a Plan, got {shown_safely(plan)}")
+    until, wake, opens, repeat, agreed = plan
     if not type(until) is type(wake) is type(repeat) is int:
-        raise _refused(policy, f"a plan must be in whole nanoseconds, of type int, got {plan!r:.200}")
+        raise _refused(policy, f"a plan must be in whole nanoseconds, of type int, got {shown_safely(plan)}")
+    if not {type(opens), type(agreed)} <= _TRUTHS:
+        raise _refused(policy, f"open_on_send and agreed of a plan must be bool, got {shown_safely(plan)}")
     if offset_ns:
         until, wake, asleep = until + offset_ns, wake + offset_ns, asleep + offset_ns
         plan = plan._replace(awake_until_ns=until, wake_ns=wake)
@@ -265,17 +244,8 @@ def cannot_follow(asleep_ns: int, wake_ns: int, repeat_ns: int, agreed: int, int
 
 def told(policy: Any, frame: Frame) -> None:
     """Tell a policy of a frame, and raise `PolicyError` if it fails."""
-    with guarded(f"policy {policy.spec}: observe raised", PolicyError, policy):
-        policy.observe(frame)
-
-
-def in_a_line(error: BaseException) -> str:
-    """Return the type of an exception, what it says, and where in somebody's file, in a line that is not too long."""
     try:
-        text = " ".join(str(error).split())[:500]
-    except BaseException:  # it is somebody's own, too
-        text = ""
-    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    frames = [frame for frame in extract_tb(error.__traceback__) if not frame.filename.startswith(_NOT_OWN)]
-    own = [frame for frame in frames if frame.filename == frames[0].filename]
-    return f"{said} ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else said
+        with guarded:
+            policy.observe(frame)
+    except BaseException as error:
+        raise _refused(policy, f"observe raised {in_a_line(error)}") from unless_stopped(error)

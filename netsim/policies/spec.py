@@ -11,12 +11,13 @@ from difflib import get_close_matches
 from functools import cache
 from re import findall
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from netsim.policies import bsd, drivers, host, lpsm, lpsm2, lpsm3, static, twt
 from netsim.policies.entry import Entry, Setting, assignments
+from netsim.policies.guarded import guarded, in_a_line, unless_stopped
 from netsim.policies.own import OwnPolicy, checked
-from netsim.policies.protocol import Policy, guarded
+from netsim.policies.protocol import Policy, PolicyError
 from netsim.radio import Radio
 
 AnyPolicy: TypeAlias = str | Policy | OwnPolicy
@@ -58,9 +59,12 @@ def make(
     if isinstance(policy, OwnPolicy):
         return policy.make(setting)
     if not isinstance(policy, str):
-        found = checked(policy)
-        with guarded(f"policy {found.spec} cannot be copied:"):
-            return checked(deepcopy(found))
+        spec = _known(policy).spec
+        try:
+            with guarded:
+                return checked(deepcopy(policy))
+        except BaseException as error:
+            raise PolicyError(f"policy {spec} cannot be copied: {in_a_line(error)}") from unless_stopped(error)
     kind, colon, parameter = policy.strip().partition(":")
     entries = registry()
     if kind not in entries:
@@ -76,8 +80,19 @@ def make(
 def canonical(policy: AnyPolicy, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS) -> str:
     """Return the name that results carry: `psm` is `psm:100`, `bsd:1.0` is `bsd:1`, an object's is its `spec`."""
     if not isinstance(policy, str | OwnPolicy):
-        return checked(policy).spec
+        return _known(policy).spec
     return make(policy, beacon_interval_ns=beacon_interval_ns).spec
+
+
+def _known(policy: Any) -> Policy:
+    """Return a policy that is an object (`checked`); what its attributes raise is a `PolicyError`."""
+    try:
+        return checked(policy)
+    except (TypeError, ValueError):
+        raise
+    except BaseException as error:
+        what = f"policy {type(policy).__name__} cannot be asked what it is: {in_a_line(error)}"
+        raise PolicyError(what) from unless_stopped(error)
 
 
 def split(names: str) -> list[str]:

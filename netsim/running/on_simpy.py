@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from simpy import Environment, Event
 from netsim.model import codes, things
 from netsim.model.events import HANDLERS, begin
 from netsim.model.records import RECORDS
-from netsim.policies.own import watched
 from netsim.policies.protocol import PolicyError
 from netsim.result import Trip
 from netsim.running.adviser import Adviser
@@ -69,12 +67,10 @@ def prepared(world: World, recorder: Any = None) -> Machine:
 def run_interpreted(world: World, recorder: Any = None) -> list[tuple[Trip, Ints]]:
     """Run to the end; return what each client leaves behind, and its messages."""
     run, step = world.run, prepared(world, recorder).clock.step
-    own = [policy for _, policy in world.members if getattr(policy, "compiled", None) is None]
     try:
-        with watched(own) if own else nullcontext():
-            begin(run)
-            while not run.status & _STOPS:
-                step()
+        begin(run)
+        while not run.status & _STOPS:
+            step()
     except PolicyError as error:
         raise PolicyError(f"{error}, {_where(world, error)}") from error
     if run.status & codes.OVERLOADED:

@@ -1,6 +1,7 @@
 import random
 import re
 import shlex
+import socket
 import threading
 from base64 import b64encode
 from dataclasses import replace
@@ -15,6 +16,7 @@ from experiments.comparison import FEW_SESSIONS
 from experiments.explore import app
 from experiments.explore.answer import Explorer
 from experiments.explore.settings import Settings
+from experiments.study import sweep
 from tests.experiments.makers import Page
 
 SMALL = Settings(pages=5, seeds=2, server="constant", policies=("psm", "bsd:1", "hold:50"))
@@ -139,7 +141,7 @@ def test_the_page_has_a_control_for_every_setting_at_its_position(page):
         assert Settings.of_link("&".join(map("=".join, values))) == settings
         assert {name for name, _ in values} == set(Settings.__slots__)
     wrong = asked(page, "/?pages=0")
-    assert (wrong[0], "pages must lie in [1, 200], got 0" in wrong[2]) == (200, True)
+    assert (wrong[0], "pages must lie in [1, 200], got 0" in wrong[2]) == (400, True)
 
 
 def test_an_answer_has_pictures_the_table_of_compare_and_its_command(page):
@@ -155,9 +157,21 @@ def test_nothing_of_a_link_becomes_markup_or_a_policy_of_files(page, tmp_path, m
     for name in (*EVIL, "%3Cscript%3Ealert(1)%3C/script%3E"):
         for path in ("/", "/answer"):
             status, _, text = asked(page, f"{path}?policies={name}")
-            assert (status, "a policy must be one of none, psm" in text) == (200, True)
+            assert (status, "a policy must be one of none, psm" in text) == (400, True)
             assert "<script>alert" not in text
     assert [path.name for path in tmp_path.iterdir()] == ["evil.py"]
+
+
+def test_clients_that_hang_up_are_not_computed_for_and_leave_no_word(page, capfd, monkeypatch):
+    played = []
+    monkeypatch.setattr(page.explorer, "_run", lambda task: played.append(task.key) or sweep.simulate(task))
+    for seeds in range(2, 12):  # ten long questions, whose clients go at once
+        with socket.create_connection(("127.0.0.1", page.server_port)) as client:
+            client.sendall(f"GET /answer?pages=60&seeds={seeds} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    status, _, _ = asked(page, f"/answer{SMALL.link}")
+    assert status == 200
+    assert len(played) < 60  # of some 500
+    assert capfd.readouterr().err == ""
 
 
 FOREIGN = shlex.split(

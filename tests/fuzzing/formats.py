@@ -13,19 +13,24 @@ from functools import cache
 from math import isfinite
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import dpkt
 import numpy as np
 from scipy import sparse
 
+import lpsm
 import netsim
 import traces
 from experiments import datasets
 from experiments.audit import audit
+from experiments.cli.model import world_of
+from experiments.datasets.files import naming
 from experiments.datasets.losses import read_losses
 from experiments.report.capture import capture
 from experiments.timeline import record as timeline
+from lpsm.experts import AdaHedge, NormalHedge, Squint
 from netsim import policies
 from netsim.radio import profiles
 from tests.fuzzing.changing import Content
@@ -109,6 +114,28 @@ def read_own_losses(path, _):
 def read_radio(path, _):
     """Read a radio and ask it for an energy."""
     assert isfinite(netsim.Radio.load(path).energy(10**12, 10**12, 1000, wakeups=1000).total_j)
+
+
+def read_world(path, _):
+    """Read a world, and browse a page in it."""
+    with naming(path):
+        config = world_of(SimpleNamespace(preset=None, world=path)).config
+    assert 0.0 < config.beacon_interval_ns <= 10**15
+
+
+def read_state(path, chance):
+    """Read the state of a learner or sampler, which goes on: its weights are a distribution, its rounds are numbers."""
+    with naming(path):
+        thing = lpsm.from_state(path.read_bytes().decode("utf-8", "replace"))
+    rows = np.random.default_rng(chance.getrandbits(32)).random((5, getattr(thing, "n_experts", 3)))
+    if isinstance(thing, lpsm.Combiner):
+        assert not np.isnan(thing.run(rows, rows[:, 0] > 0.5)[0]).any()
+    elif hasattr(thing, "n_experts"):
+        assert (thing.weights >= 0.0).all()
+        assert not np.isnan(thing.run(rows).loss).any()
+    else:
+        for row in rows[:, :1].repeat(thing.n_features, axis=1) if thing.n_features < 1000 else ():
+            assert 0.0 <= thing.decide(row).probability <= 1.0
 
 
 def read_policy(path, chance):
@@ -252,7 +279,15 @@ _PAIRS = b"+1 1:2 3:4.5\n-1 2:1e3 # said\n1 qid:1 3:1\nspam 1:1\n"
 def _tables():
     named = b"a,b,label\n1,2.5,x\n-3e2,4,y\n1,1,x\n"
     quoted = b'# made by hand\n\na;b;"of a ""kind"""\n1;-2.5;x\n\n+3;1e2;"y\n;"\n'
-    return named, named.replace(b",", b"\t"), named.replace(b"\n", b"\r\n"), quoted, b"1,2,0\n3,4,1\n"
+    return (
+        named,
+        b",0,1,y\n0,1.5,2,x\n1,3,4,y\n",
+        b"0,1,2\n0.5,1,x\n",
+        named.replace(b",", b"\t"),
+        named.replace(b"\n", b"\r\n"),
+        quoted,
+        b"1,2,0\n3,4,1\n",
+    )
 
 
 def _npy(array):
@@ -287,9 +322,28 @@ def _radios():
 
 _LOSSES = (
     b"0.5 1 2\n0 0.25 3e-2\n", b",a,b c\n2024-01-01,1,2\n2024-01-02,0.5,0\n", b"# said\n1\t2\n\n3\t4\n",
-    b"a,b\n1,2\n3,4\n",
+    b"a,b\n1,2\n3,4\n", b",0,1\n0,0.5,1.0\n1,2.0,1.5\n", b"0,1\n0.5,1.0\n",
 )  # fmt: skip
 _MATRICES = _npy(np.ones((3, 2))), _npy(np.asfortranarray(np.eye(3))), _npy(np.arange(4).reshape(2, 2))
+_WORLDS = (
+    b'radio = "esp32-c6"\nserver_delay = "lognormal:0.2"\nloss_rate = 0.01\nnagle = true\n',
+    b'air = "11n:65"\ndtim_period = 3\nbroadcast_per_s = 2.0\nretrieval = "null"\nbeacon_ms = 102.4\nmin_rto_s = 0.2\n',
+    b'rtt = 0.03\nserver_delay = 0.5\nconnections = "per-object"\nmss_bytes = 536\n',
+)
+
+
+def _states():
+    rng = np.random.default_rng(5)
+    made = [lpsm.FixedShare(3, 0.1), lpsm.StaticExpert(2), lpsm.LearnAlpha(3, [0.0, 0.1]),
+            lpsm.Combiner(2, alphas=[0.1]),
+            lpsm.MarkovShare(np.full((2, 2), 0.5)), AdaHedge(3), Squint(3), NormalHedge(3)]  # fmt: skip
+    for one in made[:3]:
+        one.run(rng.random((5, one.n_experts)))
+    sampler = lpsm.samplers.make("sop-ss", 3, b=0.5, rng=rng)
+    sampler.run(rng.normal(size=(9, 3)), rng.choice([-1, 1], 9))
+    return tuple(lpsm.to_json(one.state()).encode() for one in (*made, sampler))
+
+
 FORMATS = {
     "har": Format(files=_har(), read=read_requests),
     "workload": Format(files=_workload(), read=read_pages),
@@ -306,5 +360,7 @@ FORMATS = {
     "losses": Format(files=_LOSSES, read=read_own_losses),
     "matrix": Format(files=_MATRICES, read=read_own_losses, name="input.npy", packed=False),
     "radio": Format(files=_radios(), read=read_radio, name="radio.toml", packed=False),
+    "world": Format(files=_WORLDS, read=read_world, name="world.toml", packed=False),
+    "state": Format(files=_states(), read=read_state, packed=False),
     "policy": Format(files=tuple(kind.encode() for kind in KINDS), read=read_policy, packed=False),
 }

@@ -3,8 +3,11 @@
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import netsim
+import traces
 from lpsm import LearnAlpha
 from netsim.policies import awareness, make, registry
 from netsim.policies.compiled import CompiledForm, FlatFrame
@@ -176,3 +179,43 @@ def test_of_a_frame_the_link_knows_neither_its_connection_nor_what_it_is_for():
     for host, known in ((None, [-1, 0, 0, 0, 0, -1]), (asked, [7, 0, 300, 1, 1, 3])):
         form.observe(Frame(True, 5, 4, 340, host))
         assert form.ints.tolist() == [1, 5, 4, 340, *known]
+
+
+def of_the_thesis(slept_s, waiting_bytes, times_s):
+    return waiting_bytes / 1.2e5 * (1e3 * times_s) ** 2 / (2e3 * slept_s) + 1e-3 / times_s
+
+
+def test_a_loss_of_ones_own_is_asked_and_the_thesis_own_gives_what_lpsm_gives():
+    pages = traces.generate(15, np.random.default_rng(4))
+    stock = netsim.simulate(pages, "lpsm")
+    same = netsim.simulate(pages, Lpsm(PollingLearner(loss=of_the_thesis)))
+    pd.testing.assert_frame_equal(same.polls, stock.polls)
+    assert same.final_policy.learner.weights == pytest.approx(stock.final_policy.learner.weights, rel=1e-9)
+
+    class Hurried(PollingLearner):
+        def poll(self, slept_ms, buffered_bytes):
+            super().poll(slept_ms, buffered_bytes)
+            return 300.0
+
+    steep = PollingLearner(loss=lambda slept_s, waiting, times_s: 100 * times_s)
+    for learner in (steep, Hurried()):
+        other = netsim.simulate(pages, Lpsm(learner, "mine"))
+        assert other.beacons > 1.05 * stock.beacons
+        assert other.policy == "mine"
+
+
+def test_a_loss_or_a_learner_that_lpsm_would_not_ask_is_refused():
+    class Unasked(PollingLearner):
+        losses = property(lambda self: np.zeros(12))
+
+    with pytest.raises(TypeError, match="Unasked must not override losses, which LPSM does not ask: it asks poll, or"):
+        Lpsm(Unasked())
+    with pytest.raises(TypeError, match="loss must be a function"):
+        PollingLearner(loss=3)
+    with pytest.raises(ValueError, match="energy and gamma must be left out beside a loss"):
+        PollingLearner(PollingConfig(gamma=1.0), loss=of_the_thesis)
+    for wrong in (np.ones(3), np.full(12, np.nan), -np.ones(12)):
+        with pytest.raises(netsim.policies.PolicyError, match="policy lpsm: plan raised ValueError: loss must"):
+            netsim.simulate(
+                traces.generate(2, np.random.default_rng(4)), Lpsm(PollingLearner(loss=lambda *_, wrong=wrong: wrong))
+            )

@@ -50,10 +50,10 @@ def test_losses_are_read_from_text_from_npy_and_as_pandas_writes_them(lpsm, tmp_
 
 def test_a_frame_whose_columns_nobody_named_is_read_or_refused(lpsm, complaint, tmp_path):
     path = tmp_path / "losses.csv"
-    for frame, options in ((pd.DataFrame(ROWS), {}), (pd.DataFrame(ROWS).set_index(TIMES), {}),
-                           (pd.DataFrame(ROWS + 0.5), {"index": False}), (pd.DataFrame([[0, 1], [1, 0]]), {})):  # fmt: skip
-        frame.to_csv(path, **options)
-        assert f"T = {len(frame)}, n = 2" in lpsm("bounds", "--losses", path).stdout
+    frame = pd.DataFrame(ROWS)
+    for table, index in ((frame, True), (frame.set_index(TIMES), True), (frame + 0.5, False), (frame[:2], True)):
+        table.to_csv(path, index=index)
+        assert f"T = {len(table)}, n = 2" in lpsm("bounds", "--losses", path).stdout
     path.write_text("0,1\n0.5,1\n0,inf\n")  # 0 and 0.5 in one column: not as pandas writes
     assert "T = 3, n = 2" in lpsm("bounds", "--losses", path).stdout
     path.write_text(",0,1\n,0.5,1\n0,,2\n")

@@ -1,124 +1,109 @@
-"""Every way in which a policy of somebody's own can fail ends in one line with its name, and exit status 2."""
+"""Whatever a policy of one's own does wrong, a command ends in one line, and with status 2."""
 
 import subprocess
+import sys
 
 import pytest
 
-from tests.experiments.makers import PROGRAM
+from experiments import cli
 
-SOURCE = """
-import itertools, os, random, sys, threading, time
-from netsim import Plan
-
-class Mute(Exception):
-    def __str__(self):
-        raise RuntimeError("no words")
+KINDS = """
+class Base:
+    spec, host_aware = "mine", False
+    def plan(self, view):
+        return self.to(view) if view.now_ns >= 10_000_000_000 else Base.to(self, view)
+    def to(self, view):
+        return Plan(view.now_ns, (view.now_ns // 100_000_000 + 1) * 100_000_000)
 
 class Own(BaseException):
     pass
 
-class Base:
-    spec, host_aware = "failing", False
-    def plan(self, view):
-        if view.now_ns > 1_000_000_000:
-            return self.fail(view)
-        return Base.fail(self, view)
-    def fail(self, view):
-        return Plan(view.now_ns, (view.now_ns // 100_000_000 + 1) * 100_000_000)
+class Mute(Exception):
+    def __str__(self):
+        raise self
 
-def kind(name, **members):
-    globals()[name] = type(name, (Base,), members)
+class Unshown:
+    def __repr__(self):
+        raise Own
+    __bool__ = __index__ = __repr__
 
-def raising(name, error):
-    def fail(self, view):
-        raise error()
-    kind(name, fail=fail)
-
-for name, error in {"Raises": lambda: KeyError("no\\x1b[2Jluck"), "Mumbles": Mute, "Bases": Own, "Leaves": SystemExit,
-                    "Generates": GeneratorExit, "Stops": StopIteration, "Memory": MemoryError}.items():
-    raising(name, error)
-
-kind("Recurses", fail=lambda self, view: self.fail(view))
-kind("Nothing", fail=lambda self, view: None)
-kind("Tuple", fail=lambda self, view: (view.now_ns, 2_000_000_000))
-kind("Floats", fail=lambda self, view: Plan(float(view.now_ns), 1e12))
-kind("Past", fail=lambda self, view: Plan(view.now_ns, 100_000_000))
-kind("Between", fail=lambda self, view: Plan(view.now_ns, view.now_ns + 1))
-kind("Never", fail=lambda self, view: Plan(view.now_ns, 10**30))
-kind("Repeats", fail=lambda self, view: Plan(view.now_ns, 10**11, False, -5))
-
-def backwards(self, view):
-    view.now_ns = -5
-    return Plan(-5, 100_000_000)
-kind("Backwards", fail=backwards)
-
-kind("Watches", observe=lambda self, frame: 1 / 0)
-kind("Wordless", spec=property(lambda self: 1 / 0))
-kind("Escapes", spec="a\\x1b[2J")
-kind("Surrogate", spec="a\\ud800")
-kind("Endless", spec="a" * 5000)
-kind("Number", spec=3)
-kind("Aware", host_aware="perhaps")
-kind("Changing", spec=property(lambda self, count=itertools.count(): f"changing {next(count)}"))
-kind("Exits", fail=lambda self, view: os._exit(0))
-
-def thread(self, view):
-    threading.Thread(target=time.sleep, args=(60,)).start()
-    self.fail = lambda view: Base.fail(self, view)
-    return self.fail(view)
-kind("Threads", fail=thread)
-
-kind("Forks", fail=lambda self, view: os.fork())
+def raises(error):
+    raise error
 """
-SAID = {
-    "Raises": "failing: plan raised KeyError", "Mumbles": "failing: plan raised Mute",
-    "Bases": "failing: plan raised Own", "Leaves": "failing: plan raised SystemExit",
-    "Generates": "failing: plan raised GeneratorExit", "Stops": "failing: plan raised StopIteration",
-    "Memory": "failing: plan raised MemoryError", "Recurses": "failing: plan raised RecursionError",
-    "Nothing": "failing: plan must return a Plan, got None", "Tuple": "failing: plan must return a Plan, got (",
-    "Floats": "failing: a plan must be in whole nanoseconds", "Past": "failing: wake_ns must be a multiple",
-    "Between": "failing: wake_ns must be a multiple", "Never": "failing: wake_ns must be a multiple",
-    "Repeats": "failing: wake_ns must be a multiple", "Backwards": "failing: wake_ns must be a multiple",
-    "Watches": "failing: observe raised ZeroDivisionError", "Wordless": "Wordless raised ZeroDivisionError",
-    "Escapes": "spec of the policy Escapes must be of 1 to 200 characters",
-    "Surrogate": "spec of the policy Surrogate must be of 1 to 200 characters",
-    "Endless": "spec of the policy Endless must be of 1 to 200 characters",
-    "Number": "spec of the policy Number must be a str, got 3",
-    "Aware": "host_aware of the policy failing must be True or False", "Changing": "its spec must stay the same",
-    "Exits": "failing: plan raised RuntimeError: a policy must neither end the process nor fork",
-    "Forks": "failing: plan raised RuntimeError: a policy must neither end the process nor fork",
-    "Threads": "failing: it left a thread that goes on",
+WAYS = {  # what is wrong: lines of the class, and what is said
+    "an exception": ("to = lambda self, view: raises(KeyError('x\\ny'))", "plan raised KeyError: 'x"),
+    "an exception that cannot be shown": ("to = lambda self, view: raises(Mute())", "Mute: it cannot say what"),
+    "a BaseException of one's own": ("to = lambda self, view: raises(Own('x'))", "plan raised Own: x"),
+    "SystemExit": ("to = lambda self, view: raises(SystemExit(0))", "plan raised SystemExit"),
+    "GeneratorExit": ("to = lambda self, view: raises(GeneratorExit())", "plan raised GeneratorExit"),
+    "no end of calls": ("def to(self, view):\n        return self.to(view)", "plan raised RecursionError"),
+    "the end of the process": ("to = lambda self, view: os._exit(0)", "SystemExit: os._exit must not be called"),
+    "an abort": ("to = lambda self, view: os.abort()", "SystemExit: os.abort must not be called"),
+    "a second process": ("to = lambda self, view: os.fork()", "SystemExit: os.fork must not be called"),
+    "another clock": ("def to(self, view):\n        view.now_ns = -5\n        return Plan(-5, 10**8)", "wake_ns must"),
+    "a constant instant": ("to = lambda self, view: Plan(view.now_ns, 300_000_000)", "wake_ns must be a multiple"),
+    "off the beacons": ("to = lambda self, view: Plan(view.now_ns, view.now_ns + 1)", "wake_ns must be a multiple"),
+    "no plan": ("to = lambda self, view: None", "plan must return a Plan, got None"),
+    "what cannot be shown": ("to = lambda self, view: Unshown()", "got a Unshown without a repr"),
+    "floats": ("to = lambda self, view: Plan(view.now_ns, view.now_ns + 1e8)", "whole nanoseconds"),
+    "truths that are none": ("to = lambda self, view: Plan(view.now_ns, 2**61, Unshown())", "must be bool, got a Plan"),
+    "a coroutine": ("async def plan(self, view):\n        pass", "plan must return a Plan, got <coroutine"),
+    "another signature": ("plan = lambda self: None", "plan raised TypeError"),
+    "an observer that fails": ("observe = lambda self, frame: raises(Mute())", "observe raised Mute"),
+    "an observer that is none": ("observe = 5", "observe raised TypeError"),
+    "a spec that escapes": ("spec = 'mine\\x1b[2J'", "spec of the policy Mine must have 1 to 200 printable"),
+    "half a character": ("spec = 'mine\\ud800'", "printable characters, got 'mine\\ud800'"),
+    "an endless spec": ("spec = 'm' * 10**6", "must have 1 to 200 printable characters"),
+    "a spec that raises": ("spec = property(lambda self: raises(Own()))", "makes no policy: Own"),
+    "a spec that changes": (
+        "n = 0\n    @property\n    def spec(self):\n        return f'mine{self.n}'\n"
+        "    def to(self, view):\n        self.n = 1\n        return Base.to(self, view)",
+        "mine0: its spec must stay the same, got 'mine1'",
+    ),
+    "a thread that stays": (
+        "def to(self, view):\n        threading.Thread(target=RELEASE.wait, name='idle').start()\n"
+        "        return Base.to(self, view)", "threads must end before the run does, got 'idle'",
+    ),
+    "a compiled rule that is none": ("compiled = 7", "compiled of the policy Mine must be a CompiledForm, got 7"),
+    "host_aware that is no truth": ("host_aware = Unshown()", "host_aware of the policy Mine must be a bool"),
+    "a constructor that ends the process": ("__init__ = lambda self: os._exit(0)", "os._exit must not be called"),
 }  # fmt: skip
-WITH_A_PAGE = ("plan raised", "observe raised", "wake_ns", "must return", "whole nanoseconds", "stay the same")
 
 
-@pytest.fixture
-def mine(tmp_path):
-    (tmp_path / "mine.py").write_text(SOURCE)
-    return f"{tmp_path}/mine.py"
+NO_PAGE = [*WAYS][[*WAYS].index("a spec that escapes") :]  # before the first, or after the last
 
 
-@pytest.mark.parametrize("name", [name for name in SAID if name != "Threads"])
-def test_it_is_one_line_with_the_name_and_the_page(lpsm, mine, workload, tmp_path, name):
-    result = lpsm("simulate", workload, "--policy", f"{mine}:{name}", "--out", tmp_path / "out.csv")
-    assert result.exit_code == 2, result.output
-    [line] = [line for line in result.stderr.splitlines() if line]
-    assert line.startswith("lpsm: ")
-    assert SAID[name] in line
-    assert ("at page" in line) == any(words in line for words in WITH_A_PAGE)
-    assert "\x1b" not in result.output
-    assert not (tmp_path / "out.csv").exists()
+@pytest.mark.parametrize("way", WAYS)
+def test_each_way_in_which_a_policy_fails_is_one_line_that_names_it(complaint, tmp_path, monkeypatch, way):
+    lines, said = WAYS[way]
+    imports = "import os, threading\nfrom netsim import Plan\nRELEASE = threading.Event()\n"
+    (tmp_path / "mine.py").write_text(f"{imports}{KINDS}\nclass Mine(Base):\n    {lines}\n")
+    page = '{"page": "p%d", "request_bytes": 400, "reply_bytes": 9000, "think_s": 4.0}\n'
+    (tmp_path / "w.jsonl").write_text("".join(page % number for number in range(4)))
+    monkeypatch.chdir(tmp_path)
+    left = []  # by which the program would end the process that waits for a thread
+    monkeypatch.setattr(cli.os, "_exit", left.append)
+    try:
+        line = complaint("simulate", "w.jsonl", "--policy", "mine.py:Mine", "--out", "p.csv")
+    finally:
+        for module in [one for one in [*sys.modules.values()] if "Unshown" in vars(one)]:
+            module.RELEASE.set()
+    assert said in line
+    assert "mine" in line.lower()
+    assert " page" in line or way in NO_PAGE
+    assert not (tmp_path / "p.csv").exists()
+    assert left == ([2] if "thread" in way else [])
 
 
-def whole_program(mine, name, folder, jobs=1):
-    words = ["--policies", f"{mine}:{name}", "--pages", "2", "--seeds", "2", "--jobs", str(jobs), "--out", folder]
-    return subprocess.run([*PROGRAM, "compare", *map(str, words)], capture_output=True, text=True, timeout=40)
-
-
-@pytest.mark.parametrize(("name", "jobs"), [("Threads", 1), ("Threads", 2), ("Exits", 1)])
-def test_a_program_of_its_own_ends_at_once_with_the_same_line(mine, tmp_path, name, jobs):
-    ended = whole_program(mine, name, tmp_path / "out", jobs)
-    assert ended.returncode == 2, ended.stderr
-    assert SAID[name] in ended.stderr
-    assert "Traceback" not in ended.stderr
-    assert not (tmp_path / "out").exists()
+def test_a_policy_that_leaves_a_thread_or_ends_its_worker_ends_the_program_all_the_same(tmp_path):
+    for name, lines in (("a", WAYS["a thread that stays"][0]), ("b", WAYS["the end of the process"][0])):
+        imports = "import os, threading\nfrom netsim import Plan\nRELEASE = threading.Event()\n"
+        (tmp_path / f"{name}.py").write_text(f"{imports}{KINDS}\nclass Mine(Base):\n    {lines}\n")
+        words = "compare", "--pages", "3", "--seeds", "1", "--policies", f"{name}.py:Mine", "--out", name, "--jobs"
+        for jobs in "12":
+            command = [sys.executable, "-c", "from experiments.cli import main; main()", *words, jobs]
+            ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+            assert ran.returncode == 2, ran.stderr[:500]
+            said = ran.stderr.rpartition("\r")[2].strip("\n")  # behind the bar of progress, on a slow machine
+            assert said.startswith("lpsm: policy mine: ")
+            assert said.isprintable()

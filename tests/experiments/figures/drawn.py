@@ -25,8 +25,8 @@ def summary():
     total, slow = table["total_j_per_page"], table["slowdown_mean"]
     return table.assign(
         replications=3, sleep_j_per_page=0.7 * total, awake_j_per_page=0.2 * total, listen_j_per_page=0.1 * total,
-        wakeup_j_per_page=0.0, energy_minus_psm_j_per_page_half_width=0.2,
-        energy_vs_psm_percent=100 * (total / 3.3 - 1),
+        wakeup_j_per_page=0.0, total_j_per_page_half_width=0.1 * total, energy_minus_psm_j_per_page_half_width=0.2,
+        energy_vs_psm_percent=100 * (total / 3.3 - 1), energy_vs_psm_percent_half_width=[5.0, 0.0, 4.0, 3.0],
         slowdown_mean_half_width=0.1, slowdown_median=0.9 * slow, slowdown_p95=2 * slow,
     )  # fmt: skip
 

@@ -8,6 +8,7 @@ import netsim
 from experiments.quantities import PER_PAGE
 from experiments.study import sweep
 from experiments.study.compare import compare, estimate, linearised, ratio, weighted_quantile
+from experiments.study.run import run
 
 
 def by_hand():
@@ -55,6 +56,20 @@ def test_without_static_psm_there_are_no_differences_from_it():
     row = compare(kept, ["none"], awake_mw=750.0, asleep_mw=50.0).summary.set_index("policy").loc["none"]
     assert math.isnan(row["energy_vs_psm_percent"])
     assert row["slowdown_mean"] == 1.0
+
+
+def test_reference_energies_are_of_the_radio_that_was_simulated():
+    config = netsim.SimulationConfig(radio="esp32-c6")
+    tasks = sweep.tasks([sweep.Generated(n_pages=2, seed=1)], ["psm"], config)
+    frames = sweep.frames(run(sweep.simulate, tasks, jobs=1))
+    found = compare(frames, ["psm:100"], config.radio).summary.set_index("policy")["energy_above_limit_percent"]
+    assert found["psm:100"] > 0.0
+    with pytest.raises(
+        ValueError, match=r"must be what the runs were simulated with, got 50 mW asleep, and a run that"
+    ):
+        compare(frames, ["psm:100"], awake_mw=750.0, asleep_mw=50.0)
+    with pytest.raises(ValueError, match="radio must be given, or awake_mw and asleep_mw"):
+        compare(frames, ["psm:100"])
 
 
 def test_a_linearised_ratio_has_the_mean_and_the_spread_that_the_ratio_reports():

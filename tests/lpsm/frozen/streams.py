@@ -2,8 +2,8 @@
 
 What it models: each key at parameters at which it both asks and passes, over streams with ties, rows of zeros, a target
 that turns, and more updates than wait for the matrix; primal and under kernels, several classes, and grids of a
-parameter.  An answer goes by what its sampler is made of.  `python -m tests.lpsm.frozen.streams` adds those of new
-cases; answers that are meant to change are written only if the beginning of their names stands behind it.
+parameter.  A case is called by what it is: key, parameters and stream.  `python -m tests.lpsm.frozen.streams` writes
+the answers of cases that have none; it refuses to change or to drop an answer unless the case is named behind it.
 """
 
 import sys
@@ -116,23 +116,28 @@ def run(make, X, y):
     return np.concatenate([said == 1, asked, stored, final[-80 if X.shape[1] > 500 else 0 :]])
 
 
+def called(key, parameters):
+    """Name an algorithm and its parameters; of a function, what it gives at 1."""
+    values = {name: value(1) if callable(value) else value for name, value in parameters.items()}
+    return " ".join([key, *(f"{name}={value}" for name, value in values.items())])
+
+
 def cases():
     """Give each case by name: what makes the sampler, and its stream."""
-    for key, parameters in [*PARAMETERS.items(), *MORE]:
-        more = (key, parameters) in MORE
-        called = " ".join([key, *(f"{name}={getattr(value, '__name__', value)}" for name, value in parameters.items())])
+    for place, (key, parameters) in enumerate([*PARAMETERS.items(), *MORE]):
+        more = place >= len(PARAMETERS)
         for name, stream in STREAMS.items():
             X, y = stream()
             own = parameters | ({"normalize": False} if name == "holes" else {})
             if not more or name == "drift":
-                yield f"{called} {name}", partial(samplers.make, key, X.shape[1], rng=7, **own), X, y
+                yield f"{called(key, parameters)} {name}", partial(samplers.make, key, X.shape[1], rng=7, **own), X, y
         for name, kernel in (
             () if key in NO_KERNEL or more else (("ties", "linear"), ("plain", "rbf"), ("holes", "poly"))
         ):
             X, y = STREAMS[name]()
             own = parameters | {"kernel": kernel} | ({} if kernel == "linear" else {"gamma": 0.4})
             own |= {"normalize": False} if name == "holes" else {}
-            yield f"{called} {kernel}", partial(samplers.make, key, X.shape[1], rng=7, **own), X, y
+            yield f"{key} {kernel}", partial(samplers.make, key, X.shape[1], rng=7, **own), X, y
     for key, parameters in PARAMETERS.items():
         X, _ = plain(6, 70, 5)
         y = (X @ np.random.default_rng(6).normal(size=(6, 4))).argmax(axis=1)
@@ -161,22 +166,13 @@ def close(name, now, then):
     return now.shape == then.shape and bool((np.abs(now - then) <= tolerance * np.maximum(1.0, np.abs(then))).all())
 
 
-def written(changed):
-    """Return the answers kept, with those of cases that have none; of others only where a name begins as said.
-
-    Answers of cases that are gone are dropped.  A change that nobody named, and a name of no case, are a ValueError.
-    """
-    kept, found = read(), {}
-    for name, *case in cases():
-        answer = run(*case)
-        named = any(name.startswith(one) for one in changed)
-        if name in kept and not named and not close(name, answer, kept[name]):
-            raise ValueError(f"{name} answers otherwise than before: name it, or mend what changed it")
-        found[name] = answer if name not in kept or named else kept[name]
-    if missing := [one for one in changed if not any(name.startswith(one) for name in found)]:
-        raise ValueError(f"no case is called {missing[0]}")
-    return found
+def merged(then, now, allowed):
+    """Return the answers of `then` and those that are new; what differs, or is gone, must be `allowed`."""
+    wrong = [name for name in then if name not in now or not close(name, now[name], then[name])]
+    if refused := sorted(set(wrong) - set(allowed)):
+        raise ValueError(f"answers must be named to be changed or dropped, got {', '.join(map(repr, refused))}")
+    return {name: now[name] if name in wrong else then.get(name, answer) for name, answer in now.items()}
 
 
 if __name__ == "__main__":
-    np.savez_compressed(FILE, **written(sys.argv[1:]))
+    np.savez_compressed(FILE, **merged(read(), {name: run(*case) for name, *case in cases()}, sys.argv[1:]))
