@@ -22,8 +22,8 @@ import traces
 from bench.simulator import least
 from lpsm import randomness
 from netsim.running import compiled as engine
-from netsim.running.fill import World
 from netsim.running.layout import fields_of
+from netsim.running.setup import World
 from tests.netsim.air.cells import Air
 
 POLICIES = ("none", "psm:100", "dynamic:100", "bsd:1", "lpsm2")

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 from simpy import Environment, Event, Interrupt
 
-from netsim.model.seam import Occurrence
+from netsim.model.primitives import Occurrence
 
 EVENTS, STEP_NS = 200_000, 100
 

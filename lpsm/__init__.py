@@ -1,4 +1,4 @@
-"""Learning: experts and selective samplers. Knows no network, draws nothing, opens no files but its machine code's.
+"""Learning: experts and selective samplers. Learners, bounds and samplers on numpy; no network, no pictures.
 
 Its submodules are loaded when first used.
 """

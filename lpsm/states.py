@@ -3,7 +3,7 @@
 What it models: every `state()` is a dict of arrays that names its kind and its version, fit for ``numpy.savez``.
 `from_state` finds the class; `to_json` and `from_json` write the same dict as text, number for number.
 `Stateful` is the one way in and out: nothing is made before its size is known to be the state's.
-What it leaves out: the states of samplers (`lpsm.samplers.saving`).
+What it leaves out: the states of samplers (`lpsm.samplers.state_io`).
 """
 
 from __future__ import annotations

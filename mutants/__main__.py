@@ -71,7 +71,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         ),
     ),
     "netsim/running": (  # interpreted: plain Python does without what lays out memory
-        tuple(f"netsim/running/{name}.py" for name in ("adviser", "fill", "on_simpy", "recorder")),
+        tuple(f"netsim/running/{name}.py" for name in ("policy_adapter", "setup", "on_simpy", "recorder")),
         (
             *(f"tests/netsim/test_{name}.py" for name in (
                 "simulation", "laws", "result", "own_policies", "own_times", "frozen", "records",
@@ -87,7 +87,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     ),
     "netsim/policies": (
         (
-            "netsim/policies/[!lm]*.py",  # all but machine_code, which plain Python does without
+            "netsim/policies/[!lm]*.py",  # all but call_by_address, which plain Python does without
             "netsim/policies/lpsm.py",
             "netsim/policies/lpsm2*.py",
         ),
@@ -110,7 +110,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     ),
     "experiments/study": (
         tuple(f"experiments/study/{name}.py" for name in (
-            "compare", "files", "interruptions", "population", "replay", "store", "tune",
+            "compare", "files", "signals", "population", "replay", "store", "tune",
         )),
         tuple(f"tests/experiments/study/test_{name}.py" for name in (
             "compare", "population_summary", "population", "replay", "tune", "tune_by_hand",

@@ -22,7 +22,7 @@ def install(package: str) -> None:
     """
     for name in ("exp", "expm1", "cosh"):  # machine code answers infinity
         setattr(math, name, _unbounded(getattr(math, name)))
-    records = {"sleep_planning.plans": "WORKSPACE", "policies.awareness": "ACCOUNT", "policies.lpsm2_rule": "STATE",
+    records = {"sleep_planning.plans": "WORKSPACE", "policies.outstanding": "ACCOUNT", "policies.lpsm2_rule": "STATE",
                "policies.lpsm3_rule": "STATE"}  # fmt: skip
     for name, record in ((f"netsim.{place}", record) for place, record in records.items()):
         if name.startswith(package):

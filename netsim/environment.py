@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 import traces
 from lpsm.checks import non_negative, shown
 from netsim.config import SimulationConfig
+from netsim.model.entities import Client, States
 from netsim.model.medium import time_awake, write_states
-from netsim.model.things import Client, States
 from netsim.policies.protocol import Plan, View
 from netsim.radio import StateRadioConfig, StateTimes
 from netsim.result import SimulationResult

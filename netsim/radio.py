@@ -252,7 +252,7 @@ class StateTimes:
 
     @classmethod
     def read(cls, states: Any) -> StateTimes:
-        """Return the times of a `netsim.model.things.States`."""
+        """Return the times of a `netsim.model.entities.States`."""
         return cls.of(getattr(states, name) for name in STATES)
 
     @property
@@ -274,7 +274,7 @@ class StateTimes:
 
 
 STATES = tuple(name.removesuffix("_ns") for name in StateTimes.__slots__)
-"""The fields of `netsim.model.things.States` that `StateTimes` has."""
+"""The fields of `netsim.model.entities.States` that `StateTimes` has."""
 
 
 class RadioEntry(NamedTuple):

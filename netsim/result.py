@@ -31,12 +31,12 @@ _NS_PER_MS = 1_000_000
 
 LOADS = ("issued", "done", "awake", "beacons")
 DATAGRAMS = ("at", "bytes", "up", "reached", "arrived", "ended")
-"""The fields of `netsim.model.things.Load` and `Datagram` that a `Trip` has."""
+"""The fields of `netsim.model.entities.PageRecord` and `Datagram` that a `RunRecord` has."""
 
 _NONE: NDArray[np.int64] = np.empty((0, 6), dtype=np.int64)
 
 
-class Trip(NamedTuple):
+class RunRecord(NamedTuple):
     """What browsing a workload leaves behind."""
 
     #: totals of the run
@@ -110,7 +110,7 @@ class SimulationResult:
     final_policy: Policy  #: the policy as the run left it (what it learned)
     _names: Sequence[str]
     _radio: Radio
-    _trip: Trip
+    _trip: RunRecord
     _messages: NDArray[np.int64]
     captured_s: float | None = None
 
@@ -312,9 +312,9 @@ def spread(name: str, unit: str, values: NDArray[np.float64]) -> dict[str, float
 
 
 def result_of(
-    workload: Workload, policy: Policy, radio: Radio, trip: Trip, messages: NDArray[np.int64]
+    workload: Workload, policy: Policy, radio: Radio, trip: RunRecord, messages: NDArray[np.int64]
 ) -> SimulationResult:
-    """Make the record of a run from what it left behind; `messages` are as `netsim.running.fill.trip_of` has them."""
+    """Make the record of a run from what it left behind; `messages` are as `netsim.running.setup.trip_of` has them."""
     end, awake = trip.end_ns, trip.awake_ns
     wakeups = len(_wakeups(trip))
     pages = max(1, len(workload))
@@ -342,7 +342,7 @@ def result_of(
     )
 
 
-def _wakeups(trip: Trip) -> NDArray[np.int64]:
+def _wakeups(trip: RunRecord) -> NDArray[np.int64]:
     """Return the instants of waking up; how the client is at time 0 is no passage and costs nothing."""
     starts = trip.intervals[::2]
     return starts[starts > 0]

@@ -19,8 +19,8 @@ from netsim.config import SimulationConfig
 from netsim.policies import AnyPolicy, Policy, PolicyError
 from netsim.policies.guarded import left_behind
 from netsim.result import SimulationResult, result_of
-from netsim.running.fill import World
 from netsim.running.recorder import Recorder
+from netsim.running.setup import World
 from netsim.server_delay import ServerDelay, draw_each
 from netsim.traffic import check, messages_of
 from traces.columns import Workload

@@ -6,7 +6,8 @@ padded; size counts bytes with protocol overhead, delay seconds.  Size 0 with
 delay 0.0 was served from the browser's own cache: such rows are counted and
 left out.  The user is in the name of the file, ``con<user>.<machine>.<start>``.
 
-The time that the server took is the delay less what the simulator's network needs for such a reply (`traces.waits`).
+The time that the server took is the delay less what the simulator's network needs for such a reply
+(`traces.server_times`).
 
 Defects that the collection is known to have are counted: a URL that holds a
 line end (the request is left out), a network request of size 0, an empty
@@ -29,7 +30,7 @@ from typing import Any, Self
 from traces.errors import PathName, RuleError, TraceError
 from traces.files import OnDamage, Source, Stream, decompressed, open_trace
 from traces.records import BY_SUFFIX, UNKNOWN_REQUEST_BYTES, Batch, Report, Request, batched
-from traces.waits import network_us
+from traces.server_times import network_us
 
 _LARGEST_SESSION_BYTES = 1 << 27
 _MAX_REPLY_BYTES = 1 << 40

@@ -9,7 +9,7 @@ monitor did not see the value.  Records are sorted by *completion*, slightly
 out of order; see `traces.grouping` for the re-ordering.
 
 The time that the server took is from the request to the first byte of the reply, less the round trip of the
-simulator's network (`traces.waits`), because the records tell none.
+simulator's network (`traces.server_times`), because the records tell none.
 
 Left out by `batches`, and counted: records without a request time or a body
 length.  A reply whose end was not seen ends where it was last seen.
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from traces.errors import RuleError
 from traces.files import Source
 from traces.records import REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, UNKNOWN_WAIT_US, Batch
-from traces.waits import ROUND_TRIP_US
+from traces.server_times import ROUND_TRIP_US
 
 MAX_URL_BYTES = 4096
 """Longest request line that is believed; the traces hold hashes of some forty bytes."""

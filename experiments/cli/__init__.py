@@ -20,8 +20,8 @@ from typing import Any
 import click
 from click.shell_completion import shell_complete
 
-from experiments.inert import echo
-from experiments.study.interruptions import Interrupted, check, handled
+from experiments.escaping import echo
+from experiments.study.signals import Interrupted, check, handled
 
 __all__ = ["COMMANDS", "load_command", "main"]
 

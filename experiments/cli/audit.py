@@ -13,7 +13,7 @@ import click
 
 from experiments.cli import options
 from experiments.cli.studies import checked_outputs, written_picture
-from experiments.inert import echo
+from experiments.escaping import echo
 from experiments.presets import LEARNED, TODAY
 
 if TYPE_CHECKING:

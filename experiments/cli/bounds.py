@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from experiments.cli import options
-from experiments.inert import echo
+from experiments.escaping import echo
 from experiments.presets import LEARNERS, PROCESSES
 
 __all__ = ["bounds"]

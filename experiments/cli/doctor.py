@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from experiments.cli import options
-from experiments.inert import echo
+from experiments.escaping import echo
 
 DATA = {  # traces and data sets -> the folder of each
     **{name: name for name in ("bu-www-client", "ucb-home-ip", "har", "pcap", "captures", "elec2", "mnist", "usps")},

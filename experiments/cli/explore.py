@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from experiments.cli import options
-from experiments.inert import echo
+from experiments.escaping import echo
 
 __all__ = ["explore"]
 
@@ -30,8 +30,8 @@ def explore(asked: Any) -> None:
     from experiments.explore.answer import Explorer
     from experiments.explore.app import Page
     from experiments.explore.settings import Settings
-    from experiments.study.interruptions import Interrupted
     from experiments.study.progress import progress
+    from experiments.study.signals import Interrupted
 
     trace, explorer = asked.trace, Explorer()
     try:

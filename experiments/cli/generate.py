@@ -49,7 +49,7 @@ def generate(asked: Any) -> None:
     in turn, fast to slow.
     """
     import traces
-    from experiments.report.found import Found
+    from experiments.report.trace_summary import Found
     from lpsm.randomness import WORKLOAD, generator
     from traces.traffic import Wishes, make
     from traces.web_model import drawn

@@ -10,7 +10,7 @@ import click
 
 from experiments.cli import options
 from experiments.cli.studies import ended, folder
-from experiments.inert import echo
+from experiments.escaping import echo
 
 if TYPE_CHECKING:
     from experiments import datasets

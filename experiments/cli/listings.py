@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from experiments.cli import options
-from experiments.inert import echo
+from experiments.escaping import echo
 from experiments.world import settings_of_a_world
 
 _REGISTRIES = {

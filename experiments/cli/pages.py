@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from experiments.cli import options
-from experiments.inert import echo
+from experiments.escaping import echo
 
 _STANDARD_OUTPUT = Path("/dev/stdout")
 
@@ -35,7 +35,7 @@ def pages(asked: Any) -> None:
     traffic, encrypted or not), or a table of time and bytes; plain or packed with gzip or xz.
     """
     import traces
-    from experiments.report.found import Found, found_text
+    from experiments.report.trace_summary import Found, found_text
     from experiments.study.files import refuse_overwriting
     from experiments.study.progress import progress
 

@@ -9,7 +9,7 @@ import click
 from experiments.cli import options
 from experiments.cli.model import WORLD, world_of
 from experiments.cli.studies import ended, folder, recorded_words, settings_of
-from experiments.inert import echo
+from experiments.escaping import echo
 from experiments.presets import LOCAL
 
 __all__ = ["population"]

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from experiments.cli import options
-from experiments.inert import echo
+from experiments.escaping import echo
 
 
 @options.command(

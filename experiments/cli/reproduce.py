@@ -12,7 +12,7 @@ import click
 
 from experiments.cli import options
 from experiments.cli.listings import experiments_listed
-from experiments.inert import echo
+from experiments.escaping import echo
 
 __all__ = ["reproduce"]
 

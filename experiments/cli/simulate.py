@@ -10,7 +10,7 @@ import click
 from experiments.cli import options
 from experiments.cli.model import WORLD, world_of
 from experiments.cli.studies import recorded_words
-from experiments.inert import echo
+from experiments.escaping import echo
 
 if TYPE_CHECKING:
     import netsim

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.cli import options
-from experiments.inert import echo
+from experiments.escaping import echo
 from experiments.presets import MOST_CLIENTS
 
 if TYPE_CHECKING:

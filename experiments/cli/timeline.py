@@ -11,7 +11,7 @@ import click
 from experiments.cli import options
 from experiments.cli.model import WORLD, world_of
 from experiments.cli.studies import checked_outputs, recorded_words, written_picture
-from experiments.inert import echo
+from experiments.escaping import echo
 from experiments.presets import LEARNED
 
 

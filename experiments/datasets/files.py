@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from experiments.datasets.stream import Stream, as_classes, as_number
-from experiments.inert import is_number
+from experiments.escaping import is_number
 from traces.files import lines, open_trace
 
 __all__ = [

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.datasets.files import MOST_CELLS, are_names, csv_rows, first_line, naming
-from experiments.inert import is_number
+from experiments.escaping import is_number
 from lpsm.hindsight import best_expert
 
 __all__ = ["read_losses"]

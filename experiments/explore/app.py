@@ -23,11 +23,11 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
+from experiments.escaping import echo
 from experiments.explore.answer import Explorer
 from experiments.explore.settings import DEFAULT_POLICIES, NUMBERS, SERVERS, Settings
 from experiments.figures.comparison import energy, energy_front
 from experiments.figures.style import label, saved
-from experiments.inert import echo
 from experiments.quantities import BASELINE, COMPARISON
 from experiments.report.comparison import advice
 from experiments.report.text import cells

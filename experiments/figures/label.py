@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
+from experiments.escaping import drawn
 from experiments.figures.papers import panels
 from experiments.figures.style import BLUE, INK, clean, rows_named, sheet
-from experiments.inert import drawn
 
 __all__ = ["by_class", "over_time"]
 

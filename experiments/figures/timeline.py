@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from experiments.audit import Audit
+from experiments.escaping import drawn
 from experiments.figures import style
-from experiments.inert import drawn
 from experiments.timeline import Timeline
 
 __all__ = ["audited", "evolution", "timelines"]

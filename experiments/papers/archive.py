@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from experiments.escaping import as_meant
 from experiments.figures.style import pictures
-from experiments.inert import as_meant
 from experiments.papers.kit import Experiment, Setup
 from experiments.papers.registry import all_experiments
 from experiments.report.text import markdown

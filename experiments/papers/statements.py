@@ -1,6 +1,6 @@
 """The figures, tables and theorems of the five papers that no experiment is named after, and where each one stands.
 
-What it models: a statement is held by a function of `lpsm.bounds` or `proved`, or by an algorithm, with its tests, or
+What it models: a statement is held by a function of `lpsm.bounds` or `theorems`, or by an algorithm, with its tests, or
 by an experiment that has another name; steps of proofs are listed although nothing here computes them.  Together with
 the experiments these are all numbered figures, tables, theorems, lemmas, corollaries and claims of the papers.
 What it leaves out: remarks and equations that neither a function nor an experiment computes.
@@ -15,9 +15,9 @@ from experiments.papers.claims import cases
 class Statement(NamedTuple):
     """A figure, table or theorem that no experiment is named after: paper and place, and what it says, in a line.
 
-    `code` are names below `lpsm` (``proved.`` stands below `experiments.papers`, `netsim` for itself) and keys of
+    `code` are names below `lpsm` (``theorems.`` stands below `experiments.papers`, `netsim` for itself) and keys of
     samplers (those without a dot), with blanks between them; there is none for a step of a proof.  `test` is which file
-    ``tests/lpsm/test_*.py`` holds the code to it, or ``proved``, or with ``netsim_`` before it one of the simulator;
+    ``tests/lpsm/test_*.py`` holds the code to it, or ``theorems``, or with ``netsim_`` before it one of the simulator;
     `experiment` the one that runs it, and `misprint` the place of its misprint in ``docs/sampler-bounds.md``, if any.
     """
 
@@ -31,8 +31,8 @@ class Statement(NamedTuple):
     @property
     def test_file(self) -> str:
         """The file of its test."""
-        if self.test == "proved":
-            return "tests/experiments/papers/test_proved.py"
+        if self.test == "theorems":
+            return "tests/experiments/papers/test_theorems.py"
         room, _, rest = self.test.partition("netsim_")
         return f"tests/netsim/test_{rest}.py" if rest else f"tests/lpsm/test_{room}.py"
 
@@ -49,7 +49,7 @@ class Statement(NamedTuple):
 def place_of(name: str) -> str:
     """Return the full name of a function."""
     room = name.partition(".")[0]
-    return {"proved": f"experiments.papers.{name}", "netsim": name}.get(room, f"lpsm.{name}")
+    return {"theorems": f"experiments.papers.{name}", "netsim": name}.get(room, f"lpsm.{name}")
 
 
 # place: what it says | code | test | experiment | misprint, each as above or - for none; indented lines go on
@@ -75,10 +75,10 @@ thesis/theorem-2: a lower bound on the regret of Fixed-share | bounds.experts.fi
 thesis/claim-1: the second derivative of the loss of Fixed-share in its switching rate | bounds.experts.curvature
     bounds.experts.relative_curvature | bounds_by_hand
 thesis/fig-3-1: the error region in the plane of hypothesis and target, of which Lemma 3 speaks |
-    proved.perceptron_lemma_sine | proved
+    theorems.perceptron_lemma_sine | theorems
 thesis/lemma-2: the mass of a band around the equator of a sphere | - | - | - | T appendix B
 thesis/lemma-3: how large an angle is where the Perceptron does not turn away from its target |
-    proved.perceptron_lemma_sine | proved | thesis/theorem-3 | T Theorem 3
+    theorems.perceptron_lemma_sine | theorems | thesis/theorem-3 | T Theorem 3
 thesis/fig-3-2: the modified Perceptron | modified-perceptron | samplers_oracles
 thesis/lemma-4: how much an update of the modified Perceptron gains | - | - | - | T Lemma 4
 thesis/theorem-4: mistakes of the modified Perceptron until its error is small | - | - | thesis/theorems-4-5 |
@@ -109,7 +109,8 @@ rls/equation-1: ridge regression on the labels | ridge | samplers_oracles
 rls/theorem-1: mistakes of the second-order Perceptron, and their limit for a large regulariser |
     bounds.second_order.second_order_mistakes | bounds_by_hand | - | R (4) and the limit before it
 rls/equation-4: the trace of the correlation matrix | - | - | - | R (4) and the limit before it
-rls/equation-6: the risk of the hypothesis that is picked | proved.selected_risk proved.penalised_hypothesis | proved |
+rls/equation-6: the risk of the hypothesis that is picked | theorems.selected_risk theorems.penalised_hypothesis |
+    theorems |
     rls/risk-bound
 rls/equation-7: forward ridge regression | rls | samplers_oracles
 rls/theorem-2: expected mistakes beyond those of Bayes, for labels with linear means
@@ -119,15 +120,16 @@ adaptive/fig-1: the selective sampler SS | ss | samplers_oracles
 adaptive/fig-2: the filter | filter | samplers_oracles
 adaptive/fig-11: least squares with all labels | rls-all | samplers_oracles
 adaptive/fig-12: the adaptive sampler | adaptive-sampler | samplers_oracles
-adaptive/remark-4: the bound of Theorem 1 in the spectrum of the process | proved.supervised_regret_of_spectrum | proved
+adaptive/remark-4: the bound of Theorem 1 in the spectrum of the process | theorems.supervised_regret_of_spectrum |
+    theorems
 adaptive/remark-9: the adaptive sampler that stores mistakes alone (mistake_driven) | adaptive-sampler |
     samplers_oracles
 adaptive/lemma-1: regret is bounded by that of the square loss
 adaptive/lemma-2: regret is bounded by errors beyond a margin
 adaptive/lemma-3: the smallest eigenvalue of a sample | - | - | - | A 5
-adaptive/lemma-4: what the adaptive sampler stores is distributed as the stream | adaptive-sampler | proved
+adaptive/lemma-4: what the adaptive sampler stores is distributed as the stream | adaptive-sampler | theorems
 adaptive/lemma-5: what comes after a stopping time is independent of what came before; Lemma 4 rests on it |
-    adaptive-sampler | proved
+    adaptive-sampler | theorems
 drift/table-1: second-order algorithms with all labels, against a fixed or a drifting target | sop lasec |
     samplers_oracles
 drift/table-2: selective sampling of second order, against a fixed or a drifting target | sop-ss lasec-ss |

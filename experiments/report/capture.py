@@ -23,8 +23,8 @@ from struct import pack, unpack
 from experiments.timeline import Run
 from netsim.model.air.aggregation import BLOCK_ACK_FRAMES
 from netsim.model.codes import DATAGRAM, UAPSD
-from netsim.running.fill import NEIGHBOUR_BYTES
 from netsim.running.recorder import AirFrame, AirRecorder, Exchange, Transmission
+from netsim.running.setup import NEIGHBOUR_BYTES
 
 __all__ = ["CLIENT", "capture"]
 

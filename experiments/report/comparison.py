@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from experiments.inert import inert
+from experiments.escaping import inert
 from experiments.quantities import BASELINE, COMPARISON, ENERGY_PARTS, POPULATION, PSM, REFERENCES, shown
 from experiments.report.text import of_frame
 from netsim.policies import AnyPolicy, registry

@@ -19,7 +19,7 @@ from pathlib import Path, PurePath
 from string import Template
 from typing import Any
 
-from experiments.inert import as_meant, inert, is_number
+from experiments.escaping import as_meant, inert, is_number
 from experiments.study.store import MANIFEST, SUMS
 
 __all__ = ["folder_page"]

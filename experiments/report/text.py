@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.inert import inert
+from experiments.escaping import inert
 from experiments.quantities import Quantity, shown
 
 if TYPE_CHECKING:

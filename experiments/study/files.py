@@ -16,7 +16,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from experiments.inert import cell
+from experiments.escaping import cell
 from traces.files import replacing
 
 PACKAGES = ("experiments", "lpsm", "netsim", "traces")
@@ -110,7 +110,7 @@ def write_file(path: Path, content: str | bytes) -> None:
 
 
 def csv_text(table: Any) -> str:
-    """Return a table as CSV: times (`.._s`) to the nanosecond, other floats exactly, text as `experiments.inert`.
+    """Return a table as CSV: times (`.._s`) to the nanosecond, other floats exactly, text as `experiments.escaping`.
 
     It is a frame, or a mapping of names to arrays, to lists, or to one text that stands for all rows.
     """

@@ -9,7 +9,7 @@ from time import monotonic
 
 import click
 
-from experiments.study.interruptions import check
+from experiments.study.signals import check
 
 PATIENCE_S = 2.0  # what takes longer shows its progress
 

@@ -35,8 +35,8 @@ from typing import Any, TypeVar
 import cloudpickle
 
 from experiments.presets import LOCAL
-from experiments.study.interruptions import put_off
 from experiments.study.progress import progress
+from experiments.study.signals import put_off
 
 T = TypeVar("T")
 R = TypeVar("R")

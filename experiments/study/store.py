@@ -26,9 +26,9 @@ from importlib.metadata import version
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from experiments.inert import echo, inert
+from experiments.escaping import echo, inert
 from experiments.study import files
-from experiments.study.interruptions import put_off
+from experiments.study.signals import put_off
 from traces.files import TEMPORARY, temporary
 
 MANIFEST = "manifest.json"

@@ -10,8 +10,8 @@ from lpsm.samplers.last_labels import LastLabels
 from lpsm.samplers.least_squares import Lasec, LeastSquares
 from lpsm.samplers.multiclass import MulticlassSampler
 from lpsm.samplers.perceptrons import BudgetPerceptron, ModifiedPerceptron, Perceptron, ShiftingPerceptron
-from lpsm.samplers.record import Decision, RunLog
 from lpsm.samplers.rules import *  # noqa: F403
+from lpsm.samplers.run_log import Decision, RunLog
 from lpsm.samplers.sampler import Sampler
 from lpsm.samplers.tuned import TunedSampler
 from lpsm.states import from_state

@@ -28,7 +28,7 @@ from lpsm.arithmetic import dot
 from lpsm.arrays import Array
 from lpsm.checks import shown
 from lpsm.native import compiled, is_plain
-from lpsm.samplers.rows import Row, row_of, scaled
+from lpsm.samplers.linear_algebra import Row, row_of, scaled
 
 Line = Array  # one axis, two, whole numbers, and those of instances: `example` knows these names
 Square = Array
@@ -252,7 +252,7 @@ def pinned(*records: Any) -> tuple[Any, list[Any]]:
         return records, [getattr(type(records[0]), name, 0) for name in ENTRIES]
     place, entries = np.zeros((len(records), WORDS), dtype=np.int64), np.zeros(len(ENTRIES), dtype=np.int64)
     for record, own in zip(records, place, strict=True):
-        import_module("lpsm.samplers.entries").pin(record, own, entries)
+        import_module("lpsm.samplers.native_calls").pin(record, own, entries)
     return place.ravel(), entries.tolist()
 
 

@@ -18,7 +18,7 @@ from lpsm.arrays import Array
 from lpsm.checks import positive
 from lpsm.native import compiled
 from lpsm.samplers.core import WEIGHT, Learner, Now, checked_by, parameters
-from lpsm.samplers.rows import look_along
+from lpsm.samplers.linear_algebra import look_along
 
 
 @compiled

@@ -23,8 +23,8 @@ from lpsm.checks import number, positive, shown
 from lpsm.native import compiled
 from lpsm.samplers import core
 from lpsm.samplers.core import SELF_SIMILARITY, SIZE, Learner, Now, Rule, checked_by, parameters
+from lpsm.samplers.linear_algebra import NEARLY_ZERO, Row, cleared, gather_dot, look_along, solve_lower, solve_upper
 from lpsm.samplers.perceptrons import Memory, coefficient, keep, memory_of, new_memory, shrink, slot_of, steps
-from lpsm.samplers.rows import NEARLY_ZERO, Row, cleared, gather_dot, look_along, solve_lower, solve_upper
 
 FIRST_CAPACITY = 64
 NO_DISTANCE = 1e-12  # of the squared norm: a squared distance that rounding may have left

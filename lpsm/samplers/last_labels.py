@@ -22,9 +22,9 @@ from scipy import sparse
 from lpsm.arrays import State
 from lpsm.checks import array, reading, shown, state_array
 from lpsm.online import play
-from lpsm.samplers import saving
+from lpsm.samplers import state_io
 from lpsm.samplers.checks import as_instances, as_labels
-from lpsm.samplers.record import Decision, RunLog
+from lpsm.samplers.run_log import Decision, RunLog
 from lpsm.samplers.sampler import Sampler
 
 TIMES = (4.0, 16.0, 64.0)
@@ -117,7 +117,7 @@ class LastLabels:
         with reading("a LastLabels' state"):
             if int(state["version"]) != cls.VERSION:
                 raise ValueError(f"version must be {cls.VERSION}, got {state['version']}")
-            held = Sampler.from_state(saving.nested(state, "sampler_"))
+            held = Sampler.from_state(state_io.nested(state, "sampler_"))
             found = cls(held, state_array(state, "times", (None,)))
             k = len(found.times)
             found._sums, found._seen = state_array(state, "sums", (2, k)), state_array(state, "seen", (k,))

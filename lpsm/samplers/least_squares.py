@@ -28,7 +28,7 @@ import numpy as np
 from lpsm.arrays import Array
 from lpsm.checks import number, positive
 from lpsm.samplers.core import PENDING, STORED, Learner, Now, checked_by, parameters
-from lpsm.samplers.rows import NEARLY_ZERO, add, along, cleared, downdate, look_along, product, step_along
+from lpsm.samplers.linear_algebra import NEARLY_ZERO, add, along, cleared, downdate, look_along, product, step_along
 
 BLOCK = 8  # updates that are applied in one pass over the matrix, once there have been d/2
 ANCHORS = 32  # updates remembered for good

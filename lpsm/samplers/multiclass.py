@@ -18,10 +18,10 @@ from numpy.typing import ArrayLike
 
 from lpsm.arrays import Array, Floats, Ints, Mask
 from lpsm.checks import whole
-from lpsm.samplers import core, desks
+from lpsm.samplers import core, round_record
 from lpsm.samplers.catalogue import CATALOGUE, options_of
 from lpsm.samplers.kernels import has_classes as _has_classes
-from lpsm.samplers.record import Decision
+from lpsm.samplers.run_log import Decision
 from lpsm.samplers.sampler import RUN, Sampler
 
 
@@ -92,7 +92,7 @@ class MulticlassSampler(Sampler):
         """Predict the class of `x`, shape (d,) or a sparse row, and say whether to ask for it."""
         decision = super().decide(x)
         assert self._desk is not None
-        spread = max(self._desk.told[0, core.SPREAD], 0.0) if desks.inside(self._copies()) else 0.0
+        spread = max(self._desk.told[0, core.SPREAD], 0.0) if round_record.inside(self._copies()) else 0.0
         self.last_scores = self._desk.scores[0] / (1.0 + spread)
         return decision
 

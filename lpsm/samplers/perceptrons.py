@@ -18,7 +18,7 @@ from lpsm.arrays import Array
 from lpsm.checks import between, non_negative, positive, whole
 from lpsm.native import compiled
 from lpsm.samplers.core import EVICTED, READY, SIZE, STORED, Learner, Now, checked_by, parameters
-from lpsm.samplers.rows import Row, add, look_along
+from lpsm.samplers.linear_algebra import Row, add, look_along
 
 
 class Memory(NamedTuple):

@@ -24,20 +24,20 @@ from scipy import sparse
 
 from lpsm.arrays import Array, Floats, State
 from lpsm.checks import generator, reading, shown, whole
-from lpsm.samplers import core, desks, kernels, saving
+from lpsm.samplers import core, kernels, round_record, state_io
 from lpsm.samplers.calibration import leads
 from lpsm.samplers.checks import MOST_FEATURES, as_instance, as_instances, as_labels, check_columns, squared_lengths
 from lpsm.samplers.core import Desk, Learner, Rule
 from lpsm.samplers.kernels import CallableKernel, Kernel
 from lpsm.samplers.least_squares import Squares
+from lpsm.samplers.linear_algebra import WIDE, table_of
 from lpsm.samplers.perceptrons import memory_of
-from lpsm.samplers.record import Decision, RunLog
-from lpsm.samplers.rows import WIDE, table_of
+from lpsm.samplers.run_log import Decision, RunLog
 
 SHORT = 64  # rounds: for so few, exact margins cost less than a copy of the state to find them later
 STORES = ("mistakes", "queried", "small margins")
 
-# What is done with rows: `core.DECIDES` and what follows it.
+# Modes (`core.DECIDES` and what follows it): decide, learn, learn late, read, and three ways to run a stream.
 _DECIDE, _LEARN, _LEARN_LATE, _READ, RUN, _RUN_LAZILY, _RUN_CAREFULLY = (
     np.array([*map(int, orders), 0, 0, 1]) for orders in ("10010", "01001", "01000", "00000", "11010", "11100", "11110")
 )
@@ -141,7 +141,7 @@ class Sampler:
         self._sparse_memory: bool | None = False if isinstance(kernel, CallableKernel) else None
         self._counts, self._scalars = np.zeros(core.N_COUNTS, dtype=np.int64), np.zeros(core.N_SCALARS)
         self._scalars[core.WEIGHT] = 1.0
-        self._questions: dict[int, saving.Owed] = {}  # by ticket
+        self._questions: dict[int, state_io.Owed] = {}  # by ticket
         self._last: int | None = None  # ticket of the last decision, if it asked
         self._fresh = False  # whether the products of the last decision are still there
         self._desk: Desk | None = None
@@ -215,16 +215,23 @@ class Sampler:
             **{name: getattr(self, name) for name in names},
             "dtype": self.dtype.name,
             "sparse_memory": self._sparse_memory,
-            **{name: saving.described(getattr(self, name)) for name in ("learner", "rule", "kernel")},
+            **{name: state_io.described(getattr(self, name)) for name in ("learner", "rule", "kernel")},
         }
-        own = saving.arrays_of(self._learner, self._counts, self._scalars)
-        return self._state(config, evictions=saving.position(self._evictions), **own)
+        own = state_io.arrays_of(self._learner, self._counts, self._scalars)
+        return self._state(config, evictions=state_io.position(self._evictions), **own)
 
     def _state(self, config: Any, **own: Array) -> State:
-        questions = saving.questions_to_arrays(self._questions)
-        kind, version = np.array(type(self).__name__), np.array(saving.VERSION)
-        coins = saving.position(self._rng)
-        return {"kind": kind, "version": version, "config": saving.as_text(config), "coins": coins, **own, **questions}
+        questions = state_io.questions_to_arrays(self._questions)
+        kind, version = np.array(type(self).__name__), np.array(state_io.VERSION)
+        coins = state_io.position(self._rng)
+        return {
+            "kind": kind,
+            "version": version,
+            "config": state_io.as_text(config),
+            "coins": coins,
+            **own,
+            **questions,
+        }
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
@@ -236,9 +243,9 @@ class Sampler:
             If the state is of another version, lacks a part, or its arrays do not belong together.
         """
         with reading("a sampler's state"):
-            state = saving.modern(state)
-            config = saving.checked_config("a sampler", state, saving.READABLE, {"evictions", *saving.FIELDS})
-            learner, rule, kernel = (saving.rebuilt(config[name]) for name in ("learner", "rule", "kernel"))
+            state = state_io.modern(state)
+            config = state_io.checked_config("a sampler", state, state_io.READABLE, {"evictions", *state_io.FIELDS})
+            learner, rule, kernel = (state_io.rebuilt(config[name]) for name in ("learner", "rule", "kernel"))
             sampler = cls.__new__(cls)
             sampler.n_classes = whole(1, n_classes=config.get("n_classes", len(np.atleast_2d(state["state_weights"]))))
             settings = {name: config[name] for name in ("n_features", "stores", "normalize", "dtype", "key")}
@@ -248,17 +255,17 @@ class Sampler:
                 raise ValueError(f"sparse_memory must be true, false or null, got {shown(memory)}")
             sampler._sparse_memory = memory
             sampler._resume(state)
-            sampler._rng, sampler._evictions = (saving.generator(state, name) for name in ("coins", "evictions"))
+            sampler._rng, sampler._evictions = (state_io.generator(state, name) for name in ("coins", "evictions"))
             if (sampler.randomized and sampler._rng is None) or (hasattr(learner, "B") and sampler._evictions is None):
                 raise ValueError("state must hold coins and evictions as positions of generators, got none")
-            sampler._questions = saving.questions_of_arrays(
+            sampler._questions = state_io.questions_of_arrays(
                 state, sampler.n_features, sampler.dtype, 1, sampler.n_classes
             )
             return sampler
 
     def _resume(self, state: Mapping[str, Any]) -> None:
         size = self.n_features, self.n_classes, self._sparse_memory, self.dtype
-        self._learner, self._counts, self._scalars = saving.restored(state, self.learner, self.kernel, *size)
+        self._learner, self._counts, self._scalars = state_io.restored(state, self.learner, self.kernel, *size)
 
     def __getstate__(self) -> dict[str, Any]:  # addresses of machine code are of this process
         return {**self.__dict__, "_desk": None, "_place": None, "_fresh": False}
@@ -285,14 +292,14 @@ class Sampler:
         if self.randomized:
             desk.coin[0] = self._rng.random()
         if len(desk.schedules):
-            desk.schedules[:] = desks.schedules(self, self._copies(), 1)
+            desk.schedules[:] = round_record.schedules(self, self._copies(), 1)
         self._single(values, columns, _DECIDE)
         self._fresh = True
         margin, prediction, query, _, chance, *_ = desk.told[-1].tolist()
         self._last = self.rounds if query else None
         if self._last is not None:
             scores = desk.scores.copy() if self.n_classes > 1 else None
-            self._questions[self._last] = saving.Owed(values.copy(), columns, desk.told.copy(), scores)
+            self._questions[self._last] = state_io.Owed(values.copy(), columns, desk.told.copy(), scores)
         return self._decision(margin, int(prediction), bool(query), chance, self._last)
 
     def learn(self, x: Any, y: int) -> bool:
@@ -374,13 +381,13 @@ class Sampler:
         labels = as_labels(y, table.shape[0])
         stream = (table, labels, *self._chance(len(labels)))
         lazy = len(labels) > SHORT and self._copies() == (self,) and not isinstance(self.kernel, CallableKernel)
-        if not (lazy and desks.inside(self._copies())):
+        if not (lazy and round_record.inside(self._copies())):
             return self._log(*stream, _RUN_LAZILY if lazy else RUN)
         learner, twin = self._learner, copy(self)
         begins = self._counts[core.STORED] == self._counts[core.PENDING]  # the matrix is that of the start
         if begins and isinstance(learner, Squares):
             learner = learner._replace(matrix=learner.matrix[:0])
-        kept = saving.arrays_of(learner, self._counts, self._scalars)
+        kept = state_io.arrays_of(learner, self._counts, self._scalars)
         if begins:
             del kept["state_matrix"]
         vars(twin).update(_rng=None, _questions={}, _learner=None)
@@ -412,7 +419,7 @@ class Sampler:
         return {"counts": self._counts[None], "scalars": self._scalars[None]}
 
     def _prepare(self) -> Desk:
-        return self._pinned(desks.prepared(self, self._copies()))
+        return self._pinned(round_record.prepared(self, self._copies()))
 
     def _pinned(self, desk: Desk) -> Desk:
         self._desk, (self._place, _) = desk, core.pinned(desk)
@@ -471,14 +478,14 @@ class Sampler:
         desk.label[0] = y
         used = None
         if desk.evictions.size:
-            desk.evictions[:], used = desks.evictions(self._copies(), 1)
+            desk.evictions[:], used = round_record.evictions(self._copies(), 1)
             desk.gone[:] = [one._counts[core.EVICTED] for one in self._copies()]
         self._single(question.values, question.columns, _LEARN if fresh else _LEARN_LATE)
         if used is not None:
             used()
         return bool(desk.told[-1, core.KEPT])
 
-    def _owed(self, ticket: Any) -> saving.Owed:
+    def _owed(self, ticket: Any) -> state_io.Owed:
         question = self._questions.get(ticket)
         if question is None:
             raise RuntimeError(f"ticket must be of an open question, got {ticket}; open are {shown(self.open_tickets)}")
@@ -517,7 +524,7 @@ class Sampler:
         self._fresh, self._last = False, None
         self._desk or self._prepare()
         n, copies, several = len(labels), self._copies(), self.n_classes > 1
-        evictions, used = desks.evictions(copies, n if way[core.LEARNS] else 0)
+        evictions, used = round_record.evictions(copies, n if way[core.LEARNS] else 0)
         log, scores, orders = np.empty((core.N_LOG, n)), np.zeros((n if several else 1, self.n_classes)), way.copy()
         gone = np.array([one._counts[core.EVICTED] for one in copies])
         self._rounds(table_of(table), n, orders, {
@@ -525,14 +532,14 @@ class Sampler:
             "evictions": evictions, "orders": orders, "gone": gone,
         })  # fmt: skip
         used()
-        if several and desks.inside(copies):
+        if several and round_record.inside(copies):
             scores /= 1.0 + np.maximum(log[core.LOG_SPREAD], 0.0)[:, None]
         return log, scores
 
     def _chance(self, rounds: int) -> tuple[Array, Array]:
         """Return the coins of the rounds to come, zeros for deterministic rules, and their schedules."""
         uniforms = self._rng.random(rounds) if self.randomized and self._rng is not None else np.zeros(rounds)
-        return uniforms, desks.schedules(self, self._copies(), rounds)
+        return uniforms, round_record.schedules(self, self._copies(), rounds)
 
     def _reads(self, X: Any) -> tuple[Array, Array]:
         """Return margins and scores of rows under the present state, which stays as it is."""
@@ -553,7 +560,7 @@ class Sampler:
             if full or width > memory.rows.shape[1]:
                 one._learner = kernels.roomier(one._learner, one._counts, width, bool(self._sparse_memory))
         if self._desk is not None:
-            self._pinned(self._desk._replace(**desks.learned(self, self._copies())))
+            self._pinned(self._desk._replace(**round_record.learned(self, self._copies())))
 
     # -- what enters ------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ from lpsm.checks import array, between, generator, known, non_negative, reading,
 from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
 from lpsm.experts.share import learn_alpha_round, mixture
 from lpsm.native import compiled
-from lpsm.samplers import core, saving
+from lpsm.samplers import core, state_io
 from lpsm.samplers.catalogue import make
 from lpsm.samplers.core import CHANCE, MARGIN, PREDICTION, Now
 from lpsm.samplers.sampler import Sampler
@@ -229,12 +229,12 @@ class TunedSampler(Sampler):
         """
         with reading("a TunedSampler's state"):
             needed = {"grid", "squares", "counts", "open_tickets"}
-            config = saving.checked_config("a TunedSampler", state, (VERSION,), needed)
-            grid, rng = state_array(state, "grid", (None,)), saving.generator(state, "coins")
+            config = state_io.checked_config("a TunedSampler", state, (VERSION,), needed)
+            grid, rng = state_array(state, "grid", (None,)), state_io.generator(state, "coins")
             if rng is None:
                 raise ValueError("state must hold coins as the position of a generator, got none")
-            m, held, tuned = len(grid), saving.nested(state, "mixture_"), cls.__new__(cls)
-            copies = tuple(Sampler.from_state(saving.nested(state, f"copy_{j}_")) for j in range(m))
+            m, held, tuned = len(grid), state_io.nested(state, "mixture_"), cls.__new__(cls)
+            copies = tuple(Sampler.from_state(state_io.nested(state, f"copy_{j}_")) for j in range(m))
             price, exploration, most = (config[name] for name in ("label_price", "exploration", "max_queries"))
             tuned._join(copies, config["parameter"], grid, price, exploration, most, rng)
             for one in copies:
@@ -247,7 +247,7 @@ class TunedSampler(Sampler):
                 raise ValueError(f"mixture must have one expert a candidate ({m}), got {tuned._mixture.n_experts}")
             tuned._squares = state_array(state, "squares", (1,), low=0.0)
             tuned._counts = state_array(state, "counts", (core.N_COUNTS,), np.int64, low=0)
-            tuned._questions = saving.questions_of_arrays(state, tuned.n_features, tuned.dtype, m + 1, 1)
+            tuned._questions = state_io.questions_of_arrays(state, tuned.n_features, tuned.dtype, m + 1, 1)
             return tuned
 
     def _copies(self) -> tuple[Sampler, ...]:

@@ -1,1 +1,1 @@
-"""The world, written once: read `records`, `things`, then from `browser` to `tcp`, `medium`, and `wires` or `air`."""
+"""The world, written once: read `records`, `entities`, then from `browser` to `tcp`, `medium`, and `wires` or `air`."""

@@ -11,22 +11,22 @@ to one server: which server is asked is known to the client, and decides nothing
 from __future__ import annotations
 
 from netsim.model.codes import ISSUE, LEAVE, LEFT, NEXT_PAGE, PAGE_DONE, PART_DONE
+from netsim.model.entities import Client, Connection, Run
 from netsim.model.medium import advance, finish, time_awake, write_states
 from netsim.model.page_account import close_account, open_account
+from netsim.model.primitives import note_answer, schedule
 from netsim.model.recorded import finish_step
-from netsim.model.seam import happen, note_answer
 from netsim.model.tcp import close, connect, open_connection, write
-from netsim.model.things import Client, Connection, Run
 
 
 def next_page(run: Run, client: Client) -> None:
     """Issue the next page, wait for its instant, or be done."""
     if client.page == client.n_pages:
-        happen(run, run.now, PART_DONE, client)
+        schedule(run, run.now, PART_DONE, client)
         return
     at = client.pages[client.page].issue
     if at > run.now:
-        happen(run, at, ISSUE, client)
+        schedule(run, at, ISSUE, client)
     else:
         issue(run, client)
 
@@ -45,7 +45,7 @@ def finish_page(run: Run, client: Client) -> None:
     client.page += 1
     client.first_object += 1 + page.objects
     if page.think >= 0:
-        happen(run, run.now + page.think, NEXT_PAGE, client)
+        schedule(run, run.now + page.think, NEXT_PAGE, client)
     else:
         next_page(run, client)
 
@@ -100,7 +100,7 @@ def arrived(run: Run, connection: Connection) -> None:
         client.taken += 1
         fetch_new(run, client, client.taken - 1)
     if client.missing == 0:
-        happen(run, run.now, PAGE_DONE, client)
+        schedule(run, run.now, PAGE_DONE, client)
 
 
 # -- the end of a client's run
@@ -111,7 +111,7 @@ def part_done(run: Run, client: Client) -> None:
     client.left -= 1
     if client.left == 0:
         if client.pushes:
-            happen(run, run.now, LEAVE, client)
+            schedule(run, run.now, LEAVE, client)
         else:
             leave(run, client)
 
@@ -127,4 +127,4 @@ def leave(run: Run, client: Client) -> None:
     totals.groups_lost, totals.beacons_lost = client.groups_lost, client.beacons_lost
     write_states(run, client, now, 0, totals.states)
     client.is_done = 1
-    happen(run, now, LEFT, client)
+    schedule(run, now, LEFT, client)

@@ -6,8 +6,8 @@ What becomes of one is noted where its frame ends: at the client, at the server,
 from __future__ import annotations
 
 from netsim.model.codes import DATAGRAM, PART_DONE
-from netsim.model.seam import happen, new_frame, refer
-from netsim.model.things import Client, Endpoint, Frame, Run
+from netsim.model.entities import Client, Endpoint, Frame, Run
+from netsim.model.primitives import new_frame, refer, schedule
 
 
 def datagram_frame(run: Run, client: Client, sender: Endpoint, number: int) -> Frame:
@@ -29,4 +29,4 @@ def land(run: Run, frame: Frame, arrived: int) -> None:
         datagram.ended = run.now
     client.landed += 1
     if client.landed == client.n_datagrams:
-        happen(run, run.now, PART_DONE, client)
+        schedule(run, run.now, PART_DONE, client)

@@ -10,14 +10,14 @@ from netsim.model.air.exchanges import deliver, miss_answer, offer, saturate
 from netsim.model.air.groups import add_group, expect_group, tell
 from netsim.model.air.retrieval import send_pending
 from netsim.model.air.station import associate, wake_close_timer
-from netsim.model.arriving import answer, receive, receive_down
 from netsim.model.browser import finish_page, issue, leave, next_page, part_done
+from netsim.model.entities import Client, Run
 from netsim.model.medium import at_access_point, listen
+from netsim.model.primitives import draw, schedule
 from netsim.model.push import messages_done, subscribe, write_messages
+from netsim.model.receiver import answer, receive, receive_down
 from netsim.model.recorded import begin_steps, make_ready, send_datagrams, start_due, write_piece
-from netsim.model.seam import draw, happen
 from netsim.model.tcp import wake_timer
-from netsim.model.things import Client, Run
 from netsim.model.wires import begin_on_wires
 
 
@@ -34,7 +34,7 @@ def begin(run: Run) -> None:
     if run.offered:
         for i in range(run.n_neighbours):
             neighbour = run.contenders[1 + i]
-            happen(run, int(draw(run, neighbour.gaps)), codes.OFFER, neighbour)
+            schedule(run, int(draw(run, neighbour.gaps)), codes.OFFER, neighbour)
     if run.group_gaps.stop:
         expect_group(run)
     for i in range(run.n_clients):
@@ -53,14 +53,14 @@ def begin(run: Run) -> None:
         if client.n_datagrams:
             send_datagrams(run, client)
         if client.until:
-            happen(run, client.until, codes.PART_DONE, client)
+            schedule(run, client.until, codes.PART_DONE, client)
 
 
 def leave_last(run: Run, client: Client) -> None:
     """A client has left; the run ends with the last."""
     run.n_done += 1
     if run.n_done == run.n_clients:
-        happen(run, run.now, codes.END_OF_RUN, client)
+        schedule(run, run.now, codes.END_OF_RUN, client)
 
 
 def end_run(run: Run) -> None:

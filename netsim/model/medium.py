@@ -1,12 +1,12 @@
-"""What browser, TCP and messages need of the medium, whichever it is: wires or the air."""
+"""What browser, TCP and messages need of the medium: dispatch to wires or the shared air."""
 
 from __future__ import annotations
 
 from netsim.model.air.radio import finish_on_air, lead_in_on_air, time_awake_on_air, write_states_on_air
 from netsim.model.air.station import advance_on_air, at_access_point_on_air, send_on_air
 from netsim.model.codes import AT_ACCESS_POINT
-from netsim.model.seam import arrive
-from netsim.model.things import Client, Frame, Run, States
+from netsim.model.entities import Client, Frame, Run, States
+from netsim.model.primitives import arrive
 from netsim.model.wires import (
     DOWN_WIRE,
     advance_on_wires,

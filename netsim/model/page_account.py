@@ -6,8 +6,8 @@ several may be loading at once.
 
 from __future__ import annotations
 
+from netsim.model.entities import Client, Run
 from netsim.model.medium import advance, lead_in, time_awake, write_states
-from netsim.model.things import Client, Run
 
 
 def open_account(run: Run, client: Client, number: int) -> None:

@@ -6,8 +6,8 @@ something is sent or received (`netsim.policies.protocol`).
 
 from __future__ import annotations
 
-from netsim.model.seam import ask, note_poll, tell_policy
-from netsim.model.things import Client, Frame, Plan, Run
+from netsim.model.entities import Client, Frame, Plan, Run
+from netsim.model.primitives import ask, note_poll, tell_policy
 
 
 def say_sent(run: Run, client: Client, frame: Frame) -> None:

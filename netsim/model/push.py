@@ -10,9 +10,9 @@ beside the same run of a client that never sleeps.  Left out: the handshake, kee
 from __future__ import annotations
 
 from netsim.model.codes import ALL_DELIVERED, PART_DONE, WRITE
-from netsim.model.seam import happen
+from netsim.model.entities import Client, Endpoint, Run
+from netsim.model.primitives import schedule
 from netsim.model.tcp import connect, take_ack, write
-from netsim.model.things import Client, Endpoint, Run
 
 
 def subscribe(run: Run, client: Client) -> None:
@@ -28,14 +28,14 @@ def write_messages(run: Run, client: Client) -> None:
     while client.written < client.n_messages:
         message = client.messages[client.written]
         if message.at > run.now:
-            happen(run, message.at, WRITE, client)
+            schedule(run, message.at, WRITE, client)
             return
         client.written += 1
         made.client.expected += message.bytes
         made.client.acknowledges = 0
         write(run, made.server, message.bytes, 0)
     if client.arrived == client.n_messages:
-        happen(run, run.now, PART_DONE, client)
+        schedule(run, run.now, PART_DONE, client)
 
 
 def note_messages(run: Run, end: Endpoint) -> None:
@@ -54,9 +54,9 @@ def note_messages(run: Run, end: Endpoint) -> None:
         end.ack_sent = received
         take_ack(run, end.peer, received)
     if client.arrived == client.n_messages:
-        happen(run, run.now, ALL_DELIVERED, client)
+        schedule(run, run.now, ALL_DELIVERED, client)
 
 
 def messages_done(run: Run, client: Client) -> None:
     """The last message is delivered: the messages are done with."""
-    happen(run, run.now, PART_DONE, client)
+    schedule(run, run.now, PART_DONE, client)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from netsim.model.entities import Frame, Queue
 from netsim.model.records import NONE
-from netsim.model.things import Frame, Queue
 
 
 def append(queue: Queue, frame: Frame) -> None:

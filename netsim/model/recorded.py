@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from netsim.model.codes import DUE, PART_DONE, PIECE, READY, SEND
 from netsim.model.datagrams import datagram_frame
+from netsim.model.entities import Client, Connection, Endpoint, Run, Step
 from netsim.model.medium import send_down, send_up
 from netsim.model.page_account import close_account, open_account
-from netsim.model.seam import happen, note_answer
+from netsim.model.primitives import note_answer, schedule
 from netsim.model.tcp import close, connect, write
-from netsim.model.things import Client, Connection, Endpoint, Run, Step
 
 # -- exchanges
 
@@ -33,7 +33,7 @@ def start_due(run: Run, client: Client) -> None:
     while client.next_due >= 0:
         step = client.steps[client.next_due]
         if step.at > run.now:
-            happen(run, step.at, DUE, client)
+            schedule(run, step.at, DUE, client)
             return
         client.next_due = step.sibling
         step.client = client
@@ -91,7 +91,7 @@ def write_piece(run: Run, end: Endpoint) -> None:
     end.peer.expected += size
     write(run, end, size, end.peer.acknowledges if end.left == 0 else 0)
     if end.left:
-        happen(run, run.now + end.every, PIECE, end)
+        schedule(run, run.now + end.every, PIECE, end)
 
 
 def finish_step(run: Run, connection: Connection) -> None:
@@ -109,7 +109,7 @@ def finish_step(run: Run, connection: Connection) -> None:
     while place >= 0:
         waiting = client.steps[place]
         waiting.client = client
-        happen(run, run.now + waiting.at, READY, waiting)
+        schedule(run, run.now + waiting.at, READY, waiting)
         place = waiting.sibling
     if step.next < 0:
         close(run, connection)
@@ -117,7 +117,7 @@ def finish_step(run: Run, connection: Connection) -> None:
         start(run, client, client.steps[step.next])
     client.missing -= 1
     if client.missing == 0:
-        happen(run, run.now, PART_DONE, client)
+        schedule(run, run.now, PART_DONE, client)
 
 
 # -- datagrams
@@ -130,7 +130,7 @@ def send_datagrams(run: Run, client: Client) -> None:
     while client.cast < client.n_datagrams:
         datagram = client.datagrams[client.cast]
         if datagram.at > run.now:
-            happen(run, datagram.at, SEND, client)
+            schedule(run, datagram.at, SEND, client)
             return
         client.cast += 1
         if datagram.up:

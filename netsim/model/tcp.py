@@ -1,7 +1,7 @@
 """TCP as the model has it: slow start, a window, ACKs at once, RFC 6298 timer, Reno recovery.
 
 A connection is two ends.  Each is a sender of its own bytes and a receiver of the other's; messages (a request, a
-reply) follow one another on it.  This is the sender and its timer; the receiver is `netsim.model.arriving`.  What is
+reply) follow one another on it.  This is the sender and its timer; the receiver is `netsim.model.receiver`.  What is
 modelled:
 
 * one ACK for every full segment, at once; a segment that goes out anyway carries it;
@@ -18,10 +18,10 @@ slow-start restart, selective acknowledgement, checksums.
 from __future__ import annotations
 
 from netsim.model.codes import DATA, SYN, SYN_ACK, TCP_TIMER
+from netsim.model.entities import Client, Connection, Endpoint, Run
 from netsim.model.medium import send_down, send_up
+from netsim.model.primitives import new_connection, new_frame, refer, schedule
 from netsim.model.records import NEVER
-from netsim.model.seam import happen, new_connection, new_frame, refer
-from netsim.model.things import Client, Connection, Endpoint, Run
 
 MAX_RTO = 60_000_000_000
 DUPLICATE_ACKS = 3
@@ -53,7 +53,7 @@ def open_connection(run: Run, end: Endpoint) -> None:
 
 
 def write(run: Run, end: Endpoint, n_bytes: int, all_acked: int) -> None:
-    """Send a message of so many bytes; whether it is news when its last byte is acknowledged."""
+    """Send a message of so many bytes; `reported`: an upload whose last acknowledgement is reported."""
     end.written += n_bytes
     end.peer_has_all = 0
     end.all_acked = all_acked
@@ -200,7 +200,7 @@ def time_round_trip(run: Run, end: Endpoint) -> None:
 def arm(run: Run, end: Endpoint) -> None:
     """Time out after the time-out from now on."""
     end.deadline = deadline = run.now + end.rto
-    if deadline < end.timer:  # looking early enough for all shorter time-outs to come spares one event each
+    if deadline < end.timer:  # checked no later than the least time-out, so that shorter deadlines need no event
         schedule_timer(run, end, min(deadline, run.now + run.min_rto))
 
 
@@ -208,7 +208,7 @@ def schedule_timer(run: Run, end: Endpoint, at: int) -> None:
     """Look at the deadline at an instant."""
     end.timer = at
     refer(run, end.connection, 1)
-    happen(run, at, TCP_TIMER, end)
+    schedule(run, at, TCP_TIMER, end)
 
 
 def wake_timer(run: Run, end: Endpoint) -> None:

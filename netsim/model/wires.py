@@ -17,22 +17,22 @@ from __future__ import annotations
 
 from netsim.model.codes import AT_CLIENT, AT_SERVER, DATAGRAM, LISTEN
 from netsim.model.datagrams import land
+from netsim.model.entities import Client, Frame, Line, Run
 from netsim.model.policy import ask_at_beacon, follow, say_sent, take_answer
-from netsim.model.queues import append, take_first
-from netsim.model.seam import (
+from netsim.model.primitives import (
     arrive,
     ask,
     draw,
     free_frame,
-    happen,
     note_down,
     note_gate,
     note_interval,
     note_poll,
     note_up,
     refer,
+    schedule,
 )
-from netsim.model.things import Client, Frame, Line, Run
+from netsim.model.queues import append, take_first
 
 UP_WIRE, DOWN_WIRE, DOWN_AIR = range(3)
 """The links at whose ends packets arrive one by one; of the air upwards none does."""
@@ -143,7 +143,7 @@ def at_access_point_on_wires(run: Run, client: Client, frame: Frame) -> None:
         client.busy = max(client.busy, put_on_air(run, client, frame, run.now))
         return
     if client.buffer.count == 0:
-        happen(run, client.wake, LISTEN, client)
+        schedule(run, client.wake, LISTEN, client)
     append(client.buffer, frame)
     client.waiting += frame.bytes
 

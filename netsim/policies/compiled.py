@@ -14,7 +14,7 @@ To give a policy one:
 4.  Let the methods that an interpreted run calls be ``self.compiled.plan(view)``, which `Ruled` has, and
     ``self.compiled.observe(frame)``: they run the same machine code.  A rule without state that is a few operations
     long does better to be interpreted there (``interpreted=True``), for that spares loading the compiler.
-5.  Register the policy (`netsim.policies.entry`) and import its module in `netsim.policies.spec`.
+5.  Register the policy (`netsim.policies.entry`) and import its module in `netsim.policies.registry`.
 
 The functions are compiled by `lpsm.native`, once for all runs on a machine; they may call other compiled functions,
 such as those of `lpsm.experts.share`, and take parts of their arrays by slicing and
@@ -161,7 +161,7 @@ _PLAN = Struct("5q")
 
 
 _NUMBERS = Signature(int, (int,) * 6)
-_ASK, _TELL = (Entry("netsim.policies.machine_code", name, _NUMBERS) for name in ("ask", "tell"))
+_ASK, _TELL = (Entry("netsim.policies.call_by_address", name, _NUMBERS) for name in ("ask", "tell"))
 
 
 class _Interpreted:

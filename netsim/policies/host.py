@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from lpsm.native import compiled
-from netsim.policies import awareness, bsd
+from netsim.policies import bsd, outstanding
 from netsim.policies.compiled import CompiledForm, FlatFrame, FlatView, Floats, Ints, PlanRule, Ruled
 from netsim.policies.entry import NS_PER_MS, Entry, Setting, number_text, positive_fraction, whole_number, with_slowdown
 from netsim.policies.protocol import Frame, Plan
@@ -56,21 +56,21 @@ class HoldThenBeacons(_HostAware):
 def _with_account(rule: PlanRule, parameters: tuple[int, ...]) -> CompiledForm:
     filled = np.zeros(_PARAMETERS, dtype=np.int64)
     filled[: len(parameters)] = parameters
-    account = np.zeros(1, dtype=awareness.ACCOUNT)
-    awareness.open_account(account, host_aware=True)
+    account = np.zeros(1, dtype=outstanding.ACCOUNT)
+    outstanding.open_account(account, host_aware=True)
     return CompiledForm(rule, _keep_account, ints=np.concatenate([filled, account.view(np.int64)]))
 
 
 @compiled
 def _keep_account(frame: FlatFrame, ints: Ints, floats: Floats) -> None:
     """Enter a frame into the account."""
-    awareness.observe(ints[_PARAMETERS:].view(awareness.ACCOUNT)[0], frame, False)
+    outstanding.observe(ints[_PARAMETERS:].view(outstanding.ACCOUNT)[0], frame, False)
 
 
 @compiled
 def _keep_bound_or_nap(view: FlatView, ints: Ints, floats: Floats) -> Plan:
     """Keep the bound of `bsd-phase` while anything is outstanding."""
-    if ints[_PARAMETERS:].view(awareness.ACCOUNT)[0].n:
+    if ints[_PARAMETERS:].view(outstanding.ACCOUNT)[0].n:
         return _sleep_while_bound_holds(view, ints, floats)
     return _nap(view.now_ns, ints[bsd.INTERVAL])
 
@@ -79,7 +79,7 @@ def _keep_bound_or_nap(view: FlatView, ints: Ints, floats: Floats) -> Plan:
 def _hold_or_nap(view: FlatView, ints: Ints, floats: Floats) -> Plan:
     """Hold, then sleep to the next beacon, while anything is outstanding."""
     interval = ints[bsd.INTERVAL]
-    if not ints[_PARAMETERS:].view(awareness.ACCOUNT)[0].n:
+    if not ints[_PARAMETERS:].view(outstanding.ACCOUNT)[0].n:
         return _nap(view.now_ns, interval)
     last = max(0, max(view.last_sent_ns, view.last_received_ns))
     until = max(view.now_ns, last + ints[_HOLD])

@@ -13,7 +13,7 @@ price is found by dual ascent, so that what the user states is a slowdown.  The 
 largest weight is followed.  In W the schedules' time runs from the oldest request that is
 waiting, so that a frame for something else does not make a long wait look young.
 
-`lpsm2` knows from the host what is outstanding; `lpsm2-link` infers it (`awareness`).
+`lpsm2` knows from the host what is outstanding; `lpsm2-link` infers it (`outstanding`).
 
 With `Lpsm2Config(record=True)` a policy keeps one `Round` an episode; they are in `result.final_policy.record` then.
 
@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 
 from lpsm.checks import non_negative, positive
 from lpsm.experts import LearnAlpha, alpha_grid
-from netsim.policies import awareness
 from netsim.policies import lpsm2_rule as rule
+from netsim.policies import outstanding
 from netsim.policies.compiled import CompiledForm, joined, put_back
 from netsim.policies.entry import NS_PER_MS, Entry, name_with_target, with_targets
 from netsim.policies.protocol import Frame, Plan, View
@@ -248,7 +248,7 @@ def _fresh(
     for name, value in {**same, **constants}.items():
         state[name] = value
     state["best"] = best
-    awareness.open_account(state, host_aware=host_aware, silence_s=config.silence_s)
+    outstanding.open_account(state, host_aware=host_aware, silence_s=config.silence_s)
     ints = np.concatenate([state.view(np.int64), rows.ravel(), np.zeros(n * N_FOUND, dtype=np.int64)])
     floats = np.concatenate([np.zeros(3 * n), *(joined(learner.arrays()) for learner in learners)])
     return CompiledForm(rule.follow_schedule, rule.observe_frame, ints=ints, floats=floats)

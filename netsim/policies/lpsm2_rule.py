@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lpsm.experts.share import N_HEAD, N_ROWS, learn_alpha_round, mixture
 from lpsm.native import block, compiled
-from netsim.policies import awareness
+from netsim.policies import outstanding
 from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
 from netsim.policies.protocol import Plan
 from netsim.sleep_planning.plans import Record
@@ -42,7 +42,7 @@ STATE = np.dtype(
         ("rounds", "i8"), ("last_context", "i8"), ("last_start_ns", "i8"), ("last_end_ns", "i8"),
         ("last_arrived", "i8"), ("last_waiting", "i8"), ("last_price_w", "f8"), ("last_chosen", "i8"),
         # the best schedule of every context, and what is outstanding
-        ("best", "i8", (N_CONTEXTS,)), *awareness.account_fields(1024),
+        ("best", "i8", (N_CONTEXTS,)), *outstanding.account_fields(1024),
     ],
     align=True,
 )  # fmt: skip
@@ -63,7 +63,7 @@ def observe_frame(frame: FlatFrame, ints: Ints, floats: Floats) -> None:
             _end_at_send(s, table, floats, frame.reached_ns)
         else:
             _end(s, table, floats, frame.reached_ns, True, s.sent_ns)
-    awareness.observe(s, frame, frame.at_ns > s.awake_until_ns)
+    outstanding.observe(s, frame, frame.at_ns > s.awake_until_ns)
     s.awake_until_ns = NEVER_NS  # until it is asked again
 
 
@@ -78,7 +78,7 @@ def follow_schedule(view: FlatView, ints: Ints, floats: Floats) -> Plan:
         _begin(s, now)
     elif view.buffered_bytes:
         return Plan(now, now + interval, True, 0 * now, False)
-    elif s.context != IDLE and awareness.forget_after(s, now):
+    elif s.context != IDLE and outstanding.forget_after(s, now):
         _end(s, table, floats, now, False, NEVER_NS)
         _begin(s, now)
     row = s.chosen * N_COLUMNS
@@ -91,15 +91,15 @@ def follow_schedule(view: FlatView, ints: Ints, floats: Floats) -> Plan:
 def _begin(s: Record, now: int) -> None:
     s.counted_from_ns = s.start_ns = now
     s.waiting = 1
-    waiting = awareness.count(s, awareness.REPLY)
-    if awareness.first(s, awareness.OPENING) >= 0:
+    waiting = outstanding.count(s, outstanding.REPLY)
+    if outstanding.first(s, outstanding.OPENING) >= 0:
         s.context = S
-    elif awareness.first(s, awareness.REST) >= 0:
+    elif outstanding.first(s, outstanding.REST) >= 0:
         s.context = T
     elif waiting:
         s.waiting = min(waiting, MOST_WAITING)
         s.context = W + s.waiting - 1
-        s.counted_from_ns = s.origin_ns[awareness.first(s, awareness.REPLY)]
+        s.counted_from_ns = s.origin_ns[outstanding.first(s, outstanding.REPLY)]
     else:
         s.context = IDLE
     s.open = 1

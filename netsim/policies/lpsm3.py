@@ -17,9 +17,9 @@ That of a message's delay is found by inversion: at which price do plans, given 
 lead to the mean delay that was asked for?  What is wanted is corrected slowly by the delays that messages really had.
 
 `lpsm3` knows from the host what is outstanding; `lpsm3-link` infers it from the sizes of frames, by the rules of
-`netsim.policies.awareness`.  Beyond these, a bare acknowledgement ends an upload, and what comes sooner than a request
-of that size was ever answered is taken for unasked.  What ended a page may yet have been a message: the page then pays
-for the delay of the next frame, by the probability that this one is the answer.
+`netsim.policies.outstanding`.  Beyond these, a bare acknowledgement ends an upload, and what comes sooner than a
+request of that size was ever answered is taken for unasked.  What ended a page may yet have been a message: the page
+then pays for the delay of the next frame, by the probability that this one is the answer.
 
 The parts in brackets are modules of `netsim.sleep_planning`.  All of it is
 compiled, and works on one record of numbers (`netsim.policies.lpsm3_rule`), whichever way a run goes.
@@ -36,8 +36,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm.native.entries import INTS, Signature, entry_of
-from netsim.policies import awareness
 from netsim.policies import lpsm3_rule as rule
+from netsim.policies import outstanding
 from netsim.policies.compiled import CompiledForm, Ruled
 from netsim.policies.entry import NS_PER_MS, Entry, name_with_target, with_targets
 from netsim.policies.protocol import Frame
@@ -156,7 +156,7 @@ def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int
     for name, value in {**same, **constants}.items():
         state[name] = value
     silences = {name: getattr(config, name) for name in ("silence_s", "rest_silence_s")}
-    awareness.open_account(state, host_aware=host_aware, **silences)
+    outstanding.open_account(state, host_aware=host_aware, **silences)
     _PREPARE(ints)
     return CompiledForm(rule.follow_plan, rule.observe_frame, ints=ints)
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm.native import compiled
-from netsim.policies import awareness
-from netsim.policies.awareness import OPENING, REPLY, REST, account_fields
+from netsim.policies import outstanding
 from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
+from netsim.policies.outstanding import OPENING, REPLY, REST, account_fields
 from netsim.policies.protocol import FOREVER_NS, Plan
 from netsim.sleep_planning import hazards, message_prices
 from netsim.sleep_planning import plans as planning
@@ -26,7 +26,7 @@ SERVERS = 16
 ROOM = 256
 """How many connections and requests are kept in mind at once; what is beyond is taken for unasked."""
 NEVER_NS = 2**62
-MESSAGE, HELD, N_KINDS = REST + 1, REST + 2, REST + 3  # after the kinds of `awareness`
+MESSAGE, HELD, N_KINDS = REST + 1, REST + 2, REST + 3  # after the kinds of `outstanding`
 AGES_NS = np.array([20, 60, 120, 240, 480, 960, 1920, 3840], dtype=np.int64) * 1_000_000
 """Ages of the last message at the beginning of a cycle that are told apart, by the geometric middle between two."""
 TRIPS, TRIP_STEP_BYTES = 24, 64  # classes of sizes of requests
@@ -121,13 +121,13 @@ def observe_frame(frame: FlatFrame, ints: Ints, floats: Floats) -> None:
 def _sent(s: Record, frame: FlatFrame) -> None:
     """Enter a frame that the client has handed to its transmitter."""
     at_ns, asleep = frame.at_ns, frame.at_ns > s.awake_until_ns
-    if awareness.forget_after(s, at_ns) and s.loading:
+    if outstanding.forget_after(s, at_ns) and s.loading:
         _end_page(s)
     s.doubt = 0.0
     if asleep:
         s.opened_ns = at_ns
     known = s.n
-    awareness.observe(s, frame, asleep)
+    outstanding.observe(s, frame, asleep)
     if s.n > known and s.kind[known] == REPLY and s.server[known] >= 0:
         _ask_server(s, s.server[known], at_ns)
     if s.n and not known and s.loading and s.kind[0] == OPENING:
@@ -144,12 +144,12 @@ def _received(s: Record, frame: FlatFrame) -> None:
         if not frame.wanted:
             _note_repeated(s, frame)
             return
-        which, ends = awareness.find(s, frame.connection), frame.opening != 0 or frame.completes != 0
+        which, ends = outstanding.find(s, frame.connection), frame.opening != 0 or frame.completes != 0
         unasked = frame.payload_bytes > 0
     else:
-        which, ends, unasked = awareness.link_received(s, frame.size_bytes, at_ns)
+        which, ends, unasked = outstanding.link_received(s, frame.size_bytes, at_ns)
         if which < 0 and not unasked:  # a bare acknowledgement: of an upload, or of a part of a request
-            which = awareness.first(s, REPLY)
+            which = outstanding.first(s, REPLY)
         if which >= 0 and _is_too_early(s, which, frame):
             which, unasked = -1, frame.size_bytes > s.bare_bytes
     if which < 0:
@@ -175,7 +175,7 @@ def _received(s: Record, frame: FlatFrame) -> None:
         if not s.host_aware and s.n == 1 and s.kind[which] == REPLY and s.messages and frame.size_bytes > s.bare_bytes:
             s.doubt_from_ns = s.origin_ns[which]
             s.doubt = _message_odds(s, reached_ns)  # the page seems to be over
-        awareness.remove(s, which)
+        outstanding.remove(s, which)
     else:
         s.kind[which], s.origin_ns[which] = REST, at_ns
 
@@ -335,7 +335,7 @@ def follow_plan(view: FlatView, ints: Ints, floats: Floats) -> Plan:
         s.waiting = s.n
         if s.delivered:
             _begin_cycle(s, now_ns)
-    elif awareness.forget_after(s, now_ns):
+    elif outstanding.forget_after(s, now_ns):
         s.planned = 0
     k, awake = s.next_stop, 0
     has_deadline = s.n > 0 and view.deadline_ns != FOREVER_NS  # the price has moved

@@ -14,9 +14,9 @@ from netsim.model import codes
 from netsim.model.records import NEVER, RECORDS
 from netsim.policies.compiled import CompiledForm
 from netsim.policies.protocol import Policy
-from netsim.result import Trip
-from netsim.running.fill import BATCH, World, trip_of
+from netsim.result import RunRecord
 from netsim.running.layout import EVENT, INTERVAL, POLL, Machine, fields_of, numbers_of, reals_of, words_of
+from netsim.running.setup import BATCH, World, trip_of
 
 Ints = NDArray[np.int64]
 
@@ -40,7 +40,7 @@ def is_ready(policies: Sequence[Policy]) -> bool:
     return all(entry.is_ready for entry in entries_of(policies))
 
 
-def run_compiled(world: Callable[[int], World]) -> list[tuple[Trip, Ints]]:
+def run_compiled(world: Callable[[int], World]) -> list[tuple[RunRecord, Ints]]:
     """Run to the end; return what each client leaves behind, and its messages.
 
     Parameters
@@ -70,7 +70,7 @@ def run_compiled(world: Callable[[int], World]) -> list[tuple[Trip, Ints]]:
         if status & codes.BAD_PLAN:
             from netsim.running.on_simpy import run_interpreted
 
-            return run_interpreted(world(_MOST_ROOM))  # which says what is wrong with it
+            return run_interpreted(world(_MOST_ROOM))  # interpreted, it raises the exact error
         room *= 8
         made = world(room)
     raise MemoryError(f"more is under way at once than there is room for, {_MOST_ROOM // _LEAST_ROOM} times the least")
@@ -95,10 +95,10 @@ class _Run:
         self._set_rows()
         run.machine = machine = Machine()
         self._set_machine(machine)
-        alike = [contender.alike for contender in run.contenders or () if contender.alike]
-        for records in ([run], [machine], run.clients, run.contenders or [], alike):
+        template = [contender.template for contender in run.contenders or () if contender.template]
+        for records in ([run], [machine], run.clients, run.contenders or [], template):
             self._lay_out(records)
-        for records in ([run], [machine], run.clients, run.contenders or [], alike):
+        for records in ([run], [machine], run.clients, run.contenders or [], template):
             for record in records:
                 self._places[id(record)][:] = self._numbers(record)
         self._buffers = [np.empty(_DRAWN * self._more) for _ in world.streams]
@@ -118,7 +118,7 @@ class _Run:
         self._take_notes(and_go_on=False)
         return int(run[status] & ~_GOES_ON)
 
-    def result(self, number: int) -> tuple[Trip, Ints]:
+    def result(self, number: int) -> tuple[RunRecord, Ints]:
         """Return what a client's run leaves behind, and its messages."""
         client = self._world.run.clients[number]
         rows: Any = client
@@ -191,10 +191,10 @@ class _Run:
         self._late = np.zeros(2 * _LATE, dtype=np.int64)
         run.late, run.late_room = self._late, _LATE
         for contender in run.contenders or ():
-            if contender.alike:
+            if contender.template:
                 table: Any = run.exchanges
-                place: Any = contender.alike.exchange
-                contender.alike.exchange = table.ctypes.data + 8 * words_of("Exchange") * place
+                place: Any = contender.template.exchange
+                contender.template.exchange = table.ctypes.data + 8 * words_of("Exchange") * place
 
     def _set_machine(self, machine: Any) -> None:
         world, tcp = self._world, self._world.config.tcp

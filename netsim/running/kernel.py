@@ -1,7 +1,7 @@
 """The compiled loop of events with the model in it: one kernel.
 
-The functions of the model are those that are interpreted, word for word; only the names of the seam mean what
-`netsim.running.loop` says.  Each is compiled for the types that its annotations name.
+The functions of the model are those that are interpreted, word for word; only the primitives mean what
+`netsim.running.compiled_runtime` says.  Each is compiled for the types that its annotations name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numba
 from lpsm.native import Kernel
 from lpsm.native.compiler import linking
 from netsim.model import (
-    arriving,
     browser,
     codes,
     datagrams,
@@ -23,21 +22,22 @@ from netsim.model import (
     medium,
     page_account,
     policy,
+    primitives,
     push,
     queues,
+    receiver,
     recorded,
-    seam,
     tcp,
     wires,
 )  # fmt: skip
 from netsim.model.air import access_point, aggregation, beacons, channel, exchanges, groups, radio, retrieval, station
 from netsim.model.records import RECORDS
 from netsim.policies.protocol import FOREVER_NS, cannot_follow
-from netsim.running import loop
+from netsim.running import compiled_runtime
 from netsim.running.references import reader, type_of
 
 _MODEL = (
-    queues, policy, datagrams, wires, medium, tcp, page_account, recorded, browser, push, arriving, radio, beacons,
+    queues, policy, datagrams, wires, medium, tcp, page_account, recorded, browser, push, receiver, radio, beacons,
     aggregation, channel, access_point, retrieval, station, groups, exchanges, events,
 )  # fmt: skip
 _INLINED = frozenset({
@@ -97,7 +97,7 @@ def _scope() -> dict[str, Any]:
     """Return every name of the model and what it means in compiled code."""
     scope: dict[str, Any] = {"__name__": __name__}
     functions: dict[str, FunctionType] = {}
-    for module in (*_MODEL, loop):
+    for module in (*_MODEL, compiled_runtime):
         scope.update(vars(module))
         own = _functions(module)
         if known := functions.keys() & own.keys():
@@ -105,7 +105,7 @@ def _scope() -> dict[str, Any]:
         functions.update(own)
     rule: Any = cannot_follow
     functions["happens"], functions["cannot_follow"] = _dispatch(), rule
-    for name, function in _functions(seam).items():
+    for name, function in _functions(primitives).items():
         takes = {one: what for one, what in function.__annotations__.items() if one != "return"}
         functions.setdefault(name, _written(name, takes, ["    pass"]))
     scope["FOREVER_NS"] = FOREVER_NS
@@ -115,7 +115,7 @@ def _scope() -> dict[str, Any]:
 
 
 def _kernel() -> Kernel:
-    function = FunctionType(loop.advance_run.__code__, _scope(), "advance_run")
+    function = FunctionType(compiled_runtime.advance_run.__code__, _scope(), "advance_run")
     function.__module__ = __name__
     return Kernel(function)
 

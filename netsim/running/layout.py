@@ -11,8 +11,8 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from netsim.model.entities import Connection, Frame
 from netsim.model.records import RECORDS, Ints, Part, record
-from netsim.model.things import Connection, Frame
 
 EVENT = 3
 """Numbers of an event: its instant, its order, and what it is about with its code."""

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from simpy import Environment, Event
 
-from netsim.model import codes, things
+from netsim.model import codes, entities
 from netsim.model.events import HANDLERS, begin
 from netsim.model.records import RECORDS
 from netsim.policies.protocol import PolicyError
-from netsim.result import Trip
-from netsim.running.adviser import Adviser
-from netsim.running.fill import Draws, World, rows_of, trip_of
+from netsim.result import RunRecord
 from netsim.running.layout import numbers_of, words_of
+from netsim.running.policy_adapter import Adviser
+from netsim.running.setup import Draws, World, rows_of, trip_of
 
 Ints = NDArray[np.int64]
 _ROWS = (
@@ -30,16 +30,16 @@ _STOPS = codes.OVER | codes.NO_ROOM | codes.OVERLOADED
 class Machine:
     """What keeps an interpreted run: SimPy's environment, frames that are free, and notes."""
 
-    def __init__(self, run: things.Run) -> None:
+    def __init__(self, run: entities.Run) -> None:
         self.clock = Environment(initial_time=0)  # an integer number of nanoseconds
-        self.frames: list[things.Frame] = []  # those that are free
-        # of each client, as in `Trip`, one number behind another
+        self.frames: list[entities.Frame] = []  # those that are free
+        # of each client, as in `RunRecord`, one number behind another
         self.intervals = [array("q") for _ in run.clients]
         self.polls = [array("q") for _ in run.clients]
         # what SimPy calls for each kind of event
         self.handlers = [self._handler(run, HANDLERS[code]) for code in sorted(HANDLERS)]
 
-    def _handler(self, run: things.Run, function: Callable[..., None]) -> Callable[[Event], None]:
+    def _handler(self, run: entities.Run, function: Callable[..., None]) -> Callable[[Event], None]:
         clock = self.clock
 
         def handle(event: Event) -> None:
@@ -64,7 +64,7 @@ def prepared(world: World, recorder: Any = None) -> Machine:
     return machine
 
 
-def run_interpreted(world: World, recorder: Any = None) -> list[tuple[Trip, Ints]]:
+def run_interpreted(world: World, recorder: Any = None) -> list[tuple[RunRecord, Ints]]:
     """Run to the end; return what each client leaves behind, and its messages."""
     run, step = world.run, prepared(world, recorder).clock.step
     try:
@@ -99,7 +99,7 @@ def _take_rows(world: World) -> None:
         client.policy = Adviser(policy)
         for name, kind in _ROWS:
             setattr(client, name, _records(kind, getattr(client, name)))
-        client.loads = [things.Load() for _ in range(client.n_pages)]
+        client.loads = [entities.PageRecord() for _ in range(client.n_pages)]
         client.batches = [0] * run.batches_room
     run.late = []
     if run.on_wires:
@@ -109,9 +109,9 @@ def _take_rows(world: World) -> None:
     run.listeners, run.told = [0] * (2 * run.listeners_room), [0] * run.listeners_room
     run.winners, run.backoffs = [0] * len(run.contenders), [0] * len(run.contenders)
     for contender in run.contenders:
-        if contender.alike:
-            place: Any = contender.alike.exchange
-            contender.alike.exchange = run.exchanges[place]
+        if contender.template:
+            place: Any = contender.template.exchange
+            contender.template.exchange = run.exchanges[place]
 
 
 def _numbers(draws: Draws) -> Any:
@@ -130,17 +130,17 @@ def _records(kind: str, rows: Ints) -> list[Any]:
     return found
 
 
-class _exchanges(dict[int, things.Exchange]):  # noqa: N801
+class _exchanges(dict[int, entities.Exchange]):  # noqa: N801
     """Exchanges by their sizes, made when they are first wanted."""
 
     def __init__(self, rows: Ints) -> None:
         super().__init__()
         self._rows = rows
 
-    def __missing__(self, size: int) -> things.Exchange:
+    def __missing__(self, size: int) -> entities.Exchange:
         [made] = _records("Exchange", self._rows[size : size + 1])
         self[size] = made
-        exchange: things.Exchange = made
+        exchange: entities.Exchange = made
         return exchange
 
 
@@ -148,11 +148,11 @@ def _array(records: Sequence[Any], kind: str) -> Ints:
     return np.array([numbers_of(kind)(one) for one in records], dtype=np.int64).reshape(len(records), words_of(kind))
 
 
-def _result(world: World, client: things.Client) -> tuple[Trip, Ints]:
+def _result(world: World, client: entities.Client) -> tuple[RunRecord, Ints]:
     machine = world.run.machine
     return trip_of(
         numbers_of("Totals")(client.totals),
-        _array(client.loads, "Load"),
+        _array(client.loads, "PageRecord"),
         np.array(machine.polls[client.number], dtype=np.int64).reshape(-1, 6),
         np.array(machine.intervals[client.number], dtype=np.int64),
         _array(client.messages, "Message"),

@@ -14,7 +14,7 @@ from netsim.model.air.aggregation import with_delimiter
 from netsim.model.air.air_times import CTS_BYTES
 from netsim.model.air.beacons import beacon_end, beacon_start
 from netsim.model.codes import GROUP, NULL, POLL, TWT, UAPSD
-from netsim.model.things import Client, Connection, Contender, Endpoint, Frame, Run
+from netsim.model.entities import Client, Connection, Contender, Endpoint, Frame, Run
 from netsim.policies.protocol import Plan
 
 

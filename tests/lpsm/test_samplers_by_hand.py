@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from lpsm import samplers
-from lpsm.samplers import core, kernels, rows
-from lpsm.samplers.rows import Row
-from lpsm.samplers.saving import PARTS
+from lpsm.samplers import core, kernels, linear_algebra
+from lpsm.samplers.linear_algebra import Row
+from lpsm.samplers.state_io import PARTS
 from lpsm.samplers.tuned import charge, vote
 
 BLANK = np.zeros(0, dtype=np.int32)
@@ -38,18 +38,18 @@ def test_products_of_matrices_and_what_waits_for_them_are_numpys(d):
     full[some] = x[some]
     for values, columns, sparse, expected in ((x, BLANK, False, matrix @ x), (x[some], some, True, matrix @ full)):
         g, row = np.full(d, 7.0), Row(values.copy(), columns, len(values), sparse)
-        rows.product(matrix, row, g)
+        linear_algebra.product(matrix, row, g)
         assert g == pytest.approx(expected, rel=1e-12)
         g[:] = 0.0
-        rows.product_upper(upper, row, g)
+        linear_algebra.product_upper(upper, row, g)
         assert g == pytest.approx(expected, rel=1e-12)
     given = matrix.copy()
-    rows.downdate(given, waiting, 0.25)
+    linear_algebra.downdate(given, waiting, 0.25)
     assert given == pytest.approx(matrix - waiting.T @ waiting + 0.25 * np.eye(d), rel=1e-12)
     upper, v, out = np.triu(matrix), x.copy(), np.zeros(d)
-    rows.solve_lower(upper, d, v)
+    linear_algebra.solve_lower(upper, d, v)
     assert v == pytest.approx(np.linalg.solve(upper.T, x), rel=1e-9)
-    rows.solve_upper(upper, d, x, out)
+    linear_algebra.solve_upper(upper, d, x, out)
     assert out == pytest.approx(np.linalg.solve(upper, x), rel=1e-9)
 
 
@@ -58,28 +58,30 @@ def test_inner_products_and_sums_are_numpys_and_read_no_further(n):
     rng = np.random.default_rng(n)
     a, b = np.full((2, n + 3), np.nan)
     a[:n], b[:n], at = rng.normal(size=n), rng.normal(size=n), rng.permutation(n + 3)[:n].astype(np.int32)
-    assert rows.dot(a, b, n) == pytest.approx(a[:n] @ b[:n], abs=1e-12)
+    assert linear_algebra.dot(a, b, n) == pytest.approx(a[:n] @ b[:n], abs=1e-12)
     dense = rng.normal(size=n + 3)
     for columns, sparse in ((at, True), (np.arange(n, dtype=np.int32), False)):
-        assert rows.along(Row(a, columns, n, sparse), dense) == pytest.approx(a[:n] @ dense[columns], abs=1e-12)
+        assert linear_algebra.along(Row(a, columns, n, sparse), dense) == pytest.approx(
+            a[:n] @ dense[columns], abs=1e-12
+        )
         sums, expected = dense.copy(), dense.copy()
         expected[columns] += -1.5 * a[:n]
-        rows.add(sums, -1.5, Row(a, at, n, sparse))
+        linear_algebra.add(sums, -1.5, Row(a, at, n, sparse))
         assert sums == pytest.approx(expected, abs=1e-12)
 
 
 def test_of_wide_matrices_the_upper_triangle_is_kept(monkeypatch):
     matrix, x = symmetric(6)
     waiting, row, g = np.random.default_rng(1).normal(size=(8, 6)), Row(x, BLANK, 6, False), np.full(6, 7.0)
-    rows.downdate(matrix.copy(), waiting, 0.25)  # compiled, and kept on disk, as it is
-    rows.product(matrix, row, np.zeros(6))
-    monkeypatch.setattr(rows, "WIDE", 5)  # seen by plain Python alone; compiled code goes on reading all of it
+    linear_algebra.downdate(matrix.copy(), waiting, 0.25)  # compiled, and kept on disk, as it is
+    linear_algebra.product(matrix, row, np.zeros(6))
+    monkeypatch.setattr(linear_algebra, "WIDE", 5)  # seen by plain Python alone; compiled code reads all of it
     given = matrix.copy()
-    rows.downdate(given, waiting, 0.25)
+    linear_algebra.downdate(given, waiting, 0.25)
     assert np.triu(given) == pytest.approx(np.triu(matrix - waiting.T @ waiting + 0.25 * np.eye(6)), rel=1e-12)
-    if rows.downdate is getattr(rows.downdate, "py_func", rows.downdate):
+    if linear_algebra.downdate is getattr(linear_algebra.downdate, "py_func", linear_algebra.downdate):
         assert np.tril(given, -1) == pytest.approx(np.tril(matrix, -1))
-    rows.product(matrix, row, g)
+    linear_algebra.product(matrix, row, g)
     assert g == pytest.approx(matrix @ x, rel=1e-12)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import netsim
 from lpsm import LearnAlpha, alpha_grid
-from netsim.policies import awareness
+from netsim.policies import outstanding
 from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config
 from netsim.policies.protocol import Frame, HostFrame, Plan, View
 from netsim.radio import RadioConfig
@@ -224,8 +224,8 @@ def test_it_plans_learns_and_prices_as_it_is_defined(part, host_aware):
         opening, arriving, asked = known.account.known()
         account = ours.memory[0]
         kinds, since = account["kind"][: account["n"]], account["origin_ns"][: account["n"]]
-        assert (awareness.OPENING in kinds, awareness.REST in kinds) == (opening, arriving)
-        since = since[kinds == awareness.REPLY].tolist()
+        assert (outstanding.OPENING in kinds, outstanding.REST in kinds) == (opening, arriving)
+        since = since[kinds == outstanding.REPLY].tolist()
         assert since[len(since) - len(asked) :] == asked
         assert ours.prices_w == pytest.approx([known.price, known.push_price])
         event = script.send(plan)

@@ -6,8 +6,8 @@ import pytest
 import netsim
 import traces
 from netsim import AirConfig, ServerDelay, SimulationConfig
-from netsim.model.things import Line
-from netsim.running import fill
+from netsim.model.entities import Line
+from netsim.running import setup
 from tests.oracles.packets import accounts
 from tests.real_data import DATA
 from traces.records import Datagram, Message, Page, Timing
@@ -105,7 +105,7 @@ def test_links_and_windows_have_room_for_twice_the_fastest_that_was_recorded(soo
     first, second = Timing(0, 0, 1.0, 0.0, soonest_s, lasts_s), Timing(0, 1, 0.1, 0.0, 0.9, 0.0)
     pages = [Page("a", 300, size, timings=(first,)), Page("b", 300, 500, timings=(second,))]
     members = [(traces.Workload.of(pages, captured_s=9.0), netsim.policies.make("psm"))]
-    run = fill.World(members, [np.zeros(2, dtype=np.int64)], [[]], WORLD, 0).run
+    run = setup.World(members, [np.zeros(2, dtype=np.int64)], [[]], WORLD, 0).run
     assert (run.wire_up.delay, run.air_up.delay) == (round(delay_ms * 1e6), 100_000)
     assert run.window == max(20, round(max(mbps, 5.0) * 1e6 * 2 * (delay_ms + 0.1) / 1e3 / 8 / 1460))
     for line, least_mbps in ((run.wire_up, 10.0), (run.wire_down, 10.0), (run.air_up, 5.0), (run.air_down, 5.0)):
@@ -118,7 +118,7 @@ def test_what_takes_long_is_written_in_pieces_of_a_segment_or_less_that_are_at_m
     line = Line()
     line.numerator, line.denominator, line.delay = 100, 1, 1_000_000  # ns a byte
     sizes, lasts_ns = np.array([100_000, 14_600, 500, 3000]), np.array([20_000_000, 1_000_000, 0, 400_000_000])
-    found = fill._written(sizes, lasts_ns, 1460, 40, line, line)
+    found = setup._written(sizes, lasts_ns, 1460, 40, line, line)
     assert np.array(found).T.tolist() == [  # piece, from one to the next, the first on its way, and how much longer
         [1460, 20_000_000 // 68, 2_300_000, 0], [1460, 1_000_000 // 9, 2_300_000, 350_000], [500, 0, 2_108_000, 0],
         [500, 80_000_000, 2_108_000, 0],

@@ -9,7 +9,7 @@ import pytest
 import netsim
 import traces
 from lpsm import LearnAlpha
-from netsim.policies import awareness, make, registry
+from netsim.policies import make, outstanding, registry
 from netsim.policies.compiled import CompiledForm, FlatFrame
 from netsim.policies.entry import exact_ms
 from netsim.policies.host import HoldThenBeacons, HostBoundedSlowdown
@@ -155,12 +155,12 @@ def test_hold_stays_awake_then_listens_to_each_beacon_while_waiting():
 
 
 def test_an_account_holds_a_thousand_and_twenty_four_things_and_no_more():
-    account = np.zeros(1, dtype=awareness.ACCOUNT)
-    awareness.open_account(account, host_aware=False)
+    account = np.zeros(1, dtype=outstanding.ACCOUNT)
+    outstanding.open_account(account, host_aware=False)
     for at_ns in range(1, 1031):
-        awareness.observe(account[0], FlatFrame(1, at_ns, at_ns, 340, -1, 0, 0, 0, 0), False)
+        outstanding.observe(account[0], FlatFrame(1, at_ns, at_ns, 340, -1, 0, 0, 0, 0), False)
     assert account["origin_ns"][0, : account["n"][0]].tolist() == [*range(1, 1025)]
-    awareness.observe(account[0], FlatFrame(0, 2000, 2000, 300, -1, 0, 0, 0, 0), False)
+    outstanding.observe(account[0], FlatFrame(0, 2000, 2000, 300, -1, 0, 0, 0, 0), False)
     assert account["origin_ns"][0, : account["n"][0]].tolist() == [*range(2, 1025)]
 
 

@@ -11,7 +11,7 @@ import netsim
 import traces
 from netsim.model import codes
 from netsim.model.events import HANDLERS
-from netsim.running import fill
+from netsim.running import setup
 from tests.netsim.frozen import digests
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +38,7 @@ records.record = record
 from netsim.running.layout import fields_of
 from tests.netsim.frozen import digests
 
-assert list(fields_of("Load"))[-1] == "another"
+assert list(fields_of("PageRecord"))[-1] == "another"
 print([digests.found(kind, number, sys.argv[1]) for kind, number in eval(sys.argv[2])])
 """
 
@@ -55,7 +55,7 @@ def test_results_are_equal_where_records_have_their_fields_in_another_order_and_
 
 
 def test_every_code_of_an_event_has_a_handler_and_room_beside_an_address():
-    from netsim.running.loop import CODE_BITS  # with numba, which other tests do without
+    from netsim.running.compiled_runtime import CODE_BITS  # with numba, which other tests do without
 
     events = codes.AT_CLIENT, codes.SEND
     assert sorted(HANDLERS) == list(range(min(events), max(events) + 1))
@@ -67,6 +67,6 @@ def test_more_stations_than_the_order_of_backoffs_has_room_for_are_refused(monke
     air = netsim.SimulationConfig(medium=netsim.AirConfig(neighbours=6))
     pages = [traces.Page("a", 300, 500)]
     netsim.simulate(pages, config=air, engine="packet")
-    monkeypatch.setattr(fill.codes, "ORDER_BITS", 2)
+    monkeypatch.setattr(setup.codes, "ORDER_BITS", 2)
     with pytest.raises(ValueError, match="clients and neighbours must be less than 4, got 7"):
         netsim.simulate(pages, config=air, engine="packet")

@@ -6,7 +6,7 @@ import pytest
 import netsim
 from netsim import policies
 from netsim.radio import StateTimes
-from netsim.result import Trip, result_of
+from netsim.result import RunRecord, result_of
 from traces.columns import Workload
 from traces.records import Page
 
@@ -24,7 +24,7 @@ def rows(*values):
 
 def made(pages=PAGES, radio=RADIO, **changes):
     """Make the record of two pages, of two entries of polls, one for three beacons, and of one message."""
-    trip = Trip(
+    trip = RunRecord(
         end_ns=10 * S, awake_ns=2 * S, beacons=30, air_up_ns=40 * MS, air_down_ns=50 * MS, frames_lost=7,
         loads=rows((S, 3 * S, 1_500 * MS, 4), (5 * S, 5_500 * MS, 250 * MS, 0))[: len(pages)].reshape(-1, 4),
         polls=rows((100 * MS, 50 * MS, 0, 200 * MS, 2, 200 * MS), (900 * MS, 400 * MS, 1_500, 300 * MS, 0, 0)),

@@ -11,7 +11,7 @@ from netsim.simulation import uncompiled
 from tests.netsim.worlds import load
 from traces.columns import Workload
 from traces.records import Message, Page
-from traces.waits import network_us
+from traces.server_times import network_us
 
 PAGES = [Page(f"p{i}", 300, 5000 + 100 * i, ((300, 2000), (250, 9000)), 4.0) for i in range(8)]
 

@@ -7,7 +7,7 @@ import pytest
 import netsim
 from netsim.model.codes import AT_ACCESS_POINT
 from netsim.model.medium import advance, finish, send_up, time_awake
-from netsim.model.seam import happen
+from netsim.model.primitives import schedule
 from netsim.model.wires import begin_on_wires
 from netsim.policies.protocol import Plan
 from netsim.policies.static import StaticPsm
@@ -27,7 +27,7 @@ class Station(Alone):
         self.connection.client.closed = self.connection.server.closed = 1
         begin_on_wires(self.run, self.client)
         for at in arrive:
-            happen(self.run, at, AT_ACCESS_POINT, self.packet(self.connection.client, length=960))
+            schedule(self.run, at, AT_ACCESS_POINT, self.packet(self.connection.client, length=960))
         for at in send:
             self.later(at, lambda: send_up(self.run, self.client, self.packet(self.connection.server, length=960)))
 

@@ -3,9 +3,9 @@
 import pytest
 
 from netsim import TcpConfig
-from netsim.model import arriving
-from netsim.model.arriving import foresee, receive
+from netsim.model import receiver
 from netsim.model.codes import DATA, SYN, SYN_ACK
+from netsim.model.receiver import foresee, receive
 from netsim.model.records import NEVER
 from netsim.model.tcp import close, open_connection, write
 from tests.netsim.worlds import MS, Alone, load
@@ -18,7 +18,7 @@ S = 1_000_000_000
 def done(monkeypatch):
     """Instants at which a reply was complete, or an upload acknowledged; the browser is not told."""
     instants = []
-    monkeypatch.setattr(arriving, "arrived", lambda run, connection: instants.append(run.now))
+    monkeypatch.setattr(receiver, "arrived", lambda run, connection: instants.append(run.now))
     return instants
 
 

@@ -4,11 +4,11 @@ import numpy as np
 
 import netsim
 from netsim import policies
+from netsim.model.entities import Frame
 from netsim.model.tcp import connect
-from netsim.model.things import Frame
-from netsim.running import fill
-from netsim.running.adviser import Adviser
+from netsim.running import setup
 from netsim.running.on_simpy import Machine, run_interpreted
+from netsim.running.policy_adapter import Adviser
 from traces.columns import Workload
 
 MS = 1_000_000
@@ -19,7 +19,7 @@ def world(pages=(), policy="none", *, lost=(), **config):
     config = netsim.SimulationConfig(link=netsim.LinkConfig(loss_rate=0.5 if lost else 0.0), **config)
     workload = Workload.of(pages)
     delays = [np.zeros(len(workload.sizes), dtype=np.int64)]
-    made = fill.World([(workload, policies.make(policy))], delays, [[]], config, 0)
+    made = setup.World([(workload, policies.make(policy))], delays, [[]], config, 0)
     if lost:
         draws = np.ones((1, 10_000))
         draws[0, list(lost)] = 0.0

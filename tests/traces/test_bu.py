@@ -8,7 +8,7 @@ import pytest
 
 import traces
 from traces import TraceError
-from traces.waits import network_us
+from traces.server_times import network_us
 
 NAME = "con7.cs18.1000"
 GOOD = 'cs18 1005 5 "http://a.edu/" 2000 0.5\n'

@@ -17,8 +17,8 @@ from itertools import chain, repeat
 import numpy as np
 from numpy.typing import NDArray
 
+from traces.captures.byte_accounting import Ledger
 from traces.captures.frames import Segment
-from traces.captures.ledger import Ledger
 from traces.captures.runs import Payload, Run, runs, started
 from traces.captures.streams import ACK, FIN, RST, SYN, Stream
 from traces.records import DATAGRAM_DOWN, DATAGRAM_UP, Request

@@ -15,7 +15,7 @@ from ipaddress import ip_address
 
 from traces.captures import flows
 from traces.captures import frames as of
-from traces.captures.ledger import MOST_WAITING, Ledger
+from traces.captures.byte_accounting import MOST_WAITING, Ledger
 from traces.captures.packets import frames
 from traces.captures.runs import Run, runs
 from traces.captures.streams import ACK, SYN

@@ -25,7 +25,7 @@ import pandas as pd
 from experiments.papers.claims import Noted, against, by, point, where
 from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import above, at_least, at_most, below, between, each
-from experiments.papers.proved import (
+from experiments.papers.theorems import (
     penalised_hypothesis,
     second_order_limit,
     selected_risk,

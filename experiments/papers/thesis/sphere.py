@@ -19,7 +19,7 @@ import pandas as pd
 from experiments.papers.claims import Claim, Noted, against, cases, jackknifed, slope, where
 from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import at_most, below, between, both, each, reaching
-from experiments.papers.proved import perceptron_lemma_sine
+from experiments.papers.theorems import perceptron_lemma_sine
 from lpsm import samplers, synthetic_streams
 from lpsm.randomness import POLICY, WORKLOAD, generator
 

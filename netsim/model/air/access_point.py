@@ -10,10 +10,10 @@ from __future__ import annotations
 from netsim.model.air.aggregation import BLOCK_ACK_FRAMES
 from netsim.model.air.channel import contend, put
 from netsim.model.codes import DOWN, OPEN
+from netsim.model.entities import Client, Frame, Queue, Run
+from netsim.model.primitives import new_frame, note_held
 from netsim.model.queues import append, remove, take_first
 from netsim.model.records import NEVER, NONE
-from netsim.model.seam import new_frame, note_held
-from netsim.model.things import Client, Frame, Queue, Run
 
 
 def hold(run: Run, client: Client, frame: Frame) -> None:

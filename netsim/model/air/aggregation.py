@@ -20,8 +20,8 @@ table 19-25 (longest PPDU).
 from __future__ import annotations
 
 from netsim.model.codes import GIVEN_UP, OPEN, RECEIVED
-from netsim.model.seam import draw
-from netsim.model.things import Contender, Frame, Run
+from netsim.model.entities import Contender, Frame, Run
+from netsim.model.primitives import draw
 
 BLOCK_ACK_FRAMES = 64
 DELIMITER_BYTES, MULTIPLE_BYTES = 4, 4

@@ -11,9 +11,9 @@ Source: IEEE 802.11-2020, 11.1.3.2 (beacon generation), 11.2.3 (power management
 from __future__ import annotations
 
 from netsim.model.codes import TELL
+from netsim.model.entities import Client, Run
+from netsim.model.primitives import draw, note_late, schedule
 from netsim.model.records import NEVER
-from netsim.model.seam import draw, happen, note_late
-from netsim.model.things import Client, Run
 
 
 def beacons_sent(run: Run, count: int, start: int) -> None:
@@ -29,7 +29,7 @@ def beacons_sent(run: Run, count: int, start: int) -> None:
             if run.listeners[2 * i] > last:
                 wanted = min(wanted, run.listeners[2 * i] * run.interval)
         run.wanted = wanted
-        happen(run, beacon_end(run, last), TELL, last)
+        schedule(run, beacon_end(run, last), TELL, last)
 
 
 def first_late(run: Run, n: int) -> int:

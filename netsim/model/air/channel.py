@@ -22,10 +22,10 @@ from __future__ import annotations
 from netsim.model.air.aggregation import gather, is_received
 from netsim.model.air.beacons import beacons_sent
 from netsim.model.codes import DELIVER, MISS_ANSWER, NO_ROOM, ORDER_BITS, TAKE_TURN
+from netsim.model.entities import Contender, Frame, Run
+from netsim.model.primitives import draw, note_exchange, schedule
 from netsim.model.queues import append
 from netsim.model.records import NEVER, NONE
-from netsim.model.seam import draw, happen, note_exchange
-from netsim.model.things import Contender, Frame, Run
 
 # -- contention
 
@@ -116,7 +116,7 @@ def plan_turn(run: Run) -> None:
     if turn < NEVER and turn != run.turn:
         run.turn = turn
         if turn != run.beacon_turn:  # between exchanges the next beacon is planned for over and over
-            happen(run, turn, TAKE_TURN, NONE)
+            schedule(run, turn, TAKE_TURN, NONE)
             if turn == beacon_turn:
                 run.beacon_turn = turn
 
@@ -165,7 +165,7 @@ def transmit_frames(run: Run, n: int) -> None:
             occupy(run, now, now + exchange.total)
             run.busy += exchange.total
             note_exchange(run, n, 1)
-            happen(run, now + exchange.delivered, DELIVER, sender)
+            schedule(run, now + exchange.delivered, DELIVER, sender)
             return
         first = sender.exchange.first
         sender.sent += first
@@ -186,7 +186,7 @@ def transmit_frames(run: Run, n: int) -> None:
     for i in range(n):
         one = run.contenders[run.winners[i]]
         wait_for = run.timeout if one.exchange.answered else 0  # a group frame is over when it ends
-        happen(run, now + one.exchange.first + wait_for, MISS_ANSWER, one)
+        schedule(run, now + one.exchange.first + wait_for, MISS_ANSWER, one)
 
 
 # -- beacons in between

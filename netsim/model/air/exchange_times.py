@@ -1,4 +1,4 @@
-"""What follows once a station has won the channel, and how long it takes: the rows of `netsim.model.things.Exchange`.
+"""What follows once a station has won the channel, and how long it takes: the rows of `netsim.model.entities.Exchange`.
 
 A frame and its acknowledgement, RTS and CTS before it, frames sent together and their block ACK, a PS-Poll with the
 data that answers it, a null frame, a group frame.  Times are in nanoseconds from the beginning of the exchange;
@@ -27,7 +27,7 @@ from netsim.model.air.air_times import (
 Ints = NDArray[np.int64]
 Row = tuple[int, int, int, int, int, int, int, int]
 TIMES = ("first", "delivered", "total", "sent", "received", "alone", "size", "answered")
-"""The fields of `netsim.model.things.Exchange` in the order of a row."""
+"""The fields of `netsim.model.entities.Exchange` in the order of a row."""
 _LONGEST_NS = 5_484_000
 
 

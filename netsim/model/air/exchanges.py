@@ -8,7 +8,6 @@ from netsim.model.air.channel import advance_beacons, contend, draw_backoff, wai
 from netsim.model.air.groups import group_ended
 from netsim.model.air.retrieval import access_point_hears, open_gate, poll, serve_period
 from netsim.model.air.station import close_gate, gate_closed, rest
-from netsim.model.arriving import receive_down
 from netsim.model.codes import (
     AT_SERVER,
     CLOSING,
@@ -26,10 +25,11 @@ from netsim.model.codes import (
     UP,
 )
 from netsim.model.datagrams import land
+from netsim.model.entities import Client, Contender, Frame, Run
+from netsim.model.primitives import arrive, draw, free_frame, new_frame, refer, schedule
 from netsim.model.queues import append, take_first
+from netsim.model.receiver import receive_down
 from netsim.model.records import NONE
-from netsim.model.seam import arrive, draw, free_frame, happen, new_frame, refer
-from netsim.model.things import Client, Contender, Frame, Run
 from netsim.model.wires import UP_WIRE, transmit
 
 # -- neighbours
@@ -41,10 +41,10 @@ def load(run: Run, neighbour: Contender) -> None:
         frame = new_frame(run)
         frame.code = OFFERED if run.offered else SATURATED
         frame.client, frame.to, frame.outcome, frame.tries = NONE, NONE, OPEN, 0
-        frame.exchange = neighbour.alike.exchange
+        frame.exchange = neighbour.template.exchange
         append(neighbour.queue, frame)
     else:
-        neighbour.queue.head = neighbour.alike
+        neighbour.queue.head = neighbour.template
         neighbour.queue.count += 1
 
 
@@ -53,7 +53,7 @@ def offer(run: Run, neighbour: Contender) -> None:
     load(run, neighbour)
     if not neighbour.contends:
         contend(run, neighbour)
-    happen(run, run.now + int(draw(run, neighbour.gaps)), OFFER, neighbour)
+    schedule(run, run.now + int(draw(run, neighbour.gaps)), OFFER, neighbour)
 
 
 def saturate(run: Run, neighbour: Contender) -> None:
@@ -134,7 +134,7 @@ def go_on(run: Run, sender: Contender) -> None:
 
 def leave_queue(run: Run, sender: Contender) -> None:
     """Take the first frame out of its queue."""
-    if sender.alike and not run.most_bytes:
+    if sender.template and not run.most_bytes:
         sender.queue.count -= 1
     else:
         take_first(sender.queue)

@@ -17,10 +17,10 @@ from netsim.model.air.channel import advance_beacons, listen_to_beacon
 from netsim.model.air.radio import hear_groups
 from netsim.model.air.station import advance_on_air, await_beacon
 from netsim.model.codes import BROADCAST, GROUP, OPEN, OVERLOADED
+from netsim.model.entities import Client, Frame, Run
+from netsim.model.primitives import draw, free_frame, new_frame, schedule
 from netsim.model.queues import append, take_first
 from netsim.model.records import NONE
-from netsim.model.seam import draw, free_frame, happen, new_frame
-from netsim.model.things import Client, Frame, Run
 
 
 def tell(run: Run, beacon: int) -> None:
@@ -44,7 +44,7 @@ def tell(run: Run, beacon: int) -> None:
 
 def expect_group(run: Run) -> None:
     """Have the next group frame arrive after a gap without memory."""
-    happen(run, run.now + int(draw(run, run.group_gaps)), BROADCAST, NONE)
+    schedule(run, run.now + int(draw(run, run.group_gaps)), BROADCAST, NONE)
 
 
 def add_group(run: Run) -> None:

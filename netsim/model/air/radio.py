@@ -7,8 +7,8 @@ receiving, or else listening.  A radio of two states has passages of no time.
 
 from __future__ import annotations
 
-from netsim.model.seam import note_interval
-from netsim.model.things import Client, Run, States
+from netsim.model.entities import Client, Run, States
+from netsim.model.primitives import note_interval
 
 
 def listen_ahead(run: Run, slept: int) -> int:

@@ -27,10 +27,10 @@ from netsim.model.air.access_point import forward, take_held
 from netsim.model.air.channel import put
 from netsim.model.air.radio import wake_up
 from netsim.model.codes import NULL, OPEN, OPENING, POLL, PS_POLL, RADIO_READY, TRIGGER, UAPSD
+from netsim.model.entities import Client, Frame, Run
+from netsim.model.primitives import new_frame, note_gate, schedule
 from netsim.model.queues import append
 from netsim.model.records import NONE
-from netsim.model.seam import happen, new_frame, note_gate
-from netsim.model.things import Client, Frame, Run
 
 # -- the client's frames wait until its radio is awake and has heard the channel for DIFS, and contend for it then
 
@@ -44,7 +44,7 @@ def transmit_from(run: Run, client: Client, frame: Frame) -> None:
         put(run, client.contender, frame)
         return
     if client.pending.count == 0:
-        happen(run, client.ready, RADIO_READY, client)
+        schedule(run, client.ready, RADIO_READY, client)
     append(client.pending, frame)
 
 

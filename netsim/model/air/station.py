@@ -16,11 +16,11 @@ from netsim.model.air.channel import advance_beacons, listen_to_beacon, put
 from netsim.model.air.radio import begin_doze, hear_beacons, listen_ahead, wake_up
 from netsim.model.air.retrieval import fetch_waiting, open_gate, transmit_from
 from netsim.model.codes import AUTO, CLOSE_TIMER, CLOSING, LISTEN, NULL, OPEN, PS_POLL, TWT, UAPSD, UP
+from netsim.model.entities import Client, Frame, Run
 from netsim.model.policy import ask_at_beacon, follow, say_sent, take_answer
+from netsim.model.primitives import ask, free_frame, new_frame, note_gate, note_poll, schedule
 from netsim.model.queues import remove
 from netsim.model.records import NEVER, NONE
-from netsim.model.seam import ask, free_frame, happen, new_frame, note_gate, note_poll
-from netsim.model.things import Client, Frame, Run
 
 # -- packets
 
@@ -93,7 +93,7 @@ def stay_until(run: Run, client: Client, until: int, now: int) -> None:
         client.close = until
         if until < client.timer:  # a deadline that moves: an event that comes too early looks again
             client.timer = max(until, run.now)
-            happen(run, client.timer, CLOSE_TIMER, client)
+            schedule(run, client.timer, CLOSE_TIMER, client)
 
 
 def wake_close_timer(run: Run, client: Client) -> None:
@@ -104,7 +104,7 @@ def wake_close_timer(run: Run, client: Client) -> None:
     client.timer = NEVER
     if now < client.close < NEVER:
         client.timer = client.close
-        happen(run, client.close, CLOSE_TIMER, client)
+        schedule(run, client.close, CLOSE_TIMER, client)
     elif client.close <= now and client.planned and is_quiet(client):
         client.close = NEVER
         if client.agreed:
@@ -191,7 +191,7 @@ def await_beacon(run: Run, client: Client) -> None:
         return
     client.expected = at
     if client.agreed:
-        happen(run, max(at, run.now), LISTEN, client)
+        schedule(run, max(at, run.now), LISTEN, client)
     elif at // run.interval >= run.next_beacon:
         listen_to_beacon(run, at // run.interval, client.number)
 

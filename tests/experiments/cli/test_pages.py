@@ -4,7 +4,7 @@ import pytest
 
 import traces
 from tests.traces.captures import Tcp, pcap, record
-from traces.waits import network_us
+from traces.server_times import network_us
 
 LINES = (
     'cs18 1005 0 "http://a.edu/" 2000 0.5\n'

@@ -9,12 +9,11 @@ import time
 import pytest
 
 from experiments.cli import main
-from experiments.study import interruptions
 from experiments.study import progress as study_progress
 from experiments.study import run as study_run
-from experiments.study.interruptions import SIGNALS, Handler, Interrupted, put_off
 from experiments.study.progress import progress
 from experiments.study.run import run
+from experiments.study.signals import SIGNALS, Handler, Interrupted, put_off
 from experiments.study.store import Store
 from tests.experiments.makers import contents
 
@@ -163,7 +162,7 @@ def test_a_second_signal_does_not_disturb_the_order_that_the_first_one_makes_unl
         signal.raise_signal(signal.SIGTERM)
     signal.raise_signal(signal.SIGINT)
     assert (handler.came, ended) == (signal.SIGTERM, [])
-    monkeypatch.setattr(interruptions, "GRACE_S", 0.0)
+    monkeypatch.setattr("experiments.study.signals.GRACE_S", 0.0)
     signal.raise_signal(signal.SIGINT)
     assert ended == [143]
     assert capfd.readouterr().err == "lpsm: terminated again; what was finished before is kept\n"
@@ -171,7 +170,7 @@ def test_a_second_signal_does_not_disturb_the_order_that_the_first_one_makes_unl
 
 def test_a_signal_after_the_end_changes_nothing_of_it():
     code = (
-        "import atexit, signal; from experiments.study.interruptions import handled\n"
+        "import atexit, signal; from experiments.study.signals import handled\n"
         "atexit.register(signal.raise_signal, signal.SIGINT)\n"
         "with handled(to_the_end=True): raise SystemExit(7)"
     )

@@ -8,15 +8,15 @@ import netsim
 from netsim import policies
 from netsim.model.air.groups import add_group
 from netsim.model.codes import AT_SERVER, DATA
+from netsim.model.entities import Connection, Endpoint, States
 from netsim.model.events import begin
 from netsim.model.medium import advance, finish, send_down, send_up, write_states
-from netsim.model.seam import new_frame
-from netsim.model.things import Connection, Endpoint, States
+from netsim.model.primitives import new_frame
 from netsim.policies import Observer
 from netsim.radio import StateTimes
-from netsim.running.adviser import Adviser
-from netsim.running.fill import World
 from netsim.running.on_simpy import prepared
+from netsim.running.policy_adapter import Adviser
+from netsim.running.setup import World
 from traces.columns import Workload
 from traces.records import Page
 

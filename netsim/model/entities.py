@@ -134,7 +134,7 @@ class Datagram:
 
 
 @record
-class Load:
+class PageRecord:
     """What loading a page took."""
 
     issued: int
@@ -200,7 +200,7 @@ class Frame:
     tries: int  # how often it was sent in vain
     goes: int  # whether it is among those that are on the air together
     lost: int  # whether it is lost by itself
-    batch: int  # of a group frame: after which DTIM, counted from the first, it is sent,
+    batch: int  # of a group frame: number of the DTIM that it follows,
     more: int  # and whether others follow it (More Data)
 
 
@@ -237,7 +237,7 @@ class Endpoint:
     expected: int  # how many will in all,
     ack_sent: int  # and of how many the other end was told
     acknowledges: int  # whether a last, partial segment is acknowledged by a packet
-    all_acked: int  # whether it is news when the last byte written is acknowledged
+    all_acked: int  # upload: whether to report that its last byte is acknowledged
     out_of_order: Frame
 
 
@@ -275,7 +275,7 @@ class Contender:
     queue: Part[Queue]
     backoffs: Part[Stream]
     gaps: Part[Stream]  # of a neighbour: between its packets,
-    alike: Frame  # which are all like this one
+    template: Frame  # template of a neighbour's frames
     sent: int  # air time of frames sent and received
     received: int
     attempts: int  # frames put on the air, and what became of them
@@ -283,7 +283,7 @@ class Contender:
     lost: int
     collided: int
     dropped: int
-    spanned: int  # where frames go together: how many at the head of the queue are concerned; 0: none is
+    spanned: int  # frames of the A-MPDU window; 0: not aggregating
     together: int  # how many of them are sent
     exchange: Exchange  # the one that it is in: of the first frame, or
     shared: Part[Exchange]  # of those that go together
@@ -365,7 +365,7 @@ class Client:
     buffer: Part[Queue]  # held back
     waiting: int  # their bytes
     line: Part[Queue]  # about to be sent
-    turn: Part[Frame]  # which stands for it among those who wait for their turn
+    turn: Part[Frame]  # its entry in the access point's queue of clients
     # its browser
     pages: Rows[Page]
     n_pages: int
@@ -377,7 +377,7 @@ class Client:
     missing: int
     next_number: int  # of a connection
     loaded: int  # time that pages took to load, less the instants at which those that are loading were issued
-    loads: Rows[Load]
+    loads: Rows[PageRecord]
     # what happens at its own time
     steps: Rows[Step]
     n_steps: int

@@ -1,4 +1,4 @@
-r"""Names that come from what was read, harmless in what is written: to a terminal, a spreadsheet, a page, a picture.
+r"""Escapes untrusted names in what is written: to a terminal, a spreadsheet, a page, a picture.
 
 A host, a user or a page may be called anything.  Characters that are not printed (control characters, those that
 reverse the direction of writing, halves of pairs) are written as escapes such as ``\x1b`` and ``\u202e``; what a

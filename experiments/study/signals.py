@@ -1,4 +1,4 @@
-"""What ends a program early, and with which exit status: Ctrl-C, and the signals that ask it to terminate or hang up.
+"""Signals and exit statuses: Ctrl-C, and the signals that ask it to terminate or hang up.
 
 A handler raises `Interrupted` in the main thread.  On its way up each layer puts its things in order and adds a note to
 it, so that the last one to see it, the command line, can print what is kept.  Python drops an exception that

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from experiments.inert import as_meant, cell, inert, is_number
+from experiments.escaping import as_meant, cell, inert, is_number
 from tests.experiments.makers import Page
 
 HOSTILE = [

@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 from netsim.policies import bsd, drivers, host, lpsm, lpsm2, lpsm3, static, twt
 from netsim.policies.entry import Entry, Setting, assignments
 from netsim.policies.guarded import guarded, in_a_line, unless_stopped
-from netsim.policies.own import OwnPolicy, checked
 from netsim.policies.protocol import Policy, PolicyError
+from netsim.policies.user_policy import OwnPolicy, checked
 from netsim.radio import Radio
 
 AnyPolicy: TypeAlias = str | Policy | OwnPolicy

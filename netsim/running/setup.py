@@ -1,4 +1,4 @@
-"""A run before it begins, and what it leaves behind: pages, world and seeds to records, and records to a `Trip`.
+"""A run before it begins, and what it leaves behind: pages, world and seeds to records, and records to a `RunRecord`.
 
 The run, its clients and its contenders are records; what stands in rows (pages, objects, messages, loads, exchanges) is
 arrays of int64, a row a record and a column a number, which each way of running makes its own.
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from lpsm import randomness
 from netsim.config import RETRIEVALS, AirConfig, LinkConfig, SimulationConfig
-from netsim.model import codes, things
+from netsim.model import codes, entities
 from netsim.model.air import exchange_times
 from netsim.model.air.air_times import DATA_OVERHEAD_BYTES, QOS_BYTES
 from netsim.model.records import NEVER
 from netsim.policies.compiled import NOT_YET_NS
 from netsim.policies.protocol import Observer, Policy
 from netsim.radio import STATES, Radio, StateRadioConfig, StateTimes
-from netsim.result import DATAGRAMS, LOADS, Trip
+from netsim.result import DATAGRAMS, LOADS, RunRecord
 from netsim.running.layout import fields_of, words_of
 from traces.columns import Workload
 from traces.records import Message
@@ -57,8 +57,8 @@ class World:
     config: SimulationConfig  #: the world
     seed: int  #: of losses, backoffs, neighbours and group frames
     room: int = 64  #: how many beacons a client may wait for at once
-    run: things.Run = field(default_factory=things.Run)  #: the run; its rows of clients and contenders are lists
-    streams: list[tuple[things.Stream, Draws]] = field(default_factory=list)  #: what draws the numbers of each stream
+    run: entities.Run = field(default_factory=entities.Run)  #: the run; its rows of clients and contenders are lists
+    streams: list[tuple[entities.Stream, Draws]] = field(default_factory=list)  #: what draws the numbers of each stream
 
     def __post_init__(self) -> None:
         run, config, tcp, n = self.run, self.config, self.config.tcp, len(self.members)
@@ -92,13 +92,13 @@ class World:
             f"got {air.beacons.broadcast_per_s:g}, of which {BATCHES:,} batches came to wait at once"
         )
 
-    def _draw(self, stream: things.Stream, draws: Draws) -> None:
+    def _draw(self, stream: entities.Stream, draws: Draws) -> None:
         stream.stop = 1
         self.streams.append((stream, draws))
 
-    def _client(self, number: int) -> things.Client:
+    def _client(self, number: int) -> entities.Client:
         (workload, policy), messages = self.members[number], self.pushed[number]
-        client = things.Client()
+        client = entities.Client()
         client.number, client.host_aware = number, int(policy.host_aware)
         client.observes, client.never_sleeps = int(isinstance(policy, Observer)), int(_never_sleeps(policy))
         client.last_sent = client.last_received = NOT_YET_NS
@@ -106,7 +106,7 @@ class World:
         client.n_pages, client.n_messages, client.next_number = len(workload), len(messages), 1
         issue_s, think_s, deadline_s = workload.issue_s, workload.think_s, workload.deadline_s
         sizes, (requests, replies) = [message.size_bytes for message in messages], workload.sizes.T
-        rows: Any = client  # its rows are arrays until a way of running takes them
+        rows: Any = client  # int64 tables until a run makes objects or addresses of them
         rows.pages = rows_of(
             "Page", len(workload), objects=workload.objects,
             issue=np.where(np.isnan(issue_s), -1, np.rint(issue_s * _NS_PER_S)),
@@ -117,7 +117,7 @@ class World:
             "Object", len(requests), request=requests, reply=replies, delay=self.delays_ns[number],
             asked_of=workload.servers,
         )  # fmt: skip
-        rows.loads = rows_of("Load", len(workload))
+        rows.loads = rows_of("PageRecord", len(workload))
         instants, ends = [round(message.at_s * _NS_PER_S) for message in messages], np.cumsum(sizes, dtype=np.int64)
         rows.messages = rows_of("Message", len(messages), at=instants, bytes=sizes, end=ends)
         drawn_ns = self.delays_ns[number] if self.config.server_delay.kind != "recorded" else None
@@ -162,14 +162,14 @@ class World:
         n = 1 + air.neighbours + len(self.members)
         if n > 1 << codes.ORDER_BITS:
             raise ValueError(f"clients and neighbours must be less than {1 << codes.ORDER_BITS}, got {n - 1}")
-        run.contenders = [things.Contender() for _ in range(n)]
+        run.contenders = [entities.Contender() for _ in range(n)]
         after = len(run.contenders)
         for place, contender in enumerate(run.contenders):
             contender.place, contender.cw = place, run.cw_min
             self._draw(contender.backoffs, _backoffs(stream(place)))
             if not 1 <= place <= air.neighbours:
                 continue
-            frame = contender.alike = things.Frame()
+            frame = contender.template = entities.Frame()
             frame.code = codes.OFFERED if run.offered else codes.SATURATED
             size: Any = NEIGHBOUR_BYTES + DATA_OVERHEAD_BYTES + (QOS_BYTES if run.most_bytes else 0)
             frame.exchange = size  # its place among the exchanges
@@ -195,7 +195,7 @@ class World:
                 self._draw(client.reception, _uniform(stream))
 
 
-def _steps(workload: Workload, drawn_ns: Ints | None, run: things.Run) -> tuple[Ints, int]:
+def _steps(workload: Workload, drawn_ns: Ints | None, run: entities.Run) -> tuple[Ints, int]:
     """Return the exchanges that have times of their own, and the place of the first that waits for an instant.
 
     The server's delays are those drawn, if there are some, else what is left of the recorded time up to the first byte
@@ -226,7 +226,9 @@ def _steps(workload: Workload, drawn_ns: Ints | None, run: things.Run) -> tuple[
     return rows_of("Step", n, **columns), due
 
 
-def _written(sizes: Ints, lasts_ns: Ints, mss: int, header: int, *lines: things.Line) -> tuple[Ints, Ints, Ints, Ints]:
+def _written(
+    sizes: Ints, lasts_ns: Ints, mss: int, header: int, *lines: entities.Line
+) -> tuple[Ints, Ints, Ints, Ints]:
     """Return how what takes so long is written over two links in turn.
 
     It is cut into pieces of a full segment, or less, so that no two are further apart than `_FURTHEST_NS`.
@@ -334,7 +336,7 @@ def _soonest_s(workload: Workload) -> float:
     return float(responses_s[responses_s > 0.0].min(initial=inf))
 
 
-def _set_links(run: things.Run, link: LinkConfig, least_mbps: float, longest_s: float) -> None:
+def _set_links(run: entities.Run, link: LinkConfig, least_mbps: float, longest_s: float) -> None:
     """Set the links; none is slower than `least_mbps`, and the way to the servers and back takes `longest_s` at most.
 
     What was recorded went through them.
@@ -360,31 +362,33 @@ def trip_of(
     steps: Ints,
     radio: Radio,
     on_air: bool,
-) -> tuple[Trip, Ints]:
+) -> tuple[RunRecord, Ints]:
     """Return what a client's run leaves behind, and its messages: instant written, size, instant delivered.
 
     Parameters
     ----------
     totals : sequence of int
-        The numbers of `netsim.model.things.Totals`, as they lie in memory.
+        The numbers of `netsim.model.entities.Totals`, as they lie in memory.
     loads, messages, datagrams, steps : array of int64
-        A row a `Load`, a `Message`, a `Datagram`, and a `Step`, in the same way.
+        A row a `PageRecord`, a `Message`, a `Datagram`, and a `Step`, in the same way.
     polls, intervals : array of int64
-        As in `Trip`.
+        As in `RunRecord`.
     radio : Radio
         Of the client.
     on_air : bool
         Whether the states of its radio were told apart.
     """
-    before, after = (_columns(loads, "States", STATES, fields_of("Load")[name].at) for name in ("before", "after"))
+    before, after = (
+        _columns(loads, "States", STATES, fields_of("PageRecord")[name].at) for name in ("before", "after")
+    )
     end, awake, beacons, air_up, air_down, lost, groups_lost, beacons_lost = _columns(
         np.array(totals), "Totals",
         ("end", "awake", "beacons", "air_up", "air_down", "lost", "groups_lost", "beacons_lost"),
     ).tolist()  # fmt: skip
     states = _columns(np.array(totals), "States", STATES, fields_of("Totals")["states"].at).tolist()
-    trip = Trip(
+    trip = RunRecord(
         end_ns=end, awake_ns=awake, beacons=beacons, air_up_ns=air_up, air_down_ns=air_down, frames_lost=lost,
-        loads=_columns(loads, "Load", LOADS), polls=polls, intervals=intervals,
+        loads=_columns(loads, "PageRecord", LOADS), polls=polls, intervals=intervals,
         states=StateTimes.of(states) if on_air else None, page_states=after - before if on_air else None,
         groups_lost=groups_lost, beacons_lost=beacons_lost, datagrams=_columns(datagrams, "Datagram", DATAGRAMS),
         exchanges=_columns(steps, "Step", ("begun", "ended")),

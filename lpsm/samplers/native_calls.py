@@ -25,7 +25,7 @@ from numba.np.numpy_support import as_dtype
 
 from lpsm.native import Kernel, compiled
 from lpsm.samplers import core
-from lpsm.samplers.rows import Row
+from lpsm.samplers.linear_algebra import Row
 
 OPTIONS: Any = {"error_model": "numpy"}
 WORD, DOUBLE = ir.IntType(64), ir.DoubleType()

@@ -1,4 +1,4 @@
-"""The seam compiled, and the loop of events: links in rings, everything else in two heaps, records in pools.
+"""The primitives compiled, and the loop of events: links in rings, everything else in two heaps, records in pools.
 
 Events that fall on one instant happen in the order in which they were scheduled, as with SimPy, but time-outs last.
 Arrivals at the ends of links are in order already, for nothing overtakes there, and wait in a ring each.  Of the other
@@ -6,22 +6,22 @@ events those that are near wait in a heap of their own, which stays small; most 
 will find nothing to do.  An empty heap begins with an event at `NEVER`.
 
 Nothing here is called by Python: `netsim.running.kernel` compiles it, with the model.  What recorders alone are told is
-in the seam only, and nothing here: what is recorded is interpreted.
+in the primitives only, and nothing here: what is recorded is interpreted.
 """
 
 from __future__ import annotations
 
 from numba import carray  # type: ignore[attr-defined]
 
-from netsim.model.arriving import receive, receive_down
 from netsim.model.codes import BAD_PLAN, DRAWS, NO_ROOM, NOTES, TCP_TIMER
+from netsim.model.entities import Client, Connection, Frame, Run, Stream
 from netsim.model.events import HANDLERS, begin
 from netsim.model.medium import at_access_point
+from netsim.model.receiver import receive, receive_down
 from netsim.model.records import NEVER, Ints
-from netsim.model.things import Client, Connection, Frame, Run, Stream
 from netsim.model.wires import DOWN_WIRE, UP_WIRE
+from netsim.policies.call_by_address import call_observe, call_plan
 from netsim.policies.compiled import NOT_YET_NS, FlatFrame, FlatView
-from netsim.policies.machine_code import call_observe, call_plan
 from netsim.policies.protocol import cannot_follow
 from netsim.running.layout import EVENT, FEW, INTERVAL, POLL, Heap, Notes, Ring
 from netsim.running.references import reader, real_at, reals_at, words_at
@@ -49,8 +49,8 @@ def enter(events: Ints, place: int, at: int, order: int, word: int) -> None:
     events[place], events[place + 1], events[place + 2] = at, order, word
 
 
-def happen(run: Run, at: int, code: int, what: int) -> None:
-    """See `netsim.model.seam`."""
+def schedule(run: Run, at: int, code: int, what: int) -> None:
+    """See `netsim.model.primitives`."""
     machine = run.machine
     heap = machine.far if at > run.now + SOON else machine.near
     hole = heap.n
@@ -71,7 +71,7 @@ def happen(run: Run, at: int, code: int, what: int) -> None:
 
 
 def arrive(run: Run, line: int, at: int, code: int, what: int) -> None:
-    """See `netsim.model.seam`."""
+    """See `netsim.model.primitives`."""
     machine = run.machine
     ring = machine.up_wire if line == UP_WIRE else machine.down_wire if line == DOWN_WIRE else machine.down_air
     tail, order = ring.tail, machine.scheduled
@@ -171,7 +171,7 @@ def advance_run(address: int) -> int:
 
 
 def draw(run: Run, stream: Stream) -> float:
-    """See `netsim.model.seam`; says in time that more numbers are needed."""
+    """See `netsim.model.primitives`; says in time that more numbers are needed."""
     at = stream.next
     if at >= stream.stop:
         run.status |= NO_ROOM
@@ -186,7 +186,7 @@ def draw(run: Run, stream: Stream) -> float:
 
 
 def new_frame(run: Run) -> Frame:
-    """See `netsim.model.seam`."""
+    """See `netsim.model.primitives`."""
     machine = run.machine
     frame = machine.free_frame
     if frame:
@@ -201,13 +201,13 @@ def new_frame(run: Run) -> Frame:
 
 
 def free_frame(run: Run, frame: Frame) -> None:
-    """See `netsim.model.seam`."""
+    """See `netsim.model.primitives`."""
     frame.link = run.machine.free_frame
     run.machine.free_frame = frame
 
 
 def new_connection(run: Run) -> Connection:
-    """See `netsim.model.seam`."""
+    """See `netsim.model.primitives`."""
     machine = run.machine
     made = machine.free_connection
     if made:
@@ -225,7 +225,7 @@ def new_connection(run: Run) -> Connection:
 
 
 def refer(run: Run, connection: Connection, more: int) -> None:
-    """See `netsim.model.seam`."""
+    """See `netsim.model.primitives`."""
     connection.references += more
     if connection.references == 0 and connection.client.closed:
         for end in (connection.client, connection.server):
@@ -241,7 +241,7 @@ def refer(run: Run, connection: Connection, more: int) -> None:
 
 
 def ask(run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting: int) -> None:
-    """See `netsim.model.seam`."""
+    """See `netsim.model.primitives`."""
     ints, floats = carray(words_at(client.ints), (client.n_ints,)), carray(reals_at(client.floats), (client.n_floats,))
     offset, deadline = client.offset, NEVER
     sent = client.last_sent - (offset if client.last_sent != NOT_YET_NS else 0)
@@ -258,7 +258,7 @@ def ask(run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting:
 
 
 def tell_policy(run: Run, client: Client, frame: Frame, sent: int, reached: int, completes: int, wanted: int) -> None:
-    """See `netsim.model.seam`."""
+    """See `netsim.model.primitives`."""
     ints, floats = carray(words_at(client.ints), (client.n_ints,)), carray(reals_at(client.floats), (client.n_floats,))
     at, reached = run.now - client.offset, reached - client.offset
     number, opening, length, asked_of = -1, 0, 0, -1
@@ -290,7 +290,7 @@ def next_note(run: Run, client: Client, notes: Notes) -> int:
 
 
 def note_interval(run: Run, client: Client, begin: int, end: int) -> None:
-    """See `netsim.model.seam`."""
+    """See `netsim.model.primitives`."""
     notes = run.machine.intervals
     at = INTERVAL * next_note(run, client, notes)
     if at >= 0:
@@ -298,7 +298,7 @@ def note_interval(run: Run, client: Client, begin: int, end: int) -> None:
 
 
 def note_poll(run: Run, client: Client, at: int, slept: int, waiting: int, following: int, more: int, gap: int) -> None:
-    """See `netsim.model.seam`."""
+    """See `netsim.model.primitives`."""
     notes = run.machine.polls
     place, numbers = POLL * next_note(run, client, notes), notes.numbers
     if place >= 0:
@@ -307,7 +307,7 @@ def note_poll(run: Run, client: Client, at: int, slept: int, waiting: int, follo
 
 
 def note_late(run: Run, beacon: int, by: int) -> None:
-    """See `netsim.model.seam`."""
+    """See `netsim.model.primitives`."""
     n = run.n_late
     if n >= run.late_room:
         run.status |= NO_ROOM

@@ -1,4 +1,4 @@
-"""What a sampler's loop finds on its desk: learners, rule, room for notes, and what is drawn beforehand.
+"""Builds the record that the compiled loop works on: learners, rule, room for notes, and what is drawn beforehand.
 
 What it leaves out: the record itself and the loop (`core`), and who fills in rows and labels (`sampler`).
 """

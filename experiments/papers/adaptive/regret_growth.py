@@ -28,7 +28,7 @@ import pandas as pd
 from experiments.papers.claims import Noted, against, by, jackknifed, point, slope, where
 from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import at_least, at_most, below, between, each, falling, reaching
-from experiments.papers.proved import (
+from experiments.papers.theorems import (
     adaptive_labels,
     adaptive_rate_in_labels,
     adaptive_regret,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from netsim.model.things import Client, Frame, Run
+from netsim.model.entities import Client, Frame, Run
 from netsim.policies.compiled import NOT_YET_NS
 from netsim.policies.protocol import FOREVER_NS, HostFrame, Policy, View, asked, told
 from netsim.policies.protocol import Frame as SeenFrame
@@ -24,7 +24,7 @@ class Adviser:
         self._view = View("idle", 0, None, None, 0, 0, (), None)
 
     def ask(self, run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting: int) -> None:
-        """Ask for a plan; see `netsim.model.seam.ask`."""
+        """Ask for a plan; see `netsim.model.primitives.ask`."""
         view, offset, policy = self._view, client.offset, self.policy
         view.event = "beacon" if at_beacon else "idle"
         view.now_ns = now - offset
@@ -46,7 +46,7 @@ class Adviser:
     def tell(
         self, run: Run, client: Client, frame: Frame, sent: int, reached: int, completes: int, wanted: int
     ) -> None:
-        """Tell of a frame; see `netsim.model.seam.tell_policy`."""
+        """Tell of a frame; see `netsim.model.primitives.tell_policy`."""
         host = None
         if client.host_aware:
             own = frame.to.connection

@@ -1,4 +1,4 @@
-"""The seam: the few things that are done one way where the model is interpreted and another where it is compiled.
+"""Primitives: the few operations that are done one way where the model is interpreted and another where it is compiled.
 
 They schedule events, take and give back records, draw numbers, ask and tell the policy, and take notes.  Here stands
 what they do on SimPy (`netsim.running.on_simpy` makes the run); `netsim.running.compiled` has the same names for the
@@ -14,7 +14,7 @@ from simpy import Event
 from simpy.events import NORMAL, EventPriority
 
 from netsim.model.codes import TCP_TIMER
-from netsim.model.things import Client, Connection, Frame, Run, Stream
+from netsim.model.entities import Client, Connection, Frame, Run, Stream
 
 LAST = EventPriority(NORMAL + 1)
 
@@ -37,7 +37,7 @@ class Occurrence(Event):
         heappush(clock._queue, (at, LAST if code == TCP_TIMER else NORMAL, next(clock._eid), self))
 
 
-def happen(run: Run, at: int, code: int, what: Any) -> None:
+def schedule(run: Run, at: int, code: int, what: Any) -> None:
     """Schedule an event: after those of its instant that are scheduled already, and a time-out after all others."""
     Occurrence(run.machine, at, code, what)
 

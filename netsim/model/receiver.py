@@ -10,12 +10,12 @@ from __future__ import annotations
 from netsim.model.browser import arrived
 from netsim.model.codes import ANSWER, DATAGRAM, SYN, SYN_ACK
 from netsim.model.datagrams import land
+from netsim.model.entities import Connection, Endpoint, Frame, Run
+from netsim.model.primitives import free_frame, new_frame, refer, schedule, tell_policy
 from netsim.model.push import note_messages
 from netsim.model.recorded import write_reply
 from netsim.model.records import NEVER, NONE
-from netsim.model.seam import free_frame, happen, new_frame, refer, tell_policy
 from netsim.model.tcp import acknowledge, duplicate_ack, establish, send_control, take_ack, write
-from netsim.model.things import Connection, Endpoint, Frame, Run
 
 
 def receive_down(run: Run, frame: Frame) -> None:
@@ -114,7 +114,7 @@ def complete(run: Run, end: Endpoint) -> None:
     elif connection.reply:
         if connection.delay:
             refer(run, connection, 1)
-            happen(run, run.now + connection.delay, ANSWER, connection)
+            schedule(run, run.now + connection.delay, ANSWER, connection)
         else:
             begin_reply(run, connection)
 

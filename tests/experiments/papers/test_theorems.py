@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.papers import proved
+from experiments.papers import theorems
 from experiments.papers.thesis import sphere
 from lpsm import samplers
 from lpsm import synthetic_streams as streams
@@ -20,20 +20,20 @@ LN = log(100)
 
 def test_statements_have_the_values_worked_out_by_hand():
     for value, by_hand in (
-        (proved.perceptron_lemma_sine(0.1), 1 / 3),  # printed 2, although v = (0.1, 0) turns towards (0, 1) at sine 1
-        (proved.perceptron_lemma_sine(2), 0.1),
-        (proved.second_order_limit(comparator_norm=3, trace=2), 18),
-        (proved.separable_second_order_step(6, n_features=2, gamma=0.5, lambda_0=0.5), 2 * sqrt(8 * log(4))),
-        (proved.selected_risk(10, 100, exp(-2)), 0.1 + 6 * sqrt(0.02 * log(2 * 101 / exp(-2)))),
-        (proved.supervised_regret_of_spectrum(n_rounds=4, alpha=0, c=1, eigenvalues=[0.25, 0.75]),
+        (theorems.perceptron_lemma_sine(0.1), 1 / 3),  # printed 2, although v = (0.1, 0) turns towards (0, 1) at sine 1
+        (theorems.perceptron_lemma_sine(2), 0.1),
+        (theorems.second_order_limit(comparator_norm=3, trace=2), 18),
+        (theorems.separable_second_order_step(6, n_features=2, gamma=0.5, lambda_0=0.5), 2 * sqrt(8 * log(4))),
+        (theorems.selected_risk(10, 100, exp(-2)), 0.1 + 6 * sqrt(0.02 * log(2 * 101 / exp(-2)))),
+        (theorems.supervised_regret_of_spectrum(n_rounds=4, alpha=0, c=1, eigenvalues=[0.25, 0.75]),
          sqrt(4 * (1 + log(8))) * 2),
-        (proved.supervised_rate_in_labels(2), -0.75),
-        (proved.adaptive_rate_in_labels(2), -1.2),
-        (proved.adaptive_rate_in_labels(sqrt(3) - 1), proved.supervised_rate_in_labels(sqrt(3) - 1)),
-        (proved.disagreement_cap(0.25, alpha=1, c=4), 2),  # the least of 4 eps + 1/(4 eps), at eps = 1/4
-        (proved.adaptive_regret(**WORLD, margin=0.5), 50 + 64 * LN + 4096 * LN + 1 + 8 * log(101)),
-        (proved.adaptive_labels(**WORLD, margin=0.5), 100 + 64 * LN + 4096 * LN + 1 + 3 * log(101)),
-        (proved.adaptive_labels(**WORLD | {"alpha": 0}), 200 + 64 * LN + 1024 * LN + 1 + 3 * log(101)),
+        (theorems.supervised_rate_in_labels(2), -0.75),
+        (theorems.adaptive_rate_in_labels(2), -1.2),
+        (theorems.adaptive_rate_in_labels(sqrt(3) - 1), theorems.supervised_rate_in_labels(sqrt(3) - 1)),
+        (theorems.disagreement_cap(0.25, alpha=1, c=4), 2),  # the least of 4 eps + 1/(4 eps), at eps = 1/4
+        (theorems.adaptive_regret(**WORLD, margin=0.5), 50 + 64 * LN + 4096 * LN + 1 + 8 * log(101)),
+        (theorems.adaptive_labels(**WORLD, margin=0.5), 100 + 64 * LN + 4096 * LN + 1 + 3 * log(101)),
+        (theorems.adaptive_labels(**WORLD | {"alpha": 0}), 200 + 64 * LN + 1024 * LN + 1 + 3 * log(101)),
     ):  # fmt: skip
         assert value == pytest.approx(by_hand, rel=1e-12)
 
@@ -51,7 +51,7 @@ def test_the_penalised_hypothesis_is_that_of_the_definition_evaluated_at_every_r
         wrong = np.where(np.array(at_round) @ X.T >= 0, 1.0, -1.0) != y
         rest = 60 - np.arange(60)
         costs = [row[t:].mean() for t, row in enumerate(wrong)] + np.sqrt(np.log(60 * 61 / 0.05) / (2 * rest))
-        chosen = proved.penalised_hypothesis(np.array(at_round)[starts], starts, X, y, delta=0.1)
+        chosen = theorems.penalised_hypothesis(np.array(at_round)[starts], starts, X, y, delta=0.1)
         assert starts[chosen] == np.argmin(costs)
 
 
@@ -70,18 +70,18 @@ def test_the_adaptive_sampler_stores_a_fair_sample_and_the_selective_one_does_no
 def test_the_limit_of_large_a_has_the_trace_and_not_that_of_the_square():
     X, u, a = np.array([[2.0, 0.0]]), np.array([3.0, 4.0]), 1e9
     product = (a * u @ u + (X @ u) @ (X @ u)) * log_determinant(X, a)
-    assert proved.second_order_limit(comparator_norm=5.0, trace=4.0) == pytest.approx(product, rel=1e-6)  # printed 16
+    assert theorems.second_order_limit(comparator_norm=5.0, trace=4.0) == pytest.approx(product, rel=1e-6)  # printed 16
 
 
 def test_the_printed_eps_is_best_for_labels_and_not_for_regret():
     given = {"n_rounds": 10**6, "eigenvalue": 0.5, "alpha": 2.0, "c": 1.0}
-    corrected, printed = proved.best_regret_margin(**given), proved.best_label_margin(**given)
-    regret = proved.adaptive_regret(n_features=2, **given)
-    assert proved.adaptive_regret(n_features=2, margin=printed, **given) > 1.01 * regret
+    corrected, printed = theorems.best_regret_margin(**given), theorems.best_label_margin(**given)
+    regret = theorems.adaptive_regret(n_features=2, **given)
+    assert theorems.adaptive_regret(n_features=2, margin=printed, **given) > 1.01 * regret
     for factor in np.geomspace(0.3, 3, 31):
-        assert proved.adaptive_regret(n_features=2, margin=factor * corrected, **given) >= regret * (1 - 1e-12)
-        labels = proved.adaptive_labels(n_features=2, margin=factor * printed, **given)
-        assert labels >= proved.adaptive_labels(n_features=2, **given)
+        assert theorems.adaptive_regret(n_features=2, margin=factor * corrected, **given) >= regret * (1 - 1e-12)
+        labels = theorems.adaptive_labels(n_features=2, margin=factor * printed, **given)
+        assert labels >= theorems.adaptive_labels(n_features=2, **given)
 
 
 # -- the three points of thesis 4.3.1: reflections take rational angles to rational angles, so degrees are exact ---

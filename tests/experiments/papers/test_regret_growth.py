@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.papers.adaptive.growth import ADAPTIVE, ALL, HARD, classifiers
+from experiments.papers.adaptive.regret_growth import ADAPTIVE, ALL, HARD, classifiers
 from experiments.papers.claims import jackknifed, measured
 from experiments.papers.registry import all_experiments
 from experiments.papers.thesis import sphere
