@@ -170,7 +170,7 @@ def label(policy: str) -> str:
         return _NAMES[policy]
     kind, _, parameter = policy.partition(":")
     if kind not in _FAMILIES:
-        return policy
+        return inert(policy)
     first, _, second = (parameter, "", "") if "=" in parameter else parameter.partition(":")
     first += " ms" if first and kind in ("dynamic", "hold", "twt") else ""
     second = "" if kind.startswith("lpsm3") and second == "400" else second  # the usual delay of messages
