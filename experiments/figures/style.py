@@ -26,6 +26,8 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from experiments.inert import inert
+
 __all__ = [
     "BLUE", "DAGGER", "GREEN", "GREY", "INK", "ORANGE", "PALE", "PART_FILLS", "PURPLE", "SKY", "VERMILLION", "Look",
     "clean", "key", "label", "log_axis", "look", "looks", "pictures", "rows_named", "saved", "sheet", "styled",
