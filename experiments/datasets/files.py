@@ -22,6 +22,7 @@ from itertools import chain, islice
 from math import isfinite
 from pathlib import Path
 from typing import Any
+from warnings import catch_warnings
 
 import numpy as np
 from numpy.typing import NDArray
@@ -293,7 +294,7 @@ def arrays_of(path: Path, wanted: Collection[str]) -> dict[str, NDArray[Any]]:
         with zipfile.ZipFile(path) as packed:
             size = sum(item.file_size for item in packed.infolist() if item.filename.removesuffix(".npy") in wanted)
         if size <= MOST_BYTES:
-            with np.load(path, allow_pickle=False) as held:
+            with catch_warnings(action="ignore"), np.load(path, allow_pickle=False) as held:  # of headers that lie
                 return {name: np.asarray(held[name]) for name in held.files if name in wanted}
     except Exception:  # zipfile, numpy and the parsers that they use raise a dozen kinds
         raise ValueError("an npz must be a whole zip file of plain arrays, got something else") from None

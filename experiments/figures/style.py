@@ -26,6 +26,8 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from experiments.escaping import inert
+
 __all__ = [
     "BLUE", "DAGGER", "GREEN", "GREY", "INK", "ORANGE", "PALE", "PART_FILLS", "PURPLE", "SKY", "VERMILLION", "Look",
     "clean", "key", "label", "log_axis", "look", "looks", "pictures", "rows_named", "saved", "sheet", "styled",
@@ -170,7 +172,7 @@ def label(policy: str) -> str:
         return _NAMES[policy]
     kind, _, parameter = policy.partition(":")
     if kind not in _FAMILIES:
-        return policy
+        return inert(policy)
     first, _, second = (parameter, "", "") if "=" in parameter else parameter.partition(":")
     first += " ms" if first and kind in ("dynamic", "hold", "twt") else ""
     second = "" if kind.startswith("lpsm3") and second == "400" else second  # the usual delay of messages

@@ -84,10 +84,8 @@ def checked(policy: Any) -> Policy:
             raise TypeError(f"a policy must have the attribute {name}, which {whose} has not")
     if type(spec := policy.spec) is not str:
         raise TypeError(f"spec of the policy {whose} must be a str, got {shown_safely(spec)}")
-    if not (0 < len(spec) <= _LONGEST and spec.isprintable()):
-        raise ValueError(
-            f"spec of the policy {whose} must have 1 to {_LONGEST} printable characters, got {spec[:40]!a}"
-        )
+    if not 0 < len(spec) <= _LONGEST:
+        raise ValueError(f"spec of the policy {whose} must have 1 to {_LONGEST} characters, got {spec[:40]!a}")
     if type(aware := policy.host_aware) not in (bool, int):
         raise TypeError(f"host_aware of the policy {whose} must be a bool, got {shown_safely(aware)}")
     from netsim.policies.compiled import CompiledForm

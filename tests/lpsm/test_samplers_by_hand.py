@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lpsm import samplers
+from lpsm.native import is_plain
 from lpsm.samplers import core, kernels, linear_algebra
 from lpsm.samplers.linear_algebra import Row
 from lpsm.samplers.state_io import PARTS
@@ -85,7 +86,7 @@ def test_of_wide_matrices_the_upper_triangle_is_kept(monkeypatch):
     assert g == pytest.approx(matrix @ x, rel=1e-12)
 
 
-@pytest.mark.skipif(core._plain(), reason="plain Python has no addresses")
+@pytest.mark.skipif(is_plain(), reason="plain Python has no addresses")
 @pytest.mark.parametrize(
     ("key", "dtype"), [("randomized-budget-perceptron", "float64"), ("lasec", "float64"), ("adagrad", "float32")]
 )

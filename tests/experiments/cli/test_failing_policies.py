@@ -51,9 +51,7 @@ WAYS = {  # what is wrong: lines of the class, and what is said
     "another signature": ("plan = lambda self: None", "plan raised TypeError"),
     "an observer that fails": ("observe = lambda self, frame: raises(Mute())", "observe raised Mute"),
     "an observer that is none": ("observe = 5", "observe raised TypeError"),
-    "a spec that escapes": ("spec = 'mine\\x1b[2J'", "spec of the policy Mine must have 1 to 200 printable"),
-    "half a character": ("spec = 'mine\\ud800'", "printable characters, got 'mine\\ud800'"),
-    "an endless spec": ("spec = 'm' * 10**6", "must have 1 to 200 printable characters"),
+    "an endless spec": ("spec = 'm' * 10**6", "must have 1 to 200 characters"),
     "a spec that raises": ("spec = property(lambda self: raises(Own()))", "makes no policy: Own"),
     "a spec that changes": (
         "n = 0\n    @property\n    def spec(self):\n        return f'mine{self.n}'\n"
@@ -70,7 +68,7 @@ WAYS = {  # what is wrong: lines of the class, and what is said
 }  # fmt: skip
 
 
-NO_PAGE = [*WAYS][[*WAYS].index("a spec that escapes") :]  # before the first, or after the last
+NO_PAGE = [*WAYS][[*WAYS].index("an endless spec") :]  # before the first, or after the last
 
 
 @pytest.mark.parametrize("way", WAYS)

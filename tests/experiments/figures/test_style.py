@@ -106,3 +106,7 @@ def test_names_in_scripts_that_the_font_lacks_are_drawn_without_a_warning():
         svg = pictures("a", by_class(names, names[0]))["a.svg"].decode()
     assert [str(one.message) for one in said] == []
     assert all(name in svg for name in names)
+
+
+def test_names_of_ones_own_are_escaped_in_pictures():
+    assert label("mine\x1b[2J\ud800") == "mine\\x1b[2J\\ud800"
