@@ -94,7 +94,7 @@ def altered(folder: Path, manifest: Mapping[str, Any]) -> Path | None:
     with suppress(OSError, ValueError):
         text = files.content(folder / SUMS).decode()
         sums = {name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())}
-        if text != _listing(sums):
+        if text != _listing(sums) or (listed and sums.keys() != {*listed, MANIFEST}):
             return folder / SUMS
         for name in sorted({*listed, MANIFEST}):
             digests = {listed.get(name, sums.get(name)), sums.get(name)}

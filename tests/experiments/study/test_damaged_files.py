@@ -100,7 +100,7 @@ def test_a_finished_folder_that_is_damaged_is_refused_or_asked_for_and_then_made
             assert contents(out) == before
             refused += 1
         else:
-            assert not changed
+            assert not changed, (name, before[name])
         if not refusal(lambda: folder_page(out)):  # what is not in it may be damaged
             assert folder_page(out) == page
         if changed and name != "manifest.json":  # a manifest says whose the folder is
