@@ -207,7 +207,7 @@ def reading(what: str) -> Iterator[None]:
         yield
     except KeyError as error:
         raise ValueError(f"{what} must hold {error.args[0]}, which is missing") from None
-    except (TypeError, IndexError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
+    except (TypeError, IndexError, AttributeError, OverflowError, RecursionError, MemoryError, SystemError) as error:
         raise ValueError(f"{what} must be as its state() wrote it: {shown(str(error))}") from None
 
 
@@ -217,7 +217,10 @@ def state_text(state: Mapping[str, Any], name: str) -> str:
     if found.ndim or found.dtype.kind != "U" or found.dtype.itemsize > 4 * MOST_TEXT:
         got = f"{found.dtype} of shape {found.shape}"
         raise ValueError(f"state must hold {name} as a text of at most {MOST_TEXT} characters, got {got}")
-    return str(found)
+    try:
+        return str(found)
+    except SystemError:  # numpy's, of what is no character
+        raise ValueError(f"state must hold {name} as a text, got characters that there are not") from None
 
 
 def state_array(

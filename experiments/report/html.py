@@ -70,9 +70,9 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{path}: it must be the manifest of a folder that lpsm made, and names no command")
     if (folder / SUMS).exists():
         lines = _content(folder, SUMS, _MOST_BYTES).decode(errors="replace").splitlines()
-        found["files"] = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-        _check(folder, MANIFEST, content, found)
-    elif "files" not in found:
+        sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+        _check(folder, MANIFEST, content, {**found, "files": sums})
+    if "files" not in found:
         raise ValueError(f"{folder}: the results of lpsm {found['command']} are not finished: no files are listed")
     for name in ("configuration", "versions", "files"):
         if not isinstance(found.get(name), dict):

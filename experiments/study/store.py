@@ -92,8 +92,10 @@ def altered(folder: Path, manifest: Mapping[str, Any]) -> Path | None:
     """Return a file of a finished folder that is there, but not as it was written, if there is one."""
     listed: dict[str, str] = manifest["files"]
     with suppress(OSError, ValueError):
-        lines = files.content(folder / SUMS).decode().splitlines()
-        sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+        text = files.content(folder / SUMS).decode()
+        sums = {name: digest for digest, _, name in (line.partition("  ") for line in text.splitlines())}
+        if text != _listing(sums) or (listed and sums.keys() != {*listed, MANIFEST}):
+            return folder / SUMS
         for name in sorted({*listed, MANIFEST}):
             digests = {listed.get(name, sums.get(name)), sums.get(name)}
             if (path := folder / name).is_file() and digests != {files.content_digest(path)}:
@@ -233,11 +235,10 @@ class Store:
         digests = {name: _sha256(content) for name, content in self._contents.items()}
         manifest = _json({**self.manifest, "files": digests})
         sums = {**digests, MANIFEST: _sha256(manifest)}
-        listed = "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
         files.write_file(self.partial / MANIFEST, manifest)
         for name, content in self._contents.items():
             files.write_file(self.partial / name, content)
-        files.write_file(self.partial / SUMS, listed)
+        files.write_file(self.partial / SUMS, _listing(sums))
         old = temporary(self.folder)
         with put_off():  # between two names, and until the older result is gone
             if there := self.folder.exists():
@@ -343,6 +344,10 @@ def _remove(folder: Path, names: Iterable[str]) -> None:
             (folder / name).unlink()
     with suppress(OSError):
         folder.rmdir()
+
+
+def _listing(digests: Mapping[str, str]) -> str:
+    return "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
 
 
 def _sha256(content: str | bytes) -> str:

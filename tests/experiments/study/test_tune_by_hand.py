@@ -119,6 +119,18 @@ def test_delays_that_stand_for_many_count_as_often():
         assert allowed(at, delay_s + 0.01)
 
 
+def test_who_wins_most_splits_is_taken_and_those_that_do_not_are_level():
+    frames = by_hand()
+    found = tune(frames, Rule(max_slowdown=99.0), RADIO, seed=0)
+    assert found.table.set_index("policy")["wins_percent"].dropna().to_dict() == {"psm": 0.0, "slow": 100.0}
+    assert (found.policy, found.recommendation["level"]) == ("slow", [])
+    frames.runs.loc[(frames.runs["policy"] == "slow") & frames.runs["replication"].isin(["a", "b"]), "total_j"] = 5.0
+    level = tune(frames, Rule(max_slowdown=99.0), RADIO, seed=0)
+    shares = level.splits["policy"].value_counts(normalize=True)
+    assert level.table.set_index("policy").loc[level.policy, "wins_percent"] == 100 * shares[level.policy]
+    assert level.recommendation["level"] == (["slow", "psm"] if shares[level.policy] < 2 / 3 else [])
+
+
 def test_what_is_held_out_is_measured_on_the_units_that_were_not_chosen_on():
     frames = by_hand()
     runs = frames.runs
