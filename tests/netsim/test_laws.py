@@ -39,11 +39,9 @@ def test_time_energy_bytes_and_frames_are_conserved_and_recorded(made, number):
 
 @pytest.mark.long
 @pytest.mark.parametrize(("made", "first"), LARGE, ids=name)
-def test_the_laws_hold_of_many_worlds_and_each_says_something_of_some(made, first, capsys):
+def test_the_laws_hold_of_many_worlds_and_each_says_something_of_some(made, first):
     worlds = [made(number) for number in range(first, first + 100)]
     found = Counter(law for one in worlds for law in laws.held(one))
-    with capsys.disabled():
-        print(f"\n{made.__name__} {first}: {sum(len(one.clients) > 1 for one in worlds)} of several clients; {found}")
     on_air = worlds[0].config.medium is not None
     never = {
         "the_client_is_awake_for_its_frames_on_the_air", "nobody_begins_to_send_while_a_frame_is_on_the_air",

@@ -11,6 +11,7 @@ from netsim import Plan
 from netsim.policies import OwnPolicy, PolicyError, canonical, make, registry
 from traces.records import Page
 
+MS = 1_000_000
 SOURCE = """
 from netsim import Plan
 
@@ -195,3 +196,32 @@ def test_every_policy_declares_itself_and_has_a_compiled_form(kind):
     assert policy.spec.partition(":")[0] == kind
     assert policy.host_aware == entry.host_aware
     assert policy.compiled is not None
+
+
+class OnItsOwnClock:
+    """Has agreed on periods, and notes whether what it is shown of the past is what it was told of."""
+
+    spec, host_aware = "own-clock", False
+
+    def __init__(self):
+        self.last = {True: None, False: None}
+        self.right, self.waits_ns = [], []
+
+    def observe(self, frame):
+        self.last[frame.sent] = frame.at_ns
+        self.waits_ns.append(frame.at_ns - frame.reached_ns)
+
+    def plan(self, view):
+        self.right.append((view.last_sent_ns, view.last_received_ns) == (self.last[True], self.last[False]))
+        begin = view.now_ns // (50 * MS) * 50 * MS
+        return Plan(max(view.now_ns, begin + 5 * MS), begin + 50 * MS, agreed=True)
+
+
+def test_a_client_whose_service_periods_come_later_has_a_clock_of_its_own_in_all_that_it_is_shown():
+    pages = [Page(f"p{i}", 300, 3_000, think_s=0.2) for i in range(3)]
+    config = netsim.SimulationConfig(medium=netsim.AirConfig())
+    for result in netsim.simulate_cell([(pages, OnItsOwnClock())] * 3, config=config):
+        policy = result.final_policy
+        assert len(policy.right) > 10
+        assert all(policy.right)
+        assert 0 <= min(policy.waits_ns) < max(policy.waits_ns) < 60 * MS
