@@ -20,7 +20,7 @@ PAPERS: Mapping[str, str] = {
 }
 _MODULES = """
 worst_case.text thesis.tracking thesis.browsing thesis.replayed thesis.sphere thesis.digits thesis.svm rls.bounds
-rls.stories adaptive.growth adaptive.stories drift.shifting ours.labels ours.studies
+rls.news_figures adaptive.regret_growth adaptive.news_figures drift.shifting ours.labels ours.studies
 """
 
 
