@@ -47,7 +47,7 @@ def test_a_figure_drawn_from_the_runs_of_another_takes_them_and_its_record_is_th
     assert archive.reproduce(second, Setup(seed=1), tmp_path / "both").computed  # of another seed
     with monkeypatch.context() as patch:
         patch.setattr(archive, "run", None)
-        shared = archive.reproduce(second, Setup(), tmp_path / "both")
+        shared = archive.reproduce(second, Setup(), tmp_path / "both", force=True)
     assert (alone.computed, shared.computed) == (True, False)
     assert shared.claims["statement"].tolist() == ["second"]
     files = [path for path in (tmp_path / "alone").rglob("*") if path.is_file()]
