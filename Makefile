@@ -3,7 +3,10 @@
 PYTHON ?= python3
 OUT ?= out/compare
 BIN := .venv/bin
+BASE := .venv/.base
 READY := .venv/.ready
+# What is installed is turned into bytecode when it is first imported, which most of it never is.
+INSTALL := $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt --editable
 
 # What the inner loop runs: a test or two of each room, none that starts programs or makes pictures.
 QUICK := tests/lpsm/test_bounds_by_hand.py tests/lpsm/test_tracking.py tests/netsim/test_polling.py \
@@ -19,14 +22,19 @@ SEED ?= 0
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
-$(READY): pyproject.toml constraints.txt
-	@echo "Installing into .venv and compiling, once: a few minutes."
+$(BASE): pyproject.toml constraints.txt
+	@echo "Installing what comparisons need into .venv, once."
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --editable '.[dev]'
+	$(INSTALL) .
+	@touch $(BASE)
+
+$(READY): $(BASE)
+	@echo "Installing what tests need, and compiling, once: two minutes."
+	$(INSTALL) '.[dev]'
 	$(BIN)/lpsm doctor --compile > /dev/null
 	@touch $(READY)
 
-compare: $(READY) ## energy and slowdown of every policy, with pictures, in $(OUT)
+compare: $(BASE) ## energy and slowdown of every policy, with pictures, in $(OUT)
 	$(BIN)/lpsm compare --out $(OUT)
 
 test: $(READY) ## the ordinary tests (some three minutes on two cores)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from lpsm import randomness
 from lpsm.checks import known, of_type
 from lpsm.native import folder_of, is_plain
+from lpsm.native.entries import Entry
 from netsim import policies
 from netsim.config import SimulationConfig
 from netsim.policies import AnyPolicy, Policy
@@ -199,12 +200,16 @@ def _is_interpreted(
     return _interpreted[0] <= (_WITHOUT_CACHE if folder_of(__name__) is None else 1)
 
 
-def is_compiled(policy: AnyPolicy, config: SimulationConfig) -> bool:
-    """Whether nothing is left to compile for runs of a policy; a policy without a compiled rule needs nothing."""
-    from netsim.running.compiled import is_ready
+def uncompiled(policies: Iterable[AnyPolicy], config: SimulationConfig) -> dict[str, Entry]:
+    """Return what is left to compile for runs under these policies, by name; without a compiled rule that is nothing.
 
-    made = _made(policy, config)
-    return getattr(made, "compiled", None) is None or is_ready([made])
+    What takes longest comes first; whoever takes the address of an entry has it compiled.
+    """
+    from netsim.running.compiled import entries_of
+
+    made = [one for one in (_made(policy, config) for policy in policies) if getattr(one, "compiled", None) is not None]
+    listed = entries_of(made) if made else []
+    return {f"{entry.module}.{entry.name}": entry for entry in dict.fromkeys(listed) if not entry.is_ready}
 
 
 _interpreted = [0.0]  # work that this process was asked for while the compiling was still to be done

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import platform
 from importlib import metadata
 from typing import Any
@@ -33,6 +32,7 @@ def doctor(asked: Any) -> None:
     from experiments.datasets import data_folder
     from experiments.study.run import processes
     from experiments.study.store import LIBRARIES
+    from lpsm.native import folder_of
 
     if asked.compile_now:
         _compile()
@@ -57,7 +57,7 @@ def doctor(asked: Any) -> None:
             for name, extra in EXTRAS.items()
         },
         "compiled_code": code,
-        "compile_cache": os.environ.get("NUMBA_CACHE_DIR") or "beside the code (__pycache__)",
+        "compile_cache": str(folder_of("netsim") or "none: nothing is kept"),
         "data_folder": where,
         "data": data,
     }
@@ -72,20 +72,36 @@ def doctor(asked: Any) -> None:
 
 
 def _run(policy: str) -> None:
-    from experiments.study.sweep import compile_express
-    from netsim import SimulationConfig
+    import netsim
+    from experiments.study.sweep import ONE_PAGE
 
-    compile_express((policy,), SimulationConfig())
+    netsim.simulate(ONE_PAGE, policy, engine="express")
 
 
 def _compile() -> None:
-    """Run a page under every kind of policy."""
-    from experiments.study.progress import progress
+    """Compile what runs under every kind of policy, learners and samplers call, on all processors."""
+    from experiments.study.run import processes, run
+    from experiments.study.sweep import compile_express
+    from netsim import SimulationConfig
     from netsim.policies import registry
 
-    names = sorted({entry.example for entry in registry().values()})
-    echo("Compiling the simulator and the policies' rules: once, about 40 s of processor time.", err=True)
-    with progress("policies", len(names)) as advance:
-        for name in names:
-            _run(name)
-            advance()
+    echo("Compiling the simulator, the policies' rules, learners and samplers, once.", err=True)
+    compile_express(sorted({entry.example for entry in registry().values()}), SimulationConfig(), processes(None))
+    run(_use, {name: name for name in ("learners", "samplers")}, jobs=processes(None), title="rooms compiled")
+
+
+def _use(room: str) -> None:
+    """Call what learns, so that it is compiled."""
+    import numpy as np
+
+    from lpsm import LearnAlpha, samplers
+
+    rng = np.random.default_rng(0)
+    if room == "learners":
+        learner = LearnAlpha(n_experts=2, alphas=np.array([0.1, 0.2]))
+        learner.run(rng.random((2, 2)))
+        learner.update(rng.random(2))
+        return
+    rows = rng.standard_normal((4, 2))
+    for key in sorted(samplers.keys()):
+        samplers.make(key, n_features=2, rng=rng).run(rows, np.where(rows[:, 0] > 0.0, 1, -1))

@@ -159,6 +159,6 @@ JSON = flag("--json as_json", "Print the result as one JSON object.")
 MEMBER = option(
     "--member", "Only these members of the trace (an archive or a folder), e.g. '272/Nov94/*'.", metavar="GLOB"
 )
-JOBS = whole("--jobs", "Number of processes [one per processor].", most=MOST_JOBS)
+JOBS = whole("--jobs", "Number of processes [as many as pay, at most one per processor].", most=MOST_JOBS)
 SEED = whole("--seed", "First seed; the same seed gives the same results.", 0, most=2**63 - 1, least=0)
 SKIP_DAMAGED = flag("--skip-damaged", "Count damaged parts of a trace and go on, instead of giving up.")

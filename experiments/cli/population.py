@@ -52,7 +52,7 @@ def population(asked: Any) -> None:
     from experiments.study.progress import progress
     from experiments.study.run import is_cluster, processes, run
     from experiments.study.traffic import told
-    from netsim.simulation import is_compiled
+    from netsim.simulation import uncompiled
 
     world = world_of(asked)
     config, interval_ns = world.config, world.config.beacon_interval_ns
@@ -78,9 +78,9 @@ def population(asked: Any) -> None:
     settings = settings_of(traffic, chosen, world, pages_per_task=asked.pages_per_task)
     with folder("population", asked, settings) as store:
         if cut[0].compile_first and len(store.finished) < len(cut) and not on_cluster:  # where every worker does
-            if not all(is_compiled(policy, config) for policy in policies):
+            if uncompiled(policies, config):
                 echo("compiling the simulator, once on this machine", err=True)
-            sweep.compile_express(policies, config)
+            sweep.compile_express(policies, config, jobs)
         found = run(
             study.compute, {str(number): task for number, task in enumerate(cut)}, jobs=jobs, title="tasks",
             scheduler=asked.scheduler, finished=store.finished, keep=store.keep,

@@ -24,7 +24,9 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from concurrent.futures.process import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
+from math import inf
 from multiprocessing.connection import wait as wait_for_handles
+from time import perf_counter
 from typing import Any, TypeVar
 
 from experiments.presets import LOCAL
@@ -36,6 +38,7 @@ R = TypeVar("R")
 Workers = tuple[Executor, Callable[[], int]]  # and how many tasks they compute at a time
 
 CONNECT_S = 20.0
+WORTH_S = 6.0  # to start processes takes two seconds of each
 UNDER_WAY = 2  # tasks for each processor: one computed, one waiting beside it
 _PR_SET_PDEATHSIG = 1  # Linux: the kernel's signal to a process whose parent ends
 # Handed to the process in which Python keeps account of semaphores: it removes those of a program that was killed, and
@@ -51,14 +54,16 @@ def run(
     """Compute `function(task)` for every task whose key is not in `finished`, and return all results by their keys.
 
     `function` stands at the top level of a module, so that other processes find it.  `jobs` processes of this machine
-    compute (1: this one, None: one for each processor), or the cluster whose address `scheduler` is.  `keep` is called
-    here with key and result as soon as a task is finished.  The progress bar counts `title`.
+    compute (1: this one; None: this one, and one for each processor once what is left would take it longer than
+    `WORTH_S`), or the cluster whose address `scheduler` is.  `keep` is called here with key and result as soon as a
+    task is finished.  The progress bar counts `title`.
 
     On Ctrl-C it ends after every finished result was kept; what a task raises is raised here.  A cluster that cannot be
     reached, or has no worker, and workers that die beyond repair are an `OSError`.
     """
     results = {key: value for key, value in (finished or {}).items() if key in tasks}
     waiting = deque(key for key in tasks if key not in results)
+    measures = jobs is None and not is_cluster(scheduler)
     jobs = min(processes(jobs), max(1, len(waiting)))
     with progress(title, len(tasks), done=len(results)) as advance:
 
@@ -68,10 +73,14 @@ def run(
             advance()
 
         try:
-            if jobs == 1 and not is_cluster(scheduler):
-                for key in waiting:
-                    accept(key, function(tasks[key]))
-            else:
+            begun, n = perf_counter(), len(waiting)
+            while waiting and (
+                (measures and len(waiting) * (perf_counter() - begun) <= WORTH_S * (n - len(waiting) or inf))
+                or (jobs == 1 and not is_cluster(scheduler))
+            ):
+                key = waiting.popleft()
+                accept(key, function(tasks[key]))
+            if waiting:
                 with _cluster(scheduler) if is_cluster(scheduler) else _processes(jobs) as (executor, width):
                     running: dict[Future[R], str] = {}
                     while running or waiting:

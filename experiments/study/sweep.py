@@ -11,7 +11,6 @@ their own of the same traffic.  The totals of a run are then means over its clie
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,10 +20,12 @@ import pandas as pd
 import netsim
 import traces
 from experiments.quantities import BASELINE, mean_row, run_row
-from experiments.study.progress import progress
 from experiments.study.run import processes, run
 from experiments.study.traffic import Generated, Recorded, Replication
+from lpsm.native import folder_of
+from lpsm.native.entries import Entry
 from netsim.policies import AnyPolicy
+from netsim.simulation import uncompiled
 
 if TYPE_CHECKING:
     from experiments.study.store import Store
@@ -112,8 +113,7 @@ def searches(tasks: Mapping[str, Task]) -> dict[str, Task]:
 def measured(tasks: Mapping[str, Task], store: Store, *, jobs: int | None) -> dict[str, Any]:
     """Compute what a store has not yet, keeping each result there; return all results in the order of the tasks."""
     if processes(jobs) > 1:
-        with progress("compiling", None):
-            warm_up(tasks.values())
+        warm_up(tasks.values(), processes(jobs))
     return run(simulate, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title="runs of a policy")
 
 
@@ -126,30 +126,39 @@ def clairvoyant(results: Mapping[str, Mapping[str, Any]]) -> dict[str, netsim.Cl
     }
 
 
-def warm_up(listed: Iterable[Task]) -> None:
+def warm_up(listed: Iterable[Task], jobs: int = 1) -> None:
     """Run one small page under every policy, so that what must be compiled is compiled once, before processes start.
 
-    The simulator is among it if the replications have `MANY_PAGES` together.
+    The simulator is among it if the replications have `MANY_PAGES` together; so many `jobs` compile it.
     """
     listed = list(listed)
     many = sum({task.workload.name: task.workload.n_pages for task in listed}.values()) >= MANY_PAGES
-    for task in {(task.name, task.config): task for task in listed}.values():
+    first = {(task.name, task.config): task for task in listed}
+    for config in dict.fromkeys(task.config for task in listed) if many else ():
+        compile_express([task.policy for (_, own), task in first.items() if own == config], config, jobs)
+    for task in first.values():
         if task.name == _SEARCH:
             netsim.clairvoyant(ONE_PAGE, config=task.config)
         else:
             netsim.simulate(ONE_PAGE, task.policy, config=task.config)
-            if many:
-                compile_express((task.policy,), task.config)
 
 
-def compile_express(policies: Iterable[AnyPolicy], config: netsim.SimulationConfig) -> None:
-    """Have the simulator compiled for these policies; those without a compiled rule are left.
+def compile_express(policies: Iterable[AnyPolicy], config: netsim.SimulationConfig, jobs: int = 1) -> None:
+    """Have the simulator compiled for these policies, by so many processes; those without a compiled rule are left.
 
-    Where it is compiled already, this takes less than a millisecond a policy.
+    Where it is compiled already, this takes some milliseconds.
     """
-    for policy in policies:
-        with suppress(netsim.NotCoveredError):
-            netsim.simulate(ONE_PAGE, policy, config=config, engine="express")
+    left = uncompiled(policies, config)
+    shared = {name: entry for name, entry in left.items() if name.startswith("netsim.") and folder_of("netsim")}
+    if shared:  # known to other processes, which can hand over what they make
+        run(address_of, shared, jobs=jobs, title="functions compiled")
+    for name in left.keys() - shared.keys():
+        address_of(left[name])
+
+
+def address_of(entry: Entry) -> int:
+    """Have a function compiled, and return where it is in this process."""
+    return entry.address
 
 
 def simulate(task: Task) -> dict[str, Any]:

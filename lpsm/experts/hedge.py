@@ -15,7 +15,6 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from scipy import special
 
 from lpsm import checks
 from lpsm.arrays import Floats, Mask, State
@@ -227,6 +226,8 @@ def _log_evidence(regret: Floats, variance: Floats) -> Floats:
         out[flat] = np.log(values @ RATE_WEIGHTS)
     if flat.all():
         return out
+    from scipy import special  # slow to import, and needed here alone
+
     R, V = regret[~flat], np.maximum(variance[~flat], 1e-300)
     root, erfcx = np.sqrt(V), special.erfcx
     low, high = (R - V) / (2 * root), R / (2 * root)  # the Gaussian's ends, in erf's units

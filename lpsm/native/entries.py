@@ -40,6 +40,9 @@ class Entry:
     def __init__(self, module: str, name: str, signature: Signature, function: Any = None) -> None:
         self.module, self.name, self.signature, self._function = module, name, signature, function
 
+    def __reduce__(self) -> Any:
+        return Entry, (self.module, self.name, self.signature, self._function)
+
     @cached_property
     def files(self) -> Kept:
         """Where its machine code is kept."""

@@ -121,15 +121,12 @@ class CompiledForm:
     @property
     def addresses(self) -> tuple[int, int]:
         """Where the machine code of the two functions is, 0 for none; compiled if it was not."""
-        plan, *observes = self._entries()
+        plan, *observes = self.entries
         return plan.address, observes[0].address if observes else 0
 
     @property
-    def is_ready(self) -> bool:
-        """Whether the functions are compiled, in this process or on disk."""
-        return all(entry.is_ready for entry in self._entries())
-
-    def _entries(self) -> list[Entry]:
+    def entries(self) -> list[Entry]:
+        """The functions, as they are called by address."""
         listed = zip(self._rules, (PLAN, OBSERVE), strict=True)
         return [entry_of(rule, signature) for rule, signature in listed if rule is not None]
 

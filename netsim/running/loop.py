@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from numba import carray  # type: ignore[attr-defined]
 
+from lpsm.native.compiler import real_at, reals_at, words_at
 from netsim.model.arriving import receive, receive_down
 from netsim.model.codes import BAD_PLAN, DRAWS, NO_ROOM, NOTES, TCP_TIMER
 from netsim.model.events import begin
@@ -24,7 +25,7 @@ from netsim.policies.compiled import NOT_YET_NS, FlatFrame, FlatView
 from netsim.policies.machine_code import call_observe, call_plan
 from netsim.policies.protocol import cannot_follow
 from netsim.running.layout import EVENT, FEW, INTERVAL, POLL, Heap, Notes, Ring
-from netsim.running.references import reader, real_at, reals_at, words_at
+from netsim.running.references import reader
 
 CODE_BITS = 5
 SOON = 50_000_000  # events that are nearer wait in a heap of their own

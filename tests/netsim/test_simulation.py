@@ -1,13 +1,17 @@
 """The front door: what its record holds, what a shared world means, and what messages and replies take."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 import netsim
 from lpsm import randomness
+from lpsm.native import folder_of
 from netsim import ServerDelay, simulation
 from netsim.policies.lpsm2 import Lpsm2, Lpsm2Config
-from netsim.simulation import is_compiled
+from netsim.simulation import uncompiled
 from tests.netsim.worlds import load
 from traces.columns import Workload
 from traces.records import Message, Page
@@ -111,12 +115,31 @@ def test_the_time_that_traces_give_to_the_network_is_that_of_a_client_that_never
 
 
 def test_what_is_left_to_compile_is_asked_of_the_compiled_form_and_a_policy_without_a_rule_needs_nothing(monkeypatch):
-    asked = []
-    monkeypatch.setattr("netsim.running.compiled.is_ready", lambda policies: asked.append(policies[0].spec))
+    monkeypatch.setattr("lpsm.native.entries.Entry.is_ready", property(lambda entry: entry.name == "_never_sleep"))
+    kernel, rule = "netsim.running.kernel.advance_run", "netsim.policies.static._listen_periodically"
     for medium in (None, netsim.AirConfig()):
-        assert not is_compiled("psm", netsim.SimulationConfig(medium=medium))
-    assert asked == ["psm:100"] * 2
-    assert is_compiled(Lpsm2(Lpsm2Config(record=True)), netsim.SimulationConfig())
+        left = uncompiled(["psm", "none", "psm:200"], netsim.SimulationConfig(medium=medium))
+        assert [*left] == [kernel, rule]
+    assert not uncompiled([Lpsm2(Lpsm2Config(record=True))], netsim.SimulationConfig())
+
+
+ALL = """
+import sys
+import netsim, traces
+assert "scipy" not in sys.modules
+for entry in netsim.policies.registry().values():
+    for engine in ("express", "packet"):
+        netsim.simulate([traces.Page("", 1, 1)] * 2, entry.example, engine=engine)
+print("numba" in sys.modules)
+"""
+
+
+def test_once_compiled_every_policy_runs_either_way_without_the_compiler():
+    if folder_of("netsim") is None:
+        pytest.skip("nothing is kept here")
+    for _ in range(2):  # what is compiled in the first is there in the second
+        found = subprocess.run([sys.executable, "-c", ALL], capture_output=True, check=True, text=True).stdout
+    assert found == "False\n"
 
 
 @pytest.mark.parametrize(("kept", "times"), [(True, 1), (False, 20)])
