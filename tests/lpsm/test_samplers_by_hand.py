@@ -83,7 +83,7 @@ def test_of_wide_matrices_the_upper_triangle_is_kept(monkeypatch):
     assert g == pytest.approx(matrix @ x, rel=1e-12)
 
 
-@pytest.mark.skipif(core._plain(), reason="plain Python has no addresses")
+@pytest.mark.skipif(core.is_plain(), reason="plain Python has no addresses")
 @pytest.mark.parametrize(
     ("key", "dtype"), [("randomized-budget-perceptron", "float64"), ("lasec", "float64"), ("adagrad", "float32")]
 )
