@@ -13,6 +13,7 @@ import numpy as np
 
 from lpsm.arrays import Floats, Mask, State
 from lpsm.experts import share
+from lpsm.native.entries import FLOATS, Signature, entry_of
 
 SAFE_FLOOR = 1e-100  # smallest share per round that keeps weights within floats
 SAFE_MASS = 1e-140  # how far a column's mass may fall between two folds
@@ -23,6 +24,14 @@ MOST_ROUNDS = 16  # between folds
 MOST_WEIGHTS = 1 << 25
 ROUNDING = 1e-9  # of sums that a state has twice, relative
 DRIFT = 1e-6  # of the sum of weights kept as logarithms, which nothing rescales
+
+_ROWS = "float64[:, ::1]"
+_ARRAYS = _ROWS, _ROWS, "float64[:, :, ::1]", FLOATS
+_RUN = entry_of(
+    share.learn_alpha_run, Signature(None, (_ROWS, "boolean[:, ::1]", *_ARRAYS, _ROWS, FLOATS, _ROWS, _ROWS))
+)
+MIXTURE = entry_of(share.mixture, Signature(None, (*_ARRAYS, FLOATS)))
+"""`share.mixture` without numba, for who calls it a few times."""
 
 
 class Hierarchy:
@@ -103,7 +112,7 @@ class Hierarchy:
         record = np.empty((n_rounds if weights else 0, n_experts))
         alpha_record = np.empty((n_rounds if alpha_weights else 0, self.alphas.size))
         mask = np.empty((0, n_experts), dtype=np.bool_) if awake is None else awake
-        share.learn_alpha_run(losses, mask, *self.arrays, loss, record, alpha_record)
+        _RUN(np.ascontiguousarray(losses), np.ascontiguousarray(mask), *self.arrays, loss, record, alpha_record)
         return loss, record, self._in_order(alpha_record)
 
     def _in_order(self, by_column: Floats) -> Floats:

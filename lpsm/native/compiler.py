@@ -104,6 +104,33 @@ def linking(apart: bool = False) -> Any:
     return Linking
 
 
+# -- by address
+
+
+def cast(wanted: Any, lower: Callable[[Any, Any], Any]) -> Any:
+    """Return what makes, in compiled code, something else of an integer or a reference."""
+
+    def typed(_: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return lower(builder, context.cast(builder, arguments[0], signature.args[0], types.int64))
+
+        return wanted(value), generate
+
+    return intrinsic(typed)
+
+
+words_at: Any = cast(types.CPointer(types.int64), lambda builder, value: builder.inttoptr(value, _WORD.as_pointer()))
+"""For compiled code: the integers at an address."""
+reals_at: Any = cast(
+    types.CPointer(types.float64), lambda builder, value: builder.inttoptr(value, ir.DoubleType().as_pointer())
+)
+"""For compiled code: the real numbers at an address."""
+real_at: Any = cast(
+    types.float64, lambda builder, value: builder.load(builder.inttoptr(value, ir.DoubleType().as_pointer()))
+)
+"""For compiled code: the real number at an address."""
+
+
 # -- by signature
 
 

@@ -11,9 +11,8 @@ from typing import Any
 from numba import carray  # type: ignore[attr-defined]
 
 from lpsm.native import compiled
-from lpsm.native.compiler import caller
+from lpsm.native.compiler import caller, reals_at, words_at
 from netsim.policies.compiled import OBSERVE, PLAN, FlatFrame, FlatView
-from netsim.running.references import reals_at, words_at
 
 call_plan: Any = caller(PLAN)
 """For compiled code: call the rule at an address with a `FlatView` and its arrays."""

@@ -138,7 +138,7 @@ class CompiledForm:
 
     def _linked(self) -> Any:
         if self._interpreted or is_plain():
-            self._exchange = _Interpreted(self._rules, self.ints, self.floats, is_plain())
+            self._exchange = _Interpreted(self._rules, self.ints, None if self._interpreted else self.floats)
         else:
             self._exchange = _Exchange(self)
         return self._exchange
@@ -167,9 +167,10 @@ _ASK, _TELL = (Entry("netsim.policies.call_by_address", name, _NUMBERS) for name
 class _Interpreted:
     """A rule that Python interprets: one without state, or, where there is no machine code, any."""
 
-    def __init__(self, rules: Any, ints: NDArray[np.int64], floats: NDArray[np.float64], is_plain: bool) -> None:
+    def __init__(self, rules: Any, ints: NDArray[np.int64], floats: NDArray[np.float64] | None) -> None:
         self._plan, self._observe = rules
-        self._arrays = (ints, floats) if is_plain else (tuple(ints.tolist()), ())
+        self._has_state = floats is not None
+        self._arrays = (ints, floats) if self._has_state else (tuple(ints.tolist()), ())
 
     def plan(self, view: View) -> Plan:
         sent, received, deadline = view.last_sent_ns, view.last_received_ns, view.deadline_ns
@@ -179,6 +180,9 @@ class _Interpreted:
             FOREVER_NS if deadline is None else deadline,
         )  # fmt: skip
         plan: Plan = self._plan(flat, *self._arrays)
+        if self._has_state:  # its numbers are numpy's
+            until, wake, opens, repeat, agreed = plan
+            return Plan(int(until), int(wake), bool(opens), int(repeat), bool(agreed))
         return plan
 
     def observe(self, frame: Frame) -> None:

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from lpsm.checks import non_negative, positive
 from lpsm.experts import LearnAlpha, alpha_grid
+from lpsm.experts.hierarchy import MIXTURE
 from netsim.policies import lpsm2_rule as rule
 from netsim.policies import outstanding
 from netsim.policies.compiled import CompiledForm, joined, put_back
@@ -233,7 +234,7 @@ def _fresh(
     rows = table(config.schedules, interval_ns)
     n = len(rows)
     weights, _, slow, *_ = learners[0].arrays()
-    best = [int(learner.weights.argmax()) for learner in learners] if config.fixed is None else config.fixed
+    best = [_best(learner, n) for learner in learners] if config.fixed is None else config.fixed
     (price_w, push_price_w), (least_price_w, most_price_w) = _prices(config)
     constants: dict[str, Any] = {
         "n_schedules": n, "n_rates": weights.shape[1], "n_slow": slow.shape[2], "interval_ns": interval_ns,
@@ -264,8 +265,13 @@ def _fresh_learners(config: Lpsm2Config, interval_ns: int, watts: tuple[float, f
     learners = [LearnAlpha(len(rows), _switching_rates(config.horizon)) for _ in CONTEXTS]
     waiting, idle = _typical_losses(config, rows, interval_ns, watts, _prices(config)[0])
     for learner, context in zip(learners, CONTEXTS, strict=True):
-        learner.update(idle if context == "I" else waiting)
+        learner.run((idle if context == "I" else waiting)[None])
     return learners
+
+
+def _best(learner: LearnAlpha, n: int) -> int:
+    MIXTURE(*learner.arrays()[:4], mixture := np.empty(n))
+    return int(mixture.argmax())
 
 
 def _typical_losses(

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -22,12 +21,13 @@ from numba.core.typeconv import Conversion  # type: ignore[attr-defined]
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, intrinsic, overload, register_model
 
+from lpsm.native.compiler import cast
 from netsim.model.records import RECORDS
 from netsim.running.layout import Field, fields_of, words_of
 
 _WORD = ir.IntType(64)
 _WORD_BYTES = 8
-_INTS, _REALS = types.CPointer(types.int64), types.CPointer(types.float64)  # type: ignore[no-untyped-call]
+_INTS = types.CPointer(types.int64)  # type: ignore[no-untyped-call]
 
 
 class Reference(types.Type):
@@ -183,28 +183,6 @@ def _take_row(rows: Any, i: Any) -> Any:
     return (lambda rows, i: _row(rows, i)) if isinstance(rows, Rows) else None
 
 
-def _cast(wanted: Any, lower: Callable[[Any, Any], Any]) -> Any:
-    """Return what makes, in compiled code, something else of an integer or a reference."""
-
-    def typed(_: Any, value: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return lower(builder, context.cast(builder, arguments[0], signature.args[0], types.int64))
-
-        return wanted(value), generate
-
-    return intrinsic(typed)
-
-
 def reader(kind: str) -> Any:
     """Return what takes an integer for a reference to a record of a kind."""
-    return _cast(Reference(kind), lambda builder, value: value)
-
-
-words_at: Any = _cast(_INTS, lambda builder, value: builder.inttoptr(value, _WORD.as_pointer()))
-"""For compiled code: the integers at an address."""
-reals_at: Any = _cast(_REALS, lambda builder, value: builder.inttoptr(value, ir.DoubleType().as_pointer()))
-"""For compiled code: the real numbers at an address."""
-real_at: Any = _cast(
-    types.float64, lambda builder, value: builder.load(builder.inttoptr(value, ir.DoubleType().as_pointer()))
-)
-"""For compiled code: the real number at an address."""
+    return cast(Reference(kind), lambda builder, value: value)

@@ -1,10 +1,14 @@
 """The front door: what its record holds, what a shared world means, and what messages and replies take."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 import netsim
 from lpsm import randomness
+from lpsm.native import folder_of
 from netsim import ServerDelay, simulation
 from netsim.policies.lpsm2 import Lpsm2, Lpsm2Config
 from netsim.simulation import uncompiled
@@ -117,6 +121,25 @@ def test_what_is_left_to_compile_is_asked_of_the_compiled_form_and_a_policy_with
         left = uncompiled(["psm", "none", "psm:200"], netsim.SimulationConfig(medium=medium))
         assert [*left] == [kernel, rule]
     assert not uncompiled([Lpsm2(Lpsm2Config(record=True))], netsim.SimulationConfig())
+
+
+ALL = """
+import sys
+import netsim, traces
+assert "scipy" not in sys.modules
+for entry in netsim.policies.registry().values():
+    for engine in ("express", "packet"):
+        netsim.simulate([traces.Page("", 1, 1)] * 2, entry.example, engine=engine)
+print("numba" in sys.modules)
+"""
+
+
+def test_once_compiled_every_policy_runs_either_way_without_the_compiler():
+    if folder_of("netsim") is None:
+        pytest.skip("nothing is kept here")
+    for _ in range(2):  # what is compiled in the first is there in the second
+        found = subprocess.run([sys.executable, "-c", ALL], capture_output=True, check=True, text=True).stdout
+    assert found == "False\n"
 
 
 @pytest.mark.parametrize(("kept", "times"), [(True, 1), (False, 20)])

@@ -40,6 +40,20 @@ def test_results_come_in_the_order_of_the_tasks_and_no_more_are_under_way_than_k
     assert most <= study_run.UNDER_WAY * 2
 
 
+def where(_):
+    """Which process computes a task."""
+    return os.getpid()
+
+
+@pytest.mark.parametrize(("worth_s", "here"), [(math.inf, 6), (1e-9, 1)])
+def test_processes_are_started_by_default_only_once_what_is_left_is_worth_it(monkeypatch, worth_s, here):
+    monkeypatch.setattr(study_run, "WORTH_S", worth_s)
+    monkeypatch.setattr(study_run, "processes", lambda jobs: 2)
+    found = list(run(where, dict.fromkeys("abcdef"), jobs=None).values())
+    assert found.count(os.getpid()) == here
+    assert os.getpid() not in found[here:]
+
+
 def test_finished_tasks_are_not_computed_again_and_every_new_one_is_kept():
     kept = {}
     results = run(math.sqrt, {"a": -1.0, "b": 4.0}, jobs=1, finished={"a": 7.0, "foreign": 0.0}, keep=kept.__setitem__)

@@ -10,7 +10,10 @@ import traces
 from experiments.study import sweep
 from experiments.study.compare import added_delays, compare
 from experiments.study.store import Store
+from lpsm.native.entries import entry_of
 from lpsm.randomness import WORKLOAD, generator
+from netsim.policies.compiled import PLAN
+from netsim.policies.static import _never_sleep
 from traces import Message, Workload
 
 CONFIG = netsim.SimulationConfig()
@@ -43,6 +46,23 @@ def test_warming_up_runs_every_policy_and_leaves_no_trace():
         sweep.warm_up(
             [sweep.Task(workload=sweep.Generated(n_pages=1, seed=0), policy="psm:150", name="", config=CONFIG)]
         )
+
+
+def test_what_is_left_to_compile_is_compiled_by_other_processes_and_what_they_cannot_know_here(monkeypatch):
+    given = {"jobs": [], "here": []}
+    left = {"netsim.policies.mine": 1, "mine.rule": 2}
+    monkeypatch.setattr(sweep, "uncompiled", lambda policies, config: left)
+    monkeypatch.setattr(sweep, "run", lambda function, tasks, jobs, title: given["jobs"].append(([*tasks], jobs)))
+    monkeypatch.setattr(sweep, "address_of", given["here"].append)
+    monkeypatch.setattr(sweep, "folder_of", lambda package: package)
+    sweep.compile_express(["psm"], CONFIG, 2)
+    assert given == {"jobs": [(["netsim.policies.mine"], 2)], "here": [2]}
+    monkeypatch.setattr(sweep, "folder_of", lambda package: None)
+    sweep.compile_express(["psm"], CONFIG, 2)
+    assert sorted(given["here"]) == [1, 2, 2]
+    entry = entry_of(_never_sleep, PLAN)
+    assert pickle.loads(pickle.dumps(entry)).address > 0 < entry.address
+    assert pickle.loads(pickle.dumps(entry)).is_ready
 
 
 AIR = netsim.SimulationConfig(medium=netsim.AirConfig())
