@@ -29,7 +29,7 @@ from typing import Any, Self
 
 from traces.errors import PathName, RuleError, TraceError
 from traces.files import OnDamage, Source, Stream, decompressed, open_trace
-from traces.records import BY_SUFFIX, UNKNOWN_REQUEST_BYTES, Batch, Report, Request, batched
+from traces.records import BY_SUFFIX, UNKNOWN_REQUEST_BYTES, Report, Request, counting
 from traces.server_times import network_us
 
 _LARGEST_SESSION_BYTES = 1 << 27
@@ -54,7 +54,7 @@ _INTACT = "the header of a member must be intact"
 
 def sessions(
     path: PathName, report: Report, member: str | None = None, skip_damaged: bool = False
-) -> Iterator[tuple[str, str, Iterator[Batch]]]:
+) -> Iterator[tuple[str, str, Iterator[Request]]]:
     """Yield name, user and requests of the sessions of a file, a folder (in the order of names) or a tar archive.
 
     Each is valid until the next is asked for.  The user of a file whose name has another form is that name.  `member`
@@ -71,7 +71,7 @@ def sessions(
 
     for name, source in _files(path, report, skip_damaged, wanted):
         match = _NAME.fullmatch(name)
-        yield name, match[1] if match else name, batched(_requests(source, name), report)
+        yield name, match[1] if match else name, counting(_requests(source, name), report)
     if not seen:
         raise TraceError(path, "", _NO_SESSION, "no such file")
     if not chosen:

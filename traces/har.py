@@ -31,10 +31,9 @@ from traces.records import (
     PART,
     UNKNOWN_REQUEST_BYTES,
     UNKNOWN_WAIT_US,
-    Batch,
     Report,
     Request,
-    batched,
+    counting,
 )  # fmt: skip
 
 MAX_HAR_BYTES = 1 << 27
@@ -46,7 +45,7 @@ _MAX_MS = 1e9
 _SCHEMES = ("http://", "https://", "ws://", "wss://")
 
 
-def batches(source: Source) -> Iterator[Batch]:
+def requests(source: Source) -> Iterator[Request]:
     """Read the requests of an archive, in the order in which they were sent."""
     report = source.report
     with placed(source.path):
@@ -80,7 +79,7 @@ def batches(source: Source) -> Iterator[Batch]:
             yield made._replace(kind=PART if page in opened else OPENING) if page else made
             opened.add(page)
 
-    yield from batched(ordered(), report)
+    yield from counting(ordered(), report)
 
 
 def recognises(head: bytes) -> bool:
@@ -156,7 +155,7 @@ def _part(value: object) -> Fields:
 
 def _url(fields: Fields) -> str:
     url = _part(fields.get("request")).get("url")
-    return url if isinstance(url, str) else ""
+    return url.encode("utf-8", "replace").decode() if isinstance(url, str) else ""
 
 
 def _number(value: object, most: float) -> float | None:

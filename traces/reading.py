@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from functools import cache
-from itertools import chain, groupby
+from itertools import groupby
 from operator import attrgetter
 from os import fspath
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import NamedTuple
 from traces.checks import checked
 from traces.errors import PathName, TraceError
 from traces.files import Source, open_trace
-from traces.records import Batch, Report, Request, Session
+from traces.records import Batch, Report, Request, Session, batched
 
 _HEAD_BYTES = 1 << 16
 
@@ -37,11 +37,12 @@ class Format(NamedTuple):
     source: str  #: Where the format is described, or who writes it.
     example: str  #: A command that reads such a file.
     recognises: Callable[[bytes], bool]  #: From the first bytes of a file, unpacked, to whether it is one.
-    #: Yields the requests of a source; None where files hold none, or `sessions` reads them.
-    batches: Callable[[Source], Iterator[Batch]] | None = None
-    #: ``sessions(path, report, member, skip_damaged)`` yields (name, user, batches) of sessions that are files of a
+    #: Yields the requests of a source; None where files hold none, or one of the next two reads them.
+    requests: Callable[[Source], Iterator[Request]] | None = None
+    #: ``sessions(path, report, member, skip_damaged)`` yields (name, user, requests) of sessions that are files of a
     #: folder or an archive.
-    sessions: Callable[..., Iterator[tuple[str, str, Iterator[Batch]]]] | None = None
+    sessions: Callable[..., Iterator[tuple[str, str, Iterator[Request]]]] | None = None
+    batches: Callable[[Source], Iterator[Batch]] | None = None  #: Yields them as columns, as they stand in the file.
 
 
 @cache
@@ -63,12 +64,12 @@ def registry() -> Mapping[str, Format]:
         ),
         Format(
             "pcap", "*.pcap, *.pcapng, *.cap", "pcap or pcapng capture", "tcpdump, Wireshark and others",
-            "lpsm pages capture.pcapng --client 192.168.1.7 --out pages.jsonl", packets.is_capture, pcap.batches,
+            "lpsm pages capture.pcapng --client 192.168.1.7 --out pages.jsonl", packets.is_capture, pcap.requests,
         ),
         Format(
             "har", "*.har", "HTTP Archive (HAR) of a browser",
             "HAR 1.2 specification; the network panel of any browser saves it",
-            "lpsm pages session.har --out pages.jsonl", har.recognises, har.batches,
+            "lpsm pages session.har --out pages.jsonl", har.recognises, har.requests,
         ),
         Format(
             "workload", "*.jsonl", "a workload of pages and messages, one JSON object a line",
@@ -77,11 +78,12 @@ def registry() -> Mapping[str, Format]:
         Format(
             "ucb", "UCB-home-IP-*.tr, *.tr.gz", "UC Berkeley Home IP, binary",
             "S. D. Gribble, UC Berkeley Home IP HTTP Traces, 1997; the Internet Traffic Archive",
-            "lpsm pages UCB-home-IP-846890339-847313219.tr.gz --out pages.jsonl", ucb.recognises, ucb.batches,
+            "lpsm pages UCB-home-IP-846890339-847313219.tr.gz --out pages.jsonl", ucb.recognises,
+            batches=ucb.batches,
         ),
         Format(
             "csv", "*.csv, *.tsv, *.txt", "table of replies: time, bytes", "any program that writes a table",
-            "lpsm pages replies.csv --out pages.jsonl", table.recognises, table.batches,
+            "lpsm pages replies.csv --out pages.jsonl", table.recognises, table.requests,
         ),
     )  # fmt: skip
     return MappingProxyType({entry.name: entry for entry in found})
@@ -141,7 +143,8 @@ class Requests:
         return batches(self.path, report=self.report, **self._asked)  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Request]:
-        return chain.from_iterable(batch.requests() for batch in self.batches())
+        self.report = Report(self.format)
+        return _read(self.path, self.report, **self._asked)  # type: ignore[arg-type]
 
 
 @checked
@@ -188,15 +191,30 @@ def batches(
     """
     report = Report() if report is None else report
     entry = _format(path, member, client, report)
+    if entry.batches is None:
+        yield from batched(_read(path, report, member, skip_damaged, client))
+        return
+    with open_trace(path, on_damage=report.on_damage if skip_damaged else None) as stream:
+        yield from entry.batches(Source(stream, path, report, skip_damaged, client))
+
+
+def _read(
+    path: PathName, report: Report, member: str | None, skip_damaged: bool, client: str | None
+) -> Iterator[Request]:
+    """Yield the requests of a trace one by one."""
+    entry = _format(path, member, client, report)
     if entry.sessions is not None:
         for _, _, of_session in entry.sessions(path, report, member, skip_damaged):
             report.count("sessions")
             yield from of_session
-        return
-    if entry.batches is None:
+    elif entry.batches is not None:
+        for batch in batches(path, skip_damaged=skip_damaged, client=client, report=report):
+            yield from batch.requests()
+    elif entry.requests is None:
         raise TraceError(path, "", "a trace must hold requests", "a workload, which holds pages")
-    with open_trace(path, on_damage=report.on_damage if skip_damaged else None) as stream:
-        yield from entry.batches(Source(stream, path, report, skip_damaged, client))
+    else:
+        with open_trace(path, on_damage=report.on_damage if skip_damaged else None) as stream:
+            yield from entry.requests(Source(stream, path, report, skip_damaged, client))
 
 
 @checked
@@ -214,17 +232,15 @@ def sessions(
     if entry.sessions is not None:
         for name, user, of_session in entry.sessions(path, report, member, skip_damaged):
             report.count("sessions")
-            requests = tuple(request for batch in of_session for request in batch.requests())
-            if requests:
+            if requests := tuple(of_session):
                 yield Session(name, user, requests)
         return
     numbers: dict[str, int] = {}  # of clients, in the order in which they first occur
-    of_trace = batches(path, skip_damaged=skip_damaged, client=client, report=report)
+    of_trace = _read(path, report, None, skip_damaged, client)
     with closing(sqlite3.connect("")) as disk:
         disk.execute(f"CREATE TABLE sent (number, {', '.join(Request._fields)})")
-        for batch in of_trace:
-            rows = ((numbers.setdefault(one.client, len(numbers)), *one) for one in batch.requests())
-            disk.executemany(f"INSERT INTO sent VALUES (?{', ?' * len(Request._fields)})", rows)
+        rows = ((numbers.setdefault(one.client, len(numbers)), *one) for one in of_trace)
+        disk.executemany(f"INSERT INTO sent VALUES (?{', ?' * len(Request._fields)})", rows)
         held = disk.execute(f"SELECT {', '.join(Request._fields)} FROM sent ORDER BY number, rowid")
         for name, of_client in groupby(map(Request._make, held), attrgetter("client")):
             report.count("sessions")

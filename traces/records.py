@@ -275,7 +275,7 @@ class Batch:
 
 
 def batch_of(requests: Iterable[Request]) -> Batch:
-    """Return some requests, at least one, as a batch: the way of readers that make one request at a time."""
+    """Return some requests, at least one, as a batch."""
     fields = dict(zip(Request._fields, zip(*requests, strict=True), strict=True))
     urls = [url.encode("latin-1", "replace") for url in fields.pop("url")]
     columns = np.zeros(len(urls), dtype=REQUEST_DTYPE)
@@ -292,8 +292,14 @@ def batch_of(requests: Iterable[Request]) -> Batch:
     return Batch(columns, b"".join(urls), names["client"].__getitem__, names["server"].__getitem__)
 
 
-def batched(requests: Iterator[Request], report: Report) -> Iterator[Batch]:
-    """Yield requests as batches of some thousands, and count them."""
+def counting(requests: Iterator[Request], report: Report) -> Iterator[Request]:
+    """Yield requests, and count them, some thousands at a time."""
     while some := list(islice(requests, _REQUESTS_A_BATCH)):
         report.count("requests", len(some))
+        yield from some
+
+
+def batched(requests: Iterator[Request]) -> Iterator[Batch]:
+    """Yield requests as batches of some thousands."""
+    while some := list(islice(requests, _REQUESTS_A_BATCH)):
         yield batch_of(some)

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 
 from traces.errors import RuleError, TraceError
 from traces.files import Source
-from traces.records import BY_SUFFIX, MESSAGE, UNKNOWN_REQUEST_BYTES, Batch, Request, batched
+from traces.records import BY_SUFFIX, MESSAGE, UNKNOWN_REQUEST_BYTES, Request, counting
 
 _LONGEST_LINE_BYTES = 1 << 16
 _MAX_BYTES = 1 << 40
@@ -27,8 +27,8 @@ _NAMES = {"time_s": "time", "start": "time", "start_s": "time", "end_s": "end", 
 _WIRESHARK = {"no.", "time", "source", "destination", "protocol", "length"}
 
 
-def batches(source: Source) -> Iterator[Batch]:
-    """Read a table some thousands of rows at a time, in constant memory (and one time a client)."""
+def requests(source: Source) -> Iterator[Request]:
+    """Read a table row by row, in constant memory (and one time a client)."""
     newest: dict[str, int] = {}
     columns: list[str] | None = None  # their names, once they are known
     delimiter, number = ",", 0
@@ -64,7 +64,7 @@ def batches(source: Source) -> Iterator[Batch]:
         newest[found.client] = found.start_us
         return found
 
-    yield from batched(source.parsed(request, rows()), source.report)
+    yield from counting(source.parsed(request, rows()), source.report)
     if not source.report["requests"]:
         raise TraceError(source.path, "", "a table must hold at least one reply", f"{number} lines")
 

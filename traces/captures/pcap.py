@@ -22,19 +22,18 @@ from traces.captures.streams import ACK, SYN
 from traces.captures.wireless import Copies, data_body, heard, payload_bytes
 from traces.errors import TraceError
 from traces.files import Source
-from traces.records import Batch, batch_of
+from traces.records import Request
 
 JUMP_US, JUMP_BACK_US = 3_600_000_000, 1_000_000
 """A clock that goes on by more than an hour, or back by more than a second, has jumped."""
 
 _MOST_FLOWS = 1 << 14
-_REQUESTS_A_BATCH = 1 << 12
 _NAME_SERVICE, _QUIC = 53, 443
 Open = tuple[flows.Flow, bool, int]
 """A flow, whether packets of this key go the way of its first one, and the number of the SYN that opened it or -1."""
 
 
-def batches(source: Source) -> Iterator[Batch]:
+def requests(source: Source) -> Iterator[Request]:
     """Read the exchanges and messages of a capture, in the order in which they begin.
 
     The client of a source is the address of the one device whose flows are wanted, of 802.11 its MAC address: the
@@ -48,17 +47,16 @@ def batches(source: Source) -> Iterator[Batch]:
         reader.take(*packet)
         if len(ledger.waiting) >= MOST_WAITING:
             ledger.release(len(ledger.waiting) // 2)
-        while len(ledger.ready) >= _REQUESTS_A_BATCH:
+        if ledger.ready:
             found = True
-            yield batch_of(ledger.ready[:_REQUESTS_A_BATCH])
-            del ledger.ready[:_REQUESTS_A_BATCH]
+            yield from ledger.ready
+            ledger.ready.clear()
     reader.close()
     if not found and not ledger.ready:
         whose = "" if source.client is None else f" of {source.client}"
         rule = f"a capture must hold an exchange{whose} over TCP or UDP"
         raise TraceError(source.path, "", rule, report.counted() or "no packets")
-    for begin in range(0, len(ledger.ready), _REQUESTS_A_BATCH):
-        yield batch_of(ledger.ready[begin : begin + _REQUESTS_A_BATCH])
+    yield from ledger.ready
 
 
 class _Reader:
