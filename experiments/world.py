@@ -99,7 +99,8 @@ def settings_of_a_world() -> dict[str, dict[str, Any]]:
         "air": netsim.AirConfig, "beacons": netsim.BeaconConfig,
     }  # fmt: skip
     rows: list[tuple[Any, ...]] = [
-        (name, "", int | float | str, example, words) for name, (words, example) in WRITTEN.items()
+        (name, "", int | float if isinstance(example, float) else int | float | str, example, words)
+        for name, (words, example) in WRITTEN.items()
     ]
     for part, owner in parts.items():
         kinds, meanings = get_type_hints(owner), _meanings(owner)
