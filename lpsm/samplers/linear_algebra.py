@@ -92,7 +92,7 @@ def along(row, dense):
 
 
 @compiled
-def look_along(weights, row, scores, s):
+def write_scores(weights, row, scores, s):
     """Write the inner product of the row with the weights of every class into row s of the scores."""
     for c in range(weights.shape[0]):
         scores[s, c] = along(row, weights[c])

@@ -1,91 +1,96 @@
-"""Builds the record that the compiled loop works on: learners, rule, room for notes, and what is drawn beforehand.
-
-What it leaves out: the record itself and the loop (`core`), and who fills in rows and labels (`sampler`).
-"""
+"""The record that the compiled loop works on: who plays, by which rule, and what rounds are given and come to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lpsm.arrays import Array
-from lpsm.samplers import core, kernels, rules
-from lpsm.samplers.core import Desk
-from lpsm.samplers.perceptrons import memory_of
+from lpsm.samplers.protocol import Line, Square, Values, Whole, Wholes
 
-if TYPE_CHECKING:
-    from lpsm.samplers.sampler import Sampler
+# `limits`: r is at most |x|^2 times the first plus N times the second; values of an instance, and instances, that there
+# is room for; labels asked for at most.
+RIDGE, DRIFT, WIDTH, CAPACITY, MOST = range(5)
+# `outcome`: what a round came to.  `PRODUCT` is p, and `CAUSE` and `IMPORTANCE` are `DUE` and `WEIGHT` as they were in
+# the round of a question.
+MARGIN, PREDICTION, QUERY, KEPT, CHANCE, PRODUCT, NORM2, VARIANCE, CAUSE, IMPORTANCE = range(10)
+N_OUTCOME = 10
+# `log`: the margin; 4 (prediction + 1), 2 if asked and 1 if stored; where the margin is p/(1+r), p and r; and where no
+# work is left out, the probability of asking.
+LOG_MARGIN, LOG_FLAGS, LOG_PRODUCT, LOG_VARIANCE, LOG_CHANCE, N_LOG = range(6)
+# `mode`: rounds begin, and labels are asked for; labels that were asked for are learned; work that cannot change a
+# decision is left out; but margins of rounds that ask are exact; the products of a round whose label comes are still
+# there; rows are sparse; the first round, and the one before which to stop.
+DECIDES, LEARNS, LAZY, CAREFUL, FRESH, SPARSE, FIRST, LAST = range(8)
 
-
-def prepared(sampler: Sampler, copies: tuple[Sampler, ...]) -> Desk:
-    """Return what single rounds need."""
-    rule = sampler.rule
-    for one in {*copies, sampler}:
-        if not one._counts.flags.writeable:  # it was read from a file that is mapped into memory
-            one._counts, one._scalars = one._counts.copy(), one._scalars.copy()
-            if "_learner" in vars(one):
-                one._learner = kernels.changed(one._learner, lambda _, array: array.copy())
-    m, held = len(copies), getattr(copies[0]._learner, "held", None)
-    alone = {"company": np.zeros(1, dtype=np.int64), "consult": 0, "settle": 0}
-    of_kernel = (np.zeros(1), 0, False) if held is None else (held.kernel, held.similarity, held.given)
-    desk = Desk(
-        **{"size": m, **alone, **sampler._company(), **learned(sampler, copies)},
-        **dict(zip(("kernel", "similarity", "given"), of_kernel, strict=True)),
-        inside=inside(copies), buys_first=bool(getattr(copies[0]._learner, "buys_first", False)),
-        by_length=held is not None, rule=np.array([one.rule.numbers() for one in copies]),
-        **{name: core.code_of(getattr(rule, name)) for name in ("chance", "grants", "answers")},
-        needs_spread=rule.needs_spread, filters=rule.filters, stores_all=sampler.stores == "queried",
-        hinge=sampler.stores == "small margins", normalize=sampler.normalize, label=np.zeros(1), coin=np.zeros(1),
-        evictions=np.zeros((0, 0)), gone=np.zeros(m, dtype=np.int64),
-        schedules=np.zeros((2 * m if isinstance(rule, rules.AdaptiveSampler) else 0, 1)),
-        log=np.zeros((core.N_LOG, 0)), scores=np.zeros((1, sampler.n_classes)),
-        told=np.zeros((m + (copies != (sampler,)), core.N_SAID)), orders=np.zeros(8, dtype=np.int64),
-        scratch=np.zeros(sampler.n_features, dtype=sampler.dtype),
-    )  # fmt: skip
-    if copies[0]._evictions is not None:
-        desk = desk._replace(evictions=np.zeros((m, 1)))
-    return desk
+UNLIMITED = 2**62  # labels, values and instances
+ENTRIES = ("score", "variance", "overlap", "update", "vote", "reweigh")
+"""Methods that are called by address; the last two are an ensemble's."""
+WORDS = 256  # of eight bytes, for a record
 
 
-def learned(sampler: Sampler, copies: tuple[Sampler, ...]) -> dict[str, Any]:
-    """Where the learners are, and what there is room for, on the desk."""
-    at, entries = core.pinned(*(one._learner for one in copies))
-    limits = np.full((len(copies) + 1, 5), float(core.UNLIMITED))
-    for own, learner in zip(limits, (one._learner for one in copies), strict=False):
-        own[:2] = getattr(learner, "ridge", 0.0), getattr(learner, "drift", 0.0)
-        if (memory := memory_of(learner)) is not None:
-            own[core.WIDTH] = memory.rows.shape[1]
-            if not getattr(learner, "bounded", True):
-                own[core.CAPACITY] = len(memory.labels)
-    if sampler.max_queries is not None:
-        limits[0 if copies[0] is sampler else -1, core.MOST] = sampler.max_queries
-    return {"at": at, **dict(zip(core.ENTRIES[:4], entries, strict=False)), "limits": limits}
+class RoundRecord(NamedTuple):
+    """All that rounds need but the instances, of m copies of a sampler; a row a copy, and then one of the ensemble."""
+
+    size: int  # m
+    at: Whole  # where the learners' records are, the entries of their methods, and what is known of them all
+    score: int
+    variance: int
+    overlap: int
+    update: int
+    inside: bool  # whether the margin is p/(1+r): the current instance is part of the inverse
+    buys_first: bool  # whether v = 0 would never move, so that the first example is bought and stored
+    by_length: bool  # whether `score` needs the squared length
+    kernel: Line  # parameters of the kernel
+    similarity: int  # its function, 0 for x.z
+    given: bool  # whether k(x, x) is written from outside
+    ensemble: Whole  # where its record is, and the entries of its methods; without an ensemble `vote` is 0
+    vote: int
+    reweigh: int
+    counts: Wholes
+    scalars: Square
+    limits: Square
+    rule: Square  # (m, n) its parameters, and its functions, 0 for none
+    chance: int
+    grants: int
+    answers: int
+    needs_variance: bool
+    filters: bool
+    stores_all: bool  # every queried example, not only the queried mistakes
+    hinge: bool  # the queried examples with y p < 1
+    normalize: bool
+    label: Line  # (T,) -1 or +1, or the number of a class
+    coin: Line  # (T,) uniform, 0 for deterministic rules
+    evictions: Square  # (m, T) uniforms consumed one an eviction, or (0, 0)
+    gone: Whole  # (m,) evictions before the first round
+    schedules: Square  # (2 m, T) floors, then biases, of each copy; or (0, 0)
+    log: Square  # (N_LOG, T), or (N_LOG, 0) if nothing is to be written
+    scores: Square  # (T, k), or (1, k) if only those of the last round are of use
+    outcome: Square  # (m, N_OUTCOME), of every copy in a round; a row more for an ensemble, which speaks last
+    mode: Whole  # (8,)
+    scratch: Values  # (d,) for an instance divided by its norm
 
 
-def evictions(copies: tuple[Sampler, ...], n: int) -> tuple[Array, Callable[[], None]]:
-    """Return n uniforms for evictions of each copy, and what takes from the generators those that were used."""
-    own = [(one, one._evictions, int(one._counts[core.EVICTED])) for one in copies if one._evictions]
-
-    def used() -> None:
-        for one, rng, before in own:
-            rng.random(int(one._counts[core.EVICTED]) - before)
-
-    return np.array([deepcopy(rng).random(n) for _, rng, _ in own]).reshape(len(own), n), used
+_LINE = np.zeros(1)
+_EXAMPLES: dict[str, Any] = {
+    "Whole": np.zeros(1, dtype=np.int64), "Wholes": np.zeros((1, 1), dtype=np.int64), "Line": _LINE,
+    "Square": _LINE[None], "int": 0, "float": 0.0, "bool": True,
+}  # fmt: skip
 
 
-def schedules(sampler: Sampler, copies: tuple[Sampler, ...], rounds: int) -> Array:
-    """Return floors of all copies, then biases, in the rounds to come; (0, T) where there are none."""
-    if not isinstance(sampler.rule, rules.AdaptiveSampler):
-        return np.zeros((0, rounds))
-    at, d = range(sampler.rounds + 1, sampler.rounds + rounds + 1), sampler.n_features
-    each = np.array([[one.rule.schedule(d, t) for t in at] for one in copies])
-    by_round = each.reshape(len(each), rounds, 2).transpose(2, 0, 1)
-    return np.ascontiguousarray(by_round).reshape(2 * len(each), rounds)
+def example(kind: Any, **more: Any) -> Any:
+    """Return a record of the types that its fields have in compiled code."""
+    return kind(*({**_EXAMPLES, **more}[name.__forward_arg__] for name in kind.__annotations__.values()))
 
 
-def inside(copies: tuple[Sampler, ...]) -> bool:
-    """Whether scores are those with the instance in the inverse."""
-    return bool(getattr(copies[0]._learner, "inside", False))
+def record_at(place: Any, values: Array) -> RoundRecord:
+    """Return the record that was `pinned`, for instances with values of this type."""
+    record: RoundRecord = place[0]
+    return record
+
+
+def flags_of(log: Array) -> tuple[Array, Array, Array]:
+    """Return predictions, questions, and whether examples were stored, of a log."""
+    flags = log[LOG_FLAGS].astype(np.int32)
+    return (flags >> 2) - 1, (flags & 2) > 0, (flags & 1) > 0

@@ -170,9 +170,9 @@ kept('{"type": "<f8", "shape": [99999999999], "values": []}') -> state|format|va
 kept('{"type": "O", "shape": [], "values": ["x"]}') -> state|format|values|type
 kept('{"type": "<f8", "shape": [], "values": [[[[1]]]]}') -> state|format|values|type
 kept('{"type": "<q99999999", "shape": [], "values": [1]}') -> state|format|values|type
-lpsm.from_state({"kind": np.array("MulticlassSampler")}) -> version of a sampler's state must be 3, got none
-lpsm.from_state({"kind": np.array("TunedSampler")}) -> version of a TunedSampler's state must be 2, got none
-lpsm.from_state({"kind": np.array("TunedSampler"), "version": np.array(2)}) -> a TunedSampler's state must hold
+lpsm.from_state({"kind": np.array("MulticlassSampler")}) -> version of a sampler's state must be 4, got none
+lpsm.from_state({"kind": np.array("TunedSampler")}) -> version of a TunedSampler's state must be 3, got none
+lpsm.from_state({"kind": np.array("TunedSampler"), "version": np.array(3)}) -> a TunedSampler's state must hold
 """)
 def test_a_wrong_call_is_answered_with_the_argument_the_rule_and_the_value(call, message):
     refused(call, message, globals())

@@ -51,7 +51,7 @@ def test_the_estimated_costs_are_unbiased():
         s._rng, s._squares[0] = SimpleNamespace(random=partial(float, u)), -1.0  # at which the rate is 1
         if s.decide(x).query:
             s.learn(x, label)
-        handed.append(s._grid.costs)
+        handed.append(s._ensemble.voters.costs)
     predictions = np.array([sampler.predict(x[None])[0] for sampler in warm.samplers])
     margins = np.array([sampler.margins(x[None])[0] for sampler in warm.samplers])
     chances = np.array(grid) / (np.array(grid) + np.abs(margins))
