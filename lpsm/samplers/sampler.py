@@ -41,6 +41,7 @@ from lpsm.samplers.round_record import (
     LOG_MARGIN,
     LOG_PRODUCT,
     LOG_VARIANCE,
+    MARGIN,
     N_LOG,
     PREDICTION,
     PRODUCT,
@@ -273,7 +274,13 @@ class Sampler:
     # -- rounds ---------------------------------------------------------------------------------
 
     def decide(self, x: Any) -> Decision:
-        """Predict the label of `x`, shape (d,) or a sparse row, and say whether to ask for it.
+        """Predict the label of `x` and say whether to ask for it.
+
+        Parameters
+        ----------
+        x
+            An array of shape (d,), a sparse row (1, d), or the values of one and their columns: (values, columns).
+            A row or a pair of the sampler's type of number, with int32 columns that rise, is taken as it is.
 
         Raises
         ------
@@ -294,7 +301,7 @@ class Sampler:
         self._last = self.rounds if query else None
         if self._last is not None:
             scores = record.scores.copy() if self.n_classes > 1 else None
-            self._questions[self._last] = Question(values.copy(), columns, record.outcome.copy(), scores)
+            self._questions[self._last] = Question(values.copy(), copy(columns), record.outcome.copy(), scores)
         return self._decision(margin, int(prediction), bool(query), chance, self._last)
 
     def learn(self, x: Any, y: int) -> bool:
@@ -388,6 +395,15 @@ class Sampler:
         log.replay = replay
         return log
 
+    def margin(self, x: Any) -> float:
+        """Return the margin of `x`, as `decide` takes it, under the present state: no round, no question."""
+        values, columns = self._instance(x)
+        if self._remembers and self._sparse_memory is None:  # nothing is stored, and the form of it is open
+            return 0.0
+        self._fresh = False
+        self._single(values, columns, _READ)
+        return float(self._prepared().record.outcome[-1, MARGIN])
+
     def margins(self, X: Any) -> Floats:
         """Return the margins of the rows of X under the present state: no round, no question."""
         return self._reads(X)[0]
@@ -448,7 +464,9 @@ class Sampler:
         if self._last is None or self._last not in self._questions:
             raise RuntimeError("learn needs a label that decide asked for: the last decision was not a query")
         question = self._questions[self._last]
-        if not question.is_about(*(self._quickly(x) or self._instance(x))):
+        parts = x if _is_pair(x) else (x.data, x.indices) if type(x) in _ROWS else (x, None)
+        alike = type(parts[0]) is np.ndarray and parts[0].shape == question.values.shape
+        if not (alike and question.is_about(*parts)) and not question.is_about(*self._instance(x)):
             raise ValueError("x must be the instance that decide asked about")
         return self._last
 
@@ -501,6 +519,12 @@ class Sampler:
         """Return an instance as values and, if it is sparse, their columns; it may be the caller's own array."""
         if (found := self._quickly(given)) is not None:
             return found
+        if _is_pair(given):
+            if len(given[0]) != len(given[1]):
+                raise ValueError(f"x must have a column for each of {len(given[0])} values, got {len(given[1])}")
+            if given[1].dtype.kind not in "iu":
+                raise ValueError(f"x must have whole numbers for columns, got {given[1].dtype}")
+            given = sparse.csr_matrix((*given, np.array([0, len(given[0])])), shape=(1, self.n_features))
         x = self._as_remembered(given)
         if sparse.issparse(given) and not sparse.issparse(x):
             x = x.ravel()
@@ -510,21 +534,27 @@ class Sampler:
         return values, columns
 
     def _quickly(self, given: Any) -> tuple[Array, NDArray[np.int32] | None] | None:
-        """Return an instance that is seen at once to be sound, else None: no NaN, no infinity, not all zero."""
-        if type(given) is np.ndarray and given.dtype.kind in "fiub" and not self._sparse_memory:
-            if given.shape != (self.n_features,):
-                return None
-            values = given if given.dtype == self.dtype and given.flags.carray else given.astype(self.dtype)
-            return (values, None) if 0.0 < np.vdot(values, values) <= _LARGEST[self.dtype] else None
-        if type(given) in _ROWS and (self._sparse_memory or not self._remembers or self._sparse_memory is None):
+        """Return an instance that is seen at once to be sound, and is taken as it is, else None."""
+        columns: Any = None
+        if type(given) is np.ndarray:
+            values = given.astype(self.dtype, copy=False) if given.dtype.kind in "fiub" else given
+            fits = not self._sparse_memory and values.shape == (self.n_features,)
+        elif type(given) in _ROWS:
             values, columns, starts = given.data, given.indices, given.indptr
-            if given.shape != (1, self.n_features) or not starts[0] == 0 < starts[1] == len(values) == len(columns):
-                return None
-            if values.dtype != self.dtype or columns.dtype != np.int32 or not values.flags.carray:
-                return None
-            rises = columns[0] >= 0 and columns[-1] < self.n_features and (columns[1:] > columns[:-1]).all()
-            return (values, columns) if rises and 0.0 < np.vdot(values, values) <= _LARGEST[self.dtype] else None
-        return None
+            fits = given.shape == (1, self.n_features) and starts[0] == 0 and starts[1] == len(values)
+        elif _is_pair(given):
+            (values, columns), fits = given, True
+        else:
+            return None
+        if columns is not None:
+            fits = (
+                fits and 0 < len(columns) == len(values) and columns.dtype == np.int32 and columns.flags.carray
+                and self._sparse_memory in (None, self._remembers)
+                and columns[0] >= 0 and columns[-1] < self.n_features and bool((columns[1:] > columns[:-1]).all())
+            )  # fmt: skip
+        if not (fits and values.dtype == self.dtype and values.flags.carray):
+            return None
+        return (values, columns) if 0.0 < np.vdot(values, values) <= _LARGEST[self.dtype] else None  # nor NaN
 
     def _as_remembered(self, x: Any) -> Any:
         """Return instances, one or many, dense or sparse as those that are stored."""
@@ -547,6 +577,11 @@ class Sampler:
         if self.normalize and not (nonzero := squared_lengths(table) > 0).all():
             raise ValueError(f"X must have no zero row where instances are normalised, row {int(nonzero.argmin())} is")
         return table
+
+
+def _is_pair(given: Any) -> bool:
+    """Whether an instance is given as values and their columns."""
+    return type(given) is tuple and len(given) == 2 and all(type(a) is np.ndarray and a.ndim == 1 for a in given)
 
 
 def _as_log(log: Array) -> RunLog:
