@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from lpsm.arrays import Array
 from lpsm.native import is_plain
-from lpsm.samplers import kernels, round_record, rules
+from lpsm.samplers import kernels, rules
+from lpsm.samplers import round as loop
 from lpsm.samplers.kernels import CallableKernel
 from lpsm.samplers.least_squares import Squares
 from lpsm.samplers.perceptrons import memory_of
 from lpsm.samplers.protocol import EVICTED, N_COUNTS, N_SCALARS, ROUND, SIZE, WEIGHT, code_of
-from lpsm.samplers.round import play
-from lpsm.samplers.round_record import ENTRIES, FIRST, FRESH, LAST, SPARSE, RoundRecord
+from lpsm.samplers.round import ENTRIES, FIRST, FRESH, LAST, SPARSE, RoundRecord, play
 
 _NO_COLUMNS, _NO_STARTS = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
 
@@ -35,7 +35,7 @@ def pinned(*records: Any) -> tuple[Any, list[Any]]:
     """
     if is_plain():
         return records, [getattr(type(records[0]), name, 0) for name in ENTRIES]
-    place = np.zeros((len(records), round_record.WORDS), dtype=np.int64)
+    place = np.zeros((len(records), loop.WORDS), dtype=np.int64)
     entries = np.zeros(len(ENTRIES), dtype=np.int64)
     for record, own in zip(records, place, strict=True):
         import_module("lpsm.samplers.native_calls").pin(record, own, entries)
@@ -137,8 +137,8 @@ class Ensemble:
             evictions=np.zeros((m, 1) if copies[0].evictions is not None else (0, 0)),
             gone=np.zeros(m, dtype=np.int64),
             schedules=np.zeros((2 * m if isinstance(rule, rules.AdaptiveSampler) else 0, 1)),
-            log=np.zeros((round_record.N_LOG, 0)), scores=np.zeros((1, n_classes)),
-            outcome=np.zeros((len(everyone), round_record.N_OUTCOME)), mode=np.zeros(8, dtype=np.int64),
+            log=np.zeros((loop.N_LOG, 0)), scores=np.zeros((1, n_classes)),
+            outcome=np.zeros((len(everyone), loop.N_OUTCOME)), mode=np.zeros(8, dtype=np.int64),
             scratch=np.zeros(n_features, dtype=dtype),
         )  # fmt: skip
         self._pin()
@@ -149,15 +149,15 @@ class Ensemble:
     def _learners(self, n_outcomes: int) -> dict[str, Any]:
         """Where the learners' arrays are, and what there is room for."""
         at, entries = pinned(*(one.arrays for one in self.copies))
-        limits = np.full((n_outcomes, 5), float(round_record.UNLIMITED))
+        limits = np.full((n_outcomes, 5), float(loop.UNLIMITED))
         for own, arrays in zip(limits, (one.arrays for one in self.copies), strict=False):
             own[:2] = getattr(arrays, "ridge", 0.0), getattr(arrays, "drift", 0.0)
             if (memory := memory_of(arrays)) is not None:
-                own[round_record.WIDTH] = memory.rows.shape[1]
+                own[loop.WIDTH] = memory.rows.shape[1]
                 if not getattr(arrays, "bounded", True):
-                    own[round_record.CAPACITY] = len(memory.labels)
+                    own[loop.CAPACITY] = len(memory.labels)
         if self._limit is not None:
-            limits[-1, round_record.MOST] = self._limit
+            limits[-1, loop.MOST] = self._limit
         return {"at": at, **dict(zip(ENTRIES[:4], entries, strict=False)), "limits": limits}
 
     def schedules(self, rounds: int) -> Array:

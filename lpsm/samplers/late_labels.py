@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lpsm.arrays import Array, State
 from lpsm.checks import shown, state_array, whole
-from lpsm.samplers.round_record import N_OUTCOME
+from lpsm.samplers.round import N_OUTCOME
 
 
 class Question(NamedTuple):

@@ -20,7 +20,7 @@ from lpsm.arrays import Array, Floats, Ints, Mask
 from lpsm.checks import whole
 from lpsm.samplers.catalogue import CATALOGUE, options_of
 from lpsm.samplers.kernels import has_classes as _has_classes
-from lpsm.samplers.round_record import VARIANCE, flags_of
+from lpsm.samplers.round import VARIANCE, flags_of
 from lpsm.samplers.run_log import Decision
 from lpsm.samplers.sampler import RUN, Sampler
 

@@ -25,7 +25,7 @@ from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
 
 from lpsm.native import Kernel, compiled
-from lpsm.samplers import protocol, round_record
+from lpsm.samplers import protocol
 from lpsm.samplers import round as loop
 from lpsm.samplers.linear_algebra import Row
 from lpsm.samplers.round import play
@@ -55,7 +55,7 @@ def _invoked(_, entry, at, j, now):
     def generate(context, builder, signature, arguments):
         entry, place, copy, now = arguments
         first = builder.ptrtoint(context.make_array(at)(context, builder, place).data, WORD)
-        values = [builder.add(first, builder.mul(copy, Constant(WORD, 8 * round_record.WORDS))), now]
+        values = [builder.add(first, builder.mul(copy, Constant(WORD, 8 * loop.WORDS))), now]
         function = context.call_conv.get_function_type(types.float64, kinds)
         result, trouble = (cgutils.alloca_once(builder, kind) for kind in (DOUBLE, excinfo_t.as_pointer()))
         packed = context.get_arg_packer(kinds).as_arguments(builder, values)
@@ -114,7 +114,7 @@ def _loader(record):
 
 
 def _record(place, values):
-    example = round_record.example(round_record.RoundRecord, Values=np.zeros(1, dtype=as_dtype(values.dtype)))
+    example = loop.example(loop.RoundRecord, Values=np.zeros(1, dtype=as_dtype(values.dtype)))
     loaded = _loader(typeof(example))
     return lambda place, values: loaded(_first(place))
 
@@ -123,7 +123,7 @@ for _function, _made in (
     (protocol.call, lambda function, rule, counts, scalars, a, b, c, d, e:
      lambda function, rule, counts, scalars, a, b, c, d, e: _called(function, rule, counts, scalars, a, b, c, d, e)),
     (protocol.invoke, lambda entry, at, j, now: lambda entry, at, j, now: _invoked(entry, at, j, now)),
-    (round_record.record_at, _record),
+    (loop.record_at, _record),
 ):  # fmt: skip
     overload(_function, jit_options=OPTIONS, strict=False)(_made)
 
@@ -152,7 +152,7 @@ def _address(name):
                 return method(loaded(at), now)
 
             values = np.zeros(1, as_dtype(record.types[record.fields.index("weights")].dtype))
-            now = round_record.example(protocol.Round, Row=Row(values, np.zeros(1, dtype=np.int32), 0, True))
+            now = loop.example(protocol.Round, Row=Row(values, np.zeros(1, dtype=np.int32), 0, True))
             kinds = types.int64, typeof(now)
             entry = answers if name in ("variance", "overlap") else does
             # Code kept on disk is linked by name, and the number that numba appends begins anew in every process.
@@ -168,7 +168,7 @@ def _address(name):
     return intrinsic(typed)
 
 
-_score, _variance, _overlap, _update, _vote, _reweigh = (_address(name) for name in round_record.ENTRIES)
+_score, _variance, _overlap, _update, _vote, _reweigh = (_address(name) for name in loop.ENTRIES)
 
 
 @compiled

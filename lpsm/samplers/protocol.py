@@ -23,7 +23,7 @@ from lpsm.checks import shown
 from lpsm.native import compiled, is_plain
 from lpsm.samplers.linear_algebra import Row
 
-Line = Array  # one axis, two, whole numbers, and those of instances: `round_record.example` knows these names
+Line = Array  # one axis, two, whole numbers, and those of instances: `round.example` knows these names
 Square = Array
 Whole = Array
 Wholes = Array

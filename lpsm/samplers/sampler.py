@@ -33,8 +33,7 @@ from lpsm.samplers.late_labels import Question, Questions
 from lpsm.samplers.least_squares import Squares
 from lpsm.samplers.linear_algebra import WIDE, table_of
 from lpsm.samplers.protocol import Learner, Rule
-from lpsm.samplers.round import lead
-from lpsm.samplers.round_record import (
+from lpsm.samplers.round import (
     KEPT,
     LEARNS,
     LOG_CHANCE,
@@ -46,13 +45,14 @@ from lpsm.samplers.round_record import (
     PREDICTION,
     PRODUCT,
     flags_of,
+    lead,
 )
 from lpsm.samplers.run_log import Decision, RunLog
 
 SHORT = 64  # rounds: for so few, exact margins cost less than a copy of the state to find them later
 STORES = ("mistakes", "queried", "small margins")
 
-# Modes (`round_record.DECIDES` and what follows): decide, learn, learn late, read, and three ways to run a stream.
+# Modes (`round.DECIDES` and what follows): decide, learn, learn late, read, and three ways to run a stream.
 _DECIDE, _LEARN, _LEARN_LATE, _READ, RUN, _RUN_LAZILY, _RUN_CAREFULLY = (
     np.array([*map(int, mode), 0, 0, 1]) for mode in ("10010", "01001", "01000", "00000", "11010", "11100", "11110")
 )

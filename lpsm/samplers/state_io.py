@@ -20,7 +20,7 @@ from lpsm.arrays import Array, State
 from lpsm.checks import shown, state_array, state_text, whole
 from lpsm.samplers import hinge, kernels, least_squares, perceptrons, protocol, rules
 from lpsm.samplers.least_squares import BLOCK, Squares
-from lpsm.samplers.round_record import UNLIMITED
+from lpsm.samplers.round import UNLIMITED
 
 VERSION = 4
 GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")

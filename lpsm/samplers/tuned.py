@@ -39,7 +39,7 @@ from lpsm.samplers import protocol, state_io
 from lpsm.samplers.catalogue import make
 from lpsm.samplers.late_labels import Questions
 from lpsm.samplers.protocol import Round
-from lpsm.samplers.round_record import CHANCE, MARGIN, PREDICTION
+from lpsm.samplers.round import CHANCE, MARGIN, PREDICTION
 from lpsm.samplers.sampler import Sampler
 
 VERSION = 3  # of its state

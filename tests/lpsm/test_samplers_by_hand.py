@@ -7,7 +7,8 @@ import pytest
 
 from lpsm import samplers
 from lpsm.native import is_plain
-from lpsm.samplers import kernels, linear_algebra, round_record
+from lpsm.samplers import kernels, linear_algebra
+from lpsm.samplers import round as rounds
 from lpsm.samplers.ensemble import pinned
 from lpsm.samplers.linear_algebra import Row
 from lpsm.samplers.state_io import PARTS
@@ -107,7 +108,7 @@ def test_a_record_in_memory_has_the_places_of_its_arrays_and_no_owner_who_could_
 def test_votes_and_charges():
     weights, costs = np.array([0.25, 0.75]), np.array([1.0, 3.0])
     outcome = np.zeros((3, 9))  # the last row is the ensemble's
-    outcome[:2, round_record.PREDICTION], outcome[:2, round_record.CHANCE] = (1.0, -1.0), (0.2, 0.4)
+    outcome[:2, rounds.PREDICTION], outcome[:2, rounds.CHANCE] = (1.0, -1.0), (0.2, 0.4)
     assert vote(weights, outcome, 0.1) == pytest.approx((-0.5, 0.9 * 0.35 + 0.1))
     assert charge(weights, costs, 4.0) == pytest.approx(4.0 + 0.75 * 4.0)  # costs above the least, squared
     assert costs == pytest.approx(sqrt(log(2) / 5.0) * np.array([1.0, 3.0]))
