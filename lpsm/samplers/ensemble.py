@@ -143,14 +143,20 @@ class Ensemble:
         )  # fmt: skip
         self._pin()
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the arrays of the copies are still where the record says; others may have made room in them."""
+        return all(one.arrays is there for one, there in zip(self.copies, self._pinned, strict=True))
+
     def _pin(self) -> None:
         self._place, _ = pinned(self.record)
 
     def _learners(self, n_outcomes: int) -> dict[str, Any]:
         """Where the learners' arrays are, and what there is room for."""
-        at, entries = pinned(*(one.arrays for one in self.copies))
+        self._pinned = [one.arrays for one in self.copies]
+        at, entries = pinned(*self._pinned)
         limits = np.full((n_outcomes, 5), float(loop.UNLIMITED))
-        for own, arrays in zip(limits, (one.arrays for one in self.copies), strict=False):
+        for own, arrays in zip(limits, self._pinned, strict=False):
             own[:2] = getattr(arrays, "ridge", 0.0), getattr(arrays, "drift", 0.0)
             if (memory := memory_of(arrays)) is not None:
                 own[loop.WIDTH] = memory.rows.shape[1]

@@ -420,7 +420,7 @@ class Sampler:
 
     def _prepared(self) -> Ensemble:
         """Return those who play, made anew where they changed."""
-        if self._ensemble is None:
+        if self._ensemble is None or not self._ensemble.is_current:
             self._ensemble = Ensemble(tuple(one._own for one in self._samplers()), **self._size(), **self._voters())
         self._ensemble.is_sparse = bool(self._sparse_memory)
         return self._ensemble
