@@ -104,6 +104,45 @@ def one_by_one(key: str, X: Any, y: np.ndarray, **parameters: Any) -> float:
     return least_us(work, len(y), repeats=3)
 
 
+def sparse_one_by_one() -> Iterator[Row]:
+    """Sparse rows by `decide` and `learn`, from Python, every label learned, and river on the same instances."""
+    X, y = sparse_stream(2_000, 20_000)
+    rows, labels = [X[t] for t in range(len(y))], y.tolist()
+    pairs = [(row.data, row.indices) for row in rows]
+    dicts = [dict(zip(row.indices.tolist(), row.data.tolist(), strict=True)) for row in rows]
+
+    def singly(instances: list[Any]) -> None:
+        made = samplers.make("perceptron", 20_000)
+        for x, label in zip(instances, labels, strict=True):
+            if made.decide(x).query:
+                made.learn(x, label)
+
+    what = "perceptron, sparse 75 of 20,000, one by one from Python"
+    for form, instances, target in (("CSR rows", rows, 20.0), ("values and columns", pairs, None)):
+        singly(instances)
+        us = least_us(lambda each=instances: singly(each), len(y))  # type: ignore[misc]
+        yield {"what": f"{what}: {form}", "us_a_round": us, "target_us": target}
+    if importlib.util.find_spec("river") is None:
+        yield {"what": "river: not installed"}
+        return
+    from river.linear_model import Perceptron
+
+    from lpsm.samplers.river_adapter import RiverSampler
+
+    def by_river(made: Callable[[], Any]) -> None:
+        model = made()
+        for x, label in zip(dicts, labels, strict=True):
+            model.predict_one(x)
+            model.learn_one(x, label > 0)
+
+    for name, made in (
+        ("river Perceptron", Perceptron),
+        ("RiverSampler", lambda: RiverSampler("perceptron", None, n_hashed=20_000)),
+    ):
+        us = least_us(lambda make=made: by_river(make), len(y), 3)  # type: ignore[misc]
+        yield {"what": f"{name}, dictionaries of 75 of 20,000, predict and learn", "us_a_round": us}
+
+
 def tuned() -> Iterator[Row]:
     """`TunedSampler` of nine candidates over a whole stream, and by `decide` and `learn`."""
     X, y = dense_stream(2_000, 10)
@@ -245,6 +284,7 @@ def measure() -> Iterator[Row]:
         "what": "ssmd K=0.1, d=256, one by one from Python",
         "us_a_round": one_by_one("ssmd", D[:2000], z[:2000], K=0.1),
     }
+    yield from sparse_one_by_one()
     yield from tuned()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

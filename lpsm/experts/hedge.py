@@ -2,11 +2,12 @@
 
 What it models: three rules for the weights, with the interface of the learners of this package.  `update` returns the
 mixture loss of their weights, so that they stand on one scale with Learn-alpha, although they are made for
-sum_i p_i loss_i (`ExpertRun.played_loss`).  AdaHedge's rule is compiled: the combiner mixes its rates by it.
+sum_i p_i loss_i (`ExpertRun.played_loss`).  All rounds are compiled; the combiner mixes its rates by AdaHedge's rule.
 Deviation: in a round where an expert sleeps, these three charge it the learner's own loss.
 What it leaves out: priors, and losses without a bound (infinity is an error).
 Sources: de Rooij, van Erven, Gruenwald and Koolen 2014, figure 1 (AdaHedge); Koolen and van Erven 2015, section 4, with
-the improper prior (Squint); Chaudhuri, Freund and Hsu 2009, figure 1 (NormalHedge).
+the improper prior (Squint); Chaudhuri, Freund and Hsu 2009, figure 1 (NormalHedge); for erfcx, Abramowitz and Stegun
+1964, 7.1.14.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ import numpy as np
 
 from lpsm import checks
 from lpsm.arrays import Floats, Mask, State
-from lpsm.experts.learner import Learner
+from lpsm.experts.learner import Learner, Rounds
 from lpsm.native import compiled
 
 RATES = 0.25 * np.polynomial.legendre.leggauss(24)[0] + 0.25  # Gauss-Legendre nodes on [0, 1/2] ..
 RATE_WEIGHTS = 0.25 * np.polynomial.legendre.leggauss(24)[1]  # .. and their weights
 TINY = 1e-150  # regrets whose squares are 0
+FAR, TERMS = 5.0, 24  # from here on so many terms of the continued fraction of erfcx leave nothing in a double
+ADA_HEDGE, SQUINT, NORMAL_HEDGE = range(3)
 
 
 @compiled
@@ -64,8 +67,158 @@ def hedge_round(losses, weights, rate, behind):
     return max(0.0, mean + (math.log(mixed) / rate if rate < np.inf else 0.0))
 
 
+@compiled
+def erfcx(x):
+    """exp(x^2) erfc(x) of x >= 0, right to twelve digits and more.
+
+    Near 0 the product itself, whose exponent is rounded by at most 25 units; beyond, the continued fraction
+    1/sqrt(pi) / (x + (1/2)/(x + 1/(x + (3/2)/(x + ...)))).
+    """
+    if x < FAR:
+        return math.exp(x * x) * math.erfc(x)
+    rest = x
+    for k in range(TERMS, 0, -1):
+        rest = x + 0.5 * k / rest
+    return 1.0 / (math.sqrt(math.pi) * rest)
+
+
+@compiled
+def log_evidence(R, V):
+    """Ln of the integral over eta in [0, 1/2] of exp(eta R - eta^2 V)."""
+    if V < 1e-2 and abs(R) < 20.0:
+        total = 0.0
+        for k in range(RATES.size):
+            total += RATE_WEIGHTS[k] * math.exp(RATES[k] * R - RATES[k] * RATES[k] * V)
+        return math.log(total)
+    root = math.sqrt(max(V, 1e-300))
+    low, high = (R - V) / (2.0 * root), R / (2.0 * root)  # the Gaussian's ends, in erf's units
+    rise = (2.0 * R - V) / 4.0  # high^2 - low^2
+    if low > 0.0:
+        value = rise + math.log(erfcx(low) - math.exp(-rise) * erfcx(high))
+    elif high < 0.0:
+        value = math.log(erfcx(-high) - math.exp(rise) * erfcx(-low))
+    else:
+        value = high * high + math.log(math.erf(high) - math.erf(low))
+    return math.log(math.sqrt(math.pi) / (2.0 * root)) + value
+
+
+@compiled
+def squint_weights(regret, variance, out):
+    """Write Squint's weights: the evidence, over its sum."""
+    most, total = -np.inf, 0.0
+    for i in range(out.size):
+        out[i] = log_evidence(regret[i], variance[i])
+        most = max(most, out[i])
+    for i in range(out.size):
+        out[i] = math.exp(out[i] - most)
+        total += out[i]
+    for i in range(out.size):
+        out[i] /= total
+
+
+@compiled
+def normal_hedge_weights(regret, out):
+    """Write NormalHedge's weights: uniform while nobody is ahead."""
+    best, total, n = 0.0, 0.0, out.size
+    for i in range(n):
+        best = max(best, regret[i])
+    if best == 0.0:
+        out[:] = 1.0 / n
+        return
+    x = 1.0 + math.log(n)  # not below the root: the largest term alone reaches the mean there
+    while True:  # mean(exp(squares x)) = e by Newton on the convex logarithm; the largest square is 1
+        rise = 0.0
+        total = 0.0
+        for i in range(n):
+            ahead = max(regret[i], 0.0) / best
+            out[i] = math.exp((ahead * ahead - 1.0) * x)
+            total += out[i]
+            rise += out[i] * ahead * ahead
+        smaller = x - (x + math.log(total / n) - 1.0) * total / rise
+        if not smaller < x:
+            break
+        x = smaller
+    total = 0.0
+    for i in range(n):
+        out[i] *= max(regret[i], 0.0) / best
+        total += out[i]
+    for i in range(n):
+        out[i] /= total
+
+
+@compiled
+def weigh(rule, first, second, out):
+    """Write the weights of a rule, given its two arrays, and return AdaHedge's rate."""
+    if rule == ADA_HEDGE:
+        return hedge_weights(first, second[0], out)
+    if rule == SQUINT:
+        squint_weights(first, second, out)
+    else:
+        normal_hedge_weights(first, out)
+    return 1.0
+
+
+@compiled
+def charge(losses, awake, weights, charged):
+    """Write what each expert is charged, those asleep the mean of the others; return the mixture loss."""
+    total, mean, lowest, mixed = 0.0, 0.0, np.inf, 0.0
+    sleepy = awake.size > 0
+    for i in range(losses.size):
+        if not sleepy or awake[i]:
+            total += weights[i]
+            lowest = min(lowest, losses[i]) if weights[i] > 0.0 else lowest
+    if total == 0.0:  # nobody is there
+        charged[:] = 0.0
+        return 0.0
+    whole = total if sleepy else 1.0
+    for i in range(losses.size):
+        if weights[i] > 0.0 and (not sleepy or awake[i]):
+            mean += weights[i] / whole * losses[i]
+            mixed += weights[i] / whole * math.exp(lowest - losses[i])
+    for i in range(losses.size):
+        charged[i] = losses[i] if not sleepy or awake[i] else mean
+    return lowest - math.log(mixed)
+
+
+@compiled
+def play(rule, losses, awake, loss_range, first, second, loss, record):
+    """Play rounds: write the mixture losses, and the weights before each round if there is room."""
+    n = losses.shape[1]
+    weights, charged = np.empty(n), np.empty(n)
+    for t in range(losses.shape[0]):
+        rate = weigh(rule, first, second, weights)
+        if record.shape[0] > 0:
+            record[t] = weights
+        loss[t] = charge(losses[t], awake[min(t, awake.shape[0] - 1)], weights, charged)
+        if rule == ADA_HEDGE:
+            second[0] += hedge_round(charged, weights, rate, first)
+            continue
+        mean = 0.0
+        for i in range(n):
+            mean += weights[i] * charged[i]
+        for i in range(n):
+            regret = (mean - charged[i]) / loss_range
+            first[i] += regret
+            if rule == SQUINT:
+                second[i] += regret * regret
+
+
 class _Hedge(Learner):
     """What the three made for the loss sum_i p_i loss_i share: finite losses, and sleepers charged that loss."""
+
+    _RULE: ClassVar[int]
+    _unit = 1.0  # of regrets
+
+    @property
+    def weights(self) -> Floats:
+        """Weights over the experts before the next outcome, shape (n,)."""
+        out = np.empty(self.n_experts)
+        weigh(self._RULE, *self._pair(), out)
+        return out
+
+    def _pair(self) -> tuple[Floats, Floats]:
+        first, *second = self._arrays().values()
+        return first, second[0] if second else _NOTHING
 
     def _check(self, losses: Floats, awake: Mask | None) -> None:
         if np.isposinf(losses if awake is None else losses[awake]).any():
@@ -73,22 +226,16 @@ class _Hedge(Learner):
         super()._check(losses, awake)
 
     def _round(self, losses: Floats, awake: Mask | None) -> float:
-        weights = part = self.weights
-        charged = awake_losses = losses
-        if awake is not None:
-            total = float(weights[awake].sum())
-            if total == 0.0:
-                self._learn(np.zeros_like(losses), weights)
-                return 0.0
-            part, awake_losses = weights[awake] / total, losses[awake]
-            charged = np.where(awake, losses, float(part @ awake_losses))
-        self._learn(charged, weights)
-        lowest = float(awake_losses[part > 0.0].min())  # the least loss that has weight
-        return lowest - math.log(float(part @ np.exp(np.minimum(lowest - awake_losses, 700.0))))
+        return float(self._run(losses[None], None if awake is None else awake[None], False, False).loss[0])
 
-    def _learn(self, losses: Floats, weights: Floats) -> None:
-        """Learn from losses of all experts, given the weights before them."""
-        raise NotImplementedError
+    def _run(self, losses: Floats, awake: Mask | None, weights: bool, alpha_weights: bool) -> Rounds:
+        loss, mask = np.empty(len(losses)), _ALL_AWAKE if awake is None else awake.copy()
+        record = np.empty(losses.shape if weights else (0, 0))
+        play(self._RULE, losses, mask, self._unit, *self._pair(), loss, record)
+        return Rounds(loss, record if weights else None)
+
+
+_NOTHING, _ALL_AWAKE = np.zeros(0), np.zeros((1, 0), dtype=np.bool_)
 
 
 class AdaHedge(_Hedge):
@@ -108,6 +255,7 @@ class AdaHedge(_Hedge):
     """
 
     TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "signed", "loss_range")
+    _RULE = ADA_HEDGE
 
     def __init__(self, n_experts: int, *, signed: bool = False, loss_range: float = math.inf) -> None:
         super().__init__(n_experts, signed=signed, loss_range=loss_range)
@@ -118,16 +266,6 @@ class AdaHedge(_Hedge):
     def learning_rate(self) -> float:
         """The rate eta for the next round; infinite while the gap is zero."""
         return math.log(self.n_experts) / float(self._gap[0]) if self._gap[0] > 0.0 else math.inf
-
-    @property
-    def weights(self) -> Floats:
-        """Weights over the experts before the next outcome, shape (n,): the leaders' while eta is infinite."""
-        out = np.empty(self.n_experts)
-        hedge_weights(self._behind, float(self._gap[0]), out)
-        return out
-
-    def _learn(self, losses: Floats, weights: Floats) -> None:
-        self._gap += hedge_round(losses, weights, self.learning_rate, self._behind)
 
     def _arrays(self) -> State:
         return {"behind": self._behind, "gap": self._gap}
@@ -151,24 +289,14 @@ class Squint(_Hedge):
     """
 
     TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "loss_range")
+    _RULE = SQUINT
 
     def __init__(self, n_experts: int, *, loss_range: float = 1.0) -> None:
         checks.positive(loss_range=loss_range)
         super().__init__(n_experts, loss_range=loss_range)
+        self._unit = self.loss_range
         self._regret = np.zeros(self.n_experts)
         self._variance = np.zeros(self.n_experts)
-
-    @property
-    def weights(self) -> Floats:
-        """Weights over the experts before the next outcome, shape (n,)."""
-        evidence = _log_evidence(self._regret, self._variance)
-        values = np.exp(evidence - evidence.max())
-        return np.asarray(values / values.sum())
-
-    def _learn(self, losses: Floats, weights: Floats) -> None:
-        regret = (float(weights @ losses) - losses) / self.loss_range
-        self._regret += regret
-        self._variance += regret**2
 
     def _arrays(self) -> State:
         return {"regret": self._regret, "variance": self._variance}
@@ -193,64 +321,14 @@ class NormalHedge(_Hedge):
     """
 
     TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "signed")
+    _RULE = NORMAL_HEDGE
 
     def __init__(self, n_experts: int, *, signed: bool = False) -> None:
         super().__init__(n_experts, signed=signed)
         self._regret = np.zeros(self.n_experts)
-
-    @property
-    def weights(self) -> Floats:
-        """Weights over the experts before the next outcome, shape (n,): uniform while nobody is ahead."""
-        ahead = np.maximum(self._regret, 0.0)
-        best = float(ahead.max())
-        if best == 0.0:
-            return np.full(self.n_experts, 1.0 / self.n_experts)
-        squares = (ahead / best) ** 2
-        exponents = squares * _potential_root(squares)
-        values = ahead / best * np.exp(exponents - exponents.max())
-        return np.asarray(values / values.sum())
-
-    def _learn(self, losses: Floats, weights: Floats) -> None:
-        self._regret += float(weights @ losses) - losses
 
     def _arrays(self) -> State:
         return {"regret": self._regret}
 
     def _belongings(self, blank: State) -> dict[str, bool]:
         return {"regret": self.n_experts > 1 or not self._regret.any()}
-
-
-def _potential_root(squares: Floats) -> float:
-    """The x with mean(exp(squares * x)) = e, by Newton on the convex logarithm; the largest square is 1."""
-    x = 1.0 + math.log(squares.size)  # not below the root: the largest term alone reaches the mean there
-    while True:
-        terms = np.exp((squares - 1.0) * x)
-        value = x + math.log(float(terms.mean())) - 1.0
-        smaller = x - value * float(terms.sum()) / float(terms @ squares)
-        if not smaller < x:
-            return x
-        x = smaller
-
-
-def _log_evidence(regret: Floats, variance: Floats) -> Floats:
-    """Ln of the integral over eta in [0, 1/2] of exp(eta R - eta^2 V), elementwise."""
-    flat = (variance < 1e-2) & (np.abs(regret) < 20.0)
-    out = np.empty_like(regret)
-    if flat.any():
-        values = np.exp(RATES * regret[flat, None] - RATES**2 * variance[flat, None])
-        out[flat] = np.log(values @ RATE_WEIGHTS)
-    if flat.all():
-        return out
-    from scipy import special  # slow to import, and needed here alone
-
-    R, V = regret[~flat], np.maximum(variance[~flat], 1e-300)
-    root, erfcx = np.sqrt(V), special.erfcx
-    low, high = (R - V) / (2 * root), R / (2 * root)  # the Gaussian's ends, in erf's units
-    rise = (2 * R - V) / 4  # high**2 - low**2
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        right = rise + np.log(erfcx(low) - np.exp(-rise) * erfcx(high))
-        left = np.log(erfcx(-high) - np.exp(rise) * erfcx(-low))
-        middle = high**2 + np.log(special.erf(high) - special.erf(low))
-    value = np.where(low > 0.0, right, np.where(high < 0.0, left, middle))
-    out[~flat] = np.log(np.sqrt(np.pi) / (2 * root)) + value
-    return out

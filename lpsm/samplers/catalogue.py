@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lpsm.checks import shown
-from lpsm.samplers.core import Learner, Rule
 from lpsm.samplers.hinge import AdaGrad, DiagonalArow
 from lpsm.samplers.kernels import Neighbours, as_kernel
 from lpsm.samplers.least_squares import Lasec, LeastSquares
 from lpsm.samplers.perceptrons import BudgetPerceptron, ModifiedPerceptron, Perceptron, ShiftingPerceptron
+from lpsm.samplers.protocol import Learner, Rule
 from lpsm.samplers.rules import (
     AdaptiveSampler,
     Always,

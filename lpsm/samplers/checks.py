@@ -13,6 +13,7 @@ from scipy import sparse
 
 from lpsm.arrays import Array, Floats
 from lpsm.checks import array, shown
+from lpsm.samplers.linear_algebra import writeable
 
 MOST_FEATURES = 2**31 - 1
 """Most features of an instance: their places are 32 bits wide."""
@@ -37,10 +38,8 @@ def as_instance(x: Any, n_features: int, dtype: Any) -> tuple[Array, NDArray[np.
     """
     if sparse.issparse(x):
         row = as_instances(x if x.shape == (1, n_features) else x.reshape(1, -1), n_features, dtype)
-        return row.data, row.indices.astype(np.int32, copy=False)
-    values = array("x", x, dtype)
-    if not values.flags.writeable:
-        values = values.copy()  # compiled code knows one kind of array
+        return writeable(row.data), writeable(row.indices.astype(np.int32, copy=False))
+    values = writeable(array("x", x, dtype))
     if values.shape != (n_features,):
         raise ValueError(f"x must have shape ({n_features},), got {values.shape}")
     _check_finite("x", values.reshape(1, -1))

@@ -17,8 +17,8 @@ import numpy as np
 from lpsm.arrays import Array
 from lpsm.checks import positive
 from lpsm.native import compiled
-from lpsm.samplers.core import WEIGHT, Learner, Now, checked_by, parameters
-from lpsm.samplers.linear_algebra import look_along
+from lpsm.samplers.linear_algebra import write_scores
+from lpsm.samplers.protocol import WEIGHT, Learner, Round, checked_by, parameters
 
 
 @compiled
@@ -36,11 +36,11 @@ class Diagonal(NamedTuple):
     kept: Array  # (1, d) q with S = 1/(1 + q)
     r: float
 
-    def look(self, now: Now) -> None:
+    def score(self, now: Round) -> None:
         """W_c.x."""
-        look_along(self.weights, now.row, now.scores, now.s)
+        write_scores(self.weights, now.row, now.scores, now.s)
 
-    def spread(self, now: Now) -> float:
+    def variance(self, now: Round) -> float:
         """X'S x."""
         row, total = now.row, 0.0
         for j in range(row.n):
@@ -48,7 +48,7 @@ class Diagonal(NamedTuple):
             total += x * x / (1.0 + self.kept[0, row.columns[j] if row.sparse else j])
         return total
 
-    def store(self, now: Now) -> None:
+    def update(self, now: Round) -> None:
         """W += y S x loss/(x'S x + r), and S loses the diagonal of its update."""
         row, kept = now.row, self.kept[0]
         size = now.y * max(0.0, 1.0 - now.y * now.p) / (now.r + self.r)
@@ -67,11 +67,11 @@ class Gradients(NamedTuple):
     kept: Array  # (1, d) sums of squared gradients
     eta: float
 
-    def look(self, now: Now) -> None:
+    def score(self, now: Round) -> None:
         """W_c.x."""
-        look_along(self.weights, now.row, now.scores, now.s)
+        write_scores(self.weights, now.row, now.scores, now.s)
 
-    def spread(self, now: Now) -> float:
+    def variance(self, now: Round) -> float:
         """How far a step of weight 1 would move the margin, eta x'D x, D with the gradient of this round."""
         row, total = now.row, 0.0
         for j in range(row.n):
@@ -80,7 +80,7 @@ class Gradients(NamedTuple):
                 total += x * x / sqrt(self.kept[0, row.columns[j] if row.sparse else j] + x * x)
         return self.eta * total
 
-    def store(self, now: Now) -> None:
+    def update(self, now: Round) -> None:
         """W += s y D x; an instance of zeros changes nothing."""
         row, kept = now.row, self.kept[0]
         if not now.r > 0.0:

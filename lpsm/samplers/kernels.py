@@ -21,10 +21,21 @@ from lpsm.arithmetic import dot
 from lpsm.arrays import Array
 from lpsm.checks import number, positive, shown
 from lpsm.native import compiled
-from lpsm.samplers import core
-from lpsm.samplers.core import SELF_SIMILARITY, SIZE, Learner, Now, Rule, checked_by, parameters
-from lpsm.samplers.linear_algebra import NEARLY_ZERO, Row, cleared, gather_dot, look_along, solve_lower, solve_upper
+from lpsm.samplers.linear_algebra import NEARLY_ZERO, Row, cleared, gather_dot, solve_lower, solve_upper, write_scores
 from lpsm.samplers.perceptrons import Memory, coefficient, keep, memory_of, new_memory, shrink, slot_of, steps
+from lpsm.samplers.protocol import (
+    SELF_SIMILARITY,
+    SIZE,
+    SMALLEST,
+    Learner,
+    Round,
+    Rule,
+    call,
+    checked_by,
+    code_of,
+    parameters,
+    self_similarity,
+)
 
 FIRST_CAPACITY = 64
 NO_DISTANCE = 1e-12  # of the squared norm: a squared distance that rounding may have left
@@ -136,7 +147,7 @@ def compare(held, now):
             else:
                 s = dot(memory.rows[i], row.x, row.n)
             if held.similarity != 0:
-                s = core.call(
+                s = call(
                     held.similarity, held.kernel, now.counts, now.scalars, s, memory.squares[i], now.square, 0.0, 0.0
                 )
             held.similarities[i] = s
@@ -161,11 +172,11 @@ class Expansion(NamedTuple):
         """Whether a first example initialises it."""
         return self.factor >= 0.0
 
-    def look(self, now: Now) -> None:
+    def score(self, now: Round) -> None:
         """The sum of the coefficients times k(x_i, x)."""
-        look_along(self.weights, compare(self.held, now), now.scores, now.s)
+        write_scores(self.weights, compare(self.held, now), now.scores, now.s)
 
-    def store(self, now: Now) -> None:
+    def update(self, now: Round) -> None:
         """Add the instance with its coefficient, in the place of an evicted one where a budget is spent."""
         weights = self.weights
         shrink(self, now, now.counts[SIZE])
@@ -194,14 +205,14 @@ class Factor(NamedTuple):
         """That the capacity is no budget."""
         return False
 
-    def look(self, now: Now) -> None:
+    def score(self, now: Round) -> None:
         """The sum of the coefficients times k(x_i, x); what rounding left of one whose terms cancel is 0."""
         weights, scores, s, similar = self.weights, now.scores, now.s, compare(self.held, now)
-        look_along(weights, similar, scores, s)
+        write_scores(weights, similar, scores, s)
         if weights.shape[0] == 1 and abs(scores[s, 0]) < NEARLY_ZERO:
             scores[s, 0] = cleared(scores[s, 0], similar, weights[0])
 
-    def spread(self, now: Now) -> float:
+    def variance(self, now: Round) -> float:
         """The variance r = f k(x, x) - g'g, with g = U'^-1 f_i k(x_i, x)."""
         g, size = self.g, now.counts[SIZE]
         for i in range(size):
@@ -209,7 +220,7 @@ class Factor(NamedTuple):
         solve_lower(self.upper, size, g)
         return max(float((self.ridge + size * self.drift) * now.norm2 - dot(g, g, size)), 0.0)
 
-    def store(self, now: Now) -> None:
+    def update(self, now: Round) -> None:
         """Grow the factor by a column, and solve for the coefficients of every class."""
         weights, targets, g, size, corner = self.weights, self.targets, self.g, now.counts[SIZE], sqrt(1.0 + now.r)
         for i in range(size):
@@ -236,11 +247,11 @@ class Nearest(NamedTuple):
         """That the capacity is no budget."""
         return False
 
-    def look(self, now: Now) -> None:
+    def score(self, now: Round) -> None:
         """-ln of the distance to the nearest instance of each class, of one not seen yet just below the least; or p."""
         scores, s, k, labels = now.scores, now.s, self.weights.shape[0], self.held.memory.labels
-        similar, own = compare(self.held, now), core.self_similarity(self.held, now.counts, now.scalars, now.square)
-        least, plus, minus, low = NO_DISTANCE * own + core.SMALLEST, inf, inf, inf
+        similar, own = compare(self.held, now), self_similarity(self.held, now.counts, now.scalars, now.square)
+        least, plus, minus, low = NO_DISTANCE * own + SMALLEST, inf, inf, inf
         for c in range(k):
             scores[s, c] = inf
         for i in range(similar.n):
@@ -264,7 +275,7 @@ class Nearest(NamedTuple):
             if scores[s, c] == inf:
                 scores[s, c] = 0.0 if similar.n == 0 else low - 2.0 * NEARLY_ZERO
 
-    def store(self, now: Now) -> None:
+    def update(self, now: Round) -> None:
         """Keep the instance with its class."""
         slot = slot_of(now, -1)
         keep(self.held.memory, now, slot)
@@ -291,7 +302,7 @@ def over_instances(
     capacity = getattr(learner, "B", capacity or FIRST_CAPACITY)
     held = Held(
         new_memory(capacity, dtype), np.zeros(capacity, dtype=dtype), np.zeros(n_features, dtype=dtype),
-        kernel.numbers(), core.code_of(kernel.chance), isinstance(kernel, CallableKernel),
+        kernel.numbers(), code_of(kernel.chance), isinstance(kernel, CallableKernel),
     )  # fmt: skip
     weights = np.zeros((k, capacity), dtype=dtype)
     if learner.by_instances:

@@ -27,8 +27,8 @@ import numpy as np
 
 from lpsm.arrays import Array
 from lpsm.checks import number, positive
-from lpsm.samplers.core import PENDING, STORED, Learner, Now, checked_by, parameters
-from lpsm.samplers.linear_algebra import NEARLY_ZERO, add, along, cleared, downdate, look_along, product, step_along
+from lpsm.samplers.linear_algebra import NEARLY_ZERO, add, along, cleared, downdate, product, step_along, write_scores
+from lpsm.samplers.protocol import PENDING, STORED, Learner, Round, checked_by, parameters
 
 BLOCK = 8  # updates that are applied in one pass over the matrix, once there have been d/2
 ANCHORS = 32  # updates remembered for good
@@ -38,7 +38,7 @@ class Squares(NamedTuple):
     """Arrays of least squares."""
 
     weights: Array  # (k, d)
-    matrix: Array  # (d, d), the upper triangle alone from `rows.WIDE` on
+    matrix: Array  # (d, d), the upper triangle alone from `linear_algebra.WIDE` on
     g: Array  # (d,) M x
     anchors: Array  # (ANCHORS, d) the h of the first updates
     waiting: Array  # (about d/2 in whole blocks, d) the h that wait
@@ -46,21 +46,21 @@ class Squares(NamedTuple):
     drift: float  # 1/c, 0 without drift
     inside: bool  # whether the current instance is in the inverse
 
-    def look(self, now: Now) -> None:
+    def score(self, now: Round) -> None:
         """W_c.x; what rounding left of a margin whose terms cancel is 0."""
         weights, scores, s = self.weights, now.scores, now.s
-        look_along(weights, now.row, scores, s)
+        write_scores(weights, now.row, scores, s)
         if weights.shape[0] == 1 and abs(scores[s, 0]) < NEARLY_ZERO:
             scores[s, 0] = cleared(scores[s, 0], now.row, weights[0])
 
-    def overlap(self, now: Now) -> float:
+    def overlap(self, now: Round) -> float:
         """M is a multiple of I minus h h' of every update; leaving out all but the first only enlarges x'M x."""
         if now.s >= min(now.counts[STORED], ANCHORS):
             return -1.0
         one = along(now.row, self.anchors[now.s])
         return float(one * one)
 
-    def spread(self, now: Now) -> float:
+    def variance(self, now: Round) -> float:
         """The variance r = x'M x, with g = M x."""
         row, g, stored, pending = now.row, self.g, now.counts[STORED], now.counts[PENDING]
         if stored > pending:
@@ -85,7 +85,7 @@ class Squares(NamedTuple):
             add(g, pending * self.drift, row)
         return max(float(along(row, g)), 0.0)
 
-    def store(self, now: Now) -> None:
+    def update(self, now: Round) -> None:
         """W += g (y - p)/(1 + r), and h = g/sqrt(1 + r) waits to be taken off the matrix."""
         weights, g, counts, y, p = self.weights, self.g, now.counts, now.y, now.p
         for c in range(weights.shape[0]):

@@ -40,15 +40,15 @@ def table_of(rows: Any) -> tuple[Array, Array, Array]:
     """Return the table of instances (T, d) or of CSR: values, columns and starts of the rows, as `row_of` reads them.
 
     Values are (T, d), or (1, n) end to end if sparse; columns int32 and starts (T + 1,) are empty if dense.
-    Arrays that cannot be written to are copied: compiled code takes them for another type.
     """
     if not sparse.issparse(rows):
-        return _writeable(rows), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
+        return writeable(rows), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
     columns = rows.indices.astype(np.int32, copy=False)
-    return _writeable(rows.data).reshape(1, -1), _writeable(columns), rows.indptr.astype(np.int64)
+    return writeable(rows.data).reshape(1, -1), writeable(columns), rows.indptr.astype(np.int64)
 
 
-def _writeable(array: Array) -> Array:
+def writeable(array: Array) -> Array:
+    """Return the array, or a copy if it cannot be written to: compiled code takes that for another type."""
     return array if array.flags.writeable else array.copy()
 
 
@@ -92,7 +92,7 @@ def along(row, dense):
 
 
 @compiled
-def look_along(weights, row, scores, s):
+def write_scores(weights, row, scores, s):
     """Write the inner product of the row with the weights of every class into row s of the scores."""
     for c in range(weights.shape[0]):
         scores[s, c] = along(row, weights[c])

@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike
 
 from lpsm.arrays import Array, Floats, Ints, Mask
 from lpsm.checks import whole
-from lpsm.samplers import core, round_record
 from lpsm.samplers.catalogue import CATALOGUE, options_of
 from lpsm.samplers.kernels import has_classes as _has_classes
+from lpsm.samplers.round import VARIANCE, flags_of
 from lpsm.samplers.run_log import Decision
 from lpsm.samplers.sampler import RUN, Sampler
 
@@ -91,9 +91,9 @@ class MulticlassSampler(Sampler):
     def decide(self, x: Any) -> Decision:
         """Predict the class of `x`, shape (d,) or a sparse row, and say whether to ask for it."""
         decision = super().decide(x)
-        assert self._desk is not None
-        spread = max(self._desk.told[0, core.SPREAD], 0.0) if round_record.inside(self._copies()) else 0.0
-        self.last_scores = self._desk.scores[0] / (1.0 + spread)
+        ensemble = self._prepared()
+        variance = max(ensemble.record.outcome[0, VARIANCE], 0.0) if ensemble.inside else 0.0
+        self.last_scores = ensemble.record.scores[0] / (1.0 + variance)
         return decision
 
     def _check_label(self, y: Any) -> None:
@@ -125,7 +125,7 @@ class MulticlassSampler(Sampler):
         log, scores = self._played(table, labels.astype(np.float64), *self._chance(rounds), RUN)
         if rounds:
             self.last_scores = scores[-1].copy()
-        prediction, queried, _ = core.flags_of(log)
+        prediction, queried, _ = flags_of(log)
         return prediction.astype(np.int64), queried, scores
 
     def scores(self, X: Any) -> Floats:
@@ -138,5 +138,5 @@ class MulticlassSampler(Sampler):
         return np.asarray(self.n_classes - 1 - scores[:, ::-1].argmax(axis=1), dtype=np.int64)
 
     @property
-    def _told(self) -> str:  # type: ignore[override]
+    def _particulars(self) -> str:  # type: ignore[override]
         return f", n_classes={self.n_classes}"

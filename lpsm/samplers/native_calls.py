@@ -1,9 +1,10 @@
-"""How compiled code calls the verbs of a learner by address, so that the loop over rounds is compiled once.
+"""How compiled code calls the methods of a learner by address, so that the loop over rounds is compiled once.
 
-What it models: `pin` writes a record of arrays where machine code finds it, and compiles the record's verbs, each a
-function of that place and of a `core.Now`; the loop knows addresses alone.  Rules are called likewise (`core.call`).
-What it leaves out: plain Python, which calls the verbs as they are.  The module imports numba, and is imported when the
-first kernel is needed.
+What it models: `pin` writes a record of arrays where machine code finds it, and compiles the record's methods, each a
+function of that place and of a `protocol.Round`; the loop knows addresses alone.  Rules are called likewise
+(`protocol.call`).
+What it leaves out: plain Python, which calls the methods as they are.  The module imports numba, and is imported when
+the first kernel is needed.
 """
 
 # An intrinsic is called with less than it is written with, numba is not typed, and it counts a function's parameters.
@@ -24,8 +25,10 @@ from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
 
 from lpsm.native import Kernel, compiled
-from lpsm.samplers import core
+from lpsm.samplers import protocol
+from lpsm.samplers import round as loop
 from lpsm.samplers.linear_algebra import Row
+from lpsm.samplers.round import play
 
 OPTIONS: Any = {"error_model": "numpy"}
 WORD, DOUBLE = ir.IntType(64), ir.DoubleType()
@@ -52,7 +55,7 @@ def _invoked(_, entry, at, j, now):
     def generate(context, builder, signature, arguments):
         entry, place, copy, now = arguments
         first = builder.ptrtoint(context.make_array(at)(context, builder, place).data, WORD)
-        values = [builder.add(first, builder.mul(copy, Constant(WORD, 8 * core.WORDS))), now]
+        values = [builder.add(first, builder.mul(copy, Constant(WORD, 8 * loop.WORDS))), now]
         function = context.call_conv.get_function_type(types.float64, kinds)
         result, trouble = (cgutils.alloca_once(builder, kind) for kind in (DOUBLE, excinfo_t.as_pointer()))
         packed = context.get_arg_packer(kinds).as_arguments(builder, values)
@@ -110,17 +113,17 @@ def _loader(record):
     return intrinsic(load)
 
 
-def _desk(place, values):
-    desk = typeof(core.example(core.Desk, Values=np.zeros(1, dtype=as_dtype(values.dtype))))
-    loaded = _loader(desk)
+def _record(place, values):
+    example = loop.example(loop.RoundRecord, Values=np.zeros(1, dtype=as_dtype(values.dtype)))
+    loaded = _loader(typeof(example))
     return lambda place, values: loaded(_first(place))
 
 
 for _function, _made in (
-    (core.call, lambda function, rule, counts, scalars, a, b, c, d, e:
+    (protocol.call, lambda function, rule, counts, scalars, a, b, c, d, e:
      lambda function, rule, counts, scalars, a, b, c, d, e: _called(function, rule, counts, scalars, a, b, c, d, e)),
-    (core.invoke, lambda entry, at, j, now: lambda entry, at, j, now: _invoked(entry, at, j, now)),
-    (core.desk_at, _desk),
+    (protocol.invoke, lambda entry, at, j, now: lambda entry, at, j, now: _invoked(entry, at, j, now)),
+    (loop.record_at, _record),
 ):  # fmt: skip
     overload(_function, jit_options=OPTIONS, strict=False)(_made)
 
@@ -128,30 +131,30 @@ for _function, _made in (
 def _linked(function, name):
     """Return a function to be optimised with what calls it; learners make no array, so that it counts no users."""
     made = Kernel(function).linked
-    made.targetoptions["_nrt"] = name in ("consult", "settle")
+    made.targetoptions["_nrt"] = name in ("vote", "reweigh")
     return made
 
 
 def _address(name):
-    """Return a function for compiled code: the address of a verb's entry for a record, 0 if it has no such verb."""
+    """Return a function for compiled code: the address of a method's entry for a record, 0 if it has no such method."""
 
     def typed(_, record):
         def generate(context, builder, signature, arguments):
             if not callable(verb := getattr(record.instance_class, name, None)):
                 return context.get_constant(types.int64, 0)
-            loaded, verb = _loader(record), _linked(verb, name)
+            loaded, method = _loader(record), _linked(verb, name)
 
             def does(at, now):
-                verb(loaded(at), now)
+                method(loaded(at), now)
                 return 0.0
 
             def answers(at, now):
-                return verb(loaded(at), now)
+                return method(loaded(at), now)
 
             values = np.zeros(1, as_dtype(record.types[record.fields.index("weights")].dtype))
-            now = core.example(core.Now, Row=Row(values, np.zeros(1, dtype=np.int32), 0, True))
+            now = loop.example(protocol.Round, Row=Row(values, np.zeros(1, dtype=np.int32), 0, True))
             kinds = types.int64, typeof(now)
-            entry = answers if name in ("spread", "overlap") else does
+            entry = answers if name in ("variance", "overlap") else does
             # Code kept on disk is linked by name, and the number that numba appends begins anew in every process.
             entry.__qualname__ = f"{name} of {sha256(str(record).encode()).hexdigest()}"
             linked = _linked(entry, name)
@@ -165,17 +168,20 @@ def _address(name):
     return intrinsic(typed)
 
 
-_look, _spread, _overlap, _store, _consult, _settle = (_address(name) for name in core.ENTRIES)
+_score, _variance, _overlap, _update, _vote, _reweigh = (_address(name) for name in loop.ENTRIES)
 
 
 @compiled
 def pin(record, place, entries):
-    """Write a record into a place in memory, and the addresses of its verbs into `entries`."""
+    """Write a record into a place in memory, and the addresses of its methods into `entries`."""
     _place(record, place)
-    entries[0], entries[1], entries[2] = _look(record), _spread(record), _overlap(record)
-    entries[3], entries[4], entries[5] = _store(record), _consult(record), _settle(record)
+    entries[0], entries[1], entries[2] = _score(record), _variance(record), _overlap(record)
+    entries[3], entries[4], entries[5] = _update(record), _vote(record), _reweigh(record)
 
 
-_kernels: Any = core.play, pin
+_kernels: Any = play, pin
 for _kernel in _kernels:
     _kernel.dispatcher.targetoptions["_nrt"] = False
+for _part in vars(loop).values():  # the record has 150 words, which no call is to pass on
+    if isinstance(_part, Kernel) and _part.__module__ == loop.__name__ and _part is not play:
+        _part.linked.targetoptions["forceinline"] = True

@@ -17,8 +17,8 @@ import numpy as np
 from lpsm.arrays import Array
 from lpsm.checks import between, non_negative, positive, whole
 from lpsm.native import compiled
-from lpsm.samplers.core import EVICTED, READY, SIZE, STORED, Learner, Now, checked_by, parameters
-from lpsm.samplers.linear_algebra import Row, add, look_along
+from lpsm.samplers.linear_algebra import Row, add, write_scores
+from lpsm.samplers.protocol import EVICTED, READY, SIZE, STORED, Learner, Round, checked_by, parameters
 
 
 class Memory(NamedTuple):
@@ -99,11 +99,11 @@ class Vector(NamedTuple):
         """Whether v = 0 would never move, so that a first example initialises it."""
         return self.factor >= 0.0
 
-    def look(self, now: Now) -> None:
+    def score(self, now: Round) -> None:
         """W_c.x."""
-        look_along(self.weights, now.row, now.scores, now.s)
+        write_scores(self.weights, now.row, now.scores, now.s)
 
-    def store(self, now: Now) -> None:
+    def update(self, now: Round) -> None:
         """V += coefficient x, after the oldest were shrunk, or one was evicted."""
         weights, memory, budget = self.weights, self.memory, self.memory.labels.shape[0]
         shrink(self, now, weights.shape[1])

@@ -21,8 +21,9 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import NDArray
 
+from lpsm.arrays import Floats
 from lpsm.samplers.calibration import Bought, leads, probabilities
 from lpsm.samplers.catalogue import make
 from lpsm.samplers.sampler import Sampler
@@ -33,6 +34,7 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError("the river adapter needs river: install lpsm[river]") from error
 
+MOST_NAMES = 1 << 16  # whose hashes are remembered at once
 Asked = tuple[dict[Any, Any], Any]  # an instance, and the ticket of its question
 
 
@@ -112,7 +114,7 @@ class RiverSampler(base.Classifier):
             size = self.n_hashed or max(1, len(self._columns))
             self.sampler = make(self.key, size, rng=np.random.default_rng(self.seed), **dict(self.params or {}))
         sampler = self.sampler
-        if not sparse.issparse(row) and len(row) > sampler.n_features:
+        if self.n_hashed is None and len(row) > sampler.n_features:
             sampler.widen(len(row))
         if sampler.normalize and not _any(row):
             return None
@@ -170,15 +172,13 @@ class RiverSampler(base.Classifier):
         row, sampler = self._row(x, remember=False), self.sampler
         if sampler is None or (sampler.normalize and not _any(row)):
             return 0.0
-        if not sparse.issparse(row):
+        if self.n_hashed is None:
             row = np.append(row, np.zeros(max(0, sampler.n_features - len(row))))[: sampler.n_features]
-        return float(sampler.margins(row.reshape(1, -1))[0])
+        return sampler.margin(row)
 
     def _row(self, x: Mapping[Any, float], remember: bool = True) -> Any:
         if self.n_hashed is not None:
-            columns = [crc32(str(name).encode()) % self.n_hashed for name in x]
-            places = np.zeros(len(x), dtype=np.intp), columns
-            return sparse.csr_matrix((list(map(float, x.values())), places), shape=(1, self.n_hashed))
+            return self._hashed(x)
         unknown = sorted((name for name in x if name not in self._columns), key=str)
         if unknown and self.features is not None:
             raise ValueError(f"x must hold only the features {list(self.features)}, got {unknown[0]!r}")
@@ -189,6 +189,21 @@ class RiverSampler(base.Classifier):
         for name in self._columns.keys() & x.keys():
             row[self._columns[name]] = x[name]
         return row
+
+    def _hashed(self, x: Mapping[Any, float]) -> tuple[Floats, NDArray[np.int32]]:
+        """Return values and their columns, which rise; values of names that meet are added."""
+        if len(self._columns) > MOST_NAMES:
+            self._columns.clear()
+        for name in x:
+            if name not in self._columns:
+                self._columns[name] = crc32(str(name).encode()) % (self.n_hashed or 1)
+        columns = np.array([self._columns[name] for name in x], dtype=np.int32)
+        order = columns.argsort(kind="stable")
+        values, columns = np.array([*map(float, x.values())])[order], columns[order]
+        first = np.flatnonzero(np.diff(columns, prepend=-1))
+        if len(first) < len(columns):
+            values, columns = np.add.reduceat(values, first), columns[first]
+        return values, columns
 
 
 class ActiveRiverSampler(ActiveLearningClassifier):
@@ -270,4 +285,4 @@ def _place(owed: list[Asked], x: Mapping[Any, float]) -> int | None:
 
 
 def _any(row: Any) -> bool:
-    return bool((row.data if sparse.issparse(row) else row).any())
+    return bool((row[0] if isinstance(row, tuple) else row).any())

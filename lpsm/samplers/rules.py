@@ -2,7 +2,7 @@
 
 What it models: each rule is a record of its parameters, and above it the probability with which the round's coin asks
 (0 or 1 for deterministic rules), as a function of p = w.x, r = x'A^-1 x and the margin; it never falls in r.  Some also
-say what a signal entitles to (`grants`) and what an answer changes (`answers`); `core.Desk` has the arguments.
+say what a signal entitles to (`grants`) and what an answer changes (`answers`); `protocol.Rule` has the arguments.
 A function reads the rule's parameters from an array, in the order of the record's fields.
 What it leaves out: which rule goes with which learner (`catalogue`).
 Sources: Cesa-Bianchi et al. 2004 (W) figures 1, 2 and section 4, and its journal version; Cavallanti et al. 2010
@@ -21,7 +21,7 @@ from typing import Any
 from lpsm.arrays import Array
 from lpsm.checks import between, number, positive, shown, whole
 from lpsm.native import compiled
-from lpsm.samplers.core import (
+from lpsm.samplers.protocol import (
     DUE,
     FALSE_POSITIVES,
     LARGEST_SQUARE,
@@ -420,7 +420,7 @@ class ImportanceWeighted(Rule):
     floor: float = 0.01
     ranges = checked_by(c_0=positive, floor=partial(between, 0.0, 1.0, True))
     randomized = True
-    needs_spread = True
+    needs_variance = True
     chance = staticmethod(_importance)
     grants = staticmethod(_weigh)
 

@@ -8,7 +8,7 @@ label, in any order.  Then whether the prediction was a mistake is judged by wha
 is stored into the state of the day.
 Weights have a row a class over one memory, of which a single row stands for two classes (`multiclass` has more), and
 what plays may be copies that decide together (`tuned`).
-What it leaves out: which learner goes with which rule (`catalogue`), the loop (`core`).
+What it leaves out: which learner goes with which rule (`catalogue`), the record and the loop (`ensemble`, `round`).
 Source: Cesa-Bianchi et al. 2004, section 2; Cavallanti et al. 2010, section 2.
 """
 
@@ -24,26 +24,41 @@ from scipy import sparse
 
 from lpsm.arrays import Array, Floats, State
 from lpsm.checks import generator, reading, shown, whole
-from lpsm.samplers import core, kernels, round_record, state_io
+from lpsm.samplers import kernels, protocol, state_io
 from lpsm.samplers.calibration import leads
 from lpsm.samplers.checks import MOST_FEATURES, as_instance, as_instances, as_labels, check_columns, squared_lengths
-from lpsm.samplers.core import Desk, Learner, Rule
+from lpsm.samplers.ensemble import Copy, Ensemble
 from lpsm.samplers.kernels import CallableKernel, Kernel
+from lpsm.samplers.late_labels import Question, Questions
 from lpsm.samplers.least_squares import Squares
 from lpsm.samplers.linear_algebra import WIDE, table_of
-from lpsm.samplers.perceptrons import memory_of
+from lpsm.samplers.protocol import Learner, Rule
+from lpsm.samplers.round import (
+    KEPT,
+    LEARNS,
+    LOG_CHANCE,
+    LOG_MARGIN,
+    LOG_PRODUCT,
+    LOG_VARIANCE,
+    MARGIN,
+    N_LOG,
+    PREDICTION,
+    PRODUCT,
+    flags_of,
+    lead,
+)
 from lpsm.samplers.run_log import Decision, RunLog
 
 SHORT = 64  # rounds: for so few, exact margins cost less than a copy of the state to find them later
 STORES = ("mistakes", "queried", "small margins")
 
-# Modes (`core.DECIDES` and what follows it): decide, learn, learn late, read, and three ways to run a stream.
+# Modes (`round.DECIDES` and what follows): decide, learn, learn late, read, and three ways to run a stream.
 _DECIDE, _LEARN, _LEARN_LATE, _READ, RUN, _RUN_LAZILY, _RUN_CAREFULLY = (
-    np.array([*map(int, orders), 0, 0, 1]) for orders in ("10010", "01001", "01000", "00000", "11010", "11100", "11110")
+    np.array([*map(int, mode), 0, 0, 1]) for mode in ("10010", "01001", "01000", "00000", "11010", "11100", "11110")
 )
 _LARGEST = {np.dtype(kind): float(np.finfo(kind).max) for kind in (np.float64, np.float32)}
 _TICKETS = int, np.integer
-_NO_COLUMNS, _NO_STARTS = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
+_ROWS = sparse.csr_matrix, sparse.csr_array
 
 
 class Sampler:
@@ -82,8 +97,6 @@ class Sampler:
 
     n_classes = 1
     _decision = Decision
-    _learner: Any
-    _evictions: np.random.Generator | None
 
     def __init__(
         self,
@@ -103,10 +116,8 @@ class Sampler:
         coins: Any = rng if rng is None or hasattr(rng, "bit_generator") else generator("rng", rng)
         self._rng = coins if coins is not None or not self.randomized else np.random.default_rng(0)
         if hasattr(learner, "B"):
-            self._evictions = (np.random.default_rng(0) if coins is None else coins).spawn(1)[0]
-        size = self.n_features, self.n_classes, self.dtype
-        self._learner = learner.arrays(*size) if kernel is None else kernels.over_instances(learner, kernel, *size)
-        rule.begin(self._counts, self._scalars)
+            self._own.evictions = (np.random.default_rng(0) if coins is None else coins).spawn(1)[0]
+        self._own.begin(self.n_features, self.n_classes, self.dtype)
 
     def _configure(
         self, learner: Any, rule: Any, kernel: Any, n_features: Any, stores: str, normalize: Any, dtype: Any, key: str,
@@ -136,33 +147,30 @@ class Sampler:
         self.learner, self.rule, self.kernel = learner, rule, kernel
         self.stores, self.normalize, self.key, self.max_queries = stores, bool(normalize), key, max_queries
         self.randomized = bool(rule.randomized)
-        self._evictions = None
         self._remembers = kernel is not None or hasattr(learner, "B")
         self._sparse_memory: bool | None = False if isinstance(kernel, CallableKernel) else None
-        self._counts, self._scalars = np.zeros(core.N_COUNTS, dtype=np.int64), np.zeros(core.N_SCALARS)
-        self._scalars[core.WEIGHT] = 1.0
-        self._questions: dict[int, state_io.Owed] = {}  # by ticket
+        self._own = Copy(learner, rule, kernel)
+        self._questions = Questions()
         self._last: int | None = None  # ticket of the last decision, if it asked
         self._fresh = False  # whether the products of the last decision are still there
-        self._desk: Desk | None = None
-        self._place: Any = None  # of the desk
+        self._ensemble: Ensemble | None = None
 
     # -- what it has done ---------------------------------------------------------------------
 
     @property
     def rounds(self) -> int:
         """Rounds so far, t."""
-        return int(self._counts[core.ROUND])
+        return int(self._own.counts[protocol.ROUND])
 
     @property
     def queries(self) -> int:
         """Labels asked for so far."""
-        return int(self._counts[core.ASKED])
+        return int(self._own.counts[protocol.ASKED])
 
     @property
     def stored(self) -> int:
         """Examples stored so far (evicted ones included), N."""
-        return int(self._counts[core.STORED])
+        return int(self._own.counts[protocol.STORED])
 
     @property
     def open_tickets(self) -> list[int]:
@@ -172,8 +180,8 @@ class Sampler:
     @property
     def weights(self) -> Array:
         """V or w, shape (d,): p = weights.x (primal); the coefficients of the stored instances (dual)."""
-        n = self.n_features if self.kernel is None else int(self._counts[core.SIZE])
-        return np.array(self._learner.weights[0, :n])
+        n = self.n_features if self.kernel is None else int(self._own.counts[protocol.SIZE])
+        return np.array(self._own.arrays.weights[0, :n])
 
     @property
     def inverse(self) -> Array:
@@ -184,10 +192,10 @@ class Sampler:
         AttributeError
             If there is no such matrix.
         """
-        learner = self._learner
+        learner = self._own.arrays
         if not isinstance(learner, Squares):
             raise AttributeError("inverse belongs to second-order learners in primal form")
-        waiting = int(self._counts[core.PENDING])
+        waiting = int(self._own.counts[protocol.PENDING])
         rows = learner.waiting[:waiting]
         shift = waiting * learner.drift * np.eye(self.n_features, dtype=self.dtype)
         full: Array = learner.matrix - rows.T @ rows + shift
@@ -196,9 +204,9 @@ class Sampler:
     def __repr__(self) -> str:
         name = repr(self.key) if self.key else f"{self.learner}, {self.rule}"
         done = f"rounds={self.rounds}, queries={self.queries}"
-        return f"{type(self).__name__}({name}, n_features={self.n_features}{self._told}, {done})"
+        return f"{type(self).__name__}({name}, n_features={self.n_features}{self._particulars}, {done})"
 
-    _told = ""  # of a subclass, in between
+    _particulars = ""  # of a subclass, in between
 
     # -- saving -------------------------------------------------------------------------------
 
@@ -217,21 +225,14 @@ class Sampler:
             "sparse_memory": self._sparse_memory,
             **{name: state_io.described(getattr(self, name)) for name in ("learner", "rule", "kernel")},
         }
-        own = state_io.arrays_of(self._learner, self._counts, self._scalars)
-        return self._state(config, evictions=state_io.position(self._evictions), **own)
+        own = state_io.arrays_of(self._own.arrays, self._own.counts, self._own.scalars)
+        return self._state(config, evictions=state_io.position(self._own.evictions), **own)
 
     def _state(self, config: Any, **own: Array) -> State:
-        questions = state_io.questions_to_arrays(self._questions)
-        kind, version = np.array(type(self).__name__), np.array(state_io.VERSION)
-        coins = state_io.position(self._rng)
         return {
-            "kind": kind,
-            "version": version,
-            "config": state_io.as_text(config),
-            "coins": coins,
-            **own,
-            **questions,
-        }
+            "kind": np.array(type(self).__name__), "version": np.array(state_io.VERSION),
+            "config": state_io.as_text(config), "coins": state_io.position(self._rng), **own, **self._questions.state(),
+        }  # fmt: skip
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
@@ -243,44 +244,43 @@ class Sampler:
             If the state is of another version, lacks a part, or its arrays do not belong together.
         """
         with reading("a sampler's state"):
-            state = state_io.modern(state)
-            config = state_io.checked_config("a sampler", state, state_io.READABLE, {"evictions", *state_io.FIELDS})
+            config = state_io.checked_config("a sampler", state, state_io.VERSION, {"evictions", *state_io.FIELDS})
             learner, rule, kernel = (state_io.rebuilt(config[name]) for name in ("learner", "rule", "kernel"))
             sampler = cls.__new__(cls)
-            sampler.n_classes = whole(1, n_classes=config.get("n_classes", len(np.atleast_2d(state["state_weights"]))))
-            settings = {name: config[name] for name in ("n_features", "stores", "normalize", "dtype", "key")}
-            sampler._configure(learner, rule, kernel, **settings, max_queries=config.get("max_queries"))
+            sampler.n_classes = whole(1, n_classes=config["n_classes"])
+            names = "n_features", "stores", "normalize", "dtype", "key", "max_queries"
+            sampler._configure(learner, rule, kernel, **{name: config[name] for name in names})
             memory = config["sparse_memory"]
             if memory not in (None, False, True):
                 raise ValueError(f"sparse_memory must be true, false or null, got {shown(memory)}")
             sampler._sparse_memory = memory
             sampler._resume(state)
-            sampler._rng, sampler._evictions = (state_io.generator(state, name) for name in ("coins", "evictions"))
-            if (sampler.randomized and sampler._rng is None) or (hasattr(learner, "B") and sampler._evictions is None):
+            sampler._rng, evictions = (state_io.generator(state, name) for name in ("coins", "evictions"))
+            if (sampler.randomized and sampler._rng is None) or (hasattr(learner, "B") and evictions is None):
                 raise ValueError("state must hold coins and evictions as positions of generators, got none")
-            sampler._questions = state_io.questions_of_arrays(
-                state, sampler.n_features, sampler.dtype, 1, sampler.n_classes
-            )
+            sampler._own.evictions = evictions
+            size = sampler.n_features, sampler.dtype, 1, sampler.n_classes
+            sampler._questions = Questions.of_state(state, *size)
             return sampler
 
     def _resume(self, state: Mapping[str, Any]) -> None:
-        size = self.n_features, self.n_classes, self._sparse_memory, self.dtype
-        self._learner, self._counts, self._scalars = state_io.restored(state, self.learner, self.kernel, *size)
+        size, own = (self.n_features, self.n_classes, self._sparse_memory, self.dtype), self._own
+        self._ensemble = None
+        own.arrays, own.counts, own.scalars = state_io.restored(state, self.learner, self.kernel, *size)
 
     def __getstate__(self) -> dict[str, Any]:  # addresses of machine code are of this process
-        return {**self.__dict__, "_desk": None, "_place": None, "_fresh": False}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        learner: Any = state.get("_learner")
-        if hasattr(learner, "held"):  # so is that of the kernel
-            held = learner.held._replace(similarity=core.code_of(state["kernel"].chance))
-            self._learner = learner._replace(held=held)
+        return {**self.__dict__, "_ensemble": None, "_fresh": False}
 
     # -- rounds ---------------------------------------------------------------------------------
 
     def decide(self, x: Any) -> Decision:
-        """Predict the label of `x`, shape (d,) or a sparse row, and say whether to ask for it.
+        """Predict the label of `x` and say whether to ask for it.
+
+        Parameters
+        ----------
+        x
+            An array of shape (d,), a sparse row (1, d), or the values of one and their columns: (values, columns).
+            A row or a pair of the sampler's type of number, with int32 columns that rise, is taken as it is.
 
         Raises
         ------
@@ -288,18 +288,20 @@ class Sampler:
             If `x` has another dimension, is not finite, or is zero where it is normalised.
         """
         values, columns = self._instance(x)
-        desk = self._desk or self._prepare()
+        ensemble = self._prepared()
+        record = ensemble.record
         if self.randomized:
-            desk.coin[0] = self._rng.random()
-        if len(desk.schedules):
-            desk.schedules[:] = round_record.schedules(self, self._copies(), 1)
+            record.coin[0] = self._rng.random()
+        if len(record.schedules):
+            record.schedules[:] = ensemble.schedules(1)
         self._single(values, columns, _DECIDE)
         self._fresh = True
-        margin, prediction, query, _, chance, *_ = desk.told[-1].tolist()
+        record = ensemble.record
+        margin, prediction, query, _, chance, *_ = record.outcome[-1].tolist()
         self._last = self.rounds if query else None
         if self._last is not None:
-            scores = desk.scores.copy() if self.n_classes > 1 else None
-            self._questions[self._last] = state_io.Owed(values.copy(), columns, desk.told.copy(), scores)
+            scores = record.scores.copy() if self.n_classes > 1 else None
+            self._questions[self._last] = Question(values.copy(), copy(columns), record.outcome.copy(), scores)
         return self._decision(margin, int(prediction), bool(query), chance, self._last)
 
     def learn(self, x: Any, y: int) -> bool:
@@ -334,7 +336,7 @@ class Sampler:
         RuntimeError
             If the ticket is not open.
         """
-        self._owed(ticket)
+        self._questions.of(ticket)
         del self._questions[ticket]
 
     def widen(self, n_features: int) -> None:
@@ -346,19 +348,11 @@ class Sampler:
             If there would be fewer features than now.
         """
         whole(self.n_features, MOST_FEATURES, n_features=n_features)
-        new = np.zeros(n_features - self.n_features, dtype=self.dtype)
-        self._questions = {
-            ticket: owed if owed.columns is not None else owed._replace(values=np.append(owed.values, new))
-            for ticket, owed in self._questions.items()
-        }
-        for one in self._copies():
-            one._learner = (
-                one._learner.widened(one._counts, n_features)
-                if isinstance(one._learner, Squares)
-                else kernels.widened(one._learner, n_features, self._sparse_memory is False)
-            )
-            one.n_features, one._fresh, one._desk = n_features, False, None
-        self.n_features, self._fresh, self._desk = n_features, False, None
+        self._questions.widen(np.zeros(n_features - self.n_features, dtype=self.dtype))
+        for one in self._samplers():
+            one._own.widen(n_features, self._sparse_memory is False)
+            one.n_features, one._fresh, one._ensemble = n_features, False, None
+        self.n_features, self._fresh, self._ensemble = n_features, False, None
 
     def run(self, X: Any, y: ArrayLike) -> Any:
         """Decide on the rows of X in turn, reading y only where it is asked for; return the `RunLog`.
@@ -380,17 +374,18 @@ class Sampler:
         table = self._table(X)
         labels = as_labels(y, table.shape[0])
         stream = (table, labels, *self._chance(len(labels)))
-        lazy = len(labels) > SHORT and self._copies() == (self,) and not isinstance(self.kernel, CallableKernel)
-        if not (lazy and round_record.inside(self._copies())):
+        single = self._samplers() == (self,) and not isinstance(self.kernel, CallableKernel)
+        lazy = len(labels) > SHORT and single
+        if not (lazy and self._prepared().inside):
             return self._log(*stream, _RUN_LAZILY if lazy else RUN)
-        learner, twin = self._learner, copy(self)
-        begins = self._counts[core.STORED] == self._counts[core.PENDING]  # the matrix is that of the start
-        if begins and isinstance(learner, Squares):
+        own, twin = self._own, copy(self)
+        begins, learner = own.counts[protocol.STORED] == own.counts[protocol.PENDING], own.arrays
+        if begins and isinstance(learner, Squares):  # the matrix is that of the start
             learner = learner._replace(matrix=learner.matrix[:0])
-        kept = state_io.arrays_of(learner, self._counts, self._scalars)
+        kept = state_io.arrays_of(learner, own.counts, own.scalars)
         if begins:
             del kept["state_matrix"]
-        vars(twin).update(_rng=None, _questions={}, _learner=None)
+        vars(twin).update(_rng=None, _questions=Questions(), _own=Copy(self.learner, self.rule, self.kernel))
         log = self._log(*stream, _RUN_LAZILY)
 
         def replay() -> RunLog:
@@ -399,6 +394,15 @@ class Sampler:
 
         log.replay = replay
         return log
+
+    def margin(self, x: Any) -> float:
+        """Return the margin of `x`, as `decide` takes it, under the present state: no round, no question."""
+        values, columns = self._instance(x)
+        if self._remembers and self._sparse_memory is None:  # nothing is stored, and the form of it is open
+            return 0.0
+        self._fresh = False
+        self._single(values, columns, _READ)
+        return float(self._prepared().record.outcome[-1, MARGIN])
 
     def margins(self, X: Any) -> Floats:
         """Return the margins of the rows of X under the present state: no round, no question."""
@@ -410,98 +414,60 @@ class Sampler:
 
     # -- the loop -------------------------------------------------------------------------------
 
-    def _copies(self) -> tuple[Sampler, ...]:
+    def _samplers(self) -> tuple[Sampler, ...]:
         """Those who learn, each with arrays of its own."""
         return (self,)
 
-    def _company(self) -> dict[str, Any]:
-        """Return what is particular to a company on the desk: its record, and counts and scalars with its own last."""
-        return {"counts": self._counts[None], "scalars": self._scalars[None]}
+    def _prepared(self) -> Ensemble:
+        """Return those who play, made anew where they changed."""
+        if self._ensemble is None or not self._ensemble.is_current:
+            self._ensemble = Ensemble(tuple(one._own for one in self._samplers()), **self._size(), **self._voters())
+        self._ensemble.is_sparse = bool(self._sparse_memory)
+        return self._ensemble
 
-    def _prepare(self) -> Desk:
-        return self._pinned(round_record.prepared(self, self._copies()))
+    def _size(self) -> dict[str, Any]:
+        names = "n_features", "n_classes", "dtype", "normalize", "stores", "max_queries"
+        return {name: getattr(self, name) for name in names}
 
-    def _pinned(self, desk: Desk) -> Desk:
-        self._desk, (self._place, _) = desk, core.pinned(desk)
-        return desk
+    def _voters(self) -> dict[str, Any]:
+        """Return what is particular to copies that vote."""
+        return {}
 
-    def _single(self, values: Array, columns: NDArray[np.int32] | None, way: Array) -> None:
+    def _single(self, values: Array, columns: NDArray[np.int32] | None, mode: Array) -> None:
         """Play one row."""
-        desk = self._desk or self._prepare()
-        desk.orders[:] = way
-        if self._remembers:
-            if self._sparse_memory is None:
-                self._remember(columns is not None)
-            if isinstance(self.kernel, CallableKernel) and way is not _LEARN:
-                self._fill(values)
-        at, starts, rows = _NO_COLUMNS, _NO_STARTS, values.reshape(1, -1)
-        if columns is not None:
-            at, starts, desk.orders[core.SPARSE] = columns, np.array([0, len(values)]), 1
-        while not core.play(self._place, rows, at, starts):
-            self._make_room(len(values))
-
-    def _rounds(self, rows: tuple[Array, Array, Array], n: int, orders: Array, own: dict[str, Any]) -> None:
-        """Play n rows with this on the desk, and make room where there is none; a given kernel is filled in a row."""
-        at, starts, given = 0, rows[2], isinstance(self.kernel, CallableKernel)
-        place: Any = None
-        orders[core.SPARSE] = len(starts) > 0
-        while at < n:
-            if given:
-                self._fill(rows[0][at])
-            if place is None:
-                desk: Any = self._desk
-                place, _ = core.pinned(desk._replace(**own))
-            orders[core.FIRST], orders[core.LAST] = at, at + 1 if given else n
-            at = core.play(place, *rows)
-            if at < orders[core.LAST]:
-                self._make_room(int(starts[at + 1] - starts[at]) if len(starts) else self.n_features)
-                place = None
-
-    def _fill(self, x: Array) -> None:
-        """Compute what a kernel given by a function says of an instance."""
-        kernel: Any = self.kernel
-        x = x / np.sqrt(x @ x) if self.normalize else x
-        for one in self._copies():
-            kernels.fill(one._learner, kernel, one._counts, one._scalars, x)
+        if self._remembers and self._sparse_memory is None:
+            self._remember(columns is not None)
+        self._prepared().play_row(values, columns, mode)
 
     def _take(self, ticket: int, y: float) -> bool:
         """Play the second half of the round of a ticket; return whether the example was stored."""
-        question = self._owed(ticket)
-        desk = self._desk or self._prepare()
+        question, ensemble = self._questions.of(ticket), self._prepared()
+        record = ensemble.record
         fresh = self._fresh and ticket == self._last and self.n_classes == 1
         del self._questions[ticket]
         self._fresh = False
         if not fresh:
-            desk.told[:] = question.told
+            record.outcome[:] = question.outcome
             if question.scores is not None:
-                desk.told[0, core.SAID] = core.lead(question.scores, 0, int(y), int(desk.told[0, core.PREDICTION]))
-        desk.label[0] = y
-        used = None
-        if desk.evictions.size:
-            desk.evictions[:], used = round_record.evictions(self._copies(), 1)
-            desk.gone[:] = [one._counts[core.EVICTED] for one in self._copies()]
+                record.outcome[0, PRODUCT] = lead(question.scores, 0, int(y), int(record.outcome[0, PREDICTION]))
+        record.label[0] = y
+        draws = ensemble.draws(1) if record.evictions.size else {}
+        for name, drawn in draws.items():
+            getattr(record, name)[:] = drawn
         self._single(question.values, question.columns, _LEARN if fresh else _LEARN_LATE)
-        if used is not None:
-            used()
-        return bool(desk.told[-1, core.KEPT])
-
-    def _owed(self, ticket: Any) -> state_io.Owed:
-        question = self._questions.get(ticket)
-        if question is None:
-            raise RuntimeError(f"ticket must be of an open question, got {ticket}; open are {shown(self.open_tickets)}")
-        return question
+        if draws:
+            ensemble.drawn(draws["gone"])
+        return bool(record.outcome[-1, KEPT])
 
     def _ticket_of(self, x: Any) -> int:
         """Return the ticket of the last decision, which must have asked about this very instance."""
         if self._last is None or self._last not in self._questions:
             raise RuntimeError("learn needs a label that decide asked for: the last decision was not a query")
-        values, columns, *_ = self._questions[self._last]
-        alike = type(x) is np.ndarray and columns is None and (x.dtype, x.shape) == (values.dtype, values.shape)
-        if not (alike and x.tobytes() == values.tobytes()):
-            given, at = self._instance(x)
-            same_columns = at is columns if at is None or columns is None else np.array_equal(at, columns)
-            if not (same_columns and np.array_equal(given, values)):
-                raise ValueError("x must be the instance that decide asked about")
+        question = self._questions[self._last]
+        parts = x if _is_pair(x) else (x.data, x.indices) if type(x) in _ROWS else (x, None)
+        alike = type(parts[0]) is np.ndarray and parts[0].shape == question.values.shape
+        if not (alike and question.is_about(*parts)) and not question.is_about(*self._instance(x)):
+            raise ValueError("x must be the instance that decide asked about")
         return self._last
 
     def _plays(self, X: Any, y: ArrayLike) -> tuple[Array, Array, Array]:
@@ -509,37 +475,33 @@ class Sampler:
         table = self._table(X)
         labels = as_labels(y, table.shape[0])
         log, _ = self._played(table, labels, *self._chance(len(labels)), _RUN_CAREFULLY)
-        return *core.flags_of(log)[:2], leads(log[core.LOG_MARGIN])
+        return *flags_of(log)[:2], leads(log[LOG_MARGIN])
 
     def _exactly(self, X: Any, labels: Array) -> tuple[RunLog, Array]:
         """Play the rows of X; return the log, and the probability of asking in each round."""
         log, _ = self._played(self._table(X), labels, *self._chance(len(labels)), RUN)
-        return _as_log(log), log[core.LOG_CHANCE]
+        return _as_log(log), log[LOG_CHANCE]
 
     def _log(self, *stream: Any) -> RunLog:
         return _as_log(self._played(*stream)[0])
 
-    def _played(self, table: Any, labels: Array, uniforms: Array, schedules: Array, way: Array) -> tuple[Array, Array]:
+    def _played(self, table: Any, labels: Array, uniforms: Array, schedules: Array, mode: Array) -> tuple[Array, Array]:
         """Play the rows of a table; return the log (N_LOG, T), and the scores (T, k) of several classes."""
         self._fresh, self._last = False, None
-        self._desk or self._prepare()
-        n, copies, several = len(labels), self._copies(), self.n_classes > 1
-        evictions, used = round_record.evictions(copies, n if way[core.LEARNS] else 0)
-        log, scores, orders = np.empty((core.N_LOG, n)), np.zeros((n if several else 1, self.n_classes)), way.copy()
-        gone = np.array([one._counts[core.EVICTED] for one in copies])
-        self._rounds(table_of(table), n, orders, {
-            "label": labels, "coin": uniforms, "schedules": schedules, "log": log, "scores": scores,
-            "evictions": evictions, "orders": orders, "gone": gone,
-        })  # fmt: skip
-        used()
-        if several and round_record.inside(copies):
-            scores /= 1.0 + np.maximum(log[core.LOG_SPREAD], 0.0)[:, None]
+        n, several, ensemble = len(labels), self.n_classes > 1, self._prepared()
+        draws = ensemble.draws(n if mode[LEARNS] else 0)
+        log, scores = np.empty((N_LOG, n)), np.zeros((n if several else 1, self.n_classes))
+        stream = {"label": labels, "coin": uniforms, "schedules": schedules, "log": log, "scores": scores}
+        ensemble.play_rows(table_of(table), n, mode.copy(), **stream, **draws)
+        ensemble.drawn(draws["gone"])
+        if several and ensemble.inside:
+            scores /= 1.0 + np.maximum(log[LOG_VARIANCE], 0.0)[:, None]
         return log, scores
 
     def _chance(self, rounds: int) -> tuple[Array, Array]:
         """Return the coins of the rounds to come, zeros for deterministic rules, and their schedules."""
         uniforms = self._rng.random(rounds) if self.randomized and self._rng is not None else np.zeros(rounds)
-        return uniforms, round_record.schedules(self, self._copies(), rounds)
+        return uniforms, self._prepared().schedules(rounds)
 
     def _reads(self, X: Any) -> tuple[Array, Array]:
         """Return margins and scores of rows under the present state, which stays as it is."""
@@ -549,28 +511,20 @@ class Sampler:
             return np.zeros(n), np.zeros((n, self.n_classes))
         log, scores = self._played(table, np.zeros(n), np.zeros(n), np.zeros((0, n)), _READ)
         self._last = last
-        return log[core.LOG_MARGIN], scores
-
-    def _make_room(self, width: int) -> None:
-        """Grow the arrays of stored instances of learners for whose next, of `width` values, there is no room."""
-        for one in self._copies():
-            if (memory := memory_of(one._learner)) is None:
-                continue
-            full = one._counts[core.SIZE] >= len(memory.labels) and not hasattr(one.learner, "B")
-            if full or width > memory.rows.shape[1]:
-                one._learner = kernels.roomier(one._learner, one._counts, width, bool(self._sparse_memory))
-        if self._desk is not None:
-            self._pinned(self._desk._replace(**round_record.learned(self, self._copies())))
+        return log[LOG_MARGIN], scores
 
     # -- what enters ------------------------------------------------------------------------------
 
     def _instance(self, given: Any) -> tuple[Array, NDArray[np.int32] | None]:
         """Return an instance as values and, if it is sparse, their columns; it may be the caller's own array."""
-        plain = type(given) is np.ndarray and given.dtype.kind in "fiub" and not self._sparse_memory
-        if plain and given.shape == (self.n_features,):
-            values = given if given.dtype == self.dtype and given.flags.carray else given.astype(self.dtype)
-            if 0.0 < np.vdot(values, values) <= _LARGEST[self.dtype]:  # no NaN, no infinity, not all zero
-                return values, None
+        if (found := self._quickly(given)) is not None:
+            return found
+        if _is_pair(given):
+            if len(given[0]) != len(given[1]):
+                raise ValueError(f"x must have a column for each of {len(given[0])} values, got {len(given[1])}")
+            if given[1].dtype.kind not in "iu":
+                raise ValueError(f"x must have whole numbers for columns, got {given[1].dtype}")
+            given = sparse.csr_matrix((*given, np.array([0, len(given[0])])), shape=(1, self.n_features))
         x = self._as_remembered(given)
         if sparse.issparse(given) and not sparse.issparse(x):
             x = x.ravel()
@@ -578,6 +532,29 @@ class Sampler:
         if self.normalize and not values.dot(values):
             raise ValueError("x must not be zero where instances are normalised")
         return values, columns
+
+    def _quickly(self, given: Any) -> tuple[Array, NDArray[np.int32] | None] | None:
+        """Return an instance that is seen at once to be sound, and is taken as it is, else None."""
+        columns: Any = None
+        if type(given) is np.ndarray:
+            values = given.astype(self.dtype, copy=False) if given.dtype.kind in "fiub" else given
+            fits = not self._sparse_memory and values.shape == (self.n_features,)
+        elif type(given) in _ROWS:
+            values, columns, starts = given.data, given.indices, given.indptr
+            fits = given.shape == (1, self.n_features) and starts[0] == 0 and starts[1] == len(values)
+        elif _is_pair(given):
+            (values, columns), fits = given, True
+        else:
+            return None
+        if columns is not None:
+            fits = (
+                fits and 0 < len(columns) == len(values) and columns.dtype == np.int32 and columns.flags.carray
+                and self._sparse_memory in (None, self._remembers)
+                and columns[0] >= 0 and columns[-1] < self.n_features and bool((columns[1:] > columns[:-1]).all())
+            )  # fmt: skip
+        if not (fits and values.dtype == self.dtype and values.flags.carray):
+            return None
+        return (values, columns) if 0.0 < np.vdot(values, values) <= _LARGEST[self.dtype] else None  # nor NaN
 
     def _as_remembered(self, x: Any) -> Any:
         """Return instances, one or many, dense or sparse as those that are stored."""
@@ -589,7 +566,7 @@ class Sampler:
         return np.ascontiguousarray(x.toarray())
 
     def _remember(self, is_sparse: bool) -> None:
-        for one in (self, *self._copies()):
+        for one in (self, *self._samplers()):
             one._sparse_memory = is_sparse
 
     def _table(self, X: Any, remember: bool = True) -> Any:
@@ -602,6 +579,11 @@ class Sampler:
         return table
 
 
+def _is_pair(given: Any) -> bool:
+    """Whether an instance is given as values and their columns."""
+    return type(given) is tuple and len(given) == 2 and all(type(a) is np.ndarray and a.ndim == 1 for a in given)
+
+
 def _as_log(log: Array) -> RunLog:
-    prediction, queried, stored = core.flags_of(log)
-    return RunLog(prediction.astype(np.int8), queried, stored, log[core.LOG_MARGIN], log[core.LOG_SAID])
+    prediction, queried, stored = flags_of(log)
+    return RunLog(prediction.astype(np.int8), queried, stored, log[LOG_MARGIN], log[LOG_PRODUCT])

@@ -10,7 +10,7 @@ a copy whose own coin asked (u < q_j) learns from a label that is bought.  What 
 round is 1{prediction_j wrong} + label_price q_j, estimated without bias from bought labels alone by
 1{asked, prediction_j wrong}/pi + label_price q_j, and handed as a loss to Static-expert or Learn-alpha,
 times a rate that falls as sqrt(ln m/(1 + the weighted squares so far)).  With one parameter in the
-grid it is that sampler, draw for draw.  The copies play in the loop of one sampler (`core`), as a company.
+grid it is that sampler, draw for draw.  The copies play in the loop of one sampler (`round`), as an ensemble.
 
 What it leaves out: a bound (copies depend on labels that the others' weights bought, so that a copy's
 loss is not what it would have cost alone), and filters.
@@ -35,28 +35,30 @@ from lpsm.checks import array, between, generator, known, non_negative, reading,
 from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
 from lpsm.experts.share import learn_alpha_round, mixture
 from lpsm.native import compiled
-from lpsm.samplers import core, state_io
+from lpsm.samplers import protocol, state_io
 from lpsm.samplers.catalogue import make
-from lpsm.samplers.core import CHANCE, MARGIN, PREDICTION, Now
+from lpsm.samplers.late_labels import Questions
+from lpsm.samplers.protocol import Round
+from lpsm.samplers.round import CHANCE, MARGIN, PREDICTION
 from lpsm.samplers.sampler import Sampler
 
-VERSION = 2  # of its state
+VERSION = 3  # of its state
 MIXTURES: dict[str, Any] = {
     "learn-alpha": lambda m: LearnAlpha(m, alpha_grid(kind="chebyshev", size=8)), "static-expert": StaticExpert,
 }  # fmt: skip
 
 
 @compiled
-def vote(share, told, exploration):
+def vote(share, outcome, exploration):
     """The weighted vote, in [-1, 1], and the probability of asking; one copy alone has its own margin."""
     margin, wanted, low, high = 0.0, 0.0, 1.0, 0.0
     for j in range(share.size):
-        margin += share[j] * told[j, PREDICTION]
-        wanted += share[j] * told[j, CHANCE]
-        low, high = min(low, told[j, CHANCE]), max(high, told[j, CHANCE])
+        margin += share[j] * outcome[j, PREDICTION]
+        wanted += share[j] * outcome[j, CHANCE]
+        low, high = min(low, outcome[j, CHANCE]), max(high, outcome[j, CHANCE])
     wanted = min(max(wanted, low), high)
     if share.size == 1:
-        margin = told[0, MARGIN]
+        margin = outcome[0, MARGIN]
     return margin if share.size == 1 else min(max(margin, -1.0), 1.0), (1.0 - exploration) * wanted + exploration
 
 
@@ -74,16 +76,16 @@ def charge(share, costs, squares):
 
 
 @compiled
-def write_costs(costs, told, price, chance, y):
+def write_costs(costs, outcome, price, chance, y):
     """What each copy costs in a round: its label, and its mistake where y was bought with this chance (else 0)."""
     for j in range(costs.size):
-        costs[j] = price * told[j, CHANCE]
-        if y != 0.0 and told[j, PREDICTION] != y:
+        costs[j] = price * outcome[j, CHANCE]
+        if y != 0.0 and outcome[j, PREDICTION] != y:
             costs[j] += 1.0 / chance
 
 
 class Grid(NamedTuple):
-    """The company of copies under a mixture."""
+    """The ensemble of copies under a mixture."""
 
     share: Array  # (m,) weights of the mixture for the next round, and costs
     costs: Array
@@ -96,13 +98,13 @@ class Grid(NamedTuple):
     price: float  # of a label, in mistakes
     exploration: float  # least probability of asking
 
-    def consult(self, now: Now) -> None:
-        """Write the margin and the probability of asking of the company below those of its copies."""
-        m, told = self.share.size, now.scores
-        told[m, MARGIN], told[m, CHANCE] = vote(self.share, told, self.exploration)
+    def vote(self, now: Round) -> None:
+        """Write the margin and the probability of asking of the ensemble below those of its copies."""
+        m, outcome = self.share.size, now.scores
+        outcome[m, MARGIN], outcome[m, CHANCE] = vote(self.share, outcome, self.exploration)
 
-    def settle(self, now: Now) -> None:
-        """Charge the copies for the round."""
+    def reweigh(self, now: Round) -> None:
+        """Charge the copies for the round, and weigh them anew."""
         costs, m = self.costs, self.share.size
         if m > 1:
             write_costs(costs, now.scores, self.price, now.scores[m, CHANCE], now.y)
@@ -176,7 +178,7 @@ class TunedSampler(Sampler):
     ) -> None:  # fmt: skip
         """Everything but the mixture."""
         one = copies[0]
-        if one.rule.filters or one.rule.needs_spread:
+        if one.rule.filters or one.rule.needs_variance:
             raise ValueError(f"key must be a sampler, neither a filter nor one that weighs labels, got {one.key!r}")
         self._configure(
             one.learner, one.rule, one.kernel, one.n_features, one.stores, one.normalize, one.dtype, one.key,
@@ -214,7 +216,7 @@ class TunedSampler(Sampler):
         parts: dict[str, Any] = {f"copy_{j}": one for j, one in enumerate(self.samplers)}
         own = {f"{part}_{name}": array for part, model in {**parts, "mixture": self._mixture}.items()
                for name, array in model.state().items()}  # fmt: skip
-        own |= {"grid": self.grid.copy(), "counts": self._counts.copy(), "squares": self._squares.copy()}
+        own |= {"grid": self.grid.copy(), "counts": self._own.counts.copy(), "squares": self._squares.copy()}
         state = self._state({name: getattr(self, name) for name in names}, **own)
         return {**state, "version": np.array(VERSION)}
 
@@ -229,7 +231,7 @@ class TunedSampler(Sampler):
         """
         with reading("a TunedSampler's state"):
             needed = {"grid", "squares", "counts", "open_tickets"}
-            config = state_io.checked_config("a TunedSampler", state, (VERSION,), needed)
+            config = state_io.checked_config("a TunedSampler", state, VERSION, needed)
             grid, rng = state_array(state, "grid", (None,)), state_io.generator(state, "coins")
             if rng is None:
                 raise ValueError("state must hold coins as the position of a generator, got none")
@@ -246,26 +248,22 @@ class TunedSampler(Sampler):
             if tuned._mixture.n_experts != m:
                 raise ValueError(f"mixture must have one expert a candidate ({m}), got {tuned._mixture.n_experts}")
             tuned._squares = state_array(state, "squares", (1,), low=0.0)
-            tuned._counts = state_array(state, "counts", (core.N_COUNTS,), np.int64, low=0)
-            tuned._questions = state_io.questions_of_arrays(state, tuned.n_features, tuned.dtype, m + 1, 1)
+            tuned._own.counts = state_array(state, "counts", (protocol.N_COUNTS,), np.int64, low=0)
+            tuned._questions = Questions.of_state(state, tuned.n_features, tuned.dtype, m + 1, 1)
             return tuned
 
-    def _copies(self) -> tuple[Sampler, ...]:
+    def _samplers(self) -> tuple[Sampler, ...]:
         return self.samplers
 
-    def _company(self) -> dict[str, Any]:
-        everyone = (*self.samplers, self)
-        counts, scalars = (np.array([getattr(one, name) for one in everyone]) for name in ("_counts", "_scalars"))
-        for one, own, more in zip(everyone, counts, scalars, strict=True):
-            one._counts, one._scalars, one._desk = own, more, None
+    def _voters(self) -> dict[str, Any]:
+        for one in self.samplers:
+            one._ensemble = None
         share, arrays = self.weights, self._mixture._hierarchy.arrays
         parts: Any = share, np.empty_like(share), *arrays, self._squares, self.label_price, self.exploration
-        self._grid = Grid(*parts)
-        at, entries = core.pinned(self._grid)
-        return {"counts": counts, "scalars": scalars, "company": at, "consult": entries[4], "settle": entries[5]}
+        return {"head": self._own, "voters": Grid(*parts)}
 
     @property
-    def _told(self) -> str:  # type: ignore[override]
+    def _particulars(self) -> str:  # type: ignore[override]
         return f", {self.parameter} from {len(self.grid)} values"
 
 

@@ -106,6 +106,14 @@ def test_importing_the_library_imports_neither_numba_nor_scikit_learn():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_importing_the_packages_and_running_hedges_import_none_of_scipys_functions():
+    code = (
+        "import sys, lpsm, netsim; lpsm.experts.hedge.Squint(2).run([[0.0, 1.0]] * 99); "
+        "sys.exit('scipy.special' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 @compiled
 def halves(n: int, whole: int) -> float:
     return 0.5 * n if whole else 0.25 * n

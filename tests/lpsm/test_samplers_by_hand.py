@@ -7,7 +7,9 @@ import pytest
 
 from lpsm import samplers
 from lpsm.native import is_plain
-from lpsm.samplers import core, kernels, linear_algebra
+from lpsm.samplers import kernels, linear_algebra
+from lpsm.samplers import round as rounds
+from lpsm.samplers.ensemble import pinned
 from lpsm.samplers.linear_algebra import Row
 from lpsm.samplers.state_io import PARTS
 from lpsm.samplers.tuned import charge, vote
@@ -93,8 +95,8 @@ def test_of_wide_matrices_the_upper_triangle_is_kept(monkeypatch):
 def test_a_record_in_memory_has_the_places_of_its_arrays_and_no_owner_who_could_be_gone_when_it_is_read(key, dtype):
     sampler, arrays = samplers.make(key, 3, dtype=dtype), []
     sampler.run(np.eye(3), [1, -1, 1])
-    kernels.changed(sampler._learner, lambda name, array: arrays.append(array) or array)
-    (place, _), at = core.pinned(sampler._learner), 0
+    kernels.changed(sampler._own.arrays, lambda name, array: arrays.append(array) or array)
+    (place, _), at = pinned(sampler._own.arrays), 0
     for array in arrays:
         # who counts the users, whose memory it is, how many numbers of which size, where, and the shape
         assert place[at : at + 5].tolist() == [0, 0, array.size, array.itemsize, array.ctypes.data]
@@ -105,9 +107,9 @@ def test_a_record_in_memory_has_the_places_of_its_arrays_and_no_owner_who_could_
 
 def test_votes_and_charges():
     weights, costs = np.array([0.25, 0.75]), np.array([1.0, 3.0])
-    told = np.zeros((3, 9))  # the last row is the company's
-    told[:2, core.PREDICTION], told[:2, core.CHANCE] = (1.0, -1.0), (0.2, 0.4)
-    assert vote(weights, told, 0.1) == pytest.approx((-0.5, 0.9 * 0.35 + 0.1))
+    outcome = np.zeros((3, 9))  # the last row is the ensemble's
+    outcome[:2, rounds.PREDICTION], outcome[:2, rounds.CHANCE] = (1.0, -1.0), (0.2, 0.4)
+    assert vote(weights, outcome, 0.1) == pytest.approx((-0.5, 0.9 * 0.35 + 0.1))
     assert charge(weights, costs, 4.0) == pytest.approx(4.0 + 0.75 * 4.0)  # costs above the least, squared
     assert costs == pytest.approx(sqrt(log(2) / 5.0) * np.array([1.0, 3.0]))
     many = np.array([0.5, 0.0, 0.0, 0.0])

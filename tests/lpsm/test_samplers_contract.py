@@ -18,7 +18,7 @@ import lpsm
 from lpsm import samplers
 from lpsm.samplers import MulticlassSampler, TunedSampler, catalogue, kernels
 from tests.lpsm.frozen import streams
-from tests.lpsm.frozen.streams import GRIDS, MORE, NO_KERNEL, PARAMETERS, by_rounds, plain
+from tests.lpsm.frozen.streams import GRIDS, MORE, NO_KERNEL, PARAMETERS, STREAMS, by_rounds, plain
 
 X, Y = plain(6, 150, 11)
 X = X.astype(np.float32).astype(float)  # so that single precision holds the same rows
@@ -270,6 +270,52 @@ def test_sparse_rows_may_be_unsorted_and_hold_duplicates_and_stay_as_they_were()
     np.testing.assert_allclose(sampler.weights, dense.weights, atol=1e-15)
     for name in ("data", "indices", "indptr"):
         np.testing.assert_array_equal(getattr(messy, name), getattr(before, name))
+
+
+@pytest.mark.parametrize("key", ["perceptron-ss", "sop", "arow-diagonal-ss", "randomized-budget-perceptron"])
+@pytest.mark.parametrize("normalize", [False, True])
+def test_an_instance_may_be_its_values_and_columns_in_any_order_and_of_any_numbers(key, normalize):
+    X, y = STREAMS["plain"]()
+    rows = sparse.csr_matrix(X)
+    rows_of = {
+        "row": lambda row: row,
+        "pair": lambda row: (row.data, row.indices),
+        "turned": lambda row: (row.data[::-1], row.indices[::-1].astype(np.int64)),
+        "doubled": lambda row: (np.repeat(row.data / 2, 2), np.repeat(row.indices, 2)),
+        "fixed": lambda row: (fixed(row.data), fixed(row.indices)),
+    }
+    found = {}
+    for form, turn in rows_of.items():
+        model = samplers.make(key, X.shape[1], rng=3, normalize=normalize)
+        answers = []
+        for t, label in enumerate(y.tolist()):
+            x = turn(rows[t])
+            assert model.margin(x) == model.margins(rows[t])[0]
+            answers.append(model.decide(x))
+            if answers[-1].query:
+                model.learn(turn(rows[t]), label)
+        found[form] = answers
+    assert all(answers == found["row"] for answers in found.values())
+    assert any(decision.query for decision in found["row"])
+
+
+def fixed(array):
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
+def test_a_pair_that_was_asked_about_is_kept_as_it_was_and_another_is_refused():
+    model, values, columns = samplers.make("perceptron", 9), np.ones(3), np.array([1, 4, 6], dtype=np.int32)
+    model.decide((values, columns))
+    columns[0] = 0
+    with pytest.raises(ValueError, match="x must be the instance that decide asked about"):
+        model.learn((values, columns), 1)
+    columns[0] = 1
+    with pytest.raises(ValueError, match="x must be the instance that decide asked about"):
+        model.learn((2 * values, columns), 1)
+    assert model.learn((values, columns), -1)
+    assert model.weights.tolist() == [0, -1, 0, 0, -1, 0, -1, 0, 0]
 
 
 def test_margins_that_are_read_after_their_rows_were_changed_are_refused():

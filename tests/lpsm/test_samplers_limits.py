@@ -11,7 +11,7 @@ from scipy import sparse
 
 from lpsm import samplers
 from lpsm.bounds import risk
-from lpsm.samplers import core
+from lpsm.samplers import protocol
 from tests.lpsm.frozen.streams import a_stream, assert_same, of
 from tests.oracles.samplers import Stored, importance
 
@@ -161,10 +161,10 @@ def test_weighted_errors_are_unbiased_and_within_their_bound():
 
 @pytest.mark.parametrize("c_0", [1e-6, 1e-4, 1e-2])
 def test_the_probability_solves_the_equation_of_the_paper(c_0):
-    counts, rule = np.zeros(core.N_COUNTS, dtype=np.int64), samplers.ImportanceWeighted(c_0=c_0, floor=1e-12)
+    counts, rule = np.zeros(protocol.N_COUNTS, dtype=np.int64), samplers.ImportanceWeighted(c_0=c_0, floor=1e-12)
     below_one = 0
     for t in (1, 2, 5, 60, 4000):
-        counts[core.ROUND] = t
+        counts[protocol.ROUND] = t
         for p, reach in ((0.0, 1.0), (1e-4, 0.7), (0.05, 0.3), (-1.5, 0.2), (3.0, 0.01)):
             found = rule.chance(rule.numbers(), counts, np.zeros(8), p, reach, p, 1.0, 0.0)
             assert found == pytest.approx(importance(t, abs(p) / (reach * t), c_0, 1e-12), rel=1e-9)

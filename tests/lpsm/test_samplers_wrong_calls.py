@@ -114,6 +114,11 @@ make("adaptive-sampler", rho=lambda t: 2.0).state() -> function cannot be saved
 make("sop", kernel=lambda x, z: float(x @ z)).state() -> function cannot be saved
 without("state_matrix") -> state_matrix
 samplers.Sampler.from_state({**make("sop").state(), "version": np.array(99)}) -> version
+make("sop").decide((np.ones(2), np.array([0, 1, 2]))) -> x must have a column for each of 2 values, got 3
+make("sop").decide((np.ones(2), np.array([0, 99], dtype=np.int32))) -> X must have columns below
+make("sop").decide((np.ones(2), np.array([-1, 0], dtype=np.int32))) -> X must have columns below
+make("sop").decide((np.array([1.0, np.nan]), np.array([0, 1], dtype=np.int32))) -> must be finite, got nan
+make("sop").decide((np.ones(2), np.array([0.5, 1.0]))) -> x must have whole numbers for columns, got float64
 samplers.RunLog.of([], 10**18) -> n_rounds must be at most 2147483648, got 1000000000000000000
 MulticlassSampler("ss", 2, 1) -> n_classes must be an integer of at least 2, got 1
 MulticlassSampler("ffole", 2, 3) -> key must be a sampler that has a form for several classes
@@ -170,9 +175,9 @@ kept('{"type": "<f8", "shape": [99999999999], "values": []}') -> state|format|va
 kept('{"type": "O", "shape": [], "values": ["x"]}') -> state|format|values|type
 kept('{"type": "<f8", "shape": [], "values": [[[[1]]]]}') -> state|format|values|type
 kept('{"type": "<q99999999", "shape": [], "values": [1]}') -> state|format|values|type
-lpsm.from_state({"kind": np.array("MulticlassSampler")}) -> version of a sampler's state must be 3, got none
-lpsm.from_state({"kind": np.array("TunedSampler")}) -> version of a TunedSampler's state must be 2, got none
-lpsm.from_state({"kind": np.array("TunedSampler"), "version": np.array(2)}) -> a TunedSampler's state must hold
+lpsm.from_state({"kind": np.array("MulticlassSampler")}) -> version of a sampler's state must be 4, got none
+lpsm.from_state({"kind": np.array("TunedSampler")}) -> version of a TunedSampler's state must be 3, got none
+lpsm.from_state({"kind": np.array("TunedSampler"), "version": np.array(3)}) -> a TunedSampler's state must hold
 """)
 def test_a_wrong_call_is_answered_with_the_argument_the_rule_and_the_value(call, message):
     refused(call, message, globals())

@@ -3,7 +3,6 @@
 import json
 import re
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,15 +11,11 @@ from scipy import sparse
 import lpsm
 from lpsm import samplers, states
 from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare
-from lpsm.samplers import MulticlassSampler, TunedSampler, core
+from lpsm.samplers import MulticlassSampler, TunedSampler, protocol
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
 Y = np.where(X[:, 0] > 0, 1, -1)
-
-
-# predictions and questions of the eight rounds that followed
-THEN = [(1, True), (-1, True), (1, True), (-1, False), (1, True), (1, False), (1, False), (1, False)]
 
 
 @pytest.mark.parametrize(("rounds", "kept"), [(0, 8), (3, 8), (8, 8), (9, 16), (17, 24)])
@@ -36,26 +31,6 @@ def test_any_generator_of_numpy_is_restored_where_it_stands():
     sampler.run(X[:20], Y[:20])
     restored = lpsm.from_state(lpsm.to_json(sampler.state()))
     assert [restored.decide(x) for x in X[20:]] == [sampler.decide(x) for x in X[20:]]
-
-
-def test_a_state_written_before_labels_had_weights_is_read_and_goes_on_as_it_did_then():
-    text = Path(__file__).with_name("old_states").joinpath("sampler_version_2.json").read_text()
-    state = states.from_json(text)
-    assert int(state["version"]) == 2
-    assert len(state["state_scalars"]) == 3  # today there are four
-    assert "open_weights" not in state
-    sampler, world = lpsm.from_state(text), np.random.default_rng(0).normal(size=(40, 2)).round(2)
-    assert sampler.open_tickets == [17]
-    said = sampler.state()["open_17_told"][0]
-    assert (said[core.QUERY], said[core.IMPORTANCE]) == (1.0, 1.0)  # every label counted alike
-    then = [sampler.decide(x)[:4] for x in world[17:25]]  # as the program of that time went on
-    assert [(d[1], d[2]) for d in then] == THEN
-    assert then[0][0] == pytest.approx(0.14141722017026404, abs=1e-12)
-    assert then[-1][3] == pytest.approx(0.43518619269146175, abs=1e-12)
-    sampler.learn(17, int(np.sign(world[16, 0])))
-    assert sampler.decide(world[32])[0] == pytest.approx(0.47706326565615176, abs=1e-12)
-    again = lpsm.from_state(sampler.state())
-    assert again.open_tickets == sampler.open_tickets
 
 
 def test_json_keeps_every_bit_and_is_plain_json():
@@ -111,7 +86,7 @@ def broken_states():
         yield changed(model, config=np.array("[" * 200_000))
         yield changed(model, config=np.array("x" * 2_000_000))
         yield changed(model, coins=np.array('{"bit_generator": "default_rng", "state": {}}'))
-    for model, place in ((full, core.SIZE), (primal, core.PENDING)):
+    for model, place in ((full, protocol.SIZE), (primal, protocol.PENDING)):
         yield changed(model, state_counts=np.where(np.arange(11) == place, 1 << 40, model.state()["state_counts"]))
     yield changed(full, config=config_of(full, learner=["BudgetPerceptron", {"B": 1 << 40}]))
     yield changed(thin, state_columns=thin.state()["state_columns"] + 1_000_000)

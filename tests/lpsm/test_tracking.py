@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import special
 
 from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid
-from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare, doubling_regret, share
+from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare, doubling_regret, hedge, share
 from tests.oracles import experts as oracle
 from tests.oracles.experts import by_mpmath, markov_loss, share_matrix, variable_share_matrices
 
@@ -190,6 +191,32 @@ def test_weights_are_those_of_the_definition_in_more_digits(learner, definition,
         losses *= 1.0 if learner is Squint else rng.choice([1e-3, 1.0, 50.0])
         made = learner(losses.shape[1])
         np.testing.assert_allclose([*made.run(losses).weights, made.weights], definition(losses), atol=near)
+
+
+@pytest.mark.parametrize("asleep", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("make", [AdaHedge, Squint, NormalHedge])
+def test_compiled_hedges_are_the_same_rounds_in_plain_numpy_to_twelve_digits(make, asleep):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n, rounds = int(rng.integers(1, 9)), 150
+        losses = rng.random((rounds, n)) * rng.choice([0.0, 0.5, 1.0], size=n)
+        losses[rng.random(rounds) < 0.1] = 0.25  # all alike
+        awake = rng.random((rounds, n)) >= asleep
+        learner, single = make(n), make(n)
+        loss, weights = oracle.hedge_run(make.__name__, losses, awake)
+        run = learner.run(losses, awake) if asleep else learner.run(losses)
+        np.testing.assert_allclose(run.weights, weights, rtol=1e-11, atol=1e-12)
+        np.testing.assert_allclose(run.loss, loss, rtol=1e-11, atol=1e-12)
+        losses[~awake] = np.nan  # nobody looks there
+        there = awake if asleep else [None] * rounds
+        assert [single.update(*both) for both in zip(losses, there, strict=True)] == run.loss.tolist()
+        assert (single.weights == learner.weights).all()
+
+
+def test_the_scaled_complementary_error_function_is_right_to_twelve_digits():
+    x = np.concatenate([np.linspace(0.0, 12.0, 2401), np.geomspace(1e-300, 1e300, 601)])
+    found = np.array([hedge.erfcx(value) for value in x])
+    np.testing.assert_allclose(found, special.erfcx(x), rtol=1e-14, atol=0)
 
 
 @pytest.mark.parametrize("regret", [-300.0, -25.0, -3.0, -1e-9, 0.0, 0.1, 3.0, 19.9, 25.0, 300.0])

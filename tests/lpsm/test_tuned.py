@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import lpsm
 from bench import tuned as bench
@@ -51,7 +52,7 @@ def test_the_estimated_costs_are_unbiased():
         s._rng, s._squares[0] = SimpleNamespace(random=partial(float, u)), -1.0  # at which the rate is 1
         if s.decide(x).query:
             s.learn(x, label)
-        handed.append(s._grid.costs)
+        handed.append(s._ensemble.voters.costs)
     predictions = np.array([sampler.predict(x[None])[0] for sampler in warm.samplers])
     margins = np.array([sampler.margins(x[None])[0] for sampler in warm.samplers])
     chances = np.array(grid) / (np.array(grid) + np.abs(margins))
@@ -120,3 +121,15 @@ def test_a_label_that_was_not_bought_changes_nothing_and_a_run_is_its_rounds():
     assert np.array_equal(log.prediction, prediction)
     assert np.array_equal(log.margin, margin)
     assert (log.prediction == Y)[60:].mean() > 0.7 > (make("ss", 3).run(X, Y).prediction == Y)[60:].mean()
+
+
+def test_a_copy_that_is_read_by_itself_sees_the_arrays_that_have_grown_since():
+    X, y = a_stream(3, 60, 9)
+    narrow, wide = sparse.csr_matrix(X * (np.arange(9) < 2)), sparse.csr_matrix(X)
+    tuned = TunedSampler("perceptron-ss", 9, "b", [1.0, 50.0], kernel="rbf", normalize=False, rng=0)
+    tuned.run(narrow[:20], y[:20])
+    copy = tuned.samplers[1]
+    copy.margins(narrow[:5])
+    tuned.run(wide[20:], y[20:])  # of which rows of two values make no room
+    expected = Sampler.from_state(copy.state()).margins(narrow)
+    np.testing.assert_array_equal(copy.margins(narrow), expected)

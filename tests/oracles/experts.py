@@ -5,6 +5,7 @@ from math import exp, fsum, log
 
 import mpmath
 import numpy as np
+from scipy import special
 
 
 def share_matrix(n, alpha):
@@ -161,6 +162,64 @@ def normal_hedge_weights(regret, variance):
         low, high = (c, high) if fsum(exp(r * r / (2 * c)) for r in ahead) / n > exp(1) else (low, c)
     values = [r / c * exp(r * r / (2 * c)) for r in ahead]
     return [v / fsum(values) for v in values]
+
+
+def ada_hedge_weights(behind, gap):
+    """AdaHedge's weights in plain numpy."""
+    values = np.exp(-np.log(len(behind)) / gap * behind) if gap > 0 else 1.0 * (behind == 0)
+    return values / values.sum()
+
+
+def squint_weights_in_closed_form(regret, variance):
+    """Squint's weights by the Gaussian integral, in scipy's erf and erfcx, and by quadrature where it is flat."""
+    logs = []
+    nodes, each = np.polynomial.legendre.leggauss(24)
+    eta = 0.25 + 0.25 * nodes
+    for R, V in zip(regret, variance, strict=True):
+        if V < 1e-2 and abs(R) < 20:
+            logs.append(np.log(np.exp(eta * R - eta**2 * V) @ each / 4))
+            continue
+        low, high, rise = (R - V) / 2 / np.sqrt(V), R / 2 / np.sqrt(V), (2 * R - V) / 4
+        if low > 0:
+            value = rise + np.log(special.erfcx(low) - np.exp(-rise) * special.erfcx(high))
+        elif high < 0:
+            value = np.log(special.erfcx(-high) - np.exp(rise) * special.erfcx(-low))
+        else:
+            value = high**2 + np.log(special.erf(high) - special.erf(low))
+        logs.append(value + np.log(np.sqrt(np.pi / V) / 2))
+    values = np.exp(np.array(logs) - max(logs))
+    return values / values.sum()
+
+
+def hedge_run(kind, losses, awake, loss_range=1.0):
+    """Mixture losses (T,) and weights (T, n) of AdaHedge, Squint or NormalHedge, a round at a time in plain numpy."""
+    n, out, weights = losses.shape[1], [], []
+    behind, gap, regret, variance = np.zeros(n), 0.0, np.zeros(n), np.zeros(n)
+    for row, up in zip(losses, awake, strict=True):
+        if kind == "AdaHedge":
+            p = ada_hedge_weights(behind, gap)
+        elif kind == "Squint":
+            p = squint_weights_in_closed_form(regret, variance)
+        else:
+            p = np.array(normal_hedge_weights(regret, variance))
+        weights.append(p)
+        part = np.where(up, p, 0.0)
+        if part.sum() == 0:
+            charged, loss = np.zeros(n), 0.0
+        else:
+            part = part / part.sum()
+            charged = np.where(up, row, part[up] @ row[up])
+            loss = -special.logsumexp(-row[up], b=part[up])
+        out.append(loss)
+        if kind == "AdaHedge":
+            rate = np.log(n) / gap if gap > 0 else np.inf
+            mixed = charged[p > 0].min() if gap == 0 else -special.logsumexp(-rate * charged, b=p) / rate
+            behind, gap = behind + charged, gap + max(0.0, p @ charged - mixed)
+            behind = behind - behind.min()
+        else:
+            excess = (p @ charged - charged) / (loss_range if kind == "Squint" else 1.0)
+            regret, variance = regret + excess, variance + excess**2
+    return np.array(out), np.array(weights)
 
 
 # -- comparators in hindsight, by enumeration and in fifty digits

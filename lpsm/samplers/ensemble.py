@@ -1,0 +1,231 @@
+"""Who plays: copies of one sampler, for most samplers one alone, and the record that the compiled loop works on.
+
+What it models: a `Copy` has a learner's arrays, its counts and scalars, and who draws its evictions.  An `Ensemble`
+builds the record of its copies, plays single rows and streams of them, and grows the arrays of stored instances when
+the loop stops for want of room.
+What it leaves out: the loop (`round`), how copies vote (`tuned`), what may enter (`sampler`).
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpsm.arrays import Array
+from lpsm.native import is_plain
+from lpsm.samplers import kernels, rules
+from lpsm.samplers import round as loop
+from lpsm.samplers.kernels import CallableKernel
+from lpsm.samplers.least_squares import Squares
+from lpsm.samplers.perceptrons import memory_of
+from lpsm.samplers.protocol import EVICTED, N_COUNTS, N_SCALARS, ROUND, SIZE, WEIGHT, code_of
+from lpsm.samplers.round import ENTRIES, FIRST, FRESH, LAST, SPARSE, RoundRecord, play
+
+_NO_COLUMNS, _NO_STARTS = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
+
+
+def pinned(*records: Any) -> tuple[Any, list[Any]]:
+    """Return the place of copies of a record, valid as long as their arrays live, and its entries, 0 for none.
+
+    A record is a learner's arrays, those of an ensemble, or a `RoundRecord`.
+    """
+    if is_plain():
+        return records, [getattr(type(records[0]), name, 0) for name in ENTRIES]
+    place = np.zeros((len(records), loop.WORDS), dtype=np.int64)
+    entries = np.zeros(len(ENTRIES), dtype=np.int64)
+    for record, own in zip(records, place, strict=True):
+        import_module("lpsm.samplers.native_calls").pin(record, own, entries)
+    return place.ravel(), entries.tolist()
+
+
+class Copy:
+    """One who learns; the head of an ensemble has counts and scalars alone."""
+
+    def __init__(self, learner: Any, rule: Any, kernel: Any) -> None:
+        self.learner, self.rule, self.kernel = learner, rule, kernel
+        self.arrays: Any = None
+        self.counts, self.scalars = np.zeros(N_COUNTS, dtype=np.int64), np.zeros(N_SCALARS)
+        self.scalars[WEIGHT] = 1.0
+        self.evictions: np.random.Generator | None = None
+
+    def begin(self, n_features: int, k: int, dtype: Any) -> None:
+        """Take arrays as they are before the first round, for k classes."""
+        size = n_features, k, dtype
+        kernel = self.kernel
+        self.arrays = (
+            self.learner.arrays(*size) if kernel is None else kernels.over_instances(self.learner, kernel, *size)
+        )
+        self.rule.begin(self.counts, self.scalars)
+
+    def own_arrays(self) -> None:
+        """Copy what was read from a file that is mapped into memory."""
+        if not self.counts.flags.writeable:
+            self.counts, self.scalars = self.counts.copy(), self.scalars.copy()
+            if self.arrays is not None:
+                self.arrays = kernels.changed(self.arrays, lambda _, array: array.copy())
+
+    def make_room(self, width: int, is_sparse: bool) -> None:
+        """Grow the arrays of stored instances if there is no room for the next, of `width` values."""
+        if (memory := memory_of(self.arrays)) is None:
+            return
+        full = self.counts[SIZE] >= len(memory.labels) and not hasattr(self.learner, "B")
+        if full or width > memory.rows.shape[1]:
+            self.arrays = kernels.roomier(self.arrays, self.counts, width, is_sparse)
+
+    def widen(self, n_features: int, is_dense: bool) -> None:
+        """Go on with more features, the new ones last."""
+        if isinstance(self.arrays, Squares):
+            self.arrays = self.arrays.widened(self.counts, n_features)
+        else:
+            self.arrays = kernels.widened(self.arrays, n_features, is_dense)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if hasattr(self.arrays, "held"):  # the machine code of a kernel is of this process
+            held = self.arrays.held._replace(similarity=code_of(self.kernel.chance))
+            self.arrays = self.arrays._replace(held=held)
+
+
+class Ensemble:
+    """Copies that play together by one rule, and the record of their rounds.
+
+    Parameters
+    ----------
+    copies
+        Those who learn.
+    n_features, n_classes, dtype, normalize, stores, max_queries
+        As of `Sampler`.
+    head, voters
+        If they vote: counts of the whole, and a record with the methods `vote` and `reweigh`.
+    """
+
+    def __init__(
+        self, copies: tuple[Copy, ...], n_features: int, n_classes: int, dtype: Any, normalize: bool, stores: str,
+        max_queries: int | None, head: Copy | None = None, voters: Any = None,
+    ) -> None:  # fmt: skip
+        self.copies, self.n_features, self.normalize, self.is_sparse = copies, n_features, normalize, False
+        self._limit, self.voters = max_queries, voters
+        everyone = copies if head is None else (*copies, head)
+        for one in everyone:
+            one.own_arrays()
+        counts, scalars = copies[0].counts[None], copies[0].scalars[None]
+        place, entries = np.zeros(1, dtype=np.int64), [0] * 6
+        if head is not None:
+            counts, scalars = np.array([one.counts for one in everyone]), np.array([one.scalars for one in everyone])
+            for one, own, more in zip(everyone, counts, scalars, strict=True):
+                one.counts, one.scalars = own, more
+            place, entries = pinned(voters)
+        m, first, rule = len(copies), copies[0].arrays, copies[0].rule
+        self.given = copies[0].kernel if isinstance(copies[0].kernel, CallableKernel) else None
+        held = getattr(first, "held", None)
+        of_kernel = (np.zeros(1), 0, False) if held is None else (held.kernel, held.similarity, held.given)
+        self.inside = bool(getattr(first, "inside", False))
+        """Whether margins are those with the instance in the inverse."""
+        self.record = RoundRecord(
+            size=m, **self._learners(len(everyone)), inside=self.inside,
+            buys_first=bool(getattr(first, "buys_first", False)), by_length=held is not None,
+            **dict(zip(("kernel", "similarity", "given"), of_kernel, strict=True)),
+            ensemble=place, vote=entries[4], reweigh=entries[5], counts=counts, scalars=scalars,
+            rule=np.array([one.rule.numbers() for one in copies]),
+            **{name: code_of(getattr(rule, name)) for name in ("chance", "grants", "answers")},
+            needs_variance=rule.needs_variance, filters=rule.filters, stores_all=stores == "queried",
+            hinge=stores == "small margins", normalize=normalize, label=np.zeros(1), coin=np.zeros(1),
+            evictions=np.zeros((m, 1) if copies[0].evictions is not None else (0, 0)),
+            gone=np.zeros(m, dtype=np.int64),
+            schedules=np.zeros((2 * m if isinstance(rule, rules.AdaptiveSampler) else 0, 1)),
+            log=np.zeros((loop.N_LOG, 0)), scores=np.zeros((1, n_classes)),
+            outcome=np.zeros((len(everyone), loop.N_OUTCOME)), mode=np.zeros(8, dtype=np.int64),
+            scratch=np.zeros(n_features, dtype=dtype),
+        )  # fmt: skip
+        self._pin()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the arrays of the copies are still where the record says; others may have made room in them."""
+        return all(one.arrays is there for one, there in zip(self.copies, self._pinned, strict=True))
+
+    def _pin(self) -> None:
+        self._place, _ = pinned(self.record)
+
+    def _learners(self, n_outcomes: int) -> dict[str, Any]:
+        """Where the learners' arrays are, and what there is room for."""
+        self._pinned = [one.arrays for one in self.copies]
+        at, entries = pinned(*self._pinned)
+        limits = np.full((n_outcomes, 5), float(loop.UNLIMITED))
+        for own, arrays in zip(limits, self._pinned, strict=False):
+            own[:2] = getattr(arrays, "ridge", 0.0), getattr(arrays, "drift", 0.0)
+            if (memory := memory_of(arrays)) is not None:
+                own[loop.WIDTH] = memory.rows.shape[1]
+                if not getattr(arrays, "bounded", True):
+                    own[loop.CAPACITY] = len(memory.labels)
+        if self._limit is not None:
+            limits[-1, loop.MOST] = self._limit
+        return {"at": at, **dict(zip(ENTRIES[:4], entries, strict=False)), "limits": limits}
+
+    def schedules(self, rounds: int) -> Array:
+        """Return floors of all copies, then biases, in the rounds to come; (0, T) where there are none."""
+        if not len(self.record.schedules):
+            return np.zeros((0, rounds))
+        now = int(self.record.counts[-1, ROUND])
+        at, d = range(now + 1, now + rounds + 1), self.n_features
+        each = np.array([[one.rule.schedule(d, t) for t in at] for one in self.copies])
+        by_round = each.reshape(len(each), rounds, 2).transpose(2, 0, 1)
+        return np.ascontiguousarray(by_round).reshape(2 * len(each), rounds)
+
+    def draws(self, rounds: int) -> dict[str, Array]:
+        """Return uniforms for the evictions of so many rounds, and how many there were before; see `drawn`."""
+        own = [deepcopy(one.evictions).random(rounds) for one in self.copies if one.evictions is not None]
+        gone = np.array([one.counts[EVICTED] for one in self.copies])
+        return {"evictions": np.array(own).reshape(len(own), rounds), "gone": gone}
+
+    def drawn(self, gone: Array) -> None:
+        """Take from the generators those that were used."""
+        for one, before in zip(self.copies, gone, strict=True):
+            if one.evictions is not None:
+                one.evictions.random(int(one.counts[EVICTED]) - int(before))
+
+    def play_row(self, values: Array, columns: NDArray[np.int32] | None, mode: Array) -> None:
+        """Play one row."""
+        record = self.record
+        record.mode[:] = mode
+        if self.given is not None and not mode[FRESH]:
+            self._fill(values)
+        at, starts, rows = _NO_COLUMNS, _NO_STARTS, values.reshape(1, -1)
+        if columns is not None:
+            at, starts, record.mode[SPARSE] = columns, np.array([0, len(values)]), 1
+        while not play(self._place, rows, at, starts):
+            self._make_room(len(values))
+
+    def play_rows(self, table: tuple[Array, Array, Array], n: int, mode: Array, **own: Any) -> None:
+        """Play n rows of a table with these arrays in the record; k(x, x_i) of a given function is filled in a row."""
+        at, starts = 0, table[2]
+        place: Any = None
+        mode[SPARSE] = len(starts) > 0
+        while at < n:
+            if self.given is not None:
+                self._fill(table[0][at])
+            if place is None:
+                place, _ = pinned(self.record._replace(mode=mode, **own))
+            mode[FIRST], mode[LAST] = at, n if self.given is None else at + 1
+            at = play(place, *table)
+            if at < mode[LAST]:
+                self._make_room(int(starts[at + 1] - starts[at]) if len(starts) else self.n_features)
+                place = None
+
+    def _fill(self, x: Array) -> None:
+        """Compute what a kernel given by a function says of an instance."""
+        kernel: Any = self.given
+        x = x / np.sqrt(x @ x) if self.normalize else x
+        for one in self.copies:
+            kernels.fill(one.arrays, kernel, one.counts, one.scalars, x)
+
+    def _make_room(self, width: int) -> None:
+        """Grow arrays of stored instances where there is no room."""
+        for one in self.copies:
+            one.make_room(width, self.is_sparse)
+        self.record = self.record._replace(**self._learners(len(self.record.outcome)))
+        self._pin()
