@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Compared", "Point", "Swept", "compare", "compared", "listed", "points", "sweep", "swept_text"]
+__dir__ = __all__.copy
 
 Traffic: TypeAlias = int | str | Path | Iterable[traces.Page]
 AnyWorld: TypeAlias = str | Path | Mapping[str, Any] | netsim.SimulationConfig
