@@ -120,6 +120,7 @@ def test_worlds_that_are_swept_are_those_of_single_comparisons_and_stand_below_e
     assert against[["server_delay", "clients", "policy"]].to_numpy().tolist() == [
         [delay, clients, "psm:100"] for clients in (1, 2) for delay in ("0", "lognormal:0.3")
     ]
-    head = (tmp_path / "out" / "comparison.txt").read_text().splitlines()[0].split()
-    assert {"policy", "server_delay"} <= set(head)
+    lines = (tmp_path / "out" / "comparison.txt").read_text().splitlines()
+    heads = [line.split()[:3] for line in lines if line.startswith("policy")]
+    assert heads == [["policy", "server_delay", "clients"], ["policy", "clients", "server_delay"]]
     assert {"sweep.png", "sweep.svg"} <= {path.name for path in (tmp_path / "out").iterdir()}
