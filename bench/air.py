@@ -53,7 +53,7 @@ def saturated(spec="11g:54", seconds=4.0, n=CELL):
     """Simulated seconds a second of a cell of saturated stations, and its frames a second."""
     cell = Air(air=netsim.AirConfig(phy=netsim.Phy.parse(spec), neighbours=n))
     for station in cell.contenders[1:]:
-        station.alike.exchange = cell.run.exchanges[1064]
+        station.template.exchange = cell.run.exchanges[1064]
     start = time.perf_counter()
     cell.until(round(seconds * 1e9))
     taken = time.perf_counter() - start

@@ -83,7 +83,7 @@ def reproduce(
         "program_sha256": source_digest(),
     }  # fmt: skip
     store = Store(folder, command, configuration, force=force, shape={...: [dict]})
-    same = None if force else _with_same_runs(experiment, store.manifest, out)
+    same = _with_same_runs(experiment, store.manifest, out, itself=not force)
     with store.giving_up():
         tables = _tables(*same) if same else _computed(experiment, tasks, store, jobs)
     return _conclude(experiment, store, tables, computed=same is None)
@@ -100,14 +100,14 @@ def _computed(experiment, tasks, store, jobs):
     return {table: pd.DataFrame(own).to_parquet(compression="zstd", index=False) for table, own in rows.items()}
 
 
-def _with_same_runs(experiment, manifest, out):
-    """Return where the record lies of an experiment, this or another, that ran the same tasks with this program."""
+def _with_same_runs(experiment, manifest, out, *, itself):
+    """Return where the record lies of an experiment, `itself` or another, that ran the same tasks with this program."""
 
     def runs(of):
         return {**of["configuration"], "experiment": ""}, of["versions"]
 
     others = [one for one in all_experiments().values() if one.run == experiment.run and one.name != experiment.name]
-    for one in (experiment, *others):
+    for one in [experiment] * itself + others:
         there = _manifest(out / one.name, _command(one))
         if there is not None and runs(there) == runs(manifest):
             return out / one.name, there

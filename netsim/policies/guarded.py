@@ -60,7 +60,7 @@ guarded = _Guarded()
 
 def unless_stopped(error: BaseException) -> BaseException:
     """Return an error that somebody's own Python raised; raise it if it asks the program to stop (Ctrl-C)."""
-    if isinstance(error, KeyboardInterrupt):
+    if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "GreenletExit":  # of an environment that is over
         raise error
     return error
 

@@ -36,7 +36,7 @@ def saturated(spec, n, payload_bytes, seconds, *, beacon_bytes=0, attempts=10**9
     run.beacon_air, run.attempts = beacon_bytes and (192 + 8 * beacon_bytes) * US, attempts
     run.after_collision = phy.eifs_ns if eifs else run.after_collision
     for station in stations if phy.kind != "11n" else ():
-        station.alike.exchange = run.exchanges[
+        station.template.exchange = run.exchanges[
             payload_bytes + (36 if payload_bytes == 1500 else 64)
         ]  # of IP, or of UDP
     world.until(round(warm_up_s * S))
