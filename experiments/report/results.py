@@ -24,8 +24,8 @@ _HOW_TO_READ = (
     "docs/reproduce.md lists those, and from which seed on nothing had been seen."
 )
 _LEGEND = (
-    "A claim that speaks of several things at once shows under *ours* the one that decides: the worst of them, or the "
-    "worst of as many as have to agree. A claim that can hardly fail is *not a test*, and not counted."
+    "A claim about several things at once shows under *ours* the value that decides: the worst, or where only k of "
+    "them must agree, the k-th best. A claim that can hardly fail is *not a test*, and not counted."
 )
 _MOST_REASONS = 2  # of a failed claim on the page of a paper
 HOUSEKEEPING = "a check of our own grids, which no count has"
