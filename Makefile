@@ -18,7 +18,7 @@ ROOM ?= lpsm/bounds
 COUNT ?= 40
 SEED ?= 0
 
-.PHONY: help compare test quick lint docs notebooks check-long mutants bench clean
+.PHONY: help compare test coverage quick lint docs notebooks check-long mutants bench clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -39,6 +39,12 @@ compare: $(BASE) ## energy and slowdown of every policy, with pictures, in $(OUT
 
 test: $(READY) ## the ordinary tests (some three minutes on two cores)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+coverage: $(READY) ## the ordinary tests, and how much of the packages they run; below a floor it fails
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m coverage combine -q
+	$(BIN)/python -m coverage report --skip-covered
 
 quick: $(READY) ## some of them, in less than a minute
 	$(BIN)/python -m pytest -n 2 -x $(QUICK)

@@ -6,6 +6,7 @@ if TYPE_CHECKING:
     from experiments.comparison import Compared, Swept, compare, sweep
 
 __all__ = ["Compared", "Swept", "compare", "sweep"]
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> Any:
@@ -14,7 +15,3 @@ def __getattr__(name: str) -> Any:
 
         return getattr(comparison, name)
     raise AttributeError(f"module 'experiments' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

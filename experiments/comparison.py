@@ -25,7 +25,7 @@ import netsim
 import traces
 from experiments import world as worlds
 from experiments.presets import COMPARED, MOST_CLIENTS
-from experiments.quantities import CELL, REFERENCES
+from experiments.quantities import CELL, REFERENCES, Quantity
 from experiments.report.comparison import advice, comparison_text, policies_text
 from experiments.report.text import cells, table
 from experiments.study import sweep as runs
@@ -38,7 +38,10 @@ from netsim.policies import AnyPolicy
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Compared", "Point", "Swept", "compare", "compared", "listed", "points", "sweep", "swept_text"]
+__all__ = [
+    "Compared", "Point", "Swept", "compare", "compared", "listed", "points", "sweep", "swept_text", "worlds_table",
+]  # fmt: skip
+__dir__ = __all__.copy
 
 Traffic: TypeAlias = int | str | Path | Iterable[traces.Page]
 AnyWorld: TypeAlias = str | Path | Mapping[str, Any] | netsim.SimulationConfig
@@ -146,15 +149,18 @@ class Swept:
 
 def swept_text(measured: pd.DataFrame, fields: Sequence[str], max_slowdown: float | None = None) -> str:
     """Return the table of a sweep, and below it which policy to take in each world."""
-    header, rows = cells(CELL, measured)
-    names = [name for name in fields if name != "clients"]
-    cut = [
-        [row[0], *map(_short, values), *row[1:]] for row, values in zip(rows, measured[names].to_numpy(), strict=True)
-    ]
     worlds_of = measured.groupby(list(fields), sort=False)
     lines = (f"{', '.join(f'{n} {_short(v)}' for n, v in zip(fields, at, strict=True))}: {advice(own, max_slowdown)}"
              for at, own in worlds_of)  # fmt: skip
-    return "\n\n".join([table([header[0], *names, *header[1:]], cut), *lines])
+    return "\n\n".join([worlds_table(CELL, measured, fields), *lines])
+
+
+def worlds_table(quantities: Sequence[Quantity], rows: pd.DataFrame, fields: Sequence[str]) -> str:
+    """Return a table of these quantities in several worlds, behind the policy the fields that are swept."""
+    header, shown = cells(quantities, rows)
+    names = [name for name in fields if name not in {one.name for one in quantities}]
+    told = [[row[0], *map(_short, at), *row[1:]] for row, at in zip(shown, rows[names].to_numpy(), strict=True)]
+    return table([header[0], *names, *header[1:]], told)
 
 
 def _short(value: Any) -> str:

@@ -22,6 +22,7 @@ _SUBMODULES = {
     "bounds", "combining", "experts", "hindsight", "online", "randomness", "samplers", "states", "synthetic",
     "synthetic_streams",
 }  # fmt: skip
+__dir__ = [*__all__, *sorted(_SUBMODULES), "__version__"].copy  # what completion offers
 _LAZY = {"Combiner": "combining", "combine": "combining", "from_state": "states", "to_json": "states"}
 
 

@@ -25,6 +25,7 @@ from lpsm.experts.grids import alpha_grid
 from lpsm.experts.losses import losses_of, slopes_of
 
 __all__ = ["Combination", "Combiner", "combine"]
+__dir__ = __all__.copy
 
 
 def combine(

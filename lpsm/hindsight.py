@@ -27,6 +27,7 @@ __all__ = [
     "BestAlpha", "BestExpert", "BestTransitions", "Partition", "alpha_losses", "alpha_slopes", "awake_regrets",
     "best_alpha", "best_expert", "best_partition", "best_transitions", "partition_curve",
 ]  # fmt: skip
+__dir__ = __all__.copy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

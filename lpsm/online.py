@@ -22,6 +22,7 @@ from lpsm import checks
 from lpsm.arrays import Floats, Mask
 
 __all__ = ["Decision", "ExpertLearner", "Ledger", "SelectiveLearner", "play"]
+__dir__ = __all__.copy
 
 
 class ExpertLearner(Protocol):

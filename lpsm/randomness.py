@@ -12,6 +12,7 @@ import numpy as np
 from lpsm.checks import whole
 
 __all__ = ["AIR", "LOSS", "POLICY", "SERVER", "SPLIT", "WORKLOAD", "generator"]
+__dir__ = __all__.copy
 
 WORKLOAD, SERVER, LOSS, POLICY, SPLIT, AIR = range(6)
 

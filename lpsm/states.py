@@ -21,6 +21,7 @@ from lpsm.arrays import Array, State
 from lpsm.checks import MOST_TEXT, reading, shown, state_array, state_text
 
 __all__ = ["Stateful", "from_json", "from_state", "to_json"]
+__dir__ = __all__.copy
 
 _CLASSES = {
     **dict.fromkeys(("StaticExpert", "FixedShare", "MarkovShare", "VariableShare", "LearnAlpha"), "lpsm.experts"),

@@ -21,6 +21,7 @@ from lpsm.checks import between, checked, positive, probability, whole
 from lpsm.online import ExpertLearner
 
 __all__ = ["PROCESSES", "LossProcess", "adversarial", "drifting", "fast_switching", "iid", "piecewise"]
+__dir__ = __all__.copy
 
 PROCESSES = ("iid", "piecewise", "fast-switching", "drifting", "adversarial")
 

@@ -24,6 +24,7 @@ __all__ = [
     "DriftingStream", "NoisyStream", "Stream", "drifting", "linear_noise", "separable", "similar_to_uniform",
     "uniform_sphere",
 ]  # fmt: skip
+__dir__ = __all__.copy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -99,9 +99,10 @@ class Clairvoyant:
 def clairvoyant(
     pages: Iterable[Page], *, config: SimulationConfig | None = None, seed: int = 0, prices_j: ArrayLike = _PRICES_J
 ) -> Clairvoyant:
-    """Search the waits of every page, at each price of slowdown.
+    """Find the least energy of a client that knows beforehand when frames come, at each price of slowdown.
 
-    Each page is browsed alone, from the instant within a beacon interval at which it begins in a run always awake.
+    The waits of each page are searched.  It is browsed alone, from the instant within a beacon interval at which it
+    begins in a run always awake.
 
     Parameters
     ----------

@@ -51,12 +51,18 @@ class TcpConfig:
 
     Attributes
     ----------
-    mss_bytes, header_bytes : int
-        Payload of a full segment, and the header on every packet.
-    initial_window, window : int
-        Segments that may be in flight at first, and at most.
-    min_rto_s, initial_rto_s : float
-        Least retransmission time-out, and the one before any round trip was measured (RFC 6298).
+    mss_bytes : int
+        Payload of a full segment.
+    header_bytes : int
+        Header on every packet.
+    initial_window : int
+        Segments that may be in flight at first.
+    window : int
+        Segments that may be in flight at most.
+    min_rto_s : float
+        Least retransmission time-out, seconds (RFC 6298).
+    initial_rto_s : float
+        Retransmission time-out before any round trip was measured, seconds (RFC 6298).
     nagle : bool
         Hold a partial segment back while anything is unacknowledged.
     """
@@ -90,7 +96,7 @@ class BeaconConfig:
     broadcast_per_s : float
         Group frames of the background, a second on average.
     broadcast_bytes : int
-        Their IP packets, bytes.
+        IP packet of a group frame of the background, bytes.
     """
 
     size_bytes: int = 196
@@ -122,7 +128,7 @@ class AirConfig:
         Data frames go together in A-MPDUs of at most so many bytes, up to 65,535 (from 802.11n on); 0: each goes
         alone.
     beacon_loss : bool
-        Whether clients cannot decode beacons as often as frames are lost on the air (`LinkConfig.loss_rate`).
+        Whether a client misses beacons with the probability with which frames are lost (`LinkConfig.loss_rate`).
     edca : bool
         Whether backoffs are counted down as those of QoS stations (IEEE 802.11-2020, 10.23.2.4): once more at the
         end of DIFS, each time that the channel has become idle; the contention windows are those of `phy`.
@@ -132,7 +138,7 @@ class AirConfig:
     neighbours : int
         Stations that load the channel with packets of 1500 bytes.
     neighbour_mbps : float
-        What each of them is given to send, Mb/s, memoryless; 0: it always has a frame.
+        Load of each neighbour, Mb/s, of packets at random (Poisson) times; 0: it always has one to send.
     """
 
     phy: Phy = field(default_factory=Phy)

@@ -1,8 +1,10 @@
 """The wheel carries all four packages, owned by this distribution alone, and its program starts."""
 
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,13 @@ print(sorted(name for name in owned if "." not in name and name != "bin"))
     *files, owned = run(installed, "-c", code, *PACKAGES).splitlines()
     assert files == [str(installed / name / "__init__.py") for name in PACKAGES]
     assert owned == str(sorted(PACKAGES))
+
+
+def test_the_version_of_the_project_is_that_of_its_citation_its_changelog_and_its_program(installed):
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert re.findall(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE) == [version]
+    assert re.findall(r"^## (\d\S*)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0] == version
+    assert run(installed, "-c", "import lpsm; print(lpsm.__version__)").strip() == version
 
 
 def test_the_wheel_holds_every_module_and_data_file_of_the_source(installed):

@@ -58,7 +58,7 @@ _EMBEDDED_SUFFIXES = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupingRule:
-    """Parameters of the rule; the defaults are our own choice (docs/traces.md shows what they do to real traces)."""
+    """The rule that makes pages of requests; its defaults are ours (docs/traces.md: what they do to real traces)."""
 
     #: Longest pause before an embedded object, to the page's own server and to another, at least 0.
     same_server_gap_s: float = 5.0

@@ -47,7 +47,7 @@ class Format(NamedTuple):
 
 @cache
 def registry() -> Mapping[str, Format]:
-    """Return every format by its name, in the order in which files are held against them.
+    """Return every format by its name, in the order in which they are tried on a file.
 
     >>> list(registry())
     ['bu', 'pcap', 'har', 'workload', 'ucb', 'csv']

@@ -58,10 +58,9 @@ def workload_of(
 def browsed(
     sessions: Iterable[Session], *, rule: GroupingRule | None = None, report: Report | None = None
 ) -> Iterator[Record]:
-    """Yield what sessions hold as if one client had them all: those of one recording at once, others in turn.
+    """Yield the pages, messages and datagrams of all sessions as those of one client, and how long they were recorded.
 
-    What has times is on one clock: a recording begins when those before it are over.  How long all of it was recorded
-    comes last, if that is known.
+    Sessions of one recording keep their times, and may overlap; the next recording begins when the one before is over.
     """
     report = Report() if report is None else report
     begun_s, connections, captured = 0.0, 0, False

@@ -58,7 +58,7 @@ def compare(asked: Any) -> None:
     from experiments import comparison as study
     from experiments.figures import comparison as figures
     from experiments.quantities import PAIRED, REFERENCES
-    from experiments.report.text import of_frame, plain
+    from experiments.report.text import plain
     from experiments.study import sweep
 
     trace, fields = asked.trace, _swept(asked)
@@ -84,25 +84,26 @@ def compare(asked: Any) -> None:
     own = settings_of(traffic, chosen, point.world, clients=fields["clients"], **named, **more)
     with folder("compare", asked, own, sweep.RESULT) as store:
         results = sweep.measured({key: task for of in tasks for key, task in of.items()}, store, jobs=asked.jobs)
-        cells = []
+        cells, varied = [], [name for name, values in fields.items() if values[1:]]
         for (one, units), of in zip(placed, tasks, strict=True):
             found = study.compared(one, units, policies, {key: results[key] for key in of})
             tables = {"summary": found.summary, "replications": found.replications}
             tables |= {"slowdown-by-page": found.slowdowns}
             tables |= {name: getattr(found.frames, name) for name in ("runs", "pages", "messages")}
             tables |= {} if baseline is None else {"against": found.against(baseline)}
-            cells.append({name: table.assign(**one.values) if placed[1:] else table for name, table in tables.items()})
+            at = {name: one.values[name] for name in varied}
+            cells.append({name: table.assign(**at) for name, table in tables.items()})
         tables = {name: pd.concat([own[name] for own in cells], ignore_index=True) for name in cells[0]}
         if placed[1:]:  # worlds stand below each other
             measured = tables["summary"][~tables["summary"]["policy"].isin(REFERENCES)]
-            varied = [name for name, values in fields.items() if values[1:]]
             text = shown = study.swept_text(measured, varied, asked.max_slowdown)
             pictures = {"cell" if varied == ["clients"] else "sweep": figures.growth(measured, varied[-1])}
         else:
             pictures = found.pictures()
             text, shown = (found.text(asked.max_slowdown, width) for width in (None, options.width()))
         if baseline is not None:
-            against = f"\n\nPaired differences from {name}, ± 95 %:\n\n{of_frame(PAIRED, tables['against'])}\n"
+            pairs = study.worlds_table(PAIRED, tables["against"], varied)
+            against = f"\n\nPaired differences from {name}, ± 95 %:\n\n{pairs}\n"
             text, shown = text + against, shown + against
         said = {name: value for name, value in point.world.said.items() if name not in fields}
         words = worlds_words(traffic, point.world._replace(said=said), chosen, fields["clients"] if several else ())

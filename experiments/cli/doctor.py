@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import platform
+import re
 from importlib import metadata
 from typing import Any
 
@@ -31,7 +32,6 @@ def doctor(asked: Any) -> None:
     """
     from experiments.datasets import data_folder
     from experiments.study.run import processes
-    from experiments.study.store import LIBRARIES
     from lpsm.native import folder_of
 
     if asked.compile_now:
@@ -51,7 +51,7 @@ def doctor(asked: Any) -> None:
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "processors": processes(None),
-        "libraries": {name: metadata.version(name) for name in LIBRARIES},
+        "libraries": {name: metadata.version(name) for name in ("lpsm", *_needed())},
         "extras": {
             name: "installed" if importlib.util.find_spec(name) else f"not installed, lpsm[{extra}]"
             for name, extra in EXTRAS.items()
@@ -69,6 +69,12 @@ def doctor(asked: Any) -> None:
             echo(f"{title.replace('_', ' ')}: {words}")
     if code != "runs":
         click.get_current_context().exit(1)
+
+
+def _needed() -> list[str]:
+    """Return the names of the packages that this one depends on, extras aside."""
+    asked = metadata.requires("lpsm") or []
+    return [re.split(r"[^\w-]", one)[0] for one in asked if "extra ==" not in one]
 
 
 def _run(policy: str) -> None:

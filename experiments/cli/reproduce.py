@@ -106,4 +106,6 @@ def reproduce(asked: Any) -> None:
     else:
         counts = claim_counts(said)
         held, count = counts["holds"], counts["holds"] + counts["fails"]
-        echo(f"{held} of {count} claims hold. Records and pictures are in {out}, all claims in {page}.")
+        small = any(one["size"] != "full" for one in said)
+        few = "; of those of smoke size the others are too small to tell" if small else ""
+        echo(f"{held} of {count} claims hold{few}. Records and pictures are in {out}, all claims in {page}.")

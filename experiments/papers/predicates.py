@@ -99,7 +99,7 @@ class Within:
         return float(min(least - self.low, self.high - most))
 
     def __call__(self, record: Record) -> Verdict:
-        """Say which of the samples lie in the range, and the worst of as many, the best first, as have to."""
+        """Say which samples lie in the range, and the k-th best of them, where k have to."""
         samples = self.samples(record)
         if not samples:
             return Verdict(NOTHING, False, NOTHING, NOTHING)

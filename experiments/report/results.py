@@ -24,13 +24,14 @@ _HOW_TO_READ = (
     "docs/reproduce.md lists those, and from which seed on nothing had been seen."
 )
 _LEGEND = (
-    "A claim that speaks of several things at once shows under *ours* the one that decides: the worst of them, or the "
-    "worst of as many as have to agree. A claim that can hardly fail is *not a test*, and not counted."
+    "A claim about several things at once shows under *ours* the value that decides: the worst, or where only k of "
+    "them must agree, the k-th best. A claim that can hardly fail is *not a test*, and not counted."
 )
 _MOST_REASONS = 2  # of a failed claim on the page of a paper
 HOUSEKEEPING = "a check of our own grids, which no count has"
 _OWN = "ours"  # the key of what is in no paper
 _VERDICTS = ("fails", "holds", "not a test")
+_UNDECIDED = "too small to tell"  # of a claim that does not hold on fewer runs than it speaks of
 _MADE = {"size": "{} size", "runs": "{} runs", "seed": "from seed {}", "material": "data: {}", "made": "{}"}
 """Of what size a record is, how many runs from which seed, of which data, and by which program."""
 _SHARED = ("size", "seed", "made")  # of these most records have the same
@@ -119,7 +120,9 @@ def results_text(result: Mapping[str, Any], *, computed: bool) -> str:
     lines = [f"{result['experiment']}: {result['about']} ({made}{'' if computed else '; the record was there'})"]
     for claim in result["claims"]:
         verdict = _verdict(claim)
-        lines.append(f"  [{verdict if verdict in _VERDICTS else 'own check'}] {claim['statement']}")
+        shown = verdict if verdict in _VERDICTS else "own check"
+        shown = _UNDECIDED if verdict == "fails" and result["size"] != "full" else shown
+        lines.append(f"  [{shown}] {claim['statement']}")
         printed = f"printed {claim['printed']}; " if claim["printed"] else ""
         lines.append(f"          {printed}ours {claim['ours']}")
         if not claim["holds"] and claim["why_not"]:

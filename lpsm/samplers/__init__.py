@@ -26,6 +26,7 @@ __all__ = [
     "registry",
 ]  # fmt: skip
 __all__ += rules.__all__
+__dir__ = [*__all__, "kernels", "rules"].copy
 
 
 def __getattr__(name: str) -> Any:

@@ -77,7 +77,8 @@ class OwnPolicy:
 def checked(policy: Any) -> Policy:
     """Return what is given if it is a policy; anything else is a TypeError."""
     if isinstance(policy, type) or not callable(getattr(policy, "plan", None)):
-        raise TypeError(f"policy must be a name or an object with a method plan, got {shown_safely(policy)}")
+        forgot = "; did you forget ()?" if _is_policy(policy) else ""
+        raise TypeError(f"policy must be a name or an object with a method plan, got {shown_safely(policy)}{forgot}")
     whose = type(policy).__name__
     for name in ("spec", "host_aware"):
         if not hasattr(policy, name):

@@ -108,6 +108,7 @@ run(engine="ns2") -> engine must be one of auto, packet, express, got 'ns2'
 run(recorder=3) -> recorder must be of the type Recorder, got 3
 run(config=AIR, recorder=netsim.Recorder()) -> this run is the other
 run(policy=object()) -> policy must be a name or an object with a method plan
+run(policy=Odd) -> policy must be a name or an object with a method plan, got .*Odd.*; did you forget \(\)\?$
 run(policy=NAMELESS) -> must have the attribute spec, which NoName has not
 run(policy=Odd()) -> policy off: wake_ns must be a multiple of 100000000 ns
 run(push="abc") -> push must be messages, traces.traffic.Message\(.*\), got 'a' as message 0

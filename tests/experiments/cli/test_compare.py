@@ -1,9 +1,13 @@
+import inspect
 import json
 
 import pandas as pd
 import pytest
 
+import experiments
+from experiments.cli.compare import compare as command
 from experiments.explore.answer import Explorer
+from experiments.presets import COMPARED
 from experiments.study.traffic import recorded
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -85,3 +89,38 @@ def test_beside_a_policy_stands_what_a_client_needs_that_knows_when_frames_come(
     for policy in ("psm:100", "lpsm"):
         assert rows.loc[policy, "sleep_j_per_page"] < known[policy] < own[policy]
     assert "above clairvoyant" in (tmp_path / "out" / "comparison.txt").read_text()
+
+
+def test_what_is_compared_where_nothing_is_said_is_what_python_compares():
+    option = next(one for one in command.params if one.name == "policies")
+    assert option.type_cast_value(None, option.default) == list(COMPARED)
+    assert inspect.signature(experiments.compare).parameters["policies"].default is COMPARED
+
+
+def test_a_baseline_is_compared_too_and_what_differs_from_it_is_what_python_pairs(compare, tmp_path):
+    said = compare("--pages", "3", "--seeds", "3", "--policies", "psm", "--baseline", "bsd:0.5")
+    found = experiments.compare(["psm", "bsd:0.5"], 3, seeds=3, jobs=1).against("bsd:0.5")
+    written = pd.read_csv(tmp_path / "out" / "against.csv")
+    pd.testing.assert_frame_equal(written, found, check_dtype=False, rtol=1e-12)
+    assert [row["policy"] for row in said["against"]] == ["none", "psm:100"]
+    assert "Paired differences from bsd:0.5, ± 95 %" in (tmp_path / "out" / "comparison.txt").read_text()
+
+
+def test_worlds_that_are_swept_are_those_of_single_comparisons_and_stand_below_each_other(compare, tmp_path):
+    of = ("--pages", "2", "--seeds", "2", "--policies", "psm", "--baseline", "none")
+    swept = ("--sweep", "server_delay=0,lognormal:0.3", "--sweep", "clients=1,2")
+    rows = compare(*of, *swept)["summary"]
+    for delay in ("0", "lognormal:0.3"):
+        for clients in (1, 2):
+            alone = compare(*of, "--server-delay", delay, "--clients", str(clients), "--force", name="alone")["summary"]
+            own = [row for row in rows if (str(row["server_delay"]), row["clients"]) == (delay, clients)]
+            values = {"server_delay": own[0]["server_delay"], "clients": clients}
+            assert own == [row | values for row in alone]
+    against = pd.read_csv(tmp_path / "out" / "against.csv")
+    assert against[["server_delay", "clients", "policy"]].to_numpy().tolist() == [
+        [delay, clients, "psm:100"] for clients in (1, 2) for delay in ("0", "lognormal:0.3")
+    ]
+    lines = (tmp_path / "out" / "comparison.txt").read_text().splitlines()
+    heads = [line.split()[:3] for line in lines if line.startswith("policy")]
+    assert heads == [["policy", "server_delay", "clients"], ["policy", "clients", "server_delay"]]
+    assert {"sweep.png", "sweep.svg"} <= {path.name for path in (tmp_path / "out").iterdir()}

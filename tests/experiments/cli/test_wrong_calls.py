@@ -105,6 +105,18 @@ compare --trace ONE --member x -> is a workload
 compare --trace ONE --pages 3 -> --pages is for traffic that is drawn, and --trace is given
 compare --trace ONE --seeds 3 -> --seeds is for traffic that is drawn, and --trace is given
 compare --clients 2,0 -> clients must be whole numbers from 1 to 1000, got 0
+compare --sweep server_delay -> sweep must be FIELD=VALUE,VALUE,..., got 'server_delay'
+compare --sweep server_delay= -> sweep must be FIELD=VALUE,VALUE,..., got 'server_delay='
+compare --sweep server_delay=0,0 -> server_delay must have different values, got 0,0
+compare --sweep rtt=0.1 --sweep rtt=0.2 -> rtt must be swept once, got 'rtt=0.2'
+compare --sweep mss_bites=3 -> mss_bites is no setting of a world, did you mean mss_bytes?
+compare --sweep loss=2 -> loss is no setting of a world, did you mean loss_rate?
+compare --sweep loss_rate=0,2 -> loss_rate must lie in [0, 1), got 2
+compare --sweep server_delay=soon -> soon
+compare --sweep dtim_period=1,2 -> and no --air is given
+compare --sweep clients=1,0 -> clients must be whole numbers from 1 to 1000, got 0
+compare --baseline pms -> did you mean psm?
+compare --baseline psm:150 -> the psm period must be a positive multiple of 100 ms, got 150 ms
 compare --max-slowdown 0.5 -> 0.5 is not in the range 1.0<=x
 tune --battery-mwh 0 -> 0.0 is not in the range 0.0<x
 tune --policies bds:1 -> did you mean bsd?

@@ -1,0 +1,14 @@
+"""Claims in words: what a run of fewer pages than a claim speaks of is not said to refute."""
+
+import pytest
+
+from experiments.report.results import results_text
+
+
+@pytest.mark.parametrize(("size", "verdict"), [("smoke", "too small to tell"), ("full", "fails")])
+def test_only_a_run_of_full_size_says_that_a_claim_fails(size, verdict):
+    common = {"printed": "6.6 %", "ours": "1 %", "tolerance": "", "why_not": ""}
+    claims = [{"statement": "A saves", "holds": False, **common}, {"statement": "B saves", "holds": True, **common}]
+    result = {"experiment": "thesis/x", "about": "a figure", "size": size, "seed": 0, "runs": 2, "claims": claims}
+    lines = results_text(result, computed=True).splitlines()
+    assert [line for line in lines if "saves" in line] == [f"  [{verdict}] A saves", "  [holds] B saves"]
