@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from simpy import Environment, Event
 
+from lpsm.native.records import RECORDS, numbers_of, words_of
 from netsim.model import codes, entities
 from netsim.model.events import HANDLERS, begin
-from netsim.model.records import RECORDS
 from netsim.policies.protocol import PolicyError
 from netsim.result import RunRecord
-from netsim.running.layout import numbers_of, words_of
 from netsim.running.policy_adapter import Adviser
 from netsim.running.setup import Draws, World, rows_of, trip_of
 
