@@ -2,8 +2,8 @@
 
 Functions read and write fields as attributes, and the same source does so in Python and compiled.  A field is an
 integer, a real number, a reference to a record, a record that is part of this one (`Part`), records in a row (`Rows`),
-or integers in a row (`Ints`).  In the class it may be given a shape: then it is an array (`Ints`, `Reals`) that stands
-in the record.  `NONE` refers to nothing, and is false where every record is true.
+integers in a row (`Ints`), or an array that stands in the record (`IntArray`, `RealArray`), whose value in the class is
+its shape.  `NONE` refers to nothing, and is false where every record is true.
 
 In memory every number has eight bytes, and fields follow one another as they are declared: `dtype_of` is the layout.
 A reference is an address (`lpsm.native.references`).
@@ -27,8 +27,10 @@ Part = Annotated[T, "part"]
 Rows = Sequence[T]
 """Of a field: records in a row, taken by their places."""
 Ints = Any
-Reals = Any
-"""Of a field: numbers in a row, elsewhere, or here if it has a shape."""
+"""Of a field: integers in a row, elsewhere."""
+IntArray = Any
+RealArray = Any
+"""Of a field: numbers that stand in the record; its value in the class is their shape."""
 RECORDS: dict[str, Any] = {}
 """Every kind of record by its name; `fields` are its annotations, `shapes` those of its arrays, by names of fields."""
 
@@ -70,7 +72,7 @@ class Field(NamedTuple):
 def dtype_of(kind: str) -> np.dtype[Any]:
     """Return numpy's type of records of a kind, whose fields are attributes."""
     shapes = RECORDS[kind].shapes
-    plain = {"float": "f8", "Reals": "f8"}
+    plain = {"float": "f8", "RealArray": "f8"}
     fields = [
         (name, dtype_of(_part(what)) if _part(what) else plain.get(what, "i8"), shapes.get(name, ()))
         for name, what in RECORDS[kind].fields.items()
