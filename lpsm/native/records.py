@@ -36,8 +36,11 @@ RECORDS: dict[str, Any] = {}
 
 
 def record(cls: type[T]) -> type[T]:
-    """Make a kind of records of a class whose annotations are the fields, behind those of its base; all are 0."""
-    fields: dict[str, str] = {**getattr(cls.__base__, "fields", {}), **cls.__annotations__}
+    """Make a kind of records of a class whose annotations are the fields; all are 0 at first.
+
+    Fields of a base come last: numba would take a record that begins like another for one of its kind.
+    """
+    fields: dict[str, str] = {**cls.__annotations__, **getattr(cls.__base__, "fields", {})}
     shapes = {**getattr(cls.__base__, "shapes", {}), **{name: vars(cls)[name] for name in fields if name in vars(cls)}}
     lines = [f"    self.{name} = {_first(what)}" for name, what in fields.items()]
     scope = dict(RECORDS)

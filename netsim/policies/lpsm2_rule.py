@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpsm.experts.share import N_HEAD, N_ROWS, learn_alpha_round, mixture
 from lpsm.native import block, compiled
@@ -21,7 +20,6 @@ from netsim.policies.outstanding import Account
 from netsim.policies.protocol import Plan
 from netsim.sleep_planning.schedules import DELAY, N_COLUMNS, N_FOUND, NEVER_NS, charge, step, walk
 
-Numbers = NDArray[np.float64]
 MOST_WAITING = 4
 S, T, W, IDLE, N_CONTEXTS = 0, 1, 2, 6, 7
 
@@ -188,7 +186,7 @@ def learner_places(at: int, n: int, n_rates: int, n_slow: int) -> tuple[int, int
 
 
 @compiled
-def _learner(s: Lpsm2State, floats: Floats, which: int) -> tuple[Numbers, Numbers, Numbers, Numbers, Numbers]:
+def _learner(s: Lpsm2State, floats: Floats, which: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Return the arrays of a learner, in the order in which `learn_alpha_round` takes them."""
     n, n_rates, n_slow = s.n_schedules, s.n_rates, s.n_slow
     at = 3 * n + which * learner_places(0, n, n_rates, n_slow)[4]

@@ -42,6 +42,11 @@ LARGEST_EXCESS = 19.0
 class Lpsm3State(Account):
     """Constants, what was learned and what is going on, with what is outstanding, the oldest first."""
 
+    key: IntArray = ROOM
+    kind: IntArray = ROOM
+    origin_ns: IntArray = ROOM
+    server: IntArray = ROOM
+    asked_bytes: IntArray = ROOM
     # constants
     interval_ns: int
     same_message_ns: int
@@ -115,16 +120,9 @@ class Lpsm3State(Account):
     planned_ns: int
     last_stop: int
     next_stop: int
-    # room for what is outstanding
-    key: IntArray = ROOM
-    kind: IntArray = ROOM
-    origin_ns: IntArray = ROOM
-    server: IntArray = ROOM
-    asked_bytes: IntArray = ROOM
 
 
 STATE = dtype_of("Lpsm3State")
-
 _STATE_SIZE = STATE.itemsize // 8
 SIZE = _STATE_SIZE + planning.WORKSPACE.itemsize // 8
 """How many integers the state and the workspace take."""

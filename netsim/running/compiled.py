@@ -7,8 +7,8 @@ from struct import Struct
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lpsm.arrays import Ints
 from lpsm.native.entries import Entry, Signature
 from lpsm.native.records import RECORDS, fields_of, numbers_of, reals_of, words_of
 from netsim.model import codes
@@ -17,8 +17,6 @@ from netsim.policies.protocol import Policy
 from netsim.result import RunRecord
 from netsim.running.machine import EVENT, INTERVAL, POLL, Machine
 from netsim.running.setup import BATCH, World, trip_of
-
-Ints = NDArray[np.int64]
 
 advance_run = Entry("netsim.running.kernel", "advance_run", Signature(int, (int,)))
 

@@ -85,15 +85,14 @@ def _dispatch() -> FunctionType:
 def _scope() -> dict[str, Any]:
     """Return every name of the model and what it means in compiled code."""
     scope: dict[str, Any] = {"__name__": __name__}
-    functions: dict[str, FunctionType] = {}
+    functions: dict[str, Any] = {}
     for module in (*_MODEL, compiled_runtime):
         scope.update(vars(module))
         own = _functions(module)
         if known := functions.keys() & own.keys():
             raise NameError(f"two functions of the model are called {', '.join(sorted(known))}")
         functions.update(own)
-    rule: Any = cannot_follow
-    functions["happens"], functions["cannot_follow"] = _dispatch(), rule
+    functions["happens"], functions["cannot_follow"] = _dispatch(), cannot_follow
     for name, function in _functions(primitives).items():
         takes = {one: what for one, what in function.__annotations__.items() if one != "return"}
         functions.setdefault(name, _written(name, takes, ["    pass"]))

@@ -13,9 +13,9 @@ from math import gcd, inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpsm import randomness
+from lpsm.arrays import Floats, Ints
 from lpsm.native.records import fields_of, words_of
 from netsim.config import RETRIEVALS, AirConfig, LinkConfig, SimulationConfig
 from netsim.model import codes, entities
@@ -29,9 +29,8 @@ from netsim.result import DATAGRAMS, LOADS, RunRecord
 from traces.columns import Workload
 from traces.records import Message
 
-Ints = NDArray[np.int64]
 Member = tuple[Workload, Policy]
-Draws = Callable[[int], NDArray[np.float64]]
+Draws = Callable[[int], Floats]
 """Draws so many batches of random numbers, a row each."""
 BATCH = 64
 """Numbers of a batch."""

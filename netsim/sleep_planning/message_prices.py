@@ -14,15 +14,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lpsm.arrays import Floats, Ints
 from lpsm.native import compiled
 from netsim.sleep_planning import plans
 from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, find_bin
 from netsim.sleep_planning.plans import FOLLOWERS_STEPS, Workspace, follow, tabulated
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @compiled

@@ -23,14 +23,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lpsm.arrays import Floats
 from lpsm.native import compiled
 from lpsm.native.records import IntArray, RealArray, dtype_of, record
 from netsim.sleep_planning.hazards import EDGES_NS, find_bin
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 STOPS = np.array([*range(17), 18, 20, 22, 25, 28, 32, 36, 40, 45, 50], dtype=np.int64)
 """The stops, in beacons from the last one before now; the first stands for now itself."""
