@@ -21,8 +21,8 @@ import netsim
 import traces
 from bench.simulator import least
 from lpsm import randomness
+from lpsm.native.records import fields_of
 from netsim.running import compiled as engine
-from netsim.running.layout import fields_of
 from netsim.running.setup import World
 from tests.netsim.air.cells import Air
 

@@ -187,7 +187,7 @@ def run_tests(tree: Path, tests: list[str], options: list[str], *plugins: Any) -
     """Run tests in this process; as plain Python, what a kernel lets overflow on purpose would warn."""
     import pytest
 
-    plain_kernels.install("lpsm" if all(test.startswith(("lpsm/", "tests/lpsm/")) for test in tests) else "")
+    plain_kernels.install()
     ignored = ("RuntimeWarning", "pytest.PytestAssertRewriteWarning")
     options = [*options, *(part for name in ignored for part in ("-W", f"ignore::{name}"))]
     options += ["-q", "-n", "0", "-p", "no:cacheprovider", "--rootdir", str(tree), "-c", str(tree / "pyproject.toml")]

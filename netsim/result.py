@@ -13,8 +13,8 @@ from math import nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lpsm.arrays import Floats, Ints
 from lpsm.checks import of_type
 from netsim.policies.protocol import Policy
 from netsim.radio import Energy, Radio, StateRadioConfig, StateTimes
@@ -33,7 +33,7 @@ LOADS = ("issued", "done", "awake", "beacons")
 DATAGRAMS = ("at", "bytes", "up", "reached", "arrived", "ended")
 """The fields of `netsim.model.entities.PageRecord` and `Datagram` that a `RunRecord` has."""
 
-_NONE: NDArray[np.int64] = np.empty((0, 6), dtype=np.int64)
+_NONE: Ints = np.empty((0, 6), dtype=np.int64)
 
 
 class RunRecord(NamedTuple):
@@ -46,20 +46,20 @@ class RunRecord(NamedTuple):
     air_up_ns: int
     air_down_ns: int
     frames_lost: int
-    loads: NDArray[np.int64]  #: shape (pages, 4): issue, last byte, and between them time awake and beacons
+    loads: Ints  #: shape (pages, 4): issue, last byte, and between them time awake and beacons
     #: shape (entries, 6): first instant, time slept before it, bytes waiting, next sleep, how many more polls like it
     #: follow (none of which found anything), and their spacing
-    polls: NDArray[np.int64]
-    intervals: NDArray[np.int64]  #: start and end of every interval awake
+    polls: Ints
+    intervals: Ints  #: start and end of every interval awake
     states: StateTimes | None = None  #: time in each state of the radio, on the shared air
-    page_states: NDArray[np.int64] | None = None  #: shape (pages, 7): the same while each page was loading
+    page_states: Ints | None = None  #: shape (pages, 7): the same while each page was loading
     groups_lost: int = 0  #: group frames that the client was asleep for, on the shared air
     beacons_lost: int = 0  #: beacons that it wanted and could not decode
     #: shape (datagrams, 6): instant, bytes, whether up, when it was at the access point or the transmitter of the
     #: client, whether it arrived, and when
-    datagrams: NDArray[np.int64] = _NONE
+    datagrams: Ints = _NONE
     #: shape (exchanges, 2): when those with times of their own began and ended
-    exchanges: NDArray[np.int64] = _NONE[:, :2]
+    exchanges: Ints = _NONE[:, :2]
 
 
 class Against(NamedTuple):
@@ -76,8 +76,8 @@ class Against(NamedTuple):
     """
 
     energy_percent: float
-    slowdowns: NDArray[np.float64]
-    added_delay_s: NDArray[np.float64]
+    slowdowns: Floats
+    added_delay_s: Floats
 
     @property
     def slowdown(self) -> float:
@@ -111,7 +111,7 @@ class SimulationResult:
     _names: Sequence[str]
     _radio: Radio
     _trip: RunRecord
-    _messages: NDArray[np.int64]
+    _messages: Ints
     captured_s: float | None = None
 
     def __repr__(self) -> str:
@@ -179,15 +179,15 @@ class SimulationResult:
         return pd.DataFrame(self.page_columns)
 
     @property
-    def latency_s(self) -> NDArray[np.float64]:
+    def latency_s(self) -> Floats:
         """The latencies of the pages, in order: that column of `pages` without the cost of a frame."""
-        seconds: NDArray[np.float64] = (self._trip.loads[:, 1] - self._trip.loads[:, 0]) / _NS_PER_S
+        seconds: Floats = (self._trip.loads[:, 1] - self._trip.loads[:, 0]) / _NS_PER_S
         return seconds
 
     @property
-    def message_delay_s(self) -> NDArray[np.float64]:
+    def message_delay_s(self) -> Floats:
         """The delays of the messages, in order: that column of `messages` without the cost of a frame."""
-        seconds: NDArray[np.float64] = (self._messages[:, 2] - self._messages[:, 0]) / _NS_PER_S
+        seconds: Floats = (self._messages[:, 2] - self._messages[:, 0]) / _NS_PER_S
         return seconds
 
     @cached_property
@@ -212,20 +212,20 @@ class SimulationResult:
         )
 
     @property
-    def datagram_delay_s(self) -> NDArray[np.float64]:
+    def datagram_delay_s(self) -> Floats:
         """How late the datagrams were that came down: from the access point, where they waited, to the client."""
         _, _, up, reached, arrived, ended = self._trip.datagrams.T
-        seconds: NDArray[np.float64] = ((ended - reached) / _NS_PER_S)[(up == 0) & (arrived == 1)]
+        seconds: Floats = ((ended - reached) / _NS_PER_S)[(up == 0) & (arrived == 1)]
         return seconds
 
     @property
-    def exchange_s(self) -> NDArray[np.float64]:
+    def exchange_s(self) -> Floats:
         """How long exchanges took, from the request to the last byte: one by one where they have times of their own.
 
         Elsewhere these are the latencies of the pages.
         """
         begun, ended = self._trip.exchanges.T
-        seconds: NDArray[np.float64] = (ended - begun) / _NS_PER_S
+        seconds: Floats = (ended - begun) / _NS_PER_S
         return seconds if len(seconds) else self.latency_s
 
     @property
@@ -298,7 +298,7 @@ class SimulationResult:
         return pd.DataFrame({"start_s": start[kept] / _NS_PER_S, "end_s": end[kept] / _NS_PER_S, "state": state[kept]})
 
 
-def spread(name: str, unit: str, values: NDArray[np.float64]) -> dict[str, float]:
+def spread(name: str, unit: str, values: Floats) -> dict[str, float]:
     """Return mean, 95th and 99th percentile and maximum of some values as ``NAME_mean_UNIT`` ...; nothing of none.
 
     >>> spread("delay", "s", np.array([1.0, 3.0]))
@@ -311,9 +311,7 @@ def spread(name: str, unit: str, values: NDArray[np.float64]) -> dict[str, float
     return {f"{name}_{level}{unit}": float(one) for level, one in zip(LEVELS, found, strict=True)}
 
 
-def result_of(
-    workload: Workload, policy: Policy, radio: Radio, trip: RunRecord, messages: NDArray[np.int64]
-) -> SimulationResult:
+def result_of(workload: Workload, policy: Policy, radio: Radio, trip: RunRecord, messages: Ints) -> SimulationResult:
     """Make the record of a run from what it left behind; `messages` are as `netsim.running.setup.trip_of` has them."""
     end, awake = trip.end_ns, trip.awake_ns
     wakeups = len(_wakeups(trip))
@@ -342,7 +340,7 @@ def result_of(
     )
 
 
-def _wakeups(trip: RunRecord) -> NDArray[np.int64]:
+def _wakeups(trip: RunRecord) -> Ints:
     """Return the instants of waking up; how the client is at time 0 is no passage and costs nothing."""
     starts = trip.intervals[::2]
     return starts[starts > 0]

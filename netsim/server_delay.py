@@ -11,8 +11,8 @@ from dataclasses import KW_ONLY, dataclass
 from math import log
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lpsm.arrays import Floats, Ints
 from lpsm.checks import number
 from traces.columns import Workload
 from traces.records import Page
@@ -70,7 +70,7 @@ class ServerDelay:
             raise ValueError(f"a server delay must be {forms}, got {text!r}")
         return cls(mean_s=values[0], kind=kind, sigma=values[1] if kind == "lognormal" else 0.0)
 
-    def draw(self, pages: Sequence[Page], rng: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, pages: Sequence[Page], rng: np.random.Generator) -> Ints:
         """Return the delays of all replies, nanoseconds: page after page, the HTML first, then its objects."""
         workload = Workload.of(pages)
         n = len(workload.sizes)
@@ -85,7 +85,7 @@ class ServerDelay:
         return np.rint(seconds * _NS_PER_S).astype(np.int64)
 
 
-def draw_each(pages: Sequence[Page], delays: Sequence[ServerDelay], rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_each(pages: Sequence[Page], delays: Sequence[ServerDelay], rng: np.random.Generator) -> Ints:
     """Draw the delays of all replies, in the order of `ServerDelay.draw`, where every page has a server of its own.
 
     Raises
@@ -107,7 +107,7 @@ def draw_each(pages: Sequence[Page], delays: Sequence[ServerDelay], rng: np.rand
     return np.concatenate([np.empty(0, dtype=np.int64), *drawn])
 
 
-def _completed(waits_s: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+def _completed(waits_s: Floats, rng: np.random.Generator) -> Floats:
     """Draw what is not known from what is; 0 where nothing is known."""
     unknown = np.isnan(waits_s)
     known = waits_s[~unknown]

@@ -20,11 +20,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from lpsm.native.records import RECORDS
 from netsim import AirConfig, AirRecorder, BeaconConfig, Phy
 from netsim.model.air.air_times import ACK_BYTES, DATA_OVERHEAD_BYTES, NULL_BYTES, POLL_BYTES
 from netsim.model.air.exchange_times import group
 from netsim.model.entities import Exchange
-from netsim.model.records import RECORDS
 from tests.netsim.air.cells import Air
 
 INTERVAL_NS = 102_400_000

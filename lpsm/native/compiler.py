@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import pickle
 from collections.abc import Callable
+from functools import cache
 from logging import getLogger
 from typing import Any
 
@@ -27,17 +28,22 @@ from lpsm.native.kernels import Kernel, block
 _WORD, _BYTE = ir.IntType(64), ir.IntType(8).as_pointer()
 
 
-def dispatcher(function: Callable[..., Any], kept: Kept | None, apart: bool = False) -> Any:
-    """Return what numba makes of a function, given the place for its machine code if it has its own."""
+def dispatcher(
+    function: Callable[..., Any], kept: Kept | None, apart: bool = False, takes: Any = None, inlined: bool = False
+) -> Any:
+    """Return what numba makes of a function, given the place for its machine code if it has its own.
+
+    It is compiled for the types that it `takes`, by default for those of what it is given.
+    """
     njit: Any = numba.njit  # its stubs do not know all of its options
     found = njit(
         function, error_model="numpy", nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=kept is None,
-        pipeline_class=Compiler if kept else linking(apart),
+        pipeline_class=Compiler if kept else _linking(apart), forceinline=inlined,
     )  # fmt: skip
     if kept:
         found._cache = _Overloads(kept, found.targetctx)
     template = found.get_call_template
-    found.get_call_template = lambda args, kws: template(tuple(map(_plain, args)), kws)
+    found.get_call_template = lambda args, kws: template(takes or tuple(map(_plain, args)), {} if takes else kws)
     return found
 
 
@@ -83,7 +89,8 @@ class _Overloads:
         return numba.__version__, signature, self.target.codegen().magic_tuple()
 
 
-def linking(apart: bool = False) -> Any:
+@cache
+def _linking(apart: bool) -> Any:
     """Return numba's compiler for a function that only others call: it is optimised as a part of them, and not alone.
 
     numba itself makes machine code of every function, with all that it calls in it: half of the time of compiling.

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 __all__: list[str] = []
 
+NEVER = 2**62
+"""An instant later than any of a run, nanoseconds."""
+
 # flags of a packet
 DATA, SYN, SYN_ACK, DATAGRAM = range(4)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from netsim.model.records import Ints, Part, Rows, record
+from lpsm.native.records import Ints, Part, Rows, record
 
 
 @record

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from lpsm.native.records import NONE
 from netsim.model.entities import Frame, Queue
-from netsim.model.records import NONE
 
 
 def append(queue: Queue, frame: Frame) -> None:

@@ -7,14 +7,14 @@ load, and connections that the server closes.
 
 from __future__ import annotations
 
+from lpsm.native.records import NONE
 from netsim.model.browser import arrived
-from netsim.model.codes import ANSWER, DATAGRAM, SYN, SYN_ACK
+from netsim.model.codes import ANSWER, DATAGRAM, NEVER, SYN, SYN_ACK
 from netsim.model.datagrams import land
 from netsim.model.entities import Connection, Endpoint, Frame, Run
 from netsim.model.primitives import free_frame, new_frame, refer, schedule, tell_policy
 from netsim.model.push import note_messages
 from netsim.model.recorded import write_reply
-from netsim.model.records import NEVER, NONE
 from netsim.model.tcp import acknowledge, duplicate_ack, establish, send_control, take_ack, write
 
 

@@ -17,11 +17,10 @@ slow-start restart, selective acknowledgement, checksums.
 
 from __future__ import annotations
 
-from netsim.model.codes import DATA, SYN, SYN_ACK, TCP_TIMER
+from netsim.model.codes import DATA, NEVER, SYN, SYN_ACK, TCP_TIMER
 from netsim.model.entities import Client, Connection, Endpoint, Run
 from netsim.model.medium import send_down, send_up
 from netsim.model.primitives import new_connection, new_frame, refer, schedule
-from netsim.model.records import NEVER
 
 MAX_RTO = 60_000_000_000
 DUPLICATE_ACKS = 3

@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lpsm.arrays import Floats, Ints
 from lpsm.checks import non_negative, positive
 from lpsm.experts import LearnAlpha, alpha_grid
 from lpsm.experts.hierarchy import MIXTURE
@@ -116,12 +117,12 @@ class Round(NamedTuple):
     waiting: int  #: what its delay was divided by
     price_w: float  #: Lambda, watts
     chosen: int  #: the schedule followed
-    costs: NDArray[np.float64]  #: shape (n,): what every schedule would have cost, joules
+    costs: Floats  #: shape (n,): what every schedule would have cost, joules
     #: shape (n,): what they are made of
-    awake_ns: NDArray[np.int64]
-    beacons: NDArray[np.int64]
-    wakeups: NDArray[np.int64]
-    delay_ns: NDArray[np.int64]
+    awake_ns: Ints
+    beacons: Ints
+    wakeups: Ints
+    delay_ns: Ints
 
 
 class Lpsm2:
@@ -276,11 +277,11 @@ def _best(learner: LearnAlpha, n: int) -> int:
 
 def _typical_losses(
     config: Lpsm2Config,
-    rows: NDArray[np.int64],
+    rows: Ints,
     interval_ns: int,
     watts: tuple[float, float, float],
     prices_w: tuple[float, float],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Losses in the waits to be expected before anything was seen, outside I and in I; nats."""
     pushed = config.max_push_delay_s is not None
     idle_ms = (config.push_prior_s if pushed else config.idle_prior_s) * 1e3
@@ -293,7 +294,7 @@ def _typical_losses(
 
 
 @cache
-def _switching_rates(horizon: int) -> NDArray[np.float64]:
+def _switching_rates(horizon: int) -> Floats:
     """Find the grid once: that takes as long as hundreds of rounds."""
     rates = alpha_grid(horizon=horizon)
     rates.flags.writeable = False

@@ -10,43 +10,72 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpsm.experts.share import N_HEAD, N_ROWS, learn_alpha_round, mixture
 from lpsm.native import block, compiled
+from lpsm.native.records import IntArray, dtype_of, record
 from netsim.policies import outstanding
 from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
+from netsim.policies.outstanding import Account
 from netsim.policies.protocol import Plan
-from netsim.sleep_planning.plans import Record
 from netsim.sleep_planning.schedules import DELAY, N_COLUMNS, N_FOUND, NEVER_NS, charge, step, walk
 
-Numbers = NDArray[np.float64]
 MOST_WAITING = 4
 S, T, W, IDLE, N_CONTEXTS = 0, 1, 2, 6, 7
 
-STATE = np.dtype(
-    [
-        # how many schedules, ordinary and slow switching rates; and the settings of the configuration
-        ("n_schedules", "i8"), ("n_rates", "i8"), ("n_slow", "i8"), ("interval_ns", "i8"), ("shortest_ns", "i8"),
-        ("prices_push", "i8"), ("is_fixed", "i8"),
-        ("awake_mw", "f8"), ("beacon_mj", "f8"), ("wakeup_j", "f8"), ("rate_per_j", "f8"), ("allowed", "f8"),
-        ("longest_response_s", "f8"), ("price_step", "f8"), ("least_price_w", "f8"), ("most_price_w", "f8"),
-        ("push_delay_s", "f8"), ("most_push_delays", "f8"), ("push_step", "f8"),
-        ("least_push_price_w", "f8"), ("most_push_price_w", "f8"),
-        # lambda, outside I and in I
-        ("price_w", "f8"), ("push_price_w", "f8"),
-        # the episode: `sent_ns` is the client's first frame in it, until when the client is known to be awake
-        ("open", "i8"), ("context", "i8"), ("waiting", "i8"), ("counted_from_ns", "i8"), ("start_ns", "i8"),
-        ("sent_ns", "i8"), ("chosen", "i8"), ("awake_until_ns", "i8"),
-        # the last round, and how many there were
-        ("rounds", "i8"), ("last_context", "i8"), ("last_start_ns", "i8"), ("last_end_ns", "i8"),
-        ("last_arrived", "i8"), ("last_waiting", "i8"), ("last_price_w", "f8"), ("last_chosen", "i8"),
-        # the best schedule of every context, and what is outstanding
-        ("best", "i8", (N_CONTEXTS,)), *outstanding.account_fields(1024),
-    ],
-    align=True,
-)  # fmt: skip
-"""Constants, the episode and what was learned beside the learners; `netsim.policies.lpsm2` makes one."""
+
+@record
+class Lpsm2State(Account):
+    """Constants, the episode, and what was learned beside the learners, with what is outstanding."""
+
+    # how many schedules, ordinary and slow switching rates; and the settings of the configuration
+    n_schedules: int
+    n_rates: int
+    n_slow: int
+    interval_ns: int
+    shortest_ns: int
+    prices_push: int
+    is_fixed: int
+    awake_mw: float
+    beacon_mj: float
+    wakeup_j: float
+    rate_per_j: float
+    allowed: float
+    longest_response_s: float
+    price_step: float
+    least_price_w: float
+    most_price_w: float
+    push_delay_s: float
+    most_push_delays: float
+    push_step: float
+    least_push_price_w: float
+    most_push_price_w: float
+    # lambda, outside I and in I
+    price_w: float
+    push_price_w: float
+    # the episode: `sent_ns` is the client's first frame in it, until when the client is known to be awake
+    open: int
+    context: int
+    waiting: int
+    counted_from_ns: int
+    start_ns: int
+    sent_ns: int
+    chosen: int
+    awake_until_ns: int
+    # the last round, and how many there were
+    rounds: int
+    last_context: int
+    last_start_ns: int
+    last_end_ns: int
+    last_arrived: int
+    last_waiting: int
+    last_price_w: float
+    last_chosen: int
+    # the best schedule of every context
+    best: IntArray = N_CONTEXTS
+
+
+STATE = dtype_of("Lpsm2State")
 SIZE = STATE.itemsize // 8
 """How many integers it takes."""
 
@@ -88,7 +117,7 @@ def follow_schedule(view: FlatView, ints: Ints, floats: Floats) -> Plan:
 
 
 @compiled
-def _begin(s: Record, now: int) -> None:
+def _begin(s: Lpsm2State, now: int) -> None:
     s.counted_from_ns = s.start_ns = now
     s.waiting = 1
     waiting = outstanding.count(s, outstanding.REPLY)
@@ -108,12 +137,12 @@ def _begin(s: Record, now: int) -> None:
 
 
 @compiled
-def _end_at_send(s: Record, table: Ints, floats: Floats, now: int) -> None:
+def _end_at_send(s: Lpsm2State, table: Ints, floats: Floats, now: int) -> None:
     _end(s, table, floats, min(s.sent_ns, now), False, NEVER_NS)
 
 
 @compiled
-def _end(s: Record, table: Ints, floats: Floats, end: int, arrived: bool, sent_ns: int) -> None:
+def _end(s: Lpsm2State, table: Ints, floats: Floats, end: int, arrived: bool, sent_ns: int) -> None:
     """Charge every schedule, teach the learner of the context, and move the price."""
     s.open = 0
     if end - s.start_ns < s.shortest_ns:
@@ -135,7 +164,7 @@ def _end(s: Record, table: Ints, floats: Floats, end: int, arrived: bool, sent_n
 
 
 @compiled
-def _move_price(s: Record, delay_s: float, response_s: float) -> None:
+def _move_price(s: Lpsm2State, delay_s: float, response_s: float) -> None:
     """Dual ascent on ln lambda: up if there was more delay than allowed, down if there was less."""
     if s.context != IDLE:
         allowed_s = s.allowed * min(response_s, s.longest_response_s)
@@ -157,7 +186,7 @@ def learner_places(at: int, n: int, n_rates: int, n_slow: int) -> tuple[int, int
 
 
 @compiled
-def _learner(s: Record, floats: Floats, which: int) -> tuple[Numbers, Numbers, Numbers, Numbers, Numbers]:
+def _learner(s: Lpsm2State, floats: Floats, which: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Return the arrays of a learner, in the order in which `learn_alpha_round` takes them."""
     n, n_rates, n_slow = s.n_schedules, s.n_rates, s.n_slow
     at = 3 * n + which * learner_places(0, n, n_rates, n_slow)[4]
@@ -172,7 +201,7 @@ def _learner(s: Record, floats: Floats, which: int) -> tuple[Numbers, Numbers, N
 
 
 @compiled
-def _teach(s: Record, floats: Floats, which: int, least: float) -> None:
+def _teach(s: Lpsm2State, floats: Floats, which: int, least: float) -> None:
     """Let a learner learn from the costs, and note its best schedule."""
     n = s.n_schedules
     costs, losses, weights = floats[:n], floats[n : 2 * n], floats[2 * n : 3 * n]

@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm.native import compiled
+from lpsm.native.records import IntArray, RealArray, dtype_of, record
 from netsim.policies import outstanding
 from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
-from netsim.policies.outstanding import OPENING, REPLY, REST, account_fields
+from netsim.policies.outstanding import OPENING, REPLY, REST, Account
 from netsim.policies.protocol import FOREVER_NS, Plan
 from netsim.sleep_planning import hazards, message_prices
 from netsim.sleep_planning import plans as planning
-from netsim.sleep_planning.plans import Record
+from netsim.sleep_planning.plans import Workspace
 from netsim.sleep_planning.prices import LENGTHS, note_length, price_at, price_before, settle, worth_of_delay
 
 SERVERS = 16
@@ -36,48 +37,92 @@ _PUSH_GOOD_WILL = 5.0  # the balance of messages is never further below 0, in de
 LARGEST_EXCESS = 19.0
 """The largest excess of a page for which its delay is guaranteed on average."""
 
-STATE = np.dtype(
-    [
-        # constants
-        ("interval_ns", "i8"), ("same_message_ns", "i8"),
-        ("awake_w", "f8"), ("beacon_j", "f8"), ("wakeup_j", "f8"),
-        ("allowed", "f8"), ("price_w", "f8"), ("gain", "f8"), ("largest_price_ratio", "f8"), ("good_will", "f8"),
-        ("early_ratio", "f8"),
-        ("push_delay_s", "f8"), ("least_push_price_w", "f8"), ("most_push_price_w", "f8"), ("push_memory", "f8"),
-        ("prior_events", "f8"), ("shapes", "f8", (N_KINDS,)),
-        # learned, a row a kind
-        ("events", "f8", (N_KINDS, hazards.N_BINS)), ("at_risk_s", "f8", (N_KINDS, hazards.N_BINS)),
-        ("rates", "f8", (N_KINDS, hazards.N_WIDTHS, hazards.N_BINS)),
-        ("log_evidence", "f8", (N_KINDS, hazards.N_WIDTHS)), ("mean_rates", "f8", (N_KINDS, hazards.N_BINS)),
-        # learned of the first answers of each server, a row each: its number, when it was asked last
-        ("servers", "i8", (SERVERS,)), ("asked_ns", "i8", (SERVERS,)),
-        ("own_prior_events", "f8"), ("common_nats", "f8"),
-        ("own_events", "f8", (SERVERS, hazards.N_BINS)), ("own_at_risk_s", "f8", (SERVERS, hazards.N_BINS)),
-        ("own_rates", "f8", (SERVERS, hazards.N_WIDTHS + 1, hazards.N_BINS)),
-        ("own_log_evidence", "f8", (SERVERS, hazards.N_WIDTHS + 1)),
-        ("own_mean_rates", "f8", (SERVERS, hazards.N_BINS)),
-        # what is outstanding, the oldest first; messages
-        *account_fields(ROOM),
-        ("message_ns", "i8"), ("messages", "i8"), ("ages", "f8", (len(AGES_NS),)), ("delivered", "i8"),
-        ("push_key", "i8"), ("more", "i8"), ("delivered_ns", "i8"), ("held_from_ns", "i8"), ("held_middle_ns", "i8"),
-        ("doubt", "f8"), ("doubt_from_ns", "i8"),  # the link: how likely what ended the page was a message, asked when
-        ("least_trip_ns", "i8", (TRIPS,)),  # the link: from a request of this size to its answer; 0: not seen
-        # the sleep: when it was last left, who waited in it, until when the client is awake
-        ("opened_ns", "i8"), ("waiting", "i8"), ("awake_until_ns", "i8"),
-        # the page
-        ("loading", "i8"), ("issued_ns", "i8"), ("heard_ns", "i8"), ("held_s", "f8"), ("pages", "i8"),
-        ("deadline_ns", "i8"), ("lengths", "f8", (LENGTHS,)), ("exceptions", "i8"),
-        # prices
-        ("balance", "f8"), ("push_balance", "f8"), ("push_price_w", "f8"), ("push_stale", "i8"),
-        ("priced_messages", "i8"),
-        # the plan
-        ("planned", "i8"), ("planned_ns", "i8"), ("last_stop", "i8"), ("next_stop", "i8"),
-    ],
-    align=True,
-)  # fmt: skip
-"""Constants, what was learned and what is going on; `netsim.policies.lpsm3` makes one."""
+
+@record
+class Lpsm3State(Account):
+    """Constants, what was learned and what is going on, with what is outstanding, the oldest first."""
+
+    key: IntArray = ROOM
+    kind: IntArray = ROOM
+    origin_ns: IntArray = ROOM
+    server: IntArray = ROOM
+    asked_bytes: IntArray = ROOM
+    # constants
+    interval_ns: int
+    same_message_ns: int
+    awake_w: float
+    beacon_j: float
+    wakeup_j: float
+    allowed: float
+    price_w: float
+    gain: float
+    largest_price_ratio: float
+    good_will: float
+    early_ratio: float
+    push_delay_s: float
+    least_push_price_w: float
+    most_push_price_w: float
+    push_memory: float
+    prior_events: float
+    shapes: RealArray = N_KINDS
+    # learned, a row a kind
+    events: RealArray = N_KINDS, hazards.N_BINS
+    at_risk_s: RealArray = N_KINDS, hazards.N_BINS
+    rates: RealArray = N_KINDS, hazards.N_WIDTHS, hazards.N_BINS
+    log_evidence: RealArray = N_KINDS, hazards.N_WIDTHS
+    mean_rates: RealArray = N_KINDS, hazards.N_BINS
+    # learned of the first answers of each server, a row each: its number, when it was asked last
+    servers: IntArray = SERVERS
+    asked_ns: IntArray = SERVERS
+    own_prior_events: float
+    common_nats: float
+    own_events: RealArray = SERVERS, hazards.N_BINS
+    own_at_risk_s: RealArray = SERVERS, hazards.N_BINS
+    own_rates: RealArray = SERVERS, hazards.N_WIDTHS + 1, hazards.N_BINS
+    own_log_evidence: RealArray = SERVERS, hazards.N_WIDTHS + 1
+    own_mean_rates: RealArray = SERVERS, hazards.N_BINS
+    # messages
+    message_ns: int
+    messages: int
+    ages: RealArray = len(AGES_NS)
+    delivered: int
+    push_key: int
+    more: int
+    delivered_ns: int
+    held_from_ns: int
+    held_middle_ns: int
+    # the link: how likely what ended the page was a message, asked when; least time from a request of a size to its
+    # answer, 0: not seen
+    doubt: float
+    doubt_from_ns: int
+    least_trip_ns: IntArray = TRIPS
+    # the sleep: when it was last left, who waited in it, until when the client is awake
+    opened_ns: int
+    waiting: int
+    awake_until_ns: int
+    # the page
+    loading: int
+    issued_ns: int
+    heard_ns: int
+    held_s: float
+    pages: int
+    deadline_ns: int
+    lengths: RealArray = LENGTHS
+    exceptions: int
+    # prices
+    balance: float
+    push_balance: float
+    push_price_w: float
+    push_stale: int
+    priced_messages: int
+    # the plan
+    planned: int
+    planned_ns: int
+    last_stop: int
+    next_stop: int
 
 
+STATE = dtype_of("Lpsm3State")
 _STATE_SIZE = STATE.itemsize // 8
 SIZE = _STATE_SIZE + planning.WORKSPACE.itemsize // 8
 """How many integers the state and the workspace take."""
@@ -118,7 +163,7 @@ def observe_frame(frame: FlatFrame, ints: Ints, floats: Floats) -> None:
 
 
 @compiled
-def _sent(s: Record, frame: FlatFrame) -> None:
+def _sent(s: Lpsm3State, frame: FlatFrame) -> None:
     """Enter a frame that the client has handed to its transmitter."""
     at_ns, asleep = frame.at_ns, frame.at_ns > s.awake_until_ns
     if outstanding.forget_after(s, at_ns) and s.loading:
@@ -137,7 +182,7 @@ def _sent(s: Record, frame: FlatFrame) -> None:
 
 
 @compiled
-def _received(s: Record, frame: FlatFrame) -> None:
+def _received(s: Lpsm3State, frame: FlatFrame) -> None:
     """Enter a frame that the client has received: the end of a wait, or something that nobody asked for."""
     at_ns, reached_ns = frame.at_ns, frame.reached_ns
     if s.host_aware:
@@ -181,14 +226,14 @@ def _received(s: Record, frame: FlatFrame) -> None:
 
 
 @compiled
-def _message_odds(s: Record, at_ns: int) -> float:
+def _message_odds(s: Lpsm3State, at_ns: int) -> float:
     """How many times as likely a frame is a message as it is the answer to the last request, by the hazards of both."""
     of_message = s.mean_rates[MESSAGE, hazards.find_bin(max(0, at_ns - s.message_ns))]
     return float(of_message / s.mean_rates[REPLY, hazards.find_bin(max(0, at_ns - s.doubt_from_ns))])
 
 
 @compiled
-def _settle_doubt(s: Record, frame: FlatFrame) -> None:
+def _settle_doubt(s: Lpsm3State, frame: FlatFrame) -> None:
     """Charge the page that is over for the delay of its answer, so far as it is likely to be this frame."""
     odds = s.doubt / _message_odds(s, frame.reached_ns)
     part = odds / (1.0 + odds) if frame.size_bytes > s.bare_bytes else 1.0
@@ -199,7 +244,7 @@ def _settle_doubt(s: Record, frame: FlatFrame) -> None:
 
 
 @compiled
-def _is_too_early(s: Record, which: int, frame: FlatFrame) -> bool:
+def _is_too_early(s: Lpsm3State, which: int, frame: FlatFrame) -> bool:
     """Whether a frame came to the access point sooner than a request of this size is answered, so that it is no answer.
 
     How soon that is frames without data tell, which come only as answers; a larger request takes no less time.
@@ -217,7 +262,7 @@ def _is_too_early(s: Record, which: int, frame: FlatFrame) -> bool:
 
 
 @compiled
-def _note_repeated(s: Record, frame: FlatFrame) -> None:
+def _note_repeated(s: Lpsm3State, frame: FlatFrame) -> None:
     """Note that messages were sent again: the server's window is small now, and may hold back what it wrote since."""
     if frame.connection == s.push_key:
         if s.held_from_ns < 0:
@@ -226,7 +271,7 @@ def _note_repeated(s: Record, frame: FlatFrame) -> None:
 
 
 @compiled
-def _learn(s: Record, kind: int, age_ns: int, ended: bool) -> None:
+def _learn(s: Lpsm3State, kind: int, age_ns: int, ended: bool) -> None:
     """Learn that a wait of a kind ended, or was cut short, at an age."""
     hazards.learn_wait(
         s.events[kind], s.at_risk_s[kind], s.rates[kind], s.log_evidence[kind], s.mean_rates[kind], s.prior_events,
@@ -235,7 +280,7 @@ def _learn(s: Record, kind: int, age_ns: int, ended: bool) -> None:
 
 
 @compiled
-def _row_of(s: Record, which: int) -> int:
+def _row_of(s: Lpsm3State, which: int) -> int:
     """Return the row of the server whose first answer is waited for, or -1 if none is, or it has none."""
     if s.kind[which] == REPLY and s.server[which] >= 0:
         for row in range(SERVERS):
@@ -245,7 +290,7 @@ def _row_of(s: Record, which: int) -> int:
 
 
 @compiled
-def _ask_server(s: Record, server: int, at_ns: int) -> None:
+def _ask_server(s: Lpsm3State, server: int, at_ns: int) -> None:
     """Bring the rates of a server that is asked up to date; a new one takes the row of the one asked longest ago."""
     row = 0
     for other in range(SERVERS):
@@ -263,7 +308,7 @@ def _ask_server(s: Record, server: int, at_ns: int) -> None:
 
 
 @compiled
-def _find_own_rates(s: Record, row: int) -> None:
+def _find_own_rates(s: Lpsm3State, row: int) -> None:
     """Find the rates of a server from what was learned of it and of all."""
     hazards.own_rates(
         s.mean_rates[REPLY], s.own_events[row], s.own_at_risk_s[row], s.own_prior_events, s.own_rates[row],
@@ -272,7 +317,7 @@ def _find_own_rates(s: Record, row: int) -> None:
 
 
 @compiled
-def _message(s: Record, frame: FlatFrame) -> None:
+def _message(s: Lpsm3State, frame: FlatFrame) -> None:
     """Enter a frame that nobody asked for; what follows a full frame is more of the same message."""
     reached_ns, more = frame.reached_ns, s.more
     s.full_bytes = max(s.full_bytes, frame.size_bytes)
@@ -306,7 +351,7 @@ def _message(s: Record, frame: FlatFrame) -> None:
 
 
 @compiled
-def _begin_cycle(s: Record, now_ns: int) -> None:
+def _begin_cycle(s: Lpsm3State, now_ns: int) -> None:
     """Note how old the last message is when messages have been delivered and the client could sleep again."""
     s.delivered = 0
     age_ns, which = now_ns - s.message_ns, 0
@@ -358,7 +403,7 @@ def follow_plan(view: FlatView, ints: Ints, floats: Floats) -> Plan:
 
 
 @compiled
-def _plan(s: Record, work: Record, now_ns: int, deadline_ns: int, awake: bool) -> None:
+def _plan(s: Lpsm3State, work: Workspace, now_ns: int, deadline_ns: int, awake: bool) -> None:
     """Plan from now on, by what is outstanding and at the prices of the moment."""
     n, interval_ns = s.n, s.interval_ns
     if s.push_stale and (s.messages < 50 or s.messages - s.priced_messages >= 4):
@@ -386,7 +431,7 @@ def _plan(s: Record, work: Record, now_ns: int, deadline_ns: int, awake: bool) -
 
 
 @compiled
-def _end_page(s: Record) -> None:
+def _end_page(s: Lpsm3State) -> None:
     """Settle for the page that is over, unless its deadline was what mattered."""
     s.loading = 0
     s.pages += 1
@@ -406,7 +451,7 @@ def wanted_delay_s(asked_s: float, balance: float, memory: float) -> float:
 
 
 @compiled
-def _price_messages(s: Record, work: Record) -> None:
+def _price_messages(s: Lpsm3State, work: Workspace) -> None:
     """Find the price at which plans promise the delay of messages that is wanted now."""
     rates, interval_ns = s.mean_rates[MESSAGE], s.interval_ns
     message_prices.renewal_followers(work, rates, interval_ns)

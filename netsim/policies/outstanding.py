@@ -13,35 +13,38 @@ is not entered.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from lpsm.native import compiled
+from lpsm.native.records import IntArray, dtype_of, record
 from netsim.policies.compiled import FlatFrame
 
-Record = Any
 OPENING, REPLY, REST = range(3)
 _SMALLEST_FULL_BYTES = 576
 """Whatever is shorter cannot be a full frame: the least that IPv4 must carry (RFC 791)."""
 
 
-def account_fields(room: int) -> list[tuple[Any, ...]]:
-    """Return the fields of an account with room for so many things: what they are, since when, and asked of whom."""
-    return [
-        ("host_aware", "i8"),  # whether the host tells
-        ("bare_bytes", "i8"),  # size of a packet without payload
-        ("silence_ns", "i8"), ("rest_silence_ns", "i8"),  # when the link forgets, and where only rests are outstanding
-        ("n", "i8"), ("key", "i8", (room,)), ("kind", "i8", (room,)), ("origin_ns", "i8", (room,)),
-        ("server", "i8", (room,)), ("asked_bytes", "i8", (room,)),  # of whom, and the size of the frame that asked
-        ("full_bytes", "i8"), ("last_ns", "i8"),  # the link: longest frame seen, the last of all
-        ("owed_ns", "i8"),  # the link: at this instant an acknowledgement is due, which is as small as a SYN
-    ]  # fmt: skip
+@record
+class Account:
+    """What is outstanding, the oldest first: what it is, since when, and asked of whom."""
+
+    host_aware: int  # whether the host tells
+    bare_bytes: int  # size of a packet without payload
+    silence_ns: int  # when the link forgets,
+    rest_silence_ns: int  # and where only rests are outstanding
+    n: int
+    key: IntArray = 1024
+    kind: IntArray = 1024
+    origin_ns: IntArray = 1024
+    server: IntArray = 1024
+    asked_bytes: IntArray = 1024  # size of the frame that asked
+    full_bytes: int  # the link: longest frame seen,
+    last_ns: int  # the last of all,
+    owed_ns: int  # and at this instant an acknowledgement is due, which is as small as a SYN
 
 
-ACCOUNT = np.dtype(account_fields(1024), align=True)
-"""An account by itself."""
+ACCOUNT = dtype_of("Account")
 
 
 def open_account(
@@ -57,7 +60,7 @@ def open_account(
 
 
 @compiled
-def find(s: Record, key: int) -> int:
+def find(s: Account, key: int) -> int:
     """Return the place of a connection among what is outstanding, or -1."""
     for i in range(s.n):
         if s.key[i] == key:
@@ -66,7 +69,7 @@ def find(s: Record, key: int) -> int:
 
 
 @compiled
-def first(s: Record, kind: int) -> int:
+def first(s: Account, kind: int) -> int:
     """Return the oldest of a kind, or -1."""
     for i in range(s.n):
         if s.kind[i] == kind:
@@ -75,7 +78,7 @@ def first(s: Record, kind: int) -> int:
 
 
 @compiled
-def count(s: Record, kind: int) -> int:
+def count(s: Account, kind: int) -> int:
     """Return how many of a kind are outstanding."""
     found = 0
     for i in range(s.n):
@@ -84,7 +87,7 @@ def count(s: Record, kind: int) -> int:
 
 
 @compiled
-def _add(s: Record, key: int, kind: int, at_ns: int, server: int, size_bytes: int) -> None:
+def _add(s: Account, key: int, kind: int, at_ns: int, server: int, size_bytes: int) -> None:
     """Enter what begins now, if there is room."""
     if s.n < s.key.size:
         s.key[s.n], s.kind[s.n], s.origin_ns[s.n] = key, kind, at_ns
@@ -93,7 +96,7 @@ def _add(s: Record, key: int, kind: int, at_ns: int, server: int, size_bytes: in
 
 
 @compiled
-def remove(s: Record, which: int) -> None:
+def remove(s: Account, which: int) -> None:
     """Take out what has ended."""
     s.n -= 1
     for i in range(which, s.n):
@@ -102,7 +105,7 @@ def remove(s: Record, which: int) -> None:
 
 
 @compiled
-def forget_after(s: Record, now_ns: int) -> bool:
+def forget_after(s: Account, now_ns: int) -> bool:
     """Let the link forget all if it has been silent for too long until now; return whether there was anything."""
     if s.host_aware or now_ns - s.last_ns < (s.rest_silence_ns if count(s, REST) == s.n else s.silence_ns):
         return False
@@ -112,7 +115,7 @@ def forget_after(s: Record, now_ns: int) -> bool:
 
 
 @compiled
-def _link_sent(s: Record, size_bytes: int, asleep: bool, at_ns: int) -> None:
+def _link_sent(s: Account, size_bytes: int, asleep: bool, at_ns: int) -> None:
     """Infer from its size what a frame asks for: more than a header a reply, as much as a header an answer to a SYN."""
     forget_after(s, at_ns)
     s.last_ns = at_ns
@@ -127,7 +130,7 @@ def _link_sent(s: Record, size_bytes: int, asleep: bool, at_ns: int) -> None:
 
 
 @compiled
-def link_received(s: Record, size_bytes: int, at_ns: int) -> tuple[int, bool, bool]:
+def link_received(s: Account, size_bytes: int, at_ns: int) -> tuple[int, bool, bool]:
     """Infer from its size what a frame answers: its place or -1, whether as the last, and whether nobody asked."""
     forget_after(s, at_ns)
     s.last_ns = at_ns
@@ -146,7 +149,7 @@ def link_received(s: Record, size_bytes: int, at_ns: int) -> tuple[int, bool, bo
 
 
 @compiled
-def observe(s: Record, frame: FlatFrame, asleep: bool) -> None:
+def observe(s: Account, frame: FlatFrame, asleep: bool) -> None:
     """Enter a frame, which was sent from sleep or not."""
     if s.host_aware:
         which = find(s, frame.connection)

@@ -20,15 +20,15 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lpsm.arrays import Floats
 from lpsm.checks import array, between, checked, known, non_negative, number, positive, shown
 from lpsm.experts import share
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
 from lpsm.native import compiled
 
-Floats = NDArray[np.float64]
 Loss = Callable[[float, float, Floats], ArrayLike]
 
 BEACON_MS = 100.0

@@ -7,18 +7,16 @@ from struct import Struct
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lpsm.arrays import Ints
 from lpsm.native.entries import Entry, Signature
+from lpsm.native.records import RECORDS, fields_of, numbers_of, reals_of, words_of
 from netsim.model import codes
-from netsim.model.records import NEVER, RECORDS
 from netsim.policies.compiled import CompiledForm
 from netsim.policies.protocol import Policy
 from netsim.result import RunRecord
-from netsim.running.layout import EVENT, INTERVAL, POLL, Machine, fields_of, numbers_of, reals_of, words_of
+from netsim.running.machine import EVENT, INTERVAL, POLL, Machine
 from netsim.running.setup import BATCH, World, trip_of
-
-Ints = NDArray[np.int64]
 
 advance_run = Entry("netsim.running.kernel", "advance_run", Signature(int, (int,)))
 
@@ -207,10 +205,10 @@ class _Run:
         machine.heap_room = 2 * connections + frames
         for heap in (machine.near, machine.far):
             heap.events = self._room(EVENT * (machine.heap_room + 2))
-            heap.events[0] = NEVER
+            heap.events[0] = codes.NEVER
         length = 1 << frames.bit_length()
         for ring in (machine.up_wire, machine.down_wire, machine.down_air):
-            ring.at, ring.mask, ring.events = NEVER, length - 1, self._room(EVENT * length)
+            ring.at, ring.mask, ring.events = codes.NEVER, length - 1, self._room(EVENT * length)
         for name, room in (("frame", frames), ("connection", connections)):
             words = words_of(name.capitalize())
             begin = self._room(words * (room + 1), np.zeros).ctypes.data

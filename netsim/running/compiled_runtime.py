@@ -14,18 +14,18 @@ from __future__ import annotations
 from numba import carray  # type: ignore[attr-defined]
 
 from lpsm.native.compiler import real_at, reals_at, words_at
-from netsim.model.codes import BAD_PLAN, DRAWS, NO_ROOM, NOTES, TCP_TIMER
+from lpsm.native.records import Ints
+from lpsm.native.references import reader
+from netsim.model.codes import BAD_PLAN, DRAWS, NEVER, NO_ROOM, NOTES, TCP_TIMER
 from netsim.model.entities import Client, Connection, Frame, Run, Stream
 from netsim.model.events import HANDLERS, begin
 from netsim.model.medium import at_access_point
 from netsim.model.receiver import receive, receive_down
-from netsim.model.records import NEVER, Ints
 from netsim.model.wires import DOWN_WIRE, UP_WIRE
 from netsim.policies.call_by_address import call_observe, call_plan
 from netsim.policies.compiled import NOT_YET_NS, FlatFrame, FlatView
 from netsim.policies.protocol import cannot_follow
-from netsim.running.layout import EVENT, FEW, INTERVAL, POLL, Heap, Notes, Ring
-from netsim.running.references import reader
+from netsim.running.machine import EVENT, FEW, INTERVAL, POLL, Heap, Notes, Ring
 
 CODE_BITS = max(HANDLERS).bit_length()
 SOON = 50_000_000  # events that are nearer wait in a heap of their own

@@ -10,10 +10,10 @@ import inspect
 from types import FunctionType, ModuleType
 from typing import Any
 
-import numba
-
 from lpsm.native import Kernel
-from lpsm.native.compiler import linking
+from lpsm.native.compiler import dispatcher
+from lpsm.native.records import RECORDS
+from lpsm.native.references import reader, type_of
 from netsim.model import (
     browser,
     codes,
@@ -31,10 +31,8 @@ from netsim.model import (
     wires,
 )  # fmt: skip
 from netsim.model.air import access_point, aggregation, beacons, channel, exchanges, groups, radio, retrieval, station
-from netsim.model.records import RECORDS
 from netsim.policies.protocol import FOREVER_NS, cannot_follow
 from netsim.running import compiled_runtime
-from netsim.running.references import reader, type_of
 
 _MODEL = (
     queues, policy, datagrams, wires, medium, tcp, page_account, recorded, browser, push, receiver, radio, beacons,
@@ -50,8 +48,6 @@ _INLINED = frozenset({
 })  # fmt: skip
 """What is so small, or called from so few places, that calling it would cost more."""
 
-_LINKING = linking()
-
 
 def _functions(module: ModuleType) -> dict[str, FunctionType]:
     own = inspect.getmembers(module, inspect.isfunction)
@@ -62,15 +58,8 @@ def _made(function: FunctionType, scope: dict[str, Any]) -> Any:
     """Return what numba compiles of a function with the names of `scope`, for the types of its annotations alone."""
     copy = FunctionType(function.__code__, scope, function.__name__)
     copy.__module__ = __name__
-    njit: Any = numba.njit  # its stubs do not know all of its options
-    made = njit(
-        copy, error_model="numpy", nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True,
-        forceinline=function.__name__ in _INLINED, pipeline_class=_LINKING,
-    )  # fmt: skip
-    taken = tuple(type_of(what) for name, what in function.__annotations__.items() if name != "return")
-    template = made.get_call_template
-    made.get_call_template = lambda args, kws: template(taken, {})
-    return made
+    takes = tuple(type_of(what) for name, what in function.__annotations__.items() if name != "return")
+    return dispatcher(copy, None, takes=takes, inlined=function.__name__ in _INLINED)
 
 
 def _written(name: str, takes: dict[str, str], lines: list[str]) -> FunctionType:
@@ -96,15 +85,14 @@ def _dispatch() -> FunctionType:
 def _scope() -> dict[str, Any]:
     """Return every name of the model and what it means in compiled code."""
     scope: dict[str, Any] = {"__name__": __name__}
-    functions: dict[str, FunctionType] = {}
+    functions: dict[str, Any] = {}
     for module in (*_MODEL, compiled_runtime):
         scope.update(vars(module))
         own = _functions(module)
         if known := functions.keys() & own.keys():
             raise NameError(f"two functions of the model are called {', '.join(sorted(known))}")
         functions.update(own)
-    rule: Any = cannot_follow
-    functions["happens"], functions["cannot_follow"] = _dispatch(), rule
+    functions["happens"], functions["cannot_follow"] = _dispatch(), cannot_follow
     for name, function in _functions(primitives).items():
         takes = {one: what for one, what in function.__annotations__.items() if one != "return"}
         functions.setdefault(name, _written(name, takes, ["    pass"]))

@@ -7,19 +7,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from simpy import Environment, Event
 
+from lpsm.arrays import Ints
+from lpsm.native.records import RECORDS, numbers_of, words_of
 from netsim.model import codes, entities
 from netsim.model.events import HANDLERS, begin
-from netsim.model.records import RECORDS
 from netsim.policies.protocol import PolicyError
 from netsim.result import RunRecord
-from netsim.running.layout import numbers_of, words_of
 from netsim.running.policy_adapter import Adviser
 from netsim.running.setup import Draws, World, rows_of, trip_of
 
-Ints = NDArray[np.int64]
 _ROWS = (
     ("pages", "Page"), ("objects", "Object"), ("messages", "Message"), ("steps", "Step"), ("datagrams", "Datagram"),
 )  # fmt: skip
@@ -120,14 +118,11 @@ def _numbers(draws: Draws) -> Any:
 
 
 def _records(kind: str, rows: Ints) -> list[Any]:
-    made, names = RECORDS[kind], tuple(RECORDS[kind].fields)
-    found = []
-    for row in rows.tolist():
-        one = made()
-        for name, value in zip(names, row, strict=True):
+    made = [RECORDS[kind]() for _ in rows]
+    for one, row in zip(made, rows.tolist(), strict=True):
+        for name, value in zip(RECORDS[kind].fields, row, strict=True):
             setattr(one, name, value)
-        found.append(one)
-    return found
+    return made
 
 
 class _exchanges(dict[int, entities.Exchange]):  # noqa: N801
@@ -138,10 +133,8 @@ class _exchanges(dict[int, entities.Exchange]):  # noqa: N801
         self._rows = rows
 
     def __missing__(self, size: int) -> entities.Exchange:
-        [made] = _records("Exchange", self._rows[size : size + 1])
-        self[size] = made
-        exchange: entities.Exchange = made
-        return exchange
+        [self[size]] = _records("Exchange", self._rows[size : size + 1])
+        return self[size]
 
 
 def _array(records: Sequence[Any], kind: str) -> Ints:

@@ -13,25 +13,24 @@ from math import gcd, inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpsm import randomness
+from lpsm.arrays import Floats, Ints
+from lpsm.native.records import fields_of, words_of
 from netsim.config import RETRIEVALS, AirConfig, LinkConfig, SimulationConfig
 from netsim.model import codes, entities
 from netsim.model.air import exchange_times
 from netsim.model.air.air_times import DATA_OVERHEAD_BYTES, QOS_BYTES
-from netsim.model.records import NEVER
+from netsim.model.codes import NEVER
 from netsim.policies.compiled import NOT_YET_NS
 from netsim.policies.protocol import Observer, Policy
 from netsim.radio import STATES, Radio, StateRadioConfig, StateTimes
 from netsim.result import DATAGRAMS, LOADS, RunRecord
-from netsim.running.layout import fields_of, words_of
 from traces.columns import Workload
 from traces.records import Message
 
-Ints = NDArray[np.int64]
 Member = tuple[Workload, Policy]
-Draws = Callable[[int], NDArray[np.float64]]
+Draws = Callable[[int], Floats]
 """Draws so many batches of random numbers, a row each."""
 BATCH = 64
 """Numbers of a batch."""

@@ -24,12 +24,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lpsm.arrays import Floats, Ints
 from lpsm.native import compiled
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _NS_PER_S = 1_000_000_000
 _FIRST_EDGE_NS, _LAST_EDGE_NS, _RATIO = 1_000_000, 3600 * _NS_PER_S, 1.07

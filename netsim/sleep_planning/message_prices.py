@@ -14,19 +14,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lpsm.arrays import Floats, Ints
 from lpsm.native import compiled
 from netsim.sleep_planning import plans
 from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, find_bin
-from netsim.sleep_planning.plans import FOLLOWERS_STEPS, Record, follow, tabulated
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from netsim.sleep_planning.plans import FOLLOWERS_STEPS, Workspace, follow, tabulated
 
 
 @compiled
-def renewal_followers(work: Record, rates: Floats, interval_ns: int) -> None:
+def renewal_followers(work: Workspace, rates: Floats, interval_ns: int) -> None:
     """Tabulate how many messages follow one within a time, and their delay until the end of it.
 
     Gaps between messages are independent, with these hazard rates, events a second: the count is the renewal function
@@ -62,7 +59,7 @@ def renewal_followers(work: Record, rates: Floats, interval_ns: int) -> None:
 
 @compiled
 def promised_delay(
-    work: Record, rates: Floats, age_ns: int, interval_ns: int, awake_w: float, beacon_j: float, wakeup_j: float,
+    work: Workspace, rates: Floats, age_ns: int, interval_ns: int, awake_w: float, beacon_j: float, wakeup_j: float,
     price_w: float,
 ) -> tuple[float, float]:  # fmt: skip
     """Find what plans at a price promise for a *cycle*: from the delivery of a message to that of the next ones.
@@ -110,7 +107,7 @@ def promised_delay(
 
 @compiled
 def price_of_delay(
-    work: Record, rates: Floats, ages_ns: Ints, weights: Floats, interval_ns: int, awake_w: float, beacon_j: float,
+    work: Workspace, rates: Floats, ages_ns: Ints, weights: Floats, interval_ns: int, awake_w: float, beacon_j: float,
     wakeup_j: float, wanted_s: float, least_w: float, most_w: float, halvings: int,
 ) -> float:  # fmt: skip
     """Return the price, watts, at which plans lead to a mean delay of messages of `wanted_s`, by bisection.

@@ -21,18 +21,13 @@ expected cost from stop k on, times the probability that nothing has come by the
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lpsm.arrays import Floats
 from lpsm.native import compiled
+from lpsm.native.records import IntArray, RealArray, dtype_of, record
 from netsim.sleep_planning.hazards import EDGES_NS, find_bin
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Record = Any
-"""In compiled code: a record of an array with fields, which are its attributes."""
 
 STOPS = np.array([*range(17), 18, 20, 22, 25, 28, 32, 36, 40, 45, 50], dtype=np.int64)
 """The stops, in beacons from the last one before now; the first stands for now itself."""
@@ -44,32 +39,34 @@ FOLLOWERS_STEPS = 101  # of half a beacon interval each, from 0 on
 PAGE, MESSAGE = 0, 1
 """The classes of events."""
 
-WORKSPACE = np.dtype(
-    [
-        ("step_ns", "i8", (MOST_STEPS + 1,)),  # ends of the steps, since now; the first is 0
-        ("first_step", "i8", (N_STOPS,)),  # where the steps of an interval begin
-        ("hazard", "f8", (2, MOST_STEPS)),  # of pages, of messages: integrated over each step
-        ("alive", "f8", (2, MOST_STEPS + 1)),  # of each class, the probability that none has come by then
-        ("mass", "f8", (2, MOST_STEPS)),  # that the first comes in a step
-        ("delay_s", "f8", (2, MOST_STEPS)),  # that, times its delay until the end of the step
-        ("lived_s", "f8", (MOST_STEPS,)),  # expected time awake in a step by who stays awake
-        ("stop_ns", "i8", (N_STOPS,)),  # the stops, since now
-        ("late", "f8", (2, N_STOPS)),  # cost of delay of each class if asleep from a stop to each later one
-        ("more_s", "f8", (N_STOPS,)),  # how much later than the next stop each later one is
-        ("woken_j", "f8", (N_STOPS,)),  # cost of a passage to awake, times the probability of being there
-        ("value", "f8", (2, N_STOPS)),  # cost to go, asleep and awake, times the probability of still waiting
-        ("asleep_step", "i8", (2, N_STOPS)),  # decision: the step at whose beginning to fall asleep
-        ("next_stop", "i8", (2, N_STOPS)),  # decision: the stop to listen to then
-        ("followers", "f8", (FOLLOWERS_STEPS,)),  # messages that come within a time after one
-        ("followers_s", "f8", (FOLLOWERS_STEPS,)),  # their expected delay until the end of that time
-    ],
-    align=True,
-)
-"""What planning needs beside its arguments, and leaves behind."""
+
+@record
+class Workspace:
+    """What planning needs beside its arguments, and leaves behind."""
+
+    step_ns: IntArray = MOST_STEPS + 1  # ends of the steps, since now; the first is 0
+    first_step: IntArray = N_STOPS  # where the steps of an interval begin
+    hazard: RealArray = 2, MOST_STEPS  # of pages, of messages: integrated over each step
+    alive: RealArray = 2, MOST_STEPS + 1  # of each class, the probability that none has come by then
+    mass: RealArray = 2, MOST_STEPS  # that the first comes in a step
+    delay_s: RealArray = 2, MOST_STEPS  # that, times its delay until the end of the step
+    lived_s: RealArray = MOST_STEPS  # expected time awake in a step by who stays awake
+    stop_ns: IntArray = N_STOPS  # the stops, since now
+    late: RealArray = 2, N_STOPS  # cost of delay of each class if asleep from a stop to each later one
+    more_s: RealArray = N_STOPS  # how much later than the next stop each later one is
+    woken_j: RealArray = N_STOPS  # cost of a passage to awake, times the probability of being there
+    value: RealArray = 2, N_STOPS  # cost to go, asleep and awake, times the probability of still waiting
+    asleep_step: IntArray = 2, N_STOPS  # decision: the step at whose beginning to fall asleep
+    next_stop: IntArray = 2, N_STOPS  # decision: the stop to listen to then
+    followers: RealArray = FOLLOWERS_STEPS  # messages that come within a time after one
+    followers_s: RealArray = FOLLOWERS_STEPS  # their expected delay until the end of that time
+
+
+WORKSPACE = dtype_of("Workspace")
 
 
 @compiled
-def lay_out(work: Record, to_beacon_ns: int, interval_ns: int) -> None:
+def lay_out(work: Workspace, to_beacon_ns: int, interval_ns: int) -> None:
     """Lay out the steps of time ahead, in which nothing is expected yet; the next beacon is in (0, interval]."""
     step, at = 0, 0
     work.stop_ns[0] = work.step_ns[0] = 0
@@ -87,7 +84,7 @@ def lay_out(work: Record, to_beacon_ns: int, interval_ns: int) -> None:
 
 
 @compiled
-def add_wait(work: Record, rates: Floats, age_ns: int, which: int) -> None:
+def add_wait(work: Workspace, rates: Floats, age_ns: int, which: int) -> None:
     """Expect the end of a wait of an age and a class in every step, by its rates, events a second, shape (N_BINS,)."""
     place = find_bin(age_ns)
     rate, edge = rates[place] * 1e-9, EDGES_NS[place + 1] - age_ns
@@ -105,7 +102,7 @@ def add_wait(work: Record, rates: Floats, age_ns: int, which: int) -> None:
 
 
 @compiled
-def survive(work: Record) -> int:
+def survive(work: Workspace) -> int:
     """Find the probabilities that nothing has come by the end of each step, once all waits are added.
 
     Returns the last stop that matters: later ones are reached with a probability below one in a million.
@@ -134,14 +131,14 @@ def _lived_s(alive: float, after: float, hazard: float, time_s: float) -> float:
 
 
 @compiled
-def still(work: Record, i: int) -> float:
+def still(work: Workspace, i: int) -> float:
     """Return the probability that nothing has come when step i begins."""
     return work.alive[PAGE, i] * work.alive[MESSAGE, i]
 
 
 @compiled
 def choose(
-    work: Record, last: int, is_awake: bool, interval_ns: int, awake_w: float, beacon_j: float, wakeup_j: float,
+    work: Workspace, last: int, is_awake: bool, interval_ns: int, awake_w: float, beacon_j: float, wakeup_j: float,
     page_price_w: float, message_price_w: float, waiting: int,
 ) -> float:  # fmt: skip
     """Find the decision of least expected cost at every stop; return the least expected cost from now on, joules.
@@ -218,7 +215,7 @@ def choose(
 
 
 @compiled
-def follow(work: Record, last: int, k: int, awake: int) -> tuple[int, int]:
+def follow(work: Workspace, last: int, k: int, awake: int) -> tuple[int, int]:
     """Return what is decided at a stop: when to fall asleep, nanoseconds since the plan was made, and the next stop.
 
     The next stop is -1 if the decision is to be awake until the last one.
@@ -233,7 +230,7 @@ def follow(work: Record, last: int, k: int, awake: int) -> tuple[int, int]:
 
 @compiled
 def _with_step(
-    work: Record, i: int, until_ns: int, pages: float, pages_s: float, messages: float, messages_s: float
+    work: Workspace, i: int, until_ns: int, pages: float, pages_s: float, messages: float, messages_s: float
 ) -> tuple[float, float, float, float]:
     """Add the events of step i: for both classes their probability, and that times their delay until `until_ns`."""
     until_s = 1e-9 * (until_ns - work.step_ns[i + 1])
@@ -245,7 +242,7 @@ def _with_step(
 
 
 @compiled
-def _page_rate(work: Record, first: int, end: int) -> float:
+def _page_rate(work: Workspace, first: int, end: int) -> float:
     """Return the mean rate, events a second, of the replies of a page between two steps."""
     total = 0.0
     for i in range(first, end):
@@ -263,7 +260,7 @@ def _late_pages(pages: float, delay_s: float, price_w: float, others: float, n_o
 
 
 @compiled
-def _late_messages(work: Record, messages: float, delay_s: float, price_w: float, half_beacons: float) -> float:
+def _late_messages(work: Workspace, messages: float, delay_s: float, price_w: float, half_beacons: float) -> float:
     """Return the cost of a delay of messages, and of their followers."""
     if messages <= 0.0:
         return 0.0
@@ -272,7 +269,7 @@ def _late_messages(work: Record, messages: float, delay_s: float, price_w: float
 
 @compiled
 def best_period(
-    work: Record, page_rate: float, message_rate: float, interval_ns: int, awake_w: float, beacon_j: float,
+    work: Workspace, page_rate: float, message_rate: float, interval_ns: int, awake_w: float, beacon_j: float,
     page_price_w: float, message_price_w: float,
 ) -> tuple[float, int]:  # fmt: skip
     """Return the least power, watts, while nothing comes at constant rates, and the period in beacons (0: be awake)."""
@@ -289,7 +286,7 @@ def best_period(
 
 @compiled
 def _cost_after(
-    work: Record, last: int, interval_ns: int, awake_w: float, beacon_j: float, page_price_w: float,
+    work: Workspace, last: int, interval_ns: int, awake_w: float, beacon_j: float, page_price_w: float,
     message_price_w: float,
 ) -> float:  # fmt: skip
     """Return the expected cost after the last stop, if rates stay what they are, times the probability to get there."""

@@ -26,15 +26,11 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
+from lpsm.arrays import Floats
 from lpsm.native import compiled
 
 LENGTHS = 24
 """Lengths of pages are told apart by factors of two, from a millisecond on."""
-
-Floats = NDArray[np.float64]
 
 
 @compiled

@@ -22,15 +22,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lpsm.arrays import Floats, Ints
 from lpsm.checks import between, of_type, whole
 from lpsm.native import compiled
 from lpsm.native.entries import FLOATS, Signature, entry_of
 
-Floats = NDArray[np.float64]
 _ROWS = "int64[:, ::1]"
-Ints = NDArray[np.int64]
 
 NEVER_NS = 2**62
 _NS_PER_MS = 1_000_000

@@ -4,9 +4,8 @@ import pytest
 
 from netsim import TcpConfig
 from netsim.model import receiver
-from netsim.model.codes import DATA, SYN, SYN_ACK
+from netsim.model.codes import DATA, NEVER, SYN, SYN_ACK
 from netsim.model.receiver import foresee, receive
-from netsim.model.records import NEVER
 from netsim.model.tcp import close, open_connection, write
 from tests.netsim.worlds import MS, Alone, load
 from traces.records import Page

@@ -7,13 +7,13 @@ before all others.  Left out: a limit to lines and to what is held back.
 
 from __future__ import annotations
 
+from lpsm.native.records import NONE
 from netsim.model.air.aggregation import BLOCK_ACK_FRAMES
 from netsim.model.air.channel import contend, put
-from netsim.model.codes import DOWN, OPEN
+from netsim.model.codes import DOWN, NEVER, OPEN
 from netsim.model.entities import Client, Frame, Queue, Run
 from netsim.model.primitives import new_frame, note_held
 from netsim.model.queues import append, remove, take_first
-from netsim.model.records import NEVER, NONE
 
 
 def hold(run: Run, client: Client, frame: Frame) -> None:

@@ -17,8 +17,8 @@ from math import floor, inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lpsm.arrays import Ints
 from lpsm.checks import between, keep_whole, known, number, shown, whole
 
 DATA_OVERHEAD_BYTES = 8 + 24 + 4
@@ -228,9 +228,9 @@ class Phy:
         """Return the air time of a data frame, or of an A-MPDU, of so many bytes, FCS included."""
         return self.frame_ns(mpdu_bytes, self.rate_mbps)
 
-    def data_times_ns(self, n: int) -> NDArray[np.int64]:
+    def data_times_ns(self, n: int) -> Ints:
         """Return the air times of data frames, or of A-MPDUs, of 0, 1, 2, ... n - 1 bytes."""
-        times: NDArray[np.int64] = self._frame_ns(np.arange(n), self.rate_mbps)
+        times: Ints = self._frame_ns(np.arange(n), self.rate_mbps)
         return times
 
     def control_ns(self, mpdu_bytes: int) -> int:

@@ -10,10 +10,9 @@ Source: IEEE 802.11-2020, 11.1.3.2 (beacon generation), 11.2.3 (power management
 
 from __future__ import annotations
 
-from netsim.model.codes import TELL
+from netsim.model.codes import NEVER, TELL
 from netsim.model.entities import Client, Run
 from netsim.model.primitives import draw, note_late, schedule
-from netsim.model.records import NEVER
 
 
 def beacons_sent(run: Run, count: int, start: int) -> None:

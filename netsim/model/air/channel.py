@@ -19,13 +19,13 @@ Source: IEEE 802.11-2020, 10.3.4 (DCF access procedure), 10.3.2.3 (interframe sp
 
 from __future__ import annotations
 
+from lpsm.native.records import NONE
 from netsim.model.air.aggregation import gather, is_received
 from netsim.model.air.beacons import beacons_sent
-from netsim.model.codes import DELIVER, MISS_ANSWER, NO_ROOM, ORDER_BITS, TAKE_TURN
+from netsim.model.codes import DELIVER, MISS_ANSWER, NEVER, NO_ROOM, ORDER_BITS, TAKE_TURN
 from netsim.model.entities import Contender, Frame, Run
 from netsim.model.primitives import draw, note_exchange, schedule
 from netsim.model.queues import append
-from netsim.model.records import NEVER, NONE
 
 # -- contention
 

@@ -11,8 +11,8 @@ from bisect import bisect_right
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lpsm.arrays import Ints
 from netsim.model.air.air_times import (
     BLOCK_ACK_BYTES,
     CTS_BYTES,
@@ -24,7 +24,6 @@ from netsim.model.air.air_times import (
     Phy,
 )
 
-Ints = NDArray[np.int64]
 Row = tuple[int, int, int, int, int, int, int, int]
 TIMES = ("first", "delivered", "total", "sent", "received", "alone", "size", "answered")
 """The fields of `netsim.model.entities.Exchange` in the order of a row."""

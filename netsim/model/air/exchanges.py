@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lpsm.native.records import NONE
 from netsim.model.air.access_point import hold, pass_on, take_held, withdraw
 from netsim.model.air.aggregation import BLOCK_ACK_FRAMES, fail_all, settle_each
 from netsim.model.air.channel import advance_beacons, contend, draw_backoff, wait
@@ -29,7 +30,6 @@ from netsim.model.entities import Client, Contender, Frame, Run
 from netsim.model.primitives import arrive, draw, free_frame, new_frame, refer, schedule
 from netsim.model.queues import append, take_first
 from netsim.model.receiver import receive_down
-from netsim.model.records import NONE
 from netsim.model.wires import UP_WIRE, transmit
 
 # -- neighbours

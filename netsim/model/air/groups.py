@@ -11,6 +11,7 @@ Source: IEEE 802.11-2020, 11.2.3.4 (DTIM).
 
 from __future__ import annotations
 
+from lpsm.native.records import NONE
 from netsim.model.air.access_point import serve
 from netsim.model.air.beacons import beacon_start
 from netsim.model.air.channel import advance_beacons, listen_to_beacon
@@ -20,7 +21,6 @@ from netsim.model.codes import BROADCAST, GROUP, OPEN, OVERLOADED
 from netsim.model.entities import Client, Frame, Run
 from netsim.model.primitives import draw, free_frame, new_frame, schedule
 from netsim.model.queues import append, take_first
-from netsim.model.records import NONE
 
 
 def tell(run: Run, beacon: int) -> None:

@@ -23,6 +23,7 @@ classes, the longest service period of U-APSD, dropping frames that waited too l
 
 from __future__ import annotations
 
+from lpsm.native.records import NONE
 from netsim.model.air.access_point import forward, take_held
 from netsim.model.air.channel import put
 from netsim.model.air.radio import wake_up
@@ -30,7 +31,6 @@ from netsim.model.codes import NULL, OPEN, OPENING, POLL, PS_POLL, RADIO_READY, 
 from netsim.model.entities import Client, Frame, Run
 from netsim.model.primitives import new_frame, note_gate, schedule
 from netsim.model.queues import append
-from netsim.model.records import NONE
 
 # -- the client's frames wait until its radio is awake and has heard the channel for DIFS, and contend for it then
 

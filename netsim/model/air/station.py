@@ -9,18 +9,18 @@ gate open*. Left out: association, keep-alive frames.
 
 from __future__ import annotations
 
+from lpsm.native.records import NONE
 from netsim.model.air.access_point import forward, hold
 from netsim.model.air.air_times import DATA_OVERHEAD_BYTES, NULL_BYTES, QOS_BYTES
 from netsim.model.air.beacons import beacon_end, beacon_start, heard_up_to, late_in_all, next_lost
 from netsim.model.air.channel import advance_beacons, listen_to_beacon, put
 from netsim.model.air.radio import begin_doze, hear_beacons, listen_ahead, wake_up
 from netsim.model.air.retrieval import fetch_waiting, open_gate, transmit_from
-from netsim.model.codes import AUTO, CLOSE_TIMER, CLOSING, LISTEN, NULL, OPEN, PS_POLL, TWT, UAPSD, UP
+from netsim.model.codes import AUTO, CLOSE_TIMER, CLOSING, LISTEN, NEVER, NULL, OPEN, PS_POLL, TWT, UAPSD, UP
 from netsim.model.entities import Client, Frame, Run
 from netsim.model.policy import ask_at_beacon, follow, say_sent, take_answer
 from netsim.model.primitives import ask, free_frame, new_frame, note_gate, note_poll, schedule
 from netsim.model.queues import remove
-from netsim.model.records import NEVER, NONE
 
 # -- packets
 

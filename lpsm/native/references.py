@@ -1,9 +1,9 @@
 """Records in compiled code: a reference is an address, and a field stands at a fixed distance behind it.
 
 numba is told of two types.  A `Reference` to a kind of record is an int64 whose attributes are the fields of that
-kind (`netsim.model.records`): a number or a reference is loaded and stored, and a record that is part of another is a
+kind (`lpsm.native.records`): a number or a reference is loaded and stored, and a record that is part of another is a
 reference to where it stands.  `Rows` of a kind is the address of the first of them.  `NONE`, the integer 0, is a
-reference to nothing.  So the functions of the model compile as they stand, and a field that does not exist is a
+reference to nothing.  So functions on records compile as they stand, and a field that does not exist is a
 typing error.
 """
 
@@ -22,8 +22,7 @@ from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, intrinsic, overload, register_model
 
 from lpsm.native.compiler import cast
-from netsim.model.records import RECORDS
-from netsim.running.layout import Field, fields_of, words_of
+from lpsm.native.records import RECORDS, Field, fields_of, words_of
 
 _WORD = ir.IntType(64)
 _WORD_BYTES = 8
@@ -100,7 +99,7 @@ def _place(context: Any, builder: Any, address: Any, field: Field) -> Any:
 def _of_field(builder: Any, access: Any, name: str) -> Any:
     """Let LLVM know that what is read or written is no other field (type-based alias analysis); return the access."""
     module, zero = builder.module, _WORD(0)
-    field = module.add_metadata([name, module.add_metadata(["netsim"]), zero])
+    field = module.add_metadata([name, module.add_metadata(["records"]), zero])
     access.set_metadata("tbaa", module.add_metadata([field, field, zero]))
     return access
 
