@@ -182,9 +182,15 @@ foresee 0+100 -> no
 foresee 400+100 -> changes
 take 100+100 -> ^400
 foresee 400+100 -> changes completes
+foresee 350+150 -> changes completes
+foresee 400+150 -> changes completes
+foresee 500+100 -> changes
 take 400+100 -> ^600 done=1
+foresee 600+0 -> changes
 close
 foresee 600+100 -> no
+# where nothing is expected nothing is completed
+foresee 0+100 -> changes
 # of copies of unequal lengths the longest counts, and nothing that came is forgotten
 expect 900
 take 100+100

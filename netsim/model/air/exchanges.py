@@ -84,13 +84,13 @@ def deliver(run: Run, sender: Contender) -> None:
         first = settle_each(run, sender)
         if first.code == UP:
             access_point_hears(run, first.client)
-        hand_over(run, sender)
+        hand_over(run, sender, run.free)
     else:
         code, client = frame.code, frame.client
         do_delivered(run, frame, code, client)
         if code == UP:
             access_point_hears(run, client)
-        do_ended(run, sender, frame, code, client, 1)
+        do_ended(run, sender, frame, code, client, 1, run.free)
     go_on(run, sender)
 
 
@@ -119,9 +119,9 @@ def miss_answer(run: Run, sender: Contender) -> None:
         ready += max(0, -((run.count_from - now - run.difs) // run.slot))
     draw_backoff(run, sender, ready)
     if together:
-        hand_over(run, sender)
+        hand_over(run, sender, now)
     elif given_up:
-        do_ended(run, sender, frame, frame.code, frame.client, 0)
+        do_ended(run, sender, frame, frame.code, frame.client, 0, now)
     go_on(run, sender)
 
 
@@ -140,7 +140,7 @@ def leave_queue(run: Run, sender: Contender) -> None:
         take_first(sender.queue)
 
 
-def hand_over(run: Run, sender: Contender) -> None:
+def hand_over(run: Run, sender: Contender, end: int) -> None:
     """Let frames that may go together leave the queue up to the first that is neither received nor given up."""
     queue = sender.queue
     while queue.count and queue.head.outcome != OPEN:
@@ -152,7 +152,7 @@ def hand_over(run: Run, sender: Contender) -> None:
         else:
             sender.dropped += 1
         queue.count -= 1
-        do_ended(run, sender, frame, code, client, delivered)
+        do_ended(run, sender, frame, code, client, delivered, end)
     if sender.place == 0:
         pass_on(run)
 
@@ -190,8 +190,8 @@ def take_down(run: Run, client: Client, frame: Frame) -> None:
         free_frame(run, frame)
 
 
-def do_ended(run: Run, sender: Contender, frame: Frame, code: int, client: Client, delivered: int) -> None:
-    """A frame has left its queue: it was delivered, or given up."""
+def do_ended(run: Run, sender: Contender, frame: Frame, code: int, client: Client, delivered: int, end: int) -> None:
+    """A frame has left its queue: it was delivered, or given up; its answer ends, or was missed, at `end`."""
     if code in (SATURATED, OFFERED):
         if run.most_bytes:
             free_frame(run, frame)
@@ -206,16 +206,16 @@ def do_ended(run: Run, sender: Contender, frame: Frame, code: int, client: Clien
             if sender.exchange.size == 0 or not run.most_bytes:
                 pass_on(run)
             client.due_down -= 1
-        sent(run, client, delivered)
+        sent(run, client, delivered, end)
     else:
         free_frame(run, frame)
         if code == CLOSING:
-            gate_closed(run, client, delivered)
+            gate_closed(run, client, delivered, end)
         elif code == POLL and delivered and waited(client, run.now - sender.exchange.alone):  # More Data
             poll(run, client)
         else:
             client.fetches = 0
-            sent(run, client, delivered)
+            sent(run, client, delivered, end)
 
 
 def waited(client: Client, at: int) -> bool:
@@ -223,10 +223,10 @@ def waited(client: Client, at: int) -> bool:
     return client.buffer.count > 0 and client.buffer.head.reached <= at
 
 
-def sent(run: Run, client: Client, delivered: int) -> None:
+def sent(run: Run, client: Client, delivered: int, end: int) -> None:
     """Note that a frame of this client, or for it, has left its queue."""
     client.lost += 1 - delivered
-    rest(run, client, run.free)
+    rest(run, client, end)
 
 
 def drop(run: Run, frame: Frame) -> None:

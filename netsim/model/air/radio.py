@@ -17,13 +17,15 @@ def listen_ahead(run: Run, slept: int) -> int:
 
 
 def begin_doze(run: Run, client: Client, at: int) -> None:
-    """Doze from `at` on."""
+    """Doze from `at` on; a radio that needs no time to wake up was not awake in a service period of no length."""
     client.dozing = 1
     client.slept_from = at
     if at > client.awake_since:
         note_interval(run, client, client.awake_since, at)
         client.awake_before += at - client.awake_since
         client.awake_until = at
+    elif client.wakeups:
+        client.wakeups -= 1
     client.awake_since = at
 
 

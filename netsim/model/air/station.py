@@ -117,14 +117,14 @@ def wake_close_timer(run: Run, client: Client) -> None:
             put(run, client.contender, closing)
 
 
-def gate_closed(run: Run, client: Client, delivered: int) -> None:
+def gate_closed(run: Run, client: Client, delivered: int, end: int) -> None:
     """The frame that closes the gate has left its queue: doze, unless there is something to do."""
     client.closing = NONE
     if delivered and client.planned and is_quiet(client):
         follow(client, client.plan)
-        doze(run, client, run.free)
+        doze(run, client, end)
     else:
-        rest(run, client, run.free)
+        rest(run, client, end)
 
 
 def close_gate(run: Run, client: Client, at: int) -> None:

@@ -58,6 +58,14 @@ def test_without_static_psm_there_are_no_differences_from_it():
     assert row["slowdown_mean"] == 1.0
 
 
+@pytest.mark.parametrize("fewer", ["none", "psm:100"])
+def test_against_a_policy_of_other_replications_there_are_no_differences(fewer):
+    frames = by_hand()
+    kept = frames._replace(runs=frames.runs[(frames.runs["policy"] != fewer) | (frames.runs["replication"] == "s")])
+    row = compare(kept, ["none", "psm:100"], awake_mw=1000.0, asleep_mw=100.0).summary.set_index("policy").loc["none"]
+    assert math.isnan(row["energy_vs_psm_percent"])
+
+
 def test_reference_energies_are_of_the_radio_that_was_simulated():
     config = netsim.SimulationConfig(radio="esp32-c6")
     tasks = sweep.tasks([sweep.Generated(n_pages=2, seed=1)], ["psm"], config)

@@ -70,6 +70,7 @@ def test_the_mixture_loss_is_that_of_the_polling_learner_and_of_learn_alpha():
     for slept, found, loss in zip(run.slept_ms, run.buffered_bytes, run.mixture_loss, strict=True):
         learner.poll(slept, found)
         assert learner.loss == pytest.approx(loss, rel=1e-9)
+    assert run.polling_loss == pytest.approx(0.5e-7 * run.slept_ms * run.buffered_bytes + 1 / run.slept_ms)
     again = LearnAlpha(10, alpha_grid(horizon=100)).run(run.expert_losses)
     assert again.loss == pytest.approx(run.mixture_loss, rel=1e-12)
     thesis = ReplayConfig()

@@ -46,6 +46,7 @@ def test_a_client_wakes_up_before_its_beacon_and_a_send_from_doze_waits_for_the_
     world.finish(499 * MS)
     assert world.arrived_us() == [32_000 + DIFS + DATA]  # awake, it hears the channel first
     assert world.intervals_us() == [30_000, 32_000 + DIFS + DATA + SIFS + ACK]
+    assert world.run.busy == (4 * BEACON + DATA + SIFS + ACK) * US
     times = world.states()
     assert times.waking_ns == 5 * 2_500 * US  # a send and four beacons
     assert times.beacon_listening_ns == 4 * 250 * US
@@ -55,6 +56,16 @@ def test_a_client_wakes_up_before_its_beacon_and_a_send_from_doze_waits_for_the_
     energy = times.energy(radio, 1)
     assert energy.listen_j == pytest.approx(4 * (250 * 100 + BEACON * 110) * 1e-9)
     assert energy.wakeup_j == pytest.approx(5 * 2_500 * 50 * 1e-9)
+
+
+def test_a_run_that_ends_while_the_radio_wakes_up_counts_what_has_passed_of_it():
+    radio = netsim.StateRadioConfig(
+        doze_mw=1, waking_mw=50, listening_mw=100, receiving_mw=100, transmitting_mw=100, wakeup_ms=10.0
+    )
+    world = Air("psm:100", radio=radio)
+    world.up(0, 30 * MS)
+    world.finish(34 * MS)
+    assert (world.states().doze_ns, world.states().waking_ns) == (30 * MS, 4 * MS)
 
 
 @pytest.mark.parametrize("engine", ["packet", "express"])
@@ -92,6 +103,38 @@ def test_a_client_whose_frame_takes_longer_than_a_service_period_dozes_when_it_i
     world.finish(89 * MS)
     difs, data, ack = 50, 192 + 8 * 1536, 192 + 8 * 14
     assert world.intervals_us() == [0, 5_000, 45_000, 45_000 + difs + data + SIFS + ack]
+
+
+class Nothing:
+    """Has agreed on instants 50 ms apart, and lets every other period pass."""
+
+    spec, host_aware = "nothing", False
+
+    def plan(self, view):
+        at = view.now_ns
+        return netsim.policies.Plan(at + at % (100 * MS) // 10, at // (50 * MS) * 50 * MS + 50 * MS, agreed=True)
+
+
+def test_a_period_of_no_length_is_no_wake_up_of_a_radio_that_needs_no_time_for_it():
+    radio = netsim.StateRadioConfig(
+        doze_mw=1, waking_mw=50, listening_mw=100, receiving_mw=100, transmitting_mw=100, settle_ms=3.0
+    )
+    world = Air(Nothing(), air=AirConfig(phy=Phy(kind="11g")), radio=radio)
+    world.finish(240 * MS)
+    assert world.intervals_us() == [50_000, 55_000, 150_000, 155_000]
+    times = world.states()
+    assert (times.waking_ns, times.listening_ns, times.doze_ns) == (6 * MS, 10 * MS, 224 * MS)
+
+
+def test_who_dozes_but_for_group_frames_listens_until_the_last_and_receives_their_air_time():
+    world = Air("listen:1", air=AirConfig(phy=Phy(kind="11g", cw_min=0, cw_max=0)))
+    for _ in range(2):
+        world.group(10 * MS)
+    world.finish(199 * MS)
+    times, group = world.states(), 346
+    assert times.receiving_ns == (BEACON + 2 * group) * US
+    assert times.listening_ns == 2 * DIFS * US
+    assert times.doze_ns == (199_000 - BEACON - 2 * (DIFS + group)) * US
 
 
 def test_a_group_frame_that_collides_is_lost_to_all_who_listen_and_after_the_last_they_listen_to_the_next_beacon():

@@ -11,8 +11,10 @@ answer that came before a request can have been answered, gives up further frame
 page for an answer that came after something taken for it; and 327 cells, of pages issued while the radio was waking up
 for a beacon, or listening to it, which were charged for it from before their issue; and 117 cells with agreed periods,
 of clients that dozed at the end of a period while they sent, or that took another time to wake up for a send while they
-woke up for a period.  These were answered by the compiled model, and where it does not cover a world, or in a sample,
-by the interpreted one.
+woke up for a period; and 815 cells, of clients that behind a frame that was given up, after losses or collisions, dozed
+from its end on and not from when its answer was missed (on 11g 39 us later), or that under agreed periods were charged
+a passage for a period of no length, which a radio that wakes up in no time is not awake in.  These were answered by the
+compiled model, and where it does not cover a world, or in a sample, by the interpreted one.
 
 To compare, or to make the digests of some worlds anew:
 
