@@ -40,10 +40,8 @@ compare: $(BASE) ## energy and slowdown of every policy, with pictures, in $(OUT
 test: $(READY) ## the ordinary tests (some three minutes on two cores)
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-coverage: $(READY) ## the ordinary tests, and how much of the packages they run; below a floor it fails
-	$(BIN)/python -m coverage erase
-	$(BIN)/python -m coverage run -m pytest -n 2 --dist worksteal
-	$(BIN)/python -m coverage combine -q
+coverage: $(READY) ## the ordinary tests in one process, and how much of the packages they run; below a floor it fails
+	$(BIN)/python -m coverage run -m pytest
 	$(BIN)/python -m coverage report --skip-covered
 
 quick: $(READY) ## some of them, in less than a minute

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite, nan
+from math import isfinite, log10, nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,15 +22,15 @@ __all__ = ["cells", "escaped", "markdown", "number", "of_frame", "plain", "plus_
 def number(value: float, form: str = ".2f") -> str:
     """Return the number in a form (`Quantity`), with two significant digits if it would be 0, or nothing for a NaN.
 
-    A difference of many percent is a factor.
+    A difference of many percent is a factor of three digits at least.
 
-    >>> number(-0.1234, "+.1f %"), number(0.00123), number(0.5, ".1%"), number(9110.0, "+.1f %")
-    ('-0.1 %', '0.0012', '50.0 %', '× 92.1')
+    >>> number(-0.1234, "+.1f %"), number(0.00123), number(0.5, ".1%"), number(9110.0, "+.1f %"), number(1e6, "+.1f %")
+    ('-0.1 %', '0.0012', '50.0 %', '× 92.1', '× 10001')
     """
     if not isfinite(value):
         return ""
     if form[-1] == "%" and form[0] == "+" and value >= MANY_PERCENT:
-        return f"× {1 + value / 100:.3g}"
+        return f"× {1 + value / 100:.{_decimals(value)}f}"
     form, blank, unit = form.partition(" ")
     if value and not round(value, 9 if form[-1] in "g%" else int(form[-2])) and form[0] != "+":
         form = ".2g"
@@ -40,15 +40,21 @@ def number(value: float, form: str = ".2f") -> str:
 def plus_minus(mean: float, half_width: float, form: str = ".2f") -> str:
     """Return mean and half width of an interval, or the mean alone where there is no interval.
 
-    >>> plus_minus(1.0, 0.25, "+.1f %")
-    '+1.0 ± 0.2 %'
+    >>> plus_minus(1.0, 0.25, "+.1f %"), plus_minus(9810.6, 341.5, "+.1f %"), plus_minus(10_810.0, 9.2, "+.1f %")
+    ('+1.0 ± 0.2 %', '× 99.1 ± 3.4', '× 109')
     """
     style, _, _ = form.partition(" ")
     if not isfinite(half_width) or not float(f"{half_width:{style}}"):
         return number(mean, form)
     if form.endswith("%") and mean >= MANY_PERCENT:
-        return f"{number(mean, form)} ± {half_width / 100:.3g}"
+        half = f"{half_width / 100:.{_decimals(mean)}f}"
+        return number(mean, form) + f" ± {half}" * bool(float(half))
     return f"{number(mean, style)} ± {number(half_width, form.removeprefix('+'))}"
+
+
+def _decimals(percent: float) -> int:
+    """Return how many decimals a factor has, whose percentage this is."""
+    return max(0, 2 - int(log10(1 + percent / 100)))
 
 
 def _cell(quantity: Quantity, row: Mapping[Any, Any]) -> str:
