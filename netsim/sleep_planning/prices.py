@@ -81,6 +81,7 @@ def worth_of_delay(lengths: Floats, age_s: float) -> float:
     It is the mean of one over the length of the pages seen that were longer, divided by that of all.  A tenth of a page
     that ends now is added to the former, and what few pages say counts less.
 
+    >>> import numpy as np
     >>> lengths = np.zeros(LENGTHS)
     >>> float(worth_of_delay(lengths, 1.0))
     1.0
