@@ -38,7 +38,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     ),
     "lpsm/samplers": (
         tuple(f"lpsm/samplers/{name}.py" for name in (
-            "protocol", "round", "linear_algebra", "perceptrons", "least_squares", "hinge", "kernels", "rules", "catalogue",
+            "protocol", "round", "linear_algebra", "perceptrons", "least_squares", "hinge", "kernels", "rules",
+            "catalogue",
         )),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
             "samplers_by_hand", "samplers_contract", "samplers_oracles",
