@@ -1,10 +1,13 @@
 """The power-saving client in scenarios computed by hand, and what can never happen."""
 
 from dataclasses import astuple
+from types import SimpleNamespace
 
 import pytest
 
 import netsim
+from netsim.model import codes
+from netsim.model.air.station import is_quiet
 from netsim.model.codes import AT_ACCESS_POINT
 from netsim.model.medium import advance, finish, send_up, time_awake
 from netsim.model.primitives import schedule
@@ -116,3 +119,17 @@ def test_the_host_tells_the_deadline_of_the_page_issued_last_and_the_link_knows_
     assert {view[-1] for view in told if view[1] < 5000 * MS} == {None}
     assert {view[-1] for view in told} == ({None, 7250 * MS} if host_aware else {None})
     assert told[-1][-1] is None  # of the last page
+
+
+def test_reasons_for_which_a_run_stops_are_bits_of_their_own():
+    reasons = codes.DRAWS, codes.NOTES, codes.OVER, codes.NO_ROOM, codes.BAD_PLAN, codes.OVERLOADED
+    assert sum(reasons) == 2 ** len(reasons) - 1
+    assert len({*reasons}) == len(reasons)
+
+
+@pytest.mark.parametrize("busy", [{}, {"due_down": 1}, {"fetches": 1}, {"closing": 1}, {"pending": 1}, {"queue": 1}])
+def test_a_station_on_the_air_is_quiet_only_if_nothing_is_on_its_way_pending_or_queued(busy):
+    lines = {name: SimpleNamespace(count=busy.get(name, 0)) for name in ("pending", "queue")}
+    flags = {name: busy.get(name, 0) for name in ("due_down", "fetches", "closing")}
+    client = SimpleNamespace(**flags, pending=lines["pending"], contender=SimpleNamespace(queue=lines["queue"]))
+    assert is_quiet(client) == (not busy)
