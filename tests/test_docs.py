@@ -27,6 +27,8 @@ from click.testing import CliRunner
 
 from experiments.cli import COMMANDS, main
 from experiments.papers.registry import choose
+from lpsm import samplers
+from netsim import policies
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -165,6 +167,12 @@ def test_what_a_page_shows_exists_and_its_python_and_commands_run_from_top_to_bo
         check(shlex.split(words, comments=True), whole=False)
     for target in LINK.findall(text):
         assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize(("page", "names"), [("policies", policies.registry()), ("samplers", samplers.registry())])
+def test_every_name_of_a_registry_has_a_row_in_the_table_of_its_page(page, names):
+    rows = re.findall(r"^\| (`[^|]*)\|", (ROOT / "docs" / f"{page}.md").read_text(), re.MULTILINE)
+    assert set(re.findall(r"`([\w-]+)", " ".join(rows))) == set(names)
 
 
 def test_every_page_of_the_documentation_is_in_its_table_of_contents():

@@ -10,12 +10,14 @@ NEVER = 2**62
 # flags of a packet
 DATA, SYN, SYN_ACK, DATAGRAM = range(4)
 
-# what happens: `netsim.model.events` says who handles it
+EVENTS = range(27)
+"""What happens: `netsim.model.events` says who handles it."""
+
 (
     AT_CLIENT, AT_SERVER, AT_ACCESS_POINT, TCP_TIMER, TAKE_TURN, DELIVER, MISS_ANSWER, TELL, RADIO_READY, CLOSE_TIMER,
     LISTEN, ANSWER, NEXT_PAGE, ISSUE, PAGE_DONE, WRITE, ALL_DELIVERED, PART_DONE, LEAVE, LEFT, END_OF_RUN, OFFER,
     BROADCAST, DUE, READY, PIECE, SEND,
-) = range(27)  # fmt: skip
+) = EVENTS  # fmt: skip
 
 ARRIVALS = (AT_CLIENT, AT_SERVER, AT_ACCESS_POINT)
 """Those of packets at the ends of links."""

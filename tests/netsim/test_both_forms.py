@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 import netsim
@@ -87,6 +88,17 @@ def test_a_learner_that_was_stored_goes_on_as_if_it_had_not_been():
     stored = pickle.loads(pickle.dumps(first))
     again, copied = (netsim.simulate(made.pages, policy) for policy in (first, stored))
     assert learned([again]) == learned([copied]) != learned([netsim.simulate(made.pages, "lpsm3")])
+
+
+@pytest.mark.parametrize("medium", [None, "11n"])
+@pytest.mark.parametrize("entry", policies.registry().values(), ids=lambda entry: entry.kind)
+def test_every_policy_gives_the_same_and_so_does_every_column_of_a_result(entry, medium):
+    pages, given = traces.generate(5, generator(8, WORKLOAD)), {"push": [Message(1.0, 2_000)]}
+    given["config"] = netsim.SimulationConfig(medium=medium, link=netsim.LinkConfig(loss_rate=0.05))
+    packet, ours = (netsim.simulate(pages, entry.example, engine=form, **given) for form in FORMS)
+    assert learned([packet]) == learned([ours])
+    for name in ("pages", "messages", "polls", "radio"):
+        pd.testing.assert_frame_equal(getattr(packet, name), getattr(ours, name), check_exact=True)
 
 
 def assert_alike(pages, policy, **given):
