@@ -73,14 +73,14 @@ def compare(asked: Any) -> None:
         placed.append((one._replace(world=world.beside(cut.workloads)), cut))
     (point, cut), several = placed[0], [*fields.get("clients", [1])] != [1]
     policies, baseline = [*asked.policies], asked.baseline
-    chosen = sweep.named(policies, point.world.config.beacon_interval_ns)
+    chosen, name = sweep.named(policies, point.world.config.beacon_interval_ns), ""
     if baseline is not None:
         [name] = sweep.named([baseline], point.world.config.beacon_interval_ns).keys() - {"none"} or {"none"}
         policies += [] if name in chosen else [baseline]
     chosen = sweep.named(policies, point.world.config.beacon_interval_ns)
     tasks = study.listed(placed, policies, clairvoyant=asked.clairvoyant)
     named = {name: getattr(asked, name) for name in ("max_slowdown", "clairvoyant")}
-    more = {name: values for name, values in (("sweep", _worlds(fields)), ("baseline", baseline)) if values}
+    more = {name: values for name, values in (("sweep", _worlds(fields)), ("baseline", name)) if values}
     own = settings_of(traffic, chosen, point.world, clients=fields["clients"], **named, **more)
     with folder("compare", asked, own, sweep.RESULT) as store:
         results = sweep.measured({key: task for of in tasks for key, task in of.items()}, store, jobs=asked.jobs)
