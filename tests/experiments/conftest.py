@@ -39,10 +39,15 @@ def lpsm():
     return invoke
 
 
+@pytest.fixture(autouse=True)
+def barless(monkeypatch):
+    """Show no bar of progress, however slow the machine is."""
+    monkeypatch.setattr(study_progress, "PATIENCE_S", 600.0)
+
+
 @pytest.fixture
-def complaint(monkeypatch):
+def complaint():
     """Run the program on bad input; hold it to one printable line on standard error and status 2; return the line."""
-    monkeypatch.setattr(study_progress, "PATIENCE_S", 600.0)  # no bar, however slow the machine is
 
     def run(*words):
         result = invoke(*words)
