@@ -102,6 +102,6 @@ def test_a_policy_that_leaves_a_thread_or_ends_its_worker_ends_the_program_all_t
             command = [sys.executable, "-c", "from experiments.cli import main; main()", *words, jobs]
             ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
             assert ran.returncode == 2, ran.stderr[:500]
-            said = "".join(line for line in ran.stderr.splitlines() if "runs of a policy: " not in line)  # a bar, if slow
+            said = "".join(line for line in ran.stderr.splitlines() if "runs of a policy: " not in line)
             assert said.startswith("lpsm: policy mine: ")
             assert said.isprintable()
