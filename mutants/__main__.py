@@ -115,11 +115,13 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         tuple(f"experiments/study/{name}.py" for name in (
             "compare", "files", "signals", "population", "replay", "store", "tune",
         )),
-        tuple(f"tests/experiments/study/test_{name}.py" for name in (
-            "compare", "population_summary", "population", "replay", "tune", "tune_by_hand",
-            "store", "damaged_files", "run",
-        )),
-        *(f"tests/experiments/cli/test_{name}.py" for name in ("neighbours", "outputs", "results")),
+        (
+            *(f"tests/experiments/study/test_{name}.py" for name in (
+                "compare", "population_summary", "population", "replay", "tune", "tune_by_hand",
+                "store", "damaged_files", "run",
+            )),
+            *(f"tests/experiments/cli/test_{name}.py" for name in ("neighbours", "outputs", "results")),
+        ),
     ),
 }  # fmt: skip
 
