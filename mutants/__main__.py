@@ -76,9 +76,10 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         tuple(f"netsim/running/{name}.py" for name in ("policy_adapter", "setup", "on_simpy", "recorder")),
         (
             *(f"tests/netsim/test_{name}.py" for name in (
-                "simulation", "laws", "result", "own_policies", "own_times", "frozen", "records",
+                "simulation", "laws", "result", "own_policies", "own_times", "frozen", "records", "plans", "polling",
             )),
             "tests/netsim/air/test_*.py",
+            "tests/experiments/test_timeline.py", "tests/experiments/report/test_air_capture.py",
         ),
     ),
     "netsim/front": (
@@ -114,10 +115,13 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         tuple(f"experiments/study/{name}.py" for name in (
             "compare", "files", "signals", "population", "replay", "store", "tune",
         )),
-        tuple(f"tests/experiments/study/test_{name}.py" for name in (
-            "compare", "population_summary", "population", "replay", "tune", "tune_by_hand",
-            "store", "damaged_files", "run",
-        )),
+        (
+            *(f"tests/experiments/study/test_{name}.py" for name in (
+                "compare", "population_summary", "population", "replay", "tune", "tune_by_hand",
+                "store", "damaged_files", "run",
+            )),
+            *(f"tests/experiments/cli/test_{name}.py" for name in ("neighbours", "outputs", "results")),
+        ),
     ),
 }  # fmt: skip
 
