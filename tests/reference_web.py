@@ -40,12 +40,29 @@ class Recorded(NamedTuple):
     headers: list[int]
     loaded_s: float  # when the page was loaded; NaN
 
+    def sizes_of(self, kind: str) -> list[int]:
+        """Return the sizes that are known of a type."""
+        return [size for size, of in zip(self.sizes, self.kinds, strict=True) if of == kind and size]
+
+    @property
+    def pauses_s(self) -> list[float]:
+        """The time from the end of what named each request to its beginning; NaN where that is not known."""
+        return [
+            max(0.0, at - self.ended_s[parent]) if parent >= 0 else np.nan
+            for at, parent in zip(self.begun_s, self.parents, strict=True)
+        ]
+
 
 def kind_of(entry: dict[str, Any]) -> str:
     """Return the type of a request."""
     told = (entry["response"].get("content", {}).get("mimeType") or "").lower()
     path = urlsplit(entry["request"]["url"]).path.lower()
-    for kind, words in (("html", ("html",)), ("css", ("css",)), ("js", ("javascript", "ecmascript")), ("font", ("font",))):
+    for kind, words in (
+        ("html", ("html",)),
+        ("css", ("css",)),
+        ("js", ("javascript", "ecmascript")),
+        ("font", ("font",)),
+    ):
         if any(word in told for word in words):
             return kind
     if path.endswith((".woff", ".woff2", ".ttf")):
@@ -78,7 +95,10 @@ def loads(folder: Path) -> list[Recorded]:
         pages = sorted({str(one.get("pageref")) for one in entries})
         firsts = set()
         for page in pages:
-            of = sorted((one for one in entries if str(one.get("pageref")) == page), key=lambda one: moment_s(one["startedDateTime"]))
+            of = sorted(
+                (one for one in entries if str(one.get("pageref")) == page),
+                key=lambda one: moment_s(one["startedDateTime"]),
+            )
             if len(of) < LEAST:
                 continue
             address = of[0]["request"]["url"]
@@ -137,7 +157,7 @@ def calibrated(given: dict[str, Any], n: int = 200_000, seed: int = 1) -> dict[s
     scores = rng.standard_normal((n, 2 * len(TYPES) - 1)) @ given["root"].T
     counts, sizes = amounts(given, scores, rng.random(n) < given["home_pages"])
     rest = np.percentile(sizes[:, :-1].sum(axis=1), PERCENT) / 1024
-    own, others = scores[:, len(TYPES) - 1], counts[:, :-1].sum(axis=1)
+    own, others = scores[:, len(TYPES) - 1], counts[:, :-1].sum(axis=1) + rng.random(n) - 0.5  # no whole numbers
     wanted = np.array(given["published"]["requests"])
 
     def miss(steps):
@@ -152,6 +172,11 @@ def calibrated(given: dict[str, Any], n: int = 200_000, seed: int = 1) -> dict[s
         "requests": requests.round(1).tolist(), "rest, kib": rest.round().tolist(),
         "kib": (given["published"]["kib"] - rest).round().tolist(),
     }  # fmt: skip
+
+
+def parents_of(page: traces.Page) -> list[int]:
+    """Return the place of what names each request of a drawn page, -1 of the document."""
+    return [at - one.after if one.after else -1 for at, one in enumerate(page.causes)]
 
 
 def depths(parents: list[int]) -> list[int]:
@@ -180,16 +205,15 @@ def main() -> None:
     for row in correlations(first).tolist():
         print(f"  [{', '.join(format(one, '.2f') for one in row)}],")
     for kind in TYPES:
-        logs = [np.std(np.log(of), ddof=1) for page in first
-                if len(of := [s for s, k in zip(page.sizes, page.kinds, strict=True) if k == kind and s]) >= 4]  # fmt: skip
-        named = [(page.kinds[parent], page.begun_s[at] - page.ended_s[parent]) for page in every
-                 for at, (parent, k) in enumerate(zip(page.parents, page.kinds, strict=True)) if parent >= 0 and k == kind]  # fmt: skip
-        pauses = np.maximum([pause for _, pause in named], 1e-3)
-        late = [at > page.loaded_s for page in every if page.loaded_s == page.loaded_s
-                for at, k in zip(page.begun_s, page.kinds, strict=True) if k == kind]  # fmt: skip
-        print(f"{kind}: spread {np.mean(logs) if logs else np.nan:.2f}; named by {dict(Counter(by for by, _ in named))}; "
-              f"pause {np.median(pauses) if named else np.nan:.3f} s x e^{np.std(np.log(pauses)) if named else np.nan:.2f}; "
-              f"after loading {np.mean(late) if late else np.nan:.2f} of {len(late)}")  # fmt: skip
+        own = [(page, at) for page in every for at, of in enumerate(page.kinds) if of == kind]
+        logs = [np.std(np.log(of), ddof=1) for page in first if len(of := page.sizes_of(kind)) >= 4]
+        named = Counter(page.kinds[page.parents[at]] for page, at in own if page.parents[at] >= 0)
+        pauses = [1000 * page.pauses_s[at] for page, at in own if page.parents[at] >= 0] or [0]
+        late = [page.begun_s[at] > page.loaded_s for page, at in own if page.loaded_s == page.loaded_s]
+        told = np.percentile(pauses, PERCENT).round().astype(int).tolist()
+        print(
+            f"{kind}: spread {np.mean(logs):.2f}; named by {dict(named)}; pauses, ms, {told}; late {np.mean(late):.2f}"
+        )
     for name, kinds in (("static", ("css", "js", "font")), ("data", ("other",))):
         waits = [w for page in every for w, k in zip(page.waits_ms, page.kinds, strict=True) if k in kinds and w == w]
         print(f"{name:9} waits, ms  ", spread(waits))
@@ -203,19 +227,21 @@ def main() -> None:
     for low, high in ((1, 20), (35, 50), (75, 100), (110, 130), (160, 190)):
         hosts = [len(set(page.servers)) for page in drawn if low <= len(page.causes) <= high]
         print(f"  drawn, {low} to {high} requests:", spread(hosts))
-    known = [depth for page in every for depth, parent in zip(depths(page.parents), page.parents, strict=True) if parent >= 0]
-    own = [depth for page in drawn for depth in depths([at - one.after if one.after else -1 for at, one in enumerate(page.causes)]) if depth]
+    known = [depth for page in every for depth in depths(page.parents) if depth]
+    own = [depth for page in drawn for depth in depths(parents_of(page)) if depth]
     for name, of in (("recorded", known), ("drawn", own)):
         shares = np.bincount(np.minimum(of, 5), minlength=6)[1:] / len(of)
         print(f"share of requests at depth 1 to 5, {name}:", *(f"{one:.3f}" for one in shares))
-    pauses = [page.begun_s[at] - page.ended_s[parent] for page in every for at, parent in enumerate(page.parents) if parent >= 0]
-    print("pauses, s, recorded ", spread(pauses))
+    print("pauses, s, recorded ", spread([pause for page in every for pause in page.pauses_s if pause == pause]))
     print("pauses, s, drawn    ", spread([one.pause_s for page in drawn for one in page.causes if one.after]))
     for name, of in (
         ("requests", [len(page.causes) for page in drawn]),
         ("kib", [(page.reply_bytes + sum(reply for _, reply in page.objects)) / 1024 for page in drawn]),
     ):
-        print(f"{name} of drawn pages over published ones:", (np.percentile(of, PERCENT) / model()["published"][name]).round(3))
+        print(
+            f"{name} of drawn pages over published ones:",
+            (np.percentile(of, PERCENT) / model()["published"][name]).round(3),
+        )
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ A page has requests and bytes by type.  Their marginals are the published percen
 Gaussian copula whose correlations were fitted to recorded pages.  What of a page is of no type that is published
 (`other`: data, films) was chosen so that requests and bytes in all come out as published.  Between percentiles a
 quantile is interpolated as a piecewise log-normal one (the logarithm of one plus it, along normal scores), beyond them
-the outer pieces go on, up to 1 in 200 at either end.
+the outer pieces go on, up to 1 in 200 at either end; of requests, of which recorded pages tell less, up to 1 in 20.
 
 The page is a graph.  The HTML names style sheets, scripts, fonts and images; style sheets name fonts and images; and
 scripts ask for more scripts, documents and data.  A request waits for the end of what named it, then for a pause of the
@@ -35,7 +35,8 @@ __all__ = ["TYPES", "amounts", "drawn", "model", "quantile"]
 Floats, Ints = NDArray[np.float64], NDArray[np.int64]
 TYPES = ("html", "css", "js", "font", "image", "other")
 LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
-_RAREST = 0.005
+RAREST = 0.005
+RAREST_OF_REQUESTS = 0.05  # of which recorded pages tell less
 _KIB = 1024
 _SCORES = np.linspace(-3.0, 3.0, 121)
 
@@ -47,14 +48,16 @@ def drawn(n_pages: int, rng: np.random.Generator) -> Iterator[Page]:
         yield _page(f"w{index}", packaged, rng)
 
 
-def quantile(table: ArrayLike, scores: Floats) -> Floats:
+def quantile(table: ArrayLike, scores: Floats, rarest: float = RAREST) -> Floats:
     """Return the quantile at normal scores of what has these values at the levels .1, .25, .5, .75 and .9.
+
+    Nothing is rarer than `rarest` at either end.
 
     >>> quantile([22, 39, 66, 109, 170], np.array([0.0, 1.2815515655446004])).round().tolist()
     [66.0, 170.0]
     """
     at, values = ndtri(LEVELS), np.log1p(np.asarray(table, float))
-    scores = np.clip(scores, ndtri(_RAREST), -ndtri(_RAREST))
+    scores = np.clip(scores, ndtri(rarest), -ndtri(rarest))
     steps = np.diff(values) / np.diff(at)
     below, above = np.minimum(scores - at[0], 0.0) * steps[0], np.maximum(scores - at[-1], 0.0) * steps[-1]
     return np.maximum(np.expm1(np.interp(scores, at, values) + below + above), 0.0)
@@ -77,10 +80,12 @@ def amounts(packaged: dict[str, Any], scores: Floats, is_home: NDArray[np.bool_]
     """
     n = len(TYPES)
     counts = [np.rint(quantile(packaged["requests"][kind], scores[:, i])) for i, kind in enumerate(TYPES)]
-    counts[0], counts[-1] = np.maximum(counts[0], 1.0), np.maximum(counts[-1], 1.0)  # the document, and `other`
+    counts = [of if kind == "font" else np.maximum(of, 1.0) for of, kind in zip(counts, TYPES, strict=True)]
     tables = packaged["kib"]
-    images = np.where(is_home, *(quantile(tables[kind], scores[:, 2 * n - 2]) for kind in ("image_home", "image_inner")))
-    kib = [images if kind == "image" else quantile(tables[kind], scores[:, n + i]) for i, kind in enumerate(TYPES[:-1])]
+    home, inner = (quantile(tables[kind], scores[:, 2 * n - 2]) for kind in ("image_home", "image_inner"))
+    kib = [quantile(tables[kind], scores[:, n + i]) for i, kind in enumerate(TYPES[:-2])] + [
+        np.where(is_home, home, inner)
+    ]
     kib = [of * (count > 0) for of, count in zip(kib, counts, strict=False)]
     kib[TYPES.index("font")] *= counts[TYPES.index("font")]  # of a font, which is what is published
     rest = np.interp(np.log1p(sum(kib)), np.log1p(quantile(tables["rest"], _SCORES)), _SCORES)
@@ -94,6 +99,8 @@ def _page(name: str, model: dict[str, Any], rng: np.random.Generator) -> Page:
     kinds = np.repeat(np.arange(len(TYPES)), counts.astype(int))  # the document is the first of its type
     n = len(kinds)
     shares = np.exp(_of_type(model["spread"], kinds) * rng.standard_normal(n))
+    shares[: int(counts[0])].sort()
+    shares[: int(counts[0])] = shares[: int(counts[0])][::-1]  # the document is the largest of its type
     replies = totals[kinds] * shares / np.bincount(kinds, shares, len(TYPES))[kinds]
     hosts, is_stream = _hosts(model["hosts"], n, rng)
     requests = quantile(model["request_bytes"], rng.standard_normal(n))
@@ -101,15 +108,18 @@ def _page(name: str, model: dict[str, Any], rng: np.random.Generator) -> Page:
     requests[again] *= np.where(is_stream[again], model["repeated_headers"], 1.0)
     waits_s = _waits_s(model["wait_ms"], kinds, rng)
     parents = _parents(model["named_by"], kinds, rng)
-    pauses_s = _of_type(model["pause_s"], kinds) * np.exp(_of_type(model["pause_spread"], kinds) * rng.standard_normal(n))
-    named = np.isin(np.arange(n), parents) | (rng.random(n) >= _of_type(model["unawaited"], kinds))
+    pauses_s = np.zeros(n)
+    for kind, table in enumerate(model["pause_ms"][name] for name in TYPES):
+        of = kinds == kind
+        pauses_s[of] = quantile(table, rng.standard_normal(of.sum()), RAREST_OF_REQUESTS) / 1000
+    is_awaited = np.isin(np.arange(n), parents) | (rng.random(n) >= _of_type(model["unawaited"], kinds))
     order, after = _order(parents, pauses_s + waits_s[parents])
     pairs = [(int(asked), int(reply)) for asked, reply in np.maximum(np.rint((requests, replies)), 1).T[order]]
-    causes = zip(after, pauses_s[order].round(6).tolist(), named[order].tolist(), is_stream[order].tolist(), strict=True)
+    columns = (of[order].tolist() for of in (pauses_s.round(6), is_awaited, is_stream))
     return Page(
         name, *pairs[0], tuple(pairs[1:]), think_s(rng.random()), waits_s=tuple(waits_s[order].round(6).tolist()),
         servers=tuple(hosts[order].tolist()),
-        causes=(Cause(0, 0.0, True, bool(is_stream[0])), *islice(map(Cause._make, causes), 1, None)),
+        causes=(Cause(0, 0.0, True, bool(is_stream[0])), *islice(map(Cause, after, *columns), 1, None)),
     )  # fmt: skip
 
 
@@ -130,9 +140,7 @@ def _hosts(model: dict[str, float], n: int, rng: np.random.Generator) -> tuple[I
     hosts = np.zeros(n, np.int64)
     if n_hosts > 1:
         weights = 1.0 / np.arange(1, n_hosts)
-        hosts[1:] = np.where(
-            rng.random(n - 1) < own, 0, 1 + rng.choice(n_hosts - 1, n - 1, p=weights / weights.sum())
-        )
+        hosts[1:] = np.where(rng.random(n - 1) < own, 0, 1 + rng.choice(n_hosts - 1, n - 1, p=weights / weights.sum()))
         hosts[1 + rng.permutation(n - 1)[: n_hosts - 1]] = np.arange(1, n_hosts)  # each is asked for something
     return hosts, is_stream[hosts]
 
@@ -142,7 +150,7 @@ def _waits_s(model: dict[str, Any], kinds: Ints, rng: np.random.Generator) -> Fl
     scores, waits_ms = rng.standard_normal(len(kinds)), np.empty(len(kinds))
     data = kinds == TYPES.index("other")
     for table, of in (("static", ~data), ("data", data), ("document", np.arange(len(kinds)) == 0)):
-        waits_ms[of] = quantile(model[table], scores[of])
+        waits_ms[of] = quantile(model[table], scores[of], RAREST_OF_REQUESTS)
     return waits_ms / 1000
 
 
