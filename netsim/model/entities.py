@@ -94,6 +94,7 @@ class Object:
     client: Client
     connection: Connection
     number: int  # under which policies hear of it
+    asked: int  # where in its connection's bytes its request begins
     left: int  # of the reply: what the server has still to write
     ends: int  # where in its connection's bytes its request ends, or its reply
     link: Object  # the next of its queue
@@ -290,8 +291,8 @@ class Connection:
     asked_of: int
     host: Host  # where pages are graphs: whom it leads to, and the next connection there
     following: Connection
-    object: Object  # what it carries, one at a time,
-    is_stream: int  # or any number of them (HTTP/2):
+    object: Object  # what it carries, one at a time, or what is complete just now
+    is_stream: int  # it carries any number of them (HTTP/2):
     requests: Part[Objects]  # whose requests are to be written or on their way,
     replies: Part[Objects]  # whose replies the server writes in turns,
     ending: Part[Objects]  # and whose replies are written to the end

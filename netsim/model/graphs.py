@@ -83,6 +83,7 @@ def carry(run: Run, connection: Connection, wanted: Object) -> None:
     connection.request, connection.reply, connection.delay = wanted.request, wanted.reply, wanted.delay
     connection.server.expected += wanted.request
     connection.client.expected += wanted.reply
+    wanted.asked = connection.client.written
     if connection.is_open:
         wanted.client.outstanding += 1
         write(run, connection.client, wanted.request, 0)
@@ -92,9 +93,8 @@ def carry(run: Run, connection: Connection, wanted: Object) -> None:
 
 def carried(run: Run, connection: Connection) -> None:
     """Go on when what a connection carries alone has come."""
-    wanted, host = connection.object, connection.host
-    connection.object = NONE
-    complete_object(run, connection, wanted)
+    host = connection.host
+    complete_object(run, connection, connection.object)
     if host.head:
         following = host.head
         host.head = following.link
@@ -105,8 +105,10 @@ def complete_object(run: Run, connection: Connection, wanted: Object) -> None:
     """Go on when the last byte of an object has come: with what it names, and with the page if that has all."""
     client = wanted.client
     client.outstanding -= 1
-    connection.index = wanted.place - 1
+    connection.index, connection.object = wanted.place - 1, wanted
+    connection.request, connection.reply = wanted.request, wanted.reply
     note_answer(run, connection)
+    connection.object = NONE
     place = wanted.first
     while place >= 0:
         named = client.objects[client.first_object + place]
@@ -158,7 +160,8 @@ def write_request(run: Run, connection: Connection, wanted: Object) -> None:
     """Write a request, which its policy hears of."""
     wanted.client.outstanding += 1
     connection.number, connection.asked_of = wanted.number, wanted.asked_of
-    wanted.ends = connection.client.written + wanted.request
+    wanted.asked = connection.client.written
+    wanted.ends = wanted.asked + wanted.request
     connection.server.expected += wanted.request
     write(run, connection.client, wanted.request, 0)
 
