@@ -16,6 +16,7 @@ from tests.netsim.air.cells import add_up
 from tests.netsim.frozen import cell, wide_cell, wide_world, world
 from tests.netsim.frozen.worlds import KINDS
 from tests.netsim.graph_worlds import graph_world
+from traces.columns import Workload
 from traces.records import Cause, Datagram, Message, Page, Timing
 
 SMALL = [
@@ -80,7 +81,7 @@ def test_the_worlds_draw_every_field_of_the_configuration_and_of_the_traffic():
         for number in range(150):
             one = made(number)
             see(one.config)
-            for workload, policy in one.clients:
+            for workload, policy in ((Workload.of(pages), policy) for pages, policy in one.clients):
                 drawn[policy.partition(":")[0] if isinstance(policy, str) else policy.spec] += 1
                 of.setdefault(("workload", "captured_s"), set()).add(workload.captured_s)
                 for part in (*workload.pages(), *workload.datagrams):
