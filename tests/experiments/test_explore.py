@@ -118,7 +118,7 @@ def page():
 
 def asked(page, path, method="GET", **headers):
     """Return the status, the headers and the text of what is answered."""
-    connection = HTTPConnection("127.0.0.1", page.server_port, timeout=120)
+    connection = HTTPConnection("127.0.0.1", page.server_port, timeout=600)
     own = {"Host": f"127.0.0.1:{page.server_port}", **headers}
     connection.putrequest(method, path, skip_host=True)
     for name, value in own.items():

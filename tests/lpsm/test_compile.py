@@ -66,7 +66,7 @@ def start(folder):
 
 def answer(process):
     """What the caller gave for 10, and how often its machine code was found on disk."""
-    return tuple(map(int, process.communicate(timeout=60)[0].split()))
+    return tuple(map(int, process.communicate(timeout=600)[0].split()))
 
 
 def kept(folder):

@@ -89,7 +89,7 @@ def test_huge_and_tiny_instances_keep_every_margin_finite():
     rate=st.floats(0.0, 1.0),
     step=st.sampled_from([0.02, 0.3]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_rate_is_never_exceeded_by_a_label_nor_missed_by_more_than_the_largest_margin_allows(seed, key, rate, step):
     X, y = a_stream(seed, rounds=200)
     sampler = samplers.make(key, D, rate=rate, step=step)

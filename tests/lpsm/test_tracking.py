@@ -142,7 +142,7 @@ def test_an_alpha_hopelessly_behind_comes_back_when_the_world_changes():
     assert learner.alpha_weights[0] == pytest.approx(odds / (1 + odds), rel=1e-6)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(1, 700), st.integers(2, 4), st.integers(0, 2**32 - 1))
 def test_doubling_loses_no_more_than_its_bound_to_any_alpha(rounds, n, seed):
     rng = np.random.default_rng(seed)

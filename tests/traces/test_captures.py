@@ -196,7 +196,7 @@ def test_a_clock_that_jumps_begins_a_new_session_and_no_time_is_negative(tmp_pat
         assert all(request.end_us >= request.start_us for request in session.requests)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.integers(0, 2**32), st.integers(1, 40), st.booleans())
 def test_every_byte_of_a_stream_is_counted_once_in_whatever_order_it_comes(seed, n, opened):
     chance = random.Random(seed)

@@ -6,7 +6,7 @@ import struct
 
 import dpkt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import traces
@@ -58,7 +58,6 @@ def test_one_exchange_is_timed_by_its_first_and_last_packets(tmp_path):
     assert report.counts == {"connections": 1, "packets": len(frames), "requests": 1} | report.counts
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(0, 5000), min_size=1, max_size=5),
     st.integers(7, 1460),

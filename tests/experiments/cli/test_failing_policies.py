@@ -100,7 +100,7 @@ def test_a_policy_that_leaves_a_thread_or_ends_its_worker_ends_the_program_all_t
         words = "compare", "--pages", "3", "--seeds", "1", "--policies", f"{name}.py:Mine", "--out", name, "--jobs"
         for jobs in "12":
             command = [sys.executable, "-c", "from experiments.cli import main; main()", *words, jobs]
-            ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+            ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
             assert ran.returncode == 2, ran.stderr[:500]
             said = "".join(line for line in ran.stderr.splitlines() if "runs of a policy: " not in line)
             assert said.startswith("lpsm: policy mine: ")

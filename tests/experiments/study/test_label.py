@@ -79,7 +79,7 @@ def test_a_sampler_that_stopped_asking_early_is_told_of(tmp_path, lpsm):
     assert "asked for" not in lpsm(*common, "--rate", "0.1").stderr
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 999), window=st.integers(1, 90), key=st.sampled_from(["ssmd", "perceptron-ss", "ss"]))
 def test_every_window_is_what_counting_its_rounds_gives(seed, window, key):
     X, y = drawn(rounds=60, seed=seed)

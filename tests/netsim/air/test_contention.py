@@ -148,7 +148,7 @@ def test_as_many_frames_go_together_as_fit(sizes, max_ampdu_bytes, together):
     assert len(instants) == 1 + len(sizes)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.sampled_from(["none", "psm:100", "dynamic:30", "uapsd:100", "twt:130.5:7"]), min_size=1, max_size=3),
     st.lists(st.tuples(st.integers(0, 3_000), st.integers(0, 2), st.booleans(), st.integers(41, 1500)), max_size=80),
