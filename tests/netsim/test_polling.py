@@ -24,7 +24,7 @@ polls = st.lists(
         (lambda t: 3 / t**0.5, 1e-4, lambda t: 3 / t**0.5),
     ],
 )
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(polls)
 def test_means_and_losses_are_those_of_the_printed_algorithm(energy, gamma, term, sequence):
     alphas = alpha_grid(horizon=100)

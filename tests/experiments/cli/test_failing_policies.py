@@ -98,7 +98,7 @@ def test_a_policy_that_leaves_a_thread_or_ends_its_worker_ends_the_program_all_t
         imports = "import os, threading\nfrom netsim import Plan\nRELEASE = threading.Event()\n"
         (tmp_path / f"{name}.py").write_text(f"{imports}{KINDS}\nclass Mine(Base):\n    {lines}\n")
         words = "compare", "--pages", "3", "--seeds", "1", "--policies", f"{name}.py:Mine", "--out", name, "--jobs"
-        for jobs in "12":
+        for jobs in "12" if name == "a" else "2":
             command = [sys.executable, "-c", "from experiments.cli import main; main()", *words, jobs]
             ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
             assert ran.returncode == 2, ran.stderr[:500]
