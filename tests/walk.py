@@ -8,6 +8,7 @@ argument is hostile and the others are the samples below, by name; a callable wh
 import inspect
 import os
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -17,13 +18,12 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-CLEAN = [
-    "lpsm", "lpsm.experts", "lpsm.combining", "lpsm.hindsight", "lpsm.states", "lpsm.synthetic",
-    "lpsm.synthetic_streams", "lpsm.bounds.drift", "lpsm.bounds.experts", "lpsm.bounds.perceptrons",
-    "lpsm.bounds.risk", "lpsm.bounds.second_order", "lpsm.online",
-    "netsim.policies.polling", "lpsm.randomness", "lpsm.samplers", "netsim.sleep_planning.schedules", "netsim",
-    "netsim.radio", "netsim.policies", "netsim.traffic", "traces", "traces.traffic", "traces.arrivals",
-]  # fmt: skip
+CLEAN = shlex.split("""
+lpsm lpsm.experts lpsm.combining lpsm.hindsight lpsm.states lpsm.synthetic lpsm.synthetic_streams lpsm.bounds.drift
+lpsm.bounds.experts lpsm.bounds.perceptrons lpsm.bounds.risk lpsm.bounds.second_order lpsm.online
+netsim.policies.polling lpsm.randomness lpsm.samplers netsim.sleep_planning.schedules netsim netsim.radio
+netsim.policies netsim.traffic traces traces.traffic traces.arrivals
+""")
 """Modules of which no call may end otherwise than it says."""
 SECONDS, TO_COMPILE_S, BLOCKED_S = 8, 240, 600
 ALLOWED = {"TraceError", "NotCoveredError", "TypeError", "ValueError", "NotImplementedError"}  # the last: base classes

@@ -78,11 +78,9 @@ def test_theorem_2_is_the_least_regret_of_any_law_with_that_mean_and_variance(ho
     scale = max(ratio.max() - 600.0, -bound)  # so that the objective stays within floats
     objective = np.exp(ratio - scale)
     found = linprog(
-        -objective / objective.max(),
-        A_eq=[np.ones_like(points), points - best, (points - best) ** 2 / variance],
-        b_eq=[1.0, 0.0, 1.0],
-        method="highs",
-    )
+        -objective / objective.max(), A_eq=[np.ones_like(points), points - best, (points - best) ** 2 / variance],
+        b_eq=[1.0, 0.0, 1.0], method="highs",
+    )  # fmt: skip
     assume(found.status == 0 and found.fun < -1e-6)  # the grid allows the variance, and the solver's digits suffice
     least = -(log(-found.fun) + log(objective.max()) + scale)
     assert least >= bound - 1e-6 * max(1.0, abs(bound))

@@ -147,16 +147,13 @@ def test_an_expert_without_prior_weight_does_not_hide_the_losses_of_the_others()
     assert np.isfinite(hindsight.best_transitions(losses, prior=prior).loss)
 
 
-@pytest.mark.parametrize(
-    ("losses", "alpha"),
-    [
-        (np.tile([0.0, 9.0], (50, 1)), 0.0),
-        (np.where(np.add.outer(np.arange(50), np.arange(2)) % 2, 9.0, 0.0), 1.0),
-        (np.array([[3.0, 1.0]]), 0.0),
-        (np.ones((20, 1)), 0.0),
-        (np.ones((200, 3)), 0.0),
-    ],
-)
+@pytest.mark.parametrize(("losses", "alpha"), [
+    (np.tile([0.0, 9.0], (50, 1)), 0.0),
+    (np.where(np.add.outer(np.arange(50), np.arange(2)) % 2, 9.0, 0.0), 1.0),
+    (np.array([[3.0, 1.0]]), 0.0),
+    (np.ones((20, 1)), 0.0),
+    (np.ones((200, 3)), 0.0),
+])  # fmt: skip
 def test_the_best_rate_reaches_the_ends(losses, alpha):  # extremes
     assert hindsight.best_alpha(losses).alpha == alpha
 
