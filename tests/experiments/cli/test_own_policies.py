@@ -68,7 +68,10 @@ def test_another_text_of_the_class_is_another_configuration(lpsm, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("Failing:SystemExit", "plan raised SystemExit: 0 (mine.py, line 24), at page"), ("Held", "cannot be copied")],
+    [
+        ("Failing:SystemExit", "plan raised SystemExit: 0 (mine.py, line 24), at page"),
+        pytest.param("Held", "cannot be copied", marks=pytest.mark.long),
+    ],
 )
 def test_a_policy_that_fails_in_a_worker_is_the_same_line_and_not_success(lpsm, mine, tmp_path, name, said):
     own = ["--policies", f"{mine}:{name}", "--jobs", "2", "--pages-per-task", "3", "--out", tmp_path / "out"]
