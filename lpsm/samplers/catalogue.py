@@ -219,7 +219,7 @@ def options_of(
     if unknown := sorted(set(params) - set(known) | (set(of_kernel) if kernel is None else set())):
         raise ValueError(f"{key!r} takes the parameters {known}, got {unknown}")
     learner, rule, stores, normalizes, _ = recipe.changed(params)
-    if kernel is None and (learner.by_instances or (hasattr(learner, "recursion") and n_features > LARGEST_MATRIX)):
+    if kernel is None and (learner.by_instances or (learner.recursion is not None and n_features > LARGEST_MATRIX)):
         kernel = "linear"
     return {
         "learner": learner, "rule": rule, "stores": stores, "key": key, "kernel": as_kernel(kernel, **of_kernel),

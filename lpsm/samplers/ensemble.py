@@ -72,9 +72,10 @@ class Copy:
         """Grow the arrays of stored instances if there is no room for the next, of `width` values."""
         if (memory := memory_of(self.arrays)) is None:
             return
-        full = self.counts[SIZE] >= len(memory.labels) and not hasattr(self.learner, "B")
+        capacity = len(memory.labels)
+        full = self.counts[SIZE] >= capacity and not self.learner.B
         if full or width > memory.rows.shape[1]:
-            self.arrays = kernels.roomier(self.arrays, self.counts, width, is_sparse)
+            self.arrays = kernels.roomier(self.arrays, memory, 2 * capacity if full else capacity, width, is_sparse)
 
     def widen(self, n_features: int, is_dense: bool) -> None:
         """Go on with more features, the new ones last."""
@@ -156,11 +157,12 @@ class Ensemble:
         self._pinned = [one.arrays for one in self.copies]
         at, entries = pinned(*self._pinned)
         limits = np.full((n_outcomes, 5), float(loop.UNLIMITED))
-        for own, arrays in zip(limits, self._pinned, strict=False):
+        for own, one in zip(limits, self.copies, strict=False):
+            arrays = one.arrays
             own[:2] = getattr(arrays, "ridge", 0.0), getattr(arrays, "drift", 0.0)
             if (memory := memory_of(arrays)) is not None:
                 own[loop.WIDTH] = memory.rows.shape[1]
-                if not getattr(arrays, "bounded", True):
+                if not one.learner.B:
                     own[loop.CAPACITY] = len(memory.labels)
         if self._limit is not None:
             limits[-1, loop.MOST] = self._limit

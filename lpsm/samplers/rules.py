@@ -18,7 +18,7 @@ from functools import partial
 from math import inf, isinf, log, sqrt
 from typing import Any
 
-from lpsm.arrays import Array
+from lpsm.arrays import Floats, Ints
 from lpsm.checks import between, number, positive, shown, whole
 from lpsm.native import compiled
 from lpsm.samplers.protocol import (
@@ -31,7 +31,9 @@ from lpsm.samplers.protocol import (
     STREAK,
     THRESHOLD,
     WEIGHT,
+    Learner,
     Rule,
+    RuleFunction,
     checked_by,
     parameters,
 )
@@ -54,30 +56,37 @@ class Always(Rule):
 
 
 @compiled
-def toss(parameter, q):
+def toss(parameter: float, q: float) -> float:
     """parameter/(parameter + q), 1 at an infinite parameter."""
     return 1.0 if isinf(parameter) else parameter / (parameter + q)
 
 
 @compiled
-def scaled(b, adaptive, counts, scalars, norm2):
+def scaled(rule: Floats, counts: Ints, scalars: Floats, norm2: float) -> float:
     """b, or b_t = beta X_t^2 sqrt(1 + K_t); infinite while there were only zero instances, whose margin is 0."""
-    if adaptive == 0.0:
+    b = float(rule[0])
+    if rule[1] == 0.0:
         return b
     b *= max(norm2, scalars[LARGEST_SQUARE]) * sqrt(1.0 + counts[STORED])
     return b if b > 0.0 else inf
 
 
-def _coin(rule, counts, scalars, p, r, m, norm2, bias):
-    return toss(scaled(rule[0], rule[1], counts, scalars, norm2), abs(m))
+def _coin(
+    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
+) -> float:
+    return toss(scaled(rule, counts, scalars, norm2), abs(m))
 
 
-def _second_order_coin(rule, counts, scalars, p, r, m, norm2, bias):
+def _second_order_coin(
+    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
+) -> float:
     # |m| + m^2 (1 + r)/2 at m = p/(1 + r)
-    return toss(scaled(rule[0], rule[1], counts, scalars, norm2), (abs(p) + 0.5 * p * p) / (1.0 + r))
+    return toss(scaled(rule, counts, scalars, norm2), (abs(p) + 0.5 * p * p) / (1.0 + r))
 
 
-def _fixed(rule, counts, scalars, p, r, m, norm2, bias):
+def _fixed(
+    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
+) -> float:
     return float(rule[0])
 
 
@@ -108,9 +117,9 @@ class SecondOrderCoin(Rule):
     randomized = True
     chance = staticmethod(_second_order_coin)
 
-    def suits(self, learner: Any) -> None:
+    def suits(self, learner: Learner) -> None:
         """Refuse least squares whose margin is p: the formula is for p/(1+r)."""
-        if hasattr(learner, "recursion") and not learner.includes_instance:
+        if learner.recursion is not None and not learner.includes_instance:
             raise ValueError(f"SecondOrderCoin needs a learner that includes the current instance, got {learner}")
 
 
@@ -128,31 +137,41 @@ class FixedCoin(Rule):
 
 
 @compiled
-def squared_width(K, counts):
+def squared_width(K: float, counts: Ints) -> float:
     """K ln t / N, infinite as long as nothing is stored."""
     return inf if counts[STORED] == 0 or isinf(K) else K * log(float(counts[ROUND])) / counts[STORED]
 
 
-def _small(rule, counts, scalars, p, r, m, norm2, bias):
+def _small(
+    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
+) -> float:
     width = squared_width(rule[0], counts)
     return 1.0 if isinf(width) or m * m <= norm2 * width else 0.0
 
 
-def _next(rule, counts, scalars, chance, signal, floor, _, __):
+def _next(
+    rule: Floats, counts: Ints, scalars: Floats, chance: float, signal: float, floor: float, _: float, __: float
+) -> float:
     now = float(counts[SCHEDULED])
     counts[SCHEDULED] = 1 if signal > 0.0 else 0
     return now
 
 
-def _variance(rule, counts, scalars, p, r, m, norm2, bias):
+def _variance(
+    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
+) -> float:
     return 1.0 if r / (1.0 + r) > float(counts[ROUND]) ** -rule[0] else 0.0
 
 
-def _below(rule, counts, scalars, p, r, m, norm2, bias):
+def _below(
+    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
+) -> float:
     return 1.0 if abs(m) <= scalars[THRESHOLD] else 0.0
 
 
-def _halve(rule, counts, scalars, p, y, wrong, _, __):
+def _halve(
+    rule: Floats, counts: Ints, scalars: Floats, p: float, y: float, wrong: float, _: float, __: float
+) -> float:
     counts[STREAK] = 0 if wrong > 0.0 else counts[STREAK] + 1
     # Deviation: T figure 3-4, read literally, halves at every correct label past the R-th; 4-3 resets
     if counts[STREAK] >= rule[0]:
@@ -161,7 +180,9 @@ def _halve(rule, counts, scalars, p, y, wrong, _, __):
     return -1.0
 
 
-def _follow(rule, counts, scalars, chance, signal, floor, _, __):
+def _follow(
+    rule: Floats, counts: Ints, scalars: Floats, chance: float, signal: float, floor: float, _: float, __: float
+) -> float:
     scalars[THRESHOLD] += rule[1] * (rule[0] - signal)
     return chance
 
@@ -184,7 +205,7 @@ class NextLabel(Rule):
     chance = staticmethod(_small)
     grants = staticmethod(_next)
 
-    def begin(self, counts: Array, scalars: Array) -> None:
+    def begin(self, counts: Ints, scalars: Floats) -> None:
         """Ask for the first label."""
         counts[SCHEDULED] = 1
 
@@ -197,9 +218,9 @@ class Variance(Rule):
     ranges = checked_by(kappa=positive)
     chance = staticmethod(_variance)
 
-    def suits(self, learner: Any) -> None:
+    def suits(self, learner: Learner) -> None:
         """Refuse learners without r in their margin."""
-        if not (hasattr(learner, "recursion") and learner.includes_instance):
+        if not learner.includes_instance:
             raise ValueError(f"Variance needs a second-order learner with the current instance, got {learner}")
 
 
@@ -213,7 +234,7 @@ class Halving(Rule):
     chance = staticmethod(_below)
     answers = staticmethod(_halve)
 
-    def begin(self, counts: Array, scalars: Array) -> None:
+    def begin(self, counts: Ints, scalars: Floats) -> None:
         """Begin at s_1."""
         scalars[THRESHOLD] = self.s_1
 
@@ -236,16 +257,22 @@ class KeptRate(Rule):
 # -- the adaptive sampler: everything at first, then the example after each small margin ----------------------------
 
 
-def _small_for_lambda(rule, counts, scalars, p, r, m, norm2, bias):
+def _small_for_lambda(
+    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
+) -> float:
     stored = counts[STORED]
     return 1.0 if stored == 0 or m * m <= 128.0 * log(float(counts[ROUND])) / (rule[0] * stored) else 0.0
 
 
-def _bias(rule, counts, scalars, p, r, m, norm2, bias):
+def _bias(
+    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
+) -> float:
     return bias
 
 
-def _appoint(rule, counts, scalars, chance, signal, floor, _, __):
+def _appoint(
+    rule: Floats, counts: Ints, scalars: Floats, chance: float, signal: float, floor: float, _: float, __: float
+) -> float:
     transient = counts[STORED] <= floor  # N is tested before it is incremented
     due, driven = transient or counts[SCHEDULED] == 1, rule[2] > 0.0
     small = signal > 0.0 and not transient
@@ -254,18 +281,20 @@ def _appoint(rule, counts, scalars, chance, signal, floor, _, __):
     return 1.0 if due else chance if driven else 0.0
 
 
-def _keep_if_due(rule, counts, scalars, p, y, wrong, _, __):
+def _keep_if_due(
+    rule: Floats, counts: Ints, scalars: Floats, p: float, y: float, wrong: float, _: float, __: float
+) -> float:
     if rule[2] > 0.0 and counts[DUE] >= 2 and wrong > 0.0:
         counts[SCHEDULED] = 1
     return float(counts[DUE] % 2)
 
 
-def _floor(rho: Any) -> None:
+def _floor(rho: float | TimeSchedule | None) -> None:
     if rho is not None and not callable(rho) and not number("rho", rho) >= 0.0:
         raise ValueError(f"rho must be non-negative, got {shown(rho)}")
 
 
-def _coin_of_remark_5(bias: Any) -> None:
+def _coin_of_remark_5(bias: float | TimeSchedule | None) -> None:
     if isinstance(bias, int | float):
         between(0.0, 1.0, bias=bias)
 
@@ -296,7 +325,7 @@ class AdaptiveSampler(Rule):
     answers = staticmethod(_keep_if_due)
 
     @property
-    def chance(self) -> Any:
+    def chance(self) -> RuleFunction:
         """Whether the margin is small, or the coin's bias."""
         return _small_for_lambda if self.bias is None else _bias
 
@@ -318,22 +347,30 @@ class AdaptiveSampler(Rule):
 # -- filters: a label is seen only if the instance is forwarded, which is predicting +1 ---------------------------
 
 
-def _forward(rule, counts, scalars, p, r, m, norm2, bias):
+def _forward(
+    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
+) -> float:
     width = squared_width(rule[0], counts)
     return 1.0 if isinf(width) or m + sqrt(norm2) * sqrt(width) >= 0.0 else 0.0
 
 
-def _taste(rule, counts, scalars, p, r, m, norm2, bias):
+def _taste(
+    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
+) -> float:
     return 1.0 if p >= 0.0 else min(1.0, sqrt((1.0 + counts[FALSE_POSITIVES]) / counts[ROUND]))
 
 
-def _count_false(rule, counts, scalars, p, y, wrong, _, __):
+def _count_false(
+    rule: Floats, counts: Ints, scalars: Floats, p: float, y: float, wrong: float, _: float, __: float
+) -> float:
     if y < 0.0 and (p >= 0.0 or rule[0] > 0.0):
         counts[FALSE_POSITIVES] += 1
     return -1.0
 
 
-def _forward_or_toss(rule, counts, scalars, p, r, m, norm2, bias):
+def _forward_or_toss(
+    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
+) -> float:
     return 1.0 if p >= 0.0 else toss(rule[0], abs(m))
 
 
@@ -378,7 +415,9 @@ class LabelEfficientFilter(Rule):
 SQRT_PART, WHOLE_PART = 5.0 + 2.0 * sqrt(2.0), 5.0  # c_1 and c_2 of (IW)
 
 
-def _importance(rule, counts, scalars, p, r, m, norm2, bias):
+def _importance(
+    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
+) -> float:
     t = float(counts[ROUND])
     if t < 2.0 or r <= 0.0:
         return 1.0
@@ -392,7 +431,9 @@ def _importance(rule, counts, scalars, p, r, m, norm2, bias):
     return float(max(rule[1], min(1.0, 1.0 / (root * root))))
 
 
-def _weigh(rule, counts, scalars, chance, signal, floor, _, __):
+def _weigh(
+    rule: Floats, counts: Ints, scalars: Floats, chance: float, signal: float, floor: float, _: float, __: float
+) -> float:
     scalars[WEIGHT] = 1.0 / chance
     return chance
 
@@ -424,7 +465,7 @@ class ImportanceWeighted(Rule):
     chance = staticmethod(_importance)
     grants = staticmethod(_weigh)
 
-    def suits(self, learner: Any) -> None:
+    def suits(self, learner: Learner) -> None:
         """Refuse learners to which every label counts alike."""
         if not learner.takes_weights:
             raise ValueError(f"ImportanceWeighted needs AdaGrad, which takes weighted labels, got {learner}")

@@ -115,7 +115,7 @@ class Sampler:
         self._configure(learner, rule, kernel, n_features, stores, normalize, dtype, key, max_queries)
         coins: Any = rng if rng is None or hasattr(rng, "bit_generator") else generator("rng", rng)
         self._rng = coins if coins is not None or not self.randomized else np.random.default_rng(0)
-        if hasattr(learner, "B"):
+        if learner.B:
             self._own.evictions = (np.random.default_rng(0) if coins is None else coins).spawn(1)[0]
         self._own.begin(self.n_features, self.n_classes, self.dtype)
 
@@ -147,7 +147,7 @@ class Sampler:
         self.learner, self.rule, self.kernel = learner, rule, kernel
         self.stores, self.normalize, self.key, self.max_queries = stores, bool(normalize), key, max_queries
         self.randomized = bool(rule.randomized)
-        self._remembers = kernel is not None or hasattr(learner, "B")
+        self._remembers = kernel is not None or learner.B > 0
         self._sparse_memory: bool | None = False if isinstance(kernel, CallableKernel) else None
         self._own = Copy(learner, rule, kernel)
         self._questions = Questions()
@@ -256,7 +256,7 @@ class Sampler:
             sampler._sparse_memory = memory
             sampler._resume(state)
             sampler._rng, evictions = (state_io.generator(state, name) for name in ("coins", "evictions"))
-            if (sampler.randomized and sampler._rng is None) or (hasattr(learner, "B") and evictions is None):
+            if (sampler.randomized and sampler._rng is None) or (learner.B and evictions is None):
                 raise ValueError("state must hold coins and evictions as positions of generators, got none")
             sampler._own.evictions = evictions
             size = sampler.n_features, sampler.dtype, 1, sampler.n_classes

@@ -132,12 +132,12 @@ def restored(
     ValueError
         If an array has another shape or type, is not finite, or a count or a column points out of it.
     """
-    width, capacity = np.asarray(state["state_rows"]).shape[1], getattr(learner, "B", 0)
+    width, capacity = np.asarray(state["state_rows"]).shape[1], learner.B
     if width > d or (width < d and width and not sparse_memory):
         raise ValueError(f"state_rows must be of {d} features, got {width}")
     if kernel is None:  # before arrays of these sizes are made
         state_array(state, "state_weights", (k, d), dtype)
-        if hasattr(learner, "recursion") and "state_matrix" in state:
+        if learner.recursion is not None and "state_matrix" in state:
             state_array(state, "state_matrix", (d, d), dtype)
     else:
         capacity = capacity or whole(1, labels=np.size(state["state_labels"]))
@@ -149,8 +149,8 @@ def restored(
         blank = learner.arrays(d, k, dtype)
     else:
         blank = kernels.over_instances(learner, kernel, d, k, dtype, capacity)
-    if perceptrons.memory_of(blank) is not None:
-        blank = kernels.roomier(blank, np.zeros_like(counts), width, bool(sparse_memory))
+    if (memory := perceptrons.memory_of(blank)) is not None:
+        blank = kernels.roomier(blank, memory, len(memory.labels), width, bool(sparse_memory))
 
     def read(name: str, array: Array) -> Array:
         if (written := f"state_{_NAMES.get(name)}") not in state:
