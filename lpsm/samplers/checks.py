@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import isfinite
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
 from lpsm.arrays import Array, Floats
 from lpsm.checks import array, shown
 from lpsm.samplers.linear_algebra import writeable
 
+Columns: TypeAlias = NDArray[np.int32] | None
+"""Of the values of a sparse instance; None of a dense one."""
+Rows: TypeAlias = ArrayLike | sparse.spmatrix | sparse.sparray
+"""One instance or several, as whoever calls has them: an array (d,) or (T, d), or sparse; or values and columns."""
 MOST_FEATURES = 2**31 - 1
 """Most features of an instance: their places are 32 bits wide."""
 
 
 @contextmanager
-def fitting(name: str, value: Any) -> Iterator[None]:
+def fitting(name: str, value: object) -> Iterator[None]:
     """Name what holds an integer that is too large for a float."""
     try:
         yield
@@ -28,7 +32,7 @@ def fitting(name: str, value: Any) -> Iterator[None]:
         raise ValueError(f"{name} must hold numbers that fit a float, got {shown(value)}") from None
 
 
-def as_instance(x: Any, n_features: int, dtype: Any) -> tuple[Array, NDArray[np.int32] | None]:
+def as_instance(x: Any, n_features: int, dtype: DTypeLike) -> tuple[Array, Columns]:
     """Return one instance as (values, None), or as (values, columns) if it came as a sparse row.
 
     Raises
@@ -46,7 +50,7 @@ def as_instance(x: Any, n_features: int, dtype: Any) -> tuple[Array, NDArray[np.
     return values, None
 
 
-def as_instances(X: Any, n_features: int, dtype: Any) -> Any:
+def as_instances(X: Rows, n_features: int, dtype: DTypeLike) -> Any:
     """Return instances as a contiguous array (T, n_features) or as canonical CSR.
 
     Raises

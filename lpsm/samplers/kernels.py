@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, inf, log, sqrt
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -297,7 +297,6 @@ class Neighbours(Learner):
 
 
 OverInstances = Expansion | Factor | Nearest
-R = TypeVar("R", bound=NamedTuple)
 
 
 def over_instances(
@@ -325,7 +324,7 @@ def fill(learner: OverInstances, kernel: CallableKernel, counts: Ints, scalars: 
         learner.held.similarities[i] = kernel.function(learner.held.memory.rows[i], x)
 
 
-def changed(record: R, change: Callable[[str, Array], Array]) -> R:
+def changed(record: Any, change: Callable[[str, Array], Array]) -> Any:
     """Return a record of arrays, numbers and such records with change(n, a) in place of every array a of name n."""
 
     def part(name: str, value: Any) -> Any:
@@ -336,7 +335,7 @@ def changed(record: R, change: Callable[[str, Array], Array]) -> R:
     return type(record)(*map(part, record._fields, record))
 
 
-def _resized(record: R, **shapes: tuple[int, ...]) -> R:
+def _resized(record: Any, **shapes: tuple[int, ...]) -> Any:
     """Return the record with arrays of these names and shapes, and zeros where they grow."""
 
     def change(name: str, array: Array) -> Array:
@@ -349,7 +348,7 @@ def _resized(record: R, **shapes: tuple[int, ...]) -> R:
     return changed(record, change)
 
 
-def roomier(learner: R, memory: Memory, capacity: int, width: int, sparse: bool) -> R:
+def roomier(learner: Any, memory: Memory, capacity: int, width: int, sparse: bool) -> Any:
     """Return a learner with room for so many stored instances of `width` values."""
     wide = max(width, memory.rows.shape[1])
     shapes = {"rows": (capacity, wide), "columns": (capacity, wide if sparse else 0), "upper": (capacity, capacity),
@@ -359,7 +358,7 @@ def roomier(learner: R, memory: Memory, capacity: int, width: int, sparse: bool)
     return _resized(learner, **shapes)
 
 
-def widened(learner: R, n_features: int, dense: bool) -> R:
+def widened(learner: Any, n_features: int, dense: bool) -> Any:
     """Return a learner with more features, the new ones last; `dense` if it stores instances with all of them."""
     shapes = {"kept": (1, n_features), "scatter": (n_features,)}
     if not isinstance(learner, OverInstances):

@@ -120,9 +120,10 @@ class Vector(NamedTuple):
             add(weights[now.other], -self.eta, now.row)
 
 
-def steps(learner: Learner) -> tuple[float, ...]:
+def steps(learner: Learner) -> tuple[float, float, float]:
     """Return eta, lambda and factor of a first-order learner, neutral where it has none."""
-    return tuple(float(getattr(learner, name, none)) for name, none in (("eta", 1), ("lambda_", 0), ("factor", -1)))
+    eta, lambda_, factor = (getattr(learner, name, none) for name, none in (("eta", 1), ("lambda_", 0), ("factor", -1)))
+    return float(eta), float(lambda_), float(factor)
 
 
 def _vector(learner: Learner, n_features: int, k: int, dtype: DTypeLike) -> Vector:

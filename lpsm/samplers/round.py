@@ -14,7 +14,7 @@ What it leaves out: learners and rules (`protocol`), checks, and who fills the r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -59,7 +59,6 @@ LOG_MARGIN, LOG_FLAGS, LOG_PRODUCT, LOG_VARIANCE, LOG_CHANCE, N_LOG = range(6)
 # there; rows are sparse; the first round, and the one before which to stop.
 DECIDES, LEARNS, LAZY, CAREFUL, FRESH, SPARSE, FIRST, LAST = range(8)
 
-R = TypeVar("R", Round, "RoundRecord")
 UNLIMITED = 2**62  # labels, values and instances
 SLACK = 1e-9  # of r, above its rounding, so that the upper end of its range is safe
 ENTRIES = ("score", "variance", "overlap", "update", "vote", "reweigh")
@@ -116,7 +115,7 @@ _EXAMPLES: dict[str, object] = {
 }  # fmt: skip
 
 
-def example(kind: type[R], **more: object) -> R:
+def example(kind: Any, **more: object) -> Any:
     """Return a record of the types that its fields have in compiled code."""
     return kind(*({**_EXAMPLES, **more}[name.__forward_arg__] for name in kind.__annotations__.values()))
 

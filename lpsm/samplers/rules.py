@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from math import inf, isinf, log, sqrt
-from typing import Any
 
 from lpsm.arrays import Floats, Ints
 from lpsm.checks import between, number, positive, shown, whole
@@ -74,14 +73,14 @@ def scaled(rule: Floats, counts: Ints, scalars: Floats, norm2: float) -> float:
 def _coin(
     rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
 ) -> float:
-    return toss(scaled(rule, counts, scalars, norm2), abs(m))
+    return float(toss(scaled(rule, counts, scalars, norm2), abs(m)))
 
 
 def _second_order_coin(
     rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
 ) -> float:
     # |m| + m^2 (1 + r)/2 at m = p/(1 + r)
-    return toss(scaled(rule, counts, scalars, norm2), (abs(p) + 0.5 * p * p) / (1.0 + r))
+    return float(toss(scaled(rule, counts, scalars, norm2), (abs(p) + 0.5 * p * p) / (1.0 + r)))
 
 
 def _fixed(
@@ -169,9 +168,7 @@ def _below(
     return 1.0 if abs(m) <= scalars[THRESHOLD] else 0.0
 
 
-def _halve(
-    rule: Floats, counts: Ints, scalars: Floats, p: float, y: float, wrong: float, _: float, __: float
-) -> float:
+def _halve(rule: Floats, counts: Ints, scalars: Floats, p: float, y: float, wrong: float, _: float, __: float) -> float:
     counts[STREAK] = 0 if wrong > 0.0 else counts[STREAK] + 1
     # Deviation: T figure 3-4, read literally, halves at every correct label past the R-th; 4-3 resets
     if counts[STREAK] >= rule[0]:
