@@ -43,23 +43,12 @@ from lpsm.samplers.protocol import (
     checked_by,
     code_of,
     parameters,
+    rule_function,
     self_similarity,
 )
 
 FIRST_CAPACITY = 64
 NO_DISTANCE = 1e-12  # of the squared norm: a squared distance that rounding may have left
-
-
-def _radial(
-    kernel: Floats, counts: Ints, scalars: Floats, s: float, square: float, other: float, _: float, __: float
-) -> float:
-    return exp(-kernel[0] * max(square + other - 2.0 * s, 0.0))
-
-
-def _power(
-    kernel: Floats, counts: Ints, scalars: Floats, s: float, square: float, other: float, _: float, __: float
-) -> float:
-    return float((kernel[1] * s + kernel[2]) ** kernel[0])
 
 
 def _whole_degree(degree: float) -> None:
@@ -83,7 +72,9 @@ class Radial(Rule):
 
     gamma: float = 1.0
     ranges = checked_by(gamma=positive)
-    chance = staticmethod(_radial)
+    chance = rule_function(
+        lambda kernel, counts, scalars, s, square, other, _, __: exp(-kernel[0] * max(square + other - 2.0 * s, 0.0))
+    )
 
 
 @parameters
@@ -94,7 +85,9 @@ class Polynomial(Rule):
     gamma: float = 1.0
     coef0: float = 1.0
     ranges = checked_by(gamma=positive, degree=_whole_degree, coef0=_not_negative)
-    chance = staticmethod(_power)
+    chance = rule_function(
+        lambda kernel, counts, scalars, s, square, other, _, __: float((kernel[1] * s + kernel[2]) ** kernel[0])
+    )
 
 
 @dataclass(frozen=True, slots=True)

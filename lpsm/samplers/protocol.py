@@ -69,7 +69,15 @@ class Round(NamedTuple):
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def parameters(kind: type[T]) -> type[T]:
     """Make a class a record of parameters: frozen and by keyword, each checked by the rule that `ranges` has for it."""
+    for name, function in vars(kind).items():
+        if isinstance(function, staticmethod):  # by this name its machine code is kept
+            function.__func__.__qualname__ = f"{kind.__name__}.{name}"
     return dataclass(frozen=True, slots=True, kw_only=True)(kind)
+
+
+def rule_function(function: RuleFunction) -> Any:
+    """Make a function of a rule one of its record."""
+    return staticmethod(function)
 
 
 def checked_by(**checks: Callable[..., object]) -> Checks:

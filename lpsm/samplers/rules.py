@@ -1,9 +1,8 @@
 """Query rules: when a label is asked for.
 
-What it models: each rule is a record of its parameters, and above it the probability with which the round's coin asks
-(0 or 1 for deterministic rules), as a function of p = w.x, r = x'A^-1 x and the margin; it never falls in r.  Some also
+What it models: each rule is a record of its parameters, with the probability with which the round's coin asks (0 or 1
+for deterministic rules), as a function of p = w.x, r = x'A^-1 x and the margin; it never falls in r.  Some also
 say what a signal entitles to (`grants`) and what an answer changes (`answers`); `protocol.Rule` has the arguments.
-A function reads the rule's parameters from an array, in the order of the record's fields.
 What it leaves out: which rule goes with which learner (`catalogue`).
 Sources: Cesa-Bianchi et al. 2004 (W) figures 1, 2 and section 4, and its journal version; Cavallanti et al. 2010
 (A) figures 1, 2, 12, sections 3, 5, 6.3; Cesa-Bianchi 2007 (R) section 4; Moroshko and Crammer 2014 (D) figure 1,
@@ -35,6 +34,7 @@ from lpsm.samplers.protocol import (
     RuleFunction,
     checked_by,
     parameters,
+    rule_function,
 )
 
 __all__ = [
@@ -61,32 +61,13 @@ def toss(parameter: float, q: float) -> float:
 
 
 @compiled
-def scaled(rule: Floats, counts: Ints, scalars: Floats, norm2: float) -> float:
+def scale(rule: Floats, counts: Ints, scalars: Floats, norm2: float) -> float:
     """b, or b_t = beta X_t^2 sqrt(1 + K_t); infinite while there were only zero instances, whose margin is 0."""
     b = float(rule[0])
     if rule[1] == 0.0:
         return b
     b *= max(norm2, scalars[LARGEST_SQUARE]) * sqrt(1.0 + counts[STORED])
     return b if b > 0.0 else inf
-
-
-def _coin(
-    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
-) -> float:
-    return float(toss(scaled(rule, counts, scalars, norm2), abs(m)))
-
-
-def _second_order_coin(
-    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
-) -> float:
-    # |m| + m^2 (1 + r)/2 at m = p/(1 + r)
-    return float(toss(scaled(rule, counts, scalars, norm2), (abs(p) + 0.5 * p * p) / (1.0 + r)))
-
-
-def _fixed(
-    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
-) -> float:
-    return float(rule[0])
 
 
 @parameters
@@ -102,7 +83,9 @@ class Coin(Rule):
     symbol: str = "b"
     ranges = checked_by(b=UP_TO_INFINITY)
     randomized = True
-    chance = staticmethod(_coin)
+    chance = rule_function(
+        lambda rule, counts, scalars, p, r, m, norm2, bias: toss(scale(rule, counts, scalars, norm2), abs(m))
+    )
 
 
 @parameters
@@ -114,7 +97,11 @@ class SecondOrderCoin(Rule):
     symbol: str = "b"
     ranges = checked_by(b=UP_TO_INFINITY)
     randomized = True
-    chance = staticmethod(_second_order_coin)
+    chance = rule_function(  # |m| + m^2 (1 + r)/2 at m = p/(1 + r)
+        lambda rule, counts, scalars, p, r, m, norm2, bias: toss(
+            scale(rule, counts, scalars, norm2), (abs(p) + 0.5 * p * p) / (1.0 + r)
+        )
+    )
 
     def suits(self, learner: Learner) -> None:
         """Refuse least squares whose margin is p: the formula is for p/(1+r)."""
@@ -129,23 +116,18 @@ class FixedCoin(Rule):
     rate: float = 0.5
     ranges = checked_by(rate=partial(between, 0.0, 1.0))
     randomized = True
-    chance = staticmethod(_fixed)
+    chance = rule_function(lambda rule, counts, scalars, p, r, m, norm2, bias: float(rule[0]))
 
 
 # -- thresholds: the margin, or its variance, beside a number that changes with time --------------------------
 
 
 @compiled
-def squared_width(K: float, counts: Ints) -> float:
-    """K ln t / N, infinite as long as nothing is stored."""
-    return inf if counts[STORED] == 0 or isinf(K) else K * log(float(counts[ROUND])) / counts[STORED]
-
-
-def _small(
-    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
-) -> float:
-    width = squared_width(rule[0], counts)
-    return 1.0 if isinf(width) or m * m <= norm2 * width else 0.0
+def small(K: float, counts: Ints, m: float, norm2: float) -> float:
+    """1 if m^2 <= |x|^2 K ln t / N, or as long as nothing is stored."""
+    if counts[STORED] == 0 or isinf(K):
+        return 1.0
+    return 1.0 if m * m <= norm2 * (K * log(float(counts[ROUND])) / counts[STORED]) else 0.0
 
 
 def _next(
@@ -154,18 +136,6 @@ def _next(
     now = float(counts[SCHEDULED])
     counts[SCHEDULED] = 1 if signal > 0.0 else 0
     return now
-
-
-def _variance(
-    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
-) -> float:
-    return 1.0 if r / (1.0 + r) > float(counts[ROUND]) ** -rule[0] else 0.0
-
-
-def _below(
-    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
-) -> float:
-    return 1.0 if abs(m) <= scalars[THRESHOLD] else 0.0
 
 
 def _halve(rule: Floats, counts: Ints, scalars: Floats, p: float, y: float, wrong: float, _: float, __: float) -> float:
@@ -190,7 +160,7 @@ class SmallMargin(Rule):
 
     K: float = 1.0
     ranges = checked_by(K=UP_TO_INFINITY)
-    chance = staticmethod(_small)
+    chance = rule_function(lambda rule, counts, scalars, p, r, m, norm2, bias: small(rule[0], counts, m, norm2))
 
 
 @parameters
@@ -199,7 +169,7 @@ class NextLabel(Rule):
 
     K: float = 1.0
     ranges = checked_by(K=UP_TO_INFINITY)
-    chance = staticmethod(_small)
+    chance = SmallMargin.chance
     grants = staticmethod(_next)
 
     def begin(self, counts: Ints, scalars: Floats) -> None:
@@ -213,7 +183,11 @@ class Variance(Rule):
 
     kappa: float = 0.3
     ranges = checked_by(kappa=positive)
-    chance = staticmethod(_variance)
+    chance = rule_function(
+        lambda rule, counts, scalars, p, r, m, norm2, bias: (
+            1.0 if r / (1.0 + r) > float(counts[ROUND]) ** -rule[0] else 0.0
+        )
+    )
 
     def suits(self, learner: Learner) -> None:
         """Refuse learners without r in their margin."""
@@ -228,7 +202,9 @@ class Halving(Rule):
     R: int = 10
     s_1: float = 1.0
     ranges = checked_by(R=partial(whole, 1), s_1=positive)
-    chance = staticmethod(_below)
+    chance = rule_function(
+        lambda rule, counts, scalars, p, r, m, norm2, bias: 1.0 if abs(m) <= scalars[THRESHOLD] else 0.0
+    )
     answers = staticmethod(_halve)
 
     def begin(self, counts: Ints, scalars: Floats) -> None:
@@ -247,7 +223,7 @@ class KeptRate(Rule):
     rate: float = 0.1
     step: float = 0.02
     ranges = checked_by(rate=partial(between, 0.0, 1.0), step=positive)
-    chance = staticmethod(_below)
+    chance = Halving.chance
     grants = staticmethod(_follow)
 
 
@@ -344,31 +320,12 @@ class AdaptiveSampler(Rule):
 # -- filters: a label is seen only if the instance is forwarded, which is predicting +1 ---------------------------
 
 
-def _forward(
-    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
-) -> float:
-    width = squared_width(rule[0], counts)
-    return 1.0 if isinf(width) or m + sqrt(norm2) * sqrt(width) >= 0.0 else 0.0
-
-
-def _taste(
-    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
-) -> float:
-    return 1.0 if p >= 0.0 else min(1.0, sqrt((1.0 + counts[FALSE_POSITIVES]) / counts[ROUND]))
-
-
 def _count_false(
     rule: Floats, counts: Ints, scalars: Floats, p: float, y: float, wrong: float, _: float, __: float
 ) -> float:
     if y < 0.0 and (p >= 0.0 or rule[0] > 0.0):
         counts[FALSE_POSITIVES] += 1
     return -1.0
-
-
-def _forward_or_toss(
-    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
-) -> float:
-    return 1.0 if p >= 0.0 else toss(rule[0], abs(m))
 
 
 @parameters
@@ -378,7 +335,9 @@ class Filter(Rule):
     K: float = 1.0
     ranges = checked_by(K=UP_TO_INFINITY)
     filters = True
-    chance = staticmethod(_forward)
+    chance = rule_function(
+        lambda rule, counts, scalars, p, r, m, norm2, bias: 1.0 if m >= 0.0 else small(rule[0], counts, m, norm2)
+    )
 
 
 @parameters
@@ -392,7 +351,11 @@ class AppleTasting(Rule):
     count_forced: bool = False
     randomized = True
     filters = True
-    chance = staticmethod(_taste)
+    chance = rule_function(
+        lambda rule, counts, scalars, p, r, m, norm2, bias: min(
+            1.0 if p >= 0.0 else sqrt((1.0 + counts[FALSE_POSITIVES]) / counts[ROUND]), 1.0
+        )
+    )
     answers = staticmethod(_count_false)
 
 
@@ -404,7 +367,9 @@ class LabelEfficientFilter(Rule):
     ranges = checked_by(C=UP_TO_INFINITY)
     randomized = True
     filters = True
-    chance = staticmethod(_forward_or_toss)
+    chance = rule_function(
+        lambda rule, counts, scalars, p, r, m, norm2, bias: 1.0 if p >= 0.0 else toss(rule[0], abs(m))
+    )
 
 
 # -- labels that are weighted by their price --------------------------------------------------------
