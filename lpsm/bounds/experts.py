@@ -209,11 +209,8 @@ def curvature(horizon: int, best_alpha: float, variance: float) -> float:
 def relative_curvature(horizon: int, best_alpha: float, second_derivative: float) -> float:
     """T (2.15): beta* = alpha*(1-alpha*)/(T-1) L_T''(alpha*), in [0, 1] at a minimum in (0, 1).
 
-    Raises
-    ------
-    ValueError
-        If alpha* is not interior, or the result leaves [0, 1] by more than rounding (then alpha*
-        is no minimum of this L_T).
+    ValueError if alpha* is not interior, or the result leaves [0, 1] by more than rounding (then alpha* is no minimum
+    of this L_T).
     """
     at_least(2, horizon=horizon)
     probability(best_alpha=best_alpha)

@@ -35,10 +35,7 @@ def fitting(name: str, value: object) -> Iterator[None]:
 def as_instance(x: Any, n_features: int, dtype: DTypeLike) -> tuple[Array, Columns]:
     """Return one instance as (values, None), or as (values, columns) if it came as a sparse row.
 
-    Raises
-    ------
-    ValueError
-        If it has not `n_features` features, one of them is not finite, or its squared length is not.
+    ValueError if it has not `n_features` features, one of them is not finite, or its squared length is not.
     """
     if sparse.issparse(x):
         row = as_instances(x if x.shape == (1, n_features) else x.reshape(1, -1), n_features, dtype)
@@ -53,10 +50,7 @@ def as_instance(x: Any, n_features: int, dtype: DTypeLike) -> tuple[Array, Colum
 def as_instances(X: Rows, n_features: int, dtype: DTypeLike) -> Any:
     """Return instances as a contiguous array (T, n_features) or as canonical CSR.
 
-    Raises
-    ------
-    ValueError
-        If the number of features differs, or a value or the squared length of an instance is not finite.
+    ValueError if the number of features differs, or a value or the squared length of an instance is not finite.
     """
     if sparse.issparse(X):
         check_columns(X)
@@ -120,10 +114,7 @@ def squared_lengths(table: Any) -> Array:
 def as_labels(y: ArrayLike, rounds: int) -> Floats:
     """Return labels as floats.
 
-    Raises
-    ------
-    ValueError
-        If there are not `rounds` of them, or one is neither -1 nor +1.
+    ValueError if there are not `rounds` of them, or one is neither -1 nor +1.
     """
     labels = array("y", y)
     if labels.shape != (rounds,):

@@ -163,12 +163,8 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def answer(self, tickets: ArrayLike, y: ArrayLike) -> SelectiveClassifier:
         """Take labels that come late, in any order, by the tickets of their questions.
 
-        Raises
-        ------
-        RuntimeError
-            If a ticket is not open; nothing has then been learned.
-        ValueError
-            If a label is none of the classes, or there is not one for each ticket.
+        RuntimeError if a ticket is not open; nothing has then been learned. ValueError if a label is none of the
+        classes, or there is not one for each ticket.
         """
         check_is_fitted(self)
         names, labels = np.atleast_1d(np.asarray(tickets)), np.atleast_1d(np.asarray(y))

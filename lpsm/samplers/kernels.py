@@ -109,10 +109,7 @@ NAMED: dict[str, Callable[..., Kernel]] = {
 def as_kernel(kernel: KernelLike, **parameters: float) -> Kernel | None:
     """Return the kernel named, given or wrapped; None stays None (the primal form).
 
-    Raises
-    ------
-    ValueError
-        If there is no such kernel, or `parameters` do not belong to it.
+    ValueError if there is no such kernel, or `parameters` do not belong to it.
     """
     if isinstance(kernel, str):
         if kernel not in NAMED:

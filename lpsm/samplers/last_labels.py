@@ -111,10 +111,7 @@ class LastLabels:
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         """Return what `state` was taken from.
 
-        Raises
-        ------
-        ValueError
-            If the state is of another version, lacks a part, or its parts do not belong together.
+        ValueError if the state is of another version, lacks a part, or its parts do not belong together.
         """
         with reading("a LastLabels' state"):
             if int(state["version"]) != cls.VERSION:

@@ -104,12 +104,8 @@ class MulticlassSampler(Sampler):
     def run(self, X: Rows, y: ArrayLike) -> tuple[Ints, Mask]:
         """Decide on the rows of X in turn, reading y only where it is asked for; return predictions and questions.
 
-        Equal to the loop of `decide` and `learn`, decision for decision and draw for draw, compiled.
-
-        Raises
-        ------
-        ValueError
-            As `decide`, or if there is not a class for each row; nothing has then been learned.
+        Equal to the loop of `decide` and `learn`, decision for decision and draw for draw, compiled. ValueError as
+        `decide`, or if there is not a class for each row; nothing has then been learned.
         """
         return self._plays(X, y)[:2]
 

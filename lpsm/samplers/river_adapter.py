@@ -93,10 +93,7 @@ class RiverSampler(base.Classifier):
     def forget(self, x: Features) -> None:
         """Close the oldest question about `x`, whose label will not come.
 
-        Raises
-        ------
-        ValueError
-            If there is none.
+        ValueError if there is none.
         """
         self._put_off()
         if not _settled(self._owed, x, self._drop):

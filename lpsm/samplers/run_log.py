@@ -66,10 +66,7 @@ class RunLog:
     def margin(self) -> Floats:
         """Signed margin of every round, as `decide` gives it.
 
-        Raises
-        ------
-        RuntimeError
-            If the instances of the run were changed before it was read.
+        RuntimeError if the instances of the run were changed before it was read.
         """
         if self.replay is not None:
             again = self.replay()

@@ -196,10 +196,7 @@ class Sampler:
     def inverse(self) -> Array:
         """A^-1, shape (d, d), of a second-order learner in primal form; D^-1 + I/c for lasec.
 
-        Raises
-        ------
-        AttributeError
-            If there is no such matrix.
+        AttributeError if there is no such matrix.
         """
         learner = self._own.arrays
         if not isinstance(learner, Squares):
@@ -223,10 +220,7 @@ class Sampler:
     def state(self) -> State:
         """Return everything that determines the future, open questions included, as a versioned dict of arrays.
 
-        Raises
-        ------
-        ValueError
-            If a parameter is a function, which cannot be written down.
+        ValueError if a parameter is a function, which cannot be written down.
         """
         parts = {name: state_io.described(getattr(self, name)) for name in ("learner", "rule", "kernel")}
         config = {"key": self.key, **{name: getattr(self, name) for name in _SIZES}, **parts}
@@ -244,10 +238,7 @@ class Sampler:
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         """Return the sampler `state` was taken from, ready for its next round or a late label.
 
-        Raises
-        ------
-        ValueError
-            If the state is of another version, lacks a part, or its arrays do not belong together.
+        ValueError if the state is of another version, lacks a part, or its arrays do not belong together.
         """
         with reading("a sampler's state"):
             config = state_io.checked_config("a sampler", state, state_io.VERSION, {"evictions", *state_io.FIELDS})
@@ -335,20 +326,14 @@ class Sampler:
     def forget(self, ticket: int) -> None:
         """Close a question whose label will not come; its instance is kept no longer.
 
-        Raises
-        ------
-        RuntimeError
-            If the ticket is not open.
+        RuntimeError if the ticket is not open.
         """
         self._questions.close(ticket)
 
     def widen(self, n_features: int) -> None:
         """Go on with more features, the new ones last, as if they had been 0 so far; open questions stay open.
 
-        Raises
-        ------
-        ValueError
-            If there would be fewer features than now.
+        ValueError if there would be fewer features than now.
         """
         whole(self.n_features, MOST_FEATURES, n_features=n_features)
         self._questions.widen(np.zeros(n_features - self.n_features, dtype=self.dtype))

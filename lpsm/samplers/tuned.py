@@ -194,10 +194,7 @@ class TunedSampler(Sampler):
     def forget(self, ticket: int) -> None:
         """Close a question whose label will not come; the copies are charged for asking, and for no mistake.
 
-        Raises
-        ------
-        RuntimeError
-            If the ticket is not open.
+        RuntimeError if the ticket is not open.
         """
         self._take(ticket, 0.0)
 
@@ -213,10 +210,7 @@ class TunedSampler(Sampler):
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         """Return the sampler `state` was taken from, ready for its next round or a late label.
 
-        Raises
-        ------
-        ValueError
-            If the state is of another version, lacks a part, or its parts do not belong together.
+        ValueError if the state is of another version, lacks a part, or its parts do not belong together.
         """
         with reading("a TunedSampler's state"):
             needed = {"grid", "squares", "counts", "open_tickets"}
