@@ -232,19 +232,14 @@ def _memory(triple: str) -> ir.Module:
     return module
 
 
-def call_at(context: Any, builder: Any, address: Any, returns: Any, takes: tuple[Any, ...], given: Any) -> Any:
-    """Write the call of a compiled function at an address; what it raises is not looked at."""
-    convention = context.call_conv
-    callee = builder.inttoptr(address, ir.PointerType(convention.get_function_type(returns, takes)))
-    return convention.call_function(builder, callee, returns, takes, given)[1]
-
-
 def caller(signature: Signature) -> Any:
     """Return what calls, in compiled code, the function of a signature at an address: address first, then its own."""
     returns, takes = types_of(signature)
 
     def generate(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
-        return call_at(context, builder, arguments[0], returns, takes, arguments[1:])
+        (address, *given), convention = arguments, context.call_conv
+        callee = builder.inttoptr(address, ir.PointerType(convention.get_function_type(returns, takes)))
+        return convention.call_function(builder, callee, returns, takes, given)[1]
 
     kind = returns(types.int64, *takes)
     names = ", ".join(f"a{i}" for i in range(len(takes)))

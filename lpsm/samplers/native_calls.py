@@ -23,7 +23,7 @@ from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
 
 from lpsm.native import Kernel, compiled
-from lpsm.native.compiler import call_at, caller
+from lpsm.native.compiler import caller
 from lpsm.samplers import protocol
 from lpsm.samplers import round as loop
 from lpsm.samplers.linear_algebra import Row
@@ -46,7 +46,9 @@ def _invoked(_, entry, at, j, now):
     def generate(context, builder, signature, arguments):
         entry, places, copy, given = arguments
         place = builder.add(_first_of(context, builder, at, places), builder.mul(copy, WORD(8 * loop.WORDS)))
-        return call_at(context, builder, entry, types.float64, takes, [place, given])
+        convention = context.call_conv
+        method = builder.inttoptr(entry, convention.get_function_type(types.float64, takes).as_pointer())
+        return convention.call_function(builder, method, types.float64, takes, [place, given])[1]
 
     return types.float64(types.int64, at, types.int64, now), generate
 
