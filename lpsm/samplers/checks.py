@@ -76,18 +76,14 @@ def _check_finite(name: str, table: Any) -> None:
             return
     if not (good := np.isfinite(values)).all():
         at = np.unravel_index(int(np.argmin(good)), good.shape)
-        place = at
-        if sparse.issparse(table):
-            place = (np.searchsorted(table.indptr, at[0], side="right") - 1, table.indices[at])
-        where = f"feature {place[1]}" if name == "x" else f"row {place[0]}, feature {place[1]}"
+        row, column = at if len(at) == 2 else (np.searchsorted(table.indptr, at[0], side="right") - 1, table.indices[at])
+        where = f"feature {column}" if name == "x" else f"row {row}, feature {column}"
         raise ValueError(f"{name} must be finite, got {values[at]} in {where}")
     fits = squared_lengths(table) <= np.finfo(table.dtype).max
     if not fits.all():
         row = int(fits.argmin())
-        what, where = (
-            ("a squared length that is", "") if name == "x" else ("squared lengths that are", f" in row {row}")
-        )
-        raise ValueError(f"{name} must have {what} finite, got a feature of {float(abs(table[row]).max()):g}{where}")
+        what = f"got a feature of {float(abs(table[row]).max()):g} in row {row}"
+        raise ValueError(f"{name} must have squared lengths that are finite, {what}")
 
 
 def check_columns(X: Any) -> None:

@@ -28,7 +28,7 @@ from numpy.typing import DTypeLike
 
 from lpsm.arrays import Array, Ints
 from lpsm.checks import number, positive
-from lpsm.samplers.linear_algebra import add, along, downdate, product, step_along, step_of, write_clear_scores
+from lpsm.samplers.linear_algebra import add, add_four, along, downdate, product, step_along, step_of, write_clear_scores
 from lpsm.samplers.protocol import PENDING, STORED, Learner, Round, checked_by, parameters
 
 BLOCK = 8  # updates that are applied in one pass over the matrix, once there have been d/2
@@ -71,9 +71,8 @@ class Squares(NamedTuple):
         whole = pending - pending % 4
         for i in range(0, whole, 4):  # less (h'x) h, four a pass
             h0, h1, h2, h3 = self.waiting[i], self.waiting[i + 1], self.waiting[i + 2], self.waiting[i + 3]
-            c0, c1, c2, c3 = along(row, h0), along(row, h1), along(row, h2), along(row, h3)
-            for j in range(g.shape[0]):
-                g[j] -= (c0 * h0[j] + c1 * h1[j]) + (c2 * h2[j] + c3 * h3[j])
+            less = -along(row, h0), -along(row, h1), -along(row, h2), -along(row, h3)
+            add_four(g, less, h0, h1, h2, h3)
         for i in range(whole, pending):
             step_of(g, -along(row, self.waiting[i]), self.waiting[i])
         if self.drift > 0.0 and pending > 0:

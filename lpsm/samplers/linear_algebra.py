@@ -136,18 +136,16 @@ def add(weights: Floats, factor: float, row: Row) -> None:
 @compiled
 def product(matrix: Floats, row: Row, g: Floats) -> None:
     """Write g = matrix x for a symmetric matrix, four rows a pass; only rows of non-zeros if sparse."""
-    d, n, x = matrix.shape[0], row.n, row.x
+    n, x = row.n, row.x
     g[:] = 0.0
-    if d >= WIDE:
+    if matrix.shape[0] >= WIDE:
         product_upper(matrix, row, g)
         return
     whole = n - n % 4
     for i in range(0, whole, 4):
         m0, m1 = matrix[place(row, i)], matrix[place(row, i + 1)]
         m2, m3 = matrix[place(row, i + 2)], matrix[place(row, i + 3)]
-        x0, x1, x2, x3 = x[i], x[i + 1], x[i + 2], x[i + 3]
-        for j in range(d):
-            g[j] += (x0 * m0[j] + x1 * m1[j]) + (x2 * m2[j] + x3 * m3[j])
+        add_four(g, (x[i], x[i + 1], x[i + 2], x[i + 3]), m0, m1, m2, m3)
     for i in range(whole, n):
         step_of(g, x[i], matrix[place(row, i)])
 
@@ -160,20 +158,28 @@ def step_of(sums: Floats, factor: float, terms: Floats) -> None:
 
 
 @compiled
+def add_four(
+    sums: Floats, factors: tuple[float, float, float, float], a: Floats, b: Floats, c: Floats, d: Floats
+) -> None:
+    """The same with four rows of terms, so that the sums are read and written once for them."""
+    x, y, z, w = factors
+    for j in range(a.shape[0]):
+        sums[j] += (x * a[j] + y * b[j]) + (z * c[j] + w * d[j])
+
+
+@compiled
 def product_upper(matrix: Floats, row: Row, g: Floats) -> None:
     """Add matrix x to g, reading the upper triangle: each row serves itself and, by symmetry, its column."""
     d, n, x = matrix.shape[0], row.n, row.x
     whole = 0 if row.sparse else n - n % 4
-    for i in range(0, whole, 4):  # four rows a pass: g is read and written once for them
+    for i in range(0, whole, 4):
         for k in range(i, i + 4):
             for j in range(i, i + 4):
                 g[k] += x[j] * matrix[min(j, k), max(j, k)]
         m0, m1 = matrix[i, i + 4 : d], matrix[i + 1, i + 4 : d]
         m2, m3 = matrix[i + 2, i + 4 : d], matrix[i + 3, i + 4 : d]
-        rest, ahead = g[i + 4 : d], x[i + 4 : d]
-        x0, x1, x2, x3 = x[i], x[i + 1], x[i + 2], x[i + 3]
-        for j in range(rest.shape[0]):
-            rest[j] += (x0 * m0[j] + x1 * m1[j]) + (x2 * m2[j] + x3 * m3[j])
+        ahead = x[i + 4 : d]
+        add_four(g[i + 4 : d], (x[i], x[i + 1], x[i + 2], x[i + 3]), m0, m1, m2, m3)
         g[i] += np.dot(m0, ahead)
         g[i + 1] += np.dot(m1, ahead)
         g[i + 2] += np.dot(m2, ahead)
@@ -195,13 +201,11 @@ def downdate(matrix: Floats, waiting: Floats, shift: float) -> None:
     d = matrix.shape[0]
     for i in range(d):
         first = i if d >= WIDE else 0
-        row = matrix[i, first:d]
         for k in range(0, waiting.shape[0], 4):
             h0, h1 = waiting[k, first:d], waiting[k + 1, first:d]
             h2, h3 = waiting[k + 2, first:d], waiting[k + 3, first:d]
-            c0, c1, c2, c3 = waiting[k, i], waiting[k + 1, i], waiting[k + 2, i], waiting[k + 3, i]
-            for j in range(d - first):
-                row[j] -= (c0 * h0[j] + c1 * h1[j]) + (c2 * h2[j] + c3 * h3[j])
+            less = -waiting[k, i], -waiting[k + 1, i], -waiting[k + 2, i], -waiting[k + 3, i]
+            add_four(matrix[i, first:d], less, h0, h1, h2, h3)
         matrix[i, i] += shift
 
 
