@@ -76,7 +76,9 @@ def _check_finite(name: str, table: Any) -> None:
             return
     if not (good := np.isfinite(values)).all():
         at = np.unravel_index(int(np.argmin(good)), good.shape)
-        row, column = at if len(at) == 2 else (np.searchsorted(table.indptr, at[0], side="right") - 1, table.indices[at])
+        row, column = (
+            at if len(at) == 2 else (np.searchsorted(table.indptr, at[0], side="right") - 1, table.indices[at])
+        )
         where = f"feature {column}" if name == "x" else f"row {row}, feature {column}"
         raise ValueError(f"{name} must be finite, got {values[at]} in {where}")
     fits = squared_lengths(table) <= np.finfo(table.dtype).max

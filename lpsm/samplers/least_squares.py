@@ -28,7 +28,16 @@ from numpy.typing import DTypeLike
 
 from lpsm.arrays import Array, Ints
 from lpsm.checks import number, positive
-from lpsm.samplers.linear_algebra import add, add_four, along, downdate, product, step_along, step_of, write_clear_scores
+from lpsm.samplers.linear_algebra import (
+    add,
+    add_four,
+    along,
+    downdate,
+    product,
+    step_along,
+    step_of,
+    write_clear_scores,
+)
 from lpsm.samplers.protocol import PENDING, STORED, Learner, Round, checked_by, parameters
 
 BLOCK = 8  # updates that are applied in one pass over the matrix, once there have been d/2
