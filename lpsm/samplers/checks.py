@@ -83,8 +83,8 @@ def _check_finite(name: str, table: Any) -> None:
         raise ValueError(f"{name} must be finite, got {values[at]} in {where}")
     fits = squared_lengths(table) <= np.finfo(table.dtype).max
     if not fits.all():
-        row = int(fits.argmin())
-        what = f"got a feature of {float(abs(table[row]).max()):g} in row {row}"
+        worst = int(fits.argmin())
+        what = f"got a feature of {float(abs(table[worst]).max()):g} in row {worst}"
         raise ValueError(f"{name} must have squared lengths that are finite, {what}")
 
 

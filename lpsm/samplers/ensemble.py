@@ -23,7 +23,7 @@ from lpsm.samplers.checks import Columns
 from lpsm.samplers.kernels import CallableKernel, Kernel
 from lpsm.samplers.least_squares import Squares
 from lpsm.samplers.perceptrons import memory_of
-from lpsm.samplers.protocol import EVICTED, N_COUNTS, N_SCALARS, ROUND, SIZE, WEIGHT, Learner, Rule, code_of
+from lpsm.samplers.protocol import EVICTED, N_COUNTS, N_SCALARS, NO_KERNEL, ROUND, SIZE, WEIGHT, Learner, Rule, code_of
 from lpsm.samplers.round import ENTRIES, FIRST, FRESH, LAST, SPARSE, RoundRecord, play
 
 _NO_COLUMNS, _NO_STARTS = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
@@ -94,8 +94,9 @@ class Copy:
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         if self.kernel is not None:  # its machine code is of this process
-            held = self.arrays.held._replace(similarity=code_of(self.kernel.chance))
-            self.arrays = self.arrays._replace(held=held)
+            held = self.arrays.held
+            kernel = held.kernel._replace(function=code_of(self.kernel.chance))
+            self.arrays = self.arrays._replace(held=held._replace(kernel=kernel))
 
 
 class Ensemble:
@@ -129,14 +130,12 @@ class Ensemble:
             place, entries = pinned(voters)
         m, first, rule, kernel = len(copies), copies[0].arrays, copies[0].rule, copies[0].kernel
         self.given = kernel if isinstance(kernel, CallableKernel) else None
-        held = getattr(first, "held", None)
-        of_kernel = (np.zeros(1), 0, False) if held is None else (held.kernel, held.similarity, held.given)
         self.inside = bool(getattr(first, "inside", False))
         """Whether margins are those with the instance in the inverse."""
         self.record = RoundRecord(
             size=m, **self._learners(len(everyone)), inside=self.inside,
-            buys_first=bool(getattr(first, "buys_first", False)), by_length=held is not None,
-            **dict(zip(("kernel", "similarity", "given"), of_kernel, strict=True)),
+            buys_first=bool(getattr(first, "buys_first", False)), by_length=kernel is not None,
+            kernel=NO_KERNEL if kernel is None else first.held.kernel,
             ensemble=place, vote=entries[4], reweigh=entries[5], counts=counts, scalars=scalars,
             rule=np.array([one.rule.numbers() for one in copies]),
             **{name: code_of(getattr(rule, name)) for name in ("chance", "grants", "answers")},

@@ -39,6 +39,7 @@ from lpsm.samplers.protocol import (
     Learner,
     Round,
     Rule,
+    Similarity,
     call,
     checked_by,
     code_of,
@@ -133,25 +134,23 @@ class Held(NamedTuple):
     memory: Memory
     similarities: Array  # (capacity,) k(x_i, x)
     scatter: Array  # (d,) zeros between rounds
-    kernel: Floats  # its parameters
-    similarity: Any  # its function of (x_i.x, |x_i|^2, |x|^2), as functions of rules are; 0: x_i.x itself
-    given: bool  # whether similarities are written from outside
+    kernel: Similarity
 
 
 @compiled
 def compare(held: Held, now: Round) -> Row:
     """Return k(x_i, x) over the stored instances, written unless they are there already."""
-    row, memory, size = now.row, held.memory, now.counts[SIZE]
-    if not held.given:
+    row, memory, kernel, size = now.row, held.memory, held.kernel, now.counts[SIZE]
+    if not kernel.given:
         spread(held.scatter, row, True)
         for i in range(size):
             if row.sparse:
                 s = along(Row(memory.rows[i], memory.columns[i], memory.lengths[i], True), held.scatter)
             else:
                 s = dot(memory.rows[i], row.x, row.n)
-            if held.similarity != 0:
-                others = memory.squares[i], now.square
-                s = call(held.similarity, held.kernel, now.counts, now.scalars, s, *others, 0.0, 0.0)
+            if kernel.function != 0:
+                square = memory.squares[i]
+                s = call(kernel.function, kernel.numbers, now.counts, now.scalars, s, square, now.square, 0.0, 0.0)
             held.similarities[i] = s
         spread(held.scatter, row, False)
     return Row(held.similarities, row.columns, size, False)
@@ -242,7 +241,7 @@ class Nearest(NamedTuple):
     def score(self, now: Round) -> None:
         """-ln of the distance to the nearest instance of each class, of one not seen yet just below the least; or p."""
         scores, s, k, labels = now.scores, now.s, self.weights.shape[0], self.held.memory.labels
-        similar, own = compare(self.held, now), self_similarity(self.held, now.counts, now.scalars, now.square)
+        similar, own = compare(self.held, now), self_similarity(self.held.kernel, now.counts, now.scalars, now.square)
         least, plus, minus, low = NO_DISTANCE * own + SMALLEST, inf, inf, inf
         for c in range(k):
             scores[s, c] = inf
@@ -296,7 +295,7 @@ def over_instances(
     capacity = learner.B or capacity or FIRST_CAPACITY
     held = Held(
         new_memory(capacity, dtype), np.zeros(capacity, dtype=dtype), np.zeros(n_features, dtype=dtype),
-        kernel.numbers(), code_of(kernel.chance), isinstance(kernel, CallableKernel),
+        Similarity(kernel.numbers(), code_of(kernel.chance), isinstance(kernel, CallableKernel)),
     )  # fmt: skip
     weights = np.zeros((k, capacity), dtype=dtype)
     if learner.by_instances:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any, NamedTuple, Protocol, TypeVar, dataclass_transform
+from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -93,25 +93,12 @@ def _check(record: Learner | Rule) -> None:
         check(**{getattr(record, "symbol", name.rstrip("_")): getattr(record, name)})
 
 
-class LearnerArrays(Protocol):
-    """The arrays of a learner: a named tuple whose methods take one `Round`."""
-
-    @property
-    def weights(self) -> Array:
-        """Weights of the features, or of the stored instances, a row a class."""
-
-    def score(self, now: Round) -> None:
-        """Write w_c.x of every class into the scores."""
-
-    def update(self, now: Round) -> None:
-        """Learn the example."""
-
-
 class Learner:
-    """What learners are made of: a record of parameters, which knows its `LearnerArrays` before the first round.
+    """What learners are made of: a record of parameters, which knows its arrays before the first round.
 
-    Their methods may also be `variance`, which returns r, with what `update` needs of it left in the arrays, and
-    `overlap`, which returns how much an update takes off the bound on r, or -1 if it is not remembered.
+    The arrays are a named tuple whose methods take one `Round`: `score` writes w_c.x of every class into the scores;
+    `variance` returns r, with what `update` needs of it left in the arrays; `overlap` returns how much an update takes
+    off the bound on r, or -1 if it is not remembered; `update` learns the example.
     """
 
     __slots__ = ()
@@ -125,7 +112,7 @@ class Learner:
     recursion: Any = None  # of least squares 1/a, drift, and whether the current instance is in the inverse
     __post_init__ = _check
 
-    def arrays(self, n_features: int, k: int, dtype: DTypeLike) -> LearnerArrays:
+    def arrays(self, n_features: int, k: int, dtype: DTypeLike) -> NamedTuple:
         """Return the arrays that the loop works on, before the first round, for k classes."""
         raise NotImplementedError
 
@@ -180,11 +167,22 @@ def code_of(function: RuleFunction | None) -> Any:
     return (function or 0) if function is None or is_plain() else entry_of(function, RULE_FUNCTION).address
 
 
+class Similarity(NamedTuple):
+    """A kernel in compiled code."""
+
+    numbers: Line  # its parameters
+    function: int  # of (x.z, |x|^2, |z|^2), as functions of rules are; 0 for x.z itself
+    given: bool  # whether its values are written from outside
+
+
+NO_KERNEL = Similarity(np.zeros(1), 0, False)
+
+
 @compiled
-def self_similarity(kernel: Any, counts: Ints, scalars: Floats, square: float) -> float:
-    """k(x, x): the squared norm of the instance where the learner lives; `kernel` names its parameters and function."""
+def self_similarity(kernel: Similarity, counts: Ints, scalars: Floats, square: float) -> float:
+    """k(x, x): the squared norm of the instance where the learner lives."""
     if kernel.given:
         return float(scalars[SELF_SIMILARITY])
-    if kernel.similarity == 0:
+    if kernel.function == 0:
         return square
-    return float(call(kernel.similarity, kernel.kernel, counts, scalars, square, square, square, 0.0, 0.0))
+    return float(call(kernel.function, kernel.numbers, counts, scalars, square, square, square, 0.0, 0.0))

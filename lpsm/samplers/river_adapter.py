@@ -32,8 +32,8 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError("the river adapter needs river: install lpsm[river]") from error
 
-Features = Mapping[Any, float]
-Owed = list[tuple[dict[Any, float], int]]  # instances that were asked about, and their tickets, oldest first
+Features = dict[Any, float]
+Owed = list[tuple[Features, int]]  # instances that were asked about, and their tickets, oldest first
 
 
 class RiverSampler(base.Classifier):
@@ -75,7 +75,7 @@ class RiverSampler(base.Classifier):
         self._columns: dict[Hashable, int] = {name: i for i, name in enumerate(features or ())}
         self._hasher = FeatureHasher(n_hashed, alternate_sign=False) if n_hashed else None
         self._bought = Bought()
-        self._opened: tuple[dict[Any, float], int | None] | None = None  # the last instance of `ask`
+        self._opened: tuple[Features, int | None] | None = None  # the last instance of `ask`
         self._owed: Owed = []  # those that were asked about before it
 
     @property
@@ -93,10 +93,7 @@ class RiverSampler(base.Classifier):
     def forget(self, x: Features) -> None:
         """Close the oldest question about `x`, whose label will not come.
 
-        Raises
-        ------
-        ValueError
-            If there is none.
+        ValueError if there is none.
         """
         self._put_off()
         if not _settled(self._owed, x, self._drop):
@@ -158,7 +155,7 @@ class RiverSampler(base.Classifier):
         self._opened = None
 
     @classmethod
-    def _unit_test_params(cls) -> Iterator[dict[str, object]]:
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield from ({"key": "ssmd"}, {"key": "perceptron-ss", "seed": 0}, {"key": "sop-ss", "n_hashed": 64, "seed": 0})
 
     def _margin(self, x: Features) -> float:
@@ -201,7 +198,7 @@ class ActiveRiverSampler(ActiveLearningClassifier):
 
     def __init__(self, classifier: Any, seed: int | None = None) -> None:
         super().__init__(classifier=classifier, seed=seed)
-        self._last: tuple[dict[Any, float], set[str]] | None = None  # and the methods that predicted it
+        self._last: tuple[Features, set[str]] | None = None  # and the methods that predicted it
         self._owed: Owed = []  # instances as they came
 
     @property
@@ -234,7 +231,7 @@ class ActiveRiverSampler(ActiveLearningClassifier):
         self._last = None
 
     @classmethod
-    def _unit_test_params(cls) -> Iterator[dict[str, object]]:
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"classifier": RiverSampler()}
 
     def _unit_test_skips(self) -> set[str]:
@@ -251,8 +248,8 @@ class ActiveRiverSampler(ActiveLearningClassifier):
         return self._wanted
 
     def _steps(self) -> list[Any]:
-        pipeline = isinstance(self.classifier, compose.Pipeline)
-        return list(self.classifier.steps.values()) if pipeline else [self.classifier]
+        last: Any = self.classifier
+        return list(last.steps.values()) if isinstance(last, compose.Pipeline) else [last]
 
 
 def _settled(owed: Owed, x: Features, settle: Callable[[int], None]) -> bool:
@@ -266,5 +263,5 @@ def _settled(owed: Owed, x: Features, settle: Callable[[int], None]) -> bool:
 
 
 def _any(row: Any) -> bool:
-    """Whether something is not zero: of numbers, or of the only row of a sparse matrix."""
-    return bool(getattr(row, "data", row).any() if hasattr(row, "indptr") else row.any())
+    """Whether a row, dense or sparse, is not all zero."""
+    return bool((row != 0.0).sum())

@@ -27,6 +27,7 @@ from lpsm.samplers.protocol import (
     DUE,
     EVICTED,
     LARGEST_SQUARE,
+    NO_KERNEL,
     READY,
     ROUND,
     SIZE,
@@ -35,6 +36,7 @@ from lpsm.samplers.protocol import (
     WEIGHT,
     Line,
     Round,
+    Similarity,
     Square,
     Values,
     Whole,
@@ -78,9 +80,7 @@ class RoundRecord(NamedTuple):
     inside: bool  # whether the margin is p/(1+r): the current instance is part of the inverse
     buys_first: bool  # whether v = 0 would never move, so that the first example is bought and stored
     by_length: bool  # whether `score` needs the squared length
-    kernel: Line  # parameters of the kernel
-    similarity: int  # its function, 0 for x.z
-    given: bool  # whether k(x, x) is written from outside
+    kernel: Similarity
     ensemble: Whole  # where its record is, and the entries of its methods; without an ensemble `vote` is 0
     vote: int
     reweigh: int
@@ -111,7 +111,7 @@ class RoundRecord(NamedTuple):
 _WHOLES = np.zeros((1, 1), dtype=np.int64)
 _EXAMPLES: dict[str, object] = {
     "Whole": _WHOLES[0], "Wholes": _WHOLES, "Line": np.zeros(1), "Square": np.zeros((1, 1)), "int": 0, "float": 0.0,
-    "bool": True,
+    "bool": True, "Similarity": NO_KERNEL,
 }  # fmt: skip
 
 
@@ -205,20 +205,14 @@ def before_label(
 @compiled
 def predict(record: RoundRecord, j: int, row: Row, square: float, s: int, t: int) -> None:
     """Score the instance by copy j; where a round begins decide whether to ask; write what it came to."""
-    mode, counts, scalars, scores, own = (
-        record.mode,
-        record.counts[j],
-        record.scalars[j],
-        record.scores,
-        record.outcome[j],
-    )
-    decides = mode[DECIDES] != 0
+    counts, scalars, scores, own = record.counts[j], record.scalars[j], record.scores, record.outcome[j]
+    mode, decides = record.mode, record.mode[DECIDES] != 0
     invoke(record.score, record.at, j, before_label(record, j, row, scores, s, square, 0.0, 0.0))
     p, best = scores[s, 0], 0
     if scores.shape[1] > 1:
         best = best_other(scores, s, -1)
         p = 0.5 * (scores[s, best] - scores[s, best_other(scores, s, best)])
-    norm2 = self_similarity(record, counts, scalars, square) if square >= 0.0 else -1.0
+    norm2 = self_similarity(record.kernel, counts, scalars, square) if square >= 0.0 else -1.0
     now = before_label(record, j, row, scores, s, square, norm2, p)
     chance, query, r = decision(record, j, now, t) if decides else (0.0, False, -1.0)
     if r < 0.0 and record.inside and (not decides or (query and mode[CAREFUL] != 0)):
@@ -332,7 +326,7 @@ def learn(record: RoundRecord, j: int, row: Row, square: float, s: int, y: float
         square = dot(row.x, row.x, row.n)
     norm2, r, eviction = own[NORM2], own[VARIANCE], 0.0
     if norm2 < 0.0:
-        norm2 = self_similarity(record, counts, scalars, square)
+        norm2 = self_similarity(record.kernel, counts, scalars, square)
     if record.evictions.size > 0:
         eviction = record.evictions[j, counts[EVICTED] - record.gone[j]]
     if r < 0.0:

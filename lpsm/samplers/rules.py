@@ -230,19 +230,6 @@ class KeptRate(Rule):
 # -- the adaptive sampler: everything at first, then the example after each small margin ----------------------------
 
 
-def _small_for_lambda(
-    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
-) -> float:
-    stored = counts[STORED]
-    return 1.0 if stored == 0 or m * m <= 128.0 * log(float(counts[ROUND])) / (rule[0] * stored) else 0.0
-
-
-def _bias(
-    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
-) -> float:
-    return bias
-
-
 def _appoint(
     rule: Floats, counts: Ints, scalars: Floats, chance: float, signal: float, floor: float, _: float, __: float
 ) -> float:
@@ -297,10 +284,15 @@ class AdaptiveSampler(Rule):
     grants = staticmethod(_appoint)
     answers = staticmethod(_keep_if_due)
 
+    _by_margin = rule_function(
+        lambda rule, counts, scalars, p, r, m, norm2, bias: small(128.0 / rule[0], counts, m, 1.0)
+    )
+    _by_coin = rule_function(lambda rule, counts, scalars, p, r, m, norm2, bias: bias)
+
     @property
     def chance(self) -> RuleFunction:
         """Whether the margin is small, or the coin's bias."""
-        return _small_for_lambda if self.bias is None else _bias
+        return self._by_margin if self.bias is None else self._by_coin  # type: ignore[no-any-return]
 
     @property
     def randomized(self) -> bool:

@@ -155,14 +155,13 @@ def restored(
         return array
 
     full = kernels.changed(blank, read)
-    whole(0, UNLIMITED, counts=int(counts.max()))
-    whole(0, capacity, size=int(counts[protocol.SIZE]))
+    limits = [("counts", UNLIMITED, counts), ("size", capacity, counts[protocol.SIZE])]
     if (memory := perceptrons.memory_of(full)) is not None:
-        whole(0, width, lengths=int(memory.lengths.max(initial=0)))
-        whole(0, d - 1, columns=int(memory.columns.max(initial=0)))
+        limits += [("lengths", width, memory.lengths), ("columns", d - 1, memory.columns)]
         if k > 1:  # numbers of classes
-            for label in (memory.labels.min(), memory.labels.max()):
-                whole(0, k - 1, labels=int(label))
+            limits += [("labels", k - 1, memory.labels), ("labels", k - 1, memory.labels.min())]
+    for name, most, values in limits:
+        whole(0, most, **{name: int(np.max(values)) if np.size(values) else 0})
     if counts[protocol.SIZE] and sparse_memory is None:
         raise ValueError("sparse_memory must tell the form of the stored instances, got None")
     return full, counts, scalars
