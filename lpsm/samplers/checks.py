@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from math import isfinite
 from typing import Any, TypeAlias
 
@@ -21,15 +19,6 @@ Rows: TypeAlias = ArrayLike | sparse.spmatrix | sparse.sparray
 """One instance or several, as whoever calls has them: an array (d,) or (T, d), or sparse; or values and columns."""
 MOST_FEATURES = 2**31 - 1
 """Most features of an instance: their places are 32 bits wide."""
-
-
-@contextmanager
-def fitting(name: str, value: object) -> Iterator[None]:
-    """Name what holds an integer that is too large for a float."""
-    try:
-        yield
-    except OverflowError:
-        raise ValueError(f"{name} must hold numbers that fit a float, got {shown(value)}") from None
 
 
 def as_instance(x: Any, n_features: int, dtype: DTypeLike) -> tuple[Array, Columns]:

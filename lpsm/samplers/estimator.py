@@ -29,7 +29,7 @@ from lpsm.arrays import Array, Floats, Ints, Mask
 from lpsm.checks import having, shown
 from lpsm.samplers.calibration import Bought, leads
 from lpsm.samplers.catalogue import CATALOGUE, OF_ALL, OF_KERNELS, make
-from lpsm.samplers.checks import Rows, fitting, squared_lengths
+from lpsm.samplers.checks import Rows, squared_lengths
 from lpsm.samplers.kernels import KernelLike
 from lpsm.samplers.multiclass import MulticlassSampler, has_classes, last_largest
 
@@ -222,7 +222,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             having("oracle", self.oracle, "__call__")
         labels: Any = None  # those that are there, and of which rows
         known: Any = slice(None)
-        with fitting("X", X):
+        try:
             if self.oracle is not None or (late and y is None):
                 X = validate_data(self, X, reset=anew, **_TAKES)
             elif late and not (known := _known(y)).all():
@@ -232,6 +232,8 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 labels = np.asarray(np.asarray(y, dtype=object)[known].tolist())
             else:
                 X, labels = validate_data(self, X, y, reset=anew, **_TAKES)
+        except OverflowError:
+            raise ValueError(f"X must hold numbers that fit a float, got {shown(X)}") from None
         if anew or classes is not None:
             self.classes_ = self._class_names(labels, classes, None if anew else self.classes_)
         if anew:

@@ -31,12 +31,6 @@ def has_classes(key: str) -> bool:
     return kernels.has_classes(CATALOGUE[key].recipe.learner, CATALOGUE[key].recipe.rule)
 
 
-class ClassDecision(Decision):
-    """A decision on one of several classes: `margin` is half the lead, `prediction` the class, of equals the last."""
-
-    __slots__ = ()
-
-
 class MulticlassSampler(Sampler):
     """A sampler of the catalogue for `n_classes` classes.
 
@@ -67,8 +61,6 @@ class MulticlassSampler(Sampler):
     [0, 1, 2]
     """
 
-    _decision = ClassDecision
-
     def __init__(
         self,
         key: str,
@@ -90,7 +82,7 @@ class MulticlassSampler(Sampler):
         self.last_scores = np.zeros(self.n_classes)
 
     def decide(self, x: Rows) -> Decision:
-        """Predict the class of `x`, shape (d,) or a sparse row, and say whether to ask for it."""
+        """Predict the class of `x`, of equals the last, and say whether to ask for it; `margin` is half the lead."""
         decision = super().decide(x)
         ensemble = self._prepared()
         variance = max(ensemble.record.outcome[0, VARIANCE], 0.0) if ensemble.inside else 0.0

@@ -105,7 +105,6 @@ class Sampler:
     """
 
     n_classes = 1
-    _decision = Decision
 
     def __init__(
         self,
@@ -297,7 +296,7 @@ class Sampler:
         if self._last is not None:
             scores = record.scores.copy() if self.n_classes > 1 else None
             self._questions[self._last] = Question(values.copy(), copy(columns), record.outcome.copy(), scores)
-        return self._decision(margin, int(prediction), bool(query), chance, self._last)
+        return Decision(margin, int(prediction), bool(query), chance, self._last)
 
     def learn(self, x: Rows | int, y: int) -> bool:
         """Take the label `y` of an instance `decide` asked about; return whether the example was stored.
