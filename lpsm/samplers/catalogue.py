@@ -2,11 +2,9 @@
 
 What it models: key = learner + query rule + what is stored: a row of the table `_ALGORITHMS`.
 The algorithm's own parameters, by symbol, are the fields of its rule and its learner.  Papers go by the letters in
-`PAPERS`.  Notation: p = w.x, r = x'A^-1 x, m the margin, N the examples stored so far.  `make` turns a key and
-parameters into a sampler, `describe` says where it is from, and `registry` what there is.
-What it leaves out: best values (a default is the paper's where the entry says so; elsewhere the papers tune it, and
-the default is merely a place to start), and combinations no paper has: build those from a learner and a rule with
-`Sampler`.
+`PAPERS`.  Notation: p = w.x, r = x'A^-1 x, m the margin, N the examples stored so far.
+What it leaves out: best values (where the entry does not say that the paper has it, a default is merely a place to
+start), and combinations no paper has: build those from a learner and a rule with `Sampler`.
 """
 
 from __future__ import annotations
@@ -158,25 +156,18 @@ def make(
     ----------
     key
         One of `keys()`; `describe(key)` gives paper, figure and parameters.
-    n_features
-        Dimension d of the instances.
-    rng
-        Draws one uniform a round if the rule is randomised: a generator or its seed; None for seed 0.
+    n_features, rng, dtype, max_queries
+        As of `Sampler`.
     normalize
         Whether instances are divided by their norm; None for what the key's paper does.
     kernel
         None for the primal form (beyond 16,384 features, where a second-order learner's matrix
         no longer fits, for the linear dual one: the same margins); "linear", "rbf" (gamma),
         "poly" (degree, gamma, coef0) or a function of two vectors for the dual form.
-    dtype
-        float64 or float32.
-    max_queries
-        Labels asked for at most; None for no limit.
     **params
-        The algorithm's parameters by symbol; ``lambda_`` or ``lambda`` for lambda, ``rho`` or
-        ``rho_t`` for rho_t.  Every key but a filter takes `rate`, the share of the labels to ask for, for which
-        `KeptRate` (also `step`) takes the place of the key's own rule unless that has a `rate`; and every key takes
-        `stores`, as `Sampler` does.
+        The algorithm's parameters by symbol; ``lambda_`` or ``lambda`` for lambda, ``rho`` or ``rho_t`` for rho_t.
+        Every key but a filter takes `rate`, the share of the labels to ask for, for which `KeptRate` (also `step`)
+        takes the place of the key's own rule unless that has a `rate`; and every key takes `stores`, as `Sampler` does.
 
     Raises
     ------

@@ -1,14 +1,11 @@
 """Selective samplers as a scikit-learn classifier.
 
-What it models: `fit` plays the rows of X as a stream, in order: each is predicted first, and its
-label is used only if the sampler asks for it.  The labels may be an array (a simulation: entries
-that were not asked for have no influence) or come from `oracle`, which is called for the rows asked
-about and no other.  Classes may have any names: of two the second in sorted order is the sampler's +1, and for more
-there is one question an instance (`MulticlassSampler`).  Rows whose label is not known yet may be given to
-`partial_fit`; those of them that are asked about have a ticket, and `answer` takes their labels whenever they come.
-One class alone is predicted for everything; the sampler then sees one sign only.  Where rows are
-normalised, one of zeros has no direction: it is no round, is never asked about, and has margin 0.
-
+What it models: `fit` plays the rows of X as a stream, in order: each is predicted first, and its label is used only if
+the sampler asks for it.  The labels may be an array (a simulation: entries that were not asked for have no influence),
+come from `oracle`, which is called for the rows asked about and no other, or come late.  Classes may have any names: of
+two the second in sorted order is the sampler's +1, and for more there is one question an instance
+(`MulticlassSampler`).  One class alone is predicted for everything; the sampler then sees one sign only.  Where rows
+are normalised, one of zeros has no direction: it is no round, is never asked about, and has margin 0.
 What it leaves out: several labels a row (wrap it in `OneVsRestClassifier`).
 scikit-learn takes a second to import, so this module is imported when first asked for.
 """

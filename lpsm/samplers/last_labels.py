@@ -109,10 +109,7 @@ class LastLabels:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """Return what `state` was taken from.
-
-        ValueError if the state is of another version, lacks a part, or its parts do not belong together.
-        """
+        """Return what `state` was taken from; ValueError if its version or its parts do not fit."""
         with reading("a LastLabels' state"):
             if int(state["version"]) != cls.VERSION:
                 raise ValueError(f"version must be {cls.VERSION}, got {state['version']}")

@@ -1,12 +1,9 @@
 """Selective samplers inside river: dictionaries of features in, labels one at a time, early or late.
 
 What it models: river's loop.  `RiverSampler` is a river classifier to which every label may be shown.  Its round is
-`learn_one`: there it decides, and looks at the label only if it asks for it; `predict_one` reads the state and
-changes nothing.  So it may stand behind transformers that learn, and its labels may come late.  `ask(x)` opens
-the round of x ahead of its label.  `ActiveRiverSampler` is the same in river's active-learning form, whose predictions
-are pairs (label, whether it is wanted): the round is the prediction, and the label that comes for x later, in any
-order, goes to the instance as it was when it was asked about.
-
+`learn_one`: there it decides, and looks at the label only if it asks for it; `predict_one` changes nothing.  So it may
+stand behind transformers that learn, and its labels may come late.  `ask(x)` opens the round of x ahead of its label.
+`ActiveRiverSampler` is the same in river's active-learning form, where the round is the prediction.
 New features may appear at any time; a feature that an instance lacks is 0.  Where a key normalises, an instance of
 zeros has no direction: it is no round, is not asked about, and is predicted to be positive.
 
@@ -91,10 +88,7 @@ class RiverSampler(base.Classifier):
         return self._opened[1] is not None
 
     def forget(self, x: Features) -> None:
-        """Close the oldest question about `x`, whose label will not come.
-
-        ValueError if there is none.
-        """
+        """Close the oldest question about `x`, whose label will not come; ValueError if there is none."""
         self._put_off()
         if not _settled(self._owed, x, self._drop):
             raise ValueError(f"x must be an instance that was asked about, got {dict(x)!r}")

@@ -1,13 +1,11 @@
 """The sampler: a margin learner, a query rule, and the protocol that keeps them honest.
 
 What it models: round t shows an instance; `decide` predicts its label and says whether to ask for it; only then does
-`learn` take the label, using the products `decide` left.  `run` is the same over a whole stream, compiled.  A
-randomised rule consumes one uniform a round, asked or not; deterministic rules none; evictions draw from a spawned
-generator.  A label may come late: the decision's ticket names its question, which stays open until `learn` takes the
-label, in any order.  Then whether the prediction was a mistake is judged by what was said in its round, and the example
-is stored into the state of the day.
-Weights have a row a class over one memory, of which a single row stands for two classes (`multiclass` has more), and
-what plays may be copies that decide together (`tuned`).
+`learn` take the label.  `run` is the same over a whole stream, compiled.  A randomised rule consumes one uniform a
+round, asked or not; evictions draw from a spawned generator.  A label may come late, by the ticket of its question, in
+any order: whether the prediction was a mistake is judged by what was said in its round, and the example is stored into
+the state of the day.  A row of weights stands for two classes (`multiclass` has more), and what plays may be copies
+that decide together (`tuned`).
 What it leaves out: which learner goes with which rule (`catalogue`), the record and the loop (`ensemble`, `round`).
 Source: Cesa-Bianchi et al. 2004, section 2; Cavallanti et al. 2010, section 2.
 """
@@ -23,7 +21,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
 from lpsm.arrays import Array, Floats, Ints, State
-from lpsm.checks import generator, reading, shown, whole
+from lpsm.checks import generator, known, of_type, reading, shown, whole
 from lpsm.samplers import kernels, protocol, state_io
 from lpsm.samplers.calibration import leads
 from lpsm.samplers.checks import (
@@ -132,12 +130,10 @@ class Sampler:
         dtype: DTypeLike, key: str, max_queries: int | None,
     ) -> None:  # fmt: skip
         """Everything but what it learns and its coins."""
-        for name, part, kind in (("learner", learner, Learner), ("rule", rule, Rule), ("kernel", kernel, Rule | None)):
-            if not isinstance(part, kind):
-                raise TypeError(f"{name} must be a record of parameters such as LeastSquares(), got {shown(part)}")
+        of_type(Learner, learner=learner)
+        of_type(Rule, rule=rule, **({} if kernel is None else {"kernel": kernel}))
         self.n_features = whole(1, MOST_FEATURES, n_features=n_features)
-        if stores not in STORES:
-            raise ValueError(f"stores must be 'mistakes', 'queried' or 'small margins', got {stores!r}")
+        known("stores", stores, STORES)
         self.dtype = np.dtype(dtype)
         if self.dtype not in _LARGEST:
             raise ValueError(f"dtype must be float64 or float32, got {self.dtype}")
@@ -193,10 +189,7 @@ class Sampler:
 
     @property
     def inverse(self) -> Array:
-        """A^-1, shape (d, d), of a second-order learner in primal form; D^-1 + I/c for lasec.
-
-        AttributeError if there is no such matrix.
-        """
+        """A^-1, shape (d, d), of a second-order learner in primal form; D^-1 + I/c for lasec; else AttributeError."""
         learner = self._own.arrays
         if not isinstance(learner, Squares):
             raise AttributeError("inverse belongs to second-order learners in primal form")
@@ -217,10 +210,7 @@ class Sampler:
     # -- saving -------------------------------------------------------------------------------
 
     def state(self) -> State:
-        """Return everything that determines the future, open questions included, as a versioned dict of arrays.
-
-        ValueError if a parameter is a function, which cannot be written down.
-        """
+        """Return all that determines the future as a versioned dict of arrays; a function in it is a ValueError."""
         parts = {name: state_io.described(getattr(self, name)) for name in ("learner", "rule", "kernel")}
         config = {"key": self.key, **{name: getattr(self, name) for name in _SIZES}, **parts}
         config |= {"dtype": self.dtype.name, "sparse_memory": self._sparse_memory}
@@ -235,10 +225,7 @@ class Sampler:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """Return the sampler `state` was taken from, ready for its next round or a late label.
-
-        ValueError if the state is of another version, lacks a part, or its arrays do not belong together.
-        """
+        """Return the sampler `state` was taken from; ValueError if its version or its arrays do not fit."""
         with reading("a sampler's state"):
             config = state_io.checked_config("a sampler", state, state_io.VERSION, {"evictions", *state_io.FIELDS})
             parts = {name: state_io.rebuilt(config.pop(name)) for name in ("learner", "rule", "kernel")}
@@ -323,17 +310,11 @@ class Sampler:
             raise ValueError(f"y must be -1 or +1, got {y}")
 
     def forget(self, ticket: int) -> None:
-        """Close a question whose label will not come; its instance is kept no longer.
-
-        RuntimeError if the ticket is not open.
-        """
+        """Close a question whose label will not come; RuntimeError if the ticket is not open."""
         self._questions.close(ticket)
 
     def widen(self, n_features: int) -> None:
-        """Go on with more features, the new ones last, as if they had been 0 so far; open questions stay open.
-
-        ValueError if there would be fewer features than now.
-        """
+        """Go on with more features, at least as many as now, the new ones last, as if they had been 0 so far."""
         whole(self.n_features, MOST_FEATURES, n_features=n_features)
         self._questions.widen(np.zeros(n_features - self.n_features, dtype=self.dtype))
         for one in self._samplers():

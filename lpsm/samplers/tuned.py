@@ -15,10 +15,9 @@ grid it is that sampler, draw for draw.  The copies play in the loop of one samp
 What it leaves out: a bound (copies depend on labels that the others' weights bought, so that a copy's
 loss is not what it would have cost alone), and filters.
 
-Source: ours, for the question left open by Cesa-Bianchi et al. 2004, section 5 (1), and Cavallanti
-et al. 2010; experts as in Monteleoni 2006, section 2.4; importance weights as in label-efficient
-prediction (Cesa-Bianchi, Lugosi, Stoltz 2005).  The papers' own answer is the keys
-"perceptron-ss-adaptive" and "sop-ss-adaptive", b_t = beta X_t^2 sqrt(1 + K_t).
+Source: ours, for the question left open by Cesa-Bianchi et al. 2004, section 5 (1), to which the papers' own answer is
+"perceptron-ss-adaptive" and "sop-ss-adaptive"; experts as in Monteleoni 2006, section 2.4; importance weights as in
+label-efficient prediction (Cesa-Bianchi, Lugosi, Stoltz 2005).
 """
 
 from __future__ import annotations
@@ -111,24 +110,18 @@ class TunedSampler(Sampler):
 
     Parameters
     ----------
-    key
-        A key of the catalogue that has the parameter.
-    n_features
-        Dimension d of the instances.
+    key, n_features
+        As in `make`.
     parameter, grid
-        The parameter's symbol and its candidates.
+        The symbol of one of the key's parameters, and its candidates.
     label_price
         What a label costs, in mistakes: the exchange rate of what is to be small.  At least 0.
     exploration
         Least probability e of asking, in [0, 1]; None for 0.01, or 0 with a single candidate.
     mixture
         "learn-alpha", which follows a best candidate that changes, or "static-expert".
-    max_queries
-        Labels asked for at most; None for no limit.
-    rng
-        One uniform a round: a generator or its seed; None for seed 0.
-    **params
-        The sampler's other parameters, and `normalize`, `kernel`, `dtype` as in `make`.
+    max_queries, rng, **params
+        As in `make`; the coins are those of all copies, one uniform a round.
 
     Raises
     ------
@@ -192,10 +185,7 @@ class TunedSampler(Sampler):
         return float(self.grid[int(np.argmax(self.weights))])
 
     def forget(self, ticket: int) -> None:
-        """Close a question whose label will not come; the copies are charged for asking, and for no mistake.
-
-        RuntimeError if the ticket is not open.
-        """
+        """Close a question whose label will not come; the copies are charged for asking, and for no mistake."""
         self._take(ticket, 0.0)
 
     def state(self) -> State:
@@ -208,10 +198,7 @@ class TunedSampler(Sampler):
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """Return the sampler `state` was taken from, ready for its next round or a late label.
-
-        ValueError if the state is of another version, lacks a part, or its parts do not belong together.
-        """
+        """Return the sampler `state` was taken from; ValueError if its version or its parts do not fit."""
         with reading("a TunedSampler's state"):
             needed = {"grid", "squares", "counts", "open_tickets"}
             config = state_io.checked_config("a TunedSampler", state, VERSION, needed)
