@@ -258,7 +258,7 @@ class TunedSampler(Sampler):
     def _voters(self) -> dict[str, Any]:
         for one in self.samplers:
             one._ensemble = None
-        share, arrays = self.weights, self._mixture._hierarchy.arrays
+        share, arrays = self.weights, self._mixture.arrays()
         parts: Any = share, np.empty_like(share), *arrays, self._squares, self.label_price, self.exploration
         return {"head": self._own, "voters": Grid(*parts)}
 
