@@ -29,7 +29,7 @@ class Occurrence(Event):
     `Environment.schedule`, which would make a run of the Web model under static PSM 3 to 6 % slower.
     """
 
-    def __init__(self, machine: Any, at: int, code: int, what: Any) -> None:
+    def __init__(self, machine: Any, at: int, code: int, what: object) -> None:
         self.env = clock = machine.clock
         self.callbacks = [machine.handlers[code]]
         self._value = what
@@ -37,7 +37,7 @@ class Occurrence(Event):
         heappush(clock._queue, (at, LAST if code == TCP_TIMER else NORMAL, next(clock._eid), self))
 
 
-def schedule(run: Run, at: int, code: int, what: Any) -> None:
+def schedule(run: Run, at: int, code: int, what: object) -> None:
     """Schedule an event: after those of its instant that are scheduled already, and a time-out after all others."""
     Occurrence(run.machine, at, code, what)
 

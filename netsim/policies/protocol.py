@@ -1,10 +1,9 @@
 """What a power-saving policy is: from what the client can see to when it sleeps and wakes.
 
-The station asks its policy at two kinds of instant: when it *could sleep*
-(nothing is queued or in flight towards it and its own transmitter is idle) and
-at *each beacon that it listens to*.  The answer says how long to stay awake with
-the gate open, which beacon to listen to next, and whether sending something
-opens the gate.  A policy sees nothing that a real client could not know.
+The station asks its policy at two kinds of instant: when it *could sleep* (nothing is queued or in flight towards it
+and its own transmitter is idle) and at *each beacon that it listens to*.  The answer says how long to stay awake with
+the gate open, which beacon to listen to next, and whether sending something opens the gate.  A policy sees nothing that
+a real client could not know.
 
 A policy may offer more:
 
@@ -227,16 +226,13 @@ class Observer(Protocol):
 def asked(policy: Policy, view: View, interval_ns: int, offset_ns: int = 0) -> Plan:
     """Ask a policy, and return its plan, later by an offset, if a client can follow it.
 
-    Raises
-    ------
-    PolicyError
-        If it raises anything, or gives no plan in whole nanoseconds by which its client stays awake for ever or wakes
-        up at a beacon.
+    It is a `PolicyError` if it raises anything, or gives no plan in whole nanoseconds by which its client stays awake
+    for ever or wakes up at a beacon.
     """
     asleep = view.now_ns  # whatever the policy writes there
     try:
         with guarded:
-            plan: Any = policy.plan(view)
+            plan: object = policy.plan(view)
     except BaseException as error:
         raise _refused(policy, f"plan raised {in_a_line(error)}") from unless_stopped(error)
     if type(plan) is not Plan:
@@ -271,7 +267,7 @@ def cannot_follow(asleep_ns: int, wake_ns: int, repeat_ns: int, agreed: int, int
     return asleep_ns < FOREVER_NS and (off_beacons or repeat_ns < ASK or not asleep_ns < wake_ns < FOREVER_NS)
 
 
-def told(policy: Any, frame: Frame) -> None:
+def told(policy: Observer, frame: Frame) -> None:
     """Tell a policy of a frame, and raise `PolicyError` if it fails."""
     try:
         with guarded:

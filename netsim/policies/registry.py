@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from functools import cache
 from re import findall
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from netsim.policies import bsd, drivers, host, lpsm, lpsm2, lpsm3, poll, static, twt
 from netsim.policies.entry import Entry, Setting, assignments
@@ -84,7 +84,7 @@ def canonical(policy: AnyPolicy, *, beacon_interval_ns: int = _BEACON_INTERVAL_N
     return make(policy, beacon_interval_ns=beacon_interval_ns).spec
 
 
-def _known(policy: Any) -> Policy:
+def _known(policy: object) -> Policy:
     """Return a policy that is an object (`checked`); what its attributes raise is a `PolicyError`."""
     try:
         return checked(policy)
