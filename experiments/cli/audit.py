@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from experiments.audit import Audit
     from netsim.policies import AnyPolicy
 
-__all__ = ["audit"]
-
 ALIKE = 0.2  # two estimates of a mean power are alike if they differ by no more than this share
 _OF_NETWORK = ("dtim_period", "beacons", "multicast_frames", "multicast_after_dtim")
 _OF_CLIENT = ("frames", "roamed", "sleeps", "listen_interval", "frames_up", "frames_down", "bytes_up", "bytes_down",
@@ -40,7 +38,7 @@ _OF_CLIENT = ("frames", "roamed", "sleeps", "listen_interval", "frames_up", "fra
     options.flag("--skip-damaged", "Read up to where the capture is damaged, and count it."),
     options.JSON,
 )
-def audit(asked: Any) -> None:
+def audit(asked: options.Asked) -> None:
     """Say what the clients of a monitor-mode CAPTURE really did to save power.
 
     The frames may be encrypted: power saving shows in their headers. The capture has link

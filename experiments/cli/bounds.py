@@ -1,7 +1,5 @@
 """`lpsm bounds`: what is proved about the learners over experts, held against what they do."""
 
-from __future__ import annotations
-
 import json
 from itertools import chain
 from math import inf
@@ -13,8 +11,6 @@ import click
 from experiments.cli import options
 from experiments.escaping import echo
 from experiments.presets import LEARNERS, PROCESSES
-
-__all__ = ["bounds"]
 
 _ONE = ["learner", "statement", "kind", "measured", "bound", "slack", "verdict"]
 
@@ -39,7 +35,7 @@ _ONE = ["learner", "statement", "kind", "measured", "bound", "slack", "verdict"]
     options.JOBS,
     options.JSON,
 )  # fmt: skip
-def bounds(asked: Any) -> None:
+def bounds(asked: options.Asked) -> None:
     """Hold regret bounds against the regret measured on losses drawn or given.
 
     Static-expert, Fixed-share, Markov-share and Learn-alpha run over the losses.  One trial prints

@@ -1,7 +1,5 @@
 """`lpsm doctor`: what the program runs on, and what is missing."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import platform
@@ -25,7 +23,7 @@ EXTRAS = {"distributed": "cluster", "gymnasium": "gymnasium", "jupyterlab": "not
     options.flag("--compile compile_now", "Compile what runs need, once, so that none waits for it."),
     options.JSON,
 )
-def doctor(asked: Any) -> None:
+def doctor(asked: options.Asked) -> None:
     """Say what the program runs on: versions, processors, caches, data.
 
     Exit status 0, or 1 if the compiled code does not run.

@@ -1,10 +1,7 @@
 """`lpsm generate`: a workload drawn from the measured Web model, or other traffic made to order."""
 
-from __future__ import annotations
-
 import json
 from itertools import chain
-from typing import Any
 
 import click
 
@@ -38,7 +35,7 @@ _TAKES: dict[str, tuple[str, ...]] = {
     options.option("--out", "JSON-lines file for the pages and messages [standard output].", options.OUTPUT),
     options.flag("--json as_json", "Print the totals as one JSON object (needs --out)."),
 )
-def generate(asked: Any) -> None:
+def generate(asked: options.Asked) -> None:
     """Make traffic: pages of the Web model, or what other programs do.
 
     web: pages with sizes, embedded objects and think times, those that lpsm compare draws for

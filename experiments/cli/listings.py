@@ -3,8 +3,6 @@
 Each list is the registry of the package that has the things, so that what is new appears here by itself.
 """
 
-from __future__ import annotations
-
 import json
 from importlib import import_module
 from typing import Any
@@ -13,7 +11,8 @@ import click
 
 from experiments.cli import options
 from experiments.escaping import echo
-from experiments.world import settings_of_a_world
+from experiments.quantities import Row
+from experiments.world import Field, settings_of_a_world
 
 _REGISTRIES = {
     "policies": "netsim.policies", "radios": "netsim.radio", "samplers": "lpsm.samplers", "formats": "traces",
@@ -25,7 +24,7 @@ _REGISTRIES = {
     options.JSON,
     name="list",
 )
-def list_command(asked: Any) -> None:
+def list_command(asked: options.Asked) -> None:
     """List what there is: how it is written, what it means, where it comes from, and an example.
 
     policies: a class of your own is written FILE.py:CLASS, or FILE.py:CLASS:PARAMETER.  radios: one of your own is a
@@ -35,12 +34,12 @@ def list_command(asked: Any) -> None:
     if asked.what == "experiments":
         experiments_listed(as_json=asked.as_json)
         return
-    entries: Any = settings_of_a_world() if asked.what == "world" else _registered(asked.what)
+    known = settings_of_a_world() if asked.what == "world" else import_module(_REGISTRIES[asked.what]).registry()
+    entries = [{"name": name, **_entry(one)} for name, one in known.items()]
     if asked.as_json:
-        listed = [{"name": name, **entry} for name, entry in entries.items()]
-        click.echo(json.dumps({asked.what: listed}, default=lambda kind: getattr(kind, "__name__", str(kind))))
+        click.echo(json.dumps({asked.what: entries}, default=lambda kind: getattr(kind, "__name__", str(kind))))
         return
-    for entry in entries.values():
+    for entry in entries:
         aware = " (host-aware: it knows which requests are unanswered)" if entry.get("host_aware") else ""
         echo(f"{entry['written']}\n    {entry['meaning']}{aware}")
         echo(f"    Source: {entry['source']}\n    Example: {entry['example']}")
@@ -48,12 +47,12 @@ def list_command(asked: Any) -> None:
             echo(f"    {written}\n        {meaning}\n        Source: {source}")
 
 
-def _registered(what: str) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for key, entry in import_module(_REGISTRIES[what]).registry().items():
-        found[key] = {field: str(getattr(entry, field)) for field in ("written", "meaning", "source", "example")}
-        found[key] |= {name: getattr(entry, name) for name in ("host_aware", "members") if hasattr(entry, name)}
-    return found
+def _entry(one: Any) -> Row:
+    """Return what a list has of an entry of a registry, or of a setting of a world."""
+    if isinstance(one, Field):
+        return one._asdict()
+    found = {field: str(getattr(one, field)) for field in ("written", "meaning", "source", "example")}
+    return found | {name: getattr(one, name) for name in ("host_aware", "members") if hasattr(one, name)}
 
 
 def experiments_listed(*, as_json: bool) -> None:

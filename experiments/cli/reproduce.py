@@ -1,20 +1,15 @@
 """`lpsm reproduce`: figures, tables and theorems of the papers, run again, claim by claim."""
 
-from __future__ import annotations
-
 import json
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import click
 
 from experiments.cli import options
 from experiments.cli.listings import experiments_listed
 from experiments.escaping import echo
-
-__all__ = ["reproduce"]
 
 
 def _experiments() -> dict[str, str]:
@@ -44,7 +39,7 @@ def _experiments() -> dict[str, str]:
     options.JOBS,
     options.JSON,
 )  # fmt: skip
-def reproduce(asked: Any) -> None:
+def reproduce(asked: options.Asked) -> None:
     """Run experiments of the papers again, draw them, and say claim by claim whether they hold.
 
     Each NAME is one of the list; a paper or all names many.  Each experiment has a folder OUT/PAPER/PLACE

@@ -31,7 +31,7 @@ _LATE = {"message": "added_delay", "datagram": "datagram_delay"}
     options.JSON,
     *WORLD,
 )  # fmt: skip
-def simulate(asked: Any) -> None:
+def simulate(asked: options.Asked) -> None:
     """Simulate the pages of WORKLOAD (JSON lines, see lpsm generate) under one policy.
 
     Every page is one row: policy, page, issue_s, latency_s, awake_s, asleep_s, beacons and

@@ -16,6 +16,7 @@ from experiments.escaping import echo
 from experiments.presets import MOST_CLIENTS
 
 if TYPE_CHECKING:
+    from experiments.figures.style import Drawing
     from experiments.study.store import Store
     from experiments.study.traffic import Units
     from experiments.world import World
@@ -40,7 +41,7 @@ CLIENTS = options.whole(
 
 
 def gathered(
-    asked: Any, paths: Sequence[Path], world: World, *, few: int, option: str
+    asked: options.Asked, paths: Sequence[Path], world: World, *, few: int, option: str
 ) -> tuple[Units, dict[str, Any], World]:
     """Return the traffic that is asked for, what the manifest says about it, and its world (`World.beside`).
 
@@ -89,7 +90,7 @@ def settings_of(
 
 
 @contextmanager
-def folder(command: str, asked: Any, settings: Mapping[str, Any], shape: Any = object) -> Iterator[Store]:
+def folder(command: str, asked: options.Asked, settings: Mapping[str, Any], shape: Any = object) -> Iterator[Store]:
     """Begin the folder of a command; ending the block early gives up all but finished runs, which have a `shape`."""
     from experiments.study.store import Store
 
@@ -99,21 +100,21 @@ def folder(command: str, asked: Any, settings: Mapping[str, Any], shape: Any = o
 
 
 def ended(
-    store: Store | None, asked: Any, name: str, text: str, data: Mapping[str, Any], tables: Mapping[str, Any],
-    pictures: Mapping[str, Any], files: Mapping[str, str] | None = None, shown: str | None = None,
+    store: Store | None, asked: options.Asked, name: str, text: str, data: Mapping[str, Any], tables: Mapping[str, Any],
+    drawings: Mapping[str, Drawing], files: Mapping[str, str] | None = None, shown: str | None = None,
 ) -> None:  # fmt: skip
     """Write what was found, give the folder its name, and print the words, or the JSON object; no `store`: print alone.
 
     `text` is written, and printed unless something else is `shown`, as ``NAME.txt``; each of the `tables` with a row in
-    it becomes a CSV file of its name, each of the `pictures` a PNG and an SVG; the `files` are written as they are.
+    it becomes a CSV file of its name, each of the `drawings` a PNG and an SVG; the `files` are written as they are.
     """
     if store is not None:
-        from experiments.figures.style import pictures as drawn
+        from experiments.figures.style import pictures
 
         written: dict[str, Any] = {f"{name}.txt": text + "\n", **(files or {})}
         written |= {f"{called}.csv": table for called, table in tables.items() if len(table)}
-        for called, figure in pictures.items():
-            written |= drawn(called, figure)
+        for called, draw in drawings.items():
+            written |= pictures(called, draw())
         for file, content in written.items():
             store.write(file, content)
         store.publish()
@@ -142,7 +143,7 @@ def written_picture(path: Path, figure: Any) -> None:
 
 
 def worlds_words(
-    settings: Mapping[str, Any], world: World, chosen: Mapping[str, AnyPolicy], clients: Sequence[int] = (), *,
+    settings: Mapping[str, Any], world: World, chosen: Mapping[str, AnyPolicy], clients: Sequence[object] = (), *,
     battery: bool = False,
 ) -> str:  # fmt: skip
     """Return in lines below a table: the host-aware policies, the clients of a cell, the world, what was recorded."""

@@ -1,10 +1,7 @@
 """`lpsm timeline`: what the radio does, frame by frame, as a picture, trace events, or a capture of the air."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -30,7 +27,7 @@ from experiments.presets import LEARNED
     options.SEED,
     *WORLD,
 )  # fmt: skip
-def timeline(asked: Any) -> None:
+def timeline(asked: options.Asked) -> None:
     """Show what the radio does while the pages of WORKLOAD are browsed, one policy below the other.
 
     The picture shows frames in both directions, beacons that were heard and slept through, when the client is awake,

@@ -1,16 +1,12 @@
 """What can be set in the explorer, and its other forms: a link, a command line."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Self
 from urllib.parse import parse_qs, urlencode
 
 import netsim
 from experiments.presets import LEARNED, TODAY, at_round_trip
-
-__all__ = ["DEFAULT_POLICIES", "NUMBERS", "SERVERS", "Settings"]
 
 DEFAULT_POLICIES = ("psm", "listen:3", "dynamic:100", "bsd:1", "bsd:0.5", "lpsm:log", LEARNED, "hold:50")
 SERVERS = ("constant", "exponential", "lognormal", "recorded")
@@ -54,7 +50,7 @@ class Settings:
         netsim.RadioConfig.profile(self.radio)
 
     @classmethod
-    def of_link(cls, query: str, server: str = "lognormal") -> Settings:
+    def of_link(cls, query: str, server: str = "lognormal") -> Self:
         """Return the settings that the query of a link carries; what it does not name is the default.
 
         `server` is that of a link which names none.  A value that is no number where one is needed, too long or out of
@@ -69,7 +65,8 @@ class Settings:
                 given["policies"] = tuple(dict.fromkeys("psm" if name == "psm:100" else name for name in names))
             elif value:
                 try:
-                    given[field.name] = {"int": int, "float": float}.get(str(field.type), str)(value)
+                    kind: type = type(field.default)
+                    given[field.name] = kind(value)
                 except ValueError:
                     raise ValueError(f"{field.name} must be a number, got {value[:_LONGEST]!r}") from None
         return cls(**given)

@@ -16,8 +16,6 @@ An example is in ``docs/reproduce.md``.
 What it leaves out: where records lie (`archive`), and which experiments there are (`registry`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial

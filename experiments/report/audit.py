@@ -1,13 +1,9 @@
 """What a device really did to save power, for a reader in a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from experiments.report.text import table
-
-__all__ = ["audit_text"]
 
 FEW_FRAMES = 10
 

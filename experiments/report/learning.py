@@ -1,7 +1,5 @@
 """What learners did, in words: a sampler's run over a stream, a replay of traffic, and what is proved about both."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,8 +9,6 @@ import pandas as pd
 from experiments.quantities import LABELS, REPLAYS, STATEMENTS
 from experiments.report.text import number, of_frame, table
 from experiments.study.label import Problem
-
-__all__ = ["bounds_text", "label_text", "mapping_text", "replay_text"]
 
 LISTED = 20  # replays in the printed table
 

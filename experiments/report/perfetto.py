@@ -6,15 +6,11 @@ Format: "Trace Event Format", the JSON object form with phases M (names), X (com
 (counters); times are in microseconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from experiments.figures.style import label
 from experiments.timeline import Timeline
-
-__all__ = ["trace_events"]
 
 _THREADS = ("radio", "frames delivered at once", "beacons", "frames up", "frames down", "decisions", "pages")
 

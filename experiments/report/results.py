@@ -6,8 +6,6 @@ runs of each experiment, and of each claim that fails what was asked for and wha
 out: what is claimed, and how it is checked.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
@@ -15,8 +13,6 @@ from typing import Any
 import pandas as pd
 
 from experiments.report.text import escaped, markdown
-
-__all__ = ["HEADING", "HOUSEKEEPING", "claim_counts", "details_markdown", "results_markdown", "results_text"]
 
 HEADING = "# What the papers say, and what comes out here"
 _HOW_TO_READ = (

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 MANY_PERCENT = 200.0  # from here on a difference is a factor
 
-__all__ = ["cells", "escaped", "markdown", "number", "of_frame", "plain", "plus_minus", "table"]
-
 
 def number(value: float, form: str = ".2f") -> str:
     """Return the number in a form (`Quantity`), with two significant digits if it would be 0, or nothing for a NaN.

@@ -1,15 +1,11 @@
 """What was found in a trace, as figures and for a reader in a terminal: pages, messages, flows, times of servers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from experiments.report.text import table
 from traces import Captured, Datagram, Message, Page, Report
-
-__all__ = ["Found", "found_text"]
 
 _MOST_FLOWS = 8
 

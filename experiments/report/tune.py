@@ -1,7 +1,5 @@
 """A recommendation in words: what to take and to type, how sure that is, and the table behind it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite, nan
 from typing import Any
@@ -12,8 +10,6 @@ from experiments.quantities import TUNING
 from experiments.report.text import number, of_frame, plus_minus
 from experiments.study.targets import Settings
 from traces import counted
-
-__all__ = ["recommendation_text", "settings_text", "tuning_text"]
 
 _MOST_NAMED = 5
 _LIMITS = (("max_slowdown", "", "slowdown"), ("max_push_delay_s", " s", "added delay"), ("max_delay_s", " s", "time"))

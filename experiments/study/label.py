@@ -12,10 +12,7 @@ What it leaves out: reading streams and drawing.
 Source: Cavallanti et al. 2010, section 3.3, for F-measure and windows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -23,10 +20,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from experiments.world import Settings, setting
 from lpsm import bounds, samplers
 from lpsm.samplers.last_labels import TIMES
-
-__all__ = ["LabelConfig", "Labelled", "Problem", "held_to_bounds", "label", "parse_parameters", "problems"]
 
 POLICY_STREAM = 3  # of the seed's generators; class number k draws from its child k
 MOST_WINDOWS = 400  # drawn and written
@@ -85,18 +81,18 @@ class Labelled(NamedTuple):
     rounds: pd.DataFrame  #: A row a round of a single problem: margin, prediction, label, queried, stored; else empty.
 
 
-def parse_parameters(pairs: Sequence[str]) -> dict[str, Any]:
+def parse_parameters(pairs: Sequence[str]) -> Settings:
     """Return ``NAME=VALUE`` pairs as a sampler's parameters: integers, numbers, inf, true, false, or words.
 
     >>> parse_parameters(["K=0.1", "R=8", "mistake_driven=true"])
     {'K': 0.1, 'R': 8, 'mistake_driven': True}
     """
-    found: dict[str, Any] = {}
+    found: Settings = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not name or not equals or not value:
             raise ValueError(f"a parameter must be NAME=VALUE, got {pair!r}")
-        found[name] = _value(value)
+        found[name] = setting(value)
     return found
 
 
@@ -198,14 +194,6 @@ def held_to_bounds(
         parts.append(part.assign(**{"class": problem.positive})[["class", *part]])
         advance()
     return pd.concat(parts, ignore_index=True)
-
-
-def _value(text: str) -> Any:
-    words = {"true": True, "false": False}
-    for read in (int, float, lambda word: words[word.lower()]):
-        with suppress(ValueError, KeyError):
-            return read(text)
-    return text
 
 
 def _f_measure(counts: NDArray[Any]) -> Any:

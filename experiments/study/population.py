@@ -12,8 +12,6 @@ them more energy, or more time, or both.  There are no intervals, because a trac
 unless somebody argues that it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -30,11 +28,6 @@ from experiments.study.files import source_digest
 from experiments.study.sweep import MANY_PAGES, Recorded, compile_express
 from experiments.study.traffic import Browsing, browsed
 from netsim.policies import AnyPolicy, make
-
-__all__ = [
-    "QUANTILES", "OtherProgramError", "Task", "compute", "summary", "tasks",
-    "users",
-]  # fmt: skip
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 SLOW = 2.0  # a mean slowdown that is reported as such

@@ -11,8 +11,6 @@ What it leaves out: the reaction of the traffic to the delays, which the simulat
 Source: Monteleoni 2006, section 2.5.4, "Trace-based evaluation framework", figures 2-9 to 2-11.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,8 +25,6 @@ from lpsm import LearnAlpha, alpha_grid, bounds, hindsight
 from netsim.policies.polling import ENERGY_TERMS, PollingConfig, PollingLearner, beacons
 from traces.arrivals import BIN_US, binned
 from traces.records import Request
-
-__all__ = ["Details", "ReplayConfig", "Rounds", "arrivals", "details", "rounds", "totals"]
 
 Floats = NDArray[np.float64]
 BIN_MS = BIN_US / 1000

@@ -9,8 +9,6 @@ ends, even while compiled code runs.  A cluster is one that somebody started wit
 have this program installed, and the tasks of one that dies are computed again by another.
 """
 
-from __future__ import annotations
-
 import ctypes
 import importlib
 import logging

@@ -3,8 +3,6 @@
 The table is data (`netsim/data/targets.toml`).  Left out: what a platform can be made to do by changing its driver.
 """
 
-from __future__ import annotations
-
 import tomllib
 from functools import cache
 from importlib.util import find_spec

@@ -4,8 +4,6 @@ Where recorded sessions are few, it is their pages that are compared (with the m
 each visited several times at random phases of the beacons: a single visit at a single phase would be luck.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise

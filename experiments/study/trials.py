@@ -4,8 +4,6 @@ One trial is one loss process at one size: Static-expert, Fixed-share, Markov-sh
 adversary plays each of them anew) and are reported on.  A trial is a function of its settings, seed and index alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, log

@@ -15,8 +15,6 @@ of a page, or for traffic with times of its own the mean power.  Intervals are 9
 linearised ratio.  Left out: that the candidates' own parameters could be searched more finely.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from math import log1p, nan
@@ -34,11 +32,6 @@ from experiments.study.compare import QUANTILES, percent, ratio
 from experiments.study.sweep import Frames
 from lpsm import randomness
 from netsim.radio import with_assumed
-
-__all__ = [
-    "CANDIDATES", "FEW_SESSIONS", "LEVELS", "SPLITS", "Rule", "Tuning", "life_h", "measure",
-    "tune",
-]  # fmt: skip
 
 CANDIDATES = (
     "none", "psm", "listen:2", "listen:3", "listen:5", "listen:10", "dynamic:20", "dynamic:50", "dynamic:100",

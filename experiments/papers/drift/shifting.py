@@ -11,8 +11,6 @@ What it leaves out: tuning of the Shifting and the Budget Perceptron, whose para
 of drift.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from itertools import product
 from pathlib import Path

@@ -12,8 +12,6 @@ What it leaves out: other streams of the same kind, the price of a label, and BB
 instance alone: among 39,916 words it asks about all.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from itertools import product

@@ -22,8 +22,6 @@ What it leaves out: schedules that change within a context, cells of several cli
 and rivals that change by what they see.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import product
 from typing import Any, NamedTuple

@@ -10,8 +10,6 @@ specification with `HINTED` behind it, which is told when segments of a stream h
 What it leaves out: pauses of more than 1,000 s in recorded sessions, which are absences and cut out.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple

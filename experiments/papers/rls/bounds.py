@@ -13,8 +13,6 @@ best length of a reference classifier along the target.
 What it leaves out: other comparators, other learners, for which the risk bounds hold as well, and other distributions.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import inf, sqrt
 from typing import Any
