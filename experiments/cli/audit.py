@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -75,7 +76,7 @@ def audit(asked: options.Asked) -> None:
     if asked.picture is not None:
         from experiments.figures.timeline import audited
 
-        written_picture(asked.picture, audited(found, chosen))
+        written_picture(asked.picture, partial(audited, found, chosen))
     echo(json.dumps(result) if asked.as_json else audit_text(result))
 
 

@@ -95,7 +95,7 @@ def _computed(experiment, tasks, store, jobs):
     """Run what is not finished, and return the record, parquet by table."""
     title = f"runs of {experiment.name}"
     done = run(experiment.run, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title=title)
-    rows = defaultdict(list)
+    rows: defaultdict[str, list[Row]] = defaultdict(list)
     for key, tables in done.items():
         for table, own in tables.items():
             rows[table] += [{"task": key, **row} for row in own]

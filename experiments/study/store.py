@@ -149,14 +149,9 @@ class Store:
     """
 
     def __init__(
-        self,
-        folder: Path,
-        command: str,
-        configuration: Mapping[str, object],
-        *,
-        force: bool = False,
+        self, folder: Path, command: str, configuration: Mapping[str, object], *, force: bool = False,
         shape: object = object,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.folder = Path(os.path.realpath(folder))
         self.partial = self.folder.with_name(self.folder.name + ".partial")
         self.configuration: Row = json.loads(json.dumps(configuration))

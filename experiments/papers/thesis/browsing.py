@@ -204,8 +204,7 @@ def _of_bsd(runs, setting, policy):
 def _summary(runs, pages, setting):
     """Return the comparison of all policies in one setting."""
     runs, pages = (where(table, setting=setting) for table in (runs, pages))
-    radio, frames = netsim.RadioConfig(), study_sweep.Frames(runs, pages)
-    return compare(frames, POLICIES, awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw)
+    return compare(study_sweep.Frames(runs, pages), POLICIES, netsim.RadioConfig())
 
 
 def _bars(runs, pages, draw, setting):
