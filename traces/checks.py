@@ -54,7 +54,7 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     return call
 
 
-def each(name: str, values: Iterable[Any], kind: type[T]) -> Iterator[T]:
+def each(name: str, values: Iterable[object], kind: type[T]) -> Iterator[T]:
     """Yield the values, each of which must be of this class."""
     for value in values:
         if not isinstance(value, kind):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +16,7 @@ from experiments.cli import options
 from experiments.cli.studies import checked_outputs, written_picture
 from experiments.escaping import echo
 from experiments.presets import LEARNED, TODAY
+from experiments.quantities import Row
 
 if TYPE_CHECKING:
     import netsim
@@ -86,23 +87,21 @@ def _read(capture: Path, *, skip_damaged: bool) -> tuple[Audit, int]:
     from traces import Report, TraceError, detect
     from traces.captures.frames import WIRELESS
     from traces.captures.packets import frames
-    from traces.files import open_trace
+    from traces.files import opened
 
     kind = detect(capture)
     if kind != "pcap":
         raise TraceError(capture, "", "a monitor-mode capture (pcap or pcapng) is needed here", f"a trace, {kind}")
     report = Report()
-    with open_trace(capture, on_damage=report.on_damage if skip_damaged else None) as stream:
-        found = followed(frames(stream, capture, report, skip_damaged=skip_damaged, links=WIRELESS))
+    with opened(capture, report, skip_damaged) as source:
+        found = followed(frames(source.stream, capture, report, skip_damaged=skip_damaged, links=WIRELESS))
     if not found.networks:
         rule = "a monitor-mode capture must hold beacons of 802.11"
         raise TraceError(capture, "", rule, f"none in {report['packets']} frames")
     return found, report["damaged"]
 
 
-def _client(
-    address: bytes, found: Audit, policies: Sequence[AnyPolicy], config: netsim.SimulationConfig
-) -> dict[str, Any]:
+def _client(address: bytes, found: Audit, policies: Sequence[AnyPolicy], config: netsim.SimulationConfig) -> Row:
     """Return the figures of a client; its traffic runs under its nearest policy and the others in this world."""
     client = found.clients[address]
     known_us = client.asleep_us + client.awake_us
@@ -144,7 +143,7 @@ def _client(
 
 def _compared(
     address: bytes, found: Audit, nearest: str, policies: Sequence[AnyPolicy], config: netsim.SimulationConfig
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Row]:
     """Run the client's traffic at its own times under the nearest policy and the others."""
     import netsim
     from traces import Report, workload_of

@@ -4,13 +4,13 @@ import json
 from itertools import chain
 from math import inf
 from pathlib import Path
-from typing import Any
 
 import click
 
 from experiments.cli import options
 from experiments.escaping import echo
 from experiments.presets import LEARNERS, PROCESSES
+from experiments.quantities import Row
 
 _ONE = ["learner", "statement", "kind", "measured", "bound", "slack", "verdict"]
 
@@ -60,7 +60,7 @@ def bounds(asked: options.Asked) -> None:
         raise ValueError(f"--alpha is the switching rate of fixed-share, the learners are {', '.join(asked.learners)}")
     trials, process = asked.trials or 1, asked.process or "random"
     asked.process, asked.learners = None if process == "random" else process, asked.learners or LEARNERS
-    found: list[list[dict[str, Any]]] = []
+    found: list[list[Row]] = []
     if asked.file is None:
         tasks = {str(index): options.configured(Trial, asked, index=index) for index in range(trials)}
         found += run(play, tasks, jobs=processes(asked.jobs), title="trials").values()

@@ -5,12 +5,12 @@ import json
 import platform
 import re
 from importlib import metadata
-from typing import Any
 
 import click
 
 from experiments.cli import options
 from experiments.escaping import echo
+from experiments.quantities import Row
 
 DATA = {  # traces and data sets -> the folder of each
     **{name: name for name in ("bu-www-client", "ucb-home-ip", "har", "pcap", "captures", "elec2", "mnist", "usps")},
@@ -45,7 +45,7 @@ def doctor(asked: options.Asked) -> None:
         where = str(folder)
     except (ValueError, OSError):
         where, data = "none (LPSM_DATA is not set)", {}
-    found: dict[str, Any] = {
+    found: Row = {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "processors": processes(None),

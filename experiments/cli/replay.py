@@ -9,6 +9,7 @@ import click
 
 from experiments.cli import options
 from experiments.cli.studies import ended, folder
+from experiments.quantities import Row
 
 
 @options.command(
@@ -48,7 +49,7 @@ def replay(asked: options.Asked) -> None:
     if (first := next(sessions, None)) is None:  # what is wrong with the trace is known before anything is written
         raise ValueError(f"{asked.trace}: there is no request in it{f' under {asked.member}' if asked.member else ''}")
     settings = {"trace_sha256": content_digest(asked.trace), **which, "show": show, **asdict(config)}
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     shown, requests = "", list[traces.Request]()
     with folder("replay", asked, settings, {...: (int, float)}) as store:
         try:

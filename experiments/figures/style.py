@@ -26,6 +26,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from experiments.escaping import inert
+from experiments.quantities import Row
 
 Drawing: TypeAlias = Callable[[], Figure]
 
@@ -43,7 +44,7 @@ class Look(NamedTuple):
     filled: bool = True
     strong: bool = False
 
-    def drawn(self, **other: Any) -> dict[str, Any]:
+    def drawn(self, **other: Any) -> Row:
         """Return what `Axes.plot` takes to draw a line with markers so, or otherwise."""
         return {
             "color": self.colour, "linestyle": self.dash, "linewidth": 1.8 if self.strong else 1.3,

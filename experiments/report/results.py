@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from experiments.quantities import Row
 from experiments.report.text import escaped, markdown
 
 HEADING = "# What the papers say, and what comes out here"
@@ -33,7 +34,7 @@ _MADE = {"size": "{} size", "runs": "{} runs", "seed": "from seed {}", "material
 _SHARED = ("size", "seed", "made")  # of these most records have the same
 
 
-def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, str]) -> str:
+def results_markdown(results: Sequence[Row], papers: Mapping[str, str]) -> str:
     """Return the page: how many claims hold by paper (`papers` has their names), and a row a claim.
 
     A result has `experiment`, `about`, `size`, `seed`, `material`, `runs`, and `claims`, each with `statement`,
@@ -70,7 +71,7 @@ def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, 
     return "\n\n".join(parts) + "\n"
 
 
-def details_markdown(results: Sequence[Mapping[str, Any]], paper: str, name: str) -> str:
+def details_markdown(results: Sequence[Row], paper: str, name: str) -> str:
     """Return the page of one paper: its experiments, and why those claims fail that do."""
     said = "Of values that lie outside, brackets have the least, the middle and the greatest."
     parts, usual = [f"# {_capital(name)}: why claims fail", f"{_said(results)} {said}"], _usual(results)
@@ -94,7 +95,7 @@ def details_markdown(results: Sequence[Mapping[str, Any]], paper: str, name: str
     return "\n\n".join(parts) + "\n"
 
 
-def _why(claim: Mapping[str, Any]) -> str:
+def _why(claim: Row) -> str:
     """Say what was asked for and what is there, of a claim that does not count as holding."""
     if _verdict(claim) == "fails":  # the first reasons, and how many more its record has
         reasons = claim["why_not"].split("; ")
@@ -110,7 +111,7 @@ def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def results_text(result: Mapping[str, Any], *, computed: bool) -> str:
+def results_text(result: Row, *, computed: bool) -> str:
     """Return the claims of one experiment, a line each, for a terminal."""
     made = _made(result, ("size", "runs", "seed", "material"))
     lines = [f"{result['experiment']}: {result['about']} ({made}{'' if computed else '; the record was there'})"]
@@ -126,11 +127,11 @@ def results_text(result: Mapping[str, Any], *, computed: bool) -> str:
     return "\n".join(lines)
 
 
-def _of(results: Sequence[Mapping[str, Any]], paper: str) -> list[Mapping[str, Any]]:
+def _of(results: Sequence[Row], paper: str) -> list[Row]:
     return [result for result in results if result["experiment"].partition("/")[0] == paper]
 
 
-def _verdict(claim: Mapping[str, Any]) -> str:
+def _verdict(claim: Row) -> str:
     if HOUSEKEEPING in claim["tolerance"]:
         return "housekeeping"
     if "not a test:" in claim["tolerance"]:
@@ -138,7 +139,7 @@ def _verdict(claim: Mapping[str, Any]) -> str:
     return "holds" if claim["holds"] else "fails"
 
 
-def claim_counts(results: Sequence[Mapping[str, Any]]) -> Counter[str]:
+def claim_counts(results: Sequence[Row]) -> Counter[str]:
     """Count the claims that hold, fail, or are not tests; checks of our own grids are none of them."""
     verdicts = (_verdict(claim) for result in results for claim in result["claims"])
     return Counter(verdict for verdict in verdicts if verdict in _VERDICTS)
@@ -148,18 +149,18 @@ def _table(rows: Sequence[tuple[Any, ...]], *head: str) -> str:
     return markdown(pd.DataFrame(rows, columns=list(head))).rstrip()
 
 
-def _made(result: Mapping[str, Any], names: Container[str]) -> str:
+def _made(result: Row, names: Container[str]) -> str:
     said = ", ".join(text.format(result[name]) for name, text in _MADE.items() if name in names and name in result)
     return said.replace(" runs, from", " runs from")
 
 
-def _usual(results: Sequence[Mapping[str, Any]]) -> str:
+def _usual(results: Sequence[Row]) -> str:
     """Return what most records have in common of size, first seed and program."""
     return max(Counter(_made(one, _SHARED) for one in results).items(), key=lambda one: one[1], default=("nothing", 0))[
         0
     ]
 
 
-def _said(results: Sequence[Mapping[str, Any]]) -> str:
+def _said(results: Sequence[Row]) -> str:
     alike = len({_made(one, _SHARED) for one in results}) == 1
     return f"Every record{'' if alike else ' that says nothing else'}: {_usual(results)}."

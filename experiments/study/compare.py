@@ -21,7 +21,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE, PER_PAGE, PSM, REFERENCES
+from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE, PER_PAGE, PSM, REFERENCES, Row
 from experiments.study.sweep import Frames
 from netsim import Clairvoyant, Radio
 
@@ -219,7 +219,7 @@ def with_half_widths(found: Mapping[str, Estimate]) -> dict[str, float]:
     return columns
 
 
-def _spread(values: Any, name: str) -> dict[str, Any]:
+def _spread(values: Any, name: str) -> Row:
     """Return mean, percentiles and maximum of grouped values."""
     quantiles = {name.format(level): values.quantile(share) for level, share in QUANTILES.items()}
     return {name.format("mean"): values.mean(), **quantiles}

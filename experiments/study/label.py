@@ -12,7 +12,7 @@ What it leaves out: reading streams and drawing.
 Source: Cavallanti et al. 2010, section 3.3, for F-measure and windows.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from experiments.quantities import Row
 from experiments.world import Settings, setting
 from lpsm import bounds, samplers
 from lpsm.samplers.last_labels import TIMES
@@ -33,7 +34,7 @@ class LabelConfig:
     """Which sampler, and how it is judged; `window` rounds, `normalize` None for what the key's paper does."""
 
     algorithm: str
-    parameters: Mapping[str, Any]
+    parameters: Row
     seed: int = 0
     window: int = 2000  # the papers'
     normalize: bool | None = None
@@ -77,7 +78,7 @@ class Labelled(NamedTuple):
 
     classes: pd.DataFrame  #: A row a problem: labels asked for and stored, mistakes, accuracy, precision, recall, F.
     windows: pd.DataFrame  #: A row a window: its last round, and label rate, accuracy and F in it and from the start.
-    summary: dict[str, Any]  #: The whole stream in a few numbers.
+    summary: Row  #: The whole stream in a few numbers.
     rounds: pd.DataFrame  #: A row a round of a single problem: margin, prediction, label, queried, stored; else empty.
 
 
@@ -171,7 +172,7 @@ def label(
         "recall": hit / positive, "f_measure": _f_measure(hits[:3].sum(axis=2)),
     })  # fmt: skip
     wrong = 1.0 - answers[named, np.arange(rounds)] if exclusive else (predicted != answers).mean(axis=0)  # (T,)
-    summary: dict[str, Any] = {
+    summary: Row = {
         "rounds": rounds, "features": X.shape[1], "problems": count, "accuracy": float(1.0 - wrong.mean()),
         "f_measure": float(classes["f_measure"].mean()), "label_rate": float(queried.mean()),
         "rounds_asked": float(queried.any(axis=0).mean()), "exclusive": exclusive,
@@ -210,7 +211,7 @@ def _windows(hits: NDArray[np.bool_], wrong: NDArray[Any], window: int) -> pd.Da
     ends = np.arange(rounds, width - 1, -step)[::-1]
     sums = np.pad(np.cumsum(hits, axis=2), ((0, 0), (0, 0), (1, 0)))
     errors = np.pad(np.cumsum(wrong), (1, 0))
-    columns: dict[str, Any] = {"t": ends}
+    columns: Row = {"t": ends}
     for suffix, starts in (("", ends - width), ("_so_far", np.zeros_like(ends))):
         inside: NDArray[Any] = sums[:, :, ends] - sums[:, :, starts]
         lengths = ends - starts

@@ -23,7 +23,7 @@ import pandas as pd
 
 import netsim
 import traces
-from experiments.quantities import PSM, RUN, run_row
+from experiments.quantities import PSM, RUN, Row, run_row
 from experiments.study.files import source_digest
 from experiments.study.sweep import MANY_PAGES, Recorded, compile_express
 from experiments.study.traffic import Browsing, browsed
@@ -120,7 +120,7 @@ def compute(task: Task) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def _rows(user: Recorded, policies: Sequence[Any], config: netsim.SimulationConfig) -> Iterator[dict[str, Any]]:
+def _rows(user: Recorded, policies: Sequence[Any], config: netsim.SimulationConfig) -> Iterator[Row]:
     world, work, nan = user.world(config), user.recorded, float("nan")
     results = [netsim.simulate(work, policy, config=world, seed=user.seed) for policy in policies]
     static = netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns)
@@ -156,7 +156,7 @@ def summary(table: pd.DataFrame, policies: Sequence[str], psm: str = PSM) -> pd.
     rows = []
     for policy in policies:
         own: Any = table[table["policy"] == policy]
-        row: dict[str, Any] = {"policy": policy, "users": len(own), "pages": int(own["pages"].sum())}
+        row: Row = {"policy": policy, "users": len(own), "pages": int(own["pages"].sum())}
         row["total_j"] = float(totals_j[policy])
         for name, base in (("none", policies[0]), ("psm", psm)):
             row[f"energy_of_all_vs_{name}_percent"] = 100.0 * (row["total_j"] / totals_j.get(base, np.nan) - 1.0)

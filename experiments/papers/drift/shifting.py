@@ -24,6 +24,7 @@ from experiments.papers.claims import Claim, Noted, against, point, steps_inside
 from experiments.papers.kit import DataSet, Experiment, Run, Sizes, over
 from experiments.papers.predicates import above, at_least, below, between, both, largest, reaching, wide_enough
 from experiments.papers.tuning import one_standard_error
+from experiments.quantities import Row
 from lpsm import samplers
 from lpsm.randomness import POLICY, SPLIT, WORKLOAD, generator
 
@@ -283,13 +284,13 @@ USPS = DataSet(
     "usps", "USPS handwritten digits, as usps/usps.npz with X_train, y_train, X_test, y_test",
     "scikit-learn's 8 x 8 digits",
 )  # fmt: skip
-GAUSS: dict[str, Any] = {"axes": {"run": Sizes(range(3), range(50))}, "rounds": Sizes(2000, 10_000)}
+GAUSS: Row = {"axes": {"run": Sizes(range(3), range(50))}, "rounds": Sizes(2000, 10_000)}
 SAME = GAUSS | {"same": True}  # SOP's a is LASEC's b
-DIGITS: dict[str, Any] = {
+DIGITS: Row = {
     "axes": {"run": Sizes(range(2), range(50))}, "rounds": Sizes(1000, 9298), "digits": True
 }  # fmt: skip
 TIMES, AT_RATES = "accuracy over time", "accuracy against query rate"
-PANELS: dict[str, tuple[str, str, dict[str, Any], tuple[Claim, ...]]] = {  # subject, time, what is swept, claims
+PANELS: dict[str, tuple[str, str, Row, tuple[Claim, ...]]] = {  # subject, time, what is swept, claims
     "a": (f"{TIMES} with all labels, synthetic shifts", "1 min", SAME, (
         _best("before the first shift the second-order Perceptron, its a being LASEC's b, is the best", "sop", SHIFT,
               "the best"),

@@ -25,6 +25,7 @@ from scipy import sparse
 from experiments.papers.claims import Noted, point
 from experiments.papers.kit import DataSet, Experiment, Sizes, over
 from experiments.papers.predicates import above, each, reaching
+from experiments.quantities import Row
 from lpsm import samplers
 from lpsm.randomness import POLICY, WORKLOAD, generator
 from lpsm.samplers.last_labels import TIMES
@@ -38,7 +39,7 @@ DATA = {
     ),
     "news": ("reuters21578", "Reuters-21578 as reuters21578.jsonl.gz"),
 }
-CURVES: dict[str, Any] = {"x": "fraction of labels asked for", "y": "accuracy", "x_scale": "log"}
+CURVES: Row = {"x": "fraction of labels asked for", "y": "accuracy", "x_scale": "log"}
 SHARES = (0.05, 0.1, 0.2)
 BLOCKS, COINS = 40, 5
 STEP = 0.02  # of every threshold

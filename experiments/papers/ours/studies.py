@@ -46,6 +46,7 @@ from experiments.papers.ours.worlds import (
     sessions,
 )
 from experiments.papers.predicates import at_least, at_most, below, each, reaching
+from experiments.quantities import Row
 from experiments.study.compare import linearised
 
 FIRST_SEED = 8000
@@ -189,7 +190,7 @@ def study(name, subject, time, table, worlds, *, goal=BELOW, test=at_least, firs
     `tasks` makes the sweep, with `more` in every task; `pictures` are names with the worlds that each one shows.
     """
     cases, experiment = read(table), Experiment(f"ours/{name}", subject, time, data)
-    policies: dict[str, Any] = {world: {} for world in worlds}
+    policies: Row = {world: {} for world in worlds}
     for world, policy, _, members, _ in cases:
         policies[world] |= dict.fromkeys([policy, *members])
     experiment.runs(tasks(first, worlds, policies, **more))(runs)
