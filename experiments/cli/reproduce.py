@@ -54,7 +54,14 @@ def reproduce(asked: options.Asked) -> None:
     from experiments.papers import archive
     from experiments.papers.kit import Setup
     from experiments.papers.registry import PAPERS, choose
-    from experiments.report.results import HEADING, claim_counts, details_markdown, results_markdown, results_text
+    from experiments.report.results import (
+        HEADING,
+        UNDECIDED,
+        claim_counts,
+        details_markdown,
+        results_markdown,
+        results_text,
+    )
     from experiments.study.files import alone, refuse_file, refuse_foreign, write_file
     from experiments.study.run import processes
 
@@ -100,7 +107,6 @@ def reproduce(asked: options.Asked) -> None:
         click.echo(json.dumps({"results": said, "left_out": missing}))
     else:
         counts = claim_counts(said)
-        held, count = counts["holds"], counts["holds"] + counts["fails"]
-        small = any(one["size"] != "full" for one in said)
-        few = "; of those of smoke size the others are too small to tell" if small else ""
-        echo(f"{held} of {count} claims hold{few}. Records and pictures are in {out}, all claims in {page}.")
+        few = f"; of those of smoke size the others are {UNDECIDED}" if setup.size != "full" else ""
+        held = f"{counts['holds']} of {counts.total() - counts['not a test']} claims hold{few}"
+        echo(f"{held}. Records and pictures are in {out}, all claims in {page}.")

@@ -280,6 +280,8 @@ class Store:
             with suppress(OSError):
                 self._journal.close()
             _remove(old, earlier.names if earlier else ())
+            for path, names in self._left_behind():
+                _remove(path, names)
             with suppress(OSError):
                 (self.folder / JOURNAL).unlink()
             if left := [path for path in (old, self.folder / JOURNAL) if os.path.lexists(path)]:
@@ -313,6 +315,15 @@ class Store:
             if (unfinished := self._held(self.partial)) is not None:
                 kept = {MANIFEST, JOURNAL} if self.finished else set()
                 _remove(self.partial, sorted({*unfinished.names} - kept))
+
+    def _left_behind(self) -> Iterator[tuple[Path, list[str]]]:
+        """Yield folders under temporary names that runs of this command were killed in, all of it as they wrote it."""
+        for path in self.folder.parent.iterdir():
+            of = _TEMPORARY.fullmatch(path.name)
+            with suppress(OSError, ValueError):
+                held = self._held(path) if of and of[1] in (self.folder.name, self.partial.name) else None
+                if held and ({*held.names} <= {JOURNAL, MANIFEST} or altered(path, held.manifest) is None):
+                    yield path, held.names
 
     def _held(self, folder: Path) -> _Held | None:
         """Return what a folder holds, if that is all ours, or None if there is nothing."""
