@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,7 +13,6 @@ import click
 
 from experiments.cli import options
 from experiments.cli.studies import checked_outputs, written_picture
-from experiments.escaping import echo
 from experiments.presets import LEARNED, TODAY
 from experiments.quantities import Row
 
@@ -78,7 +76,7 @@ def audit(asked: options.Asked) -> None:
         from experiments.figures.timeline import audited
 
         written_picture(asked.picture, partial(audited, found, chosen))
-    echo(json.dumps(result) if asked.as_json else audit_text(result))
+    options.answer(asked, result, audit_text(result))
 
 
 def _read(capture: Path, *, skip_damaged: bool) -> tuple[Audit, int]:

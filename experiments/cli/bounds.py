@@ -1,6 +1,5 @@
 """`lpsm bounds`: what is proved about the learners over experts, held against what they do."""
 
-import json
 from itertools import chain
 from math import inf
 from pathlib import Path
@@ -8,7 +7,6 @@ from pathlib import Path
 import click
 
 from experiments.cli import options
-from experiments.escaping import echo
 from experiments.presets import LEARNERS, PROCESSES
 from experiments.quantities import Row
 
@@ -73,16 +71,14 @@ def bounds(asked: options.Asked) -> None:
     reports = pd.DataFrame(chain(*found))
     whole = summary(reports)
     checked, firm, violated = (int(whole[name].sum()) for name in ("checked", "firm", "violated"))
-    if asked.as_json:
-        rows = plain((reports if trials == 1 else whole).astype(object).replace({inf: "inf", -inf: "-inf"}))
-        head = {"process": process, "seed": asked.seed, "trials": trials}
-        click.echo(json.dumps({**head, "violated": violated, "statements": rows}))
-    else:
-        if trials == 1:
-            first = reports.iloc[0]
-            rate = "".join(f", alpha of fixed-share = {alpha:.4g}" for alpha in reports["alpha"].dropna().unique())
-            echo(f"process {first['process']}, T = {first['rounds']}, n = {first['n_experts']}{rate}")
-        table = reports[_ONE] if trials == 1 else whole.rename(columns=lambda name: name.replace("_", " "))
-        echo(table.to_string(index=False, float_format=lambda value: f"{value:.6g}", na_rep="-"))
-        echo(f"\n{checked} statements checked, {firm} of them neither void nor vacuous, {violated} violated.")
+    rows = plain((reports if trials == 1 else whole).astype(object).replace({inf: "inf", -inf: "-inf"}))
+    data = {"process": process, "seed": asked.seed, "trials": trials, "violated": violated, "statements": rows}
+    words, table = "", whole.rename(columns=lambda name: name.replace("_", " "))
+    if trials == 1:
+        first, table = reports.iloc[0], reports[_ONE]
+        rate = "".join(f", alpha of fixed-share = {alpha:.4g}" for alpha in reports["alpha"].dropna().unique())
+        words = f"process {first['process']}, T = {first['rounds']}, n = {first['n_experts']}{rate}\n"
+    words += table.to_string(index=False, float_format=lambda value: f"{value:.6g}", na_rep="-")
+    words += f"\n\n{checked} statements checked, {firm} of them neither void nor vacuous, {violated} violated."
+    options.answer(asked, data, words)
     click.get_current_context().exit(1 if violated else 0)

@@ -1,7 +1,6 @@
 """`lpsm doctor`: what the program runs on, and what is missing."""
 
 import importlib.util
-import json
 import platform
 import re
 from importlib import metadata
@@ -59,12 +58,11 @@ def doctor(asked: options.Asked) -> None:
         "data_folder": where,
         "data": data,
     }
-    if asked.as_json:
-        click.echo(json.dumps(found))
-    else:
-        for title, value in found.items():
-            words = "; ".join(map(" ".join, value.items())) or "-" if isinstance(value, dict) else value
-            echo(f"{title.replace('_', ' ')}: {words}")
+    lines = []
+    for title, value in found.items():
+        words = "; ".join(map(" ".join, value.items())) or "-" if isinstance(value, dict) else value
+        lines.append(f"{title.replace('_', ' ')}: {words}")
+    options.answer(asked, found, "\n".join(lines))
     if code != "runs":
         click.get_current_context().exit(1)
 

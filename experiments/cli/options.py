@@ -4,6 +4,7 @@ Numbers are finite and within limits that the help shows; rules of the model its
 """
 
 import functools
+import json
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -18,6 +19,7 @@ from typing import Any, TypeAlias, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from experiments.escaping import echo
 from experiments.presets import MOST_JOBS
 
 Call = Callable[..., None]
@@ -169,6 +171,14 @@ def policies(default: str | None, words: str = "Policies to compare, separated b
 def policy(names: str, words: str) -> Decorator:
     """Declare an option that takes one policy."""
     return option(names, words, Policies(several=False), metavar="NAME")
+
+
+def answer(asked: Asked, data: object, words: str) -> None:
+    """Print data as one JSON object, if that is asked for, or else the words."""
+    if asked.as_json:
+        click.echo(json.dumps(data))
+    else:
+        echo(words)
 
 
 def width() -> int | None:

@@ -1,6 +1,5 @@
 """`lpsm reproduce`: figures, tables and theorems of the papers, run again, claim by claim."""
 
-import json
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -46,7 +45,7 @@ def reproduce(asked: options.Asked) -> None:
     with its record (parquet), claims and pictures; OUT/RESULTS.md sums up all records there.
     """
     if asked.listed:
-        experiments_listed(as_json=asked.as_json)
+        experiments_listed(asked)
         return
     if not asked.names:
         raise ValueError("say what to reproduce: a name of `lpsm reproduce --list`, a paper, or all")
@@ -103,10 +102,8 @@ def reproduce(asked: options.Asked) -> None:
         write_file(details[paper], details_markdown(everything, paper, PAPERS[paper]))
     for line in missing:
         echo(f"left out: {line}", err=True)
-    if asked.as_json:
-        click.echo(json.dumps({"results": said, "left_out": missing}))
-    else:
-        counts = claim_counts(said)
-        few = f"; of those of smoke size the others are {UNDECIDED}" if setup.size != "full" else ""
-        held = f"{counts['holds']} of {counts.total() - counts['not a test']} claims hold{few}"
-        echo(f"{held}. Records and pictures are in {out}, all claims in {page}.")
+    counts = claim_counts(said)
+    few = f"; of those of smoke size the others are {UNDECIDED}" if setup.size != "full" else ""
+    held = f"{counts['holds']} of {counts.total() - counts['not a test']} claims hold{few}"
+    words = f"{held}. Records and pictures are in {out}, all claims in {page}."
+    options.answer(asked, {"results": said, "left_out": missing}, words)

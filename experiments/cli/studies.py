@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -131,10 +130,7 @@ def ended(
             store.write(file, content)
         store.publish()
         data, shown = {**store.configuration, **data}, f"{shown or text}\n\nTables and pictures are in {asked.out}."
-    if asked.as_json:
-        click.echo(json.dumps(data))
-    else:
-        echo(shown or text)
+    options.answer(asked, data, shown or text)
 
 
 def checked_outputs(read: Iterable[Path], written: Iterable[Path | None], picture: Path | None) -> None:

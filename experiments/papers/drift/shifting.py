@@ -192,11 +192,11 @@ def _curve(run, key, log, stream):
 def _at(curve, t=None):
     """Return accuracy in percent at round t (None: at the end), a row a run and a column a key."""
     when = int(curve["t"].max() if t is None else curve.loc[curve["t"] <= t, "t"].max())
-    return 100 * wide({"curve": curve}, "curve", "accuracy", "key", "run", t=when)
+    return 100 * wide(curve, "accuracy", "key", "run", t=when)
 
 
 def _at_rate(totals, rate):
-    return 100 * wide({"totals": totals}, "totals", "accuracy", "key", "run", wanted=rate)
+    return 100 * wide(totals, "accuracy", "key", "run", wanted=rate)
 
 
 def _over_best(table, winner, others=(), *, least=False):

@@ -120,7 +120,7 @@ def sweep(first, worlds, policies, **more):
 
 def values(record, world, column, policies):
     """Return a column of policies over the replications of a world: a frame, or a series of one policy."""
-    table = wide(record, "runs", column, traffic=world)
+    table = wide(record["runs"], column, traffic=world)
     return table[policies if isinstance(policies, str) else list(policies)].astype(float)
 
 
@@ -143,7 +143,7 @@ def equal_energy(x, y, at, along=np.positive):
 
 def spared(record, cases):
     """Measure by how many percent policies are below families at their own slowdown (or delay), beyond the asked."""
-    found, table = {}, cache(lambda world, column: wide(record, "runs", column, traffic=world).astype(float))
+    found, table = {}, cache(lambda world, column: wide(record["runs"], column, traffic=world).astype(float))
     for world, policy, name, members, percent in cases:
         column = EQUAL.get(world, SLOWDOWN)
         joules, x = (table(world, one)[list(dict.fromkeys([policy, *members]))] for one in ("total_j", column))
@@ -159,7 +159,7 @@ def over_asked(record, column, worlds, policies):
     """Measure slowdowns, or delays where 50 messages came, over what each policy's own specification asks for."""
     found = {}
     for world, policy in product(worlds, policies):
-        table = wide(record, "runs", column, traffic=world)
+        table = wide(record["runs"], column, traffic=world)
         own = table.get(policy, pd.Series(dtype=float))
         if column == DELAY and len(own):
             own = own[values(record, world, "messages", policy) >= 50]

@@ -153,7 +153,7 @@ def _busy_stretch(pages, polls):
 
 def _joules(runs, setting, column="total_j"):
     """Return joules a page, a row a seed and a column a policy."""
-    return wide({"runs": runs.assign(value=runs[column] / runs["pages"])}, "runs", "value", setting=setting)
+    return wide(runs.assign(value=runs[column] / runs["pages"]), "value", setting=setting)
 
 
 def _saved(runs, setting, policy, column="total_j"):
@@ -252,7 +252,7 @@ def _slower_than_bsd(pages, setting):
 
 def _waits(pages, policy):
     """Return latencies of the first setting: without power saving, under static PSM, and a policy's over the latter."""
-    table = wide({"pages": pages}, "pages", "latency_s", index=["replication", "page"], setting=SHORT)
+    table = wide(pages, "latency_s", index=["replication", "page"], setting=SHORT)
     return table["none"], table[policy] / table[PSM]
 
 
