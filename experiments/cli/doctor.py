@@ -19,8 +19,7 @@ EXTRAS = {"distributed": "cluster", "gymnasium": "gymnasium", "jupyterlab": "not
 
 
 @options.command(
-    options.flag("--compile compile_now", "Compile what runs need, once, so that none waits for it."),
-    options.JSON,
+    options.flag("--compile compile_now", "Compile what runs need, once, so that none waits for it."), options.JSON
 )
 def doctor(asked: options.Asked) -> None:
     """Say what the program runs on: versions, processors, caches, data.

@@ -18,9 +18,7 @@ _REGISTRIES = {
 
 
 @options.command(
-    click.argument("what", type=click.Choice([*_REGISTRIES, "world", "experiments"])),
-    options.JSON,
-    name="list",
+    click.argument("what", type=click.Choice([*_REGISTRIES, "world", "experiments"])), options.JSON, name="list"
 )
 def list_command(asked: options.Asked) -> None:
     """List what there is: how it is written, what it means, where it comes from, and an example.

@@ -79,12 +79,7 @@ def energy(summary: pd.DataFrame, printed: Mapping[str, float] | None = None) ->
                 axes.barh(places, part, 0.62, left, **how)
                 left = left + part
         if (half := bars[_OWN].where(bars[_OWN] > 0)).any():
-            how = {
-                "ecolor": GREY,
-                "capsize": 2,
-                "elinewidth": 0.8,
-                "label": "95 % interval",
-            }
+            how = {"ecolor": GREY, "capsize": 2, "elinewidth": 0.8, "label": "95 % interval"}
             axes.errorbar(totals, places + 0.4, xerr=half, fmt="none", **how)
         differences = bars[["energy_vs_psm_percent", _PAIRED]].to_numpy(dtype=float)
         for place, total, end, (percent, off) in zip(places, totals, ends, differences, strict=True):

@@ -33,10 +33,7 @@ from lpsm.synthetic_streams import drifting
 
 DATA = {
     "elec2": ("elec2", "Elec2 (normalised) as electricity-normalized.csv.gz, in order of time"),
-    "mails": (
-        "spam_katakis_stream",
-        "the spam stream of Katakis et al. as spam_stream.npz, a CSR matrix and y",
-    ),
+    "mails": ("spam_katakis_stream", "the spam stream of Katakis et al. as spam_stream.npz, a CSR matrix and y"),
     "news": ("reuters21578", "Reuters-21578 as reuters21578.jsonl.gz"),
 }
 CURVES: Row = {"x": "fraction of labels asked for", "y": "accuracy", "x_scale": "log"}
