@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from traces.checks import column, shown
-from traces.records import Datagram, Message, Page, Timing
+from traces.records import Cause, Datagram, Message, Page, Timing
 
 Column: TypeAlias = Any  # numbers as they are given, an array once they are checked
 _MOST_OBJECTS = 1 << 32  # of a page, so that their sum cannot overflow
 _OF_PAGES = ("objects", "think_s", "issue_s", "deadline_s")
-_OF_EXCHANGES = ("sizes", "waits_s", "servers", "timings")
-_PARTS = {"waits_s": ("wait", nan), "servers": ("server", -1), "timings": ("timing", None)}
+_OF_EXCHANGES = ("sizes", "waits_s", "servers", "timings", "causes")
+_PARTS = {"waits_s": ("wait", nan), "servers": ("server", -1), "timings": ("timing", None), "causes": ("cause", None)}
 """What is known of the exchanges of a page: how one is called, and what stands for one that is not known."""
 
 
@@ -57,6 +57,9 @@ class Workload(Sequence[Page]):
     servers : array of int64, shape (n + sum(objects),)
         Numbers of servers, in the order of `sizes`; negative where the server is not known.
 
+    causes : array of float64, shape (n + sum(objects), 4)
+        What each exchange waits for, a row a `Cause`, in the order of `sizes`; no rows if that is not known.
+
     The columns are copies that cannot be written to, checked once: the simulator walks through them by their counts.
 
     Raises
@@ -84,6 +87,7 @@ class Workload(Sequence[Page]):
     datagrams: Sequence[Datagram] = ()
     captured_s: float | None = None
     servers: Column = None
+    causes: Column = None
     _pages: Sequence[Page] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -96,11 +100,13 @@ class Workload(Sequence[Page]):
             rule = f"objects must lie in [0, {_MOST_OBJECTS}]"
             raise ValueError(f"{rule}, got {self.objects.min()} to {self.objects.max()}")
         exchanges = n + int(self.objects.sum())
-        if self.timings is None or not len(self.timings):
-            self.timings = np.empty((0, 6))
+        for name, figures in (("timings", 6), ("causes", 4)):
+            if getattr(self, name) is None or not len(getattr(self, name)):
+                setattr(self, name, np.empty((0, figures)))
         for name, rows, *width in (
             *(("think_s", n), ("issue_s", n), ("deadline_s", n), ("sizes", exchanges, 2), ("waits_s", exchanges)),
             *(("servers", exchanges), ("timings", exchanges if len(self.timings) else 0, 6)),
+            ("causes", exchanges if len(self.causes) else 0, 4),
         ):
             whole, given = name in ("sizes", "servers"), getattr(self, name)
             given = np.full(rows, -1 if whole else nan) if given is None else given
@@ -171,6 +177,7 @@ class Workload(Sequence[Page]):
         if self._pages is None:
             pairs, waits, servers = (iter(getattr(self, name).tolist()) for name in _OF_EXCHANGES[:3])
             timings = (Timing(int(row[0]), int(row[1]), *row[2:]) for row in self.timings.tolist())
+            causes = (Cause(int(row[0]), row[1], row[2] != 0, row[3] != 0) for row in self.causes.tolist())
             found = []
             rows = zip(self.names, *(getattr(self, name).tolist() for name in _OF_PAGES), strict=True)
             for name, n, think_s, *instants in rows:
@@ -185,7 +192,7 @@ class Workload(Sequence[Page]):
                 found.append(Page(
                     name, asked, reply, tuple(objects), think_s, issue_s,
                     known if any(wait is not nan for wait in known) else (), deadline_s,
-                    tuple(islice(timings, n + 1)), tuple(of) if max(of) >= 0 else (),
+                    tuple(islice(timings, n + 1)), tuple(of) if max(of) >= 0 else (), tuple(islice(causes, n + 1)),
                 ))  # fmt: skip
             self._pages = found
         return self._pages

@@ -12,7 +12,10 @@ There are five kinds of lines, in any order between each other.
   instant `at_s`; else `at_s` after the end of the exchange so many places before it, counted over pages and objects as
   they stand in the file; and never before the one before it on its connection is complete.  Its request takes
   `request_s` from the first to the last byte; the first byte of its reply came `response_s` after that, and the last
-  one `reply_s` later, as they were recorded.
+  one `reply_s` later, as they were recorded.  `causes`, which again all pages have or none, holds for each of them
+  ``[after, pause_s, awaited, stream]``: it begins `pause_s` after the end of the exchange of its page so many places
+  before it (0 for the page itself alone), the page is complete only with it or not, and its server speaks HTTP/2 or
+  HTTP/1.1.
 * A **message** that the server pushes, in the order of time: ``{"message_bytes": 412, "at_s": 63.2}``.
 * A **datagram** that nobody waits for and nobody sends again, in the order of time: ``{"datagram_bytes": 172, "at_s":
   0.02, "up": true}``.
@@ -35,7 +38,7 @@ from traces.checks import checked, shown
 from traces.columns import Workload
 from traces.errors import PathName, RuleError, placed
 from traces.files import opened, replacing
-from traces.records import Captured, Datagram, Message, Page, Report, Timing
+from traces.records import Captured, Cause, Datagram, Message, Page, Report, Timing
 
 MAX_REPLY_BYTES = 1 << 40
 """Largest request or reply that is believed, 1 TiB."""
@@ -113,6 +116,7 @@ _WRITTEN: dict[str, Callable[[Any], object]] = {  # of a page, in this order
     "deadline_s": float,
     "timings": lambda timings: [[int(one[0]), int(one[1]), *map(float, one[2:])] for one in timings],
     "servers": lambda servers: [int(server) for server in servers],
+    "causes": lambda causes: [[int(one[0]), float(one[1]), bool(one[2]), bool(one[3])] for one in causes],
 }
 
 
@@ -148,7 +152,7 @@ class _Book:
         self.counts: defaultdict[str, int] = defaultdict(int)
         self._latest: defaultdict[str, float] = defaultdict(float)
         self._exchanges = 0
-        self._timed: bool | None = None
+        self._known: dict[str, bool] = {}
 
     def checked(self, line: bytes) -> Record | _RoundTrip | None:
         """Return what a line holds; None if it is empty."""
@@ -177,9 +181,10 @@ class _Book:
         self._latest[kind] = latest if moment is None else moment
         if isinstance(record, Page):
             self._exchanges += 1 + len(record.objects)
-            if self._timed not in (None, bool(record.timings)):
-                raise RuleError("all pages must have timings, or none", f"{len(record.timings)} timings")
-            self._timed = bool(record.timings)
+            for name in ("timings", "causes"):
+                given = getattr(record, name)
+                if self._known.setdefault(name, bool(given)) != bool(given):
+                    raise RuleError(f"all pages must have {name}, or none", f"{len(given)} {name}")
         return record
 
     def close(self) -> None:
@@ -205,9 +210,14 @@ def _page(fields: Fields, exchanges_before: int) -> Page:
         if not isinstance(pair, list) or len(pair) != 2:
             raise RuleError("an object must be a pair [request bytes, reply bytes]", pair)
     n = 1 + len(objects)
-    waits, servers, timings = (
+    waits, servers, timings, causes = (
         _list(fields.get(name, []), (0, n), f"{name} must be a list of {each} an exchange ({n})")
-        for name, each in (("waits_s", "one wait"), ("servers", "one server"), ("timings", "six numbers"))
+        for name, each in (
+            ("waits_s", "one wait"),
+            ("servers", "one server"),
+            ("timings", "six numbers"),
+            ("causes", "one cause"),
+        )
     )
     issue_s, deadline_s = (
         None if fields.get(name) is None else _seconds(fields[name], name) for name in ("issue_s", "deadline_s")
@@ -219,6 +229,7 @@ def _page(fields: Fields, exchanges_before: int) -> Page:
         tuple(nan if wait is None else _seconds(wait, "a wait") for wait in waits), deadline_s,
         tuple(_timing(timing, n, exchanges_before + place) for place, timing in enumerate(timings)),
         tuple(_size(server, "a server", -1, _MOST_SERVERS) for server in servers),
+        tuple(_cause(cause, n, place) for place, cause in enumerate(causes)),
     )  # fmt: skip
 
 
@@ -235,6 +246,15 @@ def _timing(given: object, exchanges: int, before: int) -> Timing:
         _size(after, "the exchange that one waits for", 0, before),
         *(_seconds(value, "a time of a timing") for value in times),
     )
+
+
+def _cause(given: object, exchanges: int, place: int) -> Cause:
+    rule = f"causes must be a list of [after, pause, awaited, stream] an exchange ({exchanges})"
+    after, pause_s, *yes_or_no = _list(given, (4,), rule)
+    if not all(isinstance(one, bool) for one in yes_or_no):
+        raise RuleError("the last two of a cause must be true or false", given)
+    what = "the exchange that one waits for"
+    return Cause(_size(after, what, min(place, 1), place), _seconds(pause_s, "the pause of a cause"), *yes_or_no)
 
 
 def _datagram(size: object, at_s: object, up: object) -> Datagram:

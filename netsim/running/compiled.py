@@ -22,6 +22,7 @@ advance_run = Entry("netsim.running.kernel", "advance_run", Signature(int, (int,
 
 _LEAST_ROOM, _MOST_ROOM = 64, 2**17
 _FRAMES, _CONNECTIONS = 256, 256  # room a client, beyond what TCP's windows take
+_WINDOW = 1024  # segments that are counted on
 _SPARE_FRAMES, _NOTES, _LATE, _DRAWN = 1024, 65_536, 1024, 1024
 _GOES_ON = codes.DRAWS | codes.NOTES
 _WORD, _REAL = Struct("q"), Struct("d")
@@ -198,7 +199,7 @@ class _Run:
         world, tcp = self._world, self._world.config.tcp
         n = len(world.members)
         connections = sum(min(_CONNECTIONS, len(workload.sizes)) + 2 for workload, _ in world.members)
-        frames = (_FRAMES + 2 * tcp.window * world.config.max_connections) * n + _SPARE_FRAMES
+        frames = (_FRAMES + 2 * min(tcp.window, _WINDOW) * world.config.max_connections) * n + _SPARE_FRAMES
         if world.run.most_bytes:
             frames += 128 * len(world.run.contenders)
         frames, connections = frames * self._more, connections * self._more

@@ -19,6 +19,7 @@ from netsim.model import (
     codes,
     datagrams,
     events,
+    graphs,
     medium,
     page_account,
     policy,
@@ -35,8 +36,8 @@ from netsim.policies.protocol import FOREVER_NS, cannot_follow
 from netsim.running import compiled_runtime
 
 _MODEL = (
-    queues, policy, datagrams, wires, medium, tcp, page_account, recorded, browser, push, receiver, radio, beacons,
-    aggregation, channel, access_point, retrieval, station, groups, exchanges, events,
+    queues, policy, datagrams, wires, medium, tcp, page_account, recorded, graphs, browser, push, receiver, radio,
+    beacons, aggregation, channel, access_point, retrieval, station, groups, exchanges, events,
 )  # fmt: skip
 _INLINED = frozenset({
     "acknowledge", "advance", "advance_on_wires", "append", "arm", "arrive", "ask_at_beacon", "at_access_point",

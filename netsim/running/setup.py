@@ -112,10 +112,13 @@ class World:
             think=np.where(think_s == 0.0, -1, np.rint(think_s * _NS_PER_S)),
             deadline=np.where(np.isnan(deadline_s), NEVER, np.rint(deadline_s * _NS_PER_S)),
         )  # fmt: skip
+        graph = _graph(workload)
         rows.objects = rows_of(
             "Object", len(requests), request=requests, reply=replies, delay=self.delays_ns[number],
-            asked_of=workload.servers,
+            asked_of=workload.servers, **graph,
         )  # fmt: skip
+        client.n_hosts = 1 + int(graph["host"].max()) if graph else 0
+        rows.hosts = rows_of("Host", client.n_hosts)
         rows.loads = rows_of("PageRecord", len(workload))
         instants, ends = [round(message.at_s * _NS_PER_S) for message in messages], np.cumsum(sizes, dtype=np.int64)
         rows.messages = rows_of("Message", len(messages), at=instants, bytes=sizes, end=ends)
@@ -270,6 +273,25 @@ def _relations(workload: Workload, longer_ns: Ints) -> dict[str, Any]:
         else:
             columns["first"][earlier] = place
     return {**columns, "at": at, "due": due}
+
+
+def _graph(workload: Workload) -> dict[str, Ints]:
+    """Return of each object what it waits for and whom it is asked of, if pages are graphs."""
+    n = len(workload.causes)
+    if not n:
+        return {}
+    after, pauses_s, is_awaited, is_stream = workload.causes.T
+    ends = np.cumsum(1 + workload.objects)
+    host, first, sibling = np.empty(n, np.int64), np.full(n, -1), np.full(n, -1)
+    for begin, end in zip(ends - 1 - workload.objects, ends, strict=True):
+        host[begin:end] = np.unique(workload.servers[begin:end], return_inverse=True)[1]
+        for place in range(end - begin - 1, 0, -1):
+            parent = begin + place - int(after[begin + place])
+            sibling[begin + place], first[parent] = first[parent], place
+    return {
+        "host": host, "first": first, "sibling": sibling, "pause": np.rint(pauses_s * _NS_PER_S).astype(np.int64),
+        "is_awaited": is_awaited.astype(np.int64), "is_stream": is_stream.astype(np.int64),
+    }  # fmt: skip
 
 
 def _datagrams(workload: Workload, mss: int) -> Ints:
