@@ -10,7 +10,6 @@ from scipy import sparse
 
 import lpsm
 from lpsm import samplers, states
-from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare
 from lpsm.samplers import MulticlassSampler, TunedSampler, protocol
 
 RNG = np.random.default_rng(0)
@@ -120,16 +119,19 @@ def test_states_whose_parts_do_not_belong_together_are_refused_before_a_compiled
 
 
 ROWS = np.random.default_rng(3).random((9, 3))
-LEARNERS = {
-    "StaticExpert": lambda: lpsm.StaticExpert(3), "FixedShare": lambda: lpsm.FixedShare(3, 0.1, signed=True),
-    "MarkovShare": lambda: lpsm.MarkovShare(np.full((3, 3), 1 / 3)), "VariableShare": lambda: VariableShare(3, 0.2),
-    "LearnAlpha": lambda: lpsm.LearnAlpha(3, [0.0, 0.1, 0.4, 1.0]),
-    "LearnAlpha, doubling": lambda: lpsm.LearnAlpha(3, doubling=True),
-    "AdaHedge": lambda: AdaHedge(3), "Squint": lambda: Squint(3), "NormalHedge": lambda: NormalHedge(3),
-    "Combiner": lambda: lpsm.Combiner(3, alphas=[0.0, 0.1]), "Combiner, log": lambda: lpsm.Combiner(3, "log"),
-    "Combiner, boa": lambda: lpsm.Combiner(3, rule="boa"),
-    "Combiner, ml-poly": lambda: lpsm.Combiner(3, rule="ml-poly"),
-}  # fmt: skip
+LEARNERS = (
+    """
+StaticExpert(3); FixedShare(3, 0.1, signed=True); MarkovShare(np.full((3, 3), 1 / 3)); VariableShare(3, 0.2)
+LearnAlpha(3, [0.0, 0.1, 0.4, 1.0]); LearnAlpha(3, doubling=True); AdaHedge(3); Squint(3); NormalHedge(3)
+Combiner(3, alphas=[0.0, 0.1]); Combiner(3, "log"); Combiner(3, rule="boa"); Combiner(3, rule="ml-poly")
+""".strip()
+    .replace("\n", "; ")
+    .split("; ")
+)
+
+
+def made(text):
+    return eval(text, {"np": np, "Combiner": lpsm.Combiner} | vars(lpsm.experts))
 
 
 def played(learner, rows):
@@ -139,7 +141,7 @@ def played(learner, rows):
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("rounds", [0, 6])
 def test_a_state_with_one_entry_edited_is_refused_or_is_of_a_sound_learner(name, rounds):
-    learner = LEARNERS[name]()
+    learner = made(name)
     played(learner, ROWS[:rounds])
     whole = learner.state()
     refused = 0
@@ -165,9 +167,10 @@ def test_a_state_with_one_entry_edited_is_refused_or_is_of_a_sound_learner(name,
 
 
 def test_states_of_learners_whose_sums_disagree_are_refused():
-    for name, part, at in (("FixedShare", "head", 0), ("StaticExpert", "slow", 0), ("StaticExpert", "columns", 0),
-                           ("Combiner, log", "behind", 0), ("FixedShare", "weights", 1)):  # fmt: skip
-        learner = LEARNERS[name]()
+    for name, part, at in (("FixedShare(3, 0.1)", "head", 0), ("StaticExpert(3)", "slow", 0),
+                           ("StaticExpert(3)", "columns", 0), ('Combiner(3, "log")', "behind", 0),
+                           ("FixedShare(3, 0.1)", "weights", 1)):  # fmt: skip
+        learner = made(name)
         played(learner, ROWS[:6])
         state = learner.state()
         state[part].ravel()[at] += 0.25
