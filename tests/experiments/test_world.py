@@ -22,7 +22,7 @@ def test_every_plain_field_is_a_setting_and_has_a_meaning():
         hints = get_type_hints(owner)
         for one in fields(owner):
             if hints[one.name] in PLAIN and one.name not in ("wired_delay_ms", "beacon_interval_ns"):
-                assert known[one.name]["meaning"], one.name
+                assert known[one.name].meaning, one.name
 
 
 @pytest.mark.parametrize("owner", [*CONFIGURATIONS, Frame, HostFrame, Plan, View])

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 import lpsm
-from lpsm import online, samplers  # noqa: F401
+from lpsm import samplers
 from lpsm.samplers import LastLabels, MulticlassSampler, SelectiveClassifier, TunedSampler  # noqa: F401
 from tests.lpsm.frozen.streams import a_stream
 from tests.wrong_calls import refused, table
@@ -161,8 +161,6 @@ river(features=["a"]).predict_one({"b": 1.0}) -> x must hold only the features .
 river(features=["a"]).forget({"a": 1.0}) -> x must be an instance that was asked about, got
 river().learn_one({"a": 1.0}, "?") -> y must be one of the classes
 active().sampler -> must be, or end in, a RiverSampler
-online.play(3, [], int) -> learner must have the methods decide and learn, got 3
-online.play(make("sop", 3), [], 3) -> label must have the methods __call__, got 3
 lpsm.from_state({"kind": np.array("Nobody")}) -> a state must be of one of StaticExpert, .*, got 'Nobody'
 lpsm.from_state("{") -> a state in JSON must be what to_json writes
 lpsm.from_state('{"format": "lpsm-state", "version": 9, "arrays": {}}') -> format must be lpsm-state, version 1

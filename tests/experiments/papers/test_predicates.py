@@ -192,7 +192,7 @@ def test_tables_are_laid_out_by_replication_and_samples_compared_pair_by_pair():
             "joules": (5.0, 4.0, 7.0, 6.0, 9.0),
         }
     )
-    table = wide({"runs": rows}, "runs", "joules", traffic="t")
+    table = wide(rows, "joules", traffic="t")
     assert table.to_dict("list") == {"a": [4.0, 5.0], "b": [6.0, 7.0]}
     more = against(table["b"], table["a"])
     assert (more.sample.tolist(), more.note) == ([2.0, 2.0], "(6.50 against 4.50)")

@@ -174,3 +174,16 @@ def test_in_any_cell_nothing_is_doubled_or_out_of_order_or_lost_unless_given_up(
     dropped = add_up(world.run)
     assert lost <= dropped
     assert loss or dropped < 3  # to collide seven times is rare
+
+
+def test_a_neighbour_with_more_than_the_channel_carries_has_a_full_queue_and_sends_as_one_that_is_never_idle():
+    delivered = []
+    for mbps in (0.0, 500.0):
+        phy = Phy.parse("11n:65")
+        air = AirConfig(phy=phy, neighbours=1, neighbour_mbps=mbps, max_ampdu_bytes=65_535)
+        world = Air(air=air, interval_ns=10**15)
+        world.finish(300 * MS)
+        station = world.contenders[1]
+        delivered.append(station.delivered)
+    assert 900 < station.queue.count <= 1000
+    assert delivered[1] == pytest.approx(delivered[0], rel=0.1)
