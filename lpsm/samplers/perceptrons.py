@@ -10,7 +10,7 @@ Sources: Cesa-Bianchi et al. 2004 (W) figure 1; Monteleoni 2006 (T) section 3.4 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -20,6 +20,9 @@ from lpsm.checks import between, non_negative, positive, whole
 from lpsm.native import compiled
 from lpsm.samplers.linear_algebra import Row, add, write_scores
 from lpsm.samplers.protocol import EVICTED, READY, SIZE, STORED, Learner, Round, checked_by, parameters
+
+if TYPE_CHECKING:
+    from lpsm.samplers.kernels import Expansion
 
 
 class Memory(NamedTuple):
@@ -70,7 +73,7 @@ def evicted(now: Round, budget: int) -> int:
 
 
 @compiled
-def coefficient(learner: Vector, now: Round) -> float:
+def coefficient(learner: Vector | Expansion, now: Round) -> float:
     """Of x in the update: eta y, or that of the modified Perceptron, whose first example is v itself."""
     if learner.factor < 0.0:
         return learner.eta * now.y
@@ -78,7 +81,7 @@ def coefficient(learner: Vector, now: Round) -> float:
 
 
 @compiled
-def shrink(learner: Vector, now: Round, n: int) -> None:
+def shrink(learner: Vector | Expansion, now: Round, n: int) -> None:
     """Multiply the first n weights of every class by 1 - lambda_k."""
     if learner.lambda_ > 0.0:
         factor = 1.0 - learner.lambda_ / (learner.lambda_ + now.counts[STORED])
