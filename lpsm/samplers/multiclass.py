@@ -36,17 +36,10 @@ class MulticlassSampler(Sampler):
 
     Parameters
     ----------
-    key, n_features
-        As in `lpsm.samplers.make`.
     n_classes
         Number k of classes, at least 2.
-    rng, normalize, dtype, max_queries, kernel, **params
-        As in `lpsm.samplers.make`; the kernel is a named one.
-
-    Raises
-    ------
-    ValueError
-        If the key is a filter, or its learner has no form for more than two classes.
+    key, n_features, rng, normalize, dtype, max_queries, kernel, **params
+        As in `lpsm.samplers.make`; ValueError for a filter, or a learner that has no form for several classes.
 
     Attributes
     ----------
