@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
@@ -28,12 +28,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lpsm.samplers import RunLog, Sampler
+    from lpsm.samplers.checks import Rows
+    from lpsm.samplers.linear_algebra import Table
 
 LEVEL = 0.9999  # of the interval of a mean; only if all of it is beyond the bound is the bound violated
 
 
 def report_sampler(
-    sampler: Sampler, X: Any, y: ArrayLike, *, runs: int = 20, rng: np.random.Generator | int | None = None
+    sampler: Sampler, X: Rows, y: ArrayLike, *, runs: int = 20, rng: np.random.Generator | int | None = None
 ) -> pd.DataFrame:
     """What is proved about a sampler against what it does on a labelled stream, as a table like `bounds.report`.
 
@@ -93,7 +95,7 @@ def report_sampler(
     return pd.DataFrame(rows, columns=list(Row._fields))
 
 
-def _held(theorem: Theorem, logs: list[RunLog], mistakes: Floats, table: Any, labels: Floats) -> Iterator[Row]:
+def _held(theorem: Theorem, logs: list[RunLog], mistakes: Floats, table: Table, labels: Floats) -> Iterator[Row]:
     """The statements about the mistakes of the runs."""
 
     def forms(log: RunLog) -> Floats:

@@ -68,7 +68,7 @@ class Recipe(NamedTuple):
             if field.name not in _FIXED
         }
 
-    def changed(self, parameters: Mapping[str, Any]) -> Recipe:
+    def changed(self, parameters: Mapping[str, object]) -> Recipe:
         """Return it with other values of parameters, by symbol."""
 
         def part(name: str) -> Any:

@@ -22,15 +22,26 @@ from lpsm.samplers import round as loop
 from lpsm.samplers.checks import Columns
 from lpsm.samplers.kernels import CallableKernel, Kernel
 from lpsm.samplers.least_squares import Squares
-from lpsm.samplers.perceptrons import memory_of
-from lpsm.samplers.protocol import EVICTED, N_COUNTS, N_SCALARS, NO_KERNEL, ROUND, SIZE, WEIGHT, Learner, Rule, code_of
+from lpsm.samplers.perceptrons import Record, memory_of
+from lpsm.samplers.protocol import (
+    EVICTED,
+    N_COUNTS,
+    N_SCALARS,
+    NO_KERNEL,
+    ROUND,
+    SIZE,
+    WEIGHT,
+    Code,
+    Learner,
+    Rule,
+    code_of,
+)
 from lpsm.samplers.round import ENTRIES, FIRST, FRESH, LAST, SPARSE, RoundRecord, play
 
 _NO_COLUMNS, _NO_STARTS = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
-Table = tuple[Array, Array, Array]  # of `linear_algebra.table_of`
 
 
-def pinned(*records: Any) -> tuple[Any, list[Any]]:
+def pinned(*records: Record) -> tuple[Code, list[Code]]:
     """Return the place of copies of a record, valid as long as their arrays live, and its entries, 0 for none.
 
     A record is a learner's arrays, those of an ensemble, or a `RoundRecord`.
@@ -49,7 +60,7 @@ class Copy:
 
     def __init__(self, learner: Learner, rule: Rule, kernel: Kernel | None) -> None:
         self.learner, self.rule, self.kernel = learner, rule, kernel
-        self.arrays: Any = None
+        self.arrays: Record = None
         self.counts, self.scalars = np.zeros(N_COUNTS, dtype=np.int64), np.zeros(N_SCALARS)
         self.scalars[WEIGHT] = 1.0
         self.evictions: np.random.Generator | None = None
@@ -114,7 +125,7 @@ class Ensemble:
 
     def __init__(
         self, copies: tuple[Copy, ...], n_features: int, n_classes: int, dtype: DTypeLike, normalize: bool, stores: str,
-        max_queries: int | None, head: Copy | None = None, voters: Any = None,
+        max_queries: int | None, head: Copy | None = None, voters: Record = None,
     ) -> None:  # fmt: skip
         self.copies, self.n_features, self.normalize, self.is_sparse = copies, n_features, normalize, False
         self._limit, self.voters = loop.UNLIMITED if max_queries is None else max_queries, voters
@@ -197,10 +208,10 @@ class Ensemble:
         while not play(self._place, rows, at, starts):
             self._make_room(len(values))
 
-    def play_rows(self, table: Table, n: int, mode: Ints, **own: Any) -> None:
+    def play_rows(self, table: tuple[Array, Array, Array], n: int, mode: Ints, **own: Any) -> None:
         """Play n rows of a table with these arrays in the record; k(x, x_i) of a given function is filled in a row."""
         at, starts = 0, table[2]
-        place: Any = None
+        place: Code = None
         mode[SPARSE] = len(starts) > 0
         while at < n:
             if self.given is not None:

@@ -10,7 +10,7 @@ Sources: Cesa-Bianchi et al. 2004 (W) figure 1; Monteleoni 2006 (T) section 3.4 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -20,6 +20,8 @@ from lpsm.checks import between, non_negative, positive, whole
 from lpsm.native import compiled
 from lpsm.samplers.linear_algebra import Row, add, write_scores
 from lpsm.samplers.protocol import EVICTED, READY, SIZE, STORED, Learner, Round, checked_by, parameters
+
+Record: TypeAlias = Any  # a named tuple of arrays, numbers and such records, as a learner or an ensemble has them
 
 
 class Memory(NamedTuple):
@@ -38,7 +40,7 @@ def new_memory(capacity: int, dtype: DTypeLike) -> Memory:
     return Memory(rows, columns, np.zeros(capacity, dtype=np.int64), np.zeros(capacity), np.zeros(capacity))
 
 
-def memory_of(record: Any) -> Memory | None:
+def memory_of(record: Record) -> Memory | None:
     """Return the stored instances of a learner, None if it stores none."""
     memory: Memory | None = getattr(getattr(record, "held", record), "memory", None)
     return memory if memory is not None and len(memory.labels) else None

@@ -7,7 +7,7 @@ mistakes, which need all labels: `RunLog.ledger` takes them afterwards.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -89,5 +89,5 @@ class RunLog:
     def __repr__(self) -> str:
         return f"RunLog(rounds={len(self)}, queries={self.queried.sum()}, stored={self.stored.sum()})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return RunLog, (self.prediction, self.queried, self.stored, self.margin)

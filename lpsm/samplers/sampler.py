@@ -38,7 +38,7 @@ from lpsm.samplers.ensemble import Copy, Ensemble
 from lpsm.samplers.kernels import CallableKernel, Kernel
 from lpsm.samplers.late_labels import Question, Questions
 from lpsm.samplers.least_squares import Squares
-from lpsm.samplers.linear_algebra import WIDE, table_of
+from lpsm.samplers.linear_algebra import WIDE, Table, table_of
 from lpsm.samplers.protocol import Learner, Rule
 from lpsm.samplers.round import (
     KEPT,
@@ -224,7 +224,7 @@ class Sampler:
         }  # fmt: skip
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Self:
+    def from_state(cls, state: Mapping[str, Array]) -> Self:
         """Return the sampler `state` was taken from; ValueError if its version or its arrays do not fit."""
         with reading("a sampler's state"):
             config = state_io.checked_config("a sampler", state, state_io.VERSION, {"evictions", *state_io.FIELDS})
@@ -446,7 +446,7 @@ class Sampler:
         return _as_log(log), log[LOG_CHANCE]
 
     def _played(
-        self, table: Rows, labels: Floats, uniforms: Floats, schedules: Floats, mode: Ints
+        self, table: Table, labels: Floats, uniforms: Floats, schedules: Floats, mode: Ints
     ) -> tuple[Floats, Floats]:
         """Play the rows of a table; return the log (N_LOG, T), and the scores (T, k) of several classes."""
         self._fresh, self._last = False, None
@@ -496,7 +496,7 @@ class Sampler:
             raise ValueError("x must not be zero where instances are normalised")
         return values, columns
 
-    def _quickly(self, given: Any) -> tuple[Array, Columns] | None:
+    def _quickly(self, given: Table) -> tuple[Array, Columns] | None:
         """Return an instance that is seen at once to be sound, and is taken as it is, else None."""
         columns: Columns = None
         if type(given) is np.ndarray:
@@ -523,7 +523,7 @@ class Sampler:
         """Whether nothing is stored yet, so that the form of what will be is open."""
         return self._remembers and self._sparse_memory is None
 
-    def _as_remembered(self, x: Any) -> Any:
+    def _as_remembered(self, x: Table) -> Table:
         """Return instances, one or many, dense or sparse as those that are stored."""
         if not self._remembers or self._sparse_memory in (None, bool(sparse.issparse(x))):
             return x
@@ -536,7 +536,7 @@ class Sampler:
         for one in (self, *self._samplers()):
             one._sparse_memory = is_sparse
 
-    def _table(self, X: Rows, remember: bool = True) -> Any:
+    def _table(self, X: Rows, remember: bool = True) -> Table:
         table = as_instances(X, self.n_features, self.dtype)
         if remember and self._is_blank():
             self._remember(bool(sparse.issparse(table)))

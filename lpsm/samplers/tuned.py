@@ -197,7 +197,7 @@ class TunedSampler(Sampler):
         return self._state(VERSION, {name: getattr(self, name) for name in _NAMES}, **own)
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Self:
+    def from_state(cls, state: Mapping[str, Array]) -> Self:
         """Return the sampler `state` was taken from; ValueError if its version or its parts do not fit."""
         with reading("a TunedSampler's state"):
             needed = {"grid", "squares", "counts", "open_tickets"}
