@@ -140,16 +140,9 @@ def describe(key: str) -> str:
 
 
 def make(
-    key: str,
-    n_features: int,
-    *,
-    rng: np.random.Generator | int | None = None,
-    normalize: bool | None = None,
-    kernel: KernelLike = None,
-    dtype: DTypeLike = np.float64,
-    max_queries: int | None = None,
-    **params: Any,
-) -> Sampler:
+    key: str, n_features: int, *, rng: np.random.Generator | int | None = None, normalize: bool | None = None,
+    kernel: KernelLike = None, dtype: DTypeLike = np.float64, max_queries: int | None = None, **params: Any,
+) -> Sampler:  # fmt: skip
     """Return the sampler named `key`.
 
     Parameters

@@ -71,13 +71,6 @@ class Copy:
         self.arrays = one.arrays(*size) if kernel is None else kernels.over_instances(one, kernel, *size)
         self.rule.begin(self.counts, self.scalars)
 
-    def own_arrays(self) -> None:
-        """Copy what was read from a file that is mapped into memory."""
-        if not self.counts.flags.writeable:
-            self.counts, self.scalars = self.counts.copy(), self.scalars.copy()
-            if self.arrays is not None:
-                self.arrays = kernels.changed(self.arrays, lambda _, array: array.copy())
-
     def make_room(self, width: int, is_sparse: bool) -> None:
         """Grow the arrays of stored instances if there is no room for the next, of `width` values."""
         if (memory := memory_of(self.arrays)) is None:
@@ -104,7 +97,11 @@ class Copy:
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
-        if self.kernel is not None:  # its machine code is of this process
+        if not self.counts.flags.writeable:  # read from a file that is mapped into memory
+            self.counts, self.scalars = self.counts.copy(), self.scalars.copy()
+            if self.arrays is not None:
+                self.arrays = kernels.changed(self.arrays, lambda _, array: array.copy())
+        if self.kernel is not None and self.arrays is not None:  # the machine code of a kernel is of this process
             held = self.arrays.held
             kernel = held.kernel._replace(function=code_of(self.kernel.chance))
             self.arrays = self.arrays._replace(held=held._replace(kernel=kernel))
@@ -130,8 +127,6 @@ class Ensemble:
         self.copies, self.n_features, self.normalize, self.is_sparse = copies, n_features, normalize, False
         self._limit, self.voters = loop.UNLIMITED if max_queries is None else max_queries, voters
         everyone = copies if head is None else (*copies, head)
-        for one in everyone:
-            one.own_arrays()
         counts, scalars = copies[0].counts[None], copies[0].scalars[None]
         place, entries = np.zeros(1, dtype=np.int64), [0] * 6
         if head is not None:

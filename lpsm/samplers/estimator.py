@@ -97,19 +97,11 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_: Array
 
     def __init__(
-        self,
-        key: str = "ss",
-        params: Mapping[str, Any] | None = None,
-        *,
-        kernel: KernelLike = None,
-        normalize: bool | None = None,
-        fit_intercept: bool = False,
-        intercept_scaling: float | None = None,
-        max_queries: int | None = None,
-        random_state: np.random.Generator | np.random.RandomState | int | None = None,
-        oracle: Callable[[int, Table], object] | None = None,
-        **symbols: object,
-    ) -> None:
+        self, key: str = "ss", params: Mapping[str, Any] | None = None, *, kernel: KernelLike = None,
+        normalize: bool | None = None, fit_intercept: bool = False, intercept_scaling: float | None = None,
+        max_queries: int | None = None, random_state: np.random.Generator | np.random.RandomState | int | None = None,
+        oracle: Callable[[int, Table], object] | None = None, **symbols: object,
+    ) -> None:  # fmt: skip
         self.key, self.params = key, _together(params, symbols)
         self.kernel, self.normalize, self.max_queries = kernel, normalize, max_queries
         self.fit_intercept, self.intercept_scaling = fit_intercept, intercept_scaling

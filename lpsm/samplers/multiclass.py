@@ -55,17 +55,9 @@ class MulticlassSampler(Sampler):
     """
 
     def __init__(
-        self,
-        key: str,
-        n_features: int,
-        n_classes: int,
-        *,
-        rng: np.random.Generator | int | None = None,
-        normalize: bool | None = None,
-        dtype: DTypeLike = np.float64,
-        max_queries: int | None = None,
-        **params: Any,
-    ) -> None:
+        self, key: str, n_features: int, n_classes: int, *, rng: np.random.Generator | int | None = None,
+        normalize: bool | None = None, dtype: DTypeLike = np.float64, max_queries: int | None = None, **params: Any,
+    ) -> None:  # fmt: skip
         self.n_classes = whole(2, n_classes=n_classes)
         options = options_of(key, n_features, normalize=normalize, **params)
         super().__init__(**options, n_features=n_features, rng=rng, dtype=dtype, max_queries=max_queries)

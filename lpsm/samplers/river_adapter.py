@@ -55,14 +55,9 @@ class RiverSampler(base.Classifier):
     """
 
     def __init__(
-        self,
-        key: str = "ss",
-        params: Mapping[str, Any] | None = None,
-        classes: Sequence[Hashable] = (False, True),
-        features: Sequence[Hashable] | None = None,
-        n_hashed: int | None = None,
-        seed: int | None = None,
-    ) -> None:
+        self, key: str = "ss", params: Mapping[str, Any] | None = None, classes: Sequence[Hashable] = (False, True),
+        features: Sequence[Hashable] | None = None, n_hashed: int | None = None, seed: int | None = None,
+    ) -> None:  # fmt: skip
         if len(classes) != 2 or classes[0] == classes[1]:
             raise ValueError(f"classes must be two different labels, got {classes!r}")
         if features is not None and n_hashed is not None:

@@ -134,19 +134,10 @@ class TunedSampler(Sampler):
     """
 
     def __init__(
-        self,
-        key: str,
-        n_features: int,
-        parameter: str,
-        grid: ArrayLike,
-        *,
-        label_price: float = 0.1,
-        exploration: float | None = None,
-        mixture: str = "learn-alpha",
-        max_queries: int | None = None,
-        rng: np.random.Generator | int | None = None,
-        **params: Any,
-    ) -> None:
+        self, key: str, n_features: int, parameter: str, grid: ArrayLike, *, label_price: float = 0.1,
+        exploration: float | None = None, mixture: str = "learn-alpha", max_queries: int | None = None,
+        rng: np.random.Generator | int | None = None, **params: Any,
+    ) -> None:  # fmt: skip
         known("mixture", mixture, MIXTURES)
         candidates = array("grid", grid)
         if candidates.ndim != 1 or not len(candidates):
