@@ -3,10 +3,10 @@
 Run ``python -m mutants ROOM --count 40 --seed 0`` (or ``make mutants ROOM=lpsm/bounds``).  Cosmic Ray's operators
 change a copy of the tree in one place: a number, an operator, a comparison, a truth value, a word of control flow.  The
 room's tests run once without a fault, and it is noted which lines each executes.  A mutant is tried on the tests that
-execute its line, the quickest first, a few seconds of them, and is killed if one of them fails or does not end.
+execute its line, the quickest first, six seconds of them, and is killed if one of them fails or does not end.
 The sample is drawn by seed, so that the same command names the same survivors.  Doc strings, signatures, annotations
 and imports are not mutated.  Kernels run as plain Python (`mutants.plain_kernels`), since compiling a mutant takes
-longer than testing it; a test that fails so, or that takes more than half a second, is left out and listed
+longer than testing it; a test that fails so, or that takes more than a second, is left out and listed
 (`mutants.relevance`).
 """
 
@@ -67,7 +67,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         ("netsim/model/*.py", "netsim/model/air/*.py"),
         (
             *(f"tests/netsim/test_{name}.py" for name in (
-                "station", "tcp", "simulation", "laws", "reference", "own_times", "frozen",
+                "station", "tcp", "simulation", "laws", "reference", "own_times", "frozen", "graphs",
             )),
             "tests/netsim/air/test_*.py",
         ),
@@ -76,9 +76,11 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         tuple(f"netsim/running/{name}.py" for name in ("policy_adapter", "setup", "on_simpy", "recorder")),
         (
             *(f"tests/netsim/test_{name}.py" for name in (
-                "simulation", "laws", "result", "own_policies", "own_times", "frozen", "records",
+                "simulation", "laws", "result", "own_policies", "own_times", "frozen", "records", "plans", "polling",
+                "setup", "graphs",
             )),
             "tests/netsim/air/test_*.py",
+            "tests/experiments/test_timeline.py", "tests/experiments/report/test_air_capture.py",
         ),
     ),
     "netsim/front": (
@@ -114,10 +116,13 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         tuple(f"experiments/study/{name}.py" for name in (
             "compare", "files", "signals", "population", "replay", "store", "tune",
         )),
-        tuple(f"tests/experiments/study/test_{name}.py" for name in (
-            "compare", "population_summary", "population", "replay", "tune", "tune_by_hand",
-            "store", "damaged_files", "run",
-        )),
+        (
+            *(f"tests/experiments/study/test_{name}.py" for name in (
+                "compare", "population_summary", "population", "replay", "tune", "tune_by_hand",
+                "store", "damaged_files", "run",
+            )),
+            *(f"tests/experiments/cli/test_{name}.py" for name in ("neighbours", "outputs", "results")),
+        ),
     ),
 }  # fmt: skip
 

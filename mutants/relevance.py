@@ -22,8 +22,8 @@ from mutants import plain_kernels
 __all__ = ["LIBRARIES", "Profile", "profiled", "survives"]
 
 LIBRARIES = ("coverage", "hypothesis", "numba", "pandas", "pytest", "scipy.optimize", "scipy.special", "scipy.stats")
-TEST_S = 0.5  # the longest test that is used, as plain Python
-BUDGET_S = 3.0  # of tests for a mutant
+TEST_S = 1.0  # the longest test that is used, as plain Python
+BUDGET_S = 6.0  # of tests for a mutant
 
 
 class Profile(NamedTuple):
@@ -62,7 +62,7 @@ def profiled(tree: Path, tests: list[str], paths: list[str]) -> Profile:
         return 0
 
     sys.dont_write_bytecode = False  # what a mutant does not change need not be read again
-    ended = forked(tree, work, 600)
+    ended = forked(tree, work, 1200)
     sys.dont_write_bytecode = True
     if ended:
         raise RuntimeError(f"the tests of the room ended with {ended} without a mutant")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import inf
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ _LARGEST_DATAGRAM = 1 << 16
 _LATEST_S = 4e9  # well inside 63 bits of nanoseconds
 
 
-def messages_of(push: Any) -> list[Message]:
+def messages_of(push: object) -> list[Message]:
     """Return what is pushed as a list of messages, their numbers `float` and `int`; anything else is a TypeError."""
     wanted = "push must be messages, traces.traffic.Message(at_s, size_bytes)"
     if not isinstance(push, Iterable):
@@ -27,7 +26,7 @@ def messages_of(push: Any) -> list[Message]:
     for number, message in enumerate(messages):
         if not isinstance(message, Message):
             raise TypeError(f"{wanted}, got {message!r} as message {number}")
-        values: tuple[Any, ...] = message
+        values: tuple[object, ...] = message
         if not isinstance(values[0], Real) or not isinstance(values[1], Integral):
             raise TypeError(f"message {number}: at_s must be a number and size_bytes a whole one, got {message}")
     return [Message(float(at_s), int(size_bytes)) for at_s, size_bytes in messages]
@@ -65,6 +64,7 @@ def _check_pages(workload: Workload) -> None:
 
 def _check_times(workload: Workload) -> None:
     """Check what has times of its own."""
+    _check_causes(workload)
     timings, n = workload.timings, len(workload.timings)
     ends_s = workload.captured_s or 0.0
     if not 0.0 <= ends_s <= _LATEST_S:
@@ -76,6 +76,30 @@ def _check_times(workload: Workload) -> None:
             "an exchange must wait for one before it, got one that waits for an earlier one than the first"
         )
     _check_instants("datagram", workload.datagrams, 0, _LARGEST_DATAGRAM)
+
+
+def _check_causes(workload: Workload) -> None:
+    """Check what exchanges of pages wait for."""
+    if not len(workload.causes):
+        return
+    if len(workload.timings):
+        raise ValueError("pages must have causes or timings, got both")
+    (after, pauses_s, *yes_or_no), n = workload.causes.T, 1 + workload.objects
+    page_of = np.repeat(np.arange(len(workload)), n)
+    place = np.arange(len(after)) - np.repeat(np.cumsum(n) - n, n)
+    for rule, values, right in (
+        ("an exchange must wait for one before it on its page, the HTML for none", after,
+         (after == np.floor(after)) & (after >= np.minimum(place, 1)) & (after <= place)),
+        (f"pause_s must lie in [0, {_LONGEST_WAIT_S:g}] s", pauses_s, (pauses_s >= 0) & (pauses_s <= _LONGEST_WAIT_S)),
+        ("is_awaited must be true or false, and true of the HTML", yes_or_no[0],
+         (yes_or_no[0] == 1) | ((yes_or_no[0] == 0) & (place > 0))),
+        ("is_stream must be true or false", yes_or_no[1], np.isin(yes_or_no[1], (0, 1))),
+        ("a reply must have at least 1 byte where exchanges wait for each other", workload.sizes[:, 1],
+         workload.sizes[:, 1] > 0),
+    ):  # fmt: skip
+        if not right.all():
+            at = int(right.argmin())
+            raise ValueError(f"page {workload.names[page_of[at]]!r}: {rule}, got {values[at]:g}")
 
 
 def _check_instants(what: str, rows: Sequence[Message | Datagram], least: int, most: int | None) -> None:

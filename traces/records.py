@@ -80,6 +80,17 @@ class Timing(NamedTuple):
     reply_s: float = 0.0
 
 
+class Cause(NamedTuple):
+    """What an exchange of a page waits for before it begins, and how it is carried."""
+
+    #: How many exchanges before this one, within the page, the one is that names it and whose end it waits for; 0 for
+    #: the HTML, which waits for none.
+    after: int
+    pause_s: float = 0.0  #: The host's own pause after that: parsing, scripts.
+    is_awaited: bool = True  #: Whether the page is complete only with it.
+    is_stream: bool = True  #: Whether its server speaks HTTP/2: one connection, any number of requests at a time.
+
+
 class Datagram(NamedTuple):
     """A frame at `at_s` seconds with `size_bytes` of payload, up or down, that nobody waits for or sends again."""
 
@@ -127,6 +138,9 @@ class Page(NamedTuple):
     #: The number of the server of each exchange, the HTML first, then the objects; negative where it is not known,
     #: empty if nothing is known.
     servers: tuple[int, ...] = ()
+    #: What each exchange waits for, the HTML first, then the objects in the order in which they can first be known.
+    #: Empty if that is not known: the objects are asked for in their order when the HTML is there.
+    causes: tuple[Cause, ...] = ()
 
 
 class Session(NamedTuple):
@@ -262,8 +276,7 @@ class Batch:
         return len(self.columns)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        column: NDArray[Any] = self.columns[name]
-        return column
+        return self.columns[name]
 
     def requests(self) -> Iterator[Request]:
         """Yield the rows as light tuples, in the order of the trace."""

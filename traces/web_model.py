@@ -20,14 +20,17 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.checks import between, checked
+from traces.checks import between, checked, shown
 from traces.records import Page
+
+WEBS = ("1996", "2025")
+"""The years of the Web that pages can be drawn from."""
 
 _MOST_PAGES = 10**8
 
 
-def generate(n_pages: int, rng: np.random.Generator | int) -> list[Page]:
-    """Draw pages of the Web model.
+def generate(n_pages: int, rng: np.random.Generator | int, web: str = "1996") -> list[Page]:
+    """Draw pages of a Web model.
 
     Parameters
     ----------
@@ -35,6 +38,8 @@ def generate(n_pages: int, rng: np.random.Generator | int) -> list[Page]:
         How many, in [1, 10^8].
     rng : numpy.random.Generator or int
         The only source of chance, or its seed; the first k pages are the same whatever `n_pages` is.
+    web : {"1996", "2025"}
+        Pages as B. Mah measured them, or those of today (`traces.web_2025`), whose objects wait for each other.
 
     Returns
     -------
@@ -44,30 +49,46 @@ def generate(n_pages: int, rng: np.random.Generator | int) -> list[Page]:
     Raises
     ------
     TypeError, ValueError
-        If `n_pages` is no such number, or `rng` neither generator nor seed.
+        If `n_pages` is no such number, `rng` neither generator nor seed, or there is no such `web`.
 
     Examples
     --------
     >>> [page.page for page in generate(2, np.random.default_rng(0))]
     ['w0', 'w1']
     """
-    return list(drawn(n_pages, rng))
+    return list(drawn(n_pages, rng, web))
 
 
 @checked
-def drawn(n_pages: int, rng: np.random.Generator | int) -> Iterator[Page]:
+def drawn(n_pages: int, rng: np.random.Generator | int, web: str = "1996") -> Iterator[Page]:
     """Yield the pages of `generate` as they are drawn, in constant memory."""
     between(1, _MOST_PAGES, n_pages=n_pages)
+    if web not in WEBS:
+        raise ValueError(f"web must be {' or '.join(WEBS)}, got {shown(web)}")
     assert not isinstance(rng, int)  # `checked` made it of a seed
-    levels, *sizes, thinks_s = _table("web_model_quantiles.csv")
+    if web == "2025":
+        from traces import web_2025  # which needs scipy
+
+        return web_2025.drawn(n_pages, rng)
+    return _drawn(n_pages, rng)
+
+
+def _drawn(n_pages: int, rng: np.random.Generator) -> Iterator[Page]:
+    levels, *sizes, _ = _table("web_model_quantiles.csv")
     objects, cumulative = _table("web_model_objects_per_page.csv")
     for index in range(n_pages):
         count_level, think_level = rng.random(2)
         n_objects = int(objects[np.searchsorted(cumulative, count_level)])
         drawn = zip(rng.random((n_objects + 1, 2)).T, sizes, strict=True)  # of requests and of replies
         requests, replies = (np.maximum(np.rint(np.interp(at, levels, of)), 1).astype(int).tolist() for at, of in drawn)
-        think_s = round(float(np.interp(think_level, levels, thinks_s)), 6)
-        yield Page(f"w{index}", requests[0], replies[0], tuple(zip(requests[1:], replies[1:], strict=True)), think_s)
+        objects_of = tuple(zip(requests[1:], replies[1:], strict=True))
+        yield Page(f"w{index}", requests[0], replies[0], objects_of, think_s(think_level))
+
+
+def think_s(level: float) -> float:
+    """Return the think time at a level of its distribution, whole microseconds in seconds."""
+    levels, *_, thinks_s = _table("web_model_quantiles.csv")
+    return round(float(np.interp(level, levels, thinks_s)), 6)
 
 
 @cache

@@ -12,7 +12,10 @@ There are five kinds of lines, in any order between each other.
   instant `at_s`; else `at_s` after the end of the exchange so many places before it, counted over pages and objects as
   they stand in the file; and never before the one before it on its connection is complete.  Its request takes
   `request_s` from the first to the last byte; the first byte of its reply came `response_s` after that, and the last
-  one `reply_s` later, as they were recorded.
+  one `reply_s` later, as they were recorded.  `causes`, which again all pages have or none, holds for each of them
+  ``[after, pause_s, awaited, stream]``: it begins `pause_s` after the end of the exchange of its page so many places
+  before it (0 for the page itself alone), the page is complete only with it or not, and its server speaks HTTP/2 or
+  HTTP/1.1.
 * A **message** that the server pushes, in the order of time: ``{"message_bytes": 412, "at_s": 63.2}``.
 * A **datagram** that nobody waits for and nobody sends again, in the order of time: ``{"datagram_bytes": 172, "at_s":
   0.02, "up": true}``.
@@ -27,16 +30,15 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator
-from contextlib import suppress
 from itertools import chain
 from math import isfinite, nan
 from typing import Any, NamedTuple
 
 from traces.checks import checked, shown
 from traces.columns import Workload
-from traces.errors import PathName, RuleError, TraceError, placed
-from traces.files import Source, open_trace, replacing
-from traces.records import Captured, Datagram, Message, Page, Report, Timing
+from traces.errors import PathName, RuleError, placed
+from traces.files import opened, replacing
+from traces.records import Captured, Cause, Datagram, Message, Page, Report, Timing
 
 MAX_REPLY_BYTES = 1 << 40
 """Largest request or reply that is believed, 1 TiB."""
@@ -47,41 +49,20 @@ _LARGEST_DATAGRAM = 1 << 16
 _MOST_CONNECTIONS = 1 << 40
 _MOST_SERVERS = 1 << 31
 Record = Page | Message | Datagram | Captured
-_NEEDED = "a workload of pages is needed here; run lpsm pages first, which makes one of a trace"
+Fields = dict[str, Any]
 
 
 class _RoundTrip(NamedTuple):
     round_trip_s: float
 
 
-@checked
-def read_workload(path: PathName) -> Workload:
-    """Read a workload, plain or packed with gzip or xz.
-
-    Returns
-    -------
-    Workload
-        A sequence of the pages, in the order of the file, with all else beside them.
-
-    Raises
-    ------
-    TraceError
-        If a line breaks a rule: path, line, rule and value are in the message.
-    """
-    from traces.reading import detect  # which asks every format
-
+def load(path: PathName) -> Workload:
+    """Read a workload (`traces.read_workload`)."""
     found: defaultdict[type, list[Any]] = defaultdict(list)
     book = _Book()
-    with open_trace(path) as stream, placed(path):
-        source = Source(stream, path, Report())
-        try:
-            for record in source.parsed(book.checked, source.lines(_MAX_LINE_BYTES)):
-                found[type(record)].append(record)
-        except TraceError:
-            with suppress(TraceError):
-                if not found and (kind := detect(path)) != "workload":
-                    raise RuleError(_NEEDED, f"a trace, {kind}") from None
-            raise
+    with opened(path, Report()) as source, placed(path):
+        for record in source.parsed(book.checked, source.lines(_MAX_LINE_BYTES)):
+            found[type(record)].append(record)
         book.close()
     trip_s, captured_s = (found[kind][0][0] if found[kind] else None for kind in (_RoundTrip, Captured))
     return Workload.of(found[Page], found[Message], trip_s, found[Datagram], captured_s)
@@ -135,6 +116,7 @@ _WRITTEN: dict[str, Callable[[Any], object]] = {  # of a page, in this order
     "deadline_s": float,
     "timings": lambda timings: [[int(one[0]), int(one[1]), *map(float, one[2:])] for one in timings],
     "servers": lambda servers: [int(server) for server in servers],
+    "causes": lambda causes: [[int(one[0]), float(one[1]), bool(one[2]), bool(one[3])] for one in causes],
 }
 
 
@@ -170,7 +152,7 @@ class _Book:
         self.counts: defaultdict[str, int] = defaultdict(int)
         self._latest: defaultdict[str, float] = defaultdict(float)
         self._exchanges = 0
-        self._timed: bool | None = None
+        self._known: dict[str, bool] = {}
 
     def checked(self, line: bytes) -> Record | _RoundTrip | None:
         """Return what a line holds; None if it is empty."""
@@ -199,9 +181,10 @@ class _Book:
         self._latest[kind] = latest if moment is None else moment
         if isinstance(record, Page):
             self._exchanges += 1 + len(record.objects)
-            if self._timed not in (None, bool(record.timings)):
-                raise RuleError("all pages must have timings, or none", f"{len(record.timings)} timings")
-            self._timed = bool(record.timings)
+            for name in ("timings", "causes"):
+                given = getattr(record, name)
+                if self._known.setdefault(name, bool(given)) != bool(given):
+                    raise RuleError(f"all pages must have {name}, or none", f"{len(given)} {name}")
         return record
 
     def close(self) -> None:
@@ -210,7 +193,7 @@ class _Book:
             raise RuleError("a workload must hold at least one page, message or datagram", "none")
 
 
-def _json(text: bytes) -> Any:
+def _json(text: bytes) -> object:
     try:
         return json.loads(text.decode("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -218,7 +201,7 @@ def _json(text: bytes) -> Any:
         raise RuleError(f"a line must be whole JSON in UTF-8 ({reason})", text[:40].decode("latin-1")) from None
 
 
-def _page(fields: dict[str, Any], exchanges_before: int) -> Page:
+def _page(fields: Fields, exchanges_before: int) -> Page:
     if not isinstance(fields["page"], str) or not fields["page"]:
         raise RuleError("page must be a name", fields["page"])
     rule = f"objects must be a list of at most {_MAX_OBJECTS} pairs [request, reply]"
@@ -227,9 +210,14 @@ def _page(fields: dict[str, Any], exchanges_before: int) -> Page:
         if not isinstance(pair, list) or len(pair) != 2:
             raise RuleError("an object must be a pair [request bytes, reply bytes]", pair)
     n = 1 + len(objects)
-    waits, servers, timings = (
+    waits, servers, timings, causes = (
         _list(fields.get(name, []), (0, n), f"{name} must be a list of {each} an exchange ({n})")
-        for name, each in (("waits_s", "one wait"), ("servers", "one server"), ("timings", "six numbers"))
+        for name, each in (
+            ("waits_s", "one wait"),
+            ("servers", "one server"),
+            ("timings", "six numbers"),
+            ("causes", "one cause"),
+        )
     )
     issue_s, deadline_s = (
         None if fields.get(name) is None else _seconds(fields[name], name) for name in ("issue_s", "deadline_s")
@@ -241,16 +229,17 @@ def _page(fields: dict[str, Any], exchanges_before: int) -> Page:
         tuple(nan if wait is None else _seconds(wait, "a wait") for wait in waits), deadline_s,
         tuple(_timing(timing, n, exchanges_before + place) for place, timing in enumerate(timings)),
         tuple(_size(server, "a server", -1, _MOST_SERVERS) for server in servers),
+        tuple(_cause(cause, n, place) for place, cause in enumerate(causes)),
     )  # fmt: skip
 
 
-def _list(given: Any, lengths: Container[int], rule: str) -> list[Any]:
+def _list(given: object, lengths: Container[int], rule: str) -> list[Any]:
     if not isinstance(given, list) or len(given) not in lengths:
         raise RuleError(rule, len(given) if isinstance(given, list) else type(given).__name__)
     return given
 
 
-def _timing(given: Any, exchanges: int, before: int) -> Timing:
+def _timing(given: object, exchanges: int, before: int) -> Timing:
     connection, after, *times = _list(given, (6,), f"timings must be a list of six numbers an exchange ({exchanges})")
     return Timing(
         _size(connection, "the connection of a timing", 0, _MOST_CONNECTIONS),
@@ -259,7 +248,16 @@ def _timing(given: Any, exchanges: int, before: int) -> Timing:
     )
 
 
-def _datagram(size: Any, at_s: Any, up: Any) -> Datagram:
+def _cause(given: object, exchanges: int, place: int) -> Cause:
+    rule = f"causes must be a list of [after, pause, awaited, stream] an exchange ({exchanges})"
+    after, pause_s, *yes_or_no = _list(given, (4,), rule)
+    if not all(isinstance(one, bool) for one in yes_or_no):
+        raise RuleError("the last two of a cause must be true or false", given)
+    what = "the exchange that one waits for"
+    return Cause(_size(after, what, min(place, 1), place), _seconds(pause_s, "the pause of a cause"), *yes_or_no)
+
+
+def _datagram(size: object, at_s: object, up: object) -> Datagram:
     if not isinstance(up, bool):
         raise RuleError("up must be true or false", up)
     return Datagram(_seconds(at_s, "at_s"), _size(size, "datagram_bytes", 0, _LARGEST_DATAGRAM), up)

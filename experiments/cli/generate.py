@@ -1,10 +1,7 @@
 """`lpsm generate`: a workload drawn from the measured Web model, or other traffic made to order."""
 
-from __future__ import annotations
-
 import json
 from itertools import chain
-from typing import Any
 
 import click
 
@@ -19,13 +16,15 @@ _SIZES = "LEAST:MOST"
 _MESSAGES = ("messages_per_hour", "message_bytes", "bursty")
 _TAKES: dict[str, tuple[str, ...]] = {
     "mqtt": ("keep_alive_s", "reports_per_hour", "report_bytes", *_MESSAGES), "push": _MESSAGES,
-    "mixed": ("pages", *_MESSAGES), **{kind: ("pages",) for kind in _KINDS if kind.startswith("web")},
+    "web": ("pages", "web"), "mixed": ("pages", *_MESSAGES),
+    **{kind: ("pages",) for kind in _KINDS if kind.startswith("web-")},
 }  # fmt: skip
 """Which options, beside --hours, a kind of traffic heeds."""
 
 
 @options.command(
     options.choice("--kind", _KINDS, "What traffic, see above."),
+    options.option("--web", "Pages of 1996, or of 2025, which are graphs [1996].", click.Choice(("1996", "2025"))),
     options.whole("--pages", "How many Web pages [100, or what fills --hours]."),
     options.number("--hours", "How long [1].", most=1e6),
     options.seconds("--keep-alive keep_alive_s", "Time between keep-alives of mqtt [60]."),
@@ -38,7 +37,7 @@ _TAKES: dict[str, tuple[str, ...]] = {
     options.option("--out", "JSON-lines file for the pages and messages [standard output].", options.OUTPUT),
     options.flag("--json as_json", "Print the totals as one JSON object (needs --out)."),
 )
-def generate(asked: Any) -> None:
+def generate(asked: options.Asked) -> None:
     """Make traffic: pages of the Web model, or what other programs do.
 
     web: pages with sizes, embedded objects and think times, those that lpsm compare draws for
@@ -56,18 +55,20 @@ def generate(asked: Any) -> None:
 
     if asked.as_json and asked.out is None:
         raise ValueError("--json needs --out FILE for the pages, got none")
-    for name in {"pages", *_TAKES["mqtt"]} - {*_TAKES.get(asked.kind, ())}:
+    for name in {"pages", "web", *_TAKES["mqtt"]} - {*_TAKES.get(asked.kind, ())}:
         if getattr(asked, name):
             option = f"--{name.removesuffix('_s').replace('_', '-')}"
             raise ValueError(f"{option} must be left out for --kind {asked.kind}, which does not heed it")
     for name in ("message_bytes", "report_bytes"):
         if (text := getattr(asked, name)) is not None:
             setattr(asked, name, _sizes(f"--{name.replace('_', '-')}", text))
+    if asked.web == "2025" and asked.hours is not None:
+        raise ValueError("--hours must be left out for --web 2025, of which --pages are drawn")
     if asked.kind == "web" and asked.hours is None:
         asked.pages = asked.pages or 100
     wishes, rng, found = options.configured(Wishes, asked), generator(asked.seed, WORKLOAD), Found(traces.Report())
     if asked.kind == "web" and wishes.pages is not None:  # as many as anybody likes: written as they are drawn
-        counted = found.written(drawn(wishes.pages, rng))
+        counted = found.written(drawn(wishes.pages, rng, asked.web or "1996"))
     else:
         made = make(asked.kind, wishes, rng)
         counted = found.written(chain(made, made.messages))

@@ -21,7 +21,6 @@ from scipy import sparse
 
 from lpsm.arrays import Array, Floats, State
 from lpsm.checks import array, reading, shown, state_array
-from lpsm.online import play
 from lpsm.samplers import state_io
 from lpsm.samplers.checks import Rows, as_instances, as_labels
 from lpsm.samplers.run_log import Decision, RunLog
@@ -89,7 +88,8 @@ class LastLabels:
         if sparse.issparse(table):
             raise ValueError(f"X must be dense beside labels bought lately, got a sparse {type(X).__name__}")
         labels = as_labels(y, len(table))
-        return RunLog.of(play(self, table, lambda t: int(labels[t])), len(table))
+        decided = ((x, y, self.decide(x)) for x, y in zip(table, labels, strict=True))
+        return RunLog.of(((one, bool(one.query and self.learn(x, int(y)))) for x, y, one in decided), len(table))
 
     def _row(self, x: Rows, seen: Floats) -> Floats:
         if np.shape(x) != (self.n_features,):

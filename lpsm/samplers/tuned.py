@@ -219,7 +219,7 @@ class TunedSampler(Sampler):
     def _assembled(self, **voters: Any) -> Ensemble:
         for one in self.samplers:
             one._ensemble = None
-        share, arrays = self.weights, self._mixture._hierarchy.arrays
+        share, arrays = self.weights, self._mixture.arrays()
         grid = Grid(share, np.empty_like(share), *arrays, self._squares, self.label_price, self.exploration)
         return super()._assembled(head=self._own, voters=grid)
 

@@ -4,14 +4,16 @@ A page is issued, its HTML fetched on a first connection, and its objects then o
 in order, one outstanding request each.  Persistent connections go on with the next object; otherwise every object has
 a connection of its own (HTTP/1.0).  An upload, which has no reply, is complete when its last byte is acknowledged.  A
 connection with no further object vanishes.  The loop is closed: the next page is issued when the previous one is
-complete and has been thought about.  Left out: caches, name look-ups, pipelining, aborts, and that a connection leads
-to one server: which server is asked is known to the client, and decides nothing here.
+complete and has been thought about.  Pages that are graphs go their own way (`netsim.model.graphs`).  Left out: caches,
+name look-ups, pipelining, aborts, and that a connection leads to one server: which server is asked is known to the
+client, and decides nothing here.
 """
 
 from __future__ import annotations
 
 from netsim.model.codes import ISSUE, LEAVE, LEFT, NEXT_PAGE, PAGE_DONE, PART_DONE
 from netsim.model.entities import Client, Connection, Run
+from netsim.model.graphs import carried, issue_graph
 from netsim.model.medium import advance, finish, time_awake, write_states
 from netsim.model.page_account import close_account, open_account
 from netsim.model.primitives import note_answer, schedule
@@ -34,18 +36,24 @@ def next_page(run: Run, client: Client) -> None:
 def issue(run: Run, client: Client) -> None:
     """Issue a page: fetch its HTML on a connection of its own."""
     open_account(run, client, client.page)
+    if client.n_hosts:
+        issue_graph(run, client)
+        return
     client.taken, client.missing = 0, client.pages[client.page].objects
     fetch_new(run, client, -1)
 
 
 def finish_page(run: Run, client: Client) -> None:
     """Note what a page took, and think about it."""
-    page = client.pages[client.page]
-    close_account(run, client, client.page)
+    page, done = client.pages[client.page], run.now
+    if client.n_hosts:  # whose account is closed with the last byte that it waits for
+        done = client.loads[client.page].done
+    else:
+        close_account(run, client, client.page)
     client.page += 1
     client.first_object += 1 + page.objects
     if page.think >= 0:
-        schedule(run, run.now + page.think, NEXT_PAGE, client)
+        schedule(run, max(done + page.think, run.now), NEXT_PAGE, client)
     else:
         next_page(run, client)
 
@@ -81,6 +89,9 @@ def arrived(run: Run, connection: Connection) -> None:
     client = connection.client.client
     if client.n_steps:
         finish_step(run, connection)
+        return
+    if client.n_hosts:
+        carried(run, connection)
         return
     objects = client.pages[client.page].objects
     client.outstanding -= 1

@@ -48,6 +48,7 @@ class Plan:
     opens: int
     repeat: int
     agreed: int
+    poll: int
 
 
 @record
@@ -83,6 +84,39 @@ class Object:
     reply: int  # 0: an upload, which its last acknowledgement ends
     delay: int  # of the server
     asked_of: int  # the number of the server; negative: it is not known
+    # where pages are graphs (`netsim.model.graphs`); its relations are places among the objects of its page
+    host: int  # place of its host
+    is_stream: int  # whether that speaks HTTP/2
+    is_awaited: int  # whether the page is complete only with it
+    pause: int  # of the host between the end of what names it and its beginning
+    sibling: int  # the next that the same object names; -1: there is none
+    first: int  # of those that it names
+    place: int
+    client: Client
+    connection: Connection
+    number: int  # under which policies hear of it
+    asked: int  # where in its connection's bytes its request begins
+    left: int  # of the reply: what the server has still to write
+    ends: int  # where in its connection's bytes its request ends, or its reply
+    link: Object  # the next of its queue
+
+
+@record
+class Objects:
+    """Objects that wait for the same thing, first in and first out."""
+
+    head: Object
+    tail: Object
+
+
+@record
+class Host:
+    """Who objects of a page are asked of."""
+
+    first: Connection  # of those to it
+    n: int  # how many there are
+    head: Object  # what waits for one of them
+    tail: Object
 
 
 @record
@@ -256,6 +290,13 @@ class Connection:
     reply: int
     delay: int
     asked_of: int
+    host: Host  # where pages are graphs: whom it leads to, and the next connection there
+    following: Connection
+    object: Object  # what it carries, one at a time, or what is complete just now
+    is_stream: int  # it carries any number of them (HTTP/2):
+    requests: Part[Objects]  # whose requests are to be written or on their way,
+    replies: Part[Objects]  # whose replies the server writes in turns,
+    ending: Part[Objects]  # and whose replies are written to the end
     references: int  # events and packets that will come back to it
     link: Connection  # the next that is free
 
@@ -305,6 +346,7 @@ class Client:
     host_aware: int
     observes: int  # whether the policy is told of frames
     never_sleeps: int
+    polls: int  # whether its policy may have it ask the access point at any instant
     planned: int  # whether `plan` holds
     plan: Part[Plan]
     asked: Part[Plan]  # the last answer
@@ -317,6 +359,7 @@ class Client:
     repeat: int
     opens: int
     agreed: int
+    poll: int  # whether it asks the access point then
     # its account
     is_open: int  # the gate: whether the access point sends at once what it has
     awake_since: int
@@ -331,6 +374,7 @@ class Client:
     busy: int  # until when something is queued or on its way
     sleep: int  # when the plan has it sleep
     transmitted: int  # until when its own transmitter is busy
+    polling: int  # a poll is on its way: 1, or 2 if it is lost
     # on the air
     contender: Contender
     retrieval: int
@@ -338,7 +382,7 @@ class Client:
     null: int  # bytes of a null frame
     offset: int  # how much later than by the policy's own clock its service periods are
     announces: int
-    expected: int  # the instant of listening that is scheduled
+    expected: int  # the instant of listening that is scheduled (on wires of a client that polls: of looking at it)
     quiet: int  # since when nothing is on its way, if nothing is
     close: int  # when the gate is to be closed
     timer: int  # when that is looked at next
@@ -372,9 +416,11 @@ class Client:
     page: int
     objects: Rows[Object]
     first_object: int
+    hosts: Rows[Host]
+    n_hosts: int  # 0: its pages are no graphs
     loading: int  # how many pages are
-    taken: int
-    missing: int
+    taken: int  # how many objects are asked for; of a graph, how many are not complete
+    missing: int  # how many the page waits for
     next_number: int  # of a connection
     loaded: int  # time that pages took to load, less the instants at which those that are loading were issued
     loads: Rows[PageRecord]

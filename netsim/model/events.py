@@ -12,13 +12,14 @@ from netsim.model.air.retrieval import send_pending
 from netsim.model.air.station import associate, wake_close_timer
 from netsim.model.browser import finish_page, issue, leave, next_page, part_done
 from netsim.model.entities import Client, Run
+from netsim.model.graphs import ask_for, begin_turns
 from netsim.model.medium import at_access_point, listen
 from netsim.model.primitives import draw, schedule
 from netsim.model.push import messages_done, subscribe, write_messages
 from netsim.model.receiver import answer, receive, receive_down
 from netsim.model.recorded import begin_steps, make_ready, send_datagrams, start_due, write_piece
 from netsim.model.tcp import wake_timer
-from netsim.model.wires import begin_on_wires
+from netsim.model.wires import begin_on_wires, hear_poll
 
 
 def begin(run: Run) -> None:
@@ -93,6 +94,9 @@ HANDLERS: dict[int, Callable[..., None]] = {
     codes.READY: make_ready,
     codes.PIECE: write_piece,
     codes.SEND: send_datagrams,
+    codes.WANTED: ask_for,
+    codes.SERVE: begin_turns,
+    codes.HEARD: hear_poll,
     codes.LEAVE: leave,
     codes.LEFT: leave_last,
     codes.END_OF_RUN: end_run,

@@ -12,6 +12,7 @@ from netsim.model.browser import arrived
 from netsim.model.codes import ANSWER, DATAGRAM, NEVER, SYN, SYN_ACK
 from netsim.model.datagrams import land
 from netsim.model.entities import Connection, Endpoint, Frame, Run
+from netsim.model.graphs import begin_streams, read_streams, tell_of_streams, write_replies
 from netsim.model.primitives import free_frame, new_frame, refer, schedule, tell_policy
 from netsim.model.push import note_messages
 from netsim.model.recorded import write_reply
@@ -23,7 +24,10 @@ def receive_down(run: Run, frame: Frame) -> None:
     client = frame.client
     if client.observes:
         foreseen = foresee(frame.to, frame) if client.host_aware and frame.flag != DATAGRAM else 0
-        tell_policy(run, client, frame, 0, frame.reached, foreseen >> 1, foreseen & 1)
+        if foreseen and frame.to.connection.is_stream:
+            tell_of_streams(run, client, frame, would_reach(frame.to, frame), foreseen & 1)
+        else:
+            tell_policy(run, client, frame, 0, frame.reached, foreseen >> 1, foreseen & 1)
     client.last_received = run.now
     receive(run, frame)
 
@@ -65,6 +69,9 @@ def take_in(run: Run, end: Endpoint, frame: Frame) -> None:
             acknowledge(run, end)
             return
     wants_ack = length == run.mss
+    if end.connection.is_stream:
+        wants_ack = end.received - end.ack_sent >= run.mss
+        read_streams(run, end)
     if end.received == end.expected:
         if end.acknowledges:
             wants_ack = True
@@ -79,6 +86,8 @@ def new_ack(run: Run, end: Endpoint, ack: int) -> None:
     """Take in an ACK of something new."""
     if take_ack(run, end, ack):
         arrived(run, end.connection)  # an upload
+    elif end.connection.is_stream and not end.is_client:
+        write_replies(run, end.connection)
 
 
 def shake_hands(run: Run, end: Endpoint, flag: int) -> None:
@@ -97,6 +106,9 @@ def shake_hands(run: Run, end: Endpoint, flag: int) -> None:
         acknowledge(run, end)
         connection = end.connection
         connection.is_open = 1
+        if connection.is_stream:
+            begin_streams(run, connection)
+            return
         end.client.outstanding += 1
         write(run, end, connection.request, connection.reply == 0)
 
@@ -104,7 +116,7 @@ def shake_hands(run: Run, end: Endpoint, flag: int) -> None:
 def complete(run: Run, end: Endpoint) -> None:
     """All the bytes expected are there: a request at the server, a reply at the client."""
     connection = end.connection
-    if connection.is_push:
+    if connection.is_push or connection.is_stream:
         return
     if end.peer.left:  # of what is written in pieces, all that was written until now
         end.ack_sent = end.received
@@ -176,15 +188,22 @@ def foresee(end: Endpoint, frame: Frame) -> int:
     ack = frame.ack
     if end.all_acked and end.unacked < ack == end.written and not end.closed:
         return 3
-    received, reached = end.received, frame.seq + frame.length
-    if end.closed or (frame.length and reached <= received):
+    received = end.received
+    if end.closed or (frame.length and frame.seq + frame.length <= received):
         return 0
-    if frame.seq <= received:
-        joins = True
-        while joins:  # segments that came out of order, as far as they go on without a hole
-            joins, node = False, end.out_of_order
-            while node:
-                if node.seq <= reached < node.ack:
-                    reached, joins = node.ack, True
-                node = node.link
-    return 3 if frame.seq <= received < reached == end.expected else 1
+    return 3 if frame.seq <= received < would_reach(end, frame) == end.expected else 1
+
+
+def would_reach(end: Endpoint, frame: Frame) -> int:
+    """Return up to where a packet goes, with the segments that came out of order and go on from there."""
+    reached = frame.seq + frame.length
+    if frame.seq > end.received:
+        return end.received
+    joins = True
+    while joins:
+        joins, node = False, end.out_of_order
+        while node:
+            if node.seq <= reached < node.ack:
+                reached, joins = node.ack, True
+            node = node.link
+    return reached

@@ -7,13 +7,15 @@ without a recorder pays nothing.  Instants are integer nanoseconds since the sta
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import defaultdict
 from typing import NamedTuple
 
 from netsim.config import AirConfig, SimulationConfig
 from netsim.model.air.aggregation import with_delimiter
 from netsim.model.air.air_times import CTS_BYTES
 from netsim.model.air.beacons import beacon_end, beacon_start
-from netsim.model.codes import GROUP, NULL, POLL, TWT, UAPSD
+from netsim.model.codes import GROUP, NEVER, NULL, POLL, TWT, UAPSD
 from netsim.model.entities import Client, Connection, Contender, Endpoint, Frame, Run
 from netsim.policies.protocol import Plan
 
@@ -104,13 +106,15 @@ class Recorder:
         #: every frame, in the order in which they were put on the air of their direction
         self.transmissions: list[Transmission] = []
         self.decisions: list[Decision] = []  #: every answer of the policy, in the order of time
+        #: polls on wires, and the answers that nothing waits: from when to when, whether lost, whether down
+        self.polled_ns: list[tuple[int, int, bool, bool]] = []
         self.exchanges: list[Exchange] = []  #: every request whose reply is complete, in the order of completion
         #: when the gate opened (True: awake, what reaches the access point is delivered at once) or closed
         self.gates: list[tuple[int, bool]] = []
         self.config: SimulationConfig  #: the world of the run
         self._run: Run | None = None
         self._connections: dict[Endpoint, int] = {}
-        self._sent_ns: dict[tuple[int, int], int] = {}  # connection and first byte of a request: when it was sent
+        self._sent: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)  # connection: first bytes, and when
         self._written: dict[int, int] = {}  # connection: bytes of the requests that were answered
 
     def begin(self, run: Run, config: SimulationConfig) -> None:
@@ -146,17 +150,20 @@ class Recorder:
     def answered(self, run: Run, connection: Connection) -> None:
         """Note that the reply to a request is complete."""
         number, sizes = self._connections[connection.client], (connection.request, connection.reply)
-        first = self._written.get(number, 0)
+        first = connection.object.asked if connection.object else self._written.get(number, 0)
         self._written[number] = first + sizes[0]
         page = connection.client.client.page
-        asked = self._sent_ns[number, first]
+        sent = self._sent[number]  # requests of streams may share a packet
+        asked = sent[bisect_right(sent, (first, NEVER)) - 1][1]
         self.exchanges.append(Exchange(page, connection.index, number, *sizes, asked, run.now))
 
     def _transmitted(self, frame: Frame, client: Endpoint, down: bool, span: tuple[int, int], lost: bool) -> None:
         """Note a packet; `client` is its end at the client."""
         number = self._connections.setdefault(client, len(self._connections))
         if not down and frame.length:
-            self._sent_ns.setdefault((number, frame.seq), frame.reached)
+            sent = self._sent[number]
+            if not sent or frame.seq > sent[-1][0]:
+                sent.append((frame.seq, frame.reached))
         self.transmissions.append(
             Transmission(
                 down, frame.reached, *span, number, frame.flag, frame.seq, frame.length, frame.ack, frame.bytes, lost

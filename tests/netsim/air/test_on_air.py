@@ -7,8 +7,13 @@ for a preamble (36 on 11n) the sender waits for DIFS and for the end of a slot. 
 234 and 58 us alone; the first frame goes alone, and what came meanwhile goes together, with a block ACK of 38 us.
 """
 
+from itertools import pairwise
+
+import numpy as np
 import pytest
 
+import netsim
+import traces
 from netsim import AirConfig, AirRecorder, BeaconConfig, Phy
 from tests.netsim.air.cells import MS, US, Air
 
@@ -191,3 +196,29 @@ def test_frames_gates_and_decisions_are_those_computed_by_hand(policies, puts, s
     for other in others:
         name = next(name for name in found if other.startswith(name))
         assert found[name] == other.removeprefix(name).strip()
+
+
+def test_what_goes_together_is_numbered_shares_its_time_and_is_answered_at_once():
+    air = AirConfig(phy=Phy.parse("11n"), max_ampdu_bytes=8_000, neighbours=1)
+    recorder, config = AirRecorder(), netsim.SimulationConfig(medium=air)
+    netsim.simulate([traces.Page("a", 300, 40_000)], "none", config=config, recorder=recorder)
+    data = [one for one in recorder.frames if one.kind == "data"]
+    together = {n: [one for one in data if one.aggregate == n] for n in {one.aggregate for one in data} - {-1}}
+    assert sorted(together) == list(range(len(together)))
+    assert len(together) > 5
+    assert all(len(of) > 1 for of in together.values())
+    assert [one for one in data if one.aggregate == -1]
+    answers = {one.aggregate: one for one in recorder.frames if one.kind == "block-ack"}
+    alone = {one.aggregate for one in recorder.frames if one.kind not in ("data", "block-ack")}
+    assert set(answers) <= set(together)
+    assert alone == {-1}
+    for number, of in together.items():
+        sizes = [recorder.transmissions[one.number].size_bytes for one in of if one.number >= 0]
+        lasts = [one.end_ns - one.start_ns for one in of if one.number >= 0]
+        assert all(first.end_ns == second.start_ns for first, second in pairwise(of))
+        assert len({one.identity for one in of}) == len(of)
+        if one_after := answers.get(number):
+            assert one_after.start_ns == of[-1].end_ns + air.phy.sifs_ns
+        if sizes:
+            assert [one.more_data for one in of][:-1] == [of[0].sender == "access point"] * (len(of) - 1)
+            assert np.argsort(lasts).tolist() == np.argsort(sizes).tolist() or len(set(sizes)) < len(sizes)

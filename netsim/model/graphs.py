@@ -1,0 +1,239 @@
+"""Pages that are graphs: a request waits for what names it, then for a pause of the host, and goes to its own host.
+
+A host speaks HTTP/2, over one connection that carries any number of requests at a time, each a stream; or HTTP/1.1,
+over up to `max_connections`, one request at a time each.  Requests are written at once.  The server writes the replies
+that are ready in turns, in frames of 16,384 bytes at most (RFC 9113, section 4.2), each with 9 bytes of its own; it
+keeps no more than one ahead of what TCP can send, so that a reply that becomes ready soon has its turn.  The page is
+complete with the last byte that it waits for.  What nobody waits for goes on, and the next page is not issued before it
+is there; then all connections vanish.
+
+The packet that completes all that was asked for on a stream's connection counts as acknowledged on its arrival, as
+everywhere in the model, and the server's window moves with it.  Left out: SETTINGS and flow control of HTTP/2, its
+priorities, compression of headers (sizes are those on the wire), connections that outlive a page, TLS.
+"""
+
+from __future__ import annotations
+
+from lpsm.native.records import NONE
+from netsim.model.codes import PAGE_DONE, SERVE, WANTED
+from netsim.model.entities import Client, Connection, Endpoint, Frame, Host, Object, Objects, Run
+from netsim.model.page_account import close_account
+from netsim.model.primitives import note_answer, refer, schedule, tell_policy
+from netsim.model.tcp import close, connect, open_connection, take_ack, write
+
+FRAME_BYTES = 16_384
+FRAME_HEADER_BYTES = 9
+
+
+def issue_graph(run: Run, client: Client) -> None:
+    """Ask for the HTML of a page whose objects wait for each other."""
+    client.taken, client.missing = 1 + client.pages[client.page].objects, 0
+    for place in range(client.taken):
+        wanted = client.objects[client.first_object + place]
+        wanted.client, wanted.place = client, place
+        client.missing += wanted.is_awaited
+    ask_for(run, client.objects[client.first_object])
+
+
+def ask_for(run: Run, wanted: Object) -> None:
+    """Ask for an object on a connection to its host, a new one if there may be, or have it wait for one."""
+    client = wanted.client
+    host = client.hosts[wanted.host]
+    connection = host.first
+    client.next_number += 1
+    wanted.number, wanted.ends = client.next_number - 1, 0
+    if wanted.is_stream:
+        if not connection:
+            connection = connect_to(run, host, wanted)
+            connection.is_stream = 1
+            queue_up(connection.requests, wanted)
+            open_connection(run, connection.client)
+        else:
+            queue_up(connection.requests, wanted)
+            if connection.is_open:
+                write_request(run, connection, wanted)
+        return
+    while connection and connection.object:
+        connection = connection.following
+    if connection:
+        carry(run, connection, wanted)
+    elif host.n < run.max_connections:
+        carry(run, connect_to(run, host, wanted), wanted)
+    else:
+        wanted.link = NONE
+        if host.head:
+            host.tail.link = wanted
+        else:
+            host.head = wanted
+        host.tail = wanted
+
+
+def connect_to(run: Run, host: Host, wanted: Object) -> Connection:
+    """Return a new connection to a host, under the number of what is asked for first."""
+    made = connect(run, wanted.client, wanted.number)
+    made.host, made.asked_of, made.following = host, wanted.asked_of, host.first
+    host.first = made
+    host.n += 1
+    return made
+
+
+def carry(run: Run, connection: Connection, wanted: Object) -> None:
+    """Ask for an object on a connection that carries one at a time, opening it first if it is new."""
+    connection.object, connection.number, connection.asked_of = wanted, wanted.number, wanted.asked_of
+    connection.request, connection.reply, connection.delay = wanted.request, wanted.reply, wanted.delay
+    connection.server.expected += wanted.request
+    connection.client.expected += wanted.reply
+    wanted.asked = connection.client.written
+    if connection.is_open:
+        wanted.client.outstanding += 1
+        write(run, connection.client, wanted.request, 0)
+    else:
+        open_connection(run, connection.client)
+
+
+def carried(run: Run, connection: Connection) -> None:
+    """Go on when what a connection carries alone has come."""
+    host = connection.host
+    complete_object(run, connection, connection.object)
+    if host.head:
+        following = host.head
+        host.head = following.link
+        carry(run, connection, following)
+
+
+def complete_object(run: Run, connection: Connection, wanted: Object) -> None:
+    """Go on when the last byte of an object has come: with what it names, and with the page if that has all."""
+    client = wanted.client
+    client.outstanding -= 1
+    connection.index, connection.object = wanted.place - 1, wanted
+    connection.request, connection.reply = wanted.request, wanted.reply
+    note_answer(run, connection)
+    connection.object = NONE
+    place = wanted.first
+    while place >= 0:
+        named = client.objects[client.first_object + place]
+        schedule(run, run.now + named.pause, WANTED, named)
+        place = named.sibling
+    client.taken -= 1
+    if wanted.is_awaited:
+        client.missing -= 1
+        if client.missing == 0:
+            close_account(run, client, client.page)
+    if client.taken == 0:
+        for number in range(client.n_hosts):
+            leave_host(run, client.hosts[number])
+        schedule(run, run.now, PAGE_DONE, client)
+
+
+def leave_host(run: Run, host: Host) -> None:
+    """Let the connections to a host vanish."""
+    connection = host.first
+    while connection:
+        following = connection.following
+        close(run, connection)
+        connection = following
+    host.first, host.n = NONE, 0
+
+
+# -- streams
+
+
+def queue_up(queue: Objects, wanted: Object) -> None:
+    """Put an object at the end of a queue."""
+    wanted.link = NONE
+    if queue.head:
+        queue.tail.link = wanted
+    else:
+        queue.head = wanted
+    queue.tail = wanted
+
+
+def begin_streams(run: Run, connection: Connection) -> None:
+    """Write the requests that waited for the connection to be open."""
+    wanted = connection.requests.head
+    while wanted:
+        write_request(run, connection, wanted)
+        wanted = wanted.link
+
+
+def write_request(run: Run, connection: Connection, wanted: Object) -> None:
+    """Write a request, which its policy hears of."""
+    wanted.client.outstanding += 1
+    connection.number, connection.asked_of = wanted.number, wanted.asked_of
+    wanted.asked = connection.client.written
+    wanted.ends = wanted.asked + wanted.request
+    connection.server.expected += wanted.request
+    write(run, connection.client, wanted.request, 0)
+
+
+def read_streams(run: Run, end: Endpoint) -> None:
+    """Take what is whole by now: requests at the server, replies at the client."""
+    connection = end.connection
+    if end.is_client:
+        wanted = connection.ending.head
+        while wanted and wanted.ends <= end.received:
+            connection.ending.head = wanted.link
+            complete_object(run, connection, wanted)
+            wanted = connection.ending.head
+        if end.received == end.expected and not end.closed:
+            end.ack_sent = end.received
+            take_ack(run, end.peer, end.received)
+            write_replies(run, connection)
+        return
+    wanted = connection.requests.head
+    while wanted and 0 < wanted.ends <= end.received:
+        connection.requests.head = wanted.link
+        wanted.connection = connection
+        refer(run, connection, 1)
+        if wanted.delay:
+            schedule(run, run.now + wanted.delay, SERVE, wanted)
+        else:
+            begin_turns(run, wanted)
+        wanted = connection.requests.head
+
+
+def begin_turns(run: Run, wanted: Object) -> None:
+    """Let a reply take part in the server's turns."""
+    connection = wanted.connection
+    wanted.left = wanted.reply
+    queue_up(connection.replies, wanted)
+    write_replies(run, connection)
+    refer(run, connection, -1)
+
+
+def write_replies(run: Run, connection: Connection) -> None:
+    """Write of the replies that are ready, in turns, what TCP can send and one frame more."""
+    end, size = connection.server, 0
+    may = end.unacked + int(min(end.cwnd, 1.0 * run.window)) * run.mss - end.next
+    wanted = connection.replies.head
+    while wanted and end.written + size - end.next < may + FRAME_BYTES:
+        connection.replies.head = wanted.link
+        part = min(wanted.left, FRAME_BYTES)
+        wanted.left -= part
+        size += part + FRAME_HEADER_BYTES
+        if wanted.left:
+            queue_up(connection.replies, wanted)
+        else:
+            wanted.ends = end.written + size
+            queue_up(connection.ending, wanted)
+        wanted = connection.replies.head
+    if size:
+        connection.client.expected += size
+        write(run, end, size, 0)
+
+
+def tell_of_streams(run: Run, client: Client, frame: Frame, reached: int, is_new: int) -> None:
+    """Tell a host-aware policy of a packet on a stream's connection, once for each reply that it completes."""
+    connection = frame.to.connection
+    wanted = connection.ending.head
+    if not (wanted and wanted.ends <= reached):
+        if not wanted:
+            wanted = connection.replies.head
+        if wanted:
+            connection.number, connection.asked_of = wanted.number, wanted.asked_of
+        tell_policy(run, client, frame, 0, frame.reached, 0, is_new)
+        return
+    while wanted and wanted.ends <= reached:
+        connection.number, connection.asked_of = wanted.number, wanted.asked_of
+        tell_policy(run, client, frame, 0, frame.reached, 1, 1)
+        wanted = wanted.link
