@@ -72,15 +72,15 @@ def evicted(now: Round, budget: int) -> int:
 
 
 @compiled
-def coefficient(learner: Vector, now: Round) -> float:
+def coefficient(learner: Record, now: Round) -> float:
     """Of x in the update: eta y, or that of the modified Perceptron, whose first example is v itself."""
     if learner.factor < 0.0:
-        return learner.eta * now.y
-    return -learner.factor * now.p if now.counts[READY] != 0 else now.y
+        return float(learner.eta * now.y)
+    return float(-learner.factor * now.p if now.counts[READY] != 0 else now.y)
 
 
 @compiled
-def shrink(learner: Vector, now: Round, n: int) -> None:
+def shrink(learner: Record, now: Round, n: int) -> None:
     """Multiply the first n weights of every class by 1 - lambda_k."""
     if learner.lambda_ > 0.0:
         factor = 1.0 - learner.lambda_ / (learner.lambda_ + now.counts[STORED])
