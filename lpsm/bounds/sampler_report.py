@@ -3,8 +3,7 @@
 What it models: a deterministic sampler is held against its bound in one run.  Of a randomised one the theorem speaks
 in the mean over its coins: half of the runs choose the comparator, the others are averaged; and the inequality
 behind it, summed over the update rounds, holds in every run and is checked in the first.  That labels are in the
-mean the sum of the coins is an identity, and checked as one.  A hypothesis that fails makes a statement void; a bound
-that promises no more than is true anyway is vacuous.
+mean the sum of the coins is an identity, and checked as one.
 What it leaves out: the theorems, and the comparators that make their bounds small (`sampler_theorems`).
 """
 
@@ -23,13 +22,13 @@ from lpsm.arrays import Floats
 from lpsm.bounds.sampler_theorems import Theorem, comparators, quadratic_forms, theorem_of
 from lpsm.bounds.verdicts import Row, compare, void
 from lpsm.checks import generator
+from lpsm.samplers.checks import Rows, as_instances, as_labels, squared_lengths
+from lpsm.samplers.linear_algebra import Table
+from lpsm.samplers.run_log import RunLog
+from lpsm.samplers.sampler import Sampler
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from lpsm.samplers import RunLog, Sampler
-    from lpsm.samplers.checks import Rows
-    from lpsm.samplers.linear_algebra import Table
 
 LEVEL = 0.9999  # of the interval of a mean; only if all of it is beyond the bound is the bound violated
 
@@ -56,8 +55,6 @@ def report_sampler(
     R 3.1, mistakes 1.0 holds
     """
     import pandas as pd
-
-    from lpsm.samplers.checks import as_instances, as_labels, squared_lengths
 
     if runs < 2:
         raise ValueError(f"runs must be at least 2, since a mean is checked, got {runs}")

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from inspect import signature
 from math import inf, isinf, sqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import linalg, sparse
@@ -24,10 +23,9 @@ from lpsm.arrays import Floats, Mask
 from lpsm.bounds.drift import drift_mistakes, selective_drift_mistakes
 from lpsm.bounds.perceptrons import perceptron_mistakes, selective_perceptron_mistakes
 from lpsm.bounds.second_order import label_efficient_mistakes, second_order_mistakes, selective_second_order_mistakes
-
-if TYPE_CHECKING:
-    from lpsm.samplers import Sampler
-    from lpsm.samplers.linear_algebra import Table
+from lpsm.samplers.checks import squared_lengths
+from lpsm.samplers.linear_algebra import Table
+from lpsm.samplers.sampler import Sampler
 
 Costs = Callable[[Floats, Floats], Floats]
 TRADES = (0.03, 0.1, 0.3, 1.0, 3.0)  # between hinge loss and energy of the comparators tried for a bound that is no sum
@@ -59,8 +57,6 @@ class Theorem:
 
     def bound(self, w: Floats, table: Table, labels: Floats, stored: Mask, r: Floats) -> float:
         """The bound by the comparator w and the rounds in which a run stored; `r` as of `quadratic_forms`."""
-        from lpsm.samplers.checks import squared_lengths
-
         rows = table[stored]
         said = np.asarray(rows @ w).ravel()
         quadratic, norm = float(said @ said), float(np.linalg.norm(w))

@@ -108,16 +108,9 @@ class Copy:
 
 
 class Ensemble:
-    """Copies that play together by one rule, and the record of their rounds.
+    """Copies that play together by one rule, and the record of their rounds; the parameters are those of `Sampler`.
 
-    Parameters
-    ----------
-    copies
-        Those who learn.
-    n_features, n_classes, dtype, normalize, stores, max_queries
-        As of `Sampler`.
-    head, voters
-        If they vote: counts of the whole, and a record with the methods `vote` and `reweigh`.
+    If they vote, `head` has the counts of the whole, and `voters` is a record with the methods `vote` and `reweigh`.
     """
 
     def __init__(

@@ -1,10 +1,8 @@
 """How a sampler's state is written down: a versioned dict of arrays, fit for ``np.savez``.
 
-What it models: records of parameters as JSON text, the positions of random generators, and a learner's arrays, so that
-a restored sampler goes on as the original would have; open questions write themselves (`late_labels`).  What is read
-is checked first: compiled rounds look at no bounds.
-What it leaves out: parameters that are functions (a callable kernel, a callable rho_t), which cannot
-be written down; asking for their state raises.
+What it models: records of parameters as JSON text, the positions of random generators, and a learner's arrays; open
+questions write themselves (`late_labels`).  What is read is checked first: compiled rounds look at no bounds.
+What it leaves out: parameters that are functions, which cannot be written down; asking for their state raises.
 """
 
 from __future__ import annotations
