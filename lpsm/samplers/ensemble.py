@@ -67,8 +67,7 @@ class Copy:
 
     def begin(self, *size: Any) -> None:
         """Take arrays as they are before the first round: of so many features and classes, and of this type."""
-        one, kernel = self.learner, self.kernel
-        self.arrays = one.arrays(*size) if kernel is None else kernels.over_instances(one, kernel, *size)
+        self.arrays = kernels.first_arrays(self.learner, self.kernel, *size)
         self.rule.begin(self.counts, self.scalars)
 
     def make_room(self, width: int, is_sparse: bool) -> None:

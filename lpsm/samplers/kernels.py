@@ -288,10 +288,12 @@ class Neighbours(Learner):
 OverInstances = Expansion | Factor | Nearest
 
 
-def over_instances(
-    learner: Learner, kernel: Kernel, n_features: int, k: int, dtype: DTypeLike, capacity: int = 0
-) -> OverInstances:
-    """Return the arrays of a learner under a kernel, before the first round; `capacity` 0 for that of a beginning."""
+def first_arrays(
+    learner: Learner, kernel: Kernel | None, n_features: int, k: int, dtype: DTypeLike, capacity: int = 0
+) -> Record:
+    """Return the arrays of a learner before the first round; `capacity` is for instances, 0 for that of a beginning."""
+    if kernel is None:
+        return learner.arrays(n_features, k, dtype)
     capacity = learner.B or capacity or FIRST_CAPACITY
     held = Held(
         new_memory(capacity, dtype), np.zeros(capacity, dtype=dtype), np.zeros(n_features, dtype=dtype),

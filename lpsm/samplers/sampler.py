@@ -214,10 +214,8 @@ class Sampler:
                 raise ValueError(f"sparse_memory must be true, false or null, got {shown(memory)}")
             sampler._sparse_memory = memory
             sampler._resume(state)
-            sampler._rng, evictions = (state_io.generator(state, name) for name in ("coins", "evictions"))
-            if (sampler.randomized and sampler._rng is None) or (sampler.learner.B and evictions is None):
-                raise ValueError("state must hold coins and evictions as positions of generators, got none")
-            sampler._own.evictions = evictions
+            sampler._rng = state_io.generator(state, "coins", sampler.randomized)
+            sampler._own.evictions = state_io.generator(state, "evictions", sampler.learner.B > 0)
             size = sampler.n_features, sampler.dtype, 1, sampler.n_classes
             sampler._questions = Questions.of_state(state, *size)
             return sampler

@@ -66,9 +66,11 @@ def position(rng: np.random.Generator | None) -> Array:
     return np.array("") if rng is None else as_text(rng.bit_generator.state)
 
 
-def generator(state: Mapping[str, Array], part: str) -> np.random.Generator | None:
-    """Return the generator whose `position` is a part of a state."""
+def generator(state: Mapping[str, Array], part: str, needed: bool) -> np.random.Generator | None:
+    """Return the generator whose `position` is a part of a state, None if there is none, and none is needed."""
     if not (text := state_text(state, part)):
+        if needed:
+            raise ValueError(f"state must hold {part} as the position of a generator, got none")
         return None
     where = json.loads(text)
     if (name := where["bit_generator"]) not in GENERATORS:
@@ -134,9 +136,7 @@ def restored(
         state_array(state, "state_labels", (capacity,))
     counts = state_array(state, "state_counts", (protocol.N_COUNTS,), np.int64, low=0)
     scalars = state_array(state, "state_scalars", (protocol.N_SCALARS,))
-    blank: Record = learner.arrays(d, k, dtype) if kernel is None else None
-    if kernel is not None:
-        blank = kernels.over_instances(learner, kernel, d, k, dtype, capacity)
+    blank = kernels.first_arrays(learner, kernel, d, k, dtype, capacity)
     if (memory := perceptrons.memory_of(blank)) is not None:
         blank = kernels.roomier(blank, memory, len(memory.labels), width, bool(sparse_memory))
 

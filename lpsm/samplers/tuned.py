@@ -197,9 +197,7 @@ class TunedSampler(Sampler):
             m, held, tuned = len(grid), state_io.nested(state, "mixture_"), cls.__new__(cls)
             copies = tuple(Sampler.from_state(state_io.nested(state, f"copy_{j}_")) for j in range(m))
             tuned._join(copies, grid=grid, **config)
-            tuned._rng = state_io.generator(state, "coins")
-            if tuned._rng is None:
-                raise ValueError("state must hold coins as the position of a generator, got none")
+            tuned._rng = state_io.generator(state, "coins", True)
             for one in copies:
                 if (one.n_features, one.dtype, one.key) != (tuned.n_features, tuned.dtype, key):
                     raise ValueError(f"copies must have one key, number of features and dtype, got {one}")
