@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import pandas as pd
 
@@ -25,7 +26,7 @@ import netsim
 import traces
 from experiments import world as worlds
 from experiments.presets import COMPARED, MOST_CLIENTS
-from experiments.quantities import CELL, REFERENCES, Quantity
+from experiments.quantities import CELL, REFERENCES, Quantity, Row
 from experiments.report.comparison import advice, comparison_text, policies_text
 from experiments.report.text import cells, table
 from experiments.study import sweep as runs
@@ -33,18 +34,21 @@ from experiments.study import traffic as traffics
 from experiments.study.compare import compare as aggregate
 from experiments.study.compare import paired
 from experiments.study.run import run
+from experiments.world import Setting, Settings
 from netsim.policies import AnyPolicy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from experiments.figures.style import Drawing
+
 __all__ = [
-    "Compared", "Point", "Swept", "compare", "compared", "listed", "points", "sweep", "swept_text", "worlds_table",
+    "Compared", "Point", "Swept", "aggregated", "compare", "listed", "points", "sweep", "swept_text", "worlds_table",
 ]  # fmt: skip
 __dir__ = __all__.copy
 
 Traffic: TypeAlias = int | str | Path | Iterable[traces.Page]
-AnyWorld: TypeAlias = str | Path | Mapping[str, Any] | netsim.SimulationConfig
+AnyWorld: TypeAlias = str | Path | Mapping[str, Setting] | netsim.SimulationConfig
 RUNS = "runs of a policy"
 FEW_SESSIONS = 2  # fewer are cut into pages; a workload is browsed as it is
 
@@ -52,18 +56,19 @@ FEW_SESSIONS = 2  # fewer are cut into pages; a workload is browsed as it is
 class Point(NamedTuple):
     """One world of a comparison, and by which values it differs from the others."""
 
-    values: dict[str, Any]  #: of what is swept, by name; nothing if it is one world alone
+    values: Settings  #: of what is swept, by name; nothing if it is one world alone
     world: worlds.World
     clients: int = 1
 
 
-def points(preset: str, settings: Sequence[Mapping[str, Any]], swept: Mapping[str, Sequence[Any]], *, drawn: bool
-           ) -> list[Point]:  # fmt: skip
+def points(
+    preset: str, settings: Sequence[Mapping[str, Setting]], swept: Mapping[str, Sequence[Setting]], *, drawn: bool
+) -> list[Point]:
     """Return a world for each combination of the values that are swept; `clients` may be among them.
 
     An unknown field, a value that the model refuses, and a value that is there twice are a `ValueError`.
     """
-    combinations: list[dict[str, Any]] = [{}]
+    combinations: list[Settings] = [{}]
     for name, values in swept.items():
         if not values or len({*map(str, values)}) < len(values):
             raise ValueError(f"{name} must have different values, got {','.join(map(str, values)) or 'none'}")
@@ -92,28 +97,32 @@ class Compared:
 
     def against(self, policy: AnyPolicy) -> pd.DataFrame:
         """Return the paired differences of every policy from one of them, a row each (`study.compare.paired`)."""
-        return paired(self.replications, _canonical(policy, self.replications))
+        called = (name for name, one in self.policies.items() if policy in (name, one))
+        name = next(called, None) or netsim.canonical(policy)
+        if name not in (known := self.replications["policy"].unique()):
+            raise ValueError(f"policy must be one that was compared ({', '.join(known)}), got {name}")
+        return paired(self.replications, name)
 
     def plot(self, picture: str = "front") -> Figure:
         """Draw ``"front"``, ``"energy"``, ``"slowdown"`` or ``"slowdown-by-page"``, as the command does."""
-        drawn = self._pictures()
-        if picture not in drawn:
-            raise ValueError(f"picture must be one of {', '.join(drawn)}, got {picture!r}")
-        figure, data = drawn[picture]
-        made: Figure = figure(data)
-        return made
+        drawings = self.drawings()
+        if picture not in drawings:
+            raise ValueError(f"picture must be one of {', '.join(drawings)}, got {picture!r}")
+        return drawings[picture]()
 
     def pictures(self) -> dict[str, Figure]:
         """Draw all pictures that there is something to draw for."""
-        return {name: figure(data) for name, (figure, data) in self._pictures().items()}
+        return {name: draw() for name, draw in self.drawings().items()}
 
-    def _pictures(self) -> dict[str, tuple[Any, pd.DataFrame]]:
+    def drawings(self) -> dict[str, Drawing]:
+        """Return what draws each picture that there is something to draw for."""
         from experiments.figures import comparison as figures
 
-        found: dict[str, tuple[Any, pd.DataFrame]] = {"energy": (figures.energy, self.summary)}
+        found: dict[str, Drawing] = {"energy": partial(figures.energy, self.summary)}
         if len(self.slowdowns):  # otherwise there are messages alone
-            found |= {"front": (figures.energy_front, self.summary), "slowdown": (figures.slowdown, self.summary)}
-            found["slowdown-by-page"] = (figures.slowdown_by_page, self.slowdowns)
+            found["front"] = partial(figures.energy_front, self.summary)
+            found["slowdown"] = partial(figures.slowdown, self.summary)
+            found["slowdown-by-page"] = partial(figures.slowdown_by_page, self.slowdowns)
         return found
 
     def text(self, max_slowdown: float | None = None, width: int | None = None) -> str:
@@ -129,7 +138,7 @@ class Swept:
     """What policies cost and delay in worlds that differ in some fields."""
 
     table: pd.DataFrame  #: tidy: a row a world and policy; the fields that are swept, then the columns of a summary
-    worlds: list[tuple[dict[str, Any], Compared]]  #: the values of each world, and what was found in it
+    worlds: list[tuple[Settings, Compared]]  #: the values of each world, and what was found in it
     fields: tuple[str, ...]  #: what is swept
 
     def plot(self) -> Figure:
@@ -163,7 +172,7 @@ def worlds_table(quantities: Sequence[Quantity], rows: pd.DataFrame, fields: Seq
     return table([header[0], *names, *header[1:]], told)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -210,7 +219,7 @@ def compare(
 
 def sweep(
     field: str,
-    values: Iterable[Any],
+    values: Iterable[Setting],
     policies: Sequence[AnyPolicy] = COMPARED,
     traffic: Traffic = 100,
     world: AnyWorld = "today",
@@ -231,29 +240,23 @@ def sweep(
 
 def _found(
     policies: Sequence[AnyPolicy], traffic: Traffic, world: AnyWorld, seeds: int, jobs: int | None, seed: int,
-    swept: Mapping[str, Sequence[Any]],
-) -> list[tuple[dict[str, Any], Compared]]:  # fmt: skip
+    swept: Mapping[str, Sequence[Setting]],
+) -> list[tuple[Settings, Compared]]:  # fmt: skip
     """Run and aggregate all policies in all worlds."""
     given = traffic if isinstance(traffic, int | str | Path) else traces.Workload.of(traffic)
     drawn = isinstance(given, int)
-    if isinstance(world, netsim.SimulationConfig):
-        if [*swept] != ["clients"]:
-            raise ValueError("the world must be a preset, a file or settings where a field is swept")
-        own = worlds.World(world, "of one's own", {})
-        at = [one._replace(world=own) for one in points("today", [], swept, drawn=drawn)]
-    else:
-        at = points(*_written(world), swept, drawn=drawn)
+    is_own = isinstance(world, netsim.SimulationConfig)
+    if is_own and [*swept] != ["clients"]:
+        raise ValueError("the world must be a preset, a file or settings where a field is swept")
     placed = []
-    for one in at:
-        units = _units(given, one.world, seed, seeds)
-        world_of = one.world if isinstance(world, netsim.SimulationConfig) else one.world.beside(units.workloads)
-        placed.append((one._replace(world=world_of), units))
+    for one in points(*_written(world), swept, drawn=drawn):
+        known = worlds.World(world, "of one's own", {}) if isinstance(world, netsim.SimulationConfig) else one.world
+        units = _units(given, known, seed, seeds)
+        placed.append((one._replace(world=known if is_own else known.beside(units.workloads)), units))
     tasks = listed(placed, policies)
     results = run(runs.simulate, {key: task for own in tasks for key, task in own.items()}, jobs=jobs, title=RUNS)
-    return [
-        (one.values, compared(one, units, policies, {key: results[key] for key in own}))
-        for (one, units), own in zip(placed, tasks, strict=True)
-    ]
+    found = aggregated(placed, tasks, policies, results)
+    return [(one.values, own) for (one, _), own in zip(placed, found, strict=True)]
 
 
 def listed(
@@ -269,10 +272,20 @@ def listed(
     return found
 
 
-def compared(
-    point: Point, units: traffics.Units, policies: Sequence[AnyPolicy], results: Mapping[str, Mapping[str, Any]]
+def aggregated(
+    placed: Iterable[tuple[Point, traffics.Units]], tasks: Iterable[Iterable[str]], policies: Sequence[AnyPolicy],
+    results: Mapping[str, Row],
+) -> list[Compared]:  # fmt: skip
+    """Aggregate the results of all runs, by the keys of the `tasks` of each world."""
+    return [
+        _compared(one, units, policies, {key: results[key] for key in own})
+        for (one, units), own in zip(placed, tasks, strict=True)
+    ]
+
+
+def _compared(
+    point: Point, units: traffics.Units, policies: Sequence[AnyPolicy], results: Mapping[str, Row]
 ) -> Compared:
-    """Aggregate the results of one world's runs, by their keys."""
     config = point.world.config
     chosen = runs.named(policies, config.beacon_interval_ns)
     frames = runs.frames({key: result for key, result in results.items() if "run" in result})
@@ -286,8 +299,10 @@ def compared(
     )  # fmt: skip
 
 
-def _written(world: Any) -> tuple[str, list[dict[str, Any]]]:
-    """Return the preset and the settings of a world that is no configuration."""
+def _written(world: AnyWorld) -> tuple[str, list[Settings]]:
+    """Return the preset and the settings of a world; those of a configuration are its own."""
+    if isinstance(world, netsim.SimulationConfig):
+        return "today", []
     if isinstance(world, Mapping):
         return "today", [worlds.checked(world)]
     if isinstance(world, Path) or str(world).endswith(".toml"):
@@ -305,11 +320,3 @@ def _units(traffic: int | str | Path | traces.Workload, world: worlds.World, see
     path = Path(traffic)
     found = traffics.recorded([path], seed=seed, round_trip=world.recorded_round_trip)
     return traffics.units(found, few=few if traces.detect(path) == "workload" else FEW_SESSIONS, **which)
-
-
-def _canonical(policy: AnyPolicy, replications: pd.DataFrame) -> str:
-    """Return the name of a policy in results; ValueError if it was not run."""
-    name = netsim.canonical(policy)
-    if name not in set(known := replications["policy"].unique()):
-        raise ValueError(f"policy must be one that was compared ({', '.join(known)}), got {name}")
-    return name

@@ -6,13 +6,9 @@ spreadsheet would take for a formula has an apostrophe before it: a cell of a ta
 semicolon, which separates cells where the comma is for decimals; signs of any width are meant.
 """
 
-from __future__ import annotations
-
 import unicodedata
 
 import click
-
-__all__ = ["as_meant", "cell", "drawn", "echo", "inert", "is_number"]
 
 _FORMULA = ("=", "+", "-", "@")
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import netsim
 
 # A radio fitted to its maker's figures, and servers that take time, where no recording tells how long theirs took.
-TODAY: Mapping[str, Any] = {"radio": "esp32-c6", "server_delay": "lognormal:0.2"}
+TODAY: Mapping[str, str] = {"radio": "esp32-c6", "server_delay": "lognormal:0.2"}
 
 # Monteleoni 2006, section 2.5: ns-2's Web generator and its FullTcp.  The length of the delay is our assumption.
 THESIS: Mapping[str, Any] = {"connections": "per-object", "mss_bytes": 536, "nagle": True, "server_delay": 0.5}

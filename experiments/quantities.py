@@ -10,19 +10,13 @@ in that order; the CSV files hold more.  A name ends in its unit.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     import pandas as pd
 
     import netsim
-
-__all__ = [
-    "BASELINE", "CELL", "COMPARISON", "ENERGIES", "ENERGY_PARTS", "LABELS", "LIMIT", "PAGE_AWAKE", "PAIRED",
-    "PER_PAGE", "POPULATION", "PSM", "REFERENCES", "REPLAYS", "RUN", "STATEMENTS", "TUNING", "Quantity", "mean_row",
-    "run_row", "shown",
-]  # fmt: skip
 
 BASELINE = "none"  # no power saving: what slowdowns and the two reference energies are measured against
 PSM = "psm:100"  # static power saving at every beacon of 100 ms, what the literature compares with
@@ -40,6 +34,10 @@ RUN = ("pages", "elapsed_s", "beacons", "wakeups", "awake_s", "group_frames_lost
 """The totals of a run, in the order of the columns of ``runs.csv``."""
 PER_PAGE = (*ENERGIES, "beacons", "wakeups", "elapsed_s")
 """The totals of a run that are also given a page, as ``NAME_per_page``."""
+
+
+Row: TypeAlias = dict[str, Any]
+"""A row of results, or a JSON object: plain data by name."""
 
 
 class Quantity(NamedTuple):
@@ -170,14 +168,14 @@ STATEMENTS = _columns("""
 """)
 
 
-def run_row(result: netsim.SimulationResult) -> dict[str, Any]:
+def run_row(result: netsim.SimulationResult) -> Row:
     """Return the totals of a run by name (`RUN`)."""
     values = {name: getattr(result.energy if name in ENERGIES else result, name) for name in RUN[1:]}
     counted = {name: (int if name in _COUNTS else float)(value) for name, value in values.items()}
     return {"pages": len(result.latency_s), **counted}
 
 
-def mean_row(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def mean_row(rows: Sequence[Row]) -> Row:
     """Return the means of the rows (`run_row`) of a run's clients, which have as many pages each.
 
     `clients` is their number, if there is not one alone.

@@ -6,8 +6,6 @@ Times are seconds since the start of the window, so that policies under which th
 times can stand under one another.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,8 +19,6 @@ from netsim.policies import AnyPolicy
 from netsim.running.recorder import AirRecorder, Recorder, Transmission
 from traces.columns import Workload
 from traces.records import Message
-
-__all__ = ["Beacon", "Run", "Step", "Timeline", "record", "timeline", "window_of_page"]
 
 _S = 1e-9
 AFTER_S = 0.15  # shown of the time after a page, as a share of its load at least

@@ -11,12 +11,13 @@ import difflib
 import inspect
 import tomllib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from types import NoneType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin, get_type_hints
 
 from experiments.presets import THESIS, TODAY, at_round_trip
 
@@ -24,9 +25,13 @@ if TYPE_CHECKING:
     import netsim
     from experiments.study.traffic import Replication
 
-PRESETS: Mapping[str, Mapping[str, Any]] = {"today": TODAY, "thesis": THESIS}
+Setting: TypeAlias = str | float
+Settings: TypeAlias = dict[str, Setting]
+Kind: TypeAlias = type | UnionType
+
+PRESETS: Mapping[str, Mapping[str, Setting]] = {"today": TODAY, "thesis": THESIS}
 _MOST = 1e9  # of a number in a file
-WRITTEN: Mapping[str, tuple[str, Any]] = {  # settings that are no fields: what they mean, and an example
+WRITTEN: Mapping[str, tuple[str, Setting]] = {  # settings that are no fields: what they mean, and an example
     "radio": ("One of lpsm list radios, or a TOML file [by the preset].", "esp32-c6"),
     "server_delay": (
         "Time of a server: SECONDS, exponential:MEAN, lognormal:MEAN[:SIGMA] or recorded "
@@ -49,7 +54,7 @@ class World(NamedTuple):
 
     config: netsim.SimulationConfig
     preset: str
-    said: dict[str, Any]
+    said: Settings
     untold: bool = False  #: whether the traffic was to tell how long servers take, and does not
 
     @property
@@ -73,7 +78,7 @@ class World(NamedTuple):
         return World(_configuration(said), self.preset, said, untold=True)
 
 
-def made(preset: str = "today", *settings: Mapping[str, Any], drawn: bool = False) -> World:
+def made(preset: str = "today", *settings: Mapping[str, Setting], drawn: bool = False) -> World:
     """Return the world of a preset and of settings, of which the later win.
 
     With `drawn` the traffic is drawn from the Web model, so that no recording tells how long servers take.  A value
@@ -89,16 +94,28 @@ def made(preset: str = "today", *settings: Mapping[str, Any], drawn: bool = Fals
     return World(_configuration(said), preset, said)
 
 
+class Field(NamedTuple):
+    """A setting of a world: of which part, the type and the default of its value, and how a list shows it."""
+
+    part: str
+    kind: Kind
+    default: object
+    written: str
+    meaning: str
+    source: str
+    example: str
+
+
 @cache
-def settings_of_a_world() -> dict[str, dict[str, Any]]:
-    """Return what a file of ``--world`` may hold, by name: `part` and `kind`, and how a list shows it."""
+def settings_of_a_world() -> dict[str, Field]:
+    """Return what a file of ``--world`` may hold, by name."""
     import netsim
 
     parts = {
         "simulation": netsim.SimulationConfig, "link": netsim.LinkConfig, "tcp": netsim.TcpConfig,
         "air": netsim.AirConfig, "beacons": netsim.BeaconConfig,
     }  # fmt: skip
-    rows: list[tuple[Any, ...]] = [
+    rows: list[tuple[str, str, Kind, object, str]] = [
         (name, "", int | float if isinstance(example, float) else int | float | str, example, words)
         for name, (words, example) in WRITTEN.items()
     ]
@@ -112,12 +129,11 @@ def settings_of_a_world() -> dict[str, dict[str, Any]]:
     for name, part, kind, default, meaning in rows:
         value = 500 if default is None else default
         text = f'"{value}"' if isinstance(value, str) else str(value).lower()
-        shown = {"written": name, "meaning": meaning, "source": f"netsim {part}", "example": f"{name} = {text}"}
-        found[name] = {"part": part, "kind": kind, "default": default, **shown}
+        found[name] = Field(part, kind, default, name, meaning, f"netsim {part}", f"{name} = {text}")
     return found
 
 
-def _written_as(hint: Any) -> Any:
+def _written_as(hint: Any) -> Kind | None:
     """Return of which type the value of a field is in a file, by its annotation; None for a part of the world."""
     inner = [kind for kind in get_args(hint) if kind is not NoneType]
     if get_origin(hint) is Literal:
@@ -139,7 +155,17 @@ def _meanings(owner: type) -> dict[str, str]:
     return found
 
 
-def read(path: Path) -> dict[str, Any]:
+def setting(text: str) -> Setting:
+    """Return a value as it is typed: a whole number, a number, true or false, or a word."""
+    words = {"true": True, "false": False}
+    kinds: tuple[Callable[[str], Setting], ...] = int, float, lambda word: words[word.lower()]
+    for kind in kinds:
+        with suppress(ValueError, KeyError):
+            return kind(text)
+    return text
+
+
+def read(path: Path) -> Settings:
     """Read the file of a world; every name must be known and every value of the type of its field."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -151,14 +177,14 @@ def read(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path}: {error}") from None
 
 
-def checked(settings: Mapping[str, Any]) -> dict[str, Any]:
+def checked(settings: Mapping[str, Setting]) -> Settings:
     """Return settings of a world, after a look at their names, and at each value's type."""
     for name, value in settings.items():
         if name not in (known := settings_of_a_world()):
             near = difflib.get_close_matches(name, known, n=1)
             hint = f", did you mean {near[0]}?" if near else "; see lpsm list world"
             raise ValueError(f"{name} is no setting of a world{hint}")
-        kinds = known[name]["kind"]
+        kinds = known[name].kind
         if not isinstance(value, kinds) or isinstance(value, bool) != (kinds is bool):
             raise ValueError(f"{name} must be of the type {getattr(kinds, '__name__', kinds)}, got {value!r}")
         if isinstance(value, (int, float)) and not abs(value) <= _MOST:
@@ -166,12 +192,12 @@ def checked(settings: Mapping[str, Any]) -> dict[str, Any]:
     return dict(settings)
 
 
-def _configuration(said: Mapping[str, Any]) -> netsim.SimulationConfig:
+def _configuration(said: Mapping[str, Setting]) -> netsim.SimulationConfig:
     import netsim
 
     parts: dict[str, dict[str, Any]] = defaultdict(dict)
     for name, value in said.items():
-        parts[settings_of_a_world()[name]["part"]][name] = value
+        parts[settings_of_a_world()[name].part][name] = value
     written, world = parts[""], parts["simulation"]
     if (air := written.get("air")) is not None:
         if "wireless_mbps" in said:

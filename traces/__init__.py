@@ -9,11 +9,11 @@ Where to look: `reading` is the way in, and lists the formats.  Each has a modul
 from traces.columns import Workload
 from traces.errors import TraceError
 from traces.grouping import GroupingRule, iter_pages, pages
-from traces.reading import Format, Requests, batches, detect, read, registry, sessions
+from traces.reading import Format, Requests, batches, detect, read, read_workload, registry, sessions
 from traces.records import Batch, Captured, Cause, Datagram, Message, Page, Report, Request, Session, Timing, counted
 from traces.times import browsed, workload_of
 from traces.web_model import generate
-from traces.workload import read_workload, workload_line, write_workload
+from traces.workload import workload_line, write_workload
 
 __all__ = [
     "Batch", "Captured", "Cause", "Datagram", "Format", "GroupingRule", "Message", "Page", "Report", "Request",

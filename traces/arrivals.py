@@ -19,8 +19,6 @@ from traces.checks import checked, each, shown
 from traces.errors import TraceError
 from traces.records import Request
 
-__all__ = ["BIN_US", "MAX_BINS", "binned", "spread"]
-
 BIN_US = 10_000
 """Width of a bin, thesis section 2.5.4: 10 ms."""
 

@@ -4,6 +4,7 @@ What it leaves out: what stands in files, which `TraceError` refuses with the pl
 """
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, wraps
 from numbers import Integral, Real
@@ -54,7 +55,7 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     return call
 
 
-def each(name: str, values: Iterable[Any], kind: type[T]) -> Iterator[T]:
+def each(name: str, values: Iterable[object], kind: type[T]) -> Iterator[T]:
     """Yield the values, each of which must be of this class."""
     for value in values:
         if not isinstance(value, kind):
@@ -77,7 +78,8 @@ def column(name: str, given: ArrayLike, shape: tuple[int, ...] | None, dtype: ty
     except ValueError:
         raise ValueError(f"{name} must have shape {shape or '(n,)'}, got rows of several lengths") from None
     kinds = "i" if dtype is np.int64 else "iuf"
-    if isinstance(given, np.ma.MaskedArray) or (found.dtype.kind not in kinds and found.size):
+    masked = "numpy.ma" in sys.modules and isinstance(given, np.ma.MaskedArray)  # which takes long to import
+    if masked or (found.dtype.kind not in kinds and found.size):
         what = "whole numbers below 2^63" if dtype is np.int64 else "numbers"
         raise TypeError(f"{name} must hold {what}, got {type(given).__name__} of {found.dtype}")
     if found.shape != shape if shape is not None else found.ndim != 1:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from itertools import chain, compress, islice
 from math import nan
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, Self, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from traces.checks import column, shown
 from traces.records import Cause, Datagram, Message, Page, Timing
 
+Column: TypeAlias = Any  # numbers as they are given, an array once they are checked
 _MOST_OBJECTS = 1 << 32  # of a page, so that their sum cannot overflow
 _OF_PAGES = ("objects", "think_s", "issue_s", "deadline_s")
 _OF_EXCHANGES = ("sizes", "waits_s", "servers", "timings", "causes")
@@ -74,19 +75,19 @@ class Workload(Sequence[Page]):
     """
 
     names: Sequence[str]
-    objects: Any
-    sizes: Any
-    think_s: Any
-    issue_s: Any
-    waits_s: Any = None
-    deadline_s: Any = None
+    objects: Column
+    sizes: Column
+    think_s: Column
+    issue_s: Column
+    waits_s: Column = None
+    deadline_s: Column = None
     messages: Sequence[Message] = ()
     round_trip_s: float | None = None
-    timings: Any = None
+    timings: Column = None
     datagrams: Sequence[Datagram] = ()
     captured_s: float | None = None
-    servers: Any = None
-    causes: Any = None
+    servers: Column = None
+    causes: Column = None
     _pages: Sequence[Page] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -99,9 +100,9 @@ class Workload(Sequence[Page]):
             rule = f"objects must lie in [0, {_MOST_OBJECTS}]"
             raise ValueError(f"{rule}, got {self.objects.min()} to {self.objects.max()}")
         exchanges = n + int(self.objects.sum())
-        for name, width in (("timings", 6), ("causes", 4)):
+        for name, figures in (("timings", 6), ("causes", 4)):
             if getattr(self, name) is None or not len(getattr(self, name)):
-                setattr(self, name, np.empty((0, width)))
+                setattr(self, name, np.empty((0, figures)))
         for name, rows, *width in (
             *(("think_s", n), ("issue_s", n), ("deadline_s", n), ("sizes", exchanges, 2), ("waits_s", exchanges)),
             *(("servers", exchanges), ("timings", exchanges if len(self.timings) else 0, 6)),
@@ -140,8 +141,9 @@ class Workload(Sequence[Page]):
             raise TypeError(f"pages must be traces.Page, got {shown(strange)}")
         columns = zip(*given, strict=True) if given else ((),) * len(Page._fields)
         of: dict[str, tuple[Any, ...]] = dict(zip(Page._fields, columns, strict=True))
-        if set(map(len, chain.from_iterable(of["objects"]))) - {2}:
-            raise ValueError("an object must be a pair of request bytes and reply bytes")
+        if not _are_pairs(chain.from_iterable(of["objects"])):
+            strange = next(one for one in of["objects"] if not _are_pairs(one))
+            raise ValueError(f"an object must be a pair of request bytes and reply bytes, got {shown(strange)}")
         asked = zip(of["request_bytes"], of["reply_bytes"], strict=True)
         pairs = ((pair, *objects) for pair, objects in zip(asked, of["objects"], strict=True))
         sizes = list(chain.from_iterable(chain.from_iterable(pairs)))
@@ -160,7 +162,7 @@ class Workload(Sequence[Page]):
         workload._pages = given
         return workload
 
-    def changed(self, of_pages: ArrayLike | None = None, **columns: Any) -> Self:
+    def changed(self, of_pages: ArrayLike | None = None, /, **columns: Any) -> Self:
         """Return a workload of some pages, by their places (None: all), with some of its columns replaced."""
         own = np.isin(np.arange(len(self)), np.arange(len(self)) if of_pages is None else of_pages)
         exchanges = np.repeat(own, 1 + self.objects)
@@ -206,7 +208,11 @@ class Workload(Sequence[Page]):
     def __iter__(self) -> Iterator[Page]:
         return iter(self.pages())
 
-    def __getitem__(self, place: Any) -> Any:
+    @overload
+    def __getitem__(self, place: int) -> Page: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Page]: ...
+    def __getitem__(self, place: int | slice) -> Page | Sequence[Page]:
         return self.pages()[place]
 
     def __eq__(self, other: object) -> bool:
@@ -220,9 +226,16 @@ class Workload(Sequence[Page]):
     __hash__ = None  # type: ignore[assignment]  # arrays may change
 
 
-def _of_exchanges(pages: Sequence[Page], name: str, what: str, unknown: Any) -> list[Any]:
+def _are_pairs(objects: Iterable[Sequence[int]]) -> bool:
+    try:
+        return {*map(len, objects)} <= {2}
+    except TypeError:  # numbers, which have no length
+        return False
+
+
+def _of_exchanges(pages: Sequence[Page], name: str, what: str, unknown: object) -> list[object]:
     """Return what is known of exchanges one behind another; pages may have nothing of it if one can be `unknown`."""
-    found: list[Any] = []
+    found: list[object] = []
     for page in pages:
         n, known = 1 + len(page.objects), getattr(page, name)
         if (len(known) != n and (len(known) or unknown is None)) or None in known:

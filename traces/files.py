@@ -98,6 +98,13 @@ def open_trace(
         yield decompressed(file, path, max_unpacked_bytes, on_damage)
 
 
+@contextmanager
+def opened(path: PathName, report: Report, skip_damaged: bool = False, client: str | None = None) -> Iterator[Source]:
+    """Open a trace for its reader; with `skip_damaged` it may end where it is damaged, which is counted."""
+    with open_trace(path, on_damage=report.on_damage if skip_damaged else None) as stream:
+        yield Source(stream, path, report, skip_damaged, client)
+
+
 def decompressed(
     file: Stream, path: PathName, limit: int = MAX_UNPACKED_BYTES, on_damage: OnDamage | None = None
 ) -> Stream:

@@ -30,6 +30,7 @@ the window comes too late for its place; it is left out and counted.
 """
 
 import heapq
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -48,11 +49,8 @@ WAITS_WITHIN_US = 1_000_000
 MAX_OBJECTS = 1 << 12
 """Most embedded objects of a page; the next opens another."""
 
-_EMBEDDED_SUFFIXES = frozenset(
-    (
-        *("gif", "jpg", "jpeg", "jpe", "jfif", "xbm", "xpm", "png", "bmp", "ico", "pcx", "art", "svg", "webp", "avif"),
-        *("css", "js", "class", "jar", "mid", "au", "wav", "aif", "woff", "woff2", "ttf", "swf"),
-    )
+_EMBEDDED_SUFFIXES = re.compile(
+    "gif|jpg|jpeg|jpe|jfif|xbm|xpm|png|bmp|ico|pcx|art|svg|webp|avif|css|js|class|jar|mid|au|wav|aif|woff|woff2|ttf|swf"
 )
 
 
@@ -199,7 +197,7 @@ def is_embedded(url: str) -> bool:
     >>> is_embedded("http://cs-www.bu.edu/lib/pics/bu-logo.gif"), is_embedded("GET 21068..html HTTP/1.0")
     (True, False)
     """
-    return _suffix(url) in _EMBEDDED_SUFFIXES
+    return _EMBEDDED_SUFFIXES.fullmatch(_suffix(url)) is not None
 
 
 @lru_cache(maxsize=1 << 12)

@@ -19,7 +19,6 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from urllib.parse import urlsplit
 
 from traces.errors import RuleError, TraceError, placed
@@ -40,7 +39,7 @@ MAX_HAR_BYTES = 1 << 27
 """Largest archive that is read, 128 MiB."""
 
 _MAX_BYTES = 1 << 40
-Fields = dict[str, Any]
+Fields = dict[str, object]
 _MAX_MS = 1e9
 _SCHEMES = ("http://", "https://", "ws://", "wss://")
 

@@ -11,7 +11,7 @@ are its own.
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
 from itertools import groupby
 from operator import attrgetter
@@ -20,12 +20,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from traces import workload
 from traces.checks import checked
+from traces.columns import Workload
 from traces.errors import PathName, TraceError
-from traces.files import Source, open_trace
+from traces.files import Source, open_trace, opened
 from traces.records import Batch, Report, Request, Session, batched
 
 _HEAD_BYTES = 1 << 16
+_NEEDED = "a workload of pages is needed here; run lpsm pages first, which makes one of a trace"
 
 
 class Format(NamedTuple):
@@ -52,7 +55,7 @@ def registry() -> Mapping[str, Format]:
     >>> list(registry())
     ['bu', 'pcap', 'har', 'workload', 'ucb', 'csv']
     """
-    from traces import bu, har, table, ucb, workload
+    from traces import bu, har, table, ucb
     from traces.captures import packets, pcap
 
     found = (
@@ -194,8 +197,8 @@ def batches(
     if entry.batches is None:
         yield from batched(_read(path, report, member, skip_damaged, client))
         return
-    with open_trace(path, on_damage=report.on_damage if skip_damaged else None) as stream:
-        yield from entry.batches(Source(stream, path, report, skip_damaged, client))
+    with opened(path, report, skip_damaged, client) as source:
+        yield from entry.batches(source)
 
 
 def _read(
@@ -213,8 +216,8 @@ def _read(
     elif entry.requests is None:
         raise TraceError(path, "", "a trace must hold requests", "a workload, which holds pages")
     else:
-        with open_trace(path, on_damage=report.on_damage if skip_damaged else None) as stream:
-            yield from entry.requests(Source(stream, path, report, skip_damaged, client))
+        with opened(path, report, skip_damaged, client) as source:
+            yield from entry.requests(source)
 
 
 @checked
@@ -245,6 +248,31 @@ def sessions(
         for name, of_client in groupby(map(Request._make, held), attrgetter("client")):
             report.count("sessions")
             yield Session(name, name, tuple(of_client))
+
+
+@checked
+def read_workload(path: PathName) -> Workload:
+    """Read a workload, plain or packed with gzip or xz.
+
+    Returns
+    -------
+    Workload
+        A sequence of the pages, in the order of the file, with all else beside them.
+
+    Raises
+    ------
+    TraceError
+        If a line breaks a rule: path, line, rule and value are in the message.
+    """
+    try:
+        return workload.load(path)
+    except TraceError:
+        kind = ""
+        with suppress(TraceError):
+            kind = detect(path)
+        if kind in ("", "workload"):
+            raise
+    raise TraceError(path, "", _NEEDED, f"a trace, {kind}")
 
 
 def _format(path: PathName, member: str | None, client: str | None, report: Report) -> Format:

@@ -276,8 +276,7 @@ class Batch:
         return len(self.columns)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        column: NDArray[Any] = self.columns[name]
-        return column
+        return self.columns[name]
 
     def requests(self) -> Iterator[Request]:
         """Yield the rows as light tuples, in the order of the trace."""

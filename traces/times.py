@@ -105,7 +105,7 @@ def moved(workload: Workload, by_s: float) -> Workload:
     """
     timings = workload.timings.copy()
     timings[timings[:, 1] == 0, 2] += by_s
-    columns: dict[str, Any] = {
+    columns: dict[str, object] = {
         name: [one._replace(at_s=round(one.at_s + by_s, 6)) for one in getattr(workload, name)] for name in _BESIDE
     }
     columns |= {name: (getattr(workload, name) + by_s).round(6) for name in ("issue_s", "deadline_s")}

@@ -36,8 +36,6 @@ from traces.columns import Workload
 from traces.records import Message, Page
 from traces.web_model import generate
 
-__all__ = ["APPS", "KINDS", "App", "Message", "Traffic", "Wishes", "draw", "make", "push_messages", "stalls", "stream"]
-
 Floats = NDArray[np.float64]
 Rng = np.random.Generator
 Sizes = tuple[int, int]

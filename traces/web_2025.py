@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,7 +32,9 @@ from traces.web_model import think_s
 
 __all__ = ["TYPES", "amounts", "drawn", "model", "quantile"]
 
-Floats, Ints = NDArray[np.float64], NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Model: TypeAlias = dict[str, Any]
 TYPES = ("html", "css", "js", "font", "image", "other")
 LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
 RAREST = 0.005
@@ -60,11 +62,12 @@ def quantile(table: ArrayLike, scores: Floats, rarest: float = RAREST) -> Floats
     scores = np.clip(scores, ndtri(rarest), -ndtri(rarest))
     steps = np.diff(values) / np.diff(at)
     below, above = np.minimum(scores - at[0], 0.0) * steps[0], np.maximum(scores - at[-1], 0.0) * steps[-1]
-    return np.maximum(np.expm1(np.interp(scores, at, values) + below + above), 0.0)
+    found: Floats = np.maximum(np.expm1(np.interp(scores, at, values) + below + above), 0.0)
+    return found
 
 
 @cache
-def model() -> dict[str, Any]:
+def model() -> Model:
     """Return the packaged numbers, with the root of the correlations."""
     with resources.files("traces").joinpath("data", "web_2025.toml").open("rb") as file:
         found = tomllib.load(file)
@@ -72,7 +75,7 @@ def model() -> dict[str, Any]:
     return found
 
 
-def amounts(packaged: dict[str, Any], scores: Floats, is_home: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def amounts(packaged: Model, scores: Floats, is_home: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """Return requests and bytes by type, shape (n, 6) each, of pages with these normal scores, shape (n, 11).
 
     The bytes of `other` follow from those of all else: a page that is larger than so many of all pages without it is so
@@ -92,7 +95,7 @@ def amounts(packaged: dict[str, Any], scores: Floats, is_home: NDArray[np.bool_]
     return np.column_stack(counts), _KIB * np.column_stack([*kib, quantile(tables["other"], rest)])
 
 
-def _page(name: str, model: dict[str, Any], rng: np.random.Generator) -> Page:
+def _page(name: str, model: Model, rng: np.random.Generator) -> Page:
     scores = model["root"] @ rng.standard_normal(2 * len(TYPES) - 1)
     found = amounts(model, scores[np.newaxis], rng.random(1) < model["home_pages"])
     counts, totals = (of[0] for of in found)
@@ -145,7 +148,7 @@ def _hosts(model: dict[str, float], n: int, rng: np.random.Generator) -> tuple[I
     return hosts, is_stream[hosts]
 
 
-def _waits_s(model: dict[str, Any], kinds: Ints, rng: np.random.Generator) -> Floats:
+def _waits_s(model: Model, kinds: Ints, rng: np.random.Generator) -> Floats:
     """Return what servers take, the document first."""
     scores, waits_ms = rng.standard_normal(len(kinds)), np.empty(len(kinds))
     data = kinds == TYPES.index("other")

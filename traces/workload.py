@@ -30,15 +30,14 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator
-from contextlib import suppress
 from itertools import chain
 from math import isfinite, nan
 from typing import Any, NamedTuple
 
 from traces.checks import checked, shown
 from traces.columns import Workload
-from traces.errors import PathName, RuleError, TraceError, placed
-from traces.files import Source, open_trace, replacing
+from traces.errors import PathName, RuleError, placed
+from traces.files import opened, replacing
 from traces.records import Captured, Cause, Datagram, Message, Page, Report, Timing
 
 MAX_REPLY_BYTES = 1 << 40
@@ -50,41 +49,20 @@ _LARGEST_DATAGRAM = 1 << 16
 _MOST_CONNECTIONS = 1 << 40
 _MOST_SERVERS = 1 << 31
 Record = Page | Message | Datagram | Captured
-_NEEDED = "a workload of pages is needed here; run lpsm pages first, which makes one of a trace"
+Fields = dict[str, Any]
 
 
 class _RoundTrip(NamedTuple):
     round_trip_s: float
 
 
-@checked
-def read_workload(path: PathName) -> Workload:
-    """Read a workload, plain or packed with gzip or xz.
-
-    Returns
-    -------
-    Workload
-        A sequence of the pages, in the order of the file, with all else beside them.
-
-    Raises
-    ------
-    TraceError
-        If a line breaks a rule: path, line, rule and value are in the message.
-    """
-    from traces.reading import detect  # which asks every format
-
+def load(path: PathName) -> Workload:
+    """Read a workload (`traces.read_workload`)."""
     found: defaultdict[type, list[Any]] = defaultdict(list)
     book = _Book()
-    with open_trace(path) as stream, placed(path):
-        source = Source(stream, path, Report())
-        try:
-            for record in source.parsed(book.checked, source.lines(_MAX_LINE_BYTES)):
-                found[type(record)].append(record)
-        except TraceError:
-            with suppress(TraceError):
-                if not found and (kind := detect(path)) != "workload":
-                    raise RuleError(_NEEDED, f"a trace, {kind}") from None
-            raise
+    with opened(path, Report()) as source, placed(path):
+        for record in source.parsed(book.checked, source.lines(_MAX_LINE_BYTES)):
+            found[type(record)].append(record)
         book.close()
     trip_s, captured_s = (found[kind][0][0] if found[kind] else None for kind in (_RoundTrip, Captured))
     return Workload.of(found[Page], found[Message], trip_s, found[Datagram], captured_s)
@@ -215,7 +193,7 @@ class _Book:
             raise RuleError("a workload must hold at least one page, message or datagram", "none")
 
 
-def _json(text: bytes) -> Any:
+def _json(text: bytes) -> object:
     try:
         return json.loads(text.decode("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -223,7 +201,7 @@ def _json(text: bytes) -> Any:
         raise RuleError(f"a line must be whole JSON in UTF-8 ({reason})", text[:40].decode("latin-1")) from None
 
 
-def _page(fields: dict[str, Any], exchanges_before: int) -> Page:
+def _page(fields: Fields, exchanges_before: int) -> Page:
     if not isinstance(fields["page"], str) or not fields["page"]:
         raise RuleError("page must be a name", fields["page"])
     rule = f"objects must be a list of at most {_MAX_OBJECTS} pairs [request, reply]"
@@ -255,13 +233,13 @@ def _page(fields: dict[str, Any], exchanges_before: int) -> Page:
     )  # fmt: skip
 
 
-def _list(given: Any, lengths: Container[int], rule: str) -> list[Any]:
+def _list(given: object, lengths: Container[int], rule: str) -> list[Any]:
     if not isinstance(given, list) or len(given) not in lengths:
         raise RuleError(rule, len(given) if isinstance(given, list) else type(given).__name__)
     return given
 
 
-def _timing(given: Any, exchanges: int, before: int) -> Timing:
+def _timing(given: object, exchanges: int, before: int) -> Timing:
     connection, after, *times = _list(given, (6,), f"timings must be a list of six numbers an exchange ({exchanges})")
     return Timing(
         _size(connection, "the connection of a timing", 0, _MOST_CONNECTIONS),
@@ -270,7 +248,7 @@ def _timing(given: Any, exchanges: int, before: int) -> Timing:
     )
 
 
-def _cause(given: Any, exchanges: int, place: int) -> Cause:
+def _cause(given: object, exchanges: int, place: int) -> Cause:
     rule = f"causes must be a list of [after, pause, awaited, stream] an exchange ({exchanges})"
     after, pause_s, *yes_or_no = _list(given, (4,), rule)
     if not all(isinstance(one, bool) for one in yes_or_no):
@@ -279,7 +257,7 @@ def _cause(given: Any, exchanges: int, place: int) -> Cause:
     return Cause(_size(after, what, min(place, 1), place), _seconds(pause_s, "the pause of a cause"), *yes_or_no)
 
 
-def _datagram(size: Any, at_s: Any, up: Any) -> Datagram:
+def _datagram(size: object, at_s: object, up: object) -> Datagram:
     if not isinstance(up, bool):
         raise RuleError("up must be true or false", up)
     return Datagram(_seconds(at_s, "at_s"), _size(size, "datagram_bytes", 0, _LARGEST_DATAGRAM), up)

@@ -4,8 +4,6 @@
 Every error a user can cause ends here: one line on stderr, exit status 2.
 """
 
-from __future__ import annotations
-
 import difflib
 import importlib
 import io
@@ -22,8 +20,6 @@ from click.shell_completion import shell_complete
 
 from experiments.escaping import echo
 from experiments.study.signals import Interrupted, check, handled
-
-__all__ = ["COMMANDS", "load_command", "main"]
 
 COMMANDS = {
     "audit": "Say what a device did to save power, from a capture.",

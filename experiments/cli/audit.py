@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from experiments.cli import options
 from experiments.cli.studies import checked_outputs, written_picture
-from experiments.escaping import echo
 from experiments.presets import LEARNED, TODAY
+from experiments.quantities import Row
 
 if TYPE_CHECKING:
     import netsim
     from experiments.audit import Audit
     from netsim.policies import AnyPolicy
-
-__all__ = ["audit"]
 
 ALIKE = 0.2  # two estimates of a mean power are alike if they differ by no more than this share
 _OF_NETWORK = ("dtim_period", "beacons", "multicast_frames", "multicast_after_dtim")
@@ -40,7 +38,7 @@ _OF_CLIENT = ("frames", "roamed", "sleeps", "listen_interval", "frames_up", "fra
     options.flag("--skip-damaged", "Read up to where the capture is damaged, and count it."),
     options.JSON,
 )
-def audit(asked: Any) -> None:
+def audit(asked: options.Asked) -> None:
     """Say what the clients of a monitor-mode CAPTURE really did to save power.
 
     The frames may be encrypted: power saving shows in their headers. The capture has link
@@ -77,8 +75,8 @@ def audit(asked: Any) -> None:
     if asked.picture is not None:
         from experiments.figures.timeline import audited
 
-        written_picture(asked.picture, audited(found, chosen))
-    echo(json.dumps(result) if asked.as_json else audit_text(result))
+        written_picture(asked.picture, partial(audited, found, chosen))
+    options.answer(asked, result, audit_text(result))
 
 
 def _read(capture: Path, *, skip_damaged: bool) -> tuple[Audit, int]:
@@ -87,23 +85,21 @@ def _read(capture: Path, *, skip_damaged: bool) -> tuple[Audit, int]:
     from traces import Report, TraceError, detect
     from traces.captures.frames import WIRELESS
     from traces.captures.packets import frames
-    from traces.files import open_trace
+    from traces.files import opened
 
     kind = detect(capture)
     if kind != "pcap":
         raise TraceError(capture, "", "a monitor-mode capture (pcap or pcapng) is needed here", f"a trace, {kind}")
     report = Report()
-    with open_trace(capture, on_damage=report.on_damage if skip_damaged else None) as stream:
-        found = followed(frames(stream, capture, report, skip_damaged=skip_damaged, links=WIRELESS))
+    with opened(capture, report, skip_damaged) as source:
+        found = followed(frames(source.stream, capture, report, skip_damaged=skip_damaged, links=WIRELESS))
     if not found.networks:
         rule = "a monitor-mode capture must hold beacons of 802.11"
         raise TraceError(capture, "", rule, f"none in {report['packets']} frames")
     return found, report["damaged"]
 
 
-def _client(
-    address: bytes, found: Audit, policies: Sequence[AnyPolicy], config: netsim.SimulationConfig
-) -> dict[str, Any]:
+def _client(address: bytes, found: Audit, policies: Sequence[AnyPolicy], config: netsim.SimulationConfig) -> Row:
     """Return the figures of a client; its traffic runs under its nearest policy and the others in this world."""
     client = found.clients[address]
     known_us = client.asleep_us + client.awake_us
@@ -145,7 +141,7 @@ def _client(
 
 def _compared(
     address: bytes, found: Audit, nearest: str, policies: Sequence[AnyPolicy], config: netsim.SimulationConfig
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Row]:
     """Run the client's traffic at its own times under the nearest policy and the others."""
     import netsim
     from traces import Report, workload_of

@@ -1,20 +1,14 @@
 """`lpsm bounds`: what is proved about the learners over experts, held against what they do."""
 
-from __future__ import annotations
-
-import json
 from itertools import chain
 from math import inf
 from pathlib import Path
-from typing import Any
 
 import click
 
 from experiments.cli import options
-from experiments.escaping import echo
 from experiments.presets import LEARNERS, PROCESSES
-
-__all__ = ["bounds"]
+from experiments.quantities import Row
 
 _ONE = ["learner", "statement", "kind", "measured", "bound", "slack", "verdict"]
 
@@ -39,7 +33,7 @@ _ONE = ["learner", "statement", "kind", "measured", "bound", "slack", "verdict"]
     options.JOBS,
     options.JSON,
 )  # fmt: skip
-def bounds(asked: Any) -> None:
+def bounds(asked: options.Asked) -> None:
     """Hold regret bounds against the regret measured on losses drawn or given.
 
     Static-expert, Fixed-share, Markov-share and Learn-alpha run over the losses.  One trial prints
@@ -52,7 +46,7 @@ def bounds(asked: Any) -> None:
 
     from experiments.report.text import plain
     from experiments.study.progress import progress
-    from experiments.study.run import processes, run
+    from experiments.study.run import run
     from experiments.study.trials import Trial, play, summary
 
     drawn = ("process", "rounds", "n_experts", "scale", "trials")
@@ -64,10 +58,10 @@ def bounds(asked: Any) -> None:
         raise ValueError(f"--alpha is the switching rate of fixed-share, the learners are {', '.join(asked.learners)}")
     trials, process = asked.trials or 1, asked.process or "random"
     asked.process, asked.learners = None if process == "random" else process, asked.learners or LEARNERS
-    found: list[list[dict[str, Any]]] = []
+    found: list[list[Row]] = []
     if asked.file is None:
         tasks = {str(index): options.configured(Trial, asked, index=index) for index in range(trials)}
-        found += run(play, tasks, jobs=processes(asked.jobs), title="trials").values()
+        found += run(play, tasks, jobs=asked.jobs, title="trials").values()
     else:
         from experiments.datasets.losses import read_losses
 
@@ -77,16 +71,14 @@ def bounds(asked: Any) -> None:
     reports = pd.DataFrame(chain(*found))
     whole = summary(reports)
     checked, firm, violated = (int(whole[name].sum()) for name in ("checked", "firm", "violated"))
-    if asked.as_json:
-        rows = plain((reports if trials == 1 else whole).astype(object).replace({inf: "inf", -inf: "-inf"}))
-        head = {"process": process, "seed": asked.seed, "trials": trials}
-        click.echo(json.dumps({**head, "violated": violated, "statements": rows}))
-    else:
-        if trials == 1:
-            first = reports.iloc[0]
-            rate = "".join(f", alpha of fixed-share = {alpha:.4g}" for alpha in reports["alpha"].dropna().unique())
-            echo(f"process {first['process']}, T = {first['rounds']}, n = {first['n_experts']}{rate}")
-        table = reports[_ONE] if trials == 1 else whole.rename(columns=lambda name: name.replace("_", " "))
-        echo(table.to_string(index=False, float_format=lambda value: f"{value:.6g}", na_rep="-"))
-        echo(f"\n{checked} statements checked, {firm} of them neither void nor vacuous, {violated} violated.")
+    rows = plain((reports if trials == 1 else whole).astype(object).replace({inf: "inf", -inf: "-inf"}))
+    data = {"process": process, "seed": asked.seed, "trials": trials, "violated": violated, "statements": rows}
+    words, table = "", whole.rename(columns=lambda name: name.replace("_", " "))
+    if trials == 1:
+        first, table = reports.iloc[0], reports[_ONE]
+        rate = "".join(f", alpha of fixed-share = {alpha:.4g}" for alpha in reports["alpha"].dropna().unique())
+        words = f"process {first['process']}, T = {first['rounds']}, n = {first['n_experts']}{rate}\n"
+    words += table.to_string(index=False, float_format=lambda value: f"{value:.6g}", na_rep="-")
+    words += f"\n\n{checked} statements checked, {firm} of them neither void nor vacuous, {violated} violated."
+    options.answer(asked, data, words)
     click.get_current_context().exit(1 if violated else 0)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from experiments.cli import options
 from experiments.cli.model import WORLD, settings
 from experiments.cli.studies import TRAFFIC, ended, folder, gathered, settings_of, worlds_words
 from experiments.presets import COMPARED
+from experiments.world import Setting, setting
+
+if TYPE_CHECKING:
+    from experiments.figures.style import Drawing
+    from experiments.quantities import Row
+    from experiments.study.traffic import Units
+    from experiments.world import World
 
 
 @options.command(
@@ -42,7 +50,7 @@ from experiments.presets import COMPARED
     options.policy("--baseline", "Also give the paired difference of every policy from this one."),
     *WORLD,
 )
-def compare(asked: Any) -> None:
+def compare(asked: options.Asked) -> None:
     """Compare the energy and the slowdown of power-saving policies.
 
     All policies meet the same pages, think times and server delays.  Tables (CSV) and pictures (PNG and SVG) go to the
@@ -54,6 +62,7 @@ def compare(asked: Any) -> None:
     """  # noqa: D301 - the escape is a character that click reads
     import pandas as pd
 
+    import netsim
     import traces
     from experiments import comparison as study
     from experiments.figures import comparison as figures
@@ -63,7 +72,8 @@ def compare(asked: Any) -> None:
 
     trace, fields = asked.trace, _swept(asked)
     few = 1 if trace is not None and traces.detect(trace) == "workload" else study.FEW_SESSIONS
-    placed, gathered_at = [], dict[Any, Any]()
+    gathered_at: dict[tuple[object, ...], tuple[Units, Row, World]] = {}
+    placed = []
     for one in study.points(*settings(asked), fields, drawn=trace is None):
         world = one.world
         key = world.config.beacon_interval_ns, world.recorded_round_trip, world.said.get("server_delay")
@@ -71,69 +81,60 @@ def compare(asked: Any) -> None:
             gathered_at[key] = gathered(asked, [] if trace is None else [trace], world, few=few, option="--trace")
         cut, traffic, _ = gathered_at[key]
         placed.append((one._replace(world=world.beside(cut.workloads)), cut))
-    (point, cut), several = placed[0], [*fields.get("clients", [1])] != [1]
-    policies, baseline = [*asked.policies], asked.baseline
-    chosen, name = sweep.named(policies, point.world.config.beacon_interval_ns), ""
-    if baseline is not None:
-        [name] = sweep.named([baseline], point.world.config.beacon_interval_ns).keys() - {"none"} or {"none"}
-        policies += [] if name in chosen else [baseline]
-    chosen = sweep.named(policies, point.world.config.beacon_interval_ns)
+    (point, cut), clients = placed[0], fields["clients"]
+    policies, baselines, interval_ns = [*asked.policies], [], point.world.config.beacon_interval_ns
+    if asked.baseline is not None:
+        intervals_ns = (one.world.config.beacon_interval_ns for one, _ in placed)
+        baselines = [netsim.canonical(asked.baseline, beacon_interval_ns=own) for own in intervals_ns]
+        policies += [] if baselines[0] in sweep.named(policies, interval_ns) else [asked.baseline]
+    chosen, name = sweep.named(policies, interval_ns), "".join(baselines[:1])
     tasks = study.listed(placed, policies, clairvoyant=asked.clairvoyant)
-    named = {name: getattr(asked, name) for name in ("max_slowdown", "clairvoyant")}
-    more = {name: values for name, values in (("sweep", _worlds(fields)), ("baseline", name)) if values}
-    own = settings_of(traffic, chosen, point.world, clients=fields["clients"], **named, **more)
+    worlds = {field: values for field, values in fields.items() if field != "clients"}
+    more = {what: said for what, said in (("sweep", worlds), ("baseline", name)) if said}
+    own = settings_of(
+        traffic, chosen, point.world, clients=clients, max_slowdown=asked.max_slowdown, clairvoyant=asked.clairvoyant,
+        **more,
+    )  # fmt: skip
     with folder("compare", asked, own, sweep.RESULT) as store:
         results = sweep.measured({key: task for of in tasks for key, task in of.items()}, store, jobs=asked.jobs)
-        cells, varied = [], [name for name, values in fields.items() if values[1:]]
-        for (one, units), of in zip(placed, tasks, strict=True):
-            found = study.compared(one, units, policies, {key: results[key] for key in of})
+        cells, varied = [], [field for field, values in fields.items() if values[1:]]
+        compared = study.aggregated(placed, tasks, policies, results)
+        for place, ((one, _), found) in enumerate(zip(placed, compared, strict=True)):
             tables = {"summary": found.summary, "replications": found.replications}
             tables |= {"slowdown-by-page": found.slowdowns}
-            tables |= {name: getattr(found.frames, name) for name in ("runs", "pages", "messages")}
-            tables |= {} if baseline is None else {"against": found.against(baseline)}
-            at = {name: one.values[name] for name in varied}
-            cells.append({name: table.assign(**at) for name, table in tables.items()})
-        tables = {name: pd.concat([own[name] for own in cells], ignore_index=True) for name in cells[0]}
+            tables |= {of: getattr(found.frames, of) for of in ("runs", "pages", "messages")}
+            tables |= {"against": found.against(baselines[place])} if name else {}
+            at = {field: one.values[field] for field in varied}
+            cells.append({called: table.assign(**at) for called, table in tables.items()})
+        tables = {called: pd.concat([own[called] for own in cells], ignore_index=True) for called in cells[0]}
+        drawings: dict[str, Drawing]
         if placed[1:]:  # worlds stand below each other
             measured = tables["summary"][~tables["summary"]["policy"].isin(REFERENCES)]
             text = shown = study.swept_text(measured, varied, asked.max_slowdown)
-            pictures = {"cell" if varied == ["clients"] else "sweep": figures.growth(measured, varied[-1])}
+            called = "cell" if varied == ["clients"] else "sweep"
+            drawings = {called: partial(figures.growth, measured, varied[-1])}
         else:
-            pictures = found.pictures()
+            drawings = found.drawings()
             text, shown = (found.text(asked.max_slowdown, width) for width in (None, options.width()))
-        if baseline is not None:
+        if name:
             pairs = study.worlds_table(PAIRED, tables["against"], varied)
             against = f"\n\nPaired differences from {name}, ± 95 %:\n\n{pairs}\n"
             text, shown = text + against, shown + against
-        said = {name: value for name, value in point.world.said.items() if name not in fields}
-        words = worlds_words(traffic, point.world._replace(said=said), chosen, fields["clients"] if several else ())
+        said = {field: value for field, value in point.world.said.items() if field not in fields}
+        words = worlds_words(traffic, point.world._replace(said=said), chosen, clients if clients != [1] else ())
         data = {"replications": len(cut.workloads), "summary": plain(tables["summary"])}
-        data |= {} if baseline is None else {"against": plain(tables["against"])}
-        ended(store, asked, "comparison", text + words, data, tables, pictures, shown=shown + words)
+        data |= {"against": plain(tables["against"])} if name else {}
+        ended(store, asked, "comparison", text + words, data, tables, drawings, shown=shown + words)
 
 
-def _swept(asked: Any) -> dict[str, list[Any]]:
+def _swept(asked: options.Asked) -> dict[str, list[Setting]]:
     """Return the values of all that is swept, by field; `clients` is always there."""
-    found: dict[str, list[Any]] = {}
+    found: dict[str, list[Setting]] = {}
     for text in (f"clients={asked.clients}", *asked.sweep):
         name, equals, values = text.partition("=")
         if not equals or not values:
             raise ValueError(f"sweep must be FIELD=VALUE,VALUE,..., got {text!r}")
         if name in found and found[name] != [1]:
             raise ValueError(f"{name} must be swept once, got {text!r}")
-        found[name] = [_value(one) for one in values.split(",")]
+        found[name] = list(map(setting, values.split(",")))
     return found
-
-
-def _worlds(fields: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    return {name: values for name, values in fields.items() if name != "clients"}
-
-
-def _value(text: str) -> Any:
-    """Return a value as a file of a world would have it."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return {"true": True, "false": False}.get(text, text)

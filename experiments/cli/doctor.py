@@ -1,18 +1,15 @@
 """`lpsm doctor`: what the program runs on, and what is missing."""
 
-from __future__ import annotations
-
 import importlib.util
-import json
 import platform
 import re
 from importlib import metadata
-from typing import Any
 
 import click
 
 from experiments.cli import options
 from experiments.escaping import echo
+from experiments.quantities import Row
 
 DATA = {  # traces and data sets -> the folder of each
     **{name: name for name in ("bu-www-client", "ucb-home-ip", "har", "pcap", "captures", "elec2", "mnist", "usps")},
@@ -22,10 +19,9 @@ EXTRAS = {"distributed": "cluster", "gymnasium": "gymnasium", "jupyterlab": "not
 
 
 @options.command(
-    options.flag("--compile compile_now", "Compile what runs need, once, so that none waits for it."),
-    options.JSON,
+    options.flag("--compile compile_now", "Compile what runs need, once, so that none waits for it."), options.JSON
 )
-def doctor(asked: Any) -> None:
+def doctor(asked: options.Asked) -> None:
     """Say what the program runs on: versions, processors, caches, data.
 
     Exit status 0, or 1 if the compiled code does not run.
@@ -47,7 +43,7 @@ def doctor(asked: Any) -> None:
         where = str(folder)
     except (ValueError, OSError):
         where, data = "none (LPSM_DATA is not set)", {}
-    found: dict[str, Any] = {
+    found: Row = {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "processors": processes(None),
@@ -61,12 +57,11 @@ def doctor(asked: Any) -> None:
         "data_folder": where,
         "data": data,
     }
-    if asked.as_json:
-        click.echo(json.dumps(found))
-    else:
-        for title, value in found.items():
-            words = "; ".join(map(" ".join, value.items())) or "-" if isinstance(value, dict) else value
-            echo(f"{title.replace('_', ' ')}: {words}")
+    lines = []
+    for title, value in found.items():
+        words = "; ".join(map(" ".join, value.items())) or "-" if isinstance(value, dict) else value
+        lines.append(f"{title.replace('_', ' ')}: {words}")
+    options.answer(asked, found, "\n".join(lines))
     if code != "runs":
         click.get_current_context().exit(1)
 
@@ -100,13 +95,17 @@ def _use(room: str) -> None:
     """Call what learns, so that it is compiled."""
     import numpy as np
 
-    from lpsm import LearnAlpha, samplers
+    from lpsm import Combiner, LearnAlpha, bounds, samplers
+    from lpsm.experts import AdaHedge
 
     rng = np.random.default_rng(0)
     if room == "learners":
         learner = LearnAlpha(n_experts=2, alphas=np.array([0.1, 0.2]))
-        learner.run(rng.random((2, 2)))
-        learner.update(rng.random(2))
+        learner.run(losses := rng.random((4, 2)))
+        learner.update(losses[0])
+        bounds.report(LearnAlpha(n_experts=2, alphas=[0.1]), losses)
+        AdaHedge(2).run(losses)
+        Combiner(2).run(losses, losses[:, 0])
         return
     rows = rng.standard_normal((4, 2))
     for key in sorted(samplers.keys()):

@@ -1,18 +1,13 @@
 """`lpsm explore`: a page on this machine in which traffic, world and policies are moved by hand."""
 
-from __future__ import annotations
-
 import os
 import sys
 from functools import partial
-from typing import Any
 
 import click
 
 from experiments.cli import options
 from experiments.escaping import echo
-
-__all__ = ["explore"]
 
 
 @options.command(
@@ -21,7 +16,7 @@ __all__ = ["explore"]
     options.whole("--port", "On 127.0.0.1; 0 takes a free one.", 8050, most=65_535, least=0),
     options.option("--open/--no-open browse", "Open the page in the browser.", default=True),
 )
-def explore(asked: Any) -> None:
+def explore(asked: options.Asked) -> None:
     """Open a page with sliders and lists: what policies cost and delay follows at once.
 
     The page is served to this machine only, until Ctrl-C.

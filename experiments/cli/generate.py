@@ -1,10 +1,7 @@
 """`lpsm generate`: a workload drawn from the measured Web model, or other traffic made to order."""
 
-from __future__ import annotations
-
 import json
 from itertools import chain
-from typing import Any
 
 import click
 
@@ -19,7 +16,8 @@ _SIZES = "LEAST:MOST"
 _MESSAGES = ("messages_per_hour", "message_bytes", "bursty")
 _TAKES: dict[str, tuple[str, ...]] = {
     "mqtt": ("keep_alive_s", "reports_per_hour", "report_bytes", *_MESSAGES), "push": _MESSAGES,
-    "web": ("pages", "web"), "mixed": ("pages", *_MESSAGES), **{kind: ("pages",) for kind in _KINDS if kind.startswith("web-")},
+    "web": ("pages", "web"), "mixed": ("pages", *_MESSAGES),
+    **{kind: ("pages",) for kind in _KINDS if kind.startswith("web-")},
 }  # fmt: skip
 """Which options, beside --hours, a kind of traffic heeds."""
 
@@ -39,7 +37,7 @@ _TAKES: dict[str, tuple[str, ...]] = {
     options.option("--out", "JSON-lines file for the pages and messages [standard output].", options.OUTPUT),
     options.flag("--json as_json", "Print the totals as one JSON object (needs --out)."),
 )
-def generate(asked: Any) -> None:
+def generate(asked: options.Asked) -> None:
     """Make traffic: pages of the Web model, or what other programs do.
 
     web: pages with sizes, embedded objects and think times, those that lpsm compare draws for

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,8 +15,6 @@ from experiments.escaping import echo
 
 if TYPE_CHECKING:
     from experiments import datasets
-
-__all__ = ["label"]
 
 _NOT_SETTINGS = ("source", "folder", "runs", "out", "force", "as_json", "parameters", "rate", "store_all")
 
@@ -54,7 +53,7 @@ _NOT_SETTINGS = ("source", "folder", "runs", "out", "force", "as_json", "paramet
     options.out(None, "Folder for tables, pictures and a manifest [none]."),
     options.JSON,
 )  # fmt: skip
-def label(asked: Any) -> None:
+def label(asked: options.Asked) -> None:
     """Run a selective sampler over the stream in DATA; say how well it predicts and what it asks for.
 
     DATA is a file, by its content a table (CSV, one column the label), svmlight or npz (X
@@ -115,17 +114,15 @@ def label(asked: Any) -> None:
                 tables["bounds"] = study.held_to_bounds(stream.X, problems, config, runs, advance)
             text += "\n\n" + bounds_text(tables["bounds"])
             data["statements"] = plain(tables["bounds"])
-        pictures = {}
-        if store is not None:
-            pictures["label"] = figures.over_time(windows, min(config.window, rounds), what)
-            if len(found.classes) > 1:
-                pictures["classes"] = figures.by_class(found.classes, what)
-        ended(store, asked, "label", text, {**settings, **data}, tables, pictures)
+        drawings = {"label": partial(figures.over_time, windows, min(config.window, rounds), what)}
+        if len(found.classes) > 1:
+            drawings["classes"] = partial(figures.by_class, found.classes, what)
+        ended(store, asked, "label", text, {**settings, **data}, tables, drawings)
     if runs is not None and not tables["bounds"]["holds"].all():
         click.get_current_context().exit(1)
 
 
-def _prepared(asked: Any, normalize: bool) -> tuple[datasets.Stream, str]:
+def _prepared(asked: options.Asked, normalize: bool) -> tuple[datasets.Stream, str]:
     """Return the stream as it is learned from, and the digest of what it was read from."""
     from scipy import sparse
 

@@ -3,17 +3,14 @@
 Each list is the registry of the package that has the things, so that what is new appears here by itself.
 """
 
-from __future__ import annotations
-
-import json
 from importlib import import_module
 from typing import Any
 
 import click
 
 from experiments.cli import options
-from experiments.escaping import echo
-from experiments.world import settings_of_a_world
+from experiments.quantities import Row
+from experiments.world import Field, settings_of_a_world
 
 _REGISTRIES = {
     "policies": "netsim.policies", "radios": "netsim.radio", "samplers": "lpsm.samplers", "formats": "traces",
@@ -21,11 +18,9 @@ _REGISTRIES = {
 
 
 @options.command(
-    click.argument("what", type=click.Choice([*_REGISTRIES, "world", "experiments"])),
-    options.JSON,
-    name="list",
+    click.argument("what", type=click.Choice([*_REGISTRIES, "world", "experiments"])), options.JSON, name="list"
 )
-def list_command(asked: Any) -> None:
+def list_command(asked: options.Asked) -> None:
     """List what there is: how it is written, what it means, where it comes from, and an example.
 
     policies: a class of your own is written FILE.py:CLASS, or FILE.py:CLASS:PARAMETER.  radios: one of your own is a
@@ -33,30 +28,29 @@ def list_command(asked: Any) -> None:
     world: what the file of --world may set.  experiments: those of lpsm reproduce.
     """
     if asked.what == "experiments":
-        experiments_listed(as_json=asked.as_json)
+        experiments_listed(asked)
         return
-    entries: Any = settings_of_a_world() if asked.what == "world" else _registered(asked.what)
-    if asked.as_json:
-        listed = [{"name": name, **entry} for name, entry in entries.items()]
-        click.echo(json.dumps({asked.what: listed}, default=lambda kind: getattr(kind, "__name__", str(kind))))
-        return
-    for entry in entries.values():
+    known = settings_of_a_world() if asked.what == "world" else import_module(_REGISTRIES[asked.what]).registry()
+    entries = [{"name": name, **_entry(one)} for name, one in known.items()]
+    lines = []
+    for entry in entries:
         aware = " (host-aware: it knows which requests are unanswered)" if entry.get("host_aware") else ""
-        echo(f"{entry['written']}\n    {entry['meaning']}{aware}")
-        echo(f"    Source: {entry['source']}\n    Example: {entry['example']}")
+        lines += [entry["written"], f"    {entry['meaning']}{aware}"]
+        lines += [f"    Source: {entry['source']}", f"    Example: {entry['example']}"]
         for written, meaning, source in entry.get("members", ()):
-            echo(f"    {written}\n        {meaning}\n        Source: {source}")
+            lines += [f"    {written}", f"        {meaning}", f"        Source: {source}"]
+    options.answer(asked, {asked.what: entries}, "\n".join(lines))
 
 
-def _registered(what: str) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for key, entry in import_module(_REGISTRIES[what]).registry().items():
-        found[key] = {field: str(getattr(entry, field)) for field in ("written", "meaning", "source", "example")}
-        found[key] |= {name: getattr(entry, name) for name in ("host_aware", "members") if hasattr(entry, name)}
-    return found
+def _entry(one: Any) -> Row:
+    """Return what a list has of an entry of a registry, or of a setting of a world."""
+    if isinstance(one, Field):
+        return {**one._asdict(), "kind": getattr(one.kind, "__name__", str(one.kind))}
+    found = {field: str(getattr(one, field)) for field in ("written", "meaning", "source", "example")}
+    return found | {name: getattr(one, name) for name in ("host_aware", "members") if hasattr(one, name)}
 
 
-def experiments_listed(*, as_json: bool) -> None:
+def experiments_listed(asked: options.Asked) -> None:
     """Print the experiments, one a line with its name first, then all figures, tables and theorems of the papers."""
     from experiments.papers.registry import PAPERS, all_experiments
     from experiments.papers.statements import STATEMENTS
@@ -72,10 +66,8 @@ def experiments_listed(*, as_json: bool) -> None:
             for one in STATEMENTS
         ],
     }  # fmt: skip
-    if as_json:
-        click.echo(json.dumps(listed))
-        return
+    lines = []
     for rows in listed.values():
         widths = [max(map(len, column)) for column in zip(*(row.values() for row in rows), strict=True)]
-        for row in rows:
-            echo("  ".join(cell.ljust(width) for cell, width in zip(row.values(), widths, strict=True)).rstrip())
+        lines += ["  ".join(map(str.ljust, row.values(), widths)).rstrip() for row in rows]
+    options.answer(asked, listed, "\n".join(lines))

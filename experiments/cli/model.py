@@ -1,26 +1,24 @@
 """The options of a command that say its wireless world (`experiments.world`): preset, file, and what changes most."""
 
-from __future__ import annotations
-
-from typing import Any
+from collections.abc import Callable
 
 import click
 
-from experiments.cli.options import FILE, Names, number, option, registered, whole
-from experiments.world import PRESETS, WRITTEN, World, made, read, settings_of_a_world
+from experiments.cli.options import FILE, Asked, Names, number, option, registered, whole
+from experiments.world import PRESETS, WRITTEN, Settings, World, made, read, settings_of_a_world
 
 _RETRIEVALS = "auto", "ps-poll", "null", "uapsd", "twt"
 
 
-class _Pair(click.ParamType[Any]):
+class _Pair(click.ParamType[dict[str, float]]):
     """Two settings with a colon between them, of which the second one may be left out."""
 
-    def __init__(self, name: str, **kinds: type) -> None:
+    def __init__(self, name: str, **kinds: Callable[[str], float]) -> None:
         self.name, self._kinds = name, kinds
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, float]:
         """Return the settings by name."""
-        parts = str(value).split(":")
+        parts = value.split(":")
         try:
             pairs = zip(self._kinds.items(), parts, strict=len(parts) > 1)
             return {name: kind(part) for (name, kind), part in pairs}
@@ -55,19 +53,19 @@ WORLD = (
 """The options of the world, which `world_of` reads."""
 
 
-def settings(asked: Any) -> tuple[str, list[dict[str, Any]]]:
+def settings(asked: Asked) -> tuple[str, list[Settings]]:
     """Return what the options of a command say of its world: the preset, and settings, of which the later win.
 
     An unknown name in the file, a value of the wrong type and a wrong file are a `ValueError`.
     """
-    known, said = settings_of_a_world(), dict[str, Any]()
+    known, said = settings_of_a_world(), Settings()
     for name, value in vars(asked).items():
         given = value if isinstance(value, dict) else {name: value}
         said |= {one: each for one, each in given.items() if one in known and each is not None}
     return asked.preset or "today", [{} if asked.world is None else read(asked.world), said]
 
 
-def world_of(asked: Any, *, drawn: bool = False) -> World:
+def world_of(asked: Asked, *, drawn: bool = False) -> World:
     """Build the world from the options of a command; with `drawn` the traffic is that of the Web model."""
     preset, said = settings(asked)
     return made(preset, *said, drawn=drawn)

@@ -3,34 +3,37 @@
 Numbers are finite and within limits that the help shows; rules of the model itself belong to the model.
 """
 
-from __future__ import annotations
-
 import functools
+import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from importlib import import_module
+from inspect import signature
 from math import isnan
 from pathlib import Path
 from shutil import copyfileobj, get_terminal_size
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
+from experiments.escaping import echo
 from experiments.presets import MOST_JOBS
 
-Decorator = Callable[[Any], Any]
+Call = Callable[..., None]
+Decorator = Callable[[Call], Call]
 T = TypeVar("T")
+Asked: TypeAlias = SimpleNamespace
+"""What was typed for a command: its arguments and options, as attributes."""
 
 
 class _Number(click.FloatRange):
     name = "number"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        found = super().convert(value, param, ctx)
+    def convert(self, value: float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        found: float = super().convert(value, param, ctx)
         return self.fail(f"{value!r} is not a number.", param, ctx) if isnan(found) else found
 
 
@@ -38,7 +41,7 @@ class _Whole(click.IntRange):
     name = "integer"
 
 
-class Names(click.ParamType[Any]):
+class Names(click.ParamType[object]):
     """A name, or several with commas between them; `listed` returns those that complete, and their meanings."""
 
     name = "text"
@@ -68,7 +71,7 @@ class Policies(Names):
         super().__init__(registered("netsim.policies"))
         self._several = several
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> object:
         """Return a policy, or a list of `several`; nothing is opened yet."""
         from netsim.policies import OwnPolicy, registry, split
 
@@ -95,36 +98,40 @@ INPUT, OUTPUT = map(click.types.FuncParamType, (_input, lambda text: Path("/dev/
 INPUT.name = OUTPUT.name = FILE.name
 
 
-def command(*declared: Decorator, name: str | None = None) -> Callable[[Callable[[Any], None]], click.Command]:
+def command(*declared: Decorator, name: str | None = None) -> Callable[[Callable[[Asked], None]], click.Command]:
     """Make a command of these arguments and options; its function gets what was typed as attributes of one object."""
 
-    def decorate(function: Callable[[Any], None]) -> click.Command:
+    def decorate(function: Callable[[Asked], None]) -> click.Command:
         @functools.wraps(function)
-        def call(**typed: Any) -> None:
-            function(SimpleNamespace(**typed))
+        def call(**typed: object) -> None:
+            function(Asked(**typed))
 
-        return click.command(name)(functools.reduce(lambda made, one: one(made), reversed(declared), call))
+        made: Call = call
+        for one in reversed(declared):
+            made = one(made)
+        return click.command(name)(made)
 
     return decorate
 
 
-def configured(kind: type[T], asked: Any, **more: Any) -> T:
+def configured(kind: Callable[..., T], asked: Asked, **more: object) -> T:
     """Return a configuration: its fields are `more` and the options of the same names, or else have their defaults."""
-    own = {field.name: getattr(asked, field.name, None) for field in fields(cast("Any", kind))}
+    own = {name: getattr(asked, name, None) for name in signature(kind).parameters}
     return kind(**{name: value for name, value in own.items() if value is not None} | more)
 
 
-def option(names: str, words: str, kind: Any = None, default: Any = None, **more: Any) -> Decorator:
+def option(names: str, words: str, kind: object = None, default: object = None, **more: Any) -> Decorator:
     """Declare an option by its `names`, which blanks separate, and its help; a default is shown in that."""
     shown = default is not None
     return click.option(*names.split(), type=kind, default=default, show_default=shown, help=words, **more)
 
 
 def number(
-    names: str, words: str, default: float | None = None, *, most: float = 1e9, above: bool = False, **more: Any
-) -> Decorator:
-    """Declare an option that takes a number from `least`, 0 unless it is given, or `above` that, to `most`."""
-    return option(names, words, _Number(more.pop("least", 0.0), most, min_open=above), default, **more)
+    names: str, words: str, default: float | None = None, *, least: float = 0.0, most: float = 1e9,
+    above: bool = False, **more: Any,
+) -> Decorator:  # fmt: skip
+    """Declare an option that takes a number from `least`, or `above` that, to `most`."""
+    return option(names, words, _Number(least, most, min_open=above), default, **more)
 
 
 def whole(
@@ -164,6 +171,14 @@ def policies(default: str | None, words: str = "Policies to compare, separated b
 def policy(names: str, words: str) -> Decorator:
     """Declare an option that takes one policy."""
     return option(names, words, Policies(several=False), metavar="NAME")
+
+
+def answer(asked: Asked, data: object, words: str) -> None:
+    """Print data as one JSON object, if that is asked for, or else the words."""
+    if asked.as_json:
+        click.echo(json.dumps(data))
+    else:
+        echo(words)
 
 
 def width() -> int | None:

@@ -1,7 +1,5 @@
 """`lpsm pages`: any supported trace, grouped into pages to replay, and what was found in it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +25,7 @@ _STANDARD_OUTPUT = Path("/dev/stdout")
     options.SKIP_DAMAGED,
     options.flag("--json as_json", "Print what was found as one JSON object."),
 )
-def pages(asked: Any) -> None:
+def pages(asked: options.Asked) -> None:
     """Group the requests of TRACE into pages, session after session, and say what was found.
 
     The format is found by content: Boston University sessions (a file, a folder, a tar

@@ -1,8 +1,6 @@
 """`lpsm population`: every user or session of a trace through every policy, on this machine or on a cluster."""
 
-from __future__ import annotations
-
-from typing import Any
+from functools import partial
 
 import click
 
@@ -11,8 +9,6 @@ from experiments.cli.model import WORLD, world_of
 from experiments.cli.studies import ended, folder, recorded_words, settings_of
 from experiments.escaping import echo
 from experiments.presets import LOCAL
-
-__all__ = ["population"]
 
 
 @options.command(
@@ -32,7 +28,7 @@ __all__ = ["population"]
     options.JSON,
     *WORLD,
 )
-def population(asked: Any) -> None:
+def population(asked: options.Asked) -> None:
     """Run every user (or session) of TRACE under every policy.
 
     OUT receives a table of all users and policies (Parquet), distributions of energy and slowdown (CSV) and pictures
@@ -97,17 +93,11 @@ def population(asked: Any) -> None:
         of = f"{traces.counted(count, f'{asked.by}s')}, {traces.counted(pages, 'pages')}"
         text = population_text(whole, of, asked.by, psm)
         said = {"recorded": recorded, "users": count, "summary": plain(whole)}
-        pictures = {
-            "energy": energy(table, [*chosen], asked.by, psm), "slowdown": slowdown(table, [*chosen], asked.by),
-            "users": by_user(table, [*chosen], asked.by),
+        drawings = {
+            "energy": partial(energy, table, [*chosen], asked.by, psm),
+            "slowdown": partial(slowdown, table, [*chosen], asked.by),
+            "users": partial(by_user, table, [*chosen], asked.by),
         }  # fmt: skip
         store.write("users.parquet", table.to_parquet(index=False, compression="zstd"))
-        ended(
-            store,
-            asked,
-            "population",
-            f"{text}\n\n{recorded_words(recorded, world)}",
-            said,
-            {"summary": whole},
-            pictures,
-        )
+        text += f"\n\n{recorded_words(recorded, world)}"
+        ended(store, asked, "population", text, said, {"summary": whole}, drawings)

@@ -1,8 +1,7 @@
 """`lpsm replay`: LPSM's learner on the arrivals of a real trace."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -10,8 +9,7 @@ import click
 
 from experiments.cli import options
 from experiments.cli.studies import ended, folder
-
-__all__ = ["replay"]
+from experiments.quantities import Row
 
 
 @options.command(
@@ -26,7 +24,7 @@ __all__ = ["replay"]
     options.SKIP_DAMAGED,
     options.JSON,
 )  # fmt: skip
-def replay(asked: Any) -> None:
+def replay(asked: options.Asked) -> None:
     """Replay the arrivals of TRACE under LPSM's learner, and hold its losses against hindsight.
 
     Writes a row for every session, and for one of them pictures of the losses and weights of all experts,
@@ -51,7 +49,7 @@ def replay(asked: Any) -> None:
     if (first := next(sessions, None)) is None:  # what is wrong with the trace is known before anything is written
         raise ValueError(f"{asked.trace}: there is no request in it{f' under {asked.member}' if asked.member else ''}")
     settings = {"trace_sha256": content_digest(asked.trace), **which, "show": show, **asdict(config)}
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     shown, requests = "", list[traces.Request]()
     with folder("replay", asked, settings, {...: (int, float)}) as store:
         try:
@@ -71,11 +69,11 @@ def replay(asked: Any) -> None:
             rule = f"show must name a replay in which bytes arrive, got {show}" if show else "no byte arrives"
             raise ValueError(rule)
         whole, summary = details(requests, config), pd.DataFrame(rows)
-        pictures = {
-            "losses": figures.losses(whole.polls), "weights": figures.weights(whole.polls),
-            "competition": figures.competition(whole.regrets, whole.partitions),
-            "alphas": figures.alphas(whole.alphas, whole.posterior),
+        drawings = {
+            "losses": partial(figures.losses, whole.polls), "weights": partial(figures.weights, whole.polls),
+            "competition": partial(figures.competition, whole.regrets, whole.partitions),
+            "alphas": partial(figures.alphas, whole.alphas, whole.posterior),
         }  # fmt: skip
         text = f"{replay_text(rows, shown, len(whole.polls), whole.bounds)}\n\n{read}"
         data = {"replays": plain(summary), "shown": shown, "bounds": plain(whole.bounds)}
-        ended(store, asked, "replay", text, data, {"summary": summary}, pictures)
+        ended(store, asked, "replay", text, data, {"summary": summary}, drawings)

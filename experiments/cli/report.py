@@ -1,9 +1,5 @@
 """`lpsm report`: one HTML page of a finished folder of results."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import click
 
 from experiments.cli import options
@@ -14,7 +10,7 @@ from experiments.escaping import echo
     click.argument("folder", type=options.FILE),
     options.option("--out", "The page [FOLDER/report.html].", options.FILE, metavar="PAGE.html"),
 )
-def report(asked: Any) -> None:
+def report(asked: options.Asked) -> None:
     """Put the words, pictures and tables of FOLDER into one page for a browser.
 
     FOLDER is what another command wrote with --out, or a folder that holds several of them, such as that of lpsm

@@ -1,20 +1,14 @@
 """`lpsm reproduce`: figures, tables and theorems of the papers, run again, claim by claim."""
 
-from __future__ import annotations
-
-import json
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import click
 
 from experiments.cli import options
 from experiments.cli.listings import experiments_listed
 from experiments.escaping import echo
-
-__all__ = ["reproduce"]
 
 
 def _experiments() -> dict[str, str]:
@@ -44,14 +38,14 @@ def _experiments() -> dict[str, str]:
     options.JOBS,
     options.JSON,
 )  # fmt: skip
-def reproduce(asked: Any) -> None:
+def reproduce(asked: options.Asked) -> None:
     """Run experiments of the papers again, draw them, and say claim by claim whether they hold.
 
     Each NAME is one of the list; a paper or all names many.  Each experiment has a folder OUT/PAPER/PLACE
     with its record (parquet), claims and pictures; OUT/RESULTS.md sums up all records there.
     """
     if asked.listed:
-        experiments_listed(as_json=asked.as_json)
+        experiments_listed(asked)
         return
     if not asked.names:
         raise ValueError("say what to reproduce: a name of `lpsm reproduce --list`, a paper, or all")
@@ -59,7 +53,14 @@ def reproduce(asked: Any) -> None:
     from experiments.papers import archive
     from experiments.papers.kit import Setup
     from experiments.papers.registry import PAPERS, choose
-    from experiments.report.results import HEADING, claim_counts, details_markdown, results_markdown, results_text
+    from experiments.report.results import (
+        HEADING,
+        UNDECIDED,
+        claim_counts,
+        details_markdown,
+        results_markdown,
+        results_text,
+    )
     from experiments.study.files import alone, refuse_file, refuse_foreign, write_file
     from experiments.study.run import processes
 
@@ -101,11 +102,8 @@ def reproduce(asked: Any) -> None:
         write_file(details[paper], details_markdown(everything, paper, PAPERS[paper]))
     for line in missing:
         echo(f"left out: {line}", err=True)
-    if asked.as_json:
-        click.echo(json.dumps({"results": said, "left_out": missing}))
-    else:
-        counts = claim_counts(said)
-        held, count = counts["holds"], counts["holds"] + counts["fails"]
-        small = any(one["size"] != "full" for one in said)
-        few = "; of those of smoke size the others are too small to tell" if small else ""
-        echo(f"{held} of {count} claims hold{few}. Records and pictures are in {out}, all claims in {page}.")
+    counts = claim_counts(said)
+    few = f"; of those of smoke size the others are {UNDECIDED}" if setup.size != "full" else ""
+    held = f"{counts['holds']} of {counts.total() - counts['not a test']} claims hold{few}"
+    words = f"{held}. Records and pictures are in {out}, all claims in {page}."
+    options.answer(asked, {"results": said, "left_out": missing}, words)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from experiments.cli import options
 from experiments.cli.model import WORLD, world_of
-from experiments.cli.studies import recorded_words
+from experiments.cli.studies import recorded_words, workload_in
 from experiments.escaping import echo
 
 if TYPE_CHECKING:
     import netsim
+    from experiments.quantities import Row
 
 _LATE = {"message": "added_delay", "datagram": "datagram_delay"}
 # what brings pandas is not imported: it takes longer than most runs
@@ -31,27 +32,22 @@ _LATE = {"message": "added_delay", "datagram": "datagram_delay"}
     options.JSON,
     *WORLD,
 )  # fmt: skip
-def simulate(asked: Any) -> None:
+def simulate(asked: options.Asked) -> None:
     """Simulate the pages of WORKLOAD (JSON lines, see lpsm generate) under one policy.
 
     Every page is one row: policy, page, issue_s, latency_s, awake_s, asleep_s, beacons and
     energy_j, each from its issue to its last byte.
     """
     import netsim
-    import traces
     from experiments.study.files import csv_text, refuse_overwriting, write_file
     from experiments.study.progress import progress
-    from experiments.study.traffic import Recorded, told
+    from experiments.study.traffic import told
 
     refuse_overwriting([asked.workload], [asked.out])
-    world = world_of(asked)
-    pages = traces.read_workload(asked.workload)
-    trip_s = pages.round_trip_s if world.recorded_round_trip else None
-    work = Recorded(name="workload", seed=asked.seed, recorded=pages, round_trip_s=trip_s)
-    world = world.beside([work])
-    config = work.world(world.config)
+    work, world = workload_in(asked, world_of(asked))
+    pages, config = work.recorded, work.world(world.config)
     with progress("runs", 2) as advance:
-        how: dict[str, Any] = {"config": config, "seed": asked.seed, "engine": asked.engine}
+        how: Row = {"config": config, "seed": asked.seed, "engine": asked.engine}
         result = netsim.simulate(pages, asked.policy, **how)
         advance()
         base = netsim.simulate(pages, "none", **how)
@@ -69,7 +65,7 @@ def simulate(asked: Any) -> None:
         echo(f"{_words(totals)}\n{recorded_words(recorded, world)}", err=True)
 
 
-def _totals(result: netsim.SimulationResult, base: netsim.SimulationResult, radio: netsim.Radio) -> dict[str, Any]:
+def _totals(result: netsim.SimulationResult, base: netsim.SimulationResult, radio: netsim.Radio) -> Row:
     """Return the totals of a run beside the two reference energies."""
     from experiments.quantities import ENERGY_PARTS, run_row
     from netsim.result import spread
@@ -96,7 +92,7 @@ def _totals(result: netsim.SimulationResult, base: netsim.SimulationResult, radi
     return totals
 
 
-def _words(totals: dict[str, Any]) -> str:
+def _words(totals: Row) -> str:
     from experiments.quantities import ENERGY_PARTS
     from traces import counted
 

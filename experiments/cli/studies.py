@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,8 +15,12 @@ from experiments.escaping import echo
 from experiments.presets import MOST_CLIENTS
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from experiments.figures.style import Drawing
+    from experiments.quantities import Row
     from experiments.study.store import Store
-    from experiments.study.traffic import Units
+    from experiments.study.traffic import Recorded, Units
     from experiments.world import World
     from netsim.policies import AnyPolicy
 
@@ -40,8 +43,8 @@ CLIENTS = options.whole(
 
 
 def gathered(
-    asked: Any, paths: Sequence[Path], world: World, *, few: int, option: str
-) -> tuple[Units, dict[str, Any], World]:
+    asked: options.Asked, paths: Sequence[Path], world: World, *, few: int, option: str
+) -> tuple[Units, Row, World]:
     """Return the traffic that is asked for, what the manifest says about it, and its world (`World.beside`).
 
     Without `paths` the Web model is drawn from; fewer than `few` sessions are cut into their pages; `option` is how
@@ -51,7 +54,7 @@ def gathered(
     from experiments.study.files import content_digest
     from experiments.study.progress import progress
 
-    settings: dict[str, Any]
+    settings: Row
     if paths:
         for name in ("pages", "seeds"):
             if click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
@@ -76,9 +79,18 @@ def gathered(
     return cut, settings | {"recorded": traffic.told(workloads, world.config)}, world
 
 
-def settings_of(
-    traffic: Mapping[str, Any], chosen: Mapping[str, AnyPolicy], world: World, **more: Any
-) -> dict[str, Any]:
+def workload_in(asked: options.Asked, world: World) -> tuple[Recorded, World]:
+    """Return the workload that is asked for, and its world (`World.beside`)."""
+    from experiments.study.traffic import Recorded
+    from traces import read_workload
+
+    pages = read_workload(asked.workload)
+    trip_s = pages.round_trip_s if world.recorded_round_trip else None
+    work = Recorded(name="workload", seed=asked.seed, recorded=pages, round_trip_s=trip_s)
+    return work, world.beside([work])
+
+
+def settings_of(traffic: Row, chosen: Mapping[str, AnyPolicy], world: World, **more: object) -> Row:
     """Return all that decides the results of a study of policies; of classes of one's own also their files' digests."""
     from experiments.study.files import content_digest
     from netsim.policies import OwnPolicy
@@ -89,7 +101,7 @@ def settings_of(
 
 
 @contextmanager
-def folder(command: str, asked: Any, settings: Mapping[str, Any], shape: Any = object) -> Iterator[Store]:
+def folder(command: str, asked: options.Asked, settings: Row, shape: object = object) -> Iterator[Store]:
     """Begin the folder of a command; ending the block early gives up all but finished runs, which have a `shape`."""
     from experiments.study.store import Store
 
@@ -99,29 +111,26 @@ def folder(command: str, asked: Any, settings: Mapping[str, Any], shape: Any = o
 
 
 def ended(
-    store: Store | None, asked: Any, name: str, text: str, data: Mapping[str, Any], tables: Mapping[str, Any],
-    pictures: Mapping[str, Any], files: Mapping[str, str] | None = None, shown: str | None = None,
+    store: Store | None, asked: options.Asked, name: str, text: str, data: Row, tables: Mapping[str, DataFrame],
+    drawings: Mapping[str, Drawing], files: Mapping[str, str] | None = None, shown: str | None = None,
 ) -> None:  # fmt: skip
     """Write what was found, give the folder its name, and print the words, or the JSON object; no `store`: print alone.
 
     `text` is written, and printed unless something else is `shown`, as ``NAME.txt``; each of the `tables` with a row in
-    it becomes a CSV file of its name, each of the `pictures` a PNG and an SVG; the `files` are written as they are.
+    it becomes a CSV file of its name, each of the `drawings` a PNG and an SVG; the `files` are written as they are.
     """
     if store is not None:
-        from experiments.figures.style import pictures as drawn
+        from experiments.figures.style import pictures
 
-        written: dict[str, Any] = {f"{name}.txt": text + "\n", **(files or {})}
+        written: Row = {f"{name}.txt": text + "\n", **(files or {})}
         written |= {f"{called}.csv": table for called, table in tables.items() if len(table)}
-        for called, figure in pictures.items():
-            written |= drawn(called, figure)
+        for called, draw in drawings.items():
+            written |= pictures(called, draw())
         for file, content in written.items():
             store.write(file, content)
         store.publish()
         data, shown = {**store.configuration, **data}, f"{shown or text}\n\nTables and pictures are in {asked.out}."
-    if asked.as_json:
-        click.echo(json.dumps(data))
-    else:
-        echo(shown or text)
+    options.answer(asked, data, shown or text)
 
 
 def checked_outputs(read: Iterable[Path], written: Iterable[Path | None], picture: Path | None) -> None:
@@ -133,16 +142,16 @@ def checked_outputs(read: Iterable[Path], written: Iterable[Path | None], pictur
         raise ValueError(f"the name of the picture must end in .svg or .png, got {picture}")
 
 
-def written_picture(path: Path, figure: Any) -> None:
-    """Write a figure where it is wanted, in the form that the name says, making its folder."""
+def written_picture(path: Path, draw: Drawing) -> None:
+    """Write a picture where it is wanted, in the form that the name says, making its folder."""
     from experiments.figures.style import pictures
     from experiments.study.files import write_file
 
-    write_file(path, pictures(path.stem, figure)[f"{path.stem}{path.suffix.lower()}"])
+    write_file(path, pictures(path.stem, draw())[f"{path.stem}{path.suffix.lower()}"])
 
 
 def worlds_words(
-    settings: Mapping[str, Any], world: World, chosen: Mapping[str, AnyPolicy], clients: Sequence[int] = (), *,
+    settings: Row, world: World, chosen: Mapping[str, AnyPolicy], clients: Sequence[object] = (), *,
     battery: bool = False,
 ) -> str:  # fmt: skip
     """Return in lines below a table: the host-aware policies, the clients of a cell, the world, what was recorded."""
@@ -158,7 +167,7 @@ def worlds_words(
     return "\n".join([*lines, recorded_words(settings["recorded"], world, battery=battery)])
 
 
-def recorded_words(recorded: Mapping[str, Any], world: World, *, battery: bool = False) -> str:
+def recorded_words(recorded: Row, world: World, *, battery: bool = False) -> str:
     """Return the world, what of it was recorded (`study.traffic.told`), and whether a `battery` life can rest on it."""
     if not recorded:
         return world.words

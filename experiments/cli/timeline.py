@@ -1,16 +1,14 @@
 """`lpsm timeline`: what the radio does, frame by frame, as a picture, trace events, or a capture of the air."""
 
-from __future__ import annotations
-
 import json
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
 from experiments.cli import options
 from experiments.cli.model import WORLD, world_of
-from experiments.cli.studies import checked_outputs, recorded_words, written_picture
+from experiments.cli.studies import checked_outputs, recorded_words, workload_in, written_picture
 from experiments.escaping import echo
 from experiments.presets import LEARNED
 
@@ -30,18 +28,17 @@ from experiments.presets import LEARNED
     options.SEED,
     *WORLD,
 )  # fmt: skip
-def timeline(asked: Any) -> None:
+def timeline(asked: options.Asked) -> None:
     """Show what the radio does while the pages of WORKLOAD are browsed, one policy below the other.
 
     The picture shows frames in both directions, beacons that were heard and slept through, when the client is awake,
     what waits at the access point, requests outstanding, and what the policy decides.  Perfetto (ui.perfetto.dev)
     opens the trace events, Wireshark the capture; without --page and --from both hold the whole run.
     """
-    import traces
     from experiments.figures.timeline import timelines
     from experiments.study.files import write_file
     from experiments.study.progress import progress
-    from experiments.study.traffic import Recorded, told
+    from experiments.study.traffic import told
     from experiments.timeline import record, window_of_page
     from experiments.timeline import timeline as seen
 
@@ -51,13 +48,10 @@ def timeline(asked: Any) -> None:
     if not n or (asked.pcap is not None and n > 1):
         raise ValueError(f"policies must be {'at least one' if not n else 'one for a capture (--pcap)'}, got {n}")
     checked_outputs([asked.workload], [asked.perfetto, asked.pcap], asked.out)
-    pages = traces.read_workload(asked.workload)
-    trip_s = pages.round_trip_s if world.recorded_round_trip else None
-    work = Recorded(name="workload", seed=asked.seed, recorded=pages, round_trip_s=trip_s)
+    work, world = workload_in(asked, world)
     if page is not None and page > work.n_pages:  # known before anything is run
         raise ValueError(f"page must lie in [1, {work.n_pages}], got {page}")
-    world = world.beside([work])
-    config, runs = work.world(world.config), []
+    pages, config, runs = work.recorded, work.world(world.config), []
     with progress("policies", n) as advance:
         for policy in asked.policies:
             runs.append(record(pages, policy, config, seed=asked.seed, push=pages.messages))
@@ -74,7 +68,7 @@ def timeline(asked: Any) -> None:
         from experiments.report.capture import capture
 
         write_file(asked.pcap, capture(runs[0], *written[0]))
-    written_picture(asked.out, timelines(shown))
+    written_picture(asked.out, partial(timelines, shown))
     if asked.perfetto is not None:
         from experiments.report.perfetto import trace_events
 

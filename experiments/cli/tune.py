@@ -1,9 +1,7 @@
 """`lpsm tune`: the power-save setting to take for somebody's traffic."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
+from functools import partial
 
 import click
 
@@ -12,8 +10,6 @@ from experiments.cli.model import WORLD, world_of
 from experiments.cli.studies import CLIENTS, TRAFFIC, ended, folder, gathered, settings_of, worlds_words
 from experiments.presets import LEVELS
 from experiments.study import targets
-
-__all__ = ["tune"]
 
 
 @options.command(
@@ -42,7 +38,7 @@ __all__ = ["tune"]
     options.JSON,
     *WORLD,
 )  # fmt: skip
-def tune(asked: Any) -> None:
+def tune(asked: options.Asked) -> None:
     """Recommend a power-save setting for TRAFFIC.
 
     TRAFFIC is any trace that lpsm pages reads (HAR, pcap, a table, Boston University or Home IP
@@ -87,11 +83,11 @@ def tune(asked: Any) -> None:
         text += worlds_words(source, world, chosen, several, battery=True)
         if asked.max_push_delay_s is not None and not len(frames.messages):
             text += "\nNo message is pushed, so that max-push-delay rules nothing out."
-        pictures = {}
+        drawings = {}
         if found.table["slowdown_mean"].notna().any():  # otherwise there are messages alone
             from experiments.figures.front import tradeoff
 
-            pictures["tradeoff"] = tradeoff(found.table, found.policy, asked.max_slowdown)
+            drawings["tradeoff"] = partial(tradeoff, found.table, found.policy, asked.max_slowdown)
         units = frames.runs.loc[frames.runs["policy"] == BASELINE, ["replication", "pages"]]
         tables = {
             "candidates": found.table, "splits": found.splits, "runs": frames.runs,
@@ -100,4 +96,4 @@ def tune(asked: Any) -> None:
         sentence = recommendation_text(found.recommendation, cut.called)
         said = {"sentence": sentence, "recommendation": recommendation, "candidates": plain(found.table)}
         files = {"recommendation.json": json.dumps(recommendation, indent=2) + "\n"}
-        ended(store, asked, "tune", text, said, tables, pictures, files)
+        ended(store, asked, "tune", text, said, tables, drawings, files)

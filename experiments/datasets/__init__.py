@@ -4,8 +4,6 @@ What it models: `load` gives a named data set, `read` a file, both as a `Stream`
 their order, the label of each, and the names of the classes.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from experiments.datasets import named

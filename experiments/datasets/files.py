@@ -10,8 +10,6 @@ column a class; pickles are never loaded.  All but npz may be packed with gzip o
 What it leaves out: values that are missing, and lists and records in columns; they are errors.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 import zipfile
@@ -31,20 +29,6 @@ from scipy import sparse
 from experiments.datasets.stream import Stream, as_classes, as_number
 from experiments.escaping import is_number
 from traces.files import lines, open_trace
-
-__all__ = [
-    "HASHED",
-    "MOST_BYTES",
-    "MOST_CELLS",
-    "are_names",
-    "arrays_of",
-    "csv_rows",
-    "first_line",
-    "hashed",
-    "naming",
-    "of_npz",
-    "read",
-]
 
 HASHED = 2**18  # columns that words are hashed to
 MOST_BYTES = 1 << 29

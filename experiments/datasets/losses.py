@@ -5,8 +5,6 @@ a line of names, as ``DataFrame.to_csv`` writes it, a first column without a nam
 left out.  Names are no numbers, or 0, 1, .. as pandas names columns that nobody named (`files.are_names`).
 """
 
-from __future__ import annotations
-
 from array import array
 from itertools import chain, islice
 from pathlib import Path
@@ -18,8 +16,6 @@ from numpy.typing import NDArray
 from experiments.datasets.files import MOST_CELLS, are_names, csv_rows, first_line, naming
 from experiments.escaping import is_number
 from lpsm.hindsight import best_expert
-
-__all__ = ["read_losses"]
 
 _LARGEST = 1e290  # so that no sum of as many losses as are read overflows
 

@@ -8,8 +8,6 @@ What it leaves out: any download, centring or whitening; Elec2's `date`, which o
 Source: Lewis' notes on Reuters-21578, Distribution 1.0.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,18 +1,14 @@
 """A stream of labelled instances, whatever it was read from, and labels as they are spelt, as classes."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from math import isfinite, isinf
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-
-__all__ = ["LARGEST_N_CLASSES", "Stream", "as_classes", "as_number"]
 
 MOST_FEATURES = 2**31
 LARGEST_N_CLASSES = 100  # more distinct labels are taken for a column of numbers
@@ -72,11 +68,11 @@ class Stream:
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 
-    def take(self, rows: slice | NDArray[np.intp]) -> Stream:
+    def take(self, rows: slice | NDArray[np.intp]) -> Self:
         """Return the instances of these row numbers, in this order."""
         return replace(self, X=self.X[rows], y=self.y[rows], lines=self.lines[rows] if len(self.lines) else self.lines)
 
-    def scaled(self) -> Stream:
+    def scaled(self) -> Self:
         """Return the stream with each dense column centred and divided by its standard deviation so far.
 
         Row t is scaled by rows 1 .. t; a column without spread gives 0, and the first row, of which that would
@@ -91,7 +87,7 @@ class Stream:
         X[0] = 1.0
         return replace(self, X=X)
 
-    def with_intercept(self, constant: float | None = None) -> Stream:
+    def with_intercept(self, constant: float | None = None) -> Self:
         """Return the stream with a feature appended that says nothing: a constant, or of the size of the others.
 
         Without a constant its value in row t is the root mean square of the values other than 0 in rows 1 .. t: a 1

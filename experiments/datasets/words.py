@@ -7,8 +7,6 @@ What it leaves out: stop words and stems; of generated news order, syntax, and t
 Source: Cavallanti et al. 2010, section 3.3, for time order and cosine-normalised TF-IDF.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -19,8 +17,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from experiments.datasets.stream import Stream
-
-__all__ = ["generated_news", "past_tfidf"]
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 

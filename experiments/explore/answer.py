@@ -5,15 +5,13 @@ sessions, each visited several times), and so is the summary.  Runs are made on 
 others run), and each is kept: moving one control runs only what it changes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 
@@ -22,8 +20,6 @@ import traces
 from experiments.explore.settings import Settings
 from experiments.study import sweep, traffic
 from experiments.study.compare import compare
-
-__all__ = ["Explorer"]
 
 
 class Explorer:
@@ -41,7 +37,7 @@ class Explorer:
     @classmethod
     def of_trace(
         cls, path: Path, few: int, told: Callable[[str], None] = lambda _: None, *, skip_damaged: bool = False
-    ) -> Explorer:
+    ) -> Self:
         """Return the explorer of a trace, or of a workload, which is browsed as it is; `told` hears what was read."""
         sessions = traffic.recorded([path], told=told, skip_damaged=skip_damaged)
         return cls(sessions, 1 if traces.detect(path) == "workload" else few)

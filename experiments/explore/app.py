@@ -5,8 +5,6 @@ page elsewhere can read it or set it to work.  A link carries the position of al
 `lpsm compare`, and a short script of the page asks for them anew when a control has moved.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from base64 import b64encode
@@ -33,8 +31,6 @@ from experiments.report.comparison import advice
 from experiments.report.text import cells
 from netsim.policies import registry
 from netsim.radio import profiles
-
-__all__ = ["Page", "pictures"]
 
 _HOSTS = ("127.0.0.1", "localhost")
 _PAGE = resources.files("experiments.explore").joinpath("page.html").read_text(encoding="utf-8")

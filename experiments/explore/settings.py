@@ -1,16 +1,14 @@
 """What can be set in the explorer, and its other forms: a link, a command line."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Self
 from urllib.parse import parse_qs, urlencode
 
 import netsim
-from experiments.presets import LEARNED, TODAY, at_round_trip
-
-__all__ = ["DEFAULT_POLICIES", "NUMBERS", "SERVERS", "Settings"]
+from experiments.presets import LEARNED, TODAY
+from experiments.quantities import Row
+from experiments.world import made
 
 DEFAULT_POLICIES = ("psm", "listen:3", "dynamic:100", "bsd:1", "bsd:0.5", "lpsm:log", LEARNED, "hold:50")
 SERVERS = ("constant", "exponential", "lognormal", "recorded")
@@ -54,14 +52,14 @@ class Settings:
         netsim.RadioConfig.profile(self.radio)
 
     @classmethod
-    def of_link(cls, query: str, server: str = "lognormal") -> Settings:
+    def of_link(cls, query: str, server: str = "lognormal") -> Self:
         """Return the settings that the query of a link carries; what it does not name is the default.
 
         `server` is that of a link which names none.  A value that is no number where one is needed, too long or out of
         its range is a `ValueError`; unknown names are passed over.  ``psm:100`` is static PSM, at any interval.
         """
         values = {name: ",".join(given) for name, given in parse_qs(query.lstrip("?"), keep_blank_values=True).items()}
-        given: dict[str, Any] = {"server": server}
+        given: Row = {"server": server}
         for field in fields(cls):
             value = values.get(field.name, "").strip()
             if field.name == "policies" and field.name in values:
@@ -69,7 +67,8 @@ class Settings:
                 given["policies"] = tuple(dict.fromkeys("psm" if name == "psm:100" else name for name in names))
             elif value:
                 try:
-                    given[field.name] = {"int": int, "float": float}.get(str(field.type), str)(value)
+                    kind: type = type(field.default)
+                    given[field.name] = kind(value)
                 except ValueError:
                     raise ValueError(f"{field.name} must be a number, got {value[:_LONGEST]!r}") from None
         return cls(**given)
@@ -94,19 +93,21 @@ class Settings:
         return self.server if self.server == "recorded" else f"{self.server}:{self.server_s:g}"
 
     @property
+    def said(self) -> dict[str, str]:
+        """The world, as options write it."""
+        own = {"server_delay": self.server_delay}
+        own |= {} if self.server == "recorded" else {"rtt": f"{self.rtt_ms / 1000:g}"}
+        return {**own, "radio": self.radio, "beacon_ms": f"{self.beacon_ms:g}"}
+
+    @property
     def config(self) -> netsim.SimulationConfig:
         """The world."""
-        world = netsim.SimulationConfig(
-            radio=netsim.RadioConfig.profile(self.radio), beacon_interval_ns=self.beacon_interval_ns,
-            server_delay=netsim.ServerDelay.parse(self.server_delay),
-        )  # fmt: skip
-        return world if self.server == "recorded" else at_round_trip(world, self.rtt_ms / 1000)
+        return made("today", {**self.said, "beacon_ms": self.beacon_ms}).config
 
     def command(self, trace: str | None = None) -> str:
         """Return the command line of the same comparison."""
-        options: dict[str, Any] = {"trace": trace} if trace else {"pages": self.pages, "seeds": self.seeds}
-        options |= {"policies": ",".join(("none", *self.policies)), "server-delay": self.server_delay}
-        options |= {} if self.server == "recorded" else {"rtt": f"{self.rtt_ms / 1000:g}"}
-        options |= {"radio": self.radio, "beacon-ms": f"{self.beacon_ms:g}", "out": "explored"}
+        options: dict[str, object] = {"trace": trace} if trace else {"pages": self.pages, "seeds": self.seeds}
+        options |= {"policies": ",".join(("none", *self.policies))}
+        options |= {name.replace("_", "-"): value for name, value in self.said.items()} | {"out": "explored"}
         words = (word for name, value in options.items() for word in (f"--{name}", str(value)))
         return shlex.join(["lpsm", "compare", *words])

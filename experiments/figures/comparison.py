@@ -5,8 +5,6 @@ mean, median and 95th percentile, and page by page against the time the page tak
 Source of the form: Monteleoni 2006, section 2.5.4.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import ceil
 from typing import Any
@@ -20,8 +18,6 @@ from experiments.figures.front import front, reference_lines
 from experiments.figures.papers import panels
 from experiments.figures.style import GREY, INK, PART_FILLS, clean, key, label, log_axis, looks, rows_named, sheet
 from experiments.quantities import BASELINE, ENERGY_PARTS, REFERENCES
-
-__all__ = ["clouds", "energy", "energy_front", "growth", "slowdown", "slowdown_by_page"]
 
 _BOX = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}  # behind a text that a line may cross
 _OWN, _PAIRED = "total_j_per_page_half_width", "energy_vs_psm_percent_half_width"
@@ -83,12 +79,7 @@ def energy(summary: pd.DataFrame, printed: Mapping[str, float] | None = None) ->
                 axes.barh(places, part, 0.62, left, **how)
                 left = left + part
         if (half := bars[_OWN].where(bars[_OWN] > 0)).any():
-            how = {
-                "ecolor": GREY,
-                "capsize": 2,
-                "elinewidth": 0.8,
-                "label": "95 % interval",
-            }
+            how = {"ecolor": GREY, "capsize": 2, "elinewidth": 0.8, "label": "95 % interval"}
             axes.errorbar(totals, places + 0.4, xerr=half, fmt="none", **how)
         differences = bars[["energy_vs_psm_percent", _PAIRED]].to_numpy(dtype=float)
         for place, total, end, (percent, off) in zip(places, totals, ends, differences, strict=True):

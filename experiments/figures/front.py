@@ -17,8 +17,6 @@ from matplotlib.figure import Figure
 from experiments.figures.style import DAGGER, GREY, INK, clean, key, label, log_axis, looks, sheet
 from experiments.quantities import BASELINE, LIMIT, REFERENCES
 
-__all__ = ["front", "nondominated", "reference_lines", "tradeoff"]
-
 
 def nondominated(energy: Sequence[float], slowdown: Sequence[float]) -> list[int]:
     """Return which points no other beats in both, from little energy to much.

@@ -1,15 +1,11 @@
 """Pictures of a sampler over a stream: how good it is and what it asks for, over time and by class."""
 
-from __future__ import annotations
-
 import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.escaping import drawn
 from experiments.figures.papers import panels
 from experiments.figures.style import BLUE, INK, clean, rows_named, sheet
-
-__all__ = ["by_class", "over_time"]
 
 
 def over_time(windows: pd.DataFrame, window: int, name: str) -> Figure:

@@ -5,8 +5,6 @@ colour, marker and dash; reference curves (a bound, a prediction) are thin and g
 a row) is drawn as points.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 
@@ -17,8 +15,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from experiments.figures.style import GREY, Look, clean, key, label, log_axis, looks, sheet
-
-__all__ = ["lines", "panels"]
 
 Scale = Literal["linear", "log"]
 

@@ -1,7 +1,5 @@
 """A population in pictures: how energies and slowdowns are distributed over users, and how they go together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,8 +11,6 @@ from experiments.figures.comparison import clouds
 from experiments.figures.papers import lines
 from experiments.figures.style import label
 from experiments.quantities import BASELINE, PSM
-
-__all__ = ["by_user", "energy", "slowdown"]
 
 LEVELS = np.linspace(0.0, 0.99, 496)  # a curve is drawn through these quantiles, however many users there are
 

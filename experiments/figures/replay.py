@@ -4,8 +4,6 @@ Long replays are drawn as means over stretches of polls, so that a picture has n
 points than it can show; the beginning is drawn poll by poll beside them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
@@ -16,8 +14,6 @@ from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
 from experiments.figures.style import INK, VERMILLION, clean, key, log_axis, sheet
-
-__all__ = ["alphas", "competition", "losses", "thinned", "weights"]
 
 STRETCHES = 240  # points a line across a panel
 EARLY = 250  # polls of the panels on the beginning

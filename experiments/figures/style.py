@@ -9,29 +9,26 @@ date, and text stays text.
 Source of the palette: M. Okabe and K. Ito, "Color Universal Design", 2008.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.backend_bases import get_registered_canvas_class
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from experiments.escaping import inert
+from experiments.quantities import Row
 
-__all__ = [
-    "BLUE", "DAGGER", "GREEN", "GREY", "INK", "ORANGE", "PALE", "PART_FILLS", "PURPLE", "SKY", "VERMILLION", "Look",
-    "clean", "key", "label", "log_axis", "look", "looks", "pictures", "rows_named", "saved", "sheet", "styled",
-]  # fmt: skip
+Drawing: TypeAlias = Callable[[], Figure]
 
 INK, GREY, PALE = "#1a1a1a", "#767676", "#dedede"
 ORANGE, SKY, GREEN, BLUE, VERMILLION, PURPLE = "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7"
@@ -47,7 +44,7 @@ class Look(NamedTuple):
     filled: bool = True
     strong: bool = False
 
-    def drawn(self, **other: Any) -> dict[str, Any]:
+    def drawn(self, **other: Any) -> Row:
         """Return what `Axes.plot` takes to draw a line with markers so, or otherwise."""
         return {
             "color": self.colour, "linestyle": self.dash, "linewidth": 1.8 if self.strong else 1.3,
@@ -223,7 +220,8 @@ def saved(figure: Figure, kind: str) -> bytes:
     content = io.BytesIO()
     nothing = {"Software": None} if kind == "png" else {"Date": None, "Creator": None}
     with styled():  # some settings are read only now
-        figure.savefig(content, format=kind, metadata=nothing)
+        canvas = get_registered_canvas_class(kind)(figure)
+        getattr(canvas, f"print_{kind}")(content, metadata=nothing)  # `Figure.savefig` would draw everything twice
     return content.getvalue()
 
 

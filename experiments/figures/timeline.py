@@ -4,8 +4,6 @@ A run has a panel a policy, on the same traffic.  Its rows from the top: frames 
 waits at the access point and requests outstanding; ticks along the lower edge are decisions of the policy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,8 +17,6 @@ from experiments.audit import Audit
 from experiments.escaping import drawn
 from experiments.figures import style
 from experiments.timeline import Timeline
-
-__all__ = ["audited", "evolution", "timelines"]
 
 _ROWS = ("frames up", "frames down", "beacons", "radio", "waits at the AP", "requests open", "decisions")
 _UP, _DOWN, _BEACONS, _RADIO, _WAITING, _OPEN, _DECISIONS = range(len(_ROWS))

@@ -7,14 +7,15 @@ else from them, has under the same folder.
 What it leaves out: how results are worded (`report.results`).
 """
 
-import hashlib
 import io
 import subprocess
 import tarfile
 import tempfile
+from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -22,10 +23,11 @@ from experiments.escaping import as_meant
 from experiments.figures.style import pictures
 from experiments.papers.kit import Experiment, Setup
 from experiments.papers.registry import all_experiments
+from experiments.quantities import Row
 from experiments.report.text import markdown
 from experiments.study.files import PACKAGES, source_digest
 from experiments.study.run import run
-from experiments.study.store import MANIFEST, Store, altered, manifest_of
+from experiments.study.store import Store, content_of, finished, manifest_of
 
 CLAIMS = "claims.csv"
 
@@ -38,7 +40,7 @@ class Result(NamedTuple):
     """A record and what it says: `claims` is a row a claim."""
 
     experiment: Experiment
-    configuration: dict[str, Any]
+    configuration: Row
     claims: pd.DataFrame
     computed: bool
 
@@ -92,11 +94,11 @@ def reproduce(
 def _computed(experiment, tasks, store, jobs):
     """Run what is not finished, and return the record, parquet by table."""
     title = f"runs of {experiment.name}"
-    finished = run(experiment.run, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title=title)
-    rows: dict[str, list[Any]] = {}
-    for key, tables in finished.items():
+    done = run(experiment.run, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title=title)
+    rows: defaultdict[str, list[Row]] = defaultdict(list)
+    for key, tables in done.items():
         for table, own in tables.items():
-            rows.setdefault(table, []).extend({"task": key, **row} for row in own)
+            rows[table] += [{"task": key, **row} for row in own]
     return {table: pd.DataFrame(own).to_parquet(compression="zstd", index=False) for table, own in rows.items()}
 
 
@@ -154,7 +156,7 @@ def results(out: Path) -> list[Result]:
         folder = out / experiment.name
         manifest = _manifest(folder, _command(experiment))
         if manifest is not None:
-            written = io.BytesIO(_whole(folder, CLAIMS, manifest))
+            written = io.BytesIO(content_of(folder, CLAIMS, manifest))
             claims = pd.read_csv(written, keep_default_na=False, dtype={"printed": str, "ours": str}).map(as_meant)
             concluded.append(Result(experiment, manifest["configuration"], claims, False))
     return concluded
@@ -172,7 +174,7 @@ def program_at(commit: str) -> str:
         return source_digest(Path(folder))
 
 
-def collect(concluded: list[Result], commits: Sequence[str] = ()) -> list[dict[str, Any]]:
+def collect(concluded: list[Result], commits: Sequence[str] = ()) -> list[Row]:
     """Return results as plain data: a dictionary an experiment, with its claims; `made` is by which program.
 
     That is the one of the commits given whose program it was, and otherwise the beginning of the program's digest.
@@ -195,27 +197,13 @@ def _command(experiment):
 
 def _tables(folder, manifest):
     names = sorted(name for name in manifest["files"] if name.endswith(".parquet"))
-    return {Path(name).stem: _whole(folder, name, manifest) for name in names}
-
-
-def _whole(folder, name, manifest):
-    """Return the content of a file of a record, which must be what its manifest says was written."""
-    path = folder / name
-    content = path.read_bytes() if path.is_file() else None
-    if content is None or hashlib.sha256(content).hexdigest() != manifest["files"].get(name):
-        what = "is not there" if content is None else "is not as it was written"
-        raise ValueError(f"{path} {what}; delete {folder} and run again")
-    return content
+    return {Path(name).stem: content_of(folder, name, manifest) for name in names}
 
 
 def _manifest(folder, command):
     """Return the manifest of a finished record, if there is one; a ValueError of one that is not as it was written."""
-    try:
-        manifest = manifest_of(folder)
-    except OSError:
-        return None
-    if manifest["command"] != command or "files" not in manifest:
-        return None
-    if altered(folder, {"files": {}}) is not None:
-        raise ValueError(f"{folder / MANIFEST} is not as it was written; delete {folder} and run again")
-    return manifest
+    with suppress(OSError):
+        found = manifest_of(folder)
+        if found["command"] == command and "files" in found:
+            return finished(folder)
+    return None

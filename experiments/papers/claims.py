@@ -103,9 +103,9 @@ def where(rows, **having):
     return rows
 
 
-def wide(record, table, value, columns="policy", index="replication", **having):
+def wide(rows, value, columns="policy", index="replication", **having):
     """Return a table with a row a replication and a column a policy, of the rows where columns have these values."""
-    return where(record[table], **having).pivot(index=index, columns=columns, values=value).sort_index()
+    return where(rows, **having).pivot(index=index, columns=columns, values=value).sort_index()
 
 
 def from_record(function, record):

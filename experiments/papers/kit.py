@@ -16,8 +16,6 @@ An example is in ``docs/reproduce.md``.
 What it leaves out: where records lie (`archive`), and which experiments there are (`registry`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
@@ -31,8 +29,9 @@ from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
 from experiments.papers.claims import Claim, Record, from_record
+from experiments.quantities import Row
 
-Rows = dict[str, list[dict[str, Any]]]  # what a task returns: table -> rows, plain JSON data
+Rows = dict[str, list[Row]]  # what a task returns: table -> rows, plain JSON data
 
 
 class DataSet(NamedTuple):
@@ -66,12 +65,12 @@ class Setup:
         """Return the value for this size."""
         return smoke if self.size == "smoke" else full
 
-    def source(self) -> dict[str, Any]:
+    def source(self) -> Row:
         """Return the columns of a task that say where its data are, or that something else is taken."""
         return {"stand_in": self.stand_in, "folder": "" if self.stand_in else str(self.data)}
 
 
-Sweep = Callable[[Setup], Mapping[str, dict[str, Any]]]  # key -> task, plain JSON data
+Sweep = Callable[[Setup], Mapping[str, Row]]  # key -> task, plain JSON data
 
 
 class Sizes(NamedTuple):
@@ -81,16 +80,16 @@ class Sizes(NamedTuple):
     full: Any
 
 
-def _points(axes: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _points(axes: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the points of a product of axes, name to value; several names with blanks between them share an axis."""
     for values in product(*axes.values()):
-        point: dict[str, Any] = {}
+        point: Row = {}
         for names, value in zip(map(str.split, axes), values, strict=True):
             point |= zip(names, value if len(names) > 1 else (value,), strict=True)
         yield point
 
 
-def over(axes: Mapping[str, Any], key: str = "", **constants: Any) -> Sweep:
+def over(axes: Row, key: str = "", **constants: Any) -> Sweep:
     """Return the sweep over the product of axes, the last of which varies fastest.
 
     Parameters
@@ -129,7 +128,7 @@ class Run:
 
     function: Callable[..., Any]
 
-    def __call__(self, task: Mapping[str, Any]) -> Rows:
+    def __call__(self, task: Row) -> Rows:
         """Return the rows of one task."""
         tables = self.function(**task)
         if not isinstance(tables, Mapping):
@@ -150,7 +149,7 @@ class Experiment:
     data: DataSet | None = None
     _: KW_ONLY
     sweep: Sweep = lambda setup: {}
-    run: Callable[[dict[str, Any]], Rows] = Run(dict)
+    run: Callable[[Row], Rows] = Run(dict)
     claims: list[Claim] = field(default_factory=list)
     drawings: dict[str, Callable[[Record], Any]] = field(default_factory=dict)
 

@@ -17,8 +17,6 @@ What it leaves out: claims of one figure.
 Sources: Cesa-Bianchi et al. 2004, section 4; Cesa-Bianchi 2007, section 4; Cavallanti et al. 2010, section 3.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 from typing import Any

@@ -16,8 +16,6 @@ name without a number has not met what is asked.
 What it leaves out: what is measured.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise

@@ -1,13 +1,9 @@
 """What a device really did to save power, for a reader in a terminal."""
 
-from __future__ import annotations
+from collections.abc import Iterator
 
-from collections.abc import Iterator, Mapping
-from typing import Any
-
+from experiments.quantities import Row
 from experiments.report.text import table
-
-__all__ = ["audit_text"]
 
 FEW_FRAMES = 10
 
@@ -37,7 +33,7 @@ _TRAFFIC = (
 )
 
 
-def audit_text(result: Mapping[str, Any]) -> str:
+def audit_text(result: Row) -> str:
     """Return the networks and clients as text, with a table of what policies would have done for each client."""
     end = f"; damaged, and read up to there: {result['damaged']:,}" if result["damaged"] else ""
     parts = [_HEAD.format(**result, end=end)]
@@ -63,7 +59,7 @@ def audit_text(result: Mapping[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def _lines(client: Mapping[str, Any], radio: str) -> Iterator[str]:
+def _lines(client: Row, radio: str) -> Iterator[str]:
     roamed = f", which roamed {client['roamed']:,} times" if client["roamed"] else ""
     yield f"client {client['client']}{roamed}"
     if client["asleep_share"] is None:

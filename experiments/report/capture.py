@@ -14,8 +14,6 @@ Source of the layouts: IEEE 802.11-2020, section 9 (frames), 9.4.2.5 (TIM); radi
 pcapng draft (draft-ietf-opsawg-pcapng), with time stamps in nanoseconds since the start of the run.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from struct import pack, unpack
@@ -25,8 +23,6 @@ from netsim.model.air.aggregation import BLOCK_ACK_FRAMES
 from netsim.model.codes import DATAGRAM, UAPSD
 from netsim.running.recorder import AirFrame, AirRecorder, Exchange, Transmission
 from netsim.running.setup import NEIGHBOUR_BYTES
-
-__all__ = ["CLIENT", "capture"]
 
 _ACCESS_POINT, CLIENT, _GATEWAY = (bytes((2, 0, 0, 0, 0, last)) for last in (1, 2, 3))  # locally administered addresses
 _CLIENT_IP, _SERVER_IP = bytes((192, 168, 1, 2)), bytes((203, 0, 113, 1))  # RFC 1918 and RFC 5737

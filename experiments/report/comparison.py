@@ -1,7 +1,5 @@
 """Policies in words: the tables of `lpsm compare`, and those of `lpsm population`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pandas as pd
@@ -10,8 +8,6 @@ from experiments.escaping import inert
 from experiments.quantities import BASELINE, COMPARISON, ENERGY_PARTS, POPULATION, PSM, REFERENCES, shown
 from experiments.report.text import of_frame
 from netsim.policies import AnyPolicy, registry
-
-__all__ = ["advice", "comparison_text", "policies_text", "population_text"]
 
 SLOWDOWNS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0)  # mean slowdowns that somebody may put up with
 _EXPLANATION = (

@@ -5,24 +5,18 @@ pictures are SVG files inside ``img`` elements, where no script of theirs would 
 escaped.  It holds no clock time and no path, so that the same folder gives the same bytes.
 """
 
-from __future__ import annotations
-
 import base64
 import csv
-import hashlib
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from html import escape
 from importlib import resources
 from io import StringIO
-from pathlib import Path, PurePath
+from pathlib import Path
 from string import Template
-from typing import Any
 
 from experiments.escaping import as_meant, inert, is_number
-from experiments.study.store import MANIFEST, SUMS
-
-__all__ = ["folder_page"]
+from experiments.quantities import Row
+from experiments.study.store import MANIFEST, content_of, finished
 
 _MOST_BYTES = 1 << 26
 """Of the files of one folder that the page holds, together."""
@@ -43,7 +37,7 @@ def folder_page(folder: Path) -> str:
     sections, titles = [], []
     for one in results:
         try:
-            manifest = _manifest(one)
+            manifest = finished(one)
             titles.append(f"lpsm {manifest['command']}")
             sections.append("\n".join(_section(one, manifest)))
         except RecursionError:
@@ -58,53 +52,16 @@ def _text(words: object) -> str:
     return escape(inert(str(words), "\n\t"))
 
 
-def _manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a finished folder, its parts of the types that `Store` writes."""
-    path = folder / MANIFEST
-    content = _content(folder, MANIFEST, _MOST_BYTES)
-    try:
-        found = json.loads(content)
-    except ValueError as error:
-        raise ValueError(f"{path}: it must be JSON of at most {_MOST_BYTES} bytes: {error}") from None
-    if not isinstance(found, dict) or not isinstance(found.get("command"), str):
-        raise ValueError(f"{path}: it must be the manifest of a folder that lpsm made, and names no command")
-    if (folder / SUMS).exists():
-        lines = _content(folder, SUMS, _MOST_BYTES).decode(errors="replace").splitlines()
-        sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-        _check(folder, MANIFEST, content, {**found, "files": sums})
-    if "files" not in found:
-        raise ValueError(f"{folder}: the results of lpsm {found['command']} are not finished: no files are listed")
-    for name in ("configuration", "versions", "files"):
-        if not isinstance(found.get(name), dict):
-            raise ValueError(f"{path}: {name} must be an object, got {str(found.get(name))[:60]!r}")
-    return found
-
-
-def _content(folder: Path, name: str, most: int) -> bytes:
-    """Return the bytes of a regular file that lies in the folder itself."""
-    path = folder / name
-    if PurePath(name).name != name or path.is_symlink() or not path.is_file():
-        raise ValueError(f"{folder}: {name!r}, which is listed, must be a file in the folder itself, there is none")
-    with path.open("rb") as file:
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise ValueError(f"{path}: the files that a page shows must have at most {_MOST_BYTES} bytes, there are more")
-    return content
-
-
-def _check(folder: Path, name: str, content: bytes, manifest: Mapping[str, Any]) -> None:
-    """Refuse, by a ValueError, a file that has another digest than is listed."""
-    if hashlib.sha256(content).hexdigest() != manifest["files"].get(name):
-        raise ValueError(f"{folder / name}: it is not as lpsm {manifest['command']} wrote it: another checksum")
-
-
-def _section(folder: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
+def _section(folder: Path, manifest: Row) -> Iterator[str]:
     """Yield the parts of the page that show one folder."""
     room, shown = _MOST_BYTES, {}
     for name in sorted(name for name in manifest["files"] if name.endswith(tuple(_SHOWN))):
-        shown[name] = _content(folder, name, room)
+        shown[name] = content_of(folder, name, manifest, _MOST_BYTES)
         room -= len(shown[name])
-        _check(folder, name, shown[name], manifest)
+        if room < 0:
+            raise ValueError(
+                f"{folder}: the files that a page shows must have at most {_MOST_BYTES} bytes, there are more"
+            )
     yield f"<h1>lpsm {_text(manifest['command'])}</h1>"
     for ending, show in _SHOWN.items():
         for name in (name for name in shown if name.endswith(ending)):
@@ -153,10 +110,10 @@ def _cell(value: str) -> str:
     return f"<td>{_text(value)}</td>" if len(value) <= len(short) else f'<td title="{_text(value)}">{short}</td>'
 
 
-def _flat(prefix: str, data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _flat(prefix: str, data: Row) -> Iterator[tuple[str, str]]:
     """Yield the settings of a nested configuration that are set, as dotted names and words."""
     for name, value in data.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             yield from _flat(f"{prefix}{name}.", value)
         elif value is not None:
             yield f"{prefix}{name}", ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,18 +1,13 @@
 """What learners did, in words: a sampler's run over a stream, a replay of traffic, and what is proved about both."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from experiments.quantities import LABELS, REPLAYS, STATEMENTS
+from experiments.quantities import LABELS, REPLAYS, STATEMENTS, Row
 from experiments.report.text import number, of_frame, table
 from experiments.study.label import Problem
-
-__all__ = ["bounds_text", "label_text", "mapping_text", "replay_text"]
 
 LISTED = 20  # replays in the printed table
 
@@ -27,7 +22,7 @@ def mapping_text(asked: Sequence[Problem], *, multiclass: bool = False) -> str:
 
 
 def label_text(
-    classes: pd.DataFrame, summary: dict[str, Any], asked: Sequence[Problem], name: str, *, multiclass: bool = False
+    classes: pd.DataFrame, summary: Row, asked: Sequence[Problem], name: str, *, multiclass: bool = False
 ) -> str:
     """Return the result of a sampler as text: a line a class, and the whole."""
     text = f"{name}: {summary['rounds']} rounds, {summary['features']} features; "
@@ -51,7 +46,7 @@ def bounds_text(held: pd.DataFrame) -> str:
     return f"Held against its theorem:\n\n{of_frame(STATEMENTS, held)}"
 
 
-def replay_text(rows: Sequence[dict[str, Any]], shown: str, n_polls: int, bounds: pd.DataFrame) -> str:
+def replay_text(rows: Sequence[Row], shown: str, n_polls: int, bounds: pd.DataFrame) -> str:
     """Return the tables of `lpsm replay`; losses in nats, regrets in nats a poll against the best fixed expert."""
     frame = pd.DataFrame(rows)
     text = of_frame(REPLAYS, frame[:LISTED])

@@ -6,27 +6,24 @@ Format: "Trace Event Format", the JSON object form with phases M (names), X (com
 (counters); times are in microseconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from experiments.figures.style import label
+from experiments.quantities import Row
 from experiments.timeline import Timeline
-
-__all__ = ["trace_events"]
 
 _THREADS = ("radio", "frames delivered at once", "beacons", "frames up", "frames down", "decisions", "pages")
 
 
-def trace_events(runs: Sequence[Timeline]) -> dict[str, Any]:
+def trace_events(runs: Sequence[Timeline]) -> Row:
     """Return the timelines as one JSON object."""
     events = [event for pid, run in enumerate(runs, 1) for event in _of(pid, run)]
     return {"displayTimeUnit": "ms", "traceEvents": events}
 
 
-def _of(pid: int, run: Timeline) -> Iterator[dict[str, Any]]:
-    def meta(tid: int, what: str, **args: Any) -> dict[str, Any]:
+def _of(pid: int, run: Timeline) -> Iterator[Row]:
+    def meta(tid: int, what: str, **args: Any) -> Row:
         return {"ph": "M", "pid": pid, "tid": tid, "name": what, "args": args}
 
     thread = {name: place for place, name in enumerate(_THREADS, 1)}
@@ -35,7 +32,7 @@ def _of(pid: int, run: Timeline) -> Iterator[dict[str, Any]]:
         yield meta(tid, "thread_name", name=name)
         yield meta(tid, "thread_sort_index", sort_index=tid)
 
-    def event(name: str, row: str, start_s: float, end_s: float | None = None, **args: Any) -> dict[str, Any]:
+    def event(name: str, row: str, start_s: float, end_s: float | None = None, **args: Any) -> Row:
         """Return what happened in a stretch of time, or at an instant."""
         where = {"pid": pid, "tid": thread[row], "name": name, "cat": row, "ts": _us(start_s)}
         if end_s is None:

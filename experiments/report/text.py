@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.escaping import inert
-from experiments.quantities import Quantity, shown
+from experiments.quantities import Quantity, Row, shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MANY_PERCENT = 200.0  # from here on a difference is a factor
-
-__all__ = ["cells", "escaped", "markdown", "number", "of_frame", "plain", "plus_minus", "table"]
 
 
 def number(value: float, form: str = ".2f") -> str:
@@ -104,7 +102,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("  ".join([row[0].ljust(first), *map(str.rjust, row[1:], widths)]).rstrip() for row in shown)
 
 
-def plain(frame: pd.DataFrame) -> list[dict[str, Any]]:
+def plain(frame: pd.DataFrame) -> list[Row]:
     """Return the rows as JSON data; what is not a number becomes null."""
     rows: Any = frame.to_dict("records")
     return [

@@ -1,15 +1,11 @@
 """What was found in a trace, as figures and for a reader in a terminal: pages, messages, flows, times of servers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
 
+from experiments.quantities import Row
 from experiments.report.text import table
 from traces import Captured, Datagram, Message, Page, Report
-
-__all__ = ["Found", "found_text"]
 
 _MOST_FLOWS = 8
 
@@ -45,7 +41,7 @@ class Found:
                 counts["reply_bytes"] += sum(reply for _, reply in exchanges)
             yield record
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Row:
         """Return the figures as plain data; quantiles of what was not recorded are None."""
         report = self.report
         waits_us = {name: report.waits_us.quantile(level) for name, level in (("median", 0.5), ("p95", 0.95))}

@@ -1,19 +1,14 @@
 """A recommendation in words: what to take and to type, how sure that is, and the table behind it."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import isfinite, nan
-from typing import Any
 
 import pandas as pd
 
-from experiments.quantities import TUNING
+from experiments.quantities import TUNING, Row
 from experiments.report.text import number, of_frame, plus_minus
 from experiments.study.targets import Settings
 from traces import counted
-
-__all__ = ["recommendation_text", "settings_text", "tuning_text"]
 
 _MOST_NAMED = 5
 _LIMITS = (("max_slowdown", "", "slowdown"), ("max_push_delay_s", " s", "added delay"), ("max_delay_s", " s", "time"))
@@ -23,7 +18,7 @@ _NOTE = (
 )
 
 
-def recommendation_text(found: Mapping[str, Any], units: str) -> str:
+def recommendation_text(found: Row, units: str) -> str:
     """Return the recommendation (`Tuning.recommendation`) in some sentences, with what speaks against it.
 
     `units` are what the traffic was cut into: "sessions", "pages", "parts", "visits" or "seeds".
@@ -31,7 +26,7 @@ def recommendation_text(found: Mapping[str, Any], units: str) -> str:
     return " ".join(_sentences(found, units))
 
 
-def _sentences(found: Mapping[str, Any], units: str) -> Iterator[str]:
+def _sentences(found: Row, units: str) -> Iterator[str]:
     capacity = f"a battery of {found['battery_mwh']:g} mWh"
     if found["keeps"]:
         percent = "{:.0f} % less energy than without power saving and {:.1f} % above the limit; measured on {}.".format(
@@ -60,7 +55,7 @@ def _sentences(found: Mapping[str, Any], units: str) -> Iterator[str]:
         yield f"Passed over, {what}: {named}{more}."
 
 
-def _life(found: Mapping[str, Any]) -> str:
+def _life(found: Row) -> str:
     low, high, life = found["battery_h_low"], found["battery_h_high"], found["battery_h"]
     if not (isfinite(low) and low < life):
         return f"{life:.1f} h"
@@ -79,27 +74,27 @@ def settings_text(found: Sequence[Settings], policy: str) -> str:
     return "\n".join("\n    ".join(block) for block in blocks)
 
 
-def tuning_text(rows: pd.DataFrame, found: Mapping[str, Any], units: str) -> str:
+def tuning_text(rows: pd.DataFrame, found: Row, units: str) -> str:
     """Return the recommendation and the table of all candidates, those of least energy first."""
     ordered = rows.sort_values("mean_mw" if found["by_power"] else "energy_j_per_page", kind="stable")
     note = f"Measured on {counted(found['units'], units)}.  {_NOTE}"
     return "\n\n".join([recommendation_text(found, units), of_frame(TUNING, ordered), note])
 
 
-def _value(one: Mapping[str, Any]) -> str:
+def _value(one: Row) -> str:
     if not isfinite(one["value"]):
         return "nothing is late"
     value = plus_minus(one["value"], one["half_width"] or nan, ".3f")
     return f"{one['what']} {value}{one['unit']}, limit {one['limit']:g}"
 
 
-def _beside(found: Mapping[str, Any]) -> str:
+def _beside(found: Row) -> str:
     beside = {"base_ma": "beside {:g} mA for all else", "self_discharge": "losing {:g} % a month by itself"}
     words = [text.format(found[name]) for name, text in beside.items() if found.get(name)]
     return f" ({' and '.join(words)})" if words else ""
 
 
-def _waiting(found: Mapping[str, Any]) -> str:
+def _waiting(found: Row) -> str:
     """Return how much later messages, datagrams and pages come, and what a page costs."""
     text = ""
     for name, what in (("added_delay", "messages"), ("datagram_delay", "datagrams")):

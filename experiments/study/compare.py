@@ -13,7 +13,7 @@ never delays a page, and never sleeps inside one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isnan, nan, sqrt
+from math import nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,15 +21,14 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE, PER_PAGE, PSM, REFERENCES
+from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE, PER_PAGE, PSM, REFERENCES, Row
 from experiments.study.sweep import Frames
 from netsim import Clairvoyant, Radio
 
 LEVEL = 0.95
 QUANTILES = {"p95": 0.95, "p99": 0.99, "max": 1.0}
 _RUN = ["replication", "policy"]
-_ENDS = ("", "_half_width")  # of the names of an `Estimate`
-_MAXIMA = ("_max", "_max_s")  # are taken over everything, and have no interval
+_MAXIMA = ("_max", "_max_s")
 _DIFFERENCES = {  # name -> (column, the policy that it is compared with)
     "energy_vs_psm_percent": ("total_j_per_page", PSM),
     "beacon_energy_vs_psm_percent": ("listen_j_per_page", PSM),
@@ -125,7 +124,7 @@ def _beside_none(rows: pd.DataFrame, value: str, one: list[str]) -> pd.DataFrame
     return rows.merge(base, on=one, how="left", suffixes=("", "_base"), sort=False, validate="many_to_one")
 
 
-def reference_energies(frames: Frames, *, awake_mw: float, asleep_mw: float) -> pd.DataFrame:
+def reference_energies(frames: Frames, radio: Radio) -> pd.DataFrame:
     """Return the two reference energies of every replication, as rows like those of `frames.runs`."""
     base = frames.runs[frames.runs["policy"] == BASELINE]
     latency = frames.pages[frames.pages["policy"] == BASELINE].groupby("replication", sort=False)["latency_s"].sum()
@@ -139,36 +138,31 @@ def reference_energies(frames: Frames, *, awake_mw: float, asleep_mw: float) -> 
     rows = []
     for name, awake_s in busy_s.items():
         # `limit` charges only the difference for being awake, over a sleep that lasts throughout: the same sum
-        awake_j, sleep_j = awake_s * awake_mw / 1000, (base["elapsed_s"] - awake_s) * asleep_mw / 1000
+        awake_j, sleep_j = awake_s * radio.awake_mw / 1000, (base["elapsed_s"] - awake_s) * radio.asleep_mw / 1000
         energies = {"awake_j": awake_j, "sleep_j": sleep_j, "total_j": awake_j + sleep_j}
         rows.append(base.assign(**nothing, **energies, policy=name, awake_s=awake_s))
     return pd.concat(rows).sort_index(kind="stable")
 
 
 def compare(
-    frames: Frames, policies: Sequence[str], radio: Radio | None = None, *, awake_mw: float = nan,
-    asleep_mw: float = nan, psm: str = PSM, known: Mapping[str, Clairvoyant] | None = None,
+    frames: Frames, policies: Sequence[str], radio: Radio, *, psm: str = PSM,
+    known: Mapping[str, Clairvoyant] | None = None,
 ) -> Comparison:  # fmt: skip
     """Aggregate what `sweep.frames` gathered: the canonical `policies` in this order, then the two references.
 
-    `radio` is that of the runs, for the reference energies, or `awake_mw` and `asleep_mw` are its powers; that a run
-    needs less than sleeping throughout is a ValueError.  `psm` is the canonical name of static PSM; differences from it
-    are NaN where it was not run.  `known` tells by replication what a client needs that knows when frames come: then
-    `clairvoyant_j_per_page` is that at the slowdown of each policy.
+    `radio` is that of the runs, for the reference energies; that a run needs less than sleeping throughout is a
+    ValueError.  `psm` is the canonical name of static PSM; differences from it are NaN where it was not run.  `known`
+    tells by replication what a client needs that knows when frames come: then `clairvoyant_j_per_page` is that at the
+    slowdown of each policy.
     """
-    if radio is not None:
-        awake_mw, asleep_mw = radio.awake_mw, radio.asleep_mw
-    if isnan(awake_mw) or isnan(asleep_mw):
-        raise ValueError("radio must be given, or awake_mw and asleep_mw, got neither")
     least = frames.runs["total_j"] / frames.runs["elapsed_s"]
-    if len(least) and 1e-3 * asleep_mw > 1.0001 * least.min():
-        found = f"got {asleep_mw:g} mW asleep, and a run that needs {1e3 * least.min():.3g} mW"
-        raise ValueError(f"radio, or awake_mw and asleep_mw, must be what the runs were simulated with, {found}")
+    if len(least) and 1e-3 * radio.asleep_mw > 1.0001 * least.min():
+        found = f"got {radio.asleep_mw:g} mW asleep, and a run that needs {1e3 * least.min():.3g} mW"
+        raise ValueError(f"radio must be what the runs were simulated with, {found}")
     order = [*policies, LIMIT, PAGE_AWAKE]
     slowdowns = page_slowdowns(frames.pages)
     slowdowns = slowdowns[slowdowns["policy"].isin(policies)].reset_index(drop=True)
-    references = reference_energies(frames, awake_mw=awake_mw, asleep_mw=asleep_mw)
-    runs = pd.concat([frames.runs, references], ignore_index=True)
+    runs = pd.concat([frames.runs, reference_energies(frames, radio)], ignore_index=True)
     runs = runs[runs["policy"].isin(order)].reset_index(drop=True)
     table, pages = runs[[*_RUN, "pages"]].copy(), runs["pages"].clip(lower=1)  # without pages, of the whole run
     for part in PER_PAGE:
@@ -189,7 +183,7 @@ def compare(
             table = table.join(own.apply(_weighted).add_prefix(f"{name}_"), on=_RUN)
     if known:
         above_j = [known[one].at(at) for one, at in zip(table["replication"], table["slowdown_mean"], strict=True)]
-        table["clairvoyant_j_per_page"] = 1e-3 * asleep_mw * table["elapsed_s_per_page"] + above_j
+        table["clairvoyant_j_per_page"] = 1e-3 * radio.asleep_mw * table["elapsed_s_per_page"] + above_j
     psm_j = table[table["policy"] == psm].set_index("replication")["total_j_per_page"]
     table["energy_minus_psm_j_per_page"] = table["total_j_per_page"] - table["replication"].map(psm_j).astype(float)
     summary = _summary({policy: table[table["policy"] == policy] for policy in order}, psm)
@@ -213,19 +207,19 @@ def paired(replications: pd.DataFrame, policy: str) -> pd.DataFrame:
         for quantity, column in {"slowdown": "slowdown_mean", "added_delay_s": "added_delay_mean_s"}.items():
             if column in own:
                 found[quantity] = estimate(own[column].to_numpy() - other[column].to_numpy())
-        rows.append({"policy": name, **_with_half_widths(found)})
+        rows.append({"policy": name, **with_half_widths(found)})
     return pd.DataFrame(rows)
 
 
-def _with_half_widths(found: Mapping[str, Estimate]) -> dict[str, float]:
-    return {
-        f"{name}{end}": value
-        for name, one in found.items()
-        for end, value in zip(("", "_half_width"), one, strict=True)
-    }
+def with_half_widths(found: Mapping[str, Estimate]) -> dict[str, float]:
+    """Return estimates as columns, the half width of each behind it; a maximum is of everything, and has none."""
+    columns = dict[str, float]()
+    for name, (mean, half_width) in found.items():
+        columns |= {name: mean} if name.endswith(_MAXIMA) else {name: mean, f"{name}_half_width": half_width}
+    return columns
 
 
-def _spread(values: Any, name: str) -> dict[str, Any]:
+def _spread(values: Any, name: str) -> Row:
     """Return mean, percentiles and maximum of grouped values."""
     quantiles = {name.format(level): values.quantile(share) for level, share in QUANTILES.items()}
     return {name.format("mean"): values.mean(), **quantiles}
@@ -250,7 +244,7 @@ def _summary(tables: Mapping[str, pd.DataFrame], psm: str) -> pd.DataFrame:
     """Return a row a policy from the rows of its replications."""
     rows = []
     for policy, own in tables.items():
-        row: dict[str, object] = {"policy": policy, "replications": len(own), "pages": int(own["pages"].sum())}
+        row = {"policy": policy, "replications": len(own), "pages": int(own["pages"].sum())}
         found: dict[str, Estimate] = {}
         for name in own.columns.drop([*_RUN, "pages"]):
             found[name] = Estimate(float(own[name].max()), nan) if name.endswith(_MAXIMA) else estimate(own[name])
@@ -262,7 +256,5 @@ def _summary(tables: Mapping[str, pd.DataFrame], psm: str) -> pd.DataFrame:
         if "clairvoyant_j_per_page" in own:
             known_j = own["clairvoyant_j_per_page"]
             found["energy_above_clairvoyant_percent"] = percent(own["total_j_per_page"], known_j)
-        for name, (mean, half_width) in found.items():
-            row |= {name: mean} | ({} if name.endswith(_MAXIMA) else {f"{name}_half_width": half_width})
-        rows.append(row)
+        rows.append(row | with_half_widths(found))
     return pd.DataFrame(rows)

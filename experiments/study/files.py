@@ -1,7 +1,5 @@
 """Files of results: written whole or not at all, by one run at a time; tables as CSV that reads back exactly."""
 
-from __future__ import annotations
-
 import csv
 import errno
 import fcntl

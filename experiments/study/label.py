@@ -12,10 +12,7 @@ What it leaves out: reading streams and drawing.
 Source: Cavallanti et al. 2010, section 3.3, for F-measure and windows.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -23,10 +20,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from experiments.quantities import Row
+from experiments.world import Settings, setting
 from lpsm import bounds, samplers
 from lpsm.samplers.last_labels import TIMES
-
-__all__ = ["LabelConfig", "Labelled", "Problem", "held_to_bounds", "label", "parse_parameters", "problems"]
 
 POLICY_STREAM = 3  # of the seed's generators; class number k draws from its child k
 MOST_WINDOWS = 400  # drawn and written
@@ -37,7 +34,7 @@ class LabelConfig:
     """Which sampler, and how it is judged; `window` rounds, `normalize` None for what the key's paper does."""
 
     algorithm: str
-    parameters: Mapping[str, Any]
+    parameters: Row
     seed: int = 0
     window: int = 2000  # the papers'
     normalize: bool | None = None
@@ -81,22 +78,22 @@ class Labelled(NamedTuple):
 
     classes: pd.DataFrame  #: A row a problem: labels asked for and stored, mistakes, accuracy, precision, recall, F.
     windows: pd.DataFrame  #: A row a window: its last round, and label rate, accuracy and F in it and from the start.
-    summary: dict[str, Any]  #: The whole stream in a few numbers.
+    summary: Row  #: The whole stream in a few numbers.
     rounds: pd.DataFrame  #: A row a round of a single problem: margin, prediction, label, queried, stored; else empty.
 
 
-def parse_parameters(pairs: Sequence[str]) -> dict[str, Any]:
+def parse_parameters(pairs: Sequence[str]) -> Settings:
     """Return ``NAME=VALUE`` pairs as a sampler's parameters: integers, numbers, inf, true, false, or words.
 
     >>> parse_parameters(["K=0.1", "R=8", "mistake_driven=true"])
     {'K': 0.1, 'R': 8, 'mistake_driven': True}
     """
-    found: dict[str, Any] = {}
+    found: Settings = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not name or not equals or not value:
             raise ValueError(f"a parameter must be NAME=VALUE, got {pair!r}")
-        found[name] = _value(value)
+        found[name] = setting(value)
     return found
 
 
@@ -175,7 +172,7 @@ def label(
         "recall": hit / positive, "f_measure": _f_measure(hits[:3].sum(axis=2)),
     })  # fmt: skip
     wrong = 1.0 - answers[named, np.arange(rounds)] if exclusive else (predicted != answers).mean(axis=0)  # (T,)
-    summary: dict[str, Any] = {
+    summary: Row = {
         "rounds": rounds, "features": X.shape[1], "problems": count, "accuracy": float(1.0 - wrong.mean()),
         "f_measure": float(classes["f_measure"].mean()), "label_rate": float(queried.mean()),
         "rounds_asked": float(queried.any(axis=0).mean()), "exclusive": exclusive,
@@ -200,14 +197,6 @@ def held_to_bounds(
     return pd.concat(parts, ignore_index=True)
 
 
-def _value(text: str) -> Any:
-    words = {"true": True, "false": False}
-    for read in (int, float, lambda word: words[word.lower()]):
-        with suppress(ValueError, KeyError):
-            return read(text)
-    return text
-
-
 def _f_measure(counts: NDArray[Any]) -> Any:
     """2PR/(P+R) = 2 hit/(predicted + positive) of counts (3, ...); NaN where nothing is positive or predicted so."""
     with np.errstate(invalid="ignore"):
@@ -222,7 +211,7 @@ def _windows(hits: NDArray[np.bool_], wrong: NDArray[Any], window: int) -> pd.Da
     ends = np.arange(rounds, width - 1, -step)[::-1]
     sums = np.pad(np.cumsum(hits, axis=2), ((0, 0), (0, 0), (1, 0)))
     errors = np.pad(np.cumsum(wrong), (1, 0))
-    columns: dict[str, Any] = {"t": ends}
+    columns: Row = {"t": ends}
     for suffix, starts in (("", ends - width), ("_so_far", np.zeros_like(ends))):
         inside: NDArray[Any] = sums[:, :, ends] - sums[:, :, starts]
         lengths = ends - starts

@@ -12,8 +12,6 @@ them more energy, or more time, or both.  There are no intervals, because a trac
 unless somebody argues that it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -25,16 +23,11 @@ import pandas as pd
 
 import netsim
 import traces
-from experiments.quantities import PSM, RUN, run_row
+from experiments.quantities import PSM, RUN, Row, run_row
 from experiments.study.files import source_digest
 from experiments.study.sweep import MANY_PAGES, Recorded, compile_express
 from experiments.study.traffic import Browsing, browsed
 from netsim.policies import AnyPolicy, make
-
-__all__ = [
-    "QUANTILES", "OtherProgramError", "Task", "compute", "summary", "tasks",
-    "users",
-]  # fmt: skip
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 SLOW = 2.0  # a mean slowdown that is reported as such
@@ -127,7 +120,7 @@ def compute(task: Task) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def _rows(user: Recorded, policies: Sequence[Any], config: netsim.SimulationConfig) -> Iterator[dict[str, Any]]:
+def _rows(user: Recorded, policies: Sequence[Any], config: netsim.SimulationConfig) -> Iterator[Row]:
     world, work, nan = user.world(config), user.recorded, float("nan")
     results = [netsim.simulate(work, policy, config=world, seed=user.seed) for policy in policies]
     static = netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns)
@@ -163,7 +156,7 @@ def summary(table: pd.DataFrame, policies: Sequence[str], psm: str = PSM) -> pd.
     rows = []
     for policy in policies:
         own: Any = table[table["policy"] == policy]
-        row: dict[str, Any] = {"policy": policy, "users": len(own), "pages": int(own["pages"].sum())}
+        row: Row = {"policy": policy, "users": len(own), "pages": int(own["pages"].sum())}
         row["total_j"] = float(totals_j[policy])
         for name, base in (("none", policies[0]), ("psm", psm)):
             row[f"energy_of_all_vs_{name}_percent"] = 100.0 * (row["total_j"] / totals_j.get(base, np.nan) - 1.0)

@@ -1,7 +1,5 @@
 """How far a command is: a line on standard error for work that takes more than two seconds."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

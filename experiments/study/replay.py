@@ -11,24 +11,21 @@ What it leaves out: the reaction of the traffic to the delays, which the simulat
 Source: Monteleoni 2006, section 2.5.4, "Trace-based evaluation framework", figures 2-9 to 2-11.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from experiments.quantities import Row
 from lpsm import LearnAlpha, alpha_grid, bounds, hindsight
 from netsim.policies.polling import ENERGY_TERMS, PollingConfig, PollingLearner, beacons
 from traces.arrivals import BIN_US, binned
 from traces.records import Request
-
-__all__ = ["Details", "ReplayConfig", "Rounds", "arrivals", "details", "rounds", "totals"]
 
 Floats = NDArray[np.float64]
 BIN_MS = BIN_US / 1000
@@ -121,7 +118,7 @@ def _polls(
         learner.poll(sleep_ms, count)
 
 
-def totals(run: Rounds, config: ReplayConfig) -> dict[str, Any]:
+def totals(run: Rounds, config: ReplayConfig) -> Row:
     """Add up a replay; losses in nats, regrets in nats a poll.
 
     The dict has polls, duration_s, bytes, mean_sleep_ms, mixture_loss, polling_loss, best_expert_ms and
@@ -150,7 +147,7 @@ def details(requests: Iterable[Request], config: ReplayConfig, *, max_polls: int
     assert whole.weights is not None
     assert whole.alpha_weights is not None
     losses, best = whole.expert_losses, whole.expert_losses.argmin(axis=1)
-    columns: dict[str, Any] = {name: getattr(whole, name) for name in ("time_s", "slept_ms")}
+    columns: Row = {name: getattr(whole, name) for name in ("time_s", "slept_ms")}
     columns |= {"buffered_bytes": whole.buffered_bytes.astype(np.int64), "mixture_loss": whole.mixture_loss}
     columns |= {"polling_loss": whole.polling_loss, "best_expert_ms": np.array(config.times_ms)[best]}
     for kind, table in (("loss", losses), ("weight", whole.weights)):

@@ -9,8 +9,6 @@ ends, even while compiled code runs.  A cluster is one that somebody started wit
 have this program installed, and the tasks of one that dies are computed again by another.
 """
 
-from __future__ import annotations
-
 import ctypes
 import importlib
 import logging
@@ -35,6 +33,7 @@ from typing import Any, TypeVar
 import cloudpickle
 
 from experiments.presets import LOCAL
+from experiments.quantities import Row
 from experiments.study.progress import progress
 from experiments.study.signals import put_off
 
@@ -53,7 +52,7 @@ _NO_COMPLAINT = "ignore:resource_tracker:UserWarning"
 
 def run(
     function: Callable[[T], R], tasks: Mapping[str, T], *, jobs: int | None, scheduler: str = LOCAL,
-    finished: Mapping[str, Any] | None = None, keep: Callable[[str, R], None] = lambda _key, _result: None,
+    finished: Row | None = None, keep: Callable[[str, R], None] = lambda _key, _result: None,
     title: str = "runs",
 ) -> dict[str, R]:  # fmt: skip
     """Compute `function(task)` for every task whose key is not in `finished`, and return all results by their keys.

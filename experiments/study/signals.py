@@ -7,8 +7,6 @@ tasks calls `check` after each, which raises again what was lost.  Who is impati
 disturb that order, and ends the program at once if it takes longer than `GRACE_S`.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

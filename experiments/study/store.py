@@ -24,12 +24,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path, PurePath
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from experiments.escaping import echo, inert
+from experiments.quantities import Row
 from experiments.study import files
 from experiments.study.signals import put_off
 from traces.files import TEMPORARY, temporary
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
@@ -43,7 +47,7 @@ _TEMPORARY = re.compile(rf"\.(.+)\.[0-9a-f]{{12}}{re.escape(TEMPORARY)}", re.DOT
 _SHAPE = {"command": str, "configuration": dict, "source_sha256": str, "versions": {...: str}}
 
 
-def fits(data: Any, shape: Any) -> bool:
+def fits(data: object, shape: Any) -> bool:
     """Whether JSON data have a shape: a type; one of several shapes; a list of one; names, each with one.
 
     Further names are free, unless ``...`` has a shape for them.
@@ -65,7 +69,7 @@ def fits(data: Any, shape: Any) -> bool:
     return isinstance(data, shape) and (type(data) is not bool or shape in (bool, object))
 
 
-def manifest_of(folder: Path) -> dict[str, Any]:
+def manifest_of(folder: Path) -> Row:
     """Return the manifest of a folder; an `OSError` if there is none, a `ValueError` if it is none that we write."""
     path = folder / MANIFEST
     try:
@@ -83,12 +87,33 @@ def manifest_of(folder: Path) -> dict[str, Any]:
     return dict(found)
 
 
-def journal_of(folder: Path) -> dict[str, Any]:
+def finished(folder: Path) -> Row:
+    """Return the manifest of a finished folder; as `manifest_of`, and a `ValueError` if it is not as it was written."""
+    manifest = manifest_of(folder)
+    if "files" not in manifest:
+        raise ValueError(f"{folder}: the results of lpsm {manifest['command']} are not finished: no files are listed")
+    if altered(folder, {"files": {}}) is not None:
+        raise ValueError(f"{folder / MANIFEST} is not as it was written; delete {folder} and run again")
+    return manifest
+
+
+def content_of(folder: Path, name: str, manifest: Row, most: int | None = None) -> bytes:
+    """Return a file of a `finished` folder, of at most so many bytes; a `ValueError` if it is not as it was written."""
+    try:
+        content, what = files.content(folder / name, most), "as it was written"
+    except OSError:
+        content, what = b"", "there"
+    if what == "there" or _sha256(content) != manifest["files"].get(name):
+        raise ValueError(f"{folder / name} is not {what}; delete {folder} and run again")
+    return content
+
+
+def journal_of(folder: Path) -> Row:
     """Return what the lines of a folder's journal say, checked or not: results by the keys of their tasks."""
     return dict(json.loads(line.partition(" ")[2]) for line in _lines(folder)[1:])
 
 
-def altered(folder: Path, manifest: Mapping[str, Any]) -> Path | None:
+def altered(folder: Path, manifest: Row) -> Path | None:
     """Return a file of a finished folder that is there, but not as it was written, if there is one."""
     listed: dict[str, str] = manifest["files"]
     with suppress(OSError, ValueError):
@@ -107,7 +132,7 @@ def altered(folder: Path, manifest: Mapping[str, Any]) -> Path | None:
 class _Held(NamedTuple):
     """What a folder holds, if all of it is of one command: its manifest, and the names of its files."""
 
-    manifest: dict[str, Any]
+    manifest: Row
     names: list[str]
 
 
@@ -124,16 +149,17 @@ class Store:
     """
 
     def __init__(
-        self, folder: Path, command: str, configuration: Mapping[str, Any], *, force: bool = False, shape: Any = object
-    ) -> None:
+        self, folder: Path, command: str, configuration: Mapping[str, object], *, force: bool = False,
+        shape: object = object,
+    ) -> None:  # fmt: skip
         self.folder = Path(os.path.realpath(folder))
         self.partial = self.folder.with_name(self.folder.name + ".partial")
-        self.configuration: dict[str, Any] = json.loads(json.dumps(configuration))
+        self.configuration: Row = json.loads(json.dumps(configuration))
         self.manifest = {
             "command": command, "configuration": self.configuration, "source_sha256": files.source_digest(),
             "versions": {name: version(name) for name in LIBRARIES},
         }  # fmt: skip
-        self.finished: dict[str, Any] = {}
+        self.finished: Row = {}
         self._head = _head(self.manifest)
         self._contents: dict[str, bytes] = {}
         self._published = False
@@ -143,7 +169,7 @@ class Store:
             self._begin(force, shape)
             self._alone = held.pop_all()
 
-    def _begin(self, force: bool, shape: Any) -> None:
+    def _begin(self, force: bool, shape: object) -> None:
         """Take over what can be gone on with, and remove what cannot."""
         earlier, unfinished = self._held(self.folder), self._held(self.partial)
         if earlier is not None:
@@ -181,7 +207,7 @@ class Store:
         files.write_file(folder / JOURNAL, "".join([f"{self._head}\n", *lines]))
         files.write_file(folder / MANIFEST, _json({**self.manifest, "files": listed}))
 
-    def _take_over(self, shape: Any) -> None:
+    def _take_over(self, shape: object) -> None:
         """Read what the journal holds of this configuration and program, and say what is computed again."""
         head, *lines = _lines(self.partial)
         if head == self._head:
@@ -193,7 +219,7 @@ class Store:
         if count:
             echo(f"lpsm: {self.partial} has {count} finished runs {why}", err=True)
 
-    def _pair(self, line: str, shape: Any) -> tuple[str, Any] | None:
+    def _pair(self, line: str, shape: object) -> tuple[str, object] | None:
         """Return the key and the result in a line of the journal, if it is as it was written."""
         digest, _, told = line.partition(" ")
         if digest == _sha256(self._head + told):
@@ -203,19 +229,19 @@ class Store:
                     return found[0], found[1]
         return None
 
-    def _line(self, key: str, result: Any) -> str:
+    def _line(self, key: str, result: object) -> str:
         """Return a line of the journal: a digest, and the key and the result of a task."""
         told = json.dumps([key, result])
         return f"{_sha256(self._head + told)} {told}\n"
 
-    def keep(self, key: str, result: Any) -> None:
+    def keep(self, key: str, result: object) -> None:
         """Keep the result of a finished task, JSON data: when this returns, no interruption loses it."""
         self._journal.write(self._line(key, result))
         self._journal.flush()
         os.fsync(self._journal.fileno())
         self.finished[key] = result
 
-    def write(self, name: str, content: Any) -> None:
+    def write(self, name: str, content: bytes | str | pd.DataFrame) -> None:
         """Add a result file: bytes, text, which for people (``.txt``) is made inert, or a table that becomes CSV."""
         if not isinstance(content, (bytes, str)):
             content = files.csv_text(content)
@@ -254,6 +280,8 @@ class Store:
             with suppress(OSError):
                 self._journal.close()
             _remove(old, earlier.names if earlier else ())
+            for path, names in self._left_behind():
+                _remove(path, names)
             with suppress(OSError):
                 (self.folder / JOURNAL).unlink()
             if left := [path for path in (old, self.folder / JOURNAL) if os.path.lexists(path)]:
@@ -288,6 +316,15 @@ class Store:
                 kept = {MANIFEST, JOURNAL} if self.finished else set()
                 _remove(self.partial, sorted({*unfinished.names} - kept))
 
+    def _left_behind(self) -> Iterator[tuple[Path, list[str]]]:
+        """Yield folders under temporary names that runs of this command were killed in, all of it as they wrote it."""
+        for path in self.folder.parent.iterdir():
+            of = _TEMPORARY.fullmatch(path.name)
+            with suppress(OSError, ValueError):
+                held = self._held(path) if of and of[1] in (self.folder.name, self.partial.name) else None
+                if held and ({*held.names} <= {JOURNAL, MANIFEST} or altered(path, held.manifest) is None):
+                    yield path, held.names
+
     def _held(self, folder: Path) -> _Held | None:
         """Return what a folder holds, if that is all ours, or None if there is nothing."""
         command, finished = self.manifest["command"], folder == self.folder
@@ -318,11 +355,11 @@ class Store:
         return _Held(manifest, list(entries))
 
 
-def _options(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def _options(manifest: Row) -> Row:
     return {name: value for name, value in manifest["configuration"].items() if name != PROGRAM}
 
 
-def _head(manifest: Mapping[str, Any]) -> str:
+def _head(manifest: Row) -> str:
     """Return the first line of the journal that goes with a manifest."""
     made = {name: manifest[name] for name in _SHAPE}
     return f"lpsm finished {_sha256(_json(made))}"
@@ -354,5 +391,5 @@ def _sha256(content: str | bytes) -> str:
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
 
 
-def _json(data: Any) -> str:
+def _json(data: object) -> str:
     return json.dumps(data, indent=2, sort_keys=True) + "\n"

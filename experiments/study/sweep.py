@@ -10,16 +10,18 @@ their own of the same traffic.  The totals of a run are then means over its clie
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 import netsim
 import traces
-from experiments.quantities import BASELINE, RUN, mean_row, run_row
+from experiments.quantities import BASELINE, RUN, Row, mean_row, run_row
 from experiments.study.run import processes, run
 from experiments.study.traffic import Generated, Recorded, Replication
 from lpsm.native import folder_of
@@ -34,6 +36,8 @@ __all__ = [
     "MANY_PAGES", "ONE_PAGE", "Frames", "Generated", "Recorded", "Replication", "Task", "clairvoyant",
     "compile_express", "frames", "measured", "named", "searches", "simulate", "tasks", "warm_up",
 ]  # fmt: skip
+
+Columns: TypeAlias = dict[str, list[Any]]
 
 MOST_DELAYS = 1_000
 MANY_PAGES = 1_000  # from here on, compiling the simulator once is better than interpreting it each time
@@ -116,14 +120,14 @@ def searches(tasks: Mapping[str, Task]) -> dict[str, Task]:
     return {task.key: task for task in made}
 
 
-def measured(tasks: Mapping[str, Task], store: Store, *, jobs: int | None) -> dict[str, Any]:
+def measured(tasks: Mapping[str, Task], store: Store, *, jobs: int | None) -> dict[str, Row]:
     """Compute what a store has not yet, keeping each result there; return all results in the order of the tasks."""
     if processes(jobs) > 1:
         warm_up(tasks.values(), processes(jobs))
     return run(simulate, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title="runs of a policy")
 
 
-def clairvoyant(results: Mapping[str, Mapping[str, Any]]) -> dict[str, netsim.Clairvoyant]:
+def clairvoyant(results: Mapping[str, Row]) -> dict[str, netsim.Clairvoyant]:
     """Return what the searches among results found, by replication."""
     return {
         result["replication"]: netsim.Clairvoyant(np.array(result["slowdown"]), np.array(result["above_sleep_j"]))
@@ -167,7 +171,7 @@ def address_of(entry: Entry) -> int:
     return entry.address
 
 
-def simulate(task: Task) -> dict[str, Any]:
+def simulate(task: Task) -> Row:
     """Run one task; the result is plain JSON data."""
     workload, seed = task.workload, task.workload.seed
     if task.name == _SEARCH:
@@ -182,46 +186,63 @@ def simulate(task: Task) -> dict[str, Any]:
     if results[0].policy != task.name:
         raise ValueError(f"policy {task.name}: its spec must be the same of each that is made, got {results[0].policy}")
     first, row = results[0], mean_row([run_row(result) for result in results])
-    tables = {
-        "pages": [result.pages for result in results],
-        "polls": [first.polls] if task.record_polls else [],
-        "messages": [result.messages[["message", "delay_s"]] for result in results],
+    late_s = [result.message_delay_s for result in results]
+    tables: dict[str, list[Columns]] = {
+        "pages": [_lists(result.page_columns) for result in results],
+        "polls": [_lists(dict(first.polls.items()))] if task.record_polls else [],
+        "messages": [_lists({"message": range(len(late)), "delay_s": late}) for late in late_s],
         "delays": [_delays(result) for result in results],
     }
-    run = {"replication": workload.name, "policy": first.policy, **row}
-    listed = {name: _by_client(own) for name, own in tables.items() if name == "pages" or any(map(len, own))}
-    return {"run": run, **{name: table.to_dict("list") for name, table in listed.items()}}
+    found = {name: _by_client(own) for name, own in tables.items() if name == "pages" or any(map(_rows, own))}
+    return {"run": {"replication": workload.name, "policy": first.policy, **row}, **found}
 
 
-def _delays(result: netsim.SimulationResult) -> pd.DataFrame:
-    pieces = [pd.DataFrame()]
+def _lists(columns: Mapping[Any, Any]) -> Columns:
+    """Return columns as lists of plain numbers and texts; one text stands for all rows."""
+    rows = max(len(column) for column in columns.values() if not isinstance(column, str))
+    return {
+        name: [column] * rows if isinstance(column, str) else np.asarray(column).tolist()
+        for name, column in columns.items()
+    }
+
+
+def _rows(columns: Columns) -> int:
+    return max(map(len, columns.values()), default=0)
+
+
+def _delays(result: netsim.SimulationResult) -> Columns:
+    found: Columns = defaultdict(list)
     kinds = ("datagram", result.datagram_delay_s), ("exchange", result.exchange_s)
     for kind, values in kinds if result.captured_s is not None else ():
         ranked, n = np.sort(values), min(len(values), MOST_DELAYS)
         at = np.round((np.arange(n) + 0.5) * len(ranked) / max(n, 1) - 0.5).astype(int)
         kept = np.append(ranked[at[:-1]], ranked[-1:])  # the longest stands for itself
-        pieces.append(pd.DataFrame({"kind": kind, "delay_s": kept, "weight": len(ranked) / max(n, 1)}))
-    return pd.concat(pieces, ignore_index=True)
+        for name, column in _lists(
+            {"kind": kind, "delay_s": kept, "weight": np.full(n, len(ranked) / max(n, 1))}
+        ).items():
+            found[name] += column
+    return found
 
 
-def _by_client(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Put the tables of a cell's clients one below the other, with the number of each `client`; one stays as it is."""
+def _by_client(tables: Sequence[Columns]) -> Columns:
+    """Put the columns of a cell's clients one below the other, with the number of each `client`; one stays as it is."""
     if len(tables) == 1:
         return tables[0]
-    return pd.concat([table.assign(client=client) for client, table in enumerate(tables)], ignore_index=True)
+    found = {name: [*chain.from_iterable(table[name] for table in tables)] for name in tables[0]}
+    return found | {"client": [client for client, table in enumerate(tables) for _ in range(_rows(table))]}
 
 
-def frames(results: Mapping[str, Mapping[str, Any]]) -> Frames:
+def frames(results: Mapping[str, Row]) -> Frames:
     """Gather the results of runs, in their order, into frames."""
     listed = list(results.values())
 
     def gather(part: str) -> pd.DataFrame:
-        pieces = []
-        for result in listed:
-            piece = pd.DataFrame(result.get(part, {}))
-            piece["policy"] = result["run"]["policy"]
-            piece.insert(0, "replication", result["run"]["replication"])
-            pieces.append(piece)
-        return pd.concat([piece for piece in pieces if len(piece)] or pieces[:1], ignore_index=True)
+        tables = [(result["run"], result.get(part, {})) for result in listed]
+        whole: Columns = defaultdict(list)
+        for of, table in [pair for pair in tables if _rows(pair[1])] or tables[:1]:
+            whole["replication"] += [of["replication"]] * _rows(table)
+            for name, column in {**table, "policy": [of["policy"]] * _rows(table)}.items():
+                whole[name] += column
+        return pd.DataFrame(whole)
 
     return Frames(pd.DataFrame([result["run"] for result in listed]), *map(gather, Frames._fields[1:]))

@@ -3,13 +3,13 @@
 The table is data (`netsim/data/targets.toml`).  Left out: what a platform can be made to do by changing its driver.
 """
 
-from __future__ import annotations
-
 import tomllib
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from experiments.quantities import Row
 
 ANY = "any"
 
@@ -24,7 +24,7 @@ class Settings(NamedTuple):
 
 
 @cache
-def _table() -> dict[str, Any]:
+def _table() -> Row:
     package = find_spec("netsim")  # which is not imported for it: a command's help names the targets
     assert package is not None
     assert package.origin is not None

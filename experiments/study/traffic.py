@@ -4,8 +4,6 @@ Where recorded sessions are few, it is their pages that are compared (with the m
 each visited several times at random phases of the beacons: a single visit at a single phase would be luck.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 import netsim
 import traces
 from experiments.presets import at_round_trip
+from experiments.quantities import Row
 from lpsm.randomness import SERVER, SPLIT, WORKLOAD, generator
 from traces.times import instants, joined, moved, stretches
 
@@ -190,7 +189,7 @@ def tells_waits(sessions: Sequence[Replication]) -> bool:
     return timed or len(_known(*(session.recorded for session in recorded))) > 0
 
 
-def told(sessions: Sequence[Replication], config: netsim.SimulationConfig) -> dict[str, Any]:
+def told(sessions: Sequence[Replication], config: netsim.SimulationConfig) -> Row:
     """Return what of the world was recorded and is used, nothing for drawn traffic.
 
     That is server_times_s (the median, or None), round_trip_s (likewise) and messages; of recordings with times of
@@ -203,7 +202,7 @@ def told(sessions: Sequence[Replication], config: netsim.SimulationConfig) -> di
     works = [session.recorded for session in recorded]
     waits = _known(*works) if config.server_delay.kind == "recorded" else np.empty(0)
     trips = [session.round_trip_s for session in recorded if session.round_trip_s is not None]
-    found: dict[str, Any] = {
+    found: Row = {
         "server_times_s": float(np.median(waits)) if len(waits) else None,
         "round_trip_s": float(np.median(trips)) if trips else None,
         "messages": sum(len(work.messages) for work in works),

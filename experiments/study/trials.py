@@ -4,18 +4,16 @@ One trial is one loss process at one size: Static-expert, Fixed-share, Markov-sh
 adversary plays each of them anew) and are reported on.  A trial is a function of its settings, seed and index alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, log
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from experiments.presets import LEARNERS
+from experiments.quantities import Row
 from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid, synthetic
 from lpsm.bounds import expert_report
 from lpsm.experts import Learner
@@ -42,7 +40,7 @@ class Trial:
     alpha: float | None = None
 
 
-def play(trial: Trial, losses: NDArray[np.float64] | None = None) -> list[dict[str, Any]]:
+def play(trial: Trial, losses: NDArray[np.float64] | None = None) -> list[Row]:
     """Return the reports of one trial, a row a statement; `losses` (T, n), NaN of experts asleep, replace a process.
 
     A row has trial, process, rounds, n_experts, learner, alpha (of Fixed-share), then what `lpsm.bounds.report` has.
@@ -57,7 +55,7 @@ def play(trial: Trial, losses: NDArray[np.float64] | None = None) -> list[dict[s
         name, (rounds, n) = "given", losses.shape
         alpha = 1.0 / rounds if alpha is None else alpha
     elif name != "adversarial":
-        more: dict[str, Any] = {}
+        more: Row = {}
         if name == "piecewise":
             more["segments"] = int(rng.integers(1, (min(rounds, 10) if n > 1 else 1) + 1))
         elif name == "fast-switching":
@@ -71,7 +69,7 @@ def play(trial: Trial, losses: NDArray[np.float64] | None = None) -> list[dict[s
         "markov-share": lambda: MarkovShare(rng.dirichlet(np.full(n, 0.7), size=n)),
         "learn-alpha": lambda: LearnAlpha(n, alpha_grid(horizon=rounds)),
     }
-    found: list[dict[str, Any]] = []
+    found: list[Row] = []
     for kind in trial.learners:
         learner, played = makers[kind](), losses
         if played is None:

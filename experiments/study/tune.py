@@ -15,8 +15,6 @@ of a page, or for traffic with times of its own the mean power.  Intervals are 9
 linearised ratio.  Left out: that the candidates' own parameters could be searched more finely.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from math import log1p, nan
@@ -28,17 +26,12 @@ from numpy.typing import NDArray
 
 import netsim
 from experiments.presets import LEVELS
-from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE
+from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE, Row
 from experiments.study import compare
 from experiments.study.compare import QUANTILES, percent, ratio
 from experiments.study.sweep import Frames
 from lpsm import randomness
 from netsim.radio import with_assumed
-
-__all__ = [
-    "CANDIDATES", "FEW_SESSIONS", "LEVELS", "SPLITS", "Rule", "Tuning", "life_h", "measure",
-    "tune",
-]  # fmt: skip
 
 CANDIDATES = (
     "none", "psm", "listen:2", "listen:3", "listen:5", "listen:10", "dynamic:20", "dynamic:50", "dynamic:100",
@@ -75,7 +68,7 @@ class Rule:
     base_ma: float = 0.0  #: what all but the radio draws (processor, sensors, regulator), milliamperes at 3.3 V
     self_discharge: float = 0.0  #: share of the capacity that a battery loses by itself in a month, percent
 
-    def given(self) -> dict[str, Any]:
+    def given(self) -> Row:
         """Return what is limited and fed, without what is not asked for."""
         return {field.name: value for field in fields(self) if (value := getattr(self, field.name)) not in (None, 0.0)}
 
@@ -89,16 +82,16 @@ class Tuning(NamedTuple):
     table: pd.DataFrame
     splits: pd.DataFrame  #: One row a split: the winner (or none), and its battery life on the other half.
     #: The row of `policy`, with the rule, intervals of the life, what is level with it and what was passed over.
-    recommendation: dict[str, Any]
+    recommendation: Row
 
 
-def life_h(mean_mw: Any, rule: Rule) -> Any:
+def life_h(mean_mw: float | NDArray[np.float64], rule: Rule) -> NDArray[np.float64]:
     """Return how long the battery of a rule feeds a radio of so many milliwatts, and all else, hours."""
     draw_mw = mean_mw + rule.base_ma * _SUPPLY_V
     lost_an_hour = -log1p(-rule.self_discharge / 100) / _MONTH_H
     with np.errstate(divide="ignore"):
         lasts = rule.battery_mwh / np.where(draw_mw > 0, draw_mw, nan)
-        return np.log1p(lasts * lost_an_hour) / lost_an_hour if lost_an_hour else lasts
+        return np.asarray(np.log1p(lasts * lost_an_hour) / lost_an_hour if lost_an_hour else lasts)
 
 
 class _Sample:
@@ -136,7 +129,7 @@ class _Units:
     """
 
     def __init__(self, frames: Frames, radio: netsim.Radio) -> None:
-        references = compare.reference_energies(frames, awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw)
+        references = compare.reference_energies(frames, radio)
         wide: Any = pd.concat([frames.runs, references], ignore_index=True).set_index(["policy", "replication"])
         names = frames.runs["replication"].unique().tolist()
         columns = ("total_j", "elapsed_s", "pages")
@@ -166,13 +159,12 @@ class _Units:
         rows = []
         for policy in self.joules.index:
             joules, pages = self.joules.loc[policy], self.pages.loc[policy]
-            row: dict[str, Any] = {"policy": policy, "units": len(joules), "pages": int(pages.sum())}
+            row: Row = {"policy": policy, "units": len(joules), "pages": int(pages.sum())}
             estimates = {
                 "energy_j_per_page": ratio(joules, pages.clip(lower=1)),
                 "mean_mw": ratio(1000 * joules, self.seconds.loc[policy]),
             } | {f"energy_{name}_percent": percent(joules, self.joules.loc[other]) for name, other in others.items()}
-            for name, (mean, half_width) in estimates.items():
-                row |= {name: mean, f"{name}_half_width": half_width}
+            row |= compare.with_half_widths(estimates)
             for kind, form in _COLUMNS.items():
                 if kind in has:
                     sample = self.samples.get(kind, {}).get(policy)
@@ -188,7 +180,7 @@ class _Units:
         energies = (self.joules @ times / (over @ times))[self.policies]
         return [*energies.sort_values(kind="stable").index]
 
-    def worst(self, rule: Rule, policy: str, times: NDArray[Any] | None = None) -> dict[str, Any]:
+    def worst(self, rule: Rule, policy: str, times: NDArray[Any] | None = None) -> Row:
         """Return the limit that a candidate keeps least, and by which share it is exceeded (`excess`).
 
         Of all units (`times` None) it is held up to the end of its interval.
@@ -223,7 +215,7 @@ class _Units:
         return pd.DataFrame(rows)
 
 
-def _kept(worst: dict[str, Any]) -> bool:
+def _kept(worst: Row) -> bool:
     return bool(worst["excess"] <= 1e-9)
 
 
@@ -258,10 +250,11 @@ def tune(frames: Frames, rule: Rule, radio: netsim.Radio, *, seed: int) -> Tunin
         wins_percent=[100 * share.get(name, 0.0) if name in order else nan for name in table["policy"]],
     )  # fmt: skip
     cheaper = order[: order.index(policy)] if allowed else [one for one in order if one != policy]
-    [row] = table[table["policy"] == policy].to_dict("records")
+    [records] = table[table["policy"] == policy].to_dict("records")
+    row: Row = {str(name): value for name, value in records.items()}
     held_out = splits.loc[splits["policy"] == policy, "battery_h"]
     recommendation = {
-        **{str(name): value for name, value in row.items()},
+        **row,
         **rule.given(),
         **_lives(row, frames.runs[frames.runs["policy"] == policy], rule, radio),
         "keeps": bool(allowed),
@@ -275,7 +268,7 @@ def tune(frames: Frames, rule: Rule, radio: netsim.Radio, *, seed: int) -> Tunin
     return Tuning(policy, table, splits, recommendation)
 
 
-def _lives(row: dict[Any, Any], runs: pd.DataFrame, rule: Rule, radio: netsim.Radio) -> dict[str, Any]:
+def _lives(row: Row, runs: pd.DataFrame, rule: Rule, radio: netsim.Radio) -> Row:
     """Return the battery's life with the interval of the units, and with assumed figures of the radio off both ways.
 
     No power is below that of sleeping throughout.

@@ -43,8 +43,8 @@ class Entry:
 
     @cached_property
     def files(self) -> Kept:
-        """Where its machine code is kept."""
-        return Kept(self.module, f"{self.name}.entry")
+        """Where its machine code is kept; nowhere if another function of the module may have its name."""
+        return Kept("" if "<" in self.name else self.module, f"{self.name}.entry")
 
     @cached_property
     def address(self) -> int:

@@ -64,13 +64,7 @@ class RunLog:
 
     @property
     def margin(self) -> Floats:
-        """Signed margin of every round, as `decide` gives it.
-
-        Raises
-        ------
-        RuntimeError
-            If the instances of the run were changed before it was read.
-        """
+        """Signed margin of every round, as `decide` gives it; RuntimeError if X was changed before it was read."""
         if self.replay is not None:
             again = self.replay()
             same = all(

@@ -125,6 +125,12 @@ def note_down(run: Run, frame: Frame, begin: int, end: int, lost: int) -> None:
         run.recorder.put_down(run, frame, begin, end, lost)
 
 
+def note_asked(run: Run, begin: int, end: int, down: int, lost: int) -> None:
+    """Note a poll on the air of a link, or down the answer that nothing waits."""
+    if run.recorder:
+        run.recorder.polled_ns.append((begin, end, bool(lost), bool(down)))
+
+
 def note_exchange(run: Run, n: int, received: int) -> None:
     """Note the exchange that begins on the channel, or the collision of `n`."""
     if run.recorder:

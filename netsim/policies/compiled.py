@@ -6,7 +6,7 @@ To give a policy one:
 1.  Write the rule as a module-level function ``plan(view, ints, floats)``.  `view` is a `FlatView`; `ints` and `floats`
     are one-dimensional arrays of int64 and float64 that hold the policy's parameters and all of its state, laid out as
     the policy likes.  The rule may change them.  It returns a `Plan` with all five fields given (numba knows no
-    default values), `open_on_send` and `agreed` being of type bool.
+    default values), `open_on_send` and `agreed` being of type bool; with `ASK` as the time to repeat it polls.
 2.  If the policy observes frames, write a second function ``observe(frame, ints, floats)``, where `frame` is a
     `FlatFrame`; it returns nothing.
 3.  In the constructor, set ``self.compiled = CompiledForm(plan, observe, ints=..., floats=...)``, or to None where the

@@ -15,7 +15,7 @@ from netsim.model import codes
 from netsim.policies.compiled import CompiledForm
 from netsim.policies.protocol import Policy
 from netsim.result import RunRecord
-from netsim.running.machine import EVENT, INTERVAL, POLL, Machine
+from netsim.running.machine import EVENT, INTERVAL_NUMBERS, POLL_NUMBERS, Machine
 from netsim.running.setup import BATCH, World, trip_of
 
 advance_run = Entry("netsim.running.kernel", "advance_run", Signature(int, (int,)))
@@ -209,7 +209,7 @@ class _Run:
             setattr(machine, f"{name}s_stop", begin + 8 * words * room)
         self._notes = {}
         room = _NOTES * self._more
-        for name, width in (("polls", POLL), ("intervals", INTERVAL)):
+        for name, width in (("polls", POLL_NUMBERS), ("intervals", INTERVAL_NUMBERS)):
             numbers, clients = self._room(width * room).reshape(-1, width), self._room(room)
             self._notes[name] = numbers, clients
             notes = getattr(machine, name)

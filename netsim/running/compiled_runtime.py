@@ -24,8 +24,8 @@ from netsim.model.receiver import receive, receive_down
 from netsim.model.wires import DOWN_WIRE, UP_WIRE
 from netsim.policies.call_by_address import call_observe, call_plan
 from netsim.policies.compiled import NOT_YET_NS, FlatFrame, FlatView
-from netsim.policies.protocol import cannot_follow
-from netsim.running.machine import EVENT, FEW, INTERVAL, POLL, Heap, Machine, Notes, Ring
+from netsim.policies.protocol import ASK, cannot_follow
+from netsim.running.machine import EVENT, FEW, INTERVAL_NUMBERS, POLL_NUMBERS, Heap, Machine, Notes, Ring
 
 CODE_BITS = max(HANDLERS).bit_length()
 SOON = 50_000_000  # events that are nearer wait in a heap of their own
@@ -252,11 +252,18 @@ def ask(run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting:
         deadline = client.deadline - offset
     view = FlatView(now - offset, at_beacon, sent, received, slept, waiting, deadline)
     plan = call_plan(client.rule, view, ints, floats)
+    poll = plan.repeat_ns == ASK
     if cannot_follow(max(now - offset, plan.awake_until_ns), plan.wake_ns, plan.repeat_ns, plan.agreed, run.interval):
         run.status |= BAD_PLAN
+    if poll and (plan.agreed or not client.polls):
+        run.status |= BAD_PLAN
     asked = client.asked
-    asked.until, asked.wake, asked.repeat = plan.awake_until_ns + offset, plan.wake_ns + offset, plan.repeat_ns
-    asked.opens, asked.agreed = plan.open_on_send, plan.agreed
+    asked.until, asked.wake, asked.repeat = (
+        plan.awake_until_ns + offset,
+        plan.wake_ns + offset,
+        0 if poll else plan.repeat_ns,
+    )
+    asked.opens, asked.agreed, asked.poll = plan.open_on_send, plan.agreed, poll
 
 
 def tell_policy(run: Run, client: Client, frame: Frame, sent: int, reached: int, completes: int, wanted: int) -> None:
@@ -294,7 +301,7 @@ def next_note(run: Run, client: Client, notes: Notes) -> int:
 def note_interval(run: Run, client: Client, begin: int, end: int) -> None:
     """See `netsim.model.primitives`."""
     notes = run.machine.intervals
-    at = INTERVAL * next_note(run, client, notes)
+    at = INTERVAL_NUMBERS * next_note(run, client, notes)
     if at >= 0:
         notes.numbers[at], notes.numbers[at + 1] = begin, end
 
@@ -302,7 +309,7 @@ def note_interval(run: Run, client: Client, begin: int, end: int) -> None:
 def note_poll(run: Run, client: Client, at: int, slept: int, waiting: int, following: int, more: int, gap: int) -> None:
     """See `netsim.model.primitives`."""
     notes = run.machine.polls
-    place, numbers = POLL * next_note(run, client, notes), notes.numbers
+    place, numbers = POLL_NUMBERS * next_note(run, client, notes), notes.numbers
     if place >= 0:
         numbers[place], numbers[place + 1], numbers[place + 2] = at, slept, waiting
         numbers[place + 3], numbers[place + 4], numbers[place + 5] = following, more, gap

@@ -32,7 +32,7 @@ from netsim.model import (
     wires,
 )  # fmt: skip
 from netsim.model.air import access_point, aggregation, beacons, channel, exchanges, groups, radio, retrieval, station
-from netsim.policies.protocol import FOREVER_NS, cannot_follow
+from netsim.policies.protocol import ASK, FOREVER_NS, cannot_follow
 from netsim.running import compiled_runtime
 
 _MODEL = (
@@ -87,6 +87,9 @@ def _scope() -> dict[str, object]:
     scope: dict[str, object] = {"__name__": __name__}
     functions: dict[str, Callable[..., object]] = {}
     for module in (*_MODEL, compiled_runtime):
+        for name, value in vars(module).items():
+            if type(value) is int and scope.setdefault(name, value) != value:
+                raise NameError(f"two numbers of the model are called {name}")
         scope.update(vars(module))
         own = _functions(module)
         if known := functions.keys() & own.keys():
@@ -96,7 +99,7 @@ def _scope() -> dict[str, object]:
     for name, function in _functions(primitives).items():
         takes = {one: what for one, what in function.__annotations__.items() if one != "return"}
         functions.setdefault(name, _written(name, takes, ["    pass"]))
-    scope["FOREVER_NS"] = FOREVER_NS
+    scope |= {"FOREVER_NS": FOREVER_NS, "ASK": ASK}
     scope.update({f"as_{kind}": reader(kind) for kind in RECORDS})
     scope.update({name: _made(function, scope) for name, function in functions.items()})
     return scope

@@ -101,6 +101,7 @@ class World:
         client = entities.Client()
         client.number, client.host_aware = number, int(policy.host_aware)
         client.observes, client.never_sleeps = int(isinstance(policy, Observer)), int(_never_sleeps(policy))
+        client.polls = int(bool(getattr(policy, "polls", False)))
         client.last_sent = client.last_received = NOT_YET_NS
         client.deadline = NEVER
         client.n_pages, client.n_messages, client.next_number = len(workload), len(messages), 1
@@ -188,7 +189,7 @@ class World:
         for client, (_, policy) in zip(self.run.clients, self.members, strict=True):
             client.contender = self.run.contenders[1 + air.neighbours + client.number]
             client.contender.client = client.turn.client = client
-            uapsd = wanted == codes.AUTO and policy.spec.startswith("uapsd")
+            uapsd = wanted == codes.AUTO and (policy.spec.startswith("uapsd") or client.polls)
             client.retrieval = codes.UAPSD if uapsd else wanted
             client.announces = int(air.twt_announced)
             client.expected = client.missed = -1

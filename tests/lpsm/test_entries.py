@@ -86,7 +86,7 @@ def test_a_damaged_file_is_compiled_again(run: Run, tmp_path: Path, ways: list[s
     for path, content in whole.items():
         call, answer = (OF_OTHERS, "5 True") if "made" in path.name else (CALL, "30 True")
         for way, found in damaged(content, next(other for other in whole.values() if other != content)).items():
-            if ways is None or way in ways:
+            if ways is None or (way in ways and "total" in path.name):
                 path.write_bytes(found)
                 assert run(call) == f"False {answer}", (path.name, way)
                 assert run(call).startswith("True"), (path.name, way)

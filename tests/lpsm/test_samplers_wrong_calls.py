@@ -229,14 +229,11 @@ def test_a_zero_vector_is_an_error_only_where_it_would_be_divided_by_its_norm(ma
         assert np.isfinite(log.margin).all()
 
 
-@pytest.mark.parametrize(
-    ("part", "value", "message"),
-    [
-        ("indices", 10**6, rf"X must have columns below {D}, got .* to 1000000"),
-        ("indices", -5, rf"X must have columns below {D}, got -5 to"),
-        ("indptr", 10**6, "X must have row pointers that rise from 0 to"),
-    ],
-)
+@pytest.mark.parametrize(("part", "value", "message"), [
+    ("indices", 10**6, rf"X must have columns below {D}, got .* to 1000000"),
+    ("indices", -5, rf"X must have columns below {D}, got -5 to"),
+    ("indptr", 10**6, "X must have row pointers that rise from 0 to"),
+])  # fmt: skip
 def test_sparse_rows_whose_columns_lie_outside_are_refused_before_a_round_goes_there(part, value, message):
     for key in ("sop", "ssmd"):
         rows = sparse.csr_matrix(X[:8])

@@ -26,6 +26,8 @@ traces.generate(True, RNG) -> n_pages must be of the type int, got True
 traces.generate(0, RNG) -> n_pages must lie in \[1, 1e\+08\], got 0
 traces.generate(-(10**400), RNG) -> n_pages must lie in \[1, 1e\+08\], got an integer of 1329 bits
 traces.Workload.of(traces.Workload.of([]), [traces.Message(1.0, 5)]) -> must be left out where pages are a Workload
+traces.Workload.of([traces.Page("a", 300, 500, (310, 9000))]) -> request bytes and reply bytes, got \(310, 9000\)
+traces.Workload.of([traces.Page("a", 300, 500, 5)]) -> an object must be a pair of request bytes and reply bytes, got 5
 traces.pages([1]) -> requests must be of the type Request, got 1
 traces.pages([], rule=0) -> rule must be of the type GroupingRule or None, got 0
 list(traces.browsed(["a"])) -> sessions must be of the type Session, got 'a'

@@ -1,6 +1,6 @@
 """The flows of a capture: TCP connections and UDP conversations, from their packets to exchanges and messages.
 
-A connection that speaks HTTP/1 is parsed (`http1`), so that its exchanges have URLs and exact borders.  Any
+A connection that speaks HTTP/1 is parsed (`http1`), so that its exchanges have URLs and exact borders.  Every
 other flow is told apart by its runs (`runs`), as is what follows once a connection no longer speaks HTTP/1.
 
 The client of a flow is who opened it, the sender of the SYN or of the first datagram; of a connection that was

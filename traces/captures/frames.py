@@ -34,7 +34,7 @@ _FRAGMENT, _AUTHENTICATION = 44, 51
 _BACKGROUND_PORTS = frozenset((1900, 5353))  # SSDP, mDNS
 DHCP_CLIENT_PORTS = frozenset((68, 546))  # of DHCP and DHCPv6
 
-_tcp = Struct(">IIBB").unpack_from
+_tcp, _half, _ports = (Struct(form).unpack_from for form in (">IIBB", ">H", ">HH"))
 
 
 class Segment(NamedTuple):
@@ -54,9 +54,9 @@ def decode(link: int, frame: bytes) -> Segment:
     if link in RAW_IP_AT:
         return decode_ip(frame, RAW_IP_AT[link])
     first, at, cast_at = _HEADERS[link]
-    kind = frame[first] << 8 | frame[first + 1]
+    kind = _half(frame, first)[0]
     while kind in _TAGGED:
-        kind, at = frame[at + 2] << 8 | frame[at + 3], at + 4
+        kind, at = _half(frame, at + 2)[0], at + 4
     is_group = frame[cast_at] & 1 if link == ETHERNET else frame[cast_at] in (1, 2)
     if kind in (IPV4, IPV6):
         found = decode_ip(frame, at)
@@ -75,19 +75,19 @@ def decode_ip(frame: bytes, at: int) -> Segment:
     """
     version = frame[at] >> 4
     if version == 4:
-        length, protocol = frame[at + 2] << 8 | frame[at + 3], frame[at + 9]
+        length, protocol = _half(frame, at + 2)[0], frame[at + 9]
         end = at + length if length else len(frame)  # 0: written before the network card cut it into packets
         addresses, data = frame[at + 12 : at + 20], at + (frame[at] & 15) * 4
         if frame[at + 6] & 0x1F or frame[at + 7]:
             return _fragment(protocol, end - data)
         at = data
     elif version == 6:
-        length, protocol = frame[at + 4] << 8 | frame[at + 5], frame[at + 6]
+        length, protocol = _half(frame, at + 4)[0], frame[at + 6]
         addresses = frame[at + 8 : at + 40]
         at += 40
         end = at + length if length else len(frame)
         while protocol in _EXTENSIONS or protocol in (_FRAGMENT, _AUTHENTICATION):
-            if protocol == _FRAGMENT and (frame[at + 2] << 8 | frame[at + 3]) & 0xFFF8:
+            if protocol == _FRAGMENT and _half(frame, at + 2)[0] & 0xFFF8:
                 return _fragment(frame[at], end - at - 8)
             size = 8 if protocol == _FRAGMENT else 8 * (frame[at + 1] + 1)
             protocol, at = frame[at], at + (size if protocol != _AUTHENTICATION else 4 * (frame[at + 1] + 2))
@@ -98,7 +98,7 @@ def decode_ip(frame: bytes, at: int) -> Segment:
         data = at + (offset >> 4) * 4
         return Segment(addresses + frame[at : at + 4], data, max(0, end - data), sequence, acknowledged, flags)
     if protocol == UDP:
-        size = (frame[at + 4] << 8 | frame[at + 5]) - 8
+        size = _half(frame, at + 4)[0] - 8
         if not 0 <= size <= end - at - 8:
             size = max(0, end - at - 8)
         return Segment(addresses + frame[at : at + 4] + b"u", at + 8, size)
@@ -113,8 +113,8 @@ def _fragment(protocol: int, size: int) -> Segment:
 def ends(key: bytes) -> tuple[bytes, int, bytes, int]:
     """Return source address, source port, target address and target port of a key."""
     width = 4 if len(key) < 36 else 16
-    source, target, ports = key[:width], key[width : 2 * width], key[2 * width : 2 * width + 4]
-    return source, ports[0] << 8 | ports[1], target, ports[2] << 8 | ports[3]
+    source_port, target_port = _ports(key, 2 * width)
+    return key[:width], source_port, key[width : 2 * width], target_port
 
 
 def reversed_key(key: bytes) -> bytes:

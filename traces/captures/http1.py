@@ -5,6 +5,7 @@ and, once a request is known, as a client that hears its reply.  A fresh parser
 for every message makes pipelining and kept-alive connections the same thing.
 """
 
+import re
 from collections.abc import Callable
 
 import h11
@@ -12,9 +13,8 @@ import h11
 from traces.grouping import is_embedded
 from traces.records import DOCUMENT, EMBEDDED, UNKNOWN_WAIT_US, Request
 
-_EMBEDDED_TYPES = (
-    *(b"image/", b"font/", b"audio/", b"text/css", b"text/javascript", b"application/javascript"),
-    *(b"application/x-javascript", b"application/font", b"application/x-shockwave-flash"),
+_EMBEDDED_TYPES = re.compile(
+    rb"(image|font|audio)/|text/(css|javascript)|application/((x-)?javascript|font|x-shockwave-flash)"
 )
 _MOST_UNANSWERED = 1 << 10
 
@@ -113,7 +113,7 @@ class Exchanges:
         full = b"http://" + asked.headers.get(b"host", b"") + target if target.startswith(b"/") else target
         url, content_type = full.decode("latin-1"), reply.headers.get(b"content-type", b"").lower()
         kind = EMBEDDED if is_embedded(url) and not content_type.startswith(b"text/html") else DOCUMENT
-        if content_type.startswith(_EMBEDDED_TYPES):
+        if _EMBEDDED_TYPES.match(content_type):
             kind = EMBEDDED
         end_us, wait_us = max(reply.end_us, asked.start_us), UNKNOWN_WAIT_US
         if self._trip_us >= 0:  # a reply that follows another one waited for that one, not for the server

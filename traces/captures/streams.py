@@ -44,7 +44,7 @@ class Stream:
         if self._last < 0:
             self.begin(sequence, opening=False)
         last = self._last
-        begin = last + (sequence - last + _HALF) % _CIRCLE - _HALF
+        begin = self.at(sequence)
         end = begin + size
         if begin >= last:
             if begin > last:

@@ -14,8 +14,6 @@ everything, and is run beside it.  For recall K is tuned anew beside each other 
 What it leaves out: costs of forwarding, and running times, for which the number of stored examples stands.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

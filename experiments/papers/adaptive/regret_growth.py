@@ -16,8 +16,6 @@ hardest for it, those wrong exactly where abs(f*) is below a level.
 What it leaves out: other kinds of noise, more than two dimensions, and the logarithmic factors of the remark.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from math import sqrt
 from typing import Any

@@ -11,8 +11,6 @@ What it leaves out: tuning of the Shifting and the Budget Perceptron, whose para
 of drift.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
@@ -26,6 +24,7 @@ from experiments.papers.claims import Claim, Noted, against, point, steps_inside
 from experiments.papers.kit import DataSet, Experiment, Run, Sizes, over
 from experiments.papers.predicates import above, at_least, below, between, both, largest, reaching, wide_enough
 from experiments.papers.tuning import one_standard_error
+from experiments.quantities import Row
 from lpsm import samplers
 from lpsm.randomness import POLICY, SPLIT, WORKLOAD, generator
 
@@ -193,11 +192,11 @@ def _curve(run, key, log, stream):
 def _at(curve, t=None):
     """Return accuracy in percent at round t (None: at the end), a row a run and a column a key."""
     when = int(curve["t"].max() if t is None else curve.loc[curve["t"] <= t, "t"].max())
-    return 100 * wide({"curve": curve}, "curve", "accuracy", "key", "run", t=when)
+    return 100 * wide(curve, "accuracy", "key", "run", t=when)
 
 
 def _at_rate(totals, rate):
-    return 100 * wide({"totals": totals}, "totals", "accuracy", "key", "run", wanted=rate)
+    return 100 * wide(totals, "accuracy", "key", "run", wanted=rate)
 
 
 def _over_best(table, winner, others=(), *, least=False):
@@ -285,13 +284,13 @@ USPS = DataSet(
     "usps", "USPS handwritten digits, as usps/usps.npz with X_train, y_train, X_test, y_test",
     "scikit-learn's 8 x 8 digits",
 )  # fmt: skip
-GAUSS: dict[str, Any] = {"axes": {"run": Sizes(range(3), range(50))}, "rounds": Sizes(2000, 10_000)}
+GAUSS: Row = {"axes": {"run": Sizes(range(3), range(50))}, "rounds": Sizes(2000, 10_000)}
 SAME = GAUSS | {"same": True}  # SOP's a is LASEC's b
-DIGITS: dict[str, Any] = {
+DIGITS: Row = {
     "axes": {"run": Sizes(range(2), range(50))}, "rounds": Sizes(1000, 9298), "digits": True
 }  # fmt: skip
 TIMES, AT_RATES = "accuracy over time", "accuracy against query rate"
-PANELS: dict[str, tuple[str, str, dict[str, Any], tuple[Claim, ...]]] = {  # subject, time, what is swept, claims
+PANELS: dict[str, tuple[str, str, Row, tuple[Claim, ...]]] = {  # subject, time, what is swept, claims
     "a": (f"{TIMES} with all labels, synthetic shifts", "1 min", SAME, (
         _best("before the first shift the second-order Perceptron, its a being LASEC's b, is the best", "sop", SHIFT,
               "the best"),

@@ -12,8 +12,6 @@ What it leaves out: other streams of the same kind, the price of a label, and BB
 instance alone: among 39,916 words it asks about all.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -27,6 +25,7 @@ from scipy import sparse
 from experiments.papers.claims import Noted, point
 from experiments.papers.kit import DataSet, Experiment, Sizes, over
 from experiments.papers.predicates import above, each, reaching
+from experiments.quantities import Row
 from lpsm import samplers
 from lpsm.randomness import POLICY, WORKLOAD, generator
 from lpsm.samplers.last_labels import TIMES
@@ -34,13 +33,10 @@ from lpsm.synthetic_streams import drifting
 
 DATA = {
     "elec2": ("elec2", "Elec2 (normalised) as electricity-normalized.csv.gz, in order of time"),
-    "mails": (
-        "spam_katakis_stream",
-        "the spam stream of Katakis et al. as spam_stream.npz, a CSR matrix and y",
-    ),
+    "mails": ("spam_katakis_stream", "the spam stream of Katakis et al. as spam_stream.npz, a CSR matrix and y"),
     "news": ("reuters21578", "Reuters-21578 as reuters21578.jsonl.gz"),
 }
-CURVES: dict[str, Any] = {"x": "fraction of labels asked for", "y": "accuracy", "x_scale": "log"}
+CURVES: Row = {"x": "fraction of labels asked for", "y": "accuracy", "x_scale": "log"}
 SHARES = (0.05, 0.1, 0.2)
 BLOCKS, COINS = 40, 5
 STEP = 0.02  # of every threshold

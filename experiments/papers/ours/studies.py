@@ -22,8 +22,6 @@ What it leaves out: schedules that change within a context, cells of several cli
 and rivals that change by what they see.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
@@ -48,6 +46,7 @@ from experiments.papers.ours.worlds import (
     sessions,
 )
 from experiments.papers.predicates import at_least, at_most, below, each, reaching
+from experiments.quantities import Row
 from experiments.study.compare import linearised
 
 FIRST_SEED = 8000
@@ -121,7 +120,7 @@ def sweep(first, worlds, policies, **more):
 
 def values(record, world, column, policies):
     """Return a column of policies over the replications of a world: a frame, or a series of one policy."""
-    table = wide(record, "runs", column, traffic=world)
+    table = wide(record["runs"], column, traffic=world)
     return table[policies if isinstance(policies, str) else list(policies)].astype(float)
 
 
@@ -144,7 +143,7 @@ def equal_energy(x, y, at, along=np.positive):
 
 def spared(record, cases):
     """Measure by how many percent policies are below families at their own slowdown (or delay), beyond the asked."""
-    found, table = {}, cache(lambda world, column: wide(record, "runs", column, traffic=world).astype(float))
+    found, table = {}, cache(lambda world, column: wide(record["runs"], column, traffic=world).astype(float))
     for world, policy, name, members, percent in cases:
         column = EQUAL.get(world, SLOWDOWN)
         joules, x = (table(world, one)[list(dict.fromkeys([policy, *members]))] for one in ("total_j", column))
@@ -160,7 +159,7 @@ def over_asked(record, column, worlds, policies):
     """Measure slowdowns, or delays where 50 messages came, over what each policy's own specification asks for."""
     found = {}
     for world, policy in product(worlds, policies):
-        table = wide(record, "runs", column, traffic=world)
+        table = wide(record["runs"], column, traffic=world)
         own = table.get(policy, pd.Series(dtype=float))
         if column == DELAY and len(own):
             own = own[values(record, world, "messages", policy) >= 50]
@@ -191,7 +190,7 @@ def study(name, subject, time, table, worlds, *, goal=BELOW, test=at_least, firs
     `tasks` makes the sweep, with `more` in every task; `pictures` are names with the worlds that each one shows.
     """
     cases, experiment = read(table), Experiment(f"ours/{name}", subject, time, data)
-    policies: dict[str, Any] = {world: {} for world in worlds}
+    policies: Row = {world: {} for world in worlds}
     for world, policy, _, members, _ in cases:
         policies[world] |= dict.fromkeys([policy, *members])
     experiment.runs(tasks(first, worlds, policies, **more))(runs)

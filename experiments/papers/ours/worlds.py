@@ -10,8 +10,6 @@ specification with `HINTED` behind it, which is told when segments of a stream h
 What it leaves out: pauses of more than 1,000 s in recorded sessions, which are absences and cut out.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +19,7 @@ import pandas as pd
 
 import netsim
 import traces
-from experiments.quantities import BASELINE, run_row
+from experiments.quantities import BASELINE, Row, run_row
 from lpsm.randomness import WORKLOAD, generator
 from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
@@ -38,7 +36,7 @@ HINTED = " with deadlines"
 EXPERIENCED, ELSEWHERE = "after another seed", 500  # so many seeds away
 LEARNED = ("events", "at_risk_s", "rates", "log_evidence", "mean_rates", "ages")
 HINDSIGHT = {f"fixed in hindsight {price_w:g}": price_w for price_w in (2.0, 6.0, 15.0, 40.0)}
-PARTS: dict[str, dict[str, Any]] = {
+PARTS: dict[str, Row] = {
     "at a fixed price": {"gain": 1e-9},
     "without good will": {"good_will": 0.0},
     "without a balance at first": {"start": 0.0},
@@ -111,7 +109,7 @@ def runs(traffic, seed, policies, seconds=0.0, pause=1.0, curves=(), folder="", 
         world = World(Traffic(pages, ["lognormal:0.5:0.8"] * len(pages), *nothing, []), seed)
     else:
         world = world_of(traffic, seconds, seed, pause)
-    made: dict[str, Any] = {part: without(part, **change) for part, change in PARTS.items() if part in policies}
+    made: Row = {part: without(part, **change) for part, change in PARTS.items() if part in policies}
     if EXPERIENCED in policies:
         made[EXPERIENCED] = experienced(world_of(traffic, seconds, seed + ELSEWHERE, pause).browse(OWN).final_policy)
     if set(HINDSIGHT) & set(policies):

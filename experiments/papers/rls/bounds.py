@@ -13,8 +13,6 @@ best length of a reference classifier along the target.
 What it leaves out: other comparators, other learners, for which the risk bounds hold as well, and other distributions.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import inf, sqrt
 from typing import Any
@@ -31,6 +29,7 @@ from experiments.papers.theorems import (
     selected_risk,
     separable_second_order_step,
 )
+from experiments.quantities import Row
 from lpsm import samplers
 from lpsm.bounds.risk import average_risk
 from lpsm.bounds.second_order import log_determinant, second_order_mistakes
@@ -78,7 +77,7 @@ def run_once(source, run, seed, rounds):
     X, y, target, margin = _draw(source, run, seed, rounds)
     u, named = target / margin, {"source": source, "replication": run, "rounds": len(y)}
     wrong = samplers.make("perceptron", X.shape[1]).run(X, y).prediction != y
-    counts: list[dict[str, Any]] = [{**named, "key": "perceptron", "a": inf, "mistakes": int(wrong.sum())}]
+    counts: list[Row] = [{**named, "key": "perceptron", "a": inf, "mistakes": int(wrong.sum())}]
     for a in A:
         missed = X[samplers.make("sop", X.shape[1], a=a).run(X, y).prediction != y]
         counts.append({**named, "key": "sop", "a": a, "mistakes": len(missed), "bound": _theorem_1(u, missed, 0.0, a)})
@@ -129,7 +128,7 @@ def _over_bound(counts):
 def _by_regulariser(counts, bounds):
     both = ((counts, "mistakes", "mistakes, 2nd order", "Perceptron"), (bounds, "bound", "bound", "a -> infinity"))
     for source, title in SOURCES.items():
-        rows: list[dict[str, Any]] = []
+        rows: list[Row] = []
         for table, column, name, at_infinity in both:
             for a, own in where(table, source=source).groupby("a")[column]:
                 level = [{"group": f"{column}, {at_infinity}", "x": x, "y": own.mean()} for x in A]

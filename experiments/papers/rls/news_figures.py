@@ -12,8 +12,6 @@ stored.  A classifier depends on the training examples whose dual coefficient is
 What it leaves out: kernels, and the full least-squares classifier online, as the paper does.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from experiments.papers import news

@@ -153,7 +153,7 @@ def _busy_stretch(pages, polls):
 
 def _joules(runs, setting, column="total_j"):
     """Return joules a page, a row a seed and a column a policy."""
-    return wide({"runs": runs.assign(value=runs[column] / runs["pages"])}, "runs", "value", setting=setting)
+    return wide(runs.assign(value=runs[column] / runs["pages"]), "value", setting=setting)
 
 
 def _saved(runs, setting, policy, column="total_j"):
@@ -204,8 +204,7 @@ def _of_bsd(runs, setting, policy):
 def _summary(runs, pages, setting):
     """Return the comparison of all policies in one setting."""
     runs, pages = (where(table, setting=setting) for table in (runs, pages))
-    radio, frames = netsim.RadioConfig(), study_sweep.Frames(runs, pages)
-    return compare(frames, POLICIES, awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw)
+    return compare(study_sweep.Frames(runs, pages), POLICIES, netsim.RadioConfig())
 
 
 def _bars(runs, pages, draw, setting):
@@ -253,7 +252,7 @@ def _slower_than_bsd(pages, setting):
 
 def _waits(pages, policy):
     """Return latencies of the first setting: without power saving, under static PSM, and a policy's over the latter."""
-    table = wide({"pages": pages}, "pages", "latency_s", index=["replication", "page"], setting=SHORT)
+    table = wide(pages, "latency_s", index=["replication", "page"], setting=SHORT)
     return table["none"], table[policy] / table[PSM]
 
 

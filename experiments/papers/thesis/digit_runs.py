@@ -9,7 +9,7 @@ What it leaves out: the learning rate of the Perceptron under a coin, which is t
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from experiments.papers.claims import steps_inside
 from experiments.papers.kit import DataSet, Sizes, over
 from experiments.papers.tuning import one_standard_error
+from experiments.quantities import Row
 from lpsm import samplers
 from lpsm.randomness import POLICY, SPLIT, generator
 
@@ -61,7 +62,7 @@ PROBLEMS = PRINTED | {  # and what they are called where small digits stand in
 _COIN = [{"b": b} for b in (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)]
 _PATIENCE = [{"R": R} for R in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256)]
 _RATES = (0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0, 10.0)  # of learning
-GRIDS: dict[str, list[dict[str, Any]]] = {
+GRIDS: dict[str, list[Row]] = {
     "dkm": _PATIENCE,
     "dkm-perceptron": [{**patience, "eta": eta} for patience in _PATIENCE for eta in _RATES],
     "cbgz-dkm": _COIN,

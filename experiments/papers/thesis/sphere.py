@@ -11,7 +11,6 @@ Source: Theorem 3 in the true form of Lemma 3, Theorems 4 to 7, table 3.1.
 """
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +19,7 @@ from experiments.papers.claims import Claim, Noted, against, cases, jackknifed, 
 from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import at_most, below, between, both, each, reaching
 from experiments.papers.theorems import perceptron_lemma_sine
+from experiments.quantities import Row
 from lpsm import samplers, synthetic_streams
 from lpsm.randomness import POLICY, WORKLOAD, generator
 
@@ -27,7 +27,7 @@ PATIENCE = 32
 GOALS = (0.32, 0.16, 0.08, 0.04, 0.02, 0.01, 0.005)
 TEST = 20_000
 PERCEPTRONS = ("perceptron", "perceptron-ss", "dkm-perceptron", "random-perceptron")
-PARAMETERS: dict[str, Any] = {"perceptron-ss": {"b": 0.5}, "random-perceptron": {"rate": 0.1}}
+PARAMETERS: Row = {"perceptron-ss": {"b": 0.5}, "random-perceptron": {"rate": 0.1}}
 MODIFIED = ("modified-perceptron", "dkm")
 ONLINE = ("perceptron", *MODIFIED)  # the rows of table 3.1
 

@@ -12,13 +12,13 @@ What it leaves out: OHSUMED, on which the paper shows nothing.
 
 from functools import partial
 from itertools import pairwise, product
-from typing import Any
 
 from experiments.papers import news
 from experiments.papers.claims import Claim, Noted, against, named, steps_inside, where
 from experiments.papers.kit import Experiment
 from experiments.papers.news import of, paired
 from experiments.papers.predicates import above, at_least, at_most, below, between, both, each, wide_enough
+from experiments.quantities import Row
 from lpsm.randomness import POLICY, generator
 
 B = (0.001, 0.003, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.3, 1.0)
@@ -116,7 +116,7 @@ def _f_at(others):
     return float(news.mean_by_value(others, "sop-ss")["f"].to_dict()[AT])
 
 
-PICKS: dict[str, Any] = {"sop-ss": lambda *_: AT, **dict.fromkeys(RIVALS, news.below_f(_f_at))}
+PICKS: Row = {"sop-ss": lambda *_: AT, **dict.fromkeys(RIVALS, news.below_f(_f_at))}
 CHOSEN = {key: news.chosen(key, pick) for key, pick in PICKS.items()}
 ON_OTHERS = f"b = {AT:g}, those of the rivals chosen on the other half of the topics"
 

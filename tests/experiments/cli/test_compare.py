@@ -124,3 +124,9 @@ def test_worlds_that_are_swept_are_those_of_single_comparisons_and_stand_below_e
     heads = [line.split()[:3] for line in lines if line.startswith("policy")]
     assert heads == [["policy", "server_delay", "clients"], ["policy", "clients", "server_delay"]]
     assert {"sweep.png", "sweep.svg"} <= {path.name for path in (tmp_path / "out").iterdir()}
+
+
+def test_a_baseline_has_the_name_of_the_beacons_of_its_world(compare):
+    found = compare("--pages", "2", "--seeds", "2", "--policies", "bsd:1", "--baseline", "psm", "--beacon-ms", "102.4")
+    assert [row["policy"] for row in found["against"]] == ["none", "bsd:1"]
+    assert "psm:102.4" in {row["policy"] for row in found["summary"]}

@@ -22,7 +22,10 @@ def result(folder, content, **changed):
         (folder / name).write_bytes(data)
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in content.items()}
     manifest = {"command": "compare", "configuration": {"seed": 7}, "versions": {"lpsm": "1"}, "files": digests}
-    (folder / "manifest.json").write_text(json.dumps({**manifest, **changed}))
+    text = json.dumps({"source_sha256": "", **manifest, **changed})
+    (folder / "manifest.json").write_text(text)
+    sums = {"manifest.json": hashlib.sha256(text.encode()).hexdigest()}
+    (folder / "SHA256SUMS").write_text("".join(f"{digest}  {name}\n" for name, digest in sums.items()))
     return folder
 
 
@@ -62,13 +65,14 @@ def test_what_files_and_manifests_say_runs_nothing_and_loads_nothing(tmp_path):
     assert "\u202e" not in page
 
 
+UNFINISHED = '{"command": "x", "configuration": {}, "source_sha256": "", "versions": {}'
 MANIFESTS = {  # what the manifest says in place of the right words, and the complaint
-    '{"command"': "it must be JSON",
+    '{"command"': "must be JSON as lpsm writes it",
     '{"a":' * 50_000: "nested too deeply|must be JSON",
-    "[]": "names no command",
-    '{"command": 3}': "names no command",
-    '{"command": "x"}': "are not finished: no files are listed",
-    '{"command": "x", "files": {}, "configuration": 3}': "configuration must be an object, got '3'",
+    "[]": "must have what lpsm writes into a manifest",
+    '{"command": 3}': "must have what lpsm writes into a manifest",
+    UNFINISHED + "}": "are not finished: no files are listed",
+    UNFINISHED + ', "files": {}}': "manifest.json is not as it was written",
 }
 
 
@@ -83,14 +87,14 @@ def test_a_foreign_manifest_is_refused_in_one_line(tmp_path, complaint, manifest
 def test_a_file_that_is_not_as_it_was_written_or_lies_elsewhere_is_refused(tmp_path, complaint, monkeypatch):
     folder = result(tmp_path / "out", {"t.csv": b"a\n1\n"})
     (folder / "t.csv").write_text("a\n2\n")
-    assert "another checksum" in complaint("report", folder)
+    assert "t.csv is not as it was written" in complaint("report", folder)
     (folder / "t.csv").unlink()
-    assert "'t.csv', which is listed" in complaint("report", folder)
+    assert "t.csv is not there" in complaint("report", folder)
     (folder / "t.csv").symlink_to("/etc/hostname")
-    assert "'t.csv', which is listed" in complaint("report", folder)
+    assert "t.csv is not there" in complaint("report", folder)
     (folder / "manifest.json").unlink()
     assert "must hold a manifest.json" in complaint("report", folder)
-    with pytest.raises(ValueError, match=r"'\.\./x\.csv', which is listed"):
+    with pytest.raises(ValueError, match=r"must list files in the folder itself, got '\.\./x\.csv'"):
         html.folder_page(result(tmp_path / "upwards", {}, files={"../x.csv": "0"}))
     with pytest.raises(ValueError, match=r"t\.csv: it must be text as lpsm writes it"):
         html.folder_page(result(tmp_path / "bytes", {"t.csv": b"\xff\n"}))

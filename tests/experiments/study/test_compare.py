@@ -10,6 +10,8 @@ from experiments.study import sweep
 from experiments.study.compare import compare, estimate, linearised, ratio, weighted_quantile
 from experiments.study.run import run
 
+RADIO = netsim.RadioConfig(awake_mw=1000.0, asleep_mw=100.0)
+
 
 def by_hand():
     """Two replications of two pages and two messages, under no power saving and static PSM."""
@@ -23,14 +25,9 @@ def by_hand():
         named = {"replication": replication, "policy": policy}
         parts = {"awake_j": total_j / 4, "sleep_j": total_j / 2, "listen_j": total_j / 4, "total_j": total_j}
         times = {
-            "elapsed_s": 20.0,
-            "uplink_air_s": 1.0,
-            "downlink_air_s": 2.0,
-            "beacons": 6,
-            "wakeups": 4,
-            "awake_s": 5.0,
+            "elapsed_s": 20.0, "uplink_air_s": 1.0, "downlink_air_s": 2.0, "beacons": 6, "wakeups": 4, "awake_s": 5.0,
             "group_frames_lost": 3,
-        }
+        }  # fmt: skip
         runs.append({**dict.fromkeys(PER_PAGE, 0.0), **named, "pages": 2, **parts, **times})
         pages += [{**named, "page": "of one name", "latency_s": s} for i, s in enumerate(latencies)]
         messages += [{**named, "message": i, "delay_s": s} for i, s in enumerate(delays)]
@@ -53,7 +50,7 @@ def test_one_replication_has_a_mean_and_no_interval_and_none_has_neither():
 
 def test_without_static_psm_there_are_no_differences_from_it():
     kept = sweep.Frames(*(frame[frame["policy"] != "psm:100"] if len(frame) else frame for frame in by_hand()))
-    row = compare(kept, ["none"], awake_mw=750.0, asleep_mw=50.0).summary.set_index("policy").loc["none"]
+    row = compare(kept, ["none"], RADIO).summary.set_index("policy").loc["none"]
     assert math.isnan(row["energy_vs_psm_percent"])
     assert row["slowdown_mean"] == 1.0
 
@@ -62,7 +59,7 @@ def test_without_static_psm_there_are_no_differences_from_it():
 def test_against_a_policy_of_other_replications_there_are_no_differences(fewer):
     frames = by_hand()
     kept = frames._replace(runs=frames.runs[(frames.runs["policy"] != fewer) | (frames.runs["replication"] == "s")])
-    row = compare(kept, ["none", "psm:100"], awake_mw=1000.0, asleep_mw=100.0).summary.set_index("policy").loc["none"]
+    row = compare(kept, ["none", "psm:100"], RADIO).summary.set_index("policy").loc["none"]
     assert math.isnan(row["energy_vs_psm_percent"])
 
 
@@ -75,9 +72,7 @@ def test_reference_energies_are_of_the_radio_that_was_simulated():
     with pytest.raises(
         ValueError, match=r"must be what the runs were simulated with, got 50 mW asleep, and a run that"
     ):
-        compare(frames, ["psm:100"], awake_mw=750.0, asleep_mw=50.0)
-    with pytest.raises(ValueError, match="radio must be given, or awake_mw and asleep_mw"):
-        compare(frames, ["psm:100"])
+        compare(frames, ["psm:100"], netsim.RadioConfig(awake_mw=750.0, asleep_mw=50.0))
 
 
 def test_a_linearised_ratio_has_the_mean_and_the_spread_that_the_ratio_reports():
@@ -91,7 +86,7 @@ def test_a_linearised_ratio_has_the_mean_and_the_spread_that_the_ratio_reports()
 
 
 def test_two_replications_by_hand():
-    found = compare(by_hand(), ["none", "psm:100"], awake_mw=1000.0, asleep_mw=100.0)
+    found = compare(by_hand(), ["none", "psm:100"], RADIO)
     own = found.replications.set_index(["replication", "policy"])
     assert own["total_j_per_page"].to_dict() == pytest.approx(
         {("s", "none"): 4.0, ("s", "psm:100"): 2.0, ("t", "none"): 5.0, ("t", "psm:100"): 1.0,
@@ -100,10 +95,8 @@ def test_two_replications_by_hand():
     assert own.loc["s", "beacons_per_page"].to_dict() == {"none": 3.0, "psm:100": 3.0, "limit": 0.0, "page-awake": 0.0}
     assert own.loc["t", "wakeups_per_page"].to_dict() == {"none": 2.0, "psm:100": 2.0, "limit": 0.0, "page-awake": 0.0}
     assert own.loc[("s", "limit"), ["awake_j_per_page", "sleep_j_per_page", "listen_j_per_page"]].tolist() == [
-        1,
-        0.9,
-        0,
-    ]
+        1, 0.9, 0,
+    ]  # fmt: skip
     assert own["elapsed_s_per_page"].tolist() == 8 * [10.0]
     assert own.loc[("s", "none"), ["awake_percent", "group_frames_lost_per_h"]].tolist() == [25.0, 540.0]
     slow = own.loc[("t", "psm:100")]
@@ -130,7 +123,7 @@ def test_two_replications_by_hand():
 def test_a_run_without_a_page_is_counted_as_a_whole():
     frames = by_hand()
     runs = frames.runs.assign(pages=0)
-    found = compare(frames._replace(runs=runs), ["none"], awake_mw=1000.0, asleep_mw=100.0).replications
+    found = compare(frames._replace(runs=runs), ["none"], RADIO).replications
     assert found.loc[found["policy"] == "none", "total_j_per_page"].tolist() == [8.0, 10.0]
 
 
@@ -149,7 +142,7 @@ def test_delays_of_datagrams_and_times_of_exchanges_are_told_apart_and_weighted(
         for kind, delay_s, weight in (("datagram", 7.0, 1.0), ("datagram", 3.0, 3.0), ("exchange", 0.5, 2.0))
     ]
     frames = by_hand()._replace(delays=pd.DataFrame(rows))
-    own = compare(frames, ["none", "psm:100"], awake_mw=1000.0, asleep_mw=100.0).replications
+    own = compare(frames, ["none", "psm:100"], RADIO).replications
     own = own.set_index(["replication", "policy"])
     late = own.loc[("s", "psm:100")]
     assert late[["datagram_delay_mean_s", "datagram_delay_p95_s", "datagram_delay_max_s"]].tolist() == [8.0, 14.0, 14.0]
@@ -159,7 +152,7 @@ def test_delays_of_datagrams_and_times_of_exchanges_are_told_apart_and_weighted(
 
 def test_who_knows_when_frames_come_sleeps_otherwise_and_is_asked_at_the_slowdown_of_each_policy():
     known = {one: netsim.Clairvoyant(np.array([1.0, 2.0]), np.array([3.0, 1.0])) for one in "st"}
-    found = compare(by_hand(), ["none", "psm:100"], awake_mw=1000.0, asleep_mw=100.0, known=known)
+    found = compare(by_hand(), ["none", "psm:100"], RADIO, known=known)
     own = found.replications.set_index(["replication", "policy"])
     assert own.loc[("s", "none"), "clairvoyant_j_per_page"] == pytest.approx(0.1 * 10.0 + known["s"].at(1.0))
     assert own.loc[("s", "psm:100"), "clairvoyant_j_per_page"] == pytest.approx(0.1 * 10.0 + known["s"].at(1.5))

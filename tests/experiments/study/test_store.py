@@ -111,6 +111,21 @@ def test_an_empty_folder_may_be_used_and_a_run_stopped_before_it_took_its_name_i
         Store(out, "compare", SETTINGS)
 
 
+def test_what_a_run_left_that_was_killed_between_two_names_goes_with_the_next_and_nothing_else_does(tmp_path):
+    out = tmp_path / "out"
+    made(out)
+    begun = unfinished(tmp_path / "begun")
+    left = {name: tmp_path / f".{name}.0123456789ab.lpsm-tmp" for name in ("out", "out.partial", "other")}
+    for name, there in {"out": out, "out.partial": begun, "other": out}.items():
+        shutil.copytree(there, left[name])
+    changed, more = (tmp_path / f".out.{digit * 12}.lpsm-tmp" for digit in "ab")
+    for path, name in ((changed, "a.txt"), (more, "mine.txt")):
+        shutil.copytree(out, path)
+        (path / name).write_text("mine")
+    made(out)
+    assert [path.exists() for path in (*left.values(), changed, more)] == [False, False, True, True, True]
+
+
 def test_the_mode_of_a_folder_and_what_it_is_a_link_to_stay(tmp_path):
     (tmp_path / "real").mkdir(mode=0o700)
     (tmp_path / "out").symlink_to("real")

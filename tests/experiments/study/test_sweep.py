@@ -80,7 +80,7 @@ def test_with_clients_a_replication_is_the_cell_of_the_library_and_figures_are_m
         assert run[name] == sum(getattr(result, name) for result in cell) / 2
     assert run["total_j"] == sum(result.energy.total_j for result in cell) / 2
     slowdown = np.concatenate([late.latency_s / early.latency_s for late, early in zip(cell, base, strict=True)])
-    compared = compare(frames, ["psm:100"], awake_mw=750.0, asleep_mw=50.0)
+    compared = compare(frames, ["psm:100"], netsim.RadioConfig(awake_mw=750.0, asleep_mw=50.0))
     found = compared.replications.set_index(["replication", "policy"])
     assert found.loc[("seed-4", "psm:100"), "slowdown_mean"] == pytest.approx(slowdown.mean())
     awake_s = sum(result.latency_s.sum() for result in base) / 2
