@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from lpsm.arrays import Floats
 from lpsm.native import compiled
 
 LN2_HIGH = 6.93147180369123816490e-01  # ln 2 in two parts: k * LN2_HIGH is exact for |k| < 2**21
@@ -18,7 +19,7 @@ TAYLOR = tuple(1.0 / math.factorial(k) for k in range(13, -1, -1))  # of the exp
 
 
 @compiled
-def power_of_two(exponent):
+def power_of_two(exponent: float) -> float:
     """2**exponent for an integral exponent; below the smallest normal number, zero."""
     if exponent < -1022.0:
         return 0.0
@@ -26,7 +27,7 @@ def power_of_two(exponent):
 
 
 @compiled
-def decay(losses, lowest, out):
+def decay(losses: Floats, lowest: float, out: Floats) -> None:
     """Out = exp(lowest - losses), written so that it vectorises; zero below exp(-708).
 
     Taylor's polynomial of degree 13 on |r| <= ln(2)/2, right to the last place but one.
@@ -44,7 +45,7 @@ def decay(losses, lowest, out):
 
 
 @compiled
-def dot(a, b, size):
+def dot(a: Floats, b: Floats, size: int) -> float:
     """Scalar product of the first elements in eight interleaved sums, an order of additions that no machine changes."""
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
     whole = size - size % 8
@@ -64,7 +65,7 @@ def dot(a, b, size):
 
 
 @compiled
-def dots(a, b, c, size):
+def dots(a: Floats, b: Floats, c: Floats, size: int) -> tuple[float, float]:
     """Scalar products of the first elements of two vectors with a third, which is read once."""
     a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
     whole = size - size % 4
@@ -85,15 +86,15 @@ def dots(a, b, c, size):
 
 
 @compiled
-def log_add(a, b):
+def log_add(a: float, b: float) -> float:
     """Logarithm of exp(a) + exp(b)."""
     if a < b:
         a, b = b, a
-    return a if b == -np.inf else float(a + math.log1p(math.exp(b - a)))
+    return a if b == -np.inf else a + math.log1p(math.exp(b - a))
 
 
 @compiled
-def log_others(logs, out):
+def log_others(logs: Floats, out: Floats) -> float:
     """Fill out[i] with ln sum over j != i of exp(logs[j]); return ln of the whole sum."""
     out[:] = -np.inf
     top, second, rest = 0, -np.inf, 0.0

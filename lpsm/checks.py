@@ -13,6 +13,7 @@ from functools import wraps
 from math import inf, prod
 from numbers import Real
 from operator import index
+from types import UnionType
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -28,7 +29,7 @@ MOST_TEXT = 1 << 20
 """Most characters of a text in a state."""
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return what an error shows of a value: at most 60 characters."""
     if isinstance(value, dict) and value:
         return ", ".join(f"{name}={shown(of)}" for name, of in value.items())[:60]
@@ -55,12 +56,12 @@ def number(name: str, value: Any) -> float:
         return inf if value > 0 else -inf
 
 
-def whole(least: int = 0, most: int | None = None, /, **values: Any) -> int:
+def whole(least: int = 0, most: int | None = None, /, **values: object) -> int:
     """Return the last of the values as an `int`; all are whole numbers of at least `least`, and at most `most`."""
     found = least
     for name, value in values.items():
         try:
-            found = index(value)
+            found = index(value)  # type: ignore[arg-type]
         except TypeError:
             found = least - 1
         if isinstance(value, bool | np.bool_) or found < least:
@@ -70,7 +71,7 @@ def whole(least: int = 0, most: int | None = None, /, **values: Any) -> int:
     return found
 
 
-def positive(finite: bool = True, /, **values: Any) -> None:
+def positive(finite: bool = True, /, **values: object) -> None:
     """Every value is greater than 0 (and finite, unless the limit is allowed)."""
     _hold(f"be positive{' and finite' if finite else ''}", lambda x: x > 0.0 and (x < inf or not finite), values)
 
@@ -81,34 +82,34 @@ def keep_whole(configuration: object, least: int, most: int | None, /, *names: s
         object.__setattr__(configuration, name, whole(least, most, **{name: getattr(configuration, name)}))
 
 
-def non_negative(**values: Any) -> None:
+def non_negative(**values: object) -> None:
     """Every value is finite and at least 0."""
     _hold("be non-negative and finite", lambda x: 0.0 <= x < inf, values)
 
 
-def at_least(least: float, /, **values: Any) -> None:
+def at_least(least: float, /, **values: object) -> None:
     """Every value is finite and at least `least`."""
     _hold(f"be at least {least:g} and finite", lambda x: least <= x < inf, values)
 
 
-def between(low: float, high: float, open_low: bool = False, /, **values: Any) -> None:
+def between(low: float, high: float, open_low: bool = False, /, **values: object) -> None:
     """Every value lies in [low, high], or in (low, high]."""
     rule = f"lie in {'(' if open_low else '['}{low:g}, {high:g}]"
     _hold(rule, lambda x: (low < x if open_low else low <= x) and x <= high, values)
 
 
-def probability(**values: Any) -> None:
+def probability(**values: object) -> None:
     """Every value lies strictly between 0 and 1."""
     _hold("lie in (0, 1)", lambda x: 0.0 < x < 1.0, values)
 
 
-def _hold(rule: str, holds: Callable[[float], bool], values: Mapping[str, Any]) -> None:
+def _hold(rule: str, holds: Callable[[float], bool], values: Mapping[str, object]) -> None:
     for name, value in values.items():
         if not holds(number(name, value)):
             raise ValueError(f"{name} must {rule}, got {shown(value)}")
 
 
-def known(name: str, value: Any, names: Iterable[str]) -> None:
+def known(name: str, value: object, names: Iterable[str]) -> None:
     """The value is one of the names; an error says which is nearest."""
     if value not in (names := list(names)):
         near = get_close_matches(str(value), names, n=1)
@@ -133,7 +134,7 @@ def array(name: str, value: Any, dtype: Any = np.float64) -> Array:
     return np.asarray(found, dtype=dtype, order="C")
 
 
-def generator(name: str, value: Any) -> np.random.Generator:
+def generator(name: str, value: object) -> np.random.Generator:
     """Return the generator, or the one of a seed: an integer from 0."""
     if isinstance(value, np.random.Generator):
         return value
@@ -148,14 +149,14 @@ def having(name: str, value: Any, *methods: str) -> None:
         raise TypeError(f"{name} must have the methods {' and '.join(methods)}, got {shown(value)}")
 
 
-def of_type(kind: type[T], /, **values: Any) -> None:
+def of_type(kind: type[T], /, **values: object) -> None:
     """Every value is of this class."""
     for name, value in values.items():
         _kind(kind, f"of the type {kind.__name__}")(name, value)
 
 
-def _kind(kinds: Any, meant: str) -> Callable[[str, Any], None]:
-    def rule(name: str, value: Any) -> None:
+def _kind(kinds: type | UnionType, meant: str) -> Callable[[str, object], None]:
+    def rule(name: str, value: object) -> None:
         if not isinstance(value, kinds):
             raise TypeError(f"{name} must be {meant}, got {shown(value)}")
 
@@ -211,7 +212,7 @@ def reading(what: str) -> Iterator[None]:
         raise ValueError(f"{what} must be as its state() wrote it: {shown(str(error))}") from None
 
 
-def state_text(state: Mapping[str, Any], name: str) -> str:
+def state_text(state: Mapping[str, object], name: str) -> str:
     """Return a text of a state."""
     found = np.asarray(state[name])
     if found.ndim or found.dtype.kind != "U" or found.dtype.itemsize > 4 * MOST_TEXT:
@@ -224,7 +225,7 @@ def state_text(state: Mapping[str, Any], name: str) -> str:
 
 
 def state_array(
-    state: Mapping[str, Any], name: str, shape: tuple[int | None, ...], dtype: Any = np.float64, low: float = -inf
+    state: Mapping[str, object], name: str, shape: tuple[int | None, ...], dtype: Any = np.float64, low: float = -inf
 ) -> Array:
     """Return a copy of an array of a state: of this shape (None: any length) and type, finite and at least `low`.
 

@@ -10,7 +10,7 @@ sleep, which mean nothing.
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -24,13 +24,16 @@ from lpsm.experts.combine import Combiner
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.losses import losses_of, slopes_of
 
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
 __all__ = ["Combination", "Combiner", "combine"]
 __dir__ = __all__.copy
 
 
 def combine(
-    forecasts: Any,
-    y: Any,
+    forecasts: ArrayLike | DataFrame,
+    y: ArrayLike | Series[Any],
     loss: str = "square",
     rate: float | str = "learn",
     *,
@@ -53,18 +56,14 @@ def combine(
     alphas
         Switching rates (m,) of Learn-alpha; None for the grid of this horizon, T.
 
-    Raises
-    ------
-    ValueError
-        If shapes or indices disagree, or a number is out of range.
+    ValueError if shapes or indices disagree, or a number is out of range.
 
     >>> result = combine([[1.0, 3.0], [2.0, 3.0], [3.0, 3.0]], [1.0, 2.0, 3.0])
     >>> result.predictions.round(2).tolist()
     [2.0, 2.5, 3.0]
     """
-    is_frame, is_series = hasattr(forecasts, "columns"), hasattr(y, "to_numpy")
-    index = forecasts.index if is_frame else y.index if is_series else None
-    if is_frame and is_series and not index.equals(y.index):  # type: ignore[union-attr]
+    own, other = (getattr(given, "index", None) if hasattr(given, "to_numpy") else None for given in (forecasts, y))
+    if own is not None and other is not None and not own.equals(other):
         raise ValueError("forecasts and y must have the same index")
     table = array("forecasts", forecasts)
     if table.ndim != 2 or 0 in table.shape:
@@ -74,8 +73,8 @@ def combine(
     combiner = Combiner(table.shape[1], loss, rate, quantile=quantile, gradient=gradient, alphas=alphas, rule=rule)
     outcomes = array("y", y)
     predictions, weights = combiner.run(table, outcomes)
-    names = list(forecasts.columns) if is_frame else list(range(table.shape[1]))
-    return Combination(combiner, table, outcomes, predictions, weights, names, index)
+    names = list(getattr(forecasts, "columns", range(table.shape[1])))
+    return Combination(combiner, table, outcomes, predictions, weights, names, other if own is None else own)
 
 
 class Combination:
@@ -90,8 +89,8 @@ class Combination:
     """
 
     def __init__(
-        self, combiner: Combiner, table: Floats, y: Floats, predictions: Floats, weights: Floats, names: list[Any],
-        index: Any = None,
+        self, combiner: Combiner, table: Floats, y: Floats, predictions: Floats, weights: Floats,
+        names: list[Any], index: Any = None,
     ) -> None:  # fmt: skip
         self.combiner, self.names = combiner, names
         self._table, self._y, self._predictions, self._weights, self._index = table, y, predictions, weights, index
@@ -138,7 +137,7 @@ class Combination:
             raise ValueError("a partition needs forecasts that never sleep, got NaN")
         return hindsight.best_partition(losses, segments)
 
-    def summary(self, segments: int = 10) -> Any:
+    def summary(self, segments: int = 10) -> DataFrame:
         """Return a DataFrame that holds the combination against what could have been, best first.
 
         A row each: the combination, the plain mean, each forecast, and, where nobody slept, the best fixed mean, the
@@ -150,29 +149,27 @@ class Combination:
 
         known, named = self._known, (self.combiner.loss, self.combiner.quantile)
         table, y, own, losses = self._table[known], self._y[known], self._loss[known, 0], self._losses[known]
-        rows: dict[Any, Floats] = {
-            "combination": own,
-            "mean of those awake": self._loss_of(np.nanmean(table, axis=1), y),
-        }
-        rows |= {name: losses[:, i] for i, name in enumerate(self.names)}
+        rows: dict[object, Floats] = {
+            "combination": own, "mean of those awake": self._loss_of(np.nanmean(table, axis=1), y),
+            **dict(zip(self.names, losses.T, strict=True)),
+        }  # fmt: skip
         if not np.isnan(table).any():
             rows["best fixed mean"] = self._loss_of(table @ best_convex(*named, table, y), y)
-            linear = best_linear(*named, table, y)
-            if linear is not None:
+            if (linear := best_linear(*named, table, y)) is not None:
                 rows["best linear combination"] = self._loss_of(table @ linear, y)
             path = self._best_path(segments)
             rows[f"best partition, {min(segments, len(y))} segments"] = losses[np.arange(len(y)), path]
         found = []
         for name, values in rows.items():
             there = ~np.isnan(values)
-            mean, mine = float(values[there].mean()), float(own[there].mean())
-            found.append((name, int(there.sum()), mean, mine, float((own - values)[there].sum())))
+            mean, mine, more = values[there].mean(), own[there].mean(), (own - values)[there].sum()
+            found.append((name, int(there.sum()), mean, mine, more))
         frame = pd.DataFrame(found, columns=["", "rounds", "mean_loss", "combination", "regret"]).set_index("")
         if self.combiner.loss == "square":
             frame.insert(2, "rmse", np.sqrt(frame["mean_loss"]))
         return frame.sort_values("mean_loss", kind="stable")
 
-    def history(self, segments: int = 10) -> Any:
+    def history(self, segments: int = 10) -> DataFrame:
         """Return a DataFrame to draw: the weights, the regret against each forecast and, where nobody slept, the best.
 
         The best forecast of each segment is by its number; ``history().plot(subplots=True)`` draws all.
@@ -227,7 +224,7 @@ def best_convex(loss: str, quantile: float, forecasts: Floats, y: Floats) -> Flo
     """Weights (n,), non-negative and of sum 1, of the fixed mean of the forecasts (T, n) that loses least."""
     n = forecasts.shape[1]
     if loss in ("absolute", "pinball"):
-        return _linear_programme(forecasts, y, quantile if loss == "pinball" else 0.5, convex=True)
+        return _linear_programme(loss, quantile, forecasts, y, convex=True)
     if loss == "square":
         size = max(1.0, float(np.abs(forecasts).max()), float(np.abs(y).max()))
         heavy = 1e6 * np.sqrt(len(y))  # a row that holds the sum at 1
@@ -244,22 +241,19 @@ def best_linear(loss: str, quantile: float, forecasts: Floats, y: Floats) -> Flo
         return None
     if loss == "square":
         return np.asarray(np.linalg.lstsq(forecasts, y, rcond=None)[0])
-    if loss == "logistic":
-        return _smooth(loss, quantile, forecasts, y, convex=False)
-    return _linear_programme(forecasts, y, quantile if loss == "pinball" else 0.5, convex=False)
+    return (_smooth if loss == "logistic" else _linear_programme)(loss, quantile, forecasts, y, convex=False)
 
 
-def _linear_programme(forecasts: Floats, y: Floats, quantile: float, *, convex: bool) -> Floats:
-    """Minimise the pinball loss: y - f.w = over - under, both non-negative and paid for."""
-    rounds, n = forecasts.shape
-    size = max(1.0, float(np.abs(forecasts).max()))
-    price = np.repeat([0.0, quantile, 1.0 - quantile], [n, rounds, rounds])
+def _linear_programme(loss: str, quantile: float, forecasts: Floats, y: Floats, *, convex: bool) -> Floats:
+    """Minimise the absolute or the pinball loss: y - f.w = over - under, both non-negative and paid for."""
+    (rounds, n), size = forecasts.shape, max(1.0, float(np.abs(forecasts).max()))
+    over = quantile if loss == "pinball" else 0.5
     eye = sparse.eye(rounds, format="csr")
-    equal = sparse.hstack([sparse.csr_matrix(forecasts / size), eye, -eye], format="csr")
-    right = y / size
+    equal, right = sparse.hstack([sparse.csr_matrix(forecasts / size), eye, -eye], format="csr"), y / size
     if convex:
         ones = sparse.csr_matrix(np.repeat([1.0, 0.0], [n, 2 * rounds]))
         equal, right = sparse.vstack([equal, ones], format="csr"), np.append(right, 1.0)
+    price = np.repeat([0.0, over, 1.0 - over], [n, rounds, rounds])
     bounds = [(0.0 if convex else None, None)] * n + [(0.0, None)] * (2 * rounds)
     found = scipy.optimize.linprog(price, A_eq=equal, b_eq=right, bounds=bounds, method="highs")
     if not found.success:
@@ -275,12 +269,9 @@ def _smooth(loss: str, quantile: float, forecasts: Floats, y: Floats, *, convex:
         p = np.clip(forecasts @ w, 1e-12, 1.0 - 1e-12) if loss == "log" else forecasts @ w
         return float(losses_of(loss, quantile, p, y).mean()), forecasts.T @ slopes_of(loss, quantile, p, y) / rounds
 
-    start = np.full(n, 1.0 / n)
-    if not convex:
-        return np.asarray(scipy.optimize.minimize(value, start, jac=True, method="L-BFGS-B").x)
-    one = {"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": np.ones_like}
-    limits, options = [(0.0, 1.0)] * n, {"maxiter": 1000, "ftol": 1e-12}
-    found = scipy.optimize.minimize(
-        value, start, jac=True, method="SLSQP", bounds=limits, constraints=[one], options=options
-    )
-    return np.asarray(found.x)
+    options: dict[str, object] = {"method": "L-BFGS-B"}
+    if convex:
+        one = {"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": np.ones_like}
+        limits = {"maxiter": 1000, "ftol": 1e-12}
+        options = {"method": "SLSQP", "bounds": [(0.0, 1.0)] * n, "constraints": [one], "options": limits}
+    return np.asarray(scipy.optimize.minimize(value, np.full(n, 1.0 / n), jac=True, **options).x)

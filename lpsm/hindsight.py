@@ -1,12 +1,12 @@
 """What the best comparator would have paid, once all losses are known.
 
-What it models: given a (T, n) matrix of losses in nats (+inf is legal, a likelihood of zero), the best single expert,
-the best partition of the rounds into k segments, the switching rate whose Fixed-share
-loses least, and the transition matrix whose Markov-share does.  The learners' regret is measured against these.
+What it models: given losses (T, n) in nats (+inf is legal), the best single expert, the best partition of the rounds
+into k segments, and the switching rate and the transition matrix with which one loses least.  `prior` (n,) are the
+first weights, uniform when left out.
 What it leaves out: comparators that mix experts inside a round, and the exact best transition matrix (the likelihood of
-a hidden Markov chain has no known global maximiser; a stationary point is returned).
-Sources: Monteleoni 2006, section 2.2.2, for the best switching rate and the general Markov case; Herbster and Warmuth
-1998 for k-partitions; Freund, Schapire, Singer and Warmuth 1997, section 2, for experts that sleep.
+a hidden Markov chain has no known global maximiser).
+Sources: Monteleoni 2006, section 2.2.2, for switching rates and the general Markov case; Herbster and Warmuth 1998 for
+k-partitions; Freund, Schapire, Singer and Warmuth 1997, section 2, for experts that sleep.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpsm.arrays import Floats, Ints
-from lpsm.checks import array, checked, number, shown, whole
+from lpsm.checks import array, checked, number, whole
 from lpsm.experts import hindsight_kernels as kernels
 from lpsm.experts.best_rate import BestAlpha, search, slopes
-from lpsm.experts.learner import checked_prior
+from lpsm.experts.learner import checked_prior, checked_rates, checked_transitions
 from lpsm.experts.loss_tables import Likelihoods, checked_losses
 
 __all__ = [
@@ -71,9 +71,8 @@ class BestTransitions:
 def awake_regrets(mixture: ArrayLike, losses: ArrayLike, awake: ArrayLike) -> Floats:
     """What a mixture, of losses (T,), lost beyond each expert over the rounds in which that expert was awake, (n,).
 
-    With sleepers there is no expert that is best over all rounds; each is a comparator over its own.  `losses` and
-    `awake` are (T, n); losses of experts asleep are not looked at, and rounds in which the mixture or the expert lost
-    infinitely count for nothing.
+    `losses` and `awake` are (T, n); losses of experts asleep are not looked at, and rounds in which the mixture or the
+    expert lost infinitely count for nothing.
 
     >>> awake_regrets([1.0, 2.0], [[0.5, 9.0], [1.0, 1.5]], [[True, False], [True, True]]).tolist()
     [1.5, 0.5]
@@ -98,17 +97,10 @@ def best_expert(losses: ArrayLike) -> BestExpert:
 
 @checked
 def partition_curve(losses: ArrayLike, k_max: int, *, neighbours_differ: bool = False) -> Floats:
-    """Least loss of a partition into k segments, for k = 1 .. k_max, (k_max,).  O(T n k) time, O(T) memory a segment.
+    """Least loss of a partition into k segments, for k = 1 .. k_max, in [1, T]; (k_max,).  O(T n k) time.
 
-    Parameters
-    ----------
-    losses
-        (T, n).
-    k_max
-        In [1, T].
-    neighbours_differ
-        False: neighbouring segments may hold the same expert, so that the curve never rises.
-        True: exactly k - 1 changes of expert; infinite where no such sequence exists (n = 1, k > 1).
+    Neighbouring segments may hold the same expert, so that the curve never rises; with `neighbours_differ` there are
+    exactly k - 1 changes of expert, and the loss is infinite where no such sequence exists (n = 1, k > 1).
 
     >>> partition_curve([[0, 1], [0, 1], [1, 0]], 3).tolist()
     [1.0, 0.0, 0.0]
@@ -127,8 +119,7 @@ def partition_curve(losses: ArrayLike, k_max: int, *, neighbours_differ: bool = 
 def best_partition(losses: ArrayLike, k: int, *, neighbours_differ: bool = False) -> Partition:
     """The k segments, each with one expert, that lose least together.
 
-    Arguments and cost as in `partition_curve`; memory O(T k).  Where neighbours may hold the same
-    expert, such neighbours are returned as found, so that there are always k segments.
+    Arguments and time as in `partition_curve`; memory O(T k).  There are always k segments.
 
     Raises
     ------
@@ -156,10 +147,7 @@ def best_partition(losses: ArrayLike, k: int, *, neighbours_differ: bool = False
 
 @checked
 def alpha_losses(losses: ArrayLike, alphas: ArrayLike, *, prior: ArrayLike | None = None) -> Floats:
-    """Total loss L_T(alpha) of Fixed-share at each switching rate (m,) in [0, 1], (m,): equations (2.1)-(2.3).
-
-    `prior` (n,) are the first weights; uniform when left out.
-    """
+    """Total loss L_T(alpha) of Fixed-share at each switching rate (m,) in [0, 1], (m,): equations (2.1)-(2.3)."""
     return alpha_slopes(losses, alphas, prior=prior)[:, 0]
 
 
@@ -171,10 +159,7 @@ def alpha_slopes(losses: ArrayLike, alphas: ArrayLike, *, prior: ArrayLike | Non
     the rates 0 and 1 and below 1e-100, where only the loss is computed.
     """
     prepared = _prepared(losses, prior)
-    rates = np.atleast_1d(array("alphas", alphas))
-    if rates.ndim != 1 or not ((rates >= 0.0) & (rates <= 1.0)).all():
-        raise ValueError(f"alpha must lie in [0, 1], shape (m,), got {shown(alphas)}")
-    return slopes(prepared, rates)
+    return slopes(prepared, checked_rates(np.atleast_1d(array("alphas", alphas))))
 
 
 @checked
@@ -183,25 +168,17 @@ def best_alpha(
 ) -> BestAlpha:
     """The switching rate in [0, 1] of least loss, searched globally.
 
-    exp(-L_T) is a polynomial in the rate, read everywhere to a relative error that a bound controls from its values at
-    some 6 sqrt(T) rates, whatever the shape of the curve.
+    An interior rate is a stationary point to rounding.  Where switching changes nothing (one expert or one round) the
+    rate is 0.
 
     Parameters
     ----------
-    losses
-        (T, n).
-    prior
-        First weights (n,); uniform when left out.
+    losses, prior
+        As everywhere here.
     tolerance
         Wanted `gap`, nats; below about 1e-8 it may come out larger.
     max_evaluations
-        Losses computed at most; with too few of them `gap` is larger, or infinite.
-
-    Returns
-    -------
-    BestAlpha
-        An interior rate is a stationary point to rounding.  Where switching changes nothing
-        (one expert or one round) the rate is 0.
+        Losses computed at most; some 6 sqrt(T) suffice, with fewer `gap` is larger, or infinite.
     """
     prepared = _prepared(losses, prior)
     if 1 in prepared.shifted.shape or not prepared.finite:
@@ -219,21 +196,17 @@ def best_transitions(
     tolerance: float = 1e-10,
     max_iterations: int = 5_000,
 ) -> BestTransitions:
-    """A transition matrix at which Markov-share's loss is stationary (Baum-Welch).
+    """A transition matrix at which Markov-share's loss is stationary (Baum-Welch), with `prior` kept fixed.
 
     Parameters
     ----------
     losses
         (T, n); every round needs a finite loss.
     start
-        Where the iteration begins, (n, n); rows sum to 1; the loss found is never above the loss here.
-        Fixed-share at rate 1/2 when left out.
-    prior
-        First weights (n,), kept fixed; uniform when left out.
-    tolerance
-        Stop once `residual` is at most this.
-    max_iterations
-        Stop after this many; `residual` tells what is left.
+        Where the iteration begins, (n, n), and no lower than what is found; rows sum to 1.  Fixed-share at rate 1/2
+        when left out.
+    tolerance, max_iterations
+        It ends once `residual` is at most this, or after so many.
 
     Raises
     ------
@@ -248,11 +221,9 @@ def best_transitions(
         begin = np.full((n, n), 0.5 / max(n - 1, 1))
         np.fill_diagonal(begin, 0.5 if n > 1 else 1.0)
     else:
-        begin = np.array(start, dtype=np.float64)
-        if begin.shape != (n, n):
+        begin = checked_transitions("start", start)
+        if len(begin) != n:
             raise ValueError(f"start must have shape {(n, n)}, got {begin.shape}")
-        if not ((begin >= 0.0).all() and np.allclose(begin.sum(axis=1), 1.0, rtol=0.0, atol=1e-9)):
-            raise ValueError(f"start must hold probabilities in rows that sum to 1, got {start!r}")
     matrix, counts, log_scale, residual, iterations = kernels.baum_welch(
         prepared.likelihoods, prepared.prior, begin, number("tolerance", tolerance), max_iterations
     )

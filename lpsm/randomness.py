@@ -1,8 +1,7 @@
 """Random numbers by purpose, so that compared runs meet the same world.
 
-Every draw belongs to a stream of random numbers (its purpose) and an index (the replication
-or part).  Two policies run with one seed see the same pages and the same server
-delays, however differently they order their events.
+Every draw belongs to a stream of random numbers (its purpose) and an index (the replication or part).  Two policies run
+with one seed see the same pages and the same server delays, however differently they order their events.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """States of learners, samplers and combiners: which class a state is of, and states as JSON text.
 
 What it models: every `state()` is a dict of arrays that names its kind and its version, fit for ``numpy.savez``.
-`from_state` finds the class; `to_json` and `from_json` write the same dict as text, number for number.
-`Stateful` is the one way in and out: nothing is made before its size is known to be the state's.
+`from_state` finds the class; `to_json` and `from_json` write the same dict as text, number for number.  `Stateful` is
+the one way in and out.  A state ends with a digest of all that is in it, so that one in which anything was changed
+since it was taken is refused.
 What it leaves out: the states of samplers (`lpsm.samplers.state_io`).
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from hashlib import sha256
 from importlib import import_module
 from json import JSONDecodeError
 from math import prod
@@ -18,7 +20,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from lpsm.arrays import Array, State
-from lpsm.checks import MOST_TEXT, reading, shown, state_array, state_text
+from lpsm.checks import MOST_TEXT, reading, shown, state_text
 
 __all__ = ["Stateful", "from_json", "from_state", "to_json"]
 __dir__ = __all__.copy
@@ -43,10 +45,9 @@ _TYPES: dict[str, set[type]] = {
     "U": {str},
 }  # of values, by the kind of an array
 _WORDS = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}
-_NOTHING = -float(np.finfo(np.float64).max)  # in a state, the logarithm of nothing
 
 
-def from_state(state: Mapping[str, Any] | str) -> Any:
+def from_state(state: Mapping[str, object] | str) -> Any:
     """Rebuild what a state was taken from: a dict of arrays, what ``numpy.load`` gives, or JSON text.
 
     Raises
@@ -74,71 +75,58 @@ class Stateful:
     Subclasses say in `TAKES` which of their attributes the constructor takes, and in `_arrays` what they learn in.
     """
 
-    VERSION: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 3
     TAKES: ClassVar[tuple[str, ...]] = ()
 
     def state(self) -> State:
         """Everything needed to go on, as a versioned dict of arrays; ``numpy.savez(path, **state)`` writes it."""
-        arrays = {name: array.copy() for name, array in self._arrays().items()}
-        for array in arrays.values():
-            if array.dtype.kind == "f":
-                array[np.isneginf(array)] = _NOTHING
         taken = {name: np.array(getattr(self, name)) for name in self.TAKES}
-        return {"kind": np.array(type(self).__name__), "version": np.array(self.VERSION), **taken, **arrays}
+        arrays = {name: array.copy() for name, array in self._arrays().items()}
+        found = {"kind": np.array(type(self).__name__), "version": np.array(self.VERSION), **taken, **arrays}
+        return {**found, "digest": np.array(_digest(found))}
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Self:
+    def from_state(cls, state: Mapping[str, object]) -> Self:
         """Rebuild it from `state()`, or from what ``numpy.load`` gives for its file.
 
-        Raises
-        ------
-        ValueError
-            If the state is of another kind or version, incomplete, or its arrays do not belong together.
+        A state of another kind or version, or that was changed since it was taken, is a ValueError.
         """
         with reading("state"):
-            kind, version = state_text(state, "kind"), int(state["version"])
+            kind, version = state_text(state, "kind"), int(np.asarray(state["version"]))
             if (kind, version) != (cls.__name__, cls.VERSION):
                 raise ValueError(
                     f"state must be of kind {cls.__name__}, version {cls.VERSION}, got kind {kind}, version {version}"
                 )
-            taken = {name: _taken(state, name) for name in cls.TAKES}
-            weights = int(taken.get("n_experts", 1)) * np.size(taken.get("alphas", 1))
-            if weights > (held := sum(np.asarray(value).size for value in state.values())):
-                raise ValueError(f"state must hold arrays of {weights} weights, got {held} numbers")
-            thing = cls(**taken)
-            arrays = thing._arrays()
-            if strange := set(state) - {"kind", "version", *taken, *arrays}:
-                raise ValueError(f"state must hold {', '.join([*taken, *arrays])}, got {shown(sorted(strange))} too")
-            blank = {name: array.copy() for name, array in arrays.items()}
-            for name, array in arrays.items():
-                values = state_array(state, name, array.shape, array.dtype)
-                nothing = (values == _NOTHING) & (array != _NOTHING)  # not where that is what it says
-                array[...] = np.where(nothing, -np.inf, values) if array.dtype.kind == "f" else values
-            with np.errstate(all="ignore"):
-                belongings = thing._belongings(blank)
-            for name, belongs in belongings.items():
-                if not belongs:
-                    raise ValueError(f"state must hold {name} that some run can have led to, with the rest of it")
+            if (digest := state_text(state, "digest")) != _digest(state):
+                raise ValueError(f"state must hold what its digest says, got another digest than {digest[:12]}..")
+            thing = cls(**{name: _taken(state, name) for name in cls.TAKES})
+            for name, array in thing._arrays().items():
+                array[...] = np.asarray(state[name])
             return thing
 
     def _arrays(self) -> State:
         """What has been learned: the live arrays, which a state is copied into."""
         raise NotImplementedError
 
-    def _belongings(self, blank: State) -> dict[str, bool]:
-        """Whether each array that was read belongs to the others, and to what a new one has, `blank`."""
-        raise NotImplementedError
+
+def _digest(state: Mapping[str, object]) -> str:
+    """Return a digest of all that a state holds, in hexadecimal."""
+    found = sha256()
+    for name in sorted(set(state) - {"digest"}):
+        if isinstance(state[name], np.ma.MaskedArray):
+            raise ValueError(f"state must hold {name} without a mask, got a masked array")
+        array = np.asarray(state[name])
+        found.update(f"{name} {array.dtype} {array.shape} ".encode() + array.tobytes())
+    return found.hexdigest()
 
 
-def _taken(state: Mapping[str, Any], name: str) -> Any:
+def _taken(state: Mapping[str, object], name: str) -> Any:
     """Return a parameter of a state: a text, a number or truth value, or an array."""
     value = np.asarray(state[name])
-    if value.dtype.kind == "U":
-        return state_text(state, name)
-    return value.item() if value.ndim == 0 else state_array(state, name, (None,) * value.ndim)
+    return value if value.ndim else value.item()
 
 
-def to_json(state: Mapping[str, Any]) -> str:
+def to_json(state: Mapping[str, object]) -> str:
     """Return a state as one line of JSON; numbers read back as they were.
 
     >>> from lpsm import StaticExpert
@@ -190,6 +178,6 @@ def _array(entry: Mapping[str, Any]) -> Array:
     return np.array(values, dtype=entry["type"]).reshape(shape)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: np.generic) -> object:
     item = value.item()
     return str(item) if isinstance(item, float) and not np.isfinite(item) else item

@@ -1,13 +1,12 @@
 """Losses of experts with properties known exactly, for checking what theorems say of learners.
 
-What it models: five worlds over T rounds and n experts.  `iid` never changes, `piecewise`
-changes a given number of times, `fast_switching` at a given rate, `drifting` a little in
-every round, and `adversarial` answers the learner itself.  The property is built in, not
-estimated, and comes with the losses.
-What it leaves out: losses that depend on earlier losses in other ways, heavy tails, and
-labelled streams (see `lpsm.synthetic_streams`).
-Source: ours; the adversary is the usual one of lower bounds (Herbster and Warmuth 1998 argue
-against the same kind of learner).
+What it models: five worlds over T rounds and n experts.  `iid` never changes, `piecewise` changes a given number of
+times, `fast_switching` at a given rate, `drifting` a little in every round, and `adversarial` answers the learner
+itself.  The property is built in, not estimated, and comes with the losses.
+What it leaves out: losses that depend on earlier losses in other ways, heavy tails, and labelled streams (see
+`lpsm.synthetic_streams`).
+Source: ours; the adversary is the usual one of lower bounds (Herbster and Warmuth 1998 argue against the same kind of
+learner).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 
 from lpsm.arrays import Floats, Ints, Mask
 from lpsm.checks import between, checked, positive, probability, whole
-from lpsm.online import ExpertLearner
+from lpsm.experts.learner import Learner
 
 __all__ = ["PROCESSES", "LossProcess", "adversarial", "drifting", "fast_switching", "iid", "piecewise"]
 __dir__ = __all__.copy
@@ -101,7 +100,7 @@ def drifting(
 
 
 @checked
-def adversarial(learner: ExpertLearner, rounds: int, *, scale: float = 1.0) -> LossProcess:
+def adversarial(learner: Learner, rounds: int, *, scale: float = 1.0) -> LossProcess:
     """In every round the expert the learner trusts most loses `scale`, the others nothing.
 
     The best expert loses at most rounds * scale / n (the losses are shared out among n), the

@@ -1,6 +1,6 @@
 """A packet-level model of a power-saving 802.11 client, its access point and a Web server."""
 
-from netsim.clairvoyant import Clairvoyant, clairvoyant
+from netsim.clairvoyance import Clairvoyant, clairvoyant
 from netsim.config import AirConfig, BeaconConfig, LinkConfig, SimulationConfig, TcpConfig
 from netsim.model.air.air_times import Phy
 from netsim.policies import Frame, HostFrame, Observer, Plan, Policy, View, canonical

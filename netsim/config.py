@@ -125,8 +125,7 @@ class AirConfig:
     rts_bytes : int | None
         Frames of at least so many bytes are announced with RTS and CTS; None: none is.
     max_ampdu_bytes : int
-        Data frames go together in A-MPDUs of at most so many bytes, up to 65,535 (from 802.11n on); 0: each goes
-        alone.
+        Data frames go together in A-MPDUs of at most so many bytes, up to 65,535 (from 802.11n on); 0: each goes alone.
     beacon_loss : bool
         Whether a client misses beacons with the probability with which frames are lost (`LinkConfig.loss_rate`).
     edca : bool
@@ -138,7 +137,8 @@ class AirConfig:
     neighbours : int
         Stations that load the channel with packets of 1500 bytes.
     neighbour_mbps : float
-        Load of each neighbour, Mb/s, of packets at random (Poisson) times; 0: it always has one to send.
+        Load of each neighbour, Mb/s, of packets at random (Poisson) times, 1000 of which wait at most; 0: it always
+        has one to send.
     """
 
     phy: Phy = field(default_factory=Phy)

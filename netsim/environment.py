@@ -1,10 +1,9 @@
 """Power saving as a Gymnasium environment: an agent decides where a policy would.
 
-``gymnasium.make("netsim.environment:lpsm/PowerSave-v0")``.  A step is one decision: the client could
-sleep, or listens to a beacon.  The agent sees what a client can know, and says how long to stay awake and which
-beacon to listen to next.  The reward is minus the energy since the last decision, minus the price of a second of
-waiting times the seconds that pages have been loading: over an episode it adds up to -(energy + price x sum of
-latencies).
+``gymnasium.make("netsim.environment:lpsm/PowerSave-v0")``.  A step is one decision: the client could sleep, or listens
+to a beacon.  The agent sees what a client can know, and says how long to stay awake and which beacon to listen to next.
+The reward is minus the energy since the last decision, minus the price of a second of waiting times the seconds that
+pages have been loading: over an episode it adds up to -(energy + price x sum of latencies).
 
 The interpreted model runs as a coroutine (a greenlet) that waits wherever its policy would be asked.  An episode is
 one run of it over the given traffic; the energies and latencies of `info` at its end are those of `netsim.simulate`.
@@ -14,7 +13,7 @@ Left out: plans that repeat without asking (every beacon that is listened to is 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import gymnasium
 import numpy as np
@@ -102,8 +101,8 @@ class PowerSave(gymnasium.Env[Observation, NDArray[np.int64]]):
         self._last = _Decision(np.zeros(len(FIELDS), np.float32), 0.0, 0.0)
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+        self, *, seed: int | None = None, options: dict[str, object] | None = None
+    ) -> tuple[Observation, dict[str, object]]:
         """Begin another episode; `seed` draws the pages (if they are drawn), server delays and losses."""
         super().reset(seed=seed)
         self.close()
@@ -114,7 +113,7 @@ class PowerSave(gymnasium.Env[Observation, NDArray[np.int64]]):
         self._last = found
         return found.observation, {"elapsed_s": found.elapsed_s}
 
-    def step(self, action: NDArray[np.int64]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: NDArray[np.int64]) -> tuple[Observation, float, bool, bool, dict[str, float]]:
         """Answer the decision that waits, and go on to the next.
 
         Returns
@@ -174,7 +173,7 @@ class _Run:
         self._recorder = recorder = Recorder() if config.medium is None else AirRecorder()
         self._run = greenlet(lambda: simulate(pages, self, config=config, seed=seed, push=push, recorder=recorder))
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> _Run:
+    def __deepcopy__(self, memo: dict[int, object]) -> _Run:
         return self
 
     def plan(self, view: View) -> Plan:

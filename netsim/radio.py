@@ -5,10 +5,9 @@
 thesis takes for nothing.  Transmitting, receiving and idling awake draw the same power, and
 nothing waits for a ramp: its time is charged, not added to a latency.
 
-`StateRadioConfig` has the states doze, waking, listening, receiving and transmitting, each with a power,
-and waking up takes time.  On the shared air (`netsim.model.air`) its energy is the sum over its states, and the
-energy of a beacon follows from them.  On a pair of wires it is charged like a radio of two states, with the
-figures that its states imply.
+`StateRadioConfig` has the states doze, waking, listening, receiving and transmitting, each with a power, and waking up
+takes time.  On the shared air (`netsim.model.air`) its energy is the sum over its states, and the energy of a beacon
+follows from them.  On a pair of wires it is charged like a radio of two states, with the figures that its states imply.
 
 Profiles with their sources are data (`netsim/data/radios.toml`); a radio of one's own is a TOML file with the
 same figures.
@@ -94,10 +93,7 @@ class Radio:
     def profile(name: str) -> RadioConfig | StateRadioConfig:
         """Return a radio of the package by name; `profiles()` lists them with their sources.
 
-        Raises
-        ------
-        ValueError
-            If there is none of this name; the nearest is suggested.
+        If there is none of this name the ValueError suggests the nearest.
         """
         known("a radio that is no TOML file", name, profiles())
         return _checked(profiles()[name], name)
@@ -130,13 +126,7 @@ class Radio:
 
     @staticmethod
     def named(name_or_file: str) -> RadioConfig | StateRadioConfig:
-        """Return the profile of this name, or else read the file (what ends in .toml, or exists).
-
-        Raises
-        ------
-        ValueError, OSError
-            As `profile` and `load` do.
-        """
+        """Return the profile of this name, or else read the file (what ends in .toml, or exists), as `load` does."""
         name_or_file = fspath(name_or_file)
         if name_or_file not in profiles() and (name_or_file.endswith(".toml") or isfile(name_or_file)):
             return Radio.load(name_or_file)
@@ -251,7 +241,7 @@ class StateTimes:
         return cls(**dict(zip(cls.__slots__, values, strict=True)))
 
     @classmethod
-    def read(cls, states: Any) -> StateTimes:
+    def read(cls, states: object) -> StateTimes:
         """Return the times of a `netsim.model.entities.States`."""
         return cls.of(getattr(states, name) for name in STATES)
 

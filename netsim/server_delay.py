@@ -51,10 +51,7 @@ class ServerDelay:
     def parse(cls, text: str) -> ServerDelay:
         """Read "0.5", "exponential:0.5", "lognormal:0.5:0.8" (mean, then sigma, 0.8 if left out) or "recorded".
 
-        Raises
-        ------
-        ValueError
-            If the text is none of these.
+        Any other text is a ValueError.
         """
         if text == "recorded":
             return cls(kind=text)
@@ -88,12 +85,7 @@ class ServerDelay:
 def draw_each(pages: Sequence[Page], delays: Sequence[ServerDelay], rng: np.random.Generator) -> Ints:
     """Draw the delays of all replies, in the order of `ServerDelay.draw`, where every page has a server of its own.
 
-    Raises
-    ------
-    TypeError
-        If they are no sequence of delays.
-    ValueError
-        If there is not one delay a page.
+    What is no sequence of delays is a TypeError, another number of them than one a page a ValueError.
     """
     wanted = "server_delays must be a sequence of ServerDelay, one a page"
     if not isinstance(delays, Sequence):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import inf
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ _LARGEST_DATAGRAM = 1 << 16
 _LATEST_S = 4e9  # well inside 63 bits of nanoseconds
 
 
-def messages_of(push: Any) -> list[Message]:
+def messages_of(push: object) -> list[Message]:
     """Return what is pushed as a list of messages, their numbers `float` and `int`; anything else is a TypeError."""
     wanted = "push must be messages, traces.traffic.Message(at_s, size_bytes)"
     if not isinstance(push, Iterable):
@@ -27,7 +26,7 @@ def messages_of(push: Any) -> list[Message]:
     for number, message in enumerate(messages):
         if not isinstance(message, Message):
             raise TypeError(f"{wanted}, got {message!r} as message {number}")
-        values: tuple[Any, ...] = message
+        values: tuple[object, ...] = message
         if not isinstance(values[0], Real) or not isinstance(values[1], Integral):
             raise TypeError(f"message {number}: at_s must be a number and size_bytes a whole one, got {message}")
     return [Message(float(at_s), int(size_bytes)) for at_s, size_bytes in messages]

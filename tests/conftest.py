@@ -1,8 +1,12 @@
-"""Where real traces are, if they are there."""
+"""Where real traces are, if they are there; and of properties the same examples on every machine, however slow."""
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.real_data import DATA
+
+settings.register_profile("tests", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_from_top_to_bottom(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    NotebookClient(notebook, timeout=1200, resources={"metadata": {"path": str(tmp_path)}}).execute()
     printed = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     assert any(output.output_type != "error" for output in printed)
 
@@ -32,7 +32,7 @@ def test_the_replay_takes_a_file_of_the_readers_own(tmp_path):
     notebook = nbformat.read(path, as_version=4)
     cell = next(cell for cell in notebook.cells if 'my_trace = ""' in cell.source)
     cell.source = cell.source.replace('my_trace = ""', f"my_trace = {str(own)!r}")
-    NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    NotebookClient(notebook, timeout=1200, resources={"metadata": {"path": str(tmp_path)}}).execute()
     printed = "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", ()))
     assert "30 replies" in printed
     assert not (tmp_path / "replies.csv").exists()

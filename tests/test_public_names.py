@@ -1,28 +1,15 @@
 """What completion offers of a public module: its names and its submodules, and nothing that it imports."""
 
+import shlex
 from importlib import import_module
 from types import ModuleType
 
 import pytest
 
-MODULES = [
-    "lpsm",
-    "lpsm.bounds",
-    "lpsm.combining",
-    "lpsm.experts",
-    "lpsm.hindsight",
-    "lpsm.online",
-    "lpsm.randomness",
-    "lpsm.samplers",
-    "lpsm.states",
-    "lpsm.synthetic",
-    "lpsm.synthetic_streams",
-    "netsim",
-    "netsim.policies",
-    "traces",
-    "experiments",
-    "experiments.comparison",
-]
+MODULES = shlex.split(
+    "lpsm lpsm.bounds lpsm.combining lpsm.experts lpsm.hindsight lpsm.online lpsm.randomness lpsm.samplers lpsm.states "
+    "lpsm.synthetic lpsm.synthetic_streams netsim netsim.policies traces experiments experiments.comparison"
+)
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -1,4 +1,4 @@
-"""Whatever public callables are given, they answer, or refuse it by a documented error, within two seconds."""
+"""Whatever public callables are given, they answer, or refuse it by a documented error, within seconds."""
 
 import pytest
 

@@ -46,7 +46,7 @@ def bounds(asked: options.Asked) -> None:
 
     from experiments.report.text import plain
     from experiments.study.progress import progress
-    from experiments.study.run import processes, run
+    from experiments.study.run import run
     from experiments.study.trials import Trial, play, summary
 
     drawn = ("process", "rounds", "n_experts", "scale", "trials")
@@ -61,7 +61,7 @@ def bounds(asked: options.Asked) -> None:
     found: list[list[Row]] = []
     if asked.file is None:
         tasks = {str(index): options.configured(Trial, asked, index=index) for index in range(trials)}
-        found += run(play, tasks, jobs=processes(asked.jobs), title="trials").values()
+        found += run(play, tasks, jobs=asked.jobs, title="trials").values()
     else:
         from experiments.datasets.losses import read_losses
 

@@ -12,7 +12,6 @@ Sources: Monteleoni 2006 (T), sections 2.2-2.4; Freund, Schapire, Singer and War
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -52,7 +51,7 @@ KINDS = {"Lemma 1": "identity", "Claim 1": "identity", "Theorem 2": "lower"}  # 
 def report(
     run: ExpertRun | Learner, losses: ArrayLike | None = None, *, exact_rounds: int = 2_000, k_max: int = 50
 ) -> pd.DataFrame:
-    """Every statement about the run's learner as a table: statement, measured, bound, slack, holds.
+    """Every statement about the run's learner as a table of one `Row` a row.
 
     Parameters
     ----------
@@ -64,11 +63,6 @@ def report(
         Statements through the law of hat-alpha cost O(T^2 n) and are void beyond this many rounds.
     k_max
         Partitions up to this many segments are looked at.
-
-    Returns
-    -------
-    pandas.DataFrame
-        One `Row` a row.
 
     >>> from lpsm import FixedShare
     >>> table = report(FixedShare(n_experts=2, alpha=0.25), [[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
@@ -98,39 +92,28 @@ def rows(
         return []
     names, found = _statements(run, run.start)
     facts = _Facts(run, run.start, exact_rounds, k_max)
-    if reason := facts.reason:
-        return [void(name, KINDS.get(name.removesuffix(OF_ALPHAS), "upper"), reason) for name in names]
-    return list(found(facts))
+    return [_void(name, facts.reason) for name in names] if facts.reason else list(found(facts))
 
 
-@dataclass
 class _Facts:
     """What several statements need, computed once and only if asked for."""
 
-    run: ExpertRun
-    learner: Learner
-    exact_rounds: int
-    k_max: int
-
-    def __post_init__(self) -> None:
-        run, given = self.run, self.run.losses
-        assert given is not None
-        self.losses: Floats = given if run.awake is None else np.where(run.awake, given, run.loss[:, None])
-        self.rounds, self.n = given.shape
-        self.loss = run.total_loss
-        self.prior = self.learner.weights / self.learner.weights.sum()
+    def __init__(self, run: ExpertRun, learner: Learner, exact_rounds: int, k_max: int) -> None:
+        assert run.losses is not None
+        self.run, self.learner, self.exact_rounds, self.k_max = run, learner, exact_rounds, k_max
+        self.losses: Floats = run.losses if run.awake is None else np.where(run.awake, run.losses, run.loss[:, None])
+        (self.rounds, self.n), self.loss = self.losses.shape, run.total_loss
+        self.prior = learner.weights / learner.weights.sum()
 
     @property
     def reason(self) -> str:
         """Why nothing can be said of this run; empty if something can."""
         if not np.isfinite(self.loss):
             return "in some round the mixture gave the outcome no probability"
-        if isinstance(self.learner, LearnAlpha):
-            if not self.learner.untouched:
-                return "the run does not start with the learner's first round"
-            if self.learner.doubling and self.run.awake is not None:
-                return "its epochs are runs of their own"
-        return ""
+        if isinstance(self.learner, LearnAlpha) and not self.learner.untouched:
+            return "the run does not start with the learner's first round"
+        doubles = isinstance(self.learner, LearnAlpha) and self.learner.doubling
+        return "its epochs are runs of their own" if doubles and self.run.awake is not None else ""
 
     @cached_property
     def best(self) -> hindsight.BestAlpha:
@@ -162,13 +145,21 @@ class _Facts:
         return "" if exact else f"alpha* is not stationary: the mean of hat-alpha is off by {off:.1e}"
 
     def compare(self, name: str, measured: float, bound: float, vacuous: str = "") -> Row:
-        kind = KINDS.get(name.removesuffix(OF_ALPHAS), "upper")
-        return compare(name, kind, measured, bound, TOLERANCE * max(1.0, abs(self.loss)), vacuous)
+        return compare(name, _kind(name), measured, bound, TOLERANCE * max(1.0, abs(self.loss)), vacuous)
 
     def upper(self, name: str, loss: float, against: float, bound: float) -> Row:
         """An upper bound of the regret `loss` - `against`; no mixture loses more than each round's worst expert."""
         useless = "no mixture can lose as much" if bound >= self.most - against else ""
         return self.compare(name, loss - against, bound, "the bound is infinite" if bound == np.inf else useless)
+
+
+def _kind(name: str) -> str:
+    """Whether a statement is an identity, a lower bound or an upper one."""
+    return KINDS.get(name.removesuffix(OF_ALPHAS), "upper")
+
+
+def _void(name: str, why: str, *sides: float) -> Row:
+    return void(name, _kind(name), why, *sides)
 
 
 _Found: TypeAlias = Callable[[_Facts], Iterator[Row]]
@@ -212,7 +203,7 @@ def _specialists(facts: _Facts) -> Iterator[Row]:
         at = int((limits - regrets).argmin())
         yield facts.compare(name, float(regrets[at]), float(limits[at]))
     else:
-        yield void(name, "upper", "every expert lost infinitely while it was awake, or had no weight")
+        yield _void(name, "every expert lost infinitely while it was awake, or had no weight")
     yield from _alpha_experts(facts, [0.0], [facts.loss])
 
 
@@ -236,7 +227,7 @@ def _segments(facts: _Facts, alpha: float) -> Row:
         if np.isfinite(loss) and start > 0.0
     }
     if not limits:
-        return void(SEGMENTS, "upper", "no partition has a finite loss and weight")
+        return _void(SEGMENTS, "no partition has a finite loss and weight")
     k = min(limits, key=lambda k: limits[k])
     row = facts.upper(SEGMENTS, facts.loss, float(curve[k - 1]), limits[k] - float(curve[k - 1]))
     return row._replace(verdict=f"{row.verdict} (tightest at k = {k})")
@@ -252,8 +243,7 @@ def _alpha_experts(facts: _Facts, alphas: list[float], losses: list[float], suff
     sides = zip(losses, apart, strict=True)
     yield _tightest([facts.upper(f"Theorem 1{suffix}", loss, best.loss, bound) for loss, bound in sides])
     if facts.inexact:
-        names = [name for name in SHARE[1:] if not (suffix and name == "Claim 1")]
-        yield from (void(name + suffix, KINDS[name], facts.inexact) for name in names)
+        yield from (_void(name + suffix, facts.inexact) for name in SHARE[1:] if not suffix or name != "Claim 1")
         return
     regrets = [loss - best.loss for loss in losses]
     lemma = [bounds.regret_identity(facts.log_q, best.alpha, alpha) for alpha in alphas]
@@ -279,7 +269,7 @@ def _tightest(group: list[Row]) -> Row:
 def _markov(facts: _Facts, matrix: Floats) -> Iterator[Row]:
     """Theorem 1 in its general form, against a stationary matrix found from the one used."""
     if facts.rounds < 2 or facts.n < 2:
-        yield from (void(name, "upper", "no expert can be switched to") for name in MATRICES)
+        yield from (_void(name, "no expert can be switched to") for name in MATRICES)
         return
     iterations = max(20, min(2_000, 200_000_000 // (facts.rounds * facts.n**2)))
     found = hindsight.best_transitions(
@@ -296,7 +286,7 @@ def _markov(facts: _Facts, matrix: Floats) -> Iterator[Row]:
             yield facts.upper(name, facts.loss, found.loss, bound)
         else:
             why = f"the re-estimation has not settled, residual {found.residual:.1e}"
-            yield void(name, "upper", why, facts.loss - found.loss, bound)
+            yield _void(name, why, facts.loss - found.loss, bound)
 
 
 def _learn_alpha(facts: _Facts) -> Iterator[Row]:
@@ -315,20 +305,19 @@ def _learn_alpha(facts: _Facts) -> Iterator[Row]:
     else:
         why = "the prior over the alphas is not uniform" if np.ptp(prior) > 1e-12 else ""
     row = facts.upper(ALPHA[2], facts.loss, best.loss, optimised)
-    yield void(row.statement, row.kind, why, row.measured, row.bound) if why else row
+    yield _void(ALPHA[2], why, row.measured, row.bound) if why else row
     yield from _alpha_experts(facts, alphas.tolist(), each.tolist(), OF_ALPHAS)
 
 
 def _sleepy_learn_alpha(facts: _Facts) -> Iterator[Row]:
     """(2.10) where experts sleep, and with it the best alpha-expert against k segments: ln m beyond its own bound."""
     learner, run = facts.learner, facts.run
-    assert isinstance(learner, LearnAlpha)
-    assert run.losses is not None
+    assert isinstance(learner, LearnAlpha) and run.losses is not None  # noqa: PT018
     each = [FixedShare(facts.n, a, prior=facts.prior).run(run.losses, run.awake) for a in learner.alphas.tolist()]
     totals = np.array([one.total_loss for one in each])
     best, least = int(totals.argmin()), float(totals.min())
     if not np.isfinite(least):
-        yield from (void(name, "upper", "each alpha-expert gave an outcome no probability") for name in ASLEEP)
+        yield from (_void(name, "each alpha-expert gave an outcome no probability") for name in ASLEEP)
         return
     extra = bounds.static_expert_loss(totals, learner.alpha_weights / learner.alpha_weights.sum()) - least
     yield facts.upper(ASLEEP[0], facts.loss, least, extra)

@@ -21,7 +21,7 @@ from scipy.special import logsumexp, rel_entr, xlog1py, xlogy
 from lpsm.arrays import Floats
 from lpsm.checks import at_least, between, checked, probability
 from lpsm.experts.hindsight_kernels import switch_coefficients
-from lpsm.experts.learner import checked_prior
+from lpsm.experts.learner import checked_prior, checked_rates
 from lpsm.experts.loss_tables import Likelihoods, checked_losses
 
 __all__ = [
@@ -101,9 +101,7 @@ def learn_alpha_regret(horizon: int, best_alpha: float, alphas: ArrayLike, prior
     """
     at_least(1, horizon=horizon)
     between(0.0, 1.0, best_alpha=best_alpha)
-    rates = np.asarray(alphas, dtype=np.float64)
-    if rates.ndim != 1 or rates.size == 0 or not ((rates >= 0.0) & (rates <= 1.0)).all():
-        raise ValueError(f"alphas must be a vector in [0, 1], got {alphas!r}")
+    rates = checked_rates(alphas)
     with np.errstate(divide="ignore"):
         start = -np.log(checked_prior("prior", prior, rates.size))
     apart = (horizon - 1) * divergence(best_alpha, rates) if horizon > 1 else np.zeros(rates.size)
@@ -207,14 +205,7 @@ def curvature(horizon: int, best_alpha: float, variance: float) -> float:
 
 @checked
 def relative_curvature(horizon: int, best_alpha: float, second_derivative: float) -> float:
-    """T (2.15): beta* = alpha*(1-alpha*)/(T-1) L_T''(alpha*), in [0, 1] at a minimum in (0, 1).
-
-    Raises
-    ------
-    ValueError
-        If alpha* is not interior, or the result leaves [0, 1] by more than rounding (then alpha*
-        is no minimum of this L_T).
-    """
+    """T (2.15): beta* = alpha*(1-alpha*)/(T-1) L_T''(alpha*), in [0, 1] at a minimum in (0, 1), else a ValueError."""
     at_least(2, horizon=horizon)
     probability(best_alpha=best_alpha)
     beta = best_alpha * (1.0 - best_alpha) / (horizon - 1) * second_derivative

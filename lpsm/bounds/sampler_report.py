@@ -35,7 +35,7 @@ LEVEL = 0.9999  # of the interval of a mean; only if all of it is beyond the bou
 def report_sampler(
     sampler: Sampler, X: Any, y: ArrayLike, *, runs: int = 20, rng: np.random.Generator | int | None = None
 ) -> pd.DataFrame:
-    """What is proved about a sampler against what it does on a labelled stream, as a table.
+    """What is proved about a sampler against what it does on a labelled stream, as a table like `bounds.report`.
 
     Parameters
     ----------
@@ -47,11 +47,6 @@ def report_sampler(
         How often a randomised sampler runs, at least 2; a deterministic one runs once.
     rng
         The runs' coins; None for a generator of seed 0.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns statement, kind, measured, bound, slack, holds and verdict, as those of `lpsm.bounds.report`.
 
     >>> from lpsm import samplers
     >>> table = report_sampler(samplers.make("perceptron", 2), [[3.0, 4.0], [-3.0, -4.0]] * 20, [-1, 1] * 20)
@@ -110,7 +105,7 @@ def _held(theorem: Theorem, logs: list[RunLog], mistakes: Floats, table: Any, la
     first, rounds = logs[0], len(labels)
     r = forms(first)
     of_first = [bound(w, first, r) for w in comparators(theorem, table, labels, first.stored.astype(np.float64))]
-    if theorem.cost is None:
+    if not theorem.coin:
         yield _upper(f"{theorem.name}, mistakes", float(mistakes[0]), min(of_first), rounds)
         return
     half = len(logs) // 2
@@ -118,9 +113,9 @@ def _held(theorem: Theorem, logs: list[RunLog], mistakes: Floats, table: Any, la
     limits = np.array([bound(w, log, forms(log)) for log in logs[half:]])
     yield _mean(f"{theorem.name}, mistakes in the mean of {len(limits)} runs", mistakes[half:], limits, rounds)
     margins = np.abs(first.margin)
-    costs = float(theorem.cost(margins[first.stored], r).sum())
-    most = float(theorem.cost(margins, np.ones(rounds)).sum())  # had every round been an update
-    yield _upper(f"{theorem.path}, costs of the updates", costs, theorem.scale * of_first[0], most)
+    costs = float((theorem.coin + theorem.cost(margins[first.stored], r)).sum())
+    most = float((theorem.coin + theorem.cost(margins, np.ones(rounds))).sum())  # had every round been an update
+    yield _upper(f"{theorem.path}, every run, costs of the updates", costs, theorem.coin * of_first[0], most)
 
 
 def _unmet(theorem: Theorem, sampler: Sampler, logs: list[RunLog], norms: Floats) -> str:

@@ -32,20 +32,29 @@ Costs = Callable[[Floats, Floats], Floats]
 TRADES = (0.03, 0.1, 0.3, 1.0, 3.0)  # between hinge loss and energy of the comparators tried for a bound that is no sum
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Theorem:
-    """A bound of the mistakes: made small by a u of little `slope` hinge + `ridge` norm(u)^2 + `square` sum (u.x)^2."""
+    """A bound of the mistakes by a comparator, of a sampler with a coin in the mean."""
 
     name: str
     function: Callable[..., float]
     fixed: dict[str, float]  # its arguments that are no sums over a run
-    trades: tuple[tuple[float, float, float], ...]
     b: float = inf  # the regulariser; inf for a Perceptron, which has no matrix
     c: float = inf
-    path: str = ""  # of a coin: the statement about each run
-    cost: Costs | None = None  # of margins and r, summed over the update rounds
-    scale: float = 1.0  # what the bound is multiplied by then
+    coin: float = 0.0  # its parameter; 0 without a coin
+    path: str = ""  # of a coin: the statement about each run, in which the bound is multiplied by the parameter
+    cost: Costs = lambda m, _: m  # of margins and r: beside the coin's parameter what each update round costs there
     unit: bool = False  # whether norms must be at most 1
+
+    @property
+    def trades(self) -> list[tuple[float, float, float]]:
+        """The bound is made small by a u of little slope hinge + ridge norm(u)^2 + square sum (u.x)^2."""
+        if isinf(self.b) and self.coin:
+            slope = (2.0 * self.coin + 1.0) / (2.0 * self.coin)
+            return [(slope, slope * (2.0 * self.coin + 1.0) / 4.0, 0.0)]
+        if isinf(self.b):
+            return [(trade + 0.5, trade, 0.0) for trade in TRADES]
+        return [(1.0, trade * self.b, trade) for trade in ((self.coin / 2.0,) if self.coin else TRADES)]
 
     def bound(self, w: Floats, table: Any, labels: Floats, stored: Mask, r: Floats) -> float:
         """The bound by the comparator w and the rounds in which a run stored; `r` as of `quadratic_forms`."""
@@ -69,48 +78,37 @@ class Theorem:
 
 def theorem_of(sampler: Sampler) -> Theorem | str:
     """The theorem about a sampler, or why there is none."""
-    given = {**_parameters(sampler.learner), **{f"rule_{n}": v for n, v in _parameters(sampler.rule).items()}}
-    a, b, c, coin = (float(given.get(name, inf)) for name in ("a", "b", "c", "rule_b"))
+    learner, coin = sampler.learner, float(getattr(sampler.rule, "b", inf))
+    a, b, c, eta = (float(getattr(learner, name, inf)) for name in ("a", "b", "c", "eta"))
     key = {"sole": "sop-label-efficient"}.get(sampler.key, sampler.key)
     if key in ("perceptron-ss", "sop-ss", "sop-label-efficient", "lasec-ss") and isinf(coin):
         return "the coin's parameter is infinite, and the bound with it"
 
-    def tried(ridge: float) -> tuple[tuple[float, float, float], ...]:
-        return tuple((1.0, trade * ridge, trade) for trade in TRADES)
-
-    def tossed(name: str, path: str, function: Callable[..., float], ridge: float, **more: Any) -> Theorem:
-        half = coin / 2.0
-        usual: dict[str, Any] = {"trades": ((1.0, half * ridge, half),), "cost": lambda m, _: coin + m}
-        return Theorem(name=name, path=path, function=function, b=ridge, scale=coin, **(usual | more))
-
     match key:
         case "perceptron":
-            trades = tuple((trade + 0.5, trade, 0.0) for trade in TRADES)
-            return Theorem(name="R 3.1", function=perceptron_mistakes, fixed={}, trades=trades)
+            return Theorem("R 3.1", perceptron_mistakes, {})
         case "sop":
-            return Theorem(name="R theorem 1", function=second_order_mistakes, fixed={"a": a}, trades=tried(a), b=a)
+            return Theorem("R theorem 1", second_order_mistakes, {"a": a}, a)
         case "lasec":
-            return Theorem(name="D theorem 2", function=drift_mistakes, fixed={}, trades=tried(b), b=b, c=c)
+            return Theorem("D theorem 2", drift_mistakes, {}, b, c)
         case "perceptron-ss":
-            eta = given["eta"]
             coin /= eta  # v grows in steps of eta
-            slope = (2.0 * coin + 1.0) / (2.0 * coin)
-            return tossed(
-                "W theorem 1", "W (2), every run", selective_perceptron_mistakes, inf, fixed={"b": coin}, unit=True,
-                trades=((slope, slope * (2.0 * coin + 1.0) / 4.0, 0.0),), cost=lambda m, _: coin + m / eta,
+            return Theorem(
+                "W theorem 1", selective_perceptron_mistakes, {"b": coin}, coin=coin, path="W (2)", unit=True,
+                cost=lambda m, _: m / eta,
             )  # fmt: skip
         case "sop-ss" if a != 1.0:
             return f"W theorem 2 is about a = 1, got {a:g}"
         case "sop-ss":
-            return tossed(
-                "W theorem 2", "W (7), every run", selective_second_order_mistakes, 1.0, fixed={"b": coin}, unit=True,
-                cost=lambda m, r: coin + m + m**2 * (1.0 + r) / 2.0,
+            return Theorem(
+                "W theorem 2", selective_second_order_mistakes, {"b": coin}, 1.0, coin=coin, path="W (7)", unit=True,
+                cost=lambda m, r: m + m**2 * (1.0 + r) / 2.0,
             )  # fmt: skip
         case "sop-label-efficient":
             fixed = {"C": coin, "a": a}
-            return tossed("R theorem 3", "D (9) at c = inf, every run", label_efficient_mistakes, a, fixed=fixed)
+            return Theorem("R theorem 3", label_efficient_mistakes, fixed, a, coin=coin, path="D (9) at c = inf")
         case "lasec-ss":
-            return tossed("D theorem 4", "D (9), every run", selective_drift_mistakes, b, fixed={"a": coin}, c=c)
+            return Theorem("D theorem 4", selective_drift_mistakes, {"a": coin}, b, c, coin, "D (9)")
     return f"no theorem here speaks of {sampler.key or 'this sampler'} on a stream without assumptions"
 
 
@@ -157,7 +155,3 @@ def quadratic_forms(rows: Any, b: float, c: float) -> Floats:
         matrix -= np.outer(g, g / (1.0 + r[k]))
         matrix[np.diag_indices(d)] += 1.0 / c
     return r
-
-
-def _parameters(part: Any) -> dict[str, Any]:
-    return {name: getattr(part, name) for name in part.__dataclass_fields__}

@@ -24,8 +24,8 @@ from scipy import fft
 from lpsm.arrays import Floats
 from lpsm.experts import hindsight_kernels as kernels
 from lpsm.experts.grids import alpha_grid
-from lpsm.experts.hierarchy import Hierarchy
 from lpsm.experts.loss_tables import Likelihoods
+from lpsm.experts.tracking import LearnAlpha
 
 LINEAR_FROM = 1e-100  # a smaller rate, and the rate 1, need the logarithmic recursion
 MOST_POINTS = 2**22  # of the fine grid
@@ -71,30 +71,26 @@ def search(prepared: Likelihoods, tolerance: float, max_evaluations: int) -> Bes
 def stationary_rate(prepared: Likelihoods, rates: list[float], values: list[float]) -> float:
     """A rate of zero slope inside (rates[0], rates[2]), given that rates[1] has the least of the three losses.
 
-    Newton's steps where they stay inside a bracket and gain, else its middle.  The bracket keeps, on
-    the side towards which the loss falls, an end that is no lower or slopes inwards itself: a
-    minimum stays enclosed whatever other stationary points there are.
+    The side towards which the loss falls is halved until the slope turns on it.  Its far end is no lower than the near
+    one, so that a minimum stays between them whatever other stationary points there are.
     """
-    last = near = rates[1]
-    far, far_value, steepness, mirrored = near, inf, inf, False
-    for step_number in range(200):
-        value, slope, curve = slopes(prepared, np.array([last]))[0].tolist()
-        if step_number == 0:
-            mirrored = slope < 0.0  # then a minimum is to the right; `near` is the end that slopes inwards
-            far, far_value = (rates[2], values[2]) if mirrored else (rates[0], values[0])
-        inwards = slope <= 0.0 if mirrored else slope >= 0.0
-        if step_number > 0 and inwards and value <= far_value:
-            near = last
-        elif step_number > 0:  # an end that slopes inwards itself need not be the higher one
-            far, far_value = last, value if inwards else inf
+    from scipy.optimize import brentq  # slow to import, and needed here alone
+
+    def slope_at(rate: float) -> float:
+        return float(slopes(prepared, np.array([rate]))[0, 1])
+
+    near, sign = rates[1], 1.0 if slope_at(rates[1]) < 0.0 else -1.0
+    far, far_value = (rates[2], values[2]) if sign > 0.0 else (rates[0], values[0])
+    while not sign * slope_at(far) >= 0.0:
         middle = 0.5 * (near + far)
-        step = slope / curve if curve > 0.0 else inf
-        if slope == 0.0 or abs(step) <= 2e-16 * last or middle in (near, far):
-            break
-        newton = min(near, far) < last - step < max(near, far) and abs(slope) < 0.5 * steepness
-        steepness = abs(slope)
-        last = last - step if newton else middle
-    return last
+        if middle in (near, far):
+            return near
+        value, slope, _ = slopes(prepared, np.array([middle]))[0].tolist()
+        if sign * slope < 0.0 and value <= far_value:
+            near = middle
+        else:
+            far, far_value = middle, value
+    return float(brentq(slope_at, near, far, xtol=1e-300, rtol=9e-16))
 
 
 def interpolation_error(rounds: int, nodes: int) -> float:
@@ -119,11 +115,10 @@ def node_losses(prepared: Likelihoods, rates: Floats) -> Floats:
     together = max(16, CACHED // n)
     losses = []
     for first in range(0, rates.size, together):
-        alphas = rates[first : first + together]
-        mixture = Hierarchy(n, alphas, prepared.prior, np.full(alphas.size, 1.0 / alphas.size), 0.0)
-        total = mixture.run(prepared.shifted, None, False, False)[0].sum()
-        with np.errstate(divide="ignore"):
-            losses.append(total - np.log(mixture.posterior() * alphas.size))
+        mixture = LearnAlpha(n, rates[first : first + together], prior=prepared.prior)
+        total = mixture.run(prepared.shifted, weights=False).total_loss
+        with np.errstate(divide="ignore", invalid="ignore"):
+            losses.append(total - np.log(mixture.alpha_weights * mixture.alphas.size))
     return np.concatenate(losses)
 
 

@@ -6,7 +6,6 @@ over those awake and a forecast p_k = w_k.f; over the copies stands AdaHedge, wh
 p_k, with weights v: the combination is v.p_k.  With one copy there is nothing above it.  "ewa" is the same with the
 switching rate 0, exponentially weighted averages.  "boa" and "ml-poly" have a rate of each forecast's own and need none
 to be given.  A forecast that is NaN is asleep: weights go to those awake, and it keeps its share.
-(`combine` in `lpsm.combining` is the same for whole tables.)
 Deviations: the largest excess loss seen so far stands where Bernstein aggregation has a power of two above it, and its
 square where ML-Poly has 1, the largest for losses in [0, 1] (as opera has both).
 What it leaves out: forecasts of several numbers at once.
@@ -22,14 +21,14 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lpsm.arrays import Floats, State
+from lpsm.arrays import Floats, Mask, State
 from lpsm.checks import array, known, number, positive, probability, shown, whole
 from lpsm.experts import share
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hedge import hedge_round, hedge_weights
-from lpsm.experts.hierarchy import MOST_WEIGHTS, Hierarchy, belongings
 from lpsm.experts.learner import MOST_EXPERTS, checked_rates
 from lpsm.experts.losses import LOGISTIC, LOSSES, concave_rate, loss_of, slope_of
+from lpsm.experts.tracking import MOST_WEIGHTS, LearnAlpha
 from lpsm.native import compiled
 from lpsm.states import Stateful
 
@@ -37,7 +36,6 @@ RATES: Floats = np.array([4.0**k for k in range(2, -10, -1)])  # in units of 1 /
 HORIZON = 1000
 MOST = 2e150  # of forecasts and outcomes: their squares are added up
 SMALLEST = 1e-306  # of a unit: rates by it are numbers
-PARTS = ("weights", "columns", "slow", "head")  # of each copy's Learn-alpha
 LEARN_ALPHA, BOA, ML_POLY = range(3)
 RULES = {"learn-alpha": LEARN_ALPHA, "ewa": LEARN_ALPHA, "boa": BOA, "ml-poly": ML_POLY}
 
@@ -140,17 +138,15 @@ class Combiner(Stateful):
         n, k = self.n_experts, self._rates.size
         if n * grid.size * k > MOST_WEIGHTS:
             raise ValueError(f"n_experts x alphas x rates must be at most {MOST_WEIGHTS}, got {n} x {grid.size} x {k}")
-        uniform = np.full(n, 1.0 / n), np.full(grid.size, 1.0 / grid.size)
-        arrays = Hierarchy(n, grid, *uniform, -float(np.finfo(np.float64).max)).arrays
         scalars = np.zeros(STATE)
         scalars[SCALE] = 0.0 if learns else 1.0
-        copies = (np.repeat(part[None], k, axis=0) for part in arrays)
+        copies = (np.repeat(part[None], k, axis=0) for part in LearnAlpha(n, grid, signed=True).arrays())
         self._state = CombinerState(scalars, np.zeros(k), np.zeros((3, n)), *copies)
 
     @property
     def weights(self) -> Floats:
         """Weights of the forecasts in the next round if all are awake, (n,)."""
-        return np.asarray(self._peek(np.zeros((1, self.n_experts)))[1][0])
+        return np.asarray(self._play(np.zeros((1, self.n_experts)))[1][0])
 
     @property
     def rounds(self) -> int:
@@ -159,7 +155,7 @@ class Combiner(Stateful):
 
     def predict(self, forecasts: ArrayLike) -> float:
         """Return the combination of one round's forecasts, (n,), of which NaN are asleep; NaN if all are."""
-        return float(self._peek(self._table(self._row(forecasts)))[0][0])
+        return float(self._play(self._table(self._row(forecasts)))[0][0])
 
     def update(self, forecasts: ArrayLike, y: float) -> float:
         """Combine one round's forecasts, (n,), learn from the outcome, and return the combination.
@@ -197,7 +193,7 @@ class Combiner(Stateful):
                 raise ValueError(
                     f"y must be 0 and 1, or -1 and 1, for the {self.loss} loss, got {shown(np.unique(outcomes))}"
                 )
-        return self._play(table, outcomes, self._state)
+        return self._play(table, outcomes)
 
     def regret_bound(self, segments: int = 1) -> float:
         """Most that the combination can have lost beyond the best `segments` segments of one forecast each.
@@ -240,42 +236,7 @@ class Combiner(Stateful):
     def _arrays(self) -> State:
         arrays = self._state._asdict()
         del arrays["work"]
-        learned = self._state.columns[:, share.MANTISSA : share.SHARE]
-        return {**arrays, "columns": learned, "slow": self._state.slow[:, 0]}
-
-    def _belongings(self, blank: State) -> dict[str, bool]:
-        state, arrays, rule = self._state, self._arrays(), RULES[self.rule]
-        scale, gap, squares, deviation, rounds, slept = state.scalars
-        several, given = self._rates.size > 1, blank["scalars"][SCALE]
-        begun = bool(scale > 0.0 and rounds > 0.0)
-        regret, variance, largest = state.excess
-        most = np.maximum(largest**2, SMALLEST)
-        each = [
-            belongings(*({name: part[name][k] for name in PARTS} for part in (arrays, blank)))
-            for k in range(len(self._rates))
-        ]
-        return {
-            **{name: all(one[name] for one in each) for name in PARTS},
-            "scalars": bool(
-                min(gap, squares, deviation, scale) >= 0.0
-                and (scale == given or not given)
-                and np.floor(rounds) == rounds >= 0.0
-                and 0.0 <= np.floor(slept) == slept <= rounds
-                and (begun or not (gap or squares))
-                and (several or not gap)
-                and (rule == LEARN_ALPHA or not squares)
-            ),
-            "behind": float(state.behind.min()) == 0.0 and (begun or not state.behind.any()),
-            "excess": not state.excess.any()
-            if rule == LEARN_ALPHA or not rounds
-            else bool(
-                (variance >= 0.0).all()
-                and (largest >= 0.0).all()
-                and (variance <= 1.001 * rounds * most).all()
-                and (variance >= 0.999 * largest**2).all()
-            )
-            and (rule == BOA or bool((np.abs(regret) <= 1.001 * rounds * largest).all())),
-        } | ({} if rounds else {"rounds": all(np.array_equal(arrays[name], blank[name]) for name in arrays)})
+        return {**arrays, "columns": self._state.columns[:, share.MANTISSA : share.SHARE]}
 
     def _row(self, forecasts: ArrayLike) -> Floats:
         row = array("forecasts", forecasts)
@@ -294,22 +255,19 @@ class Combiner(Stateful):
             raise ValueError(f"forecasts {rule}, got {table[t, i]} in round {t}, forecast {i}")
         return table
 
-    def _peek(self, table: Floats) -> tuple[Floats, Floats]:
-        """Combine without learning: no outcome is known."""
-        return self._play(table, np.full(len(table), np.nan), self._state)
-
-    def _play(self, table: Floats, outcomes: Floats, state: CombinerState) -> tuple[Floats, Floats]:
-        awake = ~np.isnan(table)
+    def _play(self, table: Floats, outcomes: Floats | None = None) -> tuple[Floats, Floats]:
+        """Play rounds; without outcomes nothing is learned."""
+        awake, y = ~np.isnan(table), np.full(len(table), np.nan) if outcomes is None else outcomes
         predictions, record = np.empty(len(table)), np.empty(table.shape)
         _combine_rounds(
-            np.ascontiguousarray(np.where(awake, table, 0.0)), np.ascontiguousarray(awake), outcomes,
-            LOSSES[self.loss], self.quantile, self.gradient, RULES[self.rule], self._rates, state, predictions, record,
+            np.ascontiguousarray(np.where(awake, table, 0.0)), np.ascontiguousarray(awake), y, LOSSES[self.loss],
+            self.quantile, self.gradient, RULES[self.rule], self._rates, self._state, predictions, record,
         )  # fmt: skip
         return predictions, record
 
 
 @compiled
-def _widest(excess):
+def _widest(excess: Floats) -> float:
     """The largest excess loss of all."""
     widest = 0.0
     for i in range(excess.shape[1]):
@@ -318,14 +276,14 @@ def _widest(excess):
 
 
 @compiled
-def _boa_rate(excess, i, widest):
+def _boa_rate(excess: Floats, i: int, widest: float) -> float:
     largest = excess[LARGEST, i] if excess[LARGEST, i] > 0.0 else widest
     variance = max(excess[VARIANCE, i], largest * largest)
     return min(0.5 / largest, math.sqrt(math.log(max(excess.shape[1], 2)) / variance))
 
 
 @compiled
-def _own_weights(rule, excess, out):
+def _own_weights(rule: int, excess: Floats, out: Floats) -> None:
     """Weights of BOA, eta_i exp(eta_i R_i), or of ML-Poly, eta_i [R_i]+, (n,): none need sum to 1."""
     widest, peak = _widest(excess), -np.inf
     for i in range(out.size):
@@ -345,7 +303,7 @@ def _own_weights(rule, excess, out):
 
 
 @compiled
-def _own_round(rule, excess, losses, awake, w):
+def _own_round(rule: int, excess: Floats, losses: Floats, awake: Mask, w: Floats) -> None:
     """Learn from the losses of those awake, whose weights were w."""
     mean, widest = 0.0, _widest(excess)
     for i in range(losses.size):
@@ -365,9 +323,9 @@ def _own_round(rule, excess, losses, awake, w):
 
 @compiled
 def _combine_rounds(
-    forecasts, awake, y, code, quantile, gradient, rule, rates,
-    state, predictions, record,
-):  # fmt: skip
+    forecasts: Floats, awake: Mask, y: Floats, code: int, quantile: float, gradient: bool, rule: int, rates: Floats,
+    state: CombinerState, predictions: Floats, record: Floats,
+) -> None:  # fmt: skip
     """Round after round over `forecasts` (T, n): the combination into (T,), its weights into (T, n).
 
     Where y is NaN nothing is learned.

@@ -2,34 +2,30 @@
 
 What it models: finite sets of alphas in place of the whole interval [0, 1].
 
-``kind="kl"`` is the smallest set in which every alpha* has a neighbour with relative
-entropy D(alpha* || alpha_j) <= delta (section 2.3); with delta = 1/(2T) Learn-alpha's
-regret against the best alpha in hindsight is at most ln m + (T-1) delta, about
-(1/2) ln T + 0.95.  It needs about (pi/2) sqrt(T) alphas.
+``kind="kl"`` is the smallest set in which every alpha* has a neighbour with relative entropy D(alpha* || alpha_j) <=
+delta (section 2.3); with delta = 1/(2T) Learn-alpha's regret against the best alpha in hindsight is at most
+ln m + (T-1) delta, about (1/2) ln T + 0.95.  It needs about (pi/2) sqrt(T) alphas.  Take it when the horizon is known.
 
-``kind="chebyshev"`` are the nodes sin^2((2j-1) pi / (4m)), equally weighted.  Since
-exp(-L_T(alpha)) is a polynomial of degree T-1 in alpha, m >= T/2 of them give exactly
-the Bayes mixture over alpha with the Krichevsky-Trofimov prior 1/(pi sqrt(alpha(1-alpha))).
-This goes beyond the thesis.
-
-Which to take: "kl" when the horizon is known and a guarantee is wanted; "chebyshev" when
-the number of alphas is given, or exact Bayes is wanted for a short horizon (docs/experts.md compares them).
+``kind="chebyshev"`` are the nodes sin^2((2j-1) pi / (4m)), equally weighted.  Since exp(-L_T(alpha)) is a polynomial of
+degree T-1 in alpha, m >= T/2 of them give exactly the Bayes mixture over alpha with the Krichevsky-Trofimov prior
+1/(pi sqrt(alpha(1-alpha))).  This goes beyond the thesis.
 
 What it leaves out: grids over transition matrices.
-Source: Monteleoni 2006, section 2.3, equations (2.12)-(2.14); mirrored through 1/2, which
-is included (mirroring without it can leave a gap of several delta in the middle).
+Source: Monteleoni 2006, section 2.3, equations (2.12)-(2.14); mirrored through 1/2, which is included (mirroring
+without it can leave a gap of several delta in the middle).
 """
 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lpsm.arrays import Floats
-from lpsm.checks import array, at_least, between, known, number, positive, shown, whole
+from lpsm.checks import array, at_least, known, number, positive, shown, whole
 
 LONGEST = 10**8
 """Most rounds of a horizon: 16,000 alphas."""
@@ -71,9 +67,8 @@ def alpha_grid(
     return np.array([*lower, 0.5, *(1.0 - alpha for alpha in reversed(lower))])
 
 
-def bernoulli_divergence(p: float, q: float) -> float:
+def _divergence(p: float, q: float) -> float:
     """Relative entropy D(p || q) between coins with biases p and q, nats; infinite if q excludes what p allows."""
-    between(0.0, 1.0, p=p, q=q)
     total = 0.0
     for a, b in ((p, q), (1.0 - p, 1.0 - q)):
         if a > 0.0:
@@ -87,7 +82,7 @@ def worst_divergence(alphas: ArrayLike) -> float:
     if not rates.size or not ((rates >= 0.0) & (rates <= 1.0)).all():
         raise ValueError(f"alphas must lie in [0, 1] and be at least one, got {shown(alphas)}")
     grid = sorted(rates.tolist())
-    worst = max(bernoulli_divergence(0.0, grid[0]), bernoulli_divergence(1.0, grid[-1]))
+    worst = max(_divergence(0.0, grid[0]), _divergence(1.0, grid[-1]))
     for left, right in pairwise(grid):
         if left < right:
             worst = max(worst, _gap(left, right))
@@ -97,14 +92,15 @@ def worst_divergence(alphas: ArrayLike) -> float:
 def _gap(left: float, right: float) -> float:
     """Largest divergence between two neighbours: where both are equally far, equations (2.13) and (2.14)."""
     if left == 0.0:
-        return bernoulli_divergence(0.0, right)  # the supremum, as alpha* falls to 0
+        return _divergence(0.0, right)  # the supremum, as alpha* falls to 0
     if right == 1.0:
-        return bernoulli_divergence(1.0, left)
+        return _divergence(1.0, left)
     fall = math.log1p(-left) - math.log1p(-right)
     between = fall / (math.log(right / left) + fall)
-    return bernoulli_divergence(between, left)
+    return _divergence(between, left)
 
 
+@lru_cache(maxsize=64)  # of a long horizon that takes as long as thousands of rounds
 def _lower_half(delta: float) -> list[float]:
     """The grid points below 1/2, by bisection on the angle theta, alpha = sin^2(theta)."""
     points: list[float] = []

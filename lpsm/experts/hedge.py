@@ -1,8 +1,8 @@
 """Hedges, made for the loss of playing the weights: AdaHedge, Squint, NormalHedge.
 
 What it models: three rules for the weights, with the interface of the learners of this package.  `update` returns the
-mixture loss of their weights, so that they stand on one scale with Learn-alpha, although they are made for
-sum_i p_i loss_i (`ExpertRun.played_loss`).  All rounds are compiled; the combiner mixes its rates by AdaHedge's rule.
+mixture loss of their weights, so that they stand on one scale with Learn-alpha, although they are made for sum_i p_i
+loss_i (`ExpertRun.played_loss`).  All rounds are compiled; the combiner mixes its rates by AdaHedge's rule.
 Deviation: in a round where an expert sleeps, these three charge it the learner's own loss.
 What it leaves out: priors, and losses without a bound (infinity is an error).
 Sources: de Rooij, van Erven, Gruenwald and Koolen 2014, figure 1 (AdaHedge); Koolen and van Erven 2015, section 4, with
@@ -24,13 +24,12 @@ from lpsm.native import compiled
 
 RATES = 0.25 * np.polynomial.legendre.leggauss(24)[0] + 0.25  # Gauss-Legendre nodes on [0, 1/2] ..
 RATE_WEIGHTS = 0.25 * np.polynomial.legendre.leggauss(24)[1]  # .. and their weights
-TINY = 1e-150  # regrets whose squares are 0
 FAR, TERMS = 5.0, 24  # from here on so many terms of the continued fraction of erfcx leave nothing in a double
 ADA_HEDGE, SQUINT, NORMAL_HEDGE = range(3)
 
 
 @compiled
-def hedge_weights(behind, gap, out):
+def hedge_weights(behind: Floats, gap: float, out: Floats) -> float:
     """Write AdaHedge's weights and return its rate, ln n over the gap; while there is no gap, infinite, the leaders'.
 
     `behind` is each one's cumulative loss beyond the best one's.
@@ -47,7 +46,7 @@ def hedge_weights(behind, gap, out):
 
 
 @compiled
-def hedge_round(losses, weights, rate, behind):
+def hedge_round(losses: Floats, weights: Floats, rate: float, behind: Floats) -> float:
     """AdaHedge's round, given its weights and rate: move `behind`, and return the mixability gap of the round."""
     lowest, mean, mixed = np.inf, 0.0, 0.0
     for k in range(weights.size):
@@ -68,7 +67,7 @@ def hedge_round(losses, weights, rate, behind):
 
 
 @compiled
-def erfcx(x):
+def erfcx(x: float) -> float:
     """exp(x^2) erfc(x) of x >= 0, right to twelve digits and more.
 
     Near 0 the product itself, whose exponent is rounded by at most 25 units; beyond, the continued fraction
@@ -83,7 +82,7 @@ def erfcx(x):
 
 
 @compiled
-def log_evidence(R, V):
+def log_evidence(R: float, V: float) -> float:
     """Ln of the integral over eta in [0, 1/2] of exp(eta R - eta^2 V)."""
     if V < 1e-2 and abs(R) < 20.0:
         total = 0.0
@@ -103,7 +102,7 @@ def log_evidence(R, V):
 
 
 @compiled
-def squint_weights(regret, variance, out):
+def squint_weights(regret: Floats, variance: Floats, out: Floats) -> None:
     """Write Squint's weights: the evidence, over its sum."""
     most, total = -np.inf, 0.0
     for i in range(out.size):
@@ -117,7 +116,7 @@ def squint_weights(regret, variance, out):
 
 
 @compiled
-def normal_hedge_weights(regret, out):
+def normal_hedge_weights(regret: Floats, out: Floats) -> None:
     """Write NormalHedge's weights: uniform while nobody is ahead."""
     best, total, n = 0.0, 0.0, out.size
     for i in range(n):
@@ -147,7 +146,7 @@ def normal_hedge_weights(regret, out):
 
 
 @compiled
-def weigh(rule, first, second, out):
+def weigh(rule: int, first: Floats, second: Floats, out: Floats) -> float:
     """Write the weights of a rule, given its two arrays, and return AdaHedge's rate."""
     if rule == ADA_HEDGE:
         return hedge_weights(first, second[0], out)
@@ -159,29 +158,30 @@ def weigh(rule, first, second, out):
 
 
 @compiled
-def charge(losses, awake, weights, charged):
+def charge(losses: Floats, awake: Mask, weights: Floats, charged: Floats) -> float:
     """Write what each expert is charged, those asleep the mean of the others; return the mixture loss."""
     total, mean, lowest, mixed = 0.0, 0.0, np.inf, 0.0
-    sleepy = awake.size > 0
     for i in range(losses.size):
-        if not sleepy or awake[i]:
+        if awake[i]:
             total += weights[i]
             lowest = min(lowest, losses[i]) if weights[i] > 0.0 else lowest
     if total == 0.0:  # nobody is there
         charged[:] = 0.0
         return 0.0
-    whole = total if sleepy else 1.0
     for i in range(losses.size):
-        if weights[i] > 0.0 and (not sleepy or awake[i]):
-            mean += weights[i] / whole * losses[i]
-            mixed += weights[i] / whole * math.exp(lowest - losses[i])
+        if weights[i] > 0.0 and awake[i]:
+            mean += weights[i] / total * losses[i]
+            mixed += weights[i] / total * math.exp(lowest - losses[i])
     for i in range(losses.size):
-        charged[i] = losses[i] if not sleepy or awake[i] else mean
+        charged[i] = losses[i] if awake[i] else mean
     return lowest - math.log(mixed)
 
 
 @compiled
-def play(rule, losses, awake, loss_range, first, second, loss, record):
+def play(
+    rule: int, losses: Floats, awake: Mask, loss_range: float, first: Floats, second: Floats, loss: Floats,
+    record: Floats,
+) -> None:  # fmt: skip
     """Play rounds: write the mixture losses, and the weights before each round if there is room."""
     n = losses.shape[1]
     weights, charged = np.empty(n), np.empty(n)
@@ -189,7 +189,7 @@ def play(rule, losses, awake, loss_range, first, second, loss, record):
         rate = weigh(rule, first, second, weights)
         if record.shape[0] > 0:
             record[t] = weights
-        loss[t] = charge(losses[t], awake[min(t, awake.shape[0] - 1)], weights, charged)
+        loss[t] = charge(losses[t], awake[t], weights, charged)
         if rule == ADA_HEDGE:
             second[0] += hedge_round(charged, weights, rate, first)
             continue
@@ -229,13 +229,13 @@ class _Hedge(Learner):
         return float(self._run(losses[None], None if awake is None else awake[None], False, False).loss[0])
 
     def _run(self, losses: Floats, awake: Mask | None, weights: bool, alpha_weights: bool) -> Rounds:
-        loss, mask = np.empty(len(losses)), _ALL_AWAKE if awake is None else awake.copy()
+        loss, mask = np.empty(len(losses)), np.ones(losses.shape, np.bool_) if awake is None else awake.copy()
         record = np.empty(losses.shape if weights else (0, 0))
         play(self._RULE, losses, mask, self._unit, *self._pair(), loss, record)
         return Rounds(loss, record if weights else None)
 
 
-_NOTHING, _ALL_AWAKE = np.zeros(0), np.zeros((1, 0), dtype=np.bool_)
+_NOTHING = np.zeros(0)
 
 
 class AdaHedge(_Hedge):
@@ -270,10 +270,6 @@ class AdaHedge(_Hedge):
     def _arrays(self) -> State:
         return {"behind": self._behind, "gap": self._gap}
 
-    def _belongings(self, blank: State) -> dict[str, bool]:
-        several = self.n_experts > 1 or not self._gap[0]
-        return {"behind": float(self._behind.min()) == 0.0, "gap": bool(self._gap[0] >= 0.0) and several}
-
 
 class Squint(_Hedge):
     """Weights by the evidence for every learning rate at once, from regrets R_i and their squares' sum V_i.
@@ -301,13 +297,6 @@ class Squint(_Hedge):
     def _arrays(self) -> State:
         return {"regret": self._regret, "variance": self._variance}
 
-    def _belongings(self, blank: State) -> dict[str, bool]:
-        moved = np.abs(self._regret) > TINY
-        return {
-            "regret": self.n_experts > 1 or not moved.any(),
-            "variance": bool((self._variance >= 0.0).all()) and not (moved & (self._variance == 0.0)).any(),
-        }
-
 
 class NormalHedge(_Hedge):
     """Weights from the regrets alone, without a parameter: p_i ~ [R_i]+ exp([R_i]+^2 / 2c), c kept at potential e.
@@ -329,6 +318,3 @@ class NormalHedge(_Hedge):
 
     def _arrays(self) -> State:
         return {"regret": self._regret}
-
-    def _belongings(self, blank: State) -> dict[str, bool]:
-        return {"regret": self.n_experts > 1 or not self._regret.any()}

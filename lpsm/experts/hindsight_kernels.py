@@ -27,7 +27,10 @@ def add_segment(losses: Floats, values: Floats, experts: Ints, first: bool, diff
 
 
 @compiled
-def _fill_segment(losses, values, experts, first, differ, new_values, new_experts, new_starts, running, since):
+def _fill_segment(
+    losses: Floats, values: Floats, experts: Ints, first: bool, differ: bool, new_values: Floats, new_experts: Ints,
+    new_starts: Ints, running: Floats, since: Ints,
+) -> None:  # fmt: skip
     rounds, n = losses.shape
     for t in range(rounds):
         for i in range(n):
@@ -56,7 +59,7 @@ def _fill_segment(losses, values, experts, first, differ, new_values, new_expert
 
 
 @compiled
-def _slopes_at(likelihoods, prior, alpha, result):
+def _slopes_at(likelihoods: Floats, prior: Floats, alpha: float, result: Floats) -> None:
     """Loss, slope and curvature of Fixed-share at one rate in (0, 1), by carrying both derivatives."""
     rounds, n = likelihoods.shape
     weights = np.zeros((3, n))  # the weights and their first and second derivative, one common scale
@@ -100,7 +103,7 @@ def _slopes_at(likelihoods, prior, alpha, result):
 
 
 @compiled
-def share_slopes(likelihoods, prior, alphas):
+def share_slopes(likelihoods: Floats, prior: Floats, alphas: Floats) -> Floats:
     """(m, 3) rows of loss, slope and curvature at rates in (0, 1), n >= 2."""
     table = np.empty((alphas.size, 3))
     for j in range(alphas.size):
@@ -109,7 +112,7 @@ def share_slopes(likelihoods, prior, alphas):
 
 
 @compiled
-def switch_coefficients(losses, log_prior):
+def switch_coefficients(losses: Floats, log_prior: Floats) -> Floats:
     """Logarithm of the summed prior(s_1) exp(-loss of s) / (n-1)^k over the sequences with k switches, k = 0 .. T-1."""
     rounds, n = losses.shape
     logs, others, into = np.empty((rounds, n)), np.empty(n), np.empty(n)
@@ -136,7 +139,7 @@ def switch_coefficients(losses, log_prior):
 
 
 @compiled
-def _moves(likelihoods, prior, matrix, ahead, counts):
+def _moves(likelihoods: Floats, prior: Floats, matrix: Floats, ahead: Floats, counts: Floats) -> float:
     """Expected moves given the losses into `counts`; the log-likelihood is returned."""
     rounds, n = likelihoods.shape
     scales = np.empty(rounds)
@@ -173,54 +176,32 @@ def _moves(likelihoods, prior, matrix, ahead, counts):
     return log_scale
 
 
-@compiled
-def baum_welch(likelihoods, prior, start, tolerance, max_iterations):
+def baum_welch(
+    likelihoods: Floats, prior: Floats, start: Floats, tolerance: float, max_iterations: int
+) -> tuple[Floats, Floats, float, float, int]:
     """(matrix, counts, log-likelihood, residual, iterations) of the re-estimation of a transition matrix.
 
     A plain step multiplies an entry by counts / (visits entry), a stretched one by a power of that; steps are stretched
     while that does not lower the likelihood, since plain ones crawl towards zero entries.
     """
-    rounds, n = likelihoods.shape
-    matrix, trial = np.empty((n, n)), start.copy()
-    counts, trial_counts = np.empty((n, n)), np.empty((n, n))
-    ahead = np.empty((rounds, n))
-    log_scale, residual, stretch, done = -np.inf, np.inf, 1.0, -1
-    while True:
-        gained = _moves(likelihoods, prior, trial, ahead, trial_counts)
-        done += 1
+    matrix, counts, ahead = start, np.zeros_like(start), np.empty_like(likelihoods)
+    trial, log_scale, residual, stretch = start, -np.inf, np.inf, 1.0
+    for done in range(max(0, int(max_iterations)) + 1):
+        moves = np.zeros_like(start)
+        gained = _moves(likelihoods, prior, trial, ahead, moves)
         if gained >= log_scale or stretch == 1.0:
             if gained == -np.inf and done > 0:  # an entry fell below the smallest float while the losses still need it
-                return matrix, counts, log_scale, residual, done
+                break
             stretch *= 1.5 if done > 0 else 1.0
-            log_scale, residual = gained, 0.0
-            for j in range(n):
-                visits = 0.0
-                for i in range(n):
-                    matrix[j, i], counts[j, i] = trial[j, i], trial_counts[j, i]
-                    visits += counts[j, i]
-                for i in range(n):
-                    if log_scale > -np.inf:
-                        residual = max(residual, abs(counts[j, i] - visits * matrix[j, i]))
-            if residual <= tolerance or done >= max_iterations:
-                return matrix, counts, log_scale, residual, done
+            matrix, counts, log_scale = trial, moves, gained
+            visits = counts.sum(axis=1, keepdims=True)
+            residual = float(np.abs(counts - visits * matrix).max()) if gained > -np.inf else 0.0
+            if residual <= tolerance:
+                break
         else:
             stretch = 1.0
-        _stretched(matrix, counts, stretch, trial)
-
-
-@compiled
-def _stretched(matrix, counts, power, result):
-    """`matrix` with each entry times (counts / (visits entry)) ** power, rows normalised."""
-    n = len(matrix)
-    for j in range(n):
-        visits, total = 0.0, 0.0
-        for i in range(n):
-            visits += counts[j, i]
-        for i in range(n):
-            result[j, i] = matrix[j, i]
-            if visits > 0.0:
-                known = counts[j, i] > 0.0 and matrix[j, i] > 0.0
-                result[j, i] = matrix[j, i] * (counts[j, i] / (visits * matrix[j, i])) ** power if known else 0.0
-            total += result[j, i]
-        for i in range(n):
-            result[j, i] /= total
+        with np.errstate(all="ignore"):
+            grown = np.where((counts > 0.0) & (matrix > 0.0), (counts / (visits * matrix)) ** stretch, 0.0)
+            trial = np.where(visits > 0.0, matrix * grown, matrix)
+            trial /= trial.sum(axis=1, keepdims=True)
+    return matrix, counts, log_scale, residual, done

@@ -2,10 +2,10 @@
 
 What it models: a round (losses in, mixture loss out) and a run of many rounds.  There are two losses.  The mixture
 loss is -ln(sum_i p_i exp(-eta loss_i)) / eta, the one that the thesis' bounds speak of.  The played loss is
-sum_i p_i loss_i: what it costs on average to follow an expert drawn by the weights, and at least what the weighted mean
-of forecasts costs under a convex loss.  It is never below the mixture loss, and above it by at most eta R^2 / 8 a round
-where losses have range R (Hoeffding); of Learn-alpha this holds while nobody sleeps, since each of its alphas spreads
-its weight over those awake in its own way.  What it leaves out: every rule of learning; those are in the subclasses.
+sum_i p_i loss_i: what it costs on average to follow an expert drawn by the weights.  It is never below the mixture
+loss, and above it by at most eta R^2 / 8 a round where losses have range R (Hoeffding); of Learn-alpha this holds while
+nobody sleeps, since each of its alphas spreads its weight over those awake in its own way.
+What it leaves out: every rule of learning; those are in the subclasses.
 Source: Monteleoni 2006, section 2.2.1; Cesa-Bianchi and Lugosi 2006, section 2.2.
 """
 
@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 from copy import copy
-from typing import Any, ClassVar, NamedTuple, Self
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Self, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +28,14 @@ LARGEST = float(np.finfo(np.float64).max)
 MOST_EXPERTS = 1 << 20
 
 
+class Common(TypedDict, total=False):
+    """What the constructor of every learner takes; see `Learner`."""
+
+    signed: bool
+    eta: float
+    loss_range: float
+
+
 class Rounds(NamedTuple):
     """What many rounds left: `loss` (T,), and if asked for `weights` (T, n) and `alpha_weights` (T, m) before each."""
 
@@ -35,37 +44,25 @@ class Rounds(NamedTuple):
     alpha_weights: Floats | None = None
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class ExpertRun:
-    """Record of a run.
+    """Record of a run."""
 
-    Attributes
-    ----------
-    loss
-        Mixture loss of every round, shape (T,); `played_loss` is another.
-    losses, awake
-        What it was a run of, shape (T, n), copied; None if no weights are kept.
-    start
-        A copy of the learner as it was before.
-    weights, alpha_weights
-        Mixture over the experts (T, n) and weights of the alphas (T, m) before each round; None if not kept.
-    """
-
-    __slots__ = ("alpha_weights", "awake", "loss", "losses", "start", "weights")
-
-    def __init__(
-        self, loss: Floats, losses: Floats | None = None, awake: Mask | None = None, start: Learner | None = None,
-        weights: Floats | None = None, alpha_weights: Floats | None = None,
-    ) -> None:  # fmt: skip
-        self.loss, self.losses, self.awake, self.start = loss, losses, awake, start
-        self.weights, self.alpha_weights = weights, alpha_weights
+    loss: Floats  #: mixture loss of every round, shape (T,); `played_loss` is another
+    start: Learner  #: a copy of the learner as it was before
+    #: what it was a run of, shape (T, n), copied; None if no weights are kept
+    losses: Floats | None = None
+    awake: Mask | None = None
+    #: mixture over the experts (T, n) and weights of the alphas (T, m) before each round; None if not kept
+    weights: Floats | None = None
+    alpha_weights: Floats | None = None
 
     @property
     def played_loss(self) -> Floats | None:
         """Sum of p_i loss_i over those awake in every round, shape (T,); None if no weights are kept."""
-        weights = self.weights
-        if weights is None or self.losses is None:
+        if self.weights is None or self.losses is None:
             return None
-        part = weights if self.awake is None else np.where(self.awake, weights, 0.0)
+        part = self.weights if self.awake is None else np.where(self.awake, self.weights, 0.0)
         lost = np.multiply(part, self.losses, out=np.zeros_like(part), where=part > 0.0).sum(axis=1)
         total = part.sum(axis=1)
         return np.asarray(lost / np.where(total > 0.0, total, 1.0))
@@ -82,9 +79,7 @@ class ExpertRun:
 
     def ledger(self) -> Ledger:
         """Return the rounds as a ledger, whose `regret` compares them with anybody's losses."""
-        ledger = Ledger()
-        ledger.extend(self.loss)
-        return ledger
+        return Ledger(self.loss)
 
     def __repr__(self) -> str:
         return f"ExpertRun({len(self.loss)} rounds of {self.start!r}, mixture loss {self.total_loss:.6g})"
@@ -113,7 +108,7 @@ class Learner(Stateful):
         """Mixture over the experts before the next outcome, shape (n,)."""
         raise NotImplementedError
 
-    def predict(self, forecasts: ArrayLike) -> Any:
+    def predict(self, forecasts: ArrayLike) -> float | Floats:
         """Return the weighted mean of the experts' forecasts of the next outcome: (n,) or (n, ...), one an expert.
 
         Under a loss that is convex in the forecast it loses at most what playing the weights loses.
@@ -126,7 +121,7 @@ class Learner(Stateful):
         if table.shape[:1] != (self.n_experts,):
             raise ValueError(f"forecasts must have shape ({self.n_experts}, ...), got {table.shape}")
         mean = np.tensordot(self.weights, table, axes=1)
-        return float(mean) if mean.ndim == 0 else mean
+        return float(mean) if mean.ndim == 0 else np.asarray(mean)
 
     def update(self, losses: ArrayLike, awake: ArrayLike | None = None) -> float:
         """Learn from one round and return the mixture's loss in it.
@@ -142,8 +137,7 @@ class Learner(Stateful):
         Returns
         -------
         float
-            -ln(sum_i p_i exp(-eta loss_i)) / eta over those awake; inf, and nothing learned, if the
-            mixture gave what happened no probability at all.
+            Mixture loss over those awake; inf, and nothing learned, if what happened had no probability at all.
 
         Raises
         ------
@@ -163,14 +157,12 @@ class Learner(Stateful):
     def run(
         self, losses: ArrayLike, awake: ArrayLike | None = None, *, weights: bool = True, alpha_weights: bool = False
     ) -> ExpertRun:
-        """Learn from many rounds; the same as repeated `update`, whatever the chunks.
+        """Learn from many rounds, (T, n); the same as repeated `update`, whatever the chunks.
 
         Parameters
         ----------
-        losses
-            Shape (T, n).
-        awake
-            Shape (T, n), or None if nobody sleeps.
+        losses, awake
+            As for `update`, a row a round.
         weights, alpha_weights
             Whether to keep the weights over experts, over alphas, before every round; without both, nothing but the
             mixture loss is kept.
@@ -190,12 +182,9 @@ class Learner(Stateful):
         self._check(table, mask)
         if alpha_weights and (reason := self._no_alpha_weights()):
             raise ValueError(f"alpha_weights must be False for {type(self).__name__}, {reason}, got True")
-        start = self.copy()
-        if not keeps:
-            return ExpertRun(self._run(table, mask, False, False).loss, start=start)
-        mask = None if mask is None else mask.copy()
+        start, mask = self.copy(), mask.copy() if keeps and mask is not None else mask
         rounds = self._run(table, mask, weights, alpha_weights)
-        return ExpertRun(rounds.loss, table, mask, start, rounds.weights, rounds.alpha_weights)
+        return ExpertRun(rounds.loss, start, *((table, mask, *rounds[1:]) if keeps else ()))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_experts={self.n_experts})"
@@ -271,3 +260,16 @@ def checked_rates(alphas: ArrayLike) -> Floats:
     if not (legal := (rates >= 0.0) & (rates <= 1.0)).all():
         raise ValueError(f"alphas must lie in [0, 1], got {rates[~legal][0]}")
     return rates
+
+
+def checked_transitions(name: str, matrix: ArrayLike) -> Floats:
+    """Probabilities of shape (n, n) with n >= 1, whose rows sum to 1 (to 1e-9)."""
+    found = checks.array(name, matrix)
+    if found.ndim != 2 or found.shape[0] != found.shape[1] or not found.size:
+        raise ValueError(f"{name} must have shape (n, n) with n >= 1, got {found.shape}")
+    if not (legal := found >= 0.0).all():
+        raise ValueError(f"{name} must be non-negative, got {found[~legal][0]}")
+    sums = found.sum(axis=1)
+    if not (legal := np.abs(sums - 1.0) <= 1e-9).all():
+        raise ValueError(f"rows of {name} must sum to 1, got {sums[~legal][0]}")
+    return found

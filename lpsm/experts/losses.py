@@ -24,7 +24,7 @@ LOSSES = {"square": SQUARE, "absolute": ABSOLUTE, "pinball": PINBALL, "log": LOG
 
 
 @compiled
-def loss_of(code, quantile, forecast, y):
+def loss_of(code: int, quantile: float, forecast: float, y: float) -> float:
     """Loss of one forecast."""
     if code == SQUARE:
         return (forecast - y) * (forecast - y)
@@ -40,7 +40,7 @@ def loss_of(code, quantile, forecast, y):
 
 
 @compiled
-def slope_of(code, quantile, forecast, y):
+def slope_of(code: int, quantile: float, forecast: float, y: float) -> float:
     """A slope of the loss in the forecast."""
     if code == SQUARE:
         return 2.0 * (forecast - y)
@@ -84,7 +84,7 @@ def _each(forecasts: Floats, y: Floats, code: int, quantile: float, slopes: bool
 
 
 @compiled
-def _fill(values, y, code, quantile, slopes):
+def _fill(values: Floats, y: Floats, code: int, quantile: float, slopes: bool) -> None:
     for t in range(values.size):
         forecast = values[t]
         values[t] = slope_of(code, quantile, forecast, y[t]) if slopes else loss_of(code, quantile, forecast, y[t])

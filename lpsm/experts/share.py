@@ -12,8 +12,9 @@ fall between folds.  Alphas for which that is too little (0, 1 and their close n
 logarithms.  Sleepers keep their part of each column: they are multiplied by the column's own exp(-loss).
 What it leaves out: checks of shapes.  Source: Monteleoni 2006, sections 2.2.1-2.2.3.
 
-Arrays: weights (n, m); columns (N_ROWS, m + s), rows named below, the s slow alphas last; slow (2, n, s), of which the
-first half are logarithms and the second is not used; head (N_HEAD,), named below; work (3, n) scratch.
+Arrays: weights (n, m); columns (N_ROWS, m + s), rows named below, the s slow alphas last; slow (s, n), their weights'
+logarithms; head (N_HEAD,), named below; work (N_WORK, n), scratch.  No round makes an array of its own: machine code
+that asks for no memory stands alone.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from functools import partial
 import numpy as np
 
 from lpsm.arithmetic import LN2_HIGH, LN2_LOW, LOG2_E, decay, dot, dots, log_add, log_others, power_of_two
+from lpsm.arrays import Floats, Mask
 from lpsm.native import block, compiled
 
 # rows of `columns`
@@ -32,8 +34,8 @@ ALPHA, KEEP, SPREAD, MANTISSA, EXPONENT, TOP, MASS, SHARE, MEAN, N_ROWS = range(
 # rounds between folds; lowest legal loss; places for the last mixture loss and for a mean of values
 TOTAL, PEAK, SINCE, EVERY, LOWER, LOSS, VALUE, N_HEAD = range(8)
 
+N_WORK = 7  # factors of this round, four rows for logarithms, the prior's, and who is awake if all are
 TOO_SMALL = 1e-150
-
 FRACTION = np.int64(0x000FFFFFFFFFFFFF)  # of the bits of a float
 HALF = np.int64(0x3FE0000000000000)  # sign and exponent of [1/2, 1)
 LN2 = 0.6931471805599453
@@ -43,11 +45,11 @@ LN2 = 0.6931471805599453
 
 
 @compiled
-def share_logs(logs, stay, leave, work):
+def share_logs(logs: Floats, stay: Floats, leave: Floats, work: Floats) -> None:
     """Let expert i keep exp(stay[i]) of its weight and give exp(leave[i]) of it to the others in equal parts: (2.3).
 
     What the others give is added up, never obtained by subtracting one's own, so that leaving completely keeps all
-    digits.  `work` is (2, n).
+    digits.  Of `work` it takes two rows.
     """
     n = logs.size
     if n == 1:
@@ -61,13 +63,13 @@ def share_logs(logs, stay, leave, work):
 
 
 @compiled
-def bring_evidence(logs, losses, lowest, awake):
+def bring_evidence(logs: Floats, losses: Floats, lowest: float, awake: Mask) -> float:
     """Multiply the awake weights by exp(lowest - loss) over their mean; return the logarithm of that mean.
 
     The column's total stays, and it is not shared.  If no weight is awake nothing happens (the mean is that of 1, which
     is exp(lowest) here); if all that is awake dies nothing happens either, and -inf is returned.
     """
-    before = after = -np.inf
+    before = after = -math.inf
     for i in range(losses.size):
         if awake[i]:
             before = max(before, logs[i])
@@ -92,7 +94,7 @@ def bring_evidence(logs, losses, lowest, awake):
 
 
 @compiled
-def lowest_loss(losses, awake, lower):
+def lowest_loss(losses: Floats, awake: Mask | None, lower: float) -> float:
     """Smallest loss of those awake (of all if `awake` is None), inf for nobody; NaN if one is NaN or below `lower`."""
     lowest, illegal = np.inf, 0
     for i in range(losses.size):
@@ -103,15 +105,21 @@ def lowest_loss(losses, awake, lower):
 
 
 @compiled
-def fold_masses(weights, columns, head):
+def _parts(value: float) -> tuple[float, float]:
+    """Mantissa and exponent of a number that is not subnormal, on its bits; of 0 both are 0."""
+    bits = np.float64(value).view(np.int64)
+    mantissa = np.int64((bits & FRACTION) | HALF).view(np.float64)
+    return mantissa if bits != 0 else 0.0, np.float64((bits >> 52) - 1022) if bits != 0 else 0.0
+
+
+@compiled
+def fold_masses(weights: Floats, columns: Floats, head: Floats) -> None:
     """Move the column masses into the top level's mantissas and exponents, and rescale."""
     n, m = weights.shape
     scale, mass, mantissa, exponent = columns[SHARE], columns[MASS], columns[MANTISSA], columns[EXPONENT]
     for j in range(m):
-        bits = np.float64(mantissa[j] * mass[j]).view(np.int64)  # frexp on the bits: never subnormal here
-        part = np.int64((bits & FRACTION) | HALF).view(np.float64)
-        mantissa[j] = part if bits != 0 else 0.0
-        exponent[j] += np.float64((bits >> 52) - 1022) if bits != 0 else 0.0
+        mantissa[j], shift = _parts(mantissa[j] * mass[j])
+        exponent[j] += shift
         scale[j] = 1.0 / mass[j]
         mass[j] = 1.0
     for i in range(n):
@@ -129,7 +137,7 @@ def fold_masses(weights, columns, head):
 
 
 @compiled
-def _close_round(weights, columns, head, lowest, total):
+def _close_round(weights: Floats, columns: Floats, head: Floats, lowest: float, total: float) -> float:
     """Enter the new total, fold if it is time, and return the mixture loss (2.8)."""
     before: float = head[TOTAL]
     peak: float = head[PEAK]
@@ -145,14 +153,14 @@ def _close_round(weights, columns, head, lowest, total):
 
 
 @compiled
-def _survives(losses, awake, m, columns, slow):
+def _survives(losses: Floats, awake: Mask, m: int, columns: Floats, slow: Floats) -> bool:
     """Whether some alpha-expert gives the outcome a positive probability, or has no weight awake."""
     nobody, lowest = awake_of(awake) == 0, lowest_loss(losses, awake, -np.inf)
     for j in range(columns.shape[1]):
         if columns[MANTISSA, j] > 0.0:
             abstains = nobody or j >= m
             for i in range(losses.size if j >= m else 0):
-                if awake[i] and slow[0, i, j - m] > -np.inf:
+                if awake[i] and slow[j - m, i] > -np.inf:
                     abstains = False
                     if losses[i] < np.inf:
                         return True
@@ -162,34 +170,31 @@ def _survives(losses, awake, m, columns, slow):
 
 
 @compiled
-def _slow_column(losses, awake, lowest, alpha, slow, q, work):
-    """The round of an alpha whose weights are logarithms, then its share step; return what `bring_evidence` does."""
-    n = losses.size
-    logs, stay, leave = np.empty(n), np.empty(n), np.empty(n)
-    for i in range(n):
-        logs[i], stay[i], leave[i] = slow[0, i, q], np.log1p(-alpha), np.log(alpha)
-    gained = bring_evidence(logs, losses, lowest, awake)
-    if gained > -np.inf:
-        if alpha > 0.0:
-            share_logs(logs, stay, leave, work)
-        for i in range(n):
-            slow[0, i, q] = logs[i]
-    return gained
+def _share_slow(logs: Floats, alpha: float, work: Floats) -> None:
+    """The share step of an alpha whose weights are logarithms."""
+    stay, leave = work[2], work[3]
+    if alpha > 0.0:
+        for i in range(logs.size):
+            stay[i], leave[i] = np.log1p(-alpha), np.log(alpha)
+        share_logs(logs, stay, leave, work)
 
 
 @compiled
-def _slow_columns(losses, awake, lowest, columns, slow, head, work):
+def _slow_columns(
+    losses: Floats, awake: Mask, lowest: float, columns: Floats, slow: Floats, head: Floats, work: Floats
+) -> float:
     """The round of the alphas kept as logarithms; return their part of the sum of TOP * MASS."""
     total = 0.0
-    for q in range(slow.shape[2]):
-        j = columns.shape[1] - slow.shape[2] + q
+    for q in range(len(slow)):
+        j = columns.shape[1] - len(slow) + q
         if columns[MANTISSA, j] > 0.0:
-            gained = _slow_column(losses, awake, lowest, columns[ALPHA, j], slow, q, work)
+            gained = bring_evidence(slow[q], losses, lowest, awake)
             if gained == -np.inf:
                 columns[MANTISSA, j] = 0.0
             else:
+                _share_slow(slow[q], columns[ALPHA, j], work)
                 k = np.floor(gained * LOG2_E + 0.5)
-                part, shift = math.frexp(columns[MANTISSA, j] * math.exp((gained - k * LN2_HIGH) - k * LN2_LOW))
+                part, shift = _parts(columns[MANTISSA, j] * math.exp((gained - k * LN2_HIGH) - k * LN2_LOW))
                 columns[MANTISSA, j] = part
                 columns[EXPONENT, j] += k + shift
         columns[TOP, j] = columns[MANTISSA, j] * power_of_two(columns[EXPONENT, j] - head[PEAK])
@@ -198,7 +203,7 @@ def _slow_columns(losses, awake, lowest, columns, slow, head, work):
 
 
 @compiled
-def _column(weights, keep, share, factor):
+def _column(weights: Floats, keep: float, share: float, factor: Floats) -> float:
     """The step for one alpha, along the experts, whose weights are contiguous then; return the new mass."""
     for i in range(weights.size):
         weights[i] = factor[i] * (keep * weights[i] + share)
@@ -206,14 +211,14 @@ def _column(weights, keep, share, factor):
     for i in range(0, weights.size - 1, 2):
         even += weights[i]
         odd += weights[i + 1]
-    return even + odd + (weights[-1] if weights.size % 2 else 0.0)
+    return even + odd + float(weights[-1] if weights.size % 2 else 0.0)
 
 
 @partial(compiled, apart=True)
 def _rows(
-    a, b, c, d, f, keep, share, mass,
-    mean, values,
-):  # fmt: skip
+    a: Floats, b: Floats, c: Floats, d: Floats, f: Floats, keep: Floats, share: Floats, mass: Floats,
+    mean: Floats | None, values: Floats,
+) -> None:  # fmt: skip
     """The step for four experts at once; unless `mean` is None, their rows times their values are added to it."""
     f0, f1, f2, f3 = f[0], f[1], f[2], f[3]
     if mean is not None:
@@ -232,7 +237,7 @@ def _rows(
 
 
 @partial(compiled, apart=True)
-def _row(row, f, keep, share, mass, mean, value):
+def _row(row: Floats, f: float, keep: Floats, share: Floats, mass: Floats, mean: Floats | None, value: float) -> None:
     """The step for one expert."""
     for j in range(row.size):
         v = f * (keep[j] * row[j] + share[j])
@@ -243,7 +248,7 @@ def _row(row, f, keep, share, mass, mean, value):
 
 
 @compiled
-def _sweep(weights, columns, factor, mean, values):
+def _sweep(weights: Floats, columns: Floats, factor: Floats, mean: Floats | None, values: Floats) -> float:
     """Share step of the last round, then this round's evidence; return the new sum of TOP * MASS.
 
     With `mean`, that becomes the sum of the rows times their values.
@@ -270,7 +275,7 @@ def _sweep(weights, columns, factor, mean, values):
 
 
 @compiled
-def _sleepy_sweep(weights, columns, factor, awake):
+def _sleepy_sweep(weights: Floats, columns: Floats, factor: Floats, awake: Mask) -> float:
     """As `_sweep`, twice over the weights: those asleep are multiplied by the column's own ratio in the second."""
     n, m = weights.shape
     keep, share, mass, before = columns[KEEP], columns[SHARE], columns[MASS], columns[MEAN]
@@ -303,35 +308,35 @@ def _sleepy_sweep(weights, columns, factor, awake):
 
 @compiled
 def _first_round(
-    losses, awake, lowest,
-    weights, columns, slow, head, work,
-):  # fmt: skip
+    losses: Floats, awake: Mask, lowest: float, weights: Floats, columns: Floats, slow: Floats, head: Floats,
+    work: Floats,
+) -> float:  # fmt: skip
     """The round in which all columns are the prior still: their posterior is one, and says nothing of alphas."""
     n, m = weights.shape
     logs = work[0]
     for i in range(n):
-        logs[i] = np.log(weights[i, 0]) if m > 0 else slow[0, i, 0]
+        logs[i] = np.log(weights[i, 0]) if m > 0 else slow[0, i]
     gained = bring_evidence(logs, losses, lowest, awake)
     if gained == -np.inf:
         return np.inf
-    mass, nobody = 0.0, np.zeros(n, dtype=np.bool_)
+    mass = 0.0
     for i in range(n):
         weight = math.exp(logs[i])
         mass += weight
         for j in range(m):
             weights[i, j] = weight
-        for q in range(slow.shape[2]):
-            slow[0, i, q] = logs[i]
     for j in range(m):
         columns[MASS, j] = mass
-    for q in range(slow.shape[2]):
-        _slow_column(losses, nobody, 0.0, columns[ALPHA, m + q], slow, q, work[1:])
+    for q in range(len(slow)):
+        for i in range(n):
+            slow[q, i] = logs[i]
+        _share_slow(slow[q], columns[ALPHA, m + q], work[1:])
     fold_masses(weights, columns, head)
     return lowest - gained
 
 
 @compiled
-def awake_of(awake):
+def awake_of(awake: Mask) -> int:
     """How many are awake."""
     count = 0
     for i in range(awake.size):
@@ -340,7 +345,17 @@ def awake_of(awake):
 
 
 @compiled
-def masked_round(losses, awake, weights, columns, slow, head, work):
+def _everybody(work: Floats) -> Mask:
+    """A mask of which all are awake, in the scratch space."""
+    mask: Mask = work[N_WORK - 1].view(np.bool_)[: work.shape[1]]
+    mask[:] = True
+    return mask
+
+
+@compiled
+def masked_round(
+    losses: Floats, awake: Mask, weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats
+) -> float:
     """As `learn_alpha_round`, where some experts sleep, whose losses are not looked at."""
     m, n_awake = weights.shape[1], awake_of(awake)
     lowest = lowest_loss(losses, awake, head[LOWER])
@@ -350,7 +365,7 @@ def masked_round(losses, awake, weights, columns, slow, head, work):
     lowest = 0.0 if excluded else lowest
     if head[SINCE] < 0.0:
         return _first_round(losses, awake, lowest, weights, columns, slow, head, work)
-    if (excluded or slow.shape[2] > 0) and not _survives(losses, awake, m, columns, slow):
+    if (excluded or len(slow) > 0) and not _survives(losses, awake, m, columns, slow):
         return np.inf
     total = _slow_columns(losses, awake, lowest, columns, slow, head, work[1:])
     if excluded and n_awake > 0:  # columns with weight awake cannot go on
@@ -367,13 +382,13 @@ def masked_round(losses, awake, weights, columns, slow, head, work):
 
 
 @compiled
-def _is_plain(slow, head):
+def _is_plain(slow: Floats, head: Floats) -> bool:
     """Whether a round in which all are awake is one sweep: not the first, and without logarithms."""
-    return head[SINCE] >= 0.0 and slow.shape[2] == 0
+    return bool(head[SINCE] >= 0.0) and len(slow) == 0
 
 
 @compiled
-def _plain_round(losses, weights, columns, head, factor):
+def _plain_round(losses: Floats, weights: Floats, columns: Floats, head: Floats, factor: Floats) -> float:
     lowest = lowest_loss(losses, None, head[LOWER])
     if not lowest < np.inf:  # a share step has given weight to everybody
         return lowest
@@ -382,7 +397,9 @@ def _plain_round(losses, weights, columns, head, factor):
 
 
 @compiled
-def learn_alpha_round(losses, weights, columns, slow, head, work):
+def learn_alpha_round(
+    losses: Floats, weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats
+) -> float:
     """One round: equations (2.2), (2.7); return the mixture loss (2.8), nats.
 
     NaN, and nothing changed, if a loss is NaN or below the lowest legal one;
@@ -390,37 +407,40 @@ def learn_alpha_round(losses, weights, columns, slow, head, work):
     """
     if _is_plain(slow, head):
         return _plain_round(losses, weights, columns, head, work[0])
-    return masked_round(losses, np.ones(losses.size, dtype=np.bool_), weights, columns, slow, head, work)
+    return masked_round(losses, _everybody(work), weights, columns, slow, head, work)
 
 
 @compiled
-def learn_alpha_mean_round(values, losses, weights, columns, slow, head, work):
+def learn_alpha_mean_round(
+    values: Floats, losses: Floats, weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats
+) -> float:
     """One round, and the mean of the experts' `values` for the next, in one sweep; the mixture loss goes to `head`.
 
     Reading the weights a second time would take as long as the round itself.
     """
     m, lowest = weights.shape[1], lowest_loss(losses, None, head[LOWER])
-    if not _is_plain(slow, head) or m == 1 or not lowest < np.inf:
+    if _is_plain(slow, head) and m > 1 and lowest < np.inf:
+        decay(losses, lowest, work[0])
+        mean, level = columns[MEAN, :m], 0.0
+        total = _sweep(weights, columns, work[0], mean, values)
+        for i in range(values.size):
+            level += values[i]
+        for j in range(m):
+            mean[j] = columns[KEEP, j] * mean[j] + columns[SPREAD, j] * columns[MASS, j] * level
+        found = dot(columns[TOP], mean, m) / total
+        head[LOSS] = _close_round(weights, columns, head, lowest, total)
+        if total >= TOO_SMALL:
+            return found
+    else:
         head[LOSS] = learn_alpha_round(losses, weights, columns, slow, head, work)
-        mixture(weights, columns, slow, head, work[0])
-        return dot(values, work[0], values.size)
-    decay(losses, lowest, work[0])
-    mean, level = columns[MEAN, :m], 0.0
-    total = _sweep(weights, columns, work[0], mean, values)
-    for i in range(values.size):
-        level += values[i]
-    for j in range(m):
-        mean[j] = columns[KEEP, j] * mean[j] + columns[SPREAD, j] * columns[MASS, j] * level
-    found = dot(columns[TOP], mean, m) / total
-    head[LOSS] = _close_round(weights, columns, head, lowest, total)
-    if total < TOO_SMALL:
-        mixture(weights, columns, slow, head, work[0])
-        return dot(values, work[0], values.size)
-    return found
+    mixture(weights, columns, slow, head, work[0])
+    return dot(values, work[0], values.size)
 
 
 @compiled
-def _single_alpha_run(losses, weights, columns, head, factor, loss, record):
+def _single_alpha_run(
+    losses: Floats, weights: Floats, columns: Floats, head: Floats, factor: Floats, loss: Floats, record: Floats
+) -> None:
     """The rounds of `learn_alpha_run` for one alpha, all but the weights in registers: four times as fast."""
     column = block(weights, 0, (factor.size,))
     keep, spread, top = columns[KEEP, 0], columns[SPREAD, 0], columns[TOP, 0]
@@ -448,13 +468,12 @@ def _single_alpha_run(losses, weights, columns, head, factor, loss, record):
 
 @compiled
 def learn_alpha_run(
-    losses, awake,
-    weights, columns, slow, head, work,
-    loss, record, alpha_record,
-):  # fmt: skip
+    losses: Floats, awake: Mask, weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats,
+    loss: Floats, record: Floats, alpha_record: Floats,
+) -> None:  # fmt: skip
     """Round after round over `losses` (T, n) into `loss` (T,); `awake` and the records have T or 0 rows."""
-    masked, everybody = awake.shape[0] > 0, np.ones(losses.shape[1], dtype=np.bool_)
-    single = not masked and weights.shape[1] == 1 and slow.shape[2] == 0 and alpha_record.shape[0] == 0
+    masked = len(awake) > 0
+    single = not masked and weights.shape[1] == 1 and len(slow) == 0 and len(alpha_record) == 0
     for t in range(losses.shape[0]):
         if single and head[SINCE] >= 0.0:
             _single_alpha_run(losses[t:], weights, columns, head, work[0], loss[t:], record[t:])
@@ -466,7 +485,7 @@ def learn_alpha_run(
         if not masked and _is_plain(slow, head):
             loss[t] = _plain_round(losses[t], weights, columns, head, work[0])
         else:
-            mask = awake[t] if masked else everybody
+            mask = awake[t] if masked else _everybody(work)
             loss[t] = masked_round(losses[t], mask, weights, columns, slow, head, work)
 
 
@@ -474,7 +493,7 @@ def learn_alpha_run(
 
 
 @compiled
-def mixture(weights, columns, slow, head, out):
+def mixture(weights: Floats, columns: Floats, slow: Floats, head: Floats, out: Floats) -> None:
     """Weights over the experts for the next round: out_i = sum_j p_top(j) p_j(i), shape (n,)."""
     n, m = weights.shape
     top, weight, level = columns[TOP], columns[SHARE], 0.0
@@ -490,13 +509,13 @@ def mixture(weights, columns, slow, head, out):
         out[i], out[last] = dots(weights[i], weights[last], weight, m)
     for i in range(n):
         value = level + out[i]
-        for q in range(slow.shape[2]):
-            value += top[m + q] * math.exp(slow[0, i, q])
+        for q in range(len(slow)):
+            value += top[m + q] * math.exp(slow[q, i])
         out[i] = value / head[TOTAL]
 
 
 @compiled
-def alpha_posterior(columns, head, out):
+def alpha_posterior(columns: Floats, head: Floats, out: Floats) -> None:
     """Weights of the alphas, in the order of `columns`: equation (2.6), shape (m + s,)."""
     for j in range(out.size):
         out[j] = columns[TOP, j] * columns[MASS, j] / head[TOTAL]

@@ -13,62 +13,127 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lpsm import checks
-from lpsm.arrays import Floats, Mask, State
+from lpsm.arrays import Floats, Ints, Mask, State
 from lpsm.experts import share
 from lpsm.experts.grids import LONGEST, alpha_grid
-from lpsm.experts.hierarchy import Hierarchy, unit
-from lpsm.experts.learner import Learner, Rounds, checked_prior, checked_rates
+from lpsm.experts.learner import Common, Learner, Rounds, checked_prior, checked_rates, checked_transitions
 from lpsm.native import compiled
+from lpsm.native.entries import FLOATS, Signature, entry_of
 
 FIRST_EPOCH, LONGEST_EPOCH = 64, 1 << 40
 FLOAT = np.dtype(np.float64)
+SAFE_FLOOR = 1e-100  # smallest share per round that keeps weights within floats
+SAFE_MASS = 1e-140  # how far a column's mass may fall between two folds
+SAFE_STAY = 1e-6  # smallest 1 - alpha of which 1 - alpha - alpha/(n-1) keeps ten digits ..
+SAFE_STAY_OF_FEW = 1e-2  # .. and fourteen, where there are so few alphas that exactness costs little
+FEW = 8
+MOST_ROUNDS = 16  # between folds
+MOST_WEIGHTS = 1 << 25
+
+_ROWS = "float64[:, ::1]"
+_ARRAYS = _ROWS, _ROWS, _ROWS, FLOATS
+_RUN = entry_of(
+    share.learn_alpha_run, Signature(None, (_ROWS, "boolean[:, ::1]", *_ARRAYS, _ROWS, FLOATS, _ROWS, _ROWS))
+)
+MIXTURE = entry_of(share.mixture, Signature(None, (*_ARRAYS, FLOATS)))
+"""`share.mixture` without numba, for who calls it a few times."""
 
 
 class _Columns(Learner):
-    """What Fixed-share and Learn-alpha share: a hierarchy of columns."""
+    """What Fixed-share and Learn-alpha share: alphas, their weights over experts and their own, as `share` has them.
 
-    _hierarchy: Hierarchy
+    Alphas whose weights may reach 0 or come too near to it ("slow") are the last columns.
+    """
 
-    def __init__(self, n_experts: int, **common: Any) -> None:
+    _rates: Floats  # as they were given
+    _order: Ints  # which of them each column is
+    _columns: tuple[Floats, Floats, Floats, Floats, Floats]
+
+    def __init__(self, n_experts: int, **common: Unpack[Common]) -> None:
         super().__init__(n_experts, **common)
         self._quick = self.eta == 1.0 and self.loss_range == math.inf  # whether a round may go to the kernel at once
+
+    def _begin(self, rates: Floats, prior: Floats, rate_prior: Floats) -> None:
+        n = self.n_experts
+        if n * rates.size > MOST_WEIGHTS:
+            raise ValueError(f"n_experts x alphas must be at most {MOST_WEIGHTS}, got {n} x {rates.size}")
+        several, others = n > 1, max(n - 1, 1)
+        floor = np.minimum(rates / others, 1.0 - rates)  # of what the share step leaves an expert of a column
+        stay = SAFE_STAY if rates.size > FEW else SAFE_STAY_OF_FEW
+        is_slow = ((floor < SAFE_FLOOR) | (1.0 - rates < stay)) & several
+        self._rates, self._order, m = rates, np.argsort(is_slow, kind="stable"), int((~is_slow).sum())
+        least = float(floor[~is_slow].min()) if m and several else 1.0
+        alphas, first = rates[self._order], rate_prior[self._order]
+        columns = np.zeros((share.N_ROWS, rates.size))
+        columns[share.ALPHA] = alphas
+        columns[share.SPREAD] = alphas / others if several else 0.0
+        columns[share.KEEP] = 1.0 - alphas - alphas / others if several else 1.0
+        columns[share.MANTISSA], columns[share.EXPONENT] = np.frexp(first)
+        columns[share.TOP], columns[share.MASS] = first, 1.0
+        with np.errstate(divide="ignore"):
+            slow = np.tile(np.log(prior), (rates.size - m, 1))
+        head = np.zeros(share.N_HEAD)
+        head[share.TOTAL], head[share.SINCE], head[share.LOWER] = 1.0, -1.0, self._lower
+        head[share.EVERY] = MOST_ROUNDS if least == 1.0 else min(MOST_ROUNDS, int(math.log(SAFE_MASS, least)))
+        self._columns = np.repeat(prior[:, None], m, axis=1), columns, slow, head, np.zeros((share.N_WORK, n))
 
     @property
     def weights(self) -> Floats:
         """Mixture over the experts before the next outcome, shape (n,)."""
-        return self._hierarchy.mixture()
+        share.mixture(*self._columns[:4], out := np.empty(self.n_experts))
+        return out
+
+    def arrays(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """The live state, in the order `share.learn_alpha_round` takes it after the losses."""
+        return self._columns
 
     def update(self, losses: ArrayLike, awake: ArrayLike | None = None) -> float:
         """Learn from one round and return the mixture loss (2.8); see `Learner.update`."""
-        plain = self._quick and awake is None and type(losses) is np.ndarray and losses.dtype is FLOAT
-        if plain and losses.flags.carray and losses.shape == (self.n_experts,):  # type: ignore[union-attr]
-            loss = share.learn_alpha_round(losses, *self._hierarchy.arrays)
+        if (
+            self._quick and awake is None and type(losses) is np.ndarray and losses.dtype is FLOAT
+            and losses.flags.carray and losses.shape == (self.n_experts,)
+        ):  # fmt: skip
+            loss = share.learn_alpha_round(losses, *self._columns)
             if loss == loss:  # otherwise some loss is not legal
                 return loss
         return super().update(losses, awake)
 
+    def copy(self) -> Self:
+        """Return an independent learner in the same state."""
+        twin, (*learned, work) = super().copy(), self._columns
+        twin._columns = (*(part.copy() for part in learned), np.empty_like(work))  # type: ignore[assignment]
+        return twin
+
     def _round(self, losses: Floats, awake: Mask | None) -> float:
-        return self._hierarchy.round(losses, awake)
+        if awake is None:
+            return share.learn_alpha_round(losses, *self._columns)
+        return share.masked_round(losses, awake, *self._columns)
 
     def _run(self, losses: Floats, awake: Mask | None, weights: bool, alpha_weights: bool) -> Rounds:
-        if self.eta != 1.0:
-            losses = self.eta * losses
-        loss, record, alpha_record = self._hierarchy.run(losses, awake, weights, alpha_weights)
-        if self.eta != 1.0:
-            loss /= self.eta
-        return Rounds(loss, record if weights else None, alpha_record if alpha_weights else None)
+        scaled = losses if self.eta == 1.0 else self.eta * losses
+        loss = np.empty(len(losses))
+        record = np.empty((len(losses) if weights else 0, self.n_experts))
+        alpha_record = np.empty((len(losses) if alpha_weights else 0, self._rates.size))
+        mask = np.empty((0, self.n_experts), dtype=np.bool_) if awake is None else awake
+        _RUN(np.ascontiguousarray(scaled), np.ascontiguousarray(mask), *self._columns, loss, record, alpha_record)
+        by_rate = self._by_rate(alpha_record) if alpha_weights else None
+        return Rounds(loss if self.eta == 1.0 else loss / self.eta, record if weights else None, by_rate)
+
+    def _by_rate(self, by_column: Floats) -> Floats:
+        """Return weights of columns in the order in which the alphas were given."""
+        out = np.empty_like(by_column)
+        out[..., self._order] = by_column
+        return out
 
     def _arrays(self) -> State:
-        return self._hierarchy.to_arrays()
-
-    def _belongings(self, blank: State) -> dict[str, bool]:
-        return self._hierarchy.belongings(blank)
+        weights, columns, slow, head, _ = self._columns
+        return {"weights": weights, "columns": columns[share.MANTISSA : share.SHARE], "slow": slow, "head": head}
 
 
 class FixedShare(_Columns):
@@ -98,16 +163,18 @@ class FixedShare(_Columns):
 
     TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "alpha", "signed", "eta", "loss_range")
 
-    def __init__(self, n_experts: int, alpha: float, *, prior: ArrayLike | None = None, **common: Any) -> None:
+    def __init__(
+        self, n_experts: int, alpha: float, *, prior: ArrayLike | None = None, **common: Unpack[Common]
+    ) -> None:
         super().__init__(n_experts, **common)
         checks.between(0, 1, alpha=alpha)
         first = checked_prior("prior", prior, self.n_experts)
-        self._hierarchy = Hierarchy(self.n_experts, np.array([float(alpha)]), first, np.ones(1), self._lower)
+        self._begin(np.array([float(alpha)]), first, np.ones(1))
 
     @property
     def alpha(self) -> float:
         """The switching rate."""
-        return float(self._hierarchy.alphas[0])
+        return float(self._rates[0])
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_experts={self.n_experts}, alpha={self.alpha})"
@@ -133,7 +200,7 @@ class StaticExpert(FixedShare):
 
     TAKES: ClassVar[tuple[str, ...]] = Learner.TAKES
 
-    def __init__(self, n_experts: int, *, prior: ArrayLike | None = None, **common: Any) -> None:
+    def __init__(self, n_experts: int, *, prior: ArrayLike | None = None, **common: Unpack[Common]) -> None:
         super().__init__(n_experts, 0.0, prior=prior, **common)
 
 
@@ -172,7 +239,7 @@ class LearnAlpha(_Columns):
         prior: ArrayLike | None = None,
         alpha_prior: ArrayLike | None = None,
         doubling: bool = False,
-        **common: Any,
+        **common: Unpack[Common],
     ) -> None:
         super().__init__(n_experts, **common)
         if doubling:
@@ -186,7 +253,7 @@ class LearnAlpha(_Columns):
         self._quick &= not doubling
         first = checked_prior("prior", prior, self.n_experts)
         top = checked_prior("alpha_prior", alpha_prior, rates.size, positive=True)
-        self._hierarchy = Hierarchy(self.n_experts, rates, first, top, self._lower)
+        self._begin(rates, first, top)
 
     @property
     def doubling(self) -> bool:
@@ -196,31 +263,31 @@ class LearnAlpha(_Columns):
     @property
     def untouched(self) -> bool:
         """Whether no round has been played."""
-        return bool(self._hierarchy.arrays[3][share.SINCE] < 0.0) and self._epoch[0] in (0, FIRST_EPOCH)
+        return bool(self._columns[3][share.SINCE] < 0.0) and self._epoch[0] in (0, FIRST_EPOCH)
 
     @property
     def alphas(self) -> Floats:
         """The switching rates, shape (m,); those of the current epoch under doubling."""
-        return self._hierarchy.alphas.copy()
+        return self._rates.copy()
 
     @property
     def alpha_weights(self) -> Floats:
         """Weights of the alphas before the next outcome, equation (2.6), shape (m,), in the order of `alphas`."""
-        return self._hierarchy.posterior()
-
-    def arrays(self) -> tuple[Floats, ...]:
-        """The live state, in the order `share.learn_alpha_round` takes it after the losses."""
-        return self._hierarchy.arrays
+        _, columns, _, head, _ = self._columns
+        return self._by_rate(columns[share.TOP] * columns[share.MASS] / head[share.TOTAL])
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Self:
+    def from_state(cls, state: Mapping[str, object]) -> Self:
         """Rebuild the learner from `state()`, as `Learner.from_state`."""
         learner = super().from_state(state)
+        epoch, left = learner._epoch.tolist()
+        if not (0 < left <= epoch <= LONGEST_EPOCH or epoch == left == 0):
+            raise ValueError(f"state must hold doubling as an epoch and the rounds left of it, got {epoch}, {left}")
         learner._quick &= not learner.doubling
         return learner
 
     def __repr__(self) -> str:
-        grid = "doubling=True" if self.doubling else f"{self._hierarchy.alphas.size} alphas"
+        grid = "doubling=True" if self.doubling else f"{self._rates.size} alphas"
         return f"LearnAlpha(n_experts={self.n_experts}, {grid})"
 
     def _no_alpha_weights(self) -> str:
@@ -256,22 +323,18 @@ class LearnAlpha(_Columns):
             self._epoch[:] = 2 * self._epoch[0]
             alphas = alpha_grid(horizon=min(int(self._epoch[0]), LONGEST))
             uniform = np.full(alphas.size, 1.0 / alphas.size)
-            self._hierarchy = Hierarchy(self.n_experts, alphas, self.weights, uniform, self._lower)
+            self._begin(alphas, self.weights, uniform)
 
     def _arrays(self) -> State:
         return {**super()._arrays(), "doubling": self._epoch}
-
-    def _belongings(self, blank: State) -> dict[str, bool]:
-        epoch, left = self._epoch.tolist()
-        begun = 0 < left <= epoch <= LONGEST_EPOCH and epoch & (epoch - 1) == 0 and epoch >= FIRST_EPOCH
-        own = begun and np.array_equal(self._hierarchy.alphas, alpha_grid(horizon=min(epoch, LONGEST)))
-        return {**super()._belongings(blank), "doubling": own or epoch == left == 0}
 
 
 class _Logs(Learner):
     """What Markov-share and Variable-share share: one column of logarithms, whose weights may fall and come back."""
 
     _logs: Floats
+    _matrix = np.empty((0, 0))
+    _log_keep = 0.0  # times the loss, where there is no matrix
 
     @property
     def weights(self) -> Floats:
@@ -282,13 +345,14 @@ class _Logs(Learner):
     def _arrays(self) -> State:
         return {"logs": self._logs}
 
-    def _belongings(self, blank: State) -> dict[str, bool]:
-        return {"logs": unit(self._logs)}
-
     def _begin(self, prior: ArrayLike | None) -> None:
         with np.errstate(divide="ignore"):
             self._logs = np.log(checked_prior("prior", prior, self.n_experts))
         self._everybody = np.ones(self.n_experts, dtype=np.bool_)
+
+    def _round(self, losses: Floats, awake: Mask | None) -> float:
+        mask = self._everybody if awake is None else awake
+        return _logs_round(losses, mask, self._matrix, self._log_keep, self._logs)
 
 
 class MarkovShare(_Logs):
@@ -310,27 +374,16 @@ class MarkovShare(_Logs):
 
     TAKES: ClassVar[tuple[str, ...]] = ("P", "signed", "eta", "loss_range")
 
-    def __init__(self, P: ArrayLike, *, prior: ArrayLike | None = None, **common: Any) -> None:
-        matrix = checks.array("P", P)
-        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
-            raise ValueError(f"P must have shape (n, n) with n >= 1, got {matrix.shape}")
-        super().__init__(matrix.shape[0], **common)
-        if not (legal := matrix >= 0.0).all():
-            raise ValueError(f"P must be non-negative, got {matrix[~legal][0]}")
-        sums = matrix.sum(axis=1)
-        if not (legal := np.abs(sums - 1.0) <= 1e-9).all():
-            raise ValueError(f"rows of P must sum to 1, got {sums[~legal][0]}")
-        self._matrix = matrix / sums[:, None]
+    def __init__(self, P: ArrayLike, *, prior: ArrayLike | None = None, **common: Unpack[Common]) -> None:
+        matrix = checked_transitions("P", P)
+        super().__init__(len(matrix), **common)
+        self._matrix = matrix / matrix.sum(axis=1, keepdims=True)
         self._begin(prior)
 
     @property
     def P(self) -> Floats:  # noqa: N802 - the paper's name
         """The transition matrix, shape (n, n)."""
         return np.array(self._matrix)
-
-    def _round(self, losses: Floats, awake: Mask | None) -> float:
-        mask = self._everybody if awake is None else awake
-        return _logs_round(losses, mask, self._matrix, 0.0, self._logs)
 
 
 class VariableShare(_Logs):
@@ -367,15 +420,12 @@ class VariableShare(_Logs):
         if float(alpha) == 1.0:
             raise ValueError("alpha must lie in [0, 1), got 1.0")
         self.alpha = float(alpha)
+        self._log_keep = math.log1p(-self.alpha) / self.eta
         self._begin(prior)
-
-    def _round(self, losses: Floats, awake: Mask | None) -> float:
-        mask = self._everybody if awake is None else awake
-        return _logs_round(losses, mask, np.empty((0, 0)), math.log1p(-self.alpha) / self.eta, self._logs)
 
 
 @compiled
-def _logs_round(losses, awake, matrix, log_keep, logs):
+def _logs_round(losses: Floats, awake: Mask, matrix: Floats, log_keep: float, logs: Floats) -> float:
     """One round on the logarithms of the weights: evidence, then the transition; return the mixture loss.
 
     The transition is `matrix`; where that is empty, those awake keep exp(log_keep loss) of their weight.

@@ -12,23 +12,19 @@ import ctypes
 from collections.abc import Callable
 from functools import cache, cached_property
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from lpsm.native.kept import Kept, is_plain
-from lpsm.native.kernels import Kernel, compiled
+from lpsm.native.kernels import Kernel, compiled, compiler
+from lpsm.native.signatures import FLOATS, INTS, Kind, Signature
 
-INTS, FLOATS = "int64[::1]", "float64[::1]"
-"""Of a signature: an array of one dimension, as numba writes it."""
+__all__ = ["FLOATS", "INTS", "Entry", "Signature", "entry_of"]
+
 _CANNOT = b"it cannot stand alone"  # kept in place of machine code, so that it is tried once
-_RESULTS: dict[Any, Any] = {int: ctypes.c_int64, float: ctypes.c_double, None: ctypes.c_void_p}
-_ENGINES: list[Any] = []  # LLVM frees the machine code with its engine
-
-
-class Signature(NamedTuple):
-    """What a function gives and takes: `int`, `float`, `bool`, None, an array, a named tuple of the first three."""
-
-    returns: Any
-    takes: tuple[Any, ...]
+_RESULTS: dict[Kind, type[ctypes.c_int64 | ctypes.c_double | ctypes.c_void_p]] = {
+    int: ctypes.c_int64, float: ctypes.c_double, None: ctypes.c_void_p
+}  # fmt: skip
+_ENGINES: list[object] = []  # LLVM frees the machine code with its engine
 
 
 class Entry:
@@ -37,29 +33,29 @@ class Entry:
     Without a function neither the module nor numba is imported once the machine code is on disk.
     """
 
-    def __init__(self, module: str, name: str, signature: Signature, function: Any = None) -> None:
+    def __init__(
+        self, module: str, name: str, signature: Signature, function: Callable[..., object] | None = None
+    ) -> None:
         self.module, self.name, self.signature, self._function = module, name, signature, function
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return Entry, (self.module, self.name, self.signature, self._function)
 
     @cached_property
     def files(self) -> Kept:
-        """Where its machine code is kept."""
-        return Kept(self.module, f"{self.name}.entry")
+        """Where its machine code is kept; nowhere if another function of the module may have its name."""
+        return Kept("" if "<" in self.name else self.module, f"{self.name}.entry")
 
     @cached_property
     def address(self) -> int:
         """Where its machine code is, compiled if it was not."""
         content = self.files.read(self._key)
         if content is None:
-            compiler: Any = import_module("lpsm.native.compiler")
-            content = compiler.alone(self._kernel.py_func, self.signature) or _CANNOT
+            content = compiler().alone(self._kernel.py_func, self.signature) or _CANNOT
             self.files.write(self._key, content)
-        if content != _CANNOT:
-            return _load(content)
-        compiler = import_module("lpsm.native.compiler")
-        return int(compiler.address(self._kernel.dispatcher, self.signature))
+        if content == _CANNOT:
+            return int(compiler().address(self._kernel.dispatcher, self.signature))
+        return _load(content)
 
     @property
     def is_ready(self) -> bool:
@@ -85,42 +81,35 @@ class Entry:
         return result.value
 
     @cached_property
-    def _kernel(self) -> Kernel:
-        found = getattr(import_module(self.module), self.name) if self._function is None else self._function
+    def _kernel(self) -> Any:
+        found = self._function or getattr(import_module(self.module), self.name)
         return found if isinstance(found, Kernel) else compiled(found)
 
     @cached_property
-    def _key(self) -> tuple[Any, ...]:
+    def _key(self) -> tuple[object, ...]:
         """What the machine code depends on beside its sources: the signature, the processor, the version of LLVM."""
-        return "entry", *map(_named, (self.signature.returns, *self.signature.takes)), *_machine()
+        return "entry", *self.signature.named(), *_machine()
 
     @cached_property
     def _call(self) -> tuple[Any, ...]:
         """What calls it, where its result is, the place of that, and the place of an exception."""
         result, trouble = _RESULTS[self.signature.returns](), ctypes.c_void_p()
-        words: list[Any] = [ctypes.c_void_p] * 2
+        words: list[type] = [ctypes.c_void_p] * 2
         for kind in self.signature.takes:
-            array = isinstance(kind, str)
-            words += [ctypes.c_int64] * (7 + 2 * kind.count(",")) if array else [_RESULTS[kind]]
+            words += [ctypes.c_int64] * (7 + 2 * kind.count(",")) if isinstance(kind, str) else [_RESULTS[kind]]
         call = ctypes.CFUNCTYPE(ctypes.c_int32, *words)
         self._trouble = trouble
         return call(self.address), result, ctypes.addressof(result), ctypes.addressof(trouble)
 
 
 @cache
-def entry_of(function: Callable[..., Any], signature: Signature) -> Entry:
+def entry_of(function: Callable[..., object], signature: Signature) -> Entry:
     """Return the entry of a function."""
     return Entry(function.__module__, function.__qualname__, signature, function)
 
 
-def _named(kind: Any) -> str:
-    fields = getattr(kind, "__annotations__", {}) if hasattr(kind, "_fields") else {}
-    inner = ", ".join(f"{name}: {getattr(what, '__forward_arg__', what)}" for name, what in fields.items())
-    return f"{getattr(kind, '__name__', kind)}({inner})"
-
-
 @cache
-def _machine() -> tuple[Any, ...]:
+def _machine() -> tuple[object, ...]:
     from llvmlite import binding
 
     return binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), binding.llvm_version_info

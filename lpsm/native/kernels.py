@@ -7,23 +7,29 @@ number, literal or truth value counts as int64, so that a kernel has one signatu
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, update_wrapper
-from importlib import import_module
+from functools import cache, cached_property, update_wrapper
 from math import prod
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from lpsm.native.kept import Kept, is_plain
 
+if TYPE_CHECKING:
+    from lpsm.arrays import Array
 
-def compiled(function: Callable[..., Any], apart: bool = False) -> Any:
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def compiled(function: Callable[P, T], apart: bool = False) -> Callable[P, T]:
     """Compile a module-level kernel to machine code on its first call; rounding is that of the source.
 
     `apart` promises other kernels that call it that no two of its arrays overlap, so that its loops vectorise.
     """
-    return function if is_plain() else Kernel(function, apart)
+    return function if is_plain() else cast("Callable[P, T]", Kernel(function, apart))
 
 
-def is_compiled(kernel: Any) -> bool:
+def is_compiled(kernel: object) -> bool:
     """Whether a kernel is compiled for some arguments, in this process or, from the sources as they are, on disk."""
     return not isinstance(kernel, Kernel) or bool(kernel.signatures) or kernel.kept.any()
 
@@ -31,19 +37,23 @@ def is_compiled(kernel: Any) -> bool:
 class Kernel:
     """A function that is compiled when first called; other kernels call it like any compiled function."""
 
-    def __init__(self, function: Callable[..., Any], apart: bool = False) -> None:
+    def __init__(self, function: Callable[..., object], apart: bool = False) -> None:
         update_wrapper(self, function)
         self.py_func, self.apart = function, apart
 
     @cached_property
     def dispatcher(self) -> Any:
         """What numba makes of the function."""
-        return _compiler().dispatcher(self.py_func, self.kept)
+        return compiler().dispatcher(self.py_func, self.kept)
 
     @cached_property
     def linked(self) -> Any:
         """What numba makes of it for other kernels, which hold its code in theirs."""
-        return _compiler().dispatcher(self.py_func, None, self.apart)
+        return compiler().dispatcher(self.py_func, None, self.apart)
+
+    @property
+    def _numba_type_(self) -> Any:  # that of a name in another kernel
+        return self.linked._numba_type_
 
     @cached_property
     def kept(self) -> Kept:
@@ -62,7 +72,7 @@ class Kernel:
         return str(vars(self)["__qualname__"])  # pickled by its name, like any function
 
 
-def block(array: Any, at: int, shape: tuple[int, ...]) -> Any:
+def block(array: Array, at: int, shape: tuple[int, ...]) -> Array:
     """Return the numbers of a one-dimensional array from `at` on as an array of that shape.
 
     In compiled code it is what slicing and `reshape` give, without their calls, counts and checks.
@@ -70,6 +80,10 @@ def block(array: Any, at: int, shape: tuple[int, ...]) -> Any:
     return array[at : at + prod(shape)].reshape(shape)
 
 
-def _compiler() -> Any:
-    """Import numba."""
-    return import_module("lpsm.native.compiler")
+@cache
+def compiler() -> ModuleType:
+    """Import numba, and tell it of `block`."""
+    from lpsm.native import compiler
+
+    compiler.know_block(block)
+    return compiler

@@ -40,6 +40,8 @@ def record(cls: type[T]) -> type[T]:
 
     Fields of a base come last: numba would take a record that begins like another for one of its kind.
     """
+    if cls.__name__ in RECORDS and RECORDS[cls.__name__].__module__ != cls.__module__:
+        raise NameError(f"two records must not have one name, got {cls.__name__} of {cls.__module__} too")
     fields: dict[str, str] = {**cls.__annotations__, **getattr(cls.__base__, "fields", {})}
     shapes = {**getattr(cls.__base__, "shapes", {}), **{name: vars(cls)[name] for name in fields if name in vars(cls)}}
     lines = [f"    self.{name} = {_first(what)}" for name, what in fields.items()]

@@ -11,18 +11,18 @@ Source: Guo, Pleiss, Sun and Weinberger 2017, section 4.2 (temperature scaling).
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import scipy
 from scipy.special import log_softmax, softmax
 
-from lpsm.arrays import Floats
+from lpsm.arrays import Floats, Ints
 
 LEAST = 1e-6  # of beta, over the size of the scores: the largest probability stays where the largest score is
 
 
-def fitted_scale(scores: Any, labels: Any) -> float:
+def fitted_scale(scores: Sequence[Floats] | Floats, labels: Sequence[int] | Ints) -> float:
     """Return beta for the scores (n, k) of instances of these classes (n,); 0 if there are none."""
     if not len(labels):
         return 0.0
@@ -51,17 +51,26 @@ def leads(margins: Floats) -> Floats:
 
 
 class Bought:
-    """Scores in their rounds, and classes, of the instances whose labels were bought."""
+    """Scores in their rounds of the instances that were asked about, and the classes of those whose labels came."""
 
     def __init__(self) -> None:
         self.scores: list[Floats] = []
         self.codes: list[int] = []
+        self.open: dict[int, Floats] = {}  # (1, k) of questions whose labels have not come, by ticket
+        self._scale: float | None = None
 
-    def add(self, scores: Floats, codes: Any) -> None:
-        """Enter the scores (n, k) of instances in their rounds, and their classes (n,)."""
+    def add(self, scores: Floats, codes: Iterable[int]) -> None:
+        """Enter the scores (n, k) of instances, and their classes (n,)."""
         self.scores += list(scores)
         self.codes += list(codes)
+        self._scale = None
 
-    def fitted(self) -> float:
-        """Return `fitted_scale` of all there is."""
-        return fitted_scale(self.scores, self.codes)
+    def answer(self, ticket: int, code: int) -> None:
+        """Enter the class of an instance whose question was open."""
+        self.add(self.open.pop(ticket), [code])
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Return the probabilities of the classes at scores (n, k), by `fitted_scale` of all there is."""
+        if self._scale is None:
+            self._scale = fitted_scale(self.scores, self.codes)
+        return probabilities(scores, self._scale)

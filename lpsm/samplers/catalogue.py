@@ -1,18 +1,17 @@
 """The catalogue: every algorithm of the papers by its key, and samplers made of keys.
 
-What it models: key = learner + query rule + what is stored: a line of `_ALGORITHMS`, whose records hold the defaults.
+What it models: key = learner + query rule + what is stored: a row of the table `_ALGORITHMS`.
 The algorithm's own parameters, by symbol, are the fields of its rule and its learner.  Papers go by the letters in
-`PAPERS`.  Notation: p = w.x, r = x'A^-1 x, m the margin, N the examples stored so far.  `make` turns a key and
-parameters into a sampler, `describe` says where it is from, and `registry` what there is.
-What it leaves out: best values (a default is the paper's where the entry says so; elsewhere the papers tune it, and
-the default is merely a place to start), and combinations no paper has: build those from a learner and a rule with
-`Sampler`.
+`PAPERS`.  Notation: p = w.x, r = x'A^-1 x, m the margin, N the examples stored so far.
+What it leaves out: best values (where the entry does not say that the paper has it, a default is merely a place to
+start), and combinations no paper has: build those from a learner and a rule with `Sampler`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from ast import literal_eval
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from inspect import Parameter
@@ -20,30 +19,14 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from lpsm.checks import shown
-from lpsm.samplers.hinge import AdaGrad, DiagonalArow
-from lpsm.samplers.kernels import Neighbours, as_kernel
-from lpsm.samplers.least_squares import Lasec, LeastSquares
-from lpsm.samplers.perceptrons import BudgetPerceptron, ModifiedPerceptron, Perceptron, ShiftingPerceptron
+from lpsm.samplers.kernels import KernelLike, as_kernel
 from lpsm.samplers.protocol import Learner, Rule
-from lpsm.samplers.rules import (
-    AdaptiveSampler,
-    Always,
-    AppleTasting,
-    Coin,
-    Filter,
-    FixedCoin,
-    Halving,
-    ImportanceWeighted,
-    KeptRate,
-    LabelEfficientFilter,
-    NextLabel,
-    SecondOrderCoin,
-    SmallMargin,
-    Variance,
-)
+from lpsm.samplers.rules import KeptRate
 from lpsm.samplers.sampler import Sampler
+from lpsm.samplers.state_io import PARTS
 
 PAPERS = {
     "T": "Monteleoni 2006",
@@ -72,9 +55,9 @@ class Recipe(NamedTuple):
 
     learner: Learner
     rule: Rule
-    stores: str = "mistakes"
-    normalize: bool = False
-    symbols: Mapping[str, str] = MappingProxyType({})  # of fields that go by another one
+    stores: str
+    normalize: bool
+    symbols: Mapping[str, str]  # of fields that go by another one
 
     def places(self) -> dict[str, tuple[str, str]]:
         """Return where each parameter is, by symbol: in the rule or the learner, and in which field."""
@@ -87,11 +70,13 @@ class Recipe(NamedTuple):
 
     def changed(self, parameters: Mapping[str, Any]) -> Recipe:
         """Return it with other values of parameters, by symbol."""
-        values: dict[str, dict[str, Any]] = {"rule": {}, "learner": {}}
-        for symbol, (part, field) in self.places().items():
-            if symbol in parameters:
-                values[part][field] = parameters[symbol]
-        return self._replace(**{part: replace(getattr(self, part), **own) for part, own in values.items()})
+
+        def part(name: str) -> Any:
+            own = {field: symbol for symbol, (where, field) in self.places().items() if where == name}
+            values = {field: parameters[symbol] for field, symbol in own.items() if symbol in parameters}
+            return replace(getattr(self, name), **values)
+
+        return self._replace(learner=part("learner"), rule=part("rule"))
 
 
 class Entry(NamedTuple):
@@ -160,8 +145,8 @@ def make(
     *,
     rng: np.random.Generator | int | None = None,
     normalize: bool | None = None,
-    kernel: Any = None,
-    dtype: Any = np.float64,
+    kernel: KernelLike = None,
+    dtype: DTypeLike = np.float64,
     max_queries: int | None = None,
     **params: Any,
 ) -> Sampler:
@@ -171,25 +156,18 @@ def make(
     ----------
     key
         One of `keys()`; `describe(key)` gives paper, figure and parameters.
-    n_features
-        Dimension d of the instances.
-    rng
-        Draws one uniform a round if the rule is randomised: a generator or its seed; None for seed 0.
+    n_features, rng, dtype, max_queries
+        As of `Sampler`.
     normalize
         Whether instances are divided by their norm; None for what the key's paper does.
     kernel
         None for the primal form (beyond 16,384 features, where a second-order learner's matrix
         no longer fits, for the linear dual one: the same margins); "linear", "rbf" (gamma),
         "poly" (degree, gamma, coef0) or a function of two vectors for the dual form.
-    dtype
-        float64 or float32.
-    max_queries
-        Labels asked for at most; None for no limit.
     **params
-        The algorithm's parameters by symbol; ``lambda_`` or ``lambda`` for lambda, ``rho`` or
-        ``rho_t`` for rho_t.  Every key but a filter takes `rate`, the share of the labels to ask for, for which
-        `KeptRate` (also `step`) takes the place of the key's own rule unless that has a `rate`; and every key takes
-        `stores`, as `Sampler` does.
+        The algorithm's parameters by symbol; ``lambda_`` or ``lambda`` for lambda, ``rho`` or ``rho_t`` for rho_t.
+        Every key but a filter takes `rate`, the share of the labels to ask for, for which `KeptRate` (also `step`)
+        takes the place of the key's own rule unless that has a `rate`; and every key takes `stores`, as `Sampler` does.
 
     Raises
     ------
@@ -204,7 +182,7 @@ def make(
 
 
 def options_of(
-    key: str, n_features: int, kernel: Any = None, normalize: bool | None = None, **params: Any
+    key: str, n_features: int, kernel: KernelLike = None, normalize: bool | None = None, **params: Any
 ) -> dict[str, Any]:
     """Return what a sampler named `key` is made of, as arguments of `Sampler`."""
     recipe = _entry(key).recipe
@@ -219,7 +197,7 @@ def options_of(
     if unknown := sorted(set(params) - set(known) | (set(of_kernel) if kernel is None else set())):
         raise ValueError(f"{key!r} takes the parameters {known}, got {unknown}")
     learner, rule, stores, normalizes, _ = recipe.changed(params)
-    if kernel is None and (learner.by_instances or (hasattr(learner, "recursion") and n_features > LARGEST_MATRIX)):
+    if kernel is None and (learner.by_instances or (learner.recursion is not None and n_features > LARGEST_MATRIX)):
         kernel = "linear"
     return {
         "learner": learner, "rule": rule, "stores": stores, "key": key, "kernel": as_kernel(kernel, **of_kernel),
@@ -234,136 +212,135 @@ def _entry(key: str) -> Entry:
     return CATALOGUE[key]
 
 
-# -- the algorithms: keys, the place in the papers, what it is made of, what it does --------------------------------
-# fmt: off
+# -- the algorithms: keys | learner | rule | what is stored | the place in the papers | what it does -------------------
+# `field=value` where a part's default is another, `field->symbol` where a field goes by another symbol.
 
-_ALGORITHMS: tuple[tuple[str, str, Recipe, str], ...] = (
-    ("perceptron", "T section 3.4; W figure 1 without its coin", Recipe(Perceptron(), Always()),
-     "The Perceptron: margin v.x, and v += eta y x on mistakes; eta > 0."),
-    ("modified-perceptron", "T figure 3-2; D section 5 with factor 1",
-     Recipe(ModifiedPerceptron(), Always(), normalize=True),
-     "The modified Perceptron: v -= factor (v.x) x on mistakes, factor in [0, 2]; the first example is v. "
-     "Normalised."),
-    ("sop", "R section 2; W figure 2 without its coin", Recipe(LeastSquares(), Always()),
-     "The second-order Perceptron: margin p/(1+r); stores mistakes; a > 0."),
-    ("ridge", "R (1)", Recipe(LeastSquares(includes_instance=False), Always(), "queried"),
-     "Ridge regression on the labels: margin p; stores everything; a > 0."),
-    ("rls", "R (7)", Recipe(LeastSquares(), Always(), "queried"),
-     "Vovk, Azoury and Warmuth's forward ridge regression: margin p/(1+r); stores everything; a > 0."),
-    ("rls-all", "A figure 11", Recipe(LeastSquares(), Always(), "queried"),
-     "The fully supervised baseline: `rls` under the name the sampler's regret is measured against."),
-    ("lasec", "D figure 1 with a = inf", Recipe(Lasec(), Always()),
-     "LASEC, last-step minimax under drift; stores mistakes. 0 < b < c; c = inf is `sop` with a = b, a small c "
-     "forgets."),
-    ("shifting-perceptron", "D section 5 (default its synthetic experiment's)",
-     Recipe(ShiftingPerceptron(), Always()),
-     "The shifting Perceptron: after k mistakes v = (1 - lambda_k) v + y x, lambda_k = lambda/(lambda + k). lambda "
-     ">= 0."),
-    ("randomized-budget-perceptron", "D section 5 (default its synthetic experiment's)",
-     Recipe(BudgetPerceptron(), Always()),
-     "The randomised budget Perceptron stores at most B >= 1 examples. When full, one drawn uniformly is evicted "
-     "before the next is added."),
-    ("perceptron-ss", "W figure 1; T figure 4-4 (CBGZperc of T table 4.1)",
-     Recipe(Perceptron(), Coin(), normalize=True),
-     "The selective sampling Perceptron asks with probability b/(b + |margin|) and stores queried mistakes. b > 0 "
-     "(the default is W remark 1's for separable data). Normalised."),
-    ("perceptron-ss-adaptive", "journal version of W (2006)",
-     Recipe(Perceptron(), Coin(adaptive=True, symbol="beta")),
-     "`perceptron-ss` whose parameter finds its own scale: b_t = beta X_t^2 sqrt(1 + K_t). X_t is the larger of the "
-     "norm of x_t and those at updates, K_t the updates so far; beta > 0. Not normalised."),
-    ("sop-ss", "W figure 2", Recipe(LeastSquares(), SecondOrderCoin(), normalize=True),
-     "The selective sampling second-order Perceptron asks with probability b/(b + |m| + m^2 (1 + r)/2). m = p/(1+r), "
-     "r without the current x; b > 0, and b = inf is `sop`; a > 0 (W takes 1); stores queried mistakes. Normalised."),
-    ("sop-ss-adaptive", "journal version of W (2006)",
-     Recipe(LeastSquares(), SecondOrderCoin(adaptive=True, symbol="beta")),
-     "`sop-ss` with b_t = beta X_t^2 sqrt(1 + K_t), as in `perceptron-ss-adaptive`. Not normalised."),
-    ("sop-label-efficient sole", 'R section 4; A section 3.1 (SOLE); D figure 2 (its "SOP-SS")',
-     Recipe(LeastSquares(), Coin(b=1.0, symbol="C")),
-     "The second-order label-efficient classifier asks with probability C/(C + |m|), m = p/(1+r), C > 0. It stores "
-     "queried mistakes."),
-    ("sop-fixed-bias", "W section 4 and figure 3 (2ND-ORDER-FIXED-BIAS)",
-     Recipe(LeastSquares(), FixedCoin(), normalize=True),
-     "The second-order Perceptron asks with probability `rate`, whatever the margin; rate 1 is `sop`. Normalised."),
-    ("lasec-ss", "D figure 1", Recipe(Lasec(), Coin(b=1.0, symbol="a")),
-     "LASEC-SS asks with probability a/(a + |margin|) on the learner of `lasec`; a > 0, 0 < b < c. c = inf is `sop- "
-     "label-efficient` with C = a and regulariser b; a = inf is `lasec`."),
-    ("cbgz-dkm", "T section 4.6 (CBGZ_DKM)", Recipe(ModifiedPerceptron(), Coin(), normalize=True),
-     "The coin of `perceptron-ss` with modified updates; the first example is bought. Normalised."),
-    ("random-perceptron", "T section 4.6 (randPerc)", Recipe(Perceptron(), FixedCoin(), normalize=True),
-     "A coin of bias `rate` with Perceptron updates. Normalised."),
-    ("random-dkm", "T section 4.6 (randDKM)", Recipe(ModifiedPerceptron(), FixedCoin(), normalize=True),
-     "A coin of bias `rate` with modified updates; the first example is bought. Normalised."),
-    ("ss", "A figure 1; R section 4 with c is K = c^2", Recipe(LeastSquares(), SmallMargin(), "queried"),
-     "SS asks iff m^2 <= |x|^2 K ln t / N, m = p/(1+r), K > 0, and stores every queried example."),
-    ("ssnci", "A section 3.1", Recipe(LeastSquares(includes_instance=False), SmallMargin(), "queried"),
-     "SSNCI is `ss` with margin p: the current instance is not in the inverse. Deviation: A calls its margins "
-     "smaller than those of SS; p is larger than p/(1+r)."),
-    ("ssmd", "A section 3.1, step 3'", Recipe(LeastSquares(), SmallMargin()),
-     "SSMD is `ss` that stores only queried mistakes; N counts the stored; K = inf is `sop`. Deviation: A's strict y "
-     "w.x < 0 would never store a first example; a mistake is prediction != label."),
-    ("ssnl", "A section 3.1", Recipe(LeastSquares(), NextLabel(), "queried"),
-     "SSNL: a small margin in round t asks for the label of t + 1; round 1 is asked about."),
-    ("bbq", "D section 5", Recipe(LeastSquares(), Variance(), "queried", normalize=True),
-     "BBQ asks iff r/(1+r) > t^-kappa, kappa > 0, with margin p/(1+r), and stores every queried. Normalised."),
-    ("bbq-i", "D section 5", Recipe(LeastSquares(), Variance(), normalize=True),
-     "BBQ-I is `bbq` that stores only queried mistakes. Normalised."),
-    ("dkm", "T figures 3-4 and 4-3 (DKM^2 of T table 4.1)", Recipe(ModifiedPerceptron(), Halving(), normalize=True),
-     "DKM asks iff |v.x| <= s_t; s halves after R >= 1 correct labels in a row; modified update on mistakes. s_1 > "
-     "0: 1 in figure 4-3 (default), 1/sqrt(d) in figure 3-4. Normalised; the first example is v."),
-    ("dkm-perceptron", "T section 4.6 (DKMperc); A's DKMPERC", Recipe(Perceptron(), Halving(), normalize=True),
-     "The threshold of `dkm` with Perceptron updates; v is not normalised, the instances are."),
-    ("adaptive-sampler", "A figure 12; section 6.3 (step 4'); remark 5 (the coin)",
-     Recipe(LeastSquares(), AdaptiveSampler(), "queried", normalize=True),
-     "The adaptive sampler stores while N <= rho_t; then m^2 <= 128 ln t / (lambda N) schedules the next example. "
-     "rho_t is a number, a function of t, or None for (16/lambda^2) max(d, ln t); lambda > 0. `mistake_driven` takes "
-     "step 4', `bias` remark 5's coin. Normalised."),
-    ("filter", "A figure 2", Recipe(LeastSquares(), Filter(), "queried"),
-     "FILTER forwards iff m + |x| sqrt(K ln t / N) >= 0 and stores what it forwards; K > 0."),
-    ("ffoat", "A section 3.2", Recipe(Perceptron(), AppleTasting()),
-     "FFOAT is apple tasting on the Perceptron: it updates iff the sign was wrong. It forwards what looks positive, "
-     "the rest with probability min(1, sqrt((1+mu)/t)), mu the classifier's own false positives so far, or with "
-     "`count_forced` all of them."),
-    ("fsoat", "A section 3.2", Recipe(LeastSquares(), AppleTasting()),
-     "FSOAT is apple tasting, as `ffoat`, on the second-order Perceptron."),
-    ("ffole", "A section 3.2", Recipe(Perceptron(), LabelEfficientFilter()),
-     "FFOLE: the Perceptron forwards what looks positive, and the rest with probability C/(C + |v.x|)."),
-    ("fsole", "A section 3.2", Recipe(LeastSquares(), LabelEfficientFilter()),
-     "FSOLE does as `ffole` on the second-order Perceptron, with |p/(1+r)| in the coin."),
-    ("arow", "AROW figure 1",
-     Recipe(LeastSquares(includes_instance=False), Always(), "small margins", symbols={"a": "r"}),
-     "AROW asks for everything and learns wherever y p < 1, p = w.x; r > 0. It is ridge regression with a = r on the "
-     "examples that it stores."),
-    ("arow-diagonal", "AROW figure 1, with the diagonal of the matrix alone",
-     Recipe(DiagonalArow(), Always(), "small margins"),
-     "AROW that keeps the diagonal of its matrix: as quick as a Perceptron, in any number of features; r > 0."),
-    ("adagrad", "AG figure 1; IU, the update for the hinge loss", Recipe(AdaGrad(), Always(), "small margins"),
-     "AdaGrad on the hinge loss, by steps that never carry the margin beyond 1; asks for everything; eta > 0."),
-    ("arow-ss", "AROW figure 1 with the coin of W figure 1",
-     Recipe(LeastSquares(includes_instance=False), Coin(b=0.1), "small margins", symbols={"a": "r"}),
-     "`arow` that asks with probability b/(b + |p|); b > 0. A combination of ours: no paper has it."),
-    ("arow-diagonal-ss", "AROW figure 1 with the coin of W figure 1",
-     Recipe(DiagonalArow(), Coin(b=0.1), "small margins"),
-     "`arow-diagonal` that asks with probability b/(b + |p|); b > 0. A combination of ours: no paper has it."),
-    ("adagrad-ss", "AG figure 1 and IU, the update for the hinge loss, with the coin of W figure 1",
-     Recipe(AdaGrad(), Coin(b=0.1), "small margins"),
-     "`adagrad` that asks with probability b/(b + |p|); b > 0. A combination of ours: no paper has it."),
-    ("iwal", "IW algorithm 1 on `adagrad`, with G_t and weighted labels as in IU",
-     Recipe(AdaGrad(), ImportanceWeighted(), "small margins"),
-     "Importance-weighted questions: G_t decides on the probability, a label of probability P counts 1/P; c_0 > 0. "
-     "G_t is the weight of a label that would turn the prediction, over t; `floor` in (0, 1] is the least "
-     "probability. A combination after IW and IU, without their theorems on labels and consistency."),
-    ("kept-rate", "the learner of D figure 1; the threshold after GC (2)",
-     Recipe(Lasec(c=1000.0), KeptRate(), "queried"),
-     "Asks iff |m| <= s, then s += step (rate - 1{asked}), so that `rate` of the labels are asked for, of any T rounds "
-     "at most rate T + 1; stores every queried. c forgets. A combination of ours: no paper has it."),
-    ("nearest", "NN with the threshold after GC (2)", Recipe(Neighbours(), KeptRate(), "queried"),
-     "The nearest stored neighbour, d' away: margin ln(d/d')/2, d the distance to the nearest of another class; asks "
-     "as `kept-rate`, stores every queried. For many classes. A combination of ours: no paper has it."),
-)
-# fmt: on
+_ALGORITHMS = """
+perceptron | Perceptron | Always | mistakes | T section 3.4; W figure 1 without its coin |
+    The Perceptron: margin v.x, and v += eta y x on mistakes; eta > 0.
+modified-perceptron | ModifiedPerceptron | Always | mistakes, normalised | T figure 3-2; D section 5 with factor 1 |
+    The modified Perceptron: v -= factor (v.x) x on mistakes, factor in [0, 2]; the first example is v. Normalised.
+sop | LeastSquares | Always | mistakes | R section 2; W figure 2 without its coin |
+    The second-order Perceptron: margin p/(1+r); stores mistakes; a > 0.
+ridge | LeastSquares includes_instance=False | Always | queried | R (1) |
+    Ridge regression on the labels: margin p; stores everything; a > 0.
+rls | LeastSquares | Always | queried | R (7) |
+    Vovk, Azoury and Warmuth's forward ridge regression: margin p/(1+r); stores everything; a > 0.
+rls-all | LeastSquares | Always | queried | A figure 11 |
+    The fully supervised baseline: `rls` under the name the sampler's regret is measured against.
+lasec | Lasec | Always | mistakes | D figure 1 with a = inf |
+    LASEC, last-step minimax under drift; stores mistakes. 0 < b < c; c = inf is `sop` with a = b, a small c forgets.
+shifting-perceptron | ShiftingPerceptron | Always | mistakes | D section 5 (default its synthetic experiment's) |
+    The shifting Perceptron: after k mistakes v = (1 - lambda_k) v + y x, lambda_k = lambda/(lambda + k). lambda >= 0.
+randomized-budget-perceptron | BudgetPerceptron | Always | mistakes | D section 5 (default its synthetic experiment's) |
+    The randomised budget Perceptron stores at most B >= 1 examples. When full, one drawn uniformly is evicted before
+    the next is added.
+perceptron-ss | Perceptron | Coin | mistakes, normalised | W figure 1; T figure 4-4 (CBGZperc of T table 4.1) |
+    The selective sampling Perceptron asks with probability b/(b + |margin|) and stores queried mistakes. b > 0 (the
+    default is W remark 1's for separable data). Normalised.
+perceptron-ss-adaptive | Perceptron | Coin adaptive=True symbol='beta' | mistakes | journal version of W (2006) |
+    `perceptron-ss` whose parameter finds its own scale: b_t = beta X_t^2 sqrt(1 + K_t). X_t is the larger of the norm
+    of x_t and those at updates, K_t the updates so far; beta > 0. Not normalised.
+sop-ss | LeastSquares | SecondOrderCoin | mistakes, normalised | W figure 2 |
+    The selective sampling second-order Perceptron asks with probability b/(b + |m| + m^2 (1 + r)/2). m = p/(1+r), r
+    without the current x; b > 0, and b = inf is `sop`; a > 0 (W takes 1); stores queried mistakes. Normalised.
+sop-ss-adaptive | LeastSquares | SecondOrderCoin adaptive=True symbol='beta' | mistakes | journal version of W (2006) |
+    `sop-ss` with b_t = beta X_t^2 sqrt(1 + K_t), as in `perceptron-ss-adaptive`. Not normalised.
+sop-label-efficient sole | LeastSquares | Coin b=1.0 symbol='C' | mistakes | R section 4; A section 3.1 (SOLE); D figure
+    2 (its "SOP-SS") |
+    The second-order label-efficient classifier asks with probability C/(C + |m|), m = p/(1+r), C > 0. It stores queried
+    mistakes.
+sop-fixed-bias | LeastSquares | FixedCoin | mistakes, normalised | W section 4 and figure 3 (2ND-ORDER-FIXED-BIAS) |
+    The second-order Perceptron asks with probability `rate`, whatever the margin; rate 1 is `sop`. Normalised.
+lasec-ss | Lasec | Coin b=1.0 symbol='a' | mistakes | D figure 1 |
+    LASEC-SS asks with probability a/(a + |margin|) on the learner of `lasec`; a > 0, 0 < b < c. c = inf is
+    `sop-label-efficient` with C = a and regulariser b; a = inf is `lasec`.
+cbgz-dkm | ModifiedPerceptron | Coin | mistakes, normalised | T section 4.6 (CBGZ_DKM) |
+    The coin of `perceptron-ss` with modified updates; the first example is bought. Normalised.
+random-perceptron | Perceptron | FixedCoin | mistakes, normalised | T section 4.6 (randPerc) |
+    A coin of bias `rate` with Perceptron updates. Normalised.
+random-dkm | ModifiedPerceptron | FixedCoin | mistakes, normalised | T section 4.6 (randDKM) |
+    A coin of bias `rate` with modified updates; the first example is bought. Normalised.
+ss | LeastSquares | SmallMargin | queried | A figure 1; R section 4 with c is K = c^2 |
+    SS asks iff m^2 <= |x|^2 K ln t / N, m = p/(1+r), K > 0, and stores every queried example.
+ssnci | LeastSquares includes_instance=False | SmallMargin | queried | A section 3.1 |
+    SSNCI is `ss` with margin p: the current instance is not in the inverse. Deviation: A calls its margins smaller than
+    those of SS; p is larger than p/(1+r).
+ssmd | LeastSquares | SmallMargin | mistakes | A section 3.1, step 3' |
+    SSMD is `ss` that stores only queried mistakes; N counts the stored; K = inf is `sop`. Deviation: A's strict y w.x <
+    0 would never store a first example; a mistake is prediction != label.
+ssnl | LeastSquares | NextLabel | queried | A section 3.1 |
+    SSNL: a small margin in round t asks for the label of t + 1; round 1 is asked about.
+bbq | LeastSquares | Variance | queried, normalised | D section 5 |
+    BBQ asks iff r/(1+r) > t^-kappa, kappa > 0, with margin p/(1+r), and stores every queried. Normalised.
+bbq-i | LeastSquares | Variance | mistakes, normalised | D section 5 |
+    BBQ-I is `bbq` that stores only queried mistakes. Normalised.
+dkm | ModifiedPerceptron | Halving | mistakes, normalised | T figures 3-4 and 4-3 (DKM^2 of T table 4.1) |
+    DKM asks iff |v.x| <= s_t; s halves after R >= 1 correct labels in a row; modified update on mistakes. s_1 > 0: 1 in
+    figure 4-3 (default), 1/sqrt(d) in figure 3-4. Normalised; the first example is v.
+dkm-perceptron | Perceptron | Halving | mistakes, normalised | T section 4.6 (DKMperc); A's DKMPERC |
+    The threshold of `dkm` with Perceptron updates; v is not normalised, the instances are.
+adaptive-sampler | LeastSquares | AdaptiveSampler | queried, normalised | A figure 12; section 6.3 (step 4'); remark 5
+    (the coin) |
+    The adaptive sampler stores while N <= rho_t; then m^2 <= 128 ln t / (lambda N) schedules the next example. rho_t is
+    a number, a function of t, or None for (16/lambda^2) max(d, ln t); lambda > 0. `mistake_driven` takes step 4',
+    `bias` remark 5's coin. Normalised.
+filter | LeastSquares | Filter | queried | A figure 2 |
+    FILTER forwards iff m + |x| sqrt(K ln t / N) >= 0 and stores what it forwards; K > 0.
+ffoat | Perceptron | AppleTasting | mistakes | A section 3.2 |
+    FFOAT is apple tasting on the Perceptron: it updates iff the sign was wrong. It forwards what looks positive, the
+    rest with probability min(1, sqrt((1+mu)/t)), mu the classifier's own false positives so far, or with `count_forced`
+    all of them.
+fsoat | LeastSquares | AppleTasting | mistakes | A section 3.2 |
+    FSOAT is apple tasting, as `ffoat`, on the second-order Perceptron.
+ffole | Perceptron | LabelEfficientFilter | mistakes | A section 3.2 |
+    FFOLE: the Perceptron forwards what looks positive, and the rest with probability C/(C + |v.x|).
+fsole | LeastSquares | LabelEfficientFilter | mistakes | A section 3.2 |
+    FSOLE does as `ffole` on the second-order Perceptron, with |p/(1+r)| in the coin.
+arow | LeastSquares a->r includes_instance=False | Always | small margins | AROW figure 1 |
+    AROW asks for everything and learns wherever y p < 1, p = w.x; r > 0. It is ridge regression with a = r on the
+    examples that it stores.
+arow-diagonal | DiagonalArow | Always | small margins | AROW figure 1, with the diagonal of the matrix alone |
+    AROW that keeps the diagonal of its matrix: as quick as a Perceptron, in any number of features; r > 0.
+adagrad | AdaGrad | Always | small margins | AG figure 1; IU, the update for the hinge loss |
+    AdaGrad on the hinge loss, by steps that never carry the margin beyond 1; asks for everything; eta > 0.
+arow-ss | LeastSquares a->r includes_instance=False | Coin b=0.1 | small margins | AROW figure 1 with the coin of W
+    figure 1 |
+    `arow` that asks with probability b/(b + |p|); b > 0. A combination of ours: no paper has it.
+arow-diagonal-ss | DiagonalArow | Coin b=0.1 | small margins | AROW figure 1 with the coin of W figure 1 |
+    `arow-diagonal` that asks with probability b/(b + |p|); b > 0. A combination of ours: no paper has it.
+adagrad-ss | AdaGrad | Coin b=0.1 | small margins | AG figure 1 and IU, the update for the hinge loss, with the coin of
+    W figure 1 |
+    `adagrad` that asks with probability b/(b + |p|); b > 0. A combination of ours: no paper has it.
+iwal | AdaGrad | ImportanceWeighted | small margins | IW algorithm 1 on `adagrad`, with G_t and weighted labels as in IU
+    |
+    Importance-weighted questions: G_t decides on the probability, a label of probability P counts 1/P; c_0 > 0. G_t is
+    the weight of a label that would turn the prediction, over t; `floor` in (0, 1] is the least probability. A
+    combination after IW and IU, without their theorems on labels and consistency.
+kept-rate | Lasec c=1000.0 | KeptRate | queried | the learner of D figure 1; the threshold after GC (2) |
+    Asks iff |m| <= s, then s += step (rate - 1{asked}), so that `rate` of the labels are asked for, of any T rounds at
+    most rate T + 1; stores every queried. c forgets. A combination of ours: no paper has it.
+nearest | Neighbours | KeptRate | queried | NN with the threshold after GC (2) |
+    The nearest stored neighbour, d' away: margin ln(d/d')/2, d the distance to the nearest of another class; asks as
+    `kept-rate`, stores every queried. For many classes. A combination of ours: no paper has it.
+"""
 
 
-CATALOGUE = {
-    key: Entry(key, place, recipe, text) for names, place, recipe, text in _ALGORITHMS for key in names.split()
-}
+def _part(text: str) -> tuple[Any, dict[str, str]]:
+    """Return a record of the table, and the fields that go by another symbol."""
+    name, *settings = text.split()
+    values = dict(setting.split("=") for setting in settings if "=" in setting)
+    record = PARTS[name](**{field: literal_eval(value) for field, value in values.items()})
+    return record, dict(setting.split("->") for setting in settings if "->" in setting)
+
+
+def _entries() -> Iterator[Entry]:
+    for line in re.split(r"\n(?! )", _ALGORITHMS.strip()):
+        keys, learner, rule, stores, place, meaning = " ".join(line.split()).split(" | ", 5)
+        (learns, symbols), (asks, _), (stores, _, normalised) = _part(learner), _part(rule), stores.partition(", ")
+        recipe = Recipe(learns, asks, stores, normalised == "normalised", symbols)
+        yield from (Entry(key, place, recipe, meaning) for key in keys.split())
+
+
+CATALOGUE = {entry.key: entry for entry in _entries()}
 """Every algorithm by its key."""

@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from math import isfinite
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
 from lpsm.arrays import Array, Floats
 from lpsm.checks import array, shown
 from lpsm.samplers.linear_algebra import writeable
 
+Columns: TypeAlias = NDArray[np.int32] | None
+"""Of the values of a sparse instance; None of a dense one."""
+Rows: TypeAlias = ArrayLike | sparse.spmatrix | sparse.sparray
+"""One instance or several, as whoever calls has them: an array (d,) or (T, d), or sparse; or values and columns."""
 MOST_FEATURES = 2**31 - 1
 """Most features of an instance: their places are 32 bits wide."""
 
 
-@contextmanager
-def fitting(name: str, value: Any) -> Iterator[None]:
-    """Name what holds an integer that is too large for a float."""
-    try:
-        yield
-    except OverflowError:
-        raise ValueError(f"{name} must hold numbers that fit a float, got {shown(value)}") from None
-
-
-def as_instance(x: Any, n_features: int, dtype: Any) -> tuple[Array, NDArray[np.int32] | None]:
+def as_instance(x: Any, n_features: int, dtype: DTypeLike) -> tuple[Array, Columns]:
     """Return one instance as (values, None), or as (values, columns) if it came as a sparse row.
 
-    Raises
-    ------
-    ValueError
-        If it has not `n_features` features, one of them is not finite, or its squared length is not.
+    ValueError if it has not `n_features` features, one of them is not finite, or its squared length is not.
     """
     if sparse.issparse(x):
         row = as_instances(x if x.shape == (1, n_features) else x.reshape(1, -1), n_features, dtype)
@@ -46,13 +36,10 @@ def as_instance(x: Any, n_features: int, dtype: Any) -> tuple[Array, NDArray[np.
     return values, None
 
 
-def as_instances(X: Any, n_features: int, dtype: Any) -> Any:
+def as_instances(X: Rows, n_features: int, dtype: DTypeLike) -> Any:
     """Return instances as a contiguous array (T, n_features) or as canonical CSR.
 
-    Raises
-    ------
-    ValueError
-        If the number of features differs, or a value or the squared length of an instance is not finite.
+    ValueError if the number of features differs, or a value or the squared length of an instance is not finite.
     """
     if sparse.issparse(X):
         check_columns(X)
@@ -78,18 +65,16 @@ def _check_finite(name: str, table: Any) -> None:
             return
     if not (good := np.isfinite(values)).all():
         at = np.unravel_index(int(np.argmin(good)), good.shape)
-        place = at
-        if sparse.issparse(table):
-            place = (np.searchsorted(table.indptr, at[0], side="right") - 1, table.indices[at])
-        where = f"feature {place[1]}" if name == "x" else f"row {place[0]}, feature {place[1]}"
+        row, column = (
+            at if len(at) == 2 else (np.searchsorted(table.indptr, at[0], side="right") - 1, table.indices[at])
+        )
+        where = f"feature {column}" if name == "x" else f"row {row}, feature {column}"
         raise ValueError(f"{name} must be finite, got {values[at]} in {where}")
     fits = squared_lengths(table) <= np.finfo(table.dtype).max
     if not fits.all():
-        row = int(fits.argmin())
-        what, where = (
-            ("a squared length that is", "") if name == "x" else ("squared lengths that are", f" in row {row}")
-        )
-        raise ValueError(f"{name} must have {what} finite, got a feature of {float(abs(table[row]).max()):g}{where}")
+        worst = int(fits.argmin())
+        what = f"got a feature of {float(abs(table[worst]).max()):g} in row {worst}"
+        raise ValueError(f"{name} must have squared lengths that are finite, {what}")
 
 
 def check_columns(X: Any) -> None:
@@ -116,10 +101,7 @@ def squared_lengths(table: Any) -> Array:
 def as_labels(y: ArrayLike, rounds: int) -> Floats:
     """Return labels as floats.
 
-    Raises
-    ------
-    ValueError
-        If there are not `rounds` of them, or one is neither -1 nor +1.
+    ValueError if there are not `rounds` of them, or one is neither -1 nor +1.
     """
     labels = array("y", y)
     if labels.shape != (rounds,):

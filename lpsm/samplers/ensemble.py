@@ -13,19 +13,21 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike
 
-from lpsm.arrays import Array
+from lpsm.arrays import Array, Floats, Ints
 from lpsm.native import is_plain
 from lpsm.samplers import kernels, rules
 from lpsm.samplers import round as loop
-from lpsm.samplers.kernels import CallableKernel
+from lpsm.samplers.checks import Columns
+from lpsm.samplers.kernels import CallableKernel, Kernel
 from lpsm.samplers.least_squares import Squares
 from lpsm.samplers.perceptrons import memory_of
-from lpsm.samplers.protocol import EVICTED, N_COUNTS, N_SCALARS, ROUND, SIZE, WEIGHT, code_of
+from lpsm.samplers.protocol import EVICTED, N_COUNTS, N_SCALARS, NO_KERNEL, ROUND, SIZE, WEIGHT, Learner, Rule, code_of
 from lpsm.samplers.round import ENTRIES, FIRST, FRESH, LAST, SPARSE, RoundRecord, play
 
 _NO_COLUMNS, _NO_STARTS = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
+Table = tuple[Array, Array, Array]  # of `linear_algebra.table_of`
 
 
 def pinned(*records: Any) -> tuple[Any, list[Any]]:
@@ -45,20 +47,17 @@ def pinned(*records: Any) -> tuple[Any, list[Any]]:
 class Copy:
     """One who learns; the head of an ensemble has counts and scalars alone."""
 
-    def __init__(self, learner: Any, rule: Any, kernel: Any) -> None:
+    def __init__(self, learner: Learner, rule: Rule, kernel: Kernel | None) -> None:
         self.learner, self.rule, self.kernel = learner, rule, kernel
         self.arrays: Any = None
         self.counts, self.scalars = np.zeros(N_COUNTS, dtype=np.int64), np.zeros(N_SCALARS)
         self.scalars[WEIGHT] = 1.0
         self.evictions: np.random.Generator | None = None
 
-    def begin(self, n_features: int, k: int, dtype: Any) -> None:
-        """Take arrays as they are before the first round, for k classes."""
-        size = n_features, k, dtype
-        kernel = self.kernel
-        self.arrays = (
-            self.learner.arrays(*size) if kernel is None else kernels.over_instances(self.learner, kernel, *size)
-        )
+    def begin(self, *size: Any) -> None:
+        """Take arrays as they are before the first round: of so many features and classes, and of this type."""
+        one, kernel = self.learner, self.kernel
+        self.arrays = one.arrays(*size) if kernel is None else kernels.over_instances(one, kernel, *size)
         self.rule.begin(self.counts, self.scalars)
 
     def own_arrays(self) -> None:
@@ -72,9 +71,10 @@ class Copy:
         """Grow the arrays of stored instances if there is no room for the next, of `width` values."""
         if (memory := memory_of(self.arrays)) is None:
             return
-        full = self.counts[SIZE] >= len(memory.labels) and not hasattr(self.learner, "B")
+        capacity = len(memory.labels)
+        full = self.counts[SIZE] >= capacity and not self.learner.B
         if full or width > memory.rows.shape[1]:
-            self.arrays = kernels.roomier(self.arrays, self.counts, width, is_sparse)
+            self.arrays = kernels.roomier(self.arrays, memory, 2 * capacity if full else capacity, width, is_sparse)
 
     def widen(self, n_features: int, is_dense: bool) -> None:
         """Go on with more features, the new ones last."""
@@ -83,11 +83,20 @@ class Copy:
         else:
             self.arrays = kernels.widened(self.arrays, n_features, is_dense)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def limits(self) -> list[float]:
+        """The first of `RoundRecord.limits`: ridge, drift, and the values and instances that there is room for."""
+        most, arrays = float(loop.UNLIMITED), self.arrays
+        found = [getattr(arrays, "ridge", 0.0), getattr(arrays, "drift", 0.0), most, most]
+        if (memory := memory_of(arrays)) is not None:
+            found[2:] = memory.rows.shape[1], most if self.learner.B else len(memory.labels)
+        return found
+
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
-        if hasattr(self.arrays, "held"):  # the machine code of a kernel is of this process
-            held = self.arrays.held._replace(similarity=code_of(self.kernel.chance))
-            self.arrays = self.arrays._replace(held=held)
+        if self.kernel is not None:  # its machine code is of this process
+            held = self.arrays.held
+            kernel = held.kernel._replace(function=code_of(self.kernel.chance))
+            self.arrays = self.arrays._replace(held=held._replace(kernel=kernel))
 
 
 class Ensemble:
@@ -104,11 +113,11 @@ class Ensemble:
     """
 
     def __init__(
-        self, copies: tuple[Copy, ...], n_features: int, n_classes: int, dtype: Any, normalize: bool, stores: str,
+        self, copies: tuple[Copy, ...], n_features: int, n_classes: int, dtype: DTypeLike, normalize: bool, stores: str,
         max_queries: int | None, head: Copy | None = None, voters: Any = None,
     ) -> None:  # fmt: skip
         self.copies, self.n_features, self.normalize, self.is_sparse = copies, n_features, normalize, False
-        self._limit, self.voters = max_queries, voters
+        self._limit, self.voters = loop.UNLIMITED if max_queries is None else max_queries, voters
         everyone = copies if head is None else (*copies, head)
         for one in everyone:
             one.own_arrays()
@@ -119,16 +128,14 @@ class Ensemble:
             for one, own, more in zip(everyone, counts, scalars, strict=True):
                 one.counts, one.scalars = own, more
             place, entries = pinned(voters)
-        m, first, rule = len(copies), copies[0].arrays, copies[0].rule
-        self.given = copies[0].kernel if isinstance(copies[0].kernel, CallableKernel) else None
-        held = getattr(first, "held", None)
-        of_kernel = (np.zeros(1), 0, False) if held is None else (held.kernel, held.similarity, held.given)
+        m, first, rule, kernel = len(copies), copies[0].arrays, copies[0].rule, copies[0].kernel
+        self.given = kernel if isinstance(kernel, CallableKernel) else None
         self.inside = bool(getattr(first, "inside", False))
         """Whether margins are those with the instance in the inverse."""
         self.record = RoundRecord(
             size=m, **self._learners(len(everyone)), inside=self.inside,
-            buys_first=bool(getattr(first, "buys_first", False)), by_length=held is not None,
-            **dict(zip(("kernel", "similarity", "given"), of_kernel, strict=True)),
+            buys_first=bool(getattr(first, "buys_first", False)), by_length=kernel is not None,
+            kernel=NO_KERNEL if kernel is None else first.held.kernel,
             ensemble=place, vote=entries[4], reweigh=entries[5], counts=counts, scalars=scalars,
             rule=np.array([one.rule.numbers() for one in copies]),
             **{name: code_of(getattr(rule, name)) for name in ("chance", "grants", "answers")},
@@ -141,40 +148,30 @@ class Ensemble:
             outcome=np.zeros((len(everyone), loop.N_OUTCOME)), mode=np.zeros(8, dtype=np.int64),
             scratch=np.zeros(n_features, dtype=dtype),
         )  # fmt: skip
-        self._pin()
+        self._place, _ = pinned(self.record)
 
     @property
     def is_current(self) -> bool:
         """Whether the arrays of the copies are still where the record says; others may have made room in them."""
         return all(one.arrays is there for one, there in zip(self.copies, self._pinned, strict=True))
 
-    def _pin(self) -> None:
-        self._place, _ = pinned(self.record)
-
     def _learners(self, n_outcomes: int) -> dict[str, Any]:
         """Where the learners' arrays are, and what there is room for."""
         self._pinned = [one.arrays for one in self.copies]
         at, entries = pinned(*self._pinned)
         limits = np.full((n_outcomes, 5), float(loop.UNLIMITED))
-        for own, arrays in zip(limits, self._pinned, strict=False):
-            own[:2] = getattr(arrays, "ridge", 0.0), getattr(arrays, "drift", 0.0)
-            if (memory := memory_of(arrays)) is not None:
-                own[loop.WIDTH] = memory.rows.shape[1]
-                if not getattr(arrays, "bounded", True):
-                    own[loop.CAPACITY] = len(memory.labels)
-        if self._limit is not None:
-            limits[-1, loop.MOST] = self._limit
+        limits[: len(self.copies), :4] = [one.limits() for one in self.copies]
+        limits[-1, loop.MOST] = self._limit
         return {"at": at, **dict(zip(ENTRIES[:4], entries, strict=False)), "limits": limits}
 
-    def schedules(self, rounds: int) -> Array:
+    def schedules(self, rounds: int) -> Floats:
         """Return floors of all copies, then biases, in the rounds to come; (0, T) where there are none."""
-        if not len(self.record.schedules):
-            return np.zeros((0, rounds))
+        own = [one.rule for one in self.copies if isinstance(one.rule, rules.AdaptiveSampler)]
         now = int(self.record.counts[-1, ROUND])
-        at, d = range(now + 1, now + rounds + 1), self.n_features
-        each = np.array([[one.rule.schedule(d, t) for t in at] for one in self.copies])
-        by_round = each.reshape(len(each), rounds, 2).transpose(2, 0, 1)
-        return np.ascontiguousarray(by_round).reshape(2 * len(each), rounds)
+        at = range(now + 1, now + rounds + 1)
+        each = np.array([[rule.schedule(self.n_features, t) for t in at] for rule in own])
+        by_round = each.reshape(len(own), rounds, 2).transpose(2, 0, 1)
+        return np.ascontiguousarray(by_round).reshape(2 * len(own), rounds)
 
     def draws(self, rounds: int) -> dict[str, Array]:
         """Return uniforms for the evictions of so many rounds, and how many there were before; see `drawn`."""
@@ -182,32 +179,32 @@ class Ensemble:
         gone = np.array([one.counts[EVICTED] for one in self.copies])
         return {"evictions": np.array(own).reshape(len(own), rounds), "gone": gone}
 
-    def drawn(self, gone: Array) -> None:
+    def drawn(self, gone: Ints) -> None:
         """Take from the generators those that were used."""
         for one, before in zip(self.copies, gone, strict=True):
             if one.evictions is not None:
                 one.evictions.random(int(one.counts[EVICTED]) - int(before))
 
-    def play_row(self, values: Array, columns: NDArray[np.int32] | None, mode: Array) -> None:
+    def play_row(self, values: Array, columns: Columns, mode: Ints) -> None:
         """Play one row."""
         record = self.record
         record.mode[:] = mode
         if self.given is not None and not mode[FRESH]:
-            self._fill(values)
+            self._fill(self.given, values)
         at, starts, rows = _NO_COLUMNS, _NO_STARTS, values.reshape(1, -1)
         if columns is not None:
             at, starts, record.mode[SPARSE] = columns, np.array([0, len(values)]), 1
         while not play(self._place, rows, at, starts):
             self._make_room(len(values))
 
-    def play_rows(self, table: tuple[Array, Array, Array], n: int, mode: Array, **own: Any) -> None:
+    def play_rows(self, table: Table, n: int, mode: Ints, **own: Any) -> None:
         """Play n rows of a table with these arrays in the record; k(x, x_i) of a given function is filled in a row."""
         at, starts = 0, table[2]
         place: Any = None
         mode[SPARSE] = len(starts) > 0
         while at < n:
             if self.given is not None:
-                self._fill(table[0][at])
+                self._fill(self.given, table[0][at])
             if place is None:
                 place, _ = pinned(self.record._replace(mode=mode, **own))
             mode[FIRST], mode[LAST] = at, n if self.given is None else at + 1
@@ -216,9 +213,8 @@ class Ensemble:
                 self._make_room(int(starts[at + 1] - starts[at]) if len(starts) else self.n_features)
                 place = None
 
-    def _fill(self, x: Array) -> None:
+    def _fill(self, kernel: CallableKernel, x: Array) -> None:
         """Compute what a kernel given by a function says of an instance."""
-        kernel: Any = self.given
         x = x / np.sqrt(x @ x) if self.normalize else x
         for one in self.copies:
             kernels.fill(one.arrays, kernel, one.counts, one.scalars, x)
@@ -228,4 +224,4 @@ class Ensemble:
         for one in self.copies:
             one.make_room(width, self.is_sparse)
         self.record = self.record._replace(**self._learners(len(self.record.outcome)))
-        self._pin()
+        self._place, _ = pinned(self.record)

@@ -1,14 +1,11 @@
 """Selective samplers as a scikit-learn classifier.
 
-What it models: `fit` plays the rows of X as a stream, in order: each is predicted first, and its
-label is used only if the sampler asks for it.  The labels may be an array (a simulation: entries
-that were not asked for have no influence) or come from `oracle`, which is called for the rows asked
-about and no other.  Classes may have any names: of two the second in sorted order is the sampler's +1, and for more
-there is one question an instance (`MulticlassSampler`).  Rows whose label is not known yet may be given to
-`partial_fit`; those of them that are asked about have a ticket, and `answer` takes their labels whenever they come.
-One class alone is predicted for everything; the sampler then sees one sign only.  Where rows are
-normalised, one of zeros has no direction: it is no round, is never asked about, and has margin 0.
-
+What it models: `fit` plays the rows of X as a stream, in order: each is predicted first, and its label is used only if
+the sampler asks for it.  The labels may be an array (a simulation: entries that were not asked for have no influence),
+come from `oracle`, which is called for the rows asked about and no other, or come late.  Classes may have any names: of
+two the second in sorted order is the sampler's +1, and for more there is one question an instance
+(`MulticlassSampler`).  One class alone is predicted for everything; the sampler then sees one sign only.  Where rows
+are normalised, one of zeros has no direction: it is no round, is never asked about, and has margin 0.
 What it leaves out: several labels a row (wrap it in `OneVsRestClassifier`).
 scikit-learn takes a second to import, so this module is imported when first asked for.
 """
@@ -27,11 +24,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lpsm.arrays import Array, Floats, Ints, Mask
 from lpsm.checks import having, shown
-from lpsm.samplers.calibration import Bought, leads, probabilities
+from lpsm.samplers.calibration import Bought, leads
 from lpsm.samplers.catalogue import CATALOGUE, OF_ALL, OF_KERNELS, make
-from lpsm.samplers.checks import fitting, squared_lengths
-from lpsm.samplers.multiclass import MulticlassSampler, has_classes
+from lpsm.samplers.checks import Rows, squared_lengths
+from lpsm.samplers.kernels import KernelLike
+from lpsm.samplers.multiclass import MulticlassSampler, has_classes, last_largest
 
+_TAKES = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
 _NO_PROMISE = frozenset(
     ("modified-perceptron", "sop-fixed-bias", "bbq-i", "dkm-perceptron", "cbgz-dkm", "random-perceptron", "random-dkm")
 )
@@ -101,13 +100,13 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         key: str = "ss",
         params: Mapping[str, Any] | None = None,
         *,
-        kernel: Any = None,
+        kernel: KernelLike = None,
         normalize: bool | None = None,
         fit_intercept: bool = False,
         intercept_scaling: float | None = None,
         max_queries: int | None = None,
-        random_state: Any = None,
-        oracle: Callable[[int, Any], Any] | None = None,
+        random_state: np.random.Generator | np.random.RandomState | int | None = None,
+        oracle: Callable[[int, Any], object] | None = None,
         **symbols: Any,
     ) -> None:
         self.key, self.params = key, _together(params, symbols)
@@ -131,7 +130,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.params = _together(self.params, {name: value for name, value in params.items() if name not in own})
         return self
 
-    def fit(self, X: Any, y: ArrayLike | None = None, *, classes: ArrayLike | None = None) -> SelectiveClassifier:
+    def fit(self, X: Rows, y: ArrayLike | None = None, *, classes: ArrayLike | None = None) -> SelectiveClassifier:
         """Start anew and play the rows of X as a stream.
 
         Parameters
@@ -150,7 +149,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._play(X, y, classes, anew=True)
 
-    def partial_fit(self, X: Any, y: ArrayLike | None = None, classes: ArrayLike | None = None) -> SelectiveClassifier:
+    def partial_fit(self, X: Rows, y: ArrayLike | None = None, classes: ArrayLike | None = None) -> SelectiveClassifier:
         """Go on with more rows; the first call needs `classes` unless all appear in its y.
 
         Labels that are None or NaN, or all of them without y, are not known yet: where one is asked for,
@@ -161,53 +160,43 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def answer(self, tickets: ArrayLike, y: ArrayLike) -> SelectiveClassifier:
         """Take labels that come late, in any order, by the tickets of their questions.
 
-        Raises
-        ------
-        RuntimeError
-            If a ticket is not open; nothing has then been learned.
-        ValueError
-            If a label is none of the classes, or there is not one for each ticket.
+        RuntimeError if a ticket is not open; nothing has then been learned. ValueError if a label is none of the
+        classes, or there is not one for each ticket.
         """
         check_is_fitted(self)
         names, labels = np.atleast_1d(np.asarray(tickets)), np.atleast_1d(np.asarray(y))
         if names.shape != labels.shape:
             raise ValueError(f"y must have a label for each of {len(names)} tickets, got {len(labels)}")
-        codes = self._codes(labels).tolist()
-        if closed := sorted(set(names.tolist()) - set(self._waiting)):
+        codes, given = self._codes(labels).tolist(), names.tolist()
+        if closed := sorted(set(given) - set(self._bought.open)):
             open_ones = shown(self.sampler_.open_tickets)
             raise RuntimeError(f"ticket must be of an open question, got {closed[0]}; open are {open_ones}")
-        if len(set(names.tolist())) < len(names):
-            raise ValueError(f"tickets must be different ones, got {names.tolist()}")
-        for ticket, code in zip(names.tolist(), codes, strict=True):
-            self._enter(ticket, self._waiting.pop(ticket), code)
+        if len(set(given)) < len(given):
+            raise ValueError(f"tickets must be different ones, got {given}")
+        for ticket, code in zip(given, codes, strict=True):
+            self._enter(ticket, code)
         return self
 
-    def decision_function(self, X: Any) -> Floats:
+    def decision_function(self, X: Rows) -> Floats:
         """Margins as the sampler would have them now: (n,), positive is ``classes_[1]``; (n, k) for more classes."""
         check_is_fitted(self)
-        table = validate_data(self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32))
-        table = self._with_intercept(table)
+        table = self._with_intercept(validate_data(self, X, reset=False, **_TAKES))
         rounds, k = self._rounds(table), len(self.classes_)
         found = np.zeros((table.shape[0], k) if k > 2 else table.shape[0])
         found[rounds] = self.sampler_.scores(table[rounds]) if k > 2 else self.sampler_.margins(table[rounds])
         return found
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Rows) -> Array:
         """Class names (n,); of equal scores the last class, so that a margin of 0 is ``classes_[1]``, SGN(0) = +1."""
         margins = self.decision_function(X)
-        if margins.ndim == 2:
-            return np.asarray(self.classes_[margins.shape[1] - 1 - margins[:, ::-1].argmax(axis=1)])
-        if len(self.classes_) == 1:
-            return np.full(len(margins), self.classes_[0])
-        return np.asarray(self.classes_[(margins >= 0.0).astype(np.intp)])
+        return np.asarray(self.classes_[last_largest(margins) if margins.ndim == 2 else self._code(margins >= 0.0)])
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Rows) -> Floats:
         """Probabilities (n, k) of the classes, calibrated on labels that were bought (`lpsm.samplers.calibration`)."""
         margins = self.decision_function(X)
         if len(self.classes_) == 1:
             return np.ones((len(margins), 1))
-        beta = self._bought.fitted()
-        return probabilities(margins if margins.ndim == 2 else leads(margins), beta)
+        return self._bought.probabilities(margins if margins.ndim == 2 else leads(margins))
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether `fit` was called."""
@@ -223,27 +212,29 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # -- inside -------------------------------------------------------------------------------
 
-    def _play(self, X: Any, y: Any, classes: Any, anew: bool, late: bool = False) -> SelectiveClassifier:
+    def _play(
+        self, X: Any, y: ArrayLike | None, classes: ArrayLike | None, anew: bool, late: bool = False
+    ) -> SelectiveClassifier:
         if self.oracle is not None:
             having("oracle", self.oracle, "__call__")
-        given = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "reset": anew}
         labels: Any = None  # those that are there, and of which rows
         known: Any = slice(None)
-        with fitting("X", X):
+        try:
             if self.oracle is not None or (late and y is None):
-                X = validate_data(self, X, **given)
-            elif late and not (there := _known(y)).all():
-                X = validate_data(self, X, **given)
-                if there.shape != (X.shape[0],):
-                    raise ValueError(f"y must have shape ({X.shape[0]},), got {there.shape}")
-                labels, known = np.asarray(np.asarray(y, dtype=object)[there].tolist()), there
+                X = validate_data(self, X, reset=anew, **_TAKES)
+            elif late and not (known := _known(y)).all():
+                X = validate_data(self, X, reset=anew, **_TAKES)
+                if known.shape != (X.shape[0],):
+                    raise ValueError(f"y must have shape ({X.shape[0]},), got {known.shape}")
+                labels = np.asarray(np.asarray(y, dtype=object)[known].tolist())
             else:
-                X, labels = validate_data(self, X, y, **given)
+                X, labels = validate_data(self, X, y, reset=anew, **_TAKES)
+        except OverflowError:
+            raise ValueError(f"X must hold numbers that fit a float, got {shown(X)}") from None
         if anew or classes is not None:
             self.classes_ = self._class_names(labels, classes, None if anew else self.classes_)
         if anew:
             self._bought, size = Bought(), self.intercept_scaling
-            self._waiting: dict[int, Any] = {}
             self._constant = (_typical(X) if size is None else float(size)) if self.fit_intercept else 0.0
         table = self._with_intercept(X)
         if anew:
@@ -269,52 +260,56 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(self.params, Mapping | None):
             raise ValueError(f"params must be a mapping of symbols to values, got {shown(self.params)}")
         options = {name: getattr(self, name) for name in ("normalize", "kernel", "max_queries")}
-        options["rng"] = _generator(self.random_state)
+        seed = self.random_state
+        if isinstance(seed, np.random.RandomState):
+            seed = int(seed.randint(2**32 - 1, dtype=np.uint32))
+        options["rng"] = np.random.default_rng(seed)
         options |= {name: value for name, value in (self.params or {}).items() if value is not None}
         if len(self.classes_) > 2:
             return MulticlassSampler(self.key, n_features, len(self.classes_), **options)
         return make(self.key, n_features, **options)
 
-    def _label(self, code: Any) -> Any:
+    def _label(self, code: Ints | int) -> Any:
         """What the sampler calls a class, or classes, of this number: of one or two the last is +1, and others -1."""
         last = len(self.classes_) - 1
         return code if last > 1 else np.where(code == last, 1, -1)
 
-    def _code(self, label: Any) -> Any:
+    def _code(self, label: Array | int) -> Any:
         last = len(self.classes_) - 1
-        return label if last > 1 else np.where(label > 0, last, 0)
+        return label if last > 1 else np.where(np.greater(label, 0), last, 0)
 
     def _round(self, i: int, X: Any, row: Any, code: int) -> tuple[bool, int]:
         """Play one row, whose label is number `code`, or -1: to be had from the oracle, or later."""
         decision = self.sampler_.decide(row)
         if (ticket := decision.ticket) is not None:
-            margin = np.array([decision.margin])
-            scores = leads(margin) if len(self.classes_) < 3 else self.sampler_.last_scores[None]
+            few = len(self.classes_) < 3
+            scores = leads(np.array([decision.margin])) if few else self.sampler_.last_scores[None]
+            self._bought.open[ticket] = scores
             if self.oracle is not None:
                 code = int(self._codes(np.asarray([self.oracle(int(i), X[i])]))[0])
             if code < 0:
-                self.tickets_[i], self._waiting[ticket] = ticket, scores
+                self.tickets_[i] = ticket
             else:
-                self._enter(ticket, scores, code)
+                self._enter(ticket, code)
         return decision.query, int(self._code(decision.prediction))
 
-    def _enter(self, ticket: int, scores: Any, code: int) -> None:
-        """Give the label of a question, and enter it with the scores of its round."""
+    def _enter(self, ticket: int, code: int) -> None:
+        """Give the label of a question."""
         self.sampler_.learn(ticket, int(self._label(code)))
-        self._bought.add(scores, [code])
+        self._bought.answer(ticket, code)
 
-    def _rounds(self, table: Any) -> NDArray[np.intp]:
+    def _rounds(self, table: Rows) -> NDArray[np.intp]:
         """Numbers of the rows that are rounds: all, or those not zero where rows are normalised."""
         return np.flatnonzero((squared_lengths(table) > 0) | (not self.sampler_.normalize))
 
-    def _class_names(self, labels: Any, classes: Any, known: Any) -> Array:
+    def _class_names(self, labels: Array | None, classes: ArrayLike | None, known: Array | None) -> Array:
         if labels is not None:
             check_classification_targets(labels)
         elif classes is None:
             raise ValueError("classes must be given with an oracle, or without labels, got None")
         if classes is not None and (np.ndim(classes) != 1 or not np.size(classes)):
             raise ValueError(f"classes must be names, shape (k,), got {shown(classes)}")
-        names = np.unique(labels if classes is None else classes)
+        names = np.unique(np.asarray(labels if classes is None else classes))
         if len(names) > 2 and self.key in CATALOGUE and not has_classes(self.key):
             what = f"The type of the target is {type_of_target(names, input_name='y')}."
             raise ValueError(f"Only binary classification is supported. {what}")
@@ -322,11 +317,11 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"classes must stay those of the first call, {known}, got {names}")
         return np.asarray(names)
 
-    def _codes(self, labels: Any) -> Ints:
+    def _codes(self, labels: Array) -> Ints:
         """Numbers of the classes of labels."""
         if (strange := ~np.isin(labels, self.classes_)).any():
-            raise ValueError(f"y must hold only the classes {self.classes_}, got {np.asarray(labels)[strange][0]!r}")
-        return np.searchsorted(self.classes_, np.asarray(labels)).astype(np.int64)
+            raise ValueError(f"y must hold only the classes {self.classes_}, got {labels[strange][0]!r}")
+        return np.searchsorted(self.classes_, labels).astype(np.int64)
 
     def _with_intercept(self, table: Any) -> Any:
         if not self.fit_intercept:
@@ -340,7 +335,7 @@ def _together(params: Any, symbols: Mapping[str, Any]) -> Any:
     return {**(params or {}), **symbols} if symbols and isinstance(params, Mapping | None) else params
 
 
-def _known(y: Any) -> Mask:
+def _known(y: ArrayLike | None) -> Mask:
     """Which labels are there: those that are neither None nor NaN."""
     return np.array([label is not None and bool(label == label) for label in np.asarray(y, dtype=object).ravel()])
 
@@ -350,9 +345,3 @@ def _typical(table: Any) -> float:
     values = table.data if sparse.issparse(table) else table
     values = values[values != 0]
     return float(np.sqrt(np.mean(np.square(values)))) if values.size else 1.0
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**32 - 1, dtype=np.uint32))
-    return np.random.default_rng(random_state)

@@ -10,19 +10,20 @@ form; Karampatziakis and Langford 2011 (IU), the update for the hinge loss; Cram
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from lpsm.arrays import Array
+from lpsm.arrays import Floats
 from lpsm.checks import positive
 from lpsm.native import compiled
-from lpsm.samplers.linear_algebra import write_scores
+from lpsm.samplers.linear_algebra import place, write_scores
 from lpsm.samplers.protocol import WEIGHT, Learner, Round, checked_by, parameters
 
 
 @compiled
-def move(weights, now, i, step):
+def move(weights: Floats, now: Round, i: int, step: float) -> None:
     """Move feature i of the true class by the step, and of the best other class by its opposite."""
     weights[now.label, i] += step
     if weights.shape[0] > 1:
@@ -32,8 +33,8 @@ def move(weights, now, i, step):
 class Diagonal(NamedTuple):
     """Arrays of AROW with a diagonal matrix."""
 
-    weights: Array  # (k, d)
-    kept: Array  # (1, d) q with S = 1/(1 + q)
+    weights: Floats  # (k, d)
+    kept: Floats  # (1, d) q with S = 1/(1 + q)
     r: float
 
     def score(self, now: Round) -> None:
@@ -45,7 +46,7 @@ class Diagonal(NamedTuple):
         row, total = now.row, 0.0
         for j in range(row.n):
             x = row.x[j]
-            total += x * x / (1.0 + self.kept[0, row.columns[j] if row.sparse else j])
+            total += x * x / (1.0 + self.kept[0, place(row, j)])
         return total
 
     def update(self, now: Round) -> None:
@@ -53,8 +54,7 @@ class Diagonal(NamedTuple):
         row, kept = now.row, self.kept[0]
         size = now.y * max(0.0, 1.0 - now.y * now.p) / (now.r + self.r)
         for j in range(row.n):
-            i = row.columns[j] if row.sparse else j
-            x = row.x[j]
+            i, x = place(row, j), row.x[j]
             scale = 1.0 / (1.0 + kept[i])
             move(self.weights, now, i, size * scale * x)
             kept[i] = 1.0 / (scale - scale * scale * x * x / (now.r + self.r)) - 1.0
@@ -63,8 +63,8 @@ class Diagonal(NamedTuple):
 class Gradients(NamedTuple):
     """Arrays of AdaGrad."""
 
-    weights: Array  # (k, d)
-    kept: Array  # (1, d) sums of squared gradients
+    weights: Floats  # (k, d)
+    kept: Floats  # (1, d) sums of squared gradients
     eta: float
 
     def score(self, now: Round) -> None:
@@ -77,7 +77,7 @@ class Gradients(NamedTuple):
         for j in range(row.n):
             x = row.x[j]
             if x != 0.0:
-                total += x * x / sqrt(self.kept[0, row.columns[j] if row.sparse else j] + x * x)
+                total += x * x / sqrt(self.kept[0, place(row, j)] + x * x)
         return self.eta * total
 
     def update(self, now: Round) -> None:
@@ -88,8 +88,7 @@ class Gradients(NamedTuple):
         loss = max(0.0, 1.0 - now.y * now.p)
         size = now.y * min(self.eta * now.scalars[WEIGHT], loss * self.eta / now.r)
         for j in range(row.n):
-            i = row.columns[j] if row.sparse else j
-            x = row.x[j]
+            i, x = place(row, j), row.x[j]
             if x != 0.0:
                 kept[i] += x * x
                 move(self.weights, now, i, size * x / sqrt(kept[i]))
@@ -107,7 +106,7 @@ class DiagonalArow(Learner):
     takes_classes = True
     takes_kernels = False
 
-    def arrays(self, n_features: int, k: int, dtype: Any) -> Diagonal:
+    def arrays(self, n_features: int, k: int, dtype: DTypeLike) -> Diagonal:
         """Return its arrays before the first round, for k classes."""
         return Diagonal(np.zeros((k, n_features), dtype=dtype), np.zeros((1, n_features), dtype=dtype), float(self.r))
 
@@ -125,7 +124,7 @@ class AdaGrad(Learner):
     takes_kernels = False
     takes_weights = True
 
-    def arrays(self, n_features: int, k: int, dtype: Any) -> Gradients:
+    def arrays(self, n_features: int, k: int, dtype: DTypeLike) -> Gradients:
         """Return its arrays before the first round, for k classes."""
         weights = np.zeros((k, n_features), dtype=dtype)
         return Gradients(weights, np.zeros((1, n_features), dtype=dtype), float(self.eta))

@@ -16,13 +16,22 @@ from math import exp, inf, log, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from lpsm.arithmetic import dot
-from lpsm.arrays import Array
+from lpsm.arrays import Array, Floats, Ints
 from lpsm.checks import number, positive, shown
 from lpsm.native import compiled
-from lpsm.samplers.linear_algebra import NEARLY_ZERO, Row, cleared, gather_dot, solve_lower, solve_upper, write_scores
-from lpsm.samplers.perceptrons import Memory, coefficient, keep, memory_of, new_memory, shrink, slot_of, steps
+from lpsm.samplers.linear_algebra import (
+    NEARLY_ZERO,
+    Row,
+    along,
+    solve_lower,
+    solve_upper,
+    write_clear_scores,
+    write_scores,
+)
+from lpsm.samplers.perceptrons import Memory, coefficient, keep, memory_of, new_memory, shrink, steps
 from lpsm.samplers.protocol import (
     SELF_SIMILARITY,
     SIZE,
@@ -30,10 +39,12 @@ from lpsm.samplers.protocol import (
     Learner,
     Round,
     Rule,
+    Similarity,
     call,
     checked_by,
     code_of,
     parameters,
+    rule_function,
     self_similarity,
 )
 
@@ -41,20 +52,12 @@ FIRST_CAPACITY = 64
 NO_DISTANCE = 1e-12  # of the squared norm: a squared distance that rounding may have left
 
 
-def _radial(kernel, counts, scalars, s, square, other, _, __):
-    return exp(-kernel[0] * max(square + other - 2.0 * s, 0.0))
-
-
-def _power(kernel, counts, scalars, s, square, other, _, __):
-    return float((kernel[1] * s + kernel[2]) ** kernel[0])
-
-
-def _whole_degree(degree: Any) -> None:
+def _whole_degree(degree: float) -> None:
     if not number("degree", degree).is_integer() or degree < 1:
         raise ValueError(f"degree must be a positive integer, got {shown(degree)}")
 
 
-def _not_negative(coef0: Any) -> None:
+def _not_negative(coef0: float) -> None:
     if not number("coef0", coef0) >= 0.0:
         raise ValueError(f"coef0 must be non-negative, got {shown(coef0)}")
 
@@ -70,7 +73,9 @@ class Radial(Rule):
 
     gamma: float = 1.0
     ranges = checked_by(gamma=positive)
-    chance = staticmethod(_radial)
+    chance = rule_function(
+        lambda kernel, counts, scalars, s, square, other, _, __: exp(-kernel[0] * max(square + other - 2.0 * s, 0.0))
+    )
 
 
 @parameters
@@ -81,7 +86,9 @@ class Polynomial(Rule):
     gamma: float = 1.0
     coef0: float = 1.0
     ranges = checked_by(gamma=positive, degree=_whole_degree, coef0=_not_negative)
-    chance = staticmethod(_power)
+    chance = rule_function(
+        lambda kernel, counts, scalars, s, square, other, _, __: float((kernel[1] * s + kernel[2]) ** kernel[0])
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +99,18 @@ class CallableKernel(Rule):
 
 
 Kernel = Linear | Radial | Polynomial | CallableKernel
+KernelLike = Kernel | str | Callable[[Array, Array], float] | None
+"""A kernel, its name, a function of two vectors, or None for the primal form."""
 
 NAMED: dict[str, Callable[..., Kernel]] = {
     "linear": Linear, "rbf": Radial, "poly": Polynomial, "polynomial": Polynomial,
 }  # fmt: skip
 
 
-def as_kernel(kernel: Any, **parameters: float) -> Kernel | None:
+def as_kernel(kernel: KernelLike, **parameters: float) -> Kernel | None:
     """Return the kernel named, given or wrapped; None stays None (the primal form).
 
-    Raises
-    ------
-    ValueError
-        If there is no such kernel, or `parameters` do not belong to it.
+    ValueError if there is no such kernel, or `parameters` do not belong to it.
     """
     if isinstance(kernel, str):
         if kernel not in NAMED:
@@ -128,33 +134,33 @@ class Held(NamedTuple):
     memory: Memory
     similarities: Array  # (capacity,) k(x_i, x)
     scatter: Array  # (d,) zeros between rounds
-    kernel: Array  # its parameters
-    similarity: Any  # its function of (x_i.x, |x_i|^2, |x|^2), as functions of rules are; 0: x_i.x itself
-    given: bool  # whether similarities are written from outside
+    kernel: Similarity
 
 
 @compiled
-def compare(held, now):
+def compare(held: Held, now: Round) -> Row:
     """Return k(x_i, x) over the stored instances, written unless they are there already."""
-    row, memory, size = now.row, held.memory, now.counts[SIZE]
-    if not held.given:
-        if row.sparse:
-            for j in range(row.n):
-                held.scatter[row.columns[j]] = row.x[j]
+    row, memory, kernel, size = now.row, held.memory, held.kernel, now.counts[SIZE]
+    if not kernel.given:
+        spread(held.scatter, row, True)
         for i in range(size):
             if row.sparse:
-                s = gather_dot(memory.rows[i], memory.columns[i], memory.lengths[i], held.scatter)
+                s = along(Row(memory.rows[i], memory.columns[i], memory.lengths[i], True), held.scatter)
             else:
                 s = dot(memory.rows[i], row.x, row.n)
-            if held.similarity != 0:
-                s = call(
-                    held.similarity, held.kernel, now.counts, now.scalars, s, memory.squares[i], now.square, 0.0, 0.0
-                )
+            if kernel.function != 0:
+                square = memory.squares[i]
+                s = call(kernel.function, kernel.numbers, now.counts, now.scalars, s, square, now.square, 0.0, 0.0)
             held.similarities[i] = s
-        if row.sparse:
-            for j in range(row.n):
-                held.scatter[row.columns[j]] = 0.0
+        spread(held.scatter, row, False)
     return Row(held.similarities, row.columns, size, False)
+
+
+@compiled
+def spread(scatter: Floats, row: Row, fills: bool) -> None:
+    """Write the values of a sparse row to their columns, or zeros again."""
+    for j in range(row.n if row.sparse else 0):
+        scatter[row.columns[j]] = row.x[j] if fills else 0.0
 
 
 class Expansion(NamedTuple):
@@ -180,8 +186,7 @@ class Expansion(NamedTuple):
         """Add the instance with its coefficient, in the place of an evicted one where a budget is spent."""
         weights = self.weights
         shrink(self, now, now.counts[SIZE])
-        slot = slot_of(now, weights.shape[1] if self.bounded else -1)
-        keep(self.held.memory, now, slot)
+        slot = keep(self.held.memory, now, weights.shape[1] if self.bounded else -1)
         step = coefficient(self, now)
         weights[now.label, slot] = step
         if weights.shape[0] > 1:
@@ -200,17 +205,9 @@ class Factor(NamedTuple):
     drift: float
     inside: bool
 
-    @property
-    def bounded(self) -> bool:
-        """That the capacity is no budget."""
-        return False
-
     def score(self, now: Round) -> None:
         """The sum of the coefficients times k(x_i, x); what rounding left of one whose terms cancel is 0."""
-        weights, scores, s, similar = self.weights, now.scores, now.s, compare(self.held, now)
-        write_scores(weights, similar, scores, s)
-        if weights.shape[0] == 1 and abs(scores[s, 0]) < NEARLY_ZERO:
-            scores[s, 0] = cleared(scores[s, 0], similar, weights[0])
+        write_clear_scores(self.weights, compare(self.held, now), now.scores, now.s)
 
     def variance(self, now: Round) -> float:
         """The variance r = f k(x, x) - g'g, with g = U'^-1 f_i k(x_i, x)."""
@@ -226,8 +223,7 @@ class Factor(NamedTuple):
         for i in range(size):
             self.upper[i, size] = g[i]
         self.upper[size, size] = corner
-        keep(self.held.memory, now, size)
-        now.counts[SIZE] = size + 1
+        keep(self.held.memory, now, -1)
         for c in range(weights.shape[0]):
             wanted = now.y if weights.shape[0] == 1 else 1.0 if c == now.label else -1.0
             targets[c, size] = (wanted - dot(g, targets[c], size)) / corner
@@ -242,15 +238,10 @@ class Nearest(NamedTuple):
     weights: Array  # (k, capacity) the squared norm of a stored instance, in the row of its class
     held: Held
 
-    @property
-    def bounded(self) -> bool:
-        """That the capacity is no budget."""
-        return False
-
     def score(self, now: Round) -> None:
         """-ln of the distance to the nearest instance of each class, of one not seen yet just below the least; or p."""
         scores, s, k, labels = now.scores, now.s, self.weights.shape[0], self.held.memory.labels
-        similar, own = compare(self.held, now), self_similarity(self.held, now.counts, now.scalars, now.square)
+        similar, own = compare(self.held, now), self_similarity(self.held.kernel, now.counts, now.scalars, now.square)
         least, plus, minus, low = NO_DISTANCE * own + SMALLEST, inf, inf, inf
         for c in range(k):
             scores[s, c] = inf
@@ -277,8 +268,7 @@ class Nearest(NamedTuple):
 
     def update(self, now: Round) -> None:
         """Keep the instance with its class."""
-        slot = slot_of(now, -1)
-        keep(self.held.memory, now, slot)
+        slot = keep(self.held.memory, now, -1)
         if self.weights.shape[0] > 1:
             self.held.memory.labels[slot] = now.label
         self.weights[now.label, slot] = now.norm2
@@ -295,27 +285,28 @@ class Neighbours(Learner):
     by_instances = True
 
 
+OverInstances = Expansion | Factor | Nearest
+
+
 def over_instances(
-    learner: Learner, kernel: Kernel, n_features: int, k: int, dtype: Any, capacity: int = 0
-) -> Expansion | Factor | Nearest:
+    learner: Learner, kernel: Kernel, n_features: int, k: int, dtype: DTypeLike, capacity: int = 0
+) -> OverInstances:
     """Return the arrays of a learner under a kernel, before the first round; `capacity` 0 for that of a beginning."""
-    capacity = getattr(learner, "B", capacity or FIRST_CAPACITY)
+    capacity = learner.B or capacity or FIRST_CAPACITY
     held = Held(
         new_memory(capacity, dtype), np.zeros(capacity, dtype=dtype), np.zeros(n_features, dtype=dtype),
-        kernel.numbers(), code_of(kernel.chance), isinstance(kernel, CallableKernel),
+        Similarity(kernel.numbers(), code_of(kernel.chance), isinstance(kernel, CallableKernel)),
     )  # fmt: skip
     weights = np.zeros((k, capacity), dtype=dtype)
     if learner.by_instances:
         return Nearest(weights, held)
-    if hasattr(learner, "recursion"):
+    if learner.recursion is not None:
         upper, g = np.zeros((capacity, capacity), dtype=dtype), np.zeros(capacity, dtype=dtype)
         return Factor(weights, held, upper, weights.copy(), g, *learner.recursion)
-    return Expansion(weights, held, *steps(learner), hasattr(learner, "B"))
+    return Expansion(weights, held, *steps(learner), learner.B > 0)
 
 
-def fill(
-    learner: Expansion | Factor | Nearest, kernel: CallableKernel, counts: Array, scalars: Array, x: Array
-) -> None:
+def fill(learner: OverInstances, kernel: CallableKernel, counts: Ints, scalars: Floats, x: Array) -> None:
     """Write k(x, x) and k(x_i, x) for all stored x_i, where the loop looks for them."""
     scalars[SELF_SIMILARITY] = kernel.function(x, x)
     for i in range(int(counts[SIZE])):
@@ -324,16 +315,13 @@ def fill(
 
 def changed(record: Any, change: Callable[[str, Array], Array]) -> Any:
     """Return a record of arrays, numbers and such records with change(n, a) in place of every array a of name n."""
-    return type(record)(
-        *(
-            change(name, part)
-            if isinstance(part, np.ndarray)
-            else changed(part, change)
-            if isinstance(part, tuple)
-            else part
-            for name, part in zip(record._fields, record, strict=True)
-        )
-    )
+
+    def part(name: str, value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            return change(name, value)
+        return changed(value, change) if isinstance(value, tuple) else value
+
+    return type(record)(*map(part, record._fields, record))
 
 
 def _resized(record: Any, **shapes: tuple[int, ...]) -> Any:
@@ -343,21 +331,18 @@ def _resized(record: Any, **shapes: tuple[int, ...]) -> Any:
         if (shape := shapes.get(name, array.shape)) == array.shape:
             return array
         larger = np.zeros(shape, dtype=array.dtype)
-        larger[tuple(slice(0, n) for n in array.shape)] = array
+        larger[tuple(map(slice, array.shape))] = array
         return larger
 
     return changed(record, change)
 
 
-def roomier(learner: Any, counts: Array, width: int, sparse: bool) -> Any:
-    """Return a learner that stores instances with room for one more of `width` values, doubled where it is full."""
-    memory = memory_of(learner)
-    capacity, wide = len(memory.labels), max(width, memory.rows.shape[1])
-    if not getattr(learner, "bounded", True) and int(counts[SIZE]) >= capacity:
-        capacity *= 2
+def roomier(learner: Any, memory: Memory, capacity: int, width: int, sparse: bool) -> Any:
+    """Return a learner with room for so many stored instances of `width` values."""
+    wide = max(width, memory.rows.shape[1])
     shapes = {"rows": (capacity, wide), "columns": (capacity, wide if sparse else 0), "upper": (capacity, capacity),
               **dict.fromkeys(("lengths", "squares", "labels", "similarities", "g"), (capacity,))}  # fmt: skip
-    if hasattr(learner, "held"):
+    if isinstance(learner, OverInstances):
         shapes |= dict.fromkeys(("weights", "targets"), (len(learner.weights), capacity))
     return _resized(learner, **shapes)
 
@@ -365,13 +350,13 @@ def roomier(learner: Any, counts: Array, width: int, sparse: bool) -> Any:
 def widened(learner: Any, n_features: int, dense: bool) -> Any:
     """Return a learner with more features, the new ones last; `dense` if it stores instances with all of them."""
     shapes = {"kept": (1, n_features), "scatter": (n_features,)}
-    if not hasattr(learner, "held"):
+    if not isinstance(learner, OverInstances):
         shapes["weights"] = (len(learner.weights), n_features)
     if dense and (memory := memory_of(learner)) is not None:
         shapes["rows"] = (len(memory.labels), n_features)
     return _resized(learner, **shapes)
 
 
-def has_classes(learner: Any, rule: Any, kernel: Any = None) -> bool:
+def has_classes(learner: Learner, rule: Rule, kernel: Kernel | None = None) -> bool:
     """Whether there is a form for several classes."""
     return learner.takes_classes and not rule.filters and not isinstance(kernel, CallableKernel)

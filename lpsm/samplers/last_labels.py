@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from lpsm.arrays import State
+from lpsm.arrays import Floats, State
 from lpsm.checks import array, reading, shown, state_array
-from lpsm.online import play
 from lpsm.samplers import state_io
-from lpsm.samplers.checks import as_instances, as_labels
+from lpsm.samplers.checks import Rows, as_instances, as_labels
 from lpsm.samplers.run_log import Decision, RunLog
 from lpsm.samplers.sampler import Sampler
 
@@ -65,7 +64,7 @@ class LastLabels:
         self._fade = np.exp(-1.0 / self.times)
         self._sums, self._seen = np.zeros((2, len(self.times))), np.zeros(len(self.times))
 
-    def decide(self, x: Any) -> Decision:
+    def decide(self, x: Rows) -> Decision:
         """Predict the label of `x`, shape (d,), and say whether to ask for it."""
         sums = self._sums * self._fade
         seen = sums[0] / (1.0 + sums[1])
@@ -73,23 +72,26 @@ class LastLabels:
         self._sums, self._seen = sums, seen
         return decision
 
-    def learn(self, x: Any, y: int) -> bool:
+    def learn(self, x: Rows | int, y: int) -> bool:
         """Take the label of the last instance, or of a ticket, as `Sampler.learn`; return whether it was stored."""
-        late = isinstance(x, int | np.integer)
-        stored = self.sampler.learn(x if late else self._row(x, self._seen), y)
-        age = self.sampler.rounds - int(x) if late else 0
+        age = 0
+        if isinstance(x, int | np.integer):
+            stored, age = self.sampler.learn(x, y), self.sampler.rounds - int(x)
+        else:
+            stored = self.sampler.learn(self._row(x, self._seen), y)
         self._sums += np.array([[y], [1.0]]) * self._fade**age
         return stored
 
-    def run(self, X: Any, y: ArrayLike) -> RunLog:
+    def run(self, X: Rows, y: ArrayLike) -> RunLog:
         """Decide on the rows of X, (T, d), in turn, reading y, (T,), only where it is asked for."""
         table = as_instances(X, self.n_features, self.sampler.dtype)
         if sparse.issparse(table):
             raise ValueError(f"X must be dense beside labels bought lately, got a sparse {type(X).__name__}")
         labels = as_labels(y, len(table))
-        return RunLog.of(play(self, table, lambda t: int(labels[t])), len(table))
+        decided = ((x, y, self.decide(x)) for x, y in zip(table, labels, strict=True))
+        return RunLog.of(((one, bool(one.query and self.learn(x, int(y)))) for x, y, one in decided), len(table))
 
-    def _row(self, x: Any, seen: Any) -> Any:
+    def _row(self, x: Any, seen: Floats) -> Floats:
         if np.shape(x) != (self.n_features,):
             raise ValueError(f"x must have shape ({self.n_features},), got {np.shape(x)}")
         return np.append(x, seen)
@@ -102,18 +104,12 @@ class LastLabels:
     def state(self) -> State:
         """Return everything that determines the future, as a versioned dict of arrays; see `Sampler.state`."""
         own = {"times": self.times, "sums": self._sums.copy(), "seen": self._seen.copy()}
-        held = {f"sampler_{name}": part for name, part in self.sampler.state().items()}
-        return {"kind": np.array("LastLabels"), "version": np.array(self.VERSION), **own, **held}
+        named = {"kind": np.array("LastLabels"), "version": np.array(self.VERSION)}
+        return named | own | state_io.within("sampler_", self.sampler.state())
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """Return what `state` was taken from.
-
-        Raises
-        ------
-        ValueError
-            If the state is of another version, lacks a part, or its parts do not belong together.
-        """
+        """Return what `state` was taken from; ValueError if its version or its parts do not fit."""
         with reading("a LastLabels' state"):
             if int(state["version"]) != cls.VERSION:
                 raise ValueError(f"version must be {cls.VERSION}, got {state['version']}")

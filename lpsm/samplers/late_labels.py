@@ -6,13 +6,14 @@ What it leaves out: what a label does to the learner (`round`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike
 
 from lpsm.arrays import Array, State
 from lpsm.checks import shown, state_array, whole
+from lpsm.samplers.checks import Columns
 from lpsm.samplers.round import N_OUTCOME
 
 
@@ -20,11 +21,11 @@ class Question(NamedTuple):
     """An instance that was asked about, until its label comes."""
 
     values: Array
-    columns: NDArray[np.int32] | None
+    columns: Columns
     outcome: Array  # (1, N_OUTCOME), or (m + 1, N_OUTCOME) of an ensemble: what its round came to
     scores: Array | None = None  # (1, k) of several classes
 
-    def is_about(self, values: Array, columns: NDArray[np.int32] | None) -> bool:
+    def is_about(self, values: Array, columns: Columns) -> bool:
         """Whether its instance is this one."""
         if columns is None or self.columns is None:
             alike = columns is self.columns
@@ -36,17 +37,11 @@ class Question(NamedTuple):
 class Questions(dict[int, Question]):
     """The open questions, oldest first."""
 
-    def of(self, ticket: Any) -> Question:
-        """Return the question of a ticket.
-
-        Raises
-        ------
-        RuntimeError
-            If it is not open.
-        """
-        if (question := self.get(ticket)) is None:
+    def close(self, ticket: int) -> Question:
+        """Take the question of a ticket out of them, or raise RuntimeError if it is not open."""
+        if ticket not in self:
             raise RuntimeError(f"ticket must be of an open question, got {ticket}; open are {shown(list(self))}")
-        return question
+        return self.pop(ticket)
 
     def widen(self, more: Array) -> None:
         """Give dense instances more features, the new ones last."""
@@ -61,14 +56,8 @@ class Questions(dict[int, Question]):
         return {"open_tickets": np.array(list(self), dtype=np.int64), **written}
 
     @classmethod
-    def of_state(cls, state: Mapping[str, Any], d: int, dtype: Any, n_outcomes: int, k: int) -> Questions:
-        """Return those in a state: so many outcomes of each, of k classes.
-
-        Raises
-        ------
-        ValueError
-            If their columns do not belong together, or one points out of the instances.
-        """
+    def of_state(cls, state: Mapping[str, Array], d: int, dtype: DTypeLike, n_outcomes: int, k: int) -> Questions:
+        """Return those in a state, checked: so many outcomes of each, of k classes."""
         questions = cls()
         for ticket in state_array(state, "open_tickets", (None,), np.int64, low=1).tolist():
             own, columns = f"open_{ticket}_", None

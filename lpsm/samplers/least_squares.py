@@ -21,13 +21,23 @@ Sources: Cesa-Bianchi et al. 2004 (W) figure 2; Cesa-Bianchi 2007 (R) section 2;
 from __future__ import annotations
 
 from math import isnan, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from lpsm.arrays import Array
+from lpsm.arrays import Array, Ints
 from lpsm.checks import number, positive
-from lpsm.samplers.linear_algebra import NEARLY_ZERO, add, along, cleared, downdate, product, step_along, write_scores
+from lpsm.samplers.linear_algebra import (
+    add,
+    add_four,
+    along,
+    downdate,
+    product,
+    step_along,
+    step_of,
+    write_clear_scores,
+)
 from lpsm.samplers.protocol import PENDING, STORED, Learner, Round, checked_by, parameters
 
 BLOCK = 8  # updates that are applied in one pass over the matrix, once there have been d/2
@@ -48,10 +58,7 @@ class Squares(NamedTuple):
 
     def score(self, now: Round) -> None:
         """W_c.x; what rounding left of a margin whose terms cancel is 0."""
-        weights, scores, s = self.weights, now.scores, now.s
-        write_scores(weights, now.row, scores, s)
-        if weights.shape[0] == 1 and abs(scores[s, 0]) < NEARLY_ZERO:
-            scores[s, 0] = cleared(scores[s, 0], now.row, weights[0])
+        write_clear_scores(self.weights, now.row, now.scores, now.s)
 
     def overlap(self, now: Round) -> float:
         """M is a multiple of I minus h h' of every update; leaving out all but the first only enlarges x'M x."""
@@ -73,14 +80,10 @@ class Squares(NamedTuple):
         whole = pending - pending % 4
         for i in range(0, whole, 4):  # less (h'x) h, four a pass
             h0, h1, h2, h3 = self.waiting[i], self.waiting[i + 1], self.waiting[i + 2], self.waiting[i + 3]
-            c0, c1, c2, c3 = along(row, h0), along(row, h1), along(row, h2), along(row, h3)
-            for j in range(g.shape[0]):
-                g[j] -= (c0 * h0[j] + c1 * h1[j]) + (c2 * h2[j] + c3 * h3[j])
+            less = -along(row, h0), -along(row, h1), -along(row, h2), -along(row, h3)
+            add_four(g, less, h0, h1, h2, h3)
         for i in range(whole, pending):
-            h = self.waiting[i]
-            one = along(row, h)
-            for j in range(g.shape[0]):
-                g[j] -= one * h[j]
+            step_of(g, -along(row, self.waiting[i]), self.waiting[i])
         if self.drift > 0.0 and pending > 0:
             add(g, pending * self.drift, row)
         return max(float(along(row, g)), 0.0)
@@ -104,7 +107,7 @@ class Squares(NamedTuple):
                 downdate(self.matrix, self.waiting[first : first + BLOCK], BLOCK * self.drift)
             counts[PENDING] = 0
 
-    def widened(self, counts: Array, n_features: int) -> Squares:
+    def widened(self, counts: Ints, n_features: int) -> Squares:
         """Return it with more features, the new ones last, which have been 0 so far."""
         more = squares(n_features, len(self.weights), self.weights.dtype, *self[5:])
         for own, other in zip(more[:5], self[:5], strict=True):
@@ -114,7 +117,7 @@ class Squares(NamedTuple):
         return more
 
 
-def squares(n_features: int, k: int, dtype: Any, ridge: float, drift: float, inside: bool) -> Squares:
+def squares(n_features: int, k: int, dtype: DTypeLike, ridge: float, drift: float, inside: bool) -> Squares:
     """Return the arrays before the first round; updates wait until they are about d/2, in whole blocks."""
     blocks = max(n_features // 2 // BLOCK, 1)
     weights, anchors, waiting = (np.zeros((n, n_features), dtype=dtype) for n in (k, ANCHORS, blocks * BLOCK))
@@ -123,7 +126,7 @@ def squares(n_features: int, k: int, dtype: Any, ridge: float, drift: float, ins
     return Squares(weights, matrix, np.zeros(n_features, dtype=dtype), anchors, waiting, ridge, drift, inside)
 
 
-def _squares(learner: Any, n_features: int, k: int, dtype: Any) -> Squares:
+def _squares(learner: Learner, n_features: int, k: int, dtype: DTypeLike) -> Squares:
     """Return its arrays before the first round, for k classes."""
     return squares(n_features, k, dtype, *learner.recursion)
 

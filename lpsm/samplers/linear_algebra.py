@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from lpsm.arithmetic import dot
-from lpsm.arrays import Array
+from lpsm.arrays import Array, Floats, Ints
 from lpsm.native import compiled
 
 NEARLY_ZERO = 1e-11
@@ -53,7 +53,7 @@ def writeable(array: Array) -> Array:
 
 
 @compiled
-def row_of(values, columns, starts, is_sparse, t):
+def row_of(values: Floats, columns: Ints, starts: Ints, is_sparse: bool, t: int) -> Row:
     """Row t of a table."""
     if is_sparse:
         begin, end = starts[t], starts[t + 1]
@@ -62,7 +62,7 @@ def row_of(values, columns, starts, is_sparse, t):
 
 
 @compiled
-def scaled(row, square, scratch):
+def scaled(row: Row, square: float, scratch: Floats) -> Row:
     """The row divided by the root of `square`, its squared length."""
     inverse = 1.0 / sqrt(square)
     for j in range(row.n):
@@ -71,7 +71,13 @@ def scaled(row, square, scratch):
 
 
 @compiled
-def gather_dot(values, columns, n, dense):
+def place(row: Row, j: int) -> int:
+    """The column of value j."""
+    return row.columns[j] if row.sparse else j
+
+
+@compiled
+def gather_dot(values: Floats, columns: Ints, n: int, dense: Floats) -> float:
     """Return the sum of values[i] dense[columns[i]] over i < n."""
     s0 = s1 = s2 = s3 = 0.0
     whole = n - n % 4
@@ -86,29 +92,33 @@ def gather_dot(values, columns, n, dense):
 
 
 @compiled
-def along(row, dense):
+def along(row: Row, dense: Floats) -> float:
     """Return the inner product of a row and a dense vector."""
-    return gather_dot(row.x, row.columns, row.n, dense) if row.sparse else dot(row.x, dense, row.n)
+    return float(gather_dot(row.x, row.columns, row.n, dense) if row.sparse else dot(row.x, dense, row.n))
 
 
 @compiled
-def write_scores(weights, row, scores, s):
+def write_scores(weights: Floats, row: Row, scores: Floats, s: int) -> None:
     """Write the inner product of the row with the weights of every class into row s of the scores."""
     for c in range(weights.shape[0]):
         scores[s, c] = along(row, weights[c])
 
 
 @compiled
-def cleared(product, row, dense):
-    """An inner product, or 0 if it is what rounding left of terms that cancel, so that ties stay ties."""
-    total = 0.0
+def write_clear_scores(weights: Floats, row: Row, scores: Floats, s: int) -> None:
+    """The same, but a single margin that is what rounding left of terms that cancel is 0, so that ties stay ties."""
+    write_scores(weights, row, scores, s)
+    if weights.shape[0] > 1 or abs(scores[s, 0]) >= NEARLY_ZERO:
+        return
+    total, dense = 0.0, weights[0]
     for i in range(row.n):
-        total += abs(row.x[i] * dense[row.columns[i] if row.sparse else i])
-    return 0.0 if abs(product) <= _ROUNDING * total else product
+        total += abs(row.x[i] * dense[place(row, i)])
+    if abs(scores[s, 0]) <= _ROUNDING * total:
+        scores[s, 0] = 0.0
 
 
 @compiled
-def step_along(weights, g, step):
+def step_along(weights: Floats, g: Floats, step: float) -> None:
     """Weights += step g; what rounding leaves of a weight that is cancelled is 0, so that ties stay ties."""
     for j in range(weights.shape[0]):
         old = weights[j]
@@ -117,103 +127,98 @@ def step_along(weights, g, step):
 
 
 @compiled
-def add(weights, factor, row):
+def add(weights: Floats, factor: float, row: Row) -> None:
     """Weights += factor x."""
-    x = row.x
-    if row.sparse:
-        for j in range(row.n):
-            weights[row.columns[j]] += factor * x[j]
-    else:
-        for j in range(row.n):
-            weights[j] += factor * x[j]
+    for j in range(row.n):
+        weights[place(row, j)] += factor * row.x[j]
 
 
 @compiled
-def product(matrix, row, g):
+def product(matrix: Floats, row: Row, g: Floats) -> None:
     """Write g = matrix x for a symmetric matrix, four rows a pass; only rows of non-zeros if sparse."""
-    d, n, x, columns = matrix.shape[0], row.n, row.x, row.columns
+    n, x = row.n, row.x
     g[:] = 0.0
-    if d >= WIDE:
+    if matrix.shape[0] >= WIDE:
         product_upper(matrix, row, g)
         return
     whole = n - n % 4
     for i in range(0, whole, 4):
-        if row.sparse:
-            i0, i1, i2, i3 = columns[i], columns[i + 1], columns[i + 2], columns[i + 3]
-        else:
-            i0, i1, i2, i3 = i, i + 1, i + 2, i + 3
-        x0, x1, x2, x3 = x[i], x[i + 1], x[i + 2], x[i + 3]
-        m0, m1, m2, m3 = matrix[i0], matrix[i1], matrix[i2], matrix[i3]
-        for j in range(d):
-            g[j] += (x0 * m0[j] + x1 * m1[j]) + (x2 * m2[j] + x3 * m3[j])
+        m0, m1 = matrix[place(row, i)], matrix[place(row, i + 1)]
+        m2, m3 = matrix[place(row, i + 2)], matrix[place(row, i + 3)]
+        add_four(g, (x[i], x[i + 1], x[i + 2], x[i + 3]), m0, m1, m2, m3)
     for i in range(whole, n):
-        each = matrix[columns[i]] if row.sparse else matrix[i]
-        xi = x[i]
-        for j in range(d):
-            g[j] += xi * each[j]
+        step_of(g, x[i], matrix[place(row, i)])
 
 
 @compiled
-def product_upper(matrix, row, g):
+def step_of(sums: Floats, factor: float, terms: Floats) -> None:
+    """Sums += factor terms."""
+    for j in range(terms.shape[0]):
+        sums[j] += factor * terms[j]
+
+
+@compiled
+def add_four(
+    sums: Floats, factors: tuple[float, float, float, float], a: Floats, b: Floats, c: Floats, d: Floats
+) -> None:
+    """The same with four rows of terms, so that the sums are read and written once for them."""
+    x, y, z, w = factors
+    for j in range(a.shape[0]):
+        sums[j] += (x * a[j] + y * b[j]) + (z * c[j] + w * d[j])
+
+
+@compiled
+def product_upper(matrix: Floats, row: Row, g: Floats) -> None:
     """Add matrix x to g, reading the upper triangle: each row serves itself and, by symmetry, its column."""
-    d, n, x, columns = matrix.shape[0], row.n, row.x, row.columns
+    d, n, x = matrix.shape[0], row.n, row.x
     whole = 0 if row.sparse else n - n % 4
-    for i in range(0, whole, 4):  # four rows a pass: g is read and written once for them
+    for i in range(0, whole, 4):
         for k in range(i, i + 4):
             for j in range(i, i + 4):
                 g[k] += x[j] * matrix[min(j, k), max(j, k)]
         m0, m1 = matrix[i, i + 4 : d], matrix[i + 1, i + 4 : d]
         m2, m3 = matrix[i + 2, i + 4 : d], matrix[i + 3, i + 4 : d]
-        rest, ahead = g[i + 4 : d], x[i + 4 : d]
-        x0, x1, x2, x3 = x[i], x[i + 1], x[i + 2], x[i + 3]
-        for j in range(rest.shape[0]):
-            rest[j] += (x0 * m0[j] + x1 * m1[j]) + (x2 * m2[j] + x3 * m3[j])
+        ahead = x[i + 4 : d]
+        add_four(g[i + 4 : d], (x[i], x[i + 1], x[i + 2], x[i + 3]), m0, m1, m2, m3)
         g[i] += np.dot(m0, ahead)
         g[i + 1] += np.dot(m1, ahead)
         g[i + 2] += np.dot(m2, ahead)
         g[i + 3] += np.dot(m3, ahead)
     for i in range(whole, n):
-        at = columns[i] if row.sparse else i
-        each, rest = matrix[at, at + 1 : d], g[at + 1 : d]
-        xi = x[i]
-        for j in range(each.shape[0]):
-            rest[j] += xi * each[j]
+        at = place(row, i)
+        each = matrix[at, at + 1 : d]
+        step_of(g[at + 1 : d], x[i], each)
         if row.sparse:
             for j in range(at + 1):
-                g[j] += xi * matrix[j, at]
+                g[j] += x[i] * matrix[j, at]
         else:
-            g[at] += xi * matrix[at, at] + np.dot(each, x[at + 1 : d])
+            g[at] += x[i] * matrix[at, at] + np.dot(each, x[at + 1 : d])
 
 
 @compiled
-def downdate(matrix, waiting, shift):
+def downdate(matrix: Floats, waiting: Floats, shift: float) -> None:
     """Subtract h h' for all rows h of `waiting`, four a pass, exactly symmetric; add `shift` to the diagonal."""
     d = matrix.shape[0]
     for i in range(d):
         first = i if d >= WIDE else 0
-        row = matrix[i, first:d]
         for k in range(0, waiting.shape[0], 4):
             h0, h1 = waiting[k, first:d], waiting[k + 1, first:d]
             h2, h3 = waiting[k + 2, first:d], waiting[k + 3, first:d]
-            c0, c1, c2, c3 = waiting[k, i], waiting[k + 1, i], waiting[k + 2, i], waiting[k + 3, i]
-            for j in range(d - first):
-                row[j] -= (c0 * h0[j] + c1 * h1[j]) + (c2 * h2[j] + c3 * h3[j])
+            less = -waiting[k, i], -waiting[k + 1, i], -waiting[k + 2, i], -waiting[k + 3, i]
+            add_four(matrix[i, first:d], less, h0, h1, h2, h3)
         matrix[i, i] += shift
 
 
 @compiled
-def solve_lower(upper, n, v):
+def solve_lower(upper: Floats, n: int, v: Floats) -> None:
     """Solve U'v = v in place for the leading n x n part of an upper triangular U."""
     for i in range(n):
-        row = upper[i]
-        vi = v[i] / row[i]
-        v[i] = vi
-        for j in range(i + 1, n):
-            v[j] -= vi * row[j]
+        v[i] /= upper[i, i]
+        step_of(v[i + 1 : n], -v[i], upper[i, i + 1 : n])
 
 
 @compiled
-def solve_upper(upper, n, z, out):
+def solve_upper(upper: Floats, n: int, z: Floats, out: Floats) -> None:
     """Solve U out = z for the leading n x n part of an upper triangular U."""
     for i in range(n - 1, -1, -1):
         row = upper[i]

@@ -14,12 +14,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
-from lpsm.arrays import Array, Floats, Ints, Mask
+from lpsm.arrays import Floats, Ints, Mask
 from lpsm.checks import whole
+from lpsm.samplers import kernels
 from lpsm.samplers.catalogue import CATALOGUE, options_of
-from lpsm.samplers.kernels import has_classes as _has_classes
+from lpsm.samplers.checks import Rows
 from lpsm.samplers.round import VARIANCE, flags_of
 from lpsm.samplers.run_log import Decision
 from lpsm.samplers.sampler import RUN, Sampler
@@ -27,13 +28,7 @@ from lpsm.samplers.sampler import RUN, Sampler
 
 def has_classes(key: str) -> bool:
     """Whether a key of the catalogue has a form for several classes."""
-    return _has_classes(CATALOGUE[key].recipe.learner, CATALOGUE[key].recipe.rule)
-
-
-class ClassDecision(Decision):
-    """A decision on one of several classes: `margin` is half the lead, `prediction` the class, of equals the last."""
-
-    __slots__ = ()
+    return kernels.has_classes(CATALOGUE[key].recipe.learner, CATALOGUE[key].recipe.rule)
 
 
 class MulticlassSampler(Sampler):
@@ -66,8 +61,6 @@ class MulticlassSampler(Sampler):
     [0, 1, 2]
     """
 
-    _decision = ClassDecision
-
     def __init__(
         self,
         key: str,
@@ -76,7 +69,7 @@ class MulticlassSampler(Sampler):
         *,
         rng: np.random.Generator | int | None = None,
         normalize: bool | None = None,
-        dtype: Any = np.float64,
+        dtype: DTypeLike = np.float64,
         max_queries: int | None = None,
         **params: Any,
     ) -> None:
@@ -88,55 +81,51 @@ class MulticlassSampler(Sampler):
         super()._configure(*settings, **named)
         self.last_scores = np.zeros(self.n_classes)
 
-    def decide(self, x: Any) -> Decision:
-        """Predict the class of `x`, shape (d,) or a sparse row, and say whether to ask for it."""
+    def decide(self, x: Rows) -> Decision:
+        """Predict the class of `x`, of equals the last, and say whether to ask for it; `margin` is half the lead."""
         decision = super().decide(x)
         ensemble = self._prepared()
         variance = max(ensemble.record.outcome[0, VARIANCE], 0.0) if ensemble.inside else 0.0
         self.last_scores = ensemble.record.scores[0] / (1.0 + variance)
         return decision
 
-    def _check_label(self, y: Any) -> None:
+    def _check_label(self, y: int) -> None:
         if whole(y=y) >= self.n_classes:
             raise ValueError(f"y must be a class from 0 to {self.n_classes - 1}, got {y}")
 
-    def run(self, X: Any, y: ArrayLike) -> tuple[Ints, Mask]:
+    def run(self, X: Rows, y: ArrayLike) -> tuple[Ints, Mask]:
         """Decide on the rows of X in turn, reading y only where it is asked for; return predictions and questions.
 
-        Equal to the loop of `decide` and `learn`, decision for decision and draw for draw, compiled.
-
-        Raises
-        ------
-        ValueError
-            As `decide`, or if there is not a class for each row; nothing has then been learned.
+        Equal to the loop of `decide` and `learn`, decision for decision and draw for draw, compiled. ValueError as
+        `decide`, or if there is not a class for each row; nothing has then been learned.
         """
         return self._plays(X, y)[:2]
 
-    def _plays(self, X: Any, y: ArrayLike) -> tuple[Array, Array, Array]:
+    def _plays(self, X: Rows, y: ArrayLike) -> tuple[Ints, Mask, Floats]:
         """Play the rows of X; return predictions, questions, and what `last_scores` was in each round (T, k)."""
         labels, table = np.asarray(y), self._table(X)
         rounds = table.shape[0]
         if labels.shape != (rounds,):
             raise ValueError(f"y must have shape ({rounds},), got {labels.shape}")
-        if rounds and not (
-            np.issubdtype(labels.dtype, np.integer) and 0 <= labels.min() <= labels.max() < self.n_classes
-        ):
+        if rounds and not (labels.dtype.kind in "iu" and 0 <= labels.min() <= labels.max() < self.n_classes):
             raise ValueError(f"y must hold numbers of classes from 0 to {self.n_classes - 1}, got {labels[:3]} ...")
         log, scores = self._played(table, labels.astype(np.float64), *self._chance(rounds), RUN)
         if rounds:
             self.last_scores = scores[-1].copy()
-        prediction, queried, _ = flags_of(log)
-        return prediction.astype(np.int64), queried, scores
+        return *flags_of(log)[:2], scores
 
-    def scores(self, X: Any) -> Floats:
+    def scores(self, X: Rows) -> Floats:
         """Return the scores (T, k) of the rows of X under the present state: no round, no question."""
         return self._reads(X)[1]
 
-    def predict(self, X: Any) -> Ints:
+    def predict(self, X: Rows) -> Ints:
         """Return the numbers of the classes of the largest scores, of several the last."""
-        scores = self.scores(X)
-        return np.asarray(self.n_classes - 1 - scores[:, ::-1].argmax(axis=1), dtype=np.int64)
+        return last_largest(self.scores(X))
 
-    @property
-    def _particulars(self) -> str:  # type: ignore[override]
+    def _particulars(self) -> str:
         return f", n_classes={self.n_classes}"
+
+
+def last_largest(scores: Floats) -> Ints:
+    """Return the numbers of the classes of the largest scores (n, k), of several the last."""
+    return np.asarray(scores.shape[1] - 1 - scores[:, ::-1].argmax(axis=1), dtype=np.int64)

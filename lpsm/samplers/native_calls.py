@@ -2,7 +2,7 @@
 
 What it models: `pin` writes a record of arrays where machine code finds it, and compiles the record's methods, each a
 function of that place and of a `protocol.Round`; the loop knows addresses alone.  Rules are called likewise
-(`protocol.call`).
+(`protocol.call`), by a signature of arrays and numbers (`lpsm.native.entries`).
 What it leaves out: plain Python, which calls the methods as they are.  The module imports numba, and is imported when
 the first kernel is needed.
 """
@@ -19,48 +19,36 @@ import numpy as np
 from llvmlite import ir
 from llvmlite.ir import Constant
 from numba import typeof, types
-from numba.core import cgutils
-from numba.core.callconv import excinfo_t
 from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
 
 from lpsm.native import Kernel, compiled
+from lpsm.native.compiler import caller
 from lpsm.samplers import protocol
 from lpsm.samplers import round as loop
 from lpsm.samplers.linear_algebra import Row
 from lpsm.samplers.round import play
 
 OPTIONS: Any = {"error_model": "numpy"}
-WORD, DOUBLE = ir.IntType(64), ir.DoubleType()
+WORD = ir.IntType(64)
 
 
-@intrinsic
-def _called(_, function, rule, counts, scalars, a, b, c, d, e):
-    """Call a function of C of three arrays, by their first elements, and five numbers."""
-
-    def generate(context, builder, signature, arguments):
-        arrays = zip(signature.args[1:4], arguments[1:4], strict=True)
-        pointers = [context.make_array(kind)(context, builder, value).data for kind, value in arrays]
-        kind = ir.FunctionType(DOUBLE, [*(pointer.type for pointer in pointers), *5 * [DOUBLE]])
-        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), [*pointers, *arguments[4:]])
-
-    return types.float64(types.int64, rule, counts, scalars, *5 * (types.float64,)), generate
+def _first_of(context, builder, kind, array):
+    """The address of the first element of an array."""
+    return builder.ptrtoint(context.make_array(kind)(context, builder, array).data, WORD)
 
 
 @intrinsic
 def _invoked(_, entry, at, j, now):
-    """Call a compiled function at an address; it raises nothing."""
-    kinds = [types.int64, now]
+    """Call a method of the record that stands at the j-th place; it raises nothing."""
+    takes = types.int64, now
 
     def generate(context, builder, signature, arguments):
-        entry, place, copy, now = arguments
-        first = builder.ptrtoint(context.make_array(at)(context, builder, place).data, WORD)
-        values = [builder.add(first, builder.mul(copy, Constant(WORD, 8 * loop.WORDS))), now]
-        function = context.call_conv.get_function_type(types.float64, kinds)
-        result, trouble = (cgutils.alloca_once(builder, kind) for kind in (DOUBLE, excinfo_t.as_pointer()))
-        packed = context.get_arg_packer(kinds).as_arguments(builder, values)
-        builder.call(builder.inttoptr(entry, function.as_pointer()), [result, trouble, *packed])
-        return builder.load(result)
+        entry, places, copy, given = arguments
+        place = builder.add(_first_of(context, builder, at, places), builder.mul(copy, WORD(8 * loop.WORDS)))
+        convention = context.call_conv
+        method = builder.inttoptr(entry, convention.get_function_type(types.float64, takes).as_pointer())
+        return convention.call_function(builder, method, types.float64, takes, [place, given])[1]
 
     return types.float64(types.int64, at, types.int64, now), generate
 
@@ -83,32 +71,23 @@ def _place(_, record, place):
     """Write a record into an array of whole numbers."""
 
     def generate(context, builder, signature, arguments):
-        data = context.make_array(place)(context, builder, arguments[1]).data
         value = _unowned(context, builder, record, arguments[0])
-        builder.store(value, builder.bitcast(data, value.type.as_pointer()))
+        at = _first_of(context, builder, place, arguments[1])
+        builder.store(value, builder.inttoptr(at, value.type.as_pointer()))
         return context.get_dummy_value()
 
     return types.void(record, place), generate
 
 
-@intrinsic
-def _first(_, place):
-    """Return where the first element of an array is."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.ptrtoint(context.make_array(place)(context, builder, arguments[0]).data, WORD)
-
-    return types.int64(place), generate
-
-
 def _loader(record):
-    """Return a function for compiled code: the record at an address."""
+    """Return a function for compiled code: the record at an address, or where an array begins."""
 
     def load(_, at):
         def generate(context, builder, signature, arguments):
-            return builder.load(builder.inttoptr(arguments[0], context.get_value_type(record).as_pointer()))
+            place = _first_of(context, builder, at, arguments[0]) if isinstance(at, types.Array) else arguments[0]
+            return builder.load(builder.inttoptr(place, context.get_value_type(record).as_pointer()))
 
-        return record(types.int64), generate
+        return record(at), generate
 
     return intrinsic(load)
 
@@ -116,9 +95,10 @@ def _loader(record):
 def _record(place, values):
     example = loop.example(loop.RoundRecord, Values=np.zeros(1, dtype=as_dtype(values.dtype)))
     loaded = _loader(typeof(example))
-    return lambda place, values: loaded(_first(place))
+    return lambda place, values: loaded(place)
 
 
+_called = caller(protocol.RULE_FUNCTION)
 for _function, _made in (
     (protocol.call, lambda function, rule, counts, scalars, a, b, c, d, e:
      lambda function, rule, counts, scalars, a, b, c, d, e: _called(function, rule, counts, scalars, a, b, c, d, e)),
@@ -141,7 +121,7 @@ def _address(name):
     def typed(_, record):
         def generate(context, builder, signature, arguments):
             if not callable(verb := getattr(record.instance_class, name, None)):
-                return context.get_constant(types.int64, 0)
+                return WORD(0)
             loaded, method = _loader(record), _linked(verb, name)
 
             def does(at, now):
@@ -153,13 +133,13 @@ def _address(name):
 
             values = np.zeros(1, as_dtype(record.types[record.fields.index("weights")].dtype))
             now = loop.example(protocol.Round, Row=Row(values, np.zeros(1, dtype=np.int32), 0, True))
-            kinds = types.int64, typeof(now)
+            takes = types.int64, typeof(now)
             entry = answers if name in ("variance", "overlap") else does
             # Code kept on disk is linked by name, and the number that numba appends begins anew in every process.
             entry.__qualname__ = f"{name} of {sha256(str(record).encode()).hexdigest()}"
             linked = _linked(entry, name)
-            linked.compile(kinds)
-            made = linked.overloads[kinds]
+            linked.compile(takes)
+            made = linked.overloads[takes]
             context.active_code_library.add_linking_library(made.library)
             return builder.ptrtoint(context.declare_function(builder.module, made.fndesc), WORD)
 
@@ -179,8 +159,7 @@ def pin(record, place, entries):
     entries[3], entries[4], entries[5] = _update(record), _vote(record), _reweigh(record)
 
 
-_kernels: Any = play, pin
-for _kernel in _kernels:
+for _kernel in (play, pin):
     _kernel.dispatcher.targetoptions["_nrt"] = False
 for _part in vars(loop).values():  # the record has 150 words, which no call is to pass on
     if isinstance(_part, Kernel) and _part.__module__ == loop.__name__ and _part is not play:

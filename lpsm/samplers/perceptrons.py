@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from lpsm.arrays import Array
 from lpsm.checks import between, non_negative, positive, whole
@@ -31,22 +32,27 @@ class Memory(NamedTuple):
     labels: Array  # (capacity,)
 
 
-def new_memory(capacity: int, dtype: Any) -> Memory:
+def new_memory(capacity: int, dtype: DTypeLike) -> Memory:
     """Return room for instances whose width is not known yet."""
     rows, columns = np.zeros((capacity, 0), dtype=dtype), np.zeros((capacity, 0), dtype=np.int32)
     return Memory(rows, columns, np.zeros(capacity, dtype=np.int64), np.zeros(capacity), np.zeros(capacity))
 
 
-def memory_of(record: Any) -> Any:
+def memory_of(record: Any) -> Memory | None:
     """Return the stored instances of a learner, None if it stores none."""
-    memory = record.held.memory if hasattr(record, "held") else getattr(record, "memory", None)
+    memory: Memory | None = getattr(getattr(record, "held", record), "memory", None)
     return memory if memory is not None and len(memory.labels) else None
 
 
 @compiled
-def keep(memory, now, slot):
-    """Copy the instance into a slot of those that are stored."""
-    row = now.row
+def keep(memory: Memory, now: Round, budget: int) -> int:
+    """Keep the instance and return its slot: the next free one, or if the budget is spent that of one that goes."""
+    row, slot = now.row, now.counts[SIZE]
+    if slot == budget:
+        now.counts[EVICTED] += 1
+        slot = evicted(now, budget)
+    else:
+        now.counts[SIZE] += 1
     for j in range(row.n):
         memory.rows[slot, j] = row.x[j]
         if row.sparse:
@@ -54,29 +60,25 @@ def keep(memory, now, slot):
     memory.lengths[slot] = row.n
     memory.squares[slot] = now.square
     memory.labels[slot] = now.y
-
-
-@compiled
-def slot_of(now, budget):
-    """The next free slot, counted, or within a budget that is spent one drawn uniformly, whose instance is evicted."""
-    slot = now.counts[SIZE]
-    if slot == budget:
-        now.counts[EVICTED] += 1
-        return min(int(now.eviction * slot), int(slot) - 1)
-    now.counts[SIZE] += 1
     return int(slot)
 
 
 @compiled
-def coefficient(learner, now):
-    """Of x in the update: eta y, or that of the modified Perceptron, whose first example is v itself."""
-    if learner.factor < 0.0:
-        return float(learner.eta * now.y)
-    return float(-learner.factor * now.p if now.counts[READY] != 0 else now.y)
+def evicted(now: Round, budget: int) -> int:
+    """The slot of the instance that goes where the budget is spent, drawn uniformly."""
+    return min(int(now.eviction * budget), budget - 1)
 
 
 @compiled
-def shrink(learner, now, n):
+def coefficient(learner: Vector, now: Round) -> float:
+    """Of x in the update: eta y, or that of the modified Perceptron, whose first example is v itself."""
+    if learner.factor < 0.0:
+        return learner.eta * now.y
+    return -learner.factor * now.p if now.counts[READY] != 0 else now.y
+
+
+@compiled
+def shrink(learner: Vector, now: Round, n: int) -> None:
     """Multiply the first n weights of every class by 1 - lambda_k."""
     if learner.lambda_ > 0.0:
         factor = 1.0 - learner.lambda_ / (learner.lambda_ + now.counts[STORED])
@@ -108,25 +110,25 @@ class Vector(NamedTuple):
         weights, memory, budget = self.weights, self.memory, self.memory.labels.shape[0]
         shrink(self, now, weights.shape[1])
         if budget > 0:
-            full = now.counts[SIZE] == budget
-            slot = slot_of(now, budget)
-            if full:
+            if now.counts[SIZE] == budget:
+                slot = evicted(now, budget)
                 old = Row(memory.rows[slot], memory.columns[slot], memory.lengths[slot], now.row.sparse)
                 add(weights[0], -self.eta * memory.labels[slot], old)
-            keep(memory, now, slot)
+            keep(memory, now, budget)
         add(weights[now.label], coefficient(self, now), now.row)
         if weights.shape[0] > 1:  # Crammer and Singer 2003: the pair that is moved
             add(weights[now.other], -self.eta, now.row)
 
 
-def steps(learner: Any) -> tuple[float, float, float]:
+def steps(learner: Learner) -> tuple[float, float, float]:
     """Return eta, lambda and factor of a first-order learner, neutral where it has none."""
-    return tuple(float(getattr(learner, n, none)) for n, none in (("eta", 1), ("lambda_", 0), ("factor", -1)))  # type: ignore[return-value]
+    eta, lambda_, factor = (getattr(learner, name, none) for name, none in (("eta", 1), ("lambda_", 0), ("factor", -1)))
+    return float(eta), float(lambda_), float(factor)
 
 
-def _vector(learner: Any, n_features: int, k: int, dtype: Any) -> Vector:
+def _vector(learner: Learner, n_features: int, k: int, dtype: DTypeLike) -> Vector:
     """Return its arrays before the first round, for k classes."""
-    memory = new_memory(getattr(learner, "B", 0), dtype)
+    memory = new_memory(learner.B, dtype)
     return Vector(np.zeros((k, n_features), dtype=dtype), memory, *steps(learner))
 
 

@@ -10,25 +10,30 @@ Source: the protocol of Cesa-Bianchi et al. 2004, section 2, and Cavallanti et a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from functools import cache
 from numbers import Real
 from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from lpsm.arrays import Array
+from lpsm.arrays import Array, Floats, Ints
 from lpsm.checks import shown
 from lpsm.native import compiled, is_plain
+from lpsm.native.entries import FLOATS, INTS, Signature, entry_of
 from lpsm.samplers.linear_algebra import Row
 
-Line = Array  # one axis, two, whole numbers, and those of instances: `round.example` knows these names
-Square = Array
-Whole = Array
-Wholes = Array
+Line = Floats  # one axis, two, whole numbers, and those of instances: `round.example` knows these names
+Square = Floats
+Whole = Ints
+Wholes = Ints
 Values = Array
 T = TypeVar("T")
+Checks = Mapping[str, Callable[..., object]]
+RuleFunction = Callable[[Floats, Ints, Floats, float, float, float, float, float], float]
+"""Of the parameters, `counts`, `scalars` and five numbers, as `Rule` has them."""
+RULE_FUNCTION = Signature(float, (FLOATS, INTS, FLOATS, *5 * (float,)))
 
 # `counts`: rounds, examples stored, instances in memory, labels right in a row, false positives, whether the next label
 # is wanted, whether an example has initialised the learner, what a question was due to, evictions, labels asked for,
@@ -64,16 +69,24 @@ class Round(NamedTuple):
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def parameters(kind: type[T]) -> type[T]:
     """Make a class a record of parameters: frozen and by keyword, each checked by the rule that `ranges` has for it."""
+    for name, function in vars(kind).items():
+        if isinstance(function, staticmethod):  # by this name its machine code is kept
+            function.__func__.__qualname__ = f"{kind.__name__}.{name}"
     return dataclass(frozen=True, slots=True, kw_only=True)(kind)
 
 
-def checked_by(**checks: Callable[..., object]) -> Any:
+def rule_function(function: RuleFunction) -> Any:
+    """Make a function of a rule one of its record."""
+    return staticmethod(function)
+
+
+def checked_by(**checks: Callable[..., object]) -> Checks:
     """Say by which function of `lpsm.checks` each parameter is checked when a record is made."""
     return checks
 
 
-def _check(record: Any) -> None:
-    for one in fields(record):
+def _check(record: Learner | Rule) -> None:
+    for one in fields(record):  # type: ignore[arg-type]
         if isinstance(one.default, bool) and not isinstance(value := getattr(record, one.name), bool | np.bool_):
             raise ValueError(f"{one.name} must be True or False, got {shown(value)}")
     for name, check in record.ranges.items():
@@ -94,9 +107,12 @@ class Learner:
     takes_kernels = True
     takes_weights = False  # whether a label may count more than another
     by_instances = False  # whether its only form is that over stored instances
+    includes_instance = False  # whether the current instance is part of an inverse
+    B: int = 0  # examples it stores at most, 0 for no limit
+    recursion: Any = None  # of least squares 1/a, drift, and whether the current instance is in the inverse
     __post_init__ = _check
 
-    def arrays(self, n_features: int, k: int, dtype: Any) -> Any:
+    def arrays(self, n_features: int, k: int, dtype: DTypeLike) -> NamedTuple:
         """Return the arrays that the loop works on, before the first round, for k classes."""
         raise NotImplementedError
 
@@ -119,13 +135,13 @@ class Rule:
     answers: Any = None
     __post_init__ = _check
 
-    def begin(self, counts: Array, scalars: Array) -> None:
+    def begin(self, counts: Ints, scalars: Floats) -> None:
         """Write down what it remembers before the first round."""
 
-    def suits(self, learner: Any) -> None:
+    def suits(self, learner: Learner) -> None:
         """Raise ValueError if it makes no sense with a learner."""
 
-    def numbers(self) -> Array:
+    def numbers(self) -> Floats:
         """Return its parameters in the order of its fields, NaN for what is no number."""
         values = (getattr(self, one.name) for one in fields(self))  # type: ignore[arg-type]
         return np.array([float(v) if isinstance(v, Real) else np.nan for v in values] or [0.0])
@@ -135,7 +151,7 @@ class Rule:
 
 
 def call(
-    function: Any, rule: Array, counts: Array, scalars: Array, a: float, b: float, c: float, d: float, e: float
+    function: Any, rule: Floats, counts: Ints, scalars: Floats, a: float, b: float, c: float, d: float, e: float
 ) -> float:
     """Call a function of a rule."""
     return float(function(rule, counts, scalars, a, b, c, d, e))
@@ -146,27 +162,27 @@ def invoke(entry: Any, at: Any, j: int, now: Round) -> float:
     return float(entry(at[j], now) or 0.0)
 
 
-@cache
-def code_of(function: Callable[..., float] | None) -> Any:
+def code_of(function: RuleFunction | None) -> Any:
     """Where the machine code of a function of a rule is, 0 for none; in plain Python the function itself."""
-    if function is None or is_plain():
-        return function or 0
-    from numba import cfunc, types
-
-    numbers, counts = types.CPointer(types.float64), types.CPointer(types.int64)  # type: ignore[no-untyped-call]
-    made = cfunc(types.float64(numbers, counts, numbers, *5 * (types.float64,)), error_model="numpy")(function)
-    _KEPT.append(made)
-    return made.address
+    return (function or 0) if function is None or is_plain() else entry_of(function, RULE_FUNCTION).address
 
 
-_KEPT: list[Any] = []  # machine code is freed with its function
+class Similarity(NamedTuple):
+    """A kernel in compiled code."""
+
+    numbers: Line  # its parameters
+    function: int  # of (x.z, |x|^2, |z|^2), as functions of rules are; 0 for x.z itself
+    given: bool  # whether its values are written from outside
+
+
+NO_KERNEL = Similarity(np.zeros(1), 0, False)
 
 
 @compiled
-def self_similarity(kernel, counts, scalars, square):
-    """k(x, x): the squared norm of the instance where the learner lives; `kernel` names its parameters and function."""
+def self_similarity(kernel: Similarity, counts: Ints, scalars: Floats, square: float) -> float:
+    """k(x, x): the squared norm of the instance where the learner lives."""
     if kernel.given:
         return float(scalars[SELF_SIMILARITY])
-    if kernel.similarity == 0:
+    if kernel.function == 0:
         return square
-    return call(kernel.similarity, kernel.kernel, counts, scalars, square, square, square, 0.0, 0.0)
+    return float(call(kernel.function, kernel.numbers, counts, scalars, square, square, square, 0.0, 0.0))

@@ -13,19 +13,21 @@ What it leaves out: learners and rules (`protocol`), checks, and who fills the r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lpsm.arithmetic import dot
-from lpsm.arrays import Array
+from lpsm.arrays import Array, Floats, Ints, Mask
 from lpsm.native import compiled
-from lpsm.samplers.linear_algebra import row_of, scaled
+from lpsm.samplers.linear_algebra import Row, row_of, scaled
 from lpsm.samplers.protocol import (
     ASKED,
     DUE,
     EVICTED,
     LARGEST_SQUARE,
+    NO_KERNEL,
     READY,
     ROUND,
     SIZE,
@@ -34,6 +36,7 @@ from lpsm.samplers.protocol import (
     WEIGHT,
     Line,
     Round,
+    Similarity,
     Square,
     Values,
     Whole,
@@ -77,9 +80,7 @@ class RoundRecord(NamedTuple):
     inside: bool  # whether the margin is p/(1+r): the current instance is part of the inverse
     buys_first: bool  # whether v = 0 would never move, so that the first example is bought and stored
     by_length: bool  # whether `score` needs the squared length
-    kernel: Line  # parameters of the kernel
-    similarity: int  # its function, 0 for x.z
-    given: bool  # whether k(x, x) is written from outside
+    kernel: Similarity
     ensemble: Whole  # where its record is, and the entries of its methods; without an ensemble `vote` is 0
     vote: int
     reweigh: int
@@ -107,29 +108,28 @@ class RoundRecord(NamedTuple):
     scratch: Values  # (d,) for an instance divided by its norm
 
 
-_LINE = np.zeros(1)
-_EXAMPLES: dict[str, Any] = {
-    "Whole": np.zeros(1, dtype=np.int64), "Wholes": np.zeros((1, 1), dtype=np.int64), "Line": _LINE,
-    "Square": _LINE[None], "int": 0, "float": 0.0, "bool": True,
+_WHOLES = np.zeros((1, 1), dtype=np.int64)
+_EXAMPLES: dict[str, object] = {
+    "Whole": _WHOLES[0], "Wholes": _WHOLES, "Line": np.zeros(1), "Square": np.zeros((1, 1)), "int": 0, "float": 0.0,
+    "bool": True, "Similarity": NO_KERNEL,
 }  # fmt: skip
 
 
-def example(kind: Any, **more: Any) -> Any:
+def example(kind: Any, **more: object) -> Any:
     """Return a record of the types that its fields have in compiled code."""
     return kind(*({**_EXAMPLES, **more}[name.__forward_arg__] for name in kind.__annotations__.values()))
 
 
-def record_at(place: Any, values: Array) -> RoundRecord:
+def record_at(place: Sequence[RoundRecord], values: Array) -> RoundRecord:
     """Return the record that was `pinned`, for instances with values of this type."""
-    record: RoundRecord = place[0]
-    return record
+    return place[0]
 
 
 # -- the loop --------------------------------------------------------------------------------------
 
 
 @compiled
-def play(place, values, columns, starts):
+def play(place: Any, values: Array, columns: Ints, starts: Ints) -> int:
     """Play rounds from the first on; return where it stopped: the last, or the round that found no room.
 
     `place` is that of a `RoundRecord`, the others are those of `linear_algebra.table_of`.
@@ -165,7 +165,7 @@ def play(place, values, columns, starts):
 
 
 @compiled
-def has_room(record, n):
+def has_room(record: RoundRecord, n: int) -> bool:
     """Whether every copy has room for one more instance of n values."""
     for j in range(record.size):
         if n > record.limits[j, WIDTH] or record.counts[j, SIZE] >= record.limits[j, CAPACITY]:
@@ -174,7 +174,7 @@ def has_room(record, n):
 
 
 @compiled
-def write_log(record, speaker, t, kept):
+def write_log(record: RoundRecord, speaker: Line, t: int, kept: float) -> None:
     """Write what round t came to."""
     log = record.log
     log[LOG_MARGIN, t] = speaker[MARGIN]
@@ -185,9 +185,9 @@ def write_log(record, speaker, t, kept):
         log[LOG_CHANCE, t] = speaker[CHANCE]
 
 
-def flags_of(log: Array) -> tuple[Array, Array, Array]:
+def flags_of(log: Floats) -> tuple[Ints, Mask, Mask]:
     """Return predictions, questions, and whether examples were stored, of a log."""
-    flags = log[LOG_FLAGS].astype(np.int32)
+    flags = log[LOG_FLAGS].astype(np.int64)
     return (flags >> 2) - 1, (flags & 2) > 0, (flags & 1) > 0
 
 
@@ -195,26 +195,25 @@ def flags_of(log: Array) -> tuple[Array, Array, Array]:
 
 
 @compiled
-def predict(record, j, row, square, s, t):
+def before_label(
+    record: RoundRecord, j: int, row: Row, scores: Square, s: int, square: float, norm2: float, p: float
+) -> Round:
+    """What copy j is given as long as the label is not known."""
+    return Round(record.counts[j], record.scalars[j], row, scores, s, 0, 0, square, norm2, p, 0.0, 0.0, 0.0)
+
+
+@compiled
+def predict(record: RoundRecord, j: int, row: Row, square: float, s: int, t: int) -> None:
     """Score the instance by copy j; where a round begins decide whether to ask; write what it came to."""
-    mode, counts, scalars, scores, own = (
-        record.mode,
-        record.counts[j],
-        record.scalars[j],
-        record.scores,
-        record.outcome[j],
-    )
-    decides = mode[DECIDES] != 0
-    invoke(
-        record.score, record.at, j,
-        Round(counts, scalars, row, scores, s, 0, 0, square, 0.0, 0.0, 0.0, 0.0, 0.0),
-    )  # fmt: skip
+    counts, scalars, scores, own = record.counts[j], record.scalars[j], record.scores, record.outcome[j]
+    mode, decides = record.mode, record.mode[DECIDES] != 0
+    invoke(record.score, record.at, j, before_label(record, j, row, scores, s, square, 0.0, 0.0))
     p, best = scores[s, 0], 0
     if scores.shape[1] > 1:
         best = best_other(scores, s, -1)
         p = 0.5 * (scores[s, best] - scores[s, best_other(scores, s, best)])
-    norm2 = self_similarity(record, counts, scalars, square) if square >= 0.0 else -1.0
-    now = Round(counts, scalars, row, scores, s, 0, 0, square, norm2, p, 0.0, 0.0, 0.0)
+    norm2 = self_similarity(record.kernel, counts, scalars, square) if square >= 0.0 else -1.0
+    now = before_label(record, j, row, scores, s, square, norm2, p)
     chance, query, r = decision(record, j, now, t) if decides else (0.0, False, -1.0)
     if r < 0.0 and record.inside and (not decides or (query and mode[CAREFUL] != 0)):
         r = variance_of(record, j, now)
@@ -230,13 +229,12 @@ def predict(record, j, row, square, s, t):
 
 
 @compiled
-def decision(record, j, now, t):
+def decision(record: RoundRecord, j: int, now: Round, t: int) -> tuple[float, bool, float]:
     """The probability of asking, whether it asks, and r, -1 if it was not needed."""
-    counts, scalars, u, floor, bias = now.counts, now.scalars, record.coin[t], 0.0, 0.0
+    counts, u, floor, bias, chance, r = now.counts, record.coin[t], 0.0, 0.0, 1.0, -1.0
     counts[ROUND] += 1
     if record.schedules.shape[0] > 0:
         floor, bias = record.schedules[j, t], record.schedules[record.size + j, t]
-    chance, r = 1.0, -1.0
     exact, tells = record.inside and record.mode[LAZY] == 0, record.chance != 0
     if record.buys_first and counts[READY] == 0:
         exact = tells = False
@@ -252,7 +250,7 @@ def decision(record, j, now, t):
             chance = chance_at(record, j, now, r, bias)
     if record.grants != 0:
         signal = 1.0 if u < chance else 0.0
-        chance = call(record.grants, record.rule[j], counts, scalars, chance, signal, floor, 0.0, 0.0)
+        chance = call(record.grants, record.rule[j], counts, now.scalars, chance, signal, floor, 0.0, 0.0)
     if counts[ASKED] >= record.limits[j, MOST]:  # the budget is spent
         return 0.0, False, r
     query = u < chance
@@ -262,7 +260,7 @@ def decision(record, j, now, t):
 
 
 @compiled
-def chance_by_bounds(record, j, now, u, bias):
+def chance_by_bounds(record: RoundRecord, j: int, now: Round, u: float, bias: float) -> tuple[float, bool]:
     """The probability of asking at ever lower upper bounds on r, until the coin passes; whether r itself is needed.
 
     It never falls in r, so that where the coin passes at a bound it passes at r.
@@ -275,8 +273,7 @@ def chance_by_bounds(record, j, now, u, bias):
             return chance, False
         if record.overlap == 0:
             return chance, True
-        of_update = Round(now.counts, now.scalars, now.row, now.scores, k, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        less = invoke(record.overlap, record.at, j, of_update)
+        less = invoke(record.overlap, record.at, j, before_label(record, j, now.row, now.scores, k, 0.0, 0.0, 0.0))
         if less < 0.0:
             return chance, True
         bound -= less
@@ -284,20 +281,20 @@ def chance_by_bounds(record, j, now, u, bias):
 
 
 @compiled
-def chance_at(record, j, now, r, bias):
+def chance_at(record: RoundRecord, j: int, now: Round, r: float, bias: float) -> float:
     """The probability of asking if x'A^-1 x were r."""
     margin = now.p / (1.0 + r) if record.inside else now.p
     return call(record.chance, record.rule[j], now.counts, now.scalars, now.p, r, margin, now.norm2, bias)
 
 
 @compiled
-def variance_of(record, j, now):
+def variance_of(record: RoundRecord, j: int, now: Round) -> float:
     """r, with what `update` needs of it left in the learner; 0 where there is none."""
     return invoke(record.variance, record.at, j, now) if record.variance != 0 else 0.0
 
 
 @compiled
-def best_other(scores, s, label):
+def best_other(scores: Square, s: int, label: int) -> int:
     """The class of the largest score beside that of `label` (-1: of all), the last of several."""
     other = 0 if label != 0 else 1
     for c in range(scores.shape[1]):
@@ -310,7 +307,7 @@ def best_other(scores, s, label):
 
 
 @compiled
-def learn(record, j, row, square, s, y):
+def learn(record: RoundRecord, j: int, row: Row, square: float, s: int, y: float) -> bool:
     """Give copy j the label of what it asked about; return whether it stores the example."""
     counts, scalars, scores, own = record.counts[j], record.scalars[j], record.scores, record.outcome[j]
     decides, late = record.mode[DECIDES] != 0, record.mode[DECIDES] == 0 and record.mode[FRESH] == 0
@@ -329,12 +326,11 @@ def learn(record, j, row, square, s, y):
         square = dot(row.x, row.x, row.n)
     norm2, r, eviction = own[NORM2], own[VARIANCE], 0.0
     if norm2 < 0.0:
-        norm2 = self_similarity(record, counts, scalars, square)
+        norm2 = self_similarity(record.kernel, counts, scalars, square)
     if record.evictions.size > 0:
         eviction = record.evictions[j, counts[EVICTED] - record.gone[j]]
     if r < 0.0:
-        now = Round(counts, scalars, row, scores, s, label, other, square, norm2, p, r, sign, eviction)
-        r = variance_of(record, j, now)
+        r = variance_of(record, j, before_label(record, j, row, scores, s, square, norm2, p))
     now = Round(counts, scalars, row, scores, s, label, other, square, norm2, p, r, sign, eviction)
     invoke(record.update, record.at, j, now)
     counts[STORED] += 1
@@ -345,7 +341,7 @@ def learn(record, j, row, square, s, y):
 
 
 @compiled
-def keeps(record, j, said, p, y, late):
+def keeps(record: RoundRecord, j: int, said: float, p: float, y: float, late: bool) -> bool:
     """Whether an example is stored, given its label.
 
     `said` is the p of the round's own time, by which the prediction is judged, and `p` that of today.
@@ -353,19 +349,19 @@ def keeps(record, j, said, p, y, late):
     counts, scalars = record.counts[j], record.scalars[j]
     if record.buys_first and counts[READY] == 0:  # no prediction of v is judged by what initialises it
         return True
-    wrong, answer = (said >= 0.0) != (y > 0.0), -1.0
+    wrong = (said >= 0.0) != (y > 0.0)
     stores = y * said < 1.0 if record.hinge else record.stores_all or wrong
     if record.answers != 0:
         answer = call(record.answers, record.rule[j], counts, scalars, said, y, 1.0 if wrong else 0.0, 0.0, 0.0)
-    if answer >= 0.0:
-        stores = answer > 0.0
+        if answer >= 0.0:
+            stores = answer > 0.0
     if late:  # v may have come right since, so that a modified update would turn it wrong; or the margin large
         return stores and not (record.buys_first and (p >= 0.0) == (y > 0.0)) and not (record.hinge and y * p >= 1.0)
     return stores
 
 
 @compiled
-def lead(scores, s, label, predicted):
+def lead(scores: Square, s: int, label: int, predicted: int) -> float:
     """Half the lead of the true class over the best other one; negative wherever another was predicted."""
     half: float = 0.5 * (scores[s, label] - scores[s, best_other(scores, s, label)])
     return half if predicted == label else min(half, -SMALLEST)
@@ -375,11 +371,11 @@ def lead(scores, s, label, predicted):
 
 
 @compiled
-def vote(record, row, s, u):
+def vote(record: RoundRecord, row: Row, s: int, u: float) -> None:
     """Let the ensemble vote, in its own row of the outcomes, and ask."""
     m = record.size
     counts, own = record.counts[m], record.outcome[m]
-    invoke(record.vote, record.ensemble, 0, _together(record, row, s, 0.0))
+    invoke(record.vote, record.ensemble, 0, before_label(record, m, row, record.outcome, s, 0.0, 0.0, 0.0))
     own[PREDICTION] = 1.0 if own[MARGIN] >= 0.0 else -1.0
     if record.mode[DECIDES] == 0:
         return
@@ -391,13 +387,10 @@ def vote(record, row, s, u):
 
 
 @compiled
-def reweigh(record, row, s, y, kept):
+def reweigh(record: RoundRecord, row: Row, s: int, y: float, kept: bool) -> None:
     """Let the ensemble weigh its copies anew, after the round."""
-    invoke(record.reweigh, record.ensemble, 0, _together(record, row, s, y))
-    record.counts[record.size, STORED] += 1 if kept else 0
-
-
-@compiled
-def _together(record, row, s, y):
     m = record.size
-    return Round(record.counts[m], record.scalars[m], row, record.outcome, s, 0, 0, 0.0, 0.0, 0.0, 0.0, y, 0.0)
+    counts, scalars = record.counts[m], record.scalars[m]
+    now = Round(counts, scalars, row, record.outcome, s, 0, 0, 0.0, 0.0, 0.0, 0.0, y, 0.0)
+    invoke(record.reweigh, record.ensemble, 0, now)
+    counts[STORED] += 1 if kept else 0

@@ -1,9 +1,8 @@
 """Query rules: when a label is asked for.
 
-What it models: each rule is a record of its parameters, and above it the probability with which the round's coin asks
-(0 or 1 for deterministic rules), as a function of p = w.x, r = x'A^-1 x and the margin; it never falls in r.  Some also
+What it models: each rule is a record of its parameters, with the probability with which the round's coin asks (0 or 1
+for deterministic rules), as a function of p = w.x, r = x'A^-1 x and the margin; it never falls in r.  Some also
 say what a signal entitles to (`grants`) and what an answer changes (`answers`); `protocol.Rule` has the arguments.
-A function reads the rule's parameters from an array, in the order of the record's fields.
 What it leaves out: which rule goes with which learner (`catalogue`).
 Sources: Cesa-Bianchi et al. 2004 (W) figures 1, 2 and section 4, and its journal version; Cavallanti et al. 2010
 (A) figures 1, 2, 12, sections 3, 5, 6.3; Cesa-Bianchi 2007 (R) section 4; Moroshko and Crammer 2014 (D) figure 1,
@@ -16,9 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from math import inf, isinf, log, sqrt
-from typing import Any
 
-from lpsm.arrays import Array
+from lpsm.arrays import Floats, Ints
 from lpsm.checks import between, number, positive, shown, whole
 from lpsm.native import compiled
 from lpsm.samplers.protocol import (
@@ -31,9 +29,12 @@ from lpsm.samplers.protocol import (
     STREAK,
     THRESHOLD,
     WEIGHT,
+    Learner,
     Rule,
+    RuleFunction,
     checked_by,
     parameters,
+    rule_function,
 )
 
 __all__ = [
@@ -54,31 +55,19 @@ class Always(Rule):
 
 
 @compiled
-def toss(parameter, q):
+def toss(parameter: float, q: float) -> float:
     """parameter/(parameter + q), 1 at an infinite parameter."""
     return 1.0 if isinf(parameter) else parameter / (parameter + q)
 
 
 @compiled
-def scaled(b, adaptive, counts, scalars, norm2):
+def scale(rule: Floats, counts: Ints, scalars: Floats, norm2: float) -> float:
     """b, or b_t = beta X_t^2 sqrt(1 + K_t); infinite while there were only zero instances, whose margin is 0."""
-    if adaptive == 0.0:
+    b = float(rule[0])
+    if rule[1] == 0.0:
         return b
     b *= max(norm2, scalars[LARGEST_SQUARE]) * sqrt(1.0 + counts[STORED])
     return b if b > 0.0 else inf
-
-
-def _coin(rule, counts, scalars, p, r, m, norm2, bias):
-    return toss(scaled(rule[0], rule[1], counts, scalars, norm2), abs(m))
-
-
-def _second_order_coin(rule, counts, scalars, p, r, m, norm2, bias):
-    # |m| + m^2 (1 + r)/2 at m = p/(1 + r)
-    return toss(scaled(rule[0], rule[1], counts, scalars, norm2), (abs(p) + 0.5 * p * p) / (1.0 + r))
-
-
-def _fixed(rule, counts, scalars, p, r, m, norm2, bias):
-    return float(rule[0])
 
 
 @parameters
@@ -94,7 +83,9 @@ class Coin(Rule):
     symbol: str = "b"
     ranges = checked_by(b=UP_TO_INFINITY)
     randomized = True
-    chance = staticmethod(_coin)
+    chance = rule_function(
+        lambda rule, counts, scalars, p, r, m, norm2, bias: toss(scale(rule, counts, scalars, norm2), abs(m))
+    )
 
 
 @parameters
@@ -106,11 +97,15 @@ class SecondOrderCoin(Rule):
     symbol: str = "b"
     ranges = checked_by(b=UP_TO_INFINITY)
     randomized = True
-    chance = staticmethod(_second_order_coin)
+    chance = rule_function(  # |m| + m^2 (1 + r)/2 at m = p/(1 + r)
+        lambda rule, counts, scalars, p, r, m, norm2, bias: toss(
+            scale(rule, counts, scalars, norm2), (abs(p) + 0.5 * p * p) / (1.0 + r)
+        )
+    )
 
-    def suits(self, learner: Any) -> None:
+    def suits(self, learner: Learner) -> None:
         """Refuse least squares whose margin is p: the formula is for p/(1+r)."""
-        if hasattr(learner, "recursion") and not learner.includes_instance:
+        if learner.recursion is not None and not learner.includes_instance:
             raise ValueError(f"SecondOrderCoin needs a learner that includes the current instance, got {learner}")
 
 
@@ -121,38 +116,29 @@ class FixedCoin(Rule):
     rate: float = 0.5
     ranges = checked_by(rate=partial(between, 0.0, 1.0))
     randomized = True
-    chance = staticmethod(_fixed)
+    chance = rule_function(lambda rule, counts, scalars, p, r, m, norm2, bias: float(rule[0]))
 
 
 # -- thresholds: the margin, or its variance, beside a number that changes with time --------------------------
 
 
 @compiled
-def squared_width(K, counts):
-    """K ln t / N, infinite as long as nothing is stored."""
-    return inf if counts[STORED] == 0 or isinf(K) else K * log(float(counts[ROUND])) / counts[STORED]
+def small(K: float, counts: Ints, m: float, norm2: float) -> float:
+    """1 if m^2 <= |x|^2 K ln t / N, or as long as nothing is stored."""
+    if counts[STORED] == 0 or isinf(K):
+        return 1.0
+    return 1.0 if m * m <= norm2 * (K * log(float(counts[ROUND])) / counts[STORED]) else 0.0
 
 
-def _small(rule, counts, scalars, p, r, m, norm2, bias):
-    width = squared_width(rule[0], counts)
-    return 1.0 if isinf(width) or m * m <= norm2 * width else 0.0
-
-
-def _next(rule, counts, scalars, chance, signal, floor, _, __):
+def _next(
+    rule: Floats, counts: Ints, scalars: Floats, chance: float, signal: float, floor: float, _: float, __: float
+) -> float:
     now = float(counts[SCHEDULED])
     counts[SCHEDULED] = 1 if signal > 0.0 else 0
     return now
 
 
-def _variance(rule, counts, scalars, p, r, m, norm2, bias):
-    return 1.0 if r / (1.0 + r) > float(counts[ROUND]) ** -rule[0] else 0.0
-
-
-def _below(rule, counts, scalars, p, r, m, norm2, bias):
-    return 1.0 if abs(m) <= scalars[THRESHOLD] else 0.0
-
-
-def _halve(rule, counts, scalars, p, y, wrong, _, __):
+def _halve(rule: Floats, counts: Ints, scalars: Floats, p: float, y: float, wrong: float, _: float, __: float) -> float:
     counts[STREAK] = 0 if wrong > 0.0 else counts[STREAK] + 1
     # Deviation: T figure 3-4, read literally, halves at every correct label past the R-th; 4-3 resets
     if counts[STREAK] >= rule[0]:
@@ -161,7 +147,9 @@ def _halve(rule, counts, scalars, p, y, wrong, _, __):
     return -1.0
 
 
-def _follow(rule, counts, scalars, chance, signal, floor, _, __):
+def _follow(
+    rule: Floats, counts: Ints, scalars: Floats, chance: float, signal: float, floor: float, _: float, __: float
+) -> float:
     scalars[THRESHOLD] += rule[1] * (rule[0] - signal)
     return chance
 
@@ -172,7 +160,7 @@ class SmallMargin(Rule):
 
     K: float = 1.0
     ranges = checked_by(K=UP_TO_INFINITY)
-    chance = staticmethod(_small)
+    chance = rule_function(lambda rule, counts, scalars, p, r, m, norm2, bias: small(rule[0], counts, m, norm2))
 
 
 @parameters
@@ -181,10 +169,10 @@ class NextLabel(Rule):
 
     K: float = 1.0
     ranges = checked_by(K=UP_TO_INFINITY)
-    chance = staticmethod(_small)
+    chance = SmallMargin.chance
     grants = staticmethod(_next)
 
-    def begin(self, counts: Array, scalars: Array) -> None:
+    def begin(self, counts: Ints, scalars: Floats) -> None:
         """Ask for the first label."""
         counts[SCHEDULED] = 1
 
@@ -195,11 +183,15 @@ class Variance(Rule):
 
     kappa: float = 0.3
     ranges = checked_by(kappa=positive)
-    chance = staticmethod(_variance)
+    chance = rule_function(
+        lambda rule, counts, scalars, p, r, m, norm2, bias: (
+            1.0 if r / (1.0 + r) > float(counts[ROUND]) ** -rule[0] else 0.0
+        )
+    )
 
-    def suits(self, learner: Any) -> None:
+    def suits(self, learner: Learner) -> None:
         """Refuse learners without r in their margin."""
-        if not (hasattr(learner, "recursion") and learner.includes_instance):
+        if not learner.includes_instance:
             raise ValueError(f"Variance needs a second-order learner with the current instance, got {learner}")
 
 
@@ -210,10 +202,12 @@ class Halving(Rule):
     R: int = 10
     s_1: float = 1.0
     ranges = checked_by(R=partial(whole, 1), s_1=positive)
-    chance = staticmethod(_below)
+    chance = rule_function(
+        lambda rule, counts, scalars, p, r, m, norm2, bias: 1.0 if abs(m) <= scalars[THRESHOLD] else 0.0
+    )
     answers = staticmethod(_halve)
 
-    def begin(self, counts: Array, scalars: Array) -> None:
+    def begin(self, counts: Ints, scalars: Floats) -> None:
         """Begin at s_1."""
         scalars[THRESHOLD] = self.s_1
 
@@ -229,23 +223,16 @@ class KeptRate(Rule):
     rate: float = 0.1
     step: float = 0.02
     ranges = checked_by(rate=partial(between, 0.0, 1.0), step=positive)
-    chance = staticmethod(_below)
+    chance = Halving.chance
     grants = staticmethod(_follow)
 
 
 # -- the adaptive sampler: everything at first, then the example after each small margin ----------------------------
 
 
-def _small_for_lambda(rule, counts, scalars, p, r, m, norm2, bias):
-    stored = counts[STORED]
-    return 1.0 if stored == 0 or m * m <= 128.0 * log(float(counts[ROUND])) / (rule[0] * stored) else 0.0
-
-
-def _bias(rule, counts, scalars, p, r, m, norm2, bias):
-    return bias
-
-
-def _appoint(rule, counts, scalars, chance, signal, floor, _, __):
+def _appoint(
+    rule: Floats, counts: Ints, scalars: Floats, chance: float, signal: float, floor: float, _: float, __: float
+) -> float:
     transient = counts[STORED] <= floor  # N is tested before it is incremented
     due, driven = transient or counts[SCHEDULED] == 1, rule[2] > 0.0
     small = signal > 0.0 and not transient
@@ -254,18 +241,20 @@ def _appoint(rule, counts, scalars, chance, signal, floor, _, __):
     return 1.0 if due else chance if driven else 0.0
 
 
-def _keep_if_due(rule, counts, scalars, p, y, wrong, _, __):
+def _keep_if_due(
+    rule: Floats, counts: Ints, scalars: Floats, p: float, y: float, wrong: float, _: float, __: float
+) -> float:
     if rule[2] > 0.0 and counts[DUE] >= 2 and wrong > 0.0:
         counts[SCHEDULED] = 1
     return float(counts[DUE] % 2)
 
 
-def _floor(rho: Any) -> None:
+def _floor(rho: float | TimeSchedule | None) -> None:
     if rho is not None and not callable(rho) and not number("rho", rho) >= 0.0:
         raise ValueError(f"rho must be non-negative, got {shown(rho)}")
 
 
-def _coin_of_remark_5(bias: Any) -> None:
+def _coin_of_remark_5(bias: float | TimeSchedule | None) -> None:
     if isinstance(bias, int | float):
         between(0.0, 1.0, bias=bias)
 
@@ -295,10 +284,15 @@ class AdaptiveSampler(Rule):
     grants = staticmethod(_appoint)
     answers = staticmethod(_keep_if_due)
 
+    _by_margin = rule_function(
+        lambda rule, counts, scalars, p, r, m, norm2, bias: small(128.0 / rule[0], counts, m, 1.0)
+    )
+    _by_coin = rule_function(lambda rule, counts, scalars, p, r, m, norm2, bias: bias)
+
     @property
-    def chance(self) -> Any:
+    def chance(self) -> RuleFunction:
         """Whether the margin is small, or the coin's bias."""
-        return _small_for_lambda if self.bias is None else _bias
+        return self._by_margin if self.bias is None else self._by_coin  # type: ignore[no-any-return]
 
     @property
     def randomized(self) -> bool:
@@ -318,23 +312,12 @@ class AdaptiveSampler(Rule):
 # -- filters: a label is seen only if the instance is forwarded, which is predicting +1 ---------------------------
 
 
-def _forward(rule, counts, scalars, p, r, m, norm2, bias):
-    width = squared_width(rule[0], counts)
-    return 1.0 if isinf(width) or m + sqrt(norm2) * sqrt(width) >= 0.0 else 0.0
-
-
-def _taste(rule, counts, scalars, p, r, m, norm2, bias):
-    return 1.0 if p >= 0.0 else min(1.0, sqrt((1.0 + counts[FALSE_POSITIVES]) / counts[ROUND]))
-
-
-def _count_false(rule, counts, scalars, p, y, wrong, _, __):
+def _count_false(
+    rule: Floats, counts: Ints, scalars: Floats, p: float, y: float, wrong: float, _: float, __: float
+) -> float:
     if y < 0.0 and (p >= 0.0 or rule[0] > 0.0):
         counts[FALSE_POSITIVES] += 1
     return -1.0
-
-
-def _forward_or_toss(rule, counts, scalars, p, r, m, norm2, bias):
-    return 1.0 if p >= 0.0 else toss(rule[0], abs(m))
 
 
 @parameters
@@ -344,7 +327,9 @@ class Filter(Rule):
     K: float = 1.0
     ranges = checked_by(K=UP_TO_INFINITY)
     filters = True
-    chance = staticmethod(_forward)
+    chance = rule_function(
+        lambda rule, counts, scalars, p, r, m, norm2, bias: 1.0 if m >= 0.0 else small(rule[0], counts, m, norm2)
+    )
 
 
 @parameters
@@ -358,7 +343,11 @@ class AppleTasting(Rule):
     count_forced: bool = False
     randomized = True
     filters = True
-    chance = staticmethod(_taste)
+    chance = rule_function(
+        lambda rule, counts, scalars, p, r, m, norm2, bias: min(
+            1.0 if p >= 0.0 else sqrt((1.0 + counts[FALSE_POSITIVES]) / counts[ROUND]), 1.0
+        )
+    )
     answers = staticmethod(_count_false)
 
 
@@ -370,7 +359,9 @@ class LabelEfficientFilter(Rule):
     ranges = checked_by(C=UP_TO_INFINITY)
     randomized = True
     filters = True
-    chance = staticmethod(_forward_or_toss)
+    chance = rule_function(
+        lambda rule, counts, scalars, p, r, m, norm2, bias: 1.0 if p >= 0.0 else toss(rule[0], abs(m))
+    )
 
 
 # -- labels that are weighted by their price --------------------------------------------------------
@@ -378,7 +369,9 @@ class LabelEfficientFilter(Rule):
 SQRT_PART, WHOLE_PART = 5.0 + 2.0 * sqrt(2.0), 5.0  # c_1 and c_2 of (IW)
 
 
-def _importance(rule, counts, scalars, p, r, m, norm2, bias):
+def _importance(
+    rule: Floats, counts: Ints, scalars: Floats, p: float, r: float, m: float, norm2: float, bias: float
+) -> float:
     t = float(counts[ROUND])
     if t < 2.0 or r <= 0.0:
         return 1.0
@@ -392,7 +385,9 @@ def _importance(rule, counts, scalars, p, r, m, norm2, bias):
     return float(max(rule[1], min(1.0, 1.0 / (root * root))))
 
 
-def _weigh(rule, counts, scalars, chance, signal, floor, _, __):
+def _weigh(
+    rule: Floats, counts: Ints, scalars: Floats, chance: float, signal: float, floor: float, _: float, __: float
+) -> float:
     scalars[WEIGHT] = 1.0 / chance
     return chance
 
@@ -424,7 +419,7 @@ class ImportanceWeighted(Rule):
     chance = staticmethod(_importance)
     grants = staticmethod(_weigh)
 
-    def suits(self, learner: Any) -> None:
+    def suits(self, learner: Learner) -> None:
         """Refuse learners to which every label counts alike."""
         if not learner.takes_weights:
             raise ValueError(f"ImportanceWeighted needs AdaGrad, which takes weighted labels, got {learner}")

@@ -64,13 +64,7 @@ class RunLog:
 
     @property
     def margin(self) -> Floats:
-        """Signed margin of every round, as `decide` gives it.
-
-        Raises
-        ------
-        RuntimeError
-            If the instances of the run were changed before it was read.
-        """
+        """Signed margin of every round, as `decide` gives it; RuntimeError if X was changed before it was read."""
         if self.replay is not None:
             again = self.replay()
             same = all(
@@ -85,9 +79,7 @@ class RunLog:
     def ledger(self, y: ArrayLike) -> Ledger:
         """Return the run's ledger against all labels, those that were never asked for included."""
         mistaken = self.prediction != as_labels(y, len(self.prediction))
-        ledger = Ledger()
-        ledger.extend(mistaken.astype(np.float64), mistaken, self.queried)
-        return ledger
+        return Ledger(mistaken.astype(np.float64), mistaken, self.queried)
 
     def __len__(self) -> int:
         return len(self.prediction)

@@ -1,13 +1,11 @@
 """The sampler: a margin learner, a query rule, and the protocol that keeps them honest.
 
 What it models: round t shows an instance; `decide` predicts its label and says whether to ask for it; only then does
-`learn` take the label, using the products `decide` left.  `run` is the same over a whole stream, compiled.  A
-randomised rule consumes one uniform a round, asked or not; deterministic rules none; evictions draw from a spawned
-generator.  A label may come late: the decision's ticket names its question, which stays open until `learn` takes the
-label, in any order.  Then whether the prediction was a mistake is judged by what was said in its round, and the example
-is stored into the state of the day.
-Weights have a row a class over one memory, of which a single row stands for two classes (`multiclass` has more), and
-what plays may be copies that decide together (`tuned`).
+`learn` take the label.  `run` is the same over a whole stream, compiled.  A randomised rule consumes one uniform a
+round, asked or not; evictions draw from a spawned generator.  A label may come late, by the ticket of its question, in
+any order: whether the prediction was a mistake is judged by what was said in its round, and the example is stored into
+the state of the day.  A row of weights stands for two classes (`multiclass` has more), and what plays may be copies
+that decide together (`tuned`).
 What it leaves out: which learner goes with which rule (`catalogue`), the record and the loop (`ensemble`, `round`).
 Source: Cesa-Bianchi et al. 2004, section 2; Cavallanti et al. 2010, section 2.
 """
@@ -16,17 +14,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
-from typing import Any, Self
+from typing import Any, Self, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
-from lpsm.arrays import Array, Floats, State
-from lpsm.checks import generator, reading, shown, whole
+from lpsm.arrays import Array, Floats, Ints, State
+from lpsm.checks import generator, known, of_type, reading, shown, whole
 from lpsm.samplers import kernels, protocol, state_io
 from lpsm.samplers.calibration import leads
-from lpsm.samplers.checks import MOST_FEATURES, as_instance, as_instances, as_labels, check_columns, squared_lengths
+from lpsm.samplers.checks import (
+    MOST_FEATURES,
+    Columns,
+    Rows,
+    as_instance,
+    as_instances,
+    as_labels,
+    check_columns,
+    squared_lengths,
+)
 from lpsm.samplers.ensemble import Copy, Ensemble
 from lpsm.samplers.kernels import CallableKernel, Kernel
 from lpsm.samplers.late_labels import Question, Questions
@@ -57,8 +64,8 @@ _DECIDE, _LEARN, _LEARN_LATE, _READ, RUN, _RUN_LAZILY, _RUN_CAREFULLY = (
     np.array([*map(int, mode), 0, 0, 1]) for mode in ("10010", "01001", "01000", "00000", "11010", "11100", "11110")
 )
 _LARGEST = {np.dtype(kind): float(np.finfo(kind).max) for kind in (np.float64, np.float32)}
-_TICKETS = int, np.integer
 _ROWS = sparse.csr_matrix, sparse.csr_array
+_SIZES = "n_features", "n_classes", "dtype", "normalize", "stores", "max_queries"  # of an ensemble
 
 
 class Sampler:
@@ -96,7 +103,6 @@ class Sampler:
     """
 
     n_classes = 1
-    _decision = Decision
 
     def __init__(
         self,
@@ -108,29 +114,27 @@ class Sampler:
         normalize: bool = False,
         kernel: Kernel | None = None,
         rng: np.random.Generator | int | None = None,
-        dtype: Any = np.float64,
+        dtype: DTypeLike = np.float64,
         key: str = "",
         max_queries: int | None = None,
     ) -> None:
         self._configure(learner, rule, kernel, n_features, stores, normalize, dtype, key, max_queries)
-        coins: Any = rng if rng is None or hasattr(rng, "bit_generator") else generator("rng", rng)
-        self._rng = coins if coins is not None or not self.randomized else np.random.default_rng(0)
-        if hasattr(learner, "B"):
-            self._own.evictions = (np.random.default_rng(0) if coins is None else coins).spawn(1)[0]
+        coins = generator("rng", 0 if rng is None else rng)
+        self._rng = coins if rng is not None or self.randomized else None
+        if learner.B:
+            self._own.evictions = coins.spawn(1)[0]
         self._own.begin(self.n_features, self.n_classes, self.dtype)
 
     def _configure(
-        self, learner: Any, rule: Any, kernel: Any, n_features: Any, stores: str, normalize: Any, dtype: Any, key: str,
-        max_queries: Any,
+        self, learner: Learner, rule: Rule, kernel: Kernel | None, n_features: int, stores: str, normalize: bool,
+        dtype: DTypeLike, key: str, max_queries: int | None,
     ) -> None:  # fmt: skip
         """Everything but what it learns and its coins."""
-        for name, part, kind in (("learner", learner, Learner), ("rule", rule, Rule), ("kernel", kernel, Rule | None)):
-            if not isinstance(part, kind):
-                raise TypeError(f"{name} must be a record of parameters such as LeastSquares(), got {shown(part)}")
+        of_type(Learner, learner=learner)
+        of_type(Rule, rule=rule, **({} if kernel is None else {"kernel": kernel}))
         self.n_features = whole(1, MOST_FEATURES, n_features=n_features)
-        if stores not in STORES:
-            raise ValueError(f"stores must be 'mistakes', 'queried' or 'small margins', got {stores!r}")
-        self.dtype: np.dtype[Any] = np.dtype(dtype)
+        known("stores", stores, STORES)
+        self.dtype = np.dtype(dtype)
         if self.dtype not in _LARGEST:
             raise ValueError(f"dtype must be float64 or float32, got {self.dtype}")
         rule.suits(learner)
@@ -147,7 +151,7 @@ class Sampler:
         self.learner, self.rule, self.kernel = learner, rule, kernel
         self.stores, self.normalize, self.key, self.max_queries = stores, bool(normalize), key, max_queries
         self.randomized = bool(rule.randomized)
-        self._remembers = kernel is not None or hasattr(learner, "B")
+        self._remembers = kernel is not None or learner.B > 0
         self._sparse_memory: bool | None = False if isinstance(kernel, CallableKernel) else None
         self._own = Copy(learner, rule, kernel)
         self._questions = Questions()
@@ -185,95 +189,72 @@ class Sampler:
 
     @property
     def inverse(self) -> Array:
-        """A^-1, shape (d, d), of a second-order learner in primal form; D^-1 + I/c for lasec.
-
-        Raises
-        ------
-        AttributeError
-            If there is no such matrix.
-        """
+        """A^-1, shape (d, d), of a second-order learner in primal form; D^-1 + I/c for lasec; else AttributeError."""
         learner = self._own.arrays
         if not isinstance(learner, Squares):
             raise AttributeError("inverse belongs to second-order learners in primal form")
         waiting = int(self._own.counts[protocol.PENDING])
-        rows = learner.waiting[:waiting]
-        shift = waiting * learner.drift * np.eye(self.n_features, dtype=self.dtype)
+        rows, shift = learner.waiting[:waiting], waiting * learner.drift * np.eye(self.n_features, dtype=self.dtype)
         full: Array = learner.matrix - rows.T @ rows + shift
         return np.triu(full) + np.triu(full, 1).T if self.n_features >= WIDE else full
 
     def __repr__(self) -> str:
         name = repr(self.key) if self.key else f"{self.learner}, {self.rule}"
         done = f"rounds={self.rounds}, queries={self.queries}"
-        return f"{type(self).__name__}({name}, n_features={self.n_features}{self._particulars}, {done})"
+        return f"{type(self).__name__}({name}, n_features={self.n_features}{self._particulars()}, {done})"
 
-    _particulars = ""  # of a subclass, in between
+    def _particulars(self) -> str:
+        """What a subclass says of itself in between."""
+        return ""
 
     # -- saving -------------------------------------------------------------------------------
 
     def state(self) -> State:
-        """Return everything that determines the future, open questions included, as a versioned dict of arrays.
-
-        Raises
-        ------
-        ValueError
-            If a parameter is a function, which cannot be written down.
-        """
-        names = "key", "n_features", "n_classes", "stores", "normalize", "max_queries"
-        config = {
-            **{name: getattr(self, name) for name in names},
-            "dtype": self.dtype.name,
-            "sparse_memory": self._sparse_memory,
-            **{name: state_io.described(getattr(self, name)) for name in ("learner", "rule", "kernel")},
-        }
+        """Return all that determines the future as a versioned dict of arrays; a function in it is a ValueError."""
+        parts = {name: state_io.described(getattr(self, name)) for name in ("learner", "rule", "kernel")}
+        config = {"key": self.key, **{name: getattr(self, name) for name in _SIZES}, **parts}
+        config |= {"dtype": self.dtype.name, "sparse_memory": self._sparse_memory}
         own = state_io.arrays_of(self._own.arrays, self._own.counts, self._own.scalars)
-        return self._state(config, evictions=state_io.position(self._own.evictions), **own)
+        return self._state(state_io.VERSION, config, evictions=state_io.position(self._own.evictions), **own)
 
-    def _state(self, config: Any, **own: Array) -> State:
+    def _state(self, version: int, config: Mapping[str, object], **own: Array) -> State:
         return {
-            "kind": np.array(type(self).__name__), "version": np.array(state_io.VERSION),
-            "config": state_io.as_text(config), "coins": state_io.position(self._rng), **own, **self._questions.state(),
+            "kind": np.array(type(self).__name__), "version": np.array(version), "config": state_io.as_text(config),
+            "coins": state_io.position(self._rng), **own, **self._questions.state(),
         }  # fmt: skip
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """Return the sampler `state` was taken from, ready for its next round or a late label.
-
-        Raises
-        ------
-        ValueError
-            If the state is of another version, lacks a part, or its arrays do not belong together.
-        """
+        """Return the sampler `state` was taken from; ValueError if its version or its arrays do not fit."""
         with reading("a sampler's state"):
             config = state_io.checked_config("a sampler", state, state_io.VERSION, {"evictions", *state_io.FIELDS})
-            learner, rule, kernel = (state_io.rebuilt(config[name]) for name in ("learner", "rule", "kernel"))
-            sampler = cls.__new__(cls)
-            sampler.n_classes = whole(1, n_classes=config["n_classes"])
-            names = "n_features", "stores", "normalize", "dtype", "key", "max_queries"
-            sampler._configure(learner, rule, kernel, **{name: config[name] for name in names})
-            memory = config["sparse_memory"]
+            parts = {name: state_io.rebuilt(config.pop(name)) for name in ("learner", "rule", "kernel")}
+            memory, sampler = config.pop("sparse_memory"), cls.__new__(cls)
+            sampler.n_classes = whole(1, n_classes=config.pop("n_classes"))
+            sampler._configure(**parts, **config)
             if memory not in (None, False, True):
                 raise ValueError(f"sparse_memory must be true, false or null, got {shown(memory)}")
             sampler._sparse_memory = memory
             sampler._resume(state)
             sampler._rng, evictions = (state_io.generator(state, name) for name in ("coins", "evictions"))
-            if (sampler.randomized and sampler._rng is None) or (hasattr(learner, "B") and evictions is None):
+            if (sampler.randomized and sampler._rng is None) or (sampler.learner.B and evictions is None):
                 raise ValueError("state must hold coins and evictions as positions of generators, got none")
             sampler._own.evictions = evictions
             size = sampler.n_features, sampler.dtype, 1, sampler.n_classes
             sampler._questions = Questions.of_state(state, *size)
             return sampler
 
-    def _resume(self, state: Mapping[str, Any]) -> None:
+    def _resume(self, state: Mapping[str, Array]) -> None:
         size, own = (self.n_features, self.n_classes, self._sparse_memory, self.dtype), self._own
         self._ensemble = None
         own.arrays, own.counts, own.scalars = state_io.restored(state, self.learner, self.kernel, *size)
 
-    def __getstate__(self) -> dict[str, Any]:  # addresses of machine code are of this process
+    def __getstate__(self) -> dict[str, object]:  # addresses of machine code are of this process
         return {**self.__dict__, "_ensemble": None, "_fresh": False}
 
     # -- rounds ---------------------------------------------------------------------------------
 
-    def decide(self, x: Any) -> Decision:
+    def decide(self, x: Rows) -> Decision:
         """Predict the label of `x` and say whether to ask for it.
 
         Parameters
@@ -290,7 +271,7 @@ class Sampler:
         values, columns = self._instance(x)
         ensemble = self._prepared()
         record = ensemble.record
-        if self.randomized:
+        if self.randomized and self._rng is not None:
             record.coin[0] = self._rng.random()
         if len(record.schedules):
             record.schedules[:] = ensemble.schedules(1)
@@ -302,9 +283,9 @@ class Sampler:
         if self._last is not None:
             scores = record.scores.copy() if self.n_classes > 1 else None
             self._questions[self._last] = Question(values.copy(), copy(columns), record.outcome.copy(), scores)
-        return self._decision(margin, int(prediction), bool(query), chance, self._last)
+        return Decision(margin, int(prediction), bool(query), chance, self._last)
 
-    def learn(self, x: Any, y: int) -> bool:
+    def learn(self, x: Rows | int, y: int) -> bool:
         """Take the label `y` of an instance `decide` asked about; return whether the example was stored.
 
         Parameters
@@ -322,39 +303,26 @@ class Sampler:
             If `x` is not the instance it asked about, or `y` is no label.
         """
         self._check_label(y)
-        return self._take(int(x) if isinstance(x, _TICKETS) else self._ticket_of(x), float(y))
+        return self._take(int(x) if isinstance(x, int | np.integer) else self._ticket_of(x), float(y))
 
-    def _check_label(self, y: Any) -> None:
+    def _check_label(self, y: int) -> None:
         if y not in (-1, 1):
             raise ValueError(f"y must be -1 or +1, got {y}")
 
     def forget(self, ticket: int) -> None:
-        """Close a question whose label will not come; its instance is kept no longer.
-
-        Raises
-        ------
-        RuntimeError
-            If the ticket is not open.
-        """
-        self._questions.of(ticket)
-        del self._questions[ticket]
+        """Close a question whose label will not come; RuntimeError if the ticket is not open."""
+        self._questions.close(ticket)
 
     def widen(self, n_features: int) -> None:
-        """Go on with more features, the new ones last, as if they had been 0 so far; open questions stay open.
-
-        Raises
-        ------
-        ValueError
-            If there would be fewer features than now.
-        """
+        """Go on with more features, at least as many as now, the new ones last, as if they had been 0 so far."""
         whole(self.n_features, MOST_FEATURES, n_features=n_features)
         self._questions.widen(np.zeros(n_features - self.n_features, dtype=self.dtype))
         for one in self._samplers():
             one._own.widen(n_features, self._sparse_memory is False)
+        for one in (self, *self._samplers()):
             one.n_features, one._fresh, one._ensemble = n_features, False, None
-        self.n_features, self._fresh, self._ensemble = n_features, False, None
 
-    def run(self, X: Any, y: ArrayLike) -> Any:
+    def run(self, X: Rows, y: ArrayLike) -> Any:
         """Decide on the rows of X in turn, reading y only where it is asked for; return the `RunLog`.
 
         Equal to the loop of `decide` and `learn`, decision for decision and draw for draw.
@@ -377,7 +345,7 @@ class Sampler:
         single = self._samplers() == (self,) and not isinstance(self.kernel, CallableKernel)
         lazy = len(labels) > SHORT and single
         if not (lazy and self._prepared().inside):
-            return self._log(*stream, _RUN_LAZILY if lazy else RUN)
+            return _as_log(self._played(*stream, _RUN_LAZILY if lazy else RUN)[0])
         own, twin = self._own, copy(self)
         begins, learner = own.counts[protocol.STORED] == own.counts[protocol.PENDING], own.arrays
         if begins and isinstance(learner, Squares):  # the matrix is that of the start
@@ -386,29 +354,29 @@ class Sampler:
         if begins:
             del kept["state_matrix"]
         vars(twin).update(_rng=None, _questions=Questions(), _own=Copy(self.learner, self.rule, self.kernel))
-        log = self._log(*stream, _RUN_LAZILY)
+        log = _as_log(self._played(*stream, _RUN_LAZILY)[0])
 
         def replay() -> RunLog:
             twin._resume(kept)
-            return twin._log(*stream, RUN)
+            return _as_log(twin._played(*stream, RUN)[0])
 
         log.replay = replay
         return log
 
-    def margin(self, x: Any) -> float:
+    def margin(self, x: Rows) -> float:
         """Return the margin of `x`, as `decide` takes it, under the present state: no round, no question."""
         values, columns = self._instance(x)
-        if self._remembers and self._sparse_memory is None:  # nothing is stored, and the form of it is open
+        if self._is_blank():
             return 0.0
         self._fresh = False
         self._single(values, columns, _READ)
         return float(self._prepared().record.outcome[-1, MARGIN])
 
-    def margins(self, X: Any) -> Floats:
+    def margins(self, X: Rows) -> Floats:
         """Return the margins of the rows of X under the present state: no round, no question."""
         return self._reads(X)[0]
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Rows) -> Ints | NDArray[np.int8]:
         """Return the signs of the margins of the rows of X, SGN(0) = +1."""
         return np.where(self.margins(X) >= 0.0, 1, -1).astype(np.int8)
 
@@ -421,31 +389,26 @@ class Sampler:
     def _prepared(self) -> Ensemble:
         """Return those who play, made anew where they changed."""
         if self._ensemble is None or not self._ensemble.is_current:
-            self._ensemble = Ensemble(tuple(one._own for one in self._samplers()), **self._size(), **self._voters())
+            self._ensemble = self._assembled()
         self._ensemble.is_sparse = bool(self._sparse_memory)
         return self._ensemble
 
-    def _size(self) -> dict[str, Any]:
-        names = "n_features", "n_classes", "dtype", "normalize", "stores", "max_queries"
-        return {name: getattr(self, name) for name in names}
+    def _assembled(self, **voters: Any) -> Ensemble:
+        """Return those who play, and if they vote, how."""
+        sizes = {name: getattr(self, name) for name in _SIZES}
+        return Ensemble(tuple(one._own for one in self._samplers()), **sizes, **voters)
 
-    def _voters(self) -> dict[str, Any]:
-        """Return what is particular to copies that vote."""
-        return {}
-
-    def _single(self, values: Array, columns: NDArray[np.int32] | None, mode: Array) -> None:
+    def _single(self, values: Array, columns: Columns, mode: Ints) -> None:
         """Play one row."""
-        if self._remembers and self._sparse_memory is None:
+        if self._is_blank():
             self._remember(columns is not None)
         self._prepared().play_row(values, columns, mode)
 
     def _take(self, ticket: int, y: float) -> bool:
         """Play the second half of the round of a ticket; return whether the example was stored."""
-        question, ensemble = self._questions.of(ticket), self._prepared()
-        record = ensemble.record
         fresh = self._fresh and ticket == self._last and self.n_classes == 1
-        del self._questions[ticket]
-        self._fresh = False
+        question, ensemble = self._questions.close(ticket), self._prepared()
+        self._fresh, record = False, ensemble.record
         if not fresh:
             record.outcome[:] = question.outcome
             if question.scores is not None:
@@ -459,33 +422,32 @@ class Sampler:
             ensemble.drawn(draws["gone"])
         return bool(record.outcome[-1, KEPT])
 
-    def _ticket_of(self, x: Any) -> int:
+    def _ticket_of(self, x: Rows) -> int:
         """Return the ticket of the last decision, which must have asked about this very instance."""
         if self._last is None or self._last not in self._questions:
             raise RuntimeError("learn needs a label that decide asked for: the last decision was not a query")
         question = self._questions[self._last]
-        parts = x if _is_pair(x) else (x.data, x.indices) if type(x) in _ROWS else (x, None)
+        parts: Any = x if _is_pair(x) else (x.data, x.indices) if isinstance(x, _ROWS) else (x, None)
         alike = type(parts[0]) is np.ndarray and parts[0].shape == question.values.shape
         if not (alike and question.is_about(*parts)) and not question.is_about(*self._instance(x)):
             raise ValueError("x must be the instance that decide asked about")
         return self._last
 
-    def _plays(self, X: Any, y: ArrayLike) -> tuple[Array, Array, Array]:
+    def _plays(self, X: Rows, y: ArrayLike) -> tuple[Array, Array, Array]:
         """Play the rows of X; return predictions, questions, and scores (T, k), exact where it asked."""
         table = self._table(X)
         labels = as_labels(y, table.shape[0])
         log, _ = self._played(table, labels, *self._chance(len(labels)), _RUN_CAREFULLY)
         return *flags_of(log)[:2], leads(log[LOG_MARGIN])
 
-    def _exactly(self, X: Any, labels: Array) -> tuple[RunLog, Array]:
+    def _exactly(self, X: Rows, labels: Floats) -> tuple[RunLog, Floats]:
         """Play the rows of X; return the log, and the probability of asking in each round."""
         log, _ = self._played(self._table(X), labels, *self._chance(len(labels)), RUN)
         return _as_log(log), log[LOG_CHANCE]
 
-    def _log(self, *stream: Any) -> RunLog:
-        return _as_log(self._played(*stream)[0])
-
-    def _played(self, table: Any, labels: Array, uniforms: Array, schedules: Array, mode: Array) -> tuple[Array, Array]:
+    def _played(
+        self, table: Rows, labels: Floats, uniforms: Floats, schedules: Floats, mode: Ints
+    ) -> tuple[Floats, Floats]:
         """Play the rows of a table; return the log (N_LOG, T), and the scores (T, k) of several classes."""
         self._fresh, self._last = False, None
         n, several, ensemble = len(labels), self.n_classes > 1, self._prepared()
@@ -498,16 +460,16 @@ class Sampler:
             scores /= 1.0 + np.maximum(log[LOG_VARIANCE], 0.0)[:, None]
         return log, scores
 
-    def _chance(self, rounds: int) -> tuple[Array, Array]:
+    def _chance(self, rounds: int) -> tuple[Floats, Floats]:
         """Return the coins of the rounds to come, zeros for deterministic rules, and their schedules."""
         uniforms = self._rng.random(rounds) if self.randomized and self._rng is not None else np.zeros(rounds)
         return uniforms, self._prepared().schedules(rounds)
 
-    def _reads(self, X: Any) -> tuple[Array, Array]:
+    def _reads(self, X: Rows) -> tuple[Floats, Floats]:
         """Return margins and scores of rows under the present state, which stays as it is."""
         table, last = self._table(X, remember=False), self._last
         n = table.shape[0]
-        if self._remembers and self._sparse_memory is None:  # nothing is stored, and the form of it is open
+        if self._is_blank():
             return np.zeros(n), np.zeros((n, self.n_classes))
         log, scores = self._played(table, np.zeros(n), np.zeros(n), np.zeros((0, n)), _READ)
         self._last = last
@@ -515,16 +477,17 @@ class Sampler:
 
     # -- what enters ------------------------------------------------------------------------------
 
-    def _instance(self, given: Any) -> tuple[Array, NDArray[np.int32] | None]:
+    def _instance(self, given: Rows) -> tuple[Array, Columns]:
         """Return an instance as values and, if it is sparse, their columns; it may be the caller's own array."""
         if (found := self._quickly(given)) is not None:
             return found
         if _is_pair(given):
-            if len(given[0]) != len(given[1]):
-                raise ValueError(f"x must have a column for each of {len(given[0])} values, got {len(given[1])}")
-            if given[1].dtype.kind not in "iu":
-                raise ValueError(f"x must have whole numbers for columns, got {given[1].dtype}")
-            given = sparse.csr_matrix((*given, np.array([0, len(given[0])])), shape=(1, self.n_features))
+            n, places = len(given[0]), given[1]
+            if n != len(places):
+                raise ValueError(f"x must have a column for each of {n} values, got {len(places)}")
+            if places.dtype.kind not in "iu":
+                raise ValueError(f"x must have whole numbers for columns, got {places.dtype}")
+            given = sparse.csr_matrix((*given, np.array([0, n])), shape=(1, self.n_features))
         x = self._as_remembered(given)
         if sparse.issparse(given) and not sparse.issparse(x):
             x = x.ravel()
@@ -533,9 +496,9 @@ class Sampler:
             raise ValueError("x must not be zero where instances are normalised")
         return values, columns
 
-    def _quickly(self, given: Any) -> tuple[Array, NDArray[np.int32] | None] | None:
+    def _quickly(self, given: Any) -> tuple[Array, Columns] | None:
         """Return an instance that is seen at once to be sound, and is taken as it is, else None."""
-        columns: Any = None
+        columns: Columns = None
         if type(given) is np.ndarray:
             values = given.astype(self.dtype, copy=False) if given.dtype.kind in "fiub" else given
             fits = not self._sparse_memory and values.shape == (self.n_features,)
@@ -556,6 +519,10 @@ class Sampler:
             return None
         return (values, columns) if 0.0 < np.vdot(values, values) <= _LARGEST[self.dtype] else None  # nor NaN
 
+    def _is_blank(self) -> bool:
+        """Whether nothing is stored yet, so that the form of what will be is open."""
+        return self._remembers and self._sparse_memory is None
+
     def _as_remembered(self, x: Any) -> Any:
         """Return instances, one or many, dense or sparse as those that are stored."""
         if not self._remembers or self._sparse_memory in (None, bool(sparse.issparse(x))):
@@ -569,9 +536,9 @@ class Sampler:
         for one in (self, *self._samplers()):
             one._sparse_memory = is_sparse
 
-    def _table(self, X: Any, remember: bool = True) -> Any:
+    def _table(self, X: Rows, remember: bool = True) -> Any:
         table = as_instances(X, self.n_features, self.dtype)
-        if self._remembers and self._sparse_memory is None and remember:
+        if remember and self._is_blank():
             self._remember(bool(sparse.issparse(table)))
         table = self._as_remembered(table)
         if self.normalize and not (nonzero := squared_lengths(table) > 0).all():
@@ -579,11 +546,11 @@ class Sampler:
         return table
 
 
-def _is_pair(given: Any) -> bool:
+def _is_pair(given: object) -> TypeGuard[tuple[Array, Array]]:
     """Whether an instance is given as values and their columns."""
     return type(given) is tuple and len(given) == 2 and all(type(a) is np.ndarray and a.ndim == 1 for a in given)
 
 
-def _as_log(log: Array) -> RunLog:
+def _as_log(log: Floats) -> RunLog:
     prediction, queried, stored = flags_of(log)
     return RunLog(prediction.astype(np.int8), queried, stored, log[LOG_MARGIN], log[LOG_PRODUCT])

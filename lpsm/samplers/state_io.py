@@ -15,8 +15,9 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from lpsm.arrays import Array, State
+from lpsm.arrays import Array, Floats, Ints, State
 from lpsm.checks import shown, state_array, state_text, whole
 from lpsm.samplers import hinge, kernels, least_squares, perceptrons, protocol, rules
 from lpsm.samplers.least_squares import BLOCK, Squares
@@ -35,33 +36,28 @@ PARTS: dict[str, Any] = {
     name: part
     for module in (perceptrons, least_squares, hinge, kernels, rules)
     for name, part in vars(module).items()
-    if isinstance(part, type)
-    and issubclass(part, protocol.Learner | protocol.Rule)
-    and part not in (protocol.Learner, protocol.Rule, kernels.CallableKernel)
+    if part in (*protocol.Learner.__subclasses__(), *protocol.Rule.__subclasses__())
+    and part is not kernels.CallableKernel
 }
 """Every record of parameters that a state may hold, by the name of its class."""
 
 
-def described(part: Any) -> list[Any] | None:
-    """Return a record of parameters as [name of its class, parameters].
-
-    Raises
-    ------
-    ValueError
-        If a parameter is a function.
-    """
-    parameters = {} if part is None else asdict(part)
-    if any(callable(value) for value in parameters.values()):
+def described(part: Any) -> tuple[str, dict[str, object]] | None:
+    """Return a record of parameters as the name of its class and parameters; a function cannot be written down."""
+    if part is None:
+        return None
+    parameters = asdict(part)
+    if any(map(callable, parameters.values())):
         raise ValueError("state needs parameters that are numbers: a function cannot be saved")
-    return None if part is None else [type(part).__name__, parameters]
+    return type(part).__name__, parameters
 
 
-def rebuilt(description: list[Any] | None) -> Any:
+def rebuilt(description: tuple[str, dict[str, object]] | None) -> Any:
     """Return the record that `described` described."""
     return None if description is None else PARTS[description[0]](**description[1])
 
 
-def as_text(value: Any) -> Array:
+def as_text(value: object) -> Array:
     """Return JSON text in an array of no dimension."""
     return np.array(json.dumps(value, default=lambda v: v.tolist() if hasattr(v, "tolist") else str(v)))
 
@@ -86,13 +82,7 @@ def generator(state: Mapping[str, Any], part: str) -> np.random.Generator | None
 
 
 def checked_config(what: str, state: Mapping[str, Any], version: int, parts: set[str]) -> dict[str, Any]:
-    """Return the parameters in a state.
-
-    Raises
-    ------
-    ValueError
-        If the state is of another version or lacks a part.
-    """
+    """Return the parameters in a state, which must be of this version and have these parts."""
     if "version" not in state or int(state["version"]) != version:
         raise ValueError(f"version of {what}'s state must be {version}, got {state.get('version', 'none')}")
     if missing := sorted({"config", "coins", *parts} - set(state)):
@@ -101,12 +91,17 @@ def checked_config(what: str, state: Mapping[str, Any], version: int, parts: set
     return config
 
 
+def within(prefix: str, state: State) -> State:
+    """Return a state as part of another one, its parts under a prefix."""
+    return {prefix + name: part for name, part in state.items()}
+
+
 def nested(state: Mapping[str, Any], prefix: str) -> State:
-    """Return the state that is held in another one, its parts under a prefix."""
+    """Return the state that is `within` another one."""
     return {name.removeprefix(prefix): part for name, part in state.items() if name.startswith(prefix)}
 
 
-def arrays_of(learner: Any, counts: Array, scalars: Array) -> State:
+def arrays_of(learner: Any, counts: Ints, scalars: Floats) -> State:
     """Return copies of a learner's arrays by the names of a state, empty where it has none."""
     found = {**dict.fromkeys(FIELDS, np.zeros((0, 0), dtype=learner.weights.dtype))}
     found |= {"state_counts": counts.copy(), "state_scalars": scalars.copy()}
@@ -123,21 +118,16 @@ def arrays_of(learner: Any, counts: Array, scalars: Array) -> State:
 
 
 def restored(
-    state: Mapping[str, Any], learner: Any, kernel: Any, d: int, k: int, sparse_memory: bool | None, dtype: Any
-) -> tuple[Any, Array, Array]:
-    """Return the learner, counts and scalars of a state; what it lacks is as at the start.
-
-    Raises
-    ------
-    ValueError
-        If an array has another shape or type, is not finite, or a count or a column points out of it.
-    """
-    width, capacity = np.asarray(state["state_rows"]).shape[1], getattr(learner, "B", 0)
+    state: Mapping[str, Array], learner: protocol.Learner, kernel: kernels.Kernel | None, d: int, k: int,
+    sparse_memory: bool | None, dtype: DTypeLike,
+) -> tuple[Any, Ints, Floats]:  # fmt: skip
+    """Return the arrays, counts and scalars of a state, checked; what it lacks is as at the start."""
+    width, capacity = np.asarray(state["state_rows"]).shape[1], learner.B
     if width > d or (width < d and width and not sparse_memory):
         raise ValueError(f"state_rows must be of {d} features, got {width}")
     if kernel is None:  # before arrays of these sizes are made
         state_array(state, "state_weights", (k, d), dtype)
-        if hasattr(learner, "recursion") and "state_matrix" in state:
+        if learner.recursion is not None and "state_matrix" in state:
             state_array(state, "state_matrix", (d, d), dtype)
     else:
         capacity = capacity or whole(1, labels=np.size(state["state_labels"]))
@@ -145,12 +135,11 @@ def restored(
         state_array(state, "state_labels", (capacity,))
     counts = state_array(state, "state_counts", (protocol.N_COUNTS,), np.int64, low=0)
     scalars = state_array(state, "state_scalars", (protocol.N_SCALARS,))
-    if kernel is None:
-        blank = learner.arrays(d, k, dtype)
-    else:
+    blank: Any = learner.arrays(d, k, dtype) if kernel is None else None
+    if kernel is not None:
         blank = kernels.over_instances(learner, kernel, d, k, dtype, capacity)
-    if perceptrons.memory_of(blank) is not None:
-        blank = kernels.roomier(blank, np.zeros_like(counts), width, bool(sparse_memory))
+    if (memory := perceptrons.memory_of(blank)) is not None:
+        blank = kernels.roomier(blank, memory, len(memory.labels), width, bool(sparse_memory))
 
     def read(name: str, array: Array) -> Array:
         if (written := f"state_{_NAMES.get(name)}") not in state:
@@ -166,14 +155,13 @@ def restored(
         return array
 
     full = kernels.changed(blank, read)
-    whole(0, UNLIMITED, counts=int(counts.max()))
-    whole(0, capacity, size=int(counts[protocol.SIZE]))
+    limits = [("counts", UNLIMITED, counts), ("size", capacity, counts[protocol.SIZE])]
     if (memory := perceptrons.memory_of(full)) is not None:
-        whole(0, width, lengths=int(memory.lengths.max(initial=0)))
-        whole(0, d - 1, columns=int(memory.columns.max(initial=0)))
+        limits += [("lengths", width, memory.lengths), ("columns", d - 1, memory.columns)]
         if k > 1:  # numbers of classes
-            whole(0, k - 1, labels=int(memory.labels.min()))
-            whole(0, k - 1, labels=int(memory.labels.max()))
+            limits += [("labels", k - 1, memory.labels), ("labels", k - 1, memory.labels.min())]
+    for name, most, values in limits:
+        whole(0, most, **{name: int(np.max(values)) if np.size(values) else 0})
     if counts[protocol.SIZE] and sparse_memory is None:
         raise ValueError("sparse_memory must tell the form of the stored instances, got None")
     return full, counts, scalars

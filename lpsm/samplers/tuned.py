@@ -15,15 +15,14 @@ grid it is that sampler, draw for draw.  The copies play in the loop of one samp
 What it leaves out: a bound (copies depend on labels that the others' weights bought, so that a copy's
 loss is not what it would have cost alone), and filters.
 
-Source: ours, for the question left open by Cesa-Bianchi et al. 2004, section 5 (1), and Cavallanti
-et al. 2010; experts as in Monteleoni 2006, section 2.4; importance weights as in label-efficient
-prediction (Cesa-Bianchi, Lugosi, Stoltz 2005).  The papers' own answer is the keys
-"perceptron-ss-adaptive" and "sop-ss-adaptive", b_t = beta X_t^2 sqrt(1 + K_t).
+Source: ours, for the question left open by Cesa-Bianchi et al. 2004, section 5 (1), to which the papers' own answer is
+"perceptron-ss-adaptive" and "sop-ss-adaptive"; experts as in Monteleoni 2006, section 2.4; importance weights as in
+label-efficient prediction (Cesa-Bianchi, Lugosi, Stoltz 2005).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import log, sqrt
 from typing import Any, NamedTuple, Self
 
@@ -37,51 +36,40 @@ from lpsm.experts.share import learn_alpha_round, mixture
 from lpsm.native import compiled
 from lpsm.samplers import protocol, state_io
 from lpsm.samplers.catalogue import make
+from lpsm.samplers.ensemble import Ensemble
 from lpsm.samplers.late_labels import Questions
 from lpsm.samplers.protocol import Round
 from lpsm.samplers.round import CHANCE, MARGIN, PREDICTION
 from lpsm.samplers.sampler import Sampler
 
 VERSION = 3  # of its state
-MIXTURES: dict[str, Any] = {
+MIXTURES: dict[str, Callable[[int], LearnAlpha | StaticExpert]] = {
     "learn-alpha": lambda m: LearnAlpha(m, alpha_grid(kind="chebyshev", size=8)), "static-expert": StaticExpert,
 }  # fmt: skip
+_NAMES = "key", "parameter", "label_price", "exploration", "max_queries"  # of what a state says of it
 
 
 @compiled
-def vote(share, outcome, exploration):
+def vote(share: Floats, outcome: Floats, exploration: float) -> tuple[float, float]:
     """The weighted vote, in [-1, 1], and the probability of asking; one copy alone has its own margin."""
     margin, wanted, low, high = 0.0, 0.0, 1.0, 0.0
     for j in range(share.size):
         margin += share[j] * outcome[j, PREDICTION]
         wanted += share[j] * outcome[j, CHANCE]
         low, high = min(low, outcome[j, CHANCE]), max(high, outcome[j, CHANCE])
-    wanted = min(max(wanted, low), high)
-    if share.size == 1:
-        margin = outcome[0, MARGIN]
-    return margin if share.size == 1 else min(max(margin, -1.0), 1.0), (1.0 - exploration) * wanted + exploration
+    margin = outcome[0, MARGIN] if share.size == 1 else min(max(margin, -1.0), 1.0)
+    return margin, (1.0 - exploration) * min(max(wanted, low), high) + exploration
 
 
 @compiled
-def charge(share, costs, squares):
+def charge(share: Floats, costs: Floats, squares: float) -> float:
     """Turn a round's costs into losses, in place, at the present rate; return the weighted squares so far."""
     rate = min(1.0, sqrt(log(costs.size) / (1.0 + squares)))
-    lowest = np.inf
-    for j in range(costs.size):
-        lowest = min(lowest, costs[j])
+    lowest = costs.min()
     for j in range(costs.size):
         squares += share[j] * (costs[j] - lowest) ** 2
         costs[j] *= rate
     return squares
-
-
-@compiled
-def write_costs(costs, outcome, price, chance, y):
-    """What each copy costs in a round: its label, and its mistake where y was bought with this chance (else 0)."""
-    for j in range(costs.size):
-        costs[j] = price * outcome[j, CHANCE]
-        if y != 0.0 and outcome[j, PREDICTION] != y:
-            costs[j] += 1.0 / chance
 
 
 class Grid(NamedTuple):
@@ -104,13 +92,17 @@ class Grid(NamedTuple):
         outcome[m, MARGIN], outcome[m, CHANCE] = vote(self.share, outcome, self.exploration)
 
     def reweigh(self, now: Round) -> None:
-        """Charge the copies for the round, and weigh them anew."""
-        costs, m = self.costs, self.share.size
-        if m > 1:
-            write_costs(costs, now.scores, self.price, now.scores[m, CHANCE], now.y)
-            self.squares[0] = charge(self.share, costs, self.squares[0])
-            learn_alpha_round(costs, self.weights, self.columns, self.slow, self.head, self.work)
-            mixture(self.weights, self.columns, self.slow, self.head, self.share)
+        """Charge each copy for its label, and for a mistake that was bought; and weigh them anew."""
+        costs, m, outcome = self.costs, self.share.size, now.scores
+        if m == 1:
+            return
+        for j in range(m):
+            costs[j] = self.price * outcome[j, CHANCE]
+            if now.y != 0.0 and outcome[j, PREDICTION] != now.y:
+                costs[j] += 1.0 / outcome[m, CHANCE]
+        self.squares[0] = charge(self.share, costs, self.squares[0])
+        learn_alpha_round(costs, self.weights, self.columns, self.slow, self.head, self.work)
+        mixture(self.weights, self.columns, self.slow, self.head, self.share)
 
 
 class TunedSampler(Sampler):
@@ -118,24 +110,18 @@ class TunedSampler(Sampler):
 
     Parameters
     ----------
-    key
-        A key of the catalogue that has the parameter.
-    n_features
-        Dimension d of the instances.
+    key, n_features
+        As in `make`.
     parameter, grid
-        The parameter's symbol and its candidates.
+        The symbol of one of the key's parameters, and its candidates.
     label_price
         What a label costs, in mistakes: the exchange rate of what is to be small.  At least 0.
     exploration
         Least probability e of asking, in [0, 1]; None for 0.01, or 0 with a single candidate.
     mixture
         "learn-alpha", which follows a best candidate that changes, or "static-expert".
-    max_queries
-        Labels asked for at most; None for no limit.
-    rng
-        One uniform a round: a generator or its seed; None for seed 0.
-    **params
-        The sampler's other parameters, and `normalize`, `kernel`, `dtype` as in `make`.
+    max_queries, rng, **params
+        As in `make`; the coins are those of all copies, one uniform a round.
 
     Raises
     ------
@@ -169,26 +155,24 @@ class TunedSampler(Sampler):
             exploration = 0.01 if len(candidates) > 1 else 0.0
         coins = generator("rng", 0 if rng is None else rng)
         copies = tuple(make(key, n_features, rng=coins, **{**params, parameter: _plain(value)}) for value in candidates)
-        self._join(copies, parameter, candidates, label_price, exploration, max_queries, coins)
-        self._mixture: Any = MIXTURES[mixture](len(candidates))
+        self._join(copies, parameter, candidates, label_price, exploration, max_queries)
+        self._rng, self._mixture = coins, MIXTURES[mixture](len(candidates))
 
     def _join(
-        self, copies: tuple[Sampler, ...], parameter: str, grid: Array, label_price: Any, exploration: Any,
-        max_queries: Any, rng: Any,
+        self, copies: tuple[Sampler, ...], parameter: str, grid: Floats, label_price: float, exploration: float,
+        max_queries: int | None,
     ) -> None:  # fmt: skip
-        """Everything but the mixture."""
+        """Everything but the mixture and the coins."""
         one = copies[0]
         if one.rule.filters or one.rule.needs_variance:
             raise ValueError(f"key must be a sampler, neither a filter nor one that weighs labels, got {one.key!r}")
-        self._configure(
-            one.learner, one.rule, one.kernel, one.n_features, one.stores, one.normalize, one.dtype, one.key,
-            max_queries,
-        )  # fmt: skip
+        parts = one.learner, one.rule, one.kernel, one.n_features
+        self._configure(*parts, one.stores, one.normalize, one.dtype, one.key, max_queries)
         non_negative(label_price=label_price)
         between(0.0, 1.0, exploration=exploration)
         self.samplers, self.parameter, self.grid = copies, str(parameter), grid
         self.label_price, self.exploration = float(label_price), float(exploration)
-        self.randomized, self._rng, self._squares = True, rng, np.zeros(1)
+        self.randomized, self._squares = True, np.zeros(1)
 
     @property
     def weights(self) -> Floats:
@@ -201,49 +185,35 @@ class TunedSampler(Sampler):
         return float(self.grid[int(np.argmax(self.weights))])
 
     def forget(self, ticket: int) -> None:
-        """Close a question whose label will not come; the copies are charged for asking, and for no mistake.
-
-        Raises
-        ------
-        RuntimeError
-            If the ticket is not open.
-        """
+        """Close a question whose label will not come; the copies are charged for asking, and for no mistake."""
         self._take(ticket, 0.0)
 
     def state(self) -> State:
         """Return everything that determines the future, as a versioned dict of arrays; see `Sampler.state`."""
-        names = ("key", "parameter", "label_price", "exploration", "max_queries")
-        parts: dict[str, Any] = {f"copy_{j}": one for j, one in enumerate(self.samplers)}
-        own = {f"{part}_{name}": array for part, model in {**parts, "mixture": self._mixture}.items()
-               for name, array in model.state().items()}  # fmt: skip
-        own |= {"grid": self.grid.copy(), "counts": self._own.counts.copy(), "squares": self._squares.copy()}
-        state = self._state({name: getattr(self, name) for name in names}, **own)
-        return {**state, "version": np.array(VERSION)}
+        own = {"grid": self.grid.copy(), "counts": self._own.counts.copy(), "squares": self._squares.copy()}
+        own |= state_io.within("mixture_", self._mixture.state())
+        for j, one in enumerate(self.samplers):
+            own |= state_io.within(f"copy_{j}_", one.state())
+        return self._state(VERSION, {name: getattr(self, name) for name in _NAMES}, **own)
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """Return the sampler `state` was taken from, ready for its next round or a late label.
-
-        Raises
-        ------
-        ValueError
-            If the state is of another version, lacks a part, or its parts do not belong together.
-        """
+        """Return the sampler `state` was taken from; ValueError if its version or its parts do not fit."""
         with reading("a TunedSampler's state"):
             needed = {"grid", "squares", "counts", "open_tickets"}
             config = state_io.checked_config("a TunedSampler", state, VERSION, needed)
-            grid, rng = state_array(state, "grid", (None,)), state_io.generator(state, "coins")
-            if rng is None:
-                raise ValueError("state must hold coins as the position of a generator, got none")
+            grid, key = state_array(state, "grid", (None,)), config.pop("key")
             m, held, tuned = len(grid), state_io.nested(state, "mixture_"), cls.__new__(cls)
             copies = tuple(Sampler.from_state(state_io.nested(state, f"copy_{j}_")) for j in range(m))
-            price, exploration, most = (config[name] for name in ("label_price", "exploration", "max_queries"))
-            tuned._join(copies, config["parameter"], grid, price, exploration, most, rng)
+            tuned._join(copies, grid=grid, **config)
+            tuned._rng = state_io.generator(state, "coins")
+            if tuned._rng is None:
+                raise ValueError("state must hold coins as the position of a generator, got none")
             for one in copies:
-                if (one.n_features, one.dtype, one.key) != (tuned.n_features, tuned.dtype, config["key"]):
+                if (one.n_features, one.dtype, one.key) != (tuned.n_features, tuned.dtype, key):
                     raise ValueError(f"copies must have one key, number of features and dtype, got {one}")
-                one._rng, tuned._sparse_memory = rng, one._sparse_memory
-            kind: Any = LearnAlpha if state_text(held, "kind") == "LearnAlpha" else StaticExpert
+                one._rng, tuned._sparse_memory = tuned._rng, one._sparse_memory
+            kind = LearnAlpha if state_text(held, "kind") == "LearnAlpha" else StaticExpert
             tuned._mixture = kind.from_state(held)
             if tuned._mixture.n_experts != m:
                 raise ValueError(f"mixture must have one expert a candidate ({m}), got {tuned._mixture.n_experts}")
@@ -255,15 +225,14 @@ class TunedSampler(Sampler):
     def _samplers(self) -> tuple[Sampler, ...]:
         return self.samplers
 
-    def _voters(self) -> dict[str, Any]:
+    def _assembled(self, **voters: Any) -> Ensemble:
         for one in self.samplers:
             one._ensemble = None
-        share, arrays = self.weights, self._mixture._hierarchy.arrays
-        parts: Any = share, np.empty_like(share), *arrays, self._squares, self.label_price, self.exploration
-        return {"head": self._own, "voters": Grid(*parts)}
+        share, arrays = self.weights, self._mixture.arrays()
+        grid = Grid(share, np.empty_like(share), *arrays, self._squares, self.label_price, self.exploration)
+        return super()._assembled(head=self._own, voters=grid)
 
-    @property
-    def _particulars(self) -> str:  # type: ignore[override]
+    def _particulars(self) -> str:
         return f", {self.parameter} from {len(self.grid)} values"
 
 

@@ -48,6 +48,7 @@ class Plan:
     opens: int
     repeat: int
     agreed: int
+    poll: int
 
 
 @record
@@ -345,6 +346,7 @@ class Client:
     host_aware: int
     observes: int  # whether the policy is told of frames
     never_sleeps: int
+    polls: int  # whether its policy may have it ask the access point at any instant
     planned: int  # whether `plan` holds
     plan: Part[Plan]
     asked: Part[Plan]  # the last answer
@@ -357,6 +359,7 @@ class Client:
     repeat: int
     opens: int
     agreed: int
+    poll: int  # whether it asks the access point then
     # its account
     is_open: int  # the gate: whether the access point sends at once what it has
     awake_since: int
@@ -371,6 +374,7 @@ class Client:
     busy: int  # until when something is queued or on its way
     sleep: int  # when the plan has it sleep
     transmitted: int  # until when its own transmitter is busy
+    polling: int  # a poll is on its way: 1, or 2 if it is lost
     # on the air
     contender: Contender
     retrieval: int
@@ -378,7 +382,7 @@ class Client:
     null: int  # bytes of a null frame
     offset: int  # how much later than by the policy's own clock its service periods are
     announces: int
-    expected: int  # the instant of listening that is scheduled
+    expected: int  # the instant of listening that is scheduled (on wires of a client that polls: of looking at it)
     quiet: int  # since when nothing is on its way, if nothing is
     close: int  # when the gate is to be closed
     timer: int  # when that is looked at next

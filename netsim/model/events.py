@@ -19,7 +19,7 @@ from netsim.model.push import messages_done, subscribe, write_messages
 from netsim.model.receiver import answer, receive, receive_down
 from netsim.model.recorded import begin_steps, make_ready, send_datagrams, start_due, write_piece
 from netsim.model.tcp import wake_timer
-from netsim.model.wires import begin_on_wires
+from netsim.model.wires import begin_on_wires, hear_poll
 
 
 def begin(run: Run) -> None:
@@ -94,8 +94,9 @@ HANDLERS: dict[int, Callable[..., None]] = {
     codes.READY: make_ready,
     codes.PIECE: write_piece,
     codes.SEND: send_datagrams,
-    codes.ASK: ask_for,
+    codes.WANTED: ask_for,
     codes.SERVE: begin_turns,
+    codes.HEARD: hear_poll,
     codes.LEAVE: leave,
     codes.LEFT: leave_last,
     codes.END_OF_RUN: end_run,

@@ -15,7 +15,7 @@ priorities, compression of headers (sizes are those on the wire), connections th
 from __future__ import annotations
 
 from lpsm.native.records import NONE
-from netsim.model.codes import ASK, PAGE_DONE, SERVE
+from netsim.model.codes import PAGE_DONE, SERVE, WANTED
 from netsim.model.entities import Client, Connection, Endpoint, Frame, Host, Object, Objects, Run
 from netsim.model.page_account import close_account
 from netsim.model.primitives import note_answer, refer, schedule, tell_policy
@@ -112,7 +112,7 @@ def complete_object(run: Run, connection: Connection, wanted: Object) -> None:
     place = wanted.first
     while place >= 0:
         named = client.objects[client.first_object + place]
-        schedule(run, run.now + named.pause, ASK, named)
+        schedule(run, run.now + named.pause, WANTED, named)
         place = named.sibling
     client.taken -= 1
     if wanted.is_awaited:

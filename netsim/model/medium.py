@@ -12,6 +12,7 @@ from netsim.model.wires import (
     advance_on_wires,
     at_access_point_on_wires,
     finish_on_wires,
+    look_on_wires,
     put_on_air,
     send_on_wires,
     time_awake_on_wires,
@@ -56,7 +57,10 @@ def advance(run: Run, client: Client, now: int) -> None:
 
 def listen(run: Run, client: Client) -> None:
     """Let a client listen to what it waits for now."""
-    advance(run, client, run.now)
+    if run.on_wires:
+        look_on_wires(run, client)
+    else:
+        advance_on_air(run, client, run.now)
 
 
 def finish(run: Run, client: Client, now: int) -> None:

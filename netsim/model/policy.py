@@ -29,10 +29,10 @@ def take_answer(client: Client) -> None:
     plan, asked = client.plan, client.asked
     client.planned = 1
     plan.until, plan.wake, plan.opens = asked.until, asked.wake, asked.opens
-    plan.repeat, plan.agreed = asked.repeat, asked.agreed
+    plan.repeat, plan.agreed, plan.poll = asked.repeat, asked.agreed, asked.poll
 
 
 def follow(client: Client, plan: Plan) -> None:
     """Follow a plan while the gate is closed."""
     client.wake, client.repeat = plan.wake, plan.repeat
-    client.opens, client.agreed = plan.opens, plan.agreed
+    client.opens, client.agreed, client.poll = plan.opens, plan.agreed, plan.poll

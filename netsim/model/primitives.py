@@ -29,7 +29,7 @@ class Occurrence(Event):
     `Environment.schedule`, which would make a run of the Web model under static PSM 3 to 6 % slower.
     """
 
-    def __init__(self, machine: Any, at: int, code: int, what: Any) -> None:
+    def __init__(self, machine: Any, at: int, code: int, what: object) -> None:
         self.env = clock = machine.clock
         self.callbacks = [machine.handlers[code]]
         self._value = what
@@ -37,7 +37,7 @@ class Occurrence(Event):
         heappush(clock._queue, (at, LAST if code == TCP_TIMER else NORMAL, next(clock._eid), self))
 
 
-def schedule(run: Run, at: int, code: int, what: Any) -> None:
+def schedule(run: Run, at: int, code: int, what: object) -> None:
     """Schedule an event: after those of its instant that are scheduled already, and a time-out after all others."""
     Occurrence(run.machine, at, code, what)
 
@@ -123,6 +123,12 @@ def note_down(run: Run, frame: Frame, begin: int, end: int, lost: int) -> None:
     """Note a packet that the access point puts on the air of a link."""
     if run.recorder:
         run.recorder.put_down(run, frame, begin, end, lost)
+
+
+def note_asked(run: Run, begin: int, end: int, down: int, lost: int) -> None:
+    """Note a poll on the air of a link, or down the answer that nothing waits."""
+    if run.recorder:
+        run.recorder.polled_ns.append((begin, end, bool(lost), bool(down)))
 
 
 def note_exchange(run: Run, n: int, received: int) -> None:

@@ -5,8 +5,7 @@ which is the host's own; and for the exchange before it on its connection, which
 moves what depended on it, and nothing else.  A page is issued when the first of its exchanges begins and complete when
 all of them are; it decides nothing.  Requests and replies are written evenly over the time that they were recorded to
 take, which has the congestion of the path in it, so that the window is full from the beginning; and connections are
-open from their first exchange on.  Left out: handshakes, more than one request at a time on a
-connection.
+open from their first exchange on.  Left out: handshakes, more than one request at a time on a connection.
 """
 
 from __future__ import annotations

@@ -9,13 +9,16 @@ from its policy alone, so falling asleep and beacons that bring nothing need no 
 that will find frames waiting.  States: *gate open* (awake; what reaches the access point is delivered at once), or
 *gate closed* (asleep, or awake for its own transmission only).
 
+A poll, by a policy that may send one at any instant, is a packet without payload, answered by what waits or by another;
+such a client is looked at by events.
+
 Left out: contention for the air (which `netsim.model.air` has), a limit to the buffer, time and energy to wake up,
-the poll frame itself.
+and what fetches frames after a beacon.
 """
 
 from __future__ import annotations
 
-from netsim.model.codes import AT_CLIENT, AT_SERVER, DATAGRAM, LISTEN
+from netsim.model.codes import AT_CLIENT, AT_SERVER, DATAGRAM, HEARD, LISTEN, NEVER
 from netsim.model.datagrams import land
 from netsim.model.entities import Client, Frame, Line, Run
 from netsim.model.policy import ask_at_beacon, follow, say_sent, take_answer
@@ -24,6 +27,7 @@ from netsim.model.primitives import (
     ask,
     draw,
     free_frame,
+    note_asked,
     note_down,
     note_gate,
     note_interval,
@@ -113,6 +117,7 @@ def begin_on_wires(run: Run, client: Client) -> None:
     client.sleep = client.plan.until
     if client.sleep <= 0:
         fall_asleep(run, client, 0)
+    watch(run, client)
 
 
 def send_on_wires(run: Run, client: Client, frame: Frame) -> None:
@@ -132,7 +137,8 @@ def send_on_wires(run: Run, client: Client, frame: Frame) -> None:
     elif client.opens:
         let_out(run, client, now)
     else:
-        client.awake_until = client.transmitted
+        client.awake_until = max(client.awake_until, client.transmitted)
+    watch(run, client)
 
 
 def at_access_point_on_wires(run: Run, client: Client, frame: Frame) -> None:
@@ -141,11 +147,13 @@ def at_access_point_on_wires(run: Run, client: Client, frame: Frame) -> None:
     if client.is_open:
         client.planned = 0
         client.busy = max(client.busy, put_on_air(run, client, frame, run.now))
+        watch(run, client)
         return
-    if client.buffer.count == 0:
+    if client.buffer.count == 0 and not client.polls:
         schedule(run, client.wake, LISTEN, client)
     append(client.buffer, frame)
     client.waiting += frame.bytes
+    watch(run, client)
 
 
 # -- time
@@ -165,6 +173,9 @@ def advance_on_wires(run: Run, client: Client, now: int) -> None:
                 return
             fall_asleep(run, client, client.sleep)
         if client.wake > now:
+            return
+        if client.poll:
+            send_poll(run, client)
             return
         if client.repeat and client.buffer.count == 0:
             skip_beacons_on_wires(run, client, now)
@@ -206,6 +217,68 @@ def fall_asleep(run: Run, client: Client, at: int) -> None:
     client.awake_until = client.slept_from = at
     follow(client, client.plan)
     note_gate(run, at, 0)
+
+
+# -- polls: what a client does at any instant is an event, if its policy may poll
+
+
+def watch(run: Run, client: Client) -> None:
+    """Look at a client that polls when it may be asked, fall asleep, or wake up next."""
+    if not client.polls:
+        return
+    at = client.wake
+    if client.is_open:
+        at = 1 + (client.sleep if client.planned else client.busy)
+    if run.now < at < NEVER and at != client.expected:
+        client.expected = at
+        schedule(run, at, LISTEN, client)
+
+
+def look_on_wires(run: Run, client: Client) -> None:
+    """Bring a client up to now, and look again when it matters."""
+    advance_on_wires(run, client, run.now)
+    watch(run, client)
+
+
+def send_poll(run: Run, client: Client) -> None:
+    """Wake up and ask the access point for what waits, by a packet without payload."""
+    line, now = run.air_up, run.now
+    client.wake, client.poll = NEVER, 0
+    stay_awake(run, client, now)
+    client.air_up += line.bare
+    line.free = (line.free if line.free > now else now) + line.bare
+    client.transmitted = line.free
+    client.awake_until = max(client.awake_until, line.free + line.delay)
+    client.polling = 1 + (run.loss_rate > 0.0 and draw_loss(run, client))
+    note_asked(run, line.free - line.bare, line.free, 0, client.polling - 1)
+    schedule(run, line.free + line.delay, HEARD, client)
+
+
+def hear_poll(run: Run, client: Client) -> None:
+    """The access point hears a poll: it sends what waits, or a packet without payload if nothing does."""
+    now, heard, line = run.now, client.polling == 1, run.air_down
+    client.polling = 0
+    if client.is_open or client.is_done:
+        return
+    if not heard:
+        client.busy = now
+        ask(run, client, 0, now, 0, 0)
+        take_answer(client)
+        if client.plan.until <= now:
+            close_interval(run, client, now)
+            client.awake_since = now
+            fall_asleep(run, client, now)
+        else:
+            let_out(run, client, now)
+    elif client.buffer.count:
+        let_out(run, client, now)
+    else:
+        client.air_down += line.bare
+        line.free = (line.free if line.free > now else now) + line.bare
+        client.is_open, client.planned, client.busy = 1, 0, max(line.free + line.delay, client.transmitted)
+        note_asked(run, line.free - line.bare, line.free, 1, 0)
+        note_gate(run, now, 1)
+    watch(run, client)
 
 
 # -- beacons

@@ -6,17 +6,15 @@ pointer, so that a new policy costs the compilation of its own few lines.
 
 from __future__ import annotations
 
-from typing import Any
-
 from numba import carray  # type: ignore[attr-defined]
 
 from lpsm.native import compiled
 from lpsm.native.compiler import caller, reals_at, words_at
 from netsim.policies.compiled import OBSERVE, PLAN, FlatFrame, FlatView
 
-call_plan: Any = caller(PLAN)
+call_plan = caller(PLAN)
 """For compiled code: call the rule at an address with a `FlatView` and its arrays."""
-call_observe: Any = caller(OBSERVE)
+call_observe = caller(OBSERVE)
 """For compiled code: call what observes frames at an address with a `FlatFrame` and its arrays."""
 
 

@@ -6,7 +6,7 @@ To give a policy one:
 1.  Write the rule as a module-level function ``plan(view, ints, floats)``.  `view` is a `FlatView`; `ints` and `floats`
     are one-dimensional arrays of int64 and float64 that hold the policy's parameters and all of its state, laid out as
     the policy likes.  The rule may change them.  It returns a `Plan` with all five fields given (numba knows no
-    default values), `open_on_send` and `agreed` being of type bool.
+    default values), `open_on_send` and `agreed` being of type bool; with `ASK` as the time to repeat it polls.
 2.  If the policy observes frames, write a second function ``observe(frame, ints, floats)``, where `frame` is a
     `FlatFrame`; it returns nothing.
 3.  In the constructor, set ``self.compiled = CompiledForm(plan, observe, ints=..., floats=...)``, or to None where the
@@ -17,11 +17,10 @@ To give a policy one:
 5.  Register the policy (`netsim.policies.entry`) and import its module in `netsim.policies.registry`.
 
 The functions are compiled by `lpsm.native`, once for all runs on a machine; they may call other compiled functions,
-such as those of `lpsm.experts.share`, and take parts of their arrays by slicing and
-`lpsm.native.block`.  They must not raise.
-Integer arithmetic is that of 64 bits: a policy whose parameters could overflow it offers no compiled form.
-Anything larger than a number that the public wants to see (a learner, a price) is best offered as a property that
-reads the arrays, so that there is one state.  Copies of a policy copy the arrays.
+such as those of `lpsm.experts.share`, and take parts of their arrays by slicing and `lpsm.native.block`.  They must not
+raise.  Integer arithmetic is that of 64 bits: a policy whose parameters could overflow it offers no compiled form.
+Anything larger than a number that the public wants to see (a learner, a price) is best offered as a property that reads
+the arrays, so that there is one state.  Copies of a policy copy the arrays.
 """
 
 from __future__ import annotations
@@ -32,8 +31,9 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lpsm import arrays
 from lpsm.native import is_plain
 from lpsm.native.entries import FLOATS, INTS, Entry, Signature, entry_of
 from netsim.policies.protocol import FOREVER_NS, Frame, Plan, View
@@ -107,12 +107,11 @@ class CompiledForm:
         self.ints = np.array(ints, dtype=np.int64)
         self.floats = np.array(floats, dtype=np.float64)
         self._rules, self._interpreted = (plan, observe), interpreted
-        self._exchange: Any = None
+        self._exchange: _Interpreted | _Exchange | None = None
 
     def plan(self, view: View) -> Plan:
         """Ask the rule."""
-        plan: Plan = (self._exchange or self._linked()).plan(view)
-        return plan
+        return (self._exchange or self._linked()).plan(view)
 
     def observe(self, frame: Frame) -> None:
         """Tell the rule of a frame."""
@@ -130,13 +129,13 @@ class CompiledForm:
         listed = zip(self._rules, (PLAN, OBSERVE), strict=True)
         return [entry_of(rule, signature) for rule, signature in listed if rule is not None]
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledForm:
+    def __deepcopy__(self, memo: dict[int, object]) -> CompiledForm:
         return CompiledForm(*self._rules, ints=self.ints, floats=self.floats, interpreted=self._interpreted)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_exchange": None}
 
-    def _linked(self) -> Any:
+    def _linked(self) -> _Interpreted | _Exchange:
         if self._interpreted or is_plain():
             self._exchange = _Interpreted(self._rules, self.ints, None if self._interpreted else self.floats)
         else:
@@ -156,6 +155,14 @@ class Ruled:
         return self.compiled.plan(view)
 
 
+class Observing(Ruled):
+    """One whose rule is told of frames, too."""
+
+    def observe(self, frame: Frame) -> None:
+        """Tell the rule of a frame."""
+        self.compiled.observe(frame)
+
+
 _VIEW, _FRAME = Struct(f"{len(FlatView._fields)}q"), Struct(f"{len(FlatFrame._fields)}q")
 _PLAN = Struct("5q")
 
@@ -164,22 +171,26 @@ _NUMBERS = Signature(int, (int,) * 6)
 _ASK, _TELL = (Entry("netsim.policies.call_by_address", name, _NUMBERS) for name in ("ask", "tell"))
 
 
+def _numbers(view: View) -> tuple[int, ...]:
+    """Return the fields of a `FlatView`."""
+    sent, received, deadline = view.last_sent_ns, view.last_received_ns, view.deadline_ns
+    return (
+        view.now_ns, 1 if view.event == "beacon" else 0, NOT_YET_NS if sent is None else sent,
+        NOT_YET_NS if received is None else received, view.slept_ns, view.buffered_bytes,
+        FOREVER_NS if deadline is None else deadline,
+    )  # fmt: skip
+
+
 class _Interpreted:
     """A rule that Python interprets: one without state, or, where there is no machine code, any."""
 
-    def __init__(self, rules: Any, ints: NDArray[np.int64], floats: NDArray[np.float64] | None) -> None:
+    def __init__(self, rules: tuple[PlanRule, Any], ints: arrays.Ints, floats: arrays.Floats | None) -> None:
         self._plan, self._observe = rules
         self._has_state = floats is not None
         self._arrays = (ints, floats) if self._has_state else (tuple(ints.tolist()), ())
 
     def plan(self, view: View) -> Plan:
-        sent, received, deadline = view.last_sent_ns, view.last_received_ns, view.deadline_ns
-        flat = FlatView(
-            view.now_ns, 1 if view.event == "beacon" else 0, NOT_YET_NS if sent is None else sent,
-            NOT_YET_NS if received is None else received, view.slept_ns, view.buffered_bytes,
-            FOREVER_NS if deadline is None else deadline,
-        )  # fmt: skip
-        plan: Plan = self._plan(flat, *self._arrays)
+        plan: Plan = self._plan(FlatView(*_numbers(view)), *self._arrays)
         if self._has_state:  # its numbers are numpy's
             until, wake, opens, repeat, agreed = plan
             return Plan(int(until), int(wake), bool(opens), int(repeat), bool(agreed))
@@ -201,14 +212,9 @@ class _Exchange:
         self._plan_address, self._observe_address = form.addresses
 
     def plan(self, view: View) -> Plan:
-        numbers, sent, received = self._numbers, view.last_sent_ns, view.last_received_ns
-        _VIEW.pack_into(  # the fields of a `FlatView`, which would cost a sixth more to make first
-            numbers, 0, view.now_ns, view.event == "beacon", NOT_YET_NS if sent is None else sent,
-            NOT_YET_NS if received is None else received, view.slept_ns, view.buffered_bytes,
-            FOREVER_NS if view.deadline_ns is None else view.deadline_ns,
-        )  # fmt: skip
+        _VIEW.pack_into(self._numbers, 0, *_numbers(view))
         _ASK(self._plan_address, *self._memory)
-        until, wake, opens, repeat, agreed = _PLAN.unpack_from(numbers)
+        until, wake, opens, repeat, agreed = _PLAN.unpack_from(self._numbers)
         return Plan(until, wake, opens != 0, repeat, agreed != 0)
 
     def observe(self, frame: Frame) -> None:
@@ -218,14 +224,14 @@ class _Exchange:
         _TELL(self._observe_address, *self._memory)
 
 
-def joined(arrays: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+def joined(parts: Iterable[arrays.Floats]) -> arrays.Floats:
     """Return arrays one behind another in one dimension, as a rule takes them."""
-    return np.concatenate([part.ravel() for part in arrays])
+    return np.concatenate([part.ravel() for part in parts])
 
 
-def put_back(flat: NDArray[np.float64], arrays: Sequence[NDArray[np.float64]]) -> None:
-    """Fill `arrays` in place from the beginning of what `joined` made of them."""
+def put_back(flat: arrays.Floats, parts: Sequence[arrays.Floats]) -> None:
+    """Fill arrays in place from the beginning of what `joined` made of them."""
     at = 0
-    for part in arrays:
+    for part in parts:
         part[...] = flat[at : at + part.size].reshape(part.shape)
         at += part.size

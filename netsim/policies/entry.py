@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, nan
-from typing import Any
 
 from netsim.policies.protocol import Policy
 from netsim.radio import Radio
@@ -46,13 +45,7 @@ class Entry:
 
 
 def assignments(parameter: str, names: Sequence[str]) -> dict[str, str]:
-    """Read NAME=VALUE,...: each name at most once, and one of these.
-
-    Raises
-    ------
-    ValueError
-        If it is not so written.
-    """
+    """Read NAME=VALUE,...: each name at most once, and one of these; anything else is a ValueError."""
     given: dict[str, str] = {}
     for part in parameter.split(","):
         name, equals, value = (text.strip() for text in part.partition("="))
@@ -128,7 +121,7 @@ def with_slowdown(policy: Callable[..., Policy], parameter: str, setting: Settin
 
 
 def with_targets(
-    policy: Callable[..., Policy], config: Callable[..., Any], written: str, parameter: str, setting: Setting
+    policy: Callable[..., Policy], config: Callable[..., object], written: str, parameter: str, setting: Setting
 ) -> Policy:
     """Make a policy from SLOWDOWN[:PUSH_MS]: `max_slowdown` and `max_push_delay_s` of its configuration, if given."""
     target, colon, push = parameter.partition(":")

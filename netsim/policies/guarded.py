@@ -15,7 +15,6 @@ from collections.abc import Callable
 from pathlib import Path
 from sysconfig import get_path
 from traceback import extract_tb
-from typing import Any
 
 __all__ = ["guarded", "in_a_line", "left_behind", "shown_safely", "unless_stopped"]
 
@@ -25,8 +24,8 @@ _NOT_OWN = ("<", *_PACKAGES, get_path("stdlib"), get_path("purelib"))
 _WORDLESS = ("_exit", "abort", "fork", "forkpty")
 
 
-def _refusing(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
-    def refuse(*given: Any) -> Any:
+def _refusing(name: str, real: Callable[..., object]) -> Callable[..., object]:
+    def refuse(*given: object) -> object:
         if sys._getframe(1).f_code.co_filename.startswith(_NOT_OWN):  # a handler of signals, or multiprocessing
             return real(*given)
         raise SystemExit(f"os.{name} must not be called by a policy")
@@ -38,7 +37,7 @@ class _Guarded:
     """A block that may stand within itself, and in several threads."""
 
     def __init__(self) -> None:
-        self._real: dict[str, Any] = {}
+        self._real: dict[str, Callable[..., object]] = {}
         self._depth, self._lock = 0, threading.Lock()
 
     def __enter__(self) -> None:

@@ -1,8 +1,7 @@
 """Rules for a client that knows what it waits for, without anything to learn.
 
-They set apart what knowing is worth from what learning is worth: while nothing is
-outstanding they nap for seconds; while something is, one follows Bounded Slowdown with
-its phase, the other a fixed pattern.
+They set apart what knowing is worth from what learning is worth: while nothing is outstanding they nap for seconds;
+while something is, one follows Bounded Slowdown with its phase, the other a fixed pattern.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ import numpy as np
 
 from lpsm.native import compiled
 from netsim.policies import bsd, outstanding
-from netsim.policies.compiled import CompiledForm, FlatFrame, FlatView, Floats, Ints, PlanRule, Ruled
+from netsim.policies.compiled import CompiledForm, FlatFrame, FlatView, Floats, Ints, Observing, PlanRule
 from netsim.policies.entry import NS_PER_MS, Entry, Setting, number_text, positive_fraction, whole_number, with_slowdown
-from netsim.policies.protocol import Frame, Plan
+from netsim.policies.protocol import Plan
 
 _MAX_SLEEP_MS = 900
 _NAP_BEACONS = 50
@@ -25,16 +24,10 @@ _HOLD = 1  # of `hold`
 _sleep_while_bound_holds = compiled(bsd.sleep_while_bound_holds)
 
 
-class _HostAware(Ruled):
-    host_aware = True
-
-    def observe(self, frame: Frame) -> None:
-        """Enter a frame into the account."""
-        self.compiled.observe(frame)
-
-
-class HostBoundedSlowdown(_HostAware):
+class HostBoundedSlowdown(Observing):
     """The policy `bsd-host:P`: `bsd-phase:P` while anything is outstanding, naps of 50 beacons while nothing is."""
+
+    host_aware = True
 
     def __init__(self, p: str | float | Fraction, *, beacon_interval_ns: int = 100 * NS_PER_MS) -> None:
         slowdown = positive_fraction("bsd-host", p)
@@ -43,8 +36,10 @@ class HostBoundedSlowdown(_HostAware):
         self.compiled = _with_account(_keep_bound_or_nap, phase)
 
 
-class HoldThenBeacons(_HostAware):
+class HoldThenBeacons(Observing):
     """The policy `hold:MS`: while anything is outstanding awake so long after a frame, then each beacon; else naps."""
+
+    host_aware = True
 
     def __init__(self, hold_ms: int = 50, *, beacon_interval_ns: int = 100 * NS_PER_MS) -> None:
         if hold_ms < 0:

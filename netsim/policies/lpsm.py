@@ -1,9 +1,8 @@
 """LPSM: the polling time learned online by Learn-alpha (thesis section 2.5.3, fig. 2-4).
 
-The learner works at polls only: from how long it slept and how many bytes were
-waiting follows the loss of every polling time; the weighted mean of the polling
-times, rounded to whole beacons, is the next sleep.  Waking up to send neither
-teaches the learner nor moves the poll already scheduled.
+The learner works at polls only: from how long it slept and how many bytes were waiting follows the loss of every
+polling time; the weighted mean of the polling times, rounded to whole beacons, is the next sleep.  Waking up to send
+neither teaches the learner nor moves the poll already scheduled.
 """
 
 from __future__ import annotations
@@ -34,10 +33,7 @@ class Lpsm:
     beacon_interval_ns : int
         Time between beacons; a sleep is max(1, round(mean / interval)) of them.
 
-    Raises
-    ------
-    TypeError
-        If a subclass overrides what LPSM does not ask.
+    A subclass of the learner that overrides what LPSM does not ask is a TypeError.
     """
 
     host_aware = False
@@ -46,8 +42,7 @@ class Lpsm:
     def __init__(
         self, learner: PollingLearner, spec: str = "lpsm", *, beacon_interval_ns: int = 100 * NS_PER_MS
     ) -> None:
-        from netsim.policies.lpsm_rule import learn_at_beacons
-        from netsim.policies.polling import PollingLearner, beacons
+        from netsim.policies.polling import PollingLearner, beacons, learn_at_beacons
 
         of_type(PollingLearner, learner=learner)
         kind = type(learner)
@@ -61,7 +56,7 @@ class Lpsm:
         if learner.loss_of is not None or getattr(learner.poll, "__func__", None) is not PollingLearner.poll:
             return
         weights, _, slow, *_ = learner.arrays()
-        ints = (beacon_interval_ns, self._sleep, *weights.shape, slow.shape[2])
+        ints = (beacon_interval_ns, self._sleep, *weights.shape, len(slow))
         self.compiled = CompiledForm(learn_at_beacons, ints=ints, floats=[learner.mean_ms, *joined(learner.arrays())])
 
     def plan(self, view: View) -> Plan:

@@ -7,11 +7,10 @@ is outstanding, and each context has a Learn-alpha of its own over sleep schedul
 * W1 .. W4: so many requests are waiting and no reply is coming in (4: or more);
 * I: nothing is outstanding.
 
-When an episode is over, every schedule is charged what it would have cost: energy, and the
-delay it would have caused, times a price lambda, over the number of requests waiting.  The
-price is found by dual ascent, so that what the user states is a slowdown.  The schedule of
-largest weight is followed.  In W the schedules' time runs from the oldest request that is
-waiting, so that a frame for something else does not make a long wait look young.
+When an episode is over, every schedule is charged what it would have cost: energy, and the delay it would have caused,
+times a price lambda, over the number of requests waiting.  The price is found by dual ascent, so that what the user
+states is a slowdown.  The schedule of largest weight is followed.  In W the schedules' time runs from the oldest
+request that is waiting, so that a frame for something else does not make a long wait look young.
 
 `lpsm2` knows from the host what is outstanding; `lpsm2-link` infers it (`outstanding`).
 
@@ -24,9 +23,9 @@ from __future__ import annotations
 
 import math
 from copy import deepcopy
-from dataclasses import dataclass, field, fields
-from functools import cache, lru_cache, partial
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +33,7 @@ from numpy.typing import NDArray
 from lpsm.arrays import Floats, Ints
 from lpsm.checks import non_negative, positive
 from lpsm.experts import LearnAlpha, alpha_grid
-from lpsm.experts.hierarchy import MIXTURE
+from lpsm.experts.tracking import MIXTURE
 from netsim.policies import lpsm2_rule as rule
 from netsim.policies import outstanding
 from netsim.policies.compiled import CompiledForm, joined, put_back
@@ -158,7 +157,8 @@ class Lpsm2:
     ) -> None:
         self.config = config = Lpsm2Config() if config is None else config
         self.host_aware = host_aware
-        self.spec = spec or name_with_target(_kind(host_aware), config.max_slowdown, config.max_push_delay_s)
+        kind = "lpsm2" if host_aware else "lpsm2-link"
+        self.spec = spec or name_with_target(kind, config.max_slowdown, config.max_push_delay_s)
         self.record: list[Round] = []
         radio = RadioConfig() if radio is None else radio
         watts = (radio.awake_mw - radio.asleep_mw, radio.beacon_mj, radio.wakeup_j)
@@ -237,20 +237,17 @@ def _fresh(
     weights, _, slow, *_ = learners[0].arrays()
     best = [_best(learner, n) for learner in learners] if config.fixed is None else config.fixed
     (price_w, push_price_w), (least_price_w, most_price_w) = _prices(config)
-    constants: dict[str, Any] = {
-        "n_schedules": n, "n_rates": weights.shape[1], "n_slow": slow.shape[2], "interval_ns": interval_ns,
+    constants: dict[str, object] = {
+        "n_schedules": n, "n_rates": weights.shape[1], "n_slow": len(slow), "interval_ns": interval_ns,
         "shortest_ns": round(config.shortest_s * 1e9), "prices_push": config.max_push_delay_s is not None,
         "is_fixed": config.fixed is not None,
         "awake_mw": watts[0], "beacon_mj": watts[1], "wakeup_j": watts[2], "allowed": config.max_slowdown - 1.0,
         "least_price_w": least_price_w, "most_price_w": most_price_w, "push_delay_s": config.max_push_delay_s or 0.0,
         "price_w": price_w, "push_price_w": push_price_w, "context": rule.IDLE, "waiting": 1, "sent_ns": NEVER_NS,
+        "best": best,
     }  # fmt: skip
     state = np.zeros(1, dtype=rule.STATE)
-    same = {each.name: getattr(config, each.name) for each in fields(config) if each.name in (rule.STATE.names or ())}
-    for name, value in {**same, **constants}.items():
-        state[name] = value
-    state["best"] = best
-    outstanding.open_account(state, host_aware=host_aware, silence_s=config.silence_s)
+    outstanding.fill(state, config, constants, host_aware=host_aware, silence_s=config.silence_s)
     ints = np.concatenate([state.view(np.int64), rows.ravel(), np.zeros(n * N_FOUND, dtype=np.int64)])
     floats = np.concatenate([np.zeros(3 * n), *(joined(learner.arrays()) for learner in learners)])
     return CompiledForm(rule.follow_schedule, rule.observe_frame, ints=ints, floats=floats)
@@ -263,7 +260,7 @@ def _fresh_learners(config: Lpsm2Config, interval_ns: int, watts: tuple[float, f
     They are found once for a world, which with frequent beacons takes longer than a short run; copy them.
     """
     rows = table(config.schedules, interval_ns)
-    learners = [LearnAlpha(len(rows), _switching_rates(config.horizon)) for _ in CONTEXTS]
+    learners = [LearnAlpha(len(rows), alpha_grid(horizon=config.horizon)) for _ in CONTEXTS]
     waiting, idle = _typical_losses(config, rows, interval_ns, watts, _prices(config)[0])
     for learner, context in zip(learners, CONTEXTS, strict=True):
         learner.run((idle if context == "I" else waiting)[None])
@@ -276,11 +273,7 @@ def _best(learner: LearnAlpha, n: int) -> int:
 
 
 def _typical_losses(
-    config: Lpsm2Config,
-    rows: Ints,
-    interval_ns: int,
-    watts: tuple[float, float, float],
-    prices_w: tuple[float, float],
+    config: Lpsm2Config, rows: Ints, interval_ns: int, watts: tuple[float, float, float], prices_w: tuple[float, float]
 ) -> tuple[Floats, Floats]:
     """Losses in the waits to be expected before anything was seen, outside I and in I; nats."""
     pushed = config.max_push_delay_s is not None
@@ -291,18 +284,6 @@ def _typical_losses(
     ]
     waiting, idle = ((costs - costs.min()) * config.rate_per_j for costs in losses)
     return waiting, idle
-
-
-@cache
-def _switching_rates(horizon: int) -> Floats:
-    """Find the grid once: that takes as long as hundreds of rounds."""
-    rates = alpha_grid(horizon=horizon)
-    rates.flags.writeable = False
-    return rates
-
-
-def _kind(host_aware: bool) -> str:
-    return "lpsm2" if host_aware else "lpsm2-link"
 
 
 _HOST, _LINK = "lpsm2[:TARGET[:PUSH_MS]]", "lpsm2-link[:TARGET[:PUSH_MS]]"

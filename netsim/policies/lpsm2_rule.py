@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from lpsm.experts.share import N_HEAD, N_ROWS, learn_alpha_round, mixture
+from lpsm.experts.share import N_HEAD, N_ROWS, N_WORK, learn_alpha_round, mixture
 from lpsm.native import block, compiled
 from lpsm.native.records import IntArray, dtype_of, record
 from netsim.policies import outstanding
@@ -177,37 +177,36 @@ def _move_price(s: Lpsm2State, delay_s: float, response_s: float) -> None:
 
 
 @compiled
-def learner_places(at: int, n: int, n_rates: int, n_slow: int) -> tuple[int, int, int, int, int]:
-    """Return where the arrays of a Learn-alpha begin that stand behind its weights at `at`, and where they end."""
-    columns_at = at + n * n_rates
-    slow_at = columns_at + N_ROWS * (n_rates + n_slow)
-    head_at = slow_at + 2 * n * n_slow
-    return columns_at, slow_at, head_at, head_at + N_HEAD, head_at + N_HEAD + 3 * n
+def room_of_learner(n: int, n_rates: int, n_slow: int) -> int:
+    """Return how many numbers a Learn-alpha of n experts takes, `n_slow` of whose rates are slow and `n_rates` not."""
+    return n * (n_rates + n_slow + N_WORK) + N_ROWS * (n_rates + n_slow) + N_HEAD
 
 
 @compiled
-def _learner(s: Lpsm2State, floats: Floats, which: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Return the arrays of a learner, in the order in which `learn_alpha_round` takes them."""
-    n, n_rates, n_slow = s.n_schedules, s.n_rates, s.n_slow
-    at = 3 * n + which * learner_places(0, n, n_rates, n_slow)[4]
-    columns_at, slow_at, head_at, work_at, _ = learner_places(at, n, n_rates, n_slow)
+def learner_at(
+    floats: Floats, at: int, n: int, n_rates: int, n_slow: int
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Return the arrays of the learner that begins at a place, in the order in which `learn_alpha_round` takes them."""
+    columns_at = at + n * n_rates
+    slow_at = columns_at + N_ROWS * (n_rates + n_slow)
+    head_at = slow_at + n * n_slow
     return (
         block(floats, at, (n, n_rates)),
         block(floats, columns_at, (N_ROWS, n_rates + n_slow)),
-        block(floats, slow_at, (2, n, n_slow)),
-        floats[head_at:work_at],
-        block(floats, work_at, (3, n)),
+        block(floats, slow_at, (n_slow, n)),
+        floats[head_at : head_at + N_HEAD],
+        block(floats, head_at + N_HEAD, (N_WORK, n)),
     )
 
 
 @compiled
 def _teach(s: Lpsm2State, floats: Floats, which: int, least: float) -> None:
     """Let a learner learn from the costs, and note its best schedule."""
-    n = s.n_schedules
+    n, n_rates, n_slow = s.n_schedules, s.n_rates, s.n_slow
     costs, losses, weights = floats[:n], floats[n : 2 * n], floats[2 * n : 3 * n]
     for j in range(n):
         losses[j] = (costs[j] - least) * s.rate_per_j
-    learner = _learner(s, floats, which)
+    learner = learner_at(floats, 3 * n + which * room_of_learner(n, n_rates, n_slow), n, n_rates, n_slow)
     learn_alpha_round(losses, *learner)
     mixture(*learner[:4], weights)
     s.best[which] = np.argmax(weights)

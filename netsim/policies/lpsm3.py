@@ -30,7 +30,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +37,8 @@ from numpy.typing import NDArray
 from lpsm.native.entries import INTS, Signature, entry_of
 from netsim.policies import lpsm3_rule as rule
 from netsim.policies import outstanding
-from netsim.policies.compiled import CompiledForm, Ruled
+from netsim.policies.compiled import CompiledForm, Observing
 from netsim.policies.entry import NS_PER_MS, Entry, name_with_target, with_targets
-from netsim.policies.protocol import Frame
 from netsim.radio import Radio, RadioConfig
 
 _ALLOWED_AT_PRICE = 0.05
@@ -103,7 +101,7 @@ class Lpsm3Config:
                 raise ValueError(f"{name} must be {'at least' if least == 0.0 else 'above'} 0 and finite, got {value}")
 
 
-class Lpsm3(Ruled):
+class Lpsm3(Observing):
     """The policies `lpsm3` (host-aware) and `lpsm3-link`; takes what `Lpsm2` takes, with a configuration of its own."""
 
     def __init__(
@@ -117,12 +115,9 @@ class Lpsm3(Ruled):
     ) -> None:
         self.config = config = Lpsm3Config() if config is None else config
         self.host_aware = host_aware
-        self.spec = spec or name_with_target(_kind(host_aware), config.max_slowdown, config.max_push_delay_s)
+        kind = "lpsm3" if host_aware else "lpsm3-link"
+        self.spec = spec or name_with_target(kind, config.max_slowdown, config.max_push_delay_s)
         self.compiled = _fresh(config, host_aware, RadioConfig() if radio is None else radio, beacon_interval_ns)
-
-    def observe(self, frame: Frame) -> None:
-        """Enter a frame into the account, and learn from the wait that it ends."""
-        self.compiled.observe(frame)
 
     @property
     def exceptions(self) -> int:
@@ -142,7 +137,7 @@ def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int
     """Make the rule of a policy that has seen nothing."""
     ints = np.zeros(rule.SIZE, dtype=np.int64)
     allowed = config.max_slowdown - 1.0
-    constants: dict[str, Any] = {
+    constants: dict[str, object] = {
         "interval_ns": interval_ns, "same_message_ns": round(config.same_message_s * 1e9),
         "awake_w": 1e-3 * (radio.awake_mw - radio.asleep_mw), "beacon_j": 1e-3 * radio.beacon_mj,
         "wakeup_j": radio.wakeup_j, "allowed": allowed, "price_w": config.price_w * _ALLOWED_AT_PRICE / allowed,
@@ -151,18 +146,10 @@ def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int
         "shapes": (config.opening_shape, config.reply_shape, config.rest_shape, config.message_shape,
                    config.held_shape),
     }  # fmt: skip
-    state = rule.state_of(ints)
-    same = {each.name: getattr(config, each.name) for each in fields(config) if each.name in (rule.STATE.names or ())}
-    for name, value in {**same, **constants}.items():
-        state[name] = value
     silences = {name: getattr(config, name) for name in ("silence_s", "rest_silence_s")}
-    outstanding.open_account(state, host_aware=host_aware, **silences)
+    outstanding.fill(rule.state_of(ints), config, constants, host_aware=host_aware, **silences)
     _PREPARE(ints)
     return CompiledForm(rule.follow_plan, rule.observe_frame, ints=ints)
-
-
-def _kind(host_aware: bool) -> str:
-    return "lpsm3" if host_aware else "lpsm3-link"
 
 
 _HOST, _LINK = "lpsm3[:SLOWDOWN[:PUSH_MS]]", "lpsm3-link[:SLOWDOWN[:PUSH_MS]]"

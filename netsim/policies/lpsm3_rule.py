@@ -130,7 +130,8 @@ SIZE = _STATE_SIZE + planning.WORKSPACE.itemsize // 8
 
 def state_of(ints: Ints) -> NDArray[np.void]:
     """Return the state that the integers of the compiled form hold, an array of `STATE` of shape (1,)."""
-    return ints[:_STATE_SIZE].view(STATE)
+    found: NDArray[np.void] = ints[:_STATE_SIZE].view(STATE)
+    return found
 
 
 @compiled
@@ -138,7 +139,10 @@ def prepare(ints: Ints) -> None:
     """Fill in what is known before anything was seen; the constants are there."""
     s = ints[:_STATE_SIZE].view(STATE)[0]
     for kind in range(N_KINDS):
-        hazards.first_rates(s.prior_events, s.shapes[kind], s.rates[kind], s.mean_rates[kind])
+        hazards.refresh(
+            s.events[kind], s.at_risk_s[kind], s.rates[kind], s.log_evidence[kind], s.mean_rates[kind],
+            s.prior_events, s.shapes[kind], hazards.N_BINS - 1,
+        )  # fmt: skip
     s.servers[:] = s.asked_ns[:] = -1
     s.opened_ns = s.held_from_ns = s.held_middle_ns = s.push_key = -1
     s.awake_until_ns = NEVER_NS
@@ -258,7 +262,7 @@ def _is_too_early(s: Lpsm3State, which: int, frame: FlatFrame) -> bool:
     least_ns = 0
     for at in range(min(max(size, 1), TRIPS)):
         least_ns = max(least_ns, s.least_trip_ns[at])
-    return s.kind[which] == REPLY and age_ns < least_ns
+    return bool(s.kind[which] == REPLY and age_ns < least_ns)
 
 
 @compiled

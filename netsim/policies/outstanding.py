@@ -13,6 +13,8 @@ is not entered.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -57,6 +59,16 @@ def open_account(
     state["host_aware"], state["bare_bytes"], state["silence_ns"] = host_aware, 40, round(silence_s * 1e9)
     state["rest_silence_ns"] = round((rest_silence_s or silence_s) * 1e9)
     state["full_bytes"], state["owed_ns"] = _SMALLEST_FULL_BYTES, -1
+
+
+def fill(
+    state: NDArray[np.void], config: object, constants: Mapping[str, object], *, host_aware: bool, **silences: float
+) -> None:
+    """Fill in a state: what has the name of a field of the configuration, the constants, and an empty account."""
+    same = {name: getattr(config, name) for name in state.dtype.names or () if hasattr(config, name)}
+    for name, value in {**same, **constants}.items():
+        state[name] = value
+    open_account(state, host_aware=host_aware, **silences)
 
 
 @compiled

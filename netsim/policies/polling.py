@@ -5,11 +5,11 @@ finding I_t bytes buffered, expert i is charged
 
     gamma * I_t * T_i**2 / (2 T_t) + energy(T_i),
 
-the waiting of the bytes had it slept T_i, and the cost of waking so often; Learn-alpha
-mixes the experts, and the next polling time is the mean of theirs.  What it leaves out:
-beacons, apart from the rounding to them, and everything about radios and queues.
-Source: Monteleoni 2006, section 2.5.3, equations (2.32)-(2.35) and figure 2-4.  Deviation:
-figure 2-4 prints T_t**2 in the loss of expert i; (2.35) has T_i**2, which is meant.
+the waiting of the bytes had it slept T_i, and the cost of waking so often; Learn-alpha mixes the experts, and the next
+polling time is the mean of theirs.  What it leaves out: beacons, apart from the rounding to them, and everything about
+radios and queues.
+Source: Monteleoni 2006, section 2.5.3, equations (2.32)-(2.35) and figure 2-4.  Deviation: figure 2-4 prints T_t**2 in
+the loss of expert i; (2.35) has T_i**2, which is meant.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,8 +25,11 @@ from lpsm.arrays import Floats
 from lpsm.checks import array, between, checked, known, non_negative, number, positive, shown
 from lpsm.experts import share
 from lpsm.experts.grids import alpha_grid
-from lpsm.experts.hierarchy import Hierarchy
-from lpsm.native import compiled
+from lpsm.experts.tracking import LearnAlpha
+from lpsm.native import block, compiled
+from netsim.policies.compiled import FlatView, Ints
+from netsim.policies.lpsm2_rule import learner_at, room_of_learner
+from netsim.policies.protocol import Plan
 
 Loss = Callable[[float, float, Floats], ArrayLike]
 
@@ -39,8 +41,8 @@ ENERGY_TERMS: dict[str, Callable[[float], float]] = {
 }
 GAMMAS = {"1/T": 1.0 / 1.2e5, "1/log T": 1.0 / 1.2e3}  # thesis, section 2.5.4
 
-# rows of `experts`
-LATENCY, ENERGY, TIME, LOSS = 0, 1, 2, 3
+LATENCY, ENERGY, TIME, LOSS = range(4)  # rows of `experts`
+INTERVAL, BEACONS, N_EXPERTS, N_RATES, N_SLOW = range(5)  # of the integers of the compiled rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +107,7 @@ class PollingLearner:
     True
     """
 
-    __slots__ = ("_arrays", "_experts", "_head", "_hierarchy", "config", "loss_of", "mean_ms")
+    __slots__ = ("_arrays", "_experts", "_head", "_learner", "config", "loss_of", "mean_ms")
 
     def __init__(self, config: PollingConfig | None = None, loss: Loss | None = None) -> None:
         """Begin; `loss`, instead of (2.35), is ``loss(slept_s, bytes, times_s)``, of (n,) times (n,) numbers >= 0."""
@@ -119,15 +121,13 @@ class PollingLearner:
         self.loss_of = loss
         times = np.array(self.config.times_ms)
         alphas = self.config.alphas
-        rates = _default_rates() if alphas is None else np.array(alphas)
-        uniform = np.full(rates.size, 1.0 / rates.size)
-        self._hierarchy = Hierarchy(times.size, rates, np.full(times.size, 1.0 / times.size), uniform, 0.0)
+        self._learner = LearnAlpha(times.size, alpha_grid(horizon=HORIZON) if alphas is None else alphas)
         self._experts = np.zeros((4, times.size))
         self._experts[LATENCY] = 0.5 * self.config.price() * times**2
         self._experts[ENERGY] = self.config.energy_costs()
         self._experts[TIME] = times
-        self._arrays = (*self._hierarchy.arrays, self._experts)
-        self._head = self._hierarchy.arrays[3]
+        self._arrays = (*self._learner.arrays(), self._experts)
+        self._head = self._arrays[3]
         self.mean_ms = float(times.mean())
 
     def poll(self, slept_ms: float, buffered_bytes: float) -> float:
@@ -161,7 +161,7 @@ class PollingLearner:
             rule = f"loss must return {times_ms.size} finite numbers of at least 0, one for each time"
             raise ValueError(f"{rule}, got {shown(losses)}")
         self._experts[LOSS] = losses
-        return float(share.learn_alpha_mean_round(times_ms, self._experts[LOSS], *self._hierarchy.arrays))
+        return float(share.learn_alpha_mean_round(times_ms, self._experts[LOSS], *self._learner.arrays()))
 
     @property
     def loss(self) -> float:
@@ -176,29 +176,21 @@ class PollingLearner:
     @property
     def weights(self) -> Floats:
         """Weights over the polling times for the next sleep, shape (n,)."""
-        return self._hierarchy.mixture()
+        return self._learner.weights
 
     @property
     def alphas(self) -> Floats:
         """The switching rates, shape (m,)."""
-        return np.array(self._hierarchy.alphas)
+        return self._learner.alphas
 
     @property
     def alpha_weights(self) -> Floats:
         """Weights of the switching rates, shape (m,)."""
-        return self._hierarchy.posterior()
+        return self._learner.alpha_weights
 
     def arrays(self) -> tuple[Floats, ...]:
         """The live state, in the order `polling_round` takes it after its two scalars."""
         return self._arrays
-
-
-@cache
-def _default_rates() -> Floats:
-    """Find the grid of the thesis' horizon: once, for that takes as long as thousands of polls."""
-    rates = alpha_grid(horizon=HORIZON)
-    rates.flags.writeable = False
-    return rates
 
 
 @checked
@@ -226,3 +218,21 @@ def polling_round(
     for i in range(losses.size):
         losses[i] = experts[LATENCY, i] * pressure + experts[ENERGY, i]
     return share.learn_alpha_mean_round(experts[TIME], losses, weights, columns, slow, head, work)
+
+
+@compiled
+def learn_at_beacons(view: FlatView, ints: Ints, floats: Floats) -> Plan:
+    """The rule of LPSM: learn at a beacon; sleep for the beacons last decided.
+
+    The integers are the time between beacons, the beacons of the next sleep, and the shape of the learner's arrays; the
+    numbers the mean polling time, milliseconds, and the arrays that `polling_round` takes, one behind another.
+    """
+    interval = ints[INTERVAL]
+    if view.at_beacon:
+        n, m, s = ints[N_EXPERTS], ints[N_RATES], ints[N_SLOW]
+        learner, experts = learner_at(floats, 1, n, m, s), block(floats, 1 + room_of_learner(n, m, s), (4, n))
+        interval_ms = interval / 1e6
+        # T_t is the nominal sleep, also when it was cut short by a send
+        floats[0] = polling_round(ints[BEACONS] * interval_ms, view.buffered_bytes, *learner, experts)
+        ints[BEACONS] = max(1, int(floats[0] / interval_ms + (0.5 + 1e-9)))  # the nearest number, halves up
+    return Plan(view.now_ns, (view.now_ns // interval + ints[BEACONS]) * interval, False, 0, False)

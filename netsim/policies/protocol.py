@@ -1,10 +1,9 @@
 """What a power-saving policy is: from what the client can see to when it sleeps and wakes.
 
-The station asks its policy at two kinds of instant: when it *could sleep*
-(nothing is queued or in flight towards it and its own transmitter is idle) and
-at *each beacon that it listens to*.  The answer says how long to stay awake with
-the gate open, which beacon to listen to next, and whether sending something
-opens the gate.  A policy sees nothing that a real client could not know.
+The station asks its policy at two kinds of instant: when it *could sleep* (nothing is queued or in flight towards it
+and its own transmitter is idle) and at *each beacon that it listens to*.  The answer says how long to stay awake with
+the gate open, which beacon to listen to next, and whether sending something opens the gate.  A policy sees nothing that
+a real client could not know.
 
 A policy may offer more:
 
@@ -35,6 +34,8 @@ from netsim.policies.guarded import guarded, in_a_line, shown_safely, unless_sto
 
 FOREVER_NS = 2**62
 """Later than any instant of a run (146 years)."""
+ASK = -1
+"""In place of the time to the next beacon, `Plan.repeat_ns`: the client polls."""
 _TRUTHS = {bool, int}
 
 
@@ -94,7 +95,15 @@ class View:
     deadline_ns: int | None = None
 
 
-class Plan(NamedTuple):
+class _Fields(NamedTuple):
+    awake_until_ns: int
+    wake_ns: int
+    open_on_send: bool = False
+    repeat_ns: int = 0
+    agreed: bool = False
+
+
+class Plan(_Fields):
     """What to do next, until something is sent or received.
 
     Attributes
@@ -102,22 +111,38 @@ class Plan(NamedTuple):
     awake_until_ns : int
         Stay awake with the gate open until then; an instant not after `view.now_ns` means: sleep now.
     wake_ns : int
-        The next beacon to listen to: a multiple of the beacon interval, later than falling asleep, earlier than
-        `FOREVER_NS`.  It says nothing where `awake_until_ns` is `FOREVER_NS`: the client never sleeps.
+        The next beacon to listen to: a multiple of the beacon interval (any instant where it is `agreed`, or one of a
+        `poll`), later than falling asleep, earlier than `FOREVER_NS`.  It says nothing where `awake_until_ns` is
+        `FOREVER_NS`: the client never sleeps.
     open_on_send : bool
         Whether sending opens the gate at once, which also cancels `wake_ns`.
     repeat_ns : int
-        If positive: while beacons bring nothing, listen again every so many nanoseconds without asking.
+        If positive: while beacons bring nothing, listen again every so many nanoseconds without asking.  In compiled
+        rules `ASK` says what `poll` does.
     agreed : bool
         Whether `wake_ns` is an instant agreed with the access point, at which it lets out what waits, instead of a
         beacon: any instant then, and nothing is paid for listening.
+    poll : bool
+        Whether the client asks the access point at `wake_ns`, which may be any instant, in place of listening to a
+        beacon: it wakes up, sends a frame, and has what waits, or hears that nothing does; then it is asked again, as
+        "idle".  What that costs is what its radio does.  The policy must have an attribute `polls` that is true.
     """
 
-    awake_until_ns: int
-    wake_ns: int
-    open_on_send: bool = False
-    repeat_ns: int = 0
-    agreed: bool = False
+    __slots__ = ()
+
+    def __new__(  # noqa: D102 - the class says it
+        cls, awake_until_ns: int, wake_ns: int, open_on_send: bool = False, repeat_ns: int = 0, agreed: bool = False,
+        poll: bool = False,
+    ) -> Plan:  # fmt: skip
+        return super().__new__(cls, awake_until_ns, wake_ns, open_on_send, ASK if poll else repeat_ns, agreed)
+
+    @property
+    def poll(self) -> bool:
+        """Whether the client asks the access point."""
+        return self.repeat_ns == ASK
+
+
+Plan.__annotations__ = _Fields.__annotations__  # of which compiled code takes the fields
 
 
 class Policy(Protocol):
@@ -201,16 +226,13 @@ class Observer(Protocol):
 def asked(policy: Policy, view: View, interval_ns: int, offset_ns: int = 0) -> Plan:
     """Ask a policy, and return its plan, later by an offset, if a client can follow it.
 
-    Raises
-    ------
-    PolicyError
-        If it raises anything, or gives no plan in whole nanoseconds by which its client stays awake for ever or wakes
-        up at a beacon.
+    It is a `PolicyError` if it raises anything, or gives no plan in whole nanoseconds by which its client stays awake
+    for ever or wakes up at a beacon.
     """
     asleep = view.now_ns  # whatever the policy writes there
     try:
         with guarded:
-            plan: Any = policy.plan(view)
+            plan: object = policy.plan(view)
     except BaseException as error:
         raise _refused(policy, f"plan raised {in_a_line(error)}") from unless_stopped(error)
     if type(plan) is not Plan:
@@ -222,6 +244,9 @@ def asked(policy: Policy, view: View, interval_ns: int, offset_ns: int = 0) -> P
         raise _refused(policy, f"a plan must be in whole nanoseconds, of type int, got {shown_safely(plan)}")
     if not {type(opens), type(agreed)} <= _TRUTHS:
         raise _refused(policy, f"open_on_send and agreed of a plan must be bool, got {shown_safely(plan)}")
+    if repeat == ASK and (agreed or not getattr(policy, "polls", False)):
+        rule = "a plan with a poll must have no agreed instant, and its policy an attribute polls that is true"
+        raise _refused(policy, f"{rule}, got {shown_safely(plan)}")
     if offset_ns:
         until, wake, asleep = until + offset_ns, wake + offset_ns, asleep + offset_ns
         plan = plan._replace(awake_until_ns=until, wake_ns=wake)
@@ -238,11 +263,11 @@ def asked(policy: Policy, view: View, interval_ns: int, offset_ns: int = 0) -> P
 
 def cannot_follow(asleep_ns: int, wake_ns: int, repeat_ns: int, agreed: int, interval_ns: int) -> bool:
     """Whether a client that falls asleep at an instant cannot follow a plan; compiled runs ask it, too."""
-    off_beacons = not agreed and (wake_ns % interval_ns != 0 or repeat_ns % interval_ns != 0)
-    return asleep_ns < FOREVER_NS and (off_beacons or repeat_ns < 0 or not asleep_ns < wake_ns < FOREVER_NS)
+    off_beacons = not agreed and repeat_ns != ASK and (wake_ns % interval_ns != 0 or repeat_ns % interval_ns != 0)
+    return asleep_ns < FOREVER_NS and (off_beacons or repeat_ns < ASK or not asleep_ns < wake_ns < FOREVER_NS)
 
 
-def told(policy: Any, frame: Frame) -> None:
+def told(policy: Observer, frame: Frame) -> None:
     """Tell a policy of a frame, and raise `PolicyError` if it fails."""
     try:
         with guarded:

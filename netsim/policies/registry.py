@@ -11,9 +11,9 @@ from difflib import get_close_matches
 from functools import cache
 from re import findall
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from netsim.policies import bsd, drivers, host, lpsm, lpsm2, lpsm3, static, twt
+from netsim.policies import bsd, drivers, host, lpsm, lpsm2, lpsm3, poll, static, twt
 from netsim.policies.entry import Entry, Setting, assignments
 from netsim.policies.guarded import guarded, in_a_line, unless_stopped
 from netsim.policies.protocol import Policy, PolicyError
@@ -23,7 +23,7 @@ from netsim.radio import Radio
 AnyPolicy: TypeAlias = str | Policy | OwnPolicy
 """A name of the registry, or a policy of one's own."""
 
-_MODULES = (static, drivers, twt, bsd, host, lpsm, lpsm2, lpsm3)
+_MODULES = (static, drivers, twt, bsd, host, poll, lpsm, lpsm2, lpsm3)
 _BEACON_INTERVAL_NS = 100_000_000
 
 
@@ -84,7 +84,7 @@ def canonical(policy: AnyPolicy, *, beacon_interval_ns: int = _BEACON_INTERVAL_N
     return make(policy, beacon_interval_ns=beacon_interval_ns).spec
 
 
-def _known(policy: Any) -> Policy:
+def _known(policy: object) -> Policy:
     """Return a policy that is an object (`checked`); what its attributes raise is a `PolicyError`."""
     try:
         return checked(policy)

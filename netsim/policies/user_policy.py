@@ -43,13 +43,7 @@ class OwnPolicy:
         return None if found is None else cls(abspath(found[1]), found[2], found[3])
 
     def load(self) -> type[Policy]:
-        """Return the class.
-
-        Raises
-        ------
-        ValueError
-            If the file cannot be loaded, or has no such class with a method `plan`.
-        """
+        """Return the class; a file that cannot be loaded, or has no such class with a `plan`, is a ValueError."""
         if not isfile(self.place):  # False, too, for a name that no file can have
             raise ValueError(f"there is no file {self.place}")
         module = vars(_from_file(Path(self.place).resolve(), Path(self.place).stat().st_mtime_ns))

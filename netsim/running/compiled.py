@@ -15,7 +15,7 @@ from netsim.model import codes
 from netsim.policies.compiled import CompiledForm
 from netsim.policies.protocol import Policy
 from netsim.result import RunRecord
-from netsim.running.machine import EVENT, INTERVAL, POLL, Machine
+from netsim.running.machine import EVENT, INTERVAL_NUMBERS, POLL_NUMBERS, Machine
 from netsim.running.setup import BATCH, World, trip_of
 
 advance_run = Entry("netsim.running.kernel", "advance_run", Signature(int, (int,)))
@@ -42,17 +42,8 @@ def is_ready(policies: Sequence[Policy]) -> bool:
 def run_compiled(world: Callable[[int], World]) -> list[tuple[RunRecord, Ints]]:
     """Run to the end; return what each client leaves behind, and its messages.
 
-    Parameters
-    ----------
-    world : callable
-        Makes the world anew, with so much room.  A run that needs more room begins again, with more.
-
-    Raises
-    ------
-    ValueError
-        If a policy's plan breaks the rules, or more group frames come than the channel carries.
-    MemoryError
-        If more is under way at once than there can be room for.
+    `world` makes the world anew, with so much room.  A run that needs more begins again, up to a MemoryError; plans
+    that break the rules, and more group frames than the channel carries, are ValueErrors.
     """
     room, made = _LEAST_ROOM, world(_LEAST_ROOM)
     forms = [_form_of(policy) for _, policy in made.members]
@@ -195,7 +186,7 @@ class _Run:
                 place: Any = contender.template.exchange
                 contender.template.exchange = table.ctypes.data + 8 * words_of("Exchange") * place
 
-    def _set_machine(self, machine: Any) -> None:
+    def _set_machine(self, machine: Machine) -> None:
         world, tcp = self._world, self._world.config.tcp
         n = len(world.members)
         connections = sum(min(_CONNECTIONS, len(workload.sizes)) + 2 for workload, _ in world.members)
@@ -218,7 +209,7 @@ class _Run:
             setattr(machine, f"{name}s_stop", begin + 8 * words * room)
         self._notes = {}
         room = _NOTES * self._more
-        for name, width in (("polls", POLL), ("intervals", INTERVAL)):
+        for name, width in (("polls", POLL_NUMBERS), ("intervals", INTERVAL_NUMBERS)):
             numbers, clients = self._room(width * room).reshape(-1, width), self._room(room)
             self._notes[name] = numbers, clients
             notes = getattr(machine, name)
@@ -228,7 +219,7 @@ class _Run:
         self._kept.append(make(words, dtype=np.int64))
         return self._kept[-1]
 
-    def _lay_out(self, records: Sequence[Any]) -> None:
+    def _lay_out(self, records: Sequence[object]) -> None:
         """Give records of one kind places in a row."""
         if records:
             kind = type(records[0]).__name__
@@ -236,13 +227,13 @@ class _Run:
             for record, place in zip(records, rows, strict=True):
                 self._register(place, record)
 
-    def _register(self, place: Ints, record: Any) -> None:
+    def _register(self, place: Ints, record: object) -> None:
         self._places[id(record)] = place
         for name, field in fields_of(type(record).__name__).items():
             if field.part in _LOOKED_AT:
                 self._places[id(getattr(record, name))] = place[field.at : field.at + words_of(field.part)]
 
-    def _numbers(self, record: Any) -> list[int]:
+    def _numbers(self, record: object) -> list[int]:
         """Return what stands in the place of a record."""
         kind = type(record).__name__
         found = list(numbers_of(kind)(record))

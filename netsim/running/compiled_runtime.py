@@ -24,8 +24,8 @@ from netsim.model.receiver import receive, receive_down
 from netsim.model.wires import DOWN_WIRE, UP_WIRE
 from netsim.policies.call_by_address import call_observe, call_plan
 from netsim.policies.compiled import NOT_YET_NS, FlatFrame, FlatView
-from netsim.policies.protocol import cannot_follow
-from netsim.running.machine import EVENT, FEW, INTERVAL, POLL, Heap, Notes, Ring
+from netsim.policies.protocol import ASK, cannot_follow
+from netsim.running.machine import EVENT, FEW, INTERVAL_NUMBERS, POLL_NUMBERS, Heap, Machine, Notes, Ring
 
 CODE_BITS = max(HANDLERS).bit_length()
 SOON = 50_000_000  # events that are nearer wait in a heap of their own
@@ -42,7 +42,7 @@ run_at = reader("Run")
 
 def comes_before(one: Ints, i: int, other: Ints, j: int) -> bool:
     """Whether an event comes before another; without a branch, which nobody could predict."""
-    return (one[i] < other[j]) | ((one[i] == other[j]) & (one[i + 1] < other[j + 1]))
+    return bool((one[i] < other[j]) | ((one[i] == other[j]) & (one[i + 1] < other[j + 1])))
 
 
 def enter(events: Ints, place: int, at: int, order: int, word: int) -> None:
@@ -52,7 +52,7 @@ def enter(events: Ints, place: int, at: int, order: int, word: int) -> None:
 
 def schedule(run: Run, at: int, code: int, what: int) -> None:
     """See `netsim.model.primitives`."""
-    machine = run.machine
+    machine: Machine = run.machine
     heap = machine.far if at > run.now + SOON else machine.near
     hole = heap.n
     if hole >= machine.heap_room:
@@ -73,7 +73,7 @@ def schedule(run: Run, at: int, code: int, what: int) -> None:
 
 def arrive(run: Run, line: int, at: int, code: int, what: int) -> None:
     """See `netsim.model.primitives`."""
-    machine = run.machine
+    machine: Machine = run.machine
     ring = machine.up_wire if line == UP_WIRE else machine.down_wire if line == DOWN_WIRE else machine.down_air
     tail, order = ring.tail, machine.scheduled
     machine.scheduled = order + 1
@@ -89,7 +89,7 @@ def arrive(run: Run, line: int, at: int, code: int, what: int) -> None:
 def take_arrival(ring: Ring) -> int:
     """Take out the first packet of a ring."""
     events, head, mask = ring.events, ring.head, ring.mask
-    what = events[EVENT * (head & mask) + 2]
+    what: int = events[EVENT * (head & mask) + 2]
     head += 1
     ring.head = head
     if head == ring.tail:
@@ -130,7 +130,7 @@ def take_top(heap: Heap) -> None:
 
 def step(run: Run) -> None:
     """Let the next event happen."""
-    machine = run.machine
+    machine: Machine = run.machine
     ring, down_wire, down_air = machine.up_wire, machine.down_wire, machine.down_air
     if is_sooner(down_wire, ring):
         ring = down_wire
@@ -168,7 +168,8 @@ def advance_run(address: int) -> int:
         begin(run)
     while not run.status:
         step(run)
-    return run.status
+    status: int = run.status
+    return status
 
 
 def draw(run: Run, stream: Stream) -> float:
@@ -180,7 +181,7 @@ def draw(run: Run, stream: Stream) -> float:
     stream.next = at + 8
     if at + 8 * FEW >= stream.stop:
         run.status |= DRAWS
-    return real_at(at)
+    return float(real_at(at))
 
 
 # -- memory
@@ -188,8 +189,8 @@ def draw(run: Run, stream: Stream) -> float:
 
 def new_frame(run: Run) -> Frame:
     """See `netsim.model.primitives`."""
-    machine = run.machine
-    frame = machine.free_frame
+    machine: Machine = run.machine
+    frame: Frame = machine.free_frame
     if frame:
         machine.free_frame = frame.link
         return frame
@@ -209,7 +210,7 @@ def free_frame(run: Run, frame: Frame) -> None:
 
 def new_connection(run: Run) -> Connection:
     """See `netsim.model.primitives`."""
-    machine = run.machine
+    machine: Machine = run.machine
     made = machine.free_connection
     if made:
         machine.free_connection = made.link
@@ -251,11 +252,18 @@ def ask(run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting:
         deadline = client.deadline - offset
     view = FlatView(now - offset, at_beacon, sent, received, slept, waiting, deadline)
     plan = call_plan(client.rule, view, ints, floats)
+    poll = plan.repeat_ns == ASK
     if cannot_follow(max(now - offset, plan.awake_until_ns), plan.wake_ns, plan.repeat_ns, plan.agreed, run.interval):
         run.status |= BAD_PLAN
+    if poll and (plan.agreed or not client.polls):
+        run.status |= BAD_PLAN
     asked = client.asked
-    asked.until, asked.wake, asked.repeat = plan.awake_until_ns + offset, plan.wake_ns + offset, plan.repeat_ns
-    asked.opens, asked.agreed = plan.open_on_send, plan.agreed
+    asked.until, asked.wake, asked.repeat = (
+        plan.awake_until_ns + offset,
+        plan.wake_ns + offset,
+        0 if poll else plan.repeat_ns,
+    )
+    asked.opens, asked.agreed, asked.poll = plan.open_on_send, plan.agreed, poll
 
 
 def tell_policy(run: Run, client: Client, frame: Frame, sent: int, reached: int, completes: int, wanted: int) -> None:
@@ -293,7 +301,7 @@ def next_note(run: Run, client: Client, notes: Notes) -> int:
 def note_interval(run: Run, client: Client, begin: int, end: int) -> None:
     """See `netsim.model.primitives`."""
     notes = run.machine.intervals
-    at = INTERVAL * next_note(run, client, notes)
+    at = INTERVAL_NUMBERS * next_note(run, client, notes)
     if at >= 0:
         notes.numbers[at], notes.numbers[at + 1] = begin, end
 
@@ -301,7 +309,7 @@ def note_interval(run: Run, client: Client, begin: int, end: int) -> None:
 def note_poll(run: Run, client: Client, at: int, slept: int, waiting: int, following: int, more: int, gap: int) -> None:
     """See `netsim.model.primitives`."""
     notes = run.machine.polls
-    place, numbers = POLL * next_note(run, client, notes), notes.numbers
+    place, numbers = POLL_NUMBERS * next_note(run, client, notes), notes.numbers
     if place >= 0:
         numbers[place], numbers[place + 1], numbers[place + 2] = at, slept, waiting
         numbers[place + 3], numbers[place + 4], numbers[place + 5] = following, more, gap

@@ -7,8 +7,8 @@ The functions of the model are those that are interpreted, word for word; only t
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from types import FunctionType, ModuleType
-from typing import Any
 
 from lpsm.native import Kernel
 from lpsm.native.compiler import dispatcher
@@ -32,7 +32,7 @@ from netsim.model import (
     wires,
 )  # fmt: skip
 from netsim.model.air import access_point, aggregation, beacons, channel, exchanges, groups, radio, retrieval, station
-from netsim.policies.protocol import FOREVER_NS, cannot_follow
+from netsim.policies.protocol import ASK, FOREVER_NS, cannot_follow
 from netsim.running import compiled_runtime
 
 _MODEL = (
@@ -55,7 +55,7 @@ def _functions(module: ModuleType) -> dict[str, FunctionType]:
     return {name: function for name, function in own if function.__module__ == module.__name__}
 
 
-def _made(function: FunctionType, scope: dict[str, Any]) -> Any:
+def _made(function: Callable[..., object], scope: dict[str, object]) -> object:
     """Return what numba compiles of a function with the names of `scope`, for the types of its annotations alone."""
     copy = FunctionType(function.__code__, scope, function.__name__)
     copy.__module__ = __name__
@@ -65,10 +65,9 @@ def _made(function: FunctionType, scope: dict[str, Any]) -> Any:
 
 def _written(name: str, takes: dict[str, str], lines: list[str]) -> FunctionType:
     """Return the function of these lines, which returns nothing."""
-    made: dict[str, Any] = {}
+    made: dict[str, FunctionType] = {}
     exec("\n".join([f"def {name}({', '.join(f'{one}: {what!r}' for one, what in takes.items())}):", *lines]), made)
-    function: FunctionType = made[name]
-    return function
+    return made[name]
 
 
 def _dispatch() -> FunctionType:
@@ -83,11 +82,14 @@ def _dispatch() -> FunctionType:
     return _written("happens", {"run": "Run", "code": "int", "what": "int"}, lines)
 
 
-def _scope() -> dict[str, Any]:
+def _scope() -> dict[str, object]:
     """Return every name of the model and what it means in compiled code."""
-    scope: dict[str, Any] = {"__name__": __name__}
-    functions: dict[str, Any] = {}
+    scope: dict[str, object] = {"__name__": __name__}
+    functions: dict[str, Callable[..., object]] = {}
     for module in (*_MODEL, compiled_runtime):
+        for name, value in vars(module).items():
+            if type(value) is int and scope.setdefault(name, value) != value:
+                raise NameError(f"two numbers of the model are called {name}")
         scope.update(vars(module))
         own = _functions(module)
         if known := functions.keys() & own.keys():
@@ -97,7 +99,7 @@ def _scope() -> dict[str, Any]:
     for name, function in _functions(primitives).items():
         takes = {one: what for one, what in function.__annotations__.items() if one != "return"}
         functions.setdefault(name, _written(name, takes, ["    pass"]))
-    scope["FOREVER_NS"] = FOREVER_NS
+    scope |= {"FOREVER_NS": FOREVER_NS, "ASK": ASK}
     scope.update({f"as_{kind}": reader(kind) for kind in RECORDS})
     scope.update({name: _made(function, scope) for name, function in functions.items()})
     return scope

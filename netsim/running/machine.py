@@ -7,7 +7,7 @@ from netsim.model.entities import Connection, Frame
 
 EVENT = 3
 """Numbers of an event: its instant, its order, and what it is about with its code."""
-POLL, INTERVAL = 6, 2
+POLL_NUMBERS, INTERVAL_NUMBERS = 6, 2
 """Numbers of a note of a beacon listened to, and of an interval awake."""
 FEW = 64
 """Random numbers of a stream that an event may need."""

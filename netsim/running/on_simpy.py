@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from netsim.model.events import HANDLERS, begin
 from netsim.policies.protocol import PolicyError
 from netsim.result import RunRecord
 from netsim.running.policy_adapter import Adviser
+from netsim.running.recorder import Recorder
 from netsim.running.setup import Draws, World, rows_of, trip_of
 
 _ROWS = (
@@ -52,7 +53,7 @@ class Machine:
         return handle if function.__code__.co_argcount > 1 else handle_alone
 
 
-def prepared(world: World, recorder: Any = None) -> Machine:
+def prepared(world: World, recorder: Recorder | None = None) -> Machine:
     """Make what keeps a run that has not begun, and Python objects of its rows."""
     run = world.run
     run.machine = machine = Machine(run)
@@ -63,7 +64,7 @@ def prepared(world: World, recorder: Any = None) -> Machine:
     return machine
 
 
-def run_interpreted(world: World, recorder: Any = None) -> list[tuple[RunRecord, Ints]]:
+def run_interpreted(world: World, recorder: Recorder | None = None) -> list[tuple[RunRecord, Ints]]:
     """Run to the end; return what each client leaves behind, and its messages."""
     run, step = world.run, prepared(world, recorder).clock.step
     try:
@@ -113,7 +114,7 @@ def _take_rows(world: World) -> None:
             contender.template.exchange = run.exchanges[place]
 
 
-def _numbers(draws: Draws) -> Any:
+def _numbers(draws: Draws) -> Iterator[float]:
     while True:
         yield from draws(1).ravel().tolist()
 
@@ -138,7 +139,7 @@ class _exchanges(dict[int, entities.Exchange]):  # noqa: N801
         return self[size]
 
 
-def _array(records: Sequence[Any], kind: str) -> Ints:
+def _array(records: Sequence[object], kind: str) -> Ints:
     return np.array([numbers_of(kind)(one) for one in records], dtype=np.int64).reshape(len(records), words_of(kind))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from netsim.model.entities import Client, Frame, Run
 from netsim.policies.compiled import NOT_YET_NS
-from netsim.policies.protocol import FOREVER_NS, HostFrame, Policy, View, asked, told
+from netsim.policies.protocol import ASK, FOREVER_NS, HostFrame, Policy, View, asked, told
 from netsim.policies.protocol import Frame as SeenFrame
 
 
@@ -40,6 +40,9 @@ class Adviser:
         plan = asked(policy, view, run.interval, offset)
         answer = client.asked
         answer.until, answer.wake, answer.opens, answer.repeat, answer.agreed = plan
+        answer.poll = int(plan.repeat_ns == ASK)
+        if answer.poll:
+            answer.repeat = 0
         if run.recorder:
             run.recorder.decided(now, view.event, waiting, plan)
 

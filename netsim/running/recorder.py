@@ -106,6 +106,8 @@ class Recorder:
         #: every frame, in the order in which they were put on the air of their direction
         self.transmissions: list[Transmission] = []
         self.decisions: list[Decision] = []  #: every answer of the policy, in the order of time
+        #: polls on wires, and the answers that nothing waits: from when to when, whether lost, whether down
+        self.polled_ns: list[tuple[int, int, bool, bool]] = []
         self.exchanges: list[Exchange] = []  #: every request whose reply is complete, in the order of completion
         #: when the gate opened (True: awake, what reaches the access point is delivered at once) or closed
         self.gates: list[tuple[int, bool]] = []

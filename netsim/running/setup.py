@@ -13,6 +13,7 @@ from math import gcd, inf
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from lpsm import randomness
 from lpsm.arrays import Floats, Ints
@@ -100,6 +101,7 @@ class World:
         client = entities.Client()
         client.number, client.host_aware = number, int(policy.host_aware)
         client.observes, client.never_sleeps = int(isinstance(policy, Observer)), int(_never_sleeps(policy))
+        client.polls = int(bool(getattr(policy, "polls", False)))
         client.last_sent = client.last_received = NOT_YET_NS
         client.deadline = NEVER
         client.n_pages, client.n_messages, client.next_number = len(workload), len(messages), 1
@@ -187,7 +189,7 @@ class World:
         for client, (_, policy) in zip(self.run.clients, self.members, strict=True):
             client.contender = self.run.contenders[1 + air.neighbours + client.number]
             client.contender.client = client.turn.client = client
-            uapsd = wanted == codes.AUTO and policy.spec.startswith("uapsd")
+            uapsd = wanted == codes.AUTO and (policy.spec.startswith("uapsd") or client.polls)
             client.retrieval = codes.UAPSD if uapsd else wanted
             client.announces = int(air.twt_announced)
             client.expected = client.missed = -1
@@ -233,13 +235,9 @@ def _written(
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """Return how what takes so long is written over two links in turn.
 
-    It is cut into pieces of a full segment, or less, so that no two are further apart than `_FURTHEST_NS`.
-
-    Returns
-    -------
-    tuple of array
-        The size of a piece, the time from one to the next, how long the first is on its way, and how much longer than
-        `lasts_ns` it all takes; a negative `lasts_ns` is so much longer already.
+    It is cut into pieces of a full segment, or less, so that no two are further apart than `_FURTHEST_NS`.  Of these
+    are returned the size, the time from one to the next, how long the first is on its way, and how much longer than
+    `lasts_ns` they all take; a negative `lasts_ns` is so much longer already.
     """
     written_ns = np.maximum(lasts_ns, 0)
     full = -(-sizes // mss)
@@ -251,7 +249,7 @@ def _written(
     return piece, written_ns // np.maximum(more, 1), first_ns, np.maximum(more * np.maximum(*once_ns) - lasts_ns, 0)
 
 
-def _relations(workload: Workload, longer_ns: Ints) -> dict[str, Any]:
+def _relations(workload: Workload, longer_ns: Ints) -> dict[str, Ints]:
     """Return when exchanges begin, what waits for what, and as `due` the first that waits for an instant."""
     timings = workload.timings
     places = np.arange(len(timings))
@@ -305,7 +303,7 @@ def _datagrams(workload: Workload, mss: int) -> Ints:
     return rows_of("Datagram", len(rows), at=at, bytes=size, up=up)
 
 
-def rows_of(kind: str, n: int, **columns: Any) -> Ints:
+def rows_of(kind: str, n: int, **columns: ArrayLike) -> Ints:
     """Return `n` records of a kind in a row, whose other fields are 0."""
     rows = np.zeros((n, words_of(kind)), dtype=np.int64)
     for name, values in columns.items():
@@ -319,7 +317,7 @@ def _columns(rows: Ints, kind: str, names: Sequence[str], begin: int = 0) -> Int
 
 
 @lru_cache(maxsize=16)
-def _exchanges(table: Callable[..., Ints], *given: Any) -> Ints:
+def _exchanges(table: Callable[..., Ints], *given: object) -> Ints:
     """Return exchanges in a row by what tells their times."""
     times = table(*given)
     return rows_of("Exchange", len(times), **dict(zip(exchange_times.TIMES, times.T, strict=True)))
@@ -386,18 +384,9 @@ def trip_of(
 ) -> tuple[RunRecord, Ints]:
     """Return what a client's run leaves behind, and its messages: instant written, size, instant delivered.
 
-    Parameters
-    ----------
-    totals : sequence of int
-        The numbers of `netsim.model.entities.Totals`, as they lie in memory.
-    loads, messages, datagrams, steps : array of int64
-        A row a `PageRecord`, a `Message`, a `Datagram`, and a `Step`, in the same way.
-    polls, intervals : array of int64
-        As in `RunRecord`.
-    radio : Radio
-        Of the client.
-    on_air : bool
-        Whether the states of its radio were told apart.
+    `totals` are the numbers of `netsim.model.entities.Totals`, as they lie in memory, and in the same way `loads`,
+    `messages`, `datagrams` and `steps` a row a record; `polls` and `intervals` are as in `RunRecord`.  On the air the
+    states of the radio were told apart.
     """
     before, after = (
         _columns(loads, "States", STATES, fields_of("PageRecord")[name].at) for name in ("before", "after")

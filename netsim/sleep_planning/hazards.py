@@ -74,10 +74,11 @@ _MIDDLES_S = _middles_s()
 
 
 @compiled
-def _refresh(
-    events: Floats, at_risk_s: Floats, prior_events: float, prior_shape: float, last_bin: int, rates: Floats
-) -> None:
-    """Compute the posterior mean rates of all estimators for the bins up to `last_bin`.
+def refresh(
+    events: Floats, at_risk_s: Floats, rates: Floats, log_evidence: Floats, mean_rates: Floats, prior_events: float,
+    prior_shape: float, last_bin: int,
+) -> None:  # fmt: skip
+    """Find the rates of all estimators for the bins up to `last_bin`, and their average; see `learn_wait`.
 
     The prior's time at risk of a group of bins is such that its mean rate is `prior_shape` over the age in its middle.
     """
@@ -94,6 +95,7 @@ def _refresh(
                 time_s += at_risk_s[place]
             for place in range(first, after):
                 rates[which, place] = count / time_s
+    _average(rates, log_evidence, mean_rates)
 
 
 @compiled
@@ -112,14 +114,6 @@ def _average(rates: Floats, log_evidence: Floats, mean_rates: Floats) -> None:
 
 
 @compiled
-def first_rates(prior_events: float, prior_shape: float, rates: Floats, mean_rates: Floats) -> None:
-    """Fill in the rates before anything was learned: `prior_shape` divided by the age, see `learn_wait`."""
-    nothing = np.zeros(N_BINS)
-    _refresh(nothing, nothing, prior_events, prior_shape, N_BINS - 1, rates)
-    _average(rates, np.zeros(N_WIDTHS), mean_rates)
-
-
-@compiled
 def learn_wait(
     events: Floats, at_risk_s: Floats, rates: Floats, log_evidence: Floats, mean_rates: Floats, prior_events: float,
     prior_shape: float, from_ns: int, to_ns: int, ended: bool,
@@ -135,8 +129,7 @@ def learn_wait(
     middle of the bin.
     """
     last = enter_wait(events, at_risk_s, rates, log_evidence, from_ns, to_ns, ended)
-    _refresh(events, at_risk_s, prior_events, prior_shape, last, rates)
-    _average(rates, log_evidence, mean_rates)
+    refresh(events, at_risk_s, rates, log_evidence, mean_rates, prior_events, prior_shape, last)
 
 
 @compiled

@@ -1,10 +1,9 @@
 """What delay of messages plans promise at a price, and at which price they promise the delay that is wanted.
 
 What it models: messages whose gaps are independent, with hazard rates that were learned, and a client that follows the
-plans of `plans`.  A *cycle* begins when messages have been delivered and ends when the next are.  Plans
-made at a price lead to an expected delay of those; the price at which the mean over messages is what is wanted is
-found by bisection.  Messages that come while the client sleeps on after a first one, its *followers*, are those of the
-renewal process.
+plans of `plans`.  A *cycle* begins when messages have been delivered and ends when the next are.  Plans made at a price
+lead to an expected delay of those; the price at which the mean over messages is what is wanted is found by bisection.
+Messages that come while the client sleeps on after a first one, its *followers*, are those of the renewal process.
 
 What it leaves out: pages, during which messages are met sooner.
 """
@@ -12,8 +11,6 @@ What it leaves out: pages, during which messages are met sooner.
 from __future__ import annotations
 
 import math
-
-import numpy as np
 
 from lpsm.arrays import Floats, Ints
 from lpsm.native import compiled
@@ -31,7 +28,8 @@ def renewal_followers(work: Workspace, rates: Floats, interval_ns: int) -> None:
     the probability of a cell put on its two ends.
     """
     step_ns = interval_ns // 2
-    gap = np.zeros(FOLLOWERS_STEPS)
+    gap, new = work.gap, work.new
+    gap[:] = 0.0
     alive, place, at = 1.0, 0, 0
     for c in range(FOLLOWERS_STEPS - 1):
         hazard, end = 0.0, (c + 1) * step_ns
@@ -45,7 +43,6 @@ def renewal_followers(work: Workspace, rates: Floats, interval_ns: int) -> None:
         gap[c] += 0.5 * (alive - after)
         gap[c + 1] += 0.5 * (alive - after)
         alive = after
-    new = np.zeros(FOLLOWERS_STEPS)
     total = delay = 0.0
     for c in range(FOLLOWERS_STEPS):
         found = gap[c]

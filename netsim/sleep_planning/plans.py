@@ -60,6 +60,8 @@ class Workspace:
     next_stop: IntArray = 2, N_STOPS  # decision: the stop to listen to then
     followers: RealArray = FOLLOWERS_STEPS  # messages that come within a time after one
     followers_s: RealArray = FOLLOWERS_STEPS  # their expected delay until the end of that time
+    gap: RealArray = FOLLOWERS_STEPS  # probability that the next message comes then, and that any does
+    new: RealArray = FOLLOWERS_STEPS
 
 
 WORKSPACE = dtype_of("Workspace")
@@ -133,7 +135,7 @@ def _lived_s(alive: float, after: float, hazard: float, time_s: float) -> float:
 @compiled
 def still(work: Workspace, i: int) -> float:
     """Return the probability that nothing has come when step i begins."""
-    return work.alive[PAGE, i] * work.alive[MESSAGE, i]
+    return float(work.alive[PAGE, i] * work.alive[MESSAGE, i])
 
 
 @compiled
@@ -211,7 +213,7 @@ def choose(
             value[awake, k] = woken if stays else sleep_cost
             work.asleep_step[awake, k] = awake_step if stays else first
             work.next_stop[awake, k] = awake_next if stays else high
-    return value[1, 0] if is_awake else value[0, 0]
+    return float(value[1, 0] if is_awake else value[0, 0])
 
 
 @compiled
@@ -247,7 +249,7 @@ def _page_rate(work: Workspace, first: int, end: int) -> float:
     total = 0.0
     for i in range(first, end):
         total += work.hazard[PAGE, i]
-    return total / ((work.step_ns[end] - work.step_ns[first]) * 1e-9)
+    return total / (float(work.step_ns[end] - work.step_ns[first]) * 1e-9)
 
 
 @compiled
@@ -304,7 +306,7 @@ def _cost_after(
 def tabulated(table: Floats, half_beacons: float) -> float:
     """Interpolate what is tabulated at multiples of half a beacon interval."""
     low = min(int(half_beacons), FOLLOWERS_STEPS - 2)
-    return table[low] + (half_beacons - low) * (table[low + 1] - table[low])
+    return float(table[low] + (half_beacons - low) * (table[low + 1] - table[low]))
 
 
 @compiled

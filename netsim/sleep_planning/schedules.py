@@ -1,13 +1,11 @@
 """Sleep schedules as experts: what each would have cost, exactly, in an episode that is over.
 
-What it models: a client that waits.  Its time is cut into *episodes*: one begins when the
-client could sleep, and ends when the next frame for it reaches the access point, or, if none
-does, when the client itself sends something.  A *schedule* says, for the time since an
-*origin*, when the client is awake and which beacons it listens to when it is not.  Once an
-episode is over, what every schedule would have done in it follows without approximation:
-how long it would have been awake, how many beacons it would have heard, and how much later
-than at the access point the frame would have come through.  So experts get full information,
-whichever was followed.
+What it models: a client that waits.  Its time is cut into *episodes*: one begins when the client could sleep, and ends
+when the next frame for it reaches the access point, or, if none does, when the client itself sends something.  A
+*schedule* says, for the time since an *origin*, when the client is awake and which beacons it listens to when it is
+not.  Once an episode is over, what every schedule would have done in it follows without approximation: how long it
+would have been awake, how many beacons it would have heard, and how much later than at the access point the frame would
+have come through.  So experts get full information, whichever was followed.
 
 What it leaves out: what a delay does to the rest of the traffic (a page that waits is a
 longer page), and everything about networks: instants are given, in integer nanoseconds.

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from experiments.cli import main
 from experiments.study import progress as study_progress
+from experiments.study import run as study_run
 from tests.experiments import makers
 
 RESULTS = {  # every command that writes a folder, with little to do
@@ -40,9 +41,10 @@ def lpsm():
 
 
 @pytest.fixture(autouse=True)
-def barless(monkeypatch):
-    """Show no bar of progress, however slow the machine is."""
+def unhurried(monkeypatch):
+    """Show no bar of progress and start no processes unasked, however slow the machine is."""
     monkeypatch.setattr(study_progress, "PATIENCE_S", 600.0)
+    monkeypatch.setattr(study_run, "WORTH_S", 600.0)
 
 
 @pytest.fixture

@@ -69,11 +69,8 @@ def test_listen_interval_delays_and_polls_are_those_of_the_client(link, interval
     found = air.audit()
     (network,) = found.networks.values()
     assert (network.ssid, network.dtim_period, network.beacon_interval_us, network.beacons) == (
-        "home",
-        2,
-        BEACON_US,
-        59,
-    )
+        "home", 2, BEACON_US, 59,
+    )  # fmt: skip
     client = found.clients[STATION]
     assert client.listen_interval == interval
     assert client.woke_by["ps_polls"] == len(wakes)

@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from math import isfinite
 from pathlib import Path
 from random import Random
@@ -52,11 +52,16 @@ class Format:
     `render` makes of what is changed what is read; it is called `name` and may be `packed` with gzip or xz.
     """
 
-    files: tuple[Content, ...]
+    make: Callable[[], tuple[Content, ...]]
     read: Callable[[Path, Random], None]
     render: Callable[[Any], Content] = lambda content: content
     name: str = "input"
     packed: bool = True
+
+    @cached_property
+    def files(self) -> tuple[Content, ...]:
+        """The valid files, made once they are asked for."""
+        return self.make()
 
 
 # -- what is read, and must hold of it -----------------------------------------------------------------
@@ -280,14 +285,9 @@ def _tables():
     named = b"a,b,label\n1,2.5,x\n-3e2,4,y\n1,1,x\n"
     quoted = b'# made by hand\n\na;b;"of a ""kind"""\n1;-2.5;x\n\n+3;1e2;"y\n;"\n'
     return (
-        named,
-        b",0,1,y\n0,1.5,2,x\n1,3,4,y\n",
-        b"0,1,2\n0.5,1,x\n",
-        named.replace(b",", b"\t"),
-        named.replace(b"\n", b"\r\n"),
-        quoted,
-        b"1,2,0\n3,4,1\n",
-    )
+        named, b",0,1,y\n0,1.5,2,x\n1,3,4,y\n", b"0,1,2\n0.5,1,x\n", named.replace(b",", b"\t"),
+        named.replace(b"\n", b"\r\n"), quoted, b"1,2,0\n3,4,1\n",
+    )  # fmt: skip
 
 
 def _npy(array):
@@ -345,22 +345,19 @@ def _states():
 
 
 FORMATS = {
-    "har": Format(files=_har(), read=read_requests),
-    "workload": Format(files=_workload(), read=read_pages),
-    "ucb": Format(files=_ucb(), read=read_requests),
-    "bu": Format(files=(_SESSION,), read=read_requests, name="con1.cs18.791000000"),
-    "bu-folder": Format(files=(_SESSIONS,), read=read_requests),
-    "bu-tar": Format(files=(_SESSIONS,), read=read_requests, render=_tar),
-    "table": Format(files=_TABLES, read=read_requests),
-    "capture": Format(files=_captures(), read=read_capture),
-    "air": Format(files=_air(), read=read_capture),
-    "labels": Format(files=_tables(), read=read_stream),
-    "svmlight": Format(files=(_PAIRS,), read=read_stream),
-    "npz": Format(files=_arrays(), read=read_stream, render=_zip, packed=False),
-    "losses": Format(files=_LOSSES, read=read_own_losses),
-    "matrix": Format(files=_MATRICES, read=read_own_losses, name="input.npy", packed=False),
-    "radio": Format(files=_radios(), read=read_radio, name="radio.toml", packed=False),
-    "world": Format(files=_WORLDS, read=read_world, name="world.toml", packed=False),
-    "state": Format(files=_states(), read=read_state, packed=False),
-    "policy": Format(files=tuple(kind.encode() for kind in KINDS), read=read_policy, packed=False),
-}
+    "har": Format(make=_har, read=read_requests), "workload": Format(make=_workload, read=read_pages),
+    "ucb": Format(make=_ucb, read=read_requests),
+    "bu": Format(make=lambda: (_SESSION,), read=read_requests, name="con1.cs18.791000000"),
+    "bu-folder": Format(make=lambda: (_SESSIONS,), read=read_requests),
+    "bu-tar": Format(make=lambda: (_SESSIONS,), read=read_requests, render=_tar),
+    "table": Format(make=lambda: _TABLES, read=read_requests), "capture": Format(make=_captures, read=read_capture),
+    "air": Format(make=_air, read=read_capture), "labels": Format(make=_tables, read=read_stream),
+    "svmlight": Format(make=lambda: (_PAIRS,), read=read_stream),
+    "npz": Format(make=_arrays, read=read_stream, render=_zip, packed=False),
+    "losses": Format(make=lambda: _LOSSES, read=read_own_losses),
+    "matrix": Format(make=lambda: _MATRICES, read=read_own_losses, name="input.npy", packed=False),
+    "radio": Format(make=_radios, read=read_radio, name="radio.toml", packed=False),
+    "world": Format(make=lambda: _WORLDS, read=read_world, name="world.toml", packed=False),
+    "state": Format(make=_states, read=read_state, packed=False),
+    "policy": Format(make=lambda: tuple(kind.encode() for kind in KINDS), read=read_policy, packed=False),
+}  # fmt: skip

@@ -18,7 +18,7 @@ from random import Random
 from tests.fuzzing.changing import changed, packed
 from tests.fuzzing.formats import FORMATS, compile_rules
 
-HANG_S = 2.0  # of processor time
+HANG_S = 8.0  # of processor time
 _MOST_KEPT, _MOST_BYTES = 100, 1 << 18  # changes of what is kept would grow
 _IN_MEMORY = Path("/dev/shm")
 _AT_THE_HEADER = (  # words of errors that tell of no place behind the beginning, nor of what the whole lacks

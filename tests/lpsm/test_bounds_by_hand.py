@@ -3,12 +3,14 @@
 The numbers are chosen so that every constant, exponent and sign of a statement changes the value.
 """
 
-from math import exp, log, sqrt
+import math
+from math import log
 
 import numpy as np
 import pytest
 
-from lpsm.bounds import drift, experts, perceptrons, risk, second_order
+from lpsm import bounds
+from lpsm.bounds import experts, perceptrons
 
 
 def close(value):
@@ -20,44 +22,41 @@ SECOND = {"quadratic": 5.0, "comparator_norm": 2.0}
 MOVING = {"hinge": 2.0, "energy": 9.0, "quadratic_sum": 4.0, "gamma": 0.5}
 
 
-@pytest.mark.parametrize(
-    ("statement", "given", "value"),
-    [
-        # L = 3, norm(u) X = 2 * 3 = 6, k = 36: 3 + 18 + 6 sqrt(3 + 9)
-        (perceptrons.perceptron_mistakes, {"hinge": 3.0, "comparator_norm": 2.0, "radius": 3.0}, 21 + 6 * sqrt(12)),
-        # norm(u)^2/gamma^2 = 4/(1/4) = 16, b = 1: (3/2)(2/0.5) + (9/8) 16 = 6 + 18; b = 2: (5/4) 4 + (25/16) 16
-        (perceptrons.selective_perceptron_mistakes, {**HINGE, "b": 1.0}, 24.0),
-        (perceptrons.selective_perceptron_mistakes, {**HINGE, "b": 2.0}, 30.0),
-        # norm(u)^2 + quadratic = 4 + 5 = 9, b = 2: 4 + (2/(1/2)) 9 + 3/4
-        (second_order.selective_second_order_mistakes, {**HINGE, **SECOND, "log_det": 3.0, "b": 2.0}, 40.75),
-        # a norm(u)^2 + quadratic = 3 * 4 + 5 = 17, and with a = 1 again 9
-        (second_order.second_order_mistakes, {"hinge": 1.5, **SECOND, "log_det": 2.0, "a": 3.0}, 1.5 + sqrt(34)),
-        (second_order.second_order_mistakes, {"hinge": 1.5, **SECOND, "log_det": 2.0}, 1.5 + sqrt(18)),
-        # C = 4: 1.5 + 2 * 17 + 2/8, and with a = 1: 1.5 + 2 * 9 + 2/8
-        (second_order.label_efficient_mistakes, {"hinge": 1.5, **SECOND, "log_det": 2.0, "a": 3.0, "C": 4.0}, 35.75),
-        (second_order.label_efficient_mistakes, {"hinge": 1.5, **SECOND, "log_det": 2.0, "C": 4.0}, 19.75),
-        # I + X'X/2 of (1, 0) twice and (0, 2): diag(1 + 2/2, 1 + 4/2); and one instance of two features
-        (second_order.log_determinant, {"X": [[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]], "a": 2.0}, log(2) + log(3)),
-        (second_order.log_determinant, {"X": [[3.0, 4.0]], "a": 5.0}, log(6)),
-        (second_order.log_determinant, {"X": [[3.0, 4.0]]}, log(26)),
-        # (2 + sqrt(9 * 4))/(1/2); a = 2: 2/0.5 + 2/(2 * 1/4) 9 + 4/4
-        (drift.drift_mistakes, MOVING, 16.0),
-        (drift.selective_drift_mistakes, {**MOVING, "a": 2.0}, 41.0),
-        # M/n = 10/100; ln(1/delta) = 2 and sqrt(2/100 * 2) = 1/5
-        (risk.average_risk, {"mistakes": 10, "n_rounds": 100, "delta": exp(-2)}, 0.1 + 0.2),
-        (risk.average_risk, {"mistakes": 1, "n_rounds": 1, "delta": exp(-2)}, 1.0 + 2.0),
-        # sqrt(2 ln(2 * 3/.5)/50)/.25
-        (
-            risk.importance_weighted_deviation,
-            {"n_rounds": 50, "n_hypotheses": 3, "least_probability": 0.25, "delta": 0.5},
-            4 * sqrt(log(12) / 25),
-        ),
-        # ln 5 + 7 (1/16)
-        (experts.learn_alpha_optimised_regret, {"horizon": 8, "n_alphas": 5}, log(5) + 7 / 16),
-    ],
-)
-def test_a_bound_has_the_constants_of_its_statement(statement, given, value):
-    assert statement(**given) == close(value)
+BOUNDS = """
+# L = 3, norm(u) X = 2 * 3 = 6, k = 36: 3 + 18 + 6 sqrt(3 + 9)
+perceptrons.perceptron_mistakes(hinge=3.0, comparator_norm=2.0, radius=3.0) -> 21 + 6 * sqrt(12)
+# norm(u)^2/gamma^2 = 4/(1/4) = 16, b = 1: (3/2)(2/0.5) + (9/8) 16 = 6 + 18; b = 2: (5/4) 4 + (25/16) 16
+perceptrons.selective_perceptron_mistakes(**HINGE, b=1.0) -> 24.0
+perceptrons.selective_perceptron_mistakes(**HINGE, b=2.0) -> 30.0
+# norm(u)^2 + quadratic = 4 + 5 = 9, b = 2: 4 + (2/(1/2)) 9 + 3/4
+second_order.selective_second_order_mistakes(quadratic=5.0, **HINGE, log_det=3.0, b=2.0) -> 40.75
+# a norm(u)^2 + quadratic = 3 * 4 + 5 = 17, and with a = 1 again 9
+second_order.second_order_mistakes(hinge=1.5, **SECOND, log_det=2.0, a=3.0) -> 1.5 + sqrt(34)
+second_order.second_order_mistakes(hinge=1.5, **SECOND, log_det=2.0) -> 1.5 + sqrt(18)
+# C = 4: 1.5 + 2 * 17 + 2/8, and with a = 1: 1.5 + 2 * 9 + 2/8
+second_order.label_efficient_mistakes(hinge=1.5, **SECOND, log_det=2.0, a=3.0, C=4.0) -> 35.75
+second_order.label_efficient_mistakes(hinge=1.5, **SECOND, log_det=2.0, C=4.0) -> 19.75
+# I + X'X/2 of (1, 0) twice and (0, 2): diag(1 + 2/2, 1 + 4/2); and one instance of two features
+second_order.log_determinant([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]], a=2.0) -> log(2) + log(3)
+second_order.log_determinant([[3.0, 4.0]], a=5.0) -> log(6)
+second_order.log_determinant([[3.0, 4.0]]) -> log(26)
+# (2 + sqrt(9 * 4))/(1/2); a = 2: 2/0.5 + 2/(2 * 1/4) 9 + 4/4
+drift.drift_mistakes(**MOVING) -> 16.0
+drift.selective_drift_mistakes(**MOVING, a=2.0) -> 41.0
+# M/n = 10/100; ln(1/delta) = 2 and sqrt(2/100 * 2) = 1/5
+risk.average_risk(mistakes=10, n_rounds=100, delta=exp(-2)) -> 0.1 + 0.2
+risk.average_risk(mistakes=1, n_rounds=1, delta=exp(-2)) -> 1.0 + 2.0
+# sqrt(2 ln(2 * 3/.5)/50)/.25
+risk.importance_weighted_deviation(50, n_hypotheses=3, least_probability=0.25, delta=0.5) -> 4 * sqrt(log(12) / 25)
+# ln 5 + 7 (1/16)
+experts.learn_alpha_optimised_regret(horizon=8, n_alphas=5) -> log(5) + 7 / 16
+"""
+
+
+@pytest.mark.parametrize("row", [row for row in BOUNDS.strip().splitlines() if row[0] != "#"])
+def test_a_bound_has_the_constants_of_its_statement(row):
+    bound, value = (eval(side, globals() | vars(math) | vars(bounds)) for side in row.split(" -> "))
+    assert bound == close(value)
 
 
 def test_hinge_losses_of_three_rounds():

@@ -41,14 +41,14 @@ def switching_fast():
 # --- each function against enumeration or high precision
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(small_losses, interior)
 def test_the_law_of_the_switches_is_that_of_enumeration(losses, alpha):
     found = np.exp(statements.switch_distribution(losses, alpha))
     np.testing.assert_allclose(found, [float(q) for q in oracle.switch_distribution(losses, alpha)], rtol=1e-11)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(small_losses, interior, st.one_of(interior, st.sampled_from([0.0, 1e-12, 1.0])))
 def test_lemma_1_is_an_identity_at_any_two_rates(losses, reference, alpha):
     log_q = statements.switch_distribution(losses, reference)
@@ -67,7 +67,7 @@ def test_claim_1_is_the_fifty_digit_second_derivative_at_the_best_rate():
     assert statements.curvature(12, best.alpha, variance) == pytest.approx(float(second), rel=1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(2, 60), st.floats(0.05, 0.95), st.floats(0.0, 0.9), st.floats(0.02, 0.98))
 def test_theorem_2_is_the_least_regret_of_any_law_with_that_mean_and_variance(horizon, best, beta, alpha):
     """By a linear programme over the laws on a fine grid."""
@@ -78,11 +78,9 @@ def test_theorem_2_is_the_least_regret_of_any_law_with_that_mean_and_variance(ho
     scale = max(ratio.max() - 600.0, -bound)  # so that the objective stays within floats
     objective = np.exp(ratio - scale)
     found = linprog(
-        -objective / objective.max(),
-        A_eq=[np.ones_like(points), points - best, (points - best) ** 2 / variance],
-        b_eq=[1.0, 0.0, 1.0],
-        method="highs",
-    )
+        -objective / objective.max(), A_eq=[np.ones_like(points), points - best, (points - best) ** 2 / variance],
+        b_eq=[1.0, 0.0, 1.0], method="highs",
+    )  # fmt: skip
     assume(found.status == 0 and found.fun < -1e-6)  # the grid allows the variance, and the solver's digits suffice
     least = -(log(-found.fun) + log(objective.max()) + scale)
     assert least >= bound - 1e-6 * max(1.0, abs(bound))
@@ -179,7 +177,7 @@ def test_a_static_expert_whose_experts_sleep_is_held_to_the_statements_of_its_sw
     assert others[1:].tolist() == pytest.approx(of_share[others.index[1:]].tolist(), nan_ok=True)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.tuples(st.integers(0, 12), st.integers(1, 4)).flatmap(
         lambda shape: arrays(np.float64, shape, elements=st.sampled_from([0.0, 1e-12, 0.5, 1.0, 40.0, 1e6, inf]))
@@ -248,7 +246,7 @@ def test_learn_alpha_is_held_against_segments_of_its_best_alpha_expert_where_exp
 @given(
     seed=st.integers(0, 10_000), rounds=st.integers(1, 30), n=st.integers(1, 5), scale=st.sampled_from([0.1, 1.0, 8.0])
 )
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_static_expert_is_near_every_expert_over_the_rounds_in_which_it_is_awake(seed, rounds, n, scale):
     losses, awake, rng = sleepy(seed, rounds, n, scale)
     prior = rng.dirichlet(np.ones(n))

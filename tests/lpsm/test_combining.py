@@ -71,7 +71,7 @@ def test_combinations_that_learn_from_slopes_are_those_of_the_literal_recursion(
     seed=st.integers(0, 10_000), rounds=st.integers(1, 60), n=st.integers(1, 5), size=st.sampled_from([1e-6, 1.0, 1e5]),
     rate=st.sampled_from(["learn", 0.02, 0.5]), shift=st.booleans(),
 )  # fmt: skip
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_regret_against_the_best_segments_is_below_its_bound(loss, seed, rounds, n, size, rate, shift):
     forecasts, y = world(loss, seed, rounds, n, size=size)
     if shift:
@@ -86,7 +86,7 @@ def test_the_regret_against_the_best_segments_is_below_its_bound(loss, seed, rou
 
 @pytest.mark.parametrize("loss", ["square", "absolute", "pinball", "logistic"])
 @given(seed=st.integers(0, 1000), rounds=st.integers(2, 60), rate=st.sampled_from(["learn", 0.1]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_learning_from_slopes_competes_with_the_best_fixed_mean(loss, seed, rounds, rate):
     forecasts, y = world(loss, seed, rounds)
     result = lpsm.combine(forecasts, y, loss, rate, quantile=0.8 if loss == "pinball" else None, gradient=True)

@@ -1,34 +1,27 @@
 """What every learner with a state keeps to, whatever it learns: one test a promise, over a registry of all of them."""
 
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import lpsm
 from lpsm import Combiner, FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid
 from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare
-from lpsm.online import Ledger, play
+from lpsm.online import Ledger
 
 N, ROUNDS = 3, 70  # beyond the first epoch of 64 rounds
 CHAIN = [[0.8, 0.2, 0.0], [0.1, 0.8, 0.1], [0.0, 0.5, 0.5]]
 LEARNERS = {
-    "StaticExpert": lambda: StaticExpert(N, prior=[0.5, 0.3, 0.2]),
-    "FixedShare": lambda: FixedShare(N, 0.1),
+    "StaticExpert": lambda: StaticExpert(N, prior=[0.5, 0.3, 0.2]), "FixedShare": lambda: FixedShare(N, 0.1),
     "FixedShare at 1": lambda: FixedShare(N, 1.0, signed=True),
     "FixedShare at a rate": lambda: FixedShare(N, 0.1, eta=3.0, loss_range=4.0),
-    "MarkovShare": lambda: MarkovShare(CHAIN, eta=0.5),
-    "VariableShare": lambda: VariableShare(N, 0.2, eta=2.0),
+    "MarkovShare": lambda: MarkovShare(CHAIN, eta=0.5), "VariableShare": lambda: VariableShare(N, 0.2, eta=2.0),
     "LearnAlpha": lambda: LearnAlpha(N, alpha_grid(horizon=ROUNDS)),
     "LearnAlpha to the ends": lambda: LearnAlpha(N, [0.0, 1e-200, 0.1, 0.5, 1.0], alpha_prior=[1, 2, 3, 4, 5], eta=2.0),
-    "LearnAlpha doubling": lambda: LearnAlpha(N, doubling=True),
-    "AdaHedge": lambda: AdaHedge(N),
-    "Squint": lambda: Squint(N, loss_range=4.0),
-    "NormalHedge": lambda: NormalHedge(N, signed=True),
-}
+    "LearnAlpha doubling": lambda: LearnAlpha(N, doubling=True), "AdaHedge": lambda: AdaHedge(N),
+    "Squint": lambda: Squint(N, loss_range=4.0), "NormalHedge": lambda: NormalHedge(N, signed=True),
+}  # fmt: skip
 RULES = {rule: (lambda rule=rule: Combiner(N, rule=rule)) for rule in ("learn-alpha", "ewa", "boa", "ml-poly")}
 every = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS)
 every_rule = pytest.mark.parametrize("make", RULES.values(), ids=RULES)
@@ -200,52 +193,10 @@ def test_a_combiner_has_no_unit_of_its_own_and_finds_the_forecast_that_is_right(
     assert np.nan_to_num(make().run(forecasts, y)[1])[-10:, 1].max() > 0.9
 
 
-# -- the shared core: the ledger and the loop of a selective learner
-
-
-@given(st.lists(st.tuples(st.floats(0, 100), st.booleans(), st.booleans())))
-def test_many_rounds_at_once_leave_the_same_ledger_as_one_by_one(rows):
-    one, many = Ledger(), Ledger()
-    for row in rows:
-        one.record(*row)
-    columns = np.array(rows, dtype=float).reshape(-1, 3).T
-    many.extend(columns[0], columns[1], columns[2])
-    for name in ("losses", "mistaken", "queried"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(many, name))
-    assert (many.rounds, many.mistakes, many.queries) == (len(rows), sum(r[1] for r in rows), sum(r[2] for r in rows))
+# -- the ledger
 
 
 def test_a_round_infinite_for_both_leaves_the_regret_unchanged():
-    ledger = Ledger()
-    ledger.extend([1.0, np.inf, 2.0])
+    ledger = Ledger([1.0, np.inf, 2.0])
     assert ledger.regret([0.5, np.inf, 0.5]).tolist() == [0.5, 0.5, 2.0]
     assert ledger.regret([0.5, 0.0, 0.5])[-1] == np.inf
-
-
-class Asker:
-    """Predicts +1, asks every other time, and remembers what it was told."""
-
-    def __init__(self):
-        self.seen, self.told = 0, []
-
-    def decide(self, x):
-        self.seen += 1
-        return SimpleNamespace(prediction=1, query=self.seen % 2 == 1)
-
-    def learn(self, x, y):
-        self.told.append((x, y))
-        return y < 0
-
-
-def test_a_selective_learner_is_told_only_the_labels_it_asked_for_and_nobody_looks_at_the_others():
-    asker, looked_at = Asker(), []
-
-    def label(t):
-        looked_at.append(t)
-        return [1, -1, -1, 1][t]
-
-    rounds = list(play(asker, iter("abcd"), label))
-    assert asker.told == [("a", 1), ("c", -1)]
-    assert looked_at == [0, 2]
-    assert [decision.query for decision, _ in rounds] == [True, False, True, False]
-    assert [stored for _, stored in rounds] == [False, False, True, False]

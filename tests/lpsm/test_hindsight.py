@@ -30,7 +30,6 @@ def shifting(rounds=120, n_experts=4, segments=6, seed=0):
     return losses
 
 
-@settings(deadline=None)
 @given(matrices())
 def test_partition_curves_are_those_of_enumeration(losses):  # oracle
     rounds = len(losses)
@@ -40,7 +39,6 @@ def test_partition_curves_are_those_of_enumeration(losses):  # oracle
         assert found == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
-@settings(deadline=None)
 @given(matrices(max_rounds=12, max_experts=4), st.booleans(), st.data())
 def test_the_best_partition_pays_what_its_curve_says_and_has_k_segments(losses, differ, data):
     k = data.draw(st.integers(1, len(losses)))
@@ -59,7 +57,7 @@ def test_the_best_partition_pays_what_its_curve_says_and_has_k_segments(losses, 
     assert found.loss == curve[-1]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(matrices(), st.sampled_from([0.0, 1e-200, 1e-9, 0.2, 0.5, 0.9, 1 - 1e-9, 1.0]))
 def test_loss_at_a_rate_is_the_sum_over_all_expert_sequences(losses, alpha):  # oracle
     n = losses.shape[1]
@@ -77,7 +75,7 @@ def test_slope_and_curvature_are_those_of_fifty_digit_differences(alpha):  # ora
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(matrices(max_rounds=30, max_experts=4))
 def test_no_rate_on_a_dense_grid_beats_the_best_rate_by_more_than_its_gap(losses):  # theorem: the lower bound
     best = hindsight.best_alpha(losses, max_evaluations=3_000)
@@ -149,21 +147,18 @@ def test_an_expert_without_prior_weight_does_not_hide_the_losses_of_the_others()
     assert np.isfinite(hindsight.best_transitions(losses, prior=prior).loss)
 
 
-@pytest.mark.parametrize(
-    ("losses", "alpha"),
-    [
-        (np.tile([0.0, 9.0], (50, 1)), 0.0),
-        (np.where(np.add.outer(np.arange(50), np.arange(2)) % 2, 9.0, 0.0), 1.0),
-        (np.array([[3.0, 1.0]]), 0.0),
-        (np.ones((20, 1)), 0.0),
-        (np.ones((200, 3)), 0.0),
-    ],
-)
+@pytest.mark.parametrize(("losses", "alpha"), [
+    (np.tile([0.0, 9.0], (50, 1)), 0.0),
+    (np.where(np.add.outer(np.arange(50), np.arange(2)) % 2, 9.0, 0.0), 1.0),
+    (np.array([[3.0, 1.0]]), 0.0),
+    (np.ones((20, 1)), 0.0),
+    (np.ones((200, 3)), 0.0),
+])  # fmt: skip
 def test_the_best_rate_reaches_the_ends(losses, alpha):  # extremes
     assert hindsight.best_alpha(losses).alpha == alpha
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(matrices(max_rounds=5, elements=st.floats(0, 5)))
 def test_the_best_transitions_reproduce_the_posterior_moves_they_induce(losses):  # oracle
     assert hindsight.best_transitions(losses, max_iterations=0).iterations == 0
@@ -216,7 +211,7 @@ def test_the_grid_for_a_horizon_has_the_known_size_and_keeps_its_promise(horizon
     np.testing.assert_array_equal(grid, alpha_grid(delta=0.5 / horizon))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.floats(1e-5, 2.0))
 def test_no_alpha_is_further_than_delta_from_the_grid(delta):
     grid = alpha_grid(delta=delta)
@@ -227,7 +222,7 @@ def test_no_alpha_is_further_than_delta_from_the_grid(delta):
     assert dense_divergence(grid) <= delta * (1 + 1e-9) + 1e-15
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.floats(0.001, 0.999), min_size=1, max_size=12, unique=True))
 def test_the_worst_divergence_is_that_of_a_fine_scan(alphas):
     grid = np.array(alphas)

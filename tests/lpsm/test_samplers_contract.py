@@ -162,7 +162,12 @@ def test_a_budget_ends_the_questions_and_changes_nothing_before(key, form):
     assert not none.run(X, Y).queried.any()
 
 
-@pytest.mark.parametrize("key", PARAMETERS)
+QUICK = "sop-ss", "ssmd", "ridge"  # the others are compiled for numbers of single precision one by one
+
+
+@pytest.mark.parametrize(
+    "key", [pytest.param(key, marks=[] if key in QUICK else pytest.mark.long) for key in PARAMETERS]
+)
 def test_single_precision_decides_as_double_does_away_from_ties(key):
     one, other = (made(samplers.make, key, dtype=dtype, **PARAMETERS[key]) for dtype in ("float64", "float32"))
     a, b = one.run(X[:60], Y[:60]), other.run(X[:60], Y[:60])

@@ -1,7 +1,7 @@
 """Identities between samplers at limits of parameters, theorems, what rounding leaves, and labels with weights."""
 
 from itertools import pairwise
-from math import inf, pi, sqrt
+from math import pi, sqrt
 
 import numpy as np
 import pytest
@@ -17,27 +17,27 @@ from tests.oracles.samplers import Stored, importance
 
 D = 7
 KEYS = samplers.keys()
-SAME = {"normalize": False}
+LIMITS = """
+lasec, b=0.7, c=inf; sop, a=0.7
+lasec-ss, a=0.4, b=0.7, c=inf; sop-label-efficient, C=0.4, a=0.7
+lasec-ss, a=inf, b=0.7, c=9.0; lasec, b=0.7, c=9.0
+sop-ss, b=inf; sop, normalize=True
+perceptron-ss, b=inf, normalize=False; perceptron
+ssmd, K=inf; sop
+ssnci, K=inf; ridge
+adaptive-sampler, rho=inf, normalize=False; rls-all
+randomized-budget-perceptron, B=1000; perceptron
+iwal, floor=1.0; adagrad
+"""
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        (("lasec", {"b": 0.7, "c": inf}), ("sop", {"a": 0.7})),
-        (("lasec-ss", {"a": 0.4, "b": 0.7, "c": inf}), ("sop-label-efficient", {"C": 0.4, "a": 0.7})),
-        (("lasec-ss", {"a": inf, "b": 0.7, "c": 9.0}), ("lasec", {"b": 0.7, "c": 9.0})),
-        (("sop-ss", {"b": inf}), ("sop", {"normalize": True})),
-        (("perceptron-ss", {"b": inf, **SAME}), ("perceptron", {})),
-        (("ssmd", {"K": inf}), ("sop", {})),
-        (("ssnci", {"K": inf}), ("ridge", {})),
-        (("adaptive-sampler", {"rho": inf, **SAME}), ("rls-all", {})),
-        (("randomized-budget-perceptron", {"B": 1000}), ("perceptron", {})),
-        (("iwal", {"floor": 1.0}), ("adagrad", {})),
-    ],
-)
-def test_a_limit_of_one_sampler_is_another(first, second):
+@pytest.mark.parametrize("row", LIMITS.strip().splitlines())
+def test_a_limit_of_one_sampler_is_another(row):
+    both = [
+        (key, eval(f"dict({given})", vars(np))) for key, _, given in (part.partition(", ") for part in row.split("; "))
+    ]
     X, y = a_stream(11)
-    assert_same(*(of(samplers.make(key, D, rng=3, **given).run(X, y)) for key, given in (first, second)), 1e-12)
+    assert_same(*(of(samplers.make(key, D, rng=3, **given).run(X, y)) for key, given in both), 1e-12)
 
 
 def test_after_twenty_thousand_updates_the_inverse_is_a_fresh_one_to_1e_6():
@@ -84,12 +84,10 @@ def test_huge_and_tiny_instances_keep_every_margin_finite():
 
 
 @given(
-    seed=st.integers(0, 50),
-    key=st.sampled_from(["kept-rate", "nearest", "perceptron", "adagrad", "ssmd", "dkm"]),
-    rate=st.floats(0.0, 1.0),
-    step=st.sampled_from([0.02, 0.3]),
-)
-@settings(max_examples=40, deadline=None)
+    seed=st.integers(0, 50), key=st.sampled_from(["kept-rate", "nearest", "perceptron", "adagrad", "ssmd", "dkm"]),
+    rate=st.floats(0.0, 1.0), step=st.sampled_from([0.02, 0.3]),
+)  # fmt: skip
+@settings(max_examples=40)
 def test_a_rate_is_never_exceeded_by_a_label_nor_missed_by_more_than_the_largest_margin_allows(seed, key, rate, step):
     X, y = a_stream(seed, rounds=200)
     sampler = samplers.make(key, D, rate=rate, step=step)

@@ -80,7 +80,7 @@ LATE = ["rls", "ridge", "sop", "perceptron", "shifting-perceptron", "lasec", "ss
 @pytest.mark.parametrize("form", ["dense", "sparse", "dual"])
 @pytest.mark.parametrize("key", LATE)
 @given(order=st.lists(st.integers(-1, 6), min_size=T, max_size=2 * T), seed=st.integers(0, 9))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6)
 def test_any_interleaving_of_decisions_and_late_labels_equals_its_definition(key, form, order, seed):
     q, coins = PARAMETERS[key], np.random.default_rng(seed)
     kernel = "linear" if form == "dual" and key not in ("shifting-perceptron", *NO_KERNEL) else None

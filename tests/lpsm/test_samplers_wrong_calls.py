@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 import lpsm
-from lpsm import online, samplers  # noqa: F401
+from lpsm import samplers
 from lpsm.samplers import LastLabels, MulticlassSampler, SelectiveClassifier, TunedSampler  # noqa: F401
 from tests.lpsm.frozen.streams import a_stream
 from tests.wrong_calls import refused, table
@@ -161,8 +161,6 @@ river(features=["a"]).predict_one({"b": 1.0}) -> x must hold only the features .
 river(features=["a"]).forget({"a": 1.0}) -> x must be an instance that was asked about, got
 river().learn_one({"a": 1.0}, "?") -> y must be one of the classes
 active().sampler -> must be, or end in, a RiverSampler
-online.play(3, [], int) -> learner must have the methods decide and learn, got 3
-online.play(make("sop", 3), [], 3) -> label must have the methods __call__, got 3
 lpsm.from_state({"kind": np.array("Nobody")}) -> a state must be of one of StaticExpert, .*, got 'Nobody'
 lpsm.from_state("{") -> a state in JSON must be what to_json writes
 lpsm.from_state('{"format": "lpsm-state", "version": 9, "arrays": {}}') -> format must be lpsm-state, version 1
@@ -231,14 +229,11 @@ def test_a_zero_vector_is_an_error_only_where_it_would_be_divided_by_its_norm(ma
         assert np.isfinite(log.margin).all()
 
 
-@pytest.mark.parametrize(
-    ("part", "value", "message"),
-    [
-        ("indices", 10**6, rf"X must have columns below {D}, got .* to 1000000"),
-        ("indices", -5, rf"X must have columns below {D}, got -5 to"),
-        ("indptr", 10**6, "X must have row pointers that rise from 0 to"),
-    ],
-)
+@pytest.mark.parametrize(("part", "value", "message"), [
+    ("indices", 10**6, rf"X must have columns below {D}, got .* to 1000000"),
+    ("indices", -5, rf"X must have columns below {D}, got -5 to"),
+    ("indptr", 10**6, "X must have row pointers that rise from 0 to"),
+])  # fmt: skip
 def test_sparse_rows_whose_columns_lie_outside_are_refused_before_a_round_goes_there(part, value, message):
     for key in ("sop", "ssmd"):
         rows = sparse.csr_matrix(X[:8])

@@ -63,10 +63,8 @@ def sampler_of(key, kernel=None, rows=X, **parameters):
 def broken_states():
     """States of which every array is real, and which do not belong together."""
     primal, dual, full = (
-        sampler_of("sop-ss"),
-        sampler_of("ssmd", "rbf"),
-        sampler_of("randomized-budget-perceptron", B=4),
-    )
+        sampler_of("sop-ss"), sampler_of("ssmd", "rbf"), sampler_of("randomized-budget-perceptron", B=4),
+    )  # fmt: skip
     thin = sampler_of("ssmd", "linear", sparse.csr_matrix(X))
     for model in (primal, dual, full, thin):
         for name, array in model.state().items():
@@ -140,41 +138,30 @@ def played(learner, rows):
 
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("rounds", [0, 6])
-def test_a_state_with_one_entry_edited_is_refused_or_is_of_a_sound_learner(name, rounds):
+def test_a_state_with_one_entry_edited_another_name_or_one_name_less_is_refused(name, rounds):
     learner = LEARNERS[name]()
     played(learner, ROWS[:rounds])
     whole = learner.state()
-    refused = 0
+    edited = [{**whole, "more": np.zeros(3)}]
+    edited += [{one: array for one, array in whole.items() if one != part} for part in whole if part != "kind"]
     for part in learner._arrays():
         places = [*np.ndindex(whole[part].shape)]
         for at in places[:: 1 + len(places) // 40]:
-            for value in (np.nan, -1.0, 0.0, 3.0, 1e300, -1e300, 7.0 - whole[part][at]):
-                edited = whole[part].copy()
-                if edited.dtype.kind == "i" and not (np.isfinite(value) and abs(value) < 2**62):
-                    continue
-                edited[at] = value
-                try:
-                    other = lpsm.from_state({**whole, part: edited})
-                except ValueError:
-                    refused += 1
-                    continue
-                weights, losses = other.weights, played(other, ROWS)
-                assert (weights >= 0.0).all(), (part, at, value)
-                assert weights.sum() == pytest.approx(1.0, abs=1e-5), (part, at, value)
-                low, high = ROWS.min(axis=1), ROWS.max(axis=1)
-                assert ((losses >= low - 1e-9) & (losses <= high + 1e-9)).all(), (part, at, value)
-    assert refused >= 3
-
-
-def test_states_of_learners_whose_sums_disagree_are_refused():
-    for name, part, at in (("FixedShare", "head", 0), ("StaticExpert", "slow", 0), ("StaticExpert", "columns", 0),
-                           ("Combiner, log", "behind", 0), ("FixedShare", "weights", 1)):  # fmt: skip
-        learner = LEARNERS[name]()
-        played(learner, ROWS[:6])
-        state = learner.state()
-        state[part].ravel()[at] += 0.25
-        with pytest.raises(ValueError, match=f"state must hold {part} that"):
+            other = whole[part].copy()
+            other[at] = 7 - other[at]
+            edited.append({**whole, part: other})
+    for state in edited:
+        with pytest.raises(ValueError, match="state must hold"):
             lpsm.from_state(state)
+    assert len(edited) > 8
+
+
+@pytest.mark.parametrize("epoch", [(64, 0), (64, -1), (64, 65), (1 << 41, 1), (0, 1)])
+def test_an_epoch_that_would_never_end_is_refused_whatever_the_digest_says(epoch):
+    learner = lpsm.LearnAlpha(3, doubling=True)
+    learner._epoch[:] = epoch
+    with pytest.raises(ValueError, match="state must hold doubling"):
+        lpsm.from_state(learner.state())
 
 
 def test_the_type_of_a_text_in_json_does_not_choose_how_much_memory_is_taken():

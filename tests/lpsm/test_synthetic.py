@@ -21,7 +21,6 @@ def rng_of(seed):
 # -- losses of experts
 
 
-@settings(deadline=None)
 @given(st.sampled_from(synthetic.PROCESSES), generators, sizes)
 def test_every_process_gives_legal_losses_and_the_expert_of_least_mean(name, rng, size):
     if name == "adversarial":
@@ -75,7 +74,7 @@ def test_the_adversary_makes_the_learner_lose_in_every_round_and_leaves_a_good_e
 
 
 @given(stream_sizes, generators, st.floats(0.0, 0.99))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_separable_instances_are_unit_vectors_with_the_margin_asked_for(size, rng, margin):
     stream = streams.separable(*size, margin, rng)
     assert stream.X.shape == size
@@ -84,7 +83,7 @@ def test_separable_instances_are_unit_vectors_with_the_margin_asked_for(size, rn
 
 
 @given(stream_sizes, generators, st.floats(0.0, 1.0), st.floats(0.0, 0.9))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_drift_is_the_drift_asked_for_and_every_label_has_its_margin(size, rng, part, margin):
     drift = part * 4 * (size[0] - 1)
     stream = streams.drifting(*size, drift, rng, margin=margin)

@@ -142,7 +142,7 @@ def test_an_alpha_hopelessly_behind_comes_back_when_the_world_changes():
     assert learner.alpha_weights[0] == pytest.approx(odds / (1 + odds), rel=1e-6)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(1, 700), st.integers(2, 4), st.integers(0, 2**32 - 1))
 def test_doubling_loses_no_more_than_its_bound_to_any_alpha(rounds, n, seed):
     rng = np.random.default_rng(seed)
@@ -196,7 +196,7 @@ def test_weights_are_those_of_the_definition_in_more_digits(learner, definition,
 @pytest.mark.parametrize("asleep", [0.0, 0.3, 0.9])
 @pytest.mark.parametrize("make", [AdaHedge, Squint, NormalHedge])
 def test_compiled_hedges_are_the_same_rounds_in_plain_numpy_to_twelve_digits(make, asleep):
-    for seed in range(12):
+    for seed in range(4):
         rng = np.random.default_rng(seed)
         n, rounds = int(rng.integers(1, 9)), 150
         losses = rng.random((rounds, n)) * rng.choice([0.0, 0.5, 1.0], size=n)

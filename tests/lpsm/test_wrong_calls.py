@@ -65,8 +65,8 @@ StaticExpert(2).run([[0.1, 0.2], [0.3, nan]]) -> got nan in round 1, expert 1
 StaticExpert(2).run([0.1, 0.2]) -> \(T, 2\), got \(2,\)
 StaticExpert(2).update([-0.1, 0.1]) -> must lie in \[0, inf\] \(or pass signed=True\), got -0.1
 StaticExpert(2).update([0.1, 0.2], [2, 0]) -> awake must hold truth values, or 0 and 1, of shape \(2,\)
-StaticExpert.from_state(share().state()) -> kind StaticExpert, version 2, got kind FixedShare
-FixedShare.from_state({**share().state(), "version": np.array(3)}) -> version 2, got kind FixedShare, version 3
+StaticExpert.from_state(share().state()) -> kind StaticExpert, version 3, got kind FixedShare
+FixedShare.from_state({**share().state(), "version": np.array(2)}) -> version 3, got kind FixedShare, version 2
 share(signed=True).update([-inf, 0.0]) -> must not be NaN or -inf, got -inf
 share(loss_range=2.0).run([[0.0, 2.0], [2.5, 1.0]]) -> at most loss_range = 2, got 2\.5 in round 1, expert 0
 Squint(2, loss_range=0.0) -> loss_range must be positive and finite, got 0.0
@@ -82,10 +82,10 @@ alpha_grid(kind="chebyshev", size=10**12) -> size must be at most 1000000, got 1
 alpha_grid(kind="chebishev", size=3) -> kind must be one of kl, chebyshev, got .*; did you mean .chebyshev.
 doubling_regret(10**18) -> n_rounds must be at most 100000000, got 1000000000000000000
 worst_divergence([1.5]) -> alphas must lie in \[0, 1\].*, got \[1.5\]
-Ledger().record("x") -> loss must be a number, got 'x'
-Ledger().extend([[1.0]]) -> loss must have shape \(T,\), got \(1, 1\)
-Ledger().extend([1.0], mistake=[True, False]) -> mistake must have shape \(1,\), got \(2,\)
-Ledger().regret([1.0]) -> comparator must have shape \(0,\), got \(1,\)
+Ledger(["x"]) -> losses must be an array of numbers, got
+Ledger([[1.0]]) -> losses must have shape \(T,\), got \(1, 1\)
+Ledger([1.0], mistaken=[True, False]) -> mistaken must have shape \(1,\), got \(2,\)
+Ledger([]).regret([1.0]) -> comparator must have shape \(0,\), got \(1,\)
 lpsm.randomness.generator("x", 0) -> seed must be an integer of at least 0, got 'x'
 Combiner(10**9) -> n_experts must be at most 1048576, got 1000000000
 Combiner(2, "squared") -> got 'squared'; did you mean 'square'
@@ -113,10 +113,10 @@ lpsm.combine([[1.0], [2.0]], [1.0]) -> y must have shape \(2,\), got \(1,\)
 lpsm.combine(pd.DataFrame({"a": [1.0]}), pd.Series([1.0], index=[5])) -> the same index
 hindsight.best_expert([1.0, 2.0]) -> losses must have shape
 hindsight.alpha_losses([[1.0, -inf]], [0.1]) -> -inf
-hindsight.alpha_losses([[1.0, 2.0]], [1.5]) -> alpha must lie in
-hindsight.alpha_slopes([[1.0, 2.0]], [[0.1]]) -> alpha must lie in \[0, 1\], shape \(m,\), got
+hindsight.alpha_losses([[1.0, 2.0]], [1.5]) -> alphas must lie in
+hindsight.alpha_slopes([[1.0, 2.0]], [[0.1]]) -> alphas must have shape \(m,\) with m >= 1, got
 hindsight.partition_curve([[1.0]], 2) -> k must lie in \[1, 1\], got 2
-hindsight.best_transitions([[1.0, 2.0]], start=[[1.0, 0.5], [0.0, 1.0]]) -> start must hold
+hindsight.best_transitions([[1.0, 2.0]], start=[[1.0, 0.5], [0.0, 1.0]]) -> rows of start must sum to 1, got 1.5
 hindsight.best_transitions([[1.0, 2.0]], start=np.eye(3)) -> start must have shape \(2, 2\), got
 experts.fixed_share_regret(10, 1.5, 0.1) -> best_alpha must lie in \[0, 1\], got 1.5
 experts.fixed_share_regret_lower(10, 0.0, 0.5, 0.1) -> best_alpha must lie in \(0, 1\), got 0.0

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, N_WIDTHS, first_rates, learn_wait
+from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, N_WIDTHS, learn_wait, refresh
 
 
 class HazardLearner:
@@ -12,7 +12,8 @@ class HazardLearner:
         self.prior = prior_events, prior_shape
         self.events, self.at_risk_s, self.mean_rates = np.zeros((3, N_BINS))
         self.rates, self.log_evidence = np.empty((N_WIDTHS, N_BINS)), np.zeros(N_WIDTHS)
-        first_rates(*self.prior, self.rates, self.mean_rates)
+        arrays = self.events, self.at_risk_s, self.rates, self.log_evidence, self.mean_rates
+        refresh(*arrays, *self.prior, N_BINS - 1)
 
     def learn(self, to_ns, *, from_ns=0, ended=True):
         """Learn from a wait watched between two ages, nanoseconds; `ended` or cut short."""

@@ -304,11 +304,13 @@ def frames_on_wires_make_up_the_air_time_and_the_client_is_awake_for_them(case):
         return 0
     recorder, link = case.recorder, case.config.link
     frames = recorder.transmissions
-    assert sum(frame.lost for frame in frames) == case.result.frames_lost
+    polls_lost = sum(lost for _, _, lost, _ in recorder.polled_ns)
+    assert sum(frame.lost for frame in frames) + polls_lost == case.result.frames_lost
     rates = set()
     for down, air_s in ((False, case.result.uplink_air_s), (True, case.result.downlink_air_s)):
         own = [frame for frame in frames if frame.down == down]
-        assert sum(frame.end_ns - frame.start_ns for frame in own) == ns(air_s)
+        polled = sum(end - begin for begin, end, _, is_down in recorder.polled_ns if is_down == down)
+        assert sum(frame.end_ns - frame.start_ns for frame in own) + polled == ns(air_s)
         assert all(first.end_ns <= second.start_ns for first, second in pairwise(own))
         assert all(frame.reached_ns <= frame.start_ns for frame in own)
         rates |= {round(8e3 * one.size_bytes / (one.end_ns - one.start_ns), 3) for one in own if one.size_bytes > 500}

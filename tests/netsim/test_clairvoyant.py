@@ -5,7 +5,7 @@ import pytest
 
 import netsim
 import traces
-from netsim.clairvoyant import ASLEEP, AWAKE, _Search, clairvoyant
+from netsim.clairvoyance import ASLEEP, AWAKE, _Search, clairvoyant
 from netsim.policies import Plan
 from traces.columns import Workload
 

@@ -7,6 +7,7 @@ from tests.netsim.frozen import digests
 
 PART = 2_500
 SAMPLE = [(kind, number) for kind, rows in digests.ROWS.items() for number in range(7, len(rows), 199)]
+INTERPRETED = SAMPLE[::2]
 PARTS = [(kind, first) for kind, rows in digests.ROWS.items() for first in range(0, len(rows), PART)]
 
 
@@ -18,7 +19,7 @@ def changed(kind, number, engine):
     return [] if answer is None else digests.differing(kind, number, answer)
 
 
-@pytest.mark.parametrize(("kind", "number"), SAMPLE)
+@pytest.mark.parametrize(("kind", "number"), INTERPRETED)
 def test_a_world_of_the_sample_is_answered_as_ever_interpreted(kind, number):
     assert changed(kind, number, "packet") == []
 

@@ -21,7 +21,7 @@ def test_bins_grow_by_seven_percent_from_a_millisecond_to_an_hour():
     assert growing[1:] / growing[:-1] == pytest.approx(1.07, rel=1e-6)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(AGES, AGES, st.booleans())
 @example(0, 0, True)
 @example(10 * HOUR_NS, 11 * HOUR_NS, True)

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from dataclasses import fields, is_dataclass
+from functools import partial
 
 import pytest
 
@@ -14,10 +15,12 @@ from tests.netsim import laws
 from tests.netsim.air.cells import add_up
 from tests.netsim.frozen import cell, wide_cell, wide_world, world
 from tests.netsim.frozen.worlds import KINDS
-from traces.records import Datagram, Message, Page, Timing
+from tests.netsim.graph_worlds import graph_world
+from traces.columns import Workload
+from traces.records import Cause, Datagram, Message, Page, Timing
 
 SMALL = [
-    (made, number) for made, n in ((world, 40), (wide_world, 40), (cell, 40), (wide_cell, 40))
+    (made, number) for made, n in ((world, 10), (wide_world, 20), (cell, 10), (wide_cell, 30))
     for number in range(40_000, 40_000 + n)
 ]  # fmt: skip
 SEED = int(os.environ.get("LAWS_SEED", "1"))
@@ -55,7 +58,7 @@ def test_the_laws_hold_of_many_worlds_and_each_says_something_of_some(made, firs
     assert set(found) == {law.__name__ for law in laws.LAWS} - never
 
 
-@pytest.mark.parametrize("number", range(40_100, 40_120))
+@pytest.mark.parametrize("number", range(40_100, 40_110))
 def test_the_time_of_the_channel_and_the_frames_of_every_station_add_up(number):
     _, recorder = laws.run(wide_cell(number))
     add_up(recorder.run)
@@ -74,23 +77,23 @@ def test_the_worlds_draw_every_field_of_the_configuration_and_of_the_traffic():
                 see(part)
         kinds.add(type(value))
 
-    for made in (wide_world, wide_cell):
+    for made in (wide_world, wide_cell, partial(graph_world, wide_world)):
         for number in range(150):
             one = made(number)
             see(one.config)
-            for workload, policy in one.clients:
+            for workload, policy in ((Workload.of(pages), policy) for pages, policy in one.clients):
                 drawn[policy.partition(":")[0] if isinstance(policy, str) else policy.spec] += 1
                 of.setdefault(("workload", "captured_s"), set()).add(workload.captured_s)
                 for part in (*workload.pages(), *workload.datagrams):
                     see(part)
-                for timing in (timing for page in workload for timing in page.timings):
-                    see(timing)
+                for part in (part for page in workload for part in (*page.timings, *page.causes)):
+                    see(part)
             for message in (message for push in one.push for message in push):
                 see(message)
     assert {field for field, values in of.items() if len(values) < 2} == set()
     configurations = {netsim.SimulationConfig, netsim.LinkConfig, netsim.TcpConfig, netsim.AirConfig, netsim.Phy,
                       netsim.BeaconConfig, netsim.RadioConfig, netsim.StateRadioConfig, netsim.ServerDelay}  # fmt: skip
-    assert kinds == configurations | {Page, Timing, Datagram, Message}
+    assert kinds == configurations | {Page, Timing, Cause, Datagram, Message}
     chosen = {value.strip("'") for name in ("retrieval", "kind", "connections") for (_, field), values in of.items()
               if field == name for value in values}  # fmt: skip
     assert chosen == {*RETRIEVALS, *PHYS, *set(_KINDS), "persistent", "per-object"}

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from netsim.sleep_planning.prices import LENGTHS, note_length, price_at, price_before, settle, worth_of_delay
@@ -13,7 +13,6 @@ from tests.netsim.clients import saturation
 LARGEST_EXCESS = 19.0
 
 
-@settings(deadline=None)  # the first call compiles
 @given(
     st.lists(st.tuples(st.floats(-1.0, LARGEST_EXCESS), st.floats(-1.0, 0.0)), max_size=300),
     st.floats(5.0, 40.0), st.floats(0.0, 30.0), st.floats(0.0, 5.0),
@@ -28,7 +27,6 @@ def test_the_sum_of_excesses_never_exceeds_saturation_and_the_largest_excess(mov
         assert total <= saturated + LARGEST_EXCESS - start + 1e-9
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.floats(0.01, 1.0), st.floats(1.5, 100.0), st.floats(0.0, 200.0))
 def test_the_price_is_at_its_largest_from_saturation_on(gain, ratio, more):
     balance = saturation(gain, ratio) + more

@@ -9,6 +9,7 @@ import pytest
 
 import netsim
 import traces
+from lpsm.native.records import record
 from netsim.model import codes
 from netsim.model.events import HANDLERS
 from netsim.running import setup
@@ -62,6 +63,12 @@ def test_every_code_of_an_event_has_a_handler_and_room_beside_an_address():
     assert sorted(HANDLERS) == list(codes.EVENTS)
     assert len(HANDLERS) <= 1 << CODE_BITS
     assert CODE_BITS + 48 < 63
+
+
+def test_two_records_of_one_name_are_refused():
+    fields = {"__annotations__": {"head": "int"}, "__module__": "elsewhere"}
+    with pytest.raises(NameError, match="two records must not have one name, got Queue of elsewhere too"):
+        record(type("Queue", (), fields))
 
 
 def test_more_stations_than_the_order_of_backoffs_has_room_for_are_refused(monkeypatch):

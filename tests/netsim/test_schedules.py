@@ -38,7 +38,7 @@ def found(schedules, origin, start, end, *, arrived=True, sent=NEVER_NS, interva
     return out
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(any_schedule, min_size=1, max_size=3), interval,
     st.one_of(st.sampled_from([0, 5 * INTERVAL]), st.integers(0, 500 * MS)),

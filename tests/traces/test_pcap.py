@@ -6,7 +6,7 @@ import struct
 
 import dpkt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import traces
@@ -58,14 +58,10 @@ def test_one_exchange_is_timed_by_its_first_and_last_packets(tmp_path):
     assert report.counts == {"connections": 1, "packets": len(frames), "requests": 1} | report.counts
 
 
-@settings(deadline=None)
 @given(
-    st.lists(st.integers(0, 5000), min_size=1, max_size=5),
-    st.integers(7, 1460),
-    st.integers(0, 99),
-    st.sampled_from([500, (1 << 32) - 700]),
-    st.booleans(),
-)
+    st.lists(st.integers(0, 5000), min_size=1, max_size=5), st.integers(7, 1460), st.integers(0, 99),
+    st.sampled_from([500, (1 << 32) - 700]), st.booleans(),
+)  # fmt: skip
 def test_disorder_repetition_pipelining_and_wrapping_numbers_change_nothing(
     tmp_path_factory, sizes, mss, seed, first, pipelined
 ):
@@ -149,10 +145,7 @@ def test_interfaces_of_several_links_and_clocks_and_sections_are_read_each_as_it
         (section + usb + packet(0, 5, b"usb"), r"the link layer must be Ethernet, .*, got link type 220"),
         (section + packet(0, 5, b"x"), "the interface of a packet must be described before it, got number 0"),
         (section[:12] + b"\2\0\2\0" + section[16:], "the version of pcapng must be 1"),
-        (
-            section + interface(1) + packet(0, 1 << 63, b"x"),
-            "the time of a packet must lie in .* s, got 92",
-        ),
+        (section + interface(1) + packet(0, 1 << 63, b"x"), "the time of a packet must lie in .* s, got 92"),
     ):
         with pytest.raises(TraceError, match=message):
             read(tmp_path, wrong)
@@ -168,15 +161,12 @@ def test_the_order_of_bytes_of_a_section_is_its_own(tmp_path):
     assert (request.start_us, request.request_bytes) == (10**9, 102)
 
 
-@pytest.mark.parametrize(
-    ("name", "requests", "connections"),
-    [
-        ("bro.org.pcap", 31, 8),
-        ("http_espn.pcapng", 61, 25),
-        ("pipelined-requests.pcap", None, 1),
-        ("wikipedia.pcap", None, 9),
-    ],
-)
+@pytest.mark.parametrize(("name", "requests", "connections"), [
+    ("bro.org.pcap", 31, 8),
+    ("http_espn.pcapng", 61, 25),
+    ("pipelined-requests.pcap", None, 1),
+    ("wikipedia.pcap", None, 9),
+])  # fmt: skip
 def test_samples_have_the_requests_that_a_search_of_the_packets_finds(data, name, requests, connections):
     starts, speaking = set(), set()
     with (data / "pcap" / name).open("rb") as file:

@@ -101,7 +101,7 @@ def peak_bytes(work):
 def test_memory_does_not_grow_with_the_trace(tmp_path, work, monkeypatch):
     monkeypatch.setattr(ucb, "_PIECE_BYTES", 1 << 17)
     peaks = []
-    for n in (8_000, 24_000):
+    for n in (8_000, 16_000):
         path = tmp_path / str(n)
         path.write_bytes(pack(records(n, url=b"GET 1.html HTTP/1.0")))
         peaks.append(peak_bytes(lambda path=path: sum(1 for _ in work(path))))

@@ -58,7 +58,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
     reader = threading.Thread(target=lambda: read.append(path.read_bytes()))
     reader.start()
     write(path)
-    reader.join(10.0)
+    reader.join(600.0)
     assert read == [b"all of it"]
     assert stat.S_ISFIFO(path.stat().st_mode)
     assert [one.name for one in tmp_path.iterdir()] == ["pipe"]

@@ -136,13 +136,7 @@ class Phy:
 
     @classmethod
     def parse(cls, text: str) -> Phy:
-        """Return the layer written KIND or KIND:RATE, such as "11b", "11g:54".
-
-        Raises
-        ------
-        ValueError
-            If there is no such layer or rate.
-        """
+        """Return the layer written KIND or KIND:RATE, such as "11b", "11g:54"; a ValueError if there is none such."""
         if not isinstance(text, str):
             raise TypeError(f"the air must be a text such as 11g:54, got {shown(text)}")
         kind, colon, rate = text.partition(":")

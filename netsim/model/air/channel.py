@@ -92,7 +92,8 @@ def next_waiting(run: Run) -> Contender:
         heap[hole] = heap[child]
         hole = child
     heap[hole] = key
-    return run.contenders[first & ((1 << ORDER_BITS) - 1)]
+    winner: Contender = run.contenders[first & ((1 << ORDER_BITS) - 1)]
+    return winner
 
 
 def occupy(run: Run, start: int, free: int) -> None:

@@ -8,7 +8,6 @@ frames of one exchange are SIFS apart.  The times of a `Phy` come from `netsim.m
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Any
 
 import numpy as np
 
@@ -80,7 +79,7 @@ def _answered(phy: Phy, n: int, rts_bytes: int | None, ack_ns: int) -> Ints:
     return np.where(size[:, None] < rts_bytes, rows, long)
 
 
-def _table(*columns: Any) -> Ints:
+def _table(*columns: Ints | int) -> Ints:
     return np.column_stack(np.broadcast_arrays(*columns)).astype(np.int64)
 
 

@@ -32,6 +32,8 @@ from netsim.model.queues import append, take_first
 from netsim.model.receiver import receive_down
 from netsim.model.wires import UP_WIRE, transmit
 
+LONGEST_QUEUE = 1000  # packets that wait at a neighbour, as in the queue of a Linux interface; others are dropped
+
 # -- neighbours
 
 
@@ -49,8 +51,9 @@ def load(run: Run, neighbour: Contender) -> None:
 
 
 def offer(run: Run, neighbour: Contender) -> None:
-    """Give a neighbour the packet that is due, and schedule the one after it."""
-    load(run, neighbour)
+    """Give a neighbour the packet that is due, if there is room for it, and schedule the one after it."""
+    if neighbour.queue.count < LONGEST_QUEUE:
+        load(run, neighbour)
     if not neighbour.contends:
         contend(run, neighbour)
     schedule(run, run.now + int(draw(run, neighbour.gaps)), OFFER, neighbour)

@@ -114,7 +114,7 @@ def group_ended(run: Run, frame: Frame, received: int) -> None:
 
 def await_next_beacon(run: Run, client: Client) -> None:
     """Have a client that would doze stay awake up to the next beacon."""
-    if client.dozing and not client.agreed:
+    if client.dozing and not client.agreed and not client.poll:
         client.dozing, client.awake_since = 0, run.now
         client.wake, client.repeat = min(client.wake, run.next_target), 0
         await_beacon(run, client)

@@ -35,7 +35,7 @@ def wake_begin(run: Run, client: Client, at: int) -> int:
     It may be waking up for a beacon, or for a service period, already, and has then begun with that.
     """
     if run.wakeup:
-        ahead = 0 if client.agreed else listen_ahead(run, client.wake - client.slept_from)
+        ahead = 0 if client.agreed or client.poll else listen_ahead(run, client.wake - client.slept_from)
         at = min(at, max(client.wake - ahead - run.wakeup, client.slept_from))
     return max(at, client.slept_from + run.settle)
 

@@ -49,7 +49,7 @@ def at_access_point_on_air(run: Run, client: Client, frame: Frame) -> None:
     if client.is_open:
         forward(run, client, frame)
         return
-    if not client.agreed and client.wake // run.interval < run.next_beacon:
+    if not client.agreed and not client.poll and client.wake // run.interval < run.next_beacon:
         listen_on_air(run, client)  # the beacon is on the air, and its TIM does not tell of this frame
     hold(run, client, frame)
     await_beacon(run, client)
@@ -136,11 +136,12 @@ def close_gate(run: Run, client: Client, at: int) -> None:
 
 def doze(run: Run, client: Client, at: int) -> None:
     """Doze from `at` on, or stay awake with the gate closed if the next beacon is too near."""
-    if client.wake <= at and not client.agreed:  # it took longer to fall asleep than was planned
+    if client.wake <= at and not client.agreed and not client.poll:  # it took longer to fall asleep than was planned
         client.wake = (at // run.interval + 1) * run.interval
     client.planned = 0
     client.close = NEVER
-    if client.wake - listen_ahead(run, client.wake - at) - run.wakeup - run.settle >= at:
+    ahead = 0 if client.poll else listen_ahead(run, client.wake - at)
+    if client.wake - ahead - run.wakeup - run.settle >= at:
         begin_doze(run, client, at)
     await_beacon(run, client)
 
@@ -161,6 +162,10 @@ def advance_on_air(run: Run, client: Client, now: int) -> None:
             if client.wake > now:
                 return
             begin_service(run, client)
+        elif client.poll:
+            if client.wake > now:
+                return
+            begin_poll(run, client)
         else:
             number, heard = client.wake // run.interval, heard_up_to(run, now)
             if heard < number:
@@ -190,7 +195,7 @@ def await_beacon(run: Run, client: Client) -> None:
     if (silent and client.buffer.count == 0) or at == client.expected or at >= NEVER:
         return
     client.expected = at
-    if client.agreed:
+    if client.agreed or client.poll:
         schedule(run, max(at, run.now), LISTEN, client)
     elif at // run.interval >= run.next_beacon:
         listen_to_beacon(run, at // run.interval, client.number)
@@ -245,6 +250,16 @@ def begin_service(run: Run, client: Client) -> None:
     elif not open_gate(run, client, at):
         take_answer(client)
         client.close = max(client.plan.until, at)
+
+
+def begin_poll(run: Run, client: Client) -> None:
+    """Wake up at an instant of its own and ask the access point for what waits."""
+    at = client.wake
+    client.wake, client.poll = NEVER, 0
+    if client.dozing:
+        wake_up(run, client, at)
+    client.woke_to_send = client.planned = 0
+    fetch_waiting(run, client)
 
 
 # -- the beginning

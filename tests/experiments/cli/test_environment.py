@@ -59,20 +59,11 @@ def usual(table, tmp_path_factory):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"python": ("-OO",)},
-        {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
-        {"LC_ALL": "tr_TR.UTF-8"},
-        {"PYTHONIOENCODING": "ascii"},
-        {"TZ": "Europe/Berlin"},
-        {"TZ": "Pacific/Kiritimati"},
-        {"without": ("HOME", "USER", "LOGNAME", "XDG_CACHE_HOME", "TERM")},
-        {"limit": (resource.RLIMIT_NOFILE, 64)},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("changed", [
+    {"python": ("-OO",)}, {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}, {"LC_ALL": "tr_TR.UTF-8"},
+    {"PYTHONIOENCODING": "ascii"}, {"TZ": "Europe/Berlin"}, {"TZ": "Pacific/Kiritimati"},
+    {"without": ("HOME", "USER", "LOGNAME", "XDG_CACHE_HOME", "TERM")}, {"limit": (resource.RLIMIT_NOFILE, 64)},
+], ids=str)  # fmt: skip
 def test_the_bytes_are_the_same(table, usual, tmp_path, changed):
     assert everything(table, tmp_path / "folder", **changed) == usual
 

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from experiments import cli
+from tests.experiments.makers import PROGRAM
 
 KINDS = """
 class Base:
@@ -93,15 +94,16 @@ def test_each_way_in_which_a_policy_fails_is_one_line_that_names_it(complaint, t
     assert left == ([2] if "thread" in way else [])
 
 
-def test_a_policy_that_leaves_a_thread_or_ends_its_worker_ends_the_program_all_the_same(tmp_path):
-    for name, lines in (("a", WAYS["a thread that stays"][0]), ("b", WAYS["the end of the process"][0])):
-        imports = "import os, threading\nfrom netsim import Plan\nRELEASE = threading.Event()\n"
-        (tmp_path / f"{name}.py").write_text(f"{imports}{KINDS}\nclass Mine(Base):\n    {lines}\n")
-        words = "compare", "--pages", "3", "--seeds", "1", "--policies", f"{name}.py:Mine", "--out", name, "--jobs"
-        for jobs in "12":
-            command = [sys.executable, "-c", "from experiments.cli import main; main()", *words, jobs]
-            ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-            assert ran.returncode == 2, ran.stderr[:500]
-            said = "".join(line for line in ran.stderr.splitlines() if "runs of a policy: " not in line)
-            assert said.startswith("lpsm: policy mine: ")
-            assert said.isprintable()
+@pytest.mark.parametrize(("way", "jobs"), [
+    ("a thread that stays", 1), pytest.param("a thread that stays", 2, marks=pytest.mark.long),
+    ("the end of the process", 2), pytest.param("the end of the process", 1, marks=pytest.mark.long),
+])  # fmt: skip
+def test_a_policy_that_leaves_a_thread_or_ends_its_worker_ends_the_program_all_the_same(tmp_path, way, jobs):
+    imports = "import os, threading\nfrom netsim import Plan\nRELEASE = threading.Event()\n"
+    (tmp_path / "own.py").write_text(f"{imports}{KINDS}\nclass Mine(Base):\n    {WAYS[way][0]}\n")
+    words = f"compare --pages 3 --seeds 1 --policies own.py:Mine --out out --jobs {jobs}".split()
+    ran = subprocess.run([*PROGRAM, *words], cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
+    assert ran.returncode == 2, ran.stderr[:500]
+    said = "".join(line for line in ran.stderr.splitlines() if "runs of a policy: " not in line)
+    assert said.startswith("lpsm: policy mine: ")
+    assert said.isprintable()

@@ -24,7 +24,7 @@ def held_to(n_bytes, run):
 
 
 @pytest.mark.parametrize("name", ["population", "reproduce"])  # results in the journal, and whole
-@pytest.mark.parametrize("n_bytes", [300, 3_000, 9_000])
+@pytest.mark.parametrize("n_bytes", [300, pytest.param(3_000, marks=pytest.mark.long), 9_000])
 def test_a_full_disk_at_any_stage_is_one_line_and_the_same_command_goes_on_once_there_is_room(
     lpsm, results, tmp_path, name, n_bytes
 ):

@@ -42,6 +42,18 @@ def test_a_class_of_ones_own_goes_into_every_command(lpsm, mine, workload, tmp_p
     assert totals[0] == totals[1]
 
 
+def test_a_class_of_ones_own_may_be_the_baseline_and_is_kept_by_the_name_it_gives_itself(lpsm, mine, tmp_path):
+    words = ["--pages", "2", "--seeds", "2", "--policies", "psm", "--baseline", f"{mine}:Patient:3", "--jobs", "1"]
+    result = lpsm("compare", *words, "--json", "--out", tmp_path / "out")
+    answer = json.loads(result.stdout)
+    assert answer["policies"] == ["none", "psm:100", "patient:3"]
+    assert [row["policy"] for row in answer["against"]] == ["none", "psm:100"]
+    assert "Paired differences from patient:3" in (tmp_path / "out" / "comparison.txt").read_text()
+    manifest = (tmp_path / "out" / "manifest.json").read_text()
+    assert json.loads(manifest)["configuration"]["baseline"] == "patient:3"
+    assert str(mine) not in manifest
+
+
 def test_another_text_of_the_class_is_another_configuration(lpsm, tmp_path):
     configurations = []
     for name, text in (("a", OWN_POLICIES), ("b", OWN_POLICIES.replace('"2"', '"4"'))):
@@ -56,7 +68,10 @@ def test_another_text_of_the_class_is_another_configuration(lpsm, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("Failing:SystemExit", "plan raised SystemExit: 0 (mine.py, line 24), at page"), ("Held", "cannot be copied")],
+    [
+        ("Failing:SystemExit", "plan raised SystemExit: 0 (mine.py, line 24), at page"),
+        pytest.param("Held", "cannot be copied", marks=pytest.mark.long),
+    ],
 )
 def test_a_policy_that_fails_in_a_worker_is_the_same_line_and_not_success(lpsm, mine, tmp_path, name, said):
     own = ["--policies", f"{mine}:{name}", "--jobs", "2", "--pages-per-task", "3", "--out", tmp_path / "out"]

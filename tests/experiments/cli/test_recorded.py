@@ -76,13 +76,7 @@ def test_what_was_recorded_is_used_and_said_in_the_output_and_in_the_manifest(lp
     assert joules == pytest.approx(runs["psm"].energy.total_j)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "population --policies psm --jobs 1",
-        "timeline --policies psm --from 0",
-    ],
-)
+@pytest.mark.parametrize("words", ["population --policies psm --jobs 1", "timeline --policies psm --from 0"])
 def test_for_how_long_traffic_was_captured_and_simulated_is_said(lpsm, tmp_path, words):
     (tmp_path / "captured.jsonl").write_text('{"message_bytes": 400, "at_s": 1.0}\n{"captured_s": 10.0}\n')
     result = lpsm(*words.split(), tmp_path / "captured.jsonl", "--out", tmp_path / "out.svg")

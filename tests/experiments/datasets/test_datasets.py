@@ -25,13 +25,11 @@ needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no real data here: se
 # -- files -------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     rows=st.lists(st.tuples(NUMBERS, NUMBERS, st.sampled_from(["ham", "spam"])), min_size=1, max_size=8),
-    delimiter=st.sampled_from(",;\t"),
-    names=st.booleans(),
-    end=st.sampled_from(["\n", "\r\n"]),
-)
+    delimiter=st.sampled_from(",;\t"), names=st.booleans(), end=st.sampled_from(["\n", "\r\n"]),
+)  # fmt: skip
 def test_a_table_reads_back_exactly_whatever_its_delimiter_and_names(tmp_path_factory, rows, delimiter, names, end):
     lines = [delimiter.join(("first", "second", "class"))] if names else []
     lines += [delimiter.join((repr(a), repr(b), name)) for a, b, name in rows]
@@ -139,7 +137,7 @@ def test_an_intercept_is_as_large_as_a_feature_of_the_rows_so_far():
 # -- texts ---------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.lists(st.sampled_from(["oil", "gas", "corn", "Oil"]), max_size=6), min_size=1, max_size=6))
 def test_weights_are_those_of_the_formula_computed_document_by_document(documents):
     rows = past_tfidf(" ".join(words) for words in documents)
@@ -253,18 +251,15 @@ def test_a_name_without_a_folder_or_files_is_an_error_that_says_what_to_do(tmp_p
 
 
 @needs_data
-@pytest.mark.parametrize(
-    ("name", "shape", "count"),
-    [
-        ("usps", (9298, 256), [1553, 1269, 929, 824, 852, 716, 834, 792, 708, 821]),
-        ("spam-drift", (9324, 39916), [6937, 2387]),
-        ("elec2", (45312, 7), [26075, 19237]),
-        ("sms-spam", (5569, 7760), [4822, 747]),  # of 5,574, five hold no word
-        pytest.param(
-            "mnist", (70_000, 784), [6903, 7877, 6990, 7141, 6824, 6313, 6876, 7293, 6825, 6958], marks=pytest.mark.long
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "shape", "count"), [
+    ("usps", (9298, 256), [1553, 1269, 929, 824, 852, 716, 834, 792, 708, 821]),
+    ("spam-drift", (9324, 39916), [6937, 2387]),
+    ("elec2", (45312, 7), [26075, 19237]),
+    ("sms-spam", (5569, 7760), [4822, 747]),  # of 5,574, five hold no word
+    pytest.param(
+        "mnist", (70_000, 784), [6903, 7877, 6990, 7141, 6824, 6313, 6876, 7293, 6825, 6958], marks=pytest.mark.long
+    ),
+])  # fmt: skip
 def test_a_named_data_set_has_its_published_size_and_classes(name, shape, count):
     stream = datasets.load(name, DATA)
     assert stream.X.shape == shape

@@ -83,18 +83,12 @@ def frame_by_frame():
 
 
 DRAWING = {
-    "energy": lambda: energy(summary()),
-    "front": lambda: energy_front(summary()),
-    "slowdown": lambda: slowdown(summary()),
-    "by-page": lambda: slowdown_by_page(by_page()),
-    "sleeps": sleeps,
+    "energy": lambda: energy(summary()), "front": lambda: energy_front(summary()),
+    "slowdown": lambda: slowdown(summary()), "by-page": lambda: slowdown_by_page(by_page()), "sleeps": sleeps,
     "replay-losses": lambda: replay.losses(replayed().polls),
     "replay-weights": lambda: replay.weights(replayed().polls),
     "replay-competition": lambda: replay.competition(replayed().regrets, replayed().partitions),
     "replay-alphas": lambda: replay.alphas(replayed().alphas, replayed().posterior),
     **{f"population-{draw}": partial(users, draw) for draw in ("energy", "slowdown", "by_user")},
-    "label-over-time": over_time,
-    "label-by-class": by_class,
-    "tune": tuned,
-    "timeline": frame_by_frame,
-}
+    "label-over-time": over_time, "label-by-class": by_class, "tune": tuned, "timeline": frame_by_frame,
+}  # fmt: skip

@@ -53,15 +53,12 @@ LABELS = "under a hard margin the adaptive sampler's labels are of order ln n"
 FALL = "and falls exponentially in the labels that the adaptive sampler buys"
 
 
-@pytest.mark.parametrize(
-    ("statement", "bought", "average", "holds"),
-    [
-        (LABELS, lambda n: 50 * np.log(n), lambda had: np.exp(-had / 50), True),
-        (LABELS, lambda n: n**0.4, lambda had: np.exp(-had / 50), False),
-        (FALL, lambda n: 50 * np.log(n), lambda had: np.exp(-had / 50), True),
-        (FALL, lambda n: 50 * np.log(n), lambda had: had**-2.0, False),
-    ],
-)
+@pytest.mark.parametrize(("statement", "bought", "average", "holds"), [
+    (LABELS, lambda n: 50 * np.log(n), lambda had: np.exp(-had / 50), True),
+    (LABELS, lambda n: n**0.4, lambda had: np.exp(-had / 50), False),
+    (FALL, lambda n: 50 * np.log(n), lambda had: np.exp(-had / 50), True),
+    (FALL, lambda n: 50 * np.log(n), lambda had: had**-2.0, False),
+])  # fmt: skip
 def test_logarithms_and_exponentials_are_told_from_powers(statement, bought, average, holds):
     assert CLAIMS[statement].check(grown([(ADAPTIVE, *HARD, bought, average)])).holds == holds
 

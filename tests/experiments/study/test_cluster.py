@@ -12,11 +12,10 @@ from experiments.study import run as study_run
 from experiments.study.store import journal_of
 from tests.experiments.makers import PROGRAM, contents, sessions
 
-distributed = pytest.importorskip("distributed")
-
 
 @pytest.mark.long
 def test_a_worker_killed_in_mid_run_changes_no_byte(tmp_path):
+    distributed = pytest.importorskip("distributed")
     trace, local, out = sessions(tmp_path / "sessions", 200), tmp_path / "local", tmp_path / "out"
     words = [*PROGRAM, "population", str(trace), "--pages-per-task", "5", "--by", "session", "--out"]
     subprocess.run([*words, str(local), "--jobs", "1"], check=True, capture_output=True)
@@ -40,6 +39,7 @@ def test_a_worker_killed_in_mid_run_changes_no_byte(tmp_path):
 
 
 def test_nobody_at_an_address_is_one_clear_line(complaint, workload, tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
     monkeypatch.setattr(study_run, "CONNECT_S", 0.5)
     words = ("population", workload, "--scheduler", "tcp://127.0.0.1:1", "--policies", "none")
     assert "no Dask scheduler with a worker answers at tcp://127.0.0.1:1" in complaint(

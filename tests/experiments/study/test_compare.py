@@ -25,14 +25,9 @@ def by_hand():
         named = {"replication": replication, "policy": policy}
         parts = {"awake_j": total_j / 4, "sleep_j": total_j / 2, "listen_j": total_j / 4, "total_j": total_j}
         times = {
-            "elapsed_s": 20.0,
-            "uplink_air_s": 1.0,
-            "downlink_air_s": 2.0,
-            "beacons": 6,
-            "wakeups": 4,
-            "awake_s": 5.0,
+            "elapsed_s": 20.0, "uplink_air_s": 1.0, "downlink_air_s": 2.0, "beacons": 6, "wakeups": 4, "awake_s": 5.0,
             "group_frames_lost": 3,
-        }
+        }  # fmt: skip
         runs.append({**dict.fromkeys(PER_PAGE, 0.0), **named, "pages": 2, **parts, **times})
         pages += [{**named, "page": "of one name", "latency_s": s} for i, s in enumerate(latencies)]
         messages += [{**named, "message": i, "delay_s": s} for i, s in enumerate(delays)]
@@ -100,10 +95,8 @@ def test_two_replications_by_hand():
     assert own.loc["s", "beacons_per_page"].to_dict() == {"none": 3.0, "psm:100": 3.0, "limit": 0.0, "page-awake": 0.0}
     assert own.loc["t", "wakeups_per_page"].to_dict() == {"none": 2.0, "psm:100": 2.0, "limit": 0.0, "page-awake": 0.0}
     assert own.loc[("s", "limit"), ["awake_j_per_page", "sleep_j_per_page", "listen_j_per_page"]].tolist() == [
-        1,
-        0.9,
-        0,
-    ]
+        1, 0.9, 0,
+    ]  # fmt: skip
     assert own["elapsed_s_per_page"].tolist() == 8 * [10.0]
     assert own.loc[("s", "none"), ["awake_percent", "group_frames_lost_per_h"]].tolist() == [25.0, 540.0]
     slow = own.loc[("t", "psm:100")]

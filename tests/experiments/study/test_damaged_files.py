@@ -20,11 +20,8 @@ from tests.experiments.makers import WORK, contents
 SETTINGS = {"pages": 3, "policies": ["none", "psm"], "nested": {"a": [1, 2.5, None, True]}}
 RESULTS = {f"task {at}": {"joules": [at / 7, 1e-9], "name": f"é{at}"} for at in range(6)}
 FILES = {
-    "a.txt": "words\n",
-    "summary.csv": b"policy,x\nnone,1.5\n",
-    "front.svg": b"<svg/>",
-    "users.parquet": b"PAR1" * 40,
-}
+    "a.txt": "words\n", "summary.csv": b"policy,x\nnone,1.5\n", "front.svg": b"<svg/>", "users.parquet": b"PAR1" * 40,
+}  # fmt: skip
 DAMAGES = 40  # of each kind of file; in the long test those of `MANY`
 MANY = 1250
 

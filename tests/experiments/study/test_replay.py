@@ -45,7 +45,7 @@ def naive_polls(requests, config):
     return polls
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     requests_lists,
     st.sampled_from([SMALL, ReplayConfig(horizon=100, rounding_ms=50, times_ms=(120.0, 700.0), energy="1/log T")]),

@@ -62,7 +62,7 @@ def processes_of(session, name=b""):
 
 
 def nobody_is_left_of(session):
-    deadline = time.monotonic() + 5.0
+    deadline = time.monotonic() + 60.0
     while left := processes_of(session):
         assert time.monotonic() < deadline, f"{len(left)} processes outlive the program"
         time.sleep(0.05)
@@ -73,7 +73,7 @@ def test_workers_end_with_their_parent_however_it_ends(trace, tmp_path, number):
     slow = tmp_path / "slow.py"  # so that no machine is quick enough to end before the signal comes
     slow.write_text(SLOW_POLICY)
     process = start(command(trace, tmp_path / "out", "--jobs", "2", "--policies", f"none,psm,{slow}:Slow"))
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while len(processes_of(process.pid, b"multiprocessing.spawn")) < 2:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
@@ -85,7 +85,7 @@ def test_workers_end_with_their_parent_however_it_ends(trace, tmp_path, number):
     if number == signal.SIGINT:
         time.sleep(0.1)
         os.killpg(process.pid, number)  # by somebody impatient
-    stdout, stderr = process.communicate(timeout=120)
+    stdout, stderr = process.communicate(timeout=600)
     nobody_is_left_of(process.pid)
     assert stdout == "", stderr
     if number == signal.SIGKILL:

@@ -1,5 +1,7 @@
 """Air times, held against hand computation and against distances seen in captures of ns-3.44."""
 
+import re
+
 import pytest
 
 from netsim.model.air import exchange_times
@@ -18,21 +20,25 @@ def test_the_least_distance_between_data_frames_is_that_of_captures_of_ns_3(spec
     assert sum(parts) == {"11b:11": 1274, "11g:54": 258}[spec]
 
 
-@pytest.mark.parametrize(("spec", "mpdu_bytes", "expected_us"), [
-    # 12288 / 11 is 1117.1, rounded up; 14 bytes are 16 + 112 + 6 = 134 bits, 1536 are 12310, 1064 are 8534
-    ("11b:1", 14, 192 + 112), ("11b:11", 1536, 192 + 1118), ("11b:5.5", 100, 192 + 146), ("11b-short:2", 14, 96 + 56),
-    ("11a:6", 14, 20 + 4 * 6), ("11a:54", 1536, 20 + 4 * 57), ("11g:54", 1536, 20 + 4 * 57 + 6),  # 24 and 216 a symbol
-    ("11n:65", 1064, 36 + 4 * 33 + 6), ("11n:6.5", 14, 36 + 4 * 6 + 6),  # 260 and 26 a symbol
-    # ns-3's tx-duration-test.cc, whose VHT PPDUs lack the 4 us of VHT-SIG-B
-    ("11ac:78", 1536, 196 + 4), ("11ac:78", 76, 48 + 4), ("11ac:78", 14, 40 + 4), ("11ac-40:180", 1536, 108 + 4),
-    ("11ac-40:180", 14, 40 + 4), ("11ac-80:29.3", 1536, 460 + 4), ("11ac-80:29.3", 76, 60 + 4),
-    ("11ac-80:390", 1536, 68 + 4), ("11ac-80:390", 76, 40 + 4),
-    ("11ax:8.6", 1536, 1485.6), ("11ax:8.6", 76, 125.6), ("11ax:8.6", 14, 71.2), ("11ax-40:17.2", 1536, 764.8),
-    ("11ax-40:17.2", 76, 84.8), ("11ax-80:36", 1536, 397.6), ("11ax-80:36", 76, 71.2), ("11ax:143.4", 1536, 139.2),
-    ("11ax-40:286.8", 1536, 98.4), ("11ax-80:600.5", 1536, 71.2), ("11ax-80:600.5", 76, 57.6),
-])  # fmt: skip
-def test_an_air_time_is_the_one_computed_by_hand(spec, mpdu_bytes, expected_us):
-    assert us(Phy.parse(spec).data_ns(mpdu_bytes)) == expected_us
+AIR_TIMES = """
+# 12288 / 11 is 1117.1, rounded up; 14 bytes are 16 + 112 + 6 = 134 bits, 1536 are 12310, 1064 are 8534
+11b:1 14 192 + 112; 11b:11 1536 192 + 1118; 11b:5.5 100 192 + 146; 11b-short:2 14 96 + 56
+# 24 and 216 bits a symbol; then 260 and 26
+11a:6 14 20 + 4 * 6; 11a:54 1536 20 + 4 * 57; 11g:54 1536 20 + 4 * 57 + 6
+11n:65 1064 36 + 4 * 33 + 6; 11n:6.5 14 36 + 4 * 6 + 6
+# ns-3's tx-duration-test.cc, whose VHT PPDUs lack the 4 us of VHT-SIG-B
+11ac:78 1536 196 + 4; 11ac:78 76 48 + 4; 11ac:78 14 40 + 4; 11ac-40:180 1536 108 + 4; 11ac-40:180 14 40 + 4
+11ac-80:29.3 1536 460 + 4; 11ac-80:29.3 76 60 + 4; 11ac-80:390 1536 68 + 4; 11ac-80:390 76 40 + 4
+11ax:8.6 1536 1485.6; 11ax:8.6 76 125.6; 11ax:8.6 14 71.2; 11ax-40:17.2 1536 764.8; 11ax-40:17.2 76 84.8
+11ax-80:36 1536 397.6; 11ax-80:36 76 71.2; 11ax:143.4 1536 139.2; 11ax-40:286.8 1536 98.4
+11ax-80:600.5 1536 71.2; 11ax-80:600.5 76 57.6
+"""
+
+
+@pytest.mark.parametrize("row", re.findall(r"^11.*?$", AIR_TIMES.replace("; ", "\n"), re.MULTILINE))
+def test_an_air_time_is_the_one_computed_by_hand(row):
+    spec, mpdu_bytes, expected_us = row.split(maxsplit=2)
+    assert us(Phy.parse(spec).data_ns(int(mpdu_bytes))) == eval(expected_us)
 
 
 def test_air_times_of_all_sizes_and_exchanges_are_those_of_each():

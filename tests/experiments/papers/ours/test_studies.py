@@ -91,7 +91,7 @@ def test_there_are_25_worlds_and_36_rivals():
     assert len(studies.HULL.sweep(Setup())) == 250
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(1000, 2000), st.floats(0.1, 9.0)), min_size=4, max_size=12, unique=True),
     st.floats(0, 1),

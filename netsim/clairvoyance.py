@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from lpsm import randomness
+from lpsm import arrays, randomness
 from lpsm.checks import array, of_type, shown
 from netsim.config import SimulationConfig
 from netsim.policies.compiled import CompiledForm, FlatView, Floats, Ints, Ruled
@@ -71,7 +71,7 @@ class _Waiter(Ruled):
 
     spec = "clairvoyant"
 
-    def __init__(self, interval_ns: int, period_ns: int, ways: NDArray[np.int64]) -> None:
+    def __init__(self, interval_ns: int, period_ns: int, ways: arrays.Ints) -> None:
         head, waits = [interval_ns, period_ns, ways.shape[1], -1, 0, 0], ways.shape[1]
         self.compiled = CompiledForm(_wait, ints=np.concatenate([head, np.pad(ways, ((0, 0), (2, waits))).ravel()]))
 
@@ -88,8 +88,8 @@ class Clairvoyant:
         Joules a page, between its issue and its last byte, above what sleeping all that time would need.
     """
 
-    slowdown: NDArray[np.float64]
-    above_sleep_j: NDArray[np.float64]
+    slowdown: arrays.Floats
+    above_sleep_j: arrays.Floats
 
     def at(self, slowdown: float) -> float:
         """Return the joules a page above sleeping at a mean slowdown; NaN below the least slowdown searched."""
@@ -136,7 +136,7 @@ def clairvoyant(
 class _Search:
     """Every page at every price, a row each, browsed one behind another in one run."""
 
-    def __init__(self, workload: Workload, config: SimulationConfig, seed: int, price: NDArray[np.float64]) -> None:
+    def __init__(self, workload: Workload, config: SimulationConfig, seed: int, price: arrays.Floats) -> None:
         base = simulate(workload, "none", config=config, seed=seed)
         waits_s = config.server_delay.draw(workload, randomness.generator(seed, randomness.SERVER, 0)) / _NS_PER_S
         each = np.split(waits_s, np.cumsum(1 + workload.objects)[:-1])
@@ -149,11 +149,11 @@ class _Search:
         self.phase_ns, self.latency_s = (interval + issued_ns % interval).repeat(times), base.latency_s.repeat(times)
         self.period_ns = interval * (50 + int(20 * base.latency_s.max() * _NS_PER_S) // interval)
 
-    def _cost(self, found: NDArray[np.float64], rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.float64]:
-        cost: NDArray[np.float64] = found[1] + self.price[rows] * found[0]
+    def _cost(self, found: arrays.Floats, rows: arrays.Ints | slice = slice(None)) -> arrays.Floats:
+        cost: arrays.Floats = found[1] + self.price[rows] * found[0]
         return cost
 
-    def descend(self, start: int) -> NDArray[np.float64]:
+    def descend(self, start: int) -> arrays.Floats:
         """Return slowdown and joules above sleeping, shape (2, rows), of the ways found from one way for all waits."""
         everywhere = np.arange(len(self.rows))
         found, met, _ = self.browse(everywhere, np.full((len(everywhere), 1), start))
@@ -174,9 +174,7 @@ class _Search:
                 ways[kept], met[kept], found[:, kept] = tried[better], then_met[better], then[:, better]
         return found
 
-    def browse(
-        self, rows: NDArray[np.int64], ways: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    def browse(self, rows: arrays.Ints, ways: arrays.Ints) -> tuple[arrays.Floats, arrays.Ints, arrays.Ints]:
         """Return slowdown and joules above sleeping, shape (2, rows), waits met, and beacons heard in those asleep."""
         interval, radio = self.config.beacon_interval_ns, self.config.radio
         while True:
