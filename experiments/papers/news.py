@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.figures.papers import panels
-from experiments.papers.claims import Noted, named, steps_inside, where
+from experiments.papers.claims import Noted, named, steps_inside, where, wide
 from experiments.papers.kit import DataSet
 from lpsm import samplers
 from lpsm.randomness import POLICY, WORKLOAD, generator
@@ -263,7 +263,7 @@ def inside(selections):
 def by_window(record, column, rows):
     """Return a column of the windows at the values of a selection: a row a topic, a column a window."""
     own = scored(record, "windows").merge(rows.reset_index()[["rank", "key", "value"]])
-    return own.pivot(index="rank", columns="t", values=column)
+    return wide(own, column, "t", "rank")
 
 
 # -- pictures --------------------------------------------------------------------------------------------------

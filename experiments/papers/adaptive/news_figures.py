@@ -21,7 +21,7 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from experiments.papers import news
-from experiments.papers.claims import Claim, Noted, against, named, where
+from experiments.papers.claims import Claim, Noted, against, named, where, wide
 from experiments.papers.kit import Experiment
 from experiments.papers.news import ALL_LABELS, NAMES, SAME, at_rate, at_rates, chosen, grid, mean_by_value, of, paired
 from experiments.papers.predicates import above, at_least, at_most, below, between, both, each, rising, wide_enough
@@ -71,7 +71,7 @@ for _key, _cheapest in CHEAPEST.items():
 @FIG_3.claim("SS is slightly more effective than SSNCI for the same K", above, "slightly")
 def _for_the_same_k(record):
     scores = news.scored(record)
-    ss, ssnci = (where(scores, key=key).pivot(index="rank", columns="value", values="f") for key in ("ss", "ssnci"))
+    ss, ssnci = (wide(scores, "f", "value", "rank", key=key) for key in ("ss", "ssnci"))
     by_k = (ss - ssnci).dropna(axis=1, how="all")
     words = ", ".join(f"{difference:+.3f} at K = {k:g}" for k, difference in by_k.mean().items())
     return Noted(by_k.mean(axis=1), f"({words})")
