@@ -47,7 +47,7 @@ class PollWhileWaiting(Observing):
         kind = "poll" if host_aware else "poll-link"
         every = positive_fraction(kind, every_ms)
         if every * NS_PER_MS < 1 or every > _LONGEST_MS:
-            raise ValueError(f"{kind} must poll every 0 to {_LONGEST_MS} ms, got {every_ms}")
+            raise ValueError(f"MS of {kind} must lie in (0, {_LONGEST_MS}], got {every_ms}")
         self.host_aware = host_aware
         self.spec = f"{kind}:{number_text(float(every))}"
         ints = beacon_interval_ns, round(every * NS_PER_MS)
