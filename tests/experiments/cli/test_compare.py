@@ -5,10 +5,13 @@ import pandas as pd
 import pytest
 
 import experiments
+import netsim
+import traces
 from experiments.cli.compare import compare as command
 from experiments.explore.answer import Explorer
 from experiments.presets import COMPARED
 from experiments.study.traffic import recorded
+from lpsm.randomness import WORKLOAD, generator
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -130,3 +133,15 @@ def test_a_baseline_has_the_name_of_the_beacons_of_its_world(compare):
     found = compare("--pages", "2", "--seeds", "2", "--policies", "bsd:1", "--baseline", "psm", "--beacon-ms", "102.4")
     assert [row["policy"] for row in found["against"]] == ["none", "bsd:1"]
     assert "psm:102.4" in {row["policy"] for row in found["summary"]}
+
+
+def test_pages_of_2025_tell_how_long_their_servers_take(compare, lpsm, tmp_path):
+    found = compare("--web", "2025", "--pages", "2", "--seeds", "2", "--policies", "psm")
+    assert found["traffic"]["web"] == "2025"
+    assert found["model"]["server_delay"]["kind"] == "recorded"
+    pages = traces.generate(2, generator(0, WORKLOAD, 0), web="2025")
+    table = pd.read_csv(tmp_path / "out" / "pages.csv")
+    alone = netsim.simulate(pages, "psm", config=netsim.SimulationConfig(radio="esp32-c6"), seed=0)
+    own = table[(table.policy == "psm:100") & (table.replication == "seed-0")]
+    assert own.latency_s.to_numpy() == pytest.approx(alone.latency_s, abs=1e-9)
+    assert "must be left out" in lpsm("generate", "--web", "2025", "--hours", "1").stderr
