@@ -1,11 +1,9 @@
 """Bytes that arrive, in bins of 10 ms: what a power-saving client would have found waiting.
 
-A trace of requests tells when a reply began and ended and how long it was, not
-when its packets came.  As in the thesis (section 2.5.4) the bytes of each
-connection are spread evenly over all bins from the one in which it starts to
-the one in which it ends; bytes stay whole, so that a share is rounded and the
-sum is exact.  Left out: acknowledgements, headers of packets, the shape of slow
-start.
+A trace of requests tells when a reply began and ended and how long it was, not when its packets came.  As in the thesis
+(section 2.5.4) the bytes of each connection are spread evenly over all bins from the one in which it starts to the one
+in which it ends; bytes stay whole, so that a share is rounded and the sum is exact.  Left out: acknowledgements,
+headers of packets, the shape of slow start.
 
 Source: C. Monteleoni, Learning with Online Constraints, 2006, section 2.5.4.
 """

@@ -1,17 +1,15 @@
 """Boston University Web client traces (1994-95): one file a session of the Mosaic browser.
 
-A line is ``machine sec usec "url" size delay``.  The third field is
-microseconds (not the user number that the original description calls it), not
-padded; size counts bytes with protocol overhead, delay seconds.  Size 0 with
-delay 0.0 was served from the browser's own cache: such rows are counted and
-left out.  The user is in the name of the file, ``con<user>.<machine>.<start>``.
+A line is ``machine sec usec "url" size delay``.  The third field is microseconds (not the user number that the original
+description calls it), not padded; size counts bytes with protocol overhead, delay seconds.  Size 0 with delay 0.0 was
+served from the browser's own cache: such rows are counted and left out.  The user is in the name of the file,
+``con<user>.<machine>.<start>``.
 
 The time that the server took is the delay less what the simulator's network needs for such a reply
 (`traces.server_times`).
 
-Defects that the collection is known to have are counted: a URL that holds a
-line end (the request is left out), a network request of size 0, an empty
-session.  Anything else is damage.
+Defects that the collection is known to have are counted: a URL that holds a line end (the request is left out), a
+network request of size 0, an empty session.  Anything else is damage.
 
 Members of a tar archive are read as they stream past, never unpacked to disk, so that a path leads nowhere: it is only
 a name.  Links, devices and other special members have no contents and are skipped.  Left out: sparse files and archives

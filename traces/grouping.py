@@ -21,12 +21,11 @@ Messages that a server pushes are no pages; `traces.workload_of` returns them be
 places in time (`Page.issue_s`).  Left out of the rule: frames and redirections of traces that tell no types, which
 count as pages of their own.
 
-Traces may be sorted by completion.  Requests are put in order of sending with a window: one is
-released when a request is seen that ended `reorder_s` after it was sent, or when more than
-`MAX_PENDING` wait.  Times that run backwards are an error: a request that was sent before, and
-ended more than `reorder_s` before, others of its client that stand before it in the trace (so
-traces sorted by either time are in order).  A request that took longer than
-the window comes too late for its place; it is left out and counted.
+Traces may be sorted by completion.  Requests are put in order of sending with a window: one is released when a request
+is seen that ended `reorder_s` after it was sent, or when more than `MAX_PENDING` wait.  Times that run backwards are an
+error: a request that was sent before, and ended more than `reorder_s` before, others of its client that stand before it
+in the trace (so traces sorted by either time are in order).  A request that took longer than the window comes too late
+for its place; it is left out and counted.
 """
 
 import heapq

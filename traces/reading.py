@@ -1,8 +1,7 @@
 """The front door to traces: any supported file as requests, as columns, or session by session.
 
-Everything streams: batches of some ten thousand rows, light tuples on demand.
-Sessions of a format that keeps its clients apart in time (Boston University)
-are read one after another; the clients of any other trace are interleaved, so
+Everything streams: batches of some ten thousand rows, light tuples on demand. Sessions of a format that keeps its
+clients apart in time (Boston University) are read one after another; the clients of any other trace are interleaved, so
 it is sorted by client on disk first.
 
 Which format a file has is told by its first bytes after unpacking, never by its name: every format says whether they

@@ -1,11 +1,9 @@
 """The records everything else is made of: a request on the wire, a batch of them as columns, a page to replay.
 
-Readers yield `Batch`es, structured arrays with one row a request; a row becomes
-a light `Request` only where somebody asks for it.  A `Page` is what a person
-asked for: one HTML document and its embedded objects.  It is deliberately free
-of times inside the page, because those are what the simulator computes; only
-how long the servers took is kept, where a trace tells it.  A `Message` is what
-a server sent without being asked.
+Readers yield `Batch`es, structured arrays with one row a request; a row becomes a light `Request` only where somebody
+asks for it.  A `Page` is what a person asked for: one HTML document and its embedded objects.  It is deliberately free
+of times inside the page, because those are what the simulator computes; only how long the servers took is kept, where a
+trace tells it.  A `Message` is what a server sent without being asked.
 """
 
 import re

@@ -1,13 +1,11 @@
 """A plain table of replies, for any traffic that has no reader of its own: time, bytes.
 
-One reply a line, `time` in seconds and `bytes`, separated by a comma, a
-semicolon or a tab.  A first line may name the columns, in any order: ``time``
-(or ``time_s``) and ``bytes`` are needed, ``end`` (``end_s``), ``request_bytes``,
-``client``, ``server`` and ``url`` may follow; without names the first two columns
-are taken.  A time may also be written as in ISO 8601, and a number with a decimal
-comma where columns are not separated by commas.  A row of 0 request bytes is a
-message that nobody asked for.  Lines are in the order of time, for each client.
-Empty lines and lines that begin with ``#`` are passed over.
+One reply a line, `time` in seconds and `bytes`, separated by a comma, a semicolon or a tab.  A first line may name the
+columns, in any order: ``time`` (or ``time_s``) and ``bytes`` are needed, ``end`` (``end_s``), ``request_bytes``,
+``client``, ``server`` and ``url`` may follow; without names the first two columns are taken.  A time may also be
+written as in ISO 8601, and a number with a decimal comma where columns are not separated by commas.  A row of 0 request
+bytes is a message that nobody asked for.  Lines are in the order of time, for each client.  Empty lines and lines that
+begin with ``#`` are passed over.
 """
 
 import csv

@@ -1,12 +1,10 @@
 """UC Berkeley Home IP traces (1996): binary records.
 
-A record is 60 bytes, big-endian, and the request line: three times
-(request, first and last byte of the reply, each in seconds and microseconds),
-client address and port, server address and port, two bytes of header flags,
-the If-Modified-Since, Expires and Last-Modified dates, the lengths of reply
-header and body, and the length of the request line.  All ones means that the
-monitor did not see the value.  Records are sorted by *completion*, slightly
-out of order; see `traces.grouping` for the re-ordering.
+A record is 60 bytes, big-endian, and the request line: three times (request, first and last byte of the reply, each in
+seconds and microseconds), client address and port, server address and port, two bytes of header flags, the
+If-Modified-Since, Expires and Last-Modified dates, the lengths of reply header and body, and the length of the request
+line.  All ones means that the monitor did not see the value.  Records are sorted by *completion*, slightly out of
+order; see `traces.grouping` for the re-ordering.
 
 The time that the server took is from the request to the first byte of the reply, less the round trip of the
 simulator's network (`traces.server_times`), because the records tell none.

@@ -1,16 +1,13 @@
 """The generator: pages drawn from the measured quantiles of a Web workload.
 
-Requests, replies, objects and think times are independent of each other and
-from page to page: sizes and think times by linear interpolation between the
-quantiles, the number of embedded objects by inversion of its distribution.
-HTML and images share the distribution of replies.  The number drawn is that of
-the objects *beside* the HTML, as ns-2's generator takes it (the table itself
-counts connections a page).  Left out: any correlation, persistent interests,
-time of day.
+Requests, replies, objects and think times are independent of each other and from page to page: sizes and think times by
+linear interpolation between the quantiles, the number of embedded objects by inversion of its distribution.  HTML and
+images share the distribution of replies.  The number drawn is that of the objects *beside* the HTML, as ns-2's
+generator takes it (the table itself counts connections a page).  Left out: any correlation, persistent interests, time
+of day.
 
-Source: B. Mah, An Empirical Model of HTTP Network Traffic, INFOCOM 1997
-(figures in ``data/``); think times are those of at most 1000 s, longer ones
-being rejected and not clipped.
+Source: B. Mah, An Empirical Model of HTTP Network Traffic, INFOCOM 1997 (figures in ``data/``); think times are those
+of at most 1000 s, longer ones being rejected and not clipped.
 """
 
 from collections.abc import Iterator

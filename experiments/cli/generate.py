@@ -40,12 +40,11 @@ _TAKES: dict[str, tuple[str, ...]] = {
 def generate(asked: options.Asked) -> None:
     """Make traffic: pages of the Web model, or what other programs do.
 
-    web: pages with sizes, embedded objects and think times, those that lpsm compare draws for
-    the same seed. mqtt: keep-alives, reports and pushed messages. push: messages alone. mixed: pages
-    and messages. stream: the segments of a player, each with its deadline. chat to update: programs that ask
-    again and again and are told things unasked, with what their servers take. web-pareto, web-jump, web-cache
-    and web-servers: pages whose servers answer after Pareto times, become ten times as slow, have a cache, or are three
-    in turn, fast to slow.
+    web: pages with sizes, embedded objects and think times, those that lpsm compare draws for the same seed. mqtt:
+    keep-alives, reports and pushed messages. push: messages alone. mixed: pages and messages. stream: the segments of a
+    player, each with its deadline. chat to update: programs that ask again and again and are told things unasked, with
+    what their servers take. web-pareto, web-jump, web-cache and web-servers: pages whose servers answer after Pareto
+    times, become ten times as slow, have a cache, or are three in turn, fast to slow.
     """
     import traces
     from experiments.report.trace_summary import Found

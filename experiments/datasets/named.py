@@ -157,8 +157,10 @@ def sms_spam(folder: Path) -> Stream:
     import pandas as pd
 
     with _found(folder, "sms_spam", "SMSSpamCollection") as path:
-        form: Any = {"sep": "\t", "names": ["label", "text"], "quoting": csv.QUOTE_NONE, "na_filter": False}
-        messages = pd.read_csv(path, header=None, index_col=False, dtype=str, **form)
+        messages = pd.read_csv(
+            path, sep="\t", header=None, names=["label", "text"], index_col=False, dtype=str, quoting=csv.QUOTE_NONE,
+            na_filter=False,
+        )  # fmt: skip
         strange = ~messages["label"].isin(["ham", "spam"]) | messages["text"].eq("")
         if strange.any() or messages.empty:
             rule = "a line must be ham or spam, a tab and a text"

@@ -75,12 +75,16 @@ def energy(summary: pd.DataFrame, printed: Mapping[str, float] | None = None) ->
     with sheet(5.6, 1.45 + 0.33 * max(len(bars), 2)) as (figure, [axes]):
         for name, (colour, hatch) in PART_FILLS.items():
             if (part := bars[f"{name}_per_page"].to_numpy()).any():
-                how: Any = {"color": colour, "hatch": hatch, "edgecolor": INK, "lw": 0.6, "label": ENERGY_PARTS[name]}
-                axes.barh(places, part, 0.62, left, **how)
+                axes.barh(
+                    places, part, 0.62, left, color=colour, hatch=hatch, edgecolor=INK, lw=0.6,
+                    label=ENERGY_PARTS[name],
+                )  # fmt: skip
                 left = left + part
         if (half := bars[_OWN].where(bars[_OWN] > 0)).any():
-            how = {"ecolor": GREY, "capsize": 2, "elinewidth": 0.8, "label": "95 % interval"}
-            axes.errorbar(totals, places + 0.4, xerr=half, fmt="none", **how)
+            axes.errorbar(
+                totals, places + 0.4, xerr=half, fmt="none", ecolor=GREY, capsize=2, elinewidth=0.8,
+                label="95 % interval",
+            )  # fmt: skip
         differences = bars[["energy_vs_psm_percent", _PAIRED]].to_numpy(dtype=float)
         for place, total, end, (percent, off) in zip(places, totals, ends, differences, strict=True):
             beside = f"  {percent:+.1f}{f' ± {off:.1f}' if off > 0 else ''} %".replace("-", "−")

@@ -54,8 +54,7 @@ def front(
     ----------
     rows : DataFrame
         One row a policy: `policy`, `energy_j_per_page`, and the columns that `panels` names; 95 % intervals are drawn
-        of those that have a half width (`.._half_width`).  A column
-        `clairvoyant_j_per_page` is a dotted line.
+        of those that have a half width (`.._half_width`).  A column `clairvoyant_j_per_page` is a dotted line.
     references : mapping
         ``limit`` and ``page-awake`` to their joules a page; those that are missing are not drawn.
     panels : mapping

@@ -1,8 +1,7 @@
 """Pictures that several papers' experiments and the commands share: curves with intervals, named beside them.
 
-A frame of rows (group, x, y, half_width) is drawn as a line a group, told apart by
-colour, marker and dash; reference curves (a bound, a prediction) are thin and grey, and what has no order (a topic
-a row) is drawn as points.
+A frame of rows (group, x, y, half_width) is drawn as a line a group, told apart by colour, marker and dash; reference
+curves (a bound, a prediction) are thin and grey, and what has no order (a topic a row) is drawn as points.
 """
 
 from collections.abc import Sequence

@@ -172,6 +172,11 @@ def point(group, x, sample):
     return {"group": group, "x": x, "y": mean, "half_width": half_width}
 
 
+def points(rows, group, x, y):
+    """Return the points of curves, one of each group, in the order of the rows."""
+    return pd.DataFrame([point(who, at, own) for (who, at), own in rows.groupby([group, x], sort=False)[y]])
+
+
 def steps_inside(chosen, grid, least=None):
     """Return how many values of a grid lie beyond the chosen one nearest to an end, on that side: 0 at its edge.
 

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.figures.papers import panels
-from experiments.papers.claims import Noted, named, steps_inside, where
+from experiments.papers.claims import Noted, named, steps_inside, where, wide
 from experiments.papers.kit import DataSet
 from lpsm import samplers
 from lpsm.randomness import POLICY, WORKLOAD, generator
@@ -260,12 +260,10 @@ def inside(selections):
     return measure
 
 
-def ends(record, column, selection, key, *, first=False):
-    """Return a column of the last window (or the first) by topic, at the values of a selection."""
-    windows = scored(record, "windows")
-    edge = windows["t"].min() if first else windows["t"].max()
-    own = where(windows, key=key, t=edge).set_index(["rank", "value"])[column]
-    return pd.Series([own[rank, value] for rank, value in selection["value"].items()], index=selection.index)
+def by_window(record, column, rows):
+    """Return a column of the windows at the values of a selection: a row a topic, a column a window."""
+    own = scored(record, "windows").merge(rows.reset_index()[["rank", "key", "value"]])
+    return wide(own, column, "t", "rank")
 
 
 # -- pictures --------------------------------------------------------------------------------------------------

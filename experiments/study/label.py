@@ -1,13 +1,11 @@
 """A selective sampler over a stream: what it asked for, and how well it predicted.
 
-What it models: one sampler decides on every instance in turn and sees only the labels it
-asks for; the labels it did not ask for are used afterwards, to count.  More than two classes go
-one against the rest: a sampler a class, each asking for its own yes or no; where an
-instance has exactly one class the largest margin names it; or one sampler of several classes asks for the class itself.
-Accuracy, F-measure 2PR/(P+R) of the class +1, and the share of labels asked for are given for the stream
-and for windows sliding over it.
-With no true positive F is 0 if anything was positive or predicted so, and otherwise
-undefined: such a class is left out of the mean over classes.
+What it models: one sampler decides on every instance in turn and sees only the labels it asks for; the labels it did
+not ask for are used afterwards, to count.  More than two classes go one against the rest: a sampler a class, each
+asking for its own yes or no; where an instance has exactly one class the largest margin names it; or one sampler of
+several classes asks for the class itself.  Accuracy, F-measure 2PR/(P+R) of the class +1, and the share of labels asked
+for are given for the stream and for windows sliding over it.  With no true positive F is 0 if anything was positive or
+predicted so, and otherwise undefined: such a class is left out of the mean over classes.
 What it leaves out: reading streams and drawing.
 Source: Cavallanti et al. 2010, section 3.3, for F-measure and windows.
 """

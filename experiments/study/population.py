@@ -97,8 +97,11 @@ def tasks(
             before = n_pages
         cut[-1].append(user)
         n_pages += user.n_pages
-    common: Any = {"policies": tuple(policies), "config": config, "program": program}
-    return [Task(members=tuple(own), compile_first=n_pages >= MANY_PAGES, **common) for own in cut if own]
+    chosen, many = tuple(policies), n_pages >= MANY_PAGES
+    return [
+        Task(members=tuple(own), policies=chosen, config=config, program=program, compile_first=many)
+        for own in cut if own
+    ]  # fmt: skip
 
 
 def compute(task: Task) -> dict[str, list[Any]]:

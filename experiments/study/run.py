@@ -67,7 +67,8 @@ def run(
     """
     results = {key: value for key, value in (finished or {}).items() if key in tasks}
     waiting = deque(key for key in tasks if key not in results)
-    measures = jobs is None and not is_cluster(scheduler)
+    cluster = is_cluster(scheduler)
+    measures = jobs is None and not cluster
     jobs = min(processes(jobs), max(1, len(waiting)))
     with progress(title, len(tasks), done=len(results)) as advance:
 
@@ -77,7 +78,7 @@ def run(
             advance()
 
         try:
-            cluster, begun, n = is_cluster(scheduler), perf_counter(), len(waiting)
+            begun, n = perf_counter(), len(waiting)
             while waiting and (
                 (measures and len(waiting) * (perf_counter() - begun) <= WORTH_S * (n - len(waiting) or inf))
                 or (jobs == 1 and not cluster)

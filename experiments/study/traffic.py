@@ -193,8 +193,7 @@ def told(sessions: Sequence[Replication], config: netsim.SimulationConfig) -> Ro
     """Return what of the world was recorded and is used, nothing for drawn traffic.
 
     That is server_times_s (the median, or None), round_trip_s (likewise) and messages; of recordings with times of
-    their own also things (exchanges, messages and datagrams), captured_s, and simulated_s without power
-    saving.
+    their own also things (exchanges, messages and datagrams), captured_s, and simulated_s without power saving.
     """
     recorded = [session for session in sessions if isinstance(session, Recorded)]
     if not recorded:

@@ -191,7 +191,7 @@ class Ensemble:
             self._fill(self.given, values)
         at, starts, rows = _NO_COLUMNS, _NO_STARTS, values.reshape(1, -1)
         if columns is not None:
-            at, starts, record.mode[SPARSE] = columns, np.array([0, len(values)]), 1
+            at, starts, record.mode[SPARSE] = columns, np.array([0, len(values)], np.int64), 1
         while not play(self._place, rows, at, starts):
             self._make_room(len(values))
 

@@ -5,8 +5,7 @@ its kind, its power-management and retry bits, its number, and its size without 
 that was sent again, whether an earlier copy was heard.  Left out: control frames other than PS-Poll, aggregates (each
 frame of one counts by itself), rates, bodies.
 
-Sources: IEEE 802.11-2020, sections 9.2, 9.3 and 10.3.2.14 (duplicates); radiotap.org, the list of
-defined fields.
+Sources: IEEE 802.11-2020, sections 9.2, 9.3 and 10.3.2.14 (duplicates); radiotap.org, the list of defined fields.
 """
 
 from collections import OrderedDict

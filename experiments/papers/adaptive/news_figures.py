@@ -21,7 +21,7 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from experiments.papers import news
-from experiments.papers.claims import Claim, Noted, against, named, where
+from experiments.papers.claims import Claim, Noted, against, named, where, wide
 from experiments.papers.kit import Experiment
 from experiments.papers.news import ALL_LABELS, NAMES, SAME, at_rate, at_rates, chosen, grid, mean_by_value, of, paired
 from experiments.papers.predicates import above, at_least, at_most, below, between, both, each, rising, wide_enough
@@ -71,7 +71,7 @@ for _key, _cheapest in CHEAPEST.items():
 @FIG_3.claim("SS is slightly more effective than SSNCI for the same K", above, "slightly")
 def _for_the_same_k(record):
     scores = news.scored(record)
-    ss, ssnci = (where(scores, key=key).pivot(index="rank", columns="value", values="f") for key in ("ss", "ssnci"))
+    ss, ssnci = (wide(scores, "f", "value", "rank", key=key) for key in ("ss", "ssnci"))
     by_k = (ss - ssnci).dropna(axis=1, how="all")
     words = ", ".join(f"{difference:+.3f} at K = {k:g}" for k, difference in by_k.mean().items())
     return Noted(by_k.mean(axis=1), f"({words})")
@@ -198,9 +198,7 @@ AT_EQUAL_F = {key: lambda record, key=key: chosen(key, _cheapest_in_reach)(_fina
 
 def _profile(record, at, column, key):
     """Return a column of a sampler, of windows that do not overlap: a row a topic, a column a window."""
-    windows = where(news.scored(record, "windows"), key=key)
-    own = windows.merge(at[key](record)["value"].reset_index(), on=["rank", "value"])
-    return own.pivot(index="rank", columns="t", values=column).iloc[:, ::4]
+    return news.by_window(record, column, at[key](record)).iloc[:, ::4]
 
 
 def _by_window(table):
@@ -412,9 +410,9 @@ FIG_10 = FIG_9.view(
     "last window less the first that is not the start, every K", low=-0.1, high=0.1,
 )  # fmt: skip
 def _change_of_recall(record):
-    windows, samples = news.scored(record, "windows"), {}
+    samples = {}
     for value in _values(record, "filter"):
-        table = where(windows, key="filter", value=value).pivot(index="rank", columns="t", values="recall")
+        table = news.by_window(record, "recall", of("filter", value)(record))
         second, last = table.iloc[:, min(news.WINDOW // news.STEP, table.shape[1] - 2)], table.iloc[:, -1]
         samples[f"K = {value:g}"] = against(last, second)
     return samples
@@ -470,9 +468,8 @@ FIG_10.claim(
 
 @FIG_10.claim("its precision improves considerably as documents come", above, "considerably", "last window less first")
 def _change_of_precision(record):
-    rows = TUNED["filter"](record)
-    first, last = (news.ends(record, "precision", rows, "filter", first=first) for first in (True, False))
-    return against(last, first)
+    table = news.by_window(record, "precision", TUNED["filter"](record))
+    return against(table.iloc[:, -1], table.iloc[:, 0])
 
 
 FIG_10.claim(

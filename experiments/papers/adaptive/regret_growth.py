@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.papers.claims import Noted, against, by, jackknifed, point, slope, where
+from experiments.papers.claims import Noted, against, by, jackknifed, point, slope, where, wide
 from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import at_least, at_most, below, between, each, falling, reaching
 from experiments.papers.theorems import (
@@ -73,7 +73,7 @@ def growth(key, alpha, margin, rounds, seed, run):
 
 def _late(rows, column, factor=100.0):
     """Return a column over the last two decades of rounds, or another factor: a row a run, a column an n."""
-    return rows[rows["n"] >= rows["n"].max() / factor].pivot(index="run", columns="n", values=column)
+    return wide(rows[rows["n"] >= rows["n"].max() / factor], column, "n", "run")
 
 
 def _exponents(x, y, over=1.0):
@@ -255,7 +255,7 @@ def _faster(growth):
 
 def _by_factors(growth, key, column):
     """Return what the hard margin costs in the last factor 5 of the rounds and in the one before, (runs, 2)."""
-    table = where(growth, key=key, margin=HARD[1]).pivot(index="run", columns="n", values=column)
+    table = wide(growth, column, "n", "run", key=key, margin=HARD[1])
     logarithms = np.log(table.columns)
     ends = logarithms.max() - np.log(5.0) * np.arange(3)
     at = np.array([np.interp(ends, logarithms, row) for row in table.to_numpy()])

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.datasets import load
-from experiments.papers.claims import Claim, Noted, against, point, steps_inside, wide
+from experiments.papers.claims import Claim, Noted, against, point, points, steps_inside, wide
 from experiments.papers.kit import DataSet, Experiment, Run, Sizes, over
 from experiments.papers.predicates import above, at_least, below, between, both, largest, reaching, wide_enough
 from experiments.papers.tuning import one_standard_error
@@ -270,11 +270,6 @@ def _at_one_rate(rate):
     )  # fmt: skip
 
 
-def _over_time(curve):
-    groups = curve.groupby(["key", "t"], sort=False)["accuracy"]
-    return pd.DataFrame([point(key, t, own) for (key, t), own in groups])
-
-
 def _trade_off(totals):
     groups = totals[totals["key"] != "lasec"].groupby(["key", "wanted"], sort=False)
     return pd.DataFrame([point(key, own["rate"].mean(), own["accuracy"]) for (key, _), own in groups])
@@ -335,7 +330,9 @@ def _panel(place, subject, time, swept, claims):
     if claims is OVER_RATES:
         experiment.picture(f"fig-2-{place}", x="fraction of labels asked for", y="accuracy")(_trade_off)
     else:
-        experiment.picture(f"fig-2-{place}", x="rounds", y="cumulative accuracy")(_over_time)
+        experiment.picture(f"fig-2-{place}", x="rounds", y="cumulative accuracy")(
+            lambda curve: points(curve, "key", "t", "accuracy")
+        )
     return experiment
 
 

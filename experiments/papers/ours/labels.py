@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
 
-from experiments.papers.claims import Noted, point
+from experiments.papers.claims import Noted, points, wide
 from experiments.papers.kit import DataSet, Experiment, Sizes, over
 from experiments.papers.predicates import above, each, reaching
 from experiments.quantities import Row
@@ -37,7 +36,7 @@ DATA = {
     "news": ("reuters21578", "Reuters-21578 as reuters21578.jsonl.gz"),
 }
 CURVES: Row = {"x": "fraction of labels asked for", "y": "accuracy", "x_scale": "log"}
-SHARES = (0.05, 0.1, 0.2)
+SHARES, BY_SHARE = (0.05, 0.1, 0.2), ("key", "wanted", "accuracy")
 BLOCKS, COINS = 40, 5
 STEP = 0.02  # of every threshold
 OURS, COIN, THEIRS, LATELY = "ours", "a coin", "scikit-learn", "ours, and the last labels"
@@ -134,7 +133,7 @@ def share_kept(stream, share, seed, rounds, stand_in, folder):
 def _over(rows, other, own=OURS, index="window"):
     """Points of accuracy, block by block (or run by run), over another (the best of others), by share of the labels."""
     samples = {}
-    for share, part in (100 * rows.pivot(index=["wanted", index], columns="key", values="accuracy")).groupby("wanted"):
+    for share, part in (100 * wide(rows, "accuracy", "key", ["wanted", index])).groupby("wanted"):
         best = part[list(other)].mean().idxmax()
         words = f"({part[own].mean():.2f} against {part[best].mean():.2f} % of {best})"
         samples[f"at {100 * share:g} %"] = Noted(part[own] - part[best], words)
@@ -144,12 +143,6 @@ def _over(rows, other, own=OURS, index="window"):
 def _kept(totals):
     own = totals[totals["key"] == OURS].set_index("wanted")["rate"]
     return {f"at {100 * share:g} %": [rate / share] for share, rate in own.items()}
-
-
-def _by_share(rows):
-    """Return a curve a key over the share wanted."""
-    groups = rows.groupby(["key", "wanted"], sort=False)["accuracy"]
-    return pd.DataFrame([point(who, share, part) for (who, share), part in groups])
 
 
 def _share_kept(stream, folder, published):
@@ -168,7 +161,7 @@ def _share_kept(stream, folder, published):
     for statement, test, own, other in goals if stream == "elec2" else goals[:2]:
         study.claim(statement, test, "", reason)(lambda blocks, own=own, other=other: _over(blocks, [other], own))
     study.claim("the share asked for is the one wanted", each, "", "over the one wanted", low=0.9, high=1.01)(_kept)
-    study.picture(name, **CURVES)(lambda blocks: _by_share(blocks))
+    study.picture(name, **CURVES)(lambda blocks: points(blocks, *BY_SHARE))
     return study
 
 
@@ -202,7 +195,7 @@ def _over_lines(clouds):
     return _over(clouds, LINES, "nearest", "run")
 
 
-classes.picture("labelling-classes", **CURVES)(lambda clouds: _by_share(clouds))
+classes.picture("labelling-classes", **CURVES)(lambda clouds: points(clouds, *BY_SHARE))
 
 
 EXPERIMENTS = (*(_share_kept(stream, *data) for stream, data in DATA.items()), classes)

@@ -24,13 +24,13 @@ and rivals that change by what they see.
 
 from functools import cache
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import linprog
 
-from experiments.papers.claims import Noted, by, point, where, wide
+from experiments.papers.claims import Noted, by, points, where, wide
 from experiments.papers.kit import DataSet, Experiment
 from experiments.papers.ours.worlds import (
     BLOCK,
@@ -290,8 +290,7 @@ def _slowed_early(curves):
 @LEARNING.picture("lpsm3-curves", x="page", y="mean slowdown of ten pages")
 def _curves(curves):
     for world, rows in curves.groupby("traffic", sort=False):
-        groups: Any = rows.groupby(["policy", "first_page"], sort=False)["slowdown"]
-        yield world, pd.DataFrame([point(policy, first + BLOCK / 2, own) for (policy, first), own in groups])
+        yield world, points(rows.assign(page=rows["first_page"] + BLOCK / 2), "policy", "page", "slowdown")
 
 
 PARTS_ON = ("web-lognormal", "streaming", "shifting")

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.papers.claims import Noted, against, by, point, where
+from experiments.papers.claims import Noted, against, by, point, where, wide
 from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import above, at_least, at_most, below, between, each
 from experiments.papers.theorems import (
@@ -93,13 +93,13 @@ def run_once(source, run, seed, rounds):
 )  # fmt: skip
 def _mistakes_less_perceptron(counts):
     own = where(counts, source="flat").query("a == 1 or key == 'perceptron'")
-    made = own.pivot(index="replication", columns="key", values="mistakes")
+    made = wide(own, "mistakes", "key")
     return against(made["sop"], made["perceptron"])
 
 
 def _over_limit(bounds, source):
     """Least bound over finite a over that of a -> infinity: a number a run."""
-    table = where(bounds, source=source).pivot(index="replication", columns="a", values="bound")
+    table = wide(bounds, "bound", "a", source=source)
     finite = table[list(A)]
     places = ", ".join(f"{a:g}" for a in sorted(set(finite.idxmin(axis=1))))
     return Noted(finite.min(axis=1) / table[inf], f"(at a = {places})")

@@ -42,7 +42,8 @@ FIG_3 = Experiment(
     "eventually reaches", "last window", limit=-SAME,
 )  # fmt: skip
 def _last_f(record):
-    return against(*(news.ends(record, "f", of(key, at)(record), key) for key, at in (("ss", PRINTED), ("sop", None))))
+    tables = (news.by_window(record, "f", select(record)) for select in (of("ss", PRINTED), of("sop")))
+    return against(*(table.iloc[:, -1] for table in tables))
 
 
 def _last_to_first(record, key, values=()):

@@ -19,7 +19,7 @@ import numpy as np
 
 import traces
 from experiments.figures.replay import competition, losses, weights
-from experiments.papers.claims import Noted, where
+from experiments.papers.claims import Noted, where, wide
 from experiments.papers.kit import DataSet, Experiment
 from experiments.papers.predicates import at_least, at_most
 from experiments.study.replay import ReplayConfig, details, rounds, totals
@@ -215,7 +215,7 @@ for statement, best in (
 def _over_largest(losses, loss, by, least):
     """A loss over that with the largest m (or n), a number a session, by m (or n) from the least one on."""
     rows = where(losses, n=SMALL_N) if by == "m" else where(losses, m=losses["m"].max())
-    table = rows.pivot(index="session", columns=by, values=loss).sort_index(axis=1)
+    table = wide(rows, loss, by, "session").sort_index(axis=1)
     *fewer, largest = map(int, table.columns)
     note = f"times that of {by} = {largest}"
     return {f"{by} = {one}:": Noted(table[one] / table[largest], note) for one in fewer if one >= least}

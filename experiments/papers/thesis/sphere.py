@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from experiments.papers.claims import Claim, Noted, against, cases, jackknifed, slope, where
+from experiments.papers.claims import Claim, Noted, against, cases, jackknifed, slope, where, wide
 from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import at_most, below, between, both, each, reaching
 from experiments.papers.theorems import perceptron_lemma_sine
@@ -132,7 +132,7 @@ THEOREM_3.claims += [
 
 def _by_goal(goals, key, column, **having):
     """Return what each error that all runs reach had cost: a row a run, a column an error, from the largest on."""
-    costs = where(goals, key=key, **having).pivot(index=["d", "run"], columns="goal", values=column)
+    costs = wide(goals, column, "goal", ["d", "run"], key=key, **having)
     return costs.where(costs > 0).dropna(axis=1).sort_index(axis=1, ascending=False)
 
 
@@ -185,7 +185,7 @@ for key, column, place, limits, printed, statement in cases(EXPONENTS):
     limit=50.0, unit=" %"
 )  # fmt: skip
 def _fewer_labels(goals):
-    labels = where(goals[goals["labels"] > 0], goal=0.01).pivot(index=["d", "run"], columns="key", values="labels")
+    labels = wide(goals[goals["labels"] > 0], "labels", "key", ["d", "run"], goal=0.01)
     return 100 * labels["dkm"] / labels["modified-perceptron"]
 
 

@@ -11,7 +11,7 @@ from math import log
 
 import numpy as np
 
-from experiments.papers.claims import against, jackknifed, slope, where
+from experiments.papers.claims import against, jackknifed, slope, wide
 from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import at_least, between, reaching
 from lpsm import LearnAlpha, alpha_grid, hindsight
@@ -38,7 +38,7 @@ def regrets(rounds, run, seed):
 
 
 def _table(regrets, learner):
-    return where(regrets, learner=learner).pivot(index="run", columns="rounds", values="regret")
+    return wide(regrets, "regret", "rounds", "run", learner=learner)
 
 
 @GROWTH.claim(

@@ -140,16 +140,14 @@ FIG_3_B.claim(
     f"last 2,000 stories, of a third of the paper's; {ON_OTHERS}", limit=19.0, open=True, unit=" %"
 )  # fmt: skip
 def _last_rate(record):
-    rows = CHOSEN["sop-ss"](news.scored(record))
-    first, last = (100 * news.ends(record, "rate", rows, "sop-ss", first=first) for first in (True, False))
-    return Noted(last, f"in the last window, from {first.mean():.0f} in the first")
+    rates = 100 * news.by_window(record, "rate", CHOSEN["sop-ss"](record))
+    return Noted(rates.iloc[:, -1], f"in the last window, from {rates.iloc[:, 0].mean():.0f} in the first")
 
 
 def _since_the_middle(record, column):
     """F or label rate of 2ND-ORDER in the last window less that in the middle of the stream."""
-    windows = news.scored(record, "windows").query("key == 'sop-ss' and value == @AT")
-    by_time = windows.pivot(index="rank", columns="t", values=column)
-    return against(by_time.iloc[:, -1], by_time.iloc[:, by_time.shape[1] // 2])
+    table = news.by_window(record, column, of("sop-ss", AT)(record))
+    return against(table.iloc[:, -1], table.iloc[:, table.shape[1] // 2])
 
 
 FIG_3_B.claims += [

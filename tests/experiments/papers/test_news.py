@@ -117,14 +117,13 @@ def test_pictures_are_of_means_over_topics(monkeypatch):
     assert rate["y"].tolist() == pytest.approx([0.5, 1 / 3])
 
 
-def test_the_first_and_the_last_window_are_read_at_the_values_selected():
+def test_windows_are_read_at_the_values_selected():
     rows = record_of([(rank, "ss", k, 10, 0, 1, 1, 10 * rank + k, 0) for rank in (0, 1) for k in (1, 3)])["totals"]
     windows = pd.concat([rows.assign(t=t, queried=rows["queried"] * t) for t in (1, 2, 3)])
     others = windows.assign(key="sop", queried=0)
-    selection = pd.DataFrame({"value": [3, 1]}, index=[0, 1])
-    record = {"windows": pd.concat([windows, others])}
-    assert news.ends(record, "queried", selection, "ss").tolist() == [9.0, 33.0]
-    assert news.ends(record, "queried", selection, "ss", first=True).tolist() == [3.0, 11.0]
+    selection = pd.DataFrame({"rank": [0, 1], "key": "ss", "value": [3, 1]}).set_index("rank")
+    table = news.by_window({"windows": pd.concat([windows, others])}, "queried", selection)
+    assert table.to_numpy().tolist() == [[3.0, 6.0, 9.0], [11.0, 22.0, 33.0]]
 
 
 @pytest.mark.parametrize(("pick", "value"), [
