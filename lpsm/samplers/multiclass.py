@@ -86,16 +86,18 @@ class MulticlassSampler(Sampler):
         """
         return self._plays(X, y)[:2]
 
-    def _plays(self, X: Rows, y: ArrayLike) -> tuple[Ints, Mask, Floats]:
-        """Play the rows of X; return predictions, questions, and what `last_scores` was in each round (T, k)."""
-        labels, table = np.asarray(y), self._table(X)
-        rounds = table.shape[0]
+    def _labels(self, y: ArrayLike, rounds: int) -> Floats:
+        labels = np.asarray(y)
         if labels.shape != (rounds,):
             raise ValueError(f"y must have shape ({rounds},), got {labels.shape}")
         if rounds and not (labels.dtype.kind in "iu" and 0 <= labels.min() <= labels.max() < self.n_classes):
             raise ValueError(f"y must hold numbers of classes from 0 to {self.n_classes - 1}, got {labels[:3]} ...")
-        log, scores = self._played(table, labels.astype(np.float64), *self._chance(rounds), RUN)
-        if rounds:
+        return labels.astype(np.float64)
+
+    def _plays(self, X: Rows, y: ArrayLike) -> tuple[Ints, Mask, Floats]:
+        """Play the rows of X; return predictions, questions, and what `last_scores` was in each round (T, k)."""
+        log, scores = self._played(*self._stream(X, y), RUN)
+        if len(scores):
             self.last_scores = scores[-1].copy()
         return *flags_of(log)[:2], scores
 

@@ -315,11 +315,9 @@ class Sampler:
         ValueError
             As `decide` and `learn`; nothing has then been learned.
         """
-        table = self._table(X)
-        labels = as_labels(y, table.shape[0])
-        stream = (table, labels, *self._chance(len(labels)))
+        stream = self._stream(X, y)
         single = self._samplers() == (self,) and not isinstance(self.kernel, CallableKernel)
-        lazy = len(labels) > SHORT and single
+        lazy = len(stream[1]) > SHORT and single
         if not (lazy and self._prepared().inside):
             return _as_log(self._played(*stream, _RUN_LAZILY if lazy else RUN)[0])
         own, twin = self._own, copy(self)
@@ -413,14 +411,12 @@ class Sampler:
 
     def _plays(self, X: Rows, y: ArrayLike) -> tuple[Array, Array, Array]:
         """Play the rows of X; return predictions, questions, and scores (T, k), exact where it asked."""
-        table = self._table(X)
-        labels = as_labels(y, table.shape[0])
-        log, _ = self._played(table, labels, *self._chance(len(labels)), _RUN_CAREFULLY)
+        log, _ = self._played(*self._stream(X, y), _RUN_CAREFULLY)
         return *loop.flags_of(log)[:2], leads(log[loop.LOG_MARGIN])
 
     def _exactly(self, X: Rows, labels: Floats) -> tuple[RunLog, Floats]:
         """Play the rows of X; return the log, and the probability of asking in each round."""
-        log, _ = self._played(self._table(X), labels, *self._chance(len(labels)), RUN)
+        log, _ = self._played(*self._stream(X, labels), RUN)
         return _as_log(log), log[loop.LOG_CHANCE]
 
     def _played(
@@ -438,10 +434,15 @@ class Sampler:
             scores /= 1.0 + np.maximum(log[loop.LOG_VARIANCE], 0.0)[:, None]
         return log, scores
 
-    def _chance(self, rounds: int) -> tuple[Floats, Floats]:
-        """Return the coins of the rounds to come, zeros for deterministic rules, and their schedules."""
+    def _stream(self, X: Rows, y: ArrayLike) -> tuple[Table, Floats, Floats, Floats]:
+        """Return rows and labels, checked, and of their rounds the coins, 0 for deterministic rules, and schedules."""
+        table = self._table(X)
+        rounds, labels = table.shape[0], self._labels(y, table.shape[0])
         uniforms = self._rng.random(rounds) if self.randomized and self._rng is not None else np.zeros(rounds)
-        return uniforms, self._prepared().schedules(rounds)
+        return table, labels, uniforms, self._prepared().schedules(rounds)
+
+    def _labels(self, y: ArrayLike, rounds: int) -> Floats:
+        return as_labels(y, rounds)
 
     def _reads(self, X: Rows) -> tuple[Floats, Floats]:
         """Return margins and scores of rows under the present state, which stays as it is."""
