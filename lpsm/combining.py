@@ -10,7 +10,7 @@ sleep, which mean nothing.
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import scipy
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Combination", "Combiner", "combine"]
 __dir__ = __all__.copy
+Indexed: TypeAlias = Any  # an array, or a Series (T,) or DataFrame (T, n) of pandas if an index was given
 
 
 def combine(
@@ -98,27 +99,27 @@ class Combination:
         self._loss_of = partial(losses_of, combiner.loss, combiner.quantile)
 
     @property
-    def predictions(self) -> Any:
+    def predictions(self) -> Indexed:
         """The combination of every round, (T,); NaN where nobody was awake."""
         return self._indexed(self._predictions, "combination")
 
     @property
-    def weights(self) -> Any:
+    def weights(self) -> Indexed:
         """Weights of the forecasts in every round, (T, n); 0 for those asleep."""
         return self._indexed(self._weights)
 
     @property
-    def losses(self) -> Any:
+    def losses(self) -> Indexed:
         """Loss of every forecast in every round, (T, n); NaN where it slept or the outcome is not known."""
         return self._indexed(self._losses)
 
     @property
-    def loss(self) -> Any:
+    def loss(self) -> Indexed:
         """Loss of the combination in every round, (T,)."""
         return self._indexed(self._loss[:, 0], "loss")
 
     @property
-    def regret(self) -> Any:
+    def regret(self) -> Indexed:
         """Cumulative loss beyond each forecast's, (T, n), over the rounds in which it was awake."""
         return self._indexed(np.cumsum(np.nan_to_num(self._loss - self._losses, posinf=0.0, neginf=0.0), axis=0))
 
@@ -209,7 +210,7 @@ class Combination:
         best = self.best_partition(min(segments, rounds))
         return np.repeat(best.experts, np.diff(np.append(best.starts, rounds)))
 
-    def _indexed(self, values: Floats, name: str = "") -> Any:
+    def _indexed(self, values: Floats, name: str = "") -> Indexed:
         """An array as it is, or a Series (T,) or DataFrame (T, n) if an index was given."""
         if self._index is None:
             return values

@@ -74,7 +74,7 @@ def compare(asked: options.Asked) -> None:
     few = 1 if trace is not None and traces.detect(trace) == "workload" else study.FEW_SESSIONS
     gathered_at: dict[tuple[object, ...], tuple[Units, Row, World]] = {}
     placed = []
-    for one in study.points(*settings(asked), fields, drawn=trace is None):
+    for one in study.points(*settings(asked), fields, drawn=trace is None and asked.web != "2025"):
         world = one.world
         key = world.config.beacon_interval_ns, world.recorded_round_trip, world.said.get("server_delay")
         if key not in gathered_at:  # a trace is read once for all worlds that read it alike

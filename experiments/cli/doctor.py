@@ -97,15 +97,18 @@ def _use(room: str) -> None:
 
     from lpsm import Combiner, LearnAlpha, bounds, samplers
     from lpsm.experts import AdaHedge
+    from netsim.policies.polling import PollingLearner
 
     rng = np.random.default_rng(0)
     if room == "learners":
         learner = LearnAlpha(n_experts=2, alphas=np.array([0.1, 0.2]))
         learner.run(losses := rng.random((4, 2)))
+        learner.run(losses, losses < 0.5)
         learner.update(losses[0])
         bounds.report(LearnAlpha(n_experts=2, alphas=[0.1]), losses)
         AdaHedge(2).run(losses)
         Combiner(2).run(losses, losses[:, 0])
+        PollingLearner().poll(100.0, 0.0)
         return
     rows = rng.standard_normal((4, 2))
     for key in sorted(samplers.keys()):

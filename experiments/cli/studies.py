@@ -30,6 +30,7 @@ LEAST_CAPTURED_S, LEAST_THINGS = 600.0, 20  # for the life of a battery
 TRAFFIC = (
     options.whole("--pages", "Without a trace: pages for each seed.", 100),
     options.whole("--seeds", "Without a trace: number of seeds, SEED, SEED+1, ...", 10, most=10_000),
+    options.option("--web", f"Without a trace: {options.WEB}", click.Choice(("1996", "2025"))),
     options.MEMBER,
     options.SKIP_DAMAGED,
     options.seconds("--think", "Pause after every recorded page, in place of the recorded ones."),
@@ -56,7 +57,7 @@ def gathered(
 
     settings: Row
     if paths:
-        for name in ("pages", "seeds"):
+        for name in ("pages", "seeds", "web"):
             if click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
                 raise ValueError(f"--{name} is for traffic that is drawn, and {option} is given")
         with progress("sessions read", None) as advance:
@@ -70,8 +71,9 @@ def gathered(
     else:
         if asked.member is not None:
             raise ValueError(f"member chooses from traffic, but no {option} is given")
-        workloads = traffic.generated(asked.pages, asked.seed, asked.seeds)
+        workloads = traffic.generated(asked.pages, asked.seed, asked.seeds, asked.web or "1996")
         settings = {"kind": "generated", "pages": asked.pages, "seeds": asked.seeds}
+        settings |= {"web": asked.web} if asked.web == "2025" else {}
     cut = traffic.units(
         workloads, few=few, seed=asked.seed, beacon_interval_ns=world.config.beacon_interval_ns, think_s=asked.think,
     )  # fmt: skip

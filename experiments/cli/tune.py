@@ -59,7 +59,7 @@ def tune(asked: options.Asked) -> None:
     from experiments.study import tune as study
 
     rule = options.configured(study.Rule, asked)
-    world, target = world_of(asked, drawn=not asked.traffic), asked.target
+    world, target = world_of(asked, drawn=not asked.traffic and asked.web != "2025"), asked.target
     interval_ns, radio = world.config.beacon_interval_ns, world.config.radio
     of_target = study.CANDIDATES if target == targets.ANY else targets.candidates(target)
     chosen = sweep.named(of_target if asked.policies is None else asked.policies, interval_ns)

@@ -31,6 +31,7 @@ class Generated:
 
     n_pages: int
     seed: int
+    web: str = "1996"  #: the year of the pages
 
     @property
     def name(self) -> str:
@@ -39,7 +40,7 @@ class Generated:
 
     def pages(self, client: int = 0) -> Sequence[traces.Page]:
         """Draw the pages of a client."""
-        return list(traces.generate(self.n_pages, generator(self.seed, WORKLOAD, client)))
+        return traces.generate(self.n_pages, generator(self.seed, WORKLOAD, client), self.web)
 
     def world(self, config: netsim.SimulationConfig) -> netsim.SimulationConfig:
         """Return the world in which they are browsed."""
@@ -136,9 +137,9 @@ def browsed(
             yield Browsing(session.name, session.user, found)
 
 
-def generated(pages: int, seed: int, seeds: int) -> list[Replication]:
+def generated(pages: int, seed: int, seeds: int, web: str = "1996") -> list[Replication]:
     """Return the seeds SEED, SEED+1, ... of the Web model, each with so many pages."""
-    return [Generated(n_pages=pages, seed=number) for number in range(seed, seed + seeds)]
+    return [Generated(n_pages=pages, seed=number, web=web) for number in range(seed, seed + seeds)]
 
 
 def recorded(
@@ -183,7 +184,9 @@ def _known(*works: traces.Workload) -> NDArray[np.float64]:
 
 
 def tells_waits(sessions: Sequence[Replication]) -> bool:
-    """Whether a recording among these tells how long its servers took, or has times of its own."""
+    """Whether one of these tells how long its servers took, or has times of its own; pages of 2025 do."""
+    if any(isinstance(session, Generated) and session.web == "2025" for session in sessions):
+        return True
     recorded = [session for session in sessions if isinstance(session, Recorded)]
     timed = any(session.is_timed for session in recorded)
     return timed or len(_known(*(session.recorded for session in recorded))) > 0

@@ -51,10 +51,7 @@ def divergence(p: ArrayLike, q: ArrayLike) -> Floats:
 
 @checked
 def static_expert_loss(expert_losses: ArrayLike, prior: ArrayLike | None = None) -> float:
-    """HW, T 2.2.3: Static-expert loses at most min_i (L_i + ln(1/prior_i)), so L_i + ln n with uniform first weights.
-
-    `expert_losses` are total losses, (n,).
-    """
+    """HW, T 2.2.3: Static-expert loses at most min_i (L_i + ln(1/prior_i)), L_i the total `expert_losses`, (n,)."""
     losses = np.asarray(expert_losses, dtype=np.float64)
     if losses.ndim != 1 or losses.size == 0:
         raise ValueError(f"expert_losses must have shape (n,), got {losses.shape}")
@@ -95,10 +92,7 @@ def fixed_share_regret(horizon: int, best_alpha: float, alpha: float) -> float:
 
 @checked
 def learn_alpha_regret(horizon: int, best_alpha: float, alphas: ArrayLike, prior: ArrayLike | None = None) -> float:
-    """T Corollary 1 (2.9): L_top - L_T(alpha*) <= ln m + (T-1) min_j D(alpha* || alpha_j).
-
-    With a prior over the alphas, ln m + ... becomes min_j (ln(1/prior_j) + ...).
-    """
+    """T Corollary 1 (2.9): L_top - L_T(alpha*) <= min_j (ln(1/prior_j) + (T-1) D(alpha* || alpha_j)), prior_j 1/m."""
     at_least(1, horizon=horizon)
     between(0.0, 1.0, best_alpha=best_alpha)
     rates = checked_rates(alphas)
@@ -110,10 +104,7 @@ def learn_alpha_regret(horizon: int, best_alpha: float, alphas: ArrayLike, prior
 
 @checked
 def learn_alpha_optimised_regret(horizon: int, n_alphas: int) -> float:
-    """T 2.3: the regret is at most ln m + (T-1) delta at delta = 1/(2T), whatever the losses.
-
-    `n_alphas` is the size m of a grid whose worst divergence (2.12) is at most 1/(2T).
-    """
+    """T 2.3: with a grid of m = `n_alphas` whose worst divergence is delta = 1/(2T), at most ln m + (T-1) delta."""
     at_least(1, horizon=horizon, n_alphas=n_alphas)
     return log(n_alphas) + (horizon - 1) / (2 * horizon)
 

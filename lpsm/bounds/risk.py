@@ -20,7 +20,7 @@ __all__ = ["average_risk", "importance_weighted_deviation"]
 def average_risk(mistakes: int, n_rounds: int, delta: float) -> float:
     """R above (6): with probability 1 - delta, (1/n) sum_t R(w_{t-1}) <= M/n + sqrt((2/n) ln(1/delta)).
 
-    Any incremental learner on independent examples; w_{t-1} is what predicted in round t.
+    It holds of incremental learners on independent examples; w_{t-1} is what predicted in round t.
     """
     checks.at_least(1, n_rounds=n_rounds)
     checks.between(0, n_rounds, mistakes=mistakes)

@@ -3,8 +3,7 @@
 What it models: a deterministic sampler is held against its bound in one run.  Of a randomised one the theorem speaks
 in the mean over its coins: half of the runs choose the comparator, the others are averaged; and the inequality
 behind it, summed over the update rounds, holds in every run and is checked in the first.  That labels are in the
-mean the sum of the coins is an identity, and checked as one.  A hypothesis that fails makes a statement void; a bound
-that promises no more than is true anyway is vacuous.
+mean the sum of the coins is an identity, and checked as one.
 What it leaves out: the theorems, and the comparators that make their bounds small (`sampler_theorems`).
 """
 
@@ -12,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy
@@ -23,17 +22,19 @@ from lpsm.arrays import Floats
 from lpsm.bounds.sampler_theorems import Theorem, comparators, quadratic_forms, theorem_of
 from lpsm.bounds.verdicts import Row, compare, void
 from lpsm.checks import generator
+from lpsm.samplers.checks import Rows, as_instances, as_labels, squared_lengths
+from lpsm.samplers.linear_algebra import Table
+from lpsm.samplers.run_log import RunLog
+from lpsm.samplers.sampler import Sampler
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from lpsm.samplers import RunLog, Sampler
 
 LEVEL = 0.9999  # of the interval of a mean; only if all of it is beyond the bound is the bound violated
 
 
 def report_sampler(
-    sampler: Sampler, X: Any, y: ArrayLike, *, runs: int = 20, rng: np.random.Generator | int | None = None
+    sampler: Sampler, X: Rows, y: ArrayLike, *, runs: int = 20, rng: np.random.Generator | int | None = None
 ) -> pd.DataFrame:
     """What is proved about a sampler against what it does on a labelled stream, as a table like `bounds.report`.
 
@@ -54,8 +55,6 @@ def report_sampler(
     R 3.1, mistakes 1.0 holds
     """
     import pandas as pd
-
-    from lpsm.samplers.checks import as_instances, as_labels, squared_lengths
 
     if runs < 2:
         raise ValueError(f"runs must be at least 2, since a mean is checked, got {runs}")
@@ -93,7 +92,7 @@ def report_sampler(
     return pd.DataFrame(rows, columns=list(Row._fields))
 
 
-def _held(theorem: Theorem, logs: list[RunLog], mistakes: Floats, table: Any, labels: Floats) -> Iterator[Row]:
+def _held(theorem: Theorem, logs: list[RunLog], mistakes: Floats, table: Table, labels: Floats) -> Iterator[Row]:
     """The statements about the mistakes of the runs."""
 
     def forms(log: RunLog) -> Floats:

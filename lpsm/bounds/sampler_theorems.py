@@ -1,8 +1,8 @@
 """Which theorem speaks of a sampler on any stream, and the comparator and the sums that its bound is made of.
 
 What it models: the bounds of `perceptrons`, `second_order` and `drift` on the mistakes of eight keys, each in the terms
-of a comparator u.  Any u is legal; the one taken about minimises slope hinge + ridge norm(u)^2 + square sum (u.x)^2, by
-descent on a hinge loss with its corner rounded.
+of a comparator u.  Every u is legal; the one taken about minimises slope hinge + ridge norm(u)^2 + square
+sum (u.x)^2, by descent on a hinge loss with its corner rounded.
 What it leaves out: running samplers (`sampler_report`); theorems on independent examples from a source with known
 constants (rls, the adaptive sampler, dkm), whose hypotheses no stream can show.
 Sources: Cesa-Bianchi, Gentile, Zaniboni 2004 (W), theorems 1 and 2; Cesa-Bianchi 2007 (R), section 3.1, theorems 1
@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from inspect import signature
 from math import inf, isinf, sqrt
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import linalg, sparse
@@ -24,9 +23,9 @@ from lpsm.arrays import Floats, Mask
 from lpsm.bounds.drift import drift_mistakes, selective_drift_mistakes
 from lpsm.bounds.perceptrons import perceptron_mistakes, selective_perceptron_mistakes
 from lpsm.bounds.second_order import label_efficient_mistakes, second_order_mistakes, selective_second_order_mistakes
-
-if TYPE_CHECKING:
-    from lpsm.samplers import Sampler
+from lpsm.samplers.checks import squared_lengths
+from lpsm.samplers.linear_algebra import Table
+from lpsm.samplers.sampler import Sampler
 
 Costs = Callable[[Floats, Floats], Floats]
 TRADES = (0.03, 0.1, 0.3, 1.0, 3.0)  # between hinge loss and energy of the comparators tried for a bound that is no sum
@@ -56,10 +55,8 @@ class Theorem:
             return [(trade + 0.5, trade, 0.0) for trade in TRADES]
         return [(1.0, trade * self.b, trade) for trade in ((self.coin / 2.0,) if self.coin else TRADES)]
 
-    def bound(self, w: Floats, table: Any, labels: Floats, stored: Mask, r: Floats) -> float:
+    def bound(self, w: Floats, table: Table, labels: Floats, stored: Mask, r: Floats) -> float:
         """The bound by the comparator w and the rounds in which a run stored; `r` as of `quadratic_forms`."""
-        from lpsm.samplers.checks import squared_lengths
-
         rows = table[stored]
         said = np.asarray(rows @ w).ravel()
         quadratic, norm = float(said @ said), float(np.linalg.norm(w))
@@ -112,7 +109,7 @@ def theorem_of(sampler: Sampler) -> Theorem | str:
     return f"no theorem here speaks of {sampler.key or 'this sampler'} on a stream without assumptions"
 
 
-def comparators(theorem: Theorem, table: Any, labels: Floats, often: Floats) -> Iterator[Floats]:
+def comparators(theorem: Theorem, table: Table, labels: Floats, often: Floats) -> Iterator[Floats]:
     """For each trade the u of least slope hinge + ridge norm(u)^2 + square sum (u.x)^2, rounds weighted by `often`."""
     from scipy import optimize  # slow to import, and needed here alone
 
@@ -136,7 +133,7 @@ def comparators(theorem: Theorem, table: Any, labels: Floats, often: Floats) -> 
         yield w
 
 
-def quadratic_forms(rows: Any, b: float, c: float) -> Floats:
+def quadratic_forms(rows: Table, b: float, c: float) -> Floats:
     """Of each stored instance x'M x with M = D^-1 + I/c as it was before; 0 for a Perceptron."""
     m, d = rows.shape
     if m == 0 or isinf(b):

@@ -48,7 +48,7 @@ REGRET, VARIANCE, LARGEST = range(3)
 
 
 class CombinerState(NamedTuple):
-    """What has been learned; the arrays of `experts.share` with an axis for the rates before the others."""
+    """What has been learned; all arrays of `experts.share` but scratch have an axis for the rates before the others."""
 
     scalars: Floats  # (STATE,)
     behind: Floats  # (K,) cumulative loss of each copy beyond the best one's
@@ -140,8 +140,9 @@ class Combiner(Stateful):
             raise ValueError(f"n_experts x alphas x rates must be at most {MOST_WEIGHTS}, got {n} x {grid.size} x {k}")
         scalars = np.zeros(STATE)
         scalars[SCALE] = 0.0 if learns else 1.0
-        copies = (np.repeat(part[None], k, axis=0) for part in LearnAlpha(n, grid, signed=True).arrays())
-        self._state = CombinerState(scalars, np.zeros(k), np.zeros((3, n)), *copies)
+        *learned, work = LearnAlpha(n, grid, signed=True).arrays()
+        copies = [np.repeat(part[None], k, axis=0) for part in learned]
+        self._state = CombinerState(scalars, np.zeros(k), np.zeros((3, n)), *[*copies, work])
 
     @property
     def weights(self) -> Floats:
@@ -392,7 +393,7 @@ def _combine_rounds(
             for i in range(n):
                 scaled[i] = eta * (losses[i] - least) if up[i] and least < np.inf else losses[i]
             weights, columns, slow, head = state.weights[k], state.columns[k], state.slow[k], state.head[k]
-            share.masked_round(scaled, up, weights, columns, slow, head, state.work[k])
+            share.masked_round(scaled, up, weights, columns, slow, head, state.work)
             top[k] = slope * (own[k] - p) if gradient else loss_of(code, quantile, own[k], y[t])
         if n_rates > 1:
             state.scalars[GAP] += hedge_round(top, v, rate, state.behind)

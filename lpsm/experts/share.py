@@ -481,7 +481,8 @@ def learn_alpha_run(
         if record.shape[0] > 0:
             mixture(weights, columns, slow, head, record[t])
         if alpha_record.shape[0] > 0:
-            alpha_posterior(columns, head, alpha_record[t])
+            for j in range(columns.shape[1]):  # equation (2.6)
+                alpha_record[t, j] = columns[TOP, j] * columns[MASS, j] / head[TOTAL]
         if not masked and _is_plain(slow, head):
             loss[t] = _plain_round(losses[t], weights, columns, head, work[0])
         else:
@@ -512,10 +513,3 @@ def mixture(weights: Floats, columns: Floats, slow: Floats, head: Floats, out: F
         for q in range(len(slow)):
             value += top[m + q] * math.exp(slow[q, i])
         out[i] = value / head[TOTAL]
-
-
-@compiled
-def alpha_posterior(columns: Floats, head: Floats, out: Floats) -> None:
-    """Weights of the alphas, in the order of `columns`: equation (2.6), shape (m + s,)."""
-    for j in range(out.size):
-        out[j] = columns[TOP, j] * columns[MASS, j] / head[TOTAL]

@@ -5,6 +5,6 @@ names; `kept` keeps machine code, and `compiler` alone knows how numba makes it.
 """
 
 from lpsm.native.kept import Kept, folder_of, is_plain
-from lpsm.native.kernels import Kernel, block, compiled, is_compiled
+from lpsm.native.kernels import Kernel, block, compiled
 
-__all__ = ["Kept", "Kernel", "block", "compiled", "folder_of", "is_compiled", "is_plain"]
+__all__ = ["Kept", "Kernel", "block", "compiled", "folder_of", "is_plain"]

@@ -29,11 +29,6 @@ def compiled(function: Callable[P, T], apart: bool = False) -> Callable[P, T]:
     return function if is_plain() else cast("Callable[P, T]", Kernel(function, apart))
 
 
-def is_compiled(kernel: object) -> bool:
-    """Whether a kernel is compiled for some arguments, in this process or, from the sources as they are, on disk."""
-    return not isinstance(kernel, Kernel) or bool(kernel.signatures) or kernel.kept.any()
-
-
 class Kernel:
     """A function that is compiled when first called; other kernels call it like any compiled function."""
 
@@ -44,7 +39,7 @@ class Kernel:
     @cached_property
     def dispatcher(self) -> Any:
         """What numba makes of the function."""
-        return compiler().dispatcher(self.py_func, self.kept)
+        return compiler().dispatcher(self.py_func, Kept(self.py_func.__module__, self.py_func.__qualname__))
 
     @cached_property
     def linked(self) -> Any:
@@ -54,16 +49,6 @@ class Kernel:
     @property
     def _numba_type_(self) -> Any:  # that of a name in another kernel
         return self.linked._numba_type_
-
-    @cached_property
-    def kept(self) -> Kept:
-        """Its machine code on disk."""
-        return Kept(self.py_func.__module__, self.py_func.__qualname__)
-
-    @property
-    def signatures(self) -> list[Any]:
-        """Types of arguments for which it is compiled or loaded in this process."""
-        return list(self.dispatcher.signatures) if "dispatcher" in vars(self) else []
 
     def __call__(self, *args: Any) -> Any:  # noqa: D102
         return self.dispatcher(*args)

@@ -68,7 +68,7 @@ class Recipe(NamedTuple):
             if field.name not in _FIXED
         }
 
-    def changed(self, parameters: Mapping[str, Any]) -> Recipe:
+    def changed(self, parameters: Mapping[str, object]) -> Recipe:
         """Return it with other values of parameters, by symbol."""
 
         def part(name: str) -> Any:
@@ -140,16 +140,9 @@ def describe(key: str) -> str:
 
 
 def make(
-    key: str,
-    n_features: int,
-    *,
-    rng: np.random.Generator | int | None = None,
-    normalize: bool | None = None,
-    kernel: KernelLike = None,
-    dtype: DTypeLike = np.float64,
-    max_queries: int | None = None,
-    **params: Any,
-) -> Sampler:
+    key: str, n_features: int, *, rng: np.random.Generator | int | None = None, normalize: bool | None = None,
+    kernel: KernelLike = None, dtype: DTypeLike = np.float64, max_queries: int | None = None, **params: Any,
+) -> Sampler:  # fmt: skip
     """Return the sampler named `key`.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -11,7 +11,7 @@ from scipy import sparse
 
 from lpsm.arrays import Array, Floats
 from lpsm.checks import array, shown
-from lpsm.samplers.linear_algebra import writeable
+from lpsm.samplers.linear_algebra import Table, writeable
 
 Columns: TypeAlias = NDArray[np.int32] | None
 """Of the values of a sparse instance; None of a dense one."""
@@ -21,7 +21,7 @@ MOST_FEATURES = 2**31 - 1
 """Most features of an instance: their places are 32 bits wide."""
 
 
-def as_instance(x: Any, n_features: int, dtype: DTypeLike) -> tuple[Array, Columns]:
+def as_instance(x: Table, n_features: int, dtype: DTypeLike) -> tuple[Array, Columns]:
     """Return one instance as (values, None), or as (values, columns) if it came as a sparse row.
 
     ValueError if it has not `n_features` features, one of them is not finite, or its squared length is not.
@@ -36,7 +36,7 @@ def as_instance(x: Any, n_features: int, dtype: DTypeLike) -> tuple[Array, Colum
     return values, None
 
 
-def as_instances(X: Rows, n_features: int, dtype: DTypeLike) -> Any:
+def as_instances(X: Rows, n_features: int, dtype: DTypeLike) -> Table:
     """Return instances as a contiguous array (T, n_features) or as canonical CSR.
 
     ValueError if the number of features differs, or a value or the squared length of an instance is not finite.
@@ -57,7 +57,7 @@ def as_instances(X: Rows, n_features: int, dtype: DTypeLike) -> Any:
     return table
 
 
-def _check_finite(name: str, table: Any) -> None:
+def _check_finite(name: str, table: Table) -> None:
     """Raise unless every value, and the squared length of every row, is finite in its own type of number."""
     values = table.data if sparse.issparse(table) else table
     with np.errstate(over="ignore", invalid="ignore"):
@@ -77,7 +77,7 @@ def _check_finite(name: str, table: Any) -> None:
         raise ValueError(f"{name} must have squared lengths that are finite, {what}")
 
 
-def check_columns(X: Any) -> None:
+def check_columns(X: Table) -> None:
     """Raise unless the places of a CSR matrix lie inside of it: compiled rounds go where they say."""
     if X.format != "csr":
         return
@@ -89,7 +89,7 @@ def check_columns(X: Any) -> None:
         raise ValueError(f"X must have columns below {X.shape[1]}, got {columns.min()} to {columns.max()}")
 
 
-def squared_lengths(table: Any) -> Array:
+def squared_lengths(table: Table) -> Array:
     """Return the squared lengths of the rows of a table, dense or CSR; 0 also where they are too small for a number."""
     with np.errstate(over="ignore"):
         if sparse.issparse(table):

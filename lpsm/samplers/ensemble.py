@@ -22,15 +22,26 @@ from lpsm.samplers import round as loop
 from lpsm.samplers.checks import Columns
 from lpsm.samplers.kernels import CallableKernel, Kernel
 from lpsm.samplers.least_squares import Squares
-from lpsm.samplers.perceptrons import memory_of
-from lpsm.samplers.protocol import EVICTED, N_COUNTS, N_SCALARS, NO_KERNEL, ROUND, SIZE, WEIGHT, Learner, Rule, code_of
+from lpsm.samplers.perceptrons import Record, memory_of
+from lpsm.samplers.protocol import (
+    EVICTED,
+    N_COUNTS,
+    N_SCALARS,
+    NO_KERNEL,
+    ROUND,
+    SIZE,
+    WEIGHT,
+    Code,
+    Learner,
+    Rule,
+    code_of,
+)
 from lpsm.samplers.round import ENTRIES, FIRST, FRESH, LAST, SPARSE, RoundRecord, play
 
 _NO_COLUMNS, _NO_STARTS = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
-Table = tuple[Array, Array, Array]  # of `linear_algebra.table_of`
 
 
-def pinned(*records: Any) -> tuple[Any, list[Any]]:
+def pinned(*records: Record) -> tuple[Code, list[Code]]:
     """Return the place of copies of a record, valid as long as their arrays live, and its entries, 0 for none.
 
     A record is a learner's arrays, those of an ensemble, or a `RoundRecord`.
@@ -49,23 +60,15 @@ class Copy:
 
     def __init__(self, learner: Learner, rule: Rule, kernel: Kernel | None) -> None:
         self.learner, self.rule, self.kernel = learner, rule, kernel
-        self.arrays: Any = None
+        self.arrays: Record = None
         self.counts, self.scalars = np.zeros(N_COUNTS, dtype=np.int64), np.zeros(N_SCALARS)
         self.scalars[WEIGHT] = 1.0
         self.evictions: np.random.Generator | None = None
 
     def begin(self, *size: Any) -> None:
         """Take arrays as they are before the first round: of so many features and classes, and of this type."""
-        one, kernel = self.learner, self.kernel
-        self.arrays = one.arrays(*size) if kernel is None else kernels.over_instances(one, kernel, *size)
+        self.arrays = kernels.first_arrays(self.learner, self.kernel, *size)
         self.rule.begin(self.counts, self.scalars)
-
-    def own_arrays(self) -> None:
-        """Copy what was read from a file that is mapped into memory."""
-        if not self.counts.flags.writeable:
-            self.counts, self.scalars = self.counts.copy(), self.scalars.copy()
-            if self.arrays is not None:
-                self.arrays = kernels.changed(self.arrays, lambda _, array: array.copy())
 
     def make_room(self, width: int, is_sparse: bool) -> None:
         """Grow the arrays of stored instances if there is no room for the next, of `width` values."""
@@ -93,34 +96,29 @@ class Copy:
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
-        if self.kernel is not None:  # its machine code is of this process
+        if not self.counts.flags.writeable:  # read from a file that is mapped into memory
+            self.counts, self.scalars = self.counts.copy(), self.scalars.copy()
+            if self.arrays is not None:
+                self.arrays = kernels.changed(self.arrays, lambda _, array: array.copy())
+        if self.kernel is not None and self.arrays is not None:  # the machine code of a kernel is of this process
             held = self.arrays.held
             kernel = held.kernel._replace(function=code_of(self.kernel.chance))
             self.arrays = self.arrays._replace(held=held._replace(kernel=kernel))
 
 
 class Ensemble:
-    """Copies that play together by one rule, and the record of their rounds.
+    """Copies that play together by one rule, and the record of their rounds; the parameters are those of `Sampler`.
 
-    Parameters
-    ----------
-    copies
-        Those who learn.
-    n_features, n_classes, dtype, normalize, stores, max_queries
-        As of `Sampler`.
-    head, voters
-        If they vote: counts of the whole, and a record with the methods `vote` and `reweigh`.
+    If they vote, `head` has the counts of the whole, and `voters` is a record with the methods `vote` and `reweigh`.
     """
 
     def __init__(
         self, copies: tuple[Copy, ...], n_features: int, n_classes: int, dtype: DTypeLike, normalize: bool, stores: str,
-        max_queries: int | None, head: Copy | None = None, voters: Any = None,
+        max_queries: int | None, head: Copy | None = None, voters: Record = None,
     ) -> None:  # fmt: skip
         self.copies, self.n_features, self.normalize, self.is_sparse = copies, n_features, normalize, False
         self._limit, self.voters = loop.UNLIMITED if max_queries is None else max_queries, voters
         everyone = copies if head is None else (*copies, head)
-        for one in everyone:
-            one.own_arrays()
         counts, scalars = copies[0].counts[None], copies[0].scalars[None]
         place, entries = np.zeros(1, dtype=np.int64), [0] * 6
         if head is not None:
@@ -193,14 +191,14 @@ class Ensemble:
             self._fill(self.given, values)
         at, starts, rows = _NO_COLUMNS, _NO_STARTS, values.reshape(1, -1)
         if columns is not None:
-            at, starts, record.mode[SPARSE] = columns, np.array([0, len(values)]), 1
+            at, starts, record.mode[SPARSE] = columns, np.array([0, len(values)], np.int64), 1
         while not play(self._place, rows, at, starts):
             self._make_room(len(values))
 
-    def play_rows(self, table: Table, n: int, mode: Ints, **own: Any) -> None:
+    def play_rows(self, table: tuple[Array, Array, Array], n: int, mode: Ints, **own: Any) -> None:
         """Play n rows of a table with these arrays in the record; k(x, x_i) of a given function is filled in a row."""
         at, starts = 0, table[2]
-        place: Any = None
+        place: Code = None
         mode[SPARSE] = len(starts) > 0
         while at < n:
             if self.given is not None:

@@ -28,6 +28,7 @@ from lpsm.samplers.calibration import Bought, leads
 from lpsm.samplers.catalogue import CATALOGUE, OF_ALL, OF_KERNELS, make
 from lpsm.samplers.checks import Rows, squared_lengths
 from lpsm.samplers.kernels import KernelLike
+from lpsm.samplers.linear_algebra import Table
 from lpsm.samplers.multiclass import MulticlassSampler, has_classes, last_largest
 
 _TAKES = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
@@ -96,30 +97,22 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_: Array
 
     def __init__(
-        self,
-        key: str = "ss",
-        params: Mapping[str, Any] | None = None,
-        *,
-        kernel: KernelLike = None,
-        normalize: bool | None = None,
-        fit_intercept: bool = False,
-        intercept_scaling: float | None = None,
-        max_queries: int | None = None,
-        random_state: np.random.Generator | np.random.RandomState | int | None = None,
-        oracle: Callable[[int, Any], object] | None = None,
-        **symbols: Any,
-    ) -> None:
+        self, key: str = "ss", params: Mapping[str, Any] | None = None, *, kernel: KernelLike = None,
+        normalize: bool | None = None, fit_intercept: bool = False, intercept_scaling: float | None = None,
+        max_queries: int | None = None, random_state: np.random.Generator | np.random.RandomState | int | None = None,
+        oracle: Callable[[int, Table], object] | None = None, **symbols: object,
+    ) -> None:  # fmt: skip
         self.key, self.params = key, _together(params, symbols)
         self.kernel, self.normalize, self.max_queries = kernel, normalize, max_queries
         self.fit_intercept, self.intercept_scaling = fit_intercept, intercept_scaling
         self.random_state, self.oracle = random_state, oracle
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, object]:
         """Return the parameters by name; if `deep`, those in `params` too."""
-        own: dict[str, Any] = super().get_params(deep)
+        own: dict[str, object] = super().get_params(deep)
         return {**own, **self.params} if deep and isinstance(self.params, Mapping) else own
 
-    def set_params(self, **params: Any) -> SelectiveClassifier:
+    def set_params(self, **params: object) -> SelectiveClassifier:
         """Set parameters by name, those in `params` too; a new key keeps of these what it has a use for."""
         key = params.get("key", self.key)
         if isinstance(key, str) and key in CATALOGUE and isinstance(self.params, Mapping) and "params" not in params:
@@ -213,7 +206,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # -- inside -------------------------------------------------------------------------------
 
     def _play(
-        self, X: Any, y: ArrayLike | None, classes: ArrayLike | None, anew: bool, late: bool = False
+        self, X: Table, y: ArrayLike | None, classes: ArrayLike | None, anew: bool, late: bool = False
     ) -> SelectiveClassifier:
         if self.oracle is not None:
             having("oracle", self.oracle, "__call__")
@@ -278,7 +271,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         last = len(self.classes_) - 1
         return label if last > 1 else np.where(np.greater(label, 0), last, 0)
 
-    def _round(self, i: int, X: Any, row: Any, code: int) -> tuple[bool, int]:
+    def _round(self, i: int, X: Table, row: Table, code: int) -> tuple[bool, int]:
         """Play one row, whose label is number `code`, or -1: to be had from the oracle, or later."""
         decision = self.sampler_.decide(row)
         if (ticket := decision.ticket) is not None:
@@ -323,14 +316,14 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"y must hold only the classes {self.classes_}, got {labels[strange][0]!r}")
         return np.searchsorted(self.classes_, labels).astype(np.int64)
 
-    def _with_intercept(self, table: Any) -> Any:
+    def _with_intercept(self, table: Table) -> Table:
         if not self.fit_intercept:
             return table
         ones = np.full((table.shape[0], 1), self._constant, dtype=table.dtype)
         return sparse.hstack([table, ones], format="csr") if sparse.issparse(table) else np.hstack([table, ones])
 
 
-def _together(params: Any, symbols: Mapping[str, Any]) -> Any:
+def _together(params: object, symbols: Mapping[str, object]) -> Any:
     """Parameters given as a mapping, or None, and by name; what is neither is refused when fitting."""
     return {**(params or {}), **symbols} if symbols and isinstance(params, Mapping | None) else params
 
@@ -340,7 +333,7 @@ def _known(y: ArrayLike | None) -> Mask:
     return np.array([label is not None and bool(label == label) for label in np.asarray(y, dtype=object).ravel()])
 
 
-def _typical(table: Any) -> float:
+def _typical(table: Table) -> float:
     """Root mean square of the values other than 0; 1 if there is none."""
     values = table.data if sparse.issparse(table) else table
     values = values[values != 0]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, inf, log, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -31,7 +31,7 @@ from lpsm.samplers.linear_algebra import (
     write_clear_scores,
     write_scores,
 )
-from lpsm.samplers.perceptrons import Memory, coefficient, keep, memory_of, new_memory, shrink, steps
+from lpsm.samplers.perceptrons import Memory, Record, coefficient, keep, memory_of, new_memory, shrink, steps
 from lpsm.samplers.protocol import (
     SELF_SIMILARITY,
     SIZE,
@@ -288,10 +288,12 @@ class Neighbours(Learner):
 OverInstances = Expansion | Factor | Nearest
 
 
-def over_instances(
-    learner: Learner, kernel: Kernel, n_features: int, k: int, dtype: DTypeLike, capacity: int = 0
-) -> OverInstances:
-    """Return the arrays of a learner under a kernel, before the first round; `capacity` 0 for that of a beginning."""
+def first_arrays(
+    learner: Learner, kernel: Kernel | None, n_features: int, k: int, dtype: DTypeLike, capacity: int = 0
+) -> Record:
+    """Return the arrays of a learner before the first round; `capacity` is for instances, 0 for that of a beginning."""
+    if kernel is None:
+        return learner.arrays(n_features, k, dtype)
     capacity = learner.B or capacity or FIRST_CAPACITY
     held = Held(
         new_memory(capacity, dtype), np.zeros(capacity, dtype=dtype), np.zeros(n_features, dtype=dtype),
@@ -313,10 +315,10 @@ def fill(learner: OverInstances, kernel: CallableKernel, counts: Ints, scalars: 
         learner.held.similarities[i] = kernel.function(learner.held.memory.rows[i], x)
 
 
-def changed(record: Any, change: Callable[[str, Array], Array]) -> Any:
+def changed(record: Record, change: Callable[[str, Array], Array]) -> Record:
     """Return a record of arrays, numbers and such records with change(n, a) in place of every array a of name n."""
 
-    def part(name: str, value: Any) -> Any:
+    def part(name: str, value: object) -> object:
         if isinstance(value, np.ndarray):
             return change(name, value)
         return changed(value, change) if isinstance(value, tuple) else value
@@ -324,7 +326,7 @@ def changed(record: Any, change: Callable[[str, Array], Array]) -> Any:
     return type(record)(*map(part, record._fields, record))
 
 
-def _resized(record: Any, **shapes: tuple[int, ...]) -> Any:
+def _resized(record: Record, **shapes: tuple[int, ...]) -> Record:
     """Return the record with arrays of these names and shapes, and zeros where they grow."""
 
     def change(name: str, array: Array) -> Array:
@@ -337,7 +339,7 @@ def _resized(record: Any, **shapes: tuple[int, ...]) -> Any:
     return changed(record, change)
 
 
-def roomier(learner: Any, memory: Memory, capacity: int, width: int, sparse: bool) -> Any:
+def roomier(learner: Record, memory: Memory, capacity: int, width: int, sparse: bool) -> Record:
     """Return a learner with room for so many stored instances of `width` values."""
     wide = max(width, memory.rows.shape[1])
     shapes = {"rows": (capacity, wide), "columns": (capacity, wide if sparse else 0), "upper": (capacity, capacity),
@@ -347,7 +349,7 @@ def roomier(learner: Any, memory: Memory, capacity: int, width: int, sparse: boo
     return _resized(learner, **shapes)
 
 
-def widened(learner: Any, n_features: int, dense: bool) -> Any:
+def widened(learner: Record, n_features: int, dense: bool) -> Record:
     """Return a learner with more features, the new ones last; `dense` if it stores instances with all of them."""
     shapes = {"kept": (1, n_features), "scatter": (n_features,)}
     if not isinstance(learner, OverInstances):

@@ -13,13 +13,13 @@ Source: ours.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from lpsm.arrays import Floats, State
+from lpsm.arrays import Array, Floats, State
 from lpsm.checks import array, reading, shown, state_array
 from lpsm.samplers import state_io
 from lpsm.samplers.checks import Rows, as_instances, as_labels
@@ -91,7 +91,7 @@ class LastLabels:
         decided = ((x, y, self.decide(x)) for x, y in zip(table, labels, strict=True))
         return RunLog.of(((one, bool(one.query and self.learn(x, int(y)))) for x, y, one in decided), len(table))
 
-    def _row(self, x: Any, seen: Floats) -> Floats:
+    def _row(self, x: Rows, seen: Floats) -> Floats:
         if np.shape(x) != (self.n_features,):
             raise ValueError(f"x must have shape ({self.n_features},), got {np.shape(x)}")
         return np.append(x, seen)
@@ -108,7 +108,7 @@ class LastLabels:
         return named | own | state_io.within("sampler_", self.sampler.state())
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Self:
+    def from_state(cls, state: Mapping[str, Array]) -> Self:
         """Return what `state` was taken from; ValueError if its version or its parts do not fit."""
         with reading("a LastLabels' state"):
             if int(state["version"]) != cls.VERSION:

@@ -1,7 +1,4 @@
-"""Questions whose labels have not come, by ticket: the instance, and what its round came to.
-
-What it leaves out: what a label does to the learner (`round`).
-"""
+"""Questions whose labels have not come, by ticket: the instance, and what its round came to."""
 
 from __future__ import annotations
 

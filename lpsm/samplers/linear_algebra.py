@@ -10,7 +10,7 @@ that costs then, and half of it suffices.  What it leaves out: blocking for the 
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -27,6 +27,9 @@ _ROUNDING = 2.0**-44  # of the terms: 256 units in the last place
 WIDE = 512  # measured: below it, reading the whole matrix row by row is faster
 
 
+Table: TypeAlias = Any  # instances that were checked: an array (T, d), or CSR, which scipy does not type
+
+
 class Row(NamedTuple):
     """One instance."""
 
@@ -36,7 +39,7 @@ class Row(NamedTuple):
     sparse: bool
 
 
-def table_of(rows: Any) -> tuple[Array, Array, Array]:
+def table_of(rows: Table) -> tuple[Array, Array, Array]:
     """Return the table of instances (T, d) or of CSR: values, columns and starts of the rows, as `row_of` reads them.
 
     Values are (T, d), or (1, n) end to end if sparse; columns int32 and starts (T + 1,) are empty if dense.

@@ -36,17 +36,10 @@ class MulticlassSampler(Sampler):
 
     Parameters
     ----------
-    key, n_features
-        As in `lpsm.samplers.make`.
     n_classes
         Number k of classes, at least 2.
-    rng, normalize, dtype, max_queries, kernel, **params
-        As in `lpsm.samplers.make`; the kernel is a named one.
-
-    Raises
-    ------
-    ValueError
-        If the key is a filter, or its learner has no form for more than two classes.
+    key, n_features, rng, normalize, dtype, max_queries, kernel, **params
+        As in `lpsm.samplers.make`; ValueError for a filter, or a learner that has no form for several classes.
 
     Attributes
     ----------
@@ -62,17 +55,9 @@ class MulticlassSampler(Sampler):
     """
 
     def __init__(
-        self,
-        key: str,
-        n_features: int,
-        n_classes: int,
-        *,
-        rng: np.random.Generator | int | None = None,
-        normalize: bool | None = None,
-        dtype: DTypeLike = np.float64,
-        max_queries: int | None = None,
-        **params: Any,
-    ) -> None:
+        self, key: str, n_features: int, n_classes: int, *, rng: np.random.Generator | int | None = None,
+        normalize: bool | None = None, dtype: DTypeLike = np.float64, max_queries: int | None = None, **params: Any,
+    ) -> None:  # fmt: skip
         self.n_classes = whole(2, n_classes=n_classes)
         options = options_of(key, n_features, normalize=normalize, **params)
         super().__init__(**options, n_features=n_features, rng=rng, dtype=dtype, max_queries=max_queries)

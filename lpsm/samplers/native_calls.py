@@ -159,7 +159,8 @@ def pin(record, place, entries):
     entries[3], entries[4], entries[5] = _update(record), _vote(record), _reweigh(record)
 
 
-for _kernel in (play, pin):
+_kernels: Any = play, pin
+for _kernel in _kernels:
     _kernel.dispatcher.targetoptions["_nrt"] = False
 for _part in vars(loop).values():  # the record has 150 words, which no call is to pass on
     if isinstance(_part, Kernel) and _part.__module__ == loop.__name__ and _part is not play:

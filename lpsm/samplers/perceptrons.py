@@ -10,7 +10,7 @@ Sources: Cesa-Bianchi et al. 2004 (W) figure 1; Monteleoni 2006 (T) section 3.4 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -20,6 +20,8 @@ from lpsm.checks import between, non_negative, positive, whole
 from lpsm.native import compiled
 from lpsm.samplers.linear_algebra import Row, add, write_scores
 from lpsm.samplers.protocol import EVICTED, READY, SIZE, STORED, Learner, Round, checked_by, parameters
+
+Record: TypeAlias = Any  # a named tuple of arrays, numbers and such records, as a learner or an ensemble has them
 
 
 class Memory(NamedTuple):
@@ -38,7 +40,7 @@ def new_memory(capacity: int, dtype: DTypeLike) -> Memory:
     return Memory(rows, columns, np.zeros(capacity, dtype=np.int64), np.zeros(capacity), np.zeros(capacity))
 
 
-def memory_of(record: Any) -> Memory | None:
+def memory_of(record: Record) -> Memory | None:
     """Return the stored instances of a learner, None if it stores none."""
     memory: Memory | None = getattr(getattr(record, "held", record), "memory", None)
     return memory if memory is not None and len(memory.labels) else None
@@ -70,15 +72,15 @@ def evicted(now: Round, budget: int) -> int:
 
 
 @compiled
-def coefficient(learner: Vector, now: Round) -> float:
+def coefficient(learner: Record, now: Round) -> float:
     """Of x in the update: eta y, or that of the modified Perceptron, whose first example is v itself."""
     if learner.factor < 0.0:
-        return learner.eta * now.y
-    return -learner.factor * now.p if now.counts[READY] != 0 else now.y
+        return float(learner.eta * now.y)
+    return float(-learner.factor * now.p if now.counts[READY] != 0 else now.y)
 
 
 @compiled
-def shrink(learner: Vector, now: Round, n: int) -> None:
+def shrink(learner: Record, now: Round, n: int) -> None:
     """Multiply the first n weights of every class by 1 - lambda_k."""
     if learner.lambda_ > 0.0:
         factor = 1.0 - learner.lambda_ / (learner.lambda_ + now.counts[STORED])

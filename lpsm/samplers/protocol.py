@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any, NamedTuple, TypeVar, dataclass_transform
+from typing import Any, NamedTuple, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -31,6 +31,7 @@ Wholes = Ints
 Values = Array
 T = TypeVar("T")
 Checks = Mapping[str, Callable[..., object]]
+Code: TypeAlias = Any  # the address of machine code or of a record; in plain Python the function or the records
 RuleFunction = Callable[[Floats, Ints, Floats, float, float, float, float, float], float]
 """Of the parameters, `counts`, `scalars` and five numbers, as `Rule` has them."""
 RULE_FUNCTION = Signature(float, (FLOATS, INTS, FLOATS, *5 * (float,)))
@@ -117,6 +118,9 @@ class Learner:
         raise NotImplementedError
 
 
+_NOTHING: Any = None  # in the place of a function
+
+
 class Rule:
     """What rules are made of: a record of parameters, and functions of numbers alone.
 
@@ -130,9 +134,7 @@ class Rule:
     randomized: Any = False  # whether it tosses a coin each round
     filters = False  # whether asking is predicting +1
     needs_variance = False  # whether the chance is not to be known without r
-    chance: Any = None
-    grants: Any = None
-    answers: Any = None
+    chance = grants = answers = _NOTHING
     __post_init__ = _check
 
     def begin(self, counts: Ints, scalars: Floats) -> None:
@@ -151,18 +153,18 @@ class Rule:
 
 
 def call(
-    function: Any, rule: Floats, counts: Ints, scalars: Floats, a: float, b: float, c: float, d: float, e: float
+    function: Code, rule: Floats, counts: Ints, scalars: Floats, a: float, b: float, c: float, d: float, e: float
 ) -> float:
     """Call a function of a rule."""
     return float(function(rule, counts, scalars, a, b, c, d, e))
 
 
-def invoke(entry: Any, at: Any, j: int, now: Round) -> float:
+def invoke(entry: Code, at: Code, j: int, now: Round) -> float:
     """Call a method of copy j of a learner, or of an ensemble, by its entry."""
     return float(entry(at[j], now) or 0.0)
 
 
-def code_of(function: RuleFunction | None) -> Any:
+def code_of(function: RuleFunction | None) -> Code:
     """Where the machine code of a function of a rule is, 0 for none; in plain Python the function itself."""
     return (function or 0) if function is None or is_plain() else entry_of(function, RULE_FUNCTION).address
 

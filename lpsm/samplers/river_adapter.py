@@ -21,6 +21,7 @@ from sklearn.feature_extraction import FeatureHasher
 
 from lpsm.samplers.calibration import Bought, leads
 from lpsm.samplers.catalogue import make
+from lpsm.samplers.linear_algebra import Table
 from lpsm.samplers.sampler import Sampler
 
 try:
@@ -54,14 +55,9 @@ class RiverSampler(base.Classifier):
     """
 
     def __init__(
-        self,
-        key: str = "ss",
-        params: Mapping[str, Any] | None = None,
-        classes: Sequence[Hashable] = (False, True),
-        features: Sequence[Hashable] | None = None,
-        n_hashed: int | None = None,
-        seed: int | None = None,
-    ) -> None:
+        self, key: str = "ss", params: Mapping[str, Any] | None = None, classes: Sequence[Hashable] = (False, True),
+        features: Sequence[Hashable] | None = None, n_hashed: int | None = None, seed: int | None = None,
+    ) -> None:  # fmt: skip
         if len(classes) != 2 or classes[0] == classes[1]:
             raise ValueError(f"classes must be two different labels, got {classes!r}")
         if features is not None and n_hashed is not None:
@@ -117,18 +113,18 @@ class RiverSampler(base.Classifier):
         self.sampler.learn(ticket, 2 * code - 1)
         self._bought.answer(ticket, code)
 
-    def predict_one(self, x: Features, **kwargs: Any) -> Any:
+    def predict_one(self, x: Features, **kwargs: object) -> Any:
         """Return the predicted class of `x`."""
         return self.classes[int(self._margin(x) >= 0.0)]
 
-    def predict_proba_one(self, x: Features, **kwargs: Any) -> dict[Any, float]:
+    def predict_proba_one(self, x: Features, **kwargs: object) -> dict[Any, float]:
         """Return the classes' probabilities, calibrated on the labels bought so far, the predicted class first."""
         margin = self._margin(x)
         chances = self._bought.probabilities(leads(np.array([margin])))[0].tolist()
         found = list(zip(self.classes, chances, strict=True))
         return dict(found[::-1] if margin >= 0.0 else found)
 
-    def learn_one(self, x: Features, y: Hashable, **kwargs: Any) -> None:
+    def learn_one(self, x: Features, y: Hashable, **kwargs: object) -> None:
         """Play the round of `x`, unless `ask` has; its label is looked at only if it is asked for."""
         last = self._opened is not None and self._opened[0] == x
         if not last and _settled(self._owed, x, lambda ticket: self.close(ticket, y)):
@@ -161,7 +157,7 @@ class RiverSampler(base.Classifier):
             row = np.append(row, np.zeros(max(0, sampler.n_features - len(row))))[: sampler.n_features]
         return sampler.margin(row)
 
-    def _row(self, x: Features, remember: bool = True) -> Any:
+    def _row(self, x: Features, remember: bool = True) -> Table:
         if self._hasher is not None:
             return self._hasher.transform([{str(name): value for name, value in x.items()}])
         unknown = sorted((name for name in x if name not in self._columns), key=str)
@@ -203,17 +199,17 @@ class ActiveRiverSampler(ActiveLearningClassifier):
             raise ValueError(f"classifier must be, or end in, a RiverSampler, got {type(last).__name__}")
         return last
 
-    def predict_one(self, x: Features, **kwargs: Any) -> Any:
+    def predict_one(self, x: Features, **kwargs: object) -> Any:
         """Return the predicted class of `x` and whether its label is wanted: a round, unless its chances began it."""
         said = self.classifier.predict_one(x, **kwargs)
         return said, self._ask_for_label(x, said, "predict_one")
 
-    def predict_proba_one(self, x: Features, **kwargs: Any) -> Any:
+    def predict_proba_one(self, x: Features, **kwargs: object) -> Any:
         """Return the chances of the classes and whether the label is wanted: a round, unless a prediction began it."""
         said = self.classifier.predict_proba_one(x, **kwargs)
         return said, self._ask_for_label(x, said, "predict_proba_one")
 
-    def learn_one(self, x: Features, y: Hashable, **kwargs: Any) -> None:
+    def learn_one(self, x: Features, y: Hashable, **kwargs: object) -> None:
         """Take the label of an instance that was asked about; without a question it is not looked at."""
         instance = x
         for step in self._steps()[:-1]:
@@ -242,7 +238,7 @@ class ActiveRiverSampler(ActiveLearningClassifier):
         return self._wanted
 
     def _steps(self) -> list[Any]:
-        last: Any = self.classifier
+        last = self.classifier
         return list(last.steps.values()) if isinstance(last, compose.Pipeline) else [last]
 
 
@@ -256,6 +252,6 @@ def _settled(owed: Owed, x: Features, settle: Callable[[int], None]) -> bool:
     return False
 
 
-def _any(row: Any) -> bool:
+def _any(row: Table) -> bool:
     """Whether a row, dense or sparse, is not all zero."""
     return bool((row != 0.0).sum())

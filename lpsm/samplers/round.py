@@ -34,6 +34,7 @@ from lpsm.samplers.protocol import (
     SMALLEST,
     STORED,
     WEIGHT,
+    Code,
     Line,
     Round,
     Similarity,
@@ -129,7 +130,7 @@ def record_at(place: Sequence[RoundRecord], values: Array) -> RoundRecord:
 
 
 @compiled
-def play(place: Any, values: Array, columns: Ints, starts: Ints) -> int:
+def play(place: Code, values: Array, columns: Array, starts: Ints) -> int:
     """Play rounds from the first on; return where it stopped: the last, or the round that found no room.
 
     `place` is that of a `RoundRecord`, the others are those of `linear_algebra.table_of`.

@@ -169,7 +169,7 @@ class NextLabel(Rule):
 
     K: float = 1.0
     ranges = checked_by(K=UP_TO_INFINITY)
-    chance = SmallMargin.chance
+    chance = rule_function(SmallMargin.chance)
     grants = staticmethod(_next)
 
     def begin(self, counts: Ints, scalars: Floats) -> None:
@@ -223,7 +223,7 @@ class KeptRate(Rule):
     rate: float = 0.1
     step: float = 0.02
     ranges = checked_by(rate=partial(between, 0.0, 1.0), step=positive)
-    chance = Halving.chance
+    chance = rule_function(Halving.chance)
     grants = staticmethod(_follow)
 
 

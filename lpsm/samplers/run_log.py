@@ -1,13 +1,9 @@
-"""What a sampler says of a round, and of a whole stream.
-
-What it models: the decision on one instance, and the log of a run.  What it leaves out:
-mistakes, which need all labels: `RunLog.ledger` takes them afterwards.
-"""
+"""What a sampler says of a round, and of a whole stream; `RunLog.ledger` takes the labels that it did not see."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,8 +27,7 @@ class Decision(NamedTuple):
 class RunLog:
     """What a sampler did over a stream; every array has shape (T,).
 
-    ``margin`` is computed when first read if the run could do without: deciding needs its
-    sign, and seldom its size.  Until then the instances of the run must not be changed.
+    ``margin`` is computed when first read if the run could do without; until then X must not be changed.
     """
 
     __slots__ = ("_margin", "_said", "prediction", "queried", "replay", "stored")
@@ -87,5 +82,5 @@ class RunLog:
     def __repr__(self) -> str:
         return f"RunLog(rounds={len(self)}, queries={self.queried.sum()}, stored={self.stored.sum()})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return RunLog, (self.prediction, self.queried, self.stored, self.margin)

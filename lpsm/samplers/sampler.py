@@ -23,6 +23,7 @@ from scipy import sparse
 from lpsm.arrays import Array, Floats, Ints, State
 from lpsm.checks import generator, known, of_type, reading, shown, whole
 from lpsm.samplers import kernels, protocol, state_io
+from lpsm.samplers import round as loop
 from lpsm.samplers.calibration import leads
 from lpsm.samplers.checks import (
     MOST_FEATURES,
@@ -38,22 +39,8 @@ from lpsm.samplers.ensemble import Copy, Ensemble
 from lpsm.samplers.kernels import CallableKernel, Kernel
 from lpsm.samplers.late_labels import Question, Questions
 from lpsm.samplers.least_squares import Squares
-from lpsm.samplers.linear_algebra import WIDE, table_of
+from lpsm.samplers.linear_algebra import WIDE, Table, table_of
 from lpsm.samplers.protocol import Learner, Rule
-from lpsm.samplers.round import (
-    KEPT,
-    LEARNS,
-    LOG_CHANCE,
-    LOG_MARGIN,
-    LOG_PRODUCT,
-    LOG_VARIANCE,
-    MARGIN,
-    N_LOG,
-    PREDICTION,
-    PRODUCT,
-    flags_of,
-    lead,
-)
 from lpsm.samplers.run_log import Decision, RunLog
 
 SHORT = 64  # rounds: for so few, exact margins cost less than a copy of the state to find them later
@@ -105,19 +92,10 @@ class Sampler:
     n_classes = 1
 
     def __init__(
-        self,
-        learner: Learner,
-        rule: Rule,
-        *,
-        n_features: int,
-        stores: str = "mistakes",
-        normalize: bool = False,
-        kernel: Kernel | None = None,
-        rng: np.random.Generator | int | None = None,
-        dtype: DTypeLike = np.float64,
-        key: str = "",
-        max_queries: int | None = None,
-    ) -> None:
+        self, learner: Learner, rule: Rule, *, n_features: int, stores: str = "mistakes", normalize: bool = False,
+        kernel: Kernel | None = None, rng: np.random.Generator | int | None = None, dtype: DTypeLike = np.float64,
+        key: str = "", max_queries: int | None = None,
+    ) -> None:  # fmt: skip
         self._configure(learner, rule, kernel, n_features, stores, normalize, dtype, key, max_queries)
         coins = generator("rng", 0 if rng is None else rng)
         self._rng = coins if rng is not None or self.randomized else None
@@ -224,7 +202,7 @@ class Sampler:
         }  # fmt: skip
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Self:
+    def from_state(cls, state: Mapping[str, Array]) -> Self:
         """Return the sampler `state` was taken from; ValueError if its version or its arrays do not fit."""
         with reading("a sampler's state"):
             config = state_io.checked_config("a sampler", state, state_io.VERSION, {"evictions", *state_io.FIELDS})
@@ -236,10 +214,8 @@ class Sampler:
                 raise ValueError(f"sparse_memory must be true, false or null, got {shown(memory)}")
             sampler._sparse_memory = memory
             sampler._resume(state)
-            sampler._rng, evictions = (state_io.generator(state, name) for name in ("coins", "evictions"))
-            if (sampler.randomized and sampler._rng is None) or (sampler.learner.B and evictions is None):
-                raise ValueError("state must hold coins and evictions as positions of generators, got none")
-            sampler._own.evictions = evictions
+            sampler._rng = state_io.generator(state, "coins", sampler.randomized)
+            sampler._own.evictions = state_io.generator(state, "evictions", sampler.learner.B > 0)
             size = sampler.n_features, sampler.dtype, 1, sampler.n_classes
             sampler._questions = Questions.of_state(state, *size)
             return sampler
@@ -370,7 +346,7 @@ class Sampler:
             return 0.0
         self._fresh = False
         self._single(values, columns, _READ)
-        return float(self._prepared().record.outcome[-1, MARGIN])
+        return float(self._prepared().record.outcome[-1, loop.MARGIN])
 
     def margins(self, X: Rows) -> Floats:
         """Return the margins of the rows of X under the present state: no round, no question."""
@@ -412,7 +388,9 @@ class Sampler:
         if not fresh:
             record.outcome[:] = question.outcome
             if question.scores is not None:
-                record.outcome[0, PRODUCT] = lead(question.scores, 0, int(y), int(record.outcome[0, PREDICTION]))
+                record.outcome[0, loop.PRODUCT] = loop.lead(
+                    question.scores, 0, int(y), int(record.outcome[0, loop.PREDICTION])
+                )
         record.label[0] = y
         draws = ensemble.draws(1) if record.evictions.size else {}
         for name, drawn in draws.items():
@@ -420,7 +398,7 @@ class Sampler:
         self._single(question.values, question.columns, _LEARN if fresh else _LEARN_LATE)
         if draws:
             ensemble.drawn(draws["gone"])
-        return bool(record.outcome[-1, KEPT])
+        return bool(record.outcome[-1, loop.KEPT])
 
     def _ticket_of(self, x: Rows) -> int:
         """Return the ticket of the last decision, which must have asked about this very instance."""
@@ -438,26 +416,26 @@ class Sampler:
         table = self._table(X)
         labels = as_labels(y, table.shape[0])
         log, _ = self._played(table, labels, *self._chance(len(labels)), _RUN_CAREFULLY)
-        return *flags_of(log)[:2], leads(log[LOG_MARGIN])
+        return *loop.flags_of(log)[:2], leads(log[loop.LOG_MARGIN])
 
     def _exactly(self, X: Rows, labels: Floats) -> tuple[RunLog, Floats]:
         """Play the rows of X; return the log, and the probability of asking in each round."""
         log, _ = self._played(self._table(X), labels, *self._chance(len(labels)), RUN)
-        return _as_log(log), log[LOG_CHANCE]
+        return _as_log(log), log[loop.LOG_CHANCE]
 
     def _played(
-        self, table: Rows, labels: Floats, uniforms: Floats, schedules: Floats, mode: Ints
+        self, table: Table, labels: Floats, uniforms: Floats, schedules: Floats, mode: Ints
     ) -> tuple[Floats, Floats]:
-        """Play the rows of a table; return the log (N_LOG, T), and the scores (T, k) of several classes."""
+        """Play the rows of a table; return the log (loop.N_LOG, T), and the scores (T, k) of several classes."""
         self._fresh, self._last = False, None
         n, several, ensemble = len(labels), self.n_classes > 1, self._prepared()
-        draws = ensemble.draws(n if mode[LEARNS] else 0)
-        log, scores = np.empty((N_LOG, n)), np.zeros((n if several else 1, self.n_classes))
+        draws = ensemble.draws(n if mode[loop.LEARNS] else 0)
+        log, scores = np.empty((loop.N_LOG, n)), np.zeros((n if several else 1, self.n_classes))
         stream = {"label": labels, "coin": uniforms, "schedules": schedules, "log": log, "scores": scores}
         ensemble.play_rows(table_of(table), n, mode.copy(), **stream, **draws)
         ensemble.drawn(draws["gone"])
         if several and ensemble.inside:
-            scores /= 1.0 + np.maximum(log[LOG_VARIANCE], 0.0)[:, None]
+            scores /= 1.0 + np.maximum(log[loop.LOG_VARIANCE], 0.0)[:, None]
         return log, scores
 
     def _chance(self, rounds: int) -> tuple[Floats, Floats]:
@@ -473,7 +451,7 @@ class Sampler:
             return np.zeros(n), np.zeros((n, self.n_classes))
         log, scores = self._played(table, np.zeros(n), np.zeros(n), np.zeros((0, n)), _READ)
         self._last = last
-        return log[LOG_MARGIN], scores
+        return log[loop.LOG_MARGIN], scores
 
     # -- what enters ------------------------------------------------------------------------------
 
@@ -496,7 +474,7 @@ class Sampler:
             raise ValueError("x must not be zero where instances are normalised")
         return values, columns
 
-    def _quickly(self, given: Any) -> tuple[Array, Columns] | None:
+    def _quickly(self, given: Table) -> tuple[Array, Columns] | None:
         """Return an instance that is seen at once to be sound, and is taken as it is, else None."""
         columns: Columns = None
         if type(given) is np.ndarray:
@@ -523,7 +501,7 @@ class Sampler:
         """Whether nothing is stored yet, so that the form of what will be is open."""
         return self._remembers and self._sparse_memory is None
 
-    def _as_remembered(self, x: Any) -> Any:
+    def _as_remembered(self, x: Table) -> Table:
         """Return instances, one or many, dense or sparse as those that are stored."""
         if not self._remembers or self._sparse_memory in (None, bool(sparse.issparse(x))):
             return x
@@ -536,7 +514,7 @@ class Sampler:
         for one in (self, *self._samplers()):
             one._sparse_memory = is_sparse
 
-    def _table(self, X: Rows, remember: bool = True) -> Any:
+    def _table(self, X: Rows, remember: bool = True) -> Table:
         table = as_instances(X, self.n_features, self.dtype)
         if remember and self._is_blank():
             self._remember(bool(sparse.issparse(table)))
@@ -552,5 +530,5 @@ def _is_pair(given: object) -> TypeGuard[tuple[Array, Array]]:
 
 
 def _as_log(log: Floats) -> RunLog:
-    prediction, queried, stored = flags_of(log)
-    return RunLog(prediction.astype(np.int8), queried, stored, log[LOG_MARGIN], log[LOG_PRODUCT])
+    prediction, queried, stored = loop.flags_of(log)
+    return RunLog(prediction.astype(np.int8), queried, stored, log[loop.LOG_MARGIN], log[loop.LOG_PRODUCT])

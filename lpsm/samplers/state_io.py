@@ -1,10 +1,8 @@
 """How a sampler's state is written down: a versioned dict of arrays, fit for ``np.savez``.
 
-What it models: records of parameters as JSON text, the positions of random generators, and a learner's arrays, so that
-a restored sampler goes on as the original would have; open questions write themselves (`late_labels`).  What is read
-is checked first: compiled rounds look at no bounds.
-What it leaves out: parameters that are functions (a callable kernel, a callable rho_t), which cannot
-be written down; asking for their state raises.
+What it models: records of parameters as JSON text, the positions of random generators, and a learner's arrays; open
+questions write themselves (`late_labels`).  What is read is checked first: compiled rounds look at no bounds.
+What it leaves out: parameters that are functions, which cannot be written down; asking for their state raises.
 """
 
 from __future__ import annotations
@@ -21,6 +19,7 @@ from lpsm.arrays import Array, Floats, Ints, State
 from lpsm.checks import shown, state_array, state_text, whole
 from lpsm.samplers import hinge, kernels, least_squares, perceptrons, protocol, rules
 from lpsm.samplers.least_squares import BLOCK, Squares
+from lpsm.samplers.perceptrons import Record
 from lpsm.samplers.round import UNLIMITED
 
 VERSION = 4
@@ -67,9 +66,11 @@ def position(rng: np.random.Generator | None) -> Array:
     return np.array("") if rng is None else as_text(rng.bit_generator.state)
 
 
-def generator(state: Mapping[str, Any], part: str) -> np.random.Generator | None:
-    """Return the generator whose `position` is a part of a state."""
+def generator(state: Mapping[str, Array], part: str, needed: bool) -> np.random.Generator | None:
+    """Return the generator whose `position` is a part of a state, None if there is none, and none is needed."""
     if not (text := state_text(state, part)):
+        if needed:
+            raise ValueError(f"state must hold {part} as the position of a generator, got none")
         return None
     where = json.loads(text)
     if (name := where["bit_generator"]) not in GENERATORS:
@@ -81,7 +82,7 @@ def generator(state: Mapping[str, Any], part: str) -> np.random.Generator | None
     return np.random.Generator(bits)
 
 
-def checked_config(what: str, state: Mapping[str, Any], version: int, parts: set[str]) -> dict[str, Any]:
+def checked_config(what: str, state: Mapping[str, Array], version: int, parts: set[str]) -> dict[str, Any]:
     """Return the parameters in a state, which must be of this version and have these parts."""
     if "version" not in state or int(state["version"]) != version:
         raise ValueError(f"version of {what}'s state must be {version}, got {state.get('version', 'none')}")
@@ -96,12 +97,12 @@ def within(prefix: str, state: State) -> State:
     return {prefix + name: part for name, part in state.items()}
 
 
-def nested(state: Mapping[str, Any], prefix: str) -> State:
+def nested(state: Mapping[str, Array], prefix: str) -> State:
     """Return the state that is `within` another one."""
     return {name.removeprefix(prefix): part for name, part in state.items() if name.startswith(prefix)}
 
 
-def arrays_of(learner: Any, counts: Ints, scalars: Floats) -> State:
+def arrays_of(learner: Record, counts: Ints, scalars: Floats) -> State:
     """Return copies of a learner's arrays by the names of a state, empty where it has none."""
     found = {**dict.fromkeys(FIELDS, np.zeros((0, 0), dtype=learner.weights.dtype))}
     found |= {"state_counts": counts.copy(), "state_scalars": scalars.copy()}
@@ -120,7 +121,7 @@ def arrays_of(learner: Any, counts: Ints, scalars: Floats) -> State:
 def restored(
     state: Mapping[str, Array], learner: protocol.Learner, kernel: kernels.Kernel | None, d: int, k: int,
     sparse_memory: bool | None, dtype: DTypeLike,
-) -> tuple[Any, Ints, Floats]:  # fmt: skip
+) -> tuple[Record, Ints, Floats]:  # fmt: skip
     """Return the arrays, counts and scalars of a state, checked; what it lacks is as at the start."""
     width, capacity = np.asarray(state["state_rows"]).shape[1], learner.B
     if width > d or (width < d and width and not sparse_memory):
@@ -135,9 +136,7 @@ def restored(
         state_array(state, "state_labels", (capacity,))
     counts = state_array(state, "state_counts", (protocol.N_COUNTS,), np.int64, low=0)
     scalars = state_array(state, "state_scalars", (protocol.N_SCALARS,))
-    blank: Any = learner.arrays(d, k, dtype) if kernel is None else None
-    if kernel is not None:
-        blank = kernels.over_instances(learner, kernel, d, k, dtype, capacity)
+    blank = kernels.first_arrays(learner, kernel, d, k, dtype, capacity)
     if (memory := perceptrons.memory_of(blank)) is not None:
         blank = kernels.roomier(blank, memory, len(memory.labels), width, bool(sparse_memory))
 

@@ -134,19 +134,10 @@ class TunedSampler(Sampler):
     """
 
     def __init__(
-        self,
-        key: str,
-        n_features: int,
-        parameter: str,
-        grid: ArrayLike,
-        *,
-        label_price: float = 0.1,
-        exploration: float | None = None,
-        mixture: str = "learn-alpha",
-        max_queries: int | None = None,
-        rng: np.random.Generator | int | None = None,
-        **params: Any,
-    ) -> None:
+        self, key: str, n_features: int, parameter: str, grid: ArrayLike, *, label_price: float = 0.1,
+        exploration: float | None = None, mixture: str = "learn-alpha", max_queries: int | None = None,
+        rng: np.random.Generator | int | None = None, **params: Any,
+    ) -> None:  # fmt: skip
         known("mixture", mixture, MIXTURES)
         candidates = array("grid", grid)
         if candidates.ndim != 1 or not len(candidates):
@@ -197,7 +188,7 @@ class TunedSampler(Sampler):
         return self._state(VERSION, {name: getattr(self, name) for name in _NAMES}, **own)
 
     @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Self:
+    def from_state(cls, state: Mapping[str, Array]) -> Self:
         """Return the sampler `state` was taken from; ValueError if its version or its parts do not fit."""
         with reading("a TunedSampler's state"):
             needed = {"grid", "squares", "counts", "open_tickets"}
@@ -206,9 +197,7 @@ class TunedSampler(Sampler):
             m, held, tuned = len(grid), state_io.nested(state, "mixture_"), cls.__new__(cls)
             copies = tuple(Sampler.from_state(state_io.nested(state, f"copy_{j}_")) for j in range(m))
             tuned._join(copies, grid=grid, **config)
-            tuned._rng = state_io.generator(state, "coins")
-            if tuned._rng is None:
-                raise ValueError("state must hold coins as the position of a generator, got none")
+            tuned._rng = state_io.generator(state, "coins", True)
             for one in copies:
                 if (one.n_features, one.dtype, one.key) != (tuned.n_features, tuned.dtype, key):
                     raise ValueError(f"copies must have one key, number of features and dtype, got {one}")

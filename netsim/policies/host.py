@@ -19,7 +19,7 @@ from netsim.policies.protocol import Plan
 
 _MAX_SLEEP_MS = 900
 _NAP_BEACONS = 50
-_PARAMETERS = bsd.N_PHASE_INTEGERS  # so many integers stand before the account
+PARAMETERS = bsd.N_PHASE_INTEGERS  # so many integers stand before the account
 _HOLD = 1  # of `hold`
 _sleep_while_bound_holds = compiled(bsd.sleep_while_bound_holds)
 
@@ -33,7 +33,7 @@ class HostBoundedSlowdown(Observing):
         slowdown = positive_fraction("bsd-host", p)
         self.spec = f"bsd-host:{number_text(float(slowdown))}"
         phase = bsd.phase_integers(slowdown, _MAX_SLEEP_MS, beacon_interval_ns)
-        self.compiled = _with_account(_keep_bound_or_nap, phase)
+        self.compiled = with_account(_keep_bound_or_nap, phase)
 
 
 class HoldThenBeacons(Observing):
@@ -45,44 +45,47 @@ class HoldThenBeacons(Observing):
         if hold_ms < 0:
             raise ValueError(f"hold_ms must be at least 0, got {hold_ms}")
         self.spec = f"hold:{hold_ms}"
-        self.compiled = _with_account(_hold_or_nap, (beacon_interval_ns, hold_ms * NS_PER_MS))
+        self.compiled = with_account(_hold_or_nap, (beacon_interval_ns, hold_ms * NS_PER_MS))
 
 
-def _with_account(rule: PlanRule, parameters: tuple[int, ...]) -> CompiledForm:
-    filled = np.zeros(_PARAMETERS, dtype=np.int64)
+def with_account(
+    rule: PlanRule, parameters: tuple[int, ...], *, host_aware: bool = True, **silences: float
+) -> CompiledForm:
+    """Return the form of a rule with its parameters, the beacon interval first, and behind them an account."""
+    filled = np.zeros(PARAMETERS, dtype=np.int64)
     filled[: len(parameters)] = parameters
     account = np.zeros(1, dtype=outstanding.ACCOUNT)
-    outstanding.open_account(account, host_aware=True)
+    outstanding.open_account(account, host_aware=host_aware, **silences)
     return CompiledForm(rule, _keep_account, ints=np.concatenate([filled, account.view(np.int64)]))
 
 
 @compiled
 def _keep_account(frame: FlatFrame, ints: Ints, floats: Floats) -> None:
     """Enter a frame into the account."""
-    outstanding.observe(ints[_PARAMETERS:].view(outstanding.ACCOUNT)[0], frame, False)
+    outstanding.observe(ints[PARAMETERS:].view(outstanding.ACCOUNT)[0], frame, False)
 
 
 @compiled
 def _keep_bound_or_nap(view: FlatView, ints: Ints, floats: Floats) -> Plan:
     """Keep the bound of `bsd-phase` while anything is outstanding."""
-    if ints[_PARAMETERS:].view(outstanding.ACCOUNT)[0].n:
+    if ints[PARAMETERS:].view(outstanding.ACCOUNT)[0].n:
         return _sleep_while_bound_holds(view, ints, floats)
-    return _nap(view.now_ns, ints[bsd.INTERVAL])
+    return nap(view.now_ns, ints[bsd.INTERVAL])
 
 
 @compiled
 def _hold_or_nap(view: FlatView, ints: Ints, floats: Floats) -> Plan:
     """Hold, then sleep to the next beacon, while anything is outstanding."""
     interval = ints[bsd.INTERVAL]
-    if not ints[_PARAMETERS:].view(outstanding.ACCOUNT)[0].n:
-        return _nap(view.now_ns, interval)
+    if not ints[PARAMETERS:].view(outstanding.ACCOUNT)[0].n:
+        return nap(view.now_ns, interval)
     last = max(0, max(view.last_sent_ns, view.last_received_ns))
     until = max(view.now_ns, last + ints[_HOLD])
     return Plan(until, (until // interval + 1) * interval, True, interval, False)
 
 
 @compiled
-def _nap(now_ns: int, interval_ns: int) -> Plan:
+def nap(now_ns: int, interval_ns: int) -> Plan:
     """Sleep for 50 beacons at a time."""
     length = _NAP_BEACONS * interval_ns
     return Plan(now_ns, now_ns // interval_ns * interval_ns + length, True, length, False)

@@ -10,20 +10,18 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
-
 from lpsm.native import compiled
 from netsim.policies import outstanding
-from netsim.policies.compiled import CompiledForm, FlatFrame, FlatView, Floats, Ints, Ruled
+from netsim.policies.compiled import FlatView, Floats, Ints, Observing
 from netsim.policies.entry import NS_PER_MS, Entry, Setting, number_text, positive_fraction
-from netsim.policies.protocol import ASK, Frame, Plan
+from netsim.policies.host import PARAMETERS, nap, with_account
+from netsim.policies.protocol import ASK, Plan
 
-INTERVAL, EVERY, N_INTEGERS = range(3)  # the last: how many stand before the account
-NAP_BEACONS = 50
+INTERVAL, EVERY = range(2)
 _LONGEST_MS = 10_000
 
 
-class PollWhileWaiting(Ruled):
+class PollWhileWaiting(Observing):
     """The policies `poll:MS` and `poll-link:MS`.
 
     Parameters
@@ -49,34 +47,21 @@ class PollWhileWaiting(Ruled):
         kind = "poll" if host_aware else "poll-link"
         every = positive_fraction(kind, every_ms)
         if every * NS_PER_MS < 1 or every > _LONGEST_MS:
-            raise ValueError(f"{kind} must poll every 0 to {_LONGEST_MS} ms, got {every_ms}")
+            raise ValueError(f"MS of {kind} must lie in (0, {_LONGEST_MS}], got {every_ms}")
         self.host_aware = host_aware
         self.spec = f"{kind}:{number_text(float(every))}"
-        account = np.zeros(1, dtype=outstanding.ACCOUNT)
-        outstanding.open_account(account, host_aware=host_aware, rest_silence_s=2.0)
-        ints = np.concatenate([[beacon_interval_ns, round(every * NS_PER_MS)], account.view(np.int64)])
-        self.compiled = CompiledForm(_poll_or_nap, _keep_account, ints=ints)
-
-    def observe(self, frame: Frame) -> None:
-        """Enter a frame into the account."""
-        self.compiled.observe(frame)
-
-
-@compiled
-def _keep_account(frame: FlatFrame, ints: Ints, floats: Floats) -> None:
-    """Enter a frame into the account; whoever polls is asleep when it sends, but for frames that answer others."""
-    outstanding.observe(ints[N_INTEGERS:].view(outstanding.ACCOUNT)[0], frame, False)
+        ints = beacon_interval_ns, round(every * NS_PER_MS)
+        self.compiled = with_account(_poll_or_nap, ints, host_aware=host_aware, rest_silence_s=2.0)
 
 
 @compiled
 def _poll_or_nap(view: FlatView, ints: Ints, floats: Floats) -> Plan:
     """Ask again after a while if anything is outstanding; nap else."""
-    interval, now, account = ints[INTERVAL], view.now_ns, ints[N_INTEGERS:].view(outstanding.ACCOUNT)[0]
+    now, account = view.now_ns, ints[PARAMETERS:].view(outstanding.ACCOUNT)[0]
     outstanding.forget_after(account, now)
     if account.n:
         return Plan(now, now + ints[EVERY], True, ASK + 0 * now, False)
-    length = NAP_BEACONS * interval
-    return Plan(now, now // interval * interval + length, True, length, False)
+    return nap(now, ints[INTERVAL])
 
 
 def _made(host_aware: bool, parameter: str, setting: Setting) -> PollWhileWaiting:

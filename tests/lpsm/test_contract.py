@@ -1,29 +1,29 @@
 """What every learner with a state keeps to, whatever it learns: one test a promise, over a registry of all of them."""
 
+import re
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import lpsm
-from lpsm import Combiner, FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid
-from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare
+from lpsm import Combiner, FixedShare, LearnAlpha, MarkovShare, StaticExpert
 from lpsm.online import Ledger
 
 N, ROUNDS = 3, 70  # beyond the first epoch of 64 rounds
 CHAIN = [[0.8, 0.2, 0.0], [0.1, 0.8, 0.1], [0.0, 0.5, 0.5]]
-LEARNERS = {
-    "StaticExpert": lambda: StaticExpert(N, prior=[0.5, 0.3, 0.2]), "FixedShare": lambda: FixedShare(N, 0.1),
-    "FixedShare at 1": lambda: FixedShare(N, 1.0, signed=True),
-    "FixedShare at a rate": lambda: FixedShare(N, 0.1, eta=3.0, loss_range=4.0),
-    "MarkovShare": lambda: MarkovShare(CHAIN, eta=0.5), "VariableShare": lambda: VariableShare(N, 0.2, eta=2.0),
-    "LearnAlpha": lambda: LearnAlpha(N, alpha_grid(horizon=ROUNDS)),
-    "LearnAlpha to the ends": lambda: LearnAlpha(N, [0.0, 1e-200, 0.1, 0.5, 1.0], alpha_prior=[1, 2, 3, 4, 5], eta=2.0),
-    "LearnAlpha doubling": lambda: LearnAlpha(N, doubling=True), "AdaHedge": lambda: AdaHedge(N),
-    "Squint": lambda: Squint(N, loss_range=4.0), "NormalHedge": lambda: NormalHedge(N, signed=True),
-}  # fmt: skip
+LEARNERS = re.split(
+    "; |\n",
+    """\
+StaticExpert(N, prior=[0.5, 0.3, 0.2]); FixedShare(N, 0.1); FixedShare(N, 1.0, signed=True)
+FixedShare(N, 0.1, eta=3.0, loss_range=4.0); MarkovShare(CHAIN, eta=0.5); VariableShare(N, 0.2, eta=2.0)
+LearnAlpha(N, alpha_grid(horizon=ROUNDS)); LearnAlpha(N, doubling=True)
+LearnAlpha(N, [0.0, 1e-200, 0.1, 0.5, 1.0], alpha_prior=[1, 2, 3, 4, 5], eta=2.0)
+AdaHedge(N); Squint(N, loss_range=4.0); NormalHedge(N, signed=True)""",
+)
+MAKES = [lambda text=text: eval(text, vars(lpsm.experts) | globals()) for text in LEARNERS]
 RULES = {rule: (lambda rule=rule: Combiner(N, rule=rule)) for rule in ("learn-alpha", "ewa", "boa", "ml-poly")}
-every = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS)
+every = pytest.mark.parametrize("make", MAKES, ids=LEARNERS)
 every_rule = pytest.mark.parametrize("make", RULES.values(), ids=RULES)
 
 

@@ -133,6 +133,7 @@ def test_the_defaults_of_every_part_and_what_the_catalogue_says_of_an_algorithm(
     assert (
         " ".join(repr(part()) for name, part in PARTS.items() if name != "CallableKernel").split() == DEFAULTS.split()
     )
+    assert not any(hasattr(getattr(part(), "chance", None), "__self__") for part in PARTS.values())  # plain functions
     model, entry = samplers.make("iwal", 2), samplers.registry()["adaptive-sampler"]
     assert (model.stores, model.normalize, model.max_queries) == ("small margins", False, None)
     assert entry.written == "adaptive-sampler [lambda=1.0] [mistake_driven=False] [a=1.0]"

@@ -10,7 +10,6 @@ from scipy import sparse
 
 import lpsm
 from lpsm import samplers, states
-from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare
 from lpsm.samplers import MulticlassSampler, TunedSampler, protocol
 
 RNG = np.random.default_rng(0)
@@ -120,16 +119,17 @@ def test_states_whose_parts_do_not_belong_together_are_refused_before_a_compiled
 
 
 ROWS = np.random.default_rng(3).random((9, 3))
-LEARNERS = {
-    "StaticExpert": lambda: lpsm.StaticExpert(3), "FixedShare": lambda: lpsm.FixedShare(3, 0.1, signed=True),
-    "MarkovShare": lambda: lpsm.MarkovShare(np.full((3, 3), 1 / 3)), "VariableShare": lambda: VariableShare(3, 0.2),
-    "LearnAlpha": lambda: lpsm.LearnAlpha(3, [0.0, 0.1, 0.4, 1.0]),
-    "LearnAlpha, doubling": lambda: lpsm.LearnAlpha(3, doubling=True),
-    "AdaHedge": lambda: AdaHedge(3), "Squint": lambda: Squint(3), "NormalHedge": lambda: NormalHedge(3),
-    "Combiner": lambda: lpsm.Combiner(3, alphas=[0.0, 0.1]), "Combiner, log": lambda: lpsm.Combiner(3, "log"),
-    "Combiner, boa": lambda: lpsm.Combiner(3, rule="boa"),
-    "Combiner, ml-poly": lambda: lpsm.Combiner(3, rule="ml-poly"),
-}  # fmt: skip
+LEARNERS = re.split(
+    "; |\n",
+    """\
+StaticExpert(3); FixedShare(3, 0.1, signed=True); MarkovShare(np.full((3, 3), 1 / 3)); VariableShare(3, 0.2)
+LearnAlpha(3, [0.0, 0.1, 0.4, 1.0]); LearnAlpha(3, doubling=True); AdaHedge(3); Squint(3); NormalHedge(3)
+Combiner(3, alphas=[0.0, 0.1]); Combiner(3, "log"); Combiner(3, rule="boa"); Combiner(3, rule="ml-poly")""",
+)
+
+
+def made(text):
+    return eval(text, {"np": np, "Combiner": lpsm.Combiner} | vars(lpsm.experts))
 
 
 def played(learner, rows):
@@ -139,7 +139,7 @@ def played(learner, rows):
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("rounds", [0, 6])
 def test_a_state_with_one_entry_edited_another_name_or_one_name_less_is_refused(name, rounds):
-    learner = LEARNERS[name]()
+    learner = made(name)
     played(learner, ROWS[:rounds])
     whole = learner.state()
     edited = [{**whole, "more": np.zeros(3)}]

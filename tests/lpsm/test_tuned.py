@@ -128,6 +128,7 @@ def test_a_copy_that_is_read_by_itself_sees_the_arrays_that_have_grown_since():
     narrow, wide = sparse.csr_matrix(X * (np.arange(9) < 2)), sparse.csr_matrix(X)
     tuned = TunedSampler("perceptron-ss", 9, "b", [1.0, 50.0], kernel="rbf", normalize=False, rng=0)
     tuned.run(narrow[:20], y[:20])
+    tuned = pickle.loads(pickle.dumps(tuned))
     copy = tuned.samplers[1]
     copy.margins(narrow[:5])
     tuned.run(wide[20:], y[20:])  # of which rows of two values make no room

@@ -127,7 +127,7 @@ experts.regret_identity([0.5, 0.5], 0.5, 0.2) -> log_q must hold
 experts.relative_curvature(10, 0.5, -40.0) -> must give a beta in
 experts.switch_distribution([[0.0, 1.0]], 0.0) -> alpha must lie in
 experts.switch_distribution([[0.0], [1.0]], 0.5) -> at least 2 experts
-experts.learn_alpha_regret(10, 0.2, [0.1, 1.2]) -> alphas must be a vector
+experts.learn_alpha_regret(10, 0.2, [0.1, 1.2]) -> alphas must lie in \[0, 1\], got 1.2
 experts.learn_alpha_regret(10, 0.2, [0.1, 0.2], prior=[1.0]) -> prior must have shape
 experts.markov_share_regret(10, np.eye(2), np.eye(3)) -> matrix must have shape
 experts.markov_share_regret(10, np.eye(2), np.ones((2, 2))) -> rows that sum to 1

@@ -131,11 +131,11 @@ def test_laws_hold_of_graphs(made, number):
 def test_both_ways_of_running_answer_alike_and_leave_nothing_unread():
     compared = 0
     for made in (world, wide_world, cell, wide_cell):
-        for number in range(51_000, 51_016):
+        for number in range(51_000, 51_008):
             one = graph_world(made, number)
             if all(isinstance(policy, str) for _, policy in one.clients):
                 compared += alike(one)
-    assert compared > 25
+    assert compared > 12
 
 
 def alike(one):

@@ -8,6 +8,7 @@ from netsim import AirConfig, BeaconConfig, LinkConfig, SimulationConfig, StateR
 from netsim.model import codes
 from netsim.model.air.air_times import Phy
 from netsim.running import setup
+from netsim.running.on_simpy import run_interpreted
 from traces.columns import Workload
 from traces.records import Cause, Datagram, Message, Page, Timing
 
@@ -183,3 +184,23 @@ def test_there_are_as_many_stations_as_an_event_can_tell_apart():
     assert len(world(config, clients).contenders) == 1 << codes.ORDER_BITS
     with pytest.raises(ValueError, match=r"clients and neighbours must be less than 4096, got 4096"):
         world(config, [*clients, clients[0]])
+
+
+@pytest.mark.parametrize(("size", "lasts_ns", "piece", "every_ns", "more"), [
+    (2_500, 0, 1000, 0, 2), (1_000, 0, 1000, 0, 0), (2_500, 150_000_000, 1000, 75_000_000, 2),
+    (100, 200_000_000, 34, 100_000_000, 2),  # three of 34 bytes, no further apart than 80 ms would allow
+    (2, 10**9, 1, 10**9, 1), (0, 50, 1, 50, 0), (1_001, -7, 1000, 0, 1),
+])  # fmt: skip
+def test_what_took_so_long_is_written_in_pieces(size, lasts_ns, piece, every_ns, more):
+    run = world(SimulationConfig(link=LinkConfig(wireless_mbps=4.0, wired_mbps=8.0, wired_delay_ms=3.0)))
+    found = setup._written(np.array([size]), np.array([lasts_ns]), 1000, 40, run.wire_up, run.air_up)
+    first_ns, slowest_ns = (piece + 40) * 3_000 + 3_100_000, (piece + 40) * 2_000
+    assert [int(one[0]) for one in found] == [piece, every_ns, first_ns, max(more * slowest_ns - lasts_ns, 0)]
+
+
+def test_an_interpreted_run_without_room_for_beacons_says_so():
+    config = SimulationConfig(medium=AirConfig())
+    members = [(Workload.of(PAGES), netsim.simulation._made("psm", config))]
+    made = setup.World(members, [np.zeros(4, np.int64)], [[]], config, 5, 0)
+    with pytest.raises(MemoryError, match="room for 0 beacons that clients wait for at once is too little"):
+        run_interpreted(made)

@@ -48,34 +48,42 @@ class Station(Alone):
 
 
 AT = 100 * MS  # of the first beacon
-SCENARIOS = {  # policy, when frames arrive and are sent, until; time awake, arrivals at the client, beacons, intervals
-    "a frame waits for the next listened beacon": ("psm:200", [50 * MS], [], 1000, AIR, [2 * AT + AIR], 5, None),
-    "one that arrives at a beacon waits for the next": ("psm:100", [3 * AT], [], 1000, AIR, [4 * AT + AIR], 10, None),
-    "with the gate open it comes at once, behind what is on the air": (
-        "psm:100", [50 * MS, AT + AIR // 2], [], 1000, None, [AT + AIR, AT + 2 * AIR - 100_000], None, None),
-    "at the instant of falling asleep it keeps the client awake": (
-        "psm:100", [50 * MS, AT + AIR], [], 1000, 2 * AIR, [AT + AIR, AT + 2 * AIR], None, None),
-    "and a nanosecond later not": (
-        "psm:100", [50 * MS, AT + AIR + 1], [], 1000, 2 * AIR, [AT + AIR, 2 * AT + AIR], None, None),
-    "waking up to send opens no gate": ("psm:500", [10 * MS], [120 * MS], 450, SENT, [], 0, None),
-    "what is sent as the last frame ends is no second passage": (
-        "psm:500", [], [120 * MS, 120 * MS + SENT], 450, 2 * SENT, [], 0, [120 * MS, 120 * MS + 2 * SENT]),
-    "a beacon that passes while it sends costs nothing": (
-        "psm:100", [50 * MS], [AT - 1000], 150, None, [AT + AIR], 0, None),
-    "a beacon at the instant of waking counts": ("psm:100", [], [AT], 150, None, [], 1, None),
-    "a beacon at the instant of falling asleep is free": ("psm:100", [], [AT - SENT], 150, None, [], 0, None),
-    "one just after it is not": ("psm:100", [], [AT - SENT - 1], 150, None, [], 1, None),
-    "under bsd sending opens the gate and cancels the beacon": (
-        "bsd:1", [1050 * MS], [1060 * MS], 1150, 90 * MS, [1060 * MS + AIR], 1, None),
-    "an inactivity timeout keeps the gate open after the last frame": (
-        StaticPsm(100, inactivity_timeout_ms=100), [50 * MS, AT + AIR + 90 * MS], [], 1000, 190 * MS + 2 * AIR,
-        [AT + AIR, 190 * MS + 2 * AIR], None, None),
-}  # fmt: skip
+# policy | when frames arrive | and are sent | until, ms | time awake | arrivals at the client | beacons | intervals
+PATIENT = StaticPsm(100, inactivity_timeout_ms=100)
+SCENARIOS = """
+# a frame waits for the next listened beacon
+"psm:200" | [50 * MS] | [] | 1000 | AIR | [2 * AT + AIR] | 5 | None
+# one that arrives at a beacon waits for the next
+"psm:100" | [3 * AT] | [] | 1000 | AIR | [4 * AT + AIR] | 10 | None
+# with the gate open it comes at once, behind what is on the air
+"psm:100" | [50 * MS, AT + AIR // 2] | [] | 1000 | None | [AT + AIR, AT + 2 * AIR - 100_000] | None | None
+# at the instant of falling asleep it keeps the client awake
+"psm:100" | [50 * MS, AT + AIR] | [] | 1000 | 2 * AIR | [AT + AIR, AT + 2 * AIR] | None | None
+# and a nanosecond later not
+"psm:100" | [50 * MS, AT + AIR + 1] | [] | 1000 | 2 * AIR | [AT + AIR, 2 * AT + AIR] | None | None
+# waking up to send opens no gate
+"psm:500" | [10 * MS] | [120 * MS] | 450 | SENT | [] | 0 | None
+# what is sent as the last frame ends is no second passage
+"psm:500" | [] | [120 * MS, 120 * MS + SENT] | 450 | 2 * SENT | [] | 0 | [120 * MS, 120 * MS + 2 * SENT]
+# a beacon that passes while it sends costs nothing
+"psm:100" | [50 * MS] | [AT - 1000] | 150 | None | [AT + AIR] | 0 | None
+# a beacon at the instant of waking counts
+"psm:100" | [] | [AT] | 150 | None | [] | 1 | None
+# a beacon at the instant of falling asleep is free
+"psm:100" | [] | [AT - SENT] | 150 | None | [] | 0 | None
+# one just after it is not
+"psm:100" | [] | [AT - SENT - 1] | 150 | None | [] | 1 | None
+# under bsd sending opens the gate and cancels the beacon
+"bsd:1" | [1050 * MS] | [1060 * MS] | 1150 | 90 * MS | [1060 * MS + AIR] | 1 | None
+# an inactivity timeout keeps the gate open after the last frame
+PATIENT | [50 * MS, AT + AIR + 90 * MS] | [] | 1000 | 190 * MS + 2 * AIR | [AT + AIR, 190 * MS + 2 * AIR] | None | None
+"""
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", [row for row in SCENARIOS.strip().splitlines() if row[0] != "#"])
 def test_a_station_does_what_was_worked_out_by_hand(scenario):
-    policy, arrive, send, until_ms, awake, delivered, beacons, intervals = SCENARIOS[scenario]
+    values = (eval(part, globals()) for part in scenario.split(" | "))
+    policy, arrive, send, until_ms, awake, delivered, beacons, intervals = values
     station = Station(policy, arrive=arrive, send=send)
     found = station.until(until_ms * MS)
     assert station.delivered == delivered

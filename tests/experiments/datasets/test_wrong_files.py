@@ -64,28 +64,25 @@ OPTIONS = [  # what stands in a file, options of `read`, and what is said after 
 SPARSE = {"data": np.ones(3), "indices": np.array([0, 1, 0]), "indptr": np.array([0, 1, 2, 3]),
           "shape": np.array([3, 2])}  # fmt: skip
 DENSE = {"X": np.ones((3, 2)), "y": np.array([0, 1, 0])}
-MATRIX = "X must be a matrix"
-ARRAYS = [  # what differs in arrays that would be a stream, sparse if X is not among it, and what is said
-    ({"X": np.array([[1.0, 1], [1, np.nan], [1, 1]])}, f"row 1: {FINITE}"),
-    ({"X": np.ones((0, 2)), "y": np.zeros(0)}, "a stream must hold an example"),
-    ({"X": np.array([["a"], ["b"], ["c"]])}, f"{MATRIX} of numbers: the type of X is <U1"),
-    ({"X": np.array(1.0)}, "X must have a row"),
-    ({"y": None}, "an npz must hold y, and X or data, indices, indptr and shape, got X"),
-    ({"y": np.array([0.0, np.nan, 1.0])}, f"row 1: {LABEL}, got 'nan'"),
-    ({"y": np.array([[0, 1], [1, 2], [0, 0]])}, "must hold 0 and 1, got shape (3, 2)"),
-    ({"y": np.array([2**31 - 1] * 3, dtype=np.uint32).view("U1")}, "y must be text in Unicode"),
-    ({"indices": np.array([np.nan, 0.0, 1.0])}, "the type of indices is float"),
-    ({"shape": np.array([3, 2**40])}, "and at most 2147483648 of them, got shape (3, 1099511627776)"),
-    ({"indices": np.array([0, 5, 0])}, MATRIX),
-    ({"indptr": np.array([0, 2, 3, -1]), "indices": np.array([7, 10**6, -9])}, MATRIX),
-    ({"indptr": np.array([0, 3, 1, 3])}, MATRIX),
-    ({"indptr": np.array([0, 10**6, 10**7, 0])}, MATRIX + " of numbers: indptr must rise from 0"),
-    (
-        {"indptr": np.array([0, 1, 2**64 - 1, 2**64 - 1], dtype=np.uint64)},
-        MATRIX + " of numbers: indptr must rise from 0",
-    ),
-    ({"indices": np.array([0, 1, 2**64 - 1], dtype=np.uint64)}, MATRIX),
-]
+# what differs in arrays that would be a stream, sparse if X is not among it, and what is said
+ARRAYS = """
+X=[[1.0, 1], [1, np.nan], [1, 1]] -> row 1: a feature must be a finite number
+X=np.ones((0, 2)), y=[] -> a stream must hold an example
+X=[["a"], ["b"], ["c"]] -> X must be a matrix of numbers: the type of X is <U1
+X=1.0 -> X must have a row
+y=None -> an npz must hold y, and X or data, indices, indptr and shape, got X
+y=[0.0, np.nan, 1.0] -> row 1: a label must name a class, got 'nan'
+y=[[0, 1], [1, 2], [0, 0]] -> must hold 0 and 1, got shape (3, 2)
+y=np.array([2**31 - 1] * 3, dtype=np.uint32).view("U1") -> y must be text in Unicode
+indices=[np.nan, 0.0, 1.0] -> the type of indices is float
+shape=[3, 2**40] -> and at most 2147483648 of them, got shape (3, 1099511627776)
+indices=[0, 5, 0] -> X must be a matrix
+indptr=[0, 2, 3, -1], indices=[7, 10**6, -9] -> X must be a matrix
+indptr=[0, 3, 1, 3] -> X must be a matrix
+indptr=[0, 10**6, 10**7, 0] -> X must be a matrix of numbers: indptr must rise from 0
+indptr=np.array([0, 1, 2**64 - 1, 2**64 - 1], dtype=np.uint64) -> X must be a matrix of numbers: indptr must rise from 0
+indices=np.array([0, 1, 2**64 - 1], dtype=np.uint64) -> X must be a matrix
+"""
 WHOLE = "an npz must be a whole zip file of plain arrays"
 PACKED = [  # bytes of an npz
     (b"PK\x03\x04 cut off", WHOLE),
@@ -117,9 +114,10 @@ def test_the_first_fault_beside_options_or_a_limit_is_named(tmp_path):
         refused(tmp_path / "t", f"{tmp_path / 't'}: {said}", **options)
 
 
-@pytest.mark.parametrize("number", range(len(ARRAYS)))
-def test_arrays_that_are_no_stream_are_refused(tmp_path, number):
-    changed, said = ARRAYS[number]
+@pytest.mark.parametrize("row", ARRAYS.strip().splitlines())
+def test_arrays_that_are_no_stream_are_refused(tmp_path, row):
+    given, said = row.split(" -> ")
+    changed = eval(f"dict({given})")
     whole = DENSE if {"X", "y"} & set(changed) else {**SPARSE, "y": DENSE["y"]}
     arrays = {name: array for name, array in {**whole, **changed}.items() if array is not None}
     np.savez(tmp_path / "t.npz", **arrays)

@@ -1,7 +1,8 @@
 """What is proved of sources with known constants: by hand, by trials, and on the runs of learners."""
 
+import math
 from fractions import Fraction
-from math import exp, log, sqrt
+from math import log
 
 import numpy as np
 import pytest
@@ -18,24 +19,29 @@ WORLD = {"n_features": 2, **NOISE}
 LN = log(100)
 
 
-def test_statements_have_the_values_worked_out_by_hand():
-    for value, by_hand in (
-        (theorems.perceptron_lemma_sine(0.1), 1 / 3),  # printed 2, although v = (0.1, 0) turns towards (0, 1) at sine 1
-        (theorems.perceptron_lemma_sine(2), 0.1),
-        (theorems.second_order_limit(comparator_norm=3, trace=2), 18),
-        (theorems.separable_second_order_step(6, n_features=2, gamma=0.5, lambda_0=0.5), 2 * sqrt(8 * log(4))),
-        (theorems.selected_risk(10, 100, exp(-2)), 0.1 + 6 * sqrt(0.02 * log(2 * 101 / exp(-2)))),
-        (theorems.supervised_regret_of_spectrum(n_rounds=4, alpha=0, c=1, eigenvalues=[0.25, 0.75]),
-         sqrt(4 * (1 + log(8))) * 2),
-        (theorems.supervised_rate_in_labels(2), -0.75),
-        (theorems.adaptive_rate_in_labels(2), -1.2),
-        (theorems.adaptive_rate_in_labels(sqrt(3) - 1), theorems.supervised_rate_in_labels(sqrt(3) - 1)),
-        (theorems.disagreement_cap(0.25, alpha=1, c=4), 2),  # the least of 4 eps + 1/(4 eps), at eps = 1/4
-        (theorems.adaptive_regret(**WORLD, margin=0.5), 50 + 64 * LN + 4096 * LN + 1 + 8 * log(101)),
-        (theorems.adaptive_labels(**WORLD, margin=0.5), 100 + 64 * LN + 4096 * LN + 1 + 3 * log(101)),
-        (theorems.adaptive_labels(**WORLD | {"alpha": 0}), 200 + 64 * LN + 1024 * LN + 1 + 3 * log(101)),
-    ):  # fmt: skip
-        assert value == pytest.approx(by_hand, rel=1e-12)
+BY_HAND = """
+# printed 2, although v = (0.1, 0) turns towards (0, 1) at sine 1
+perceptron_lemma_sine(0.1) -> 1 / 3
+perceptron_lemma_sine(2) -> 0.1
+second_order_limit(comparator_norm=3, trace=2) -> 18
+separable_second_order_step(6, n_features=2, gamma=0.5, lambda_0=0.5) -> 2 * sqrt(8 * log(4))
+selected_risk(10, 100, exp(-2)) -> 0.1 + 6 * sqrt(0.02 * log(2 * 101 / exp(-2)))
+supervised_regret_of_spectrum(n_rounds=4, alpha=0, c=1, eigenvalues=[0.25, 0.75]) -> sqrt(4 * (1 + log(8))) * 2
+supervised_rate_in_labels(2) -> -0.75
+adaptive_rate_in_labels(2) -> -1.2
+adaptive_rate_in_labels(sqrt(3) - 1) -> supervised_rate_in_labels(sqrt(3) - 1)
+# the least of 4 eps + 1/(4 eps), at eps = 1/4
+disagreement_cap(0.25, alpha=1, c=4) -> 2
+adaptive_regret(**WORLD, margin=0.5) -> 50 + 64 * LN + 4096 * LN + 1 + 8 * log(101)
+adaptive_labels(**WORLD, margin=0.5) -> 100 + 64 * LN + 4096 * LN + 1 + 3 * log(101)
+adaptive_labels(**WORLD | {"alpha": 0}) -> 200 + 64 * LN + 1024 * LN + 1 + 3 * log(101)
+"""
+
+
+@pytest.mark.parametrize("row", [row for row in BY_HAND.strip().splitlines() if row[0] != "#"])
+def test_a_statement_has_the_value_worked_out_by_hand(row):
+    value, by_hand = (eval(side, vars(math) | vars(theorems) | globals()) for side in row.split(" -> "))
+    assert value == pytest.approx(by_hand, rel=1e-12)
 
 
 def test_the_penalised_hypothesis_is_that_of_the_definition_evaluated_at_every_round():

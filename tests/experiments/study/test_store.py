@@ -190,7 +190,7 @@ def test_a_folder_has_one_owner_who_loses_it_when_killed(tmp_path):
     out = tmp_path / "out"
     code = (
         "import sys, time; from pathlib import Path; from experiments.study.files import alone\n"
-        "with alone(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
+        "with alone(Path(sys.argv[1])): print('held', flush=True); time.sleep(600)"
     )
     owner = subprocess.Popen([sys.executable, "-c", code, str(out)], stdout=subprocess.PIPE, text=True)
     assert owner.stdout is not None

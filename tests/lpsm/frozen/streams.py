@@ -6,6 +6,7 @@ parameter.  A case is called by what it is: key, parameters and stream.  `python
 the answers of cases that have none; it refuses to change or to drop an answer unless the case is named behind it.
 """
 
+import re
 import sys
 from functools import partial
 from pathlib import Path
@@ -16,21 +17,18 @@ from lpsm import samplers
 
 FILE = Path(__file__).with_name("answers.npz")
 
-PARAMETERS = {
-    "perceptron": {"eta": 0.5}, "modified-perceptron": {}, "sop": {"a": 0.7}, "ridge": {"a": 1.5}, "rls": {},
-    "rls-all": {"a": 2.0}, "lasec": {"b": 1.3, "c": 20.0}, "shifting-perceptron": {"lambda_": 0.4},
-    "randomized-budget-perceptron": {"B": 7}, "perceptron-ss": {"b": 0.6}, "perceptron-ss-adaptive": {"beta": 0.05},
-    "sop-ss": {"b": 0.2}, "sop-ss-adaptive": {"beta": 0.02}, "sop-label-efficient": {"C": 0.3, "a": 2.0},
-    "sole": {"C": 0.1}, "sop-fixed-bias": {"rate": 0.35}, "lasec-ss": {"a": 0.2, "b": 0.8, "c": 15.0}, "ss": {"K": 0.4},
-    "ssnci": {"K": 0.4, "a": 3.0}, "ssmd": {"K": 0.05}, "ssnl": {"K": 0.4},
-    "adaptive-sampler": {"lambda_": 40.0, "rho": 12.0}, "bbq": {"kappa": 0.27}, "bbq-i": {"kappa": 0.27},
-    "dkm": {"R": 6, "s_1": 0.9}, "dkm-perceptron": {"R": 6, "s_1": 0.9}, "cbgz-dkm": {"b": 0.2},
-    "random-perceptron": {"rate": 0.35}, "random-dkm": {"rate": 0.35}, "filter": {"K": 0.4}, "ffoat": {}, "fsoat": {},
-    "ffole": {"C": 0.3}, "fsole": {"C": 0.1}, "arow": {"r": 0.7}, "arow-diagonal": {"r": 1.3}, "adagrad": {"eta": 0.6},
-    "arow-ss": {"b": 0.3, "r": 2.0}, "arow-diagonal-ss": {"b": 0.3, "r": 0.8}, "adagrad-ss": {"b": 0.2, "eta": 0.5},
-    "iwal": {"c_0": 0.0002, "floor": 0.05, "eta": 0.4}, "kept-rate": {"rate": 0.3, "step": 0.1, "c": 20.0},
-    "nearest": {"rate": 0.3, "step": 0.1},
-}  # fmt: skip
+_TEXT = """
+perceptron eta=0.5; modified-perceptron; sop a=0.7; ridge a=1.5; rls; rls-all a=2.0; lasec b=1.3, c=20.0;
+shifting-perceptron lambda_=0.4; randomized-budget-perceptron B=7; perceptron-ss b=0.6;
+perceptron-ss-adaptive beta=0.05; sop-ss b=0.2; sop-ss-adaptive beta=0.02; sop-label-efficient C=0.3, a=2.0;
+sole C=0.1; sop-fixed-bias rate=0.35; lasec-ss a=0.2, b=0.8, c=15.0; ss K=0.4; ssnci K=0.4, a=3.0; ssmd K=0.05;
+ssnl K=0.4; adaptive-sampler lambda_=40.0, rho=12.0; bbq kappa=0.27; bbq-i kappa=0.27; dkm R=6, s_1=0.9;
+dkm-perceptron R=6, s_1=0.9; cbgz-dkm b=0.2; random-perceptron rate=0.35; random-dkm rate=0.35; filter K=0.4; ffoat;
+fsoat; ffole C=0.3; fsole C=0.1; arow r=0.7; arow-diagonal r=1.3; adagrad eta=0.6; arow-ss b=0.3, r=2.0;
+arow-diagonal-ss b=0.3, r=0.8; adagrad-ss b=0.2, eta=0.5; iwal c_0=0.0002, floor=0.05, eta=0.4;
+kept-rate rate=0.3, step=0.1, c=20.0; nearest rate=0.3, step=0.1
+"""
+PARAMETERS = {key: eval(f"dict({given})") for key, given in re.findall(r"([\w-]+)(?: ([^;]*))?", _TEXT)}
 MORE = [("adaptive-sampler", {"lambda_": 40.0, "rho": 12.0, "mistake_driven": True}),
         ("adaptive-sampler", {"lambda_": 1.0, "rho": lambda t: 12.0, "bias": 0.2}), ("ffoat", {"count_forced": True}),
         ("ssmd", {"max_queries": 20}), ("sop-ss", {"dtype": "float32"})]  # fmt: skip

@@ -1,5 +1,7 @@
 """Contention and frames that go together: saturation against ns-3.44 and Bianchi's model, exchanges by hand, order."""
 
+import ast
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,21 +13,20 @@ from traces.records import Page
 # UDP from n saturated stations, Mb/s, by (PHY, n, bytes of payload, RTS, BE_MaxAmpduSize): own runs of ns-3.44 (wheel
 # `ns3` 3.44.post0) of 5 to 20 s, aggregates without explicit block-ACK requests; its access point sends a beacon every
 # 102.4 ms at 1 Mb/s with the long preamble, of 80 bytes, or of 152 on 11n
-NS3 = {
-    ("11b", 1, 1000, None, 0): 5.0157, ("11b", 5, 1000, None, 0): 5.3483, ("11b", 10, 1000, None, 0): 5.1723,
-    ("11b", 20, 1000, None, 0): 4.8928, ("11g", 1, 1000, None, 0): 24.376, ("11g", 5, 1000, None, 0): 24.223,
-    ("11g", 10, 1000, None, 0): 23.071, ("11g", 20, 1000, None, 0): 21.788, ("11b", 5, 1000, 0, 0): 3.7808,
-    ("11b", 20, 1000, 0, 0): 3.7224, ("11n:65", 1, 1472, None, 8000): 51.007, ("11n:65", 1, 1472, None, 65535): 58.995,
-    ("11n:65", 5, 1472, None, 8000): 45.625, ("11n:65", 5, 1472, None, 65535): 50.675,
-    ("11n:65", 20, 1472, None, 8000): 38.532, ("11n:65", 20, 1472, None, 65535): 42.246,
-}  # fmt: skip
+NS3 = """
+11b 1 1000 None 0 5.0157; 11b 5 1000 None 0 5.3483; 11b 10 1000 None 0 5.1723; 11b 20 1000 None 0 4.8928;
+11g 1 1000 None 0 24.376; 11g 5 1000 None 0 24.223; 11g 10 1000 None 0 23.071; 11g 20 1000 None 0 21.788;
+11b 5 1000 0 0 3.7808; 11b 20 1000 0 0 3.7224; 11n:65 1 1472 None 8000 51.007; 11n:65 1 1472 None 65535 58.995;
+11n:65 5 1472 None 8000 45.625; 11n:65 5 1472 None 65535 50.675; 11n:65 20 1472 None 8000 38.532;
+11n:65 20 1472 None 65535 42.246
+"""
 # Bianchi's model for 1500 bytes and unlimited attempts, (after DIFS, after EIFS) in Mb/s, as ns-3.48's own test
 # (src/wifi/examples/wifi-bianchi.cc) holds it
-BIANCHI = {
-    ("11a:54", 5): (29.8324, 29.2861), ("11a:54", 20): (26.2925, 25.3325), ("11a:54", 50): (23.5618, 22.4162),
-    ("11a:6", 5): (4.7087, 4.6899), ("11a:6", 20): (3.9899, 3.9589), ("11a:6", 50): (3.5071, 3.4711),
-    ("11b:11", 5): (6.4734, 6.3821), ("11b:11", 20): (5.7819, 5.5765), ("11b:11", 50): (5.1745, 4.9103),
-}  # fmt: skip
+BIANCHI = """
+11a:54 5 29.8324 29.2861; 11a:54 20 26.2925 25.3325; 11a:54 50 23.5618 22.4162; 11a:6 5 4.7087 4.6899;
+11a:6 20 3.9899 3.9589; 11a:6 50 3.5071 3.4711; 11b:11 5 6.4734 6.3821; 11b:11 20 5.7819 5.5765;
+11b:11 50 5.1745 4.9103
+"""
 
 
 def saturated(spec, n, payload_bytes, seconds, *, beacon_bytes=0, attempts=10**9, eifs=False, warm_up_s=0.5, **air):
@@ -62,19 +63,21 @@ def test_more_group_frames_than_the_channel_carries_are_an_error_and_as_many_as_
     assert all(len(result.latency_s) == 1 for result in run("11g:54", 60.0))
 
 
-@pytest.mark.parametrize(("spec", "n", "payload_bytes", "rts_bytes", "max_ampdu_bytes"), NS3)
-def test_saturation_throughput_is_that_of_ns_3(spec, n, payload_bytes, rts_bytes, max_ampdu_bytes):
+@pytest.mark.parametrize("row", NS3.strip().split(";"))
+def test_saturation_throughput_is_that_of_ns_3(row):
+    spec, *rest = row.split()
+    n, payload_bytes, rts_bytes, max_ampdu_bytes, expected = map(ast.literal_eval, rest)
     seconds = 8 if spec == "11g" else 5 if (spec, n) == ("11n:65", 1) else 20
     found, _ = saturated(spec, n, payload_bytes, seconds, beacon_bytes=152 if max_ampdu_bytes else 80, attempts=7,
                          rts_bytes=rts_bytes, max_ampdu_bytes=max_ampdu_bytes)  # fmt: skip
-    expected = NS3[spec, n, payload_bytes, rts_bytes, max_ampdu_bytes]
     assert found == pytest.approx(expected, rel=0.015 if rts_bytes is None else 0.02)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("spec", "n"), BIANCHI)
-def test_saturation_is_within_2_percent_of_bianchi_and_between_its_forms(spec, n):
-    after_difs, after_eifs = BIANCHI[spec, n]
+@pytest.mark.parametrize("row", BIANCHI.strip().split(";"))
+def test_saturation_is_within_2_percent_of_bianchi_and_between_its_forms(row):
+    spec, *rest = row.split()
+    n, after_difs, after_eifs = map(ast.literal_eval, rest)
     seconds = 5 if spec == "11a:54" else 25
     (ours, _), (waiting, _) = (saturated(spec, n, 1500, seconds, eifs=eifs, warm_up_s=seconds / 5)
                                for eifs in (False, True))  # fmt: skip

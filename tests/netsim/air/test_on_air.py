@@ -209,6 +209,7 @@ def test_what_goes_together_is_numbered_shares_its_time_and_is_answered_at_once(
     assert all(len(of) > 1 for of in together.values())
     assert [one for one in data if one.aggregate == -1]
     answers = {one.aggregate: one for one in recorder.frames if one.kind == "block-ack"}
+    assert {one.number for one in recorder.frames if one.kind not in ("data", "beacon")} == {-1}
     alone = {one.aggregate for one in recorder.frames if one.kind not in ("data", "block-ack")}
     assert set(answers) <= set(together)
     assert alone == {-1}
