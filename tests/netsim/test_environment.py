@@ -20,8 +20,20 @@ SEED = int(np.random.default_rng(np.random.PCG64(np.random.SeedSequence(3))).int
 """Of the run of an episode that is begun with the seed 3."""
 
 
+OPEN = []
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    """Leave no episode that is going on, in which a policy may still call."""
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
+
 def made(**more):
-    return gymnasium.make(NAME, **{"pages": PAGES, "config": CONFIG, **more})
+    OPEN.append(gymnasium.make(NAME, **{"pages": PAGES, "config": CONFIG, **more}))
+    return OPEN[-1]
 
 
 def episode(env, choose, seed=3):

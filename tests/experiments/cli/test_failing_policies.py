@@ -1,7 +1,9 @@
 """Whatever a policy of one's own does wrong, a command ends in one line, and with status 2."""
 
+import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -81,7 +83,7 @@ def test_each_way_in_which_a_policy_fails_is_one_line_that_names_it(complaint, t
     (tmp_path / "w.jsonl").write_text("".join(page % number for number in range(4)))
     monkeypatch.chdir(tmp_path)
     left = []  # by which the program would end the process that waits for a thread
-    monkeypatch.setattr(cli.os, "_exit", left.append)
+    monkeypatch.setattr(cli, "os", SimpleNamespace(**{**vars(os), "_exit": left.append}))
     try:
         line = complaint("simulate", "w.jsonl", "--policy", "mine.py:Mine", "--out", "p.csv")
     finally:
