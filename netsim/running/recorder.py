@@ -114,7 +114,7 @@ class Recorder:
         self.config: SimulationConfig  #: the world of the run
         self._run: Run | None = None
         self._connections: dict[Endpoint, int] = {}
-        self._sent: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)  # connection: first bytes, and when
+        self._sent: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)  # connection: ends of packets, and when
         self._written: dict[int, int] = {}  # connection: bytes of the requests that were answered
 
     def begin(self, run: Run, config: SimulationConfig) -> None:
@@ -153,8 +153,8 @@ class Recorder:
         first = connection.object.asked if connection.object else self._written.get(number, 0)
         self._written[number] = first + sizes[0]
         page = connection.client.client.page
-        sent = self._sent[number]  # requests of streams may share a packet
-        asked = sent[bisect_right(sent, (first, NEVER)) - 1][1]
+        sent = self._sent[number]  # by packets that may hold several requests, and be cut anew when sent again
+        asked = sent[bisect_right(sent, (first, NEVER))][1]
         self.exchanges.append(Exchange(page, connection.index, number, *sizes, asked, run.now))
 
     def _transmitted(self, frame: Frame, client: Endpoint, down: bool, span: tuple[int, int], lost: bool) -> None:
@@ -162,8 +162,8 @@ class Recorder:
         number = self._connections.setdefault(client, len(self._connections))
         if not down and frame.length:
             sent = self._sent[number]
-            if not sent or frame.seq > sent[-1][0]:
-                sent.append((frame.seq, frame.reached))
+            if not sent or frame.seq + frame.length > sent[-1][0]:
+                sent.append((frame.seq + frame.length, frame.reached))
         self.transmissions.append(
             Transmission(
                 down, frame.reached, *span, number, frame.flag, frame.seq, frame.length, frame.ack, frame.bytes, lost

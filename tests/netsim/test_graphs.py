@@ -16,6 +16,7 @@ from tests.netsim.graph_worlds import graph_world
 from traces.records import Cause, Page
 
 SMALL = [(made, number) for made in (world, wide_world, cell, wide_cell) for number in range(50_000, 50_006)]
+SMALL.append((wide_world, 5_207_000_058))  # requests that were lost go again in packets that are cut anew
 SEED = int(os.environ.get("LAWS_SEED", "1"))
 LARGE = [
     (made, SEED * 1_000_000 + first) for made in (world, wide_world, cell, wide_cell) for first in range(0, 500, 100)
