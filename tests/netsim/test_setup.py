@@ -198,9 +198,24 @@ def test_what_took_so_long_is_written_in_pieces(size, lasts_ns, piece, every_ns,
     assert [int(one[0]) for one in found] == [piece, every_ns, first_ns, max(more * slowest_ns - lasts_ns, 0)]
 
 
-def test_an_interpreted_run_without_room_for_beacons_says_so():
+@pytest.mark.parametrize(("status", "error", "said"), [
+    (codes.NO_ROOM, MemoryError, "room for 64 beacons that clients wait for at once is too little"),
+    (codes.OVERLOADED, ValueError, "broadcast_per_s must leave time for others on 11g"),
+])  # fmt: skip
+def test_an_interpreted_run_that_cannot_go_on_stops_and_says_why(status, error, said):
+    config = SimulationConfig(medium=AirConfig(phy=Phy.parse("11g")))
+    made = setup.World(
+        [(Workload.of(PAGES), netsim.simulation._made("psm", config))], [np.zeros(4, np.int64)], [[]], config, 5
+    )
+    made.run.status = status
+    with pytest.raises(error, match=said):
+        run_interpreted(made)
+    assert made.run.now == 0
+    assert made.run.status == status
+
+
+def test_a_beacon_too_many_is_told_interpreted():
     config = SimulationConfig(medium=AirConfig())
     members = [(Workload.of(PAGES), netsim.simulation._made("psm", config))]
-    made = setup.World(members, [np.zeros(4, np.int64)], [[]], config, 5, 0)
-    with pytest.raises(MemoryError, match="room for 0 beacons that clients wait for at once is too little"):
-        run_interpreted(made)
+    with pytest.raises(MemoryError, match="room for 0 beacons"):
+        run_interpreted(setup.World(members, [np.zeros(4, np.int64)], [[]], config, 5, 0))
