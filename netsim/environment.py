@@ -26,6 +26,7 @@ from lpsm.checks import non_negative, shown
 from netsim.config import SimulationConfig
 from netsim.model.entities import Client, States
 from netsim.model.medium import time_awake, write_states
+from netsim.policies.guarded import guarded
 from netsim.policies.protocol import Plan, View
 from netsim.radio import StateRadioConfig, StateTimes
 from netsim.result import SimulationResult
@@ -193,7 +194,8 @@ class _Run:
             dtype=np.float32,
         )  # fmt: skip
         decision = _Decision(observation, self._joules(client, now), self._loading_s(client, now), now * _S)
-        awake_ms, beacons = getcurrent().parent.switch(decision)
+        with guarded.lifted():
+            awake_ms, beacons = getcurrent().parent.switch(decision)
         until = now + awake_ms * 1_000_000
         return Plan(until, (until // interval + beacons) * interval, True)
 

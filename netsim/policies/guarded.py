@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from sysconfig import get_path
 from traceback import extract_tb
@@ -52,6 +53,15 @@ class _Guarded:
             self._depth -= 1
             if not self._depth:
                 vars(os).update(self._real)
+
+    @contextmanager
+    def lifted(self) -> Iterator[None]:
+        """Leave the block for as long as the program waits in it for its caller, whose calls are no policy's."""
+        self.__exit__()
+        try:
+            yield
+        finally:
+            self.__enter__()
 
 
 guarded = _Guarded()

@@ -1,5 +1,6 @@
 """The environment of gymnasium: an agent in it is a policy of the simulator."""
 
+import os
 import warnings
 
 import numpy as np
@@ -20,20 +21,8 @@ SEED = int(np.random.default_rng(np.random.PCG64(np.random.SeedSequence(3))).int
 """Of the run of an episode that is begun with the seed 3."""
 
 
-OPEN = []
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    """Leave no episode that is going on, in which a policy may still call."""
-    yield
-    while OPEN:
-        OPEN.pop().close()
-
-
 def made(**more):
-    OPEN.append(gymnasium.make(NAME, **{"pages": PAGES, "config": CONFIG, **more}))
-    return OPEN[-1]
+    return gymnasium.make(NAME, **{"pages": PAGES, "config": CONFIG, **more})
 
 
 def episode(env, choose, seed=3):
@@ -125,6 +114,16 @@ def test_rewards_are_the_time_awake_and_the_loading_of_pages_up_to_each_decision
         assert reward == pytest.approx(-joules - 0.5 * loading, abs=1e-12)
     assert rewards.sum() == pytest.approx(-result.energy.total_j - 0.5 * result.latency_s.sum())
     assert (rewards < 0).all()
+
+
+def test_while_an_episode_goes_on_its_caller_may_call_what_a_policy_must_not():
+    before, env = os._exit, made()
+    for _ in range(2):
+        env.reset()
+        env.step(np.array([0, 0]))
+        assert os._exit is before
+    env.close()
+    assert os._exit is before
 
 
 def test_what_is_wrong_in_a_run_is_told_to_who_steps():
