@@ -70,6 +70,8 @@ _FAMILIES = {
             bsd-phase   BSD phase        #A87400  D
             bsd-host    BSD host         #A87400  D  hollow, host-aware
             hold        hold             #CC79A7  h  host-aware
+            poll        polls            #882255  v  host-aware
+            poll-link   polls, link      #882255  v  hollow
             lpsm        LPSM             #0072B2  X  strong
             lpsm2       LPSM2            #009E73  P  strong, host-aware
             lpsm2-link  LPSM2 link       #006B4E  P  strong, hollow
@@ -171,7 +173,7 @@ def label(policy: str) -> str:
     if kind not in _FAMILIES:
         return inert(policy)
     first, _, second = (parameter, "", "") if "=" in parameter else parameter.partition(":")
-    first += " ms" if first and kind in ("dynamic", "hold", "twt") else ""
+    first += " ms" if first and kind in ("dynamic", "hold", "twt", "poll", "poll-link") else ""
     second = "" if kind.startswith("lpsm3") and second == "400" else second  # the usual delay of messages
     name = f"{_FAMILIES[kind][1]} {first}".rstrip() + (f", {second} ms" if second else "")
     return name + DAGGER if _FAMILIES[kind][2] else name

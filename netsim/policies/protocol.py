@@ -106,6 +106,10 @@ class _Fields(NamedTuple):
 class Plan(_Fields):
     """What to do next, until something is sent or received.
 
+    With ``poll=True`` the client asks the access point at `wake_ns`, which may be any instant, in place of listening
+    to a beacon: it wakes up, sends a frame, and has what waits, or hears that nothing does; then its policy is asked
+    again, as "idle".  What that costs is what its radio does.  The policy must have an attribute `polls` that is true.
+
     Attributes
     ----------
     awake_until_ns : int
@@ -122,10 +126,6 @@ class Plan(_Fields):
     agreed : bool
         Whether `wake_ns` is an instant agreed with the access point, at which it lets out what waits, instead of a
         beacon: any instant then, and nothing is paid for listening.
-    poll : bool
-        Whether the client asks the access point at `wake_ns`, which may be any instant, in place of listening to a
-        beacon: it wakes up, sends a frame, and has what waits, or hears that nothing does; then it is asked again, as
-        "idle".  What that costs is what its radio does.  The policy must have an attribute `polls` that is true.
     """
 
     __slots__ = ()

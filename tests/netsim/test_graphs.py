@@ -158,7 +158,8 @@ def test_laws_hold_of_many_graphs_and_both_ways_of_running_answer_alike(made, fi
         said.update(laws.held(one))
         if all(isinstance(policy, str) for _, policy in one.clients):
             alike(one)
-    assert said["exchanges_of_a_graph_wait_for_what_names_them_and_a_page_for_those_that_it_waits_for"] > 50
+    law = "exchanges_of_a_graph_wait_for_what_names_them_and_a_page_for_those_that_it_waits_for"
+    assert said[law] > (50 if made in (world, wide_world) else 5)  # of one client alone
 
 
 def test_pages_of_today_are_browsed_to_their_last_byte_under_every_policy():
