@@ -68,6 +68,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         (
             *(f"tests/netsim/test_{name}.py" for name in (
                 "station", "tcp", "simulation", "laws", "reference", "own_times", "frozen", "graphs",
+                "recorded_runs",
             )),
             "tests/netsim/air/test_*.py",
         ),
@@ -77,7 +78,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         (
             *(f"tests/netsim/test_{name}.py" for name in (
                 "simulation", "laws", "result", "own_policies", "own_times", "frozen", "records", "plans", "polling",
-                "setup", "graphs",
+                "setup", "graphs", "recorded_runs",
             )),
             "tests/netsim/air/test_*.py",
             "tests/experiments/test_timeline.py", "tests/experiments/report/test_air_capture.py",

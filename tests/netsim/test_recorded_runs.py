@@ -1,0 +1,172 @@
+"""What is recorded of some runs, kept as digests: every frame, request, decision, gate and poll, and what results say.
+
+The laws hold what is recorded against results, and `tests.netsim.air.test_on_air` some of it by hand; this sees any
+other change.  A line: the world, then its digest; in a world that is seen, all policies are one that keeps what it is
+told.  A digest changes only for a cause that is written here.
+"""
+
+import hashlib
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+import netsim
+from tests.netsim import laws
+from tests.netsim.frozen import cell, wide_cell, wide_world, world
+from tests.netsim.graph_worlds import graph_world
+
+SEEN = []
+
+
+class Seer:
+    """Keeps what it is told, and is awake for a while after every third frame, with a deadline or not."""
+
+    spec, host_aware = "seer", True
+
+    def __init__(self):
+        self.frames = 0
+
+    def plan(self, view):
+        SEEN.append((*(getattr(view, name) for name in view.__slots__),))
+        until = view.now_ns + 30_000_000 * (self.frames % 3 == 0) * (1 + (view.deadline_ns is None))
+        return netsim.Plan(until, (until // INTERVAL[0] + 1 + self.frames % 2) * INTERVAL[0], self.frames % 2 == 0)
+
+    def observe(self, frame):
+        self.frames += 1
+        SEEN.append(frame)
+
+
+INTERVAL = [0]
+
+
+def seen(made, number):
+    """Return a world whose policies keep what they are told."""
+    one = made(number)
+    INTERVAL[0] = one.config.beacon_interval_ns
+    return replace(one, clients=[(pages, Seer()) for pages, _ in one.clients])
+
+
+MADE = {made.__name__: made for made in (world, wide_world, cell, wide_cell)}
+MADE |= {f"graph_{name}": partial(graph_world, made) for name, made in MADE.items()}
+MADE |= {f"seen_{name}": partial(seen, made) for name, made in MADE.items()}
+WHOLE = (
+    "none",
+    "psm",
+    "listen",
+    "dynamic",
+    "uapsd",
+    "twt",
+    "driver",
+    "bsd",
+    "bsd-phase",
+    "bsd-host",
+    "hold",
+    "poll",
+    "poll-link",
+)
+"""Policies that compute in whole numbers."""
+KEPT = """
+world 60000 27dff9b6d582
+world 60001 8ab3a07b1546
+world 60002 42feb49a6cf7
+world 60003 16a71c9e4b33
+wide_world 60000 38710e57d1ef
+wide_world 60001 8e9dc975000b
+wide_world 60003 c7fc9e0cb1a4
+wide_world 60004 1cd19b06dd5b
+cell 60000 6f251bbffd0c
+cell 60002 6214a3f395a5
+cell 60004 10fa6156c17a
+cell 60009 3c66dd28c325
+wide_cell 60001 899a2da52344
+wide_cell 60002 32dc1d5db1f1
+wide_cell 60004 d9f7e38f76bb
+wide_cell 60007 3b7bfb2fb080
+graph_world 60000 69ec3e1b81bc
+graph_world 60001 33774ad604ef
+graph_world 60002 a86bbc32c462
+graph_world 60003 09d96fed3ec4
+graph_wide_world 60000 026a8897cf65
+graph_wide_world 60001 ed9b61115bac
+graph_wide_world 60003 047012f6e76c
+graph_wide_world 60004 0057d368dfee
+graph_cell 60000 e5c79f332559
+graph_cell 60002 ebe0128ca54b
+graph_cell 60004 662f1330fb95
+graph_cell 60009 cda0d518a719
+graph_wide_cell 60001 47ed611f85a8
+graph_wide_cell 60002 3ad80cff9fcb
+graph_wide_cell 60004 d553dc092492
+graph_wide_cell 60007 6f702bd1927c
+seen_world 60000 b058adafdaf8
+seen_world 60001 15d90ad8802e
+seen_world 60002 a0ff4203e5d6
+seen_world 60003 772eb2a71f46
+seen_wide_world 60001 e38b71b4dd02
+seen_wide_world 60002 86d1433eaf01
+seen_wide_world 60003 0b80c465ed92
+seen_wide_world 60004 ec1b31cf45ea
+seen_cell 60000 2df7ed2baaf7
+seen_cell 60001 9a1fed89ee32
+seen_cell 60002 e6fa9fc0f48d
+seen_cell 60003 ecf7684f1871
+seen_wide_cell 60000 5c4232af3f50
+seen_wide_cell 60001 7221fd830d9d
+seen_wide_cell 60002 f9b555c56b3d
+seen_wide_cell 60003 30ee1936f731
+seen_graph_world 60000 555692b577eb
+seen_graph_world 60002 4e032230655f
+seen_graph_world 60003 86e2e5011710
+seen_graph_world 60005 03ff13ec1cea
+seen_graph_wide_world 60001 6558e06674c5
+seen_graph_wide_world 60002 f679a4ccac2c
+seen_graph_wide_world 60003 c89bf3a61d73
+seen_graph_wide_world 60004 e8be9995c3b1
+seen_graph_cell 60000 a69042782d56
+seen_graph_cell 60001 1940ea54683b
+seen_graph_cell 60002 35bf341b5ffc
+seen_graph_cell 60003 621c5715278a
+seen_graph_wide_cell 60001 479a190bbf26
+seen_graph_wide_cell 60002 54ddd47c967b
+seen_graph_wide_cell 60003 b70394b58ec5
+seen_graph_wide_cell 60004 78ecde883cd5
+"""
+
+
+def text(one):
+    """Return all that is recorded of a run, and what its results say."""
+    SEEN.clear()
+    results, recorder = laws.run(one)
+    kept = [
+        repr(SEEN),
+        recorder.transmissions,
+        recorder.exchanges,
+        recorder.decisions,
+        recorder.gates,
+        recorder.polled_ns,
+    ]
+    kept += [getattr(recorder, "frames", ())]
+    for result in results:
+        trip = result._trip
+        kept += [getattr(trip, name).tolist() for name in ("loads", "polls", "intervals", "datagrams", "exchanges")]
+        kept += [
+            trip.end_ns,
+            trip.awake_ns,
+            trip.beacons,
+            trip.air_up_ns,
+            trip.air_down_ns,
+            trip.frames_lost,
+            result.energy,
+        ]
+    return repr(kept)
+
+
+def digest(name, number):
+    return hashlib.sha256(text(MADE[name](number)).encode()).hexdigest()[:12]
+
+
+@pytest.mark.parametrize("line", KEPT.strip().splitlines())
+def test_what_is_recorded_is_as_ever(line):
+    name, number, kept = line.split()
+    assert digest(name, int(number)) == kept
