@@ -6,6 +6,7 @@ from zlib import crc32
 import pytest
 
 from experiments.audit import audit, rate_mbps
+from tests.tables import cases_of
 from traces.captures.frames import WIRELESS
 from traces.captures.packets import frames
 from traces.captures.wireless import PS_POLL, heard
@@ -149,10 +150,9 @@ def test_frames_that_are_cut_or_broken_are_passed_over():
         assert heard(127, broken + whole[9:]) == (None, True)
 
 
-@pytest.mark.parametrize(("name", "beacons", "missed", "sleeps"), [
-    ("wpa-test-decode.pcap.gz", 3106, 5, 75), ("wpa1-gtk-rekey.pcapng.gz", 60, 68, 2),
-    ("wpa3-sae.pcapng.gz", 118, 1, 0),
-])  # fmt: skip
+@cases_of("name beacons missed sleeps", """
+"wpa-test-decode.pcap.gz", 3106, 5, 75 ; "wpa1-gtk-rekey.pcapng.gz", 60, 68, 2 ; "wpa3-sae.pcapng.gz", 118, 1, 0
+""")  # fmt: skip
 def test_real_captures_tell_beacons_and_sleep(data, name, beacons, missed, sleeps):
     path = data / "captures" / name
     with open_trace(path) as stream:
@@ -197,13 +197,13 @@ def he(bandwidth, mcs, streams, guard=0):
 MCS, AMPDU, VHT, HE = 1 << 19, 1 << 20, 1 << 21, 1 << 23
 
 
-@pytest.mark.parametrize(("present", "fields", "mbps"), [
-    (MCS, bytes([0x07, 0x01, 7]), 135.0),  # 40 MHz
-    (VHT, vht(0, 8, 1), 78.0), (VHT, vht(4, 9, 2, 1), 866.7), (AMPDU | VHT, bytes(8) + vht(1, 0, 1), 13.5),
-    (VHT, vht(99, 0, 1), 0.0), (VHT, vht(0, 15, 1), 0.0),
-    (HE, he(0, 0, 1), 8.6), (HE, he(2, 11, 2), 1201.0), (HE, he(3, 11, 1, 2), 1020.8), (HE, he(9, 0, 1, 3), 0.0),
-    (HE, he(0, 0, 1)[:6], 0.0),  # cut short
-])  # fmt: skip
+@cases_of("present fields mbps", """
+MCS, bytes([0x07, 0x01, 7]), 135.0  # 40 MHz
+VHT, vht(0, 8, 1), 78.0 ; VHT, vht(4, 9, 2, 1), 866.7 ; AMPDU | VHT, bytes(8) + vht(1, 0, 1), 13.5
+VHT, vht(99, 0, 1), 0.0 ; VHT, vht(0, 15, 1), 0.0 ; HE, he(0, 0, 1), 8.6 ; HE, he(2, 11, 2), 1201.0
+HE, he(3, 11, 1, 2), 1020.8 ; HE, he(9, 0, 1, 3), 0.0
+HE, he(0, 0, 1)[:6], 0.0  # cut short
+""", globals())  # fmt: skip
 def test_a_rate_of_80211n_ac_or_ax_is_that_of_its_tables(present, fields, mbps):
     header = struct.pack("<BBHI", 0, 0, 8 + len(fields), present) + fields
     assert rate_mbps(127, header) == pytest.approx(mbps, abs=0.06)

@@ -8,6 +8,7 @@ from lpsm import bounds, samplers
 from lpsm import synthetic_streams as streams
 from lpsm.bounds import sampler_report, sampler_theorems
 from tests.oracles import bound_trials as trials
+from tests.tables import cases_of
 
 
 @pytest.mark.parametrize("seeds", [range(10), pytest.param(range(10, 1000), marks=pytest.mark.long)])
@@ -41,10 +42,9 @@ def reported(key, X, y, runs=6, **parameters):
     return bounds.report_sampler(samplers.make(key, X.shape[1], **parameters), X, y, runs=runs)
 
 
-@pytest.mark.parametrize(
-    ("key", "parameters"),
-    [("perceptron", {}), ("perceptron-ss", {"b": 0.4}), ("sop-label-efficient", {"C": 0.2, "a": 2.0})],
-)
+@cases_of("key parameters", """
+"perceptron", {} ; "perceptron-ss", {"b": 0.4} ; "sop-label-efficient", {"C": 0.2, "a": 2.0}
+""")  # fmt: skip
 def test_a_run_that_counts_what_the_sampler_counts(key, parameters):
     X, y = a_stream(0.05)
     X *= np.linspace(0.5, 3.0, len(y))[:, None]
@@ -97,15 +97,15 @@ def test_the_quadratic_forms_are_those_of_the_matrices(d, c):
         np.testing.assert_allclose(r / (1 + r), trials.quadratic_forms(X, b, c), rtol=1e-9)
 
 
-@pytest.mark.parametrize(("sampler", "why"), [
-    (samplers.make("ss", 3), "void: no theorem here speaks of ss"),
-    (samplers.make("perceptron-ss", 3, normalize=False), "of at most 1, that of round 3 has 2"),
-    (samplers.make("sop-ss", 3, a=2.0), "void: W theorem 2 is about a = 1, got 2"),
-    (samplers.make("sop-label-efficient", 3, C=np.inf), "void: the coin's parameter is infinite"),
-    (samplers.make("sop", 3, kernel="rbf", gamma=1.0), "void: the comparators of a kernel are not at hand"),
-    (samplers.make("sop", 3, max_queries=5), "void: the budget ended the questions"),
-    (samplers.Sampler(samplers.Perceptron(), samplers.Always(), n_features=3), "speaks of this sampler"),
-])  # fmt: skip
+@cases_of("sampler why", """
+samplers.make("ss", 3) -> void: no theorem here speaks of ss
+samplers.make("perceptron-ss", 3, normalize=False) -> of at most 1, that of round 3 has 2
+samplers.make("sop-ss", 3, a=2.0) -> void: W theorem 2 is about a = 1, got 2
+samplers.make("sop-label-efficient", 3, C=np.inf) -> void: the coin's parameter is infinite
+samplers.make("sop", 3, kernel="rbf", gamma=1.0) -> void: the comparators of a kernel are not at hand
+samplers.make("sop", 3, max_queries=5) -> void: the budget ended the questions
+samplers.Sampler(samplers.Perceptron(), samplers.Always(), n_features=3) -> speaks of this sampler
+""", globals())  # fmt: skip
 def test_a_hypothesis_that_fails_is_said_and_nothing_is_violated(sampler, why):
     X, y = a_stream(0.0, n=30)
     X = X * np.where(np.arange(30) == 2, 2.0, 1.0)[:, None]

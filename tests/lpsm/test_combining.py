@@ -12,14 +12,14 @@ from lpsm.combining import best_convex, best_linear
 from lpsm.experts.combine import RATES
 from lpsm.experts.losses import LOSSES, losses_of, slopes_of
 from tests.oracles.combining import aggregated, combined
+from tests.tables import cases_of
 
 ALPHAS = [0.01, 0.1, 0.5]
 
 
-@pytest.mark.parametrize(
-    ("loss", "forecast", "slope"),
-    [("absolute", 1.0, 0.0), ("pinball", 1.0, 0.0), ("logistic", 800.0, 0.0), ("logistic", -800.0, -1.0)],
-)
+@cases_of("loss forecast slope", """
+"absolute", 1.0, 0.0 ; "pinball", 1.0, 0.0 ; "logistic", 800.0, 0.0 ; "logistic", -800.0, -1.0
+""")  # fmt: skip
 def test_a_slope_where_there_is_a_corner_and_far_out(loss, forecast, slope):
     assert slopes_of(loss, 0.3, np.array([forecast]), np.ones(1)) == pytest.approx([slope])
 

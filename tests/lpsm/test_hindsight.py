@@ -13,6 +13,7 @@ from lpsm.experts import worst_divergence
 from lpsm.experts.best_rate import interpolation_error, node_losses, read_between, slopes
 from lpsm.experts.loss_tables import Likelihoods
 from tests.oracles import experts as oracle
+from tests.tables import cases_of
 
 values = st.one_of(st.floats(0, 5), st.sampled_from([0.0, 1.0, 30.0, 1e6]))
 
@@ -99,10 +100,7 @@ def test_the_global_minimum_is_found_among_two_local_ones():
         assert best.gap <= 1e-6
 
 
-@pytest.mark.parametrize(
-    ("rounds", "n", "scale", "repeats"),
-    [(2, 3, 1.0, 1), (12, 2, 4.0, 1), (300, 5, 1e-3, 1), (300, 5, 2.0, 1), (300, 3, 3.0, 50)],
-)
+@cases_of("rounds n scale repeats", "2, 3, 1.0, 1 ; 12, 2, 4.0, 1 ; 300, 5, 1e-3, 1 ; 300, 5, 2.0, 1 ; 300, 3, 3.0, 50")
 def test_the_polynomial_through_few_losses_is_as_near_as_its_bound_says(rounds, n, scale, repeats):  # theorem
     rng = np.random.default_rng(rounds + repeats)
     prepared = Likelihoods(
@@ -147,13 +145,10 @@ def test_an_expert_without_prior_weight_does_not_hide_the_losses_of_the_others()
     assert np.isfinite(hindsight.best_transitions(losses, prior=prior).loss)
 
 
-@pytest.mark.parametrize(("losses", "alpha"), [
-    (np.tile([0.0, 9.0], (50, 1)), 0.0),
-    (np.where(np.add.outer(np.arange(50), np.arange(2)) % 2, 9.0, 0.0), 1.0),
-    (np.array([[3.0, 1.0]]), 0.0),
-    (np.ones((20, 1)), 0.0),
-    (np.ones((200, 3)), 0.0),
-])  # fmt: skip
+@cases_of("losses alpha", """
+np.tile([0.0, 9.0], (50, 1)), 0.0 ; np.where(np.add.outer(np.arange(50), np.arange(2)) % 2, 9.0, 0.0), 1.0
+np.array([[3.0, 1.0]]), 0.0 ; np.ones((20, 1)), 0.0 ; np.ones((200, 3)), 0.0
+""")  # fmt: skip
 def test_the_best_rate_reaches_the_ends(losses, alpha):  # extremes
     assert hindsight.best_alpha(losses).alpha == alpha
 
@@ -230,9 +225,7 @@ def test_the_worst_divergence_is_that_of_a_fine_scan(alphas):
     assert worst_divergence(grid) >= dense_divergence(grid) * (1 - 1e-9)
 
 
-@pytest.mark.parametrize(
-    ("alphas", "worst"), [([0.0, 0.3, 1.0], -np.log(0.3)), ([0.0], np.inf), ([1.0], np.inf), ([0.5], np.log(2))]
-)
+@cases_of("alphas worst", "[0.0, 0.3, 1.0], -np.log(0.3) ; [0.0], np.inf ; [1.0], np.inf ; [0.5], np.log(2)")
 def test_ends_of_the_interval_are_allowed_in_a_grid(alphas, worst):
     assert worst_divergence(alphas) == pytest.approx(worst)
 

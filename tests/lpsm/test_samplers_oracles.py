@@ -11,6 +11,7 @@ from lpsm.samplers import MulticlassSampler, kernels, sampler
 from tests.lpsm.frozen import streams
 from tests.lpsm.frozen.streams import NO_KERNEL, PARAMETERS, a_stream, assert_same, by_rounds, of
 from tests.oracles.samplers import Stored, chance, keeps, margin, play
+from tests.tables import cases_of
 
 D = 7
 NORMALIZED = {  # by the papers, unless told otherwise
@@ -48,11 +49,10 @@ def test_decisions_in_every_form_are_those_of_the_literal_formula(key, parameter
 
 
 @pytest.mark.parametrize("key", ["perceptron-ss", "sop-ss", "lasec", "ssmd", "ssnci", "randomized-budget-perceptron"])
-@pytest.mark.parametrize(
-    ("given", "form"),
-    [({"kernel": "poly", "degree": 2, "coef0": 0.0}, lambda X: (X @ X.T) ** 2),
-     ({"kernel": "rbf", "gamma": 0.4}, lambda X: np.exp(-0.4 * ((X[:, None] - X[None]) ** 2).sum(axis=2)))],
-)  # fmt: skip
+@cases_of("given form", """
+{"kernel": "poly", "degree": 2, "coef0": 0.0}, lambda X: (X @ X.T) ** 2
+{"kernel": "rbf", "gamma": 0.4}, lambda X: np.exp(-0.4 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+""")  # fmt: skip
 def test_a_kernel_is_a_linear_sampler_on_its_features(key, given, form):
     X, y = a_stream(6, rounds=50, d=4)
     X /= np.linalg.norm(X, axis=1)[:, None]

@@ -17,10 +17,13 @@ from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid
 from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare, doubling_regret, hedge, share
 from tests.oracles import experts as oracle
 from tests.oracles.experts import by_mpmath, markov_loss, share_matrix, variable_share_matrices
+from tests.tables import rows
 
 RATES = [0.0, 1e-300, 1e-9, 0.02, 0.5, 2 / 3, 0.97, 1 - 1e-4, 1 - 1e-12, 1.0]
 MIXED = [0.3, 0.0, 1.0, 1e-300, 0.01, 1 - 1e-10, 0.9, 1e-7, 0.5, 0.25]
-LAYOUTS = [(1, 1), (1, 3), (2, 1), (2, 2), (3, 1), (3, 3), (5, 10), (6, 5), (7, 2), (8, 9), (9, 4), (10, 1)]
+LAYOUTS = rows("""
+1, 1 ; 1, 3 ; 2, 1 ; 2, 2 ; 3, 1 ; 3, 3 ; 5, 10 ; 6, 5 ; 7, 2 ; 8, 9 ; 9, 4 ; 10, 1
+""")
 
 
 def close(got, want):

@@ -12,12 +12,12 @@ import lpsm
 from bench import tuned as bench
 from lpsm.samplers import LastLabels, Sampler, TunedSampler, make
 from tests.lpsm.frozen.streams import a_stream, assert_same, by_rounds, of
+from tests.tables import cases_of
 
 
-@pytest.mark.parametrize(
-    ("key", "parameter", "value"),
-    [("perceptron-ss", "b", 0.4), ("sop-ss", "b", 0.4), ("ssmd", "K", 0.3), ("dkm", "R", 4), ("lasec-ss", "a", 0.7)],
-)
+@cases_of("key parameter value", """
+"perceptron-ss", "b", 0.4 ; "sop-ss", "b", 0.4 ; "ssmd", "K", 0.3 ; "dkm", "R", 4 ; "lasec-ss", "a", 0.7
+""")  # fmt: skip
 def test_a_grid_of_one_is_the_sampler_itself_draw_for_draw(key, parameter, value):
     X, y = a_stream(0, 200, 4)
     tuned = TunedSampler(key, 4, parameter, [value], rng=3).run(X, y)

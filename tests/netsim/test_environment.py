@@ -10,6 +10,7 @@ import netsim
 import traces
 from netsim import ServerDelay
 from netsim.policies.protocol import Plan
+from tests.tables import cases_of
 
 gymnasium = pytest.importorskip("gymnasium")
 environment = pytest.importorskip("netsim.environment")
@@ -68,7 +69,7 @@ AIR = netsim.SimulationConfig(
 )
 
 
-@pytest.mark.parametrize(("action", "config"), [((0, 0), CONFIG), ((0, 3), CONFIG), ((2, 1), AIR), ((4, 0), AIR)])
+@cases_of("action config", "(0, 0), CONFIG ; (0, 3), CONFIG ; (2, 1), AIR ; (4, 0), AIR", globals())
 def test_an_agent_that_always_does_the_same_is_the_policy_that_does_on_wires_and_on_the_air(action, config):
     env = made(config=config, price_w=0.25)
     observations, rewards, info = episode(env, lambda _: np.array(action))

@@ -4,7 +4,6 @@ import os
 from collections import Counter
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 import netsim
@@ -13,6 +12,7 @@ from netsim import LinkConfig, SimulationConfig, TcpConfig
 from tests.netsim import laws
 from tests.netsim.frozen import cell, wide_cell, wide_world, world
 from tests.netsim.graph_worlds import graph_world
+from tests.tables import cases_of
 from traces.records import Cause, Page
 
 SMALL = [(made, number) for made in (world, wide_world, cell, wide_cell) for number in range(50_000, 50_006)]
@@ -172,17 +172,17 @@ def test_pages_of_today_are_browsed_to_their_last_byte_under_every_policy():
     assert (latencies["psm"] < 1.5 * latencies["none"]).all()
 
 
-@pytest.mark.parametrize(("changed", "said"), [
-    ({"causes": (Cause(0), Cause(2))}, "an exchange must wait for one before it on its page"),
-    ({"causes": (Cause(0), Cause(0))}, "an exchange must wait for one before it on its page"),
-    ({"causes": (Cause(1), Cause(1))}, "an exchange must wait for one before it on its page"),
-    ({"causes": (Cause(0), Cause(1, -1.0))}, r"pause_s must lie in \[0"),
-    ({"causes": (Cause(0), Cause(1, np.nan))}, r"pause_s must lie in \[0"),
-    ({"causes": (Cause(0, 0.0, False), Cause(1))}, "is_awaited must be true or false, and true of the HTML"),
-    ({"causes": (Cause(0), Cause(1, 0.0, True, 2))}, "is_stream must be true or false"),
-    ({"reply_bytes": 0}, "a reply must have at least 1 byte where exchanges wait"),
-    ({"timings": (traces.Timing(0, 0, 0.0), traces.Timing(0, 1, 0.0))}, "causes or timings, got both"),
-])  # fmt: skip
+@cases_of("changed said", r"""
+{"causes": (Cause(0), Cause(2))} -> an exchange must wait for one before it on its page
+{"causes": (Cause(0), Cause(0))} -> an exchange must wait for one before it on its page
+{"causes": (Cause(1), Cause(1))} -> an exchange must wait for one before it on its page
+{"causes": (Cause(0), Cause(1, -1.0))} -> pause_s must lie in \[0
+{"causes": (Cause(0), Cause(1, np.nan))} -> pause_s must lie in \[0
+{"causes": (Cause(0, 0.0, False), Cause(1))} -> is_awaited must be true or false, and true of the HTML
+{"causes": (Cause(0), Cause(1, 0.0, True, 2))} -> is_stream must be true or false
+{"reply_bytes": 0} -> a reply must have at least 1 byte where exchanges wait
+{"timings": (traces.Timing(0, 0, 0.0), traces.Timing(0, 1, 0.0))} -> causes or timings, got both
+""", globals())  # fmt: skip
 def test_a_graph_that_breaks_a_rule_is_named(changed, said):
     page = Page("a", 9, 9, ((9, 9),), causes=(Cause(0), Cause(1)))._replace(**changed)
     with pytest.raises(ValueError, match=said):

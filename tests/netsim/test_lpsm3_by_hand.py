@@ -13,6 +13,7 @@ from netsim.policies.protocol import FOREVER_NS, Plan
 from netsim.sleep_planning import message_prices
 from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.prices import worth_of_delay
+from tests.tables import cases_of
 
 MS = 1_000_000
 NEVER_NS = 2**62
@@ -467,7 +468,7 @@ def test_messages_may_be_later_or_earlier_than_asked_for_by_what_they_were_befor
     assert found == pytest.approx([0.3, 0.24, 0.45, 0.6, 0.06, 0.147])
 
 
-@pytest.mark.parametrize(("messages", "memory"), [(0, 6.0), (24, 6.0), (60, 15.0), (120, 30.0), (1000, 30.0)])
+@cases_of("messages memory", "0, 6.0 ; 24, 6.0 ; 60, 15.0 ; 120, 30.0 ; 1000, 30.0")
 def test_the_fewer_messages_came_the_sooner_an_error_is_made_good(messages, memory):
     prices_w = []
     for balance, wanted in ((0.4 * memory, 1.0), (0.0, 0.6)):

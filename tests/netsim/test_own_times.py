@@ -10,6 +10,7 @@ from netsim.model.entities import Line
 from netsim.running import setup
 from tests.oracles.packets import accounts
 from tests.real_data import DATA
+from tests.tables import cases_of
 from traces.records import Datagram, Message, Page, Timing
 
 CAPTURES = (
@@ -97,11 +98,10 @@ def test_compiled_and_interpreted_runs_of_a_capture_are_equal(name, medium):
                 assert getattr(one, frame).equals(getattr(other, frame)), frame
 
 
-@pytest.mark.parametrize(
-    ("soonest_s", "delay_ms", "size", "lasts_s", "mbps"),
-    [(0.03, 14.9, 100_000, 0.02, 80.0), (0.5, 20.0, 40_000, 0.5, 1.28), (1e-4, 0.0, 40_000, 1e-6, 1000.0),
-     (0.5, 20.0, 40_000, 6.4e-4, 1000.0), (0.5, 20.0, 39_996, 6.4e-4, 999.9)],
-)  # fmt: skip
+@cases_of("soonest_s delay_ms size lasts_s mbps", """
+0.03, 14.9, 100_000, 0.02, 80.0 ; 0.5, 20.0, 40_000, 0.5, 1.28 ; 1e-4, 0.0, 40_000, 1e-6, 1000.0
+0.5, 20.0, 40_000, 6.4e-4, 1000.0 ; 0.5, 20.0, 39_996, 6.4e-4, 999.9
+""")  # fmt: skip
 def test_links_and_windows_have_room_for_twice_the_fastest_that_was_recorded(soonest_s, delay_ms, size, lasts_s, mbps):
     first, second = Timing(0, 0, 1.0, 0.0, soonest_s, lasts_s), Timing(0, 1, 0.1, 0.0, 0.9, 0.0)
     pages = [Page("a", 300, size, timings=(first,)), Page("b", 300, 500, timings=(second,))]

@@ -1,7 +1,5 @@
 """The plans of policies that learn nothing, by hand, and LPSM's rule against the thesis' arithmetic."""
 
-from fractions import Fraction
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +16,7 @@ from netsim.policies.polling import PollingConfig, PollingLearner, beacons
 from netsim.policies.protocol import FOREVER_NS, Frame, HostFrame, Plan, View
 from netsim.policies.static import StaticPsm
 from tests.netsim.clients import MS, Client
+from tests.tables import cases_of
 
 BEACON = 100 * MS
 
@@ -112,12 +111,11 @@ def test_between_service_periods_sending_does_not_open_the_gate():
     assert StaticPsm(200, inactivity_timeout_ms=30).spec == "psm:200:timeout=30"
 
 
-@pytest.mark.parametrize(("text", "ns"), [
-    ("1000000000", 10**15), ("1000000001", None), ("0." + "0" * 57 + "1", Fraction(1, 10**52)),
-    ("0." + "0" * 58 + "1", None), ("1e-60", Fraction(1, 10**54)), ("1e-99", Fraction(1, 10**93)), ("1e-100", None),
-    ("1/4", 250_000), ("1E3", 10**9),
-    (2.5, 2_500_000),
-])  # fmt: skip
+@cases_of("text ns", """
+"1000000000", 10**15 ; "1000000001", None ; "0." + "0" * 57 + "1", Fraction(1, 10**52) ; "0." + "0" * 58 + "1", None
+"1e-60", Fraction(1, 10**54) ; "1e-99", Fraction(1, 10**93) ; "1e-100", None ; "1/4", 250_000 ; "1E3", 10**9
+2.5, 2_500_000
+""")  # fmt: skip
 def test_milliseconds_are_read_exactly_as_far_as_they_are_taken(text, ns):
     if ns is None:
         with pytest.raises(ValueError, match="the time must be a number of milliseconds, at most 1000000000, got"):

@@ -9,6 +9,7 @@ from netsim import AirConfig, AirRecorder, LinkConfig, Phy, SimulationConfig, St
 from netsim.policies import make
 from netsim.policies.protocol import PolicyError
 from tests.netsim.test_graphs import alike
+from tests.tables import cases_of
 from traces.records import Message, Page
 
 MS = 1_000_000
@@ -147,11 +148,11 @@ def test_link_and_host_agree_where_sizes_tell():
     assert host.energy.total_j == pytest.approx(link.energy.total_j, rel=0.15)
 
 
-@pytest.mark.parametrize(("plan", "said"), [
-    (lambda now: netsim.Plan(now, now, True, poll=True), "wake_ns must be a multiple"),
-    (lambda now: netsim.Plan(now, now + 5, True, 0, True, True), "no agreed instant"),
-    (lambda now: netsim.Plan(now, now + 5, True, -2), "wake_ns must be a multiple"),
-])  # fmt: skip
+@cases_of("plan said", """
+lambda now: netsim.Plan(now, now, True, poll=True) -> wake_ns must be a multiple
+lambda now: netsim.Plan(now, now + 5, True, 0, True, True) -> no agreed instant
+lambda now: netsim.Plan(now, now + 5, True, -2) -> wake_ns must be a multiple
+""", globals())  # fmt: skip
 def test_a_poll_that_cannot_be_followed_is_refused(plan, said):
     policy, _ = polling()
     policy.plan = lambda view: plan(view.now_ns)

@@ -9,6 +9,7 @@ from netsim.model import codes
 from netsim.model.air.air_times import Phy
 from netsim.running import setup
 from netsim.running.on_simpy import run_interpreted
+from tests.tables import cases_of
 from traces.columns import Workload
 from traces.records import Cause, Datagram, Message, Page, Timing
 
@@ -78,9 +79,9 @@ def test_pages_objects_and_messages_lie_in_rows():
     assert client.loads.shape[0] == 2
 
 
-@pytest.mark.parametrize(("specs", "never", "aware", "observes"), [
-    (("none",), [1], [0], [0]), (("none", "lpsm3"), [0, 0], [0, 1], [0, 1]), (("bsd-host",), [0], [1], [1]),
-])  # fmt: skip
+@cases_of("specs never aware observes", """
+("none",), [1], [0], [0] ; ("none", "lpsm3"), [0, 0], [0, 1], [0, 1] ; ("bsd-host",), [0], [1], [1]
+""")  # fmt: skip
 def test_a_client_is_what_its_policy_says(specs, never, aware, observes):
     run = world(SimulationConfig(), [(spec, PAGES) for spec in specs])
     assert [client.never_sleeps for client in run.clients] == never  # on wires with others the gate is looked at
@@ -109,10 +110,10 @@ def test_datagrams_are_cut_into_segments_and_the_captured_time_is_kept():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("size", "lasts_s", "mbps"), [
-    (20_000, 0.001, 5.0),  # too small to tell a rate
-    (20_001, 0.01, 2 * 8 * 20_001e-6 / 0.01), (100_000, 1e-6, 1000.0), (100_000, 10.0, 5.0), (100_000, 0.0, 5.0),
-])  # fmt: skip
+@cases_of("size lasts_s mbps", """
+20_000, 0.001, 5.0  # too small to tell a rate
+20_001, 0.01, 2 * 8 * 20_001e-6 / 0.01 ; 100_000, 1e-6, 1000.0 ; 100_000, 10.0, 5.0 ; 100_000, 0.0, 5.0
+""")  # fmt: skip
 def test_links_are_twice_as_fast_as_the_fastest_transfer_that_was_recorded_if_that_can_tell(size, lasts_s, mbps):
     pages = [Page("a", 300, size, timings=(Timing(0, 0, 0.0, 0.0, 0.05, lasts_s),))]
     run = world(SimulationConfig(), [("psm", pages), ("psm", PAGES)])
@@ -186,11 +187,11 @@ def test_there_are_as_many_stations_as_an_event_can_tell_apart():
         world(config, [*clients, clients[0]])
 
 
-@pytest.mark.parametrize(("size", "lasts_ns", "piece", "every_ns", "more"), [
-    (2_500, 0, 1000, 0, 2), (1_000, 0, 1000, 0, 0), (2_500, 150_000_000, 1000, 75_000_000, 2),
-    (100, 200_000_000, 34, 100_000_000, 2),  # three of 34 bytes, no further apart than 80 ms would allow
-    (2, 10**9, 1, 10**9, 1), (0, 50, 1, 50, 0), (1_001, -7, 1000, 0, 1),
-])  # fmt: skip
+@cases_of("size lasts_ns piece every_ns more", """
+2_500, 0, 1000, 0, 2 ; 1_000, 0, 1000, 0, 0 ; 2_500, 150_000_000, 1000, 75_000_000, 2
+100, 200_000_000, 34, 100_000_000, 2  # three of 34 bytes, no further apart than 80 ms would allow
+2, 10**9, 1, 10**9, 1 ; 0, 50, 1, 50, 0 ; 1_001, -7, 1000, 0, 1
+""")  # fmt: skip
 def test_what_took_so_long_is_written_in_pieces(size, lasts_ns, piece, every_ns, more):
     run = world(SimulationConfig(link=LinkConfig(wireless_mbps=4.0, wired_mbps=8.0, wired_delay_ms=3.0)))
     found = setup._written(np.array([size]), np.array([lasts_ns]), 1000, 40, run.wire_up, run.air_up)

@@ -8,6 +8,7 @@ from netsim.model.codes import DATA, NEVER, SYN, SYN_ACK
 from netsim.model.receiver import foresee, receive
 from netsim.model.tcp import close, open_connection, write
 from tests.netsim.worlds import MS, Alone, load
+from tests.tables import cases_of
 from traces.records import Page
 
 S = 1_000_000_000
@@ -269,14 +270,14 @@ def test_an_acknowledgement_at_the_instant_of_the_time_out_is_in_time_whatever_w
     assert [what for what, _ in end.news()] == ["0+100"]
 
 
-@pytest.mark.parametrize(("lost", "costs_s"), [
-    ([0], 3.0),  # the SYN: the initial time-out
-    ([0, 1], 3.0 + 6.0),  # which doubles
-    ([1], 3.0),  # the SYN-ACK; the late duplicate does no harm
-    ([2], 0.0),  # the handshake's ACK is made good by the request
-    ([3], 1.0 - 40 * 1600e-9),  # the request: the least time-out, less the air time of the ACK before it
-    ([4], 1.0),  # the reply
-])  # fmt: skip
+@cases_of("lost costs_s", """
+[0], 3.0  # the SYN: the initial time-out
+[0, 1], 3.0 + 6.0  # which doubles
+[1], 3.0  # the SYN-ACK; the late duplicate does no harm
+[2], 0.0  # the handshake's ACK is made good by the request
+[3], 1.0 - 40 * 1600e-9  # the request: the least time-out, less the air time of the ACK before it
+[4], 1.0  # the reply
+""")  # fmt: skip
 def test_a_lost_frame_of_a_short_page_costs_its_time_out_or_nothing(lost, costs_s):
     base_s = 0.082768  # request 300 B, reply 500 B: measured by ns-2
     assert load(Page("short", 300, 500), lost=lost) == [pytest.approx(base_s + costs_s, abs=1e-12)]

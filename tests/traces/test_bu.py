@@ -7,6 +7,7 @@ import tarfile
 import pytest
 
 import traces
+from tests.tables import cases_of
 from traces import TraceError
 from traces.server_times import network_us
 
@@ -44,12 +45,12 @@ def test_a_line_is_read_to_the_microsecond_whichever_way_it_ends(tmp_path):
         assert (requests, report["requests"]) == ([expected], 1)
 
 
-@pytest.mark.parametrize(("line", "count", "kept"), [
-    ('cs18 1005 9 "http://a.edu/i.gif" 0 0.0\n', "cache_hits", 0),
-    ('cs18 1005 9 "http://a.edu/i\n.gif" 5 0.1\n', "requests_with_a_line_end_in_the_url", 0),
-    ('cs18 1005 9 "http://a.edu/i\r.gif" 5 0.1\n', "requests_with_a_line_end_in_the_url", 0),
-    ('cs18 1005 9 "http://a.edu/i.gif" 0 0.1\n', "network_requests_of_size_0", 1),
-])  # fmt: skip
+@cases_of("line count kept", r"""
+'cs18 1005 9 "http://a.edu/i.gif" 0 0.0\n', "cache_hits", 0
+'cs18 1005 9 "http://a.edu/i\n.gif" 5 0.1\n', "requests_with_a_line_end_in_the_url", 0
+'cs18 1005 9 "http://a.edu/i\r.gif" 5 0.1\n', "requests_with_a_line_end_in_the_url", 0
+'cs18 1005 9 "http://a.edu/i.gif" 0 0.1\n', "network_requests_of_size_0", 1
+""")  # fmt: skip
 def test_cache_hits_and_documented_defects_are_counted_and_not_errors(tmp_path, line, count, kept):
     requests, report = read(tmp_path, GOOD + line + NEXT)
     assert (report[count], report["damaged"], len(requests)) == (1, 0, 2 + kept)

@@ -10,6 +10,7 @@ import pytest
 
 import traces
 from tests.fuzzing import formats
+from tests.tables import rows
 from tests.traces.home_ip import pack, records
 from tests.traces.test_bu import archive
 from tests.traces.test_har import ENTRY, entry
@@ -28,13 +29,14 @@ LINES = [  # of a session of Boston University
     *('cs18 99999999999 9 "http://a.edu/" 5 0.1', 'cs18 1005 9 "http://a.edu/', "cs18 1005", ""),
 ]
 WHOLE_LINE = 'a line must be whole: machine sec usec "url" size delay, numbers of at least 0, usec below 1000000, got '
-ROWS = [  # of a table
-    ("0.9,5", "times must not run backwards, got -100000 us"),
-    ("2,1.5", "bytes must be a whole number .*got 1.5"),
-    ("nan,5", "time must be a number of seconds .*got nan"),
-    ("2", "a row must have 2 cells, as the first line has"),
-    ('2,"5', "a row must be separated by ','"),
-]
+ROWS = rows("""
+# of a table
+"0.9,5" -> times must not run backwards, got -100000 us
+"2,1.5" -> bytes must be a whole number .*got 1.5
+"nan,5" -> time must be a number of seconds .*got nan
+"2" -> a row must have 2 cells, as the first line has
+'2,"5' -> a row must be separated by ','
+""")
 TIMES = [  # of a record of Home IP: which of request, first and last byte, later by so many us
     ("last", -5_000_000), ("first", -1_000_000),
 ]  # fmt: skip
@@ -56,15 +58,16 @@ FIELDS = [  # of a page of a workload, behind one issued at 7 s
     ({"thinks": 1}, "only the fields .*got thinks"),
     *(({name: ...}, f"a page must have {name}") for name in ("page", "request_bytes", "reply_bytes")),
 ]
-BESIDE = [  # lines beside the pages of a workload, and which of them is damaged
-    ([{"message_bytes": 0, "at_s": 1}], 1, r"message_bytes must be a whole number in \[1, .*got 0"),
-    ([{"message_bytes": 5}], 1, "a message must have at_s"),
-    ([{"message_bytes": 5, "at_s": 1, "page": "a"}], 1, "a message has only the fields at_s, message_bytes"),
-    ([{"message_bytes": 5, "at_s": 2}, {"message_bytes": 5, "at_s": 1}], 2,
-     r"at_s must not run backwards \(the message before has 2.0\), got 1.0"),
-    ([{"round_trip_s": -1}], 1, "round_trip_s must be a number of seconds"),
-    ([{"round_trip_s": 1}] * 2, 2, "a workload must hold at most one round trip, got another, 1"),
-]  # fmt: skip
+BESIDE = rows(r"""
+# lines beside the pages of a workload, and which of them is damaged
+[{"message_bytes": 0, "at_s": 1}], 1 -> message_bytes must be a whole number in \[1, .*got 0
+[{"message_bytes": 5}], 1 -> a message must have at_s
+[{"message_bytes": 5, "at_s": 1, "page": "a"}], 1 -> a message has only the fields at_s, message_bytes
+[{"message_bytes": 5, "at_s": 2}, {"message_bytes": 5, "at_s": 1}], 2
+  -> at_s must not run backwards \(the message before has 2.0\), got 1.0
+[{"round_trip_s": -1}], 1 -> round_trip_s must be a number of seconds
+[{"round_trip_s": 1}] * 2, 2 -> a workload must hold at most one round trip, got another, 1
+""")
 PACKED = archive({SESSION: LINE * 20})  # a header, two blocks of contents
 
 
@@ -162,13 +165,14 @@ def test_damage_is_named_with_its_place_or_skipped_and_counted(tmp_path, name, c
 
 
 EXCHANGE = [*OPENING, segment(True, 100, GET % 1), segment(False, 500, reply(50)), segment(True, 200)]
-CUTS = [  # what is cut, where, the message, and how many requests are whole before it
-    (SESSION, LINE + NEXT, range(-len(NEXT) + 1, 0), "line 2: a line must be whole", None),
-    ("t", pack(records(2)), (24, 59, 60, 78, 83, 120, -1), "a record must be complete", None),
-    ("c.pcap", capture(EXCHANGE), (-1, -8, -20, -40), "a packet must be complete", 1),
-    ("h.har", '{"log": {"entries": [{"startedDateTime": "2020-01-01T00:00:00Z"}]}}', (20, 40, -1), "whole JSON", None),
-    ("w.jsonl", json.dumps(PAGE), (14, -1), r"w\.jsonl", None),
-]
+CUTS = rows(r"""
+# what is cut, where, the message, and how many requests are whole before it
+SESSION, LINE + NEXT, range(-len(NEXT) + 1, 0), "line 2: a line must be whole", None
+"t", pack(records(2)), (24, 59, 60, 78, 83, 120, -1), "a record must be complete", None
+"c.pcap", capture(EXCHANGE), (-1, -8, -20, -40), "a packet must be complete", 1
+"h.har", '{"log": {"entries": [{"startedDateTime": "2020-01-01T00:00:00Z"}]}}', (20, 40, -1), "whole JSON", None
+"w.jsonl", json.dumps(PAGE), (14, -1), r"w\.jsonl", None
+""", globals())  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "content", "cuts", "message", "whole"), CUTS, ids=[cut[0] for cut in CUTS])

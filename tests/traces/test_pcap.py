@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import traces
+from tests.tables import cases_of
 from tests.traces.captures import ACK, FIN, SYN, ip, pcap
 from traces import Report, TraceError
 from traces.captures.packets import frames
@@ -161,12 +162,9 @@ def test_the_order_of_bytes_of_a_section_is_its_own(tmp_path):
     assert (request.start_us, request.request_bytes) == (10**9, 102)
 
 
-@pytest.mark.parametrize(("name", "requests", "connections"), [
-    ("bro.org.pcap", 31, 8),
-    ("http_espn.pcapng", 61, 25),
-    ("pipelined-requests.pcap", None, 1),
-    ("wikipedia.pcap", None, 9),
-])  # fmt: skip
+@cases_of("name requests connections", """
+"bro.org.pcap", 31, 8 ; "http_espn.pcapng", 61, 25 ; "pipelined-requests.pcap", None, 1 ; "wikipedia.pcap", None, 9
+""")  # fmt: skip
 def test_samples_have_the_requests_that_a_search_of_the_packets_finds(data, name, requests, connections):
     starts, speaking = set(), set()
     with (data / "pcap" / name).open("rb") as file:

@@ -6,6 +6,7 @@ import pytest
 import traces
 from tests.real_data import DATA
 from tests.reference_web import calibrated, correlations, depths, loads, parents_of
+from tests.tables import cases_of
 from traces.web_2025 import TYPES, amounts, model, quantile
 
 PERCENT = (10, 25, 50, 75, 90)
@@ -121,14 +122,14 @@ def test_a_workload_keeps_the_graph(tmp_path, many):
     assert traces.Workload.of(list(read)).changed().pages() == many[:30]
 
 
-@pytest.mark.parametrize(("causes", "said"), [
-    ("[[0, 0, true, true]]", "causes must be a list of one cause an exchange"),
-    ("[[0, 0, true, true], [2, 0, true, true]]", "the exchange that one waits for must be a whole number in"),
-    ("[[0, 0, true, true], [0, 0, true, true]]", "the exchange that one waits for must be a whole number in"),
-    ("[[0, 0, true, true], [1, -1, true, true]]", "the pause of a cause must be a number of seconds"),
-    ("[[0, 0, true, true], [1, 0, 1, true]]", "the last two of a cause must be true or false"),
-    ("[[0, 0, true, true], [1, 0, true]]", "causes must be a list of .after, pause, awaited, stream"),
-])  # fmt: skip
+@cases_of("causes said", """
+"[[0, 0, true, true]]" -> causes must be a list of one cause an exchange
+"[[0, 0, true, true], [2, 0, true, true]]" -> the exchange that one waits for must be a whole number in
+"[[0, 0, true, true], [0, 0, true, true]]" -> the exchange that one waits for must be a whole number in
+"[[0, 0, true, true], [1, -1, true, true]]" -> the pause of a cause must be a number of seconds
+"[[0, 0, true, true], [1, 0, 1, true]]" -> the last two of a cause must be true or false
+"[[0, 0, true, true], [1, 0, true]]" -> causes must be a list of .after, pause, awaited, stream
+""")  # fmt: skip
 def test_a_graph_that_breaks_a_rule_is_named_with_its_line(tmp_path, causes, said):
     line = f'{{"page": "a", "request_bytes": 9, "reply_bytes": 9, "objects": [[9, 9]], "causes": {causes}}}\n'
     (tmp_path / "w.jsonl").write_text(line)

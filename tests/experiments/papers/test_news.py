@@ -8,6 +8,7 @@ from experiments import datasets
 from experiments.datasets.words import generated_news
 from experiments.papers import news
 from lpsm.samplers import RunLog
+from tests.tables import cases_of
 
 COUNTS = ("rounds", "tp", "predicted", "positive", "queried", "stored")
 
@@ -126,21 +127,17 @@ def test_windows_are_read_at_the_values_selected():
     assert table.to_numpy().tolist() == [[3.0, 6.0, 9.0], [11.0, 22.0, 33.0]]
 
 
-@pytest.mark.parametrize(("pick", "value"), [
-    (news.most_f(), 10.0),
-    (news.most_f(0.2), 3.0),
-    (news.below_f(lambda scores: 0.7), 3.0),
-    (news.below_f(lambda scores: 0.4), 1.0),  # none is below: the nearest
-    (news.rate_near(0.15), 3.0),  # in ratio .2 is nearer to .15 than .1 is
-])  # fmt: skip
+@cases_of("pick value", """
+news.most_f(), 10.0 ; news.most_f(0.2), 3.0 ; news.below_f(lambda scores: 0.7), 3.0
+news.below_f(lambda scores: 0.4), 1.0  # none is below: the nearest
+news.rate_near(0.15), 3.0  # in ratio .2 is nearer to .15 than .1 is
+""", globals())  # fmt: skip
 def test_a_value_is_picked_by_its_means(pick, value):
     table = pd.DataFrame({"f": [0.5, 0.7, 0.9], "rate": [0.1, 0.2, 0.6]}, index=[1.0, 3.0, 10.0])
     assert pick(table, table) == value
 
 
-@pytest.mark.parametrize(
-    ("f", "other", "cheapest"), [(0.69, 0.72, 1.0), (0.68, 0.72, 3.0), (0.5, 0.6, 3.0), (0.6, 0.5, 1.0)]
-)
+@cases_of("f other cheapest", "0.69, 0.72, 1.0 ; 0.68, 0.72, 3.0 ; 0.5, 0.6, 3.0 ; 0.6, 0.5, 1.0")
 def test_the_cheapest_value_within_a_hundredth_of_the_reference_is_taken_or_else_the_best(f, other, cheapest):
     rows = [(0, "ss", 1.0, 999, round(100 * f), 100, 100, 10, 5)]
     rows += [(0, "ss", 3.0, 999, round(100 * other), 100, 100, 20, 5)]

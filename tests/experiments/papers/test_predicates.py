@@ -37,6 +37,7 @@ from experiments.papers.predicates import (
     wide_enough,
 )
 from experiments.study.compare import Estimate
+from tests.tables import cases_of
 
 HALF = 12.706204736174707  # half width of -1 and 1: Student's t for one degree of freedom, times 1
 EDGE = 1e-9
@@ -51,17 +52,10 @@ def holds(predicate):
     return predicate({}).holds
 
 
-@pytest.mark.parametrize(
-    ("make", "how", "inside", "way"),  # `way` leads to the other side
-    [
-        (above, {"limit": 2}, 2 + HALF + EDGE, -1),
-        (below, {"limit": 2}, 2 - HALF - EDGE, 1),
-        (at_least, {"limit": 2}, 2, -1),
-        (between, {"low": 2, "high": 3}, 3, 1),
-        (reaching, {"low": 2}, 2 - HALF + EDGE, -1),
-        (each, {"low": 2, "high": 9}, 8, 1),
-    ],
-)
+@cases_of("make how inside way", """
+above, {"limit": 2}, 2 + HALF + EDGE, -1 ; below, {"limit": 2}, 2 - HALF - EDGE, 1 ; at_least, {"limit": 2}, 2, -1
+between, {"low": 2, "high": 3}, 3, 1 ; reaching, {"low": 2}, 2 - HALF + EDGE, -1 ; each, {"low": 2, "high": 9}, 8, 1
+""", globals())  # fmt: skip
 def test_a_predicate_holds_on_one_side_of_its_edge_and_not_on_the_other(make, how, inside, way):
     for x, right in ((inside, True), (inside + 2 * EDGE * way, False)):
         assert holds(make(of(x=[x - 1.0, x + 1.0]), **how)) == right
@@ -77,7 +71,7 @@ def test_an_order_of_means_holds_on_one_side_and_not_on_the_other():
         assert Claim("s", both(at_least(of(x=1 + x), 1), at_most(of(x=2), 2))).check({}).holds == right
 
 
-@pytest.mark.parametrize(("needed", "least"), [(None, 4), (0.5, 3), (2, 2), (1, 1), (0.75, 4)])
+@cases_of("needed least", "None, 4 ; 0.5, 3 ; 2, 2 ; 1, 1 ; 0.75, 4")
 def test_as_many_names_as_are_needed_have_to_hold(needed, least):
     for count in range(5):
         samples = {f"name {i}": [1.0 if i < count else -1.0] for i in range(4)}

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from netsim import AirConfig, BeaconConfig, Phy, SimulationConfig, simulate_cell
 from tests.netsim.air.cells import MS, US, Air, S, add_up
+from tests.tables import cases_of
 from traces.records import Page
 
 # UDP from n saturated stations, Mb/s, by (PHY, n, bytes of payload, RTS, BE_MaxAmpduSize): own runs of ns-3.44 (wheel
@@ -131,13 +132,13 @@ def test_two_whose_backoff_ends_in_the_same_slot_lose_both_frames_and_give_up_af
 # -- frames that go together on 11n at 65 Mb/s
 
 
-@pytest.mark.parametrize(("sizes", "max_ampdu_bytes", "together"), [
-    ([1538] * 60, 65_535, 28),  # 29 would last more than 5.484 ms: as in captures of ns-3.44
-    ([1538] * 20, 8_000, 5),
-    ([79] * 100, 65_535, 64),  # as many as the map of a block ACK has bits
-    ([3000, 4096, 3000], 65_535, 1),  # a delimiter tells of 4095 bytes at most
-    ([1538] * 5, 1_000, 1),
-])  # fmt: skip
+@cases_of("sizes max_ampdu_bytes together", """
+[1538] * 60, 65_535, 28  # 29 would last more than 5.484 ms: as in captures of ns-3.44
+[1538] * 20, 8_000, 5
+[79] * 100, 65_535, 64  # as many as the map of a block ACK has bits
+[3000, 4096, 3000], 65_535, 1  # a delimiter tells of 4095 bytes at most
+[1538] * 5, 1_000, 1
+""")  # fmt: skip
 def test_as_many_frames_go_together_as_fit(sizes, max_ampdu_bytes, together):
     world = Air("none", air=AirConfig(phy=Phy(kind="11n", cw_min=0, cw_max=0), max_ampdu_bytes=max_ampdu_bytes))
     for size in (1538, *sizes):

@@ -12,6 +12,7 @@ from experiments.papers.ours import studies
 from experiments.papers.ours.studies import Case
 from experiments.papers.predicates import at_least
 from experiments.papers.registry import all_experiments
+from tests.tables import cases_of
 from traces.traffic import KINDS
 
 COLUMNS = ["traffic", "replication", "policy", "total_j", "slowdown_mean", "added_s_mean", "messages"]
@@ -75,9 +76,9 @@ def test_messages_are_held_against_the_constant_period_of_equal_delay(extra_j):
     assert "0.180" in found.note
 
 
-@pytest.mark.parametrize(("name", "first", "count"), [
-    ("lpsm2", 5000, 20), ("lpsm3", 8000, 20), ("lpsm3-browsing", 8000, 20), ("lpsm3-worlds", 100, 10)
-])  # fmt: skip
+@cases_of("name first count", """
+"lpsm2", 5000, 20 ; "lpsm3", 8000, 20 ; "lpsm3-browsing", 8000, 20 ; "lpsm3-worlds", 100, 10
+""")  # fmt: skip
 def test_the_seeds_of_the_studies_are_none_that_anything_was_chosen_on(name, first, count):
     sweep = all_experiments()[f"ours/{name}"].sweep
     assert {task["seed"] for task in sweep(Setup(stand_in=True)).values()} == set(range(first, first + count))
