@@ -34,6 +34,7 @@ from lpsm.experts import AdaHedge, NormalHedge, Squint
 from netsim import policies
 from netsim.radio import profiles
 from tests.fuzzing.changing import Content
+from tests.tables import named
 from tests.traces.captures import Tcp, authenticated, pcap, record, udp
 from tests.traces.home_ip import pack, records
 from traces import Report, TraceError
@@ -344,20 +345,20 @@ def _states():
     return tuple(lpsm.to_json(one.state()).encode() for one in (*made, sampler))
 
 
-FORMATS = {
-    "har": Format(make=_har, read=read_requests), "workload": Format(make=_workload, read=read_pages),
-    "ucb": Format(make=_ucb, read=read_requests),
-    "bu": Format(make=lambda: (_SESSION,), read=read_requests, name="con1.cs18.791000000"),
-    "bu-folder": Format(make=lambda: (_SESSIONS,), read=read_requests),
-    "bu-tar": Format(make=lambda: (_SESSIONS,), read=read_requests, render=_tar),
-    "table": Format(make=lambda: _TABLES, read=read_requests), "capture": Format(make=_captures, read=read_capture),
-    "air": Format(make=_air, read=read_capture), "labels": Format(make=_tables, read=read_stream),
-    "svmlight": Format(make=lambda: (_PAIRS,), read=read_stream),
-    "npz": Format(make=_arrays, read=read_stream, render=_zip, packed=False),
-    "losses": Format(make=lambda: _LOSSES, read=read_own_losses),
-    "matrix": Format(make=lambda: _MATRICES, read=read_own_losses, name="input.npy", packed=False),
-    "radio": Format(make=_radios, read=read_radio, name="radio.toml", packed=False),
-    "world": Format(make=lambda: _WORLDS, read=read_world, name="world.toml", packed=False),
-    "state": Format(make=_states, read=read_state, packed=False),
-    "policy": Format(make=lambda: tuple(kind.encode() for kind in KINDS), read=read_policy, packed=False),
-}  # fmt: skip
+FORMATS = named("""
+har = Format(make=_har, read=read_requests) ; workload = Format(make=_workload, read=read_pages)
+ucb = Format(make=_ucb, read=read_requests)
+bu = Format(make=lambda: (_SESSION,), read=read_requests, name="con1.cs18.791000000")
+bu-folder = Format(make=lambda: (_SESSIONS,), read=read_requests)
+bu-tar = Format(make=lambda: (_SESSIONS,), read=read_requests, render=_tar)
+table = Format(make=lambda: _TABLES, read=read_requests) ; capture = Format(make=_captures, read=read_capture)
+air = Format(make=_air, read=read_capture) ; labels = Format(make=_tables, read=read_stream)
+svmlight = Format(make=lambda: (_PAIRS,), read=read_stream)
+npz = Format(make=_arrays, read=read_stream, render=_zip, packed=False)
+losses = Format(make=lambda: _LOSSES, read=read_own_losses)
+matrix = Format(make=lambda: _MATRICES, read=read_own_losses, name="input.npy", packed=False)
+radio = Format(make=_radios, read=read_radio, name="radio.toml", packed=False)
+world = Format(make=lambda: _WORLDS, read=read_world, name="world.toml", packed=False)
+state = Format(make=_states, read=read_state, packed=False)
+policy = Format(make=lambda: tuple(kind.encode() for kind in KINDS), read=read_policy, packed=False)
+""", globals())  # fmt: skip

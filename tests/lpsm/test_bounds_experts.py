@@ -19,6 +19,7 @@ from lpsm.bounds import experts as statements
 from lpsm.bounds.verdicts import compare
 from tests.lpsm.test_hindsight import shifting
 from tests.oracles import experts as oracle
+from tests.tables import cases_of
 
 interior = st.floats(0.01, 0.99)
 small_losses = st.tuples(st.integers(2, 5), st.integers(2, 3)).flatmap(
@@ -111,27 +112,25 @@ def gone_on():
     return learner
 
 
-VERDICTS = [  # the learner, losses, options, and how the verdicts of some statements, or of all, begin
-    (lambda: near_the_best(switching_fast()), switching_fast, {}, dict.fromkeys(SEVEN, "holds")),
-    (lambda: LearnAlpha(4, GRID), switching_fast, {}, {"": "holds"}),
-    (gone_on, lambda: shifting()[50:], {}, {"Lemma 1": "holds", "Theorem 1": "holds"}),
-    (lambda: FixedShare(2, 0.1), lambda: np.tile([0.0, 9.0], (40, 1)), {}, {**NOT_INSIDE, "Theorem 1": "holds"}),
-    (lambda: StaticExpert(4), shifting, {}, {"Theorem 1": "vacuous: the bound is infinite"}),
-    (lambda: FixedShare(4, 0.9), shifting, {}, {"Theorem 2": "vacuous"}),
-    (lambda: StaticExpert(2), lambda: [[0.0, 0.1]], {}, {"Static-expert against the best expert": "vacuous"}),
-    (lambda: FixedShare(4, 0.1), shifting, {"exact_rounds": 100}, {"Lemma 1": "void: not comp", "Theorem 1": "holds"}),
-    (lambda: LearnAlpha(4, GRID), shifting, {}, {"Corollary 1, optimised": "holds"}),
-    (lambda: LearnAlpha(4, COARSE), shifting, {}, {"Corollary 1, optimised": "void: the worst divergence of"}),
-    (lambda: LearnAlpha(4, GRID, alpha_prior=1.0 + 1e-9 * np.arange(GRID.size)), shifting, {},
-     {"Corollary 1, optimised": "void: the prior over the alphas is not uniform"}),
-    (lambda: LearnAlpha(4, [0.01, 0.05], prior=[0.7, 0.1, 0.1, 0.1], alpha_prior=[0.2, 0.8]), shifting, {},
-     {"Corollary 1": "holds", "Corollary 1, optimised": "void"}),
-    *((make, hopeless, {}, {"": "void"}) for make in (
-        lambda: StaticExpert(4), lambda: FixedShare(4, 0.1), lambda: LearnAlpha(4, doubling=True))),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("make", "losses", "options", "expected"), VERDICTS)
+# the learner, losses, options, and how the verdicts of some statements, or of all, begin
+@cases_of("make losses options expected", """
+lambda: near_the_best(switching_fast()), switching_fast, {}, dict.fromkeys(SEVEN, "holds")
+lambda: LearnAlpha(4, GRID), switching_fast, {}, {"": "holds"}
+gone_on, lambda: shifting()[50:], {}, {"Lemma 1": "holds", "Theorem 1": "holds"}
+lambda: FixedShare(2, 0.1), lambda: np.tile([0.0, 9.0], (40, 1)), {}, {**NOT_INSIDE, "Theorem 1": "holds"}
+lambda: StaticExpert(4), shifting, {}, {"Theorem 1": "vacuous: the bound is infinite"}
+lambda: FixedShare(4, 0.9), shifting, {}, {"Theorem 2": "vacuous"}
+lambda: StaticExpert(2), lambda: [[0.0, 0.1]], {}, {"Static-expert against the best expert": "vacuous"}
+lambda: FixedShare(4, 0.1), shifting, {"exact_rounds": 100}, {"Lemma 1": "void: not comp", "Theorem 1": "holds"}
+lambda: LearnAlpha(4, GRID), shifting, {}, {"Corollary 1, optimised": "holds"}
+lambda: LearnAlpha(4, COARSE), shifting, {}, {"Corollary 1, optimised": "void: the worst divergence of"}
+lambda: LearnAlpha(4, GRID, alpha_prior=1.0 + 1e-9 * np.arange(GRID.size)), shifting, {},
+  {"Corollary 1, optimised": "void: the prior over the alphas is not uniform"}
+lambda: LearnAlpha(4, [0.01, 0.05], prior=[0.7, 0.1, 0.1, 0.1], alpha_prior=[0.2, 0.8]), shifting, {},
+  {"Corollary 1": "holds", "Corollary 1, optimised": "void"}
+lambda: StaticExpert(4), hopeless, {}, {"": "void"} ; lambda: FixedShare(4, 0.1), hopeless, {}, {"": "void"}
+lambda: LearnAlpha(4, doubling=True), hopeless, {}, {"": "void"}
+""", globals())  # fmt: skip
 def test_a_statement_holds_or_is_vacuous_or_void_as_its_hypotheses_say(make, losses, options, expected):
     learner = make()
     before, run = learner.state(), learner.run(losses())

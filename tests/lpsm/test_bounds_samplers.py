@@ -72,20 +72,16 @@ def test_no_comparator_near_the_one_that_is_sought_has_a_smaller_objective():
         assert value(found) <= 1.01 * value(found + step)
 
 
-THEOREMS = {  # what a comparator is charged for: hinge, its own norm, its products with the instances
-    ("perceptron", ()): [(trade + 0.5, trade, 0.0) for trade in sampler_theorems.TRADES],
-    ("sop", (("a", 0.7),)): [(1.0, 0.7 * trade, trade) for trade in sampler_theorems.TRADES],
-    ("perceptron-ss", (("b", 0.5), ("eta", 0.5))): [(1.5, 1.5 * 3.0 / 4.0, 0.0)],
-    ("sop-ss", (("b", 0.5),)): [(1.0, 0.25, 0.25)],
-    ("sole", (("C", 0.5), ("a", 2.0))): [(1.0, 0.5, 0.25)],
-    ("lasec-ss", (("a", 0.5), ("b", 4.0), ("c", 9.0))): [(1.0, 1.0, 0.25)],
-}
-
-
-@pytest.mark.parametrize(("key", "parameters"), THEOREMS)
-def test_a_comparator_is_sought_at_the_trade_of_its_bound(key, parameters):
-    found = sampler_theorems.theorem_of(samplers.make(key, 3, **dict(parameters))).trades
-    assert [tuple(trade) for trade in found] == [pytest.approx(trade) for trade in THEOREMS[key, parameters]]
+# what a comparator is charged for: hinge, its own norm, its products with the instances
+@cases_of("key parameters trades", """
+"perceptron", {}, [(trade + 0.5, trade, 0.0) for trade in sampler_theorems.TRADES]
+"sop", {"a": 0.7}, [(1.0, 0.7 * trade, trade) for trade in sampler_theorems.TRADES]
+"perceptron-ss", {"b": 0.5, "eta": 0.5}, [(1.5, 1.5 * 3.0 / 4.0, 0.0)] ; "sop-ss", {"b": 0.5}, [(1.0, 0.25, 0.25)]
+"sole", {"C": 0.5, "a": 2.0}, [(1.0, 0.5, 0.25)] ; "lasec-ss", {"a": 0.5, "b": 4.0, "c": 9.0}, [(1.0, 1.0, 0.25)]
+""", globals())  # fmt: skip
+def test_a_comparator_is_sought_at_the_trade_of_its_bound(key, parameters, trades):
+    found = sampler_theorems.theorem_of(samplers.make(key, 3, **parameters)).trades
+    assert [tuple(trade) for trade in found] == [pytest.approx(trade) for trade in trades]
 
 
 @pytest.mark.parametrize("d", [2, 9])  # fewer features than instances, and more

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import traces
+from tests.tables import rows
 from tests.traces.captures import DEVICE, SERVER, Tcp, authenticated, pcap, record, udp, with_options
 from traces import Report, TraceError
 from traces.captures.flows import open_loop
@@ -262,15 +263,13 @@ def test_voice_has_its_own_clock_and_questions_and_answers_have_not(seed):
     pace, asked = 0.02 * np.arange(400), np.cumsum(rng.exponential(0.3, 100))
     uneven = pace + rng.normal(0.0, 0.002, 400), 0.02 * (1 + 1e-4) * np.arange(400) + rng.normal(0.01, 0.003, 400)
     bursts = np.concatenate([at + 0.0002 * np.arange(20) for at in np.cumsum(rng.exponential(0.2, 15))])
-    for ups, downs, own in (
-        (pace, pace + 0.005, True),  # the very same clock
-        (*uneven, True),
-        (np.cumsum(rng.exponential(0.05, 300)), np.cumsum(rng.exponential(0.04, 300)), True),
-        (pace, [], True),
-        (asked, asked + 0.03 + rng.exponential(0.005, 100), False),  # look-ups
-        (0.1 * np.arange(200), 0.1 * np.arange(200) + 0.03, False),  # polls
-        (bursts[::4] + 0.001, bursts, False),  # acknowledgements of QUIC
-        (asked[:10], asked[:10] + 0.03, False),  # too few to tell
-    ):
+    for ups, downs, own in rows("""
+pace, pace + 0.005, True  # the very same clock
+*uneven, True ; np.cumsum(rng.exponential(0.05, 300)), np.cumsum(rng.exponential(0.04, 300)), True ; pace, [], True
+asked, asked + 0.03 + rng.exponential(0.005, 100), False  # look-ups
+0.1 * np.arange(200), 0.1 * np.arange(200) + 0.03, False  # polls
+bursts[::4] + 0.001, bursts, False  # acknowledgements of QUIC
+asked[:10], asked[:10] + 0.03, False  # too few to tell
+""", {"pace": pace, "uneven": uneven, "rng": rng, "asked": asked, "bursts": bursts}):  # fmt: skip
         packets = sorted((int(1e6 * at), way) for way, instants in ((True, ups), (False, downs)) for at in instants)
         assert open_loop([(way, at_us, 100, b"") for at_us, way in packets[:512]]) is own

@@ -41,23 +41,26 @@ TIMES = [  # of a record of Home IP: which of request, first and last byte, late
     ("last", -5_000_000), ("first", -1_000_000),
 ]  # fmt: skip
 PAGE = {"page": "a", "request_bytes": 300, "reply_bytes": 500, "objects": [[1, 2]], "think_s": 1.5}
-FIELDS = [  # of a page of a workload, behind one issued at 7 s
-    ({"reply_bytes": -1}, r"reply_bytes must be a whole number in \[0, .*got -1"),
-    ({"waits_s": [0.5]}, r"waits_s must be a list of one wait an exchange \(2\), got 1"),
-    ({"waits_s": [0.5, -1]}, "a wait must be a number of seconds .*got -1"),
-    ({"servers": [3]}, r"servers must be a list of one server an exchange \(2\), got 1"),
-    ({"servers": [3, -2]}, r"a server must be a whole number in \[-1, .*got -2"),
-    ({"request_bytes": 0}, "request_bytes .*got 0"),
-    ({"request_bytes": True}, "request_bytes .*got True"),
-    ({"objects": [[1, -2]]}, "reply must .*got -2"),
-    ({"objects": [[1]]}, r"pair .*got \[1\]"),
-    ({"think_s": float("nan")}, "think_s .*got nan"),
-    ({"think_s": "1"}, "think_s .*got 1"),
-    ({"issue_s": 1.0}, r"issue_s must not run backwards \(the page before has 7.0\), got 1.0"),
-    ({"page": ""}, "page must be a name"),
-    ({"thinks": 1}, "only the fields .*got thinks"),
-    *(({name: ...}, f"a page must have {name}") for name in ("page", "request_bytes", "reply_bytes")),
-]
+FIELDS = rows(r"""
+# of a page of a workload, behind one issued at 7 s
+{"reply_bytes": -1} -> reply_bytes must be a whole number in \[0, .*got -1
+{"waits_s": [0.5]} -> waits_s must be a list of one wait an exchange \(2\), got 1
+{"waits_s": [0.5, -1]} -> a wait must be a number of seconds .*got -1
+{"servers": [3]} -> servers must be a list of one server an exchange \(2\), got 1
+{"servers": [3, -2]} -> a server must be a whole number in \[-1, .*got -2
+{"request_bytes": 0} -> request_bytes .*got 0
+{"request_bytes": True} -> request_bytes .*got True
+{"objects": [[1, -2]]} -> reply must .*got -2
+{"objects": [[1]]} -> pair .*got \[1\]
+{"think_s": nan} -> think_s .*got nan
+{"think_s": "1"} -> think_s .*got 1
+{"issue_s": 1.0} -> issue_s must not run backwards \(the page before has 7.0\), got 1.0
+{"page": ""} -> page must be a name
+{"thinks": 1} -> only the fields .*got thinks
+{"page": ...} -> a page must have page
+{"request_bytes": ...} -> a page must have request_bytes
+{"reply_bytes": ...} -> a page must have reply_bytes
+""")
 BESIDE = rows(r"""
 # lines beside the pages of a workload, and which of them is damaged
 [{"message_bytes": 0, "at_s": 1}], 1 -> message_bytes must be a whole number in \[1, .*got 0
@@ -82,34 +85,42 @@ def har(*entries):
     return json.dumps({"log": {"entries": entries}})
 
 
-WHOLE = [  # what a file holds that is damaged as a whole, or has nothing in it
-    *(("t", content, r"must not be empty|known format .*Home IP") for content in (
-        b"", "hello world\n", "a, list, of words\n", bytes(1000), b"%PDF-1.4\n")),
-    *(("w.jsonl", text, "line 1|nested|whole JSON|known") for text in (
-        "[" * 100_000, '{"page": ' + "1" * 5000 + "}", "\xff", "7")),
-    ("w.jsonl", "time,bytes\n1,100\n", "run lpsm pages first, which makes one of a trace, got a trace, csv"),
-    ("w.jsonl", '{"a": 1}', "a page must have page, got only a"),
-    ("w.jsonl", json.dumps([PAGE]), "line 1: a page must be a JSON object"),
-    *(("t.tar", PACKED[:keep], r"must be complete|must end with empty blocks") for keep in (600, 1023, 1124, 1536)),
-    ("t.tar", PACKED[:130] + bytes([PACKED[130] ^ 1]) + PACKED[131:], "checksum"),
-    ("t.tar", absurd(tarfile.REGTYPE, 1 << 62), "a member must not exceed"),
-    ("t.tar", absurd(tarfile.REGTYPE, 1 << 29), "a line must be whole|must be complete"),
-    ("t.tar", absurd(tarfile.XHDTYPE, 1 << 29), "a long name must not exceed"),
-    ("h.har", har(*[entry({"_transferSize": 0})] * 2), "a request that used the network, got 2 records, 2 cache hits"),
-    ("w.jsonl", '{"round_trip_s": 1}\n', "at least one page, message or datagram, got none"),
-    *(("w.jsonl", text, "at least one page") for text in ("", "\n\n")),
-    ("t.csv", "time,size of it\n1,2\n", "must include bytes, got time, size of it"),
-    ("t.csv", "time,bytes\n", "at least one reply"),
-    ("t.csv", "time,bytes,url\n0.5,200,http://a/\n0.7,2\n", "line 3: a row must have 3 cells"),
-    ("t.csv", "time,bytes\n0,5,100\n", r"line 2: a row must have 2 cells.*decimal commas"),
-    ("t.csv", '"No.","Time","Source","Destination","Protocol","Length","Info"\n"1","0.0","a","b","T","9",""\n',
-     "save the capture itself in Wireshark"),
-    ("t.csv", "1,1\n" + "x" * 70_000 + "\n", "a line must not be longer than 65536 bytes"),
-    ("h.har", har(), "got no entries"),
-    ("c.pcap", capture(OPENING), r"must hold an exchange over TCP or UDP, got 1 connection"),
-    ("c.pcap", capture(OPENING) + struct.pack("<IIII", 1000, 0, 0xFFFF_FFF0, 0xFFFF_FFF0) + b"x" * 100,
-     "at most 1048576 bytes long, got 4294967280"),
-]  # fmt: skip
+OWN = r"must not be empty|known format .*Home IP"
+WHOLE = rows(r"""
+# what a file holds that is damaged as a whole, or has nothing in it
+"t", b"", OWN ; "t", "hello world\n", OWN ; "t", "a, list, of words\n", OWN ; "t", bytes(1000), OWN
+"t", b"%PDF-1.4\n", OWN
+"w.jsonl", "[" * 100_000 -> line 1|nested|whole JSON|known
+"w.jsonl", '{"page": ' + "1" * 5000 + "}" -> line 1|nested|whole JSON|known
+"w.jsonl", "\xff" -> line 1|nested|whole JSON|known
+"w.jsonl", "7" -> line 1|nested|whole JSON|known
+"w.jsonl", "time,bytes\n1,100\n" -> run lpsm pages first, which makes one of a trace, got a trace, csv
+"w.jsonl", '{"a": 1}' -> a page must have page, got only a
+"w.jsonl", json.dumps([PAGE]) -> line 1: a page must be a JSON object
+"t.tar", PACKED[:600] -> must be complete|must end with empty blocks
+"t.tar", PACKED[:1023] -> must be complete|must end with empty blocks
+"t.tar", PACKED[:1124] -> must be complete|must end with empty blocks
+"t.tar", PACKED[:1536] -> must be complete|must end with empty blocks
+"t.tar", PACKED[:130] + bytes([PACKED[130] ^ 1]) + PACKED[131:] -> checksum
+"t.tar", absurd(tarfile.REGTYPE, 1 << 62) -> a member must not exceed
+"t.tar", absurd(tarfile.REGTYPE, 1 << 29) -> a line must be whole|must be complete
+"t.tar", absurd(tarfile.XHDTYPE, 1 << 29) -> a long name must not exceed
+"h.har", har(*[entry({"_transferSize": 0})] * 2) -> a request that used the network, got 2 records, 2 cache hits
+"w.jsonl", '{"round_trip_s": 1}\n' -> at least one page, message or datagram, got none
+"w.jsonl", "" -> at least one page
+"w.jsonl", "\n\n" -> at least one page
+"t.csv", "time,size of it\n1,2\n" -> must include bytes, got time, size of it
+"t.csv", "time,bytes\n" -> at least one reply
+"t.csv", "time,bytes,url\n0.5,200,http://a/\n0.7,2\n" -> line 3: a row must have 3 cells
+"t.csv", "time,bytes\n0,5,100\n" -> line 2: a row must have 2 cells.*decimal commas
+"t.csv", '"No.","Time","Source","Destination","Protocol","Length","Info"\n"1","0.0","a","b","T","9",""\n'
+  -> save the capture itself in Wireshark
+"t.csv", "1,1\n" + "x" * 70_000 + "\n" -> a line must not be longer than 65536 bytes
+"h.har", har() -> got no entries
+"c.pcap", capture(OPENING) -> must hold an exchange over TCP or UDP, got 1 connection
+"c.pcap", capture(OPENING) + struct.pack("<IIII", 1000, 0, 0xFFFF_FFF0, 0xFFFF_FFF0) + b"x" * 100
+  -> at most 1048576 bytes long, got 4294967280
+""", {**globals(), "capture": capture})  # fmt: skip
 
 
 def later(name, us):
