@@ -102,9 +102,10 @@ def test_hold_time_and_time_asleep_are_those_of_the_client():
     assert client.airtime_up_us == pytest.approx(sum(192 + 8 * (26 + size) / 11 for size in (300, 700, 500, 900)))
 
 
-@pytest.mark.parametrize(("kind", "body", "way", "policy"), [
-    (QOS_NULL, b"", "triggers", "uapsd"), (0x0D, b"\x16\x06", "twt_actions", "twt"),
-])  # fmt: skip
+@cases_of("kind body way policy", r"""
+QOS_NULL, b"", "triggers" -> uapsd
+0x0D, b"\x16\x06", "twt_actions" -> twt
+""", globals())  # fmt: skip
 def test_a_client_that_asks_while_it_sleeps_uses_u_apsd_or_target_wake_times(kind, body, way, policy):
     air = Air(30)
     air.add(1_000, NULL, up=True, sleeps=True)

@@ -197,7 +197,7 @@ def dense_divergence(alphas, points=20_001):
     return divergence.min(axis=1).max()
 
 
-@pytest.mark.parametrize(("horizon", "size"), [(100, 17), (1000, 51), (10_000, 157), (27_000, 259)])
+@cases_of("horizon size", "100, 17 ; 1000, 51 ; 10_000, 157 ; 27_000, 259")
 def test_the_grid_for_a_horizon_has_the_known_size_and_keeps_its_promise(horizon, size):
     grid = alpha_grid(horizon=horizon)
     assert grid.shape == (size,)

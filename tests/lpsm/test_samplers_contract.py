@@ -19,6 +19,7 @@ from lpsm import samplers
 from lpsm.samplers import MulticlassSampler, TunedSampler, catalogue, kernels
 from tests.lpsm.frozen import streams
 from tests.lpsm.frozen.streams import GRIDS, MORE, NO_KERNEL, PARAMETERS, STREAMS, by_rounds, plain
+from tests.tables import cases_of
 
 X, Y = plain(6, 150, 11)
 X = X.astype(np.float32).astype(float)  # so that single precision holds the same rows
@@ -254,7 +255,9 @@ def test_weights_and_the_inverse_are_copies_in_the_numbers_asked_for(dtype, kern
         assert np.abs(getattr(sampler, name)).max() < 9.0
 
 
-@pytest.mark.parametrize(("key", "rounds", "exact"), [("sop", 64, True), ("sop", 65, False), ("ridge", 90, True)])
+@cases_of("key rounds exact", """
+"sop", 64, True ; "sop", 65, False ; "ridge", 90, True
+""")  # fmt: skip
 def test_margins_of_a_long_run_are_put_off_where_they_cost_more_than_the_decision(key, rounds, exact):
     log = samplers.make(key, 6).run(X[:rounds], Y[:rounds])
     assert log.exact == exact

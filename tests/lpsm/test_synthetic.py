@@ -8,6 +8,7 @@ from scipy import special, stats
 
 from lpsm import FixedShare, LearnAlpha, StaticExpert, alpha_grid, hindsight, synthetic
 from lpsm import synthetic_streams as streams
+from tests.tables import cases_of
 
 generators = st.integers(0, 2**32).map(np.random.default_rng)
 sizes = st.tuples(st.integers(1, 40), st.integers(1, 5))
@@ -121,7 +122,7 @@ def test_a_hard_margin_keeps_every_margin_and_the_law_of_what_is_above_it(expone
     np.testing.assert_array_equal(plain, none)
 
 
-@pytest.mark.parametrize(("d", "similarity"), [(2, 0.3), (3, 0.5), (6, 0.8), (3, 1.0)])
+@cases_of("d similarity", "2, 0.3 ; 3, 0.5 ; 6, 0.8 ; 3, 1.0")
 def test_the_similar_density_takes_both_extreme_values_and_no_other(d, similarity):
     stream = streams.similar_to_uniform(40_000, d, similarity, rng_of(d), axis=np.eye(d)[0])
     share = similarity / (1 + similarity)  # uniform measure of the crowded band

@@ -197,10 +197,10 @@ def test_what_took_so_long_is_written_in_pieces(size, lasts_ns, piece, every_ns,
     assert [int(one[0]) for one in found] == [piece, every_ns, first_ns, max(more * slowest_ns - lasts_ns, 0)]
 
 
-@pytest.mark.parametrize(("status", "error", "said"), [
-    (codes.NO_ROOM, MemoryError, "room for 64 beacons that clients wait for at once is too little"),
-    (codes.OVERLOADED, ValueError, "broadcast_per_s must leave time for others on 11g"),
-])  # fmt: skip
+@cases_of("status error said", """
+codes.NO_ROOM, MemoryError -> room for 64 beacons that clients wait for at once is too little
+codes.OVERLOADED, ValueError -> broadcast_per_s must leave time for others on 11g
+""", globals())  # fmt: skip
 def test_an_interpreted_run_that_cannot_go_on_stops_and_says_why(status, error, said):
     world = made(SimulationConfig(medium=AirConfig(phy=Phy.parse("11g"))))
     world.run.status = status

@@ -13,6 +13,7 @@ from netsim import ServerDelay, simulation
 from netsim.policies.lpsm2 import Lpsm2, Lpsm2Config
 from netsim.simulation import uncompiled
 from tests.netsim.worlds import load
+from tests.tables import cases_of
 from traces.columns import Workload
 from traces.records import Message, Page
 from traces.server_times import network_us
@@ -57,9 +58,9 @@ def test_compared_policies_meet_the_same_server():
     assert (bounded <= 1.1 * slow + 1e-9).all()
 
 
-@pytest.mark.parametrize(
-    ("text", "mean"), [("0.5", 0.5), ("exponential:0.5", 0.5), ("lognormal:0.5:0.8", 0.5), ("lognormal:0.5", 0.5)]
-)
+@cases_of("text mean", """
+"0.5", 0.5 ; "exponential:0.5", 0.5 ; "lognormal:0.5:0.8", 0.5 ; "lognormal:0.5", 0.5
+""")  # fmt: skip
 def test_a_server_delay_has_the_mean_it_is_named_for(text, mean):
     pages = [Page("p", 1, 1, ((1, 1),) * 9)] * 4000
     drawn = ServerDelay.parse(text).draw(pages, np.random.default_rng(0)) / 1e9

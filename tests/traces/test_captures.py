@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import traces
-from tests.tables import rows
+from tests.tables import cases_of, rows
 from tests.traces.captures import DEVICE, SERVER, Tcp, authenticated, pcap, record, udp, with_options
 from traces import Report, TraceError
 from traces.captures.flows import open_loop
@@ -184,7 +184,7 @@ def test_acknowledgements_are_known_by_their_heads_where_no_more_was_captured(tm
         assert sizes(traces.read(tmp_path / "c")) == [(360, 1810)]
 
 
-@pytest.mark.parametrize(("step_s", "sessions"), [(3599, 1), (3601, 2), (-0.9, 1), (-1.1, 2)])
+@cases_of("step_s sessions", "3599, 1 ; 3601, 2 ; -0.9, 1 ; -1.1, 2")
 def test_a_clock_that_jumps_begins_a_new_session_and_no_time_is_negative(tmp_path, step_s, sessions):
     frames = [udp(10_000.0, True, b"a" * 50, server_port=7), udp(10_000.1, False, b"b" * 50, server_port=7)]
     later = [(at_s + 0.1 + step_s, frame) for at_s, frame in frames]

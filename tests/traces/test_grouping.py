@@ -30,7 +30,7 @@ def test_what_the_trace_says_goes_before_the_suffix():
     assert len(traces.pages([request(0), request(99, "x.html", kind=EMBEDDED)])) == 2
 
 
-@pytest.mark.parametrize(("gap_s", "pages"), [(-0.5, 1), (0.999, 1), (1.0, 2)])
+@cases_of("gap_s pages", "-0.5, 1 ; 0.999, 1 ; 1.0, 2")
 @pytest.mark.parametrize(("kind", "url"), [(DOCUMENT, "frame.html"), (BY_SUFFIX, "")])
 def test_frames_and_traffic_without_urls_join_a_page_that_was_complete_less_than_a_second_ago(gap_s, pages, kind, url):
     report = Report()

@@ -14,7 +14,9 @@ def us(ns):
     return ns / 1000
 
 
-@pytest.mark.parametrize(("spec", "parts"), [("11b:11", (50, 966, 10, 248)), ("11g:54", (28, 186, 10, 34))])
+@cases_of("spec parts", """
+"11b:11", (50, 966, 10, 248) ; "11g:54", (28, 186, 10, 34)
+""")  # fmt: skip
 def test_the_least_distance_between_data_frames_is_that_of_captures_of_ns_3(spec, parts):
     phy = Phy.parse(spec)
     assert tuple(us(ns) for ns in (phy.difs_ns, phy.data_ns(1064), phy.sifs_ns, phy.ack_ns)) == parts
