@@ -28,13 +28,11 @@ from netsim.model.entities import Exchange
 from tests.netsim.air.cells import Air
 
 INTERVAL_NS = 102_400_000
-NOT_COPIED = {
-    "edges_*_alone": "ns-3 sets the TIM at a beacon's target time, not when the beacon is sent",
+NOT_COPIED = {"edges_*_alone": "ns-3 sets the TIM at a beacon's target time, not when the beacon is sent",
     "late_between": "ns-3 sets the TIM at a beacon's target time, not when the beacon is sent",
     "up_*_li[25]": "ns-3 counts the listen interval anew from every sleep",
     "up_*_psm*": "ns-3 keeps PM = 1 under its time-out, and applies the time-out after every beacon",
-    "null_*": "ns-3 waits for a slot boundary of EDCA",
-}
+    "null_*": "ns-3 waits for a slot boundary of EDCA"}  # fmt: skip
 """Scenarios that are not to be copied, by patterns of their names, and why."""
 LIMITS = {"mean delay": 0.005, "95 % delay": 0.01, "polls": 0.01, "time awake": 0.01}
 """How far cells may lie from those of ns-3, beyond what backoffs by chance explain."""
@@ -172,9 +170,8 @@ def cells(folder, runs=RUNS):
             variances.append((ours / printed).var() * (1.0 + 1.0 / runs))
         width, mean = QUANTILE * np.sqrt(pd.DataFrame(variances).sum()) / len(kind), pd.DataFrame(ratios).mean()
         label = " ".join(f"{name} {value}" for name, value in named.items())
-        found += [
-            (label, name, mean[name], width[name], abs(mean[name]) - width[name] > LIMITS[name]) for name in LIMITS
-        ]
+        found += [(label, name, mean[name], width[name], abs(mean[name]) - width[name] > LIMITS[name])
+            for name in LIMITS]  # fmt: skip
     table = pd.DataFrame(found, columns=["cell", "quantity", "difference", "half_width", "far"])
     for name, own in table[table["half_width"] > 0.0].groupby("quantity", sort=False):
         weights = own["half_width"] ** -2.0

@@ -47,10 +47,8 @@ class Recorded(NamedTuple):
     @property
     def pauses_s(self) -> list[float]:
         """The time from the end of what named each request to its beginning; NaN where that is not known."""
-        return [
-            max(0.0, at - self.ended_s[parent]) if parent >= 0 else np.nan
-            for at, parent in zip(self.begun_s, self.parents, strict=True)
-        ]
+        return [max(0.0, at - self.ended_s[parent]) if parent >= 0 else np.nan
+            for at, parent in zip(self.begun_s, self.parents, strict=True)]  # fmt: skip
 
 
 def kind_of(entry: dict[str, Any]) -> str:
@@ -90,10 +88,8 @@ def loads(folder: Path) -> list[Recorded]:
         pages = sorted({str(one.get("pageref")) for one in entries})
         firsts = set()
         for page in pages:
-            of = sorted(
-                (one for one in entries if str(one.get("pageref")) == page),
-                key=lambda one: moment_s(one["startedDateTime"]),
-            )
+            of = sorted((one for one in entries if str(one.get("pageref")) == page),
+                key=lambda one: moment_s(one["startedDateTime"]))  # fmt: skip
             if len(of) < LEAST:
                 continue
             address = of[0]["request"]["url"]

@@ -133,9 +133,8 @@ def asked(page, path, method="GET", **headers):
 def test_the_page_has_a_control_for_every_setting_at_its_position(page):
     for settings in (SMALL, OTHER):
         text = asked(page, f"/{settings.link}")[2]
-        values = re.findall(
-            r'<input type="range" id="\w+" name="(\w+)" min="\S+" max="\S+" step="\S+" value="(\S+)">', text
-        )
+        values = re.findall(r'<input type="range" id="\w+" name="(\w+)" min="\S+" max="\S+" step="\S+" value="(\S+)">',
+            text)  # fmt: skip
         values += re.findall(r'<select name="(\w+)">.*?<option selected>(.*?)</option>', text)
         values += re.findall(r'<input type="checkbox" name="(policies)" value="(\S+)" checked>', text)
         assert Settings.of_link("&".join(map("=".join, values))) == settings

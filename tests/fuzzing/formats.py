@@ -315,10 +315,8 @@ def _zip(parts):
 
 
 def _radios():
-    return tuple(
-        "".join(f"{name} = {json.dumps(value)}\n" for name, value in profiles()[one].items()).encode()
-        for one in profiles()
-    )
+    return tuple("".join(f"{name} = {json.dumps(value)}\n" for name, value in profiles()[one].items()).encode()
+        for one in profiles())  # fmt: skip
 
 
 _LOSSES = (
@@ -326,11 +324,9 @@ _LOSSES = (
     b"a,b\n1,2\n3,4\n", b",0,1\n0,0.5,1.0\n1,2.0,1.5\n", b"0,1\n0.5,1.0\n",
 )  # fmt: skip
 _MATRICES = _npy(np.ones((3, 2))), _npy(np.asfortranarray(np.eye(3))), _npy(np.arange(4).reshape(2, 2))
-_WORLDS = (
-    b'radio = "esp32-c6"\nserver_delay = "lognormal:0.2"\nloss_rate = 0.01\nnagle = true\n',
+_WORLDS = (b'radio = "esp32-c6"\nserver_delay = "lognormal:0.2"\nloss_rate = 0.01\nnagle = true\n',
     b'air = "11n:65"\ndtim_period = 3\nbroadcast_per_s = 2.0\nretrieval = "null"\nbeacon_ms = 102.4\nmin_rto_s = 0.2\n',
-    b'rtt = 0.03\nserver_delay = 0.5\nconnections = "per-object"\nmss_bytes = 536\n',
-)
+    b'rtt = 0.03\nserver_delay = 0.5\nconnections = "per-object"\nmss_bytes = 536\n')  # fmt: skip
 
 
 def _states():

@@ -22,9 +22,8 @@ from tests.oracles import experts as oracle
 from tests.tables import cases_of
 
 interior = st.floats(0.01, 0.99)
-small_losses = st.tuples(st.integers(2, 5), st.integers(2, 3)).flatmap(
-    lambda shape: arrays(np.float64, shape, elements=st.floats(0, 4))
-)
+small_losses = st.tuples(st.integers(2, 5),
+    st.integers(2, 3)).flatmap(lambda shape: arrays(np.float64, shape, elements=st.floats(0, 4)))  # fmt: skip
 
 
 def sleepy(seed, rounds, n, scale):
@@ -242,9 +241,8 @@ def test_learn_alpha_is_held_against_segments_of_its_best_alpha_expert_where_exp
     assert second.verdict.endswith(f"(tightest at k = {k + 1})")
 
 
-@given(
-    seed=st.integers(0, 10_000), rounds=st.integers(1, 30), n=st.integers(1, 5), scale=st.sampled_from([0.1, 1.0, 8.0])
-)
+@given(seed=st.integers(0, 10_000), rounds=st.integers(1, 30), n=st.integers(1, 5),
+    scale=st.sampled_from([0.1, 1.0, 8.0]))  # fmt: skip
 @settings(max_examples=10)
 def test_static_expert_is_near_every_expert_over_the_rounds_in_which_it_is_awake(seed, rounds, n, scale):
     losses, awake, rng = sleepy(seed, rounds, n, scale)
@@ -263,12 +261,9 @@ def test_the_regret_against_a_partition_counts_the_rounds_in_which_its_experts_a
     run = FixedShare(3, 0.2).run(losses, awake)
     limit = statements.fixed_share_partition_loss(0.0, k, 12, 3, 0.2)
     lost = np.where(awake, run.loss[:, None] - losses, 0.0)
-    worst = max(
-        lost[np.arange(12), np.repeat(experts, np.diff([0, *cuts, 12]))].sum()
-        for cuts in combinations(range(1, 12), k - 1)
-        for experts in product(range(3), repeat=k)
-        if all(a != b for a, b in pairwise(experts))
-    )
+    worst = max(lost[np.arange(12), np.repeat(experts, np.diff([0, *cuts, 12]))].sum()
+        for cuts in combinations(range(1, 12), k - 1) for experts in product(range(3), repeat=k)
+        if all(a != b for a, b in pairwise(experts)))  # fmt: skip
     row = bounds.report(run, k_max=k).set_index("statement").loc["Fixed-share against k segments"]
     assert worst <= limit + 1e-9
     assert row.slack <= limit - worst + 1e-9

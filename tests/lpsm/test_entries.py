@@ -50,9 +50,8 @@ Run = Callable[[str], str]
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """Run code in a process of its own, in a place with a package of two kernels."""
-    shutil.copytree(
-        Path(native.__file__).parent, tmp_path / "lpsm" / "native", ignore=shutil.ignore_patterns("*pycache*")
-    )
+    shutil.copytree(Path(native.__file__).parent, tmp_path / "lpsm" / "native",
+        ignore=shutil.ignore_patterns("*pycache*"))  # fmt: skip
     (tmp_path / "mine").mkdir()
     for package in ("lpsm", "mine"):
         (tmp_path / package / "__init__.py").write_text("")

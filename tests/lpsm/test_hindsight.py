@@ -71,9 +71,8 @@ def test_slope_and_curvature_are_those_of_fifty_digit_differences(alpha):  # ora
     losses = shifting(40)
     with mpmath.workdps(60):
         expected = [mpmath.diff(lambda a: oracle.share_loss(losses, a), mpmath.mpf(alpha), k) for k in (0, 1, 2)]
-    np.testing.assert_allclose(
-        hindsight.alpha_slopes(losses, [alpha])[0], [float(x) for x in expected], rtol=1e-10, atol=1e-10
-    )
+    np.testing.assert_allclose(hindsight.alpha_slopes(losses, [alpha])[0], [float(x) for x in expected], rtol=1e-10,
+        atol=1e-10)  # fmt: skip
 
 
 @settings(max_examples=60)
@@ -103,9 +102,8 @@ def test_the_global_minimum_is_found_among_two_local_ones():
 @cases_of("rounds n scale repeats", "2, 3, 1.0, 1 ; 12, 2, 4.0, 1 ; 300, 5, 1e-3, 1 ; 300, 5, 2.0, 1 ; 300, 3, 3.0, 50")
 def test_the_polynomial_through_few_losses_is_as_near_as_its_bound_says(rounds, n, scale, repeats):  # theorem
     rng = np.random.default_rng(rounds + repeats)
-    prepared = Likelihoods(
-        np.repeat(rng.exponential(scale, size=(rounds // repeats, n)), repeats, axis=0), np.ones(n) / n
-    )
+    prepared = Likelihoods(np.repeat(rng.exponential(scale, size=(rounds // repeats, n)), repeats, axis=0),
+        np.ones(n) / n)  # fmt: skip
     rates = rng.random(60)
     exact = -slopes(prepared, rates)[:, 0] + prepared.offset
     for nodes in (4, 20, 60, rounds):
@@ -191,9 +189,8 @@ def dense_divergence(alphas, points=20_001):
     angles = np.linspace(0, np.pi / 2, points)
     p, q = np.sin(angles)[:, None] ** 2, np.cos(angles)[:, None] ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        divergence = np.where(p > 0, p * np.log(p / alphas), 0.0) + np.where(
-            q > 1e-300, q * np.log(q / (1 - alphas)), 0.0
-        )
+        divergence = np.where(p > 0, p * np.log(p / alphas), 0.0) + np.where(q > 1e-300, q * np.log(q / (1 - alphas)),
+            0.0)  # fmt: skip
     return divergence.min(axis=1).max()
 
 

@@ -151,8 +151,7 @@ def energy_is_that_of_the_intervals(case):
 
     def joules(awake, asleep, beacons, wakeups):
         return 1e-12 * (radio.awake_mw * awake + radio.asleep_mw * asleep) + (
-            1e-3 * radio.beacon_mj * beacons + radio.wakeup_j * wakeups
-        )
+            1e-3 * radio.beacon_mj * beacons + radio.wakeup_j * wakeups)  # fmt: skip
 
     assert case.result.wakeups == len(passages)
     assert energy.total_j == pytest.approx(joules(awake, case.end - awake, case.result.beacons, len(passages)))
@@ -245,9 +244,8 @@ def beacons_are_heard_once_and_counted_where_it_slept(case):
         asleep = np.array([not ((starts < one) & (one <= ends)).any() for one in at], dtype=bool)
         assert asleep.sum() == case.result.beacons
         issue, done, _, beacons = case.pages
-        assert beacons.tolist() == [
-            (asleep & (at > begin) & (at <= end)).sum() for begin, end in zip(issue, done, strict=True)
-        ]
+        assert beacons.tolist() == [(asleep & (at > begin) & (at <= end)).sum()
+            for begin, end in zip(issue, done, strict=True)]  # fmt: skip
     else:
         alone = np.array([not ((starts <= one) & (one <= ends)).any() for one in at], dtype=bool)
         assert alone.sum() <= case.result.beacons <= len(at) + case.result.beacons_lost
@@ -374,9 +372,8 @@ def the_radio_transmits_and_receives_its_frames_and_is_in_its_states_all_the_tim
     ):  # fmt: skip
         assert abs(int(ns(states[name])) - wanted) <= slack, (name, int(ns(states[name])) - wanted, slack)
     if isinstance(radio, netsim.StateRadioConfig):
-        powers = {"doze": radio.doze_mw} | {
-            name: getattr(radio, f"{name}_mw") + radio.base_mw for name in list(states)[1:]
-        }
+        powers = {"doze": radio.doze_mw} | {name: getattr(radio, f"{name}_mw") + radio.base_mw
+            for name in list(states)[1:]}  # fmt: skip
         total_j = 1e-3 * sum(powers[name] * seconds for name, seconds in states.items())
         assert case.result.energy.total_j == pytest.approx(total_j)
     return len(case.awake[0])
@@ -400,8 +397,7 @@ def _under_way_ns(recorder, end):
     apart = [n for n in range(1, len(frames)) if frames[n].start_ns > frames[n - 1].end_ns + phy.sifs_ns]
     spans = [(frames[i].start_ns, frames[j - 1].end_ns) for i, j in pairwise([0, *apart, len(frames)])]
     return phy.control_ns(BLOCK_ACK_BYTES) + max(
-        (stop - start for start, stop in spans if start <= end <= stop + phy.sifs_ns), default=0
-    )
+        (stop - start for start, stop in spans if start <= end <= stop + phy.sifs_ns), default=0)  # fmt: skip
 
 
 def nobody_begins_to_send_while_a_frame_is_on_the_air(case):

@@ -69,8 +69,7 @@ def test_a_figure_is_allowed_up_to_its_limits_and_refused_beyond_with_its_name_a
     made, values = row.split(":")
     (kind, *names), (allowed, refused, *others) = made.split(), values.split("|")
     allowed, refused, others = (
-        eval(text, known) for text in (f"[{allowed}]", f"[{refused}]", f"dict({''.join(others)})")
-    )
+        eval(text, known) for text in (f"[{allowed}]", f"[{refused}]", f"dict({''.join(others)})"))  # fmt: skip
     for name in names:
         for value in allowed:
             assert getattr(known[kind](**{**others, name: value}), name) == value
@@ -96,10 +95,8 @@ def test_numbers_of_numpy_are_the_numbers_that_they_are():
         pages = [Page("p", whole(400), whole(9000), objects, real(0.25), real(0.5))]
         return netsim.simulate(pages, "dynamic:50", config=config, push=[Message(real(0.5), whole(3000))])
 
-    plain, of_numpy = (
-        run(int, float, ((300, 1500), (1, 4000))),
-        run(np.int64, np.float32, np.array([[300, 1500], [1, 4000]])),
-    )
+    plain, of_numpy = (run(int, float, ((300, 1500), (1, 4000))),
+        run(np.int64, np.float32, np.array([[300, 1500], [1, 4000]])))  # fmt: skip
     assert plain.energy == of_numpy.energy
     assert plain.pages.equals(of_numpy.pages)
     assert plain.messages.equals(of_numpy.messages)

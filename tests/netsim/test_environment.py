@@ -64,9 +64,8 @@ def test_gymnasiums_own_checker_has_nothing_to_say():
     assert not [str(one.message) for one in said]
 
 
-AIR = netsim.SimulationConfig(
-    server_delay=CONFIG.server_delay, medium=netsim.AirConfig(), radio=netsim.Radio.profile("esp32-c6")
-)
+AIR = netsim.SimulationConfig(server_delay=CONFIG.server_delay, medium=netsim.AirConfig(),
+    radio=netsim.Radio.profile("esp32-c6"))  # fmt: skip
 
 
 @cases_of("action config", "(0, 0), CONFIG ; (0, 3), CONFIG ; (2, 1), AIR ; (4, 0), AIR", globals())

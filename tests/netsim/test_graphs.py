@@ -18,9 +18,8 @@ from traces.records import Cause, Page
 SMALL = [(made, number) for made in (world, wide_world, cell, wide_cell) for number in range(50_000, 50_006)]
 SMALL.append((wide_world, 5_207_000_058))  # requests that were lost go again in packets that are cut anew
 SEED = int(os.environ.get("LAWS_SEED", "1"))
-LARGE = [
-    (made, SEED * 1_000_000 + first) for made in (world, wide_world, cell, wide_cell) for first in range(0, 500, 100)
-]
+LARGE = [(made, SEED * 1_000_000 + first) for made in (world, wide_world, cell, wide_cell)
+    for first in range(0, 500, 100)]  # fmt: skip
 FAST = SimulationConfig(
     link=LinkConfig(wireless_mbps=1e6, wired_mbps=1e6, wireless_delay_ms=0.0, wired_delay_ms=10.0),
     tcp=TcpConfig(initial_window=1000, window=1000, min_rto_s=0.2, initial_rto_s=1.0),
@@ -56,8 +55,7 @@ def test_a_request_waits_for_what_names_it_and_its_pause_and_the_server_takes_it
     data = script[1] + 0.05, script[1] + 0.05 + TRIP_S + 0.01
     image = html[1] + 0.3, html[1] + 0.3 + TRIP_S
     assert spans(recorder) == {
-        place: pytest.approx(span, abs=1e-4) for place, span in enumerate((html, script, data, image))
-    }
+        place: pytest.approx(span, abs=1e-4) for place, span in enumerate((html, script, data, image))}  # fmt: skip
     assert result.latency_s[0] == pytest.approx(image[1], abs=1e-4)
 
 

@@ -52,10 +52,8 @@ def test_a_delay_moves_what_waited_for_it_and_nothing_else():
     def exchange(after, at_s, connection):
         return Timing(connection, after, at_s, 0.0, 0.06, 0.0)
 
-    pages = [
-        Page("a", 300, 500, ((300, 500),), timings=(exchange(0, 1.05, 0), exchange(1, 0.2, 0))),
-        Page("b", 300, 500, timings=(exchange(0, 5.0, 1),)),
-    ]
+    pages = [Page("a", 300, 500, ((300, 500),), timings=(exchange(0, 1.05, 0), exchange(1, 0.2, 0))),
+        Page("b", 300, 500, timings=(exchange(0, 5.0, 1),))]  # fmt: skip
     workload = traces.Workload.of(pages, captured_s=9.0)
     base, late = (netsim.simulate(workload, policy, config=WORLD, engine="packet") for policy in ("none", "psm:1000"))
     assert base.pages.issue_s.tolist() == late.pages.issue_s.tolist() == [1.05, 5.0]

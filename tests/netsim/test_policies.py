@@ -214,6 +214,5 @@ def test_a_loss_or_a_learner_that_lpsm_would_not_ask_is_refused():
         PollingLearner(PollingConfig(gamma=1.0), loss=of_the_thesis)
     for wrong in (np.ones(3), np.full(12, np.nan), -np.ones(12)):
         with pytest.raises(netsim.policies.PolicyError, match="policy lpsm: plan raised ValueError: loss must"):
-            netsim.simulate(
-                traces.generate(2, np.random.default_rng(4)), Lpsm(PollingLearner(loss=lambda *_, wrong=wrong: wrong))
-            )
+            netsim.simulate(traces.generate(2, np.random.default_rng(4)),
+                Lpsm(PollingLearner(loss=lambda *_, wrong=wrong: wrong)))  # fmt: skip

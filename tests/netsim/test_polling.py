@@ -10,9 +10,8 @@ from netsim.policies.polling import PollingConfig, PollingLearner, beacons
 from tests.oracles.experts import by_mpmath
 from tests.tables import cases_of
 
-polls = st.lists(
-    st.tuples(st.integers(1, 12).map(lambda k: 100.0 * k), st.sampled_from([0.0, 40.0, 1500.0, 60_000.0])), max_size=40
-)
+polls = st.lists(st.tuples(st.integers(1, 12).map(lambda k: 100.0 * k), st.sampled_from([0.0, 40.0, 1500.0, 60_000.0])),
+    max_size=40)  # fmt: skip
 
 
 @cases_of("energy gamma term", """

@@ -16,9 +16,8 @@ from traces.records import Page
 S, MS = 1_000_000_000, 1_000_000
 PAGES = [Page("a", 300, 500), Page("b", 300, 500)]
 RADIO = netsim.RadioConfig(awake_mw=750.0, asleep_mw=50.0, beacon_mj=1.5, wakeup_mj=2.0)
-STATES = netsim.StateRadioConfig(
-    doze_mw=1.0, waking_mw=20.0, listening_mw=100.0, receiving_mw=110.0, transmitting_mw=300.0, base_mw=5.0
-)
+STATES = netsim.StateRadioConfig(doze_mw=1.0, waking_mw=20.0, listening_mw=100.0, receiving_mw=110.0,
+    transmitting_mw=300.0, base_mw=5.0)  # fmt: skip
 NAMES = {"near": partial(pytest.approx, rel=1e-12)}
 
 

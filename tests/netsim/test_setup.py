@@ -13,18 +13,14 @@ from tests.tables import cases_of, differing
 from traces.columns import Workload
 from traces.records import Cause, Datagram, Message, Page, Timing
 
-PAGES = [
-    Page("a", 300, 5_000, ((310, 0), (320, 900)), 1.5, servers=(4, -1, 2)),
-    Page("b", 400, 700, (), 0.0, 7.25, deadline_s=9.0),
-]
+PAGES = [Page("a", 300, 5_000, ((310, 0), (320, 900)), 1.5, servers=(4, -1, 2)),
+    Page("b", 400, 700, (), 0.0, 7.25, deadline_s=9.0)]  # fmt: skip
 
 
 def made(config, clients=(("psm", PAGES),), pushed=None, room=64, captured_s=None, datagrams=()):
     """Set up a run of clients, whose servers take 1, 2, 3, ... ns."""
-    members = [
-        (Workload.of(pages, datagrams=datagrams, captured_s=captured_s), netsim.simulation._made(spec, config))
-        for spec, pages in clients
-    ]
+    members = [(Workload.of(pages, datagrams=datagrams, captured_s=captured_s), netsim.simulation._made(spec, config))
+        for spec, pages in clients]  # fmt: skip
     delays = [np.arange(1, 1 + len(workload.sizes)) for workload, _ in members]
     return setup.World(members, delays, pushed or [[] for _ in members], config, 5, room)
 
@@ -39,9 +35,8 @@ def columns(rows, kind, *names):
 
 def test_transport_links_and_beacons_are_those_of_the_configuration():
     link = LinkConfig(wireless_mbps=4.0, wired_mbps=12.0, wireless_delay_ms=0.25, wired_delay_ms=7.5, loss_rate=0.1)
-    tcp = TcpConfig(
-        mss_bytes=960, header_bytes=40, initial_window=3, window=11, min_rto_s=0.25, initial_rto_s=1.5, nagle=True
-    )
+    tcp = TcpConfig(mss_bytes=960, header_bytes=40, initial_window=3, window=11, min_rto_s=0.25, initial_rto_s=1.5,
+        nagle=True)  # fmt: skip
     given = {"connections": "per-object", "max_connections": 3, "beacon_interval_ns": 102_400_000}
     run = world(SimulationConfig(link=link, tcp=tcp, **given))
     assert not differing(
@@ -74,10 +69,8 @@ last_sent = setup.NOT_YET_NS ; last_received = setup.NOT_YET_NS ; deadline = cod
     assert columns(client.objects, "Object", "request", "reply", "delay", "asked_of") == [
         [300, 5_000, 1, 4], [310, 0, 2, -1], [320, 900, 3, 2], [400, 700, 4, -1],
     ]  # fmt: skip
-    assert columns(client.messages, "Message", "at", "bytes", "end") == [
-        [500_000_000, 70, 70],
-        [2_000_000_000, 30, 100],
-    ]
+    assert columns(client.messages, "Message", "at", "bytes", "end") == [[500_000_000, 70, 70],
+        [2_000_000_000, 30, 100]]  # fmt: skip
     assert client.loads.shape[0] == 2
 
 

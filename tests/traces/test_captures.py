@@ -68,10 +68,8 @@ def test_quic_acknowledgements_belong_to_the_exchange_and_its_first_answer_tells
         frames.append(udp(at_s, True, b"q" * 400))
         begin_s = at_s + 0.04 + wait_s
         for number in range(20):
-            frames += [
-                udp(begin_s + 0.002 * number, False, b"d" * 1200),
-                udp(begin_s + 0.002 * number + 0.001, True, b"a" * 40),
-            ]
+            frames += [udp(begin_s + 0.002 * number, False, b"d" * 1200),
+                udp(begin_s + 0.002 * number + 0.001, True, b"a" * 40)]  # fmt: skip
     requests, report = found(tmp_path, frames)
     assert sizes(requests) == [(1200, 1200), (400 + 800, 24_000), (400 + 800, 24_000)]
     assert [request.wait_us for request in requests[1:]] == pytest.approx([300_000, 100_000], abs=1000)
@@ -109,8 +107,7 @@ def test_what_is_left_out_is_counted_by_reason_with_its_bytes(tmp_path):
     )  # fmt: skip
     frames = [
         (1.0 + at / 10, udp(0, True, b"x" * size, server_port=port)[1].replace(DEVICE, source).replace(SERVER, target))
-        for at, (source, target, port, size) in enumerate(sent)
-    ]
+        for at, (source, target, port, size) in enumerate(sent)]  # fmt: skip
     requests, report = found(tmp_path, frames)
     assert report.payload.left_out == {"background_multicast": 100, "background_unicast": 90, "local": 80}
     kinds = [(one.client, one.kind if one.kind in UNASKED else one.request_bytes) for one in requests]

@@ -62,10 +62,8 @@ def test_what_did_not_use_the_network_is_left_out_and_counted(tmp_path, made, co
 
 
 def test_pages_that_the_archive_names_are_believed(tmp_path):
-    made = [
-        entry(pageref=page, startedDateTime=f"2020-01-01T00:00:{second:02}Z", request={"url": f"http://b{second}/"})
-        for second, page in enumerate(["p1", "p1", "p1", "p2", "p2"])
-    ]
+    made = [entry(pageref=page, startedDateTime=f"2020-01-01T00:00:{second:02}Z", request={"url": f"http://b{second}/"})
+        for second, page in enumerate(["p1", "p1", "p1", "p2", "p2"])]  # fmt: skip
     requests, _ = read(tmp_path, *made)
     assert [len(page.objects) for page in traces.pages(requests)] == [2, 1]
 

@@ -154,9 +154,8 @@ def test_interfaces_of_several_links_and_clocks_and_sections_are_read_each_as_it
 
 def test_the_order_of_bytes_of_a_section_is_its_own(tmp_path):
     sent = segment(True, 99, b"\x17\3\3" + bytes(99))  # of 156 bytes
-    data = struct.pack(">IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28) + struct.pack(
-        ">IIHHII", 1, 20, 1, 0, 0, 20
-    )
+    data = struct.pack(">IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28) + struct.pack(">IIHHII", 1, 20, 1, 0, 0,
+        20)  # fmt: skip
     data += struct.pack(">7I", 6, 188, 0, 0, 10**9, 156, 156) + sent + struct.pack(">I", 188)
     (request,), _ = read(tmp_path, data)
     assert (request.start_us, request.request_bytes) == (10**9, 102)

@@ -67,9 +67,8 @@ def test_experts_that_sleep_are_missing_losses_if_one_says_so(lpsm, complaint, t
     rows = np.array([[0.0, 1.0], [np.nan, 0.5], [0.25, np.nan], [0.5, 0.1]])
     pd.DataFrame(rows, columns=["a", "b"]).to_csv(tmp_path / "losses.csv", index=False)
     np.save(tmp_path / "losses.npy", rows)
-    of_table, of_matrix = (
-        lpsm("bounds", "--sleepers", "--losses", tmp_path / name).stdout for name in ("losses.csv", "losses.npy")
-    )
+    of_table, of_matrix = (lpsm("bounds", "--sleepers", "--losses", tmp_path / name).stdout
+        for name in ("losses.csv", "losses.npy"))  # fmt: skip
     assert of_table == of_matrix
     assert "against an expert while it is awake" in of_table
     assert "Learn-alpha against k segments while they are awake" in of_table

@@ -71,20 +71,16 @@ def test_a_value_is_chosen_on_the_other_half_of_the_topics():
 
 
 def test_samplers_are_compared_at_the_label_rates_that_both_reach_interpolated_in_the_logarithm():
-    rows = [
-        (rank, key, value, 1000, tp + rank * (key == "ss"), 10, 10, queried, 5)
-        for rank in range(2)
+    rows = [(rank, key, value, 1000, tp + rank * (key == "ss"), 10, 10, queried, 5) for rank in range(2)
         for key, tps in (("ss", (2, 4, 7)), ("ssmd", (1, 3, 3)))
-        for value, tp, queried in zip((0.3, 0.1, 0.2), tps, (10, 40, 160), strict=True)
-    ]
+        for value, tp, queried in zip((0.3, 0.1, 0.2), tps, (10, 40, 160), strict=True)]  # fmt: skip
     rows += [(rank, "sop", np.nan, 1000, 10, 10, 10, 1000, 5) for rank in range(2)]
     record = record_of(rows)
     gains = news.at_rates("f", "ss", "ssmd", (0.005, 0.02, 0.08, 0.16, 0.5))(record)
     # of SS .3 and .4, .55 and .65, .7 and .8; of SSMD .2, .3, .3
     assert {name: gain.sample.tolist() for name, gain in gains.items()} == {
         name: pytest.approx(gain)
-        for name, gain in (("at 2 %", [0.1, 0.2]), ("at 8 %", [0.25, 0.35]), ("at 16 %", [0.4, 0.5]))
-    }
+        for name, gain in (("at 2 %", [0.1, 0.2]), ("at 8 %", [0.25, 0.35]), ("at 16 %", [0.4, 0.5]))}  # fmt: skip
     assert gains["at 8 %"].note == "(0.6 with 8 % of the labels against 0.3 with 8 % of the labels)"
     percent = news.paired("rate", news.at_rate("ss", 0.02), news.of("sop"), percent=True)(record)
     assert percent[""].sample.tolist() == pytest.approx([-98.0, -98.0])

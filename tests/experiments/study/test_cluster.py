@@ -42,6 +42,5 @@ def test_nobody_at_an_address_is_one_clear_line(complaint, workload, tmp_path, m
     pytest.importorskip("distributed")
     monkeypatch.setattr(study_run, "CONNECT_S", 0.5)
     words = ("population", workload, "--scheduler", "tcp://127.0.0.1:1", "--policies", "none")
-    assert "no Dask scheduler with a worker answers at tcp://127.0.0.1:1" in complaint(
-        *words, "--out", tmp_path / "out"
-    )
+    assert "no Dask scheduler with a worker answers at tcp://127.0.0.1:1" in complaint(*words, "--out",
+        tmp_path / "out")  # fmt: skip

@@ -82,8 +82,7 @@ def test_a_user_is_measured_against_both_of_the_policies_that_are_named_so():
         assert rows.loc[policy, "energy_vs_none_percent"] == pytest.approx(100 * (joules / none_j - 1))
         assert rows.loc[policy, "energy_vs_psm_percent"] == pytest.approx(100 * (joules / psm_j - 1))
     assert rows["slowdown_vs_psm"].tolist() == pytest.approx(
-        rows["slowdown_mean"] / rows.loc["psm:100", "slowdown_mean"]
-    )
+        rows["slowdown_mean"] / rows.loc["psm:100", "slowdown_mean"])  # fmt: skip
     assert rows["sessions"].tolist() == [2, 2, 2]
     assert rows["added_delay_mean_s"].isna().all()
 

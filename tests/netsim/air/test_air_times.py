@@ -52,10 +52,8 @@ def test_air_times_of_all_sizes_and_exchanges_are_those_of_each():
     sifs, ack, block_ack, frame = 10_000, 34_000, 38_000, phy.data_ns(1000)
     rts, cts = phy.lowest_ns(20), phy.lowest_ns(14)
     whole = rts + sifs + cts + sifs + frame
-    alone, announced = (
-        exchange_times.data_table(phy, None, 1500)[1000],
-        exchange_times.data_table(phy, 1000, 1500)[1000],
-    )
+    alone, announced = (exchange_times.data_table(phy, None, 1500)[1000],
+        exchange_times.data_table(phy, 1000, 1500)[1000])  # fmt: skip
     assert alone.tolist() == [frame, frame, frame + sifs + ack, frame, ack, frame, 1000, 1]
     assert announced.tolist() == [rts, whole, whole + sifs + ack, rts + frame, cts + ack, frame, 1000, 1]
     assert exchange_times.data_table(phy, 1001, 1500)[1000].tolist() == alone.tolist()

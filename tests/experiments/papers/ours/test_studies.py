@@ -93,10 +93,8 @@ def test_there_are_25_worlds_and_36_rivals():
 
 
 @settings(max_examples=60)
-@given(
-    st.lists(st.tuples(st.integers(1000, 2000), st.floats(0.1, 9.0)), min_size=4, max_size=12, unique=True),
-    st.floats(0, 1),
-)
+@given(st.lists(st.tuples(st.integers(1000, 2000), st.floats(0.1, 9.0)), min_size=4, max_size=12, unique=True),
+    st.floats(0, 1))  # fmt: skip
 def test_a_mixture_of_rivals_is_on_their_lower_convex_hull(points, part):
     points = np.array([(1.0, 10.0), *((slowdown / 1000, joules) for slowdown, joules in points)])
     at = 1.0 + part * (points[:, 0].max() - 1.0)
