@@ -92,8 +92,8 @@ class End(Alone):
         return own[name] if name in own else getattr(self.tcp, name)
 
 
-# after # a title, and settings; then lines, or parts of them between ` ; `: @ms, what is done -> what is sent by then, of
-# 100-byte segments from-to
+# after # a title, and settings; then lines, or parts of them between ` ; `: @ms, what is done -> what is sent by then,
+# of 100-byte segments from-to
 SCENARIOS = """
 # a SYN is sent again after 3 s that double up to a minute, and its answer is not timed: opened_ms=0
 open -> syn@0 ; @300000 -> syn@3000 syn@9000 syn@21000 syn@45000 syn@93000 syn@153000 syn@213000 syn@273000

@@ -21,22 +21,19 @@ def sizes(page):
     return [page.reply_bytes, *(reply for _, reply in page.objects)]
 
 
+def held_to_published(pages, near):
+    requests, kib = [len(page.causes) for page in pages], [sum(sizes(page)) / 1024 for page in pages]
+    for name, of in (("requests", requests), ("kib", kib)):
+        assert np.percentile(of, PERCENT) == pytest.approx(model()["published"][name], rel=near), name
+
+
 def test_requests_and_bytes_of_pages_are_as_published(many):
-    for name, of in (
-        ("requests", [len(page.causes) for page in many]),
-        ("kib", [sum(sizes(page)) / 1024 for page in many]),
-    ):
-        assert np.percentile(of, PERCENT) == pytest.approx(model()["published"][name], rel=0.07), name
+    held_to_published(many, 0.07)
 
 
 @pytest.mark.long
 def test_percentiles_of_many_pages_are_within_five_per_cent_of_the_published_ones():
-    pages = traces.generate(20_000, np.random.default_rng(2026), web="2025")
-    for name, of in (
-        ("requests", [len(page.causes) for page in pages]),
-        ("kib", [sum(sizes(page)) / 1024 for page in pages]),
-    ):
-        assert np.percentile(of, PERCENT) == pytest.approx(model()["published"][name], rel=0.05), name
+    held_to_published(traces.generate(20_000, np.random.default_rng(2026), web="2025"), 0.05)
 
 
 def test_requests_and_bytes_of_each_type_are_as_published():
