@@ -46,8 +46,6 @@ SHOWN = 5  # differences of a scenario that are printed
 
 
 # -- scenarios without backoff
-
-
 def seen(start, end, sender, kind, receiver, size, pm, more, retry):
     """Return what both programs say of a frame: PM of what a client sends but ACKs, sizes of all but group frames."""
     pm = bool(pm) and sender.startswith("client") and kind != "ack"
@@ -117,8 +115,6 @@ def scenarios(folder):
 
 
 # -- cells with random backoffs
-
-
 def run_cell(cell, arrivals, seed):
     """Run a cell on the arrivals of ns-3, with backoffs of its own; delays are in ms, time awake in percent."""
     phy, stations = Phy(kind=cell.phy, rate_mbps=float(cell.data_mbps)), int(cell.stations)

@@ -106,8 +106,6 @@ def test_static_psm_has_no_interval_of_its_own_and_a_trace_has_its_servers():
 
 
 # -- the page ------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def page():
     with app.Page(Explorer()) as server:

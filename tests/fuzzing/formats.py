@@ -66,8 +66,6 @@ class Format:
 
 
 # -- what is read, and must hold of it -----------------------------------------------------------------
-
-
 def read_requests(path, chance, report=None):
     """Read a trace whole, group it, and hold pages to the rules of a workload, which they become."""
     report = Report() if report is None else report
@@ -161,8 +159,6 @@ def compile_rules():
 
 
 # -- files of browsing ---------------------------------------------------------------------------------
-
-
 def _json(*lines):
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
@@ -241,8 +237,6 @@ _TABLES = (
 
 
 # -- captures ------------------------------------------------------------------------------------------
-
-
 def _captures():
     """An HTTP and a TLS connection and datagrams: over IPv4 in both kinds of files, and the former over IPv6."""
     ok = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
@@ -278,7 +272,6 @@ def _air():
 
 
 # -- streams -------------------------------------------------------------------------------------------
-
 _PAIRS = b"+1 1:2 3:4.5\n-1 2:1e3 # said\n1 qid:1 3:1\nspam 1:1\n"
 
 

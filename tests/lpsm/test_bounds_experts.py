@@ -39,8 +39,6 @@ def switching_fast():
 
 
 # --- each function against enumeration or high precision
-
-
 @settings(max_examples=30)
 @given(small_losses, interior)
 def test_the_law_of_the_switches_is_that_of_enumeration(losses, alpha):
@@ -88,7 +86,6 @@ def test_theorem_2_is_the_least_regret_of_any_law_with_that_mean_and_variance(ho
 
 
 # --- the report
-
 CHAIN = np.full((4, 4), 0.05) + 0.8 * np.eye(4)
 GRID = alpha_grid(horizon=120)
 COARSE = alpha_grid(horizon=119)  # its worst divergence is above 1/(2T) by one part in 119

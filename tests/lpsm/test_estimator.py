@@ -124,7 +124,6 @@ def test_coins_come_of_a_seed_a_generator_or_numpys_older_one():
 
 
 # -- probabilities, from the labels that were bought
-
 X, Y = a_stream(31, rounds=90, d=3)
 
 

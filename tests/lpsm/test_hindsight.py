@@ -182,8 +182,6 @@ def test_one_infinite_loss_is_legal_and_a_round_of_them_costs_infinity():
 
 
 # -- grids of switching rates: sizes, guarantee, exact Bayes
-
-
 def dense_divergence(alphas, points=20_001):
     """Smallest divergence from the grid at many alpha*, by the definition."""
     angles = np.linspace(0, np.pi / 2, points)

@@ -331,7 +331,6 @@ def test_margins_that_are_read_after_their_rows_were_changed_are_refused():
 
 
 # -- answers as they were when they were written down, from dense and from sparse rows
-
 ANSWERS = streams.read()
 
 

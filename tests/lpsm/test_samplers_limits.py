@@ -117,7 +117,6 @@ def test_any_key_keeps_a_rate_and_stores_all_it_buys_where_it_is_told_to():
 
 
 # -- labels that weigh 1/probability
-
 ANGLES = np.linspace(0.0, pi, 9)[:-1]
 HYPOTHESES = np.column_stack([np.cos(ANGLES), np.sin(ANGLES)])  # the first makes the labels
 RISKS = ANGLES / pi * 0.8 + 0.1  # a tenth of the labels is flipped

@@ -67,7 +67,6 @@ def test_a_kernel_is_a_linear_sampler_on_its_features(key, given, form):
 
 
 # -- labels that come late: any interleaving of decisions and labels
-
 T = 30
 WORLD = np.random.default_rng(5)
 X = WORLD.normal(size=(T, 4))
@@ -126,7 +125,6 @@ def test_a_modified_update_is_left_out_where_the_learner_has_come_right_since():
 
 
 # -- several classes
-
 OF_CLASSES = {
     "ss", "ssmd", "ssnci", "sop-label-efficient", "sop-ss", "perceptron-ss", "bbq", "arow-ss", "arow-diagonal-ss",
     "iwal", "lasec-ss", "dkm-perceptron", "kept-rate", "nearest",

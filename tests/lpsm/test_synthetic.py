@@ -20,8 +20,6 @@ def rng_of(seed):
 
 
 # -- losses of experts
-
-
 @given(st.sampled_from(synthetic.PROCESSES), generators, sizes)
 def test_every_process_gives_legal_losses_and_the_expert_of_least_mean(name, rng, size):
     if name == "adversarial":
@@ -72,8 +70,6 @@ def test_the_adversary_makes_the_learner_lose_in_every_round_and_leaves_a_good_e
 
 
 # -- streams of instances
-
-
 @given(stream_sizes, generators, st.floats(0.0, 0.99))
 @settings(max_examples=60)
 def test_separable_instances_are_unit_vectors_with_the_margin_asked_for(size, rng, margin):

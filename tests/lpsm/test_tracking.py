@@ -178,8 +178,6 @@ def test_variable_share_leaves_a_lossless_expert_alone_and_loses_nobody_for_ever
 
 
 # -- AdaHedge, Squint and NormalHedge: their definitions, sleepers, the bounds of their authors
-
-
 @pytest.mark.parametrize(
     ("learner", "definition", "rounds", "examples", "near"),
     [(AdaHedge, oracle.ada_hedge_reference, 25, 20, 1e-9),

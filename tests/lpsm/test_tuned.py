@@ -79,7 +79,6 @@ def test_candidates_are_those_of_the_grid_whole_ones_as_integers():
 
 
 # -- labels bought lately as features: their definition, what they cannot know, late labels, and states
-
 TIMES = (2.0, 9.0)
 X = np.random.default_rng(3).normal(size=(120, 3))
 Y = np.where(np.arange(120) // 12 % 2 == 0, 1, -1)

@@ -98,8 +98,6 @@ def overlap(case, begin, end):
 
 
 # -- time and energy
-
-
 def intervals_of_the_radio_make_up_the_run(case):
     radio, (starts, ends) = case.result.radio, case.awake
     assert (ns(radio.start_s)[1:] == ns(radio.end_s)[:-1]).all()
@@ -164,8 +162,6 @@ def energy_is_that_of_the_intervals(case):
 
 
 # -- what comes and goes
-
-
 def pages_follow_one_another_or_begin_and_end_with_their_exchanges(case):
     workload, (issue, done, *_) = case.workload, case.pages
     if len(workload.timings):
@@ -253,8 +249,6 @@ def beacons_are_heard_once_and_counted_where_it_slept(case):
 
 
 # -- what was recorded
-
-
 def bytes_that_were_asked_for_and_no_others_have_come(case):
     recorder, workload = case.recorder, case.workload
     ends = [end for end in recorder.ends if end.client.number == case.number and end.connection.number != 0]

@@ -265,8 +265,6 @@ def test_a_page_pays_for_an_answer_after_what_was_taken_for_it_by_how_likely_it_
 
 
 # -- plans
-
-
 def test_it_stays_awake_where_a_beacon_announces_something_and_naps_for_fifty_where_nothing_is_known():
     own = Rule()
     assert own.asked(3_600_000) == Plan(3_600_000 * MS, 3_605_000 * MS, True, 5000 * MS, False)

@@ -125,8 +125,6 @@ def test_milliseconds_are_read_exactly_as_far_as_they_are_taken(text, ns):
 
 
 # -- what the host knows, and the link does not
-
-
 def test_bounded_slowdown_of_the_host_keeps_the_bound_while_it_waits_and_naps_otherwise():
     ours, phase = HostBoundedSlowdown("0.2"), make("bsd-phase:0.2")
     client = Client(ours)

@@ -221,8 +221,6 @@ def hedge_run(kind, losses, awake, loss_range=1.0):
 
 
 # -- comparators in hindsight, by enumeration and in fifty digits
-
-
 def switches(sequence):
     return sum(a != b for a, b in pairwise(sequence))
 

@@ -24,8 +24,6 @@ needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no real data here: se
 
 
 # -- files -------------------------------------------------------------------------------------------------
-
-
 @settings(max_examples=30)
 @given(
     rows=st.lists(st.tuples(NUMBERS, NUMBERS, st.sampled_from(["ham", "spam"])), min_size=1, max_size=8),
@@ -136,8 +134,6 @@ def test_an_intercept_is_as_large_as_a_feature_of_the_rows_so_far():
 
 
 # -- texts ---------------------------------------------------------------------------------------------------
-
-
 @settings(max_examples=50)
 @given(st.lists(st.lists(st.sampled_from(["oil", "gas", "corn", "Oil"]), max_size=6), min_size=1, max_size=6))
 def test_weights_are_those_of_the_formula_computed_document_by_document(documents):
@@ -170,8 +166,6 @@ def test_reuters_is_in_order_of_time_with_the_topics_of_each_document(tmp_path):
 
 
 # -- named data sets -----------------------------------------------------------------------------------------
-
-
 def npz(**arrays):
     written = io.BytesIO()
     np.savez(written, **arrays)

@@ -100,8 +100,6 @@ def test_claims_hold_on_one_record_written_by_hand_and_fail_on_another(statement
 
 
 # -- through their own measures -----------------------------------------------------------------------------------
-
-
 @cache
 def _rows(run, tasks):
     """A record of small runs; experiments that are drawn from the same runs share it."""

@@ -91,8 +91,6 @@ def test_the_printed_eps_is_best_for_labels_and_not_for_regret():
 
 
 # -- the three points of thesis 4.3.1: reflections take rational angles to rational angles, so degrees are exact ---
-
-
 def test_three_points_take_dkm_out_of_its_version_space_in_exact_arithmetic():
     x, u, labels = [Fraction(angle) for angle in sphere.POINTS], Fraction(90), [1, -1, 1]
     assert [1 if (angle - u + 90) % 360 < 180 else -1 for angle in x] == labels

@@ -101,8 +101,6 @@ def test_the_share_of_frames_that_collide_is_that_of_bianchis_fixed_point(n):
 
 
 # -- by hand: frames of 1028 bytes of IP are 1064 on the air, 186 us at 54 Mb/s, with ACKs of 34 us
-
-
 def test_a_frame_that_finds_the_channel_idle_for_difs_is_sent_at_once_and_one_that_finds_it_busy_backs_off():
     world = Air("none", "none", air=AirConfig(phy=Phy(kind="11g", cw_min=15)))
     world.up(0, 500 * US, 1028)
@@ -130,8 +128,6 @@ def test_two_whose_backoff_ends_in_the_same_slot_lose_both_frames_and_give_up_af
 
 
 # -- frames that go together on 11n at 65 Mb/s
-
-
 @cases_of("sizes max_ampdu_bytes together", """
 [1538] * 60, 65_535, 28  # 29 would last more than 5.484 ms: as in captures of ns-3.44
 [1538] * 20, 8_000, 5

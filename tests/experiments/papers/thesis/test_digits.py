@@ -90,8 +90,6 @@ def test_labels_that_cannot_be_compared_fail(labels, said, holds):
 
 
 # -- SVMs --------------------------------------------------------------------------------------------------------
-
-
 def test_an_svm_with_random_queries_is_an_svm_on_so_many_of_the_pool():
     fold = a_fold(4, rounds=150)
 
