@@ -56,10 +56,8 @@ def run_scenario(row, arrivals):
     """Run the model on a scenario; its instants are PIFS before those of ns-3."""
     phy = Phy(kind=row.phy, rate_mbps=float(row.data_mbps), cw_min=0, cw_max=0)
     switches = isinstance(row.pm, str) and row.pm != ""
-    air = AirConfig(
-        phy=phy, beacons=BeaconConfig(size_bytes=int(row.beacon_bytes), dtim_period=int(row.dtim_period)),
-        retrieval="null" if switches else "ps-poll",
-    )  # fmt: skip
+    air = AirConfig(phy=phy, beacons=BeaconConfig(size_bytes=int(row.beacon_bytes), dtim_period=int(row.dtim_period)),
+        retrieval="null" if switches else "ps-poll")  # fmt: skip
     policy = "dynamic:50" if switches or row.psm_timeout_ms else f"listen:{row.listen_interval}"
     recorder = AirRecorder()
     cell = Air(*[policy] * int(row.stations), air=air, interval_ns=INTERVAL_NS, recorder=recorder)
@@ -130,11 +128,9 @@ def run_cell(cell, arrivals, seed):
     awake += stations * beacons * phy.pifs_ns  # stations are awake from the target time of a beacon on
     got = {number: when for when, number in world.received()}
     delays = np.array([(got[number] - when) / 1e6 for number, when in enumerate(at) if number in got])
-    return {
-        "mean delay": float(delays.mean()), "95 % delay": float(np.quantile(delays, 0.95)),
+    return {"mean delay": float(delays.mean()), "95 % delay": float(np.quantile(delays, 0.95)),
         "polls": float(sum(one.attempts for one in world.contenders[1:])),
-        "time awake": 100.0 * awake / (stations * (UNTIL_NS - COUNT_FROM_NS)),
-    }  # fmt: skip
+        "time awake": 100.0 * awake / (stations * (UNTIL_NS - COUNT_FROM_NS))}  # fmt: skip
 
 
 def awake_ns(world, at):

@@ -120,12 +120,10 @@ def recorded(name: str, is_first: bool, entries: list[dict[str, Any]], page: dic
         wait = one["timings"].get("wait") or 0
         waits.append(max(0.0, wait - trips[host]) if host in trips and wait > 0 else np.nan)
     on_load = ((page or {}).get("pageTimings") or {}).get("onLoad") or np.nan
-    return Recorded(
-        name, is_first, [kind_of(one) for one in entries], sizes, hosts, begun,
+    return Recorded(name, is_first, [kind_of(one) for one in entries], sizes, hosts, begun,
         [at + (one.get("time") or 0) / 1000 for at, one in zip(begun, entries, strict=True)],
         [parent if parent < place else -1 for place, parent in enumerate(parents)], waits, headers,
-        moment_s(page["startedDateTime"]) + on_load / 1000 if page else np.nan,
-    )  # fmt: skip
+        moment_s(page["startedDateTime"]) + on_load / 1000 if page else np.nan)  # fmt: skip
 
 
 def correlations(pages: list[Recorded]) -> np.ndarray:
@@ -159,10 +157,8 @@ def calibrated(given: dict[str, Any], n: int = 200_000, seed: int = 1) -> dict[s
     for _ in range(3):  # begun again, as it may stop short
         steps = minimize(miss, steps, method="Nelder-Mead", options={"maxiter": 1000, "xatol": 1e-3}).x
     requests = np.cumsum(np.exp(steps))
-    return {
-        "requests": requests.round(1).tolist(), "rest, kib": rest.round().tolist(),
-        "kib": (given["published"]["kib"] - rest).round().tolist(),
-    }  # fmt: skip
+    return {"requests": requests.round(1).tolist(), "rest, kib": rest.round().tolist(),
+        "kib": (given["published"]["kib"] - rest).round().tolist()}  # fmt: skip
 
 
 def parents_of(page: traces.Page) -> list[int]:

@@ -38,10 +38,8 @@ class Air:
             number = self.numbers[up]
             self.numbers[up] += kind == QOS_DATA
             frame += AP + struct.pack("<H", number % 4096 << 4) + (b"\0\0" if is_data and kind & 8 else b"")
-        before = {
-            119: struct.pack("<II", 0x44, 144) + bytes(136), 127: struct.pack("<BBHIB", 0, 0, 9, 1 << 2, 22),
-            192: struct.pack("<BBHI", 0, 0, 8, 105),
-        }  # fmt: skip
+        before = {119: struct.pack("<II", 0x44, 144) + bytes(136), 127: struct.pack("<BBHIB", 0, 0, 9, 1 << 2, 22),
+            192: struct.pack("<BBHI", 0, 0, 8, 105)}  # fmt: skip
         self.frames.append((at_us, self.link, before.get(self.link, b"") + frame + body, 0))
 
     def beacon(self, number, *, waiting=False):
@@ -69,9 +67,8 @@ def test_listen_interval_delays_and_polls_are_those_of_the_client(link, interval
         air.add(wake * BEACON_US + 2_000, QOS_DATA, up=False, body=b"x" * 200)
     found = air.audit()
     (network,) = found.networks.values()
-    assert (network.ssid, network.dtim_period, network.beacon_interval_us, network.beacons) == (
-        "home", 2, BEACON_US, 59,
-    )  # fmt: skip
+    assert (network.ssid, network.dtim_period, network.beacon_interval_us, network.beacons) == ("home", 2, BEACON_US,
+        59)  # fmt: skip
     client = found.clients[STATION]
     assert client.listen_interval == interval
     assert client.woke_by["ps_polls"] == len(wakes)

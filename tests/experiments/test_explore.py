@@ -20,10 +20,8 @@ from experiments.study import sweep
 from tests.experiments.makers import Page
 
 SMALL = Settings(pages=5, seeds=2, server="constant", policies=("psm", "bsd:1", "hold:50"))
-OTHER = Settings(
-    pages=7, seeds=3, server="exponential", server_s=0.35, rtt_ms=100.0, radio="cc3235sf", beacon_ms=102.4,
-    policies=("listen:3", "lpsm:log"),
-)  # fmt: skip
+OTHER = Settings(pages=7, seeds=3, server="exponential", server_s=0.35, rtt_ms=100.0, radio="cc3235sf", beacon_ms=102.4,
+    policies=("listen:3", "lpsm:log"))  # fmt: skip
 EVIL = ("subprocess:Popen:./evil.sh", "evil.py:Evil", "evil:Evil", "logging:FileHandler:made")
 
 

@@ -11,9 +11,7 @@ from experiments import world
 from netsim.policies import Frame, HostFrame, Plan, View
 from tests.tables import cases_of
 
-CONFIGURATIONS = (
-    netsim.SimulationConfig, netsim.LinkConfig, netsim.TcpConfig, netsim.AirConfig, netsim.BeaconConfig,
-)  # fmt: skip
+CONFIGURATIONS = (netsim.SimulationConfig, netsim.LinkConfig, netsim.TcpConfig, netsim.AirConfig, netsim.BeaconConfig)
 PLAIN = {int, float, bool, str, int | None}
 
 

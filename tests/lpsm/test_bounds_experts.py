@@ -75,10 +75,9 @@ def test_theorem_2_is_the_least_regret_of_any_law_with_that_mean_and_variance(ho
     ratio = (horizon - 1) * (points * log(alpha / best) + (1 - points) * log((1 - alpha) / (1 - best)))
     scale = max(ratio.max() - 600.0, -bound)  # so that the objective stays within floats
     objective = np.exp(ratio - scale)
-    found = linprog(
-        -objective / objective.max(), A_eq=[np.ones_like(points), points - best, (points - best) ** 2 / variance],
-        b_eq=[1.0, 0.0, 1.0], method="highs",
-    )  # fmt: skip
+    found = linprog(-objective / objective.max(),
+        A_eq=[np.ones_like(points), points - best, (points - best) ** 2 / variance], b_eq=[1.0, 0.0, 1.0],
+        method="highs")  # fmt: skip
     assume(found.status == 0 and found.fun < -1e-6)  # the grid allows the variance, and the solver's digits suffice
     least = -(log(-found.fun) + log(objective.max()) + scale)
     assert least >= bound - 1e-6 * max(1.0, abs(bound))
@@ -190,14 +189,10 @@ def test_losses_and_rates_at_the_extremes_violate_nothing_nor_do_experts_that_sl
     awake = None
     if sleep:
         awake = (rng.random(losses.shape) < 0.6) | (np.arange(n) == rng.integers(n, size=(len(losses), 1)))
-    for learner in (
-        StaticExpert(n, prior=prior),
-        FixedShare(n, alpha, prior=prior),
+    for learner in (StaticExpert(n, prior=prior), FixedShare(n, alpha, prior=prior),
         MarkovShare(matrix / matrix.sum(axis=1, keepdims=True), prior=prior),
-        LearnAlpha(n, [0.0, alpha, 1.0], prior=prior),
-        LearnAlpha(n, alpha_grid(horizon=max(1, len(losses)))),
-        LearnAlpha(n, doubling=True),
-    ):
+        LearnAlpha(n, [0.0, alpha, 1.0], prior=prior), LearnAlpha(n, alpha_grid(horizon=max(1, len(losses)))),
+        LearnAlpha(n, doubling=True)):  # fmt: skip
         table = bounds.report(learner.run(losses, awake))
         assert table.empty if not len(losses) else table.holds.all(), table.to_string()
 

@@ -67,10 +67,9 @@ def test_combinations_that_learn_from_slopes_are_those_of_the_literal_recursion(
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@given(
-    seed=st.integers(0, 10_000), rounds=st.integers(1, 60), n=st.integers(1, 5), size=st.sampled_from([1e-6, 1.0, 1e5]),
-    rate=st.sampled_from(["learn", 0.02, 0.5]), shift=st.booleans(),
-)  # fmt: skip
+@given(seed=st.integers(0, 10_000), rounds=st.integers(1, 60), n=st.integers(1, 5),
+    size=st.sampled_from([1e-6, 1.0, 1e5]), rate=st.sampled_from(["learn", 0.02, 0.5]),
+    shift=st.booleans())  # fmt: skip
 @settings(max_examples=40)
 def test_the_regret_against_the_best_segments_is_below_its_bound(loss, seed, rounds, n, size, rate, shift):
     forecasts, y = world(loss, seed, rounds, n, size=size)

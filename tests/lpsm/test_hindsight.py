@@ -166,12 +166,8 @@ def test_the_best_transitions_reproduce_the_posterior_moves_they_induce(losses):
 def test_one_infinite_loss_is_legal_and_a_round_of_them_costs_infinity():
     losses = shifting(30)
     losses[7, 2] = np.inf
-    for found in (
-        hindsight.alpha_losses(losses, [0.0, 0.2, 1.0]),
-        hindsight.best_alpha(losses).loss,
-        hindsight.best_transitions(losses).loss,
-        hindsight.partition_curve(losses, 5),
-    ):
+    for found in (hindsight.alpha_losses(losses, [0.0, 0.2, 1.0]), hindsight.best_alpha(losses).loss,
+        hindsight.best_transitions(losses).loss, hindsight.partition_curve(losses, 5)):  # fmt: skip
         assert np.isfinite(found).all()
     assert hindsight.best_alpha([[np.inf, 0.0], [0.0, 0.0]], prior=[1.0, 0.0]).loss == np.inf
     losses[7] = np.inf

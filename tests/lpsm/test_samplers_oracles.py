@@ -125,10 +125,8 @@ def test_a_modified_update_is_left_out_where_the_learner_has_come_right_since():
 
 
 # -- several classes
-OF_CLASSES = {
-    "ss", "ssmd", "ssnci", "sop-label-efficient", "sop-ss", "perceptron-ss", "bbq", "arow-ss", "arow-diagonal-ss",
-    "iwal", "lasec-ss", "dkm-perceptron", "kept-rate", "nearest",
-}  # fmt: skip
+OF_CLASSES = {"ss", "ssmd", "ssnci", "sop-label-efficient", "sop-ss", "perceptron-ss", "bbq", "arow-ss",
+    "arow-diagonal-ss", "iwal", "lasec-ss", "dkm-perceptron", "kept-rate", "nearest"}  # fmt: skip
 
 
 def several(seed, rounds=200):

@@ -62,9 +62,8 @@ def sampler_of(key, kernel=None, rows=X, **parameters):
 
 def broken_states():
     """States of which every array is real, and which do not belong together."""
-    primal, dual, full = (
-        sampler_of("sop-ss"), sampler_of("ssmd", "rbf"), sampler_of("randomized-budget-perceptron", B=4),
-    )  # fmt: skip
+    primal, dual, full = (sampler_of("sop-ss"), sampler_of("ssmd", "rbf"),
+        sampler_of("randomized-budget-perceptron", B=4))  # fmt: skip
     thin = sampler_of("ssmd", "linear", sparse.csr_matrix(X))
     for model in (primal, dual, full, thin):
         for name, array in model.state().items():

@@ -59,10 +59,8 @@ def held(learner, losses, laws, prior, top, awake=None):
     asked = {"alpha_weights": True} if many else {}
     parts = [other.run(given[part], None if awake is None else awake[part], **asked) for part in np.s_[:5, 5:]]
     runs = np.concatenate([part.loss for part in parts]), np.concatenate([part.weights for part in parts])
-    for found in (
-        (loss, weights, alphas),
-        (*runs, [row for part in parts for row in part.alpha_weights] if many else ()),
-    ):
+    for found in ((loss, weights, alphas),
+        (*runs, [row for part in parts for row in part.alpha_weights] if many else ())):  # fmt: skip
         for got, want in zip(found[: 2 + many], expected, strict=False):
             close(got, want[: len(got)])
 

@@ -153,9 +153,8 @@ def energy_is_that_of_the_intervals(case):
 
     assert case.result.wakeups == len(passages)
     assert energy.total_j == pytest.approx(joules(awake, case.end - awake, case.result.beacons, len(passages)))
-    for issue, done, beacons, energy_j in zip(
-        *case.pages[:2], case.pages[3], case.result.page_columns["energy_j"], strict=True
-    ):
+    for issue, done, beacons, energy_j in zip(*case.pages[:2], case.pages[3], case.result.page_columns["energy_j"],
+        strict=True):  # fmt: skip
         spent, wakeups = overlap(case, issue, done), ((passages >= issue) & (passages < done)).sum()
         assert energy_j == pytest.approx(joules(spent, done - issue - spent, beacons, wakeups))
     return int(energy.total_j > 0)
@@ -360,10 +359,8 @@ def the_radio_transmits_and_receives_its_frames_and_is_in_its_states_all_the_tim
         up, back = round(radio.wakeup_ms * MS), round(radio.settle_ms * MS)
     slack += up + back
     wakeups, awake = case.result.wakeups, int(ns(case.result.awake_s))
-    for name, wanted in (
-        ("waking", (wakeups + alone) * (up + back)), ("receiving", received + heard),
-        ("listening", awake - wakeups * up - sent - received + guard),
-    ):  # fmt: skip
+    for name, wanted in (("waking", (wakeups + alone) * (up + back)), ("receiving", received + heard),
+        ("listening", awake - wakeups * up - sent - received + guard)):  # fmt: skip
         assert abs(int(ns(states[name])) - wanted) <= slack, (name, int(ns(states[name])) - wanted, slack)
     if isinstance(radio, netsim.StateRadioConfig):
         powers = {"doze": radio.doze_mw} | {name: getattr(radio, f"{name}_mw") + radio.base_mw
@@ -403,8 +400,7 @@ def nobody_begins_to_send_while_a_frame_is_on_the_air(case):
     return len(frames)
 
 
-LAWS = [
-    intervals_of_the_radio_make_up_the_run, a_page_is_awake_as_long_as_the_radio_is,
+LAWS = [intervals_of_the_radio_make_up_the_run, a_page_is_awake_as_long_as_the_radio_is,
     a_page_issued_while_the_radio_wakes_up_for_a_beacon_is_not_charged_from_before,
     latency_is_time_awake_and_time_asleep, energy_is_that_of_the_intervals,
     pages_follow_one_another_or_begin_and_end_with_their_exchanges,
@@ -416,8 +412,7 @@ LAWS = [
     frames_on_wires_make_up_the_air_time_and_the_client_is_awake_for_them,
     the_client_is_awake_for_its_frames_on_the_air,
     the_radio_transmits_and_receives_its_frames_and_is_in_its_states_all_the_time,
-    nobody_begins_to_send_while_a_frame_is_on_the_air,
-]  # fmt: skip
+    nobody_begins_to_send_while_a_frame_is_on_the_air]  # fmt: skip
 
 
 class Ends:

@@ -73,8 +73,7 @@ def test_numbers_of_numpy_are_the_numbers_that_they_are():
     def run(whole, real, objects):
         config = SimulationConfig(
             tcp=TcpConfig(mss_bytes=whole(536), header_bytes=whole(40), initial_window=whole(2), window=whole(10)),
-            max_connections=whole(2), beacon_interval_ns=whole(100_000_000),
-        )  # fmt: skip
+            max_connections=whole(2), beacon_interval_ns=whole(100_000_000))  # fmt: skip
         pages = [Page("p", whole(400), whole(9000), objects, real(0.25), real(0.5))]
         return netsim.simulate(pages, "dynamic:50", config=config, push=[Message(real(0.5), whole(3000))])
 

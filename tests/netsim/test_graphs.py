@@ -41,10 +41,8 @@ def browse(causes, sizes=None, waits_s=(), servers=None, config=FAST, policy="no
 
 def spans(recorder):
     """Return when each exchange of the first page was asked for, and complete, by its place; seconds."""
-    return {
-        one.object_index + 1: (round(one.asked_ns / 1e9, 4), round(one.answered_ns / 1e9, 4))
-        for one in recorder.exchanges if one.page == 0
-    }  # fmt: skip
+    return {one.object_index + 1: (round(one.asked_ns / 1e9, 4), round(one.answered_ns / 1e9, 4))
+        for one in recorder.exchanges if one.page == 0}  # fmt: skip
 
 
 def test_a_request_waits_for_what_names_it_and_its_pause_and_the_server_takes_its_time():

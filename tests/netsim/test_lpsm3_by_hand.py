@@ -289,10 +289,8 @@ def alone(own, now_ms, awake, price_w, waits):
         rates = s["mean_rates"][rates] if isinstance(rates, int) else rates
         planning.add_wait(work, rates, round(age_ms * MS), which)
     last = planning.survive(work)
-    planning.choose(
-        work, last, awake, 100 * MS, s["awake_w"], s["beacon_j"], s["wakeup_j"], price_w, s["push_price_w"],
-        sum(which == planning.PAGE for *_, which in waits),
-    )  # fmt: skip
+    planning.choose(work, last, awake, 100 * MS, s["awake_w"], s["beacon_j"], s["wakeup_j"], price_w, s["push_price_w"],
+        sum(which == planning.PAGE for *_, which in waits))  # fmt: skip
     asleep, stop = planning.follow(work, last, 0, int(awake))
     until = round(now_ms * MS) + asleep
     return until, round(now_ms * MS) + work["stop_ns"][stop] if stop >= 0 else (until // (100 * MS) + 1) * 100 * MS
@@ -428,10 +426,8 @@ def test_the_price_of_messages_is_sought_far_at_first_and_then_near_by():
     def sought(least_w, most_w, halvings):
         work = np.zeros(1, dtype=planning.WORKSPACE)[0]
         message_prices.renewal_followers(work, s["mean_rates"][MESSAGE], 100 * MS)
-        return message_prices.price_of_delay(
-            work, s["mean_rates"][MESSAGE], rule.AGES_NS, s["ages"], 100 * MS, s["awake_w"], s["beacon_j"],
-            s["wakeup_j"], 0.3 * 0.8, least_w, most_w, halvings,
-        )  # fmt: skip
+        return message_prices.price_of_delay(work, s["mean_rates"][MESSAGE], rule.AGES_NS, s["ages"], 100 * MS,
+            s["awake_w"], s["beacon_j"], s["wakeup_j"], 0.3 * 0.8, least_w, most_w, halvings)  # fmt: skip
 
     own.asked(1000)
     assert s["push_price_w"] == pytest.approx(sought(0.01, 100.0, 14))

@@ -46,9 +46,8 @@ def test_the_learner_of_lpsm_is_the_one_that_is_written():
 
 
 def test_names_of_policies_are_parted_at_commas():
-    assert split("psm, lpsm:times=1:2:3,energy=log,bsd:p=1,a.py:B") == [
-        "psm", "lpsm:times=1:2:3,energy=log", "bsd:p=1", "a.py:B",
-    ]  # fmt: skip
+    assert split("psm, lpsm:times=1:2:3,energy=log,bsd:p=1,a.py:B") == ["psm", "lpsm:times=1:2:3,energy=log", "bsd:p=1",
+        "a.py:B"]  # fmt: skip
 
 
 def test_parts_of_a_world_go_by_name():

@@ -13,11 +13,9 @@ from tests.real_data import DATA
 from tests.tables import cases_of
 from traces.records import Datagram, Message, Page, Timing
 
-CAPTURES = (
-    "alexa-app.pcapng", "coap_mqtt.pcap", "googledns_android10.pcap", "instagram.pcap", "mqtt.pcap",
+CAPTURES = ("alexa-app.pcapng", "coap_mqtt.pcap", "googledns_android10.pcap", "instagram.pcap", "mqtt.pcap",
     "nest_log_sink.pcap", "netflix.pcap", "quic-mvfst-22.pcap", "telegram.pcap", "webex.pcap", "wechat.pcap",
-    "whatsapp_login_chat.pcap", "wireguard.pcap", "youtube_quic.pcap",
-)  # fmt: skip
+    "whatsapp_login_chat.pcap", "wireguard.pcap", "youtube_quic.pcap")  # fmt: skip
 WORLD = SimulationConfig(server_delay=ServerDelay(kind="recorded"))
 BEACON_S = 0.1
 needs_data = pytest.mark.skipif(not (DATA / "captures").is_dir(), reason="no real data here: set LPSM_DATA")

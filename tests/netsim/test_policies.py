@@ -70,11 +70,8 @@ def test_a_driver_stays_awake_as_long_as_it_is_documented_to_and_listens_to_its_
     for period, drivers in ((1, DRIVERS), (3, dtim)):
         for name, (every, after_received, after_sent) in drivers.items():
             policy = make(f"driver:{name}", beacon_interval_ns=interval_ns, dtim_period=period)
-            for sent, received, awake_ms in (
-                (None, 59, after_received),
-                (59, None, after_sent),
-                (9, 59, after_received),
-            ):
+            for sent, received, awake_ms in ((None, 59, after_received), (59, None, after_sent),
+                (9, 59, after_received)):  # fmt: skip
                 until, step = max(60, 59 + awake_ms) * MS, every * interval_ns
                 plan = until, (until // step + 1) * step, after_received > 0, step, False
                 assert policy.plan(seen(60, sent, received)) == plan

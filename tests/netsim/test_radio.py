@@ -26,10 +26,8 @@ def test_the_registry_tells_of_every_profile_how_it_is_written_what_it_is_and_wh
 
 
 def test_a_radio_of_states_on_wires_is_charged_what_its_states_imply():
-    radio = netsim.StateRadioConfig(
-        doze_mw=1.0, waking_mw=50.0, listening_mw=100.0, receiving_mw=110.0, transmitting_mw=300.0, base_mw=20.0,
-        wakeup_ms=2.0, settle_ms=1.0, listen_advance_ms=0.5,
-    )  # fmt: skip
+    radio = netsim.StateRadioConfig(doze_mw=1.0, waking_mw=50.0, listening_mw=100.0, receiving_mw=110.0,
+        transmitting_mw=300.0, base_mw=20.0, wakeup_ms=2.0, settle_ms=1.0, listen_advance_ms=0.5)  # fmt: skip
     assert (radio.awake_mw, radio.asleep_mw) == (120.0, 1.0)
     ramps_mj = 69e-3 * 3.0
     assert radio.wakeup_j == pytest.approx(ramps_mj * 1e-3)

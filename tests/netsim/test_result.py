@@ -27,12 +27,10 @@ def rows(*values):
 
 def made(pages=PAGES, radio=RADIO, **changes):
     """Make the record of two pages, of two entries of polls, one for three beacons, and of one message."""
-    trip = RunRecord(
-        end_ns=10 * S, awake_ns=2 * S, beacons=30, air_up_ns=40 * MS, air_down_ns=50 * MS, frames_lost=7,
+    trip = RunRecord(end_ns=10 * S, awake_ns=2 * S, beacons=30, air_up_ns=40 * MS, air_down_ns=50 * MS, frames_lost=7,
         loads=rows((S, 3 * S, 1_500 * MS, 4), (5 * S, 5_500 * MS, 250 * MS, 0))[: len(pages)].reshape(-1, 4),
         polls=rows((100 * MS, 50 * MS, 0, 200 * MS, 2, 200 * MS), (900 * MS, 400 * MS, 1_500, 300 * MS, 0, 0)),
-        intervals=rows(0, 500 * MS, 1_200 * MS, 2 * S, 5 * S, 5 * S, 5_250 * MS, 10 * S),
-    )  # fmt: skip
+        intervals=rows(0, 500 * MS, 1_200 * MS, 2 * S, 5 * S, 5 * S, 5_250 * MS, 10 * S))  # fmt: skip
     workload = Workload.of(pages)
     return result_of(workload, policies.make("psm"), radio, trip._replace(**changes), rows((S, 700, 1_250 * MS)))
 
@@ -70,17 +68,13 @@ def test_polls_intervals_and_messages_follow_each_other_in_seconds():
         "start_s": [0.0, 0.5, 1.2, 2.0, 5.0, 5.25], "end_s": [0.5, 1.2, 2.0, 5.0, 5.25, 10.0],
         "state": ["awake", "asleep", "awake", "asleep", "asleep", "awake"],
     }  # fmt: skip
-    assert result.messages.to_dict("list") == {
-        "policy": ["psm:100"], "message": [0], "written_s": [1.0], "size_bytes": [700], "delivered_s": [1.25],
-        "delay_s": [0.25],
-    }  # fmt: skip
+    assert result.messages.to_dict("list") == {"policy": ["psm:100"], "message": [0], "written_s": [1.0],
+        "size_bytes": [700], "delivered_s": [1.25], "delay_s": [0.25]}  # fmt: skip
 
 
 def test_a_radio_of_five_states_is_charged_for_each_of_them_and_a_page_for_its_part_of_each():
-    times = StateTimes(
-        doze_ns=S, waking_ns=2 * S, listening_ns=3 * S, receiving_ns=4 * S, transmitting_ns=5 * S,
-        beacon_listening_ns=S, beacon_receiving_ns=2 * S,
-    )  # fmt: skip
+    times = StateTimes(doze_ns=S, waking_ns=2 * S, listening_ns=3 * S, receiving_ns=4 * S, transmitting_ns=5 * S,
+        beacon_listening_ns=S, beacon_receiving_ns=2 * S)  # fmt: skip
     later = StateTimes(**{name: 2 * getattr(times, name) for name in StateTimes.__slots__})
     parts = rows([getattr(times, name) for name in StateTimes.__slots__], [0] * 7)
     result = made(radio=STATES, states=later, page_states=parts, groups_lost=9)

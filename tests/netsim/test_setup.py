@@ -64,11 +64,9 @@ number = 0 ; n_pages = 2 ; n_messages = 2 ; next_number = 1 ; until = 0 ; n_step
 last_sent = setup.NOT_YET_NS ; last_received = setup.NOT_YET_NS ; deadline = codes.NEVER
 """, globals())  # fmt: skip
     assert columns(client.pages, "Page", "objects", "issue", "think", "deadline") == [
-        [2, -1, 1_500_000_000, codes.NEVER], [0, 7_250_000_000, -1, 9_000_000_000],
-    ]  # fmt: skip
-    assert columns(client.objects, "Object", "request", "reply", "delay", "asked_of") == [
-        [300, 5_000, 1, 4], [310, 0, 2, -1], [320, 900, 3, 2], [400, 700, 4, -1],
-    ]  # fmt: skip
+        [2, -1, 1_500_000_000, codes.NEVER], [0, 7_250_000_000, -1, 9_000_000_000]]  # fmt: skip
+    assert columns(client.objects, "Object", "request", "reply", "delay", "asked_of") == [[300, 5_000, 1, 4],
+        [310, 0, 2, -1], [320, 900, 3, 2], [400, 700, 4, -1]]  # fmt: skip
     assert columns(client.messages, "Message", "at", "bytes", "end") == [[500_000_000, 70, 70],
         [2_000_000_000, 30, 100]]  # fmt: skip
     assert client.loads.shape[0] == 2
@@ -89,19 +87,16 @@ def test_graphs_lie_beside_the_objects():
     [client] = world(SimulationConfig(), [("psm", pages)]).clients
     assert client.n_hosts == len(client.hosts) == 3
     found = columns(client.objects, "Object", "host", "first", "sibling", "pause", "is_awaited", "is_stream")
-    assert found == [
-        [2, 1, -1, 0, 1, 1], [1, -1, 2, 250_000_000, 1, 1], [2, 3, -1, 500_000_000, 0, 0], [0, -1, -1, 0, 1, 1],
-        [0, -1, -1, 0, 1, 1],
-    ]  # fmt: skip
+    assert found == [[2, 1, -1, 0, 1, 1], [1, -1, 2, 250_000_000, 1, 1], [2, 3, -1, 500_000_000, 0, 0],
+        [0, -1, -1, 0, 1, 1], [0, -1, -1, 0, 1, 1]]  # fmt: skip
 
 
 def test_datagrams_are_cut_into_segments_and_the_captured_time_is_kept():
     given = [Datagram(0.5, 2_500, True), Datagram(1.0, 0, False)]
     [client] = world(SimulationConfig(tcp=TcpConfig(mss_bytes=1000)), datagrams=given, captured_s=3.5).clients
     assert (client.n_datagrams, client.until) == (4, 3_500_000_000)
-    assert columns(client.datagrams, "Datagram", "at", "bytes", "up") == [
-        *([500_000_000, size, 1] for size in (1000, 1000, 500)), [1_000_000_000, 0, 0],
-    ]  # fmt: skip
+    assert columns(client.datagrams, "Datagram", "at", "bytes",
+        "up") == [*([500_000_000, size, 1] for size in (1000, 1000, 500)), [1_000_000_000, 0, 0]]  # fmt: skip
 
 
 @cases_of("size lasts_s mbps", """
@@ -124,15 +119,11 @@ def test_the_way_to_recorded_servers_is_no_longer_than_the_soonest_answer():
 
 
 def test_the_air_is_that_of_the_configuration_with_room_for_beacons():
-    radio = StateRadioConfig(
-        doze_mw=1, waking_mw=2, listening_mw=3, receiving_mw=4, transmitting_mw=5,
-        wakeup_ms=1.25, settle_ms=0.5, listen_advance_ms=0.75, drift_ppm=20.0,
-    )  # fmt: skip
+    radio = StateRadioConfig(doze_mw=1, waking_mw=2, listening_mw=3, receiving_mw=4, transmitting_mw=5, wakeup_ms=1.25,
+        settle_ms=0.5, listen_advance_ms=0.75, drift_ppm=20.0)  # fmt: skip
     beacons = BeaconConfig(dtim_period=3, broadcast_per_s=4.0, size_bytes=250)
-    air = AirConfig(
-        phy=Phy.parse("11n"), neighbours=2, neighbour_mbps=1.5, beacons=beacons, edca=True, twt_announced=True,
-        max_ampdu_bytes=8_000, beacon_loss=True, retrieval="ps-poll",
-    )  # fmt: skip
+    air = AirConfig(phy=Phy.parse("11n"), neighbours=2, neighbour_mbps=1.5, beacons=beacons, edca=True,
+        twt_announced=True, max_ampdu_bytes=8_000, beacon_loss=True, retrieval="ps-poll")  # fmt: skip
     config = SimulationConfig(medium=air, radio=radio, link=LinkConfig(loss_rate=0.2))
     run = world(config, [("psm", PAGES), ("uapsd", PAGES)], room=10)
     assert not differing(run, """
@@ -143,9 +134,8 @@ wanted = codes.NEVER ; turn = codes.NEVER ; beacon_turn = codes.NEVER ; edca = 1
 offered = 1 ; n_neighbours = 2 ; group_gaps.stop = 1
 batches_room = 4096 ; listeners_room = 10 * 3  # of every client, and of group frames
 """, {"phy": air.phy, "run": run, "codes": codes})  # fmt: skip
-    assert [(one.place, one.cw, one.gaps.stop, bool(one.template)) for one in run.contenders] == [
-        (0, 15, 0, False), (1, 15, 1, True), (2, 15, 1, True), (3, 15, 0, False), (4, 15, 0, False),
-    ]  # fmt: skip
+    assert [(one.place, one.cw, one.gaps.stop, bool(one.template)) for one in run.contenders] == [(0, 15, 0, False),
+        (1, 15, 1, True), (2, 15, 1, True), (3, 15, 0, False), (4, 15, 0, False)]  # fmt: skip
     templates = {(one.template.code, one.template.exchange) for one in run.contenders[1:3]}
     assert templates == {(codes.OFFERED, 1500 + 36 + 2)}
     for client, contender in zip(run.clients, run.contenders[3:], strict=True):

@@ -23,11 +23,9 @@ PAGES = [Page(f"p{i}", 300, 5000 + 100 * i, ((300, 2000), (250, 9000)), 4.0) for
 
 def test_the_frames_have_the_columns_that_the_documentation_promises():
     result = netsim.simulate(PAGES, "psm", push=[Message(0.5, 90)])
-    for name, columns in (
-        ("pages", "policy page issue_s latency_s awake_s asleep_s beacons energy_j"),
+    for name, columns in (("pages", "policy page issue_s latency_s awake_s asleep_s beacons energy_j"),
         ("polls", "time_s slept_ms buffered_bytes next_sleep_ms"), ("radio", "start_s end_s state"),
-        ("messages", "policy message written_s size_bytes delivered_s delay_s"),
-    ):  # fmt: skip
+        ("messages", "policy message written_s size_bytes delivered_s delay_s")):  # fmt: skip
         assert list(getattr(result, name)) == columns.split()
     assert set(result.pages.policy) == {"psm:100"}
     assert list(result.pages.page) == [page.page for page in PAGES]

@@ -85,10 +85,8 @@ class End(Alone):
 
     def value(self, name):
         """A number that a scenario checks: of the end (the time-out in ms), of its peer, or of its client."""
-        own = {
-            "rto": self.tcp.rto / MS, "holes": bool(self.tcp.out_of_order), "outstanding": self.client.outstanding,
-            "has": self.peer.peer_has_all, "stopped": self.peer.deadline == NEVER,
-        }  # fmt: skip
+        own = {"rto": self.tcp.rto / MS, "holes": bool(self.tcp.out_of_order), "outstanding": self.client.outstanding,
+            "has": self.peer.peer_has_all, "stopped": self.peer.deadline == NEVER}  # fmt: skip
         return own[name] if name in own else getattr(self.tcp, name)
 
 

@@ -101,10 +101,8 @@ def test_mqtt_keep_alives_reports_and_pushes_are_exchanges_uploads_and_messages(
 
 def test_what_is_left_out_is_counted_by_reason_with_its_bytes(tmp_path):
     home = b"\xc0\xa8\x01\x63"
-    sent = (
-        (DEVICE, b"\xe0\0\0\xfb", 5353, 100), (DEVICE, home, 1900, 90), (DEVICE, home, 7000, 80),
-        (DEVICE, home, 53, 70), (DEVICE, SERVER, 123, 48), (home, SERVER, 123, 49),
-    )  # fmt: skip
+    sent = ((DEVICE, b"\xe0\0\0\xfb", 5353, 100), (DEVICE, home, 1900, 90), (DEVICE, home, 7000, 80),
+        (DEVICE, home, 53, 70), (DEVICE, SERVER, 123, 48), (home, SERVER, 123, 49))  # fmt: skip
     frames = [
         (1.0 + at / 10, udp(0, True, b"x" * size, server_port=port)[1].replace(DEVICE, source).replace(SERVER, target))
         for at, (source, target, port, size) in enumerate(sent)]  # fmt: skip
@@ -209,13 +207,12 @@ def test_every_byte_of_a_stream_is_counted_once_in_whatever_order_it_comes(seed,
     assert total == len(seen)
 
 
-COUNTS = {
-    "alexa-app.pcapng": (1050245, 4913), "coap_mqtt.pcap": (246663, 47512), "googledns_android10.pcap": (97087, 0),
-    "instagram.pcap": (2696206, 1320), "mqtt.pcap": (875, 0), "nest_log_sink.pcap": (73707, 982),
-    "netflix.pcap": (5680132, 5269), "quic-mvfst-22.pcap": (0, 267723), "telegram.pcap": (0, 268533),
-    "webex.pcap": (761255, 14931), "wechat.pcap": (535982, 23190), "whatsapp_login_chat.pcap": (16508, 3142),
-    "wireguard.pcap": (0, 633424), "youtube_quic.pcap": (0, 179501),
-}  # fmt: skip
+COUNTS = {"alexa-app.pcapng": (1050245, 4913), "coap_mqtt.pcap": (246663, 47512),
+    "googledns_android10.pcap": (97087, 0), "instagram.pcap": (2696206, 1320), "mqtt.pcap": (875, 0),
+    "nest_log_sink.pcap": (73707, 982), "netflix.pcap": (5680132, 5269), "quic-mvfst-22.pcap": (0, 267723),
+    "telegram.pcap": (0, 268533), "webex.pcap": (761255, 14931), "wechat.pcap": (535982, 23190),
+    "whatsapp_login_chat.pcap": (16508, 3142), "wireguard.pcap": (0, 633424),
+    "youtube_quic.pcap": (0, 179501)}  # fmt: skip
 """Bytes of TCP streams, each once, and of datagrams, counted independently with a union of intervals."""
 
 

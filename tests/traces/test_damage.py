@@ -135,10 +135,8 @@ def cases():
     """Yield the name of a file, its content, the message, the place of the damage, and how many requests are whole."""
     for line in LINES:
         yield SESSION, f"{LINE}{line}\n{NEXT}", WHOLE_LINE + re.escape(line), "line 2", 2
-    for line, message in (
-        (LINE.replace("2000", "9" * 13), "size must be at most 1099511627776"),
-        (LINE.replace(" 5 ", " 4 "), "times must not run backwards in a session, got -1 us"),
-    ):
+    for line, message in ((LINE.replace("2000", "9" * 13), "size must be at most 1099511627776"),
+        (LINE.replace(" 5 ", " 4 "), "times must not run backwards in a session, got -1 us")):  # fmt: skip
         yield SESSION, LINE + line + NEXT, message, "line 2", 2
     for row, message in ROWS:
         yield "t.csv", f"1,1\n{row}\n3,1\n", message, "line 2", 2

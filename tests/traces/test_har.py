@@ -5,13 +5,10 @@ import json
 import traces
 from tests.tables import cases_of
 
-ENTRY = {
-    "startedDateTime": "2020-01-01T00:00:00.250Z", "time": 12.5,
+ENTRY = {"startedDateTime": "2020-01-01T00:00:00.250Z", "time": 12.5,
     "request": {"url": "http://a.edu/x", "headersSize": 400, "bodySize": 20},
-    "response": {
-        "status": 200, "headersSize": 100, "bodySize": 900, "content": {"size": 5000, "mimeType": "text/html"},
-    },
-}  # fmt: skip
+    "response": {"status": 200, "headersSize": 100, "bodySize": 900, "content": {"size": 5000, "mimeType": "text/html"}
+    }}  # fmt: skip
 
 
 def entry(response=None, request=None, **fields):

@@ -59,10 +59,8 @@ def test_one_exchange_is_timed_by_its_first_and_last_packets(tmp_path):
     assert report.counts == {"connections": 1, "packets": len(frames), "requests": 1} | report.counts
 
 
-@given(
-    st.lists(st.integers(0, 5000), min_size=1, max_size=5), st.integers(7, 1460), st.integers(0, 99),
-    st.sampled_from([500, (1 << 32) - 700]), st.booleans(),
-)  # fmt: skip
+@given(st.lists(st.integers(0, 5000), min_size=1, max_size=5), st.integers(7, 1460), st.integers(0, 99),
+    st.sampled_from([500, (1 << 32) - 700]), st.booleans())  # fmt: skip
 def test_disorder_repetition_pipelining_and_wrapping_numbers_change_nothing(
     tmp_path_factory, sizes, mss, seed, first, pipelined
 ):

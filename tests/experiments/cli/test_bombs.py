@@ -30,10 +30,8 @@ print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_
 def run(path, *words):
     """Run a program; return its status, what it said, and the most memory it had, MB."""
     with tempfile.TemporaryFile() as said:
-        measured = subprocess.run(
-            [sys.executable, "-S", "-c", MEASURE, *map(str, words)], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=said, check=True,
-        )  # fmt: skip
+        measured = subprocess.run([sys.executable, "-S", "-c", MEASURE, *map(str, words)], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=said, check=True)  # fmt: skip
         status, seconds, peak_kb = map(float, measured.stdout.split())
         said.seek(0)
         text = said.read().decode()
@@ -109,11 +107,9 @@ def test_a_bomb_is_refused_with_its_limit(tmp_path, name):
     path, workload = tmp_path / name, tmp_path / "w.jsonl"
     make(path)
     workload.write_text(WORK)
-    words = {
-        "pages": ["pages", path, "--out", tmp_path / "out"], "simulate": ["simulate", path],
+    words = {"pages": ["pages", path, "--out", tmp_path / "out"], "simulate": ["simulate", path],
         "label": ["label", path, "--algorithm", "ssmd"], "radio": ["simulate", workload, "--radio", path],
-        "bounds": ["bounds", "--losses", path],
-    }  # fmt: skip
+        "bounds": ["bounds", "--losses", path]}  # fmt: skip
     status, said, peak_mb = run(path, *PROGRAM, *words[command])
     assert status == 2
     assert "Traceback" not in said

@@ -175,10 +175,8 @@ report FILLED -> must hold a manifest.json
 report FILLED --out page.htm -> ends in .html
 explore --no-open --trace missing.har -> missing.har""".splitlines()
 )
-CALLS |= {
-    f"{words} --out {out}": out.partition("/")[0]
-    for words in FOLDERS for out in ("WORK", "PIPE", "WORK/below", "FILLED")
-}  # fmt: skip
+CALLS |= {f"{words} --out {out}": out.partition("/")[0] for words in FOLDERS
+    for out in ("WORK", "PIPE", "WORK/below", "FILLED")}  # fmt: skip
 CALLS |= {  # policies of one's own
     f"{command} {text}": said
     for command in ("simulate WORK --policy", "compare --policies", "population WORK --policies")

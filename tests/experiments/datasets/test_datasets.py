@@ -25,10 +25,8 @@ needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no real data here: se
 
 # -- files -------------------------------------------------------------------------------------------------
 @settings(max_examples=30)
-@given(
-    rows=st.lists(st.tuples(NUMBERS, NUMBERS, st.sampled_from(["ham", "spam"])), min_size=1, max_size=8),
-    delimiter=st.sampled_from(",;\t"), names=st.booleans(), end=st.sampled_from(["\n", "\r\n"]),
-)  # fmt: skip
+@given(rows=st.lists(st.tuples(NUMBERS, NUMBERS, st.sampled_from(["ham", "spam"])), min_size=1, max_size=8),
+    delimiter=st.sampled_from(",;\t"), names=st.booleans(), end=st.sampled_from(["\n", "\r\n"]))  # fmt: skip
 def test_a_table_reads_back_exactly_whatever_its_delimiter_and_names(tmp_path_factory, rows, delimiter, names, end):
     lines = [delimiter.join(("first", "second", "class"))] if names else []
     lines += [delimiter.join((repr(a), repr(b), name)) for a, b, name in rows]
@@ -150,10 +148,8 @@ def test_weights_are_those_of_the_formula_computed_document_by_document(document
 
 
 def test_reuters_is_in_order_of_time_with_the_topics_of_each_document(tmp_path):
-    made = [
-        ("1987-03-02", 1, ["earn"], "YES", "net profit"), ("1987-03-01", 3, ["earn", "corn"], "YES", "corn profit"),
-        ("1987-03-01", 2, [], "YES", "first words"), ("1987-02-01", 4, ["corn"], "NO", "never indexed"),
-    ]  # fmt: skip
+    made = [("1987-03-02", 1, ["earn"], "YES", "net profit"), ("1987-03-01", 3, ["earn", "corn"], "YES", "corn profit"),
+        ("1987-03-01", 2, [], "YES", "first words"), ("1987-02-01", 4, ["corn"], "NO", "never indexed")]  # fmt: skip
     (tmp_path / "reuters21578").mkdir()
     with gzip.open(tmp_path / "reuters21578" / "reuters21578.jsonl.gz", "wt") as file:
         for iso, number, topics, indexed, title in made:

@@ -29,10 +29,9 @@ def test_windows_go_from_the_first_round_to_the_last_and_count_what_is_in_them()
     stored = queried & (rng.random(103) < 0.5)
     y = rng.choice([-1, 1], 103).astype(np.int8)
     total, windows = news.counts(RunLog(prediction, queried, stored, np.zeros(103)), y)
-    assert total == {
-        "rounds": 103, "tp": int(np.sum((prediction > 0) & (y > 0))), "predicted": int(np.sum(prediction > 0)),
-        "positive": int(np.sum(y > 0)), "queried": int(queried.sum()), "stored": int(stored.sum()),
-    }  # fmt: skip
+    assert total == {"rounds": 103, "tp": int(np.sum((prediction > 0) & (y > 0))),
+        "predicted": int(np.sum(prediction > 0)), "positive": int(np.sum(y > 0)), "queried": int(queried.sum()),
+        "stored": int(stored.sum())}  # fmt: skip
     assert [row["t"] for row in windows] == [*range(20, 101, 5), 103]
     for row in windows:
         inside = slice(row["t"] - 20, row["t"])
@@ -107,9 +106,8 @@ def test_pictures_are_of_means_over_topics(monkeypatch):
     ((((first, f), (second, rate)), words),) = drawn
     assert (first, second) == ("F", "share")
     assert (words["x"], words["y"], words["share_y"]) == ("stories", "mean over topics, last 30 stories", False)
-    assert f[["group", "x", "y"]].to_numpy().tolist() == [
-        ["few", 1, 0.5], ["few", 2, 1.0], ["all", 1, 0.5], ["all", 2, 1.0]
-    ]  # fmt: skip
+    assert f[["group", "x", "y"]].to_numpy().tolist() == [["few", 1, 0.5], ["few", 2, 1.0], ["all", 1, 0.5],
+        ["all", 2, 1.0]]  # fmt: skip
     assert rate["group"].unique().tolist() == ["few"]  # a share of 1 is not drawn
     assert rate["y"].tolist() == pytest.approx([0.5, 1 / 3])
 

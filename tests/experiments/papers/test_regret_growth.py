@@ -74,10 +74,8 @@ def test_what_a_halving_costs_tells_logarithms_from_powers():
         for goal in goals
     ]  # fmt: skip
     record = {"goals": pd.DataFrame(rows)}
-    for statement, exponent in (
-        ("labels grow as log 1/eps", 0.0), ("total errors grow as log 1/eps", 2.0),
-        ("samples grow as 1/eps, but for logarithms", 1.0),
-    ):  # fmt: skip
+    for statement, exponent in (("labels grow as log 1/eps", 0.0), ("total errors grow as log 1/eps", 2.0),
+        ("samples grow as 1/eps, but for logarithms", 1.0)):  # fmt: skip
         (slope,) = measured(CLAIMS[f"dkm: {statement}"].test.measure, record).values()
         np.testing.assert_allclose(slope, exponent, atol=1e-9)
     assert CLAIMS["dkm: labels grow as log 1/eps"].check(record).holds

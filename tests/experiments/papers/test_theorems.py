@@ -64,9 +64,8 @@ def test_the_penalised_hypothesis_is_that_of_the_definition_evaluated_at_every_r
 def test_the_adaptive_sampler_stores_a_fair_sample_and_the_selective_one_does_not():
     stream = streams.linear_noise(40_000, 2, 2.0, np.random.default_rng(2))
     sizes = np.abs(stream.X @ stream.target)
-    for key, parameters, fair in (
-        ("adaptive-sampler", {"lambda_": 10.0, "rho": 20.0}, True), ("ss", {"K": 10.0, "normalize": True}, False)
-    ):  # fmt: skip
+    for key, parameters, fair in (("adaptive-sampler", {"lambda_": 10.0, "rho": 20.0}, True),
+        ("ss", {"K": 10.0, "normalize": True}, False)):  # fmt: skip
         stored = samplers.make(key, n_features=2, **parameters).run(stream.X, stream.y).stored
         assert 300 < stored.sum() < 20_000
         p = stats.kstest(sizes[stored], lambda size: np.clip(size, 0, 1) ** 2.0).pvalue

@@ -21,10 +21,8 @@ def test_a_worker_killed_in_mid_run_changes_no_byte(tmp_path):
     subprocess.run([*words, str(local), "--jobs", "1"], check=True, capture_output=True)
     alone = {"host": "127.0.0.1", "dashboard_address": None, "silence_logs": 50, "local_directory": str(tmp_path)}
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **alone) as cluster:
-        process = subprocess.Popen(
-            [*words, str(out), "--scheduler", cluster.scheduler_address],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        process = subprocess.Popen([*words, str(out), "--scheduler", cluster.scheduler_address], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)  # fmt: skip
         deadline = time.monotonic() + 300
         while len(journal_of(Path(f"{out}.partial"))) < 5:
             assert process.poll() is None, process.communicate()

@@ -19,9 +19,8 @@ def table(messages=0):
     own_j, psm_j = (1.0, 2.0, 6.0, 4.0, 13.0), (2.0, 2.0, 2.0, 5.0, 5.0)
     rows = []
     for user in range(5):
-        for policy, joules, slowdown in zip(
-            POLICIES, (10.0, psm_j[user], own_j[user]), (1.0, 1.5, (1.0, 1.8, 2.5, 1.2, 2.0)[user]), strict=True
-        ):
+        for policy, joules, slowdown in zip(POLICIES, (10.0, psm_j[user], own_j[user]),
+            (1.0, 1.5, (1.0, 1.8, 2.5, 1.2, 2.0)[user]), strict=True):  # fmt: skip
             rows.append({
                 "user": f"u{user}", "policy": policy, "pages": (5, 1, 4, 2, 3)[user], "elapsed_s": 1800.0,
                 "total_j": joules, "energy_vs_none_percent": 10 * joules - 100,

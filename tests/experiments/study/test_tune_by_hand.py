@@ -27,10 +27,8 @@ def by_hand(pushed=False, units="abcd"):
     """
     runs, pages, messages = [], [], []
     for place, unit in enumerate("abcd"):
-        for policy, share, factors, late in (
-            ("none", 1.0, (1.0, 1.0), 0.0), ("psm", 0.5, (1.5, 1.0), 0.2),
-            ("slow", 0.25, (2.0, 2.0) if place < 3 else (6.0, 6.0), 1.0 + place),
-        ):  # fmt: skip
+        for policy, share, factors, late in (("none", 1.0, (1.0, 1.0), 0.0), ("psm", 0.5, (1.5, 1.0), 0.2),
+            ("slow", 0.25, (2.0, 2.0) if place < 3 else (6.0, 6.0), 1.0 + place)):  # fmt: skip
             named = {"replication": unit, "policy": policy}
             times = {"elapsed_s": 20.0, "uplink_air_s": 1.0, "downlink_air_s": 0.5, "awake_s": 5.0}
             times |= {"beacons": 6, "wakeups": 4}

@@ -135,8 +135,7 @@ def cases():
             if not more or name == "drift":
                 yield f"{called(key, parameters)} {name}", partial(samplers.make, key, X.shape[1], rng=7, **own), X, y
         for name, kernel in (
-            () if key in NO_KERNEL or more else (("ties", "linear"), ("plain", "rbf"), ("holes", "poly"))
-        ):
+            () if key in NO_KERNEL or more else (("ties", "linear"), ("plain", "rbf"), ("holes", "poly"))):  # fmt: skip
             X, y = STREAMS[name]()
             own = parameters | {"kernel": kernel} | ({} if kernel == "linear" else {"gamma": 0.4})
             own |= {"normalize": False} if name == "holes" else {}

@@ -57,9 +57,8 @@ def test_more_group_frames_than_the_channel_carries_are_an_error_and_as_many_as_
         config = SimulationConfig(medium=AirConfig(phy=Phy.parse(spec), beacons=beacons, neighbours=3))
         return simulate_cell([([Page("a", 300, 20_000)], "none")] * 2, config=config, engine=engine)
 
-    with pytest.raises(
-        ValueError, match=rf"broadcast_per_s must leave time.* 11b:1 beside 3 neighbours, got {per_s:g}"
-    ):
+    with pytest.raises(ValueError,
+        match=rf"broadcast_per_s must leave time.* 11b:1 beside 3 neighbours, got {per_s:g}"):  # fmt: skip
         run("11b:1", per_s)
     assert all(len(result.latency_s) == 1 for result in run("11g:54", 60.0))
 
@@ -146,19 +145,15 @@ def test_as_many_frames_go_together_as_fit(sizes, max_ampdu_bytes, together):
 
 
 @settings(max_examples=30)
-@given(
-    st.lists(st.sampled_from(["none", "psm:100", "dynamic:30", "uapsd:100", "twt:130.5:7"]), min_size=1, max_size=3),
+@given(st.lists(st.sampled_from(["none", "psm:100", "dynamic:30", "uapsd:100", "twt:130.5:7"]), min_size=1, max_size=3),
     st.lists(st.tuples(st.integers(0, 3_000), st.integers(0, 2), st.booleans(), st.integers(41, 1500)), max_size=80),
     st.sampled_from([3_000, 20_000, 65_535]), st.sampled_from([0.0, 0.1, 0.6]), st.sampled_from([None, 500]),
-    st.sampled_from([0, 2]), st.integers(0, 1000),
-)  # fmt: skip
+    st.sampled_from([0, 2]), st.integers(0, 1000))  # fmt: skip
 def test_in_any_cell_nothing_is_doubled_or_out_of_order_or_lost_unless_given_up(
     policies, packets, max_ampdu_bytes, loss, rts_bytes, neighbours, seed
 ):
-    air = AirConfig(
-        phy=Phy.parse("11n"), max_ampdu_bytes=max_ampdu_bytes, rts_bytes=rts_bytes, neighbours=neighbours,
-        neighbour_mbps=5.0, beacons=BeaconConfig(broadcast_per_s=5.0),
-    )  # fmt: skip
+    air = AirConfig(phy=Phy.parse("11n"), max_ampdu_bytes=max_ampdu_bytes, rts_bytes=rts_bytes, neighbours=neighbours,
+        neighbour_mbps=5.0, beacons=BeaconConfig(broadcast_per_s=5.0))  # fmt: skip
     world = Air(*policies, air=air, loss=loss, seed=seed)
     offered = {(who, down): [] for who in range(len(policies)) for down in (False, True)}
     for number, (at, who, down, size) in enumerate(sorted(packets)):

@@ -138,12 +138,10 @@ def cell(policies, settings):
     given = dict(one.split("=") for one in settings.split())
     lost, beacons_lost = ([int(n) for n in given[name].split(",")] if name in given else None
                           for name in ("lost", "beacons_lost"))  # fmt: skip
-    air = AirConfig(
-        phy=Phy(kind=given.get("kind", "11g"), cw_min=0, cw_max=0), retrieval=given.get("retrieval", "auto"),
-        rts_bytes=int(given["rts_bytes"]) if "rts_bytes" in given else None, twt_announced="twt_announced" in given,
-        beacons=BeaconConfig(dtim_period=int(given.get("dtim_period", 1))),
-        max_ampdu_bytes=int(given.get("max_ampdu", 0)),
-    )  # fmt: skip
+    air = AirConfig(phy=Phy(kind=given.get("kind", "11g"), cw_min=0, cw_max=0),
+        retrieval=given.get("retrieval", "auto"), rts_bytes=int(given["rts_bytes"]) if "rts_bytes" in given else None,
+        twt_announced="twt_announced" in given, beacons=BeaconConfig(dtim_period=int(given.get("dtim_period", 1))),
+        max_ampdu_bytes=int(given.get("max_ampdu", 0)))  # fmt: skip
     recorder = AirRecorder()
     world = Air(*policies, air=air, lost=lost, beacons_lost=beacons_lost, recorder=recorder)
     return world, recorder, int(given.get("until", 199))

@@ -37,10 +37,8 @@ def test_an_idle_hour_gives_back_the_currents_of_the_fit_and_dtim_3_within_5_per
 
 
 def test_a_client_wakes_up_before_its_beacon_and_a_send_from_doze_waits_for_the_radio():
-    radio = netsim.StateRadioConfig(
-        doze_mw=1, waking_mw=50, listening_mw=100, receiving_mw=110, transmitting_mw=300,
-        wakeup_ms=2.0, settle_ms=0.5, listen_advance_ms=0.25,
-    )  # fmt: skip
+    radio = netsim.StateRadioConfig(doze_mw=1, waking_mw=50, listening_mw=100, receiving_mw=110, transmitting_mw=300,
+        wakeup_ms=2.0, settle_ms=0.5, listen_advance_ms=0.25)  # fmt: skip
     world = Air("psm:100", air=AirConfig(phy=Phy(kind="11g", cw_min=0, cw_max=0)), radio=radio)
     world.up(0, 30 * MS)
     world.finish(499 * MS)

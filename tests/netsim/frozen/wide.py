@@ -73,11 +73,9 @@ def _radio(draw):
     if draw.chance(0.3):
         return netsim.RadioConfig(awake_mw=high, asleep_mw=low, beacon_mj=draw.part(), wakeup_mj=draw.part(),
             wakeup_ms=short_ms)  # fmt: skip
-    return netsim.StateRadioConfig(
-        doze_mw=low, waking_mw=0.5 * high, listening_mw=high, receiving_mw=1.1 * high, transmitting_mw=3.0 * high,
-        base_mw=draw.one(0.0, 7.0), wakeup_ms=long_ms, settle_ms=draw.one(0.0, 0.8, 5.0), listen_advance_ms=short_ms,
-        drift_ppm=draw.one(0.0, 40.0, 5_000.0),
-    )  # fmt: skip
+    return netsim.StateRadioConfig(doze_mw=low, waking_mw=0.5 * high, listening_mw=high, receiving_mw=1.1 * high,
+        transmitting_mw=3.0 * high, base_mw=draw.one(0.0, 7.0), wakeup_ms=long_ms, settle_ms=draw.one(0.0, 0.8, 5.0),
+        listen_advance_ms=short_ms, drift_ppm=draw.one(0.0, 40.0, 5_000.0))  # fmt: skip
 
 
 def _traffic(draw, config, pages, has_messages, longest_s):

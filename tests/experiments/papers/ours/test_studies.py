@@ -101,10 +101,8 @@ def test_a_mixture_of_rivals_is_on_their_lower_convex_hull(points, part):
     weights, worth = studies.time_shared(points[:, :1], points[:, 1], np.array([at]))
     mixed = weights @ points
     assert mixed[0] <= at + 1e-7
-    pairs = [
-        (a + (b - a) * np.clip((at - a[0]) / (b[0] - a[0]), 0, 1)) if b[0] > a[0] else a
-        for a in points[points[:, 0] <= at] for b in points
-    ]  # fmt: skip
+    pairs = [(a + (b - a) * np.clip((at - a[0]) / (b[0] - a[0]), 0, 1)) if b[0] > a[0] else a
+        for a in points[points[:, 0] <= at] for b in points]  # fmt: skip
     assert mixed[1] == pytest.approx(min(pair[1] for pair in pairs), abs=1e-6)
     assert (points[:, 1] >= mixed[1] - worth[0] * (points[:, 0] - mixed[0]) - 1e-6).all()  # a tangent below them all
 
@@ -113,9 +111,8 @@ def test_a_policy_is_held_against_the_mixture_of_its_own_slowdown_and_delay():
     own, rows = studies.ASKED[0], []
     for seed, noise in enumerate((-1.0, 0.0, 1.0)):
         for policy in (own, *studies.RIVALS):
-            joules, slow, delay_s = {
-                own: (77.0, 1.1, 0.2), "none": (100.0, 1.0, 0.0), "listen:1": (40.0, 1.2, 0.4),
-            }.get(policy, (90.0, 1.3, 0.5))  # fmt: skip
+            joules, slow, delay_s = {own: (77.0, 1.1, 0.2), "none": (100.0, 1.0, 0.0),
+                "listen:1": (40.0, 1.2, 0.4)}.get(policy, (90.0, 1.3, 0.5))  # fmt: skip
             rows.append(["chat", f"seed-{seed}", policy, joules + noise, slow, delay_s])
     above = studies.above_hull(record_of(rows), "chat", own)
     assert above == pytest.approx([10.0] * 3)  # half of the one and half of the other need 70
