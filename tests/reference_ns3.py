@@ -28,13 +28,11 @@ from netsim.model.entities import Exchange
 from tests.netsim.air.cells import Air
 
 INTERVAL_NS = 102_400_000
-NOT_COPIED = {
-    "edges_*_alone": "ns-3 sets the TIM at a beacon's target time, not when the beacon is sent",
+NOT_COPIED = {"edges_*_alone": "ns-3 sets the TIM at a beacon's target time, not when the beacon is sent",
     "late_between": "ns-3 sets the TIM at a beacon's target time, not when the beacon is sent",
     "up_*_li[25]": "ns-3 counts the listen interval anew from every sleep",
     "up_*_psm*": "ns-3 keeps PM = 1 under its time-out, and applies the time-out after every beacon",
-    "null_*": "ns-3 waits for a slot boundary of EDCA",
-}
+    "null_*": "ns-3 waits for a slot boundary of EDCA"}  # fmt: skip
 """Scenarios that are not to be copied, by patterns of their names, and why."""
 LIMITS = {"mean delay": 0.005, "95 % delay": 0.01, "polls": 0.01, "time awake": 0.01}
 """How far cells may lie from those of ns-3, beyond what backoffs by chance explain."""
@@ -48,8 +46,6 @@ SHOWN = 5  # differences of a scenario that are printed
 
 
 # -- scenarios without backoff
-
-
 def seen(start, end, sender, kind, receiver, size, pm, more, retry):
     """Return what both programs say of a frame: PM of what a client sends but ACKs, sizes of all but group frames."""
     pm = bool(pm) and sender.startswith("client") and kind != "ack"
@@ -60,10 +56,8 @@ def run_scenario(row, arrivals):
     """Run the model on a scenario; its instants are PIFS before those of ns-3."""
     phy = Phy(kind=row.phy, rate_mbps=float(row.data_mbps), cw_min=0, cw_max=0)
     switches = isinstance(row.pm, str) and row.pm != ""
-    air = AirConfig(
-        phy=phy, beacons=BeaconConfig(size_bytes=int(row.beacon_bytes), dtim_period=int(row.dtim_period)),
-        retrieval="null" if switches else "ps-poll",
-    )  # fmt: skip
+    air = AirConfig(phy=phy, beacons=BeaconConfig(size_bytes=int(row.beacon_bytes), dtim_period=int(row.dtim_period)),
+        retrieval="null" if switches else "ps-poll")  # fmt: skip
     policy = "dynamic:50" if switches or row.psm_timeout_ms else f"listen:{row.listen_interval}"
     recorder = AirRecorder()
     cell = Air(*[policy] * int(row.stations), air=air, interval_ns=INTERVAL_NS, recorder=recorder)
@@ -119,8 +113,6 @@ def scenarios(folder):
 
 
 # -- cells with random backoffs
-
-
 def run_cell(cell, arrivals, seed):
     """Run a cell on the arrivals of ns-3, with backoffs of its own; delays are in ms, time awake in percent."""
     phy, stations = Phy(kind=cell.phy, rate_mbps=float(cell.data_mbps)), int(cell.stations)
@@ -136,11 +128,9 @@ def run_cell(cell, arrivals, seed):
     awake += stations * beacons * phy.pifs_ns  # stations are awake from the target time of a beacon on
     got = {number: when for when, number in world.received()}
     delays = np.array([(got[number] - when) / 1e6 for number, when in enumerate(at) if number in got])
-    return {
-        "mean delay": float(delays.mean()), "95 % delay": float(np.quantile(delays, 0.95)),
+    return {"mean delay": float(delays.mean()), "95 % delay": float(np.quantile(delays, 0.95)),
         "polls": float(sum(one.attempts for one in world.contenders[1:])),
-        "time awake": 100.0 * awake / (stations * (UNTIL_NS - COUNT_FROM_NS)),
-    }  # fmt: skip
+        "time awake": 100.0 * awake / (stations * (UNTIL_NS - COUNT_FROM_NS))}  # fmt: skip
 
 
 def awake_ns(world, at):
@@ -172,9 +162,8 @@ def cells(folder, runs=RUNS):
             variances.append((ours / printed).var() * (1.0 + 1.0 / runs))
         width, mean = QUANTILE * np.sqrt(pd.DataFrame(variances).sum()) / len(kind), pd.DataFrame(ratios).mean()
         label = " ".join(f"{name} {value}" for name, value in named.items())
-        found += [
-            (label, name, mean[name], width[name], abs(mean[name]) - width[name] > LIMITS[name]) for name in LIMITS
-        ]
+        found += [(label, name, mean[name], width[name], abs(mean[name]) - width[name] > LIMITS[name])
+            for name in LIMITS]  # fmt: skip
     table = pd.DataFrame(found, columns=["cell", "quantity", "difference", "half_width", "far"])
     for name, own in table[table["half_width"] > 0.0].groupby("quantity", sort=False):
         weights = own["half_width"] ** -2.0

@@ -47,23 +47,16 @@ class Recorded(NamedTuple):
     @property
     def pauses_s(self) -> list[float]:
         """The time from the end of what named each request to its beginning; NaN where that is not known."""
-        return [
-            max(0.0, at - self.ended_s[parent]) if parent >= 0 else np.nan
-            for at, parent in zip(self.begun_s, self.parents, strict=True)
-        ]
+        return [max(0.0, at - self.ended_s[parent]) if parent >= 0 else np.nan
+            for at, parent in zip(self.begun_s, self.parents, strict=True)]  # fmt: skip
 
 
 def kind_of(entry: dict[str, Any]) -> str:
     """Return the type of a request."""
     told = (entry["response"].get("content", {}).get("mimeType") or "").lower()
     path = urlsplit(entry["request"]["url"]).path.lower()
-    for kind, words in (
-        ("html", ("html",)),
-        ("css", ("css",)),
-        ("js", ("javascript", "ecmascript")),
-        ("font", ("font",)),
-    ):
-        if any(word in told for word in words):
+    for kind, words in {"html": "html", "css": "css", "js": "javascript ecmascript", "font": "font"}.items():
+        if any(word in told for word in words.split()):
             return kind
     if path.endswith((".woff", ".woff2", ".ttf")):
         return "font"
@@ -95,10 +88,8 @@ def loads(folder: Path) -> list[Recorded]:
         pages = sorted({str(one.get("pageref")) for one in entries})
         firsts = set()
         for page in pages:
-            of = sorted(
-                (one for one in entries if str(one.get("pageref")) == page),
-                key=lambda one: moment_s(one["startedDateTime"]),
-            )
+            of = sorted((one for one in entries if str(one.get("pageref")) == page),
+                key=lambda one: moment_s(one["startedDateTime"]))  # fmt: skip
             if len(of) < LEAST:
                 continue
             address = of[0]["request"]["url"]
@@ -129,12 +120,10 @@ def recorded(name: str, is_first: bool, entries: list[dict[str, Any]], page: dic
         wait = one["timings"].get("wait") or 0
         waits.append(max(0.0, wait - trips[host]) if host in trips and wait > 0 else np.nan)
     on_load = ((page or {}).get("pageTimings") or {}).get("onLoad") or np.nan
-    return Recorded(
-        name, is_first, [kind_of(one) for one in entries], sizes, hosts, begun,
+    return Recorded(name, is_first, [kind_of(one) for one in entries], sizes, hosts, begun,
         [at + (one.get("time") or 0) / 1000 for at, one in zip(begun, entries, strict=True)],
         [parent if parent < place else -1 for place, parent in enumerate(parents)], waits, headers,
-        moment_s(page["startedDateTime"]) + on_load / 1000 if page else np.nan,
-    )  # fmt: skip
+        moment_s(page["startedDateTime"]) + on_load / 1000 if page else np.nan)  # fmt: skip
 
 
 def correlations(pages: list[Recorded]) -> np.ndarray:
@@ -168,10 +157,8 @@ def calibrated(given: dict[str, Any], n: int = 200_000, seed: int = 1) -> dict[s
     for _ in range(3):  # begun again, as it may stop short
         steps = minimize(miss, steps, method="Nelder-Mead", options={"maxiter": 1000, "xatol": 1e-3}).x
     requests = np.cumsum(np.exp(steps))
-    return {
-        "requests": requests.round(1).tolist(), "rest, kib": rest.round().tolist(),
-        "kib": (given["published"]["kib"] - rest).round().tolist(),
-    }  # fmt: skip
+    return {"requests": requests.round(1).tolist(), "rest, kib": rest.round().tolist(),
+        "kib": (given["published"]["kib"] - rest).round().tolist()}  # fmt: skip
 
 
 def parents_of(page: traces.Page) -> list[int]:
@@ -187,11 +174,6 @@ def depths(parents: list[int]) -> list[int]:
     return found
 
 
-def spread(values: Any) -> str:
-    """Return the percentiles in a line."""
-    return "  ".join(f"{one:9.3f}" for one in np.percentile(values, PERCENT)) if len(values) else "none"
-
-
 def main() -> None:
     """Print the fits, then both kinds of pages."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -199,49 +181,36 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=20_000)
     parser.add_argument("--fit", action="store_true", help="calibrate as well (a minute)")
     given = parser.parse_args()
-    every = loads(given.directory)
+    every, drawn = loads(given.directory), traces.generate(given.pages, np.random.default_rng(2025), web="2025")
     first = [one for one in every if one.is_first]
-    print(f"{len(every)} loads of {len(first)} pages")
-    for row in correlations(first).tolist():
-        print(f"  [{', '.join(format(one, '.2f') for one in row)}],")
+    print(f"{len(every)} loads of {len(first)} pages; correlations\n{correlations(first).round(2).tolist()}")
     for kind in TYPES:
         own = [(page, at) for page in every for at, of in enumerate(page.kinds) if of == kind]
         logs = [np.std(np.log(of), ddof=1) for page in first if len(of := page.sizes_of(kind)) >= 4]
         named = Counter(page.kinds[page.parents[at]] for page, at in own if page.parents[at] >= 0)
         pauses = [1000 * page.pauses_s[at] for page, at in own if page.parents[at] >= 0] or [0]
         late = [page.begun_s[at] > page.loaded_s for page, at in own if page.loaded_s == page.loaded_s]
-        told = np.percentile(pauses, PERCENT).round().astype(int).tolist()
-        print(
-            f"{kind}: spread {np.mean(logs):.2f}; named by {dict(named)}; pauses, ms, {told}; late {np.mean(late):.2f}"
-        )
-    for name, kinds in (("static", ("css", "js", "font")), ("data", ("other",))):
-        waits = [w for page in every for w, k in zip(page.waits_ms, page.kinds, strict=True) if k in kinds and w == w]
-        print(f"{name:9} waits, ms  ", spread(waits))
-    print("document  waits, ms  ", spread([page.waits_ms[0] for page in every if page.waits_ms[0] == page.waits_ms[0]]))
-    print("request headers     ", spread([size for page in every for size in page.headers if size]))
+        told = f"{kind}: spread {np.mean(logs):.2f}; named by {dict(named)}; late {np.mean(late):.2f}; pauses, ms"
+        print(told, np.percentile(pauses, PERCENT).round())
     if given.fit:
         print("other:", calibrated(model()))
-    drawn = traces.generate(given.pages, np.random.default_rng(2025), web="2025")
-    several = [(len(one.kinds), len(set(one.hosts))) for one in first if len(set(one.hosts)) > 1]
-    print("hosts of recorded pages (requests, hosts):", several)
-    for low, high in ((1, 20), (35, 50), (75, 100), (110, 130), (160, 190)):
-        hosts = [len(set(page.servers)) for page in drawn if low <= len(page.causes) <= high]
-        print(f"  drawn, {low} to {high} requests:", spread(hosts))
-    known = [depth for page in every for depth in depths(page.parents) if depth]
-    own = [depth for page in drawn for depth in depths(parents_of(page)) if depth]
-    for name, of in (("recorded", known), ("drawn", own)):
-        shares = np.bincount(np.minimum(of, 5), minlength=6)[1:] / len(of)
-        print(f"share of requests at depth 1 to 5, {name}:", *(f"{one:.3f}" for one in shares))
-    print("pauses, s, recorded ", spread([pause for page in every for pause in page.pauses_s if pause == pause]))
-    print("pauses, s, drawn    ", spread([one.pause_s for page in drawn for one in page.causes if one.after]))
-    for name, of in (
-        ("requests", [len(page.causes) for page in drawn]),
-        ("kib", [(page.reply_bytes + sum(reply for _, reply in page.objects)) / 1024 for page in drawn]),
-    ):
-        print(
-            f"{name} of drawn pages over published ones:",
-            (np.percentile(of, PERCENT) / model()["published"][name]).round(3),
-        )
+    waits = [(kind, wait) for page in every for kind, wait in zip(page.kinds, page.waits_ms, strict=True)]
+    print("published, and percentiles of what is recorded and drawn:", model()["published"])
+    for name, values in {
+        "waits of css, js and fonts, ms": [wait for kind, wait in waits if kind in ("css", "js", "font")],
+        "waits of data, ms": [wait for kind, wait in waits if kind == "other"],
+        "waits of documents, ms": [page.waits_ms[0] for page in every],
+        "headers of requests": [size for page in every for size in page.headers if size],
+        "requests a host, recorded": [len(page.kinds) / len({*page.hosts}) for page in first],
+        "requests a host, drawn": [len(page.causes) / len({*page.servers}) for page in drawn],
+        "depth, recorded": [depth for page in every for depth in depths(page.parents) if depth],
+        "depth, drawn": [depth for page in drawn for depth in depths(parents_of(page)) if depth],
+        "pauses, s, recorded": [pause for page in every for pause in page.pauses_s],
+        "pauses, s, drawn": [one.pause_s for page in drawn for one in page.causes if one.after],
+        "requests, drawn": [len(page.causes) for page in drawn],
+        "kib, drawn": [(page.reply_bytes + sum(reply for _, reply in page.objects)) / 1024 for page in drawn],
+    }.items():
+        print(f"{name:32}", np.nanpercentile(values, PERCENT).round(3))
 
 
 if __name__ == "__main__":

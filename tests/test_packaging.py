@@ -28,9 +28,8 @@ def installed(tmp_path_factory):
 
 def run(installed, *arguments):
     environment = {**os.environ, "PYTHONPATH": str(installed)}
-    return subprocess.run(
-        [sys.executable, *arguments], env=environment, cwd=installed.parent, capture_output=True, text=True, check=True
-    ).stdout
+    return subprocess.run([sys.executable, *arguments], env=environment, cwd=installed.parent, capture_output=True,
+        text=True, check=True).stdout  # fmt: skip
 
 
 def test_the_four_packages_come_from_one_place_and_belong_to_one_distribution(installed):

@@ -18,6 +18,8 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+from tests.tables import named, rows
+
 CLEAN = shlex.split("""
 lpsm lpsm.experts lpsm.combining lpsm.hindsight lpsm.states lpsm.synthetic lpsm.synthetic_streams lpsm.bounds.drift
 lpsm.bounds.experts lpsm.bounds.perceptrons lpsm.bounds.risk lpsm.bounds.second_order lpsm.online
@@ -48,15 +50,15 @@ def hostile():
 
     frozen = np.zeros(3)
     frozen.flags.writeable = False
-    nan, inf = float("nan"), float("inf")
-    return [
-        None, True, nan, inf, -inf, -1, 0, 10**400, -(10**400), 2**63, 10**18, 1e308, 1e155, 5e-324, 1 + 2j, "",
-        "x" * 10**6, "\0", os.path.abspath("pipe"), b"", b"\xff" * 100, object(), [], [[]], [[1.0], [1.0, 2.0]],
-        [nan, inf], [10**400], ["x", None], {}, {"a": 1}, {1, 2}, (), lambda *_: _raise(OwnError), type,
-        (i for i in range(3)), np.zeros(0), np.float64(0.5), np.array(0.5), np.zeros((2, 2, 2)),
-        np.ones((2, 2), dtype=complex), np.ma.masked_array([1.0, 2.0], [True, False]),
-        np.array([None, "x"], dtype=object), np.full(3, 1e155), frozen, np.array(["2020"], dtype="datetime64[D]"),
-    ]  # fmt: skip
+    [values] = rows(r"""
+None, True, nan, inf, -inf, -1, 0, 10**400, -(10**400), 2**63, 10**18, 1e308, 1e155, 5e-324, 1 + 2j, "",
+  "x" * 10**6, "\0", os.path.abspath("pipe"), b"", b"\xff" * 100, object(), [], [[]], [[1.0], [1.0, 2.0]],
+  [nan, inf], [10**400], ["x", None], {}, {"a": 1}, {1, 2}, (), lambda *_: _raise(OwnError), type,
+  (i for i in range(3)), np.zeros(0), np.float64(0.5), np.array(0.5), np.zeros((2, 2, 2)),
+  np.ones((2, 2), dtype=complex), np.ma.masked_array([1.0, 2.0], [True, False]),
+  np.array([None, "x"], dtype=object), np.full(3, 1e155), frozen, np.array(["2020"], dtype="datetime64[D]")
+""", {**globals(), "frozen": frozen})  # fmt: skip
+    return [*values]
 
 
 @cache
@@ -72,27 +74,25 @@ def samples():
     """Values that a caller means, by the name of an argument, some with that of its function before it."""
     import numpy as np
 
-    from lpsm import samplers
-    from lpsm.combining import Combiner
-    from traces import Message, Page
+    import traces
+    from lpsm import combining, samplers
 
     table, labels = np.random.default_rng(0).random((6, 3)), np.array([1, -1, 1, -1, 1, -1])
-    return {
-        "n_experts": 3, "alpha": 0.1, "alphas": [0.1, 0.2], "losses": table, "forecasts": table, "X": table,
-        "x": table[0], "y": labels, "P": np.full((3, 3), 1 / 3), "horizon": 100, "n_rounds": 50, "n_features": 3,
-        "n_classes": 3, "key": "sop-ss", "parameter": "b", "grid": [0.1, 1.0], "segments": 1, "seed": 0, "size": 4,
-        "delta": 0.1, "kind": "web", "hours": 0.1, "path": "none.jsonl",
-        **{f"{name}.path": "trace.csv" for name in ("Requests", "batches", "read", "sessions")},
-        "read_workload.path": "pages.jsonl", "n": 3, "name": "thesis", "name_or_file": "thesis", "text": "psm:100",
-        "policy": "psm", "names": ["a"], "state": {}, "rounds": 6, "mean": 1.0, "mixture": table[:, 0],
-        "loss": table[:, 0], "comparator": table[:, 0], "awake": np.ones((6, 3), dtype=bool), "labels": labels,
-        "learner": samplers.LeastSquares(), "play.learner": samplers.make("sop", 3), "play.instances": table,
-        "play.label": lambda _: 1, "rule": samplers.Always(), "pages": [Page("a", 300, 500)], "beacons": 10,
-        "elapsed_s": 2.0, "messages": [Message(1.0, 5)], "objects": [0], "sizes": [[300, 500]], "think_s": [0.0],
-        "issue_s": [0.0], "name_": "a", "at_s": 1.0, "size_bytes": 5, "awake_ns": 10, "asleep_ns": 10,
-        "clients": [([Page("a", 300, 500)], "psm")], "count": 2, "combiner": Combiner(), "run_row.result": result(),
-        "rng": np.random.default_rng(0),
-    }  # fmt: skip
+    return named("""
+n_experts = 3 ; alpha = 0.1 ; alphas = [0.1, 0.2] ; losses = table ; forecasts = table ; X = table ; x = table[0]
+y = labels ; P = np.full((3, 3), 1 / 3)
+horizon = 100 ; n_rounds = 50 ; n_features = 3 ; n_classes = 3 ; key = "sop-ss"
+parameter = "b" ; grid = [0.1, 1.0] ; segments = 1 ; seed = 0 ; size = 4 ; delta = 0.1 ; kind = "web" ; hours = 0.1
+path = "none.jsonl" ; Requests.path = "trace.csv" ; batches.path = "trace.csv" ; read.path = "trace.csv"
+sessions.path = "trace.csv" ; read_workload.path = "pages.jsonl" ; n = 3 ; name = "thesis" ; name_or_file = "thesis"
+text = "psm:100" ; policy = "psm" ; names = ["a"] ; state = {} ; rounds = 6 ; mean = 1.0 ; mixture = table[:, 0]
+loss = table[:, 0] ; comparator = table[:, 0] ; awake = np.ones((6, 3), dtype=bool) ; labels = labels
+learner = samplers.LeastSquares() ; play.learner = samplers.make("sop", 3) ; play.instances = table
+play.label = lambda _: 1 ; rule = samplers.Always() ; pages = [Page("a", 300, 500)] ; beacons = 10 ; elapsed_s = 2.0
+messages = [Message(1.0, 5)] ; objects = [0] ; sizes = [[300, 500]] ; think_s = [0.0] ; issue_s = [0.0] ; name_ = "a"
+at_s = 1.0 ; size_bytes = 5 ; awake_ns = 10 ; asleep_ns = 10 ; clients = [([Page("a", 300, 500)], "psm")] ; count = 2
+combiner = Combiner(3) ; run_row.result = result() ; rng = np.random.default_rng(0)
+""", {**vars(combining), **vars(traces), **locals(), "result": result, "samplers": samplers})  # fmt: skip
 
 
 BY_ANNOTATION = {"int": 3, "float": 0.5, "str": "x", "bool": True, "ArrayLike": [0.5, 0.25], "Floats": [0.5, 0.25]}

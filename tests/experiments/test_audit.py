@@ -6,6 +6,7 @@ from zlib import crc32
 import pytest
 
 from experiments.audit import audit, rate_mbps
+from tests.tables import cases_of
 from traces.captures.frames import WIRELESS
 from traces.captures.packets import frames
 from traces.captures.wireless import PS_POLL, heard
@@ -37,10 +38,8 @@ class Air:
             number = self.numbers[up]
             self.numbers[up] += kind == QOS_DATA
             frame += AP + struct.pack("<H", number % 4096 << 4) + (b"\0\0" if is_data and kind & 8 else b"")
-        before = {
-            119: struct.pack("<II", 0x44, 144) + bytes(136), 127: struct.pack("<BBHIB", 0, 0, 9, 1 << 2, 22),
-            192: struct.pack("<BBHI", 0, 0, 8, 105),
-        }  # fmt: skip
+        before = {119: struct.pack("<II", 0x44, 144) + bytes(136), 127: struct.pack("<BBHIB", 0, 0, 9, 1 << 2, 22),
+            192: struct.pack("<BBHI", 0, 0, 8, 105)}  # fmt: skip
         self.frames.append((at_us, self.link, before.get(self.link, b"") + frame + body, 0))
 
     def beacon(self, number, *, waiting=False):
@@ -68,9 +67,8 @@ def test_listen_interval_delays_and_polls_are_those_of_the_client(link, interval
         air.add(wake * BEACON_US + 2_000, QOS_DATA, up=False, body=b"x" * 200)
     found = air.audit()
     (network,) = found.networks.values()
-    assert (network.ssid, network.dtim_period, network.beacon_interval_us, network.beacons) == (
-        "home", 2, BEACON_US, 59,
-    )  # fmt: skip
+    assert (network.ssid, network.dtim_period, network.beacon_interval_us, network.beacons) == ("home", 2, BEACON_US,
+        59)  # fmt: skip
     client = found.clients[STATION]
     assert client.listen_interval == interval
     assert client.woke_by["ps_polls"] == len(wakes)
@@ -101,9 +99,10 @@ def test_hold_time_and_time_asleep_are_those_of_the_client():
     assert client.airtime_up_us == pytest.approx(sum(192 + 8 * (26 + size) / 11 for size in (300, 700, 500, 900)))
 
 
-@pytest.mark.parametrize(("kind", "body", "way", "policy"), [
-    (QOS_NULL, b"", "triggers", "uapsd"), (0x0D, b"\x16\x06", "twt_actions", "twt"),
-])  # fmt: skip
+@cases_of("kind body way policy", r"""
+QOS_NULL, b"", "triggers" -> uapsd
+0x0D, b"\x16\x06", "twt_actions" -> twt
+""", globals())  # fmt: skip
 def test_a_client_that_asks_while_it_sleeps_uses_u_apsd_or_target_wake_times(kind, body, way, policy):
     air = Air(30)
     air.add(1_000, NULL, up=True, sleeps=True)
@@ -149,10 +148,9 @@ def test_frames_that_are_cut_or_broken_are_passed_over():
         assert heard(127, broken + whole[9:]) == (None, True)
 
 
-@pytest.mark.parametrize(("name", "beacons", "missed", "sleeps"), [
-    ("wpa-test-decode.pcap.gz", 3106, 5, 75), ("wpa1-gtk-rekey.pcapng.gz", 60, 68, 2),
-    ("wpa3-sae.pcapng.gz", 118, 1, 0),
-])  # fmt: skip
+@cases_of("name beacons missed sleeps", """
+"wpa-test-decode.pcap.gz", 3106, 5, 75 ; "wpa1-gtk-rekey.pcapng.gz", 60, 68, 2 ; "wpa3-sae.pcapng.gz", 118, 1, 0
+""")  # fmt: skip
 def test_real_captures_tell_beacons_and_sleep(data, name, beacons, missed, sleeps):
     path = data / "captures" / name
     with open_trace(path) as stream:
@@ -197,13 +195,13 @@ def he(bandwidth, mcs, streams, guard=0):
 MCS, AMPDU, VHT, HE = 1 << 19, 1 << 20, 1 << 21, 1 << 23
 
 
-@pytest.mark.parametrize(("present", "fields", "mbps"), [
-    (MCS, bytes([0x07, 0x01, 7]), 135.0),  # 40 MHz
-    (VHT, vht(0, 8, 1), 78.0), (VHT, vht(4, 9, 2, 1), 866.7), (AMPDU | VHT, bytes(8) + vht(1, 0, 1), 13.5),
-    (VHT, vht(99, 0, 1), 0.0), (VHT, vht(0, 15, 1), 0.0),
-    (HE, he(0, 0, 1), 8.6), (HE, he(2, 11, 2), 1201.0), (HE, he(3, 11, 1, 2), 1020.8), (HE, he(9, 0, 1, 3), 0.0),
-    (HE, he(0, 0, 1)[:6], 0.0),  # cut short
-])  # fmt: skip
+@cases_of("present fields mbps", """
+MCS, bytes([0x07, 0x01, 7]), 135.0  # 40 MHz
+VHT, vht(0, 8, 1), 78.0 ; VHT, vht(4, 9, 2, 1), 866.7 ; AMPDU | VHT, bytes(8) + vht(1, 0, 1), 13.5
+VHT, vht(99, 0, 1), 0.0 ; VHT, vht(0, 15, 1), 0.0 ; HE, he(0, 0, 1), 8.6 ; HE, he(2, 11, 2), 1201.0
+HE, he(3, 11, 1, 2), 1020.8 ; HE, he(9, 0, 1, 3), 0.0
+HE, he(0, 0, 1)[:6], 0.0  # cut short
+""", globals())  # fmt: skip
 def test_a_rate_of_80211n_ac_or_ax_is_that_of_its_tables(present, fields, mbps):
     header = struct.pack("<BBHI", 0, 0, 8 + len(fields), present) + fields
     assert rate_mbps(127, header) == pytest.approx(mbps, abs=0.06)

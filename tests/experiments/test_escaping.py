@@ -10,11 +10,10 @@ import pytest
 from experiments.escaping import as_meant, cell, inert, is_number
 from tests.experiments.makers import Page
 
-HOSTILE = [
-    "=cmd|' /C calc'!A0", "+1+cmd", "-2+3", "@SUM(A1)", "\x1b[31mred\x1b[0m\x1b]0;title\x07", "\u202egpj.exe\u202c",
-    "</script><script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "a\x9b2Jb\x7f\u2028c",
-    "$\\frac{1}$", "{0}%s\\n", "a;=1+1", 'b; "@SUM(A1)', "\uff1d1+1", "c;\uff0b1+cmd", "\u540d\u524d", "'=1+1",
-]  # fmt: skip
+HOSTILE = ["=cmd|' /C calc'!A0", "+1+cmd", "-2+3", "@SUM(A1)", "\x1b[31mred\x1b[0m\x1b]0;title\x07",
+    "\u202egpj.exe\u202c", "</script><script>alert(1)</script>", "\"><img src=x onerror=alert(1)>",
+    "a\x9b2Jb\x7f\u2028c", "$\\frac{1}$", "{0}%s\\n", "a;=1+1", 'b; "@SUM(A1)', "\uff1d1+1", "c;\uff0b1+cmd",
+    "\u540d\u524d", "'=1+1"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -109,10 +108,9 @@ def test_complaints_about_hostile_names_are_one_harmless_line(lpsm, files, tmp_p
     for at, name in enumerate(HOSTILE):
         path = tmp_path / f"{at}.jsonl"
         path.write_text(json.dumps({"page": "a", name: 1, "request_bytes": 1, "reply_bytes": 1}))
-        for words in (
-            ("simulate", files["PAGES"], "--policy", name), ("simulate", tmp_path / name.replace("/", "_")),
-            ("simulate", path), (name,), ("replay", "--member", name, files["TABLE"], "--out", tmp_path / "o"),
-        ):  # fmt: skip
+        for words in (("simulate", files["PAGES"], "--policy", name), ("simulate", tmp_path / name.replace("/", "_")),
+            ("simulate", path), (name,),
+            ("replay", "--member", name, files["TABLE"], "--out", tmp_path / "o")):  # fmt: skip
             result = lpsm(*words)
             assert result.exit_code == 2, words
             is_plain(result.stderr)
@@ -120,10 +118,8 @@ def test_complaints_about_hostile_names_are_one_harmless_line(lpsm, files, tmp_p
 
 
 def test_what_a_spreadsheet_takes_for_a_formula_has_an_apostrophe_before_it_and_is_read_back_as_it_was_meant():
-    for text, written in (
-        ("a;=1+1", "a;'=1+1"), ('a; "=1', "a;' \"=1"), ("\uff1d1+1", "'\uff1d1+1"), ("x;\uff20A", "x;'\uff20A"),
-        (";-cmd", ";'-cmd"),
-    ):  # fmt: skip
+    for text, written in (("a;=1+1", "a;'=1+1"), ('a; "=1', "a;' \"=1"), ("\uff1d1+1", "'\uff1d1+1"),
+        ("x;\uff20A", "x;'\uff20A"), (";-cmd", ";'-cmd")):  # fmt: skip
         assert cell(text) == written
         assert as_meant(written) == text
     for text in ("w0", "http://a.edu/i.gif?q=1", "naïve שלום 日本", "-1.5e-3", "+1", "psm:100", "-", "a;-1.5;+2",

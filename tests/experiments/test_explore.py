@@ -20,10 +20,8 @@ from experiments.study import sweep
 from tests.experiments.makers import Page
 
 SMALL = Settings(pages=5, seeds=2, server="constant", policies=("psm", "bsd:1", "hold:50"))
-OTHER = Settings(
-    pages=7, seeds=3, server="exponential", server_s=0.35, rtt_ms=100.0, radio="cc3235sf", beacon_ms=102.4,
-    policies=("listen:3", "lpsm:log"),
-)  # fmt: skip
+OTHER = Settings(pages=7, seeds=3, server="exponential", server_s=0.35, rtt_ms=100.0, radio="cc3235sf", beacon_ms=102.4,
+    policies=("listen:3", "lpsm:log"))  # fmt: skip
 EVIL = ("subprocess:Popen:./evil.sh", "evil.py:Evil", "evil:Evil", "logging:FileHandler:made")
 
 
@@ -106,8 +104,6 @@ def test_static_psm_has_no_interval_of_its_own_and_a_trace_has_its_servers():
 
 
 # -- the page ------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def page():
     with app.Page(Explorer()) as server:
@@ -133,9 +129,8 @@ def asked(page, path, method="GET", **headers):
 def test_the_page_has_a_control_for_every_setting_at_its_position(page):
     for settings in (SMALL, OTHER):
         text = asked(page, f"/{settings.link}")[2]
-        values = re.findall(
-            r'<input type="range" id="\w+" name="(\w+)" min="\S+" max="\S+" step="\S+" value="(\S+)">', text
-        )
+        values = re.findall(r'<input type="range" id="\w+" name="(\w+)" min="\S+" max="\S+" step="\S+" value="(\S+)">',
+            text)  # fmt: skip
         values += re.findall(r'<select name="(\w+)">.*?<option selected>(.*?)</option>', text)
         values += re.findall(r'<input type="checkbox" name="(policies)" value="(\S+)" checked>', text)
         assert Settings.of_link("&".join(map("=".join, values))) == settings

@@ -9,10 +9,9 @@ import pytest
 import netsim
 from experiments import world
 from netsim.policies import Frame, HostFrame, Plan, View
+from tests.tables import cases_of
 
-CONFIGURATIONS = (
-    netsim.SimulationConfig, netsim.LinkConfig, netsim.TcpConfig, netsim.AirConfig, netsim.BeaconConfig,
-)  # fmt: skip
+CONFIGURATIONS = (netsim.SimulationConfig, netsim.LinkConfig, netsim.TcpConfig, netsim.AirConfig, netsim.BeaconConfig)
 PLAIN = {int, float, bool, str, int | None}
 
 
@@ -34,19 +33,19 @@ def test_help_tells_of_every_field(owner):
     assert [name.strip() for name in told] == list(names)
 
 
-@pytest.mark.parametrize(("given", "words"), [
-    ({"wireless_mbps": 5}, None),  # a whole number where the annotation says float
-    ({"rts_bytes": 500}, None),  # whose default is None
-    ({"rts_bytes": 2.5}, "rts_bytes must be of the type int, got 2.5"),
-    ({"nagle": 1}, "nagle must be of the type bool, got 1"),
-    ({"max_connections": True}, "max_connections must be of the type int, got True"),
-    ({"retrieval": 3}, "retrieval must be of the type str, got 3"),
-    ({"loss_rate": "much"}, "loss_rate must be of the type int | float, got 'much'"),
-    ({"wireless_mbps": 1e300}, "wireless_mbps must be a number of at most"),
-    ({"beacon_ms": "soon"}, "beacon_ms must be of the type int | float, got 'soon'"),
-    ({"phy": "11g"}, "phy is no setting of a world"),
-    ({"server_delay": 0.5}, None),
-])  # fmt: skip
+@cases_of("given words", """
+{"wireless_mbps": 5}, None  # a whole number where the annotation says float
+{"rts_bytes": 500}, None  # whose default is None
+{"rts_bytes": 2.5} -> rts_bytes must be of the type int, got 2.5
+{"nagle": 1} -> nagle must be of the type bool, got 1
+{"max_connections": True} -> max_connections must be of the type int, got True
+{"retrieval": 3} -> retrieval must be of the type str, got 3
+{"loss_rate": "much"} -> loss_rate must be of the type int | float, got 'much'
+{"wireless_mbps": 1e300} -> wireless_mbps must be a number of at most
+{"beacon_ms": "soon"} -> beacon_ms must be of the type int | float, got 'soon'
+{"phy": "11g"} -> phy is no setting of a world
+{"server_delay": 0.5}, None
+""")  # fmt: skip
 def test_values_have_the_types_of_annotations(given, words):
     if words is None:
         assert world.checked(given) == given

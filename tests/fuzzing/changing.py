@@ -15,19 +15,14 @@ Content = bytes | dict[str, bytes]
 
 NUMBERS = (
     *(0, -1, 1, 255, 256, 65_535, 65_536, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**53 + 1, 2**63 - 1, 2**63, 2**64),
-    *(-(2**31), -(2**63), 10**30, 10**400, 0.1, -0.0, 1e-320, 1e300, 1.7e308, float("nan"), float("inf")),
-)
-WORDS = (
-    "", " ", "\n", "\r", "\r\n", "\t", "\0", '"', "'", "\\", ",", ";", ":", "#", "=cmd|' /C calc'!A0", "null", "[]",
-    "{}", "nan", "-inf", "-1", "1e999", "1" * 5000, "0x10", "1_0", "07", "+5", "٣", "..", "../../etc/passwd",
+    *(-(2**31), -(2**63), 10**30, 10**400, 0.1, -0.0, 1e-320, 1e300, 1.7e308, float("nan"), float("inf")))  # fmt: skip
+WORDS = ("", " ", "\n", "\r", "\r\n", "\t", "\0", '"', "'", "\\", ",", ";", ":", "#", "=cmd|' /C calc'!A0", "null",
+    "[]", "{}", "nan", "-inf", "-1", "1e999", "1" * 5000, "0x10", "1_0", "07", "+5", "٣", "..", "../../etc/passwd",
     "</script><script>alert(1)</script>", "\x1b[2J\x1b]0;x\x07", "\u202etxt.exe", "\ud800", "\ufeff", "a" * 5000,
     "é" * 100, "http://", "http://[::1", "//", "://", "%00", "\x85", "HTTP/1.1 200 OK\r\n", "Content-Length: -1\r\n",
-    "[" * 60, "Transfer-Encoding: chunked\r\n\r\nffffffff\r\n",
-)  # fmt: skip
-PIECES = (
-    b"\0", b"\xff", b"\xff" * 4, b"\0" * 4, b"\x7f\xff\xff\xff", b"\xff\xff\xff\x7f", b"\xc3\x28", b"\x1f\x8b",
-    b"PK\x03\x04",
-)  # fmt: skip
+    "[" * 60, "Transfer-Encoding: chunked\r\n\r\nffffffff\r\n")  # fmt: skip
+PIECES = (b"\0", b"\xff", b"\xff" * 4, b"\0" * 4, b"\x7f\xff\xff\xff", b"\xff\xff\xff\x7f", b"\xc3\x28", b"\x1f\x8b",
+    b"PK\x03\x04")  # fmt: skip
 _WORD = re.compile(rb'"[^"\n]*"|-?\d+(?:\.\d+)?(?:e-?\d+)?|[A-Za-z_]+|[^\s\w]')
 
 

@@ -34,6 +34,7 @@ from lpsm.experts import AdaHedge, NormalHedge, Squint
 from netsim import policies
 from netsim.radio import profiles
 from tests.fuzzing.changing import Content
+from tests.tables import named
 from tests.traces.captures import Tcp, authenticated, pcap, record, udp
 from tests.traces.home_ip import pack, records
 from traces import Report, TraceError
@@ -65,8 +66,6 @@ class Format:
 
 
 # -- what is read, and must hold of it -----------------------------------------------------------------
-
-
 def read_requests(path, chance, report=None):
     """Read a trace whole, group it, and hold pages to the rules of a workload, which they become."""
     report = Report() if report is None else report
@@ -160,8 +159,6 @@ def compile_rules():
 
 
 # -- files of browsing ---------------------------------------------------------------------------------
-
-
 def _json(*lines):
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
@@ -171,10 +168,8 @@ _ENTRY = """{"pageref": "p%d", "startedDateTime": "2020-01-01T00:00:0%d.250Z", "
 "response": {"status": 200, "headersSize": 200, "bodySize": 900, "_transferSize": 1100,
 "content": {"size": 5000, "mimeType": "%s"}},
 "timings": {"connect": 20.5, "ssl": 10, "send": 1, "wait": 60, "receive": 30}}""".replace("\n", " ")
-_ASKED = (
-    ("http://a.edu/", "text/html"), ("https://b.org:8443/x.gif", "image/gif"), ("http://a.edu/i.html?q=1", "text/html"),
-    ("data:,x", "image/gif"),
-)  # fmt: skip
+_ASKED = (("http://a.edu/", "text/html"), ("https://b.org:8443/x.gif", "image/gif"),
+    ("http://a.edu/i.html?q=1", "text/html"), ("data:,x", "image/gif"))  # fmt: skip
 
 
 def _har():
@@ -233,23 +228,17 @@ _REPLIES = b"""time,bytes,end,request_bytes,client,server,url
 9.5,300,9.75,200,d,s,data:;x
 30,2000,31,300,c,s,http://a.edu/
 """
-_TABLES = (
-    *(_REPLIES.replace(b",", mark) for mark in (b",", b";", b"\t")), b"0.5,2000\n0.6,300\n9.5,3000\n",
-    b"time,bytes\n2020-01-01T00:00:05,9\n",
-)  # fmt: skip
+_TABLES = (*(_REPLIES.replace(b",", mark) for mark in (b",", b";", b"\t")), b"0.5,2000\n0.6,300\n9.5,3000\n",
+    b"time,bytes\n2020-01-01T00:00:05,9\n")  # fmt: skip
 
 
 # -- captures ------------------------------------------------------------------------------------------
-
-
 def _captures():
     """An HTTP and a TLS connection and datagrams: over IPv4 in both kinds of files, and the former over IPv6."""
     ok = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
-    talk = (
-        b"GET /i.gif HTTP/1.1\r\nHost: a.edu\r\n\r\n", ok + b"Content-Length: 900\r\n\r\n" + b"x" * 900,
+    talk = (b"GET /i.gif HTTP/1.1\r\nHost: a.edu\r\n\r\n", ok + b"Content-Length: 900\r\n\r\n" + b"x" * 900,
         b"POST / HTTP/1.1\r\nHost: b.org:80\r\nContent-Length: 40\r\n\r\n" + b"y" * 40,
-        ok + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
-    )  # fmt: skip
+        ok + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")  # fmt: skip
     web, secret = Tcp(1000.0, 0.03, server_port=80), Tcp(1000.5, 0.03, port=40_001)
     for flow, sent in ((web, talk), (secret, map(record, (300, 1001, 30, 2000)))):
         for at, data in enumerate(sent):
@@ -269,25 +258,20 @@ def _air():
     made = capture(timeline(traces.Workload.of(_PAGES), "dynamic:50", config))
     packets = dpkt.pcapng.Reader(io.BytesIO(made))
     bare = [(float(at), frame[int.from_bytes(frame[2:4], "little") :]) for at, frame in packets]
-    before = (
-        (105, b""), (119, bytes(4) + b"\x90" + bytes(139)), (127, b"\0\0\x09\0\4\0\0\0\x16"),
-        (192, b"\0\0\x08\0" + bytes(4)),
-    )  # fmt: skip
+    before = ((105, b""), (119, bytes(4) + b"\x90" + bytes(139)), (127, b"\0\0\x09\0\4\0\0\0\x16"),
+        (192, b"\0\0\x08\0" + bytes(4)))  # fmt: skip
     return made, *(pcap([(at, head + frame) for at, frame in bare], link) for link, head in before)
 
 
 # -- streams -------------------------------------------------------------------------------------------
-
 _PAIRS = b"+1 1:2 3:4.5\n-1 2:1e3 # said\n1 qid:1 3:1\nspam 1:1\n"
 
 
 def _tables():
     named = b"a,b,label\n1,2.5,x\n-3e2,4,y\n1,1,x\n"
     quoted = b'# made by hand\n\na;b;"of a ""kind"""\n1;-2.5;x\n\n+3;1e2;"y\n;"\n'
-    return (
-        named, b",0,1,y\n0,1.5,2,x\n1,3,4,y\n", b"0,1,2\n0.5,1,x\n", named.replace(b",", b"\t"),
-        named.replace(b"\n", b"\r\n"), quoted, b"1,2,0\n3,4,1\n",
-    )  # fmt: skip
+    return (named, b",0,1,y\n0,1.5,2,x\n1,3,4,y\n", b"0,1,2\n0.5,1,x\n", named.replace(b",", b"\t"),
+        named.replace(b"\n", b"\r\n"), quoted, b"1,2,0\n3,4,1\n")  # fmt: skip
 
 
 def _npy(array):
@@ -314,22 +298,16 @@ def _zip(parts):
 
 
 def _radios():
-    return tuple(
-        "".join(f"{name} = {json.dumps(value)}\n" for name, value in profiles()[one].items()).encode()
-        for one in profiles()
-    )
+    return tuple("".join(f"{name} = {json.dumps(value)}\n" for name, value in profiles()[one].items()).encode()
+        for one in profiles())  # fmt: skip
 
 
-_LOSSES = (
-    b"0.5 1 2\n0 0.25 3e-2\n", b",a,b c\n2024-01-01,1,2\n2024-01-02,0.5,0\n", b"# said\n1\t2\n\n3\t4\n",
-    b"a,b\n1,2\n3,4\n", b",0,1\n0,0.5,1.0\n1,2.0,1.5\n", b"0,1\n0.5,1.0\n",
-)  # fmt: skip
+_LOSSES = (b"0.5 1 2\n0 0.25 3e-2\n", b",a,b c\n2024-01-01,1,2\n2024-01-02,0.5,0\n", b"# said\n1\t2\n\n3\t4\n",
+    b"a,b\n1,2\n3,4\n", b",0,1\n0,0.5,1.0\n1,2.0,1.5\n", b"0,1\n0.5,1.0\n")  # fmt: skip
 _MATRICES = _npy(np.ones((3, 2))), _npy(np.asfortranarray(np.eye(3))), _npy(np.arange(4).reshape(2, 2))
-_WORLDS = (
-    b'radio = "esp32-c6"\nserver_delay = "lognormal:0.2"\nloss_rate = 0.01\nnagle = true\n',
+_WORLDS = (b'radio = "esp32-c6"\nserver_delay = "lognormal:0.2"\nloss_rate = 0.01\nnagle = true\n',
     b'air = "11n:65"\ndtim_period = 3\nbroadcast_per_s = 2.0\nretrieval = "null"\nbeacon_ms = 102.4\nmin_rto_s = 0.2\n',
-    b'rtt = 0.03\nserver_delay = 0.5\nconnections = "per-object"\nmss_bytes = 536\n',
-)
+    b'rtt = 0.03\nserver_delay = 0.5\nconnections = "per-object"\nmss_bytes = 536\n')  # fmt: skip
 
 
 def _states():
@@ -344,20 +322,20 @@ def _states():
     return tuple(lpsm.to_json(one.state()).encode() for one in (*made, sampler))
 
 
-FORMATS = {
-    "har": Format(make=_har, read=read_requests), "workload": Format(make=_workload, read=read_pages),
-    "ucb": Format(make=_ucb, read=read_requests),
-    "bu": Format(make=lambda: (_SESSION,), read=read_requests, name="con1.cs18.791000000"),
-    "bu-folder": Format(make=lambda: (_SESSIONS,), read=read_requests),
-    "bu-tar": Format(make=lambda: (_SESSIONS,), read=read_requests, render=_tar),
-    "table": Format(make=lambda: _TABLES, read=read_requests), "capture": Format(make=_captures, read=read_capture),
-    "air": Format(make=_air, read=read_capture), "labels": Format(make=_tables, read=read_stream),
-    "svmlight": Format(make=lambda: (_PAIRS,), read=read_stream),
-    "npz": Format(make=_arrays, read=read_stream, render=_zip, packed=False),
-    "losses": Format(make=lambda: _LOSSES, read=read_own_losses),
-    "matrix": Format(make=lambda: _MATRICES, read=read_own_losses, name="input.npy", packed=False),
-    "radio": Format(make=_radios, read=read_radio, name="radio.toml", packed=False),
-    "world": Format(make=lambda: _WORLDS, read=read_world, name="world.toml", packed=False),
-    "state": Format(make=_states, read=read_state, packed=False),
-    "policy": Format(make=lambda: tuple(kind.encode() for kind in KINDS), read=read_policy, packed=False),
-}  # fmt: skip
+FORMATS = named("""
+har = Format(make=_har, read=read_requests) ; workload = Format(make=_workload, read=read_pages)
+ucb = Format(make=_ucb, read=read_requests)
+bu = Format(make=lambda: (_SESSION,), read=read_requests, name="con1.cs18.791000000")
+bu-folder = Format(make=lambda: (_SESSIONS,), read=read_requests)
+bu-tar = Format(make=lambda: (_SESSIONS,), read=read_requests, render=_tar)
+table = Format(make=lambda: _TABLES, read=read_requests) ; capture = Format(make=_captures, read=read_capture)
+air = Format(make=_air, read=read_capture) ; labels = Format(make=_tables, read=read_stream)
+svmlight = Format(make=lambda: (_PAIRS,), read=read_stream)
+npz = Format(make=_arrays, read=read_stream, render=_zip, packed=False)
+losses = Format(make=lambda: _LOSSES, read=read_own_losses)
+matrix = Format(make=lambda: _MATRICES, read=read_own_losses, name="input.npy", packed=False)
+radio = Format(make=_radios, read=read_radio, name="radio.toml", packed=False)
+world = Format(make=lambda: _WORLDS, read=read_world, name="world.toml", packed=False)
+state = Format(make=_states, read=read_state, packed=False)
+policy = Format(make=lambda: tuple(kind.encode() for kind in KINDS), read=read_policy, packed=False)
+""", globals())  # fmt: skip

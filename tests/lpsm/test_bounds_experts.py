@@ -19,11 +19,11 @@ from lpsm.bounds import experts as statements
 from lpsm.bounds.verdicts import compare
 from tests.lpsm.test_hindsight import shifting
 from tests.oracles import experts as oracle
+from tests.tables import cases_of
 
 interior = st.floats(0.01, 0.99)
-small_losses = st.tuples(st.integers(2, 5), st.integers(2, 3)).flatmap(
-    lambda shape: arrays(np.float64, shape, elements=st.floats(0, 4))
-)
+small_losses = st.tuples(st.integers(2, 5),
+    st.integers(2, 3)).flatmap(lambda shape: arrays(np.float64, shape, elements=st.floats(0, 4)))  # fmt: skip
 
 
 def sleepy(seed, rounds, n, scale):
@@ -39,8 +39,6 @@ def switching_fast():
 
 
 # --- each function against enumeration or high precision
-
-
 @settings(max_examples=30)
 @given(small_losses, interior)
 def test_the_law_of_the_switches_is_that_of_enumeration(losses, alpha):
@@ -77,10 +75,9 @@ def test_theorem_2_is_the_least_regret_of_any_law_with_that_mean_and_variance(ho
     ratio = (horizon - 1) * (points * log(alpha / best) + (1 - points) * log((1 - alpha) / (1 - best)))
     scale = max(ratio.max() - 600.0, -bound)  # so that the objective stays within floats
     objective = np.exp(ratio - scale)
-    found = linprog(
-        -objective / objective.max(), A_eq=[np.ones_like(points), points - best, (points - best) ** 2 / variance],
-        b_eq=[1.0, 0.0, 1.0], method="highs",
-    )  # fmt: skip
+    found = linprog(-objective / objective.max(),
+        A_eq=[np.ones_like(points), points - best, (points - best) ** 2 / variance], b_eq=[1.0, 0.0, 1.0],
+        method="highs")  # fmt: skip
     assume(found.status == 0 and found.fun < -1e-6)  # the grid allows the variance, and the solver's digits suffice
     least = -(log(-found.fun) + log(objective.max()) + scale)
     assert least >= bound - 1e-6 * max(1.0, abs(bound))
@@ -88,7 +85,6 @@ def test_theorem_2_is_the_least_regret_of_any_law_with_that_mean_and_variance(ho
 
 
 # --- the report
-
 CHAIN = np.full((4, 4), 0.05) + 0.8 * np.eye(4)
 GRID = alpha_grid(horizon=120)
 COARSE = alpha_grid(horizon=119)  # its worst divergence is above 1/(2T) by one part in 119
@@ -111,27 +107,25 @@ def gone_on():
     return learner
 
 
-VERDICTS = [  # the learner, losses, options, and how the verdicts of some statements, or of all, begin
-    (lambda: near_the_best(switching_fast()), switching_fast, {}, dict.fromkeys(SEVEN, "holds")),
-    (lambda: LearnAlpha(4, GRID), switching_fast, {}, {"": "holds"}),
-    (gone_on, lambda: shifting()[50:], {}, {"Lemma 1": "holds", "Theorem 1": "holds"}),
-    (lambda: FixedShare(2, 0.1), lambda: np.tile([0.0, 9.0], (40, 1)), {}, {**NOT_INSIDE, "Theorem 1": "holds"}),
-    (lambda: StaticExpert(4), shifting, {}, {"Theorem 1": "vacuous: the bound is infinite"}),
-    (lambda: FixedShare(4, 0.9), shifting, {}, {"Theorem 2": "vacuous"}),
-    (lambda: StaticExpert(2), lambda: [[0.0, 0.1]], {}, {"Static-expert against the best expert": "vacuous"}),
-    (lambda: FixedShare(4, 0.1), shifting, {"exact_rounds": 100}, {"Lemma 1": "void: not comp", "Theorem 1": "holds"}),
-    (lambda: LearnAlpha(4, GRID), shifting, {}, {"Corollary 1, optimised": "holds"}),
-    (lambda: LearnAlpha(4, COARSE), shifting, {}, {"Corollary 1, optimised": "void: the worst divergence of"}),
-    (lambda: LearnAlpha(4, GRID, alpha_prior=1.0 + 1e-9 * np.arange(GRID.size)), shifting, {},
-     {"Corollary 1, optimised": "void: the prior over the alphas is not uniform"}),
-    (lambda: LearnAlpha(4, [0.01, 0.05], prior=[0.7, 0.1, 0.1, 0.1], alpha_prior=[0.2, 0.8]), shifting, {},
-     {"Corollary 1": "holds", "Corollary 1, optimised": "void"}),
-    *((make, hopeless, {}, {"": "void"}) for make in (
-        lambda: StaticExpert(4), lambda: FixedShare(4, 0.1), lambda: LearnAlpha(4, doubling=True))),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("make", "losses", "options", "expected"), VERDICTS)
+# the learner, losses, options, and how the verdicts of some statements, or of all, begin
+@cases_of("make losses options expected", """
+lambda: near_the_best(switching_fast()), switching_fast, {}, dict.fromkeys(SEVEN, "holds")
+lambda: LearnAlpha(4, GRID), switching_fast, {}, {"": "holds"}
+gone_on, lambda: shifting()[50:], {}, {"Lemma 1": "holds", "Theorem 1": "holds"}
+lambda: FixedShare(2, 0.1), lambda: np.tile([0.0, 9.0], (40, 1)), {}, {**NOT_INSIDE, "Theorem 1": "holds"}
+lambda: StaticExpert(4), shifting, {}, {"Theorem 1": "vacuous: the bound is infinite"}
+lambda: FixedShare(4, 0.9), shifting, {}, {"Theorem 2": "vacuous"}
+lambda: StaticExpert(2), lambda: [[0.0, 0.1]], {}, {"Static-expert against the best expert": "vacuous"}
+lambda: FixedShare(4, 0.1), shifting, {"exact_rounds": 100}, {"Lemma 1": "void: not comp", "Theorem 1": "holds"}
+lambda: LearnAlpha(4, GRID), shifting, {}, {"Corollary 1, optimised": "holds"}
+lambda: LearnAlpha(4, COARSE), shifting, {}, {"Corollary 1, optimised": "void: the worst divergence of"}
+lambda: LearnAlpha(4, GRID, alpha_prior=1.0 + 1e-9 * np.arange(GRID.size)), shifting, {},
+  {"Corollary 1, optimised": "void: the prior over the alphas is not uniform"}
+lambda: LearnAlpha(4, [0.01, 0.05], prior=[0.7, 0.1, 0.1, 0.1], alpha_prior=[0.2, 0.8]), shifting, {},
+  {"Corollary 1": "holds", "Corollary 1, optimised": "void"}
+lambda: StaticExpert(4), hopeless, {}, {"": "void"} ; lambda: FixedShare(4, 0.1), hopeless, {}, {"": "void"}
+lambda: LearnAlpha(4, doubling=True), hopeless, {}, {"": "void"}
+""", globals())  # fmt: skip
 def test_a_statement_holds_or_is_vacuous_or_void_as_its_hypotheses_say(make, losses, options, expected):
     learner = make()
     before, run = learner.state(), learner.run(losses())
@@ -195,14 +189,10 @@ def test_losses_and_rates_at_the_extremes_violate_nothing_nor_do_experts_that_sl
     awake = None
     if sleep:
         awake = (rng.random(losses.shape) < 0.6) | (np.arange(n) == rng.integers(n, size=(len(losses), 1)))
-    for learner in (
-        StaticExpert(n, prior=prior),
-        FixedShare(n, alpha, prior=prior),
+    for learner in (StaticExpert(n, prior=prior), FixedShare(n, alpha, prior=prior),
         MarkovShare(matrix / matrix.sum(axis=1, keepdims=True), prior=prior),
-        LearnAlpha(n, [0.0, alpha, 1.0], prior=prior),
-        LearnAlpha(n, alpha_grid(horizon=max(1, len(losses)))),
-        LearnAlpha(n, doubling=True),
-    ):
+        LearnAlpha(n, [0.0, alpha, 1.0], prior=prior), LearnAlpha(n, alpha_grid(horizon=max(1, len(losses)))),
+        LearnAlpha(n, doubling=True)):  # fmt: skip
         table = bounds.report(learner.run(losses, awake))
         assert table.empty if not len(losses) else table.holds.all(), table.to_string()
 
@@ -243,9 +233,8 @@ def test_learn_alpha_is_held_against_segments_of_its_best_alpha_expert_where_exp
     assert second.verdict.endswith(f"(tightest at k = {k + 1})")
 
 
-@given(
-    seed=st.integers(0, 10_000), rounds=st.integers(1, 30), n=st.integers(1, 5), scale=st.sampled_from([0.1, 1.0, 8.0])
-)
+@given(seed=st.integers(0, 10_000), rounds=st.integers(1, 30), n=st.integers(1, 5),
+    scale=st.sampled_from([0.1, 1.0, 8.0]))  # fmt: skip
 @settings(max_examples=10)
 def test_static_expert_is_near_every_expert_over_the_rounds_in_which_it_is_awake(seed, rounds, n, scale):
     losses, awake, rng = sleepy(seed, rounds, n, scale)
@@ -264,12 +253,9 @@ def test_the_regret_against_a_partition_counts_the_rounds_in_which_its_experts_a
     run = FixedShare(3, 0.2).run(losses, awake)
     limit = statements.fixed_share_partition_loss(0.0, k, 12, 3, 0.2)
     lost = np.where(awake, run.loss[:, None] - losses, 0.0)
-    worst = max(
-        lost[np.arange(12), np.repeat(experts, np.diff([0, *cuts, 12]))].sum()
-        for cuts in combinations(range(1, 12), k - 1)
-        for experts in product(range(3), repeat=k)
-        if all(a != b for a, b in pairwise(experts))
-    )
+    worst = max(lost[np.arange(12), np.repeat(experts, np.diff([0, *cuts, 12]))].sum()
+        for cuts in combinations(range(1, 12), k - 1) for experts in product(range(3), repeat=k)
+        if all(a != b for a, b in pairwise(experts)))  # fmt: skip
     row = bounds.report(run, k_max=k).set_index("statement").loc["Fixed-share against k segments"]
     assert worst <= limit + 1e-9
     assert row.slack <= limit - worst + 1e-9

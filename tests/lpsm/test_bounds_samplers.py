@@ -8,6 +8,7 @@ from lpsm import bounds, samplers
 from lpsm import synthetic_streams as streams
 from lpsm.bounds import sampler_report, sampler_theorems
 from tests.oracles import bound_trials as trials
+from tests.tables import cases_of
 
 
 @pytest.mark.parametrize("seeds", [range(10), pytest.param(range(10, 1000), marks=pytest.mark.long)])
@@ -41,10 +42,9 @@ def reported(key, X, y, runs=6, **parameters):
     return bounds.report_sampler(samplers.make(key, X.shape[1], **parameters), X, y, runs=runs)
 
 
-@pytest.mark.parametrize(
-    ("key", "parameters"),
-    [("perceptron", {}), ("perceptron-ss", {"b": 0.4}), ("sop-label-efficient", {"C": 0.2, "a": 2.0})],
-)
+@cases_of("key parameters", """
+"perceptron", {} ; "perceptron-ss", {"b": 0.4} ; "sop-label-efficient", {"C": 0.2, "a": 2.0}
+""")  # fmt: skip
 def test_a_run_that_counts_what_the_sampler_counts(key, parameters):
     X, y = a_stream(0.05)
     X *= np.linspace(0.5, 3.0, len(y))[:, None]
@@ -72,20 +72,16 @@ def test_no_comparator_near_the_one_that_is_sought_has_a_smaller_objective():
         assert value(found) <= 1.01 * value(found + step)
 
 
-THEOREMS = {  # what a comparator is charged for: hinge, its own norm, its products with the instances
-    ("perceptron", ()): [(trade + 0.5, trade, 0.0) for trade in sampler_theorems.TRADES],
-    ("sop", (("a", 0.7),)): [(1.0, 0.7 * trade, trade) for trade in sampler_theorems.TRADES],
-    ("perceptron-ss", (("b", 0.5), ("eta", 0.5))): [(1.5, 1.5 * 3.0 / 4.0, 0.0)],
-    ("sop-ss", (("b", 0.5),)): [(1.0, 0.25, 0.25)],
-    ("sole", (("C", 0.5), ("a", 2.0))): [(1.0, 0.5, 0.25)],
-    ("lasec-ss", (("a", 0.5), ("b", 4.0), ("c", 9.0))): [(1.0, 1.0, 0.25)],
-}
-
-
-@pytest.mark.parametrize(("key", "parameters"), THEOREMS)
-def test_a_comparator_is_sought_at_the_trade_of_its_bound(key, parameters):
-    found = sampler_theorems.theorem_of(samplers.make(key, 3, **dict(parameters))).trades
-    assert [tuple(trade) for trade in found] == [pytest.approx(trade) for trade in THEOREMS[key, parameters]]
+# what a comparator is charged for: hinge, its own norm, its products with the instances
+@cases_of("key parameters trades", """
+"perceptron", {}, [(trade + 0.5, trade, 0.0) for trade in sampler_theorems.TRADES]
+"sop", {"a": 0.7}, [(1.0, 0.7 * trade, trade) for trade in sampler_theorems.TRADES]
+"perceptron-ss", {"b": 0.5, "eta": 0.5}, [(1.5, 1.5 * 3.0 / 4.0, 0.0)] ; "sop-ss", {"b": 0.5}, [(1.0, 0.25, 0.25)]
+"sole", {"C": 0.5, "a": 2.0}, [(1.0, 0.5, 0.25)] ; "lasec-ss", {"a": 0.5, "b": 4.0, "c": 9.0}, [(1.0, 1.0, 0.25)]
+""", globals())  # fmt: skip
+def test_a_comparator_is_sought_at_the_trade_of_its_bound(key, parameters, trades):
+    found = sampler_theorems.theorem_of(samplers.make(key, 3, **parameters)).trades
+    assert [tuple(trade) for trade in found] == [pytest.approx(trade) for trade in trades]
 
 
 @pytest.mark.parametrize("d", [2, 9])  # fewer features than instances, and more
@@ -97,15 +93,15 @@ def test_the_quadratic_forms_are_those_of_the_matrices(d, c):
         np.testing.assert_allclose(r / (1 + r), trials.quadratic_forms(X, b, c), rtol=1e-9)
 
 
-@pytest.mark.parametrize(("sampler", "why"), [
-    (samplers.make("ss", 3), "void: no theorem here speaks of ss"),
-    (samplers.make("perceptron-ss", 3, normalize=False), "of at most 1, that of round 3 has 2"),
-    (samplers.make("sop-ss", 3, a=2.0), "void: W theorem 2 is about a = 1, got 2"),
-    (samplers.make("sop-label-efficient", 3, C=np.inf), "void: the coin's parameter is infinite"),
-    (samplers.make("sop", 3, kernel="rbf", gamma=1.0), "void: the comparators of a kernel are not at hand"),
-    (samplers.make("sop", 3, max_queries=5), "void: the budget ended the questions"),
-    (samplers.Sampler(samplers.Perceptron(), samplers.Always(), n_features=3), "speaks of this sampler"),
-])  # fmt: skip
+@cases_of("sampler why", """
+samplers.make("ss", 3) -> void: no theorem here speaks of ss
+samplers.make("perceptron-ss", 3, normalize=False) -> of at most 1, that of round 3 has 2
+samplers.make("sop-ss", 3, a=2.0) -> void: W theorem 2 is about a = 1, got 2
+samplers.make("sop-label-efficient", 3, C=np.inf) -> void: the coin's parameter is infinite
+samplers.make("sop", 3, kernel="rbf", gamma=1.0) -> void: the comparators of a kernel are not at hand
+samplers.make("sop", 3, max_queries=5) -> void: the budget ended the questions
+samplers.Sampler(samplers.Perceptron(), samplers.Always(), n_features=3) -> speaks of this sampler
+""", globals())  # fmt: skip
 def test_a_hypothesis_that_fails_is_said_and_nothing_is_violated(sampler, why):
     X, y = a_stream(0.0, n=30)
     X = X * np.where(np.arange(30) == 2, 2.0, 1.0)[:, None]

@@ -12,14 +12,14 @@ from lpsm.combining import best_convex, best_linear
 from lpsm.experts.combine import RATES
 from lpsm.experts.losses import LOSSES, losses_of, slopes_of
 from tests.oracles.combining import aggregated, combined
+from tests.tables import cases_of
 
 ALPHAS = [0.01, 0.1, 0.5]
 
 
-@pytest.mark.parametrize(
-    ("loss", "forecast", "slope"),
-    [("absolute", 1.0, 0.0), ("pinball", 1.0, 0.0), ("logistic", 800.0, 0.0), ("logistic", -800.0, -1.0)],
-)
+@cases_of("loss forecast slope", """
+"absolute", 1.0, 0.0 ; "pinball", 1.0, 0.0 ; "logistic", 800.0, 0.0 ; "logistic", -800.0, -1.0
+""")  # fmt: skip
 def test_a_slope_where_there_is_a_corner_and_far_out(loss, forecast, slope):
     assert slopes_of(loss, 0.3, np.array([forecast]), np.ones(1)) == pytest.approx([slope])
 
@@ -67,10 +67,9 @@ def test_combinations_that_learn_from_slopes_are_those_of_the_literal_recursion(
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@given(
-    seed=st.integers(0, 10_000), rounds=st.integers(1, 60), n=st.integers(1, 5), size=st.sampled_from([1e-6, 1.0, 1e5]),
-    rate=st.sampled_from(["learn", 0.02, 0.5]), shift=st.booleans(),
-)  # fmt: skip
+@given(seed=st.integers(0, 10_000), rounds=st.integers(1, 60), n=st.integers(1, 5),
+    size=st.sampled_from([1e-6, 1.0, 1e5]), rate=st.sampled_from(["learn", 0.02, 0.5]),
+    shift=st.booleans())  # fmt: skip
 @settings(max_examples=40)
 def test_the_regret_against_the_best_segments_is_below_its_bound(loss, seed, rounds, n, size, rate, shift):
     forecasts, y = world(loss, seed, rounds, n, size=size)

@@ -48,9 +48,8 @@ print(caller(10), sum(found))
 @pytest.fixture
 def copied(tmp_path):
     """A place with the decorator and a package of two kernels and a constant, each in a file of its own."""
-    shutil.copytree(
-        Path(native.__file__).parent, tmp_path / "lpsm" / "native", ignore=shutil.ignore_patterns("*pycache*")
-    )
+    shutil.copytree(Path(native.__file__).parent, tmp_path / "lpsm" / "native",
+        ignore=shutil.ignore_patterns("*pycache*"))  # fmt: skip
     (tmp_path / "lpsm" / "__init__.py").write_text("")
     mine = tmp_path / "mine"
     mine.mkdir()

@@ -194,8 +194,6 @@ def test_a_combiner_has_no_unit_of_its_own_and_finds_the_forecast_that_is_right(
 
 
 # -- the ledger
-
-
 def test_a_round_infinite_for_both_leaves_the_regret_unchanged():
     ledger = Ledger([1.0, np.inf, 2.0])
     assert ledger.regret([0.5, np.inf, 0.5]).tolist() == [0.5, 0.5, 2.0]

@@ -50,9 +50,8 @@ Run = Callable[[str], str]
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """Run code in a process of its own, in a place with a package of two kernels."""
-    shutil.copytree(
-        Path(native.__file__).parent, tmp_path / "lpsm" / "native", ignore=shutil.ignore_patterns("*pycache*")
-    )
+    shutil.copytree(Path(native.__file__).parent, tmp_path / "lpsm" / "native",
+        ignore=shutil.ignore_patterns("*pycache*"))  # fmt: skip
     (tmp_path / "mine").mkdir()
     for package in ("lpsm", "mine"):
         (tmp_path / package / "__init__.py").write_text("")
@@ -80,9 +79,8 @@ def damaged(content: bytes, other: bytes) -> dict[str, bytes]:
 def test_a_damaged_file_is_compiled_again(run: Run, tmp_path: Path, ways: list[str] | None) -> None:
     assert (run(CALL), run(OF_OTHERS)) == ("False 30 True", "False 5 True")
     whole = {path: path.read_bytes() for path in tmp_path.rglob("*.code")}
-    assert sorted(path.name.rpartition("-")[0] for path in whole) == [
-        "mine.entry.made", "mine.entry.made.entry", "mine.entry.total.entry"
-    ]  # fmt: skip
+    assert sorted(path.name.rpartition("-")[0] for path in whole) == ["mine.entry.made", "mine.entry.made.entry",
+        "mine.entry.total.entry"]  # fmt: skip
     for path, content in whole.items():
         call, answer = (OF_OTHERS, "5 True") if "made" in path.name else (CALL, "30 True")
         for way, found in damaged(content, next(other for other in whole.values() if other != content)).items():

@@ -15,6 +15,7 @@ from lpsm import synthetic_streams as streams
 from lpsm.samplers import SelectiveClassifier
 from lpsm.samplers.calibration import LEAST, fitted_scale, leads, probabilities
 from tests.lpsm.frozen.streams import a_stream
+from tests.tables import cases_of
 
 SOME = ["ss", "sop-ss", "arow-diagonal-ss", "filter", "dkm"]
 CHECKED = [pytest.param(key, marks=[] if key in SOME else pytest.mark.long) for key in tuple(samplers.keys())]
@@ -86,11 +87,10 @@ def test_a_single_class_is_predicted_for_everything_and_without_labels_each_of_t
     assert (SelectiveClassifier("ss", max_queries=0).fit(X, y).predict_proba(X) == 0.5).all()
 
 
-@pytest.mark.parametrize(
-    ("key", "several", "poor"),
-    [("ss", True, False), ("dkm-perceptron", True, True), ("ffole", False, False), ("dkm", False, False),
-     ("modified-perceptron", False, True), ("nonsense", True, False)],
-)  # fmt: skip
+@cases_of("key several poor", """
+"ss", True, False ; "dkm-perceptron", True, True ; "ffole", False, False ; "dkm", False, False
+"modified-perceptron", False, True ; "nonsense", True, False
+""")  # fmt: skip
 def test_tags_say_what_a_key_can_do(key, several, poor):
     tags = SelectiveClassifier(key).__sklearn_tags__()
     assert (tags.classifier_tags.multi_class, tags.classifier_tags.poor_score) == (several, poor)
@@ -124,7 +124,6 @@ def test_coins_come_of_a_seed_a_generator_or_numpys_older_one():
 
 
 # -- probabilities, from the labels that were bought
-
 X, Y = a_stream(31, rounds=90, d=3)
 
 

@@ -13,6 +13,7 @@ from lpsm.experts import worst_divergence
 from lpsm.experts.best_rate import interpolation_error, node_losses, read_between, slopes
 from lpsm.experts.loss_tables import Likelihoods
 from tests.oracles import experts as oracle
+from tests.tables import cases_of
 
 values = st.one_of(st.floats(0, 5), st.sampled_from([0.0, 1.0, 30.0, 1e6]))
 
@@ -70,9 +71,8 @@ def test_slope_and_curvature_are_those_of_fifty_digit_differences(alpha):  # ora
     losses = shifting(40)
     with mpmath.workdps(60):
         expected = [mpmath.diff(lambda a: oracle.share_loss(losses, a), mpmath.mpf(alpha), k) for k in (0, 1, 2)]
-    np.testing.assert_allclose(
-        hindsight.alpha_slopes(losses, [alpha])[0], [float(x) for x in expected], rtol=1e-10, atol=1e-10
-    )
+    np.testing.assert_allclose(hindsight.alpha_slopes(losses, [alpha])[0], [float(x) for x in expected], rtol=1e-10,
+        atol=1e-10)  # fmt: skip
 
 
 @settings(max_examples=60)
@@ -99,15 +99,11 @@ def test_the_global_minimum_is_found_among_two_local_ones():
         assert best.gap <= 1e-6
 
 
-@pytest.mark.parametrize(
-    ("rounds", "n", "scale", "repeats"),
-    [(2, 3, 1.0, 1), (12, 2, 4.0, 1), (300, 5, 1e-3, 1), (300, 5, 2.0, 1), (300, 3, 3.0, 50)],
-)
+@cases_of("rounds n scale repeats", "2, 3, 1.0, 1 ; 12, 2, 4.0, 1 ; 300, 5, 1e-3, 1 ; 300, 5, 2.0, 1 ; 300, 3, 3.0, 50")
 def test_the_polynomial_through_few_losses_is_as_near_as_its_bound_says(rounds, n, scale, repeats):  # theorem
     rng = np.random.default_rng(rounds + repeats)
-    prepared = Likelihoods(
-        np.repeat(rng.exponential(scale, size=(rounds // repeats, n)), repeats, axis=0), np.ones(n) / n
-    )
+    prepared = Likelihoods(np.repeat(rng.exponential(scale, size=(rounds // repeats, n)), repeats, axis=0),
+        np.ones(n) / n)  # fmt: skip
     rates = rng.random(60)
     exact = -slopes(prepared, rates)[:, 0] + prepared.offset
     for nodes in (4, 20, 60, rounds):
@@ -147,13 +143,10 @@ def test_an_expert_without_prior_weight_does_not_hide_the_losses_of_the_others()
     assert np.isfinite(hindsight.best_transitions(losses, prior=prior).loss)
 
 
-@pytest.mark.parametrize(("losses", "alpha"), [
-    (np.tile([0.0, 9.0], (50, 1)), 0.0),
-    (np.where(np.add.outer(np.arange(50), np.arange(2)) % 2, 9.0, 0.0), 1.0),
-    (np.array([[3.0, 1.0]]), 0.0),
-    (np.ones((20, 1)), 0.0),
-    (np.ones((200, 3)), 0.0),
-])  # fmt: skip
+@cases_of("losses alpha", """
+np.tile([0.0, 9.0], (50, 1)), 0.0 ; np.where(np.add.outer(np.arange(50), np.arange(2)) % 2, 9.0, 0.0), 1.0
+np.array([[3.0, 1.0]]), 0.0 ; np.ones((20, 1)), 0.0 ; np.ones((200, 3)), 0.0
+""")  # fmt: skip
 def test_the_best_rate_reaches_the_ends(losses, alpha):  # extremes
     assert hindsight.best_alpha(losses).alpha == alpha
 
@@ -173,12 +166,8 @@ def test_the_best_transitions_reproduce_the_posterior_moves_they_induce(losses):
 def test_one_infinite_loss_is_legal_and_a_round_of_them_costs_infinity():
     losses = shifting(30)
     losses[7, 2] = np.inf
-    for found in (
-        hindsight.alpha_losses(losses, [0.0, 0.2, 1.0]),
-        hindsight.best_alpha(losses).loss,
-        hindsight.best_transitions(losses).loss,
-        hindsight.partition_curve(losses, 5),
-    ):
+    for found in (hindsight.alpha_losses(losses, [0.0, 0.2, 1.0]), hindsight.best_alpha(losses).loss,
+        hindsight.best_transitions(losses).loss, hindsight.partition_curve(losses, 5)):  # fmt: skip
         assert np.isfinite(found).all()
     assert hindsight.best_alpha([[np.inf, 0.0], [0.0, 0.0]], prior=[1.0, 0.0]).loss == np.inf
     losses[7] = np.inf
@@ -189,20 +178,17 @@ def test_one_infinite_loss_is_legal_and_a_round_of_them_costs_infinity():
 
 
 # -- grids of switching rates: sizes, guarantee, exact Bayes
-
-
 def dense_divergence(alphas, points=20_001):
     """Smallest divergence from the grid at many alpha*, by the definition."""
     angles = np.linspace(0, np.pi / 2, points)
     p, q = np.sin(angles)[:, None] ** 2, np.cos(angles)[:, None] ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        divergence = np.where(p > 0, p * np.log(p / alphas), 0.0) + np.where(
-            q > 1e-300, q * np.log(q / (1 - alphas)), 0.0
-        )
+        divergence = np.where(p > 0, p * np.log(p / alphas), 0.0) + np.where(q > 1e-300, q * np.log(q / (1 - alphas)),
+            0.0)  # fmt: skip
     return divergence.min(axis=1).max()
 
 
-@pytest.mark.parametrize(("horizon", "size"), [(100, 17), (1000, 51), (10_000, 157), (27_000, 259)])
+@cases_of("horizon size", "100, 17 ; 1000, 51 ; 10_000, 157 ; 27_000, 259")
 def test_the_grid_for_a_horizon_has_the_known_size_and_keeps_its_promise(horizon, size):
     grid = alpha_grid(horizon=horizon)
     assert grid.shape == (size,)
@@ -230,9 +216,7 @@ def test_the_worst_divergence_is_that_of_a_fine_scan(alphas):
     assert worst_divergence(grid) >= dense_divergence(grid) * (1 - 1e-9)
 
 
-@pytest.mark.parametrize(
-    ("alphas", "worst"), [([0.0, 0.3, 1.0], -np.log(0.3)), ([0.0], np.inf), ([1.0], np.inf), ([0.5], np.log(2))]
-)
+@cases_of("alphas worst", "[0.0, 0.3, 1.0], -np.log(0.3) ; [0.0], np.inf ; [1.0], np.inf ; [0.5], np.log(2)")
 def test_ends_of_the_interval_are_allowed_in_a_grid(alphas, worst):
     assert worst_divergence(alphas) == pytest.approx(worst)
 

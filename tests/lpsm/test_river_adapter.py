@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from tests.tables import rows
+
 river = pytest.importorskip("river")
 
 from river import checks, evaluate, metrics, preprocessing  # noqa: E402
@@ -41,11 +43,10 @@ def test_predictions_by_hand_while_features_appear(classes):
     assert model.predict_one({"a": 1.0}) == classes[1]  # SGN(0) = +1
     assert list(model.predict_proba_one({"a": 1.0}).items()) == [(classes[1], 0.5), (classes[0], 0.5)]
     margins, labels = [], []
-    for x, row, y in (
-        ({"b": 1.0, "a": 2.0}, [1.0, 2.0, 0.0], -1), ({"a": -1.0}, [0.0, -1.0, 0.0], 1),
-        ({"c": 2.0, "b": 1.0}, [1.0, 0.0, 2.0], -1), ({"c": 1.0}, [0.0, 0.0, 1.0], 1),
-        ({"a": 1.0, "c": 0.5}, [0.0, 1.0, 0.5], -1), ({"a": 2.0, "c": 2.0}, [0.0, 2.0, 2.0], -1),
-    ):  # fmt: skip
+    for x, row, y in rows("""
+{"b": 1.0, "a": 2.0}, [1.0, 2.0, 0.0], -1 ; {"a": -1.0}, [0.0, -1.0, 0.0], 1 ; {"c": 2.0, "b": 1.0}, [1.0, 0.0, 2.0], -1
+{"c": 1.0}, [0.0, 0.0, 1.0], 1 ; {"a": 1.0, "c": 0.5}, [0.0, 1.0, 0.5], -1 ; {"a": 2.0, "c": 2.0}, [0.0, 2.0, 2.0], -1
+"""):
         model.predict_one({"unheard of": 9.0, **x})  # is not remembered
         decision = by_hand.decide(row)
         assert model.ask(x)

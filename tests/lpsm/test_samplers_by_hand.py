@@ -64,9 +64,8 @@ def test_inner_products_and_sums_are_numpys_and_read_no_further(n):
     assert linear_algebra.dot(a, b, n) == pytest.approx(a[:n] @ b[:n], abs=1e-12)
     dense = rng.normal(size=n + 3)
     for columns, sparse in ((at, True), (np.arange(n, dtype=np.int32), False)):
-        assert linear_algebra.along(Row(a, columns, n, sparse), dense) == pytest.approx(
-            a[:n] @ dense[columns], abs=1e-12
-        )
+        assert linear_algebra.along(Row(a, columns, n, sparse), dense) == pytest.approx(a[:n] @ dense[columns],
+            abs=1e-12)  # fmt: skip
         sums, expected = dense.copy(), dense.copy()
         expected[columns] += -1.5 * a[:n]
         linear_algebra.add(sums, -1.5, Row(a, at, n, sparse))
@@ -140,8 +139,7 @@ def test_the_defaults_of_every_part_and_what_the_catalogue_says_of_an_algorithm(
     assert entry.example == "lpsm label sms-spam --algorithm adaptive-sampler --param lambda=1.0"
     assert [parameter.name for parameter in entry.parameters] == ["lambda_", "rho", "mistake_driven", "bias", "a"]
     assert samplers.registry()["arow-ss"].source.endswith(
-        "(W: Cesa-Bianchi, Gentile and Zaniboni 2004; AROW: Crammer, Kulesza and Dredze 2009)"
-    )
+        "(W: Cesa-Bianchi, Gentile and Zaniboni 2004; AROW: Crammer, Kulesza and Dredze 2009)")  # fmt: skip
     assert samplers.describe("sole").startswith("sole(C=1.0, a=1.0): The second-order label-efficient classifier asks")
 
 

@@ -19,6 +19,7 @@ from lpsm import samplers
 from lpsm.samplers import MulticlassSampler, TunedSampler, catalogue, kernels
 from tests.lpsm.frozen import streams
 from tests.lpsm.frozen.streams import GRIDS, MORE, NO_KERNEL, PARAMETERS, STREAMS, by_rounds, plain
+from tests.tables import cases_of
 
 X, Y = plain(6, 150, 11)
 X = X.astype(np.float32).astype(float)  # so that single precision holds the same rows
@@ -84,9 +85,8 @@ def test_a_run_is_its_pieces_and_its_rounds_to_the_last_bit_and_draw_in_any_memo
     told = np.where(one[1], labels, (labels + 1) % 4 if labels is CODES else -labels)
     read_only, strided = X.copy(), np.repeat(X, 2, axis=1)[:, ::2]
     read_only.flags.writeable = False
-    forms = zip(
-        (read_only, X, X.astype(np.float32), X.tolist(), strided), pairwise((0, 3, 3, 90, 91, 150)), strict=True
-    )
+    forms = zip((read_only, X, X.astype(np.float32), X.tolist(), strided), pairwise((0, 3, 3, 90, 91, 150)),
+        strict=True)  # fmt: skip
     *joined, numbers = zip(*(whole(pieces, rows[a:b], told[a:b]) for rows, (a, b) in forms), strict=True)
     ends = numbers[-1] if isinstance(run, MulticlassSampler) else np.concatenate(numbers)
     same([*map(np.concatenate, joined), ends], one)
@@ -254,7 +254,9 @@ def test_weights_and_the_inverse_are_copies_in_the_numbers_asked_for(dtype, kern
         assert np.abs(getattr(sampler, name)).max() < 9.0
 
 
-@pytest.mark.parametrize(("key", "rounds", "exact"), [("sop", 64, True), ("sop", 65, False), ("ridge", 90, True)])
+@cases_of("key rounds exact", """
+"sop", 64, True ; "sop", 65, False ; "ridge", 90, True
+""")  # fmt: skip
 def test_margins_of_a_long_run_are_put_off_where_they_cost_more_than_the_decision(key, rounds, exact):
     log = samplers.make(key, 6).run(X[:rounds], Y[:rounds])
     assert log.exact == exact
@@ -264,14 +266,12 @@ def test_margins_of_a_long_run_are_put_off_where_they_cost_more_than_the_decisio
 
 
 def test_sparse_rows_may_be_unsorted_and_hold_duplicates_and_stay_as_they_were():
-    messy = sparse.csr_matrix(
-        (np.array([1.0, 2.0, 3.0, 0.5]), np.array([3, 1, 3, 0]), np.array([0, 3, 4])), shape=(2, 6)
-    )
+    messy = sparse.csr_matrix((np.array([1.0, 2.0, 3.0, 0.5]), np.array([3, 1, 3, 0]), np.array([0, 3, 4])),
+        shape=(2, 6))  # fmt: skip
     before = messy.copy()
     sampler, dense = samplers.make("rls", 6), samplers.make("rls", 6)
-    np.testing.assert_allclose(
-        sampler.run(messy, [1, -1]).margin, dense.run(before.toarray(), [1, -1]).margin, atol=1e-15
-    )
+    np.testing.assert_allclose(sampler.run(messy, [1, -1]).margin, dense.run(before.toarray(), [1, -1]).margin,
+        atol=1e-15)  # fmt: skip
     np.testing.assert_allclose(sampler.weights, dense.weights, atol=1e-15)
     for name in ("data", "indices", "indptr"):
         np.testing.assert_array_equal(getattr(messy, name), getattr(before, name))
@@ -282,13 +282,10 @@ def test_sparse_rows_may_be_unsorted_and_hold_duplicates_and_stay_as_they_were()
 def test_an_instance_may_be_its_values_and_columns_in_any_order_and_of_any_numbers(key, normalize):
     X, y = STREAMS["plain"]()
     rows = sparse.csr_matrix(X)
-    rows_of = {
-        "row": lambda row: row,
-        "pair": lambda row: (row.data, row.indices),
+    rows_of = {"row": lambda row: row, "pair": lambda row: (row.data, row.indices),
         "turned": lambda row: (row.data[::-1], row.indices[::-1].astype(np.int64)),
         "doubled": lambda row: (np.repeat(row.data / 2, 2), np.repeat(row.indices, 2)),
-        "fixed": lambda row: (fixed(row.data), fixed(row.indices)),
-    }
+        "fixed": lambda row: (fixed(row.data), fixed(row.indices))}  # fmt: skip
     found = {}
     for form, turn in rows_of.items():
         model = samplers.make(key, X.shape[1], rng=3, normalize=normalize)
@@ -334,7 +331,6 @@ def test_margins_that_are_read_after_their_rows_were_changed_are_refused():
 
 
 # -- answers as they were when they were written down, from dense and from sparse rows
-
 ANSWERS = streams.read()
 
 

@@ -83,10 +83,8 @@ def test_huge_and_tiny_instances_keep_every_margin_finite():
         assert np.isfinite(margin).all(), key
 
 
-@given(
-    seed=st.integers(0, 50), key=st.sampled_from(["kept-rate", "nearest", "perceptron", "adagrad", "ssmd", "dkm"]),
-    rate=st.floats(0.0, 1.0), step=st.sampled_from([0.02, 0.3]),
-)  # fmt: skip
+@given(seed=st.integers(0, 50), key=st.sampled_from(["kept-rate", "nearest", "perceptron", "adagrad", "ssmd", "dkm"]),
+    rate=st.floats(0.0, 1.0), step=st.sampled_from([0.02, 0.3]))  # fmt: skip
 @settings(max_examples=40)
 def test_a_rate_is_never_exceeded_by_a_label_nor_missed_by_more_than_the_largest_margin_allows(seed, key, rate, step):
     X, y = a_stream(seed, rounds=200)
@@ -117,7 +115,6 @@ def test_any_key_keeps_a_rate_and_stores_all_it_buys_where_it_is_told_to():
 
 
 # -- labels that weigh 1/probability
-
 ANGLES = np.linspace(0.0, pi, 9)[:-1]
 HYPOTHESES = np.column_stack([np.cos(ANGLES), np.sin(ANGLES)])  # the first makes the labels
 RISKS = ANGLES / pi * 0.8 + 0.1  # a tenth of the labels is flipped

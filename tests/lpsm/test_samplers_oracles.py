@@ -11,6 +11,7 @@ from lpsm.samplers import MulticlassSampler, kernels, sampler
 from tests.lpsm.frozen import streams
 from tests.lpsm.frozen.streams import NO_KERNEL, PARAMETERS, a_stream, assert_same, by_rounds, of
 from tests.oracles.samplers import Stored, chance, keeps, margin, play
+from tests.tables import cases_of
 
 D = 7
 NORMALIZED = {  # by the papers, unless told otherwise
@@ -48,11 +49,10 @@ def test_decisions_in_every_form_are_those_of_the_literal_formula(key, parameter
 
 
 @pytest.mark.parametrize("key", ["perceptron-ss", "sop-ss", "lasec", "ssmd", "ssnci", "randomized-budget-perceptron"])
-@pytest.mark.parametrize(
-    ("given", "form"),
-    [({"kernel": "poly", "degree": 2, "coef0": 0.0}, lambda X: (X @ X.T) ** 2),
-     ({"kernel": "rbf", "gamma": 0.4}, lambda X: np.exp(-0.4 * ((X[:, None] - X[None]) ** 2).sum(axis=2)))],
-)  # fmt: skip
+@cases_of("given form", """
+{"kernel": "poly", "degree": 2, "coef0": 0.0}, lambda X: (X @ X.T) ** 2
+{"kernel": "rbf", "gamma": 0.4}, lambda X: np.exp(-0.4 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+""")  # fmt: skip
 def test_a_kernel_is_a_linear_sampler_on_its_features(key, given, form):
     X, y = a_stream(6, rounds=50, d=4)
     X /= np.linalg.norm(X, axis=1)[:, None]
@@ -67,7 +67,6 @@ def test_a_kernel_is_a_linear_sampler_on_its_features(key, given, form):
 
 
 # -- labels that come late: any interleaving of decisions and labels
-
 T = 30
 WORLD = np.random.default_rng(5)
 X = WORLD.normal(size=(T, 4))
@@ -126,11 +125,8 @@ def test_a_modified_update_is_left_out_where_the_learner_has_come_right_since():
 
 
 # -- several classes
-
-OF_CLASSES = {
-    "ss", "ssmd", "ssnci", "sop-label-efficient", "sop-ss", "perceptron-ss", "bbq", "arow-ss", "arow-diagonal-ss",
-    "iwal", "lasec-ss", "dkm-perceptron", "kept-rate", "nearest",
-}  # fmt: skip
+OF_CLASSES = {"ss", "ssmd", "ssnci", "sop-label-efficient", "sop-ss", "perceptron-ss", "bbq", "arow-ss",
+    "arow-diagonal-ss", "iwal", "lasec-ss", "dkm-perceptron", "kept-rate", "nearest"}  # fmt: skip
 
 
 def several(seed, rounds=200):

@@ -11,13 +11,14 @@ from scipy import sparse
 import lpsm
 from lpsm import samplers, states
 from lpsm.samplers import MulticlassSampler, TunedSampler, protocol
+from tests.tables import cases_of
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
 Y = np.where(X[:, 0] > 0, 1, -1)
 
 
-@pytest.mark.parametrize(("rounds", "kept"), [(0, 8), (3, 8), (8, 8), (9, 16), (17, 24)])
+@cases_of("rounds kept", "0, 8 ; 3, 8 ; 8, 8 ; 9, 16 ; 17, 24")
 def test_of_the_updates_that_wait_those_that_came_are_kept_in_whole_blocks(rounds, kept):
     sampler = samplers.make("rls", 64)  # 32 may wait
     rows = np.random.default_rng(1).normal(size=(rounds, 64))
@@ -61,9 +62,8 @@ def sampler_of(key, kernel=None, rows=X, **parameters):
 
 def broken_states():
     """States of which every array is real, and which do not belong together."""
-    primal, dual, full = (
-        sampler_of("sop-ss"), sampler_of("ssmd", "rbf"), sampler_of("randomized-budget-perceptron", B=4),
-    )  # fmt: skip
+    primal, dual, full = (sampler_of("sop-ss"), sampler_of("ssmd", "rbf"),
+        sampler_of("randomized-budget-perceptron", B=4))  # fmt: skip
     thin = sampler_of("ssmd", "linear", sparse.csr_matrix(X))
     for model in (primal, dual, full, thin):
         for name, array in model.state().items():

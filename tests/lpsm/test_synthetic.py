@@ -8,6 +8,7 @@ from scipy import special, stats
 
 from lpsm import FixedShare, LearnAlpha, StaticExpert, alpha_grid, hindsight, synthetic
 from lpsm import synthetic_streams as streams
+from tests.tables import cases_of
 
 generators = st.integers(0, 2**32).map(np.random.default_rng)
 sizes = st.tuples(st.integers(1, 40), st.integers(1, 5))
@@ -19,8 +20,6 @@ def rng_of(seed):
 
 
 # -- losses of experts
-
-
 @given(st.sampled_from(synthetic.PROCESSES), generators, sizes)
 def test_every_process_gives_legal_losses_and_the_expert_of_least_mean(name, rng, size):
     if name == "adversarial":
@@ -71,8 +70,6 @@ def test_the_adversary_makes_the_learner_lose_in_every_round_and_leaves_a_good_e
 
 
 # -- streams of instances
-
-
 @given(stream_sizes, generators, st.floats(0.0, 0.99))
 @settings(max_examples=60)
 def test_separable_instances_are_unit_vectors_with_the_margin_asked_for(size, rng, margin):
@@ -121,7 +118,7 @@ def test_a_hard_margin_keeps_every_margin_and_the_law_of_what_is_above_it(expone
     np.testing.assert_array_equal(plain, none)
 
 
-@pytest.mark.parametrize(("d", "similarity"), [(2, 0.3), (3, 0.5), (6, 0.8), (3, 1.0)])
+@cases_of("d similarity", "2, 0.3 ; 3, 0.5 ; 6, 0.8 ; 3, 1.0")
 def test_the_similar_density_takes_both_extreme_values_and_no_other(d, similarity):
     stream = streams.similar_to_uniform(40_000, d, similarity, rng_of(d), axis=np.eye(d)[0])
     share = similarity / (1 + similarity)  # uniform measure of the crowded band

@@ -17,10 +17,13 @@ from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid
 from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare, doubling_regret, hedge, share
 from tests.oracles import experts as oracle
 from tests.oracles.experts import by_mpmath, markov_loss, share_matrix, variable_share_matrices
+from tests.tables import rows
 
 RATES = [0.0, 1e-300, 1e-9, 0.02, 0.5, 2 / 3, 0.97, 1 - 1e-4, 1 - 1e-12, 1.0]
 MIXED = [0.3, 0.0, 1.0, 1e-300, 0.01, 1 - 1e-10, 0.9, 1e-7, 0.5, 0.25]
-LAYOUTS = [(1, 1), (1, 3), (2, 1), (2, 2), (3, 1), (3, 3), (5, 10), (6, 5), (7, 2), (8, 9), (9, 4), (10, 1)]
+LAYOUTS = rows("""
+1, 1 ; 1, 3 ; 2, 1 ; 2, 2 ; 3, 1 ; 3, 3 ; 5, 10 ; 6, 5 ; 7, 2 ; 8, 9 ; 9, 4 ; 10, 1
+""")
 
 
 def close(got, want):
@@ -56,10 +59,8 @@ def held(learner, losses, laws, prior, top, awake=None):
     asked = {"alpha_weights": True} if many else {}
     parts = [other.run(given[part], None if awake is None else awake[part], **asked) for part in np.s_[:5, 5:]]
     runs = np.concatenate([part.loss for part in parts]), np.concatenate([part.weights for part in parts])
-    for found in (
-        (loss, weights, alphas),
-        (*runs, [row for part in parts for row in part.alpha_weights] if many else ()),
-    ):
+    for found in ((loss, weights, alphas),
+        (*runs, [row for part in parts for row in part.alpha_weights] if many else ())):  # fmt: skip
         for got, want in zip(found[: 2 + many], expected, strict=False):
             close(got, want[: len(got)])
 
@@ -175,8 +176,6 @@ def test_variable_share_leaves_a_lossless_expert_alone_and_loses_nobody_for_ever
 
 
 # -- AdaHedge, Squint and NormalHedge: their definitions, sleepers, the bounds of their authors
-
-
 @pytest.mark.parametrize(
     ("learner", "definition", "rounds", "examples", "near"),
     [(AdaHedge, oracle.ada_hedge_reference, 25, 20, 1e-9),

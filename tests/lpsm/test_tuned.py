@@ -12,12 +12,12 @@ import lpsm
 from bench import tuned as bench
 from lpsm.samplers import LastLabels, Sampler, TunedSampler, make
 from tests.lpsm.frozen.streams import a_stream, assert_same, by_rounds, of
+from tests.tables import cases_of
 
 
-@pytest.mark.parametrize(
-    ("key", "parameter", "value"),
-    [("perceptron-ss", "b", 0.4), ("sop-ss", "b", 0.4), ("ssmd", "K", 0.3), ("dkm", "R", 4), ("lasec-ss", "a", 0.7)],
-)
+@cases_of("key parameter value", """
+"perceptron-ss", "b", 0.4 ; "sop-ss", "b", 0.4 ; "ssmd", "K", 0.3 ; "dkm", "R", 4 ; "lasec-ss", "a", 0.7
+""")  # fmt: skip
 def test_a_grid_of_one_is_the_sampler_itself_draw_for_draw(key, parameter, value):
     X, y = a_stream(0, 200, 4)
     tuned = TunedSampler(key, 4, parameter, [value], rng=3).run(X, y)
@@ -79,7 +79,6 @@ def test_candidates_are_those_of_the_grid_whole_ones_as_integers():
 
 
 # -- labels bought lately as features: their definition, what they cannot know, late labels, and states
-
 TIMES = (2.0, 9.0)
 X = np.random.default_rng(3).normal(size=(120, 3))
 Y = np.where(np.arange(120) // 12 % 2 == 0, 1, -1)

@@ -34,8 +34,6 @@ def _page(page, rng, mss):
               bool(speaks[hosts[place]]))
         for place, one in enumerate(after)
     )  # fmt: skip
-    return Page(
-        page.page, *sizes[0], tuple(sizes[1:]), page.think_s, page.issue_s,
+    return Page(page.page, *sizes[0], tuple(sizes[1:]), page.think_s, page.issue_s,
         tuple(rng.choice([0.0, 0.02, 0.1], n)) if rng.random() < 0.5 else (), page.deadline_s,
-        servers=tuple(hosts.tolist()), causes=tuple(causes),
-    )  # fmt: skip
+        servers=tuple(hosts.tolist()), causes=tuple(causes))  # fmt: skip

@@ -98,8 +98,6 @@ def overlap(case, begin, end):
 
 
 # -- time and energy
-
-
 def intervals_of_the_radio_make_up_the_run(case):
     radio, (starts, ends) = case.result.radio, case.awake
     assert (ns(radio.start_s)[1:] == ns(radio.end_s)[:-1]).all()
@@ -151,22 +149,18 @@ def energy_is_that_of_the_intervals(case):
 
     def joules(awake, asleep, beacons, wakeups):
         return 1e-12 * (radio.awake_mw * awake + radio.asleep_mw * asleep) + (
-            1e-3 * radio.beacon_mj * beacons + radio.wakeup_j * wakeups
-        )
+            1e-3 * radio.beacon_mj * beacons + radio.wakeup_j * wakeups)  # fmt: skip
 
     assert case.result.wakeups == len(passages)
     assert energy.total_j == pytest.approx(joules(awake, case.end - awake, case.result.beacons, len(passages)))
-    for issue, done, beacons, energy_j in zip(
-        *case.pages[:2], case.pages[3], case.result.page_columns["energy_j"], strict=True
-    ):
+    for issue, done, beacons, energy_j in zip(*case.pages[:2], case.pages[3], case.result.page_columns["energy_j"],
+        strict=True):  # fmt: skip
         spent, wakeups = overlap(case, issue, done), ((passages >= issue) & (passages < done)).sum()
         assert energy_j == pytest.approx(joules(spent, done - issue - spent, beacons, wakeups))
     return int(energy.total_j > 0)
 
 
 # -- what comes and goes
-
-
 def pages_follow_one_another_or_begin_and_end_with_their_exchanges(case):
     workload, (issue, done, *_) = case.workload, case.pages
     if len(workload.timings):
@@ -245,9 +239,8 @@ def beacons_are_heard_once_and_counted_where_it_slept(case):
         asleep = np.array([not ((starts < one) & (one <= ends)).any() for one in at], dtype=bool)
         assert asleep.sum() == case.result.beacons
         issue, done, _, beacons = case.pages
-        assert beacons.tolist() == [
-            (asleep & (at > begin) & (at <= end)).sum() for begin, end in zip(issue, done, strict=True)
-        ]
+        assert beacons.tolist() == [(asleep & (at > begin) & (at <= end)).sum()
+            for begin, end in zip(issue, done, strict=True)]  # fmt: skip
     else:
         alone = np.array([not ((starts <= one) & (one <= ends)).any() for one in at], dtype=bool)
         assert alone.sum() <= case.result.beacons <= len(at) + case.result.beacons_lost
@@ -255,8 +248,6 @@ def beacons_are_heard_once_and_counted_where_it_slept(case):
 
 
 # -- what was recorded
-
-
 def bytes_that_were_asked_for_and_no_others_have_come(case):
     recorder, workload = case.recorder, case.workload
     ends = [end for end in recorder.ends if end.client.number == case.number and end.connection.number != 0]
@@ -368,15 +359,12 @@ def the_radio_transmits_and_receives_its_frames_and_is_in_its_states_all_the_tim
         up, back = round(radio.wakeup_ms * MS), round(radio.settle_ms * MS)
     slack += up + back
     wakeups, awake = case.result.wakeups, int(ns(case.result.awake_s))
-    for name, wanted in (
-        ("waking", (wakeups + alone) * (up + back)), ("receiving", received + heard),
-        ("listening", awake - wakeups * up - sent - received + guard),
-    ):  # fmt: skip
+    for name, wanted in (("waking", (wakeups + alone) * (up + back)), ("receiving", received + heard),
+        ("listening", awake - wakeups * up - sent - received + guard)):  # fmt: skip
         assert abs(int(ns(states[name])) - wanted) <= slack, (name, int(ns(states[name])) - wanted, slack)
     if isinstance(radio, netsim.StateRadioConfig):
-        powers = {"doze": radio.doze_mw} | {
-            name: getattr(radio, f"{name}_mw") + radio.base_mw for name in list(states)[1:]
-        }
+        powers = {"doze": radio.doze_mw} | {name: getattr(radio, f"{name}_mw") + radio.base_mw
+            for name in list(states)[1:]}  # fmt: skip
         total_j = 1e-3 * sum(powers[name] * seconds for name, seconds in states.items())
         assert case.result.energy.total_j == pytest.approx(total_j)
     return len(case.awake[0])
@@ -400,8 +388,7 @@ def _under_way_ns(recorder, end):
     apart = [n for n in range(1, len(frames)) if frames[n].start_ns > frames[n - 1].end_ns + phy.sifs_ns]
     spans = [(frames[i].start_ns, frames[j - 1].end_ns) for i, j in pairwise([0, *apart, len(frames)])]
     return phy.control_ns(BLOCK_ACK_BYTES) + max(
-        (stop - start for start, stop in spans if start <= end <= stop + phy.sifs_ns), default=0
-    )
+        (stop - start for start, stop in spans if start <= end <= stop + phy.sifs_ns), default=0)  # fmt: skip
 
 
 def nobody_begins_to_send_while_a_frame_is_on_the_air(case):
@@ -413,8 +400,7 @@ def nobody_begins_to_send_while_a_frame_is_on_the_air(case):
     return len(frames)
 
 
-LAWS = [
-    intervals_of_the_radio_make_up_the_run, a_page_is_awake_as_long_as_the_radio_is,
+LAWS = [intervals_of_the_radio_make_up_the_run, a_page_is_awake_as_long_as_the_radio_is,
     a_page_issued_while_the_radio_wakes_up_for_a_beacon_is_not_charged_from_before,
     latency_is_time_awake_and_time_asleep, energy_is_that_of_the_intervals,
     pages_follow_one_another_or_begin_and_end_with_their_exchanges,
@@ -426,8 +412,7 @@ LAWS = [
     frames_on_wires_make_up_the_air_time_and_the_client_is_awake_for_them,
     the_client_is_awake_for_its_frames_on_the_air,
     the_radio_transmits_and_receives_its_frames_and_is_in_its_states_all_the_time,
-    nobody_begins_to_send_while_a_frame_is_on_the_air,
-]  # fmt: skip
+    nobody_begins_to_send_while_a_frame_is_on_the_air]  # fmt: skip
 
 
 class Ends:

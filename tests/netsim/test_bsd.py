@@ -8,6 +8,7 @@ import pytest
 
 from netsim.policies.bsd import BoundedSlowdown, PhaseBoundedSlowdown, phase_integers
 from netsim.policies.protocol import Plan, View
+from tests.tables import cases_of
 
 BEACON = 100_000_000
 
@@ -93,10 +94,10 @@ def phase_plan(p, longest, interval_ns, now, sent):
 
 
 @pytest.mark.parametrize(("kind", "definition"), [(BoundedSlowdown, plain_plan), (PhaseBoundedSlowdown, phase_plan)])
-@pytest.mark.parametrize(("p", "interval_ns", "max_sleep_ms"), [
-    ("1", BEACON, 900), ("0.37", 102_400_000, 900), ("3", BEACON, 200), ("0.05", BEACON, 450), ("7/3", 300_007, 1),
-    ("1/3", 700_001, 4),
-])  # fmt: skip
+@cases_of("p interval_ns max_sleep_ms", """
+"1", BEACON, 900 ; "0.37", 102_400_000, 900 ; "3", BEACON, 200 ; "0.05", BEACON, 450 ; "7/3", 300_007, 1
+"1/3", 700_001, 4
+""", globals())  # fmt: skip
 def test_every_plan_is_that_of_the_definition(kind, definition, p, interval_ns, max_sleep_ms):
     policy, exact = kind(p, max_sleep_ms=max_sleep_ms, beacon_interval_ns=interval_ns), Fraction(p)
     longest, rng, seen = max_sleep_ms * 10**6 // interval_ns, np.random.default_rng(3), set()

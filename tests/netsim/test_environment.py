@@ -10,6 +10,7 @@ import netsim
 import traces
 from netsim import ServerDelay
 from netsim.policies.protocol import Plan
+from tests.tables import cases_of
 
 gymnasium = pytest.importorskip("gymnasium")
 environment = pytest.importorskip("netsim.environment")
@@ -63,12 +64,11 @@ def test_gymnasiums_own_checker_has_nothing_to_say():
     assert not [str(one.message) for one in said]
 
 
-AIR = netsim.SimulationConfig(
-    server_delay=CONFIG.server_delay, medium=netsim.AirConfig(), radio=netsim.Radio.profile("esp32-c6")
-)
+AIR = netsim.SimulationConfig(server_delay=CONFIG.server_delay, medium=netsim.AirConfig(),
+    radio=netsim.Radio.profile("esp32-c6"))  # fmt: skip
 
 
-@pytest.mark.parametrize(("action", "config"), [((0, 0), CONFIG), ((0, 3), CONFIG), ((2, 1), AIR), ((4, 0), AIR)])
+@cases_of("action config", "(0, 0), CONFIG ; (0, 3), CONFIG ; (2, 1), AIR ; (4, 0), AIR", globals())
 def test_an_agent_that_always_does_the_same_is_the_policy_that_does_on_wires_and_on_the_air(action, config):
     env = made(config=config, price_w=0.25)
     observations, rewards, info = episode(env, lambda _: np.array(action))

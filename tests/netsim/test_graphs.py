@@ -4,7 +4,6 @@ import os
 from collections import Counter
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 import netsim
@@ -13,14 +12,14 @@ from netsim import LinkConfig, SimulationConfig, TcpConfig
 from tests.netsim import laws
 from tests.netsim.frozen import cell, wide_cell, wide_world, world
 from tests.netsim.graph_worlds import graph_world
+from tests.tables import cases_of
 from traces.records import Cause, Page
 
 SMALL = [(made, number) for made in (world, wide_world, cell, wide_cell) for number in range(50_000, 50_006)]
 SMALL.append((wide_world, 5_207_000_058))  # requests that were lost go again in packets that are cut anew
 SEED = int(os.environ.get("LAWS_SEED", "1"))
-LARGE = [
-    (made, SEED * 1_000_000 + first) for made in (world, wide_world, cell, wide_cell) for first in range(0, 500, 100)
-]
+LARGE = [(made, SEED * 1_000_000 + first) for made in (world, wide_world, cell, wide_cell)
+    for first in range(0, 500, 100)]  # fmt: skip
 FAST = SimulationConfig(
     link=LinkConfig(wireless_mbps=1e6, wired_mbps=1e6, wireless_delay_ms=0.0, wired_delay_ms=10.0),
     tcp=TcpConfig(initial_window=1000, window=1000, min_rto_s=0.2, initial_rto_s=1.0),
@@ -42,10 +41,8 @@ def browse(causes, sizes=None, waits_s=(), servers=None, config=FAST, policy="no
 
 def spans(recorder):
     """Return when each exchange of the first page was asked for, and complete, by its place; seconds."""
-    return {
-        one.object_index + 1: (round(one.asked_ns / 1e9, 4), round(one.answered_ns / 1e9, 4))
-        for one in recorder.exchanges if one.page == 0
-    }  # fmt: skip
+    return {one.object_index + 1: (round(one.asked_ns / 1e9, 4), round(one.answered_ns / 1e9, 4))
+        for one in recorder.exchanges if one.page == 0}  # fmt: skip
 
 
 def test_a_request_waits_for_what_names_it_and_its_pause_and_the_server_takes_its_time():
@@ -56,8 +53,7 @@ def test_a_request_waits_for_what_names_it_and_its_pause_and_the_server_takes_it
     data = script[1] + 0.05, script[1] + 0.05 + TRIP_S + 0.01
     image = html[1] + 0.3, html[1] + 0.3 + TRIP_S
     assert spans(recorder) == {
-        place: pytest.approx(span, abs=1e-4) for place, span in enumerate((html, script, data, image))
-    }
+        place: pytest.approx(span, abs=1e-4) for place, span in enumerate((html, script, data, image))}  # fmt: skip
     assert result.latency_s[0] == pytest.approx(image[1], abs=1e-4)
 
 
@@ -172,17 +168,17 @@ def test_pages_of_today_are_browsed_to_their_last_byte_under_every_policy():
     assert (latencies["psm"] < 1.5 * latencies["none"]).all()
 
 
-@pytest.mark.parametrize(("changed", "said"), [
-    ({"causes": (Cause(0), Cause(2))}, "an exchange must wait for one before it on its page"),
-    ({"causes": (Cause(0), Cause(0))}, "an exchange must wait for one before it on its page"),
-    ({"causes": (Cause(1), Cause(1))}, "an exchange must wait for one before it on its page"),
-    ({"causes": (Cause(0), Cause(1, -1.0))}, r"pause_s must lie in \[0"),
-    ({"causes": (Cause(0), Cause(1, np.nan))}, r"pause_s must lie in \[0"),
-    ({"causes": (Cause(0, 0.0, False), Cause(1))}, "is_awaited must be true or false, and true of the HTML"),
-    ({"causes": (Cause(0), Cause(1, 0.0, True, 2))}, "is_stream must be true or false"),
-    ({"reply_bytes": 0}, "a reply must have at least 1 byte where exchanges wait"),
-    ({"timings": (traces.Timing(0, 0, 0.0), traces.Timing(0, 1, 0.0))}, "causes or timings, got both"),
-])  # fmt: skip
+@cases_of("changed said", r"""
+{"causes": (Cause(0), Cause(2))} -> an exchange must wait for one before it on its page
+{"causes": (Cause(0), Cause(0))} -> an exchange must wait for one before it on its page
+{"causes": (Cause(1), Cause(1))} -> an exchange must wait for one before it on its page
+{"causes": (Cause(0), Cause(1, -1.0))} -> pause_s must lie in \[0
+{"causes": (Cause(0), Cause(1, np.nan))} -> pause_s must lie in \[0
+{"causes": (Cause(0, 0.0, False), Cause(1))} -> is_awaited must be true or false, and true of the HTML
+{"causes": (Cause(0), Cause(1, 0.0, True, 2))} -> is_stream must be true or false
+{"reply_bytes": 0} -> a reply must have at least 1 byte where exchanges wait
+{"timings": (traces.Timing(0, 0, 0.0), traces.Timing(0, 1, 0.0))} -> causes or timings, got both
+""", globals())  # fmt: skip
 def test_a_graph_that_breaks_a_rule_is_named(changed, said):
     page = Page("a", 9, 9, ((9, 9),), causes=(Cause(0), Cause(1)))._replace(**changed)
     with pytest.raises(ValueError, match=said):

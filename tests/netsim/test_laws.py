@@ -19,16 +19,13 @@ from tests.netsim.graph_worlds import graph_world
 from traces.columns import Workload
 from traces.records import Cause, Datagram, Message, Page, Timing
 
-SMALL = [
-    (made, number) for made, n in ((world, 10), (wide_world, 20), (cell, 10), (wide_cell, 30))
-    for number in range(40_000, 40_000 + n)
-]  # fmt: skip
+SMALL = [(made, number) for made, n in ((world, 10), (wide_world, 20), (cell, 10), (wide_cell, 30))
+    for number in range(40_000, 40_000 + n)]  # fmt: skip
 SEED = int(os.environ.get("LAWS_SEED", "1"))
 """Of the worlds of the long tests."""
 LARGE = [
     (made, SEED * 1_000_000 + first) for made, n in ((world, 500), (wide_world, 1500), (cell, 400), (wide_cell, 1400))
-    for first in range(0, n, 100)
-]  # fmt: skip
+    for first in range(0, n, 100)]  # fmt: skip
 
 
 def name(part):
@@ -47,11 +44,10 @@ def test_the_laws_hold_of_many_worlds_and_each_says_something_of_some(made, firs
     found = Counter(law for one in worlds for law in laws.held(one))
     on_air = worlds[0].config.medium is not None
     never = {"exchanges_of_a_graph_wait_for_what_names_them_and_a_page_for_those_that_it_waits_for"}
-    never |= {
-        "the_client_is_awake_for_its_frames_on_the_air", "nobody_begins_to_send_while_a_frame_is_on_the_air",
+    never |= {"the_client_is_awake_for_its_frames_on_the_air", "nobody_begins_to_send_while_a_frame_is_on_the_air",
         "the_radio_transmits_and_receives_its_frames_and_is_in_its_states_all_the_time",
-        "a_page_issued_while_the_radio_wakes_up_for_a_beacon_is_not_charged_from_before",
-    } if not on_air else {"frames_on_wires_make_up_the_air_time_and_the_client_is_awake_for_them"}  # fmt: skip
+        "a_page_issued_while_the_radio_wakes_up_for_a_beacon_is_not_charged_from_before"} if not on_air else {
+        "frames_on_wires_make_up_the_air_time_and_the_client_is_awake_for_them"}  # fmt: skip
     if made in (world, cell):
         never |= {"exchanges_wait_for_their_instants_for_others_and_for_their_connections",
                   "datagrams_are_cut_into_segments_that_arrive_once_or_are_lost"}  # fmt: skip

@@ -9,10 +9,13 @@ from lpsm.randomness import WORKLOAD, generator
 from netsim.policies import lpsm3_rule as rule
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
 from tests.netsim.clients import MS, Client, saturation
+from tests.tables import cases_of
 from traces.traffic import push_messages
 
 
-@pytest.mark.parametrize(("server", "target"), [("0", 1.05), ("0.5", 1.02), ("0.5", 1.2), ("lognormal:0.5:0.8", 1.05)])
+@cases_of("server target", """
+"0", 1.05 ; "0.5", 1.02 ; "0.5", 1.2 ; "lognormal:0.5:0.8", 1.05
+""")  # fmt: skip
 def test_the_slowdown_asked_for_is_kept_with_less_energy_by_each_learner(server, target):
     config, pages = netsim.SimulationConfig(server_delay=server), traces.generate(200, generator(31, WORKLOAD))
     specs = "none", "bsd:0.05", f"lpsm2:{target}", f"lpsm3:{target}"

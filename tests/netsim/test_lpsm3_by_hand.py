@@ -13,6 +13,7 @@ from netsim.policies.protocol import FOREVER_NS, Plan
 from netsim.sleep_planning import message_prices
 from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.prices import worth_of_delay
+from tests.tables import cases_of
 
 MS = 1_000_000
 NEVER_NS = 2**62
@@ -55,8 +56,8 @@ class Rule:
 
 
 # after # a title, and settings; then what is sent (at ms) and got (at, and when it reached the access point), asked and
-# set, and after = what the rule knows: instants in ms, what is outstanding as connection, S(ent), W(aiting) or T(he
-# rest), since when; how many waits of each kind have ended, and for how many seconds they were watched
+# set, and after => or = what the rule knows: instants in ms, what is outstanding as connection, S(ent), W(aiting) or
+# T(he rest), since when; how many waits of each kind have ended, and for how many seconds they were watched
 SCENARIOS = """
 # before anything was seen it knows its settings: host_aware=False max_slowdown=1.2 silence_s=2.5 most_push_price_w=25.0
 = host_aware=0 bare_bytes=40 silence_ns=2500 same_message_ns=5 allowed=0.2 price_w=3/4 gain=0.135 push_delay_s=0.372
@@ -66,143 +67,90 @@ SCENARIOS = """
 # what is outstanding leaves in any order, and a first frame that is not the last leaves the rest
 sent 10 c=8 opening; sent 20 c=7; sent 25 c=7; sent 30 c=9; sent 31 c=5 size=40
 = out=8S10,7W20,9W30 loading=1 issued_ns=10
-got 90 80 c=7
-= out=8S10,7T90,9W30
+got 90 80 c=7 => out=8S10,7T90,9W30
 got 95 91 c=8 opening; got 120 60 c=7; got 140 130 c=7 last
 = out=9W30 ended=1,1,1,0,0 watched=0.081,0.060,0.010,0,0 heard_ns=140
-got 150 145 c=9 last unwanted
-= out=9W30
+got 150 145 c=9 last unwanted => out=9W30
 # a page pays for what lay at the access point while it slept: max_slowdown=1.1
-sent 1000 c=1; sent 1000 c=2; set waiting=2 awake_until_ns=1050; sent 1200 c=3
-= opened_ns=1200
-got 1201 1160 c=1 last; got 1202 1200 c=2 last; got 1500 1450 c=3 last
-= held_s=0.040/2
-ask 1501
-= balance=4+0.020/((0.5-0.020)*0.1)-1 pages=1 loading=0
-ask 1600
-= pages=1
+sent 1000 c=1; sent 1000 c=2; set waiting=2 awake_until_ns=1050; sent 1200 c=3 => opened_ns=1200
+got 1201 1160 c=1 last; got 1202 1200 c=2 last; got 1500 1450 c=3 last => held_s=0.040/2
+ask 1501 => balance=4+0.020/((0.5-0.020)*0.1)-1 pages=1 loading=0
+ask 1600 => pages=1
 # the balance of pages stays above the good will
-set balance=-20; sent 1000; got 1500 1500 last; ask 1500
-= balance=-20
+set balance=-20; sent 1000; got 1500 1500 last; ask 1500 => balance=-20
 # and falls otherwise by one for a page without delay
-set balance=400; sent 1000; got 1500 1500 last; ask 1500
-= balance=399
+set balance=400; sent 1000; got 1500 1500 last; ask 1500 => balance=399
 # a page with a deadline changes no balance
-sent 1000; got 1500 1500 last; ask 1500 deadline=9000
-= pages=1 balance=4
+sent 1000; got 1500 1500 last; ask 1500 deadline=9000 => pages=1 balance=4
 # nor does one that is over at once
-sent 1000; got 1000 1000 last; ask 1000
-= pages=1 balance=4
+sent 1000; got 1000 1000 last; ask 1000 => pages=1 balance=4
 # messages pay for their delay, and frames of one message are not two: max_push_delay_s=0.5 push_margin=0.2
 set opened_ns=3000; got 3001 2800 size=500
 = messages=1 delivered=1 push_stale=1 message_ns=2800 push_balance=0.2/0.4-1
-got 3002 2805 size=500; got 3003 2801 size=500
-= messages=1 message_ns=2805
+got 3002 2805 size=500; got 3003 2801 size=500 => messages=1 message_ns=2805
 got 3004 2810.001 size=500; got 5000 5000 size=500
 = messages=3 push_balance=0.5-1+0.189999/0.4-1-1 ended=0,0,0,3,0 watched=0,0,0,4.995,0
-got 6000 5999 size=40
-= messages=3
+got 6000 5999 size=40 => messages=3
 # what follows a full frame is the same message and adds to its delay: max_push_delay_s=0.4 push_margin=0.0
-set opened_ns=3000; got 3001 2800; got 3002 2801
-= push_balance=0.2/0.4-1
+set opened_ns=3000; got 3001 2800; got 3002 2801 => push_balance=0.2/0.4-1
 got 3042 3041; set opened_ns=3200; got 3201 3100 size=400
 = push_balance=0.2/0.4-1+0.1/0.4 messages=1 more=0 held_from_ns=-1 ended=0,0,0,1,2 watched_held=0.039+0.058
 # from sizes the link infers handshakes, requests and ends of replies: host_aware=False
-sent 1000 size=40
-= out=-1S1000
-got 1050 1040 size=40
-= out=none owed_ns=1050
-sent 1050 size=40
-= out=none owed_ns=-1
-sent 1050 size=41; sent 1051 size=400
-= out=-1W1050,-1W1051
-sent 1052 size=500; got 1100 1090 size=40
-= owed_ns=-1 n=2
-set origin_ns=1050,1051; got 1200 1190 size=1000
-= full_bytes=1000 owed_ns=1200 out=-1T1200,-1W1051
-got 1210 1205 size=999
-= out=-1W1051 owed_ns=1200
-got 1300 1290 size=1000; got 1301 1291 size=300
-= out=none ended=1,3,1,0,0 watched=0.040,0.040+0.140+0.239,0.005,0,0
-got 1400 1390 size=300
-= messages=1 n=0
+sent 1000 size=40 => out=-1S1000
+got 1050 1040 size=40 => out=none owed_ns=1050
+sent 1050 size=40 => out=none owed_ns=-1
+sent 1050 size=41; sent 1051 size=400 => out=-1W1050,-1W1051
+sent 1052 size=500; got 1100 1090 size=40 => owed_ns=-1 n=2
+set origin_ns=1050,1051; got 1200 1190 size=1000 => full_bytes=1000 owed_ns=1200 out=-1T1200,-1W1051
+got 1210 1205 size=999 => out=-1W1051 owed_ns=1200
+got 1300 1290 size=1000; got 1301 1291 size=300 => out=none ended=1,3,1,0,0 watched=0.040,0.040+0.140+0.239,0.005,0,0
+got 1400 1390 size=300 => messages=1 n=0
 # what comes sooner than handshakes and smaller uploads were answered is no answer: host_aware=False
 sent 1000 size=40; got 1011 1010 size=40; sent 1011 size=40; sent 1020 size=400; got 1026 1025 size=300
 = out=-1W1020 messages=1
-got 1031 1030 size=300
-= out=none messages=1
-sent 1100 size=1000; got 1113 1112 size=40; sent 1200 size=1100; got 1212 1211 size=200
-= out=-1W1200 messages=2
-got 1214 1213 size=40; sent 1300 size=500; got 1312 1311 size=200
-= out=none messages=2
+got 1031 1030 size=300 => out=none messages=1
+sent 1100 size=1000; got 1113 1112 size=40; sent 1200 size=1100; got 1212 1211 size=200 => out=-1W1200 messages=2
+got 1214 1213 size=40; sent 1300 size=500; got 1312 1311 size=200 => out=none messages=2
 # behind an open handshake the link still finds the rest of a reply: host_aware=False
-sent 1000 size=40; sent 1001; got 1100 1090 size=700
-= out=-1S1000,-1T1100
-got 1101 1091 size=300
-= out=-1S1000 messages=0
+sent 1000 size=40; sent 1001; got 1100 1090 size=700 => out=-1S1000,-1T1100
+got 1101 1091 size=300 => out=-1S1000 messages=0
 # it forgets the rest of a reply sooner, and the page is over then: host_aware=False silence_s=10.0 rest_silence_s=2.0
-sent 1000; got 1100 1100 size=700; ask 3099.9 beacon
-= out=-1T1100 loading=1
-sent 3101; got 3201 3201 size=300; ask 3202
-= pages=2 loading=0 balance=4-1-1
+sent 1000; got 1100 1100 size=700; ask 3099.9 beacon => out=-1T1100 loading=1
+sent 3101; got 3201 3201 size=300; ask 3202 => pages=2 loading=0 balance=4-1-1
 # the link forgets after a silence, and when an acknowledgement wakes it: host_aware=False silence_s=2.0
-sent 1000; sent 2999.9
-= n=2
-sent 5800
-= out=-1W5800
-sent 7800
-= n=1
-got 9800 9799 size=40
-= n=0
-sent 9900; set awake_until_ns=10000; sent 10000 size=40
-= out=-1W9900,-1S10000
-set awake_until_ns=10000; sent 10100 size=40
-= out=-1S10100
-ask 12099 beacon
-= n=1
-ask 12100 beacon
-= n=0
-sent 13000; ask 13001; set last_ns=wake-3000; ask wake beacon
-= n=0 planned_ns=wake
+sent 1000; sent 2999.9 => n=2
+sent 5800 => out=-1W5800
+sent 7800 => n=1
+got 9800 9799 size=40 => n=0
+sent 9900; set awake_until_ns=10000; sent 10000 size=40 => out=-1W9900,-1S10000
+set awake_until_ns=10000; sent 10100 size=40 => out=-1S10100
+ask 12099 beacon => n=1
+ask 12100 beacon => n=0
+sent 13000; ask 13001; set last_ns=wake-3000; ask wake beacon => n=0 planned_ns=wake
 # what came at the instant of its request was no wait
-sent 1040; set opened_ns=1060 waiting=5; got 1061 1040
-= ended=0,0,0,0,0 held_s=0
+sent 1040; set opened_ns=1060 waiting=5; got 1061 1040 => ended=0,0,0,0,0 held_s=0
 # a nanosecond later it was, and held its share of the page up
-sent 1040; set opened_ns=1060 waiting=5; got 1061 1040.000001
-= ended=0,1,0,0,0 held_s=0.019999999/5
+sent 1040; set opened_ns=1060 waiting=5; got 1061 1040.000001 => ended=0,1,0,0,0 held_s=0.019999999/5
 # what came as the gate opened held nothing up
-sent 1040; set opened_ns=1060 waiting=0; got 1061 1060
-= ended=0,1,0,0,0 held_s=0
+sent 1040; set opened_ns=1060 waiting=0; got 1061 1060 => ended=0,1,0,0,0 held_s=0
 # pages back to back are settled one by one
 sent 1000 c=1 opening; got 1050 1049 c=1 opening; sent 1050 c=1; got 1100 1099 c=1 last
-sent 1100 c=2 opening; got 1150 1149 c=2 opening; sent 1150 c=2; got 1200 1199 c=2 last
-= pages=1
-ask 3000
-= pages=2
+sent 1100 c=2 opening; got 1150 1149 c=2 opening; sent 1150 c=2; got 1200 1199 c=2 last => pages=1
+ask 3000 => pages=2
 # a page that is held up more than its excess may be is no page of the guarantee
-set balance=0; sent 1000; set held_s=0.95; got 2950 2950 last; ask 4000
-= exceptions=0
-set balance=0; sent 5000; set held_s=1.05; got 7050 7050 last; ask 8000
-= exceptions=1
+set balance=0; sent 1000; set held_s=0.95; got 2950 2950 last; ask 4000 => exceptions=0
+set balance=0; sent 5000; set held_s=1.05; got 7050 7050 last; ask 8000 => exceptions=1
 # nor one that is held up beyond what is allowed at the largest price
-set balance=22.1; sent 1000; set held_s=0.3; got 2300 2300 last; ask 4000
-= exceptions=0
-set balance=22.3; sent 5000; set held_s=0.04; got 6040 6040 last; ask 7000
-= exceptions=0
-set balance=22.3; sent 8000; set held_s=0.06; got 9060 9060 last; ask 10000
-= exceptions=1
+set balance=22.1; sent 1000; set held_s=0.3; got 2300 2300 last; ask 4000 => exceptions=0
+set balance=22.3; sent 5000; set held_s=0.04; got 6040 6040 last; ask 7000 => exceptions=0
+set balance=22.3; sent 8000; set held_s=0.06; got 9060 9060 last; ask 10000 => exceptions=1
 # credit of messages that never waited is limited: push_memory=30.0
-set messages=14 push_balance=-3.5; got 1000 1000 size=300; got 2000 2000 size=300
-= messages=16 push_balance=-5
-got 3000 3000 size=300
-= push_balance=-5
+set messages=14 push_balance=-3.5; got 1000 1000 size=300; got 2000 2000 size=300 => messages=16 push_balance=-5
+got 3000 3000 size=300 => push_balance=-5
 # what a small window held back counts from the middle of its silence: max_push_delay_s=0.1 push_margin=0.0
-got 1000 1000 size=500; got 1400 1400 size=500 c=2 unwanted
-= held_from_ns=-1
-got 1600 1600 size=500 unwanted
-= held_middle_ns=1300 held_from_ns=1600
-got 1700 1700 size=500 unwanted
-= held_middle_ns=1300 held_from_ns=1700
+got 1000 1000 size=500; got 1400 1400 size=500 c=2 unwanted => held_from_ns=-1
+got 1600 1600 size=500 unwanted => held_middle_ns=1300 held_from_ns=1600
+got 1700 1700 size=500 unwanted => held_middle_ns=1300 held_from_ns=1700
 set opened_ns=2100 push_balance=0; got 2101 1950 size=500
 = push_balance=8-1 held_from_ns=2101 held_middle_ns=1625 ended=0,0,0,1,1 watched_held=0.25
 # and not after a longer one: max_push_delay_s=0.1 push_margin=0.0
@@ -210,18 +158,12 @@ got 1000 1000 size=500; got 1600 1600 size=500 unwanted; got 1700 1700 size=500 
 set opened_ns=2100 push_balance=0; got 2101 1951 size=500
 = push_balance=1.49-1 held_from_ns=-1 held_middle_ns=-1 ended=0,0,0,2,0 watched_held=0.25
 # a plan is followed for eight stops, at the beacons that it meant
-set messages=1; sent 1000; ask 1010; set next_stop=8 planned=1; ask 1800 beacon
-= planned_ns=1010
-set next_stop=9 planned=1; ask 1900 beacon
-= planned_ns=1900
-set next_stop=8 planned=1; ask 2700
-= planned_ns=2700
-set next_stop=8 planned=0; ask 3500 beacon
-= planned_ns=3500
-set next_stop=8 planned=1; ask 4400 beacon
-= planned_ns=4400
-set next_stop=8 planned=1; ask 5100 beacon
-= planned_ns=5100
+set messages=1; sent 1000; ask 1010; set next_stop=8 planned=1; ask 1800 beacon => planned_ns=1010
+set next_stop=9 planned=1; ask 1900 beacon => planned_ns=1900
+set next_stop=8 planned=1; ask 2700 => planned_ns=2700
+set next_stop=8 planned=0; ask 3500 beacon => planned_ns=3500
+set next_stop=8 planned=1; ask 4400 beacon => planned_ns=4400
+set next_stop=8 planned=1; ask 5100 beacon => planned_ns=5100
 # a price of messages that never wait falls as far as it is sought, again after four more: least_push_price_w=0.01
 set messages=3 priced_messages=0 push_price_w=1 ages=0,0,0,0,0,0,0,0 push_stale=1; ask 1000
 = push_price_w=0.01*1e4**(0.5/2**14) push_stale=0 priced_messages=3
@@ -234,17 +176,15 @@ set messages=51 priced_messages=47 push_price_w=0.02 ages=0,0,0,0,0,0,0,0 push_s
 set messages=50 priced_messages=47 push_price_w=1 push_stale=1; ask 5000
 = push_price_w=1 push_stale=1 priced_messages=47
 # a cycle begins at an age of the last message
-got 1000 1000; set push_stale=0; ask 1034.6; ask 1035
-= ages=1,0.98,0,0,0,0,0,0
+got 1000 1000; set push_stale=0; ask 1034.6; ask 1035 => ages=1,0.98,0,0,0,0,0,0
 # and a little later at another
-got 1000 1000; set push_stale=0; ask 3715.4
-= ages=0,0.98,0,0,0,0,0,1
+got 1000 1000; set push_stale=0; ask 3715.4 => ages=0,0.98,0,0,0,0,0,1
 """
 
 
 def scenarios():
     for block in SCENARIOS.strip().removeprefix("# ").split("\n# "):
-        title, *lines = block.splitlines()
+        title, *lines = block.replace(" => ", "\n= ").splitlines()
         name, _, settings = title.partition(": ")
         own = {key: ast.literal_eval(value) for key, _, value in (one.partition("=") for one in settings.split())}
         yield pytest.param(own, lines, id=name)
@@ -325,8 +265,6 @@ def test_a_page_pays_for_an_answer_after_what_was_taken_for_it_by_how_likely_it_
 
 
 # -- plans
-
-
 def test_it_stays_awake_where_a_beacon_announces_something_and_naps_for_fifty_where_nothing_is_known():
     own = Rule()
     assert own.asked(3_600_000) == Plan(3_600_000 * MS, 3_605_000 * MS, True, 5000 * MS, False)
@@ -351,10 +289,8 @@ def alone(own, now_ms, awake, price_w, waits):
         rates = s["mean_rates"][rates] if isinstance(rates, int) else rates
         planning.add_wait(work, rates, round(age_ms * MS), which)
     last = planning.survive(work)
-    planning.choose(
-        work, last, awake, 100 * MS, s["awake_w"], s["beacon_j"], s["wakeup_j"], price_w, s["push_price_w"],
-        sum(which == planning.PAGE for *_, which in waits),
-    )  # fmt: skip
+    planning.choose(work, last, awake, 100 * MS, s["awake_w"], s["beacon_j"], s["wakeup_j"], price_w, s["push_price_w"],
+        sum(which == planning.PAGE for *_, which in waits))  # fmt: skip
     asleep, stop = planning.follow(work, last, 0, int(awake))
     until = round(now_ms * MS) + asleep
     return until, round(now_ms * MS) + work["stop_ns"][stop] if stop >= 0 else (until // (100 * MS) + 1) * 100 * MS
@@ -467,7 +403,7 @@ def test_messages_may_be_later_or_earlier_than_asked_for_by_what_they_were_befor
     assert found == pytest.approx([0.3, 0.24, 0.45, 0.6, 0.06, 0.147])
 
 
-@pytest.mark.parametrize(("messages", "memory"), [(0, 6.0), (24, 6.0), (60, 15.0), (120, 30.0), (1000, 30.0)])
+@cases_of("messages memory", "0, 6.0 ; 24, 6.0 ; 60, 15.0 ; 120, 30.0 ; 1000, 30.0")
 def test_the_fewer_messages_came_the_sooner_an_error_is_made_good(messages, memory):
     prices_w = []
     for balance, wanted in ((0.4 * memory, 1.0), (0.0, 0.6)):
@@ -490,10 +426,8 @@ def test_the_price_of_messages_is_sought_far_at_first_and_then_near_by():
     def sought(least_w, most_w, halvings):
         work = np.zeros(1, dtype=planning.WORKSPACE)[0]
         message_prices.renewal_followers(work, s["mean_rates"][MESSAGE], 100 * MS)
-        return message_prices.price_of_delay(
-            work, s["mean_rates"][MESSAGE], rule.AGES_NS, s["ages"], 100 * MS, s["awake_w"], s["beacon_j"],
-            s["wakeup_j"], 0.3 * 0.8, least_w, most_w, halvings,
-        )  # fmt: skip
+        return message_prices.price_of_delay(work, s["mean_rates"][MESSAGE], rule.AGES_NS, s["ages"], 100 * MS,
+            s["awake_w"], s["beacon_j"], s["wakeup_j"], 0.3 * 0.8, least_w, most_w, halvings)  # fmt: skip
 
     own.asked(1000)
     assert s["push_price_w"] == pytest.approx(sought(0.01, 100.0, 14))

@@ -46,18 +46,15 @@ def test_the_learner_of_lpsm_is_the_one_that_is_written():
 
 
 def test_names_of_policies_are_parted_at_commas():
-    assert split("psm, lpsm:times=1:2:3,energy=log,bsd:p=1,a.py:B") == [
-        "psm", "lpsm:times=1:2:3,energy=log", "bsd:p=1", "a.py:B",
-    ]  # fmt: skip
+    assert split("psm, lpsm:times=1:2:3,energy=log,bsd:p=1,a.py:B") == ["psm", "lpsm:times=1:2:3,energy=log", "bsd:p=1",
+        "a.py:B"]  # fmt: skip
 
 
 def test_parts_of_a_world_go_by_name():
     world = netsim.SimulationConfig(radio="esp32-c6", server_delay="lognormal:0.2:1", medium="11g:54")
-    assert world == netsim.SimulationConfig(
-        radio=netsim.Radio.profile("esp32-c6"),
+    assert world == netsim.SimulationConfig(radio=netsim.Radio.profile("esp32-c6"),
         server_delay=netsim.ServerDelay(0.2, kind="lognormal", sigma=1.0),
-        medium=netsim.AirConfig(phy=netsim.Phy.parse("11g:54")),
-    )
+        medium=netsim.AirConfig(phy=netsim.Phy.parse("11g:54")))  # fmt: skip
     assert netsim.SimulationConfig(server_delay=0.5).server_delay == netsim.ServerDelay(0.5)
 
 

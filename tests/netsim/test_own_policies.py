@@ -9,6 +9,7 @@ import pytest
 import netsim
 from netsim import Plan
 from netsim.policies import OwnPolicy, PolicyError, canonical, make, registry
+from tests.tables import cases_of
 from traces.records import Page
 
 MS = 1_000_000
@@ -100,16 +101,16 @@ def test_a_module_of_a_known_name_can_be_loaded_beside_it_and_is_given_the_radio
     assert sys.modules["json"] is known
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("absent.py:Patient", "^there is no file .*/absent.py$"),
-    ("mine_own.py:Nobody", "mine_own.py has no class Nobody with a method plan; it has Patient, Weighing, "),
-    ("mine_own.py:Broken", "Broken of .*/mine_own.py makes no policy: SystemExit: no luck .mine_own.py, line 24.$"),
-    ("mine_own.py:Nameless", "TypeError: spec of the policy Nameless must be a str, got 3$"),
-    ("mine_own.py:Patient:x", "Patient of .*/mine_own.py makes no policy: ValueError: invalid literal"),
-    ("wrong_own.py:Patient", "wrong_own.py cannot be loaded: SyntaxError"),
-    ("leaving_own.py:Patient", "leaving_own.py cannot be loaded: SystemExit: 0 .leaving_own.py, line 1.$"),
-    (f"{'a' * 300}.py:Patient", "there is no file .*a.py"),
-])  # fmt: skip
+@cases_of("text message", """
+"absent.py:Patient" -> ^there is no file .*/absent.py$
+"mine_own.py:Nobody", "mine_own.py has no class Nobody with a method plan; it has Patient, Weighing, "
+"mine_own.py:Broken" -> Broken of .*/mine_own.py makes no policy: SystemExit: no luck .mine_own.py, line 24.$
+"mine_own.py:Nameless" -> TypeError: spec of the policy Nameless must be a str, got 3$
+"mine_own.py:Patient:x" -> Patient of .*/mine_own.py makes no policy: ValueError: invalid literal
+"wrong_own.py:Patient" -> wrong_own.py cannot be loaded: SyntaxError
+"leaving_own.py:Patient" -> leaving_own.py cannot be loaded: SystemExit: 0 .leaving_own.py, line 1.$
+f"{'a' * 300}.py:Patient" -> there is no file .*a.py
+""")  # fmt: skip
 def test_what_cannot_be_loaded_is_said_in_one_line(own, text, message):
     with pytest.raises(ValueError, match=message) as caught:
         make(OwnPolicy.typed(text))

@@ -10,13 +10,12 @@ from netsim.model.entities import Line
 from netsim.running import setup
 from tests.oracles.packets import accounts
 from tests.real_data import DATA
+from tests.tables import cases_of
 from traces.records import Datagram, Message, Page, Timing
 
-CAPTURES = (
-    "alexa-app.pcapng", "coap_mqtt.pcap", "googledns_android10.pcap", "instagram.pcap", "mqtt.pcap",
+CAPTURES = ("alexa-app.pcapng", "coap_mqtt.pcap", "googledns_android10.pcap", "instagram.pcap", "mqtt.pcap",
     "nest_log_sink.pcap", "netflix.pcap", "quic-mvfst-22.pcap", "telegram.pcap", "webex.pcap", "wechat.pcap",
-    "whatsapp_login_chat.pcap", "wireguard.pcap", "youtube_quic.pcap",
-)  # fmt: skip
+    "whatsapp_login_chat.pcap", "wireguard.pcap", "youtube_quic.pcap")  # fmt: skip
 WORLD = SimulationConfig(server_delay=ServerDelay(kind="recorded"))
 BEACON_S = 0.1
 needs_data = pytest.mark.skipif(not (DATA / "captures").is_dir(), reason="no real data here: set LPSM_DATA")
@@ -51,10 +50,8 @@ def test_a_delay_moves_what_waited_for_it_and_nothing_else():
     def exchange(after, at_s, connection):
         return Timing(connection, after, at_s, 0.0, 0.06, 0.0)
 
-    pages = [
-        Page("a", 300, 500, ((300, 500),), timings=(exchange(0, 1.05, 0), exchange(1, 0.2, 0))),
-        Page("b", 300, 500, timings=(exchange(0, 5.0, 1),)),
-    ]
+    pages = [Page("a", 300, 500, ((300, 500),), timings=(exchange(0, 1.05, 0), exchange(1, 0.2, 0))),
+        Page("b", 300, 500, timings=(exchange(0, 5.0, 1),))]  # fmt: skip
     workload = traces.Workload.of(pages, captured_s=9.0)
     base, late = (netsim.simulate(workload, policy, config=WORLD, engine="packet") for policy in ("none", "psm:1000"))
     assert base.pages.issue_s.tolist() == late.pages.issue_s.tolist() == [1.05, 5.0]
@@ -97,11 +94,10 @@ def test_compiled_and_interpreted_runs_of_a_capture_are_equal(name, medium):
                 assert getattr(one, frame).equals(getattr(other, frame)), frame
 
 
-@pytest.mark.parametrize(
-    ("soonest_s", "delay_ms", "size", "lasts_s", "mbps"),
-    [(0.03, 14.9, 100_000, 0.02, 80.0), (0.5, 20.0, 40_000, 0.5, 1.28), (1e-4, 0.0, 40_000, 1e-6, 1000.0),
-     (0.5, 20.0, 40_000, 6.4e-4, 1000.0), (0.5, 20.0, 39_996, 6.4e-4, 999.9)],
-)  # fmt: skip
+@cases_of("soonest_s delay_ms size lasts_s mbps", """
+0.03, 14.9, 100_000, 0.02, 80.0 ; 0.5, 20.0, 40_000, 0.5, 1.28 ; 1e-4, 0.0, 40_000, 1e-6, 1000.0
+0.5, 20.0, 40_000, 6.4e-4, 1000.0 ; 0.5, 20.0, 39_996, 6.4e-4, 999.9
+""")  # fmt: skip
 def test_links_and_windows_have_room_for_twice_the_fastest_that_was_recorded(soonest_s, delay_ms, size, lasts_s, mbps):
     first, second = Timing(0, 0, 1.0, 0.0, soonest_s, lasts_s), Timing(0, 1, 0.1, 0.0, 0.9, 0.0)
     pages = [Page("a", 300, size, timings=(first,)), Page("b", 300, 500, timings=(second,))]

@@ -1,7 +1,5 @@
 """The plans of policies that learn nothing, by hand, and LPSM's rule against the thesis' arithmetic."""
 
-from fractions import Fraction
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +16,7 @@ from netsim.policies.polling import PollingConfig, PollingLearner, beacons
 from netsim.policies.protocol import FOREVER_NS, Frame, HostFrame, Plan, View
 from netsim.policies.static import StaticPsm
 from tests.netsim.clients import MS, Client
+from tests.tables import cases_of
 
 BEACON = 100 * MS
 
@@ -71,11 +70,8 @@ def test_a_driver_stays_awake_as_long_as_it_is_documented_to_and_listens_to_its_
     for period, drivers in ((1, DRIVERS), (3, dtim)):
         for name, (every, after_received, after_sent) in drivers.items():
             policy = make(f"driver:{name}", beacon_interval_ns=interval_ns, dtim_period=period)
-            for sent, received, awake_ms in (
-                (None, 59, after_received),
-                (59, None, after_sent),
-                (9, 59, after_received),
-            ):
+            for sent, received, awake_ms in ((None, 59, after_received), (59, None, after_sent),
+                (9, 59, after_received)):  # fmt: skip
                 until, step = max(60, 59 + awake_ms) * MS, every * interval_ns
                 plan = until, (until // step + 1) * step, after_received > 0, step, False
                 assert policy.plan(seen(60, sent, received)) == plan
@@ -112,12 +108,11 @@ def test_between_service_periods_sending_does_not_open_the_gate():
     assert StaticPsm(200, inactivity_timeout_ms=30).spec == "psm:200:timeout=30"
 
 
-@pytest.mark.parametrize(("text", "ns"), [
-    ("1000000000", 10**15), ("1000000001", None), ("0." + "0" * 57 + "1", Fraction(1, 10**52)),
-    ("0." + "0" * 58 + "1", None), ("1e-60", Fraction(1, 10**54)), ("1e-99", Fraction(1, 10**93)), ("1e-100", None),
-    ("1/4", 250_000), ("1E3", 10**9),
-    (2.5, 2_500_000),
-])  # fmt: skip
+@cases_of("text ns", """
+"1000000000", 10**15 ; "1000000001", None ; "0." + "0" * 57 + "1", Fraction(1, 10**52) ; "0." + "0" * 58 + "1", None
+"1e-60", Fraction(1, 10**54) ; "1e-99", Fraction(1, 10**93) ; "1e-100", None ; "1/4", 250_000 ; "1E3", 10**9
+2.5, 2_500_000
+""")  # fmt: skip
 def test_milliseconds_are_read_exactly_as_far_as_they_are_taken(text, ns):
     if ns is None:
         with pytest.raises(ValueError, match="the time must be a number of milliseconds, at most 1000000000, got"):
@@ -127,8 +122,6 @@ def test_milliseconds_are_read_exactly_as_far_as_they_are_taken(text, ns):
 
 
 # -- what the host knows, and the link does not
-
-
 def test_bounded_slowdown_of_the_host_keeps_the_bound_while_it_waits_and_naps_otherwise():
     ours, phase = HostBoundedSlowdown("0.2"), make("bsd-phase:0.2")
     client = Client(ours)
@@ -216,6 +209,5 @@ def test_a_loss_or_a_learner_that_lpsm_would_not_ask_is_refused():
         PollingLearner(PollingConfig(gamma=1.0), loss=of_the_thesis)
     for wrong in (np.ones(3), np.full(12, np.nan), -np.ones(12)):
         with pytest.raises(netsim.policies.PolicyError, match="policy lpsm: plan raised ValueError: loss must"):
-            netsim.simulate(
-                traces.generate(2, np.random.default_rng(4)), Lpsm(PollingLearner(loss=lambda *_, wrong=wrong: wrong))
-            )
+            netsim.simulate(traces.generate(2, np.random.default_rng(4)),
+                Lpsm(PollingLearner(loss=lambda *_, wrong=wrong: wrong)))  # fmt: skip

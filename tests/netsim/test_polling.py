@@ -1,7 +1,5 @@
 """LPSM: losses over polling times, one decision a poll."""
 
-from math import log
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,17 +8,16 @@ from hypothesis import strategies as st
 from lpsm import alpha_grid
 from netsim.policies.polling import PollingConfig, PollingLearner, beacons
 from tests.oracles.experts import by_mpmath
+from tests.tables import cases_of
 
-polls = st.lists(
-    st.tuples(st.integers(1, 12).map(lambda k: 100.0 * k), st.sampled_from([0.0, 40.0, 1500.0, 60_000.0])), max_size=40
-)
+polls = st.lists(st.tuples(st.integers(1, 12).map(lambda k: 100.0 * k), st.sampled_from([0.0, 40.0, 1500.0, 60_000.0])),
+    max_size=40)  # fmt: skip
 
 
-@pytest.mark.parametrize(("energy", "gamma", "term"), [
-    ("1/T", 1 / 1.2e5, lambda t: 1 / t),
-    ("1/log T", 1 / 1.2e3, lambda t: 1 / log(t)),
-    (lambda t: 3 / t**0.5, 1e-4, lambda t: 3 / t**0.5),
-])  # fmt: skip
+@cases_of("energy gamma term", """
+"1/T", 1 / 1.2e5, lambda t: 1 / t ; "1/log T", 1 / 1.2e3, lambda t: 1 / log(t)
+lambda t: 3 / t**0.5, 1e-4, lambda t: 3 / t**0.5
+""")  # fmt: skip
 @settings(max_examples=6)
 @given(polls)
 def test_means_and_losses_are_those_of_the_printed_algorithm(energy, gamma, term, sequence):

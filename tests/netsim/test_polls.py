@@ -9,13 +9,13 @@ from netsim import AirConfig, AirRecorder, LinkConfig, Phy, SimulationConfig, St
 from netsim.policies import make
 from netsim.policies.protocol import PolicyError
 from tests.netsim.test_graphs import alike
+from tests.tables import cases_of
 from traces.records import Message, Page
 
 MS = 1_000_000
 WIRES = SimulationConfig(link=LinkConfig(wireless_mbps=8.0, wired_mbps=8.0, wireless_delay_ms=0.0, wired_delay_ms=1.0))
-RADIO = StateRadioConfig(
-    doze_mw=1.0, waking_mw=100.0, listening_mw=100.0, receiving_mw=100.0, transmitting_mw=100.0, wakeup_ms=2.0,
-)  # fmt: skip
+RADIO = StateRadioConfig(doze_mw=1.0, waking_mw=100.0, listening_mw=100.0, receiving_mw=100.0, transmitting_mw=100.0,
+    wakeup_ms=2.0)  # fmt: skip
 
 
 def polling(*instants_ms, spec="own", nap_ms=60_000, sends=False):
@@ -51,9 +51,8 @@ def test_on_wires_a_poll_takes_a_packet_up_and_what_waits_or_a_packet_down():
     result = pushed(policy, [0.05], recorder=recorder)  # at the access point after 1 ms + 1 ms
     packet_ns = 40 * 1000  # 40 bytes at 8 Mb/s
     first, second = 40 * MS, 60 * MS
-    assert recorder.polled_ns[:2] == [
-        (first, first + packet_ns, False, False), (first + packet_ns, first + 2 * packet_ns, False, True),
-    ]  # fmt: skip
+    assert recorder.polled_ns[:2] == [(first, first + packet_ns, False, False),
+        (first + packet_ns, first + 2 * packet_ns, False, True)]  # fmt: skip
     assert recorder.polled_ns[2][:2] == (second, second + packet_ns)
     [data] = [one for one in recorder.transmissions if one.down]
     assert (data.reached_ns, data.start_ns, data.end_ns) == (52 * MS, second + packet_ns, second + packet_ns + MS)
@@ -147,11 +146,11 @@ def test_link_and_host_agree_where_sizes_tell():
     assert host.energy.total_j == pytest.approx(link.energy.total_j, rel=0.15)
 
 
-@pytest.mark.parametrize(("plan", "said"), [
-    (lambda now: netsim.Plan(now, now, True, poll=True), "wake_ns must be a multiple"),
-    (lambda now: netsim.Plan(now, now + 5, True, 0, True, True), "no agreed instant"),
-    (lambda now: netsim.Plan(now, now + 5, True, -2), "wake_ns must be a multiple"),
-])  # fmt: skip
+@cases_of("plan said", """
+lambda now: netsim.Plan(now, now, True, poll=True) -> wake_ns must be a multiple
+lambda now: netsim.Plan(now, now + 5, True, 0, True, True) -> no agreed instant
+lambda now: netsim.Plan(now, now + 5, True, -2) -> wake_ns must be a multiple
+""", globals())  # fmt: skip
 def test_a_poll_that_cannot_be_followed_is_refused(plan, said):
     policy, _ = polling()
     policy.plan = lambda view: plan(view.now_ns)
@@ -184,6 +183,5 @@ def test_an_interval_that_makes_no_sense_is_refused(spec):
 
 
 def test_names_are_canonical():
-    assert [make(spec).spec for spec in ("poll", "poll:12.80", "poll-link", "poll:5")] == [
-        "poll:25.6", "poll:12.8", "poll-link:25.6", "poll:5",
-    ]  # fmt: skip
+    assert [make(spec).spec for spec in ("poll", "poll:12.80", "poll-link", "poll:5")] == ["poll:25.6", "poll:12.8",
+        "poll-link:25.6", "poll:5"]  # fmt: skip

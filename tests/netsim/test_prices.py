@@ -13,10 +13,8 @@ from tests.netsim.clients import saturation
 LARGEST_EXCESS = 19.0
 
 
-@given(
-    st.lists(st.tuples(st.floats(-1.0, LARGEST_EXCESS), st.floats(-1.0, 0.0)), max_size=300),
-    st.floats(5.0, 40.0), st.floats(0.0, 30.0), st.floats(0.0, 5.0),
-)  # fmt: skip
+@given(st.lists(st.tuples(st.floats(-1.0, LARGEST_EXCESS), st.floats(-1.0, 0.0)), max_size=300), st.floats(5.0, 40.0),
+    st.floats(0.0, 30.0), st.floats(0.0, 5.0))  # fmt: skip
 def test_the_sum_of_excesses_never_exceeds_saturation_and_the_largest_excess(moves, saturated, good_will, start):
     balance, total = start, 0.0
     for anything, at_largest_price in moves:  # the adversary is bound only where the price is at its largest

@@ -7,6 +7,7 @@ import pytest
 import netsim
 from netsim import RadioConfig
 from netsim.radio import registry
+from tests.tables import cases_of
 from traces.records import Page
 
 PAGES = [Page(f"p{i}", 300, 9_000, ((300, 4_000),), 1.234) for i in range(5)]
@@ -25,10 +26,8 @@ def test_the_registry_tells_of_every_profile_how_it_is_written_what_it_is_and_wh
 
 
 def test_a_radio_of_states_on_wires_is_charged_what_its_states_imply():
-    radio = netsim.StateRadioConfig(
-        doze_mw=1.0, waking_mw=50.0, listening_mw=100.0, receiving_mw=110.0, transmitting_mw=300.0, base_mw=20.0,
-        wakeup_ms=2.0, settle_ms=1.0, listen_advance_ms=0.5,
-    )  # fmt: skip
+    radio = netsim.StateRadioConfig(doze_mw=1.0, waking_mw=50.0, listening_mw=100.0, receiving_mw=110.0,
+        transmitting_mw=300.0, base_mw=20.0, wakeup_ms=2.0, settle_ms=1.0, listen_advance_ms=0.5)  # fmt: skip
     assert (radio.awake_mw, radio.asleep_mw) == (120.0, 1.0)
     ramps_mj = 69e-3 * 3.0
     assert radio.wakeup_j == pytest.approx(ramps_mj * 1e-3)
@@ -45,20 +44,20 @@ def test_a_radio_of_ones_own_is_read(tmp_path):
     assert netsim.RadioConfig.load(path) == netsim.RadioConfig.named(str(path)) == expected
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("awake_mw = ", "a radio must be TOML"),
-    ("awake_mw = " + "1" * 5000, "a radio must be TOML"),
-    ("# " + "x" * 70_000, "a radio must be at most 65536 bytes of TOML"),
-    ("awake_mw = 3\nasleep_mw = 1", "beacon_mj must be given, it is missing"),
-    ("awake_mw = 3\nasleep_mw = 1\nbeacon_mj = 1\nbeacn_mj = 2", "got 'beacn_mj'; did you mean 'beacon_mj'"),
-    ("awake_mw = 3\nasleep_mw = 1\nbeacon_mj = '1'", "beacon_mj must be a number, got '1'"),
-    ("awake_mw = true\nasleep_mw = 1\nbeacon_mj = 1", "awake_mw must be a number, got True"),
-    (f"awake_mw = 3\nasleep_mw = {-(10**400)}\nbeacon_mj = 1", "asleep_mw must lie between 0 and 1e.09, got -1000"),
-    ("awake_mw = 3\nasleep_mw = 1\nbeacon_mj = nan", "beacon_mj must be at least 0 and finite"),
-    ("doze_mw = 3\nwaking_mw = 1", "listening_mw must be given, it is missing"),
-    ("doze_mw = 3\nawake_mw = 1", "got 'awake_mw'; did you mean 'waking_mw'"),
-    ("awake_mw = 3\nasleep_mw = 1\nbeacon_mj = 1\nsource = 3", "source must be text, got 3"),
-])  # fmt: skip
+@cases_of("text message", r"""
+"awake_mw = " -> a radio must be TOML
+"awake_mw = " + "1" * 5000 -> a radio must be TOML
+"# " + "x" * 70_000 -> a radio must be at most 65536 bytes of TOML
+"awake_mw = 3\nasleep_mw = 1" -> beacon_mj must be given, it is missing
+"awake_mw = 3\nasleep_mw = 1\nbeacon_mj = 1\nbeacn_mj = 2" -> got 'beacn_mj'; did you mean 'beacon_mj'
+"awake_mw = 3\nasleep_mw = 1\nbeacon_mj = '1'" -> beacon_mj must be a number, got '1'
+"awake_mw = true\nasleep_mw = 1\nbeacon_mj = 1" -> awake_mw must be a number, got True
+f"awake_mw = 3\nasleep_mw = {-(10**400)}\nbeacon_mj = 1" -> asleep_mw must lie between 0 and 1e.09, got -1000
+"awake_mw = 3\nasleep_mw = 1\nbeacon_mj = nan" -> beacon_mj must be at least 0 and finite
+"doze_mw = 3\nwaking_mw = 1" -> listening_mw must be given, it is missing
+"doze_mw = 3\nawake_mw = 1" -> got 'awake_mw'; did you mean 'waking_mw'
+"awake_mw = 3\nasleep_mw = 1\nbeacon_mj = 1\nsource = 3" -> source must be text, got 3
+""")  # fmt: skip
 def test_a_wrong_radio_file_is_answered_with_its_path_the_rule_and_the_value(tmp_path, text, message):
     path = tmp_path / "mine.toml"
     path.write_text(text)

@@ -14,9 +14,12 @@ from netsim.model import codes
 from netsim.model.events import HANDLERS
 from netsim.running import setup
 from tests.netsim.frozen import digests
+from tests.tables import rows
 
 ROOT = Path(__file__).parents[2]
-WORLDS = [("wide wires", 3), ("wide wires", 36), ("wide air", 18), ("wide air", 61), ("air", 18), ("wires", 3)]
+WORLDS = rows("""
+"wide wires", 3 ; "wide wires", 36 ; "wide air", 18 ; "wide air", 61 ; "air", 18 ; "wires", 3
+""")
 OTHER_RECORDS = """
 import importlib.util, sys
 

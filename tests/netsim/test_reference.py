@@ -22,11 +22,8 @@ def test_all_loads_are_read():
 @pytest.mark.parametrize(("run", "policy"), LOADS[["run", "policy"]].drop_duplicates().itertuples(index=False))
 def test_a_page_takes_as_long_as_in_ns2_and_listens_to_as_many_beacons(run, policy):
     rows = LOADS[(LOADS["run"] == run) & (LOADS["policy"] == policy)].reset_index(drop=True)
-    pages = [
-        Page(name, page["request_bytes"], page["reply_bytes"], tuple(map(tuple, page["objects"])), 0.0, issue_s)
-        for name, issue_s in zip(rows["page"], rows["issue_s"], strict=True)
-        for page in [PAGES[name]]
-    ]
+    pages = [Page(name, page["request_bytes"], page["reply_bytes"], tuple(map(tuple, page["objects"])), 0.0, issue_s)
+        for name, issue_s in zip(rows["page"], rows["issue_s"], strict=True) for page in [PAGES[name]]]  # fmt: skip
     patient = policy not in ("none", "psm:100")  # those runs were made with a least time-out of 3 s
     config = netsim.SimulationConfig(tcp=netsim.TcpConfig(min_rto_s=3.0 if patient else 1.0))
     told = rows["last_byte_quirk"] == 0

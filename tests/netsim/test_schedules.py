@@ -39,12 +39,10 @@ def found(schedules, origin, start, end, *, arrived=True, sent=NEVER_NS, interva
 
 
 @settings(max_examples=150)
-@given(
-    st.lists(any_schedule, min_size=1, max_size=3), interval,
+@given(st.lists(any_schedule, min_size=1, max_size=3), interval,
     st.one_of(st.sampled_from([0, 5 * INTERVAL]), st.integers(0, 500 * MS)),
     st.one_of(st.just(0), st.integers(0, 3000 * MS)), length, st.booleans(),
-    st.one_of(st.sampled_from([None, 100 * MS]), st.integers(0, 300 * MS)),
-)  # fmt: skip
+    st.one_of(st.sampled_from([None, 100 * MS]), st.integers(0, 300 * MS)))  # fmt: skip
 def test_every_schedule_is_charged_what_living_through_the_episode_would_have_cost(
     schedules, interval, origin, waited, lasted, arrived, sent_after
 ):

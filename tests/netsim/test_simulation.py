@@ -13,6 +13,7 @@ from netsim import ServerDelay, simulation
 from netsim.policies.lpsm2 import Lpsm2, Lpsm2Config
 from netsim.simulation import uncompiled
 from tests.netsim.worlds import load
+from tests.tables import cases_of
 from traces.columns import Workload
 from traces.records import Message, Page
 from traces.server_times import network_us
@@ -22,11 +23,9 @@ PAGES = [Page(f"p{i}", 300, 5000 + 100 * i, ((300, 2000), (250, 9000)), 4.0) for
 
 def test_the_frames_have_the_columns_that_the_documentation_promises():
     result = netsim.simulate(PAGES, "psm", push=[Message(0.5, 90)])
-    for name, columns in (
-        ("pages", "policy page issue_s latency_s awake_s asleep_s beacons energy_j"),
+    for name, columns in (("pages", "policy page issue_s latency_s awake_s asleep_s beacons energy_j"),
         ("polls", "time_s slept_ms buffered_bytes next_sleep_ms"), ("radio", "start_s end_s state"),
-        ("messages", "policy message written_s size_bytes delivered_s delay_s"),
-    ):  # fmt: skip
+        ("messages", "policy message written_s size_bytes delivered_s delay_s")):  # fmt: skip
         assert list(getattr(result, name)) == columns.split()
     assert set(result.pages.policy) == {"psm:100"}
     assert list(result.pages.page) == [page.page for page in PAGES]
@@ -57,9 +56,9 @@ def test_compared_policies_meet_the_same_server():
     assert (bounded <= 1.1 * slow + 1e-9).all()
 
 
-@pytest.mark.parametrize(
-    ("text", "mean"), [("0.5", 0.5), ("exponential:0.5", 0.5), ("lognormal:0.5:0.8", 0.5), ("lognormal:0.5", 0.5)]
-)
+@cases_of("text mean", """
+"0.5", 0.5 ; "exponential:0.5", 0.5 ; "lognormal:0.5:0.8", 0.5 ; "lognormal:0.5", 0.5
+""")  # fmt: skip
 def test_a_server_delay_has_the_mean_it_is_named_for(text, mean):
     pages = [Page("p", 1, 1, ((1, 1),) * 9)] * 4000
     drawn = ServerDelay.parse(text).draw(pages, np.random.default_rng(0)) / 1e9

@@ -9,6 +9,7 @@ from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.hazards import N_BINS
 from tests.netsim.hazard_learner import HazardLearner, spans_s
 from tests.oracles import sleep_planning as oracle
+from tests.tables import cases_of
 
 INTERVAL_NS = 100_000_000
 RADIO = {"awake_w": 0.7, "beacon_j": 0.0015}
@@ -54,9 +55,8 @@ def test_the_forecast_is_the_integral_of_the_hazards(to_beacon_ns):
     for i in range(1, int(work["first_step"][planner.last])):
         at = int(work["step_ns"][i])
         for own in range(2):
-            hazard = sum(
-                (spans_s(age + at) - spans_s(age)) @ rates for rates, age, which in planner.waits if which == own
-            )
+            hazard = sum((spans_s(age + at) - spans_s(age)) @ rates for rates, age, which in planner.waits
+                if which == own)  # fmt: skip
             assert work["alive"][own, i] == pytest.approx(np.exp(-hazard), rel=1e-9)
     assert (np.diff(work["stop_ns"]) > 0).all()
     assert ((work["stop_ns"][1:] - to_beacon_ns) % INTERVAL_NS == 0).all()
@@ -95,9 +95,8 @@ def closed_form(path, stops, last, *, waiting, followers_s, wakeup_j, awake, pri
 
 
 @pytest.mark.parametrize("price_w", [2.0, 8.0, 40.0])
-@pytest.mark.parametrize(("waiting", "awake", "wakeup_j", "follow"), [
-    (1, True, 0.0, 0.0), (1, False, 0.004, 0.3), (3, True, 0.02, 0.0), (2, False, 0.0, 1.0),
-])  # fmt: skip
+@cases_of("waiting awake wakeup_j follow",
+    "1, True, 0.0, 0.0 ; 1, False, 0.004, 0.3 ; 3, True, 0.02, 0.0 ; 2, False, 0.0, 1.0")  # fmt: skip
 def test_at_constant_rates_the_value_is_the_least_of_all_closed_forms(price_w, waiting, awake, wakeup_j, follow):
     planner = Planner([(same_rates(PAGE), 0, 0), (same_rates(MESSAGE), 10**9, 1)], 60_000_000)
     followers_s, prices_w, last = follow * (np.arange(planning.FOLLOWERS_STEPS) * 0.05) ** 2, (price_w, 1.3), 2

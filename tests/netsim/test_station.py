@@ -15,6 +15,7 @@ from netsim.model.wires import begin_on_wires
 from netsim.policies.protocol import Plan
 from netsim.policies.static import StaticPsm
 from tests.netsim.worlds import MS, Alone
+from tests.tables import rows
 from traces.records import Page
 
 BEACON = 100 * MS
@@ -111,13 +112,12 @@ def test_a_policy_is_told_when_it_slept_what_waits_and_when_frames_went_and_came
     station.client.outstanding, station.client.deadline = 3, 7 * MS
     station.until(350 * MS)
     left = 100 * MS + 2 * (AIR - 100_000) + 100_000
-    assert station.client.policy.policy.told == [
-        ("idle", 0, None, None, 0, 0, (), 0, None),
-        ("beacon", 100 * MS, None, None, 100 * MS, 2000, (50 * MS, 70 * MS), 3, 7 * MS),
-        ("idle", left, None, left, 0, 0, (), 3, 7 * MS),
-        ("beacon", 200 * MS, None, left, 200 * MS - left, 0, (), 3, 7 * MS),
-        ("beacon", 300 * MS, 250 * MS, left, 100 * MS, 0, (), 3, 7 * MS),
-    ]
+    assert station.client.policy.policy.told == rows("""
+"idle", 0, None, None, 0, 0, (), 0, None
+"beacon", 100 * MS, None, None, 100 * MS, 2000, (50 * MS, 70 * MS), 3, 7 * MS
+"idle", left, None, left, 0, 0, (), 3, 7 * MS ; "beacon", 200 * MS, None, left, 200 * MS - left, 0, (), 3, 7 * MS
+"beacon", 300 * MS, 250 * MS, left, 100 * MS, 0, (), 3, 7 * MS
+""", {"MS": MS, "left": left})  # fmt: skip
 
 
 @pytest.mark.parametrize("host_aware", [True, False])

@@ -11,6 +11,7 @@ from lpsm import samplers
 from lpsm import synthetic_streams as streams
 from lpsm.bounds import drift, perceptrons, report_sampler
 from lpsm.bounds.verdicts import Row, compare
+from tests.tables import named
 
 
 def table(trial, seeds):
@@ -54,15 +55,14 @@ def of_lasec(rng):
     return {"b": (b := spread(rng, -1, 0.5)), "c": b * (1 + spread(rng, -1, 3))}
 
 
-PARAMETERS = {  # of each key, on any stream
-    "perceptron": lambda rng: {},
-    "sop": lambda rng: {"a": spread(rng, -1, 1)},
-    "lasec": of_lasec,
-    "perceptron-ss": lambda rng: {"b": spread(rng, -1, 0.6), "eta": spread(rng, -1, 1)},
-    "sop-ss": lambda rng: {"b": spread(rng, -1, 0.6)},
-    "sop-label-efficient": lambda rng: {"C": spread(rng, -1, 0.6), "a": spread(rng, -1, 1)},
-    "lasec-ss": lambda rng: {"a": spread(rng, -1, 0.5), **of_lasec(rng)},
-}
+PARAMETERS = named("""
+# of each key, on any stream
+perceptron = lambda rng: {} ; sop = lambda rng: {"a": spread(rng, -1, 1)} ; lasec = of_lasec
+perceptron-ss = lambda rng: {"b": spread(rng, -1, 0.6), "eta": spread(rng, -1, 1)}
+sop-ss = lambda rng: {"b": spread(rng, -1, 0.6)}
+sop-label-efficient = lambda rng: {"C": spread(rng, -1, 0.6), "a": spread(rng, -1, 1)}
+lasec-ss = lambda rng: {"a": spread(rng, -1, 0.5), **of_lasec(rng)}
+""", globals())  # fmt: skip
 
 
 def reported(key, runs=6):

@@ -6,13 +6,10 @@ import numpy as np
 
 
 def loss(name, quantile, f, y):
-    return {
-        "square": lambda: (f - y) ** 2,
-        "absolute": lambda: abs(f - y),
+    return {"square": lambda: (f - y) ** 2, "absolute": lambda: abs(f - y),
         "pinball": lambda: max(quantile * (y - f), (quantile - 1) * (y - f)),
-        "log": lambda: -log(f if y > 0 else 1 - f),
-        "logistic": lambda: log(1 + exp(-f if y > 0 else f)),
-    }[name]()
+        "log": lambda: -log(f if y > 0 else 1 - f), "logistic": lambda: log(1 + exp(-f if y > 0 else f))}[
+        name]()  # fmt: skip
 
 
 def slope(name, quantile, f, y):
@@ -53,10 +50,8 @@ def combined(forecasts, y, name, rates, scale, quantile, gradient, alphas):
         p = v @ own
         out.append(p)
         g = slope(name, quantile, p, outcome) if gradient else None
-        losses, top = (
-            np.array([g * (q - p) if gradient else loss(name, quantile, q, outcome) for q in said])
-            for said in (np.where(awake, f, p), own)
-        )
+        losses, top = (np.array([g * (q - p) if gradient else loss(name, quantile, q, outcome) for q in said])
+            for said in (np.where(awake, f, p), own))  # fmt: skip
         least, spread = losses[awake].min(), np.ptp(losses[awake])
         if scale is None and spread == 0:
             continue

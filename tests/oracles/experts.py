@@ -89,10 +89,8 @@ def krichevsky_trofimov_loss(losses, digits=30):
             mass = sum(come)
             new.append([factor[i] * (stay[i] + (mass - come[i]) / (n - 1)) for i in range(n)])
         by_changes = new
-    total = sum(
-        sum(row) * mp.beta(k + mp.mpf(1) / 2, rounds - 1 - k + mp.mpf(1) / 2) / mp.pi
-        for k, row in enumerate(by_changes)
-    )
+    total = sum(sum(row) * mp.beta(k + mp.mpf(1) / 2, rounds - 1 - k + mp.mpf(1) / 2) / mp.pi
+        for k, row in enumerate(by_changes))  # fmt: skip
     return float(-mp.log(total))
 
 
@@ -223,8 +221,6 @@ def hedge_run(kind, losses, awake, loss_range=1.0):
 
 
 # -- comparators in hindsight, by enumeration and in fifty digits
-
-
 def switches(sequence):
     return sum(a != b for a, b in pairwise(sequence))
 

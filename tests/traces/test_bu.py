@@ -7,6 +7,7 @@ import tarfile
 import pytest
 
 import traces
+from tests.tables import cases_of
 from traces import TraceError
 from traces.server_times import network_us
 
@@ -44,12 +45,12 @@ def test_a_line_is_read_to_the_microsecond_whichever_way_it_ends(tmp_path):
         assert (requests, report["requests"]) == ([expected], 1)
 
 
-@pytest.mark.parametrize(("line", "count", "kept"), [
-    ('cs18 1005 9 "http://a.edu/i.gif" 0 0.0\n', "cache_hits", 0),
-    ('cs18 1005 9 "http://a.edu/i\n.gif" 5 0.1\n', "requests_with_a_line_end_in_the_url", 0),
-    ('cs18 1005 9 "http://a.edu/i\r.gif" 5 0.1\n', "requests_with_a_line_end_in_the_url", 0),
-    ('cs18 1005 9 "http://a.edu/i.gif" 0 0.1\n', "network_requests_of_size_0", 1),
-])  # fmt: skip
+@cases_of("line count kept", r"""
+'cs18 1005 9 "http://a.edu/i.gif" 0 0.0\n', "cache_hits", 0
+'cs18 1005 9 "http://a.edu/i\n.gif" 5 0.1\n', "requests_with_a_line_end_in_the_url", 0
+'cs18 1005 9 "http://a.edu/i\r.gif" 5 0.1\n', "requests_with_a_line_end_in_the_url", 0
+'cs18 1005 9 "http://a.edu/i.gif" 0 0.1\n', "network_requests_of_size_0", 1
+""")  # fmt: skip
 def test_cache_hits_and_documented_defects_are_counted_and_not_errors(tmp_path, line, count, kept):
     requests, report = read(tmp_path, GOOD + line + NEXT)
     assert (report[count], report["damaged"], len(requests)) == (1, 0, 2 + kept)
@@ -108,9 +109,7 @@ def test_the_samples_have_the_requests_that_a_count_of_lines_gives(data):
 def test_the_whole_archive_has_the_counts_published_with_it(data):
     requests = traces.read(data / "bu-www-client" / "condensed.tar.xz")
     total = sum(int(batch["reply_bytes"].sum()) for batch in requests.batches())
-    published = {
-        "sessions": 9633, "records": 853_512 + 290_320, "cache_hits": 853_512, "requests": 290_320,
-        "requests_with_a_line_end_in_the_url": 7, "network_requests_of_size_0": 41, "damaged": 0,
-    }  # fmt: skip
+    published = {"sessions": 9633, "records": 853_512 + 290_320, "cache_hits": 853_512, "requests": 290_320,
+        "requests_with_a_line_end_in_the_url": 7, "network_requests_of_size_0": 41, "damaged": 0}  # fmt: skip
     assert {name: requests.report[name] for name in published} == published
     assert round(total / 1e9, 2) == 4.34

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import traces
+from tests.tables import cases_of, rows
 from tests.traces.captures import DEVICE, SERVER, Tcp, authenticated, pcap, record, udp, with_options
 from traces import Report, TraceError
 from traces.captures.flows import open_loop
@@ -67,10 +68,8 @@ def test_quic_acknowledgements_belong_to_the_exchange_and_its_first_answer_tells
         frames.append(udp(at_s, True, b"q" * 400))
         begin_s = at_s + 0.04 + wait_s
         for number in range(20):
-            frames += [
-                udp(begin_s + 0.002 * number, False, b"d" * 1200),
-                udp(begin_s + 0.002 * number + 0.001, True, b"a" * 40),
-            ]
+            frames += [udp(begin_s + 0.002 * number, False, b"d" * 1200),
+                udp(begin_s + 0.002 * number + 0.001, True, b"a" * 40)]  # fmt: skip
     requests, report = found(tmp_path, frames)
     assert sizes(requests) == [(1200, 1200), (400 + 800, 24_000), (400 + 800, 24_000)]
     assert [request.wait_us for request in requests[1:]] == pytest.approx([300_000, 100_000], abs=1000)
@@ -102,14 +101,11 @@ def test_mqtt_keep_alives_reports_and_pushes_are_exchanges_uploads_and_messages(
 
 def test_what_is_left_out_is_counted_by_reason_with_its_bytes(tmp_path):
     home = b"\xc0\xa8\x01\x63"
-    sent = (
-        (DEVICE, b"\xe0\0\0\xfb", 5353, 100), (DEVICE, home, 1900, 90), (DEVICE, home, 7000, 80),
-        (DEVICE, home, 53, 70), (DEVICE, SERVER, 123, 48), (home, SERVER, 123, 49),
-    )  # fmt: skip
+    sent = ((DEVICE, b"\xe0\0\0\xfb", 5353, 100), (DEVICE, home, 1900, 90), (DEVICE, home, 7000, 80),
+        (DEVICE, home, 53, 70), (DEVICE, SERVER, 123, 48), (home, SERVER, 123, 49))  # fmt: skip
     frames = [
         (1.0 + at / 10, udp(0, True, b"x" * size, server_port=port)[1].replace(DEVICE, source).replace(SERVER, target))
-        for at, (source, target, port, size) in enumerate(sent)
-    ]
+        for at, (source, target, port, size) in enumerate(sent)]  # fmt: skip
     requests, report = found(tmp_path, frames)
     assert report.payload.left_out == {"background_multicast": 100, "background_unicast": 90, "local": 80}
     kinds = [(one.client, one.kind if one.kind in UNASKED else one.request_bytes) for one in requests]
@@ -183,7 +179,7 @@ def test_acknowledgements_are_known_by_their_heads_where_no_more_was_captured(tm
         assert sizes(traces.read(tmp_path / "c")) == [(360, 1810)]
 
 
-@pytest.mark.parametrize(("step_s", "sessions"), [(3599, 1), (3601, 2), (-0.9, 1), (-1.1, 2)])
+@cases_of("step_s sessions", "3599, 1 ; 3601, 2 ; -0.9, 1 ; -1.1, 2")
 def test_a_clock_that_jumps_begins_a_new_session_and_no_time_is_negative(tmp_path, step_s, sessions):
     frames = [udp(10_000.0, True, b"a" * 50, server_port=7), udp(10_000.1, False, b"b" * 50, server_port=7)]
     later = [(at_s + 0.1 + step_s, frame) for at_s, frame in frames]
@@ -211,13 +207,12 @@ def test_every_byte_of_a_stream_is_counted_once_in_whatever_order_it_comes(seed,
     assert total == len(seen)
 
 
-COUNTS = {
-    "alexa-app.pcapng": (1050245, 4913), "coap_mqtt.pcap": (246663, 47512), "googledns_android10.pcap": (97087, 0),
-    "instagram.pcap": (2696206, 1320), "mqtt.pcap": (875, 0), "nest_log_sink.pcap": (73707, 982),
-    "netflix.pcap": (5680132, 5269), "quic-mvfst-22.pcap": (0, 267723), "telegram.pcap": (0, 268533),
-    "webex.pcap": (761255, 14931), "wechat.pcap": (535982, 23190), "whatsapp_login_chat.pcap": (16508, 3142),
-    "wireguard.pcap": (0, 633424), "youtube_quic.pcap": (0, 179501),
-}  # fmt: skip
+COUNTS = {"alexa-app.pcapng": (1050245, 4913), "coap_mqtt.pcap": (246663, 47512),
+    "googledns_android10.pcap": (97087, 0), "instagram.pcap": (2696206, 1320), "mqtt.pcap": (875, 0),
+    "nest_log_sink.pcap": (73707, 982), "netflix.pcap": (5680132, 5269), "quic-mvfst-22.pcap": (0, 267723),
+    "telegram.pcap": (0, 268533), "webex.pcap": (761255, 14931), "wechat.pcap": (535982, 23190),
+    "whatsapp_login_chat.pcap": (16508, 3142), "wireguard.pcap": (0, 633424),
+    "youtube_quic.pcap": (0, 179501)}  # fmt: skip
 """Bytes of TCP streams, each once, and of datagrams, counted independently with a union of intervals."""
 
 
@@ -262,15 +257,13 @@ def test_voice_has_its_own_clock_and_questions_and_answers_have_not(seed):
     pace, asked = 0.02 * np.arange(400), np.cumsum(rng.exponential(0.3, 100))
     uneven = pace + rng.normal(0.0, 0.002, 400), 0.02 * (1 + 1e-4) * np.arange(400) + rng.normal(0.01, 0.003, 400)
     bursts = np.concatenate([at + 0.0002 * np.arange(20) for at in np.cumsum(rng.exponential(0.2, 15))])
-    for ups, downs, own in (
-        (pace, pace + 0.005, True),  # the very same clock
-        (*uneven, True),
-        (np.cumsum(rng.exponential(0.05, 300)), np.cumsum(rng.exponential(0.04, 300)), True),
-        (pace, [], True),
-        (asked, asked + 0.03 + rng.exponential(0.005, 100), False),  # look-ups
-        (0.1 * np.arange(200), 0.1 * np.arange(200) + 0.03, False),  # polls
-        (bursts[::4] + 0.001, bursts, False),  # acknowledgements of QUIC
-        (asked[:10], asked[:10] + 0.03, False),  # too few to tell
-    ):
+    for ups, downs, own in rows("""
+pace, pace + 0.005, True  # the very same clock
+*uneven, True ; np.cumsum(rng.exponential(0.05, 300)), np.cumsum(rng.exponential(0.04, 300)), True ; pace, [], True
+asked, asked + 0.03 + rng.exponential(0.005, 100), False  # look-ups
+0.1 * np.arange(200), 0.1 * np.arange(200) + 0.03, False  # polls
+bursts[::4] + 0.001, bursts, False  # acknowledgements of QUIC
+asked[:10], asked[:10] + 0.03, False  # too few to tell
+""", {"pace": pace, "uneven": uneven, "rng": rng, "asked": asked, "bursts": bursts}):  # fmt: skip
         packets = sorted((int(1e6 * at), way) for way, instants in ((True, ups), (False, downs)) for at in instants)
         assert open_loop([(way, at_us, 100, b"") for at_us, way in packets[:512]]) is own

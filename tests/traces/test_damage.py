@@ -10,6 +10,7 @@ import pytest
 
 import traces
 from tests.fuzzing import formats
+from tests.tables import rows
 from tests.traces.home_ip import pack, records
 from tests.traces.test_bu import archive
 from tests.traces.test_har import ENTRY, entry
@@ -28,43 +29,48 @@ LINES = [  # of a session of Boston University
     *('cs18 99999999999 9 "http://a.edu/" 5 0.1', 'cs18 1005 9 "http://a.edu/', "cs18 1005", ""),
 ]
 WHOLE_LINE = 'a line must be whole: machine sec usec "url" size delay, numbers of at least 0, usec below 1000000, got '
-ROWS = [  # of a table
-    ("0.9,5", "times must not run backwards, got -100000 us"),
-    ("2,1.5", "bytes must be a whole number .*got 1.5"),
-    ("nan,5", "time must be a number of seconds .*got nan"),
-    ("2", "a row must have 2 cells, as the first line has"),
-    ('2,"5', "a row must be separated by ','"),
-]
+ROWS = rows("""
+# of a table
+"0.9,5" -> times must not run backwards, got -100000 us
+"2,1.5" -> bytes must be a whole number .*got 1.5
+"nan,5" -> time must be a number of seconds .*got nan
+"2" -> a row must have 2 cells, as the first line has
+'2,"5' -> a row must be separated by ','
+""")
 TIMES = [  # of a record of Home IP: which of request, first and last byte, later by so many us
     ("last", -5_000_000), ("first", -1_000_000),
 ]  # fmt: skip
 PAGE = {"page": "a", "request_bytes": 300, "reply_bytes": 500, "objects": [[1, 2]], "think_s": 1.5}
-FIELDS = [  # of a page of a workload, behind one issued at 7 s
-    ({"reply_bytes": -1}, r"reply_bytes must be a whole number in \[0, .*got -1"),
-    ({"waits_s": [0.5]}, r"waits_s must be a list of one wait an exchange \(2\), got 1"),
-    ({"waits_s": [0.5, -1]}, "a wait must be a number of seconds .*got -1"),
-    ({"servers": [3]}, r"servers must be a list of one server an exchange \(2\), got 1"),
-    ({"servers": [3, -2]}, r"a server must be a whole number in \[-1, .*got -2"),
-    ({"request_bytes": 0}, "request_bytes .*got 0"),
-    ({"request_bytes": True}, "request_bytes .*got True"),
-    ({"objects": [[1, -2]]}, "reply must .*got -2"),
-    ({"objects": [[1]]}, r"pair .*got \[1\]"),
-    ({"think_s": float("nan")}, "think_s .*got nan"),
-    ({"think_s": "1"}, "think_s .*got 1"),
-    ({"issue_s": 1.0}, r"issue_s must not run backwards \(the page before has 7.0\), got 1.0"),
-    ({"page": ""}, "page must be a name"),
-    ({"thinks": 1}, "only the fields .*got thinks"),
-    *(({name: ...}, f"a page must have {name}") for name in ("page", "request_bytes", "reply_bytes")),
-]
-BESIDE = [  # lines beside the pages of a workload, and which of them is damaged
-    ([{"message_bytes": 0, "at_s": 1}], 1, r"message_bytes must be a whole number in \[1, .*got 0"),
-    ([{"message_bytes": 5}], 1, "a message must have at_s"),
-    ([{"message_bytes": 5, "at_s": 1, "page": "a"}], 1, "a message has only the fields at_s, message_bytes"),
-    ([{"message_bytes": 5, "at_s": 2}, {"message_bytes": 5, "at_s": 1}], 2,
-     r"at_s must not run backwards \(the message before has 2.0\), got 1.0"),
-    ([{"round_trip_s": -1}], 1, "round_trip_s must be a number of seconds"),
-    ([{"round_trip_s": 1}] * 2, 2, "a workload must hold at most one round trip, got another, 1"),
-]  # fmt: skip
+FIELDS = rows(r"""
+# of a page of a workload, behind one issued at 7 s
+{"reply_bytes": -1} -> reply_bytes must be a whole number in \[0, .*got -1
+{"waits_s": [0.5]} -> waits_s must be a list of one wait an exchange \(2\), got 1
+{"waits_s": [0.5, -1]} -> a wait must be a number of seconds .*got -1
+{"servers": [3]} -> servers must be a list of one server an exchange \(2\), got 1
+{"servers": [3, -2]} -> a server must be a whole number in \[-1, .*got -2
+{"request_bytes": 0} -> request_bytes .*got 0
+{"request_bytes": True} -> request_bytes .*got True
+{"objects": [[1, -2]]} -> reply must .*got -2
+{"objects": [[1]]} -> pair .*got \[1\]
+{"think_s": nan} -> think_s .*got nan
+{"think_s": "1"} -> think_s .*got 1
+{"issue_s": 1.0} -> issue_s must not run backwards \(the page before has 7.0\), got 1.0
+{"page": ""} -> page must be a name
+{"thinks": 1} -> only the fields .*got thinks
+{"page": ...} -> a page must have page
+{"request_bytes": ...} -> a page must have request_bytes
+{"reply_bytes": ...} -> a page must have reply_bytes
+""")
+BESIDE = rows(r"""
+# lines beside the pages of a workload, and which of them is damaged
+[{"message_bytes": 0, "at_s": 1}], 1 -> message_bytes must be a whole number in \[1, .*got 0
+[{"message_bytes": 5}], 1 -> a message must have at_s
+[{"message_bytes": 5, "at_s": 1, "page": "a"}], 1 -> a message has only the fields at_s, message_bytes
+[{"message_bytes": 5, "at_s": 2}, {"message_bytes": 5, "at_s": 1}], 2
+  -> at_s must not run backwards \(the message before has 2.0\), got 1.0
+[{"round_trip_s": -1}], 1 -> round_trip_s must be a number of seconds
+[{"round_trip_s": 1}] * 2, 2 -> a workload must hold at most one round trip, got another, 1
+""")
 PACKED = archive({SESSION: LINE * 20})  # a header, two blocks of contents
 
 
@@ -79,34 +85,42 @@ def har(*entries):
     return json.dumps({"log": {"entries": entries}})
 
 
-WHOLE = [  # what a file holds that is damaged as a whole, or has nothing in it
-    *(("t", content, r"must not be empty|known format .*Home IP") for content in (
-        b"", "hello world\n", "a, list, of words\n", bytes(1000), b"%PDF-1.4\n")),
-    *(("w.jsonl", text, "line 1|nested|whole JSON|known") for text in (
-        "[" * 100_000, '{"page": ' + "1" * 5000 + "}", "\xff", "7")),
-    ("w.jsonl", "time,bytes\n1,100\n", "run lpsm pages first, which makes one of a trace, got a trace, csv"),
-    ("w.jsonl", '{"a": 1}', "a page must have page, got only a"),
-    ("w.jsonl", json.dumps([PAGE]), "line 1: a page must be a JSON object"),
-    *(("t.tar", PACKED[:keep], r"must be complete|must end with empty blocks") for keep in (600, 1023, 1124, 1536)),
-    ("t.tar", PACKED[:130] + bytes([PACKED[130] ^ 1]) + PACKED[131:], "checksum"),
-    ("t.tar", absurd(tarfile.REGTYPE, 1 << 62), "a member must not exceed"),
-    ("t.tar", absurd(tarfile.REGTYPE, 1 << 29), "a line must be whole|must be complete"),
-    ("t.tar", absurd(tarfile.XHDTYPE, 1 << 29), "a long name must not exceed"),
-    ("h.har", har(*[entry({"_transferSize": 0})] * 2), "a request that used the network, got 2 records, 2 cache hits"),
-    ("w.jsonl", '{"round_trip_s": 1}\n', "at least one page, message or datagram, got none"),
-    *(("w.jsonl", text, "at least one page") for text in ("", "\n\n")),
-    ("t.csv", "time,size of it\n1,2\n", "must include bytes, got time, size of it"),
-    ("t.csv", "time,bytes\n", "at least one reply"),
-    ("t.csv", "time,bytes,url\n0.5,200,http://a/\n0.7,2\n", "line 3: a row must have 3 cells"),
-    ("t.csv", "time,bytes\n0,5,100\n", r"line 2: a row must have 2 cells.*decimal commas"),
-    ("t.csv", '"No.","Time","Source","Destination","Protocol","Length","Info"\n"1","0.0","a","b","T","9",""\n',
-     "save the capture itself in Wireshark"),
-    ("t.csv", "1,1\n" + "x" * 70_000 + "\n", "a line must not be longer than 65536 bytes"),
-    ("h.har", har(), "got no entries"),
-    ("c.pcap", capture(OPENING), r"must hold an exchange over TCP or UDP, got 1 connection"),
-    ("c.pcap", capture(OPENING) + struct.pack("<IIII", 1000, 0, 0xFFFF_FFF0, 0xFFFF_FFF0) + b"x" * 100,
-     "at most 1048576 bytes long, got 4294967280"),
-]  # fmt: skip
+OWN = r"must not be empty|known format .*Home IP"
+WHOLE = rows(r"""
+# what a file holds that is damaged as a whole, or has nothing in it
+"t", b"", OWN ; "t", "hello world\n", OWN ; "t", "a, list, of words\n", OWN ; "t", bytes(1000), OWN
+"t", b"%PDF-1.4\n", OWN
+"w.jsonl", "[" * 100_000 -> line 1|nested|whole JSON|known
+"w.jsonl", '{"page": ' + "1" * 5000 + "}" -> line 1|nested|whole JSON|known
+"w.jsonl", "\xff" -> line 1|nested|whole JSON|known
+"w.jsonl", "7" -> line 1|nested|whole JSON|known
+"w.jsonl", "time,bytes\n1,100\n" -> run lpsm pages first, which makes one of a trace, got a trace, csv
+"w.jsonl", '{"a": 1}' -> a page must have page, got only a
+"w.jsonl", json.dumps([PAGE]) -> line 1: a page must be a JSON object
+"t.tar", PACKED[:600] -> must be complete|must end with empty blocks
+"t.tar", PACKED[:1023] -> must be complete|must end with empty blocks
+"t.tar", PACKED[:1124] -> must be complete|must end with empty blocks
+"t.tar", PACKED[:1536] -> must be complete|must end with empty blocks
+"t.tar", PACKED[:130] + bytes([PACKED[130] ^ 1]) + PACKED[131:] -> checksum
+"t.tar", absurd(tarfile.REGTYPE, 1 << 62) -> a member must not exceed
+"t.tar", absurd(tarfile.REGTYPE, 1 << 29) -> a line must be whole|must be complete
+"t.tar", absurd(tarfile.XHDTYPE, 1 << 29) -> a long name must not exceed
+"h.har", har(*[entry({"_transferSize": 0})] * 2) -> a request that used the network, got 2 records, 2 cache hits
+"w.jsonl", '{"round_trip_s": 1}\n' -> at least one page, message or datagram, got none
+"w.jsonl", "" -> at least one page
+"w.jsonl", "\n\n" -> at least one page
+"t.csv", "time,size of it\n1,2\n" -> must include bytes, got time, size of it
+"t.csv", "time,bytes\n" -> at least one reply
+"t.csv", "time,bytes,url\n0.5,200,http://a/\n0.7,2\n" -> line 3: a row must have 3 cells
+"t.csv", "time,bytes\n0,5,100\n" -> line 2: a row must have 2 cells.*decimal commas
+"t.csv", '"No.","Time","Source","Destination","Protocol","Length","Info"\n"1","0.0","a","b","T","9",""\n'
+  -> save the capture itself in Wireshark
+"t.csv", "1,1\n" + "x" * 70_000 + "\n" -> a line must not be longer than 65536 bytes
+"h.har", har() -> got no entries
+"c.pcap", capture(OPENING) -> must hold an exchange over TCP or UDP, got 1 connection
+"c.pcap", capture(OPENING) + struct.pack("<IIII", 1000, 0, 0xFFFF_FFF0, 0xFFFF_FFF0) + b"x" * 100
+  -> at most 1048576 bytes long, got 4294967280
+""", {**globals(), "capture": capture})  # fmt: skip
 
 
 def later(name, us):
@@ -121,10 +135,8 @@ def cases():
     """Yield the name of a file, its content, the message, the place of the damage, and how many requests are whole."""
     for line in LINES:
         yield SESSION, f"{LINE}{line}\n{NEXT}", WHOLE_LINE + re.escape(line), "line 2", 2
-    for line, message in (
-        (LINE.replace("2000", "9" * 13), "size must be at most 1099511627776"),
-        (LINE.replace(" 5 ", " 4 "), "times must not run backwards in a session, got -1 us"),
-    ):
+    for line, message in ((LINE.replace("2000", "9" * 13), "size must be at most 1099511627776"),
+        (LINE.replace(" 5 ", " 4 "), "times must not run backwards in a session, got -1 us")):  # fmt: skip
         yield SESSION, LINE + line + NEXT, message, "line 2", 2
     for row, message in ROWS:
         yield "t.csv", f"1,1\n{row}\n3,1\n", message, "line 2", 2
@@ -162,13 +174,14 @@ def test_damage_is_named_with_its_place_or_skipped_and_counted(tmp_path, name, c
 
 
 EXCHANGE = [*OPENING, segment(True, 100, GET % 1), segment(False, 500, reply(50)), segment(True, 200)]
-CUTS = [  # what is cut, where, the message, and how many requests are whole before it
-    (SESSION, LINE + NEXT, range(-len(NEXT) + 1, 0), "line 2: a line must be whole", None),
-    ("t", pack(records(2)), (24, 59, 60, 78, 83, 120, -1), "a record must be complete", None),
-    ("c.pcap", capture(EXCHANGE), (-1, -8, -20, -40), "a packet must be complete", 1),
-    ("h.har", '{"log": {"entries": [{"startedDateTime": "2020-01-01T00:00:00Z"}]}}', (20, 40, -1), "whole JSON", None),
-    ("w.jsonl", json.dumps(PAGE), (14, -1), r"w\.jsonl", None),
-]
+CUTS = rows(r"""
+# what is cut, where, the message, and how many requests are whole before it
+SESSION, LINE + NEXT, range(-len(NEXT) + 1, 0), "line 2: a line must be whole", None
+"t", pack(records(2)), (24, 59, 60, 78, 83, 120, -1), "a record must be complete", None
+"c.pcap", capture(EXCHANGE), (-1, -8, -20, -40), "a packet must be complete", 1
+"h.har", '{"log": {"entries": [{"startedDateTime": "2020-01-01T00:00:00Z"}]}}', (20, 40, -1), "whole JSON", None
+"w.jsonl", json.dumps(PAGE), (14, -1), r"w\.jsonl", None
+""", globals())  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "content", "cuts", "message", "whole"), CUTS, ids=[cut[0] for cut in CUTS])

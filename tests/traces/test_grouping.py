@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import traces
+from tests.tables import cases_of
 from traces import GroupingRule, Page, Report, Request, TraceError, grouping
 from traces.grouping import in_order, is_embedded
 from traces.records import BY_SUFFIX, DOCUMENT, EMBEDDED, MESSAGE, OPENING, PART
@@ -15,9 +16,9 @@ def request(start_s, url="x.html", duration_s=1.0, size=1000, server="a", client
     return Request(client, server, start, end, 300, size, url, kind)
 
 
-@pytest.mark.parametrize(
-    ("gap_s", "server", "pages"), [(5.0, "a", 1), (5.001, "a", 2), (2.0, "b", 1), (2.001, "b", 2), (-0.5, "b", 1)]
-)
+@cases_of("gap_s server pages", """
+5.0, "a", 1 ; 5.001, "a", 2 ; 2.0, "b", 1 ; 2.001, "b", 2 ; -0.5, "b", 1
+""")  # fmt: skip
 def test_an_image_joins_after_a_short_pause_and_shorter_yet_from_another_server(gap_s, server, pages):
     assert len(traces.pages([request(0), request(1 + gap_s, "i.gif", server=server)])) == pages
 
@@ -29,7 +30,7 @@ def test_what_the_trace_says_goes_before_the_suffix():
     assert len(traces.pages([request(0), request(99, "x.html", kind=EMBEDDED)])) == 2
 
 
-@pytest.mark.parametrize(("gap_s", "pages"), [(-0.5, 1), (0.999, 1), (1.0, 2)])
+@cases_of("gap_s pages", "-0.5, 1 ; 0.999, 1 ; 1.0, 2")
 @pytest.mark.parametrize(("kind", "url"), [(DOCUMENT, "frame.html"), (BY_SUFFIX, "")])
 def test_frames_and_traffic_without_urls_join_a_page_that_was_complete_less_than_a_second_ago(gap_s, pages, kind, url):
     report = Report()

@@ -2,17 +2,13 @@
 
 import json
 
-import pytest
-
 import traces
+from tests.tables import cases_of
 
-ENTRY = {
-    "startedDateTime": "2020-01-01T00:00:00.250Z", "time": 12.5,
+ENTRY = {"startedDateTime": "2020-01-01T00:00:00.250Z", "time": 12.5,
     "request": {"url": "http://a.edu/x", "headersSize": 400, "bodySize": 20},
-    "response": {
-        "status": 200, "headersSize": 100, "bodySize": 900, "content": {"size": 5000, "mimeType": "text/html"},
-    },
-}  # fmt: skip
+    "response": {"status": 200, "headersSize": 100, "bodySize": 900, "content": {"size": 5000, "mimeType": "text/html"}
+    }}  # fmt: skip
 
 
 def entry(response=None, request=None, **fields):
@@ -34,41 +30,37 @@ def test_an_entry_is_a_request_to_the_microsecond(tmp_path):
     assert request[:7] == ("browser", "a.edu", start, start + 12_500, 420, 1000, "http://a.edu/x")
 
 
-@pytest.mark.parametrize(("response", "expected"), [
-    ({"_transferSize": 777}, 777),
-    ({"_transferSize": -1, "headersSize": -1}, 900),
-    ({"headersSize": -1, "bodySize": -1}, 5000),
-    ({"headersSize": None, "bodySize": None, "content": None}, None),
-])  # fmt: skip
+@cases_of("response expected", """
+{"_transferSize": 777}, 777 ; {"_transferSize": -1, "headersSize": -1}, 900
+{"headersSize": -1, "bodySize": -1}, 5000 ; {"headersSize": None, "bodySize": None, "content": None}, None
+""")  # fmt: skip
 def test_the_size_is_the_best_that_is_known(tmp_path, response, expected):
     requests, report = read(tmp_path, ENTRY, entry(response))
     assert [request.reply_bytes for request in requests[1:]] == ([] if expected is None else [expected])
     assert report["entries_without_size"] == (expected is None)
 
 
-@pytest.mark.parametrize(("head", "body", "expected"), [(400, 20, 420), (-1, 5000, 5300), (None, -1, 300), (0, 0, 300)])
+@cases_of("head body expected", "400, 20, 420 ; -1, 5000, 5300 ; None, -1, 300 ; 0, 0, 300")
 def test_a_request_is_its_headers_and_its_body_and_300_bytes_stand_for_unknown_headers(tmp_path, head, body, expected):
     requests, _ = read(tmp_path, entry(request={"headersSize": head, "bodySize": body}))
     assert [request.request_bytes for request in requests] == [expected]
 
 
-@pytest.mark.parametrize(("made", "count"), [
-    (entry({"_transferSize": 0}), "cache_hits"),
-    (entry({"headersSize": 0, "bodySize": 0}), "cache_hits"),
-    (entry(_fromCache="memory"), "cache_hits"),
-    (entry() | {"response": None}, "entries_without_answer"),
-    (entry(request={"url": "data:image/gif;base64,R0"}), "entries_of_other_schemes"),
-])  # fmt: skip
+@cases_of("made count", """
+entry({"_transferSize": 0}) -> cache_hits
+entry({"headersSize": 0, "bodySize": 0}) -> cache_hits
+entry(_fromCache="memory") -> cache_hits
+entry() | {"response": None} -> entries_without_answer
+entry(request={"url": "data:image/gif;base64,R0"}) -> entries_of_other_schemes
+""", globals())  # fmt: skip
 def test_what_did_not_use_the_network_is_left_out_and_counted(tmp_path, made, count):
     requests, report = read(tmp_path, ENTRY, made)
     assert (len(requests), report[count]) == (1, 1)
 
 
 def test_pages_that_the_archive_names_are_believed(tmp_path):
-    made = [
-        entry(pageref=page, startedDateTime=f"2020-01-01T00:00:{second:02}Z", request={"url": f"http://b{second}/"})
-        for second, page in enumerate(["p1", "p1", "p1", "p2", "p2"])
-    ]
+    made = [entry(pageref=page, startedDateTime=f"2020-01-01T00:00:{second:02}Z", request={"url": f"http://b{second}/"})
+        for second, page in enumerate(["p1", "p1", "p1", "p2", "p2"])]  # fmt: skip
     requests, _ = read(tmp_path, *made)
     assert [len(page.objects) for page in traces.pages(requests)] == [2, 1]
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import traces
+from tests.tables import cases_of
 from tests.traces.captures import ACK, FIN, SYN, ip, pcap
 from traces import Report, TraceError
 from traces.captures.packets import frames
@@ -58,10 +59,8 @@ def test_one_exchange_is_timed_by_its_first_and_last_packets(tmp_path):
     assert report.counts == {"connections": 1, "packets": len(frames), "requests": 1} | report.counts
 
 
-@given(
-    st.lists(st.integers(0, 5000), min_size=1, max_size=5), st.integers(7, 1460), st.integers(0, 99),
-    st.sampled_from([500, (1 << 32) - 700]), st.booleans(),
-)  # fmt: skip
+@given(st.lists(st.integers(0, 5000), min_size=1, max_size=5), st.integers(7, 1460), st.integers(0, 99),
+    st.sampled_from([500, (1 << 32) - 700]), st.booleans())  # fmt: skip
 def test_disorder_repetition_pipelining_and_wrapping_numbers_change_nothing(
     tmp_path_factory, sizes, mss, seed, first, pipelined
 ):
@@ -153,20 +152,16 @@ def test_interfaces_of_several_links_and_clocks_and_sections_are_read_each_as_it
 
 def test_the_order_of_bytes_of_a_section_is_its_own(tmp_path):
     sent = segment(True, 99, b"\x17\3\3" + bytes(99))  # of 156 bytes
-    data = struct.pack(">IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28) + struct.pack(
-        ">IIHHII", 1, 20, 1, 0, 0, 20
-    )
+    data = struct.pack(">IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28) + struct.pack(">IIHHII", 1, 20, 1, 0, 0,
+        20)  # fmt: skip
     data += struct.pack(">7I", 6, 188, 0, 0, 10**9, 156, 156) + sent + struct.pack(">I", 188)
     (request,), _ = read(tmp_path, data)
     assert (request.start_us, request.request_bytes) == (10**9, 102)
 
 
-@pytest.mark.parametrize(("name", "requests", "connections"), [
-    ("bro.org.pcap", 31, 8),
-    ("http_espn.pcapng", 61, 25),
-    ("pipelined-requests.pcap", None, 1),
-    ("wikipedia.pcap", None, 9),
-])  # fmt: skip
+@cases_of("name requests connections", """
+"bro.org.pcap", 31, 8 ; "http_espn.pcapng", 61, 25 ; "pipelined-requests.pcap", None, 1 ; "wikipedia.pcap", None, 9
+""")  # fmt: skip
 def test_samples_have_the_requests_that_a_search_of_the_packets_finds(data, name, requests, connections):
     starts, speaking = set(), set()
     with (data / "pcap" / name).open("rb") as file:

@@ -13,10 +13,8 @@ from tests.fuzzing import formats
 from tests.traces.home_ip import pack, records
 from traces import TraceError, ucb
 
-FORMATS = {
-    "ucb": "ucb", "bu": "bu", "bu-tar": "bu", "workload": "workload", "har": "har", "capture": "pcap", "air": "pcap",
-    "table": "csv",
-}  # fmt: skip
+FORMATS = {"ucb": "ucb", "bu": "bu", "bu-tar": "bu", "workload": "workload", "har": "har", "capture": "pcap",
+    "air": "pcap", "table": "csv"}  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "found"), FORMATS.items())

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.tables import cases_of
 from traces.traffic import APPS, KINDS, draw, push_messages
 
 QUICK = "game", "voice"  # of which a minute has much
@@ -48,10 +49,10 @@ def test_a_program_fills_its_time_with_the_sizes_and_waits_of_its_row(kind):
         assert lasts_s == pytest.approx(whole_s, rel=0.1)
 
 
-@pytest.mark.parametrize(("kind", "part", "median_s"), [
-    ("web-pareto", slice(None), 0.1 * 2 ** (1 / 1.5)), ("web-cache", slice(None), 0.01),
-    ("web-jump", slice(500), 0.0743), ("web-jump", slice(-500, None), 0.743),
-])  # fmt: skip
+@cases_of("kind part median_s", """
+"web-pareto", slice(None), 0.1 * 2 ** (1 / 1.5) ; "web-cache", slice(None), 0.01 ; "web-jump", slice(500), 0.0743
+"web-jump", slice(-500, None), 0.743
+""")  # fmt: skip
 def test_servers_of_the_web_take_as_long_as_their_kind_says(kind, part, median_s):
     waits = np.concatenate([page.waits_s for page in draw(kind, 60_000.0, rng(5)).pages[part]])
     assert np.median(waits) == pytest.approx(median_s, rel=0.1)

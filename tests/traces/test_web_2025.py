@@ -6,6 +6,7 @@ import pytest
 import traces
 from tests.real_data import DATA
 from tests.reference_web import calibrated, correlations, depths, loads, parents_of
+from tests.tables import cases_of
 from traces.web_2025 import TYPES, amounts, model, quantile
 
 PERCENT = (10, 25, 50, 75, 90)
@@ -13,29 +14,26 @@ PERCENT = (10, 25, 50, 75, 90)
 
 @pytest.fixture(scope="module")
 def many():
-    return traces.generate(4_000, np.random.default_rng(8), web="2025")
+    return traces.generate(2_000, np.random.default_rng(8), web="2025")
 
 
 def sizes(page):
     return [page.reply_bytes, *(reply for _, reply in page.objects)]
 
 
+def held_to_published(pages, near):
+    requests, kib = [len(page.causes) for page in pages], [sum(sizes(page)) / 1024 for page in pages]
+    for name, of in (("requests", requests), ("kib", kib)):
+        assert np.percentile(of, PERCENT) == pytest.approx(model()["published"][name], rel=near), name
+
+
 def test_requests_and_bytes_of_pages_are_as_published(many):
-    for name, of in (
-        ("requests", [len(page.causes) for page in many]),
-        ("kib", [sum(sizes(page)) / 1024 for page in many]),
-    ):
-        assert np.percentile(of, PERCENT) == pytest.approx(model()["published"][name], rel=0.07), name
+    held_to_published(many, 0.07)
 
 
 @pytest.mark.long
 def test_percentiles_of_many_pages_are_within_five_per_cent_of_the_published_ones():
-    pages = traces.generate(20_000, np.random.default_rng(2026), web="2025")
-    for name, of in (
-        ("requests", [len(page.causes) for page in pages]),
-        ("kib", [sum(sizes(page)) / 1024 for page in pages]),
-    ):
-        assert np.percentile(of, PERCENT) == pytest.approx(model()["published"][name], rel=0.05), name
+    held_to_published(traces.generate(20_000, np.random.default_rng(2026), web="2025"), 0.05)
 
 
 def test_requests_and_bytes_of_each_type_are_as_published():
@@ -121,14 +119,14 @@ def test_a_workload_keeps_the_graph(tmp_path, many):
     assert traces.Workload.of(list(read)).changed().pages() == many[:30]
 
 
-@pytest.mark.parametrize(("causes", "said"), [
-    ("[[0, 0, true, true]]", "causes must be a list of one cause an exchange"),
-    ("[[0, 0, true, true], [2, 0, true, true]]", "the exchange that one waits for must be a whole number in"),
-    ("[[0, 0, true, true], [0, 0, true, true]]", "the exchange that one waits for must be a whole number in"),
-    ("[[0, 0, true, true], [1, -1, true, true]]", "the pause of a cause must be a number of seconds"),
-    ("[[0, 0, true, true], [1, 0, 1, true]]", "the last two of a cause must be true or false"),
-    ("[[0, 0, true, true], [1, 0, true]]", "causes must be a list of .after, pause, awaited, stream"),
-])  # fmt: skip
+@cases_of("causes said", """
+"[[0, 0, true, true]]" -> causes must be a list of one cause an exchange
+"[[0, 0, true, true], [2, 0, true, true]]" -> the exchange that one waits for must be a whole number in
+"[[0, 0, true, true], [0, 0, true, true]]" -> the exchange that one waits for must be a whole number in
+"[[0, 0, true, true], [1, -1, true, true]]" -> the pause of a cause must be a number of seconds
+"[[0, 0, true, true], [1, 0, 1, true]]" -> the last two of a cause must be true or false
+"[[0, 0, true, true], [1, 0, true]]" -> causes must be a list of .after, pause, awaited, stream
+""")  # fmt: skip
 def test_a_graph_that_breaks_a_rule_is_named_with_its_line(tmp_path, causes, said):
     line = f'{{"page": "a", "request_bytes": 9, "reply_bytes": 9, "objects": [[9, 9]], "causes": {causes}}}\n'
     (tmp_path / "w.jsonl").write_text(line)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import traces
+from tests.tables import cases_of
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def test_means_are_those_of_the_measured_workload(many, sizes):
     assert np.mean([page.think_s for page in many]) == pytest.approx(52.9, rel=0.05)
 
 
-@pytest.mark.parametrize(("probability", "quantiles"), [(0.25, (204, 560)), (0.5, (231, 2112)), (0.9, (1057, 12581))])
+@cases_of("probability quantiles", "0.25, (204, 560) ; 0.5, (231, 2112) ; 0.9, (1057, 12581)")
 def test_measured_quantiles_come_back(sizes, probability, quantiles):
     # the share of draws at or below a quantile, within five standard errors of a binomial
     slack = 5 * np.sqrt(probability * (1 - probability) / sizes.shape[1]) + 0.01  # ties: whole bytes

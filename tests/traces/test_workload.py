@@ -94,10 +94,8 @@ def test_waits_and_servers_stand_in_the_order_of_the_exchanges():
             Workload.of([two._replace(**{name: known[:1]})])
 
 
-FITTING = {
-    "names": ["a", "b"], "objects": [1, 0], "sizes": [[300, 500], [1, 2], [300, 700]], "think_s": [0.0, 1.0],
-    "issue_s": [math.nan, 5.0],
-}  # fmt: skip
+FITTING = {"names": ["a", "b"], "objects": [1, 0], "sizes": [[300, 500], [1, 2], [300, 700]], "think_s": [0.0, 1.0],
+    "issue_s": [math.nan, 5.0]}  # fmt: skip
 
 
 def columns(**changed):

@@ -14,6 +14,7 @@ from functools import partial
 import pytest
 
 from tests.experiments.makers import PROGRAM, WORK
+from tests.tables import named
 
 pytestmark = pytest.mark.long
 PIECE_BYTES = 1 << 26
@@ -29,10 +30,8 @@ print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_
 def run(path, *words):
     """Run a program; return its status, what it said, and the most memory it had, MB."""
     with tempfile.TemporaryFile() as said:
-        measured = subprocess.run(
-            [sys.executable, "-S", "-c", MEASURE, *map(str, words)], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=said, check=True,
-        )  # fmt: skip
+        measured = subprocess.run([sys.executable, "-S", "-c", MEASURE, *map(str, words)], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=said, check=True)  # fmt: skip
         status, seconds, peak_kb = map(float, measured.stdout.split())
         said.seek(0)
         text = said.read().decode()
@@ -86,19 +85,20 @@ def arrays(path, n_bytes=2 << 30):
 PACKET = struct.pack("<IHHiIII4I", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 1, 1, 0, 2**32 - 1, 2**32 - 1)
 LINE = b'cs18 791000000 5 "http://a/'
 GIGABYTES, LONG_LINE = 10 << 30, "must not be longer than 65536 bytes"
-BOMBS = {  # how it is made, the command that reads it, what is said, and the most memory, MB
-    "xz of zeros": (repeated(b"", bytes(1), GIGABYTES, hard), "pages", "known format", 200),
-    "zeros behind a HAR": (repeated(b'{"log": {', b" ", GIGABYTES, hard), "pages", "not exceed 134217728 bytes", 600),
-    "a line of a gigabyte": (repeated(b"time,bytes\n1,", b"1", 1 << 30), "pages", LONG_LINE, 200),
-    "nested JSON": (given(b'{"log": {"entries": ' + b"[" * 100_000), "pages", "must be whole JSON", 200),
-    "an archive of two million members": (members, "pages", "must have at most 131072 members", 200),
-    "a packet of four gigabytes": (given(PACKET), "pages", "must be at most 1048576 bytes long", 200),
-    "arrays of zeros": (arrays, "label", "at most 536870912 bytes", 250),
-    "svmlight without end": (repeated(b"", b"1 1:1 #%b\n" % bytes(999), GIGABYTES), "label", "exceed 536870912", 200),
-    "a table of too many": (repeated(b"a,b\n", b"1,x\n", 1 << 28), "label", "at most 33554432 cells", 500),
-    "a matrix.npy": (given(array_header(10**12) + bytes(100)), "bounds", "must be a whole .npy matrix", 200),
-    "a radio.toml": (lambda path: (path.touch(), os.truncate(path, 1 << 30)), "radio", "at most 65536 bytes", 200),
-}
+# how it is made, the command that reads it, what is said, and the most memory, MB
+BOMBS = named(r"""
+xz of zeros = repeated(b"", bytes(1), GIGABYTES, hard), "pages", "known format", 200
+zeros behind a HAR = repeated(b'{"log": {', b" ", GIGABYTES, hard), "pages", "not exceed 134217728 bytes", 600
+a line of a gigabyte = repeated(b"time,bytes\n1,", b"1", 1 << 30), "pages", LONG_LINE, 200
+nested JSON = given(b'{"log": {"entries": ' + b"[" * 100_000), "pages", "must be whole JSON", 200
+an archive of two million members = members, "pages", "must have at most 131072 members", 200
+a packet of four gigabytes = given(PACKET), "pages", "must be at most 1048576 bytes long", 200
+arrays of zeros = arrays, "label", "at most 536870912 bytes", 250
+svmlight without end = repeated(b"", b"1 1:1 #%b\n" % bytes(999), GIGABYTES), "label", "exceed 536870912", 200
+a table of too many = repeated(b"a,b\n", b"1,x\n", 1 << 28), "label", "at most 33554432 cells", 500
+a matrix.npy = given(array_header(10**12) + bytes(100)), "bounds", "must be a whole .npy matrix", 200
+a radio.toml = lambda path: (path.touch(), os.truncate(path, 1 << 30)), "radio", "at most 65536 bytes", 200
+""", {**globals(), "os": os})  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BOMBS)
@@ -107,11 +107,9 @@ def test_a_bomb_is_refused_with_its_limit(tmp_path, name):
     path, workload = tmp_path / name, tmp_path / "w.jsonl"
     make(path)
     workload.write_text(WORK)
-    words = {
-        "pages": ["pages", path, "--out", tmp_path / "out"], "simulate": ["simulate", path],
+    words = {"pages": ["pages", path, "--out", tmp_path / "out"], "simulate": ["simulate", path],
         "label": ["label", path, "--algorithm", "ssmd"], "radio": ["simulate", workload, "--radio", path],
-        "bounds": ["bounds", "--losses", path],
-    }  # fmt: skip
+        "bounds": ["bounds", "--losses", path]}  # fmt: skip
     status, said, peak_mb = run(path, *PROGRAM, *words[command])
     assert status == 2
     assert "Traceback" not in said

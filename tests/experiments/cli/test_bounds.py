@@ -8,6 +8,7 @@ from experiments.presets import LEARNERS, PROCESSES
 from experiments.study import trials as bounds_trials
 from lpsm import synthetic
 from lpsm.bounds import expert_report
+from tests.tables import cases_of
 
 
 def test_one_trial_prints_every_statement_about_every_learner(lpsm):
@@ -66,9 +67,8 @@ def test_experts_that_sleep_are_missing_losses_if_one_says_so(lpsm, complaint, t
     rows = np.array([[0.0, 1.0], [np.nan, 0.5], [0.25, np.nan], [0.5, 0.1]])
     pd.DataFrame(rows, columns=["a", "b"]).to_csv(tmp_path / "losses.csv", index=False)
     np.save(tmp_path / "losses.npy", rows)
-    of_table, of_matrix = (
-        lpsm("bounds", "--sleepers", "--losses", tmp_path / name).stdout for name in ("losses.csv", "losses.npy")
-    )
+    of_table, of_matrix = (lpsm("bounds", "--sleepers", "--losses", tmp_path / name).stdout
+        for name in ("losses.csv", "losses.npy"))  # fmt: skip
     assert of_table == of_matrix
     assert "against an expert while it is awake" in of_table
     assert "Learn-alpha against k segments while they are awake" in of_table
@@ -79,15 +79,17 @@ def test_experts_that_sleep_are_missing_losses_if_one_says_so(lpsm, complaint, t
     assert "round 2: an expert must be awake, all are asleep" in said
 
 
-@pytest.mark.parametrize(("content", "message"), [
-    (b"\xc2\x85,\n", "losses must hold at least one round"),
-    (b"a,b\n0,1\n1,x\n", "line 3: losses must be numbers, got ['1', 'x']"),
-    (b",a,b\n0,0,1\n1,2\n", "line 3: every line must have 3 columns, as the first has, got 2"),
-    (b"0 1\n1 x\n", "line 2: losses must be numbers, got ['1', 'x']"),
-    (b"0 1\n1 -2\n", "losses must be at least 0 and at most 1e+290, or inf, got -2"),
-    (b"0 inf\n1 1e308\n", "or inf, got 1e+308"), (b"nan 1\n", "NaN"), (b"", "must hold an example, got none"),
-    (bytes(range(1, 256)), "must be"),
-])  # fmt: skip
+@cases_of("content message", r"""
+b"\xc2\x85,\n" -> losses must hold at least one round
+b"a,b\n0,1\n1,x\n" -> line 3: losses must be numbers, got ['1', 'x']
+b",a,b\n0,0,1\n1,2\n" -> line 3: every line must have 3 columns, as the first has, got 2
+b"0 1\n1 x\n" -> line 2: losses must be numbers, got ['1', 'x']
+b"0 1\n1 -2\n" -> losses must be at least 0 and at most 1e+290, or inf, got -2
+b"0 inf\n1 1e308\n" -> or inf, got 1e+308
+b"nan 1\n" -> NaN
+b"" -> must hold an example, got none
+bytes(range(1, 256)) -> must be
+""")  # fmt: skip
 def test_bad_losses_are_one_line_that_names_the_file(complaint, tmp_path, content, message):
     for name in ("losses.txt", "losses.npy"):
         path = tmp_path / name

@@ -32,10 +32,8 @@ def test_sessions_of_a_trace_are_replications_and_members_can_be_chosen(compare,
     folder = tmp_path / "sessions"
     folder.mkdir()
     for user in (1, 2, 3):
-        lines = [
-            f'cs20 {790000000 + 30 * number} {1000 * user} "http://a.b/{number}.html" {2000 * user} 0.5\n'
-            for number in range(user + 1)
-        ]
+        lines = [f'cs20 {790000000 + 30 * number} {1000 * user} "http://a.b/{number}.html" {2000 * user} 0.5\n'
+            for number in range(user + 1)]  # fmt: skip
         (folder / f"con{user}.cs20.790000000").write_text("".join(lines))
     whole = compare("--trace", folder, "--policies", "psm", name="all")
     assert whole["replications"] == 3
@@ -121,8 +119,7 @@ def test_worlds_that_are_swept_are_those_of_single_comparisons_and_stand_below_e
             assert own == [row | values for row in alone]
     against = pd.read_csv(tmp_path / "out" / "against.csv")
     assert against[["server_delay", "clients", "policy"]].to_numpy().tolist() == [
-        [delay, clients, "psm:100"] for clients in (1, 2) for delay in ("0", "lognormal:0.3")
-    ]
+        [delay, clients, "psm:100"] for clients in (1, 2) for delay in ("0", "lognormal:0.3")]  # fmt: skip
     lines = (tmp_path / "out" / "comparison.txt").read_text().splitlines()
     heads = [line.split()[:3] for line in lines if line.startswith("policy")]
     assert heads == [["policy", "server_delay", "clients"], ["policy", "clients", "server_delay"]]

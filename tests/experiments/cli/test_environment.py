@@ -19,10 +19,8 @@ def run(*words, python=(), without=(), closed=(), limit=None, **variables):
             resource.setrlimit(limit[0], (limit[1], limit[1]))
 
     environment = {name: value for name, value in os.environ.items() if name not in without} | variables
-    return subprocess.run(
-        [PROGRAM[0], *python, *PROGRAM[1:], *map(str, words)], env=environment, preexec_fn=prepare, capture_output=True,
-        stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    return subprocess.run([PROGRAM[0], *python, *PROGRAM[1:], *map(str, words)], env=environment, preexec_fn=prepare,
+        capture_output=True, stdin=subprocess.DEVNULL)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import pytest
 
 from experiments import cli
 from tests.experiments.makers import PROGRAM
+from tests.tables import rows
 
 KINDS = """
 class Base:
@@ -33,42 +34,43 @@ class Unshown:
 def raises(error):
     raise error
 """
-WAYS = {  # what is wrong: lines of the class, and what is said
-    "an exception": ("to = lambda self, view: raises(KeyError('x\\ny'))", "plan raised KeyError: 'x"),
-    "an exception that cannot be shown": ("to = lambda self, view: raises(Mute())", "Mute: it cannot say what"),
-    "a BaseException of one's own": ("to = lambda self, view: raises(Own('x'))", "plan raised Own: x"),
-    "SystemExit": ("to = lambda self, view: raises(SystemExit(0))", "plan raised SystemExit"),
-    "GeneratorExit": ("to = lambda self, view: raises(GeneratorExit())", "plan raised GeneratorExit"),
-    "no end of calls": ("def to(self, view):\n        return self.to(view)", "plan raised RecursionError"),
-    "the end of the process": ("to = lambda self, view: os._exit(0)", "SystemExit: os._exit must not be called"),
-    "an abort": ("to = lambda self, view: os.abort()", "SystemExit: os.abort must not be called"),
-    "a second process": ("to = lambda self, view: os.fork()", "SystemExit: os.fork must not be called"),
-    "another clock": ("def to(self, view):\n        view.now_ns = -5\n        return Plan(-5, 10**8)", "wake_ns must"),
-    "a constant instant": ("to = lambda self, view: Plan(view.now_ns, 300_000_000)", "wake_ns must be a multiple"),
-    "off the beacons": ("to = lambda self, view: Plan(view.now_ns, view.now_ns + 1)", "wake_ns must be a multiple"),
-    "no plan": ("to = lambda self, view: None", "plan must return a Plan, got None"),
-    "what cannot be shown": ("to = lambda self, view: Unshown()", "got a Unshown without a repr"),
-    "floats": ("to = lambda self, view: Plan(view.now_ns, view.now_ns + 1e8)", "whole nanoseconds"),
-    "truths that are none": ("to = lambda self, view: Plan(view.now_ns, 2**61, Unshown())", "must be bool, got a Plan"),
-    "a coroutine": ("async def plan(self, view):\n        pass", "plan must return a Plan, got <coroutine"),
-    "another signature": ("plan = lambda self: None", "plan raised TypeError"),
-    "an observer that fails": ("observe = lambda self, frame: raises(Mute())", "observe raised Mute"),
-    "an observer that is none": ("observe = 5", "observe raised TypeError"),
-    "an endless spec": ("spec = 'm' * 10**6", "must have 1 to 200 characters"),
-    "a spec that raises": ("spec = property(lambda self: raises(Own()))", "makes no policy: Own"),
-    "a spec that changes": (
-        "n = 0\n    @property\n    def spec(self):\n        return f'mine{self.n}'\n"
-        "    def to(self, view):\n        self.n = 1\n        return Base.to(self, view)",
-        "mine0: its spec must stay the same, got 'mine1'",
-    ),
-    "a thread that stays": (
-        "def to(self, view):\n        threading.Thread(target=RELEASE.wait, name='idle').start()\n"
-        "        return Base.to(self, view)", "threads must end before the run does, got 'idle'",
-    ),
-    "a compiled rule that is none": ("compiled = 7", "compiled of the policy Mine must be a CompiledForm, got 7"),
-    "host_aware that is no truth": ("host_aware = Unshown()", "host_aware of the policy Mine must be a bool"),
-    "a constructor that ends the process": ("__init__ = lambda self: os._exit(0)", "os._exit must not be called"),
-}  # fmt: skip
+# what is wrong: lines of the class, and what is said
+WAYS = {
+    name: (lines, said)
+    for name, lines, said in rows(r"""
+"an exception", "to = lambda self, view: raises(KeyError('x\\ny'))" -> plan raised KeyError: 'x
+"an exception that cannot be shown", "to = lambda self, view: raises(Mute())" -> Mute: it cannot say what
+"a BaseException of one's own", "to = lambda self, view: raises(Own('x'))" -> plan raised Own: x
+"SystemExit", "to = lambda self, view: raises(SystemExit(0))" -> plan raised SystemExit
+"GeneratorExit", "to = lambda self, view: raises(GeneratorExit())" -> plan raised GeneratorExit
+"no end of calls", "def to(self, view):\n        return self.to(view)" -> plan raised RecursionError
+"the end of the process", "to = lambda self, view: os._exit(0)" -> SystemExit: os._exit must not be called
+"an abort", "to = lambda self, view: os.abort()" -> SystemExit: os.abort must not be called
+"a second process", "to = lambda self, view: os.fork()" -> SystemExit: os.fork must not be called
+"another clock", "def to(self, view):\n        view.now_ns = -5\n        return Plan(-5, 10**8)" -> wake_ns must
+"a constant instant", "to = lambda self, view: Plan(view.now_ns, 300_000_000)" -> wake_ns must be a multiple
+"off the beacons", "to = lambda self, view: Plan(view.now_ns, view.now_ns + 1)" -> wake_ns must be a multiple
+"no plan", "to = lambda self, view: None" -> plan must return a Plan, got None
+"what cannot be shown", "to = lambda self, view: Unshown()" -> got a Unshown without a repr
+"floats", "to = lambda self, view: Plan(view.now_ns, view.now_ns + 1e8)" -> whole nanoseconds
+"truths that are none", "to = lambda self, view: Plan(view.now_ns, 2**61, Unshown())" -> must be bool, got a Plan
+"a coroutine", "async def plan(self, view):\n        pass" -> plan must return a Plan, got <coroutine
+"another signature", "plan = lambda self: None" -> plan raised TypeError
+"an observer that fails", "observe = lambda self, frame: raises(Mute())" -> observe raised Mute
+"an observer that is none", "observe = 5" -> observe raised TypeError
+"an endless spec", "spec = 'm' * 10**6" -> must have 1 to 200 characters
+"a spec that raises", "spec = property(lambda self: raises(Own()))" -> makes no policy: Own
+"a spec that changes", "n = 0\n    @property\n    def spec(self):\n        return f'mine{self.n}'\n"
+  "    def to(self, view):\n        self.n = 1\n        return Base.to(self, view)"
+  -> mine0: its spec must stay the same, got 'mine1'
+"a thread that stays", "def to(self, view):\n        threading.Thread(target=RELEASE.wait, name='idle').start()\n"
+  "        return Base.to(self, view)"
+  -> threads must end before the run does, got 'idle'
+"a compiled rule that is none", "compiled = 7" -> compiled of the policy Mine must be a CompiledForm, got 7
+"host_aware that is no truth", "host_aware = Unshown()" -> host_aware of the policy Mine must be a bool
+"a constructor that ends the process", "__init__ = lambda self: os._exit(0)" -> os._exit must not be called
+""")
+}
 
 
 NO_PAGE = [*WAYS][[*WAYS].index("an endless spec") :]  # before the first, or after the last

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 import netsim
 from experiments.cli import main
+from tests.tables import cases_of
 
 
 @pytest.mark.parametrize("name", ["policies", "radios", "samplers", "formats", "world"])
@@ -35,12 +36,10 @@ def test_a_world_may_hold_every_field_of_the_configurations_and_each_example_is_
     assert result.exit_code == 0, result.output
 
 
-@pytest.mark.parametrize(("words", "expected"), [
-    ("lpsm compare --policies psm,lp", {"psm,lpsm"}),
-    ("lpsm tune --radio esp32-", {"esp32-c3"}),
-    ("lpsm rep", {"replay", "reproduce"}),
-    ("lpsm reproduce thesis/fig-2-6", {"thesis/fig-2-6"}),
-])  # fmt: skip
+@cases_of("words expected", """
+"lpsm compare --policies psm,lp", {"psm,lpsm"} ; "lpsm tune --radio esp32-", {"esp32-c3"}
+"lpsm rep", {"replay", "reproduce"} ; "lpsm reproduce thesis/fig-2-6", {"thesis/fig-2-6"}
+""")  # fmt: skip
 def test_values_complete_in_the_shell(words, expected):
     environment = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1), "_LPSM_COMPLETE": "bash_complete"}
     shown = CliRunner(env={**os.environ, **environment}).invoke(main, [], prog_name="lpsm")

@@ -41,11 +41,9 @@ def bound(path):
         made.bind(os.path.relpath(path))  # a longer name may be too long
 
 
-KINDS = {
-    "file": plain, "folder": filled, "empty-folder": Path.mkdir, "fifo": os.mkfifo, "socket": bound,
+KINDS = {"file": plain, "folder": filled, "empty-folder": Path.mkdir, "fifo": os.mkfifo, "socket": bound,
     "link": lambda path: path.symlink_to("precious"), "dangling": lambda path: path.symlink_to("made-by-nobody"),
-    "folder-link": lambda path: path.symlink_to("museum"),
-}  # fmt: skip
+    "folder-link": lambda path: path.symlink_to("museum")}  # fmt: skip
 if os.geteuid() == 0:
     KINDS["device"] = lambda path: os.mknod(path, 0o600 | stat.S_IFCHR, os.makedev(1, 7))  # always full
 
@@ -133,11 +131,9 @@ def test_what_somebody_puts_into_a_folder_of_results_is_named_and_stays(there, o
 
 def test_a_page_and_a_summary_that_somebody_wrote_are_not_replaced(lpsm, results, there):
     folder = shutil.copytree(results("label").folder, there / "out")
-    for path, words in (
-        (folder / "report.html", ["report", "out"]),
+    for path, words in ((folder / "report.html", ["report", "out"]),
         (there / "papers" / "RESULTS.md", [*results("reproduce").words, "--out", "papers"]),
-        (there / "papers" / "results" / "thesis.md", [*results("reproduce").words, "--out", "papers"]),
-    ):
+        (there / "papers" / "results" / "thesis.md", [*results("reproduce").words, "--out", "papers"])):  # fmt: skip
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("mine")
         result = lpsm(*words)

@@ -23,20 +23,16 @@ READ = {"trace", "folder", "data", "file", "world"}  # the other parameters that
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_can_be_loaded_and_every_path_that_it_writes_is_tried_here(name):
-    written = {
-        one.opts[0] for one in load_command(name).params
-        if isinstance(one, click.Option) and one.type.name in ("path", "directory") and one.name not in READ
-    }  # fmt: skip
+    written = {one.opts[0] for one in load_command(name).params if isinstance(one, click.Option)
+        and one.type.name in ("path", "directory") and one.name not in READ}  # fmt: skip
     assert written <= {*FILES.get(name, ()), *(["--out"] if name in RESULTS else [])}
 
 
 @pytest.fixture
 def run(lpsm, workload, tmp_path):
     """Run a command with a path for each of the options that name a file."""
-    words = {
-        "generate": ["--pages", "2"], "simulate": [workload],
-        "timeline": [workload, "--policies", "psm", "--air", "11g"],
-    }  # fmt: skip
+    words = {"generate": ["--pages", "2"], "simulate": [workload],
+        "timeline": [workload, "--policies", "psm", "--air", "11g"]}  # fmt: skip
 
     def run(name, paths):
         options = [part for option, path in zip(FILES[name], paths, strict=True) for part in (option, path)]
@@ -60,10 +56,8 @@ def test_a_link_is_followed_and_a_pipe_is_written_and_both_stay(run, tmp_path, n
     wanted = [path.read_bytes() for path in plain]
     run(name, links)
     assert all(path.is_symlink() for path in links)
-    assert [path.read_bytes() for path in links] == [
-        content.replace(b"p0", b"l0") if path.suffix == ".svg" else content
-        for path, content in zip(links, wanted, strict=True)
-    ]
+    assert [path.read_bytes() for path in links] == [content.replace(b"p0", b"l0") if path.suffix == ".svg" else content
+        for path, content in zip(links, wanted, strict=True)]  # fmt: skip
     got = {}
     readers = [Thread(target=lambda path=path: got.update({path: path.read_bytes()})) for path in pipes]
     for reader in readers:

@@ -34,10 +34,8 @@ def test_a_class_of_ones_own_goes_into_every_command(lpsm, mine, workload, tmp_p
     assert [row["policy"] for row in client["compared"]] == ["psm:102.4", "patient:2", "patient:3", "dynamic:60"]
     timeline = lpsm("timeline", workload, "--policies", f"{mine}:Patient", "--out", tmp_path / "a.svg")
     assert timeline.stdout.startswith("patient:2: page in"), timeline.output
-    totals = [
-        json.loads(lpsm("simulate", workload, "--policy", policy, "--json").stdout)
-        for policy in (f"{mine}:Patient:3", "listen:3")
-    ]
+    totals = [json.loads(lpsm("simulate", workload, "--policy", policy, "--json").stdout)
+        for policy in (f"{mine}:Patient:3", "listen:3")]  # fmt: skip
     assert [one.pop("policy") for one in totals] == ["patient:3", "listen:3"]
     assert totals[0] == totals[1]
 

@@ -40,8 +40,7 @@ def test_a_trace_becomes_a_workload_with_its_think_times_and_counts(pages, sessi
     found, result = pages(sessions, "--json")
     assert [page._replace(waits_s=()) for page in found[:2]] == [
         traces.Page("con1.cs18.1000/0", 300, 2000, ((300, 700),), 1094.0, servers=(0, 0)),
-        traces.Page("con1.cs18.1000/1", 300, 900, servers=(0,)),
-    ]
+        traces.Page("con1.cs18.1000/1", 300, 900, servers=(0,))]  # fmt: skip
     assert found[0].waits_s == ((500_000 - network_us(2000)) / 1e6, (400_000 - network_us(700)) / 1e6)
     counts = json.loads(result.stdout)
     assert (counts["format"], counts["pages"], counts["counts"]["cache_hits"]) == ("bu", 4, 2)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.experiments.conftest import JOBS, RESULTS
 from tests.experiments.makers import contents
+from tests.tables import cases_of
 
 WRITTEN = {
     "compare": "comparison.txt pages.csv replications.csv runs.csv slowdown-by-page.csv summary.csv energy.svg "
@@ -52,10 +53,12 @@ def test_a_folder_holds_what_its_manifest_lists_and_neither_paths_nor_dates_nor_
         assert time.strftime("%Y-%m-%d").encode() not in content, file
 
 
-@pytest.mark.parametrize(("name", "listed", "table", "column"), [
-    ("compare", "summary", "summary", "total_j_per_page"), ("population", "summary", "summary", "total_j"),
-    ("replay", "replays", "summary", "mixture_loss"), ("tune", "candidates", "candidates", "mean_mw"),
-])  # fmt: skip
+@cases_of("name listed table column", """
+"compare", "summary", "summary" -> total_j_per_page
+"population", "summary", "summary" -> total_j
+"replay", "replays", "summary" -> mixture_loss
+"tune", "candidates", "candidates" -> mean_mw
+""")  # fmt: skip
 def test_the_json_of_a_command_agrees_with_its_tables(results, name, listed, table, column):
     made = results(name)
     rows = pd.read_csv(made.folder / f"{table}.csv")

@@ -96,11 +96,9 @@ def test_the_options_of_the_air_are_those_of_its_configuration(totals, workload,
     (tmp_path / "w.toml").write_text("rts_bytes = 500\ntwt_announced = true\n")
     options = "--air 11b:2 --dtim 3 --retrieval null --neighbours 1:0.2 --broadcast 2:100 --radio esp32-c6"
     found = totals(*options.split(), *["--rtt", "0.03", "--server-delay", "0"], "--world", tmp_path / "w.toml")
-    air = netsim.AirConfig(
-        phy=netsim.Phy.parse("11b:2"), retrieval="null", neighbours=1, neighbour_mbps=0.2, rts_bytes=500,
-        twt_announced=True,
-        beacons=netsim.BeaconConfig(dtim_period=3, broadcast_per_s=2.0, broadcast_bytes=100),
-    )  # fmt: skip
+    air = netsim.AirConfig(phy=netsim.Phy.parse("11b:2"), retrieval="null", neighbours=1, neighbour_mbps=0.2,
+        rts_bytes=500, twt_announced=True,
+        beacons=netsim.BeaconConfig(dtim_period=3, broadcast_per_s=2.0, broadcast_bytes=100))  # fmt: skip
     config = netsim.SimulationConfig(medium=air, radio="esp32-c6", link=netsim.LinkConfig(wired_delay_ms=15.0))
     result = netsim.simulate(traces.read_workload(workload), "psm", config=config)
     assert (found["elapsed_s"], found["energy_j_per_page"]) == (result.elapsed_s, result.energy.per_page_j)

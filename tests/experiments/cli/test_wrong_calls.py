@@ -6,44 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from tests.experiments.makers import OWN_POLICIES, STREAM, TABLE, WORK, air_capture, contents
+from tests.experiments import makers
+from tests.experiments.makers import contents
+from tests.tables import named
 
 ETHERNET = b"\xd4\xc3\xb2\xa1" + struct.pack("<HHIIII", 2, 4, 0, 0, 65535, 1) + struct.pack("<4I60x", 1, 0, 60, 60)
 EVIL = "class Evil:\n    def __init__(self):\n        open('made', 'w')\n"
-CONTENTS = {
-    "WORK": WORK,
-    "TABLE": TABLE,
-    "STREAM": STREAM,
-    "CAPTURE": air_capture(),
-    "ETHERNET": ETHERNET,
-    "mine.py": OWN_POLICIES,
-    "evil.py": EVIL,
-    "evil.sh": "#!/bin/sh\ntouch made\n",
-    "ONE": '{"page": "a", "request_bytes": 300, "reply_bytes": 5000, "think_s": 2.0}\n',
-    "CUT": 'cs18 790000000 0 "http://a.b/0.html" 99 0.5\ncs18 7900',
-    "EMPTY": "",
-    "CUT-WORK": '{"page": "a", "request_bytes": 300, "reply_bytes": 5000}\n{"page": "b", "requ',
-    "BAD-WORK": '{"page": "a", "request_bytes": -3, "reply_bytes": 5000}\n',
-    "BAD-THINK": '{"page": "a", "request_bytes": 3, "reply_bytes": 5, "think_s": -1}\n',
-    "PROSE": "what is this\n",
-    "CACHED": 'cs18 1 0 "http://a/" 0 0.0\n',
-    "NAN": "1,2,x\n1,nan,z\n",
-    "THREE": "1,2,-1\n1,3,1\n2,3,-1\n2,4,1\n1,2,0\n",
-    "RAGGED": "1,2,x\n1,2,3,z\n",
-    "SAME": "1,2,x\n1,3,x\n",
-    "ZERO": "1,2,x\n0,0,z\n",
-    "UNKNOWN.toml": "mss_bites = 3\n",
-    "TEXT.toml": 'mss_bytes = "many"\n',
-    "LARGE.toml": "window = 1e300\n",
-    "SWITCH.toml": "nagle = 1\n",
-    "BROKEN.toml": "nagle = \n",
-    "MSS.toml": "mss_bytes = 0\n",
-    "WIRES.toml": "wireless_mbps = 5\n",
-    "AWAKE.toml": "awake_mw = 10\n",
-    "HALF.toml": "awake_mw = 750\n",
-    "FILLED/mine": "mine",
-    "FOLDER.csv/mine": "mine",
-}
+CONTENTS = named(r"""
+WORK = WORK ; TABLE = TABLE ; STREAM = STREAM ; CAPTURE = air_capture() ; ETHERNET = ETHERNET ; mine.py = OWN_POLICIES
+evil.py = EVIL ; evil.sh = "#!/bin/sh\ntouch made\n"
+ONE = '{"page": "a", "request_bytes": 300, "reply_bytes": 5000, "think_s": 2.0}\n'
+CUT = 'cs18 790000000 0 "http://a.b/0.html" 99 0.5\ncs18 7900' ; EMPTY = ""
+CUT-WORK = '{"page": "a", "request_bytes": 300, "reply_bytes": 5000}\n{"page": "b", "requ'
+BAD-WORK = '{"page": "a", "request_bytes": -3, "reply_bytes": 5000}\n'
+BAD-THINK = '{"page": "a", "request_bytes": 3, "reply_bytes": 5, "think_s": -1}\n' ; PROSE = "what is this\n"
+CACHED = 'cs18 1 0 "http://a/" 0 0.0\n' ; NAN = "1,2,x\n1,nan,z\n" ; THREE = "1,2,-1\n1,3,1\n2,3,-1\n2,4,1\n1,2,0\n"
+RAGGED = "1,2,x\n1,2,3,z\n" ; SAME = "1,2,x\n1,3,x\n" ; ZERO = "1,2,x\n0,0,z\n" ; UNKNOWN.toml = "mss_bites = 3\n"
+TEXT.toml = 'mss_bytes = "many"\n' ; LARGE.toml = "window = 1e300\n" ; SWITCH.toml = "nagle = 1\n"
+BROKEN.toml = "nagle = \n" ; MSS.toml = "mss_bytes = 0\n" ; WIRES.toml = "wireless_mbps = 5\n"
+AWAKE.toml = "awake_mw = 10\n" ; HALF.toml = "awake_mw = 750\n" ; FILLED/mine = "mine" ; FOLDER.csv/mine = "mine"
+""", {**vars(makers), **globals()})  # fmt: skip
 FOLDERS = ("compare --pages 1 --seeds 1", "label STREAM --algorithm ssmd", "population WORK", "replay TABLE",
            "tune --pages 1 --seeds 2")  # fmt: skip
 CALLS = dict(
@@ -193,10 +175,8 @@ report FILLED -> must hold a manifest.json
 report FILLED --out page.htm -> ends in .html
 explore --no-open --trace missing.har -> missing.har""".splitlines()
 )
-CALLS |= {
-    f"{words} --out {out}": out.partition("/")[0]
-    for words in FOLDERS for out in ("WORK", "PIPE", "WORK/below", "FILLED")
-}  # fmt: skip
+CALLS |= {f"{words} --out {out}": out.partition("/")[0] for words in FOLDERS
+    for out in ("WORK", "PIPE", "WORK/below", "FILLED")}  # fmt: skip
 CALLS |= {  # policies of one's own
     f"{command} {text}": said
     for command in ("simulate WORK --policy", "compare --policies", "population WORK --policies")

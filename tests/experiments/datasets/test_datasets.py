@@ -17,19 +17,16 @@ from experiments.datasets import named
 from experiments.datasets.files import HASHED, hashed
 from experiments.datasets.words import past_tfidf
 from tests.real_data import DATA
+from tests.tables import rows
 
 NUMBERS = st.floats(allow_subnormal=True, allow_nan=False, allow_infinity=False)
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no real data here: set LPSM_DATA")
 
 
 # -- files -------------------------------------------------------------------------------------------------
-
-
 @settings(max_examples=30)
-@given(
-    rows=st.lists(st.tuples(NUMBERS, NUMBERS, st.sampled_from(["ham", "spam"])), min_size=1, max_size=8),
-    delimiter=st.sampled_from(",;\t"), names=st.booleans(), end=st.sampled_from(["\n", "\r\n"]),
-)  # fmt: skip
+@given(rows=st.lists(st.tuples(NUMBERS, NUMBERS, st.sampled_from(["ham", "spam"])), min_size=1, max_size=8),
+    delimiter=st.sampled_from(",;\t"), names=st.booleans(), end=st.sampled_from(["\n", "\r\n"]))  # fmt: skip
 def test_a_table_reads_back_exactly_whatever_its_delimiter_and_names(tmp_path_factory, rows, delimiter, names, end):
     lines = [delimiter.join(("first", "second", "class"))] if names else []
     lines += [delimiter.join((repr(a), repr(b), name)) for a, b, name in rows]
@@ -127,16 +124,14 @@ def test_columns_are_chosen_and_left_out_by_name_or_number(tmp_path):
 
 def test_an_intercept_is_as_large_as_a_feature_of_the_rows_so_far():
     X = np.array([[3.0, 0.0], [0.0, 4.0], [0.0, 0.0]])
-    for rows in (X, sparse.csr_matrix(X)):
-        stream = datasets.Stream(name="x", X=rows, y=np.zeros(3), classes=())
+    for form in (X, sparse.csr_matrix(X)):
+        stream = datasets.Stream(name="x", X=form, y=np.zeros(3), classes=())
         for constant, expected in ((None, [3.0, 12.5**0.5, 12.5**0.5]), (1.0, [1.0, 1.0, 1.0])):
             wider = sparse.csr_matrix(stream.with_intercept(constant).X).toarray()
             np.testing.assert_allclose(wider, np.column_stack([X, expected]))
 
 
 # -- texts ---------------------------------------------------------------------------------------------------
-
-
 @settings(max_examples=50)
 @given(st.lists(st.lists(st.sampled_from(["oil", "gas", "corn", "Oil"]), max_size=6), min_size=1, max_size=6))
 def test_weights_are_those_of_the_formula_computed_document_by_document(documents):
@@ -153,10 +148,8 @@ def test_weights_are_those_of_the_formula_computed_document_by_document(document
 
 
 def test_reuters_is_in_order_of_time_with_the_topics_of_each_document(tmp_path):
-    made = [
-        ("1987-03-02", 1, ["earn"], "YES", "net profit"), ("1987-03-01", 3, ["earn", "corn"], "YES", "corn profit"),
-        ("1987-03-01", 2, [], "YES", "first words"), ("1987-02-01", 4, ["corn"], "NO", "never indexed"),
-    ]  # fmt: skip
+    made = [("1987-03-02", 1, ["earn"], "YES", "net profit"), ("1987-03-01", 3, ["earn", "corn"], "YES", "corn profit"),
+        ("1987-03-01", 2, [], "YES", "first words"), ("1987-02-01", 4, ["corn"], "NO", "never indexed")]  # fmt: skip
     (tmp_path / "reuters21578").mkdir()
     with gzip.open(tmp_path / "reuters21578" / "reuters21578.jsonl.gz", "wt") as file:
         for iso, number, topics, indexed, title in made:
@@ -169,8 +162,6 @@ def test_reuters_is_in_order_of_time_with_the_topics_of_each_document(tmp_path):
 
 
 # -- named data sets -----------------------------------------------------------------------------------------
-
-
 def npz(**arrays):
     written = io.BytesIO()
     np.savez(written, **arrays)
@@ -187,46 +178,44 @@ def document(**changed):
     return json.dumps(row).encode() + b"\n"
 
 
-MALFORMED = {
-    "elec2/electricity-normalized.csv.gz": [
-        (gzip.compress(b"a,b,c\n1,2,3\n"), "drop must name one of the columns a, b, c, got 'date'"),
-        (gzip.compress(b"date,day,class\n0.0,2,2\n0.1,1,1\n"), r"classes must be 0 \(down\) and 1 \(up\), got 1, 2"),
-        (gzip.compress(b"date,day,class\n0.0,2,1\n")[:20], "a gzip member must be complete, got its end"),
-    ],
-    "spam_katakis_stream/spam_stream.npz": [(npz(y=np.zeros(2)), "an npz must hold y, and X or data, .* got y")],
-    "usps/usps.npz": [
-        (npz(a=np.zeros(2)), "it must hold X_train, X_test, y_train, y_test, got none of them"),
-        (digits(width=255), r"digits must be 256 whole numbers each, .* got int16 of shape \(4, 255\)"),
-        (digits(label=10), "labels must be digits, got 10 to 10"),
-        (digits(kind="U1"), "digits must be 256 whole numbers each"),
-    ],
-    "mnist/train-images-idx3-ubyte.gz": [
-        (b"", r"an idx file must begin with 0 0 8 3, got \[\]"),
-        (gzip.compress(bytes((0, 0, 8, 3)) + b"\xff" * 12), "allowed dimension|reshape"),
-    ],
-    "reuters21578/reuters21578.jsonl.gz": [
-        (b"", "there must be a document with TOPICS, got none"),
-        (gzip.compress(document() + b"[1]\n"), r"line 2 must be .*, got b'\[1\]"),
-        (gzip.compress(document(topics=3)), "line 1 must be"),
-    ],
-    "sms_spam/SMSSpamCollection": [
-        (b"", "a tab and a text, got none"), (b"ham\thello\nspam\t\xff\n", "codec can't decode byte 0xff"),
-        (b"ham\thello\nspam\n", r"must be ham or spam, a tab and a text, got \[\['spam', ''\]\]"),
-    ],
-}  # fmt: skip
-SETS = dict(zip(("elec2", "spam-drift", "usps", "mnist", "reuters", "sms-spam"), MALFORMED, strict=True))
+# a data set, what stands in its file, and what is said of it
+MALFORMED = rows(r"""
+"elec2", gzip.compress(b"a,b,c\n1,2,3\n") -> drop must name one of the columns a, b, c, got 'date'
+"elec2", gzip.compress(b"date,day,class\n0.0,2,2\n0.1,1,1\n") -> classes must be 0 \(down\) and 1 \(up\), got 1, 2
+"elec2", gzip.compress(b"date,day,class\n0.0,2,1\n")[:20] -> a gzip member must be complete, got its end
+"spam-drift", npz(y=np.zeros(2)) -> an npz must hold y, and X or data, .* got y
+"usps", npz(a=np.zeros(2)) -> it must hold X_train, X_test, y_train, y_test, got none of them
+"usps", digits(width=255) -> digits must be 256 whole numbers each, .* got int16 of shape \(4, 255\)
+"usps", digits(label=10) -> labels must be digits, got 10 to 10
+"usps", digits(kind="U1") -> digits must be 256 whole numbers each
+"mnist", b"" -> an idx file must begin with 0 0 8 3, got \[\]
+"mnist", gzip.compress(bytes((0, 0, 8, 3)) + b"\xff" * 12) -> allowed dimension|reshape
+"reuters", b"" -> there must be a document with TOPICS, got none
+"reuters", gzip.compress(document() + b"[1]\n") -> line 2 must be .*, got b'\[1\]
+"reuters", gzip.compress(document(topics=3)) -> line 1 must be
+"sms-spam", b"" -> a tab and a text, got none
+"sms-spam", b"ham\thello\nspam\t\xff\n" -> codec can't decode byte 0xff
+"sms-spam", b"ham\thello\nspam\n" -> must be ham or spam, a tab and a text, got \[\['spam', ''\]\]
+""", globals())  # fmt: skip
+SETS = dict(part.split(" = ") for part in """\
+elec2 = elec2/electricity-normalized.csv.gz
+spam-drift = spam_katakis_stream/spam_stream.npz
+usps = usps/usps.npz
+mnist = mnist/train-images-idx3-ubyte.gz
+reuters = reuters21578/reuters21578.jsonl.gz
+sms-spam = sms_spam/SMSSpamCollection
+""".splitlines())  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SETS)
-def test_a_malformed_data_set_is_an_error_with_file_rule_and_what_was_found(tmp_path, name):
+@pytest.mark.parametrize(("name", "content", "said"), MALFORMED)
+def test_a_malformed_data_set_is_an_error_with_file_rule_and_what_was_found(tmp_path, name, content, said):
     path = tmp_path / SETS[name]
     path.parent.mkdir()
-    for content, said in MALFORMED[SETS[name]]:
-        path.write_bytes(content)
-        with pytest.raises(ValueError, match=said) as error:
-            datasets.load(name, tmp_path)
-        assert str(path) in str(error.value)
-        assert "\n" not in str(error.value)
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=said) as error:
+        datasets.load(name, tmp_path)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_command_ends_with_that_error(tmp_path, complaint):
@@ -250,16 +239,19 @@ def test_a_name_without_a_folder_or_files_is_an_error_that_says_what_to_do(tmp_p
         datasets.load("usps", tmp_path)
 
 
+MARKS = {"mnist": pytest.mark.long}
+SIZES = """
+"usps", (9298, 256), [1553, 1269, 929, 824, 852, 716, 834, 792, 708, 821] ; "spam-drift", (9324, 39916), [6937, 2387]
+"elec2", (45312, 7), [26075, 19237]
+"sms-spam", (5569, 7760), [4822, 747]  # of 5,574, five hold no word
+"mnist", (70_000, 784), [6903, 7877, 6990, 7141, 6824, 6313, 6876, 7293, 6825, 6958]
+"""
+
+
 @needs_data
-@pytest.mark.parametrize(("name", "shape", "count"), [
-    ("usps", (9298, 256), [1553, 1269, 929, 824, 852, 716, 834, 792, 708, 821]),
-    ("spam-drift", (9324, 39916), [6937, 2387]),
-    ("elec2", (45312, 7), [26075, 19237]),
-    ("sms-spam", (5569, 7760), [4822, 747]),  # of 5,574, five hold no word
-    pytest.param(
-        "mnist", (70_000, 784), [6903, 7877, 6990, 7141, 6824, 6313, 6876, 7293, 6825, 6958], marks=pytest.mark.long
-    ),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "shape", "count"), [pytest.param(*row, marks=MARKS.get(row[0], ())) for row in rows(SIZES)]
+)
 def test_a_named_data_set_has_its_published_size_and_classes(name, shape, count):
     stream = datasets.load(name, DATA)
     assert stream.X.shape == shape

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from experiments.datasets import files, read
+from tests.tables import rows
 
 
 def zipped(**members):
@@ -52,15 +53,16 @@ a,b,y\n -> a stream must hold an example with a feature
 +1 1:2\n1,2 3:1\n -> line 2: a label, and index:value with growing indices, must stand there, got '1,2 3:1'
 +1 1:2\n-1 1099511627776:2\n -> line 2: a label, and index:value with growing indices, must stand there
 """
-OPTIONS = [  # what stands in a file, options of `read`, and what is said after its name
-    ("1,2,x\n3," + "0" * 140_000 + ",y\n", {}, "line 2: field larger than field limit"),
-    ("a,b,k\n1,2,x\n1,y,x\n1,2\n", {"texts": ("0",)}, f"line 3, column 1 (b): {FINITE}, got 'y'"),
-    ("1,2,x\n", {"label": "k"}, "label must name one of the columns 1, 2, x, got 'k'"),
-    ("".join(f"1,{k}\n" for k in range(101)), {}, "labels must name at most 100 classes, got 101"),
-    ("1 1:2\n", {"texts": ("0",)}, "texts must stand in a table, got svmlight"),
-    ("a,k\n1,x\n", {"texts": ("k",), "label": "k"}, "label must name a column beside"),
-    (b"1,x\n2,x\n\n1,\xff\n", {}, "line 4: it must be UTF-8 text, npz or npy, got 0xff"),
-]
+OPTIONS = rows(r"""
+# what stands in a file, options of `read`, and what is said after its name
+"1,2,x\n3," + "0" * 140_000 + ",y\n", {} -> line 2: field larger than field limit
+"a,b,k\n1,2,x\n1,y,x\n1,2\n", {"texts": ("0",)}, f"line 3, column 1 (b): {FINITE}, got 'y'"
+"1,2,x\n", {"label": "k"} -> label must name one of the columns 1, 2, x, got 'k'
+"".join(f"1,{k}\n" for k in range(101)), {} -> labels must name at most 100 classes, got 101
+"1 1:2\n", {"texts": ("0",)} -> texts must stand in a table, got svmlight
+"a,k\n1,x\n", {"texts": ("k",), "label": "k"} -> label must name a column beside
+b"1,x\n2,x\n\n1,\xff\n", {} -> line 4: it must be UTF-8 text, npz or npy, got 0xff
+""", globals())  # fmt: skip
 SPARSE = {"data": np.ones(3), "indices": np.array([0, 1, 0]), "indptr": np.array([0, 1, 2, 3]),
           "shape": np.array([3, 2])}  # fmt: skip
 DENSE = {"X": np.ones((3, 2)), "y": np.array([0, 1, 0])}
@@ -84,13 +86,12 @@ indptr=np.array([0, 1, 2**64 - 1, 2**64 - 1], dtype=np.uint64) -> X must be a ma
 indices=np.array([0, 1, 2**64 - 1], dtype=np.uint64) -> X must be a matrix
 """
 WHOLE = "an npz must be a whole zip file of plain arrays"
-PACKED = [  # bytes of an npz
-    (b"PK\x03\x04 cut off", WHOLE),
-    (zipped(y=NO_WIDTH, X=array_bytes(np.ones((3, 2)))), f"row 0: {LABEL}, got ''"),
-    (zipped(y=b"no array", X=array_bytes(np.ones((3, 2)))), "y must be a vector"),
-    (headed("{'shape': (" + "9" * 5000 + ",)}"), WHOLE),
-    (headed("[" * 9000), WHOLE),
-]
+PACKED = rows(r"""
+# bytes of an npz
+b"PK\x03\x04 cut off", WHOLE ; zipped(y=NO_WIDTH, X=array_bytes(np.ones((3, 2)))), f"row 0: {LABEL}, got ''"
+zipped(y=b"no array", X=array_bytes(np.ones((3, 2)))) -> y must be a vector
+headed("{'shape': (" + "9" * 5000 + ",)}"), WHOLE ; headed("[" * 9000), WHOLE
+""", globals())  # fmt: skip
 
 
 def refused(path, said, **options):

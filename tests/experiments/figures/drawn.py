@@ -23,12 +23,11 @@ def summary():
     rows = [("none", 40.0, 1.0), ("psm:100", 3.3, 2.2), ("lpsm", 2.9, 3.4), ("limit", 2.6, np.nan)]
     table = pd.DataFrame(rows, columns=["policy", "total_j_per_page", "slowdown_mean"])
     total, slow = table["total_j_per_page"], table["slowdown_mean"]
-    return table.assign(
-        replications=3, sleep_j_per_page=0.7 * total, awake_j_per_page=0.2 * total, listen_j_per_page=0.1 * total,
-        wakeup_j_per_page=0.0, total_j_per_page_half_width=0.1 * total, energy_minus_psm_j_per_page_half_width=0.2,
-        energy_vs_psm_percent=100 * (total / 3.3 - 1), energy_vs_psm_percent_half_width=[5.0, 0.0, 4.0, 3.0],
-        slowdown_mean_half_width=0.1, slowdown_median=0.9 * slow, slowdown_p95=2 * slow,
-    )  # fmt: skip
+    return table.assign(replications=3, sleep_j_per_page=0.7 * total, awake_j_per_page=0.2 * total,
+        listen_j_per_page=0.1 * total, wakeup_j_per_page=0.0, total_j_per_page_half_width=0.1 * total,
+        energy_minus_psm_j_per_page_half_width=0.2, energy_vs_psm_percent=100 * (total / 3.3 - 1),
+        energy_vs_psm_percent_half_width=[5.0, 0.0, 4.0, 3.0], slowdown_mean_half_width=0.1, slowdown_median=0.9 * slow,
+        slowdown_p95=2 * slow)  # fmt: skip
 
 
 def by_page():
@@ -82,13 +81,11 @@ def frame_by_frame():
     return timelines([timeline(run, *window_of_page(run, 0))])
 
 
-DRAWING = {
-    "energy": lambda: energy(summary()), "front": lambda: energy_front(summary()),
+DRAWING = {"energy": lambda: energy(summary()), "front": lambda: energy_front(summary()),
     "slowdown": lambda: slowdown(summary()), "by-page": lambda: slowdown_by_page(by_page()), "sleeps": sleeps,
     "replay-losses": lambda: replay.losses(replayed().polls),
     "replay-weights": lambda: replay.weights(replayed().polls),
     "replay-competition": lambda: replay.competition(replayed().regrets, replayed().partitions),
     "replay-alphas": lambda: replay.alphas(replayed().alphas, replayed().posterior),
     **{f"population-{draw}": partial(users, draw) for draw in ("energy", "slowdown", "by_user")},
-    "label-over-time": over_time, "label-by-class": by_class, "tune": tuned, "timeline": frame_by_frame,
-}  # fmt: skip
+    "label-over-time": over_time, "label-by-class": by_class, "tune": tuned, "timeline": frame_by_frame}  # fmt: skip

@@ -160,8 +160,6 @@ def test_missing_data_says_what_is_wanted_and_what_stands_in_is_said_everywhere(
 
 
 # -- the pages of results -----------------------------------------------------------------------------------------
-
-
 def test_a_claim_that_fails_comes_first_with_the_figure_that_decides_and_its_reason():
     untested = {**CLAIM, "statement": "all is well", "tolerance": "not a test: it is so"}
     bad = {**CLAIM, "statement": "f", "short": "b 2 (worst of 3)", "holds": False, "why_not": "it is"}

@@ -49,8 +49,7 @@ def digits(first, **columns):
     rows = [
         {"problem": name, "split": split, "fold": 0, "key": key, "first": first(key, mean), "spent": 1000, **columns}
         for name, problem in PRINTED.items() for split in range(3)
-        for key, (mean, _) in zip(KEYS_OF_DIGITS, problem.printed, strict=True)
-    ]  # fmt: skip
+        for key, (mean, _) in zip(KEYS_OF_DIGITS, problem.printed, strict=True)]  # fmt: skip
     return {"runs": pd.DataFrame(rows)}
 
 
@@ -100,8 +99,6 @@ def test_claims_hold_on_one_record_written_by_hand_and_fail_on_another(statement
 
 
 # -- through their own measures -----------------------------------------------------------------------------------
-
-
 @cache
 def _rows(run, tasks):
     """A record of small runs; experiments that are drawn from the same runs share it."""
@@ -231,12 +228,10 @@ def made_up(record, columns, rng):
         groups = rng.permutation(key.dropna().unique())
         ordered = [one for one in frame.columns if frame[one].dtype.kind in "if"]
         along = frame[ordered[rng.integers(len(ordered))]].rank(pct=True).fillna(0.0)
-        other = (
-            values * 10.0 ** rng.uniform(-3.0, 1.5),
+        other = (values * 10.0 ** rng.uniform(-3.0, 1.5),
             values + rng.choice((-1.0, 1.0)) * 10.0 ** rng.uniform(-2.0, 3.0),
-            values * 0.0 + 10.0 ** rng.uniform(-3.0, 3.0),
-            values * np.exp(rng.uniform(-3.0, 3.0) * along),
-        )[rng.integers(4)]
+            values * 0.0 + 10.0 ** rng.uniform(-3.0, 3.0), values * np.exp(rng.uniform(-3.0, 3.0) * along))[
+            rng.integers(4)]  # fmt: skip
         mask = key.isin(groups[: rng.integers(1, 2 + len(groups) // 2)]) | (key.name == name)
         values = values.mask(mask, other)
         record = with_numbers(record, table, name, values > 0.5 if frame[name].dtype == bool else values)

@@ -7,9 +7,8 @@ import pandas as pd
 from experiments.papers.kit import Experiment, Run, Setup, Sizes, over
 from experiments.papers.predicates import above, below
 
-SWEEP = over(
-    {"law margin": [(0.5, 0.0), (2.0, 1.0)], "seed": Sizes(1, 3)}, "{law:g}/{seed} of {n}", n=Sizes(10, 1000), way="up"
-)
+SWEEP = over({"law margin": [(0.5, 0.0), (2.0, 1.0)], "seed": Sizes(1, 3)}, "{law:g}/{seed} of {n}", n=Sizes(10, 1000),
+    way="up")  # fmt: skip
 
 
 def rows(n, seed=0):
@@ -40,8 +39,7 @@ def test_claims_and_pictures_keep_their_order_and_a_view_has_the_runs_alone():
     experiment.runs(SWEEP)(rows)
     experiment.claim("first", above, "printed", "why it counts", limit=1.0)(lambda rows: rows["n"])
     experiment.claim("over {least} {unit}", below, of={"least unit": [(2, "J")], "limit": (1.0, 9.0)})(
-        lambda rows, least: {"n": rows["n"] - least}
-    )
+        lambda rows, least: {"n": rows["n"] - least})  # fmt: skip
     record = {"rows": pd.DataFrame({"n": [2.0, 2.5, 3.0], "group": "g", "x": [1, 2, 3], "y": 1.0})}
     (first, held), (second, failed), (_, other) = experiment.verdicts(record)
     assert (first.statement, first.printed, held.holds) == ("first", "printed", True)

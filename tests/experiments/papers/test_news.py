@@ -8,6 +8,7 @@ from experiments import datasets
 from experiments.datasets.words import generated_news
 from experiments.papers import news
 from lpsm.samplers import RunLog
+from tests.tables import cases_of
 
 COUNTS = ("rounds", "tp", "predicted", "positive", "queried", "stored")
 
@@ -28,10 +29,9 @@ def test_windows_go_from_the_first_round_to_the_last_and_count_what_is_in_them()
     stored = queried & (rng.random(103) < 0.5)
     y = rng.choice([-1, 1], 103).astype(np.int8)
     total, windows = news.counts(RunLog(prediction, queried, stored, np.zeros(103)), y)
-    assert total == {
-        "rounds": 103, "tp": int(np.sum((prediction > 0) & (y > 0))), "predicted": int(np.sum(prediction > 0)),
-        "positive": int(np.sum(y > 0)), "queried": int(queried.sum()), "stored": int(stored.sum()),
-    }  # fmt: skip
+    assert total == {"rounds": 103, "tp": int(np.sum((prediction > 0) & (y > 0))),
+        "predicted": int(np.sum(prediction > 0)), "positive": int(np.sum(y > 0)), "queried": int(queried.sum()),
+        "stored": int(stored.sum())}  # fmt: skip
     assert [row["t"] for row in windows] == [*range(20, 101, 5), 103]
     for row in windows:
         inside = slice(row["t"] - 20, row["t"])
@@ -70,20 +70,16 @@ def test_a_value_is_chosen_on_the_other_half_of_the_topics():
 
 
 def test_samplers_are_compared_at_the_label_rates_that_both_reach_interpolated_in_the_logarithm():
-    rows = [
-        (rank, key, value, 1000, tp + rank * (key == "ss"), 10, 10, queried, 5)
-        for rank in range(2)
+    rows = [(rank, key, value, 1000, tp + rank * (key == "ss"), 10, 10, queried, 5) for rank in range(2)
         for key, tps in (("ss", (2, 4, 7)), ("ssmd", (1, 3, 3)))
-        for value, tp, queried in zip((0.3, 0.1, 0.2), tps, (10, 40, 160), strict=True)
-    ]
+        for value, tp, queried in zip((0.3, 0.1, 0.2), tps, (10, 40, 160), strict=True)]  # fmt: skip
     rows += [(rank, "sop", np.nan, 1000, 10, 10, 10, 1000, 5) for rank in range(2)]
     record = record_of(rows)
     gains = news.at_rates("f", "ss", "ssmd", (0.005, 0.02, 0.08, 0.16, 0.5))(record)
     # of SS .3 and .4, .55 and .65, .7 and .8; of SSMD .2, .3, .3
     assert {name: gain.sample.tolist() for name, gain in gains.items()} == {
         name: pytest.approx(gain)
-        for name, gain in (("at 2 %", [0.1, 0.2]), ("at 8 %", [0.25, 0.35]), ("at 16 %", [0.4, 0.5]))
-    }
+        for name, gain in (("at 2 %", [0.1, 0.2]), ("at 8 %", [0.25, 0.35]), ("at 16 %", [0.4, 0.5]))}  # fmt: skip
     assert gains["at 8 %"].note == "(0.6 with 8 % of the labels against 0.3 with 8 % of the labels)"
     percent = news.paired("rate", news.at_rate("ss", 0.02), news.of("sop"), percent=True)(record)
     assert percent[""].sample.tolist() == pytest.approx([-98.0, -98.0])
@@ -110,9 +106,8 @@ def test_pictures_are_of_means_over_topics(monkeypatch):
     ((((first, f), (second, rate)), words),) = drawn
     assert (first, second) == ("F", "share")
     assert (words["x"], words["y"], words["share_y"]) == ("stories", "mean over topics, last 30 stories", False)
-    assert f[["group", "x", "y"]].to_numpy().tolist() == [
-        ["few", 1, 0.5], ["few", 2, 1.0], ["all", 1, 0.5], ["all", 2, 1.0]
-    ]  # fmt: skip
+    assert f[["group", "x", "y"]].to_numpy().tolist() == [["few", 1, 0.5], ["few", 2, 1.0], ["all", 1, 0.5],
+        ["all", 2, 1.0]]  # fmt: skip
     assert rate["group"].unique().tolist() == ["few"]  # a share of 1 is not drawn
     assert rate["y"].tolist() == pytest.approx([0.5, 1 / 3])
 
@@ -126,21 +121,17 @@ def test_windows_are_read_at_the_values_selected():
     assert table.to_numpy().tolist() == [[3.0, 6.0, 9.0], [11.0, 22.0, 33.0]]
 
 
-@pytest.mark.parametrize(("pick", "value"), [
-    (news.most_f(), 10.0),
-    (news.most_f(0.2), 3.0),
-    (news.below_f(lambda scores: 0.7), 3.0),
-    (news.below_f(lambda scores: 0.4), 1.0),  # none is below: the nearest
-    (news.rate_near(0.15), 3.0),  # in ratio .2 is nearer to .15 than .1 is
-])  # fmt: skip
+@cases_of("pick value", """
+news.most_f(), 10.0 ; news.most_f(0.2), 3.0 ; news.below_f(lambda scores: 0.7), 3.0
+news.below_f(lambda scores: 0.4), 1.0  # none is below: the nearest
+news.rate_near(0.15), 3.0  # in ratio .2 is nearer to .15 than .1 is
+""", globals())  # fmt: skip
 def test_a_value_is_picked_by_its_means(pick, value):
     table = pd.DataFrame({"f": [0.5, 0.7, 0.9], "rate": [0.1, 0.2, 0.6]}, index=[1.0, 3.0, 10.0])
     assert pick(table, table) == value
 
 
-@pytest.mark.parametrize(
-    ("f", "other", "cheapest"), [(0.69, 0.72, 1.0), (0.68, 0.72, 3.0), (0.5, 0.6, 3.0), (0.6, 0.5, 1.0)]
-)
+@cases_of("f other cheapest", "0.69, 0.72, 1.0 ; 0.68, 0.72, 3.0 ; 0.5, 0.6, 3.0 ; 0.6, 0.5, 1.0")
 def test_the_cheapest_value_within_a_hundredth_of_the_reference_is_taken_or_else_the_best(f, other, cheapest):
     rows = [(0, "ss", 1.0, 999, round(100 * f), 100, 100, 10, 5)]
     rows += [(0, "ss", 3.0, 999, round(100 * other), 100, 100, 20, 5)]

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from experiments.papers import claims, predicates
 from experiments.papers.claims import (
     NOTHING,
     Claim,
-    Noted,
     against,
     cases,
     jackknifed,
@@ -25,10 +25,7 @@ from experiments.papers.predicates import (
     above,
     at_least,
     at_most,
-    below,
-    between,
     both,
-    each,
     falling,
     largest,
     reaching,
@@ -37,6 +34,7 @@ from experiments.papers.predicates import (
     wide_enough,
 )
 from experiments.study.compare import Estimate
+from tests.tables import cases_of
 
 HALF = 12.706204736174707  # half width of -1 and 1: Student's t for one degree of freedom, times 1
 EDGE = 1e-9
@@ -51,17 +49,13 @@ def holds(predicate):
     return predicate({}).holds
 
 
-@pytest.mark.parametrize(
-    ("make", "how", "inside", "way"),  # `way` leads to the other side
-    [
-        (above, {"limit": 2}, 2 + HALF + EDGE, -1),
-        (below, {"limit": 2}, 2 - HALF - EDGE, 1),
-        (at_least, {"limit": 2}, 2, -1),
-        (between, {"low": 2, "high": 3}, 3, 1),
-        (reaching, {"low": 2}, 2 - HALF + EDGE, -1),
-        (each, {"low": 2, "high": 9}, 8, 1),
-    ],
-)
+WORDS = vars(claims) | vars(predicates) | globals()
+
+
+@cases_of("make how inside way", """
+above, {"limit": 2}, 2 + HALF + EDGE, -1 ; below, {"limit": 2}, 2 - HALF - EDGE, 1 ; at_least, {"limit": 2}, 2, -1
+between, {"low": 2, "high": 3}, 3, 1 ; reaching, {"low": 2}, 2 - HALF + EDGE, -1 ; each, {"low": 2, "high": 9}, 8, 1
+""", WORDS)  # fmt: skip
 def test_a_predicate_holds_on_one_side_of_its_edge_and_not_on_the_other(make, how, inside, way):
     for x, right in ((inside, True), (inside + 2 * EDGE * way, False)):
         assert holds(make(of(x=[x - 1.0, x + 1.0]), **how)) == right
@@ -77,7 +71,7 @@ def test_an_order_of_means_holds_on_one_side_and_not_on_the_other():
         assert Claim("s", both(at_least(of(x=1 + x), 1), at_most(of(x=2), 2))).check({}).holds == right
 
 
-@pytest.mark.parametrize(("needed", "least"), [(None, 4), (0.5, 3), (2, 2), (1, 1), (0.75, 4)])
+@cases_of("needed least", "None, 4 ; 0.5, 3 ; 2, 2 ; 1, 1 ; 0.75, 4")
 def test_as_many_names_as_are_needed_have_to_hold(needed, least):
     for count in range(5):
         samples = {f"name {i}": [1.0 if i < count else -1.0] for i in range(4)}
@@ -97,23 +91,22 @@ def test_a_record_that_has_nothing_of_it_does_not_make_a_claim_hold():
         assert not Claim("s", make(of(x=[nan, nan]))).check({}).holds
 
 
-@pytest.mark.parametrize(("test", "ours", "right", "why_not", "short"), [
-    (below(of(a=Noted([1, 2, 3], "of all"), b=[5, 6, 7]), 2.5, unit=" J"), "a 2.0 ± 2.5 J of all, b 6.0 ± 2.5 J",
-     False, "so for 0 of 2; a 1 of 3 lie outside (1; 2; 3); b 3 of 3 lie outside (5; 6; 7)",
-     "b 6.0 ± 2.5 J (worst of 2)"),
-    (at_least(of(x=Noted([1, nan, 3], "(all)")), 2), "x 2 ± 13 (all)", True, "", "x 2 ± 13"),
-    (each(of(x=[2, 1, 3, 2.5]), 2, 2.5), "x 1 to 3 over 4", False, "x 2 of 4 lie outside (1; 2.25; 3)",
-     "x 1 to 3 over 4"),
-    (at_most(of(a=1, b=3, c=4), 2, needed=1), "a 1.00, b 3.00, c 4.00", True, "", "a 1.00 (number 1 of 3)"),
-    (both(at_most(of(a=1), 2), at_most(of(b=3, d=4), 2), at_least(of(c=3), 4)), "a 1.00; b 3.00, d 4.00; c 3.00",
-     False, "so for 0 of 2; b is 3.00; d is 4.00; c is 3.00", "d 4.00 (worst of 2); c 3.00"),
-    (falling(of(a=3, b=1, c=2), unit=" s"), "a to b: -2.00 s (3.00 s, 1.00 s), b to c: 1.00 s (1.00 s, 2.00 s)",
-     False, "so for 1 of 2; b to c: is 1.00 s", "b to c: 1.00 s (worst of 2)"),
-    (smallest(of(a=Noted(1, "(x)"), b=[nan], c=0.5), "a", unit=" %"),
-     "-0.500 % (a 1.00 % (x), b no number, c 0.500 %)", False, "is -0.500 %", "-0.500 %"),
-    (at_least(of(a=Noted([], "(never reached)"), b=2), 1), "a no number (never reached), b 2.00", False,
-     "so for 1 of 2; a has no number, which counts as failed", "a no number (worst of 2)"),
-])  # fmt: skip
+@cases_of("test ours right why_not short", """
+below(of(a=Noted([1, 2, 3], "of all"), b=[5, 6, 7]), 2.5, unit=" J"), "a 2.0 ± 2.5 J of all, b 6.0 ± 2.5 J",
+  False, "so for 0 of 2; a 1 of 3 lie outside (1; 2; 3); b 3 of 3 lie outside (5; 6; 7)"
+  -> b 6.0 ± 2.5 J (worst of 2)
+at_least(of(x=Noted([1, nan, 3], "(all)")), 2), "x 2 ± 13 (all)", True, "" -> x 2 ± 13
+each(of(x=[2, 1, 3, 2.5]), 2, 2.5), "x 1 to 3 over 4", False, "x 2 of 4 lie outside (1; 2.25; 3)" -> x 1 to 3 over 4
+at_most(of(a=1, b=3, c=4), 2, needed=1), "a 1.00, b 3.00, c 4.00", True, "" -> a 1.00 (number 1 of 3)
+both(at_most(of(a=1), 2), at_most(of(b=3, d=4), 2), at_least(of(c=3), 4)), "a 1.00; b 3.00, d 4.00; c 3.00",
+  False, "so for 0 of 2; b is 3.00; d is 4.00; c is 3.00" -> d 4.00 (worst of 2); c 3.00
+falling(of(a=3, b=1, c=2), unit=" s"), "a to b: -2.00 s (3.00 s, 1.00 s), b to c: 1.00 s (1.00 s, 2.00 s)",
+  False, "so for 1 of 2; b to c: is 1.00 s" -> b to c: 1.00 s (worst of 2)
+smallest(of(a=Noted(1, "(x)"), b=[nan], c=0.5), "a", unit=" %"), "-0.500 % (a 1.00 % (x), b no number,
+  c 0.500 %)", False, "is -0.500 %" -> -0.500 %
+at_least(of(a=Noted([], "(never reached)"), b=2), 1), "a no number (never reached), b 2.00", False,
+  "so for 1 of 2; a has no number, which counts as failed" -> a no number (worst of 2)
+""", WORDS)  # fmt: skip
 def test_a_verdict_says_its_numbers_the_notes_after_them_what_lies_outside_and_what_decides(
     test, ours, right, why_not, short
 ):
@@ -130,14 +123,14 @@ def test_a_measure_gets_the_tables_it_names_and_may_return_one_sample_or_none():
         measured(lambda polls: polls, record)
 
 
-@pytest.mark.parametrize(("test", "tolerance"), [
-    (above(of()), "whole 95 % interval above 0"),
-    (at_most(of(), 5, open=True), "mean below 5"),
-    (each(of(), 1, needed=2), "every one at least 1, of 2 or more"),
-    (between(of(), 1, 2, needed=0.5), "mean from 1 to 2, of more than half"),
-    (reaching(of(), high=0, needed=0.9), "95 % interval reaches at most 0, of more than 0.9"),
-    (both(falling(of(), unit=" s"), largest(of(), "x")), "mean below 0 s; mean above 0"),
-])  # fmt: skip
+@cases_of("test tolerance", """
+above(of()) -> whole 95 % interval above 0
+at_most(of(), 5, open=True) -> mean below 5
+each(of(), 1, needed=2) -> every one at least 1, of 2 or more
+between(of(), 1, 2, needed=0.5) -> mean from 1 to 2, of more than half
+reaching(of(), high=0, needed=0.9) -> 95 % interval reaches at most 0, of more than 0.9
+both(falling(of(), unit=" s"), largest(of(), "x")) -> mean below 0 s; mean above 0
+""", WORDS)  # fmt: skip
 def test_the_tolerance_follows_from_the_predicate_and_the_reason(test, tolerance):
     assert Claim("s", test).tolerance == tolerance
     more = Claim("s", test, reason="over seeds", no_test="it cannot fail").tolerance

@@ -8,6 +8,7 @@ from experiments.papers.adaptive.regret_growth import ADAPTIVE, ALL, HARD, class
 from experiments.papers.claims import jackknifed, measured
 from experiments.papers.registry import all_experiments
 from experiments.papers.thesis import sphere
+from tests.tables import cases_of
 
 CLAIMS = {claim.statement: claim for name in ("adaptive/remark-5", "thesis/table-3-1", "adaptive/noise-condition")
           for claim in all_experiments()[name].claims}  # fmt: skip
@@ -53,12 +54,12 @@ LABELS = "under a hard margin the adaptive sampler's labels are of order ln n"
 FALL = "and falls exponentially in the labels that the adaptive sampler buys"
 
 
-@pytest.mark.parametrize(("statement", "bought", "average", "holds"), [
-    (LABELS, lambda n: 50 * np.log(n), lambda had: np.exp(-had / 50), True),
-    (LABELS, lambda n: n**0.4, lambda had: np.exp(-had / 50), False),
-    (FALL, lambda n: 50 * np.log(n), lambda had: np.exp(-had / 50), True),
-    (FALL, lambda n: 50 * np.log(n), lambda had: had**-2.0, False),
-])  # fmt: skip
+@cases_of("statement bought average holds", """
+LABELS, lambda n: 50 * np.log(n), lambda had: np.exp(-had / 50), True
+LABELS, lambda n: n**0.4, lambda had: np.exp(-had / 50), False
+FALL, lambda n: 50 * np.log(n), lambda had: np.exp(-had / 50), True
+FALL, lambda n: 50 * np.log(n), lambda had: had**-2.0, False
+""", globals())  # fmt: skip
 def test_logarithms_and_exponentials_are_told_from_powers(statement, bought, average, holds):
     assert CLAIMS[statement].check(grown([(ADAPTIVE, *HARD, bought, average)])).holds == holds
 
@@ -73,10 +74,8 @@ def test_what_a_halving_costs_tells_logarithms_from_powers():
         for goal in goals
     ]  # fmt: skip
     record = {"goals": pd.DataFrame(rows)}
-    for statement, exponent in (
-        ("labels grow as log 1/eps", 0.0), ("total errors grow as log 1/eps", 2.0),
-        ("samples grow as 1/eps, but for logarithms", 1.0),
-    ):  # fmt: skip
+    for statement, exponent in (("labels grow as log 1/eps", 0.0), ("total errors grow as log 1/eps", 2.0),
+        ("samples grow as 1/eps, but for logarithms", 1.0)):  # fmt: skip
         (slope,) = measured(CLAIMS[f"dkm: {statement}"].test.measure, record).values()
         np.testing.assert_allclose(slope, exponent, atol=1e-9)
     assert CLAIMS["dkm: labels grow as log 1/eps"].check(record).holds

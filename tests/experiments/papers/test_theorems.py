@@ -64,9 +64,8 @@ def test_the_penalised_hypothesis_is_that_of_the_definition_evaluated_at_every_r
 def test_the_adaptive_sampler_stores_a_fair_sample_and_the_selective_one_does_not():
     stream = streams.linear_noise(40_000, 2, 2.0, np.random.default_rng(2))
     sizes = np.abs(stream.X @ stream.target)
-    for key, parameters, fair in (
-        ("adaptive-sampler", {"lambda_": 10.0, "rho": 20.0}, True), ("ss", {"K": 10.0, "normalize": True}, False)
-    ):  # fmt: skip
+    for key, parameters, fair in (("adaptive-sampler", {"lambda_": 10.0, "rho": 20.0}, True),
+        ("ss", {"K": 10.0, "normalize": True}, False)):  # fmt: skip
         stored = samplers.make(key, n_features=2, **parameters).run(stream.X, stream.y).stored
         assert 300 < stored.sum() < 20_000
         p = stats.kstest(sizes[stored], lambda size: np.clip(size, 0, 1) ** 2.0).pvalue
@@ -91,8 +90,6 @@ def test_the_printed_eps_is_best_for_labels_and_not_for_regret():
 
 
 # -- the three points of thesis 4.3.1: reflections take rational angles to rational angles, so degrees are exact ---
-
-
 def test_three_points_take_dkm_out_of_its_version_space_in_exact_arithmetic():
     x, u, labels = [Fraction(angle) for angle in sphere.POINTS], Fraction(90), [1, -1, 1]
     assert [1 if (angle - u + 90) % 360 < 180 else -1 for angle in x] == labels

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.papers.tuning import one_standard_error
+from tests.tables import cases_of
 
 LINE = [{"b": b} for b in (0.01, 0.1, 1.0, 10.0, 100.0)]
 SQUARE = [{"R": R, "eta": eta} for R, eta in product((1, 2, 4, 8, 16), (0.1, 1.0, 10.0))]
@@ -17,14 +18,14 @@ def surface(*means):
     return np.array(means, dtype=float)[:, None] + NOISE
 
 
-@pytest.mark.parametrize(("means", "b"), [
-    ((3.0, 3.0, 3.0, 3.0, 2.5), 1.0),  # of equals the middle, and a peak that is higher wherever it is
-    ((3.0, 3.0, 3.0, 3.0, 2.4), 100.0),
-    ((0.0, ERROR - 1e-9, 9.0, 9.0, 9.0), 0.1),  # within one standard error of the best
-    ((0.0, ERROR + 1e-9, 9.0, 9.0, 9.0), 0.01),
-    ((0.0, 0.3, 9.0, 0.2, 9.0), 10.0),  # of as many steps the better
-    ((0.0, 0.3, 9.0, 0.3, 9.0), 0.1),  # and of equals the first
-])  # fmt: skip
+@cases_of("means b", """
+(3.0, 3.0, 3.0, 3.0, 2.5), 1.0  # of equals the middle, and a peak that is higher wherever it is
+(3.0, 3.0, 3.0, 3.0, 2.4), 100.0
+(0.0, ERROR - 1e-9, 9.0, 9.0, 9.0), 0.1  # within one standard error of the best
+(0.0, ERROR + 1e-9, 9.0, 9.0, 9.0), 0.01
+(0.0, 0.3, 9.0, 0.2, 9.0), 10.0  # of as many steps the better
+(0.0, 0.3, 9.0, 0.3, 9.0), 0.1  # and of equals the first
+""", globals())  # fmt: skip
 def test_what_is_within_one_standard_error_and_has_most_steps_is_taken(means, b):
     assert one_standard_error(LINE, surface(*means)) == {"b": b}
 

@@ -13,6 +13,7 @@ from experiments.audit import audit
 from experiments.report.capture import CLIENT, capture
 from experiments.report.perfetto import trace_events
 from experiments.timeline import record, timeline
+from tests.tables import cases_of
 from traces.captures.frames import WIRELESS
 from traces.captures.packets import frames as captured_frames
 
@@ -84,10 +85,9 @@ def test_the_audit_of_a_capture_has_the_beacons_frames_and_sleep_of_the_run(poli
         assert client.sleeps == sum(at > 0 and not opened for at, opened in run.recorder.gates) >= 3
 
 
-@pytest.mark.parametrize(
-    ("policy", "options"),
-    [("none", {}), ("psm", {}), ("uapsd", {}), ("dynamic:50", {"rts_bytes": 500}), ("uapsd", TOGETHER)],
-)
+@cases_of("policy options", """
+"none", {} ; "psm", {} ; "uapsd", {} ; "dynamic:50", {"rts_bytes": 500} ; "uapsd", TOGETHER
+""", globals())  # fmt: skip
 def test_the_requests_of_a_capture_are_the_pages_also_after_losses_and_collisions(policy, options, tmp_path):
     run = browsed(policy, loss_rate=0.1, neighbours=2, neighbour_mbps=2.0, **options)
     sizes = sorted(pair for page in WORK for pair in ((page.request_bytes, page.reply_bytes), *page.objects))

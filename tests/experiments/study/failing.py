@@ -56,7 +56,5 @@ class Calls:
 
 def tree(folder):
     """Names and contents below a folder, folders included."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None
-        for path in Path(folder).rglob("*")
-    }
+    return {path.relative_to(folder).as_posix(): path.read_bytes() if path.is_file() else None
+        for path in Path(folder).rglob("*")}  # fmt: skip

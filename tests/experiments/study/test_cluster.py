@@ -21,10 +21,8 @@ def test_a_worker_killed_in_mid_run_changes_no_byte(tmp_path):
     subprocess.run([*words, str(local), "--jobs", "1"], check=True, capture_output=True)
     alone = {"host": "127.0.0.1", "dashboard_address": None, "silence_logs": 50, "local_directory": str(tmp_path)}
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, **alone) as cluster:
-        process = subprocess.Popen(
-            [*words, str(out), "--scheduler", cluster.scheduler_address],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        process = subprocess.Popen([*words, str(out), "--scheduler", cluster.scheduler_address], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)  # fmt: skip
         deadline = time.monotonic() + 300
         while len(journal_of(Path(f"{out}.partial"))) < 5:
             assert process.poll() is None, process.communicate()
@@ -42,6 +40,5 @@ def test_nobody_at_an_address_is_one_clear_line(complaint, workload, tmp_path, m
     pytest.importorskip("distributed")
     monkeypatch.setattr(study_run, "CONNECT_S", 0.5)
     words = ("population", workload, "--scheduler", "tcp://127.0.0.1:1", "--policies", "none")
-    assert "no Dask scheduler with a worker answers at tcp://127.0.0.1:1" in complaint(
-        *words, "--out", tmp_path / "out"
-    )
+    assert "no Dask scheduler with a worker answers at tcp://127.0.0.1:1" in complaint(*words, "--out",
+        tmp_path / "out")  # fmt: skip

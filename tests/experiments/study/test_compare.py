@@ -16,18 +16,13 @@ RADIO = netsim.RadioConfig(awake_mw=1000.0, asleep_mw=100.0)
 def by_hand():
     """Two replications of two pages and two messages, under no power saving and static PSM."""
     runs, pages, messages = [], [], []
-    for replication, policy, total_j, latencies, delays in (
-        ("s", "none", 8.0, (1.0, 3.0), (0.1, 0.2)),
-        ("s", "psm:100", 4.0, (2.0, 3.0), (0.1, 0.6)),
-        ("t", "none", 10.0, (2.0, 2.5), (0.3, 0.1)),
-        ("t", "psm:100", 2.0, (3.0, 10.0), (0.4, 0.1)),
-    ):
+    for replication, policy, total_j, latencies, delays in (("s", "none", 8.0, (1.0, 3.0), (0.1, 0.2)),
+        ("s", "psm:100", 4.0, (2.0, 3.0), (0.1, 0.6)), ("t", "none", 10.0, (2.0, 2.5), (0.3, 0.1)),
+        ("t", "psm:100", 2.0, (3.0, 10.0), (0.4, 0.1))):  # fmt: skip
         named = {"replication": replication, "policy": policy}
         parts = {"awake_j": total_j / 4, "sleep_j": total_j / 2, "listen_j": total_j / 4, "total_j": total_j}
-        times = {
-            "elapsed_s": 20.0, "uplink_air_s": 1.0, "downlink_air_s": 2.0, "beacons": 6, "wakeups": 4, "awake_s": 5.0,
-            "group_frames_lost": 3,
-        }  # fmt: skip
+        times = {"elapsed_s": 20.0, "uplink_air_s": 1.0, "downlink_air_s": 2.0, "beacons": 6, "wakeups": 4,
+            "awake_s": 5.0, "group_frames_lost": 3}  # fmt: skip
         runs.append({**dict.fromkeys(PER_PAGE, 0.0), **named, "pages": 2, **parts, **times})
         pages += [{**named, "page": "of one name", "latency_s": s} for i, s in enumerate(latencies)]
         messages += [{**named, "message": i, "delay_s": s} for i, s in enumerate(delays)]
@@ -69,9 +64,8 @@ def test_reference_energies_are_of_the_radio_that_was_simulated():
     frames = sweep.frames(run(sweep.simulate, tasks, jobs=1))
     found = compare(frames, ["psm:100"], config.radio).summary.set_index("policy")["energy_above_limit_percent"]
     assert found["psm:100"] > 0.0
-    with pytest.raises(
-        ValueError, match=r"must be what the runs were simulated with, got 50 mW asleep, and a run that"
-    ):
+    with pytest.raises(ValueError,
+        match=r"must be what the runs were simulated with, got 50 mW asleep, and a run that"):  # fmt: skip
         compare(frames, ["psm:100"], netsim.RadioConfig(awake_mw=750.0, asleep_mw=50.0))
 
 
@@ -94,9 +88,8 @@ def test_two_replications_by_hand():
     )  # fmt: skip
     assert own.loc["s", "beacons_per_page"].to_dict() == {"none": 3.0, "psm:100": 3.0, "limit": 0.0, "page-awake": 0.0}
     assert own.loc["t", "wakeups_per_page"].to_dict() == {"none": 2.0, "psm:100": 2.0, "limit": 0.0, "page-awake": 0.0}
-    assert own.loc[("s", "limit"), ["awake_j_per_page", "sleep_j_per_page", "listen_j_per_page"]].tolist() == [
-        1, 0.9, 0,
-    ]  # fmt: skip
+    assert own.loc[("s", "limit"), ["awake_j_per_page", "sleep_j_per_page", "listen_j_per_page"]].tolist() == [1, 0.9,
+        0]  # fmt: skip
     assert own["elapsed_s_per_page"].tolist() == 8 * [10.0]
     assert own.loc[("s", "none"), ["awake_percent", "group_frames_lost_per_h"]].tolist() == [25.0, 540.0]
     slow = own.loc[("t", "psm:100")]

@@ -19,9 +19,8 @@ from tests.experiments.makers import WORK, contents
 
 SETTINGS = {"pages": 3, "policies": ["none", "psm"], "nested": {"a": [1, 2.5, None, True]}}
 RESULTS = {f"task {at}": {"joules": [at / 7, 1e-9], "name": f"é{at}"} for at in range(6)}
-FILES = {
-    "a.txt": "words\n", "summary.csv": b"policy,x\nnone,1.5\n", "front.svg": b"<svg/>", "users.parquet": b"PAR1" * 40,
-}  # fmt: skip
+FILES = {"a.txt": "words\n", "summary.csv": b"policy,x\nnone,1.5\n", "front.svg": b"<svg/>",
+    "users.parquet": b"PAR1" * 40}  # fmt: skip
 DAMAGES = 40  # of each kind of file; in the long test those of `MANY`
 MANY = 1250
 
@@ -167,11 +166,9 @@ def test_figures_that_were_changed_in_a_journal_are_not_taken_over(tmp_path, who
     assert contents(tmp_path / "out") == contents(whole)
 
 
-MANIFESTS = {
-    "deep": "[" * 10**5, "deep settings": '{"configuration": ' + '{"a":' * 10**5, "none": "", "number": "5",
+MANIFESTS = {"deep": "[" * 10**5, "deep settings": '{"configuration": ' + '{"a":' * 10**5, "none": "", "number": "5",
     "names": '{"command": "compare"}',
-    **{f"files {files}": files for files in ("null", "5", '[["a"]]', '{"../x": "0"}', '{"a": 3}')},
-}  # fmt: skip
+    **{f"files {files}": files for files in ("null", "5", '[["a"]]', '{"../x": "0"}', '{"a": 3}')}}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", MANIFESTS)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from experiments.datasets.stream import Stream
 from experiments.study.label import LabelConfig, label, parse_parameters, problems
 from lpsm import samplers
+from tests.tables import cases_of
 
 
 def drawn(rounds=300, d=4, seed=0):
@@ -119,12 +120,12 @@ def test_one_against_the_rest_answers_with_the_largest_margin():
     assert both.summary["accuracy"] == pytest.approx(both.classes["accuracy"].mean())
 
 
-@pytest.mark.parametrize(("y", "classes", "options", "said"), [
-    ([0, 1, 2, 0], ("-1", "1", "7"), {}, "an instance must have one of two classes, got -1 (2 times), 1 (1 times)"),
-    ([0, 0], ("ham",), {}, "labels must name two classes, all 2 name ham"),
-    ([0, 1], ("a", "b"), {"positive": "c"}, "the positive class must be one of a, b, got 'c'"),
-    ([[True, False], [False, False]], ("a", "b"), {}, "an instance must have one of two classes"),
-])  # fmt: skip
+@cases_of("y classes options said", """
+[0, 1, 2, 0], ("-1", "1", "7"), {} -> an instance must have one of two classes, got -1 (2 times), 1 (1 times)
+[0, 0], ("ham",), {} -> labels must name two classes, all 2 name ham
+[0, 1], ("a", "b"), {"positive": "c"} -> the positive class must be one of a, b, got 'c'
+[[True, False], [False, False]], ("a", "b"), {} -> an instance must have one of two classes
+""")  # fmt: skip
 def test_labels_that_are_no_question_of_yes_and_no_are_errors(y, classes, options, said):
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the beginning of the message is compared
         problems(np.array(y), classes, **options)

@@ -9,6 +9,7 @@ import netsim
 import traces
 from experiments.study import population
 from experiments.study.population import summary
+from tests.tables import named
 
 POLICIES = ["none", "psm:100", "own"]
 
@@ -18,9 +19,8 @@ def table(messages=0):
     own_j, psm_j = (1.0, 2.0, 6.0, 4.0, 13.0), (2.0, 2.0, 2.0, 5.0, 5.0)
     rows = []
     for user in range(5):
-        for policy, joules, slowdown in zip(
-            POLICIES, (10.0, psm_j[user], own_j[user]), (1.0, 1.5, (1.0, 1.8, 2.5, 1.2, 2.0)[user]), strict=True
-        ):
+        for policy, joules, slowdown in zip(POLICIES, (10.0, psm_j[user], own_j[user]),
+            (1.0, 1.5, (1.0, 1.8, 2.5, 1.2, 2.0)[user]), strict=True):  # fmt: skip
             rows.append({
                 "user": f"u{user}", "policy": policy, "pages": (5, 1, 4, 2, 3)[user], "elapsed_s": 1800.0,
                 "total_j": joules, "energy_vs_none_percent": 10 * joules - 100,
@@ -34,16 +34,15 @@ def table(messages=0):
 def test_a_row_of_the_summary_is_what_a_pocket_calculator_gives():
     none, _, own = summary(table(), POLICIES, "psm:100").to_dict("records")
     assert none["energy_of_all_vs_none_percent"] == none["costlier_than_none_percent"] == 0.0
-    expected = {
-        "users": 5, "pages": 15, "total_j": 26.0, "energy_of_all_vs_none_percent": -48.0,
-        "energy_of_all_vs_psm_percent": 100 * (26 / 16 - 1), "energy_vs_none_percent_mean": -48.0,
-        "energy_vs_none_percent_p00": -90.0, "energy_vs_none_percent_p05": -90 + 0.2 * 10,
-        "energy_vs_none_percent_p25": -80.0, "energy_vs_none_percent_p50": -60.0, "energy_vs_none_percent_p75": -40.0,
-        "energy_vs_none_percent_p95": 30 - 0.2 * 70, "energy_vs_none_percent_p100": 30.0,
-        "energy_vs_psm_percent_mean": (-50 - 0 + 200 - 20 + 160) / 5, "slowdown_mean": 1.7, "slowdown_p50": 1.8,
-        "costlier_than_none_percent": 20.0, "costlier_than_psm_percent": 40.0, "slower_than_psm_percent": 60.0,
-        "losing_both_percent": 40.0, "slowed_over_2_percent": 20.0,
-    }  # fmt: skip
+    expected = named("""
+users = 5 ; pages = 15 ; total_j = 26.0 ; energy_of_all_vs_none_percent = -48.0
+energy_of_all_vs_psm_percent = 100 * (26 / 16 - 1) ; energy_vs_none_percent_mean = -48.0
+energy_vs_none_percent_p00 = -90.0 ; energy_vs_none_percent_p05 = -90 + 0.2 * 10 ; energy_vs_none_percent_p25 = -80.0
+energy_vs_none_percent_p50 = -60.0 ; energy_vs_none_percent_p75 = -40.0 ; energy_vs_none_percent_p95 = 30 - 0.2 * 70
+energy_vs_none_percent_p100 = 30.0 ; energy_vs_psm_percent_mean = (-50 - 0 + 200 - 20 + 160) / 5 ; slowdown_mean = 1.7
+slowdown_p50 = 1.8 ; costlier_than_none_percent = 20.0 ; costlier_than_psm_percent = 40.0
+slower_than_psm_percent = 60.0 ; losing_both_percent = 40.0 ; slowed_over_2_percent = 20.0
+""")
     assert {name: own[name] for name in expected} == pytest.approx(expected)
     assert "messages" not in own
 
@@ -82,8 +81,7 @@ def test_a_user_is_measured_against_both_of_the_policies_that_are_named_so():
         assert rows.loc[policy, "energy_vs_none_percent"] == pytest.approx(100 * (joules / none_j - 1))
         assert rows.loc[policy, "energy_vs_psm_percent"] == pytest.approx(100 * (joules / psm_j - 1))
     assert rows["slowdown_vs_psm"].tolist() == pytest.approx(
-        rows["slowdown_mean"] / rows.loc["psm:100", "slowdown_mean"]
-    )
+        rows["slowdown_mean"] / rows.loc["psm:100", "slowdown_mean"])  # fmt: skip
     assert rows["sessions"].tolist() == [2, 2, 2]
     assert rows["added_delay_mean_s"].isna().all()
 

@@ -120,9 +120,8 @@ def test_details_are_those_of_the_rounds():
     assert found.bounds["holds"].all()
     assert len(details(BROWSING, SMALL, max_polls=4).polls) == 4
     for level in (0.05, 0.5, 0.95):  # the least rate up to which so much of the posterior lies
-        expected = [
-            alphas[next(i for i in range(len(alphas)) if row[: i + 1].sum() >= level)] for row in run.alpha_weights
-        ]
+        expected = [alphas[next(i for i in range(len(alphas)) if row[: i + 1].sum() >= level)]
+            for row in run.alpha_weights]  # fmt: skip
         assert found.alphas[f"quantile_{level:g}"].tolist() == expected
 
 

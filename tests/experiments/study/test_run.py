@@ -31,10 +31,8 @@ def test_results_come_in_the_order_of_the_tasks_and_no_more_are_under_way_than_k
             return super().__getitem__(key)
 
     tasks = Tasks((f"k{number}", float(number)) for number in range(50))
-    one, two = (
-        run(math.sqrt, given, jobs=jobs, keep=lambda key, _: done.append(key))
-        for given, jobs in ((dict(tasks), 1), (tasks, 2))
-    )
+    one, two = (run(math.sqrt, given, jobs=jobs, keep=lambda key, _: done.append(key))
+        for given, jobs in ((dict(tasks), 1), (tasks, 2)))  # fmt: skip
     assert list(one.items()) == list(two.items()) == [(key, math.sqrt(value)) for key, value in tasks.items()]
     assert len(done) == 2 * tasks.taken == 100
     assert most <= study_run.UNDER_WAY * 2

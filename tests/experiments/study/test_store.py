@@ -71,12 +71,9 @@ def test_what_somebody_else_put_there_is_left_alone(tmp_path):
     (foreign / "thesis.tex").write_text("years of work")
     (tmp_path / "file").write_text("a file")
     before = contents(tmp_path)
-    for folder, rule in (
-        (out, r"holds notes\.txt, which lpsm compare did not write"),
-        (foreign, "must be new or hold results"),
-        (tmp_path / "file", "must be a folder, .*/file is a file"),
-        (tmp_path / "file" / "below", "must be a folder, .*/file is a file"),
-    ):
+    for folder, rule in ((out, r"holds notes\.txt, which lpsm compare did not write"),
+        (foreign, "must be new or hold results"), (tmp_path / "file", "must be a folder, .*/file is a file"),
+        (tmp_path / "file" / "below", "must be a folder, .*/file is a file")):  # fmt: skip
         with pytest.raises(ValueError, match=rule):
             made(folder)
     assert contents(tmp_path) == before
@@ -207,11 +204,9 @@ def test_a_folder_has_one_owner_who_loses_it_when_killed(tmp_path):
 
 
 def test_csv_keeps_nanoseconds_of_times_and_all_of_other_numbers_of_columns_and_of_frames():
-    columns = {
-        "policy": "psm:100", "page": ["plain", 'with "quotes", a comma', "and\na line"],
+    columns = {"policy": "psm:100", "page": ["plain", 'with "quotes", a comma', "and\na line"],
         "latency_s": np.array([0.1234567894, 1e-9, np.nan]), "beacons": np.array([0, 1, 2**40]),
-        "energy_j": np.array([1 / 3, 1e-17, 2.0]),
-    }  # fmt: skip
+        "energy_j": np.array([1 / 3, 1e-17, 2.0])}  # fmt: skip
     text = csv_text(columns)
     assert text == csv_text(pd.DataFrame(columns))
     assert text.splitlines()[1] == f"psm:100,plain,0.123456789,0,{1 / 3!r}"

@@ -36,10 +36,8 @@ def test_the_choice_is_the_least_energy_of_those_that_are_allowed(frames):
         found = tune(frames, Rule(max_slowdown=limit), CONFIG.radio, seed=0)
         table = found.table.set_index("policy")
         upper = table["slowdown_mean"] + table["slowdown_mean_half_width"]
-        assert table["allowed"].to_dict() == {
-            name: name in ("psm:100", "dynamic:50", "bsd:1") and bool(upper[name] <= limit + 1e-9)
-            for name in table.index
-        }
+        assert table["allowed"].to_dict() == {name: name in ("psm:100", "dynamic:50", "bsd:1")
+            and bool(upper[name] <= limit + 1e-9) for name in table.index}  # fmt: skip
         allowed = table[table["allowed"]]
         assert found.recommendation["keeps"] == bool(len(allowed))
         if len(allowed):
@@ -102,10 +100,8 @@ def test_what_the_table_of_a_radio_calls_assumed_widens_the_life(frames):
         1e9 * frames.runs["awake_s"], 1e9 * (frames.runs["elapsed_s"] - frames.runs["awake_s"]),
         frames.runs["beacons"], frames.runs["wakeups"],
     ))  # fmt: skip
-    sure, unsure = (
-        tune(frames._replace(runs=runs), Rule(max_slowdown=3.0), one, seed=0).recommendation
-        for one in (netsim.RadioConfig(awake_mw=277.2, asleep_mw=0.6666, beacon_mj=0.407), radio)
-    )
+    sure, unsure = (tune(frames._replace(runs=runs), Rule(max_slowdown=3.0), one, seed=0).recommendation
+        for one in (netsim.RadioConfig(awake_mw=277.2, asleep_mw=0.6666, beacon_mj=0.407), radio))  # fmt: skip
     assert sure["assumed_percent"] is None
     assert unsure["assumed_percent"] == pytest.approx(30.0)
     assert unsure["battery_h_low"] < sure["battery_h_low"] < sure["battery_h"] < sure["battery_h_high"]

@@ -27,10 +27,8 @@ def by_hand(pushed=False, units="abcd"):
     """
     runs, pages, messages = [], [], []
     for place, unit in enumerate("abcd"):
-        for policy, share, factors, late in (
-            ("none", 1.0, (1.0, 1.0), 0.0), ("psm", 0.5, (1.5, 1.0), 0.2),
-            ("slow", 0.25, (2.0, 2.0) if place < 3 else (6.0, 6.0), 1.0 + place),
-        ):  # fmt: skip
+        for policy, share, factors, late in (("none", 1.0, (1.0, 1.0), 0.0), ("psm", 0.5, (1.5, 1.0), 0.2),
+            ("slow", 0.25, (2.0, 2.0) if place < 3 else (6.0, 6.0), 1.0 + place)):  # fmt: skip
             named = {"replication": unit, "policy": policy}
             times = {"elapsed_s": 20.0, "uplink_air_s": 1.0, "downlink_air_s": 0.5, "awake_s": 5.0}
             times |= {"beacons": 6, "wakeups": 4}
@@ -52,8 +50,7 @@ def test_measures_by_hand():
         {"none": 4.0, "psm": 2.0, "slow": 1.0, "limit": 1.45, "page-awake": 2.35}  # .1 x 20 + .9 x (1 s, 3 s), over 2
     )
     assert table["mean_mw"].to_dict() == pytest.approx(
-        {"none": 400.0, "psm": 200.0, "slow": 100.0, "limit": 145.0, "page-awake": 235.0}
-    )
+        {"none": 400.0, "psm": 200.0, "slow": 100.0, "limit": 145.0, "page-awake": 235.0})  # fmt: skip
     assert table.loc[["none", "psm", "slow"], "slowdown_mean"].tolist() == pytest.approx([1.0, 1.25, (2 + 2 + 6) / 3])
     # the sums 4, 4 and 12 over 2 pages each: residuals of -8/3, -8/3 and 16/3 to 20/3, over 2
     half = estimate([2.0, 2.0, 6.0]).half_width
@@ -69,8 +66,7 @@ def test_measures_by_hand():
     assert table.loc["slow", "added_delay_p95_s"] == pytest.approx(2.0 + 0.85 * 2.0)
     # sums of 0, 2 and 4 s over 0, 2 and 2 messages about 1.5 s a message, over 4/3
     assert table.loc["slow", "added_delay_mean_s_half_width"] == pytest.approx(
-        estimate([1.5, 1.5 - 0.75, 1.5 + 0.75]).half_width
-    )
+        estimate([1.5, 1.5 - 0.75, 1.5 + 0.75]).half_width)  # fmt: skip
 
 
 def test_measures_without_messages_without_pages_and_of_several_clients():

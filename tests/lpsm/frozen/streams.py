@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from lpsm import samplers
+from tests.tables import rows
 
 FILE = Path(__file__).with_name("answers.npz")
 
@@ -29,13 +30,17 @@ arow-diagonal-ss b=0.3, r=0.8; adagrad-ss b=0.2, eta=0.5; iwal c_0=0.0002, floor
 kept-rate rate=0.3, step=0.1, c=20.0; nearest rate=0.3, step=0.1
 """
 PARAMETERS = {key: eval(f"dict({given})") for key, given in re.findall(r"([\w-]+)(?: ([^;]*))?", _TEXT)}
-MORE = [("adaptive-sampler", {"lambda_": 40.0, "rho": 12.0, "mistake_driven": True}),
-        ("adaptive-sampler", {"lambda_": 1.0, "rho": lambda t: 12.0, "bias": 0.2}), ("ffoat", {"count_forced": True}),
-        ("ssmd", {"max_queries": 20}), ("sop-ss", {"dtype": "float32"})]  # fmt: skip
+MORE = rows("""
+"adaptive-sampler", {"lambda_": 40.0, "rho": 12.0, "mistake_driven": True}
+"adaptive-sampler", {"lambda_": 1.0, "rho": lambda t: 12.0, "bias": 0.2} ; "ffoat", {"count_forced": True}
+"ssmd", {"max_queries": 20} ; "sop-ss", {"dtype": "float32"}
+""")
 NO_KERNEL = {"arow-diagonal", "arow-diagonal-ss", "adagrad", "adagrad-ss", "iwal"}
-GRIDS = [("sop-label-efficient", "C", [0.03, 0.3, 3.0]), ("perceptron-ss", "b", [0.1, 1.0]),
-         ("lasec-ss", "c", [10.0, 1000.0]), ("dkm", "R", [2, 8]), ("adaptive-sampler", "lambda_", [0.1, 30.0]),
-         ("arow-diagonal-ss", "r", [0.1, 1.0]), ("randomized-budget-perceptron", "B", [4, 16])]  # fmt: skip
+GRIDS = rows("""
+"sop-label-efficient", "C", [0.03, 0.3, 3.0] ; "perceptron-ss", "b", [0.1, 1.0] ; "lasec-ss", "c", [10.0, 1000.0]
+"dkm", "R", [2, 8] ; "adaptive-sampler", "lambda_", [0.1, 30.0] ; "arow-diagonal-ss", "r", [0.1, 1.0]
+"randomized-budget-perceptron", "B", [4, 16]
+""")
 
 
 def plain(d=5, rounds=80, seed=1):
@@ -130,8 +135,7 @@ def cases():
             if not more or name == "drift":
                 yield f"{called(key, parameters)} {name}", partial(samplers.make, key, X.shape[1], rng=7, **own), X, y
         for name, kernel in (
-            () if key in NO_KERNEL or more else (("ties", "linear"), ("plain", "rbf"), ("holes", "poly"))
-        ):
+            () if key in NO_KERNEL or more else (("ties", "linear"), ("plain", "rbf"), ("holes", "poly"))):  # fmt: skip
             X, y = STREAMS[name]()
             own = parameters | {"kernel": kernel} | ({} if kernel == "linear" else {"gamma": 0.4})
             own |= {"normalize": False} if name == "holes" else {}

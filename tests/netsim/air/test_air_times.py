@@ -6,6 +6,7 @@ import pytest
 
 from netsim.model.air import exchange_times
 from netsim.model.air.air_times import Phy
+from tests.tables import cases_of
 
 
 def us(ns):
@@ -13,7 +14,9 @@ def us(ns):
     return ns / 1000
 
 
-@pytest.mark.parametrize(("spec", "parts"), [("11b:11", (50, 966, 10, 248)), ("11g:54", (28, 186, 10, 34))])
+@cases_of("spec parts", """
+"11b:11", (50, 966, 10, 248) ; "11g:54", (28, 186, 10, 34)
+""")  # fmt: skip
 def test_the_least_distance_between_data_frames_is_that_of_captures_of_ns_3(spec, parts):
     phy = Phy.parse(spec)
     assert tuple(us(ns) for ns in (phy.difs_ns, phy.data_ns(1064), phy.sifs_ns, phy.ack_ns)) == parts
@@ -49,10 +52,8 @@ def test_air_times_of_all_sizes_and_exchanges_are_those_of_each():
     sifs, ack, block_ack, frame = 10_000, 34_000, 38_000, phy.data_ns(1000)
     rts, cts = phy.lowest_ns(20), phy.lowest_ns(14)
     whole = rts + sifs + cts + sifs + frame
-    alone, announced = (
-        exchange_times.data_table(phy, None, 1500)[1000],
-        exchange_times.data_table(phy, 1000, 1500)[1000],
-    )
+    alone, announced = (exchange_times.data_table(phy, None, 1500)[1000],
+        exchange_times.data_table(phy, 1000, 1500)[1000])  # fmt: skip
     assert alone.tolist() == [frame, frame, frame + sifs + ack, frame, ack, frame, 1000, 1]
     assert announced.tolist() == [rts, whole, whole + sifs + ack, rts + frame, cts + ack, frame, 1000, 1]
     assert exchange_times.data_table(phy, 1001, 1500)[1000].tolist() == alone.tolist()
@@ -70,19 +71,19 @@ def test_air_times_of_all_sizes_and_exchanges_are_those_of_each():
     assert Phy.parse("11n:6.5").data_ns(longest) <= 5_484_000 < Phy.parse("11n:6.5").data_ns(longest + 1)
 
 
-@pytest.mark.parametrize(("spec", "control", "lowest"), [
-    ("11b:1", 1, 1), ("11b:11", 2, 1), ("11b-short:11", 2, 2), ("11a:6", 6, 6), ("11a:9", 6, 6), ("11a:18", 12, 6),
-    ("11g:54", 24, 6), ("11n:6.5", 6, 6), ("11n:65", 24, 6),
-])  # fmt: skip
+@cases_of("spec control lowest", """
+"11b:1", 1, 1 ; "11b:11", 2, 1 ; "11b-short:11", 2, 2 ; "11a:6", 6, 6 ; "11a:9", 6, 6 ; "11a:18", 12, 6
+"11g:54", 24, 6 ; "11n:6.5", 6, 6 ; "11n:65", 24, 6
+""")  # fmt: skip
 def test_answers_go_at_the_highest_basic_rate_not_above_the_data_and_beacons_at_the_lowest(spec, control, lowest):
     phy = Phy.parse(spec)
     assert (phy.control_mbps, phy.lowest_mbps) == (control, lowest)
 
 
-@pytest.mark.parametrize(("spec", "slot", "sifs", "difs", "cw_min", "eifs"), [
-    ("11b", 20, 10, 50, 31, 10 + 304 + 50), ("11g", 9, 10, 28, 15, 10 + 50 + 28), ("11a", 9, 16, 34, 15, 16 + 44 + 34),
-    ("11n", 9, 10, 28, 15, 10 + 50 + 28), ("11b-short", 20, 10, 50, 31, 10 + 152 + 50),
-])  # fmt: skip
+@cases_of("spec slot sifs difs cw_min eifs", """
+"11b", 20, 10, 50, 31, 10 + 304 + 50 ; "11g", 9, 10, 28, 15, 10 + 50 + 28 ; "11a", 9, 16, 34, 15, 16 + 44 + 34
+"11n", 9, 10, 28, 15, 10 + 50 + 28 ; "11b-short", 20, 10, 50, 31, 10 + 152 + 50
+""")  # fmt: skip
 def test_spaces_and_windows_are_those_of_the_standard(spec, slot, sifs, difs, cw_min, eifs):
     phy = Phy.parse(spec)
     assert tuple(us(ns) for ns in (phy.slot_ns, phy.sifs_ns, phy.difs_ns)) == (slot, sifs, difs)

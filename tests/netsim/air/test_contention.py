@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from netsim import AirConfig, BeaconConfig, Phy, SimulationConfig, simulate_cell
 from tests.netsim.air.cells import MS, US, Air, S, add_up
+from tests.tables import cases_of
 from traces.records import Page
 
 # UDP from n saturated stations, Mb/s, by (PHY, n, bytes of payload, RTS, BE_MaxAmpduSize): own runs of ns-3.44 (wheel
@@ -56,9 +57,8 @@ def test_more_group_frames_than_the_channel_carries_are_an_error_and_as_many_as_
         config = SimulationConfig(medium=AirConfig(phy=Phy.parse(spec), beacons=beacons, neighbours=3))
         return simulate_cell([([Page("a", 300, 20_000)], "none")] * 2, config=config, engine=engine)
 
-    with pytest.raises(
-        ValueError, match=rf"broadcast_per_s must leave time.* 11b:1 beside 3 neighbours, got {per_s:g}"
-    ):
+    with pytest.raises(ValueError,
+        match=rf"broadcast_per_s must leave time.* 11b:1 beside 3 neighbours, got {per_s:g}"):  # fmt: skip
         run("11b:1", per_s)
     assert all(len(result.latency_s) == 1 for result in run("11g:54", 60.0))
 
@@ -100,8 +100,6 @@ def test_the_share_of_frames_that_collide_is_that_of_bianchis_fixed_point(n):
 
 
 # -- by hand: frames of 1028 bytes of IP are 1064 on the air, 186 us at 54 Mb/s, with ACKs of 34 us
-
-
 def test_a_frame_that_finds_the_channel_idle_for_difs_is_sent_at_once_and_one_that_finds_it_busy_backs_off():
     world = Air("none", "none", air=AirConfig(phy=Phy(kind="11g", cw_min=15)))
     world.up(0, 500 * US, 1028)
@@ -129,15 +127,13 @@ def test_two_whose_backoff_ends_in_the_same_slot_lose_both_frames_and_give_up_af
 
 
 # -- frames that go together on 11n at 65 Mb/s
-
-
-@pytest.mark.parametrize(("sizes", "max_ampdu_bytes", "together"), [
-    ([1538] * 60, 65_535, 28),  # 29 would last more than 5.484 ms: as in captures of ns-3.44
-    ([1538] * 20, 8_000, 5),
-    ([79] * 100, 65_535, 64),  # as many as the map of a block ACK has bits
-    ([3000, 4096, 3000], 65_535, 1),  # a delimiter tells of 4095 bytes at most
-    ([1538] * 5, 1_000, 1),
-])  # fmt: skip
+@cases_of("sizes max_ampdu_bytes together", """
+[1538] * 60, 65_535, 28  # 29 would last more than 5.484 ms: as in captures of ns-3.44
+[1538] * 20, 8_000, 5
+[79] * 100, 65_535, 64  # as many as the map of a block ACK has bits
+[3000, 4096, 3000], 65_535, 1  # a delimiter tells of 4095 bytes at most
+[1538] * 5, 1_000, 1
+""")  # fmt: skip
 def test_as_many_frames_go_together_as_fit(sizes, max_ampdu_bytes, together):
     world = Air("none", air=AirConfig(phy=Phy(kind="11n", cw_min=0, cw_max=0), max_ampdu_bytes=max_ampdu_bytes))
     for size in (1538, *sizes):
@@ -149,19 +145,15 @@ def test_as_many_frames_go_together_as_fit(sizes, max_ampdu_bytes, together):
 
 
 @settings(max_examples=30)
-@given(
-    st.lists(st.sampled_from(["none", "psm:100", "dynamic:30", "uapsd:100", "twt:130.5:7"]), min_size=1, max_size=3),
+@given(st.lists(st.sampled_from(["none", "psm:100", "dynamic:30", "uapsd:100", "twt:130.5:7"]), min_size=1, max_size=3),
     st.lists(st.tuples(st.integers(0, 3_000), st.integers(0, 2), st.booleans(), st.integers(41, 1500)), max_size=80),
     st.sampled_from([3_000, 20_000, 65_535]), st.sampled_from([0.0, 0.1, 0.6]), st.sampled_from([None, 500]),
-    st.sampled_from([0, 2]), st.integers(0, 1000),
-)  # fmt: skip
+    st.sampled_from([0, 2]), st.integers(0, 1000))  # fmt: skip
 def test_in_any_cell_nothing_is_doubled_or_out_of_order_or_lost_unless_given_up(
     policies, packets, max_ampdu_bytes, loss, rts_bytes, neighbours, seed
 ):
-    air = AirConfig(
-        phy=Phy.parse("11n"), max_ampdu_bytes=max_ampdu_bytes, rts_bytes=rts_bytes, neighbours=neighbours,
-        neighbour_mbps=5.0, beacons=BeaconConfig(broadcast_per_s=5.0),
-    )  # fmt: skip
+    air = AirConfig(phy=Phy.parse("11n"), max_ampdu_bytes=max_ampdu_bytes, rts_bytes=rts_bytes, neighbours=neighbours,
+        neighbour_mbps=5.0, beacons=BeaconConfig(broadcast_per_s=5.0))  # fmt: skip
     world = Air(*policies, air=air, loss=loss, seed=seed)
     offered = {(who, down): [] for who in range(len(policies)) for down in (False, True)}
     for number, (at, who, down, size) in enumerate(sorted(packets)):

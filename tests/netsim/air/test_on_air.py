@@ -138,12 +138,10 @@ def cell(policies, settings):
     given = dict(one.split("=") for one in settings.split())
     lost, beacons_lost = ([int(n) for n in given[name].split(",")] if name in given else None
                           for name in ("lost", "beacons_lost"))  # fmt: skip
-    air = AirConfig(
-        phy=Phy(kind=given.get("kind", "11g"), cw_min=0, cw_max=0), retrieval=given.get("retrieval", "auto"),
-        rts_bytes=int(given["rts_bytes"]) if "rts_bytes" in given else None, twt_announced="twt_announced" in given,
-        beacons=BeaconConfig(dtim_period=int(given.get("dtim_period", 1))),
-        max_ampdu_bytes=int(given.get("max_ampdu", 0)),
-    )  # fmt: skip
+    air = AirConfig(phy=Phy(kind=given.get("kind", "11g"), cw_min=0, cw_max=0),
+        retrieval=given.get("retrieval", "auto"), rts_bytes=int(given["rts_bytes"]) if "rts_bytes" in given else None,
+        twt_announced="twt_announced" in given, beacons=BeaconConfig(dtim_period=int(given.get("dtim_period", 1))),
+        max_ampdu_bytes=int(given.get("max_ampdu", 0)))  # fmt: skip
     recorder = AirRecorder()
     world = Air(*policies, air=air, lost=lost, beacons_lost=beacons_lost, recorder=recorder)
     return world, recorder, int(given.get("until", 199))
@@ -182,15 +180,12 @@ def test_frames_gates_and_decisions_are_those_computed_by_hand(policies, puts, s
         if "max_ampdu" not in settings and not given_up:  # of data frames alone, however they are fetched
             assert total == air_us["ca"[way == "down"]] * US
     awake = [world.intervals_us(who) for who in range(len(policies))]
-    found = {
-        "gates": " ".join(f"{at / MS:g}" for at, _ in recorder.gates),
+    found = {"gates": " ".join(f"{at / MS:g}" for at, _ in recorder.gates),
         "asked": " ".join(f"{one.event[0]}{one.at_ns / MS:g}" for one in recorder.decisions),
         "awake": " / ".join(" ".join(f"{at:g}" for at in intervals) for intervals in awake).strip(),
-        "arrived": " ".join(f"{at:g}" for at in world.arrived_us()),
-        "given up": str(world.clients[0].lost),
+        "arrived": " ".join(f"{at:g}" for at in world.arrived_us()), "given up": str(world.clients[0].lost),
         "groups lost": " ".join(str(client.groups_lost) for client in world.clients),
-        "beacons": str(world.clients[0].beacons),
-    }
+        "beacons": str(world.clients[0].beacons)}  # fmt: skip
     if any(other.startswith("gates") for other in others):
         assert [is_open for _, is_open in recorder.gates] == [n % 2 == 1 for n in range(len(recorder.gates))]
     for other in others:

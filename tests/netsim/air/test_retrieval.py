@@ -37,10 +37,8 @@ def test_an_idle_hour_gives_back_the_currents_of_the_fit_and_dtim_3_within_5_per
 
 
 def test_a_client_wakes_up_before_its_beacon_and_a_send_from_doze_waits_for_the_radio():
-    radio = netsim.StateRadioConfig(
-        doze_mw=1, waking_mw=50, listening_mw=100, receiving_mw=110, transmitting_mw=300,
-        wakeup_ms=2.0, settle_ms=0.5, listen_advance_ms=0.25,
-    )  # fmt: skip
+    radio = netsim.StateRadioConfig(doze_mw=1, waking_mw=50, listening_mw=100, receiving_mw=110, transmitting_mw=300,
+        wakeup_ms=2.0, settle_ms=0.5, listen_advance_ms=0.25)  # fmt: skip
     world = Air("psm:100", air=AirConfig(phy=Phy(kind="11g", cw_min=0, cw_max=0)), radio=radio)
     world.up(0, 30 * MS)
     world.finish(499 * MS)
@@ -59,9 +57,8 @@ def test_a_client_wakes_up_before_its_beacon_and_a_send_from_doze_waits_for_the_
 
 
 def test_a_run_that_ends_while_the_radio_wakes_up_counts_what_has_passed_of_it():
-    radio = netsim.StateRadioConfig(
-        doze_mw=1, waking_mw=50, listening_mw=100, receiving_mw=100, transmitting_mw=100, wakeup_ms=10.0
-    )
+    radio = netsim.StateRadioConfig(doze_mw=1, waking_mw=50, listening_mw=100, receiving_mw=100, transmitting_mw=100,
+        wakeup_ms=10.0)  # fmt: skip
     world = Air("psm:100", radio=radio)
     world.up(0, 30 * MS)
     world.finish(34 * MS)
@@ -71,9 +68,8 @@ def test_a_run_that_ends_while_the_radio_wakes_up_counts_what_has_passed_of_it()
 @pytest.mark.parametrize("engine", ["packet", "express"])
 @pytest.mark.parametrize(("issue_s", "waking_ms"), [(0.3001, 0.0), (0.2981, 1.9), (0.2881, 10.0)])
 def test_a_page_issued_while_the_radio_wakes_up_for_a_beacon_is_charged_from_its_issue_on(issue_s, waking_ms, engine):
-    radio = netsim.StateRadioConfig(
-        doze_mw=1, waking_mw=50, listening_mw=100, receiving_mw=100, transmitting_mw=100, wakeup_ms=10.0
-    )
+    radio = netsim.StateRadioConfig(doze_mw=1, waking_mw=50, listening_mw=100, receiving_mw=100, transmitting_mw=100,
+        wakeup_ms=10.0)  # fmt: skip
     config = netsim.SimulationConfig(medium=AirConfig(phy=Phy(kind="11g")), radio=radio)
     pages = [traces.Page("a", 300, 5_000, issue_s=issue_s)]
     result = netsim.simulate(pages, "dynamic:200", config=config, engine=engine)
@@ -85,9 +81,8 @@ def test_a_page_issued_while_the_radio_wakes_up_for_a_beacon_is_charged_from_its
 
 
 def test_a_client_that_sends_while_it_wakes_up_for_a_service_period_is_awake_for_it_and_sends_then():
-    radio = netsim.StateRadioConfig(
-        doze_mw=1, waking_mw=50, listening_mw=100, receiving_mw=100, transmitting_mw=100, wakeup_ms=10.0
-    )
+    radio = netsim.StateRadioConfig(doze_mw=1, waking_mw=50, listening_mw=100, receiving_mw=100, transmitting_mw=100,
+        wakeup_ms=10.0)  # fmt: skip
     world = Air("twt:50:5", air=AirConfig(phy=Phy(kind="11g", cw_min=0, cw_max=0)), radio=radio)
     world.down(0, 30 * MS)
     world.up(0, 45 * MS)
@@ -116,9 +111,8 @@ class Nothing:
 
 
 def test_a_period_of_no_length_is_no_wake_up_of_a_radio_that_needs_no_time_for_it():
-    radio = netsim.StateRadioConfig(
-        doze_mw=1, waking_mw=50, listening_mw=100, receiving_mw=100, transmitting_mw=100, settle_ms=3.0
-    )
+    radio = netsim.StateRadioConfig(doze_mw=1, waking_mw=50, listening_mw=100, receiving_mw=100, transmitting_mw=100,
+        settle_ms=3.0)  # fmt: skip
     world = Air(Nothing(), air=AirConfig(phy=Phy(kind="11g")), radio=radio)
     world.finish(240 * MS)
     assert world.intervals_us() == [50_000, 55_000, 150_000, 155_000]
@@ -182,8 +176,6 @@ def test_beacons_are_lost_at_the_rate_of_frames_and_by_number_alone_however_they
 
 
 def test_a_beacon_is_drawn_once_whatever_is_asked_for_next():
-    world, asked = (
-        Air("none", beacons_lost=(3, 5, 6)),
-        [(1, 1, 9), (1, 1, 1), (4, 1, 9), (4, 1, 4), (2, 2, 9), (2, 2, 3)],
-    )
+    world, asked = (Air("none", beacons_lost=(3, 5, 6)),
+        [(1, 1, 9), (1, 1, 1), (4, 1, 9), (4, 1, 4), (2, 2, 9), (2, 2, 3)])  # fmt: skip
     assert [next_lost(world.run, world.clients[0], *one) for one in asked] == [3, 2, 5, 5, 6, 4]

@@ -17,17 +17,14 @@ from tests.netsim.frozen.worlds import cell, world
 FILE = Path(__file__).with_name("digests.npy")
 PARTS = ("pages", "radio", "totals", "learned")
 MADE = {"wires": world, "air": cell, "wide wires": wide_world, "wide air": wide_cell}
-ROWS = {
-    "wires": range(20_000), "air": range(20_000, 30_000), "wide wires": range(30_000, 32_000),
-    "wide air": range(32_000, 34_000),
-}  # fmt: skip
+ROWS = {"wires": range(20_000), "air": range(20_000, 30_000), "wide wires": range(30_000, 32_000),
+    "wide air": range(32_000, 34_000)}  # fmt: skip
 """Where the digests of a kind stand in the file, in the order of their numbers."""
 
-_COLUMNS = (
-    ("pages", "pages", "page issue_s latency_s awake_s asleep_s beacons energy_j"),
+_COLUMNS = (("pages", "pages", "page issue_s latency_s awake_s asleep_s beacons energy_j"),
     ("pages", "messages", "message written_s size_bytes delivered_s delay_s"),
-    ("radio", "polls", "time_s slept_ms buffered_bytes next_sleep_ms"), ("radio", "radio", "start_s end_s state"),
-)  # fmt: skip
+    ("radio", "polls", "time_s slept_ms buffered_bytes next_sleep_ms"),
+    ("radio", "radio", "start_s end_s state"))  # fmt: skip
 _WIDE = (("pages", "datagrams", "sent_s size_bytes up delay_s arrived"),)
 _TOTALS = "elapsed_s awake_s asleep_s beacons uplink_air_s downlink_air_s frames_lost wakeups group_frames_lost"
 _LPSM3 = "events at_risk_s rates log_evidence mean_rates pages messages ages balance push_balance push_price_w"

@@ -25,9 +25,8 @@ def wide_cell(number):
     interval_ms, kind = draw.either((100, 50, 200), (100, 102.4, 41.7, 20)), draw.one(*PHYS)
     neighbours = draw.one(0, 0, 0, 1, 2, 5)
     cw_min = draw.one(-1, -1, -1, 1, 7, 31)
-    phy = netsim.Phy(
-        kind=kind, rate_mbps=draw.one(*PHYS[kind].rates_mbps), cw_min=cw_min, cw_max=draw.one(63, 255, 1023)
-    )
+    phy = netsim.Phy(kind=kind, rate_mbps=draw.one(*PHYS[kind].rates_mbps), cw_min=cw_min,
+        cw_max=draw.one(63, 255, 1023))  # fmt: skip
     air = netsim.AirConfig(
         phy=phy,
         beacons=netsim.BeaconConfig(
@@ -62,10 +61,8 @@ def _wide(draw, number, medium, interval_ms, n, *, longest_s):
         max_connections=draw.one(1, 2, 3, 4, 6), beacon_interval_ns=round(interval_ms * MS),
     )  # fmt: skip
     made = _made(draw, config, n, longest_s=longest_s)
-    made["clients"] = [
-        (_traffic(draw, config, pages, bool(messages), longest_s), policy)
-        for (pages, policy), messages in zip(made["clients"], made["push"], strict=True)
-    ]
+    made["clients"] = [(_traffic(draw, config, pages, bool(messages), longest_s), policy)
+        for (pages, policy), messages in zip(made["clients"], made["push"], strict=True)]  # fmt: skip
     return World(**made, config=config, seed=number, together=n > 1 or draw.chance(0.3))
 
 
@@ -74,14 +71,11 @@ def _radio(draw):
     low, high = 30.0 * draw.part(), 100.0 + 400.0 * draw.part()
     short_ms, long_ms = draw.one(0.0, 0.3, 2.0), draw.one(0.0, 1.1, 9.0, 23.0)
     if draw.chance(0.3):
-        return netsim.RadioConfig(
-            awake_mw=high, asleep_mw=low, beacon_mj=draw.part(), wakeup_mj=draw.part(), wakeup_ms=short_ms
-        )
-    return netsim.StateRadioConfig(
-        doze_mw=low, waking_mw=0.5 * high, listening_mw=high, receiving_mw=1.1 * high, transmitting_mw=3.0 * high,
-        base_mw=draw.one(0.0, 7.0), wakeup_ms=long_ms, settle_ms=draw.one(0.0, 0.8, 5.0), listen_advance_ms=short_ms,
-        drift_ppm=draw.one(0.0, 40.0, 5_000.0),
-    )  # fmt: skip
+        return netsim.RadioConfig(awake_mw=high, asleep_mw=low, beacon_mj=draw.part(), wakeup_mj=draw.part(),
+            wakeup_ms=short_ms)  # fmt: skip
+    return netsim.StateRadioConfig(doze_mw=low, waking_mw=0.5 * high, listening_mw=high, receiving_mw=1.1 * high,
+        transmitting_mw=3.0 * high, base_mw=draw.one(0.0, 7.0), wakeup_ms=long_ms, settle_ms=draw.one(0.0, 0.8, 5.0),
+        listen_advance_ms=short_ms, drift_ppm=draw.one(0.0, 40.0, 5_000.0))  # fmt: skip
 
 
 def _traffic(draw, config, pages, has_messages, longest_s):

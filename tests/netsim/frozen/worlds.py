@@ -16,16 +16,13 @@ from traces.records import Message, Page
 
 KINDS = (*policies.registry(), *OWN)
 N_KEPT = 34_000
-KEPT_KINDS = (
-    "none", "psm", "listen", "dynamic", "uapsd", "driver", "twt", "bsd", "bsd-phase", "bsd-host", "hold", "lpsm",
-    "lpsm2", "lpsm2-link", "lpsm3", "lpsm3-link", *OWN,
-)  # fmt: skip
+KEPT_KINDS = ("none", "psm", "listen", "dynamic", "uapsd", "driver", "twt", "bsd", "bsd-phase", "bsd-host", "hold",
+    "lpsm", "lpsm2", "lpsm2-link", "lpsm3", "lpsm3-link", *OWN)  # fmt: skip
 """Those that were there when the answers of the first worlds were kept: a policy that is new is in later worlds."""
 LONGEST_BSD_NS, SHORTEST_OWN_NS = 900 * MS, 50 * MS
-SLOW_RADIO = netsim.StateRadioConfig(
-    doze_mw=1.0, waking_mw=20.0, listening_mw=100.0, receiving_mw=110.0, transmitting_mw=300.0, base_mw=2.0,
-    wakeup_ms=23.0, settle_ms=5.0, listen_advance_ms=1.5, drift_ppm=20_000.0,
-)  # fmt: skip
+SLOW_RADIO = netsim.StateRadioConfig(doze_mw=1.0, waking_mw=20.0, listening_mw=100.0, receiving_mw=110.0,
+    transmitting_mw=300.0, base_mw=2.0, wakeup_ms=23.0, settle_ms=5.0, listen_advance_ms=1.5,
+    drift_ppm=20_000.0)  # fmt: skip
 WAKING_RADIO = netsim.RadioConfig(awake_mw=300.0, asleep_mw=1.0, beacon_mj=0.5, wakeup_mj=0.2, wakeup_ms=3.0)
 FRAMES = ((1000, 1000), (900, 100), (400, 100), (1460, 40), (60, 40), (1, 1))
 """Largest segments and headers, bytes: at 8 Mb/s a thousand of them take a millisecond."""

@@ -12,6 +12,7 @@ from experiments.papers.ours import studies
 from experiments.papers.ours.studies import Case
 from experiments.papers.predicates import at_least
 from experiments.papers.registry import all_experiments
+from tests.tables import cases_of
 from traces.traffic import KINDS
 
 COLUMNS = ["traffic", "replication", "policy", "total_j", "slowdown_mean", "added_s_mean", "messages"]
@@ -75,9 +76,9 @@ def test_messages_are_held_against_the_constant_period_of_equal_delay(extra_j):
     assert "0.180" in found.note
 
 
-@pytest.mark.parametrize(("name", "first", "count"), [
-    ("lpsm2", 5000, 20), ("lpsm3", 8000, 20), ("lpsm3-browsing", 8000, 20), ("lpsm3-worlds", 100, 10)
-])  # fmt: skip
+@cases_of("name first count", """
+"lpsm2", 5000, 20 ; "lpsm3", 8000, 20 ; "lpsm3-browsing", 8000, 20 ; "lpsm3-worlds", 100, 10
+""")  # fmt: skip
 def test_the_seeds_of_the_studies_are_none_that_anything_was_chosen_on(name, first, count):
     sweep = all_experiments()[f"ours/{name}"].sweep
     assert {task["seed"] for task in sweep(Setup(stand_in=True)).values()} == set(range(first, first + count))
@@ -92,20 +93,16 @@ def test_there_are_25_worlds_and_36_rivals():
 
 
 @settings(max_examples=60)
-@given(
-    st.lists(st.tuples(st.integers(1000, 2000), st.floats(0.1, 9.0)), min_size=4, max_size=12, unique=True),
-    st.floats(0, 1),
-)
+@given(st.lists(st.tuples(st.integers(1000, 2000), st.floats(0.1, 9.0)), min_size=4, max_size=12, unique=True),
+    st.floats(0, 1))  # fmt: skip
 def test_a_mixture_of_rivals_is_on_their_lower_convex_hull(points, part):
     points = np.array([(1.0, 10.0), *((slowdown / 1000, joules) for slowdown, joules in points)])
     at = 1.0 + part * (points[:, 0].max() - 1.0)
     weights, worth = studies.time_shared(points[:, :1], points[:, 1], np.array([at]))
     mixed = weights @ points
     assert mixed[0] <= at + 1e-7
-    pairs = [
-        (a + (b - a) * np.clip((at - a[0]) / (b[0] - a[0]), 0, 1)) if b[0] > a[0] else a
-        for a in points[points[:, 0] <= at] for b in points
-    ]  # fmt: skip
+    pairs = [(a + (b - a) * np.clip((at - a[0]) / (b[0] - a[0]), 0, 1)) if b[0] > a[0] else a
+        for a in points[points[:, 0] <= at] for b in points]  # fmt: skip
     assert mixed[1] == pytest.approx(min(pair[1] for pair in pairs), abs=1e-6)
     assert (points[:, 1] >= mixed[1] - worth[0] * (points[:, 0] - mixed[0]) - 1e-6).all()  # a tangent below them all
 
@@ -114,9 +111,8 @@ def test_a_policy_is_held_against_the_mixture_of_its_own_slowdown_and_delay():
     own, rows = studies.ASKED[0], []
     for seed, noise in enumerate((-1.0, 0.0, 1.0)):
         for policy in (own, *studies.RIVALS):
-            joules, slow, delay_s = {
-                own: (77.0, 1.1, 0.2), "none": (100.0, 1.0, 0.0), "listen:1": (40.0, 1.2, 0.4),
-            }.get(policy, (90.0, 1.3, 0.5))  # fmt: skip
+            joules, slow, delay_s = {own: (77.0, 1.1, 0.2), "none": (100.0, 1.0, 0.0),
+                "listen:1": (40.0, 1.2, 0.4)}.get(policy, (90.0, 1.3, 0.5))  # fmt: skip
             rows.append(["chat", f"seed-{seed}", policy, joules + noise, slow, delay_s])
     above = studies.above_hull(record_of(rows), "chat", own)
     assert above == pytest.approx([10.0] * 3)  # half of the one and half of the other need 70

@@ -80,18 +80,16 @@ def test_who_is_experienced_knows_waits_and_nothing_else_of_the_run_before():
 def a_round(context, costs, *, delay_s, waiting=1):
     """What three schedules cost without their delay, and the delay; priced at nothing."""
     none = np.zeros(3, dtype=np.int64)
-    return Round(
-        context=context, start_ns=0, end_ns=1, arrived=True, waiting=waiting, price_w=0.0, chosen=0, awake_ns=none,
-        costs=np.array(costs), beacons=none, wakeups=none, delay_ns=np.round(1e9 * np.array(delay_s)).astype(np.int64),
-    )  # fmt: skip
+    return Round(context=context, start_ns=0, end_ns=1, arrived=True, waiting=waiting, price_w=0.0, chosen=0,
+        awake_ns=none, costs=np.array(costs), beacons=none, wakeups=none,
+        delay_ns=np.round(1e9 * np.array(delay_s)).astype(np.int64))  # fmt: skip
 
 
 def test_the_best_fixed_schedule_depends_on_the_price_of_a_second_and_on_who_waits():
     rounds = [a_round("W1", [0.1, 0.2, 0.0], delay_s=(0.0, 0.0, 1.0))] * 2
     rounds += [a_round("W4", [0.1, 0.2, 0.0], delay_s=(0.0, 0.0, 0.1), waiting=4)]
-    cheap, middle, dear = (
-        dict(zip(CONTEXTS, worlds.best_schedules(rounds, price), strict=True)) for price in (0.0, 2.0, 60.0)
-    )
+    cheap, middle, dear = (dict(zip(CONTEXTS, worlds.best_schedules(rounds, price), strict=True))
+        for price in (0.0, 2.0, 60.0))  # fmt: skip
     assert [found["W1"] for found in (cheap, middle, dear)] == [2, 0, 0]
     assert [found["W4"] for found in (cheap, middle, dear)] == [2, 2, 0]  # 2 x 0.1 / 4 is less than 0.1
     assert [found["I"] for found in (cheap, middle, dear)] == [2, 0, 0]  # no round: what is best over all

@@ -10,6 +10,7 @@ from experiments.papers.thesis.digit_runs import KEYS, Fold, trace
 from lpsm import samplers
 from lpsm.synthetic_streams import uniform_sphere
 from tests.oracles.first_touch import first_touch
+from tests.tables import cases_of
 
 PARAMETERS = dict(zip(KEYS, ({"R": 4}, {"R": 4, "eta": 0.3}, *2 * [{"b": 0.1}], *2 * [{"rate": 0.5}]), strict=True))
 USPS, MNIST = "USPS 0vAll", "MNIST 0v1"
@@ -75,11 +76,11 @@ def test_accuracies_that_some_run_never_reached_are_not_drawn():
     assert np.isnan(table.loc[0.05])
 
 
-@pytest.mark.parametrize(("labels", "said", "holds"), [
-    ({"dkm": (10, 12, 14)}, "MNIST 0v1: 0.133 (dkm 4, cbgz-dkm 30 over 3", True),
-    ({"dkm": (-1, -1, -1)}, "1.00 (dkm 0, cbgz-dkm 0 over 0 thresholds; dkm-perceptron 30", False),
-    (dict.fromkeys(("dkm", "dkm-perceptron"), (10, -1, -1)), "no number (dkm 0, cbgz-dkm 0 over 1 thres", False),
-])  # fmt: skip
+@cases_of("labels said holds", """
+{"dkm": (10, 12, 14)}, "MNIST 0v1: 0.133 (dkm 4, cbgz-dkm 30 over 3", True
+{"dkm": (-1, -1, -1)}, "1.00 (dkm 0, cbgz-dkm 0 over 0 thresholds; dkm-perceptron 30", False
+dict.fromkeys(("dkm", "dkm-perceptron"), (10, -1, -1)), "no number (dkm 0, cbgz-dkm 0 over 1 thres", False
+""")  # fmt: skip
 def test_labels_that_cannot_be_compared_fail(labels, said, holds):
     table = pd.DataFrame({key: labels.get(key, (10, 20, 40)) for key in KEYS}, index=[0.04, 0.03, 0.02])
     touches = table.melt(var_name="key", value_name="labels", ignore_index=False).rename_axis("error").reset_index()
@@ -89,8 +90,6 @@ def test_labels_that_cannot_be_compared_fail(labels, said, holds):
 
 
 # -- SVMs --------------------------------------------------------------------------------------------------------
-
-
 def test_an_svm_with_random_queries_is_an_svm_on_so_many_of_the_pool():
     fold = a_fold(4, rounds=150)
 
