@@ -14,7 +14,7 @@ PERCENT = (10, 25, 50, 75, 90)
 
 @pytest.fixture(scope="module")
 def many():
-    return traces.generate(2_000, np.random.default_rng(8), web="2025")
+    return traces.generate(3_000, np.random.default_rng(8), web="2025")
 
 
 def sizes(page):
