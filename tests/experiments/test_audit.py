@@ -100,8 +100,7 @@ def test_hold_time_and_time_asleep_are_those_of_the_client():
 
 
 @cases_of("kind body way policy", r"""
-QOS_NULL, b"", "triggers" -> uapsd
-0x0D, b"\x16\x06", "twt_actions" -> twt
+QOS_NULL, b"", "triggers" -> uapsd ; 0x0D, b"\x16\x06", "twt_actions" -> twt
 """, globals())  # fmt: skip
 def test_a_client_that_asks_while_it_sleeps_uses_u_apsd_or_target_wake_times(kind, body, way, policy):
     air = Air(30)

@@ -43,8 +43,7 @@ def test_help_tells_of_every_field(owner):
 {"loss_rate": "much"} -> loss_rate must be of the type int | float, got 'much'
 {"wireless_mbps": 1e300} -> wireless_mbps must be a number of at most
 {"beacon_ms": "soon"} -> beacon_ms must be of the type int | float, got 'soon'
-{"phy": "11g"} -> phy is no setting of a world
-{"server_delay": 0.5}, None
+{"phy": "11g"} -> phy is no setting of a world ; {"server_delay": 0.5}, None
 """)  # fmt: skip
 def test_values_have_the_types_of_annotations(given, words):
     if words is None:

@@ -45,8 +45,7 @@ def test_a_radio_of_ones_own_is_read(tmp_path):
 
 
 @cases_of("text message", r"""
-"awake_mw = " -> a radio must be TOML
-"awake_mw = " + "1" * 5000 -> a radio must be TOML
+"awake_mw = " -> a radio must be TOML ; "awake_mw = " + "1" * 5000 -> a radio must be TOML
 "# " + "x" * 70_000 -> a radio must be at most 65536 bytes of TOML
 "awake_mw = 3\nasleep_mw = 1" -> beacon_mj must be given, it is missing
 "awake_mw = 3\nasleep_mw = 1\nbeacon_mj = 1\nbeacn_mj = 2" -> got 'beacn_mj'; did you mean 'beacon_mj'

@@ -31,10 +31,8 @@ LINES = [  # of a session of Boston University
 WHOLE_LINE = 'a line must be whole: machine sec usec "url" size delay, numbers of at least 0, usec below 1000000, got '
 ROWS = rows("""
 # of a table
-"0.9,5" -> times must not run backwards, got -100000 us
-"2,1.5" -> bytes must be a whole number .*got 1.5
-"nan,5" -> time must be a number of seconds .*got nan
-"2" -> a row must have 2 cells, as the first line has
+"0.9,5" -> times must not run backwards, got -100000 us ; "2,1.5" -> bytes must be a whole number .*got 1.5
+"nan,5" -> time must be a number of seconds .*got nan ; "2" -> a row must have 2 cells, as the first line has
 '2,"5' -> a row must be separated by ','
 """)
 TIMES = [  # of a record of Home IP: which of request, first and last byte, later by so many us
@@ -48,17 +46,12 @@ FIELDS = rows(r"""
 {"waits_s": [0.5, -1]} -> a wait must be a number of seconds .*got -1
 {"servers": [3]} -> servers must be a list of one server an exchange \(2\), got 1
 {"servers": [3, -2]} -> a server must be a whole number in \[-1, .*got -2
-{"request_bytes": 0} -> request_bytes .*got 0
-{"request_bytes": True} -> request_bytes .*got True
-{"objects": [[1, -2]]} -> reply must .*got -2
-{"objects": [[1]]} -> pair .*got \[1\]
-{"think_s": nan} -> think_s .*got nan
-{"think_s": "1"} -> think_s .*got 1
+{"request_bytes": 0} -> request_bytes .*got 0 ; {"request_bytes": True} -> request_bytes .*got True
+{"objects": [[1, -2]]} -> reply must .*got -2 ; {"objects": [[1]]} -> pair .*got \[1\]
+{"think_s": nan} -> think_s .*got nan ; {"think_s": "1"} -> think_s .*got 1
 {"issue_s": 1.0} -> issue_s must not run backwards \(the page before has 7.0\), got 1.0
-{"page": ""} -> page must be a name
-{"thinks": 1} -> only the fields .*got thinks
-{"page": ...} -> a page must have page
-{"request_bytes": ...} -> a page must have request_bytes
+{"page": ""} -> page must be a name ; {"thinks": 1} -> only the fields .*got thinks
+{"page": ...} -> a page must have page ; {"request_bytes": ...} -> a page must have request_bytes
 {"reply_bytes": ...} -> a page must have reply_bytes
 """)
 BESIDE = rows(r"""
@@ -89,11 +82,9 @@ OWN = r"must not be empty|known format .*Home IP"
 WHOLE = rows(r"""
 # what a file holds that is damaged as a whole, or has nothing in it
 "t", b"", OWN ; "t", "hello world\n", OWN ; "t", "a, list, of words\n", OWN ; "t", bytes(1000), OWN
-"t", b"%PDF-1.4\n", OWN
-"w.jsonl", "[" * 100_000 -> line 1|nested|whole JSON|known
+"t", b"%PDF-1.4\n", OWN ; "w.jsonl", "[" * 100_000 -> line 1|nested|whole JSON|known
 "w.jsonl", '{"page": ' + "1" * 5000 + "}" -> line 1|nested|whole JSON|known
-"w.jsonl", "\xff" -> line 1|nested|whole JSON|known
-"w.jsonl", "7" -> line 1|nested|whole JSON|known
+"w.jsonl", "\xff" -> line 1|nested|whole JSON|known ; "w.jsonl", "7" -> line 1|nested|whole JSON|known
 "w.jsonl", "time,bytes\n1,100\n" -> run lpsm pages first, which makes one of a trace, got a trace, csv
 "w.jsonl", '{"a": 1}' -> a page must have page, got only a
 "w.jsonl", json.dumps([PAGE]) -> line 1: a page must be a JSON object
@@ -107,8 +98,7 @@ WHOLE = rows(r"""
 "t.tar", absurd(tarfile.XHDTYPE, 1 << 29) -> a long name must not exceed
 "h.har", har(*[entry({"_transferSize": 0})] * 2) -> a request that used the network, got 2 records, 2 cache hits
 "w.jsonl", '{"round_trip_s": 1}\n' -> at least one page, message or datagram, got none
-"w.jsonl", "" -> at least one page
-"w.jsonl", "\n\n" -> at least one page
+"w.jsonl", "" -> at least one page ; "w.jsonl", "\n\n" -> at least one page
 "t.csv", "time,size of it\n1,2\n" -> must include bytes, got time, size of it
 "t.csv", "time,bytes\n" -> at least one reply
 "t.csv", "time,bytes,url\n0.5,200,http://a/\n0.7,2\n" -> line 3: a row must have 3 cells

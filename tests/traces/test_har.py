@@ -47,10 +47,8 @@ def test_a_request_is_its_headers_and_its_body_and_300_bytes_stand_for_unknown_h
 
 
 @cases_of("made count", """
-entry({"_transferSize": 0}) -> cache_hits
-entry({"headersSize": 0, "bodySize": 0}) -> cache_hits
-entry(_fromCache="memory") -> cache_hits
-entry() | {"response": None} -> entries_without_answer
+entry({"_transferSize": 0}) -> cache_hits ; entry({"headersSize": 0, "bodySize": 0}) -> cache_hits
+entry(_fromCache="memory") -> cache_hits ; entry() | {"response": None} -> entries_without_answer
 entry(request={"url": "data:image/gif;base64,R0"}) -> entries_of_other_schemes
 """, globals())  # fmt: skip
 def test_what_did_not_use_the_network_is_left_out_and_counted(tmp_path, made, count):

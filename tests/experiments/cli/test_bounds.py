@@ -85,9 +85,7 @@ b"a,b\n0,1\n1,x\n" -> line 3: losses must be numbers, got ['1', 'x']
 b",a,b\n0,0,1\n1,2\n" -> line 3: every line must have 3 columns, as the first has, got 2
 b"0 1\n1 x\n" -> line 2: losses must be numbers, got ['1', 'x']
 b"0 1\n1 -2\n" -> losses must be at least 0 and at most 1e+290, or inf, got -2
-b"0 inf\n1 1e308\n" -> or inf, got 1e+308
-b"nan 1\n" -> NaN
-b"" -> must hold an example, got none
+b"0 inf\n1 1e308\n" -> or inf, got 1e+308 ; b"nan 1\n" -> NaN ; b"" -> must hold an example, got none
 bytes(range(1, 256)) -> must be
 """)  # fmt: skip
 def test_bad_losses_are_one_line_that_names_the_file(complaint, tmp_path, content, message):

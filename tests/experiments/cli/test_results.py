@@ -54,10 +54,8 @@ def test_a_folder_holds_what_its_manifest_lists_and_neither_paths_nor_dates_nor_
 
 
 @cases_of("name listed table column", """
-"compare", "summary", "summary" -> total_j_per_page
-"population", "summary", "summary" -> total_j
-"replay", "replays", "summary" -> mixture_loss
-"tune", "candidates", "candidates" -> mean_mw
+"compare", "summary", "summary" -> total_j_per_page ; "population", "summary", "summary" -> total_j
+"replay", "replays", "summary" -> mixture_loss ; "tune", "candidates", "candidates" -> mean_mw
 """)  # fmt: skip
 def test_the_json_of_a_command_agrees_with_its_tables(results, name, listed, table, column):
     made = results(name)

@@ -192,8 +192,7 @@ MALFORMED = rows(r"""
 "mnist", gzip.compress(bytes((0, 0, 8, 3)) + b"\xff" * 12) -> allowed dimension|reshape
 "reuters", b"" -> there must be a document with TOPICS, got none
 "reuters", gzip.compress(document() + b"[1]\n") -> line 2 must be .*, got b'\[1\]
-"reuters", gzip.compress(document(topics=3)) -> line 1 must be
-"sms-spam", b"" -> a tab and a text, got none
+"reuters", gzip.compress(document(topics=3)) -> line 1 must be ; "sms-spam", b"" -> a tab and a text, got none
 "sms-spam", b"ham\thello\nspam\t\xff\n" -> codec can't decode byte 0xff
 "sms-spam", b"ham\thello\nspam\n" -> must be ham or spam, a tab and a text, got \[\['spam', ''\]\]
 """, globals())  # fmt: skip

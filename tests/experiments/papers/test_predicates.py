@@ -124,8 +124,7 @@ def test_a_measure_gets_the_tables_it_names_and_may_return_one_sample_or_none():
 
 
 @cases_of("test tolerance", """
-above(of()) -> whole 95 % interval above 0
-at_most(of(), 5, open=True) -> mean below 5
+above(of()) -> whole 95 % interval above 0 ; at_most(of(), 5, open=True) -> mean below 5
 each(of(), 1, needed=2) -> every one at least 1, of 2 or more
 between(of(), 1, 2, needed=0.5) -> mean from 1 to 2, of more than half
 reaching(of(), high=0, needed=0.9) -> 95 % interval reaches at most 0, of more than 0.9
