@@ -32,6 +32,7 @@ _MOST = 1e9  # of a figure in a file, which may be an integer of any length
 _LARGEST_FILE_BYTES = 1 << 16
 _WORDS = ("name", "source", "assumed")
 _BEACON_MS = 0.294  # 196 bytes at 6 Mb/s with ERP-OFDM: what a beacon lasts where no air says so
+_MOST_J = 1e30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +48,12 @@ class Energy:
 
     @classmethod
     def of(cls, awake_j: float, sleep_j: float, listen_j: float, wakeup_j: float, pages: int) -> Energy:
-        """Return these joules with their sums, which may be arrays."""
+        """Return these joules with their sums, which may be arrays; without a page, or beyond a float, a ValueError."""
+        for name, value in (("awake_j", awake_j), ("sleep_j", sleep_j), ("listen_j", listen_j), ("wakeup_j", wakeup_j),
+                            ("pages", pages)):  # fmt: skip
+            if isinstance(value, int) and (abs(value) > _MOST_J or (name == "pages" and value < 1)):
+                least = 1 if name == "pages" else -_MOST_J
+                raise ValueError(f"{name} must lie in [{least:g}, {_MOST_J:g}], got {shown(value)}")
         total_j = awake_j + sleep_j + listen_j + wakeup_j
         parts = {"awake_j": awake_j, "sleep_j": sleep_j, "listen_j": listen_j, "wakeup_j": wakeup_j}
         return cls(**parts, total_j=total_j, per_page_j=total_j / pages)

@@ -133,7 +133,7 @@ def filled(call):
     return given
 
 
-def attempt(make, docs, seconds, **given):
+def attempt(make, docs, seconds, /, **given):
     """Call, and return what is wrong with how it ended; nothing if nothing is."""
     for number in (signal.SIGPROF, signal.SIGALRM):
         signal.signal(number, lambda *_: _raise(_Late))

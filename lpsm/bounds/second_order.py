@@ -80,4 +80,4 @@ def energy(a: float, comparator_norm: float, quadratic: float, hinge: float, log
     """u'(aI + A)u, after checking what every bound here shares."""
     checks.positive(a=a)
     checks.non_negative(hinge=hinge, quadratic=quadratic, comparator_norm=comparator_norm, log_det=log_det)
-    return a * comparator_norm**2 + quadratic
+    return a * (comparator_norm * comparator_norm) + quadratic

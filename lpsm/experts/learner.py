@@ -100,7 +100,7 @@ class Learner(Stateful):
         self.signed = bool(signed)
         checks.positive(eta=eta)
         checks.positive(False, loss_range=loss_range)
-        self.eta, self.loss_range = float(eta), float(loss_range)
+        self.eta, self.loss_range = checks.number("eta", eta), checks.number("loss_range", loss_range)
         self._lower = -LARGEST if signed else 0.0
 
     @property

@@ -25,6 +25,7 @@ DATA_OVERHEAD_BYTES = 8 + 24 + 4
 """What a data frame adds to its IP packet: LLC, MAC header, FCS."""
 QOS_BYTES = 2
 """What the header of a QoS frame adds."""
+_MOST_SIZES = 1 << 24
 ACK_BYTES, CTS_BYTES, RTS_BYTES, POLL_BYTES, NULL_BYTES = 14, 14, 20, 20, 28
 BLOCK_ACK_BYTES = 32
 """A compressed block ACK, whose map has 64 bits."""
@@ -224,7 +225,7 @@ class Phy:
 
     def data_times_ns(self, n: int) -> Ints:
         """Return the air times of data frames, or of A-MPDUs, of 0, 1, 2, ... n - 1 bytes."""
-        times: Ints = self._frame_ns(np.arange(n), self.rate_mbps)
+        times: Ints = self._frame_ns(np.arange(whole(0, _MOST_SIZES, n=n)), self.rate_mbps)
         return times
 
     def control_ns(self, mpdu_bytes: int) -> int:
