@@ -65,10 +65,7 @@ def kind_of(entry: dict[str, Any]) -> str:
 
 def moment_s(text: str) -> float:
     """Return an instant of an archive."""
-    whole, _, rest = text.replace("Z", "+00:00").partition(".")
-    digits = rest[: next((i for i, one in enumerate(rest) if not one.isdigit()), 0)]
-    zone = rest[len(digits) :]
-    return datetime.fromisoformat(whole + (f".{digits[:6].ljust(6, '0')}" if digits else "") + zone).timestamp()
+    return datetime.fromisoformat(text).timestamp()
 
 
 def named_by(entry: dict[str, Any]) -> str | None:

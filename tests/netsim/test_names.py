@@ -22,6 +22,7 @@ lpsm3 -> lpsm3:1.05:400 | lpsm3:1.1 -> lpsm3:1.1:400 | lpsm3::250 -> lpsm3:1.05:
 lpsm3-link -> lpsm3-link:1.05:400 | lpsm3-link:1.08:0.5 -> lpsm3-link:1.08:0.5 | psm:ms=200 -> psm:200
 bsd:p=0.5 -> bsd:0.5 | lpsm3:push_ms=300,slowdown=1.2 -> lpsm3:1.2:300 | twt:interval_ms=100 -> twt:100:10
 lpsm:energy=log -> lpsm:log | lpsm:energy=1/T,alphas=259 -> lpsm
+poll -> poll:25.6 | poll:12.80 -> poll:12.8 | poll-link -> poll-link:25.6 | poll:5 -> poll:5
 lpsm:gamma=1e-4,times=100:300:100 -> lpsm:times=100:300:100,gamma=1e-4
 """
 

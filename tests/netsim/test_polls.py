@@ -180,8 +180,3 @@ def test_a_plan_says_whether_it_polls():
 def test_an_interval_that_makes_no_sense_is_refused(spec):
     with pytest.raises(ValueError, match="poll"):
         make(spec)
-
-
-def test_names_are_canonical():
-    assert [make(spec).spec for spec in ("poll", "poll:12.80", "poll-link", "poll:5")] == ["poll:25.6", "poll:12.8",
-        "poll-link:25.6", "poll:5"]  # fmt: skip

@@ -50,22 +50,6 @@ def seen(made, number):
 MADE = {made.__name__: made for made in (world, wide_world, cell, wide_cell)}
 MADE |= {f"graph_{name}": partial(graph_world, made) for name, made in MADE.items()}
 MADE |= {f"seen_{name}": partial(seen, made) for name, made in MADE.items()}
-WHOLE = (
-    "none",
-    "psm",
-    "listen",
-    "dynamic",
-    "uapsd",
-    "twt",
-    "driver",
-    "bsd",
-    "bsd-phase",
-    "bsd-host",
-    "hold",
-    "poll",
-    "poll-link",
-)
-"""Policies that compute in whole numbers."""
 KEPT = """
 world 60000 27dff9b6d582
 world 60001 8ab3a07b1546
