@@ -105,10 +105,9 @@ def test_what_was_calibrated_is_found_again():
     assert found["requests"] == pytest.approx(model()["requests"]["other"], abs=1.0)
 
 
-@pytest.mark.parametrize("web", ["2024", "", "mah"])
-def test_there_is_no_other_web(web):
-    with pytest.raises(ValueError, match="web must be 1996 or 2025, got"):
-        traces.generate(1, 0, web=web)
+def test_there_is_no_other_web():
+    with pytest.raises(ValueError, match="web must be 1996 or 2025, got '2024'"):
+        traces.generate(1, 0, web="2024")
 
 
 def test_a_workload_keeps_the_graph(tmp_path, many):
