@@ -24,7 +24,7 @@ _TAKES: dict[str, tuple[str, ...]] = {
 
 @options.command(
     options.choice("--kind", _KINDS, "What traffic, see above."),
-    options.option("--web", f"With --kind web: {options.WEB}", click.Choice(("1996", "2025"))),
+    options.web("With --kind web"),
     options.whole("--pages", "How many Web pages [100, or what fills --hours]."),
     options.number("--hours", "How long [1].", most=1e6),
     options.seconds("--keep-alive keep_alive_s", "Time between keep-alives of mqtt [60]."),

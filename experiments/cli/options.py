@@ -187,7 +187,14 @@ def width() -> int | None:
 
 
 JSON = flag("--json as_json", "Print the result as one JSON object.")
-WEB = "pages as measured in 1996, or those of 2025, which are graphs and tell their servers' times [1996]."
+
+
+def web(when: str) -> Decorator:
+    """Declare the option for the year of drawn pages, and when it may be given."""
+    words = "pages as measured in 1996, or those of 2025, which are graphs and tell their servers' times [1996]."
+    return option("--web", f"{when}: {words}", click.Choice(("1996", "2025")))
+
+
 MEMBER = option(
     "--member", "Only these members of the trace (an archive or a folder), e.g. '272/Nov94/*'.", metavar="GLOB"
 )

@@ -30,7 +30,7 @@ LEAST_CAPTURED_S, LEAST_THINGS = 600.0, 20  # for the life of a battery
 TRAFFIC = (
     options.whole("--pages", "Without a trace: pages for each seed.", 100),
     options.whole("--seeds", "Without a trace: number of seeds, SEED, SEED+1, ...", 10, most=10_000),
-    options.option("--web", f"Without a trace: {options.WEB}", click.Choice(("1996", "2025"))),
+    options.web("Without a trace"),
     options.MEMBER,
     options.SKIP_DAMAGED,
     options.seconds("--think", "Pause after every recorded page, in place of the recorded ones."),

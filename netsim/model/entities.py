@@ -115,8 +115,6 @@ class Host:
 
     first: Connection  # of those to it
     n: int  # how many there are
-    head: Object  # what waits for one of them
-    tail: Object
 
 
 @record
@@ -290,8 +288,7 @@ class Connection:
     reply: int
     delay: int
     asked_of: int
-    host: Host  # where pages are graphs: whom it leads to, and the next connection there
-    following: Connection
+    following: Connection  # where pages are graphs: the next to the same host
     object: Object  # what it carries, one at a time, or what is complete just now
     is_stream: int  # it carries any number of them (HTTP/2):
     requests: Part[Objects]  # whose requests are to be written or on their way,
@@ -417,6 +414,7 @@ class Client:
     objects: Rows[Object]
     first_object: int
     hosts: Rows[Host]
+    queues: Rows[Objects]  # what waits for a connection to each host
     n_hosts: int  # 0: its pages are no graphs
     loading: int  # how many pages are
     taken: int  # how many objects are asked for; of a graph, how many are not complete

@@ -60,18 +60,13 @@ def ask_for(run: Run, wanted: Object) -> None:
     elif host.n < run.max_connections:
         carry(run, connect_to(run, host, wanted), wanted)
     else:
-        wanted.link = NONE
-        if host.head:
-            host.tail.link = wanted
-        else:
-            host.head = wanted
-        host.tail = wanted
+        queue_up(client.queues[wanted.host], wanted)
 
 
 def connect_to(run: Run, host: Host, wanted: Object) -> Connection:
     """Return a new connection to a host, under the number of what is asked for first."""
     made = connect(run, wanted.client, wanted.number)
-    made.host, made.asked_of, made.following = host, wanted.asked_of, host.first
+    made.asked_of, made.following = wanted.asked_of, host.first
     host.first = made
     host.n += 1
     return made
@@ -93,11 +88,12 @@ def carry(run: Run, connection: Connection, wanted: Object) -> None:
 
 def carried(run: Run, connection: Connection) -> None:
     """Go on when what a connection carries alone has come."""
-    host = connection.host
-    complete_object(run, connection, connection.object)
-    if host.head:
-        following = host.head
-        host.head = following.link
+    wanted = connection.object
+    queue = wanted.client.queues[wanted.host]
+    complete_object(run, connection, wanted)
+    if queue.head:
+        following = queue.head
+        queue.head = following.link
         carry(run, connection, following)
 
 

@@ -261,13 +261,11 @@ def hear_poll(run: Run, client: Client) -> None:
     if client.is_open or client.is_done:
         return
     if not heard:
-        client.busy = now
-        ask(run, client, 0, now, 0, 0)
+        at = max(now, client.transmitted)  # it may be sending something else
+        ask(run, client, 0, at, 0, 0)
         take_answer(client)
-        if client.plan.until <= now:
-            close_interval(run, client, now)
-            client.awake_since = now
-            fall_asleep(run, client, now)
+        if client.plan.until <= at:
+            fall_asleep(run, client, at)
         else:
             let_out(run, client, now)
     elif client.buffer.count:

@@ -21,7 +21,7 @@ from netsim.running.setup import Draws, World, rows_of, trip_of
 
 _ROWS = (
     ("pages", "Page"), ("objects", "Object"), ("messages", "Message"), ("steps", "Step"), ("datagrams", "Datagram"),
-    ("hosts", "Host"),
+    ("hosts", "Host"), ("queues", "Objects"),
 )  # fmt: skip
 _ENDS = ("begun", "ended")  # of an exchange at its own time
 _STOPS = codes.OVER | codes.NO_ROOM | codes.OVERLOADED

@@ -120,7 +120,7 @@ class World:
             asked_of=workload.servers, **graph,
         )  # fmt: skip
         client.n_hosts = 1 + int(graph["host"].max()) if graph else 0
-        rows.hosts = rows_of("Host", client.n_hosts)
+        rows.hosts, rows.queues = rows_of("Host", client.n_hosts), rows_of("Objects", client.n_hosts)
         rows.loads = rows_of("PageRecord", len(workload))
         instants, ends = [round(message.at_s * _NS_PER_S) for message in messages], np.cumsum(sizes, dtype=np.int64)
         rows.messages = rows_of("Message", len(messages), at=instants, bytes=sizes, end=ends)

@@ -1,5 +1,7 @@
 """Polls at any instant: on wires and on the air by hand, what they cost, and what the policies that send them do."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,9 @@ import traces
 from netsim import AirConfig, AirRecorder, LinkConfig, Phy, SimulationConfig, StateRadioConfig
 from netsim.policies import make
 from netsim.policies.protocol import PolicyError
+from tests.netsim import laws
+from tests.netsim.frozen import wide_cell, wide_world
+from tests.netsim.frozen.worlds import World
 from tests.netsim.test_graphs import alike
 from tests.tables import cases_of
 from traces.records import Message, Page
@@ -18,30 +23,26 @@ RADIO = StateRadioConfig(doze_mw=1.0, waking_mw=100.0, listening_mw=100.0, recei
     wakeup_ms=2.0)  # fmt: skip
 
 
-def polling(*instants_ms, spec="own", nap_ms=60_000, sends=False):
-    """Return a policy that sleeps at once, polls at these instants and sleeps on."""
+def polling(*instants_ms):
+    """Return a policy that sleeps at once, polls at these instants and sleeps on; and when it is asked."""
+    events = []
 
     class Polls:
-        polls, host_aware = True, False
-
-        def __init__(self):
-            self.spec, self.events = spec, []
+        spec, polls, host_aware = "own", True, False
 
         def plan(self, view):
             events.append((view.event, view.now_ns))
-            following = [at for at in instants_ms if at * MS > view.now_ns]
-            if following:
-                return netsim.Plan(view.now_ns, following[0] * MS, sends, poll=True)
-            return netsim.Plan(view.now_ns, (view.now_ns // (100 * MS) + nap_ms // 100) * 100 * MS, sends)
+            for at in instants_ms:
+                if at * MS > view.now_ns:
+                    return netsim.Plan(view.now_ns, at * MS, poll=True)
+            return netsim.Plan(view.now_ns, (view.now_ns // (100 * MS) + 600) * 100 * MS)
 
-    events = []
-    policy = Polls()
-    return policy, events
+    return Polls(), events
 
 
-def pushed(policy, instants_s, config=WIRES, recorder=None, sizes=960):
+def pushed(policy, instants_s, config=WIRES, recorder=None):
     """Let a server push messages of one segment."""
-    messages = [Message(at_s, sizes) for at_s in instants_s]
+    messages = [Message(at_s, 960) for at_s in instants_s]
     return netsim.simulate([], policy, config=config, push=messages, recorder=recorder)
 
 
@@ -106,20 +107,26 @@ def test_any_retrieval_carries_a_poll_out_and_closes_the_gate_again(retrieval):
     assert result.asleep_s > 0.5 * result.elapsed_s
 
 
-def test_polls_of_own_and_of_named_policies_run_alike_both_ways():
-    link = LinkConfig(loss_rate=0.02)
-    for config in (
-        SimulationConfig(link=link),
-        SimulationConfig(medium=AirConfig(phy=Phy.parse("11n"), neighbours=2, neighbour_mbps=3.0), link=link),
-    ):
-        pages = traces.generate(6, 3)
+@pytest.mark.parametrize("air", [None, AirConfig(phy=Phy.parse("11n"), neighbours=2, neighbour_mbps=3.0)])
+def test_named_policies_that_poll_keep_the_laws_and_run_alike_both_ways(air):
+    pages, config = traces.generate(6, 3), SimulationConfig(medium=air, link=LinkConfig(loss_rate=0.02))
+    clients = [(pages, "poll:12.8"), (pages[::-1], "poll-link:40"), (pages[:2], "lpsm3")]
+    one = World(clients=clients, push=[[]] * 3, config=config, seed=4, together=True)
+    assert alike(one)
+    assert laws.held(one)
 
-        class One:
-            def run(self, engine, config=config, pages=pages):
-                clients = [(pages, "poll:12.8"), (pages[::-1], "poll-link:40"), (pages[:2], "lpsm3")]
-                return netsim.simulate_cell(clients, config=config, engine=engine, seed=4)
 
-        assert alike(One())
+@pytest.mark.parametrize("number", [70_001, 70_144])  # of the second a poll is lost while something else is sent
+@pytest.mark.parametrize("made", [wide_world, wide_cell])
+def test_laws_hold_where_sends_open_nothing_and_every_sleep_ends_with_a_poll(made, number):
+    class Every:
+        spec, polls, host_aware = "every", True, False
+
+        def plan(self, view):
+            return netsim.Plan(view.now_ns, view.now_ns + 7_000_001, poll=True)
+
+    one = made(number)
+    assert laws.held(replace(one, clients=[(pages, Every()) for pages, _ in one.clients]))
 
 
 def test_a_client_that_polls_answers_within_its_interval_and_naps_else():
@@ -129,9 +136,7 @@ def test_a_client_that_polls_answers_within_its_interval_and_naps_else():
     late_s = {}
     for every_ms in (5, 20, 80):
         run = netsim.simulate(pages, f"poll:{every_ms}", config=config)
-        waits = 1 + np.array(
-            [len(page.objects) + 2 for page in pages]
-        )  # handshakes and answers, one after another at most
+        waits = np.array([len(page.objects) + 3 for page in pages])  # handshakes and answers one after another
         late_s[every_ms] = run.latency_s - base.latency_s
         assert (late_s[every_ms] <= waits * 1.1 * (every_ms / 1000 + 0.02)).all()
         assert run.energy.total_j < 0.6 * psm.energy.total_j
