@@ -15,10 +15,11 @@ from tests.netsim.graph_worlds import graph_world
 from tests.tables import cases_of
 from traces.records import Cause, Page
 
-SMALL = [(made, number) for made in (world, wide_world, cell, wide_cell) for number in range(50_000, 50_006)]
+MADE = (world, wide_world, cell, wide_cell)
+SMALL = [(made, number) for made in MADE for number in range(50_000, 50_006)]
 SMALL.append((wide_world, 5_207_000_058))  # requests that were lost go again in packets that are cut anew
 SEED = int(os.environ.get("LAWS_SEED", "1"))
-LARGE = [(made, SEED * 1_000_000 + first) for made in (world, wide_world, cell, wide_cell)
+LARGE = [(made, SEED * 1_000_000 + first) for made in MADE
     for first in range(0, 500, 100)]  # fmt: skip
 FAST = SimulationConfig(
     link=LinkConfig(wireless_mbps=1e6, wired_mbps=1e6, wireless_delay_ms=0.0, wired_delay_ms=10.0),
@@ -127,7 +128,7 @@ def test_laws_hold_of_graphs(made, number):
 
 def test_both_ways_of_running_answer_alike_and_leave_nothing_unread():
     compared = 0
-    for made in (world, wide_world, cell, wide_cell):
+    for made in MADE:
         for number in range(51_000, 51_008):
             one = graph_world(made, number)
             if all(isinstance(policy, str) for _, policy in one.clients):
