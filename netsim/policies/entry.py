@@ -107,11 +107,11 @@ def number_text(value: float) -> str:
     return short if float(short) == value else repr(value)
 
 
-def positive_fraction(policy: str, p: str | float | Fraction) -> Fraction:
-    """Return p as an exact fraction; what is no number from 1e-99 to 1e99 is a ValueError."""
+def positive_fraction(policy: str, p: str | float | Fraction, called: str = "p") -> Fraction:
+    """Return p, or what it is called, as an exact fraction; what is no number from 1e-99 to 1e99 is a ValueError."""
     exact = _exact(p)
     if exact is None or not 1 / _LARGEST <= exact <= _LARGEST:
-        raise ValueError(f"p of {policy} must be a number from 1e-99 to 1e99, got {str(p)[:_MOST_CHARACTERS]!r}")
+        raise ValueError(f"{called} of {policy} must be a number from 1e-99 to 1e99, got {str(p)[:_MOST_CHARACTERS]!r}")
     return exact
 
 

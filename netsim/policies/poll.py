@@ -45,7 +45,7 @@ class PollWhileWaiting(Observing):
         self, every_ms: str | float = 25.6, *, host_aware: bool = True, beacon_interval_ns: int = 100 * NS_PER_MS
     ) -> None:
         kind = "poll" if host_aware else "poll-link"
-        every = positive_fraction(kind, every_ms)
+        every = positive_fraction(kind, every_ms, "MS")
         if every * NS_PER_MS < 1 or every > _LONGEST_MS:
             raise ValueError(f"MS of {kind} must lie in (0, {_LONGEST_MS}], got {every_ms}")
         self.host_aware = host_aware
