@@ -198,9 +198,8 @@ def _print_saturated():
         if isinstance(beside, str):
             print(f"\n{beside}.")
             break
-        print(
-            f"\n| {n} saturated stations, {spec}, A-MPDUs of {most} | Mb/s | simulated s/s | over ns-3 |\n|---|---|---|---|"
-        )
+        print(f"\n| {n} saturated stations, {spec}, A-MPDUs of {most} | Mb/s | simulated s/s | over ns-3 |")
+        print("|---|---|---|---|")
         for what, mbps, speed in beside:
             carried = "" if mbps is None else f"{mbps:.2f}"
             print(f"| {what} | {carried} | {speed:.1f} | {speed / beside[0][2]:.0f} |")
