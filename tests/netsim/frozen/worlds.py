@@ -19,6 +19,8 @@ N_KEPT = 34_000
 KEPT_KINDS = ("none", "psm", "listen", "dynamic", "uapsd", "driver", "twt", "bsd", "bsd-phase", "bsd-host", "hold",
     "lpsm", "lpsm2", "lpsm2-link", "lpsm3", "lpsm3-link", *OWN)  # fmt: skip
 """Those that were there when the answers of the first worlds were kept: a policy that is new is in later worlds."""
+RECORDED, RECORDED_KINDS = range(60_000, 60_100), (*KEPT_KINDS[:11], "poll", "poll-link", *KEPT_KINDS[11:])
+"""And when the runs of these worlds were (`tests.netsim.test_recorded_runs`)."""
 LONGEST_BSD_NS, SHORTEST_OWN_NS = 900 * MS, 50 * MS
 SLOW_RADIO = netsim.StateRadioConfig(doze_mw=1.0, waking_mw=20.0, listening_mw=100.0, receiving_mw=110.0,
     transmitting_mw=300.0, base_mw=2.0, wakeup_ms=23.0, settle_ms=5.0, listen_advance_ms=1.5,
@@ -56,7 +58,7 @@ class _Draw:
 
     def __init__(self, number, stream):
         self._rng = np.random.default_rng(np.random.SeedSequence(number, spawn_key=(stream,)))
-        self.kinds = KEPT_KINDS if number < N_KEPT else KINDS
+        self.kinds = KEPT_KINDS if number < N_KEPT else RECORDED_KINDS if number in RECORDED else KINDS
         self.tied = self.chance(0.35)
 
     def one(self, *options):
