@@ -105,7 +105,7 @@ def runs(traffic, seed, policies, seconds=0.0, pause=1.0, curves=(), folder="", 
     """Browse one world under every policy, and keep the slowdown of some by blocks of ten pages."""
     if session:
         pages = sessions(Path(folder) / trace)[session]
-        nothing = np.full(len(pages), np.nan), np.full(len(pages), -1, dtype=np.int64)
+        nothing = np.full(len(pages), np.nan), np.full(len(pages), -1, np.int64)
         world = World(Traffic(pages, ["lognormal:0.5:0.8"] * len(pages), *nothing, []), seed)
     else:
         world = world_of(traffic, seconds, seed, pause)
