@@ -46,8 +46,8 @@ WORLDS: Mapping[str, tuple[int, ...]] = OF_LPSM3 | lasting("""
 """)
 """Each world: seconds that are browsed quickly, and in full, and the seeds of the latter."""
 REGISTERED = (
-    *RIVALS, *ASKED, "uapsd", "twt:500:20", "break-even", "break-even:random", "doubling", "upm", "sifi", "sapsm", "stpm",
-    *family("poll:{}", "3.2 6.4 12.8 25.6 51.2 102.4 204.8"), "poll-link:25.6", "lpsm-poll", "lpsm-poll:log",
+    *RIVALS, *ASKED, "uapsd", "twt:500:20", "break-even", "break-even:random", "doubling", "upm", "sifi", "sapsm",
+    "stpm", *family("poll:{}", "3.2 6.4 12.8 25.6 51.2 102.4 204.8"), "poll-link:25.6", "lpsm-poll", "lpsm-poll:log",
 )  # fmt: skip
 """The settings of all registered policies that make the hull."""
 TRACE = "bu-www-client/condensed.tar.xz"
@@ -118,7 +118,7 @@ def browse(task: Task) -> Row:
     """Browse one seed of a world under every policy; plain JSON data."""
     place = task.trace
     world = world_of(task.world, task.seconds, task.seed) if place is None else recorded(place, task.session, task.seed)
-    base, rows, config = world.browse(BASELINE), [], world.config
+    base, rows = world.browse(BASELINE), []
     for name, policy in task.policies.items():
         begun = process_time()
         run = base if name == BASELINE else world.browse(policy)

@@ -131,7 +131,7 @@ def array(name: str, value: Any, dtype: Any = np.float64) -> Array:
         return found  # a list of floats, as learners get them round by round
     if found.dtype.kind not in "biuf" and found.size:
         raise TypeError(f"{name} must be an array of numbers, got {shown(value)}")
-    return np.asarray(found, dtype=dtype, order="C")
+    return np.asarray(found, dtype, order="C")
 
 
 def generator(name: str, value: object) -> np.random.Generator:
@@ -169,7 +169,7 @@ _RULES: dict[str, Callable[[str, Any], object]] = {
     "int": number,
     "float": number,
     "ArrayLike": array,
-    "np.random.Generator": generator,
+    "Generator": generator,
 }
 
 
@@ -243,4 +243,4 @@ def state_array(
     if found.dtype.kind in "iuf" and not (good := np.isfinite(found) & (found >= low)).all():
         rule = "finite" if low == -inf else f"finite and at least {low:g}"
         raise ValueError(f"state must hold {name} that is {rule}, got {found[~good][0]}")
-    return np.array(found, dtype=dtype, order="C")
+    return np.array(found, dtype, order="C")

@@ -20,9 +20,8 @@ from scipy import sparse
 from lpsm import hindsight
 from lpsm.arrays import Floats, Ints
 from lpsm.checks import array
-from lpsm.experts.combine import Combiner
+from lpsm.experts.combine import Combiner, losses_of, slopes_of
 from lpsm.experts.grids import alpha_grid
-from lpsm.experts.losses import losses_of, slopes_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

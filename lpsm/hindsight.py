@@ -19,9 +19,8 @@ from numpy.typing import ArrayLike
 from lpsm.arrays import Floats, Ints
 from lpsm.checks import array, checked, number, whole
 from lpsm.experts import hindsight_kernels as kernels
-from lpsm.experts.best_rate import BestAlpha, search, slopes
+from lpsm.experts.hindsight_kernels import BestAlpha, Likelihoods, checked_losses, search, slopes
 from lpsm.experts.learner import checked_prior, checked_rates, checked_transitions
-from lpsm.experts.loss_tables import Likelihoods, checked_losses
 
 __all__ = [
     "BestAlpha", "BestExpert", "BestTransitions", "Partition", "alpha_losses", "alpha_slopes", "awake_regrets",
@@ -77,9 +76,9 @@ def awake_regrets(mixture: ArrayLike, losses: ArrayLike, awake: ArrayLike) -> Fl
     >>> awake_regrets([1.0, 2.0], [[0.5, 9.0], [1.0, 1.5]], [[True, False], [True, True]]).tolist()
     [1.5, 0.5]
     """
-    theirs = np.asarray(losses, dtype=np.float64)
-    mine = np.broadcast_to(np.asarray(mixture, dtype=np.float64)[:, None], theirs.shape)
-    counts = np.asarray(awake, dtype=np.bool_) & np.isfinite(mine) & np.isfinite(theirs)
+    theirs = np.asarray(losses, float)
+    mine = np.broadcast_to(np.asarray(mixture, float)[:, None], theirs.shape)
+    counts = np.asarray(awake, bool) & np.isfinite(mine) & np.isfinite(theirs)
     return np.asarray(np.subtract(mine, theirs, out=np.zeros(theirs.shape), where=counts).sum(axis=0))
 
 

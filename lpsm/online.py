@@ -47,7 +47,7 @@ class Ledger:
         for name, flags in (("mistaken", mistaken), ("queried", queried)):
             if np.shape(flags) not in ((), self.losses.shape):
                 raise ValueError(f"{name} must have shape {self.losses.shape}, got {np.shape(flags)}")
-            setattr(self, name, np.full(self.losses.shape, flags, dtype=np.bool_))
+            setattr(self, name, np.full(self.losses.shape, flags, bool))
 
     @property
     def rounds(self) -> int:

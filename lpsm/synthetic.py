@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
 from lpsm.arrays import Floats, Ints, Mask
 from lpsm.checks import between, checked, positive, probability, whole
@@ -39,7 +40,7 @@ class LossProcess:
 
 
 @checked
-def iid(rng: np.random.Generator, rounds: int, n_experts: int, *, scale: float = 1.0) -> LossProcess:
+def iid(rng: Generator, rounds: int, n_experts: int, *, scale: float = 1.0) -> LossProcess:
     """Exponential losses, independent, each expert with one mean: `scale` times a uniform number of (0, 1]."""
     _check(rounds, n_experts, scale)
     means = scale * (1.0 - rng.random(n_experts))
@@ -48,7 +49,7 @@ def iid(rng: np.random.Generator, rounds: int, n_experts: int, *, scale: float =
 
 @checked
 def piecewise(
-    rng: np.random.Generator, rounds: int, n_experts: int, *, segments: int, scale: float = 1.0, quality: float = 0.1
+    rng: Generator, rounds: int, n_experts: int, *, segments: int, scale: float = 1.0, quality: float = 0.1
 ) -> LossProcess:
     """Exactly `segments` segments, neighbours with different best experts (of mean `quality * scale`, else `scale`).
 
@@ -59,14 +60,14 @@ def piecewise(
     """
     _check(rounds, n_experts, scale)
     between(1, rounds if n_experts > 1 else 1, segments=segments)
-    switches = np.zeros(rounds, dtype=np.bool_)
+    switches = np.zeros(rounds, bool)
     switches[1 + rng.permutation(rounds - 1)[: segments - 1]] = True
     return _switching(rng, switches, n_experts, scale, quality)
 
 
 @checked
 def fast_switching(
-    rng: np.random.Generator,
+    rng: Generator,
     rounds: int,
     n_experts: int,
     *,
@@ -83,9 +84,7 @@ def fast_switching(
 
 
 @checked
-def drifting(
-    rng: np.random.Generator, rounds: int, n_experts: int, *, step: float = 0.05, scale: float = 1.0
-) -> LossProcess:
+def drifting(rng: Generator, rounds: int, n_experts: int, *, step: float = 0.05, scale: float = 1.0) -> LossProcess:
     """Each mean walks in [0, scale] by exactly `step * scale` a round, up or down, reflected at both ends.
 
     Losses are uniform between 0 and twice the mean, so they stay within [0, 2 scale].
@@ -115,7 +114,7 @@ def adversarial(learner: Learner, rounds: int, *, scale: float = 1.0) -> LossPro
     return _process(losses, losses)
 
 
-def _switching(rng: np.random.Generator, switches: Mask, n_experts: int, scale: float, quality: float) -> LossProcess:
+def _switching(rng: Generator, switches: Mask, n_experts: int, scale: float, quality: float) -> LossProcess:
     """Exponential losses whose best expert moves to a uniformly drawn other one where `switches`."""
     probability(quality=quality)
     steps = np.where(switches, rng.integers(1, max(n_experts, 2), switches.size), 0)
@@ -125,7 +124,7 @@ def _switching(rng: np.random.Generator, switches: Mask, n_experts: int, scale: 
     return _exponential(rng, means)
 
 
-def _exponential(rng: np.random.Generator, means: Floats) -> LossProcess:
+def _exponential(rng: Generator, means: Floats) -> LossProcess:
     return _process(means * rng.exponential(size=means.shape), means)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from math import asin, sqrt
 
 import numpy as np
+from numpy.random import Generator
 from scipy import special
 
 from lpsm import checks
@@ -60,7 +61,7 @@ class DriftingStream:
 
 
 @checked
-def uniform_sphere(n_rounds: int, n_features: int, rng: np.random.Generator, target: Floats | None = None) -> Stream:
+def uniform_sphere(n_rounds: int, n_features: int, rng: Generator, target: Floats | None = None) -> Stream:
     """Uniform instances, labelled without error by a half-space through the origin.
 
     >>> stream = uniform_sphere(3, 5, np.random.default_rng(0))
@@ -71,9 +72,7 @@ def uniform_sphere(n_rounds: int, n_features: int, rng: np.random.Generator, tar
 
 
 @checked
-def separable(
-    n_rounds: int, n_features: int, margin: float, rng: np.random.Generator, target: Floats | None = None
-) -> Stream:
+def separable(n_rounds: int, n_features: int, margin: float, rng: Generator, target: Floats | None = None) -> Stream:
     """Uniform instances given that |u.x| >= margin, in [0, 1), labelled by the sign of u.x; `target` is normalised."""
     _check_sizes(n_rounds, n_features, margin)
     u = _unit_target(target, n_features, rng)
@@ -86,7 +85,7 @@ def linear_noise(
     n_rounds: int,
     n_features: int,
     exponent: float,
-    rng: np.random.Generator,
+    rng: Generator,
     target: Floats | None = None,
     margin: float = 0.0,
 ) -> NoisyStream:
@@ -120,7 +119,7 @@ def drifting(
     n_rounds: int,
     n_features: int,
     drift: float,
-    rng: np.random.Generator,
+    rng: Generator,
     margin: float = 0.0,
     n_shifts: int | None = None,
 ) -> DriftingStream:
@@ -154,7 +153,7 @@ def similar_to_uniform(
     n_rounds: int,
     n_features: int,
     similarity: float,
-    rng: np.random.Generator,
+    rng: Generator,
     axis: Floats | None = None,
     target: Floats | None = None,
 ) -> Stream:
@@ -176,16 +175,16 @@ def similar_to_uniform(
     return Stream(X=X, y=_sign(X @ u), target=u)
 
 
-def _band_projections(n: int, d: int, low: float, high: float, rng: np.random.Generator) -> Floats:
+def _band_projections(n: int, d: int, low: float, high: float, rng: Generator) -> Floats:
     """a.x for x uniform on the sphere given low <= |a.x| <= high: (a.x)^2 is Beta(1/2, (d-1)/2)."""
     shape = (d - 1) / 2.0
     below, upto = special.betainc(0.5, shape, low * low), special.betainc(0.5, shape, high * high)
     quantiles = below + (upto - below) * rng.random(n)
     sizes = np.clip(np.sqrt(special.betaincinv(0.5, shape, quantiles)), low, high)
-    return np.asarray(sizes * _coins(n, rng), dtype=np.float64)
+    return np.asarray(sizes * _coins(n, rng), float)
 
 
-def _around(axes: Floats, projections: Floats, rng: np.random.Generator) -> Floats:
+def _around(axes: Floats, projections: Floats, rng: Generator) -> Floats:
     """Unit vectors (n, d) with the given projections on a unit axis, one (d,) or one each; uniform otherwise."""
     across = rng.standard_normal((len(projections), axes.shape[-1]))
     across -= np.sum(across * axes, axis=1, keepdims=True) * axes
@@ -193,8 +192,8 @@ def _around(axes: Floats, projections: Floats, rng: np.random.Generator) -> Floa
     return np.asarray(projections[:, None] * axes + np.sqrt(1.0 - projections**2)[:, None] * across)
 
 
-def _unit_target(target: Floats | None, n_features: int, rng: np.random.Generator) -> Floats:
-    vector = rng.standard_normal(n_features) if target is None else np.asarray(target, dtype=np.float64)
+def _unit_target(target: Floats | None, n_features: int, rng: Generator) -> Floats:
+    vector = rng.standard_normal(n_features) if target is None else np.asarray(target, float)
     if vector.shape != (n_features,):
         raise ValueError(f"target and axis must have shape ({n_features},), got {vector.shape}")
     norm = float(np.linalg.norm(vector))
@@ -203,7 +202,7 @@ def _unit_target(target: Floats | None, n_features: int, rng: np.random.Generato
     return np.asarray(vector / norm)
 
 
-def _coins(n: int, rng: np.random.Generator) -> Floats:
+def _coins(n: int, rng: Generator) -> Floats:
     return np.where(rng.random(n) < 0.5, 1.0, -1.0)
 
 

@@ -20,9 +20,8 @@ from scipy.special import logsumexp, rel_entr, xlog1py, xlogy
 
 from lpsm.arrays import Floats
 from lpsm.checks import at_least, between, checked, probability
-from lpsm.experts.hindsight_kernels import switch_coefficients
+from lpsm.experts.hindsight_kernels import Likelihoods, checked_losses, switch_coefficients
 from lpsm.experts.learner import checked_prior, checked_rates
-from lpsm.experts.loss_tables import Likelihoods, checked_losses
 
 __all__ = [
     "curvature", "divergence", "fixed_share_partition_loss", "fixed_share_regret", "fixed_share_regret_lower",
@@ -39,7 +38,7 @@ def divergence(p: ArrayLike, q: ArrayLike) -> Floats:
     >>> float(divergence(0.0, 0.5)) == log(2)
     True
     """
-    p, q = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
+    p, q = np.asarray(p, float), np.asarray(q, float)
     if not (((p >= 0.0) & (p <= 1.0)).all() and ((q >= 0.0) & (q <= 1.0)).all()):
         raise ValueError(f"p and q must lie in [0, 1], got {p} and {q}")
     # p ln(p/q) + (1-p) ln((1-p)/(1-q)); grouped so that nothing is lost near 0
@@ -52,7 +51,7 @@ def divergence(p: ArrayLike, q: ArrayLike) -> Floats:
 @checked
 def static_expert_loss(expert_losses: ArrayLike, prior: ArrayLike | None = None) -> float:
     """HW, T 2.2.3: Static-expert loses at most min_i (L_i + ln(1/prior_i)), L_i the total `expert_losses`, (n,)."""
-    losses = np.asarray(expert_losses, dtype=np.float64)
+    losses = np.asarray(expert_losses, float)
     if losses.ndim != 1 or losses.size == 0:
         raise ValueError(f"expert_losses must have shape (n,), got {losses.shape}")
     with np.errstate(divide="ignore"):
@@ -240,7 +239,7 @@ def two_point_regret(horizon: int, best_alpha: float, log_variance: float, alpha
 
 def _regret(logs: Floats, switches: NDArray[np.generic], moves: int, reference: float, alpha: float) -> float:
     """-ln of the mean of p(s; alpha)/p(s; reference) over sequences with so many switches in `moves` transitions."""
-    s = np.asarray(switches, dtype=np.float64)
+    s = np.asarray(switches, float)
     stays = moves - s
     ratio = xlogy(s, alpha) - s * log(reference) + xlog1py(stays, -alpha) - stays * log1p(-reference)
     return float(-logsumexp(logs + ratio))
@@ -251,7 +250,7 @@ def _log(x: float) -> float:
 
 
 def _log_q(log_q: ArrayLike) -> Floats:
-    logs = np.asarray(log_q, dtype=np.float64)
+    logs = np.asarray(log_q, float)
     if logs.ndim != 1 or logs.size < 2 or abs(expm1(float(logsumexp(logs)))) > 1e-6:
         raise ValueError(f"log_q must hold the logarithms of probabilities (T,), T >= 2, got shape {logs.shape}")
     return logs
@@ -259,13 +258,13 @@ def _log_q(log_q: ArrayLike) -> Floats:
 
 def _row_divergences(best: ArrayLike, matrix: ArrayLike, visits: ArrayLike | None) -> tuple[Floats, Floats]:
     """D(P*_j || P_j) for every row j, (n,), and the visits; 1 each if not given."""
-    target, used = np.asarray(best, dtype=np.float64), np.asarray(matrix, dtype=np.float64)
+    target, used = np.asarray(best, float), np.asarray(matrix, float)
     for name, rows in (("best", target), ("matrix", used)):
         if rows.ndim != 2 or rows.shape[0] != rows.shape[1] or rows.shape != target.shape:
             raise ValueError(f"{name} must have shape {target.shape} with equal sides, got {rows.shape}")
         if not ((rows >= 0.0).all() and np.allclose(rows.sum(axis=1), 1.0, rtol=0.0, atol=1e-9)):
             raise ValueError(f"{name} must hold probabilities in rows that sum to 1, got {rows.tolist()}")
-    counts = np.ones(len(target)) if visits is None else np.asarray(visits, dtype=np.float64)
+    counts = np.ones(len(target)) if visits is None else np.asarray(visits, float)
     if counts.shape != (len(target),) or not (counts >= 0.0).all():
         raise ValueError(f"visits must hold {len(target)} numbers of at least 0, got {visits!r}")
     return np.maximum(rel_entr(target, used).sum(axis=1), 0.0), counts

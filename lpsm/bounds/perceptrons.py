@@ -37,8 +37,8 @@ def hinge_losses(u: ArrayLike, X: ArrayLike, y: ArrayLike, gamma: float = 1.0) -
     [0.0, 1.5]
     """
     checks.positive(gamma=gamma)
-    said = np.sum(np.asarray(X, dtype=np.float64) * np.asarray(u, dtype=np.float64), axis=1)
-    return np.asarray(np.maximum(0.0, gamma - np.asarray(y, dtype=np.float64) * said))
+    said = np.sum(np.asarray(X, float) * np.asarray(u, float), axis=1)
+    return np.asarray(np.maximum(0.0, gamma - np.asarray(y, float) * said))
 
 
 @checked

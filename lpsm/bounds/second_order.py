@@ -31,7 +31,7 @@ def log_determinant(X: ArrayLike, a: float = 1.0) -> float:
     1.098612
     """
     checks.positive(a=a)
-    instances = np.asarray(X, dtype=np.float64)
+    instances = np.asarray(X, float)
     m, d = instances.shape
     gram = instances @ instances.T if m < d else instances.T @ instances
     return float(np.linalg.slogdet(np.eye(min(m, d)) + gram / a)[1])

@@ -120,7 +120,7 @@ class _Columns(Learner):
         loss = np.empty(len(losses))
         record = np.empty((len(losses) if weights else 0, self.n_experts))
         alpha_record = np.empty((len(losses) if alpha_weights else 0, self._rates.size))
-        mask = np.empty((0, self.n_experts), dtype=np.bool_) if awake is None else awake
+        mask = np.empty((0, self.n_experts), bool) if awake is None else awake
         _RUN(np.ascontiguousarray(scaled), np.ascontiguousarray(mask), *self._columns, loss, record, alpha_record)
         by_rate = self._by_rate(alpha_record) if alpha_weights else None
         return Rounds(loss if self.eta == 1.0 else loss / self.eta, record if weights else None, by_rate)
@@ -348,7 +348,7 @@ class _Logs(Learner):
     def _begin(self, prior: ArrayLike | None) -> None:
         with np.errstate(divide="ignore"):
             self._logs = np.log(checked_prior("prior", prior, self.n_experts))
-        self._everybody = np.ones(self.n_experts, dtype=np.bool_)
+        self._everybody = np.ones(self.n_experts, bool)
 
     def _round(self, losses: Floats, awake: Mask | None) -> float:
         mask = self._everybody if awake is None else awake

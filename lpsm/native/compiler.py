@@ -23,8 +23,8 @@ from numba.core.serialize import dumps
 from numba.core.typing import Signature as Typed
 from numba.extending import intrinsic, overload
 
+from lpsm.native.entries import Kind, Signature, named_fields
 from lpsm.native.kept import Kept
-from lpsm.native.signatures import Kind, Signature, named_fields
 
 Native: TypeAlias = Any
 """A function or a compiler of numba's, which has no types."""

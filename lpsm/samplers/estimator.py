@@ -25,11 +25,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lpsm.arrays import Array, Floats, Ints, Mask
 from lpsm.checks import having, shown
 from lpsm.samplers.calibration import Bought, leads
-from lpsm.samplers.catalogue import CATALOGUE, OF_ALL, OF_KERNELS, make
+from lpsm.samplers.catalogue import CATALOGUE, OF_ALL, OF_KERNELS, MulticlassSampler, has_classes, last_largest, make
 from lpsm.samplers.checks import Rows, squared_lengths
 from lpsm.samplers.kernels import KernelLike
 from lpsm.samplers.linear_algebra import Table
-from lpsm.samplers.multiclass import MulticlassSampler, has_classes, last_largest
 
 _TAKES = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
 _NO_PROMISE = frozenset(
@@ -219,7 +218,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 X = validate_data(self, X, reset=anew, **_TAKES)
                 if known.shape != (X.shape[0],):
                     raise ValueError(f"y must have shape ({X.shape[0]},), got {known.shape}")
-                labels = np.asarray(np.asarray(y, dtype=object)[known].tolist())
+                labels = np.asarray(np.asarray(y, object)[known].tolist())
             else:
                 X, labels = validate_data(self, X, y, reset=anew, **_TAKES)
         except OverflowError:
@@ -233,9 +232,9 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if anew:
             self.sampler_ = self._made(table.shape[1])
         n, last = table.shape[0], len(self.classes_) - 1
-        rounds, queried, codes = self._rounds(table), np.zeros(n, dtype=np.bool_), np.full(n, -1)
+        rounds, queried, codes = self._rounds(table), np.zeros(n, bool), np.full(n, -1)
         predicted = np.full(n, last)  # of rows that are no rounds: SGN(0) = +1
-        self.tickets_ = np.zeros(n, dtype=np.int64)
+        self.tickets_ = np.zeros(n, np.int64)
         if labels is not None:
             codes[known] = self._codes(labels)
         if labels is None or len(labels) < n:
@@ -319,7 +318,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _with_intercept(self, table: Table) -> Table:
         if not self.fit_intercept:
             return table
-        ones = np.full((table.shape[0], 1), self._constant, dtype=table.dtype)
+        ones = np.full((table.shape[0], 1), self._constant, table.dtype)
         return sparse.hstack([table, ones], format="csr") if sparse.issparse(table) else np.hstack([table, ones])
 
 
@@ -330,7 +329,7 @@ def _together(params: object, symbols: Mapping[str, object]) -> Any:
 
 def _known(y: ArrayLike | None) -> Mask:
     """Which labels are there: those that are neither None nor NaN."""
-    return np.array([label is not None and bool(label == label) for label in np.asarray(y, dtype=object).ravel()])
+    return np.array([label is not None and bool(label == label) for label in np.asarray(y, object).ravel()])
 
 
 def _typical(table: Table) -> float:

@@ -22,6 +22,7 @@ from lpsm.arithmetic import dot
 from lpsm.arrays import Array, Floats, Ints
 from lpsm.checks import number, positive, shown
 from lpsm.native import compiled
+from lpsm.samplers.learners import Memory, Record, coefficient, keep, memory_of, new_memory, shrink, steps
 from lpsm.samplers.linear_algebra import (
     NEARLY_ZERO,
     Row,
@@ -31,7 +32,6 @@ from lpsm.samplers.linear_algebra import (
     write_clear_scores,
     write_scores,
 )
-from lpsm.samplers.perceptrons import Memory, Record, coefficient, keep, memory_of, new_memory, shrink, steps
 from lpsm.samplers.protocol import (
     SELF_SIMILARITY,
     SIZE,
@@ -296,14 +296,14 @@ def first_arrays(
         return learner.arrays(n_features, k, dtype)
     capacity = learner.B or capacity or FIRST_CAPACITY
     held = Held(
-        new_memory(capacity, dtype), np.zeros(capacity, dtype=dtype), np.zeros(n_features, dtype=dtype),
+        new_memory(capacity, dtype), np.zeros(capacity, dtype), np.zeros(n_features, dtype),
         Similarity(kernel.numbers(), code_of(kernel.chance), isinstance(kernel, CallableKernel)),
     )  # fmt: skip
-    weights = np.zeros((k, capacity), dtype=dtype)
+    weights = np.zeros((k, capacity), dtype)
     if learner.by_instances:
         return Nearest(weights, held)
     if learner.recursion is not None:
-        upper, g = np.zeros((capacity, capacity), dtype=dtype), np.zeros(capacity, dtype=dtype)
+        upper, g = np.zeros((capacity, capacity), dtype), np.zeros(capacity, dtype)
         return Factor(weights, held, upper, weights.copy(), g, *learner.recursion)
     return Expansion(weights, held, *steps(learner), learner.B > 0)
 
@@ -332,7 +332,7 @@ def _resized(record: Record, **shapes: tuple[int, ...]) -> Record:
     def change(name: str, array: Array) -> Array:
         if (shape := shapes.get(name, array.shape)) == array.shape:
             return array
-        larger = np.zeros(shape, dtype=array.dtype)
+        larger = np.zeros(shape, array.dtype)
         larger[tuple(map(slice, array.shape))] = array
         return larger
 

@@ -25,9 +25,8 @@ from numba.np.numpy_support import as_dtype
 from lpsm.native import Kernel, compiled
 from lpsm.native.compiler import caller
 from lpsm.samplers import protocol
-from lpsm.samplers import round as loop
 from lpsm.samplers.linear_algebra import Row
-from lpsm.samplers.round import play
+from lpsm.samplers.protocol import play
 
 OPTIONS: Any = {"error_model": "numpy"}
 WORD = ir.IntType(64)
@@ -45,7 +44,7 @@ def _invoked(_, entry, at, j, now):
 
     def generate(context, builder, signature, arguments):
         entry, places, copy, given = arguments
-        place = builder.add(_first_of(context, builder, at, places), builder.mul(copy, WORD(8 * loop.WORDS)))
+        place = builder.add(_first_of(context, builder, at, places), builder.mul(copy, WORD(8 * protocol.WORDS)))
         convention = context.call_conv
         method = builder.inttoptr(entry, convention.get_function_type(types.float64, takes).as_pointer())
         return convention.call_function(builder, method, types.float64, takes, [place, given])[1]
@@ -93,7 +92,7 @@ def _loader(record):
 
 
 def _record(place, values):
-    example = loop.example(loop.RoundRecord, Values=np.zeros(1, dtype=as_dtype(values.dtype)))
+    example = protocol.example(protocol.RoundRecord, Values=np.zeros(1, as_dtype(values.dtype)))
     loaded = _loader(typeof(example))
     return lambda place, values: loaded(place)
 
@@ -103,7 +102,7 @@ for _function, _made in (
     (protocol.call, lambda function, rule, counts, scalars, a, b, c, d, e:
      lambda function, rule, counts, scalars, a, b, c, d, e: _called(function, rule, counts, scalars, a, b, c, d, e)),
     (protocol.invoke, lambda entry, at, j, now: lambda entry, at, j, now: _invoked(entry, at, j, now)),
-    (loop.record_at, _record),
+    (protocol.record_at, _record),
 ):  # fmt: skip
     overload(_function, jit_options=OPTIONS, strict=False)(_made)
 
@@ -132,7 +131,7 @@ def _address(name):
                 return method(loaded(at), now)
 
             values = np.zeros(1, as_dtype(record.types[record.fields.index("weights")].dtype))
-            now = loop.example(protocol.Round, Row=Row(values, np.zeros(1, dtype=np.int32), 0, True))
+            now = protocol.example(protocol.Round, Row=Row(values, np.zeros(1, np.int32), 0, True))
             takes = types.int64, typeof(now)
             entry = answers if name in ("variance", "overlap") else does
             # Code kept on disk is linked by name, and the number that numba appends begins anew in every process.
@@ -148,7 +147,7 @@ def _address(name):
     return intrinsic(typed)
 
 
-_score, _variance, _overlap, _update, _vote, _reweigh = (_address(name) for name in loop.ENTRIES)
+_score, _variance, _overlap, _update, _vote, _reweigh = (_address(name) for name in protocol.ENTRIES)
 
 
 @compiled
@@ -162,6 +161,6 @@ def pin(record, place, entries):
 _kernels: Any = play, pin
 for _kernel in _kernels:
     _kernel.dispatcher.targetoptions["_nrt"] = False
-for _part in vars(loop).values():  # the record has 150 words, which no call is to pass on
-    if isinstance(_part, Kernel) and _part.__module__ == loop.__name__ and _part is not play:
+for _part in vars(protocol).values():  # the record has 150 words, which no call is to pass on
+    if isinstance(_part, Kernel) and _part.__module__ == protocol.__name__ and _part is not play:
         _part.linked.targetoptions["forceinline"] = True

@@ -13,14 +13,14 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import DTypeLike
 
 from lpsm.arrays import Array, Floats, Ints, State
 from lpsm.checks import shown, state_array, state_text, whole
-from lpsm.samplers import hinge, kernels, least_squares, perceptrons, protocol, rules
-from lpsm.samplers.least_squares import BLOCK, Squares
-from lpsm.samplers.perceptrons import Record
-from lpsm.samplers.round import UNLIMITED
+from lpsm.samplers import kernels, learners, protocol, rules
+from lpsm.samplers.learners import BLOCK, Record, Squares
+from lpsm.samplers.protocol import UNLIMITED
 
 VERSION = 4
 GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
@@ -33,7 +33,7 @@ FIELDS = tuple(f"state_{name}" for name in ("counts", "scalars", *dict.fromkeys(
 
 PARTS: dict[str, Any] = {
     name: part
-    for module in (perceptrons, least_squares, hinge, kernels, rules)
+    for module in (learners, kernels, rules)
     for name, part in vars(module).items()
     if part in (*protocol.Learner.__subclasses__(), *protocol.Rule.__subclasses__())
     and part is not kernels.CallableKernel
@@ -61,12 +61,12 @@ def as_text(value: object) -> Array:
     return np.array(json.dumps(value, default=lambda v: v.tolist() if hasattr(v, "tolist") else str(v)))
 
 
-def position(rng: np.random.Generator | None) -> Array:
+def position(rng: Generator | None) -> Array:
     """Return where a generator stands, as text; empty for none."""
     return np.array("") if rng is None else as_text(rng.bit_generator.state)
 
 
-def generator(state: Mapping[str, Array], part: str, needed: bool) -> np.random.Generator | None:
+def generator(state: Mapping[str, Array], part: str, needed: bool) -> Generator | None:
     """Return the generator whose `position` is a part of a state, None if there is none, and none is needed."""
     if not (text := state_text(state, part)):
         if needed:
@@ -79,7 +79,7 @@ def generator(state: Mapping[str, Array], part: str, needed: bool) -> np.random.
     whole(0, 4, buffer_pos=where.get("buffer_pos", 0))
     bits = getattr(np.random, name)()
     bits.state = where
-    return np.random.Generator(bits)
+    return Generator(bits)
 
 
 def checked_config(what: str, state: Mapping[str, Array], version: int, parts: set[str]) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def nested(state: Mapping[str, Array], prefix: str) -> State:
 
 def arrays_of(learner: Record, counts: Ints, scalars: Floats) -> State:
     """Return copies of a learner's arrays by the names of a state, empty where it has none."""
-    found = {**dict.fromkeys(FIELDS, np.zeros((0, 0), dtype=learner.weights.dtype))}
+    found = {**dict.fromkeys(FIELDS, np.zeros((0, 0), learner.weights.dtype))}
     found |= {"state_counts": counts.copy(), "state_scalars": scalars.copy()}
 
     def enter(name: str, array: Array) -> Array:
@@ -137,7 +137,7 @@ def restored(
     counts = state_array(state, "state_counts", (protocol.N_COUNTS,), np.int64, low=0)
     scalars = state_array(state, "state_scalars", (protocol.N_SCALARS,))
     blank = kernels.first_arrays(learner, kernel, d, k, dtype, capacity)
-    if (memory := perceptrons.memory_of(blank)) is not None:
+    if (memory := learners.memory_of(blank)) is not None:
         blank = kernels.roomier(blank, memory, len(memory.labels), width, bool(sparse_memory))
 
     def read(name: str, array: Array) -> Array:
@@ -155,7 +155,7 @@ def restored(
 
     full = kernels.changed(blank, read)
     limits = [("counts", UNLIMITED, counts), ("size", capacity, counts[protocol.SIZE])]
-    if (memory := perceptrons.memory_of(full)) is not None:
+    if (memory := learners.memory_of(full)) is not None:
         limits += [("lengths", width, memory.lengths), ("columns", d - 1, memory.columns)]
         if k > 1:  # numbers of classes
             limits += [("labels", k - 1, memory.labels), ("labels", k - 1, memory.labels.min())]

@@ -37,9 +37,8 @@ from lpsm.native import compiled
 from lpsm.samplers import protocol, state_io
 from lpsm.samplers.catalogue import make
 from lpsm.samplers.ensemble import Ensemble
-from lpsm.samplers.late_labels import Questions
-from lpsm.samplers.protocol import Round
-from lpsm.samplers.round import CHANCE, MARGIN, PREDICTION
+from lpsm.samplers.protocol import CHANCE, MARGIN, PREDICTION, Round
+from lpsm.samplers.run_log import Questions
 from lpsm.samplers.sampler import Sampler
 
 VERSION = 3  # of its state
@@ -168,7 +167,7 @@ class TunedSampler(Sampler):
     @property
     def weights(self) -> Floats:
         """Weights over the grid (m,), before the next round."""
-        return np.asarray(self._mixture.weights, dtype=np.float64)
+        return np.asarray(self._mixture.weights, float)
 
     @property
     def tuned(self) -> float:

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from lpsm import bounds, samplers
 from lpsm import synthetic_streams as streams
-from lpsm.bounds import sampler_report, sampler_theorems
+from lpsm.bounds import sampler_report
 from tests.oracles import bound_trials as trials
 from tests.tables import cases_of
 
@@ -60,9 +60,9 @@ def test_a_run_that_counts_what_the_sampler_counts(key, parameters):
 
 def test_no_comparator_near_the_one_that_is_sought_has_a_smaller_objective():
     X, y = a_stream(0.05)
-    theorem, rng = sampler_theorems.theorem_of(samplers.make("sop-ss", 3, b=0.3)), np.random.default_rng(0)
+    theorem, rng = sampler_report.theorem_of(samplers.make("sop-ss", 3, b=0.3)), np.random.default_rng(0)
     often = rng.random(len(y)) * (rng.random(len(y)) < 0.5)
-    (slope, ridge, square), (found,) = theorem.trades[0], sampler_theorems.comparators(theorem, X, y, often)
+    (slope, ridge, square), (found,) = theorem.trades[0], sampler_report.comparators(theorem, X, y, often)
     energy = ridge * np.eye(3) + square * (X.T * often) @ X
 
     def value(w):
@@ -74,13 +74,13 @@ def test_no_comparator_near_the_one_that_is_sought_has_a_smaller_objective():
 
 # what a comparator is charged for: hinge, its own norm, its products with the instances
 @cases_of("key parameters trades", """
-"perceptron", {}, [(trade + 0.5, trade, 0.0) for trade in sampler_theorems.TRADES]
-"sop", {"a": 0.7}, [(1.0, 0.7 * trade, trade) for trade in sampler_theorems.TRADES]
+"perceptron", {}, [(trade + 0.5, trade, 0.0) for trade in sampler_report.TRADES]
+"sop", {"a": 0.7}, [(1.0, 0.7 * trade, trade) for trade in sampler_report.TRADES]
 "perceptron-ss", {"b": 0.5, "eta": 0.5}, [(1.5, 1.5 * 3.0 / 4.0, 0.0)] ; "sop-ss", {"b": 0.5}, [(1.0, 0.25, 0.25)]
 "sole", {"C": 0.5, "a": 2.0}, [(1.0, 0.5, 0.25)] ; "lasec-ss", {"a": 0.5, "b": 4.0, "c": 9.0}, [(1.0, 1.0, 0.25)]
 """, globals())  # fmt: skip
 def test_a_comparator_is_sought_at_the_trade_of_its_bound(key, parameters, trades):
-    found = sampler_theorems.theorem_of(samplers.make(key, 3, **parameters)).trades
+    found = sampler_report.theorem_of(samplers.make(key, 3, **parameters)).trades
     assert [tuple(trade) for trade in found] == [pytest.approx(trade) for trade in trades]
 
 
@@ -89,7 +89,7 @@ def test_a_comparator_is_sought_at_the_trade_of_its_bound(key, parameters, trade
 def test_the_quadratic_forms_are_those_of_the_matrices(d, c):
     X, b = np.random.default_rng(d).normal(size=(6, d)), 0.7
     for rows in (X, sparse.csr_matrix(X)):
-        r = sampler_theorems.quadratic_forms(rows, b, c)
+        r = sampler_report.quadratic_forms(rows, b, c)
         np.testing.assert_allclose(r / (1 + r), trials.quadratic_forms(X, b, c), rtol=1e-9)
 
 
@@ -119,7 +119,7 @@ def test_more_than_is_proved_is_a_violation_and_a_bound_above_all_rounds_is_vacu
     begun = samplers.make("sop", 3)
     begun.run(X, y)
     assert "has had rounds before" in bounds.report_sampler(begun, X, y)["verdict"][0]
-    monkeypatch.setattr(sampler_theorems.Theorem, "bound", lambda *_: 1.0)
+    monkeypatch.setattr(sampler_report.Theorem, "bound", lambda *_: 1.0)
     for key in ("perceptron", "perceptron-ss"):
         table = reported(key, X, y, runs=20)
         assert table["verdict"].iloc[0] == "violated"

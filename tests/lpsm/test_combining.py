@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 import lpsm
 from lpsm import Combiner, hindsight
 from lpsm.combining import best_convex, best_linear
-from lpsm.experts.combine import RATES
-from lpsm.experts.losses import LOSSES, losses_of, slopes_of
+from lpsm.experts.combine import LOSSES, RATES, losses_of, slopes_of
 from tests.oracles.combining import aggregated, combined
 from tests.tables import cases_of
 

@@ -102,7 +102,7 @@ def test_an_entry_stands_alone_once_it_is_compiled(run: Run, tmp_path: Path) -> 
 
 def test_signatures_of_arrays_and_numbers_are_called_as_they_are_written() -> None:
     entry = entry_of(scaled, Signature(float, (FLOATS, float, int, "int64[:, ::1]")))
-    numbers, table = np.arange(4.0), np.zeros((2, 3), dtype=np.int64)
+    numbers, table = np.arange(4.0), np.zeros((2, 3), np.int64)
     assert entry(numbers, 2.5, -3, table) == 15.0
     assert (numbers.tolist(), table.tolist()) == ([0, 2.5, 5, 7.5], [[-3, 0, 0], [0, 0, -3]])
     with pytest.raises(RuntimeError, match="status"):

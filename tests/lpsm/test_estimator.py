@@ -146,7 +146,7 @@ def test_the_scale_by_hand():
     assert probabilities(leads(margins), log(4))[:, 1] == pytest.approx([0.8, 0.2, 0.8])
     assert fitted_scale(leads(margins), np.array([0, 1, 0])) == pytest.approx(2 * LEAST)  # all wrong
     assert fitted_scale(leads(np.zeros(4)), np.array([0, 1, 1, 1])) == LEAST  # their size is not known
-    assert fitted_scale(np.zeros((0, 2)), np.zeros(0, dtype=np.int64)) == 0.0
+    assert fitted_scale(np.zeros((0, 2)), np.zeros(0, np.int64)) == 0.0
     several = np.array([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0]])  # 3/5 for the right one: e^(2 beta) = 3
     assert fitted_scale(several, np.array([0, 1])) == pytest.approx(log(3) / 2, rel=1e-4)
     assert probabilities(several, 0.5)[0] == pytest.approx(np.array([exp(1), 1, 1]) / (exp(1) + 2))

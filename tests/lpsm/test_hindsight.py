@@ -10,8 +10,7 @@ from scipy.interpolate import BarycentricInterpolator
 
 from lpsm import LearnAlpha, alpha_grid, hindsight
 from lpsm.experts import worst_divergence
-from lpsm.experts.best_rate import interpolation_error, node_losses, read_between, slopes
-from lpsm.experts.loss_tables import Likelihoods
+from lpsm.experts.hindsight_kernels import Likelihoods, interpolation_error, node_losses, read_between, slopes
 from tests.oracles import experts as oracle
 from tests.tables import cases_of
 

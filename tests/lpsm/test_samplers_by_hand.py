@@ -7,14 +7,13 @@ import pytest
 
 from lpsm import samplers
 from lpsm.native import is_plain
-from lpsm.samplers import kernels, linear_algebra
-from lpsm.samplers import round as rounds
+from lpsm.samplers import kernels, linear_algebra, protocol
 from lpsm.samplers.ensemble import pinned
 from lpsm.samplers.linear_algebra import Row
 from lpsm.samplers.state_io import PARTS
 from lpsm.samplers.tuned import charge, vote
 
-BLANK = np.zeros(0, dtype=np.int32)
+BLANK = np.zeros(0, np.int32)
 DEFAULTS = """
 Perceptron(eta=1.0) ModifiedPerceptron(factor=2.0) ShiftingPerceptron(lambda_=0.01) BudgetPerceptron(B=500, eta=1.0)
 LeastSquares(a=1.0, includes_instance=True) Lasec(b=1.0, c=100.0) DiagonalArow(r=1.0) AdaGrad(eta=0.5) Linear()
@@ -36,7 +35,7 @@ def symmetric(d):
 def test_products_of_matrices_and_what_waits_for_them_are_numpys(d):
     matrix, x = symmetric(d)
     upper = np.where(np.tri(d, k=-1) > 0, np.nan, matrix)  # what is below the diagonal is not read
-    some = np.array([i for i in range(d) if i % 3 != 1], dtype=np.int32)
+    some = np.array([i for i in range(d) if i % 3 != 1], np.int32)
     waiting, full = np.random.default_rng(1).normal(size=(8, d)), np.zeros(d)
     full[some] = x[some]
     for values, columns, sparse, expected in ((x, BLANK, False, matrix @ x), (x[some], some, True, matrix @ full)):
@@ -107,7 +106,7 @@ def test_a_record_in_memory_has_the_places_of_its_arrays_and_no_owner_who_could_
 def test_votes_and_charges():
     weights, costs = np.array([0.25, 0.75]), np.array([1.0, 3.0])
     outcome = np.zeros((3, 9))  # the last row is the ensemble's
-    outcome[:2, rounds.PREDICTION], outcome[:2, rounds.CHANCE] = (1.0, -1.0), (0.2, 0.4)
+    outcome[:2, protocol.PREDICTION], outcome[:2, protocol.CHANCE] = (1.0, -1.0), (0.2, 0.4)
     assert vote(weights, outcome, 0.1) == pytest.approx((-0.5, 0.9 * 0.35 + 0.1))
     assert charge(weights, costs, 4.0) == pytest.approx(4.0 + 0.75 * 4.0)  # costs above the least, squared
     assert costs == pytest.approx(sqrt(log(2) / 5.0) * np.array([1.0, 3.0]))

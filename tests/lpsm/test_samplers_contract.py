@@ -308,7 +308,7 @@ def fixed(array):
 
 
 def test_a_pair_that_was_asked_about_is_kept_as_it_was_and_another_is_refused():
-    model, values, columns = samplers.make("perceptron", 9), np.ones(3), np.array([1, 4, 6], dtype=np.int32)
+    model, values, columns = samplers.make("perceptron", 9), np.ones(3), np.array([1, 4, 6], np.int32)
     model.decide((values, columns))
     columns[0] = 0
     with pytest.raises(ValueError, match="x must be the instance that decide asked about"):

@@ -156,7 +156,7 @@ def test_weighted_errors_are_unbiased_and_within_their_bound():
 
 @pytest.mark.parametrize("c_0", [1e-6, 1e-4, 1e-2])
 def test_the_probability_solves_the_equation_of_the_paper(c_0):
-    counts, rule = np.zeros(protocol.N_COUNTS, dtype=np.int64), samplers.ImportanceWeighted(c_0=c_0, floor=1e-12)
+    counts, rule = np.zeros(protocol.N_COUNTS, np.int64), samplers.ImportanceWeighted(c_0=c_0, floor=1e-12)
     below_one = 0
     for t in (1, 2, 5, 60, 4000):
         counts[protocol.ROUND] = t

@@ -115,9 +115,9 @@ make("sop", kernel=lambda x, z: float(x @ z)).state() -> function cannot be save
 without("state_matrix") -> state_matrix
 samplers.Sampler.from_state({**make("sop").state(), "version": np.array(99)}) -> version
 make("sop").decide((np.ones(2), np.array([0, 1, 2]))) -> x must have a column for each of 2 values, got 3
-make("sop").decide((np.ones(2), np.array([0, 99], dtype=np.int32))) -> X must have columns below
-make("sop").decide((np.ones(2), np.array([-1, 0], dtype=np.int32))) -> X must have columns below
-make("sop").decide((np.array([1.0, np.nan]), np.array([0, 1], dtype=np.int32))) -> must be finite, got nan
+make("sop").decide((np.ones(2), np.array([0, 99], np.int32))) -> X must have columns below
+make("sop").decide((np.ones(2), np.array([-1, 0], np.int32))) -> X must have columns below
+make("sop").decide((np.array([1.0, np.nan]), np.array([0, 1], np.int32))) -> must be finite, got nan
 make("sop").decide((np.ones(2), np.array([0.5, 1.0]))) -> x must have whole numbers for columns, got float64
 samplers.RunLog.of([], 10**18) -> n_rounds must be at most 2147483648, got 1000000000000000000
 MulticlassSampler("ss", 2, 1) -> n_classes must be an integer of at least 2, got 1
@@ -243,7 +243,7 @@ def test_sparse_rows_whose_columns_lie_outside_are_refused_before_a_round_goes_t
 
 
 @pytest.mark.parametrize(
-    "x", [np.ma.masked_array(np.ones(D)), np.ones(D, dtype=complex), np.full(D, None), ["a"] * D, [10**400] * D]
+    "x", [np.ma.masked_array(np.ones(D)), np.ones(D, complex), np.full(D, None), ["a"] * D, [10**400] * D]
 )
 def test_instances_that_are_no_real_numbers_are_refused_by_name(x):
     with pytest.raises(TypeError, match=r"^x must be an array of numbers, got"):

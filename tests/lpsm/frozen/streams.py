@@ -55,7 +55,7 @@ def plain(d=5, rounds=80, seed=1):
 def ties():
     """Five instances of small whole numbers over and over, with labels that contradict each other."""
     rng = np.random.default_rng(2)
-    rows = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0], [1, -1, 0, 0], [0, 0, 2, 1]], dtype=float)
+    rows = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0], [1, -1, 0, 0], [0, 0, 2, 1]], float)
     return rows[rng.integers(5, size=80)], rng.choice([-1, 1], size=80)
 
 
