@@ -43,8 +43,11 @@ LOSS_LIMITS = {"mean delay": 0.01, "time awake": 0.03}
 LOSS_PHYS = {"11a": (54.0, 86, 0.0), "11g": (54.0, 98, 1.0), "11n": (65.0, 150, 6.0), "11ax": (86.0, 210, 6.0)}
 """Their layers: rate of data, size of beacons and rate of beacons in Mb/s; HT and HE are at 5 GHz."""
 FROM_HT_ON = "in ns-3 every PS-Poll is sent twice from HT on, and more of them fetch agreements on block ACKs"
-LOSS_NOT_COPIED = {"11n *": FROM_HT_ON, "11ax *": FROM_HT_ON,
-    "* all *": "ns-3 stays awake from a missed beacon to the next: 802.11-2020, 11.2.3.8 does not ask for it"}  # fmt: skip
+LOSS_NOT_COPIED = {
+    "11n *": FROM_HT_ON,
+    "11ax *": FROM_HT_ON,
+    "* all *": "ns-3 stays awake from a missed beacon to the next: 802.11-2020, 11.2.3.8 does not ask for it",
+}
 """Cells whose time awake is not to be copied, by patterns of layer, stations and loss, and why."""
 COUNT_FROM_NS, UNTIL_NS = 1_024_000_000, 8_000_000_000  # of a cell
 BEACON_BYTES = {"11a": 86, "11b": 85, "11g": 98}
