@@ -424,7 +424,8 @@ def _message(s: Lpsm3State, frame: FlatFrame) -> None:
         s.began_ns = reached_ns
     if more and reached_ns - s.began_ns > LONGEST_MESSAGE_NS:
         more = age_ns <= 2 * s.same_message_ns
-    if more or (not held and s.messages and age_ns <= s.same_message_ns):
+    is_known = s.low_ns == s.high_ns  # of what waited together it is not known how far it came apart
+    if more or (is_known and not held and s.messages and age_ns <= s.same_message_ns):
         if not again:
             return
     else:
@@ -433,7 +434,11 @@ def _message(s: Lpsm3State, frame: FlatFrame) -> None:
             s.held_middle_ns = (s.held_middle_ns + reached_ns) // 2
         else:
             last_ns = reached_ns - age_ns
-            gap_ns = _learn_end(s, MESSAGE, max(0, s.low_ns - last_ns), max(0, s.high_ns - last_ns))
+            low_ns, high_ns = max(0, s.low_ns - last_ns), max(0, s.high_ns - last_ns)
+            if low_ns == 0:  # it waited together with the last: half-way between that and the end of the sleep
+                low_ns = high_ns = max(0, age_ns) if is_known else high_ns // 2
+                s.message_ns = max(s.message_ns, last_ns + low_ns)
+            gap_ns = _learn_end(s, MESSAGE, low_ns, high_ns)
             if age_ns > 0:
                 from_ns = last_ns + gap_ns
         s.messages += 1
@@ -477,6 +482,7 @@ def follow_plan(view: FlatView, ints: Ints, floats: Floats) -> Plan:
     now_ns, at_beacon = view.now_ns, view.at_beacon != 0
     if view.buffered_bytes:
         s.opened_ns, s.planned = now_ns, 0
+        s.empty_ns = max(s.empty_ns, now_ns - view.slept_ns)  # beacons of a nap
         return Plan(now_ns, now_ns + s.interval_ns, True, 0 * now_ns, False)
     if 0 <= s.poll_ns < now_ns and not at_beacon:  # it has found nothing
         s.took_s += _TOOK_STEP * (min((now_ns - s.poll_ns) * 1e-9, _TOOK_AT_MOST_S) - s.took_s)

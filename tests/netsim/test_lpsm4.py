@@ -35,8 +35,9 @@ class Rule:
         at, reached = round(at_ms * MS), round(reached_ms * MS)
         rule.observe_frame(FlatFrame(sent, at, reached, size, connection, 0, size - 40, completes, 1), self.ints, ())
 
-    def asked(self, now_ms, beacon=0, buffered=0):
-        view = FlatView(round(now_ms * MS), beacon, NOT_YET_NS, NOT_YET_NS, 0, buffered, FOREVER_NS)
+    def asked(self, now_ms, beacon=0, buffered=0, slept_ms=10_000):
+        slept = round(slept_ms * MS) * beacon
+        view = FlatView(round(now_ms * MS), beacon, NOT_YET_NS, NOT_YET_NS, slept, buffered, FOREVER_NS)
         return rule.follow_plan(view, self.ints, ())
 
 
@@ -95,6 +96,14 @@ def test_what_waited_came_between_the_last_instant_known_empty_and_the_first_kno
     assert own.s["low_ns"] == low_ms * MS  # without a pause
     own.frame(at_ms + 20)
     assert own.s["low_ns"] == own.s["high_ns"] == round((at_ms + 20) * MS)
+
+
+def test_of_naps_that_bring_nothing_it_is_not_asked_and_yet_the_last_of_them_was_empty():
+    own = Rule()
+    assert own.asked(3_600_000).repeat_ns == 5000 * MS
+    own.asked(3_650_000, beacon=1, buffered=400, slept_ms=5000)
+    own.frame(3_650_001)
+    assert (own.s["low_ns"], own.s["high_ns"]) == (3_645_000 * MS, 3_650_000 * MS)
 
 
 @pytest.mark.parametrize("stamps", [False, True])
