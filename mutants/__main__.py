@@ -47,7 +47,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     ),
     "lpsm/samplers/doors": (
         tuple(f"lpsm/samplers/{name}.py" for name in (
-            "calibration", "checks", "ensemble", "estimator", "river_adapter", "run_log", "sampler", "state_io", "tuned",
+            "calibration", "checks", "ensemble", "estimator", "river_adapter", "run_log", "sampler", "state_io",
+            "tuned",
         )),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
             "estimator", "river_adapter", "samplers_by_hand", "samplers_contract",
