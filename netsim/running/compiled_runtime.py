@@ -20,6 +20,7 @@ from netsim.model.codes import BAD_PLAN, DRAWS, NEVER, NO_ROOM, NOTES, TCP_TIMER
 from netsim.model.entities import Client, Connection, Frame, Run, Stream
 from netsim.model.events import HANDLERS, begin
 from netsim.model.medium import at_access_point
+from netsim.model.queues import take_first
 from netsim.model.receiver import receive, receive_down
 from netsim.model.wires import DOWN_WIRE, UP_WIRE
 from netsim.policies.call_by_address import call_observe, call_plan
@@ -235,6 +236,12 @@ def refer(run: Run, connection: Connection, more: int) -> None:
                 node = end.out_of_order
                 end.out_of_order = node.link
                 free_frame(run, node)
+            while end.sent.count:
+                free_frame(run, take_first(end.sent))
+        while connection.frames.count:
+            free_frame(run, take_first(connection.frames))
+        while connection.updates.count:
+            free_frame(run, take_first(connection.updates))
         connection.link = run.machine.free_connection
         run.machine.free_connection = connection
 
