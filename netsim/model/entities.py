@@ -361,6 +361,9 @@ class Connection:
     read: int  # how much the client has read for which no credit was given back
     frames: Part[Queue]  # frames that are not read to the end: `netsim.model.flow_control`
     updates: Part[Queue]  # credit on its way
+    written: int  # with TLS: what the server has written of its own,
+    readable: int  # what the client can read of that,
+    records: Part[Queue]  # and records that are not whole
     flights: int  # flights of TLS that were written,
     resumed: int  # of those that resume a session,
     secured: int  # and where they end in what the client writes

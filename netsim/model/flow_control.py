@@ -21,7 +21,7 @@ from netsim.model.tcp import open_connection, write
 
 HEADERS_BYTES, LATER_HEADERS_BYTES = 94, 28
 PREFACE_BYTES, SERVER_SETTINGS_BYTES, SETTINGS_ACK_BYTES, UPDATE_BYTES = 45, 15, 9, 13
-RECORD_BYTES, TICKETS_BYTES = 22, 158
+RECORD_BYTES, MAX_RECORD_BYTES, TICKETS_BYTES = 22, 16_384, 158
 
 
 # -- the handshake of TLS
@@ -96,10 +96,55 @@ def greet(run: Run, connection: Connection, end: Endpoint) -> None:
     if connection.greeted == end.is_client:
         connection.greeted += 1
         if not end.is_client:
-            secured = TICKETS_BYTES + RECORD_BYTES if run.n_flights else 0
-            end.peer.expected += SERVER_SETTINGS_BYTES + secured
-            write(run, end, SERVER_SETTINGS_BYTES + secured, 0)
+            if run.n_flights:
+                end.peer.expected += TICKETS_BYTES
+                write(run, end, TICKETS_BYTES, 0)
+                write_records(run, connection, SERVER_SETTINGS_BYTES + SETTINGS_ACK_BYTES)
+                return
+            write_records(run, connection, SERVER_SETTINGS_BYTES)
         write_along(run, end, SETTINGS_ACK_BYTES)
+
+
+def write_records(run: Run, connection: Connection, size: int) -> None:
+    """Let the server write, in records if TLS is used."""
+    end = connection.server
+    while size > 0:
+        part = min(size, MAX_RECORD_BYTES) if run.n_flights else size
+        size -= part
+        if run.n_flights:
+            connection.written += part
+            part += RECORD_BYTES
+            record = new_frame(run)
+            record.seq, record.ack = end.written + part, connection.written
+            append(connection.records, record)
+        end.peer.expected += part
+        write(run, end, part, 0)
+
+
+def written_by_server(run: Run, connection: Connection) -> int:
+    """Return how many bytes the server has written, without what TLS adds."""
+    return connection.written if run.n_flights else connection.server.written
+
+
+def readable(run: Run, connection: Connection, reached: int) -> int:
+    """Return how many of them the client can read when so many bytes of TCP have come: those of whole records."""
+    if not run.n_flights:
+        return reached
+    found, record = connection.readable, connection.records.head
+    for _ in range(connection.records.count):
+        if record.seq <= reached:
+            found = record.ack
+        record = record.link
+    return found
+
+
+def take_records(run: Run, connection: Connection) -> int:
+    """Return how many of them the client can read now, and forget the records that are whole."""
+    reached = connection.client.received
+    connection.readable = readable(run, connection, reached)
+    while connection.records.count and connection.records.head.seq <= reached:
+        free_frame(run, take_first(connection.records))
+    return connection.readable
 
 
 # -- credit
@@ -121,15 +166,13 @@ def note_frame(run: Run, connection: Connection, wanted: Object, begin: int, par
     connection.credit -= part
 
 
-def read_frames(run: Run, connection: Connection) -> None:
+def read_frames(run: Run, connection: Connection, up_to: int) -> None:
     """Read what has come of replies, and give back credit for it."""
     end = connection.client
-    while connection.frames.count and connection.frames.head.seq < end.received:
+    while connection.frames.count and connection.frames.head.seq < up_to:
         frame = connection.frames.head
-        is_whole = end.received >= frame.ack
-        if run.n_flights and not is_whole:
-            break
-        come = min(end.received, frame.ack) - frame.seq - frame.length
+        is_whole = up_to >= frame.ack
+        come = min(up_to, frame.ack) - frame.seq - frame.length
         wanted = end.client.objects[end.client.first_object + frame.batch]
         frame.length += come
         connection.read += come

@@ -19,7 +19,6 @@ from netsim.model.codes import PAGE_DONE, SERVE
 from netsim.model.entities import Client, Connection, Endpoint, Frame, Host, Object, Run
 from netsim.model.flow_control import (
     PREFACE_BYTES,
-    RECORD_BYTES,
     ask_for_named,
     give_first_credit,
     greet,
@@ -27,8 +26,12 @@ from netsim.model.flow_control import (
     open_securely,
     queue_up,
     read_frames,
+    readable,
+    take_records,
     take_updates,
     write_along,
+    write_records,
+    written_by_server,
 )
 from netsim.model.page_account import close_account
 from netsim.model.primitives import note_answer, refer, schedule, tell_policy
@@ -174,13 +177,11 @@ def read_streams(run: Run, end: Endpoint) -> None:
     connection = end.connection
     if run.credit:
         greet(run, connection, end)
-        if end.is_client:
-            read_frames(run, connection)
-        else:
-            take_updates(run, connection)
     if end.is_client:
+        up_to = take_records(run, connection)
+        read_frames(run, connection, up_to)
         wanted = connection.ending.head
-        while wanted and wanted.ends <= end.received:
+        while wanted and wanted.ends <= up_to:
             connection.ending.head = wanted.link
             complete_object(run, connection, wanted)
             wanted = connection.ending.head
@@ -189,6 +190,7 @@ def read_streams(run: Run, end: Endpoint) -> None:
             take_ack(run, end.peer, end.received)
             write_replies(run, connection)
         return
+    take_updates(run, connection)
     wanted = connection.requests.head
     while wanted and 0 < wanted.ends <= end.received:
         connection.requests.head = wanted.link
@@ -215,6 +217,7 @@ def begin_turns(run: Run, wanted: Object) -> None:
 def write_replies(run: Run, connection: Connection) -> None:
     """Write of the replies that are ready, in turns, what TCP can send and one frame more."""
     end, size = connection.server, 0
+    first = written_by_server(run, connection)
     if run.control:
         may = max(int(end.cwnd) - in_flight(end), 0) * run.mss
     else:
@@ -236,26 +239,22 @@ def write_replies(run: Run, connection: Connection) -> None:
             continue
         wanted.left -= part
         if run.credit:
-            note_frame(run, connection, wanted, end.written + size + FRAME_HEADER_BYTES, part)
+            note_frame(run, connection, wanted, first + size + FRAME_HEADER_BYTES, part)
         size += part + FRAME_HEADER_BYTES
         if wanted.left:
             queue_up(connection.replies, wanted)
         else:
-            wanted.ends = end.written + size + (RECORD_BYTES if run.n_flights else 0)
+            wanted.ends = first + size
             queue_up(connection.ending, wanted)
-        if run.n_flights:
-            connection.client.expected += size + RECORD_BYTES
-            write(run, end, size + RECORD_BYTES, 0)
-            size, may = 0, max(int(end.cwnd) - in_flight(end), 0) * run.mss
         wanted = connection.replies.head
     if size:
-        connection.client.expected += size
-        write(run, end, size, 0)
+        write_records(run, connection, size)
 
 
 def tell_of_streams(run: Run, client: Client, frame: Frame, reached: int, is_new: int) -> None:
     """Tell a host-aware policy of a packet on a stream's connection, once for each reply that it completes."""
     connection = frame.to.connection
+    reached = readable(run, connection, reached)
     wanted = connection.ending.head
     if not (wanted and wanted.ends <= reached):
         if not wanted:

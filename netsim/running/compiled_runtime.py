@@ -242,6 +242,8 @@ def refer(run: Run, connection: Connection, more: int) -> None:
             free_frame(run, take_first(connection.frames))
         while connection.updates.count:
             free_frame(run, take_first(connection.updates))
+        while connection.records.count:
+            free_frame(run, take_first(connection.records))
         connection.link = run.machine.free_connection
         run.machine.free_connection = connection
 
