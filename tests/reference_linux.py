@@ -77,6 +77,9 @@ def compare(row, folder):
     until = packets.read_ns[0] + int(1e9 * row.latency_s)
     theirs = packets[packets.read_ns <= until]
     down, up = (theirs.up == 0).sum(), (theirs.up == 1).sum()
+    told = theirs[theirs.up == 1].ack[1:].diff() / 1448
+    if not row.loss and not row.queue:
+        up += int(np.maximum(np.ceil(told[told > 2] / 2) - 1, 0).sum())
     last = packets.read_ns[0] + round(1e9 * latency_s)
     own_down = sum(one.down for one in sent)
     own_up = sum(not one.down and one.reached_ns < last for one in sent)

@@ -362,7 +362,8 @@ class Connection:
     frames: Part[Queue]  # frames that are not read to the end: `netsim.model.flow_control`
     updates: Part[Queue]  # credit on its way
     written: int  # with TLS: what the server has written of its own,
-    readable: int  # what the client can read of that,
+    taken: int  # what the client has read of it,
+    readable: int  # and can read of it,
     records: Part[Queue]  # and records that are not whole
     flights: int  # flights of TLS that were written,
     resumed: int  # of those that resume a session,

@@ -21,6 +21,8 @@ from netsim.model.tcp import open_connection, write
 
 HEADERS_BYTES, LATER_HEADERS_BYTES = 94, 28
 PREFACE_BYTES, SERVER_SETTINGS_BYTES, SETTINGS_ACK_BYTES, UPDATE_BYTES = 45, 15, 9, 13
+READ_BYTES = 8192
+"""What the client reads at once (nghttp)."""
 RECORD_BYTES, MAX_RECORD_BYTES, TICKETS_BYTES = 22, 16_384, 158
 
 

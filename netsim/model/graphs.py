@@ -19,6 +19,7 @@ from netsim.model.codes import PAGE_DONE, SERVE
 from netsim.model.entities import Client, Connection, Endpoint, Frame, Host, Object, Run
 from netsim.model.flow_control import (
     PREFACE_BYTES,
+    READ_BYTES,
     ask_for_named,
     give_first_credit,
     greet,
@@ -179,7 +180,9 @@ def read_streams(run: Run, end: Endpoint) -> None:
         greet(run, connection, end)
     if end.is_client:
         up_to = take_records(run, connection)
-        read_frames(run, connection, up_to)
+        while connection.taken < up_to:
+            connection.taken = min(connection.taken + READ_BYTES, up_to)
+            read_frames(run, connection, connection.taken)
         wanted = connection.ending.head
         while wanted and wanted.ends <= up_to:
             connection.ending.head = wanted.link
@@ -198,20 +201,29 @@ def read_streams(run: Run, end: Endpoint) -> None:
         refer(run, connection, 1)
         if wanted.delay:
             schedule(run, run.now + wanted.delay, SERVE, wanted)
+        elif run.control:
+            join_turns(run, wanted)
+            refer(run, connection, -1)
         else:
             begin_turns(run, wanted)
         wanted = connection.requests.head
+    if run.control:
+        write_replies(run, connection)
 
 
 def begin_turns(run: Run, wanted: Object) -> None:
+    """Let the server write a reply in turns with others."""
+    join_turns(run, wanted)
+    write_replies(run, wanted.connection)
+    refer(run, wanted.connection, -1)
+
+
+def join_turns(run: Run, wanted: Object) -> None:
     """Let a reply take part in the server's turns."""
-    connection = wanted.connection
     wanted.left = wanted.reply
     if run.credit:
-        give_first_credit(run, connection, wanted)
-    queue_up(connection.replies, wanted)
-    write_replies(run, connection)
-    refer(run, connection, -1)
+        give_first_credit(run, wanted.connection, wanted)
+    queue_up(wanted.connection.replies, wanted)
 
 
 def write_replies(run: Run, connection: Connection) -> None:

@@ -114,8 +114,6 @@ def take_in_today(run: Run, end: Endpoint, frame: Frame) -> None:
         elif end.received == end.expected:
             complete(run, end)
     if not end.closed:
-        if connection.is_stream and not end.is_client:
-            write_replies(run, connection)
         answer_read(run, end)
 
 
