@@ -13,14 +13,16 @@ application reads at once.  Left out: windows that are full, the limit of three 
 from __future__ import annotations
 
 from netsim.model.codes import DATA, NEVER
-from netsim.model.entities import Endpoint, Run
+from netsim.model.entities import Endpoint, Frame, Run
 from netsim.model.packets import send_packet, watch_end
 
 QUICK = 16
+STAMP = 1_000_000
+LEAST_GROWING = 128
 LEAST_SEGMENT = 536
 LONGEST_WAIT = 40_000_000
 COMPRESSED_WAIT = 1_100_000
-FIRST_OFFER, FIRST_CLAMP, LARGEST_CLAMP = 64_240, 81_920, 6_291_456
+FIRST_OFFER, FIRST_CLAMP, LARGEST_CLAMP = 64_240, 81_408, 6_291_456
 """Of the window: offered at first, the limit to that, and to which the limit may grow."""
 FIRST_SPACE = 10
 
@@ -72,18 +74,26 @@ def note_data(run: Run, end: Endpoint, length: int, pushes: int) -> None:
         end.small += 1
 
 
-def grow_window(run: Run, end: Endpoint, length: int) -> None:
-    """Let the offered window grow with what is read, twice as fast; that is acknowledged at once."""
-    if run.now - end.space_since >= end.srtt > 0:
+def grow_window(end: Endpoint, length: int, mss: int) -> None:
+    """Let the offered window grow by twice what has come, up to its limit; that is acknowledged at once."""
+    room = end.clamp - end.offered
+    if length >= LEAST_GROWING and room > 0:
+        end.offered += min(room, 2 * max(length, mss))
+        end.quick |= 1
+
+
+def note_read(run: Run, end: Endpoint, frame: Frame) -> None:
+    """Raise the limit to the window once a round trip, which stamps of milliseconds tell, by what was read in it."""
+    if frame.length >= end.full_seen and frame.echo // STAMP != end.echoed:
+        end.echoed = frame.echo // STAMP
+        trip = max((run.now - frame.echo) // STAMP, 1) * STAMP
+        end.trip = trip if not end.trip or trip < end.trip else end.trip + (trip - end.trip) // 8
+    if run.now - end.space_since >= end.trip > 0:
         read = end.received - end.space_from
         if read > end.space:
             wanted = 2 * read + 4 * read * (read - end.space) // end.space
             end.clamp, end.space = max(end.clamp, min(wanted, LARGEST_CLAMP)), read
         end.space_from, end.space_since = end.received, run.now
-    room = end.clamp - end.offered
-    if length >= 128 and room > 0:
-        end.offered += min(room, 2 * max(length, run.mss))
-        end.quick |= 1
 
 
 def answer_data(run: Run, end: Endpoint) -> None:

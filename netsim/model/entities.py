@@ -242,7 +242,9 @@ class Frame:
     more: int  # and whether others follow it (More Data)
     told: int  # with control, of a packet: when it told what had come out of order (SACK); 0: it did not,
     repeats: int  # whether it tells of something that has come twice (DSACK),
-    pushes: int  # and whether it is the end of what was handed down at once (PSH)
+    pushes: int  # whether it is the end of what was handed down at once (PSH),
+    stamp: int  # when it was sent,
+    echo: int  # and the stamp of what its sender had heard last
 
 
 @record
@@ -329,6 +331,9 @@ class Endpoint:
     duplicates_of: int
     offered: int  # the window that is offered,
     clamp: int  # and its limit
+    heard: int  # the stamp of what has come last,
+    echoed: int  # the last of its own that came back, milliseconds,
+    trip: int  # and a round trip measured by these
     space: int  # bytes that were read in a round trip,
     space_from: int  # from where on, and
     space_since: int  # since when

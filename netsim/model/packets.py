@@ -22,7 +22,7 @@ def send_packet(run: Run, end: Endpoint, flag: int, seq: int, length: int, ack: 
     frame.bytes = length + run.header
     if run.control:
         frame.told, frame.repeats, frame.pushes = 0, end.repeats, end.pushes
-        end.repeats = 0
+        frame.stamp, frame.echo, end.repeats = run.now, end.heard, 0
         if flag:
             frame.bytes += SYN_OPTIONS
         elif end.out_of_order:

@@ -11,7 +11,7 @@ from lpsm.native.records import NONE
 from netsim.model.browser import arrived
 from netsim.model.codes import ANSWER, DATAGRAM, NEVER, SYN, SYN_ACK
 from netsim.model.datagrams import land
-from netsim.model.delayed_acks import QUICK, answer_data, answer_read, grow_window, note_data
+from netsim.model.delayed_acks import QUICK, answer_data, answer_read, grow_window, note_data, note_read
 from netsim.model.entities import Connection, Endpoint, Frame, Run
 from netsim.model.flow_control import shake
 from netsim.model.graphs import begin_streams, read_streams, tell_of_streams, write_replies
@@ -91,6 +91,7 @@ def take_in(run: Run, end: Endpoint, frame: Frame) -> None:
 def take_in_today(run: Run, end: Endpoint, frame: Frame) -> None:
     """Take in acknowledgement and payload, with the sender and the receiver of today."""
     connection = end.connection
+    end.heard = frame.stamp
     heed(run, end, frame)
     if end.all_acked and end.unacked == end.written:
         end.all_acked = 0
@@ -106,8 +107,9 @@ def take_in_today(run: Run, end: Endpoint, frame: Frame) -> None:
     if not take_bytes(run, end, frame):
         answer_data(run, end)
         return
-    grow_window(run, end, frame.length)
+    grow_window(end, frame.length, run.mss)
     answer_data(run, end)
+    note_read(run, end, frame)
     if shaken(run, end):
         if connection.is_stream:
             read_streams(run, end)
