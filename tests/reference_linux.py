@@ -7,9 +7,7 @@ number a packet in the order in which they use the air.  Counted are packets up 
 scenario is printed, then what families of lossy scenarios have in the mean; the exit status is 0 only if all is met.
 """
 
-import gzip
 import json
-import random
 import sys
 from pathlib import Path
 from unittest import mock
@@ -19,6 +17,7 @@ import pandas as pd
 
 import netsim
 from netsim import LinkConfig, Recorder, SimulationConfig, TcpConfig
+from netsim.model import wires as netsim_wires
 from traces.records import Cause, Page
 
 PREFACE, HEADERS, LATER_HEADERS, HTML = 45, 94, 28, 18_000
@@ -58,14 +57,68 @@ def world_of(row):
     return SimulationConfig(link=link, tcp=tcp, beacon_interval_ns=interval_ns, radio="thesis")
 
 
-def run(row, packets, folder, seed=None):
+class Losses:
+    """Loses the packets that were lost: data by its bytes and how often they were sent, others by what they tell."""
+
+    def __init__(self, packets):
+        starts = {up: int(packets[packets.up == up].seq.iloc[0]) for up in (0, 1)}
+        self.down, self.up, self.flags = [], [], []
+        sent = {0: [], 1: []}
+        for one in packets.itertuples():
+            seq, ack = (one.seq - starts[one.up] - 1) % 2**32, (one.ack - starts[1 - one.up] - 1) % 2**32
+            here = (one.flags & 2, seq if not one.up else -1, ack if one.up else -1, one.payload if not one.up else 0)
+            sent[one.up].append(here)
+            if one.due_ns == -1:
+                times = sent[one.up].count(here)
+                if one.flags & 2:
+                    self.flags.append([one.up, times])
+                elif one.up:
+                    self.up.append([ack, times, None])
+                else:
+                    self.down.append([seq + one.payload // 2 if one.payload else -1 - ack, times])
+        self.frame = None
+
+    def lost(self, run, client):
+        """Return whether the packet that is on the air now is to be lost."""
+        frame = self.frame
+        up = not frame.to.is_client
+        if frame.flag:
+            listed = [one for one in self.flags if one[0] == up]
+        elif up:
+            listed = []
+            for one in self.up:
+                if one[2] is None and frame.ack >= one[0]:
+                    one[2] = frame.ack
+                if one[2] == frame.ack:
+                    listed.append(one)
+        elif frame.length:
+            listed = [one for one in self.down if frame.seq <= one[0] < frame.seq + frame.length]
+        else:
+            listed = [one for one in self.down if one[0] == -1 - frame.ack]
+        found = False
+        for one in listed:
+            one[1] -= 1
+            found = found or one[1] == 0
+        client.lost += found
+        return found
+
+
+def run(row, packets, folder):
     """Run the model; return its latency, and its packets."""
-    numbers = random.Random(int(row.seed if seed is None else seed) if row.loss else 0)
-    recorder = Recorder()
-    with mock.patch("netsim.running.setup._never_sleeps", lambda policy: False), mock.patch(
-        "netsim.running.setup._uniform", lambda rng: lambda rows: np.array([[numbers.random()] for _ in range(rows)])
-    ):  # fmt: skip
-        policy = f"psm:{int(row.psm_ms)}" if row.psm_ms else "none"
+    recorder, losses = Recorder(), Losses(packets)
+
+    def told(function, place):
+        def call(*given):
+            losses.frame = given[place]
+            return function(*given)
+
+        return call
+
+    wires = "netsim.model.wires."
+    policy = f"psm:{int(row.psm_ms)}" if row.psm_ms else "none"
+    down = told(netsim_wires.put_on_air, 2)
+    with mock.patch(wires + "put_on_air", down), mock.patch("netsim.model.medium.put_on_air", down), mock.patch(
+        wires + "carry_up", told(netsim_wires.carry_up, 2)), mock.patch(wires + "draw_loss", losses.lost):  # fmt: skip
         result = netsim.simulate([page_of(row, packets, folder)], policy, config=world_of(row), recorder=recorder)
     return float(result.latency_s[0]), recorder.transmissions
 
