@@ -34,7 +34,7 @@ class LinkConfig:
     loss_rate : float
         Probability that a frame is lost on the air, either way, in [0, 1).
     queue_packets : int
-        Full packets that may wait for the wire to the client behind the one that is sent; 0: any number.
+        Packets that may wait for the wire to the client behind the one that is sent; 0: any number.
     """
 
     wireless_mbps: float = 5.0

@@ -128,7 +128,7 @@ def compare(row, folder):
     packets = pd.read_csv(folder / f"{row.name}.csv.gz")
     latency_s, sent = run(row, packets, folder)
     until = packets.read_ns[0] + int(1e9 * row.latency_s)
-    theirs = packets[packets.read_ns <= until]
+    theirs = packets[(packets.read_ns <= until) & (packets.due_ns != -2)]
     down, up = (theirs.up == 0).sum(), (theirs.up == 1).sum()
     told = theirs[theirs.up == 1].ack[1:].diff() / 1448
     if not row.loss and not row.queue:

@@ -301,6 +301,7 @@ class Endpoint:
     rack_end: int  # where it ends,
     rack_rtt: int  # and its round trip
     rack_moved: int
+    sacked_rtt: int  # a round trip of what has come out of order just now
     probed: int  # where what was sent ended at the last probe, if that is open,
     probe_again: int  # and whether that sent something again
     limited: int  # whether the congestion window was,
@@ -556,7 +557,9 @@ class Run:
     resumption: float
     resumptions: Part[Stream]
     quic: int  # TLS needs no handshake before it
-    queue_time: int  # of the wire downwards: packets that come to find more waiting are dropped; 0: none is
+    queue: int  # of the wire downwards: how many packets may wait; 0: any number
+    queued: int  # how many have gone through it,
+    starts: Ints  # and when the last of them began, by turns
     persistent: int
     max_connections: int
     # links

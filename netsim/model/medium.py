@@ -31,9 +31,13 @@ def send_up(run: Run, client: Client, frame: Frame) -> None:
 
 def send_down(run: Run, client: Client, frame: Frame) -> None:
     """Carry a packet from the server to the access point; for a client that never sleeps, wires need not stop there."""
-    if run.queue_time and run.wire_down.free - run.now > run.queue_time:
-        lose(run, frame)
-        return
+    if run.queue:
+        place = run.queued % run.queue
+        if run.starts[place] > run.now:  # the one so many before this has not begun
+            lose(run, frame)
+            return
+        run.starts[place] = max(run.wire_down.free, run.now)
+        run.queued += 1
     at = transmit(run, run.wire_down, frame.bytes, run.now)
     if run.on_wires and client.never_sleeps:
         frame.reached = at

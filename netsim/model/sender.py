@@ -125,7 +125,10 @@ def heed(run: Run, end: Endpoint, frame: Frame) -> None:
     """Take in what a packet tells the sender; what that allows is still to be sent."""
     now, advanced, losses = run.now, frame.ack > end.unacked, end.losses
     first = last = -1
-    delivered, again, segment = 0, 0, end.sent.head
+    delivered, again = 0, 0
+    if frame.told and end.sent.count:  # what has come out of order is noted first, as RACK takes the last round trip
+        delivered = note_arrived(run, end, frame.told)
+    segment = end.sent.head
     while end.sent.count and segment.ack <= frame.ack:
         take_first(end.sent)
         end.again -= segment.goes
@@ -146,8 +149,9 @@ def heed(run: Run, end: Endpoint, frame: Frame) -> None:
         end.unacked = frame.ack
     if first >= 0 and not again:
         measure(run, end, now - first, now - last)
-    if frame.told and end.sent.count:
-        delivered += note_arrived(run, end, frame.told)
+    elif end.sacked_rtt and first < 0:
+        measure(run, end, end.sacked_rtt, end.sacked_rtt)
+    end.sacked_rtt = 0
     if end.probed:
         heed_probe(run, end, advanced, frame.repeats)
     if advanced:
@@ -182,7 +186,7 @@ def note_latest(run: Run, end: Endpoint, segment: Frame) -> None:
 
 def note_arrived(run: Run, end: Endpoint, told: int) -> int:
     """Note which segments have come out of order, as the receiver knew at an instant; return how many are new."""
-    segment, found, rtt = end.sent.head, 0, -1
+    segment, found = end.sent.head, 0
     for _ in range(end.sent.count):
         if 0 < segment.air <= told and not segment.outcome:
             end.again -= segment.goes
@@ -192,11 +196,9 @@ def note_arrived(run: Run, end: Endpoint, told: int) -> int:
             found += 1
             note_latest(run, end, segment)
             if not segment.tries:
-                rtt = run.now - segment.reached
+                end.sacked_rtt = run.now - segment.reached
         segment = segment.link
     end.sacked += found
-    if rtt >= 0:
-        measure(run, end, rtt, rtt)
     return found
 
 

@@ -101,7 +101,9 @@ def _take_rows(world: World) -> None:
             setattr(client, name, _records(kind, getattr(client, name)))
         client.loads = [entities.PageRecord() for _ in range(client.n_pages)]
         client.batches = [0] * run.batches_room
-    run.late, run.flights, run.resumed_flights = [], list(map(int, run.flights)), list(map(int, run.resumed_flights))
+    run.late = []
+    for name in ("flights", "resumed_flights", "starts"):
+        setattr(run, name, getattr(run, name).tolist())
     if run.on_wires:
         return
     for name in ("exchanges", "fetches", "together"):

@@ -79,7 +79,7 @@ class World:
         recorded_mbps = max((_recorded_mbps(workload) for workload, _ in self.members), default=0.0)
         soonest_s = min((_soonest_s(workload) for workload, _ in self.members), default=inf)
         _set_links(run, config.link, recorded_mbps, soonest_s if config.server_delay.kind == "recorded" else inf)
-        run.queue_time = config.link.queue_packets * run.wire_down.full
+        run.queue, run.starts = config.link.queue_packets, np.zeros(config.link.queue_packets, dtype=np.int64)
         in_flight = recorded_mbps * 2 * (run.wire_up.delay + run.air_up.delay) / 8_000 / run.mss
         run.window = max(run.window, round(in_flight))
         run.clients = [self._client(number) for number in range(n)]
