@@ -66,14 +66,14 @@ class Losses:
         sent = {0: [], 1: []}
         for one in packets.itertuples():
             seq, ack = (one.seq - starts[one.up] - 1) % 2**32, (one.ack - starts[1 - one.up] - 1) % 2**32
-            here = (one.flags & 2, seq if not one.up else -1, ack if one.up else -1, one.payload if not one.up else 0)
+            here = (one.flags & 2, ack, one.payload > 0) if one.up else (one.flags & 2, seq, one.payload)
             sent[one.up].append(here)
             if one.due_ns == -1:
                 times = sent[one.up].count(here)
                 if one.flags & 2:
                     self.flags.append([one.up, times])
                 elif one.up:
-                    self.up.append([ack, times, None])
+                    self.up.append([ack, times, None, one.payload > 0])
                 else:
                     self.down.append([seq + one.payload // 2 if one.payload else -1 - ack, times])
         self.frame = None
@@ -87,6 +87,8 @@ class Losses:
         elif up:
             listed = []
             for one in self.up:
+                if (frame.length > 0) != one[3]:
+                    continue
                 if one[2] is None and frame.ack >= one[0]:
                     one[2] = frame.ack
                 if one[2] == frame.ack:

@@ -33,6 +33,8 @@ from netsim.model.queues import append, take_first
 LONGEST_RTO = 120_000_000_000
 PROBE_MORE = 2_000_000
 SURE = 3
+BURST, MOST_BURST = 1e9 / 1024.0, 45
+SOON_ACKED = 1_000_000
 
 
 def begin_end(run: Run, end: Endpoint) -> None:
@@ -59,10 +61,13 @@ def send_data(run: Run, end: Endpoint) -> None:
     if end.lost > end.again:
         send_lost(run, end)
     before, room, sent = end.sent.count, int(end.cwnd) - in_flight(end), 0
-    limit = end.unacked + run.window * run.mss
+    limit, burst, limited = end.unacked + run.window * run.mss, burst_of(end), room <= 0
     while end.next < end.written and room > 0:
         length = min(run.mss, end.written - end.next)
         if end.next + length > limit or (length < run.mss and run.nagle and end.sent.count):
+            break
+        if sent % burst == 0 and room < burst and end.written - end.next > run.mss and may_wait(run, end, room):
+            limited = True
             break
         segment = new_frame(run)
         segment.seq, segment.ack = end.next, end.next + length
@@ -70,13 +75,28 @@ def send_data(run: Run, end: Endpoint) -> None:
         append(end.sent, segment)
         end.next += length
         sent, room = sent + 1, room - 1
-        send_segment(run, end, segment, sent % 2 == 0 or end.next == end.written)
+        send_segment(run, end, segment, sent % burst == 0 or end.next == end.written)
     if sent:
-        note_use(end, room <= 0)
+        note_use(end, limited or room <= 0)
         if before == 0:
             rearm(run, end)
         set_probe(run, end, head_due(end) - run.now)
         watch_end(run, end)
+
+
+def burst_of(end: Endpoint) -> int:
+    """Return how many segments are handed down at once: those of a millisecond at the rate of pacing, 2 at least."""
+    if end.srtt <= 0:
+        return 2
+    gain = 2.0 if 2.0 * end.cwnd < end.ssthresh else 1.2
+    return min(max(int(gain * max(end.cwnd, 1.0 * end.sent.count) * BURST / end.srtt), 2), MOST_BURST)
+
+
+def may_wait(run: Run, end: Endpoint, room: int) -> bool:
+    """Return whether less than a burst waits for the next acknowledgement, which is to come soon."""
+    if end.recovering or 3 * room >= int(end.cwnd) or not end.sent.count or run.now - end.last_sent > SOON_ACKED:
+        return False
+    return end.sent.head.reached + end.srtt - run.now <= min(end.srtt // 2, SOON_ACKED)
 
 
 def send_segment(run: Run, end: Endpoint, segment: Frame, pushes: int) -> None:
