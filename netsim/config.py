@@ -145,10 +145,10 @@ class TcpConfig:
 
 
 def flights_of(name: str, text: str) -> tuple[int, ...]:
-    """Return the bytes of the flights of TLS; an odd number of them, the client's being the first and the last."""
+    """Return the bytes of the flights of TLS; the client's are the first and the last."""
     parts = text.split(":") if text else []
-    if not all(part.isdecimal() and 0 < int(part) <= 1_000_000 for part in parts) or (text and len(parts) % 2 == 0):
-        raise ValueError(f"{name} must be an odd number of sizes such as 517:3000:80, got {text!r}")
+    if not all(part.isdecimal() and 0 < int(part) <= 1_000_000 for part in parts) or (parts and (len(parts) % 2 == 0 or len(parts) < 3)):
+        raise ValueError(f"{name} must be three sizes, or five and so on, such as 517:3000:80, got {text!r}")
     return tuple(map(int, parts))
 
 

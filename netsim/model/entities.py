@@ -319,7 +319,8 @@ class Endpoint:
     round_samples: int
     train: int  # when the last acknowledgement came that followed the one before it closely
     # the receiver: `netsim.model.delayed_acks`
-    ack_by: int
+    shaken: int  # bytes of the flights of TLS,
+    ack_by: int  # when to acknowledge at the latest,
     ato: int  # how long an acknowledgement may wait
     quick: int  # how many are sent at once
     interactive: int  # whether data goes both ways in turn ("pingpong")
@@ -372,8 +373,7 @@ class Connection:
     readable: int  # and can read of it,
     records: Part[Queue]  # and records that are not whole
     flights: int  # flights of TLS that were written,
-    resumed: int  # of those that resume a session,
-    secured: int  # and where they end in what the client writes
+    resumed: int  # of those that resume a session
     greeted: int  # whether the server, and then the client, has sent what begins a connection
     references: int  # events and packets that will come back to it
     link: Connection  # the next that is free

@@ -47,9 +47,10 @@ def shake(run: Run, end: Endpoint) -> int:
     if connection.resumed:
         flights, n = run.resumed_flights, run.n_resumed
     turn = connection.flights
-    if turn == n or turn % 2 == end.is_client or end.received < end.expected:
+    if turn == n or turn % 2 == end.is_client or end.received < end.shaken:
         return 0
     connection.flights = turn + 1
+    end.peer.shaken += flights[turn]
     end.peer.expected += flights[turn]
     write(run, end, flights[turn], 0)
     return int(turn + 1 == n)

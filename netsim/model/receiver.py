@@ -152,10 +152,9 @@ def note_out_of_order(sender: Endpoint, seq: int, now: int) -> None:
 def shaken(run: Run, end: Endpoint) -> bool:
     """Go on with the handshake of TLS; return whether it lies behind this end."""
     connection = end.connection
-    if connection.is_open and (end.is_client or end.received > connection.secured):
+    if not connection.flights or (connection.is_open and end.received > end.shaken):
         return True
     if shake(run, end):
-        connection.secured = end.peer.expected
         open_up(run, connection)
     return False
 
@@ -196,6 +195,8 @@ def open_up(run: Run, connection: Connection) -> None:
         return
     end = connection.client
     end.client.outstanding += 1
+    if connection.object:
+        connection.object.asked = end.written
     write(run, end, connection.request, connection.reply == 0)
 
 
