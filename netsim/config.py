@@ -147,7 +147,8 @@ class TcpConfig:
 def flights_of(name: str, text: str) -> tuple[int, ...]:
     """Return the bytes of the flights of TLS; the client's are the first and the last."""
     parts = text.split(":") if text else []
-    if not all(part.isdecimal() and 0 < int(part) <= 1_000_000 for part in parts) or (parts and (len(parts) % 2 == 0 or len(parts) < 3)):
+    right = not parts or (len(parts) > 2 and len(parts) % 2 == 1)
+    if not (right and all(part.isdecimal() and 0 < int(part) <= 1_000_000 for part in parts)):
         raise ValueError(f"{name} must be three sizes, or five and so on, such as 517:3000:80, got {text!r}")
     return tuple(map(int, parts))
 

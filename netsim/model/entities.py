@@ -218,8 +218,8 @@ class Exchange:
 class Frame:
     """A packet of TCP and the frame that carries it; or a null frame, a PS-Poll, a group frame.
 
-    The end of a connection keeps segments in such records too, from `seq` up to `ack`: those that came out of order, and
-    with control those that it has sent (`netsim.model.sender`), whose fields mean what is said there.
+    The end of a connection keeps segments in such records too, from `seq` up to `ack`: those that came out of order,
+    and with control those that it has sent (`netsim.model.sender`), whose fields mean what is said there.
     """
 
     link: Frame  # the next of its queue
