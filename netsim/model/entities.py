@@ -364,6 +364,9 @@ class Connection:
     requests: Part[Objects]  # whose requests are to be written or on their way,
     replies: Part[Objects]  # whose replies the server writes in turns,
     ending: Part[Objects]  # and whose replies are written to the end
+    references: int  # events and packets that will come back to it
+    link: Connection  # the next that is free
+    # with control: `netsim.model.flow_control`
     credit: int  # how much the server may write,
     read: int  # how much the client has read for which no credit was given back
     frames: Part[Queue]  # frames that are not read to the end: `netsim.model.flow_control`
@@ -375,8 +378,6 @@ class Connection:
     flights: int  # flights of TLS that were written,
     resumed: int  # of those that resume a session
     greeted: int  # whether the server, and then the client, has sent what begins a connection
-    references: int  # events and packets that will come back to it
-    link: Connection  # the next that is free
 
 
 @record

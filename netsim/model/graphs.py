@@ -179,8 +179,8 @@ def read_streams(run: Run, end: Endpoint) -> None:
     if run.credit:
         greet(run, connection, end)
     if end.is_client:
-        up_to = take_records(run, connection)
-        while connection.taken < up_to:
+        up_to = take_records(run, connection) if run.control else end.received
+        while run.credit and connection.taken < up_to:
             connection.taken = min(connection.taken + READ_BYTES, up_to)
             read_frames(run, connection, connection.taken)
         wanted = connection.ending.head
@@ -193,7 +193,8 @@ def read_streams(run: Run, end: Endpoint) -> None:
             take_ack(run, end.peer, end.received)
             write_replies(run, connection)
         return
-    take_updates(run, connection)
+    if run.credit:
+        take_updates(run, connection)
     wanted = connection.requests.head
     while wanted and 0 < wanted.ends <= end.received:
         connection.requests.head = wanted.link

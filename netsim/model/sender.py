@@ -54,12 +54,14 @@ def in_flight(end: Endpoint) -> int:
 
 def send_data(run: Run, end: Endpoint) -> None:
     """Send again what is lost, then what is new, as far as the windows allow."""
-    if end.sent.count == 0 and end.next < end.written:
+    if end.lost > end.again:
+        send_lost(run, end)
+    if end.next == end.written:
+        return
+    if end.sent.count == 0:
         if end.last_sent and run.now - end.last_sent > end.rto:
             restart_window(run, end)
         note_idle(run, end)
-    if end.lost > end.again:
-        send_lost(run, end)
     before, room, sent = end.sent.count, int(end.cwnd) - in_flight(end), 0
     limit, burst, limited = end.unacked + run.window * run.mss, burst_of(end), room <= 0
     while end.next < end.written and room > 0:
