@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpsm.arrays import Floats, Ints
-from lpsm.checks import array, checked, number, whole
+from lpsm.checks import checked, frozen, number, whole
 from lpsm.experts import hindsight_kernels as kernels
 from lpsm.experts.hindsight_kernels import BestAlpha, Likelihoods, checked_losses, search, slopes
 from lpsm.experts.learner import checked_prior, checked_rates, checked_transitions
@@ -37,7 +37,7 @@ class BestExpert:
     loss: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@frozen
 class Partition:
     """Segments of constant expert: segment s covers rounds starts[s] up to the next start (or T)."""
 
@@ -46,7 +46,7 @@ class Partition:
     loss: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@frozen
 class BestTransitions:
     """A stationary transition matrix and the posterior it induces.
 
@@ -157,8 +157,7 @@ def alpha_slopes(losses: ArrayLike, alphas: ArrayLike, *, prior: ArrayLike | Non
     Derivatives are carried along the recursion, so they are exact to rounding; they are NaN at
     the rates 0 and 1 and below 1e-100, where only the loss is computed.
     """
-    prepared = _prepared(losses, prior)
-    return slopes(prepared, checked_rates(np.atleast_1d(array("alphas", alphas))))
+    return slopes(_prepared(losses, prior), checked_rates(np.atleast_1d(alphas)))
 
 
 @checked
@@ -220,9 +219,7 @@ def best_transitions(
         begin = np.full((n, n), 0.5 / max(n - 1, 1))
         np.fill_diagonal(begin, 0.5 if n > 1 else 1.0)
     else:
-        begin = checked_transitions("start", start)
-        if len(begin) != n:
-            raise ValueError(f"start must have shape {(n, n)}, got {begin.shape}")
+        begin = checked_transitions("start", start, n)
     matrix, counts, log_scale, residual, iterations = kernels.baum_welch(
         prepared.likelihoods, prepared.prior, begin, number("tolerance", tolerance), max_iterations
     )

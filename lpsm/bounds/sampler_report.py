@@ -72,9 +72,7 @@ def report_sampler(
     norms = np.sqrt(squared_lengths(table))
     if sampler.normalize:
         norms = np.where(norms > 0.0, norms, 1.0)  # the sampler itself refuses zeros
-        scale = sparse.diags(1.0 / norms)
-        table = sparse.csr_matrix(scale @ table) if sparse.issparse(table) else table * (1.0 / norms)[:, None]
-        norms = np.ones(len(norms))
+        table, norms = sparse.diags(1.0 / norms, format="csr") @ table, np.ones(len(norms))
     theorem = theorem_of(sampler)
     coins = generator("rng", 0 if rng is None else rng).spawn(runs)
     logs: list[RunLog] = []

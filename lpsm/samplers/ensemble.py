@@ -21,6 +21,7 @@ from lpsm.samplers import kernels, protocol, rules
 from lpsm.samplers.checks import Columns
 from lpsm.samplers.kernels import CallableKernel, Kernel
 from lpsm.samplers.learners import Record, Squares, memory_of
+from lpsm.samplers.linear_algebra import NO_COLUMNS, NO_STARTS
 from lpsm.samplers.protocol import (
     ENTRIES,
     EVICTED,
@@ -41,8 +42,6 @@ from lpsm.samplers.protocol import (
     code_of,
     play,
 )
-
-_NO_COLUMNS, _NO_STARTS = np.zeros(0, np.int32), np.zeros(0, np.int64)
 
 
 def pinned(*records: Record) -> tuple[Code, list[Code]]:
@@ -193,7 +192,7 @@ class Ensemble:
         record.mode[:] = mode
         if self.given is not None and not mode[FRESH]:
             self._fill(self.given, values)
-        at, starts, rows = _NO_COLUMNS, _NO_STARTS, values.reshape(1, -1)
+        at, starts, rows = NO_COLUMNS, NO_STARTS, values.reshape(1, -1)
         if columns is not None:
             at, starts, record.mode[SPARSE] = columns, np.array([0, len(values)], np.int64), 1
         while not play(self._place, rows, at, starts):

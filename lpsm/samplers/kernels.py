@@ -20,7 +20,7 @@ from numpy.typing import DTypeLike
 
 from lpsm.arithmetic import dot
 from lpsm.arrays import Array, Floats, Ints
-from lpsm.checks import number, positive, shown
+from lpsm.checks import number, shown
 from lpsm.native import compiled
 from lpsm.samplers.learners import Memory, Record, coefficient, keep, memory_of, new_memory, shrink, steps
 from lpsm.samplers.linear_algebra import (
@@ -72,7 +72,6 @@ class Radial(Rule):
     """k(x, z) = exp(-gamma |x - z|^2)."""
 
     gamma: float = 1.0
-    ranges = checked_by(gamma=positive)
     chance = rule_function(
         lambda kernel, counts, scalars, s, square, other, _, __: exp(-kernel[0] * max(square + other - 2.0 * s, 0.0))
     )
@@ -85,7 +84,7 @@ class Polynomial(Rule):
     degree: int = 3
     gamma: float = 1.0
     coef0: float = 1.0
-    ranges = checked_by(gamma=positive, degree=_whole_degree, coef0=_not_negative)
+    ranges = checked_by(degree=_whole_degree, coef0=_not_negative)
     chance = rule_function(
         lambda kernel, counts, scalars, s, square, other, _, __: float((kernel[1] * s + kernel[2]) ** kernel[0])
     )
