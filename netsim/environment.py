@@ -1,8 +1,8 @@
 """Power saving as a Gymnasium environment: an agent decides where a policy would.
 
-``gymnasium.make("netsim.environment:netsim/PowerSave-v1")``.  A step is one decision: the client could sleep, or listens
-to a beacon.  The agent sees what a client can know, and says how long to stay awake, and then which beacon to listen to
-next, or after how long to poll.
+``gymnasium.make("netsim.environment:netsim/PowerSave-v1")``.  A step is one decision: the client could sleep, or
+listens to a beacon.  The agent sees what a client can know, and says how long to stay awake, and then which beacon to
+listen to next, or after how long to poll.
 The reward is minus the energy since the last decision, minus the price of a second of waiting times the seconds that
 pages have been loading: over an episode it adds up to -(energy + price x sum of latencies).
 
