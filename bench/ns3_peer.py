@@ -2,8 +2,9 @@
 
 ``python ns3_peer.py 11g 20 4`` prints, as one JSON object, the throughput of 20 stations that send UDP packets of 1472
 bytes (MPDUs of 1536) to one access point for 4 s, and the processor time that this took without building the cell.
-``python ns3_peer.py 11n 20 4 65535`` has frames go together (MPDUs of 1538), contending as DCF does, in A-MPDUs of at
-most so many bytes; what is not answered is sent again without asking with a block-ACK request first.
+``python ns3_peer.py 11n 20 4 65535`` has frames go together (MPDUs of 1538) in A-MPDUs of at most so many bytes, with
+the defaults of ns-3: stations contend in the class best effort, and ask with a block-ACK request about what was not
+answered.  With ``dcf`` behind, they contend as DCF does and send it again at once.
 """
 
 import json
@@ -16,33 +17,42 @@ MODES = {  # standard, rate of data, rate of answers, what is offered in Mb/s: m
     "11g": ("WIFI_STANDARD_80211g", "ErpOfdmRate54Mbps", "ErpOfdmRate24Mbps", 36.0),
     "11b": ("WIFI_STANDARD_80211b", "DsssRate11Mbps", "DsssRate2Mbps", 8.0),
     "11n": ("WIFI_STANDARD_80211n", "HtMcs7", "ErpOfdmRate24Mbps", 80.0),
+    "11ax": ("WIFI_STANDARD_80211ax", "HeMcs7", "OfdmRate24Mbps", 110.0),
 }
 
 
-def saturated(kind, n, seconds, max_ampdu_bytes=0):
+def saturated(kind, n, seconds, max_ampdu_bytes=0, *, dcf=False):
     """Return the throughput of n saturated stations, Mb/s, and the processor seconds of the run."""
     from ns import ns
 
     standard, data, control, offered_mbps = MODES[kind]
+    import os
+
+    ns.RngSeedManager.SetRun(int(os.environ.get("RUN", "1")))
     ns.Config.SetDefault("ns3::WifiMacQueue::MaxDelay", ns.TimeValue(ns.Seconds(100.0)))
     stations, access_point = ns.NodeContainer(), ns.NodeContainer()
     stations.Create(n)
     access_point.Create(1)
     phy = ns.YansWifiPhyHelper()
-    if kind == "11n":
-        phy.Set("ChannelSettings", ns.StringValue("{0, 20, BAND_2_4GHZ, 0}"))
+    is_qos = kind in ("11n", "11ax")
+    if is_qos:
+        band = "BAND_2_4GHZ" if kind == "11n" else "BAND_5GHZ"
+        phy.Set("ChannelSettings", ns.StringValue(f"{{0, 20, {band}, 0}}"))
     phy.SetChannel(ns.YansWifiChannelHelper.Default().Create())
     wifi, mac = ns.WifiHelper(), ns.WifiMacHelper()
     wifi.SetStandard(getattr(ns, standard))
     rates = ("DataMode", ns.StringValue(data), "ControlMode", ns.StringValue(control))
     wifi.SetRemoteStationManager("ns3::ConstantRateWifiManager", *rates)
-    common = ("Ssid", ns.SsidValue(ns.Ssid("bench")), "QosSupported", ns.BooleanValue(kind == "11n"))
+    common = ("Ssid", ns.SsidValue(ns.Ssid("bench")), "QosSupported", ns.BooleanValue(is_qos))
     common += ("BE_MaxAmpduSize", ns.UintegerValue(max_ampdu_bytes))
     mac.SetType("ns3::StaWifiMac", *common)
     devices = wifi.Install(phy, mac, stations)
     mac.SetType("ns3::ApWifiMac", *common)
     of_access_point = wifi.Install(phy, mac, access_point)
-    if kind == "11n":
+    if kind == "11ax":
+        he = "/NodeList/*/DeviceList/*/$ns3::WifiNetDevice/HeConfiguration/GuardInterval"
+        ns.Config.Set(he, ns.TimeValue(ns.NanoSeconds(800)))
+    if dcf:
         queue = "/NodeList/*/DeviceList/*/$ns3::WifiNetDevice/Mac/$ns3::WifiMac/BE_Txop/$ns3::QosTxop/"
         ns.Config.Set(queue + "Aifsns", ns.StringValue("2"))
         ns.Config.Set(queue + "UseExplicitBarAfterMissedBlockAck", ns.BooleanValue(False))
@@ -74,4 +84,5 @@ def saturated(kind, n, seconds, max_ampdu_bytes=0):
 
 
 if __name__ == "__main__":
-    print(json.dumps(saturated(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), *map(int, sys.argv[4:]))))
+    numbers, dcf = [one for one in sys.argv[2:] if one != "dcf"], "dcf" in sys.argv
+    print(json.dumps(saturated(sys.argv[1], int(numbers[0]), float(numbers[1]), *map(int, numbers[2:]), dcf=dcf)))

@@ -202,8 +202,7 @@ def _configuration(said: Mapping[str, Setting]) -> netsim.SimulationConfig:
     if (air := written.get("air")) is not None:
         if "wireless_mbps" in said:
             raise ValueError("wireless_mbps is the rate of wires, and --air has rates of its own: --air 11g:24")
-        beacons = netsim.BeaconConfig(**parts["beacons"])
-        world["medium"] = netsim.AirConfig(phy=netsim.Phy.parse(str(air)), beacons=beacons, **parts["air"])
+        world["medium"] = netsim.AirConfig.shipped(str(air), parts["beacons"], **parts["air"])
     elif of_air := [*parts["air"], *parts["beacons"]]:
         raise ValueError(f"{of_air[0]} belongs to the shared air, and no --air is given")
     if "server_delay" in written:

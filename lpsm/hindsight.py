@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpsm.arrays import Floats, Ints
-from lpsm.checks import array, checked, number, whole
+from lpsm.checks import checked, frozen, number, whole
 from lpsm.experts import hindsight_kernels as kernels
-from lpsm.experts.best_rate import BestAlpha, search, slopes
+from lpsm.experts.hindsight_kernels import BestAlpha, Likelihoods, checked_losses, search, slopes
 from lpsm.experts.learner import checked_prior, checked_rates, checked_transitions
-from lpsm.experts.loss_tables import Likelihoods, checked_losses
 
 __all__ = [
     "BestAlpha", "BestExpert", "BestTransitions", "Partition", "alpha_losses", "alpha_slopes", "awake_regrets",
@@ -38,7 +37,7 @@ class BestExpert:
     loss: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@frozen
 class Partition:
     """Segments of constant expert: segment s covers rounds starts[s] up to the next start (or T)."""
 
@@ -47,7 +46,7 @@ class Partition:
     loss: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@frozen
 class BestTransitions:
     """A stationary transition matrix and the posterior it induces.
 
@@ -77,9 +76,9 @@ def awake_regrets(mixture: ArrayLike, losses: ArrayLike, awake: ArrayLike) -> Fl
     >>> awake_regrets([1.0, 2.0], [[0.5, 9.0], [1.0, 1.5]], [[True, False], [True, True]]).tolist()
     [1.5, 0.5]
     """
-    theirs = np.asarray(losses, dtype=np.float64)
-    mine = np.broadcast_to(np.asarray(mixture, dtype=np.float64)[:, None], theirs.shape)
-    counts = np.asarray(awake, dtype=np.bool_) & np.isfinite(mine) & np.isfinite(theirs)
+    theirs = np.asarray(losses, float)
+    mine = np.broadcast_to(np.asarray(mixture, float)[:, None], theirs.shape)
+    counts = np.asarray(awake, bool) & np.isfinite(mine) & np.isfinite(theirs)
     return np.asarray(np.subtract(mine, theirs, out=np.zeros(theirs.shape), where=counts).sum(axis=0))
 
 
@@ -158,8 +157,7 @@ def alpha_slopes(losses: ArrayLike, alphas: ArrayLike, *, prior: ArrayLike | Non
     Derivatives are carried along the recursion, so they are exact to rounding; they are NaN at
     the rates 0 and 1 and below 1e-100, where only the loss is computed.
     """
-    prepared = _prepared(losses, prior)
-    return slopes(prepared, checked_rates(np.atleast_1d(array("alphas", alphas))))
+    return slopes(_prepared(losses, prior), checked_rates(np.atleast_1d(alphas)))
 
 
 @checked
@@ -221,9 +219,7 @@ def best_transitions(
         begin = np.full((n, n), 0.5 / max(n - 1, 1))
         np.fill_diagonal(begin, 0.5 if n > 1 else 1.0)
     else:
-        begin = checked_transitions("start", start)
-        if len(begin) != n:
-            raise ValueError(f"start must have shape {(n, n)}, got {begin.shape}")
+        begin = checked_transitions("start", start, n)
     matrix, counts, log_scale, residual, iterations = kernels.baum_welch(
         prepared.likelihoods, prepared.prior, begin, number("tolerance", tolerance), max_iterations
     )

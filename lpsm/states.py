@@ -26,24 +26,19 @@ __all__ = ["Stateful", "from_json", "from_state", "to_json"]
 __dir__ = __all__.copy
 
 _CLASSES = {
-    **dict.fromkeys(("StaticExpert", "FixedShare", "MarkovShare", "VariableShare", "LearnAlpha"), "lpsm.experts"),
-    **dict.fromkeys(("AdaHedge", "Squint", "NormalHedge"), "lpsm.experts"),
-    "Combiner": "lpsm.combining",
-    "Sampler": "lpsm.samplers",
-    "MulticlassSampler": "lpsm.samplers",
-    "TunedSampler": "lpsm.samplers",
-    "LastLabels": "lpsm.samplers",
+    name: f"lpsm.{module}"
+    for line in """\
+experts StaticExpert FixedShare MarkovShare VariableShare LearnAlpha AdaHedge Squint NormalHedge
+combining Combiner
+samplers Sampler MulticlassSampler TunedSampler LastLabels""".splitlines()
+    for module, *names in [line.split()]
+    for name in names
 }
 FORMAT = "lpsm-state"
 MOST_JSON = 1 << 28
 """Most characters of a state in JSON."""
-_TYPES: dict[str, set[type]] = {
-    "b": {bool},
-    "i": {int},
-    "u": {int},
-    "f": {int, float, str},
-    "U": {str},
-}  # of values, by the kind of an array
+# of values, by the kind of an array
+_TYPES: dict[str, set[type]] = {"b": {bool}, "i": {int}, "u": {int}, "f": {int, float, str}, "U": {str}}
 _WORDS = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}
 
 
@@ -72,15 +67,15 @@ def from_state(state: Mapping[str, object] | str) -> Any:
 class Stateful:
     """What has a state: a dict of its parameters and of the arrays that it learns in.
 
-    Subclasses say in `TAKES` which of their attributes the constructor takes, and in `_arrays` what they learn in.
+    Subclasses name in `TAKES` the attributes that the constructor takes, and in `_arrays` what they learn in.
     """
 
     VERSION: ClassVar[int] = 3
-    TAKES: ClassVar[tuple[str, ...]] = ()
+    TAKES: ClassVar[str] = ""
 
     def state(self) -> State:
         """Everything needed to go on, as a versioned dict of arrays; ``numpy.savez(path, **state)`` writes it."""
-        taken = {name: np.array(getattr(self, name)) for name in self.TAKES}
+        taken = {name: np.array(getattr(self, name)) for name in self.TAKES.split()}
         arrays = {name: array.copy() for name, array in self._arrays().items()}
         found = {"kind": np.array(type(self).__name__), "version": np.array(self.VERSION), **taken, **arrays}
         return {**found, "digest": np.array(_digest(found))}
@@ -99,7 +94,7 @@ class Stateful:
                 )
             if (digest := state_text(state, "digest")) != _digest(state):
                 raise ValueError(f"state must hold what its digest says, got another digest than {digest[:12]}..")
-            thing = cls(**{name: _taken(state, name) for name in cls.TAKES})
+            thing = cls(**{name: _taken(state, name) for name in cls.TAKES.split()})
             for name, array in thing._arrays().items():
                 array[...] = np.asarray(state[name])
             return thing
@@ -172,10 +167,10 @@ def _array(entry: Mapping[str, Any]) -> Array:
     if kind == "U":
         if sum(map(len, values)) > MOST_TEXT:
             raise ValueError(f"texts of a state must have at most {MOST_TEXT} characters, got more")
-        return np.array(values, dtype=np.str_).reshape(shape)
+        return np.array(values, np.str_).reshape(shape)
     if kind == "f":
         values = [_WORDS[v] if isinstance(v, str) else v for v in values]
-    return np.array(values, dtype=entry["type"]).reshape(shape)
+    return np.array(values, entry["type"]).reshape(shape)
 
 
 def _plain(value: np.generic) -> object:

@@ -10,15 +10,15 @@ Cavallanti et al. 2010, section 4 (linear noise); Monteleoni 2006, section 3.3 a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import asin, sqrt
 
 import numpy as np
+from numpy.random import Generator
 from scipy import special
 
 from lpsm import checks
 from lpsm.arrays import Floats
-from lpsm.checks import checked
+from lpsm.checks import checked, frozen
 
 __all__ = [
     "DriftingStream", "NoisyStream", "Stream", "drifting", "linear_noise", "separable", "similar_to_uniform",
@@ -27,7 +27,7 @@ __all__ = [
 __dir__ = __all__.copy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@frozen
 class Stream:
     """Instances `X` (T, d), labels `y` (T,) in {-1.0, +1.0}, and the unit `target` (d,) that gave them."""
 
@@ -36,7 +36,7 @@ class Stream:
     target: Floats
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@frozen
 class NoisyStream(Stream):
     """A stream with linear label noise and what is known of it.
 
@@ -49,7 +49,7 @@ class NoisyStream(Stream):
     correlation_eigenvalues: Floats
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@frozen
 class DriftingStream:
     """A stream whose unit target moves: `targets` (T, d), `drift` = sum of |u_t - u_{t-1}|^2."""
 
@@ -60,7 +60,7 @@ class DriftingStream:
 
 
 @checked
-def uniform_sphere(n_rounds: int, n_features: int, rng: np.random.Generator, target: Floats | None = None) -> Stream:
+def uniform_sphere(n_rounds: int, n_features: int, rng: Generator, target: Floats | None = None) -> Stream:
     """Uniform instances, labelled without error by a half-space through the origin.
 
     >>> stream = uniform_sphere(3, 5, np.random.default_rng(0))
@@ -71,9 +71,7 @@ def uniform_sphere(n_rounds: int, n_features: int, rng: np.random.Generator, tar
 
 
 @checked
-def separable(
-    n_rounds: int, n_features: int, margin: float, rng: np.random.Generator, target: Floats | None = None
-) -> Stream:
+def separable(n_rounds: int, n_features: int, margin: float, rng: Generator, target: Floats | None = None) -> Stream:
     """Uniform instances given that |u.x| >= margin, in [0, 1), labelled by the sign of u.x; `target` is normalised."""
     _check_sizes(n_rounds, n_features, margin)
     u = _unit_target(target, n_features, rng)
@@ -83,12 +81,7 @@ def separable(
 
 @checked
 def linear_noise(
-    n_rounds: int,
-    n_features: int,
-    exponent: float,
-    rng: np.random.Generator,
-    target: Floats | None = None,
-    margin: float = 0.0,
+    n_rounds: int, n_features: int, exponent: float, rng: Generator, target: Floats | None = None, margin: float = 0.0
 ) -> NoisyStream:
     """Labels with E[y | x] = u.x, and |u.x| distributed so that P(|u.x| < eps) = eps^exponent on [0, 1].
 
@@ -102,7 +95,6 @@ def linear_noise(
         P(|u.x| < eps) = ((eps - margin)/(1 - margin))^exponent, which is at most eps^exponent.
     """
     _check_sizes(n_rounds, n_features, margin)
-    checks.positive(exponent=exponent)
     u, rest = _unit_target(target, n_features, rng), 1.0 - margin
     projections = margin + rest * rng.random(n_rounds) ** (1.0 / exponent)  # P(U^(1/alpha) < eps) = eps^alpha
     projections *= _coins(n_rounds, rng)
@@ -117,12 +109,7 @@ def linear_noise(
 
 @checked
 def drifting(
-    n_rounds: int,
-    n_features: int,
-    drift: float,
-    rng: np.random.Generator,
-    margin: float = 0.0,
-    n_shifts: int | None = None,
+    n_rounds: int, n_features: int, drift: float, rng: Generator, margin: float = 0.0, n_shifts: int | None = None
 ) -> DriftingStream:
     """A target that turns in a random plane, with total squared path length `drift`, V of the paper.
 
@@ -154,7 +141,7 @@ def similar_to_uniform(
     n_rounds: int,
     n_features: int,
     similarity: float,
-    rng: np.random.Generator,
+    rng: Generator,
     axis: Floats | None = None,
     target: Floats | None = None,
 ) -> Stream:
@@ -176,16 +163,16 @@ def similar_to_uniform(
     return Stream(X=X, y=_sign(X @ u), target=u)
 
 
-def _band_projections(n: int, d: int, low: float, high: float, rng: np.random.Generator) -> Floats:
+def _band_projections(n: int, d: int, low: float, high: float, rng: Generator) -> Floats:
     """a.x for x uniform on the sphere given low <= |a.x| <= high: (a.x)^2 is Beta(1/2, (d-1)/2)."""
     shape = (d - 1) / 2.0
     below, upto = special.betainc(0.5, shape, low * low), special.betainc(0.5, shape, high * high)
     quantiles = below + (upto - below) * rng.random(n)
     sizes = np.clip(np.sqrt(special.betaincinv(0.5, shape, quantiles)), low, high)
-    return np.asarray(sizes * _coins(n, rng), dtype=np.float64)
+    return np.asarray(sizes * _coins(n, rng), float)
 
 
-def _around(axes: Floats, projections: Floats, rng: np.random.Generator) -> Floats:
+def _around(axes: Floats, projections: Floats, rng: Generator) -> Floats:
     """Unit vectors (n, d) with the given projections on a unit axis, one (d,) or one each; uniform otherwise."""
     across = rng.standard_normal((len(projections), axes.shape[-1]))
     across -= np.sum(across * axes, axis=1, keepdims=True) * axes
@@ -193,17 +180,16 @@ def _around(axes: Floats, projections: Floats, rng: np.random.Generator) -> Floa
     return np.asarray(projections[:, None] * axes + np.sqrt(1.0 - projections**2)[:, None] * across)
 
 
-def _unit_target(target: Floats | None, n_features: int, rng: np.random.Generator) -> Floats:
-    vector = rng.standard_normal(n_features) if target is None else np.asarray(target, dtype=np.float64)
-    if vector.shape != (n_features,):
-        raise ValueError(f"target and axis must have shape ({n_features},), got {vector.shape}")
+def _unit_target(target: Floats | None, n_features: int, rng: Generator) -> Floats:
+    given = rng.standard_normal(n_features) if target is None else target
+    vector = checks.shaped("target and axis", given, n_features)
     norm = float(np.linalg.norm(vector))
     if not (norm > 0.0 and np.isfinite(norm)):
         raise ValueError(f"target and axis must have a direction, got norm {norm}")
     return np.asarray(vector / norm)
 
 
-def _coins(n: int, rng: np.random.Generator) -> Floats:
+def _coins(n: int, rng: Generator) -> Floats:
     return np.where(rng.random(n) < 0.5, 1.0, -1.0)
 
 

@@ -38,8 +38,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     ),
     "lpsm/samplers": (
         tuple(f"lpsm/samplers/{name}.py" for name in (
-            "protocol", "round", "linear_algebra", "perceptrons", "least_squares", "hinge", "kernels", "rules",
-            "catalogue",
+            "protocol", "linear_algebra", "learners", "kernels", "rules", "catalogue",
         )),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
             "samplers_by_hand", "samplers_contract", "samplers_oracles",
@@ -48,8 +47,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     ),
     "lpsm/samplers/doors": (
         tuple(f"lpsm/samplers/{name}.py" for name in (
-            "calibration", "checks", "ensemble", "estimator", "late_labels", "multiclass", "river_adapter", "run_log",
-            "sampler", "state_io", "tuned",
+            "calibration", "checks", "ensemble", "estimator", "river_adapter", "run_log", "sampler", "state_io",
+            "tuned",
         )),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
             "estimator", "river_adapter", "samplers_by_hand", "samplers_contract",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +18,9 @@ Retrieval = Literal["auto", "ps-poll", "null", "uapsd", "twt"]
 RETRIEVALS: tuple[Retrieval, ...] = ("auto", "ps-poll", "null", "uapsd", "twt")
 """How clients fetch what waits for them (`netsim.model.air.retrieval`)."""
 MAX_AMPDU_BYTES = 65_535
+Access = Literal["dcf", "background", "best-effort", "video", "voice"]
+AIFSN: dict[Access, int] = {"dcf": 2, "background": 7, "best-effort": 3, "video": 2, "voice": 2}
+"""Slots of the interframe space before contention: of DCF, and of classes of WMM (IEEE 802.11-2020, table 9-155)."""
 _NS_PER_MS = 1_000_000
 
 
@@ -159,6 +162,9 @@ class BeaconConfig:
 
     Attributes
     ----------
+    beacon_mbps : float
+        Rate of beacons and group frames, Mb/s, one of `Phy.beacon_rates_mbps`; 0: the lowest basic rate of the layer.
+        Access points at 2.4 GHz send them at 1 Mb/s unless they are told otherwise (`AirConfig.shipped`).
     size_bytes : int
         MPDU of a beacon: 24 of header, 12 of fixed fields, 4 of FCS, and 156 of elements (network name of 8
         characters, rates, TIM, country, ERP, RSN, HT capabilities and operation, extended capabilities, WMM).
@@ -170,12 +176,14 @@ class BeaconConfig:
         IP packet of a group frame of the background, bytes.
     """
 
+    beacon_mbps: float = 0.0
     size_bytes: int = 196
     dtim_period: int = 1
     broadcast_per_s: float = 0.0
     broadcast_bytes: int = 200
 
     def __post_init__(self) -> None:
+        between(0.0, 24.0, beacon_mbps=self.beacon_mbps)
         keep_whole(self, 40, 2304, "size_bytes")
         keep_whole(self, 1, 2304, "dtim_period", "broadcast_bytes")
         between(0.0, 1e4, broadcast_per_s=self.broadcast_per_s)
@@ -199,9 +207,14 @@ class AirConfig:
         Data frames go together in A-MPDUs of at most so many bytes, up to 65,535 (from 802.11n on); 0: each goes alone.
     beacon_loss : bool
         Whether a client misses beacons with the probability with which frames are lost (`LinkConfig.loss_rate`).
+    block_ack_requests : bool
+        Whether a station whose A-MPDU nobody answered asks what was received before it sends that again.
     edca : bool
         Whether backoffs are counted down as those of QoS stations (IEEE 802.11-2020, 10.23.2.4): once more at the
-        end of DIFS, each time that the channel has become idle; the contention windows are those of `phy`.
+        end of DIFS, each time that the channel has become idle; with an `access` class they always are.
+    access : Access
+        Contention of all stations, one of `AIFSN`: "dcf", or a class of WMM.  Its windows are those of `phy`; of video
+        the least is half of it and the most the least of `phy`, of voice a quarter and half of it.
     twt_announced : bool
         Whether clients announce with a frame that they are awake in a service period agreed on; the access point
         sends nothing before.
@@ -218,13 +231,19 @@ class AirConfig:
     rts_bytes: int | None = None
     max_ampdu_bytes: int = 0
     beacon_loss: bool = False
+    block_ack_requests: bool = False
     edca: bool = False
+    access: Access = "dcf"
     twt_announced: bool = False
     neighbours: int = 0
     neighbour_mbps: float = 0.0
 
     def __post_init__(self) -> None:
         known("retrieval", self.retrieval, RETRIEVALS)
+        known("access", self.access, AIFSN)
+        if self.beacons.beacon_mbps and self.beacons.beacon_mbps not in (rates := self.phy.beacon_rates_mbps):
+            allowed, given = ", ".join(f"{rate:g}" for rate in rates), self.beacons.beacon_mbps
+            raise ValueError(f"beacon_mbps on {self.phy.kind} must be one of {allowed}, got {given:g}")
         keep_whole(self, 0, 1000, "neighbours")
         keep_whole(self, 0, MAX_AMPDU_BYTES, "max_ampdu_bytes")
         if self.rts_bytes is not None:
@@ -239,11 +258,42 @@ class AirConfig:
         if not 0.0 <= self.neighbour_mbps < 1e4:
             raise ValueError(f"neighbour_mbps must lie in [0, 10000), got {self.neighbour_mbps}")
 
+    @classmethod
+    def shipped(cls, phy: Phy | str, beacons: Mapping[str, Any] | None = None, **more: Any) -> AirConfig:
+        """Return the air as access points ship it: beacons of the layer's kind, and from 802.11n on WMM and A-MPDUs.
+
+        Stations contend in the class best effort, and ask with block-ACK requests.  What is given, of `beacons` or
+        `more`, wins.
+
+        Examples
+        --------
+        >>> AirConfig.shipped("11n").beacons.beacon_mbps, AirConfig.shipped("11ax", {"dtim_period": 2}).access
+        (1.0, 'best-effort')
+        """
+        phy = phy if isinstance(phy, Phy) else Phy.parse(phy)
+        mbps, size = phy.shipped_beacon
+        of_qos = {"access": "best-effort", "max_ampdu_bytes": MAX_AMPDU_BYTES, "block_ack_requests": True}
+        told = BeaconConfig(**{"beacon_mbps": mbps, "size_bytes": size, **(beacons or {})})
+        return cls(phy=phy, beacons=told, **{**(of_qos if phy.aggregates else {}), **more})
+
+    @property
+    def aifs_ns(self) -> int:
+        """Interframe space before contention: DIFS, or that of the access class."""
+        return self.phy.sifs_ns + AIFSN[self.access] * self.phy.slot_ns
+
+    @property
+    def windows(self) -> tuple[int, int]:
+        """Least and largest contention window of the access class, slots."""
+        least = self.phy.cw_min
+        half, quarter = (least - 1) // 2, (least - 3) // 4
+        given = {"video": (half, least), "voice": (quarter, half)}.get(self.access, (least, self.phy.cw_max))
+        return max(0, given[0]), max(0, given[1])
+
 
 _NAMED: dict[str, Callable[[Any], Any]] = {
     "radio": Radio.profile,
     "server_delay": lambda given: ServerDelay(given) if isinstance(given, float | int) else ServerDelay.parse(given),
-    "medium": lambda given: AirConfig(phy=Phy.parse(given)),
+    "medium": AirConfig.shipped,
 }
 _PARTS = {"link": LinkConfig, "tcp": TcpConfig, "radio": Radio, "server_delay": ServerDelay, "medium": AirConfig}
 
@@ -271,7 +321,8 @@ class SimulationConfig:
     beacon_interval_ns : int
         Time between beacons, which are at its exact multiples.
     medium : AirConfig | None
-        The shared air, with contention; None: the pair of wires of the thesis, of `link`.
+        The shared air, with contention, by its layer alone as access points ship it; None: the pair of wires of the
+        thesis, of `link`.
 
     Examples
     --------

@@ -31,7 +31,6 @@ _J_PER_MW_NS = 1e-12
 _MOST = 1e9  # of a figure in a file, which may be an integer of any length
 _LARGEST_FILE_BYTES = 1 << 16
 _WORDS = ("name", "source", "assumed")
-_BEACON_MS = 0.294  # 196 bytes at 6 Mb/s with ERP-OFDM: what a beacon lasts where no air says so
 _MOST_J = 1e30
 
 
@@ -203,6 +202,8 @@ class StateRadioConfig(Radio):
     #: largest difference between the clocks of client and access point, parts per million; a client is ready that much
     #: of its sleep earlier
     drift_ppm: float = 0.0
+    #: how long beacons last on wires, milliseconds: 196 bytes at 6 Mb/s with ERP-OFDM, or those that it was fitted to
+    beacon_ms: float = 0.294
 
     @property
     def awake_mw(self) -> float:
@@ -216,9 +217,9 @@ class StateRadioConfig(Radio):
 
     @property
     def beacon_mj(self) -> float:
-        """What a beacon of 0.294 ms that is never late takes above doze: waking, guard, its air time, settling."""
+        """What a beacon of `beacon_ms` that is never late takes above doze: waking, guard, its air time, settling."""
         heard = (self.listening_mw - self.doze_mw + self.base_mw) * self.listen_advance_ms
-        heard += (self.receiving_mw - self.doze_mw + self.base_mw) * _BEACON_MS
+        heard += (self.receiving_mw - self.doze_mw + self.base_mw) * self.beacon_ms
         return 1e3 * self.wakeup_j + heard * 1e-3
 
     @property

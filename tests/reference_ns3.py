@@ -2,8 +2,9 @@
 
 DIR has the files of reference runs of ns-3: ``scenarios.csv`` with ``arrivals.csv`` and ``frames.csv``, in which no
 backoff is drawn and every frame has to be the same to the nanosecond; ``cells.csv`` with ``cells_arrivals.csv.gz``, in
-which backoffs are random and means have to agree.  Either half may be absent.  What differs is printed, then a
-summary as the last line; the exit status is 0 only if everything is met.
+which backoffs are random and means have to agree; or ``cells.csv`` of cells in which frames are lost, with
+``arrivals.csv.gz``.  Each of them may be absent.  What differs is printed, then a summary as the last line; the exit
+status is 0 only if everything is met.
 
 One shift: ns-3 sends a beacon PIFS after its target time on an idle channel, the model at the target time.  The model
 gets its arrivals PIFS earlier, and PIFS is added to what it says.
@@ -14,6 +15,7 @@ Scenarios in which ns-3.48 departs from IEEE 802.11-2020 or from itself (`NOT_CO
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -36,6 +38,17 @@ NOT_COPIED = {"edges_*_alone": "ns-3 sets the TIM at a beacon's target time, not
 """Scenarios that are not to be copied, by patterns of their names, and why."""
 LIMITS = {"mean delay": 0.005, "95 % delay": 0.01, "polls": 0.01, "time awake": 0.01}
 """How far cells may lie from those of ns-3, beyond what backoffs by chance explain."""
+LOSS_LIMITS = {"mean delay": 0.01, "time awake": 0.03}
+"""The same of cells in which frames are lost."""
+LOSS_PHYS = {"11a": (54.0, 86, 0.0), "11g": (54.0, 98, 1.0), "11n": (65.0, 150, 6.0), "11ax": (86.0, 210, 6.0)}
+"""Their layers: rate of data, size of beacons and rate of beacons in Mb/s; HT and HE are at 5 GHz."""
+FROM_HT_ON = "in ns-3 every PS-Poll is sent twice from HT on, and more of them fetch agreements on block ACKs"
+LOSS_NOT_COPIED = {
+    "11n *": FROM_HT_ON,
+    "11ax *": FROM_HT_ON,
+    "* all *": "ns-3 stays awake from a missed beacon to the next: 802.11-2020, 11.2.3.8 does not ask for it",
+}
+"""Cells whose time awake is not to be copied, by patterns of layer, stations and loss, and why."""
 COUNT_FROM_NS, UNTIL_NS = 1_024_000_000, 8_000_000_000  # of a cell
 BEACON_BYTES = {"11a": 86, "11b": 85, "11g": 98}
 KIND = ["phy", "data_mbps", "stations", "frames_per_s", "ip_bytes"]
@@ -113,24 +126,51 @@ def scenarios(folder):
 
 
 # -- cells with random backoffs
-def run_cell(cell, arrivals, seed):
+def run_cell(air, arrivals, sizes, seed, until_ns=UNTIL_NS, **more):
     """Run a cell on the arrivals of ns-3, with backoffs of its own; delays are in ms, time awake in percent."""
-    phy, stations = Phy(kind=cell.phy, rate_mbps=float(cell.data_mbps)), int(cell.stations)
-    air = AirConfig(phy=phy, retrieval="ps-poll", edca=True, beacons=BeaconConfig(size_bytes=BEACON_BYTES[cell.phy]))
-    world = Air(*["psm:102.4"] * stations, air=air, interval_ns=INTERVAL_NS, seed=seed)
-    at, early = arrivals["at_ns"].to_numpy() - phy.pifs_ns, 0
-    for number, (when, station) in enumerate(zip(at, arrivals["station"], strict=True)):
+    stations, pifs_ns = 1 + arrivals["station"].max(), air.phy.pifs_ns
+    world = Air(*["psm:102.4"] * stations, air=air, interval_ns=INTERVAL_NS, seed=seed, **more)
+    at, early = arrivals["at_ns"].to_numpy() - pifs_ns, 0
+    for number, (when, station, size) in enumerate(zip(at, arrivals["station"], sizes, strict=True)):
         if when >= COUNT_FROM_NS and not early:
             early = awake_ns(world, COUNT_FROM_NS)
-        world.down(int(station), int(when), int(cell.ip_bytes), number)
-    awake = awake_ns(world, UNTIL_NS) - early
-    beacons = UNTIL_NS // INTERVAL_NS - (COUNT_FROM_NS - 1) // INTERVAL_NS
-    awake += stations * beacons * phy.pifs_ns  # stations are awake from the target time of a beacon on
+        world.down(int(station), int(when), int(size), number)
+    awake = awake_ns(world, until_ns) - early
+    beacons = until_ns // INTERVAL_NS - (COUNT_FROM_NS - 1) // INTERVAL_NS
+    awake += stations * beacons * pifs_ns  # stations are awake from the target time of a beacon on
     got = {number: when for when, number in world.received()}
     delays = np.array([(got[number] - when) / 1e6 for number, when in enumerate(at) if number in got])
     return {"mean delay": float(delays.mean()), "95 % delay": float(np.quantile(delays, 0.95)),
         "polls": float(sum(one.attempts for one in world.contenders[1:])),
-        "time awake": 100.0 * awake / (stations * (UNTIL_NS - COUNT_FROM_NS))}  # fmt: skip
+        "time awake": 100.0 * awake / (stations * (until_ns - COUNT_FROM_NS))}  # fmt: skip
+
+
+def air_of(kind, rate_mbps, **beacons):
+    """Return the air of a cell."""
+    beacons = BeaconConfig(**beacons)
+    return AirConfig(phy=Phy(kind=kind, rate_mbps=rate_mbps), retrieval="ps-poll", edca=True, beacons=beacons)
+
+
+def losses(folder, runs=RUNS):
+    """Compare every kind of cell of ns-3 in which frames are lost; the rows are those of `cells`, with an excuse."""
+    arrivals = pd.read_csv(folder / "arrivals.csv.gz").sort_values("at_ns", kind="stable")
+    found = []
+    for key, kind in pd.read_csv(folder / "cells.csv").groupby(["phy", "stations", "lost_kind", "loss"], sort=False):
+        phy, _, lost, loss = key
+        rate_mbps, size_bytes, beacon_mbps = LOSS_PHYS[phy]
+        air = air_of(phy, rate_mbps, size_bytes=size_bytes, beacon_mbps=beacon_mbps)
+        air = replace(air, beacon_loss=lost == "all")
+        own = [arrivals[arrivals["name"] == name] for name in kind["name"]]
+        ours = [pd.DataFrame([run_cell(air, one, one["ip_bytes"], seed, 20_000_000_000, loss=loss)
+            for seed in range(runs)]) for one in own]  # fmt: skip
+        for name, column in (("mean delay", kind["delay_mean_ms"]), ("time awake", 100.0 * kind["awake_share"])):
+            ratios = [one[name] / value for one, value in zip(ours, column, strict=True)]
+            mean = sum(one.mean() for one in ratios) / len(ratios) - 1.0
+            width = QUANTILE * np.sqrt(sum(one.var() for one in ratios) * (1.0 + 1.0 / runs)) / len(ratios)
+            cell, is_far = " ".join(map(str, key)), abs(mean) - width > LOSS_LIMITS[name]
+            whys = [why for pattern, why in LOSS_NOT_COPIED.items() if name == "time awake" and fnmatch(cell, pattern)]
+            found.append((cell, name, mean, width, is_far and not whys, "not copied: " + whys[0] if whys else ""))
+    return pd.DataFrame(found, columns=["cell", "quantity", "difference", "half_width", "far", "decides"])
 
 
 def awake_ns(world, at):
@@ -156,7 +196,8 @@ def cells(folder, runs=RUNS):
         ratios, variances = [], []
         for row in kind.itertuples():
             own = at_hand[at_hand["seed"] == row.seed]
-            ours = pd.DataFrame([run_cell(row, own, seed) for seed in range(runs)])
+            air = air_of(row.phy, float(row.data_mbps), size_bytes=BEACON_BYTES[row.phy])
+            ours = pd.DataFrame([run_cell(air, own, [row.ip_bytes] * len(own), seed) for seed in range(runs)])
             printed = [row.mean_delay_ms, row.p95_delay_ms, row.polls, row.awake_percent]
             ratios.append(ours.mean() / printed - 1.0)
             variances.append((ours / printed).var() * (1.0 + 1.0 / runs))
@@ -164,7 +205,7 @@ def cells(folder, runs=RUNS):
         label = " ".join(f"{name} {value}" for name, value in named.items())
         found += [(label, name, mean[name], width[name], abs(mean[name]) - width[name] > LIMITS[name])
             for name in LIMITS]  # fmt: skip
-    table = pd.DataFrame(found, columns=["cell", "quantity", "difference", "half_width", "far"])
+    table = pd.DataFrame(found, columns=["cell", "quantity", "difference", "half_width", "far", "why"])
     for name, own in table[table["half_width"] > 0.0].groupby("quantity", sort=False):
         weights = own["half_width"] ** -2.0
         mean, width = (own["difference"] * weights).sum() / weights.sum(), 1.96 / QUANTILE * weights.sum() ** -0.5
@@ -181,7 +222,7 @@ def main(folder):
             why = f" (not copied: {excuse})" if found and excuse else ""
             print(f"{name}: {n} frames, {len(found) or 'no'} differences{why}", *found[:SHOWN], sep="\n    ")
     if (folder / "cells.csv").exists():
-        table = cells(folder)
+        table = (losses if "lost_kind" in pd.read_csv(folder / "cells.csv", nrows=1) else cells)(folder)
         unmet += int(table["far"].sum())
         print(table.to_string(index=False))
     print(f"{unmet} not met" if unmet else "all is met")

@@ -153,9 +153,14 @@ APPS: dict[str, App] = {
     "mail": App((200, 800), (500, 50_000), _lognormal(0.3), 60.0, objects=3),
     "polling": App((200, 400), (200, 1000), lambda rng, gone, n: np.full(n, 0.1), 10.0),
     "update": App(messages=(60.0, (20_000, 200_000))),
+    "typeahead": App((200, 400), (500, 3000), _lognormal(0.05), 0.33),
+    "feed": App((300, 800), (20_000, 120_000), _lognormal(0.03), 4.0, objects=8),
+    "ticker-and-web": App((1, 1), (1, 1), pause_s=30.0, messages=(1.0, (100, 300)), web=1.0),
 }
 """A chat, a call, a game, requests that are answered when there is news (alone, and beside browsing), a sensor that
-reports, telemetry, mail, a program that asks for news, and updates that a server pushes."""
+reports, telemetry, mail, a program that asks for news, updates that a server pushes, a search that is asked at each key
+(of which people type three a second on a phone: Palin et al., MobileHCI 2019), a feed of pictures, and prices that are
+told each second, beside browsing."""
 
 
 @checked
@@ -333,19 +338,34 @@ def _waiting(page: Page, waits: Waits, rng: Rng, gone: float = 0.0) -> Page:
     return page._replace(waits_s=tuple(waits(rng, gone, 1 + len(page.objects)).round(6).tolist()))
 
 
-def _web(server: str = INSTANT, *waits: Waits, push: Maker | None = None) -> Maker:
+def _web(server: str = INSTANT, *waits: Waits, push: Maker | None = None, web: str = "1996") -> Maker:
     """Draw pages of the Web model, asked in turn of servers of these waits, perhaps with messages."""
 
-    def web(duration_s: float, wishes: Wishes, rng: Rng) -> Traffic:
+    def made(duration_s: float, wishes: Wishes, rng: Rng) -> Traffic:
         n = max(1, round(duration_s / SECONDS_A_PAGE)) if wishes.pages is None else wishes.pages
-        pages, many = generate(n, rng), len(waits)
+        pages, many = generate(n, rng, web), len(waits)
         if waits:
             pages = [_waiting(page, waits[i % many], rng, i / n) for i, page in enumerate(pages)]
         if many > 1:
             pages = [_asked_of(page, i % many) for i, page in enumerate(pages)]
         return Traffic.plain(pages, push(duration_s, wishes, rng).messages if push else [], server)
 
-    return web
+    return made
+
+
+def _answers(duration_s: float, wishes: Wishes, rng: Rng) -> Traffic:
+    """Draw questions, one in half a minute, and answers that are told in pieces, 30 a second for 5 to 15 s."""
+    pages: list[Page] = []
+    told: list[Message] = []
+    at_s = 0.0
+    while at_s < duration_s:
+        wait_s = float(rng.lognormal(np.log(0.5), 0.5))
+        question = Page(f"q{len(pages)}", int(rng.integers(500, 4000)), 200, issue_s=round(at_s, 6))
+        pages.append(question._replace(waits_s=(round(wait_s, 6),)))
+        lasts_s = float(rng.uniform(5.0, 15.0))
+        told += push_messages(lasts_s, rng, start_s=at_s + wait_s, mean_gap_s=1 / 30, message_bytes=(50, 250))
+        at_s += lasts_s + wait_s + float(rng.exponential(20.0))
+    return Traffic.plain(pages, told, RECORDED)
 
 
 def _push(duration_s: float, wishes: Wishes, rng: Rng, bursty: bool | None = None) -> Traffic:
@@ -414,6 +434,10 @@ KINDS: dict[str, Maker] = {
     "web-jump": _web(RECORDED, lambda rng, gone, n: rng.lognormal(-2.6, 0.8, n) * (1.0 if gone < 0.5 else 10.0)),
     "web-cache": _web(RECORDED, lambda rng, gone, n: np.where(rng.random(n) < 0.7, 0.01, rng.lognormal(-0.32, 0.8, n))),
     "web-servers": _web(RECORDED, *map(_lognormal, (0.05, 0.5, 2.0))),
+    "web-bimodal": _web(RECORDED, lambda rng, gone, n: np.where(rng.random(n) < 0.5, 0.02, 1.0)),
+    "web-flaky": _web(RECORDED, lambda rng, gone, n: np.where(rng.random(n) < 0.02, 10.0, rng.lognormal(-2.6, 0.8, n))),
+    "web-2025": _web(RECORDED, web="2025"),
+    "answers": _answers,
     **{name: partial(_program, app=app) for name, app in APPS.items()},
     "web": _web(),
     "mqtt": _mqtt,
@@ -423,6 +447,7 @@ KINDS: dict[str, Maker] = {
 }
 """Every kind of traffic: Web with servers that answer at once, after 0.5 s, and after 0.5 s on average; messages;
 both; a stream; phases of five minutes of all these in turn; Web with servers that answer after exponential and Pareto
-times, that become ten times as slow half way, and that answer 7 of 10 requests from a cache, and a fast, a middling and
-a slow server in turn; the programs; and what can be wished for in its particulars: Web, a subscriber of MQTT
-(keep-alives, reports and messages), messages, a stream, Web and messages."""
+times, that become ten times as slow half way, and that answer 7 of 10 requests from a cache, a fast, a middling and a
+slow server in turn, servers that take 20 ms or a second, and that take 10 s once in fifty; pages of 2025; a model of
+language that is asked, and tells its answers word by word; the programs; and what can be wished for in its particulars:
+Web, a subscriber of MQTT (keep-alives, reports and messages), messages, a stream, Web and messages."""

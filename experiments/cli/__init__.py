@@ -23,6 +23,7 @@ from experiments.study.signals import Interrupted, check, handled
 
 COMMANDS = {
     "audit": "Say what a device did to save power, from a capture.",
+    "benchmark": "Hold policies against mixtures of all others, in fixed worlds.",
     "bounds": "Hold regret bounds of the expert learners against their regret.",
     "compare": "Compare energy and slowdown of power-saving policies.",
     "doctor": "Check what the program needs: versions, caches, data.",

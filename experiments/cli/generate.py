@@ -10,7 +10,7 @@ from experiments.cli import options
 _KINDS = (
     "web", "mqtt", "push", "stream", "mixed", "chat", "voice", "game", "long-poll", "long-poll-and-web", "sensor",
     "telemetry", "mail", "polling", "update", "web-exponential", "web-pareto", "web-jump", "web-cache",
-    "web-servers",
+    "web-servers", "web-bimodal", "web-flaky", "typeahead", "feed", "ticker-and-web", "answers",
 )  # fmt: skip
 _SIZES = "LEAST:MOST"
 _MESSAGES = ("messages_per_hour", "message_bytes", "bursty")
@@ -42,9 +42,10 @@ def generate(asked: options.Asked) -> None:
 
     web: pages with sizes, embedded objects and think times, those that lpsm compare draws for the same seed. mqtt:
     keep-alives, reports and pushed messages. push: messages alone. mixed: pages and messages. stream: the segments of a
-    player, each with its deadline. chat to update: programs that ask again and again and are told things unasked, with
-    what their servers take. web-pareto, web-jump, web-cache and web-servers: pages whose servers answer after Pareto
-    times, become ten times as slow, have a cache, or are three in turn, fast to slow.
+    player, each with its deadline. chat to update, typeahead to ticker-and-web: programs that ask again and again and
+    are told things unasked, with what their servers take. answers: questions, and answers told word by word.
+    web-pareto to web-flaky: pages whose servers answer after Pareto times, become ten times as slow, have a cache, are
+    three in turn, fast to slow, take a second for half, or ten seconds for one in fifty.
     """
     import traces
     from experiments.report.trace_summary import Found

@@ -38,6 +38,10 @@ WORLD = (
     number("--beacon-ms", WRITTEN["beacon_ms"][0], least=1.0, most=1e6),
     option("--air", WRITTEN["air"][0]),
     whole("--dtim dtim_period", "With --air: every so many beacons one announces group frames [1].", most=255),
+    number(
+        "--beacon-mbps", "With --air: rate of beacons and group frames [1 at 2.4 GHz, else 6].", most=24.0, above=True
+    ),
+    whole("--beacon-bytes size_bytes", "With --air: size of beacons [by the layer, 196 to 266].", least=40, most=2304),
     option(
         "--retrieval", "With --air: how clients fetch what waits [auto: by the policy].", click.Choice(_RETRIEVALS)
     ),

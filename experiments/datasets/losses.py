@@ -49,7 +49,7 @@ def _matrix(path: Path) -> NDArray[np.float64]:
         with catch_warnings(action="ignore"):  # of headers that lie
             held = np.load(path, mmap_mode="r", allow_pickle=False)  # compares the size with what the header says
         if held.size <= MOST_CELLS:
-            return np.array(held, dtype=np.float64)
+            return np.array(held, float)
     except Exception:  # numpy raises half a dozen kinds
         raise ValueError("losses must be a whole .npy matrix of numbers, got something else") from None
     raise ValueError(f"losses must be at most {MOST_CELLS} numbers, got {held.size}")

@@ -137,7 +137,7 @@ def reuters(folder: Path, n_topics: int = 10, *, all_documents: bool = False) ->
             raise ValueError("there must be a document with TOPICS, got none")
     count = Counter(topic for row in rows for topic in row[2])
     topics = sorted(count, key=lambda topic: (-count[topic], topic))[:n_topics]
-    y = np.array([[topic in row[2] for topic in topics] for row in rows], dtype=np.bool_)
+    y = np.array([[topic in row[2] for topic in topics] for row in rows], bool)
     return _worded("reuters", [row[3] for row in rows], y, tuple(topics))
 
 

@@ -36,7 +36,7 @@ class Stream:
     X: Any
     y: NDArray[Any]
     classes: tuple[str, ...]
-    lines: NDArray[Any] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    lines: NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __post_init__(self) -> None:
         """Hold instances and labels to each other."""
@@ -122,7 +122,7 @@ def as_classes(labels: Iterable[str], place: Callable[[int], str]) -> tuple[NDAr
     if len(order) > LARGEST_N_CLASSES:
         raise ValueError(f"labels must name at most {LARGEST_N_CLASSES} classes, got {len(order)}")
     rank = {key: position for position, key in enumerate(order)}
-    ranks = np.array([rank[key] for key in keys], dtype=np.int64)
+    ranks = np.array([rank[key] for key in keys], np.int64)
     return ranks.take(codes, out=codes, mode="clip"), tuple(names[key] for key in order)
 
 

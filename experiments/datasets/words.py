@@ -44,7 +44,7 @@ def past_tfidf(texts: Iterable[str]) -> sparse.csr_matrix:
         columns += sorted(weights)
         values += [weights[at] / norm for at in sorted(weights)]
         starts.append(len(columns))
-    parts = (np.array(values), np.array(columns, dtype=np.int32), np.array(starts, dtype=np.int32))
+    parts = (np.array(values), np.array(columns, np.int32), np.array(starts, np.int32))
     return sparse.csr_matrix(parts, shape=(len(starts) - 1, max(1, len(column))))
 
 
@@ -65,7 +65,7 @@ def generated_news(documents: int, topics: int, rng: np.random.Generator) -> Str
     """
     common, shares = (1.0 / np.arange(1, size + 1) for size in (WORDS, topics))
     own = np.array([rng.choice(WORDS, OWN_WORDS, replace=False) for _ in range(topics)])
-    y, texts = np.zeros((documents, topics), dtype=np.bool_), []
+    y, texts = np.zeros((documents, topics), bool), []
     counts = (rng.random(documents)[:, None] < (1.0 - NO_TOPIC, TWO_TOPICS)).sum(axis=1)
     for row, count in enumerate(counts.tolist()):
         chosen = rng.choice(topics, min(count, topics), replace=False, p=shares / shares.sum())

@@ -64,15 +64,22 @@ _FAMILIES = {
             listen      listen interval  #5C5C5C  <
             dynamic     dynamic PSM      #56B4E9  ^
             driver      driver           #8A8A2A  p
+            break-even  rent or buy      #7B3294  p  hollow
+            doubling    802.16e sleep    #7B3294  h
             uapsd       U-APSD           #44AA99  v
             twt         TWT              #8C5A2B  >
             bsd         BSD              #E69F00  o
             bsd-phase   BSD phase        #A87400  D
+            upm         uPM              #1B7837  ^
+            sifi        SiFi             #1B7837  >  hollow
+            sapsm       SAPSM            #B2182B  <  host-aware
+            stpm        STPM             #B2182B  d  hollow, host-aware
             bsd-host    BSD host         #A87400  D  hollow, host-aware
             hold        hold             #CC79A7  h  host-aware
             poll        polls            #882255  v  host-aware
             poll-link   polls, link      #882255  v  hollow
             lpsm        LPSM             #0072B2  X  strong
+            lpsm-poll   LPSM polls       #0072B2  X  hollow, host-aware
             lpsm2       LPSM2            #009E73  P  strong, host-aware
             lpsm2-link  LPSM2 link       #006B4E  P  strong, hollow
             lpsm3       LPSM3            #D55E00  *  strong, host-aware

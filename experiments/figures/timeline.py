@@ -85,7 +85,7 @@ def audited(found: Audit, clients: Sequence[bytes]) -> Figure:
     shown = list(clients)[:_MOST_CLIENTS]
 
     def seconds(times_us: Sequence[int]) -> Any:
-        return (np.array(times_us, dtype=np.float64) - found.start_us) / 1e6
+        return (np.array(times_us, float) - found.start_us) / 1e6
 
     with style.sheet(7.4, 1.2 + 1.1 * max(1, len(shown))) as (figure, [axes]):
         axes.vlines(seconds([at for at, _ in found.beacons_us]), -0.6, -0.2, color=style.GREY, label="beacon")

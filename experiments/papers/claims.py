@@ -156,7 +156,7 @@ def jackknifed(runs, statistic):
 
 def slope(x, y):
     """Return the exponent of y in x, by least squares on logarithms."""
-    return float(np.polyfit(np.log(np.asarray(x, dtype=float)), np.log(np.asarray(y, dtype=float)), 1)[0])
+    return float(np.polyfit(np.log(np.asarray(x, float)), np.log(np.asarray(y, float)), 1)[0])
 
 
 def cases(text: str) -> list[list[Any]]:

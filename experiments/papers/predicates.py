@@ -83,7 +83,7 @@ class Within:
         samples = {}
         for name, one in measured(self.measure, record).items():
             sample, note = one if isinstance(one, Noted) else (one, "")
-            numbers = np.atleast_1d(np.asarray(sample, dtype=float))
+            numbers = np.atleast_1d(np.asarray(sample, float))
             samples[name] = Noted(numbers[~np.isnan(numbers)], note)
         return samples
 

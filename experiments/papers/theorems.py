@@ -65,7 +65,7 @@ def penalised_hypothesis(weights, starts, X, y, delta):
     X, y
         The examples (n, d) and labels (n,), as the learner saw them.
     """
-    hypotheses, when, n = np.asarray(weights, dtype=np.float64), np.asarray(starts), len(np.asarray(X))
+    hypotheses, when, n = np.asarray(weights, float), np.asarray(starts), len(np.asarray(X))
     wrong = np.where(np.asarray(X) @ hypotheses.T >= 0.0, 1.0, -1.0) != np.asarray(y)[:, None]
     empirical = [np.mean(wrong[start:, i]) for i, start in enumerate(when)]
     return int(np.argmin(empirical + np.sqrt(log(2.0 * n * (n + 1) / delta) / (2.0 * (n - when)))))
@@ -76,7 +76,7 @@ def supervised_regret_of_spectrum(*, n_rounds, alpha, c, eigenvalues):
 
     (4c(1 + sum_i ln(1 + n lambda_i)))^((1+alpha)/(2+alpha)) n^(1/(2+alpha)).
     """
-    log_det = float(np.sum(np.log1p(n_rounds * np.asarray(eigenvalues, dtype=np.float64))))
+    log_det = float(np.sum(np.log1p(n_rounds * np.asarray(eigenvalues, float))))
     return float((4.0 * c * (1.0 + log_det)) ** ((1.0 + alpha) / (2.0 + alpha)) * n_rounds ** (1.0 / (2.0 + alpha)))
 
 

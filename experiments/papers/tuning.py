@@ -34,7 +34,7 @@ def one_standard_error(grid: Sequence[Mapping[str, float]], losses: ArrayLike) -
     >>> one_standard_error([{"b": 1.0}, {"b": 2.0}, {"b": 4.0}], [[4, 6, 5], [5, 6, 5], [9, 9, 9]])
     {'b': 2.0}
     """
-    table = np.asarray(losses, dtype=float)
+    table = np.asarray(losses, float)
     if not grid or table.ndim != 2 or len(table) != len(grid) or not table.shape[1]:
         raise ValueError(f"losses must have a row of numbers for each of {len(grid)} points, got shape {table.shape}")
     means, replications = table.mean(axis=1), table.shape[1]

@@ -28,8 +28,8 @@ _ACCESS_POINT, CLIENT, _GATEWAY = (bytes((2, 0, 0, 0, 0, last)) for last in (1, 
 _CLIENT_IP, _SERVER_IP = bytes((192, 168, 1, 2)), bytes((203, 0, 113, 1))  # RFC 1918 and RFC 5737
 _ADDRESSES = {"access point": _ACCESS_POINT, "client 0": CLIENT, "everybody": b"\xff" * 6}
 _KINDS = {
-    "beacon": 0x80, "data": 0x08, "group": 0x08, "null": 0x48, "block-ack": 0x94, "poll": 0xA4, "rts": 0xB4,
-    "cts": 0xC4, "ack": 0xD4,
+    "beacon": 0x80, "data": 0x08, "group": 0x08, "null": 0x48, "request": 0x84, "block-ack": 0x94, "poll": 0xA4,
+    "rts": 0xB4, "cts": 0xC4, "ack": 0xD4,
 }  # fmt: skip
 """First octet of the frame control: type and subtype, to which a data or null frame of quality of service adds."""
 _QOS = 0x80
@@ -87,7 +87,8 @@ def _frames(recorder: AirRecorder) -> Iterator[tuple[int, bytes]]:
         rate_mbps = phy.control_mbps
         addresses = _address(frame.receiver) + _address(frame.sender) * (frame.kind not in ("cts", "ack"))
         if frame.kind in ("beacon", "group", "rts", "cts"):
-            rate_mbps = phy.lowest_mbps
+            named_mbps = recorder.air.beacons.beacon_mbps if frame.kind in ("beacon", "group") else 0.0
+            rate_mbps = named_mbps or phy.lowest_mbps
         if frame.kind == "beacon":
             body = _beacon(recorder, frame, frame.number in followed)
         elif frame.kind in ("data", "null", "group"):
@@ -108,6 +109,8 @@ def _frames(recorder: AirRecorder) -> Iterator[tuple[int, bytes]]:
             start, had = first[frame.aggregate], received[ends[::-1]]
             bits = sum(1 << place for place in range(BLOCK_ACK_FRAMES) if start + place in had)
             body = pack("<HHQ", 2 << 1, start % 4096 << 4, bits)  # a compressed one
+        elif frame.kind == "request":
+            body = pack("<HH", 2 << 1, first[frame.aggregate] % 4096 << 4)
         elif frame.kind == "poll":
             flags, duration = _PM, _AID
         if frame.kind in ("beacon", "data", "null", "group"):

@@ -60,7 +60,7 @@ def estimate(values: ArrayLike) -> Estimate:
     >>> print(f"{mean:g} ± {half_width:.4f}")
     2 ± 2.4841
     """
-    sample = np.asarray(values, dtype=float)
+    sample = np.asarray(values, float)
     sample = sample[~np.isnan(sample)]
     n = sample.size
     if n < 2:
@@ -75,7 +75,7 @@ def linearised(numerators: ArrayLike, denominators: ArrayLike) -> NDArray[np.flo
     The ratio r plus its residuals, (x - r y) / mean(y).  A mean of ratios would let the shortest sessions, in which
     either energy is next to nothing, decide.  Nothing is returned where the denominators have no positive mean.
     """
-    x, y = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
+    x, y = np.asarray(numerators, float), np.asarray(denominators, float)
     if not y.size or not y.mean() > 0:
         return np.empty(0)
     value = x.mean() / y.mean()
@@ -84,7 +84,7 @@ def linearised(numerators: ArrayLike, denominators: ArrayLike) -> NDArray[np.flo
 
 def ratio(numerators: ArrayLike, denominators: ArrayLike) -> Estimate:
     """Return the ratio of the means of paired replications, with a 95 % Student interval (`linearised`)."""
-    x, y = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
+    x, y = np.asarray(numerators, float), np.asarray(denominators, float)
     mean = float(x.mean() / y.mean()) if y.size and y.mean() > 0 else nan
     return Estimate(mean, estimate(linearised(x, y)).half_width)
 

@@ -139,9 +139,9 @@ def label(
     rounds, count = X.shape[0], len(asked)
     answers = np.array([problem.y > 0 for problem in asked])  # (k, T)
     exclusive = count > 1 and bool((answers.sum(axis=0) == 1).all())
-    predicted, queried = np.zeros((2, count, rounds), dtype=np.bool_)
-    stored, table = np.zeros(count, dtype=np.int64), pd.DataFrame()
-    best, named = np.full(rounds, -np.inf), np.zeros(rounds, dtype=np.int64)
+    predicted, queried = np.zeros((2, count, rounds), bool)
+    stored, table = np.zeros(count, np.int64), pd.DataFrame()
+    best, named = np.full(rounds, -np.inf), np.zeros(rounds, np.int64)
     if config.multiclass:
         if not exclusive:
             raise ValueError("an instance must have one of several classes with --multiclass, here it need not")

@@ -11,9 +11,9 @@ Sources: Monteleoni 2006 (T), sections 2.2-2.4; Freund, Schapire, Singer and War
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-9  # relative to the larger of 1 and the run's loss: rounding, not generosity
 
-SEGMENTS = "Fixed-share against k segments"
+STATIC, SPECIALISTS = "Static-expert against the best expert", "Static-expert against an expert while it is awake"
+SEGMENTS, DOUBLING = "Fixed-share against k segments", "Learn-alpha with doubling"
 SHARE = ("Theorem 1", "Lemma 1", "Claim 1", "Theorem 2")
 MATRICES = ("Theorem 1 for matrices", "Theorem 1 for matrices, by visits")
 ALPHA = ("Learn-alpha against its best alpha", "Corollary 1", "Corollary 1, optimised")
@@ -71,11 +72,11 @@ def report(
     """
     import pandas as pd
 
-    return pd.DataFrame(rows(run, losses, exact_rounds=exact_rounds, k_max=k_max), columns=list(Row._fields))
+    return pd.DataFrame(rows(run, losses, exact_rounds, k_max), columns=list(Row._fields))
 
 
 def rows(
-    run: ExpertRun | Learner, losses: ArrayLike | None = None, *, exact_rounds: int = 2_000, k_max: int = 50
+    run: ExpertRun | Learner, losses: ArrayLike | None = None, exact_rounds: int = 2_000, k_max: int = 50
 ) -> list[Row]:
     """As `report`, as a list of records."""
     if not isinstance(run, ExpertRun | Learner):
@@ -86,42 +87,41 @@ def rows(
         run = type(run).from_state(run.state()).run(losses)
     elif losses is not None:
         raise ValueError("losses must be given with a learner only; a run carries its own")
-    if run.losses is None or run.start is None:
+    if run.losses is None:
         raise ValueError("run must carry its losses and the learner at its start (weights=True), got neither")
     if run.losses.shape[0] == 0:
         return []
-    names, found = _statements(run, run.start)
-    facts = _Facts(run, run.start, exact_rounds, k_max)
+    names, found = _statements(run)
+    facts = _Facts(run, exact_rounds, k_max)
     return [_void(name, facts.reason) for name in names] if facts.reason else list(found(facts))
 
 
 class _Facts:
     """What several statements need, computed once and only if asked for."""
 
-    def __init__(self, run: ExpertRun, learner: Learner, exact_rounds: int, k_max: int) -> None:
-        assert run.losses is not None
-        self.run, self.learner, self.exact_rounds, self.k_max = run, learner, exact_rounds, k_max
-        self.losses: Floats = run.losses if run.awake is None else np.where(run.awake, run.losses, run.loss[:, None])
+    def __init__(self, run: ExpertRun, exact_rounds: int, k_max: int) -> None:
+        self.run, self.exact_rounds, self.k_max = run, exact_rounds, k_max
+        self.learner: Any = run.start
+        self.awake: Any = run.awake
+        self.given = np.asarray(run.losses)
+        self.losses = self.given if run.awake is None else np.where(run.awake, self.given, run.loss[:, None])
         (self.rounds, self.n), self.loss = self.losses.shape, run.total_loss
-        self.prior = learner.weights / learner.weights.sum()
+        self.prior = self.learner.weights / self.learner.weights.sum()
+        self.most = float(self.losses.max(axis=1).sum())
 
     @property
     def reason(self) -> str:
         """Why nothing can be said of this run; empty if something can."""
         if not np.isfinite(self.loss):
             return "in some round the mixture gave the outcome no probability"
-        if isinstance(self.learner, LearnAlpha) and not self.learner.untouched:
+        if not getattr(self.learner, "untouched", True):
             return "the run does not start with the learner's first round"
-        doubles = isinstance(self.learner, LearnAlpha) and self.learner.doubling
-        return "its epochs are runs of their own" if doubles and self.run.awake is not None else ""
+        doubles = getattr(self.learner, "doubling", False) and self.awake is not None
+        return "its epochs are runs of their own" if doubles else ""
 
     @cached_property
     def best(self) -> hindsight.BestAlpha:
         return hindsight.best_alpha(self.losses, prior=self.prior, tolerance=1e-4)
-
-    @cached_property
-    def most(self) -> float:
-        return float(self.losses.max(axis=1).sum())
 
     @cached_property
     def log_q(self) -> Floats:
@@ -162,53 +162,48 @@ def _void(name: str, why: str, *sides: float) -> Row:
     return void(name, _kind(name), why, *sides)
 
 
-_Found: TypeAlias = Callable[[_Facts], Iterator[Row]]
-
-
-def _statements(run: ExpertRun, learner: Learner) -> tuple[tuple[str, ...], _Found]:
+def _statements(run: ExpertRun) -> tuple[tuple[str, ...], Callable[[_Facts], Iterator[Row]]]:
     """What is proved of such a learner: the names, and what finds their rows in that order."""
-    if isinstance(learner, StaticExpert):
-        if run.awake is not None:
-            return ("Static-expert against an expert while it is awake", *SHARE), _specialists
-        return ("Static-expert against the best expert", *SHARE), _static
-    if isinstance(learner, FixedShare):
-        return (SEGMENTS, *SHARE, *MATRICES), _fixed_share
-    if isinstance(learner, MarkovShare):
-        return MATRICES, lambda facts: _markov(facts, learner.P)
-    if isinstance(learner, LearnAlpha):
-        if run.awake is not None:
+    match run.start:
+        case StaticExpert() if run.awake is not None:
+            return (SPECIALISTS, *SHARE), _specialists
+        case StaticExpert():
+            return (STATIC, *SHARE), _static
+        case FixedShare():
+            return (SEGMENTS, *SHARE, *MATRICES), _fixed_share
+        case MarkovShare():
+            return MATRICES, lambda facts: _markov(facts, facts.learner.P)
+        case LearnAlpha() if run.awake is not None:
             return ASLEEP, _sleepy_learn_alpha
-        if learner.doubling:
-            return ("Learn-alpha with doubling",), _doubling
-        return (*ALPHA, *(name + OF_ALPHAS for name in SHARE if name != "Claim 1")), _learn_alpha
-    raise ValueError(f"run must be of a learner that something is proved of here, got one of {learner!r}")
+        case LearnAlpha(doubling=True):
+            return (DOUBLING,), _doubling
+        case LearnAlpha():
+            return (*ALPHA, *(name + OF_ALPHAS for name in SHARE if name != "Claim 1")), _learn_alpha
+    raise ValueError(f"run must be of a learner that something is proved of here, got one of {run.start!r}")
 
 
 def _static(facts: _Facts) -> Iterator[Row]:
     """T 2.2.3, the loss bound of Static-expert, as a regret against the best expert."""
     best = hindsight.best_expert(facts.losses).loss
     bound = bounds.static_expert_loss(facts.losses.sum(axis=0), facts.prior)
-    yield facts.upper("Static-expert against the best expert", facts.loss, best, bound - best)
+    yield facts.upper(STATIC, facts.loss, best, bound - best)
     yield from _alpha_experts(facts, [0.0], [facts.loss])
 
 
 def _specialists(facts: _Facts) -> Iterator[Row]:
     """Regret over the rounds in which an expert was awake is at most ln(1/its prior); the tightest of all experts."""
-    assert facts.run.awake is not None
-    name = "Static-expert against an expert while it is awake"
-    told = (facts.prior > 0.0) & (np.isfinite(facts.losses) | ~facts.run.awake).all(axis=0)
+    told = (facts.prior > 0.0) & (np.isfinite(facts.losses) | ~facts.awake).all(axis=0)
     if told.any():
-        regrets = hindsight.awake_regrets(facts.run.loss, facts.losses, facts.run.awake)[told]
+        regrets = hindsight.awake_regrets(facts.run.loss, facts.losses, facts.awake)[told]
         limits = -np.log(facts.prior[told])
-        at = int((limits - regrets).argmin())
-        yield facts.compare(name, float(regrets[at]), float(limits[at]))
+        at = (limits - regrets).argmin()
+        yield facts.compare(SPECIALISTS, float(regrets[at]), float(limits[at]))
     else:
-        yield _void(name, "every expert lost infinitely while it was awake, or had no weight")
+        yield _void(SPECIALISTS, "every expert lost infinitely while it was awake, or had no weight")
     yield from _alpha_experts(facts, [0.0], [facts.loss])
 
 
 def _fixed_share(facts: _Facts) -> Iterator[Row]:
-    assert isinstance(facts.learner, FixedShare)
     alpha = facts.learner.alpha
     matrix = np.full((facts.n, facts.n), alpha / max(facts.n - 1, 1))
     np.fill_diagonal(matrix, 1.0 - alpha)
@@ -238,29 +233,29 @@ def _alpha_experts(facts: _Facts, alphas: list[float], losses: list[float], suff
 
     Of one rate also Claim 1, in the scale of beta*: the recursion's second derivative against the law of hat-alpha.
     """
-    best, rounds = facts.best, facts.rounds
-    apart = [bounds.fixed_share_regret(rounds, best.alpha, alpha) for alpha in alphas]
-    sides = zip(losses, apart, strict=True)
-    yield _tightest([facts.upper(f"Theorem 1{suffix}", loss, best.loss, bound) for loss, bound in sides])
+    best, rounds, each = facts.best, facts.rounds, [*zip(alphas, losses, strict=True)]
+    first, lemma, claim, second = (name + suffix for name in SHARE)
+    apart = partial(bounds.fixed_share_regret, rounds, best.alpha)
+    yield _tightest(facts.upper(first, loss, best.loss, apart(alpha)) for alpha, loss in each)
     if facts.inexact:
-        yield from (_void(name + suffix, facts.inexact) for name in SHARE[1:] if not suffix or name != "Claim 1")
+        yield from (_void(name, facts.inexact) for name in (lemma, claim, second) if not suffix or name != claim)
         return
-    regrets = [loss - best.loss for loss in losses]
-    lemma = [bounds.regret_identity(facts.log_q, best.alpha, alpha) for alpha in alphas]
-    yield _tightest([facts.compare(f"Lemma 1{suffix}", *sides) for sides in zip(regrets, lemma, strict=True)])
+    moved = partial(bounds.regret_identity, facts.log_q, best.alpha)
+    yield _tightest(facts.compare(lemma, loss - best.loss, moved(alpha)) for alpha, loss in each)
     if not suffix:
-        second = float(hindsight.alpha_slopes(facts.losses, [best.alpha], prior=facts.prior)[0, 2])
+        of_losses = float(hindsight.alpha_slopes(facts.losses, [best.alpha], prior=facts.prior)[0, 2])
         of_law = bounds.curvature(rounds, best.alpha, facts.moments[1])
-        measured, beta = (bounds.relative_curvature(rounds, best.alpha, curve) for curve in (second, of_law))
-        yield facts.compare("Claim 1", measured, beta)
+        measured, beta = (bounds.relative_curvature(rounds, best.alpha, curve) for curve in (of_losses, of_law))
+        yield facts.compare(claim, measured, beta)
     useless, spread = "a regret against the best is never negative", bounds.log_switch_variance(facts.log_q)
     lower = [bounds.two_point_regret(rounds, best.alpha, spread, alpha) for alpha in alphas]
-    pairs = zip(regrets, lower, strict=True)
-    yield _tightest([facts.compare(f"Theorem 2{suffix}", r, b, useless if b <= 0.0 else "") for r, b in pairs])
+    pairs = zip(losses, lower, strict=True)
+    yield _tightest(facts.compare(second, loss - best.loss, b, useless if b <= 0.0 else "") for loss, b in pairs)
 
 
-def _tightest(group: list[Row]) -> Row:
+def _tightest(rows: Iterable[Row]) -> Row:
     """The violated or else least slack among the rows of one statement; of an identity the largest difference."""
+    group = list(rows)
     sign = -1.0 if group[0].kind == "identity" else 1.0
     firm = [row for row in group if row.verdict in ("holds", "violated")] or group
     return min(firm, key=lambda row: (row.holds, sign * row.slack))
@@ -292,7 +287,6 @@ def _markov(facts: _Facts, matrix: Floats) -> Iterator[Row]:
 def _learn_alpha(facts: _Facts) -> Iterator[Row]:
     """(2.10), Corollary 1 and its optimised form, and the statements about each alpha-expert at their tightest."""
     learner, best = facts.learner, facts.best
-    assert isinstance(learner, LearnAlpha)
     alphas, prior = learner.alphas, learner.alpha_weights / learner.alpha_weights.sum()
     each = hindsight.alpha_losses(facts.losses, alphas, prior=facts.prior)
     own = float(each.min())
@@ -311,9 +305,8 @@ def _learn_alpha(facts: _Facts) -> Iterator[Row]:
 
 def _sleepy_learn_alpha(facts: _Facts) -> Iterator[Row]:
     """(2.10) where experts sleep, and with it the best alpha-expert against k segments: ln m beyond its own bound."""
-    learner, run = facts.learner, facts.run
-    assert isinstance(learner, LearnAlpha) and run.losses is not None  # noqa: PT018
-    each = [FixedShare(facts.n, a, prior=facts.prior).run(run.losses, run.awake) for a in learner.alphas.tolist()]
+    learner = facts.learner
+    each = [FixedShare(facts.n, a, prior=facts.prior).run(facts.given, facts.awake) for a in learner.alphas.tolist()]
     totals = np.array([one.total_loss for one in each])
     best, least = int(totals.argmin()), float(totals.min())
     if not np.isfinite(least):
@@ -321,7 +314,7 @@ def _sleepy_learn_alpha(facts: _Facts) -> Iterator[Row]:
         return
     extra = bounds.static_expert_loss(totals, learner.alpha_weights / learner.alpha_weights.sum()) - least
     yield facts.upper(ASLEEP[0], facts.loss, least, extra)
-    row = _segments(_Facts(each[best], learner, 0, facts.k_max), float(learner.alphas[best]))
+    row = _segments(_Facts(each[best], 0, facts.k_max), float(learner.alphas[best]))
     if row.verdict.startswith("void"):
         yield row._replace(statement=ASLEEP[1])
     else:
@@ -330,4 +323,4 @@ def _sleepy_learn_alpha(facts: _Facts) -> Iterator[Row]:
 
 
 def _doubling(facts: _Facts) -> Iterator[Row]:
-    yield facts.upper("Learn-alpha with doubling", facts.loss, facts.best.loss, doubling_regret(facts.rounds))
+    yield facts.upper(DOUBLING, facts.loss, facts.best.loss, doubling_regret(facts.rounds))

@@ -6,31 +6,101 @@ over those awake and a forecast p_k = w_k.f; over the copies stands AdaHedge, wh
 p_k, with weights v: the combination is v.p_k.  With one copy there is nothing above it.  "ewa" is the same with the
 switching rate 0, exponentially weighted averages.  "boa" and "ml-poly" have a rate of each forecast's own and need none
 to be given.  A forecast that is NaN is asleep: weights go to those awake, and it keeps its share.
+
+The losses are convex in the forecast f: square (f - y)^2; absolute |f - y|; pinball, the loss of the quantile tau,
+(y - f) tau where y >= f and (f - y)(1 - tau) elsewhere; log, -ln of the probability f given to what happened
+(y = 1 or not); logistic, ln(1 + exp(-y f)) with f in log-odds and y taken as +1 or -1.  exp(-rate loss) is concave in f
+up to a rate that depends on the loss (`concave_rate`), which makes a mean of forecasts at least as good as the mixture
+of exp(-rate loss); the other losses cost a term of second order (`Combination.regret_bound`).
 Deviations: the largest excess loss seen so far stands where Bernstein aggregation has a power of two above it, and its
 square where ML-Poly has 1, the largest for losses in [0, 1] (as opera has both).
 What it leaves out: forecasts of several numbers at once.
 Sources: Monteleoni 2006, equations (2.6)-(2.8); de Rooij, van Erven, Gruenwald and Koolen 2014, figure 1; Wintenberger
-2017, section 2 (Bernstein online aggregation, adaptive); Gaillard, Stoltz and van Erven 2014, section 3.1 (ML-Poly).
+2017, section 2 (Bernstein online aggregation, adaptive); Gaillard, Stoltz and van Erven 2014, section 3.1 (ML-Poly);
+Cesa-Bianchi and Lugosi 2006, sections 3.3 and 3.7 (losses).
 """
 
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
+from math import exp, inf, log, log1p
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lpsm.arrays import Floats, Mask, State
-from lpsm.checks import array, known, number, positive, probability, shown, whole
+from lpsm.checks import known, number, positive, probability, shaped, shown, whole
 from lpsm.experts import share
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hedge import hedge_round, hedge_weights
 from lpsm.experts.learner import MOST_EXPERTS, checked_rates
-from lpsm.experts.losses import LOGISTIC, LOSSES, concave_rate, loss_of, slope_of
 from lpsm.experts.tracking import MOST_WEIGHTS, LearnAlpha
 from lpsm.native import compiled
 from lpsm.states import Stateful
+
+SQUARE, ABSOLUTE, PINBALL, LOG, LOGISTIC = range(5)
+LOSSES = {"square": SQUARE, "absolute": ABSOLUTE, "pinball": PINBALL, "log": LOG, "logistic": LOGISTIC}
+
+
+@compiled
+def loss_of(code: int, quantile: float, forecast: float, y: float) -> float:
+    """Loss of one forecast."""
+    if code == SQUARE:
+        return (forecast - y) * (forecast - y)
+    if code == ABSOLUTE:
+        return abs(forecast - y)
+    if code == PINBALL:
+        return (y - forecast) * quantile if y >= forecast else (forecast - y) * (1.0 - quantile)
+    if code == LOG:
+        probability = forecast if y > 0.0 else 1.0 - forecast
+        return -log(probability) if probability > 0.0 else inf
+    m = forecast if y > 0.0 else -forecast
+    return log1p(exp(-m)) if m > 0.0 else log1p(exp(m)) - m
+
+
+@compiled
+def slope_of(code: int, quantile: float, forecast: float, y: float) -> float:
+    """A slope of the loss in the forecast."""
+    if code == SQUARE:
+        return 2.0 * (forecast - y)
+    if code == ABSOLUTE:
+        return 1.0 if forecast > y else (-1.0 if forecast < y else 0.0)
+    if code == PINBALL:
+        return -quantile if y > forecast else (1.0 - quantile if y < forecast else 0.0)
+    if code == LOG:
+        return -1.0 / forecast if y > 0.0 else 1.0 / (1.0 - forecast)
+    m = forecast if y > 0.0 else -forecast
+    slope = 1.0 / (1.0 + exp(m)) if m < 700.0 else 0.0
+    return -slope if y > 0.0 else slope
+
+
+def losses_of(loss: str, quantile: float, forecasts: Floats, y: Floats, slopes: bool = False) -> Floats:
+    """Loss of every forecast, or its slope there, of their shape, against outcomes that broadcast to it."""
+    out = np.array(forecasts, float, order="C")
+    wanted = np.array(np.broadcast_to(y, out.shape), float).ravel()
+    _fill(out.ravel(), wanted, LOSSES[loss], quantile, slopes)
+    return out
+
+
+def concave_rate(code: int, deviation: float) -> float:
+    """Largest rate at which exp(-rate loss) is concave, 0 if there is none.
+
+    `deviation` is the largest |f - y| seen for the square loss, the largest |f| for the logistic one.
+    """
+    if code == SQUARE:
+        return 0.5 / deviation**2 if deviation > 1e-150 else inf
+    if code == LOG:
+        return 1.0
+    return exp(-deviation) if code == LOGISTIC else 0.0
+
+
+@compiled
+def _fill(values: Floats, y: Floats, code: int, quantile: float, slopes: bool) -> None:
+    for t in range(values.size):
+        forecast = values[t]
+        values[t] = slope_of(code, quantile, forecast, y[t]) if slopes else loss_of(code, quantile, forecast, y[t])
+
 
 RATES: Floats = np.array([4.0**k for k in range(2, -10, -1)])  # in units of 1 / (the first difference between losses)
 HORIZON = 1000
@@ -96,7 +166,7 @@ class Combiner(Stateful):
     True
     """
 
-    TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "loss", "rate", "quantile", "gradient", "alphas", "rule")
+    TAKES = "n_experts loss rate quantile gradient alphas rule"
 
     def __init__(
         self,
@@ -112,34 +182,33 @@ class Combiner(Stateful):
         self.n_experts = whole(1, MOST_EXPERTS, n_experts=n_experts)
         known("loss", loss, LOSSES)
         known("rule", rule, RULES)
-        if rate != "learn":
+        mixes, learns = RULES[rule] == LEARN_ALPHA, rate == "learn"
+        if not learns:
             if isinstance(rate, str):
                 raise ValueError(f"rate must be 'learn' or a positive number, got {shown(rate)}")
             positive(rate=rate)
-            if RULES[rule] != LEARN_ALPHA:
+            if not mixes:
                 raise ValueError(f"rate must be left out for the rule {rule}, which finds its own, got {shown(rate)}")
-        probability(quantile=0.5 if quantile is None else quantile)
-        if quantile is not None and loss != "pinball" and quantile != 0.5:
+        self.quantile = 0.5 if quantile is None else number("quantile", quantile)
+        probability(quantile=self.quantile)
+        if loss != "pinball" and self.quantile != 0.5:
             raise ValueError(f"quantile must be left out under the {loss} loss, which has none, got {quantile}")
         if loss == "log" and gradient:
             raise ValueError("gradient must be False for the log loss, whose slope has no bound, got True")
-        self.loss, self.rule, self.rate = loss, rule, rate if rate == "learn" else number("rate", rate)
-        self.quantile, self.gradient = 0.5 if quantile is None else float(quantile), bool(gradient)
+        self.loss, self.rule, self.gradient = loss, rule, bool(gradient)
+        self.rate = rate if learns else number("rate", rate)
         if alphas is None:
-            grid = alpha_grid(horizon=HORIZON) if rule == "learn-alpha" else np.zeros(1)
-        else:
-            grid = checked_rates(np.atleast_1d(array("alphas", alphas)))
-            if rule != "learn-alpha" and (grid != 0.0).any():
-                raise ValueError(f"alphas must be left out for the rule {rule}, got {shown(alphas)}")
-        self.alphas: Floats = grid
-        given = 1.0 if rate == "learn" and loss == "log" else rate
-        learns = given == "learn" and RULES[rule] == LEARN_ALPHA
-        self._rates: Floats = RATES.copy() if learns else np.array([1.0 if given == "learn" else float(given)])
+            alphas = alpha_grid(horizon=HORIZON) if rule == "learn-alpha" else 0.0
+        self.alphas = grid = checked_rates(np.atleast_1d(alphas))
+        if rule != "learn-alpha" and grid.any():
+            raise ValueError(f"alphas must be left out for the rule {rule}, got {shown(alphas)}")
+        learns_rate = learns and mixes and loss != "log"
+        self._rates: Floats = RATES.copy() if learns_rate else np.array([1.0 if learns else float(rate)])
         n, k = self.n_experts, self._rates.size
         if n * grid.size * k > MOST_WEIGHTS:
             raise ValueError(f"n_experts x alphas x rates must be at most {MOST_WEIGHTS}, got {n} x {grid.size} x {k}")
         scalars = np.zeros(STATE)
-        scalars[SCALE] = 0.0 if learns else 1.0
+        scalars[SCALE] = 0.0 if learns_rate else 1.0
         *learned, work = LearnAlpha(n, grid, signed=True).arrays()
         copies = [np.repeat(part[None], k, axis=0) for part in learned]
         self._state = CombinerState(scalars, np.zeros(k), np.zeros((3, n)), *[*copies, work])
@@ -183,9 +252,8 @@ class Combiner(Stateful):
         ValueError
             If a shape is wrong, a number infinite, or out of the range of the loss.
         """
-        table, outcomes = self._table(array("forecasts", forecasts)), array("y", y)
-        if outcomes.shape != (len(table),):
-            raise ValueError(f"y must have shape ({len(table)},), got {outcomes.shape}")
+        table = self._table(forecasts)
+        outcomes = shaped("y", y, len(table))
         if (large := np.abs(outcomes) > MOST).any():
             raise ValueError(f"y must lie in [-{MOST:g}, {MOST:g}], got {outcomes[large][0]}")
         if self.loss in ("log", "logistic"):
@@ -240,14 +308,10 @@ class Combiner(Stateful):
         return {**arrays, "columns": self._state.columns[:, share.MANTISSA : share.SHARE]}
 
     def _row(self, forecasts: ArrayLike) -> Floats:
-        row = array("forecasts", forecasts)
-        if row.shape != (self.n_experts,):
-            raise ValueError(f"forecasts must have shape ({self.n_experts},), got {row.shape}")
-        return row[None]
+        return shaped("forecasts", forecasts, self.n_experts)[None]
 
-    def _table(self, table: Floats) -> Floats:
-        if table.ndim != 2 or table.shape[1] != self.n_experts:
-            raise ValueError(f"forecasts must have shape (T, {self.n_experts}), got {table.shape}")
+    def _table(self, forecasts: ArrayLike) -> Floats:
+        table = shaped("forecasts", forecasts, "T", self.n_experts)
         wrong, rule = np.abs(table) > MOST, f"must lie in [-{MOST:g}, {MOST:g}] or be NaN"
         if self.loss == "log" and not wrong.any():
             wrong, rule = (table < 0.0) | (table > 1.0), "must be probabilities for the log loss"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar, Self, Unpack
+from typing import Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -120,7 +120,7 @@ class _Columns(Learner):
         loss = np.empty(len(losses))
         record = np.empty((len(losses) if weights else 0, self.n_experts))
         alpha_record = np.empty((len(losses) if alpha_weights else 0, self._rates.size))
-        mask = np.empty((0, self.n_experts), dtype=np.bool_) if awake is None else awake
+        mask = np.empty((0, self.n_experts), bool) if awake is None else awake
         _RUN(np.ascontiguousarray(scaled), np.ascontiguousarray(mask), *self._columns, loss, record, alpha_record)
         by_rate = self._by_rate(alpha_record) if alpha_weights else None
         return Rounds(loss if self.eta == 1.0 else loss / self.eta, record if weights else None, by_rate)
@@ -161,7 +161,7 @@ class FixedShare(_Columns):
     [0.7, 0.15, 0.15]
     """
 
-    TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "alpha", "signed", "eta", "loss_range")
+    TAKES = "n_experts alpha signed eta loss_range"
 
     def __init__(
         self, n_experts: int, alpha: float, *, prior: ArrayLike | None = None, **common: Unpack[Common]
@@ -198,7 +198,7 @@ class StaticExpert(FixedShare):
     [0.731059, 0.268941]
     """
 
-    TAKES: ClassVar[tuple[str, ...]] = Learner.TAKES
+    TAKES = Learner.TAKES
 
     def __init__(self, n_experts: int, *, prior: ArrayLike | None = None, **common: Unpack[Common]) -> None:
         super().__init__(n_experts, 0.0, prior=prior, **common)
@@ -229,7 +229,7 @@ class LearnAlpha(_Columns):
     True
     """
 
-    TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "alphas", "signed", "eta", "loss_range")
+    TAKES = "n_experts alphas signed eta loss_range"
 
     def __init__(
         self,
@@ -348,7 +348,7 @@ class _Logs(Learner):
     def _begin(self, prior: ArrayLike | None) -> None:
         with np.errstate(divide="ignore"):
             self._logs = np.log(checked_prior("prior", prior, self.n_experts))
-        self._everybody = np.ones(self.n_experts, dtype=np.bool_)
+        self._everybody = np.ones(self.n_experts, bool)
 
     def _round(self, losses: Floats, awake: Mask | None) -> float:
         mask = self._everybody if awake is None else awake
@@ -372,7 +372,7 @@ class MarkovShare(_Logs):
     [0.9, 0.1]
     """
 
-    TAKES: ClassVar[tuple[str, ...]] = ("P", "signed", "eta", "loss_range")
+    TAKES = "P signed eta loss_range"
 
     def __init__(self, P: ArrayLike, *, prior: ArrayLike | None = None, **common: Unpack[Common]) -> None:
         matrix = checked_transitions("P", P)
@@ -404,7 +404,7 @@ class VariableShare(_Logs):
     [0.865529, 0.134471]
     """
 
-    TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "alpha", "eta", "loss_range")
+    TAKES = "n_experts alpha eta loss_range"
 
     def __init__(
         self,

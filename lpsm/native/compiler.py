@@ -23,8 +23,8 @@ from numba.core.serialize import dumps
 from numba.core.typing import Signature as Typed
 from numba.extending import intrinsic, overload
 
+from lpsm.native.entries import Kind, Signature, named_fields
 from lpsm.native.kept import Kept
-from lpsm.native.signatures import Kind, Signature, named_fields
 
 Native: TypeAlias = Any
 """A function or a compiler of numba's, which has no types."""
@@ -67,6 +67,16 @@ def _plain(kind: types.Type) -> types.Type:
 def know_block(block: Callable[..., object]) -> None:
     """Tell numba what `lpsm.native.block` is in compiled code."""
     overload(block, strict=False)(lambda array, at, shape: lambda array, at, shape: carray(_start(array[at:]), shape))
+
+
+@intrinsic
+def address_of(_: BaseContext, array: types.Array) -> Lowered:
+    """For compiled code: where the first element of an array is."""
+
+    def generate(context: BaseContext, builder: ir.IRBuilder, _: Typed, given: list[ir.Value]) -> ir.Value:
+        return builder.ptrtoint(context.make_array(array)(context, builder, given[0]).data, _WORD)
+
+    return types.int64(array), generate
 
 
 @intrinsic
@@ -208,7 +218,11 @@ def address(kernel: Native, signature: Signature) -> int:
 
 def caller(signature: Signature) -> Native:
     """Return what calls, in compiled code, the function of a signature at an address: address first, then its own."""
-    returns, takes = types_of(signature)
+    return calling(*types_of(signature))
+
+
+def calling(returns: types.Type, takes: tuple[types.Type, ...]) -> Native:
+    """Return the same for numba's types."""
 
     def generate(context: BaseContext, builder: ir.IRBuilder, _: Typed, given: list[ir.Value]) -> ir.Value:
         convention = context.call_conv

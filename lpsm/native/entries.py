@@ -12,13 +12,33 @@ import ctypes
 from collections.abc import Callable
 from functools import cache, cached_property
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from lpsm.native.kept import Kept, is_plain
 from lpsm.native.kernels import Kernel, compiled, compiler
-from lpsm.native.signatures import FLOATS, INTS, Kind, Signature
 
-__all__ = ["FLOATS", "INTS", "Entry", "Signature", "entry_of"]
+INTS, FLOATS = "int64[::1]", "float64[::1]"
+"""An array of one dimension, as numba writes it."""
+Kind = type | str | None
+"""What a signature has: `int`, `float`, `bool`, None, an array, or a named tuple of the first three."""
+
+
+class Signature(NamedTuple):
+    """What a function gives and takes."""
+
+    returns: Kind
+    takes: tuple[Kind, ...]
+
+    def named(self) -> tuple[str, ...]:
+        """Return how its kinds are written, with the fields of named tuples."""
+        return tuple(f"{getattr(kind, '__name__', kind)}({named_fields(kind)})" for kind in (self.returns, *self.takes))
+
+
+def named_fields(kind: Any) -> dict[str, str]:
+    """Return the fields of a named tuple, and of what type each is, by its name; none of anything else."""
+    fields = kind.__annotations__ if hasattr(kind, "_fields") else {}
+    return {name: getattr(what, "__forward_arg__", None) or what.__name__ for name, what in fields.items()}
+
 
 _CANNOT = b"it cannot stand alone"  # kept in place of machine code, so that it is tried once
 _RESULTS: dict[Kind, type[ctypes.c_int64 | ctypes.c_double | ctypes.c_void_p]] = {

@@ -3,13 +3,19 @@
 from typing import TYPE_CHECKING, Any
 
 from lpsm.samplers import rules
-from lpsm.samplers.catalogue import describe, keys, make, registry
-from lpsm.samplers.hinge import AdaGrad, DiagonalArow
+from lpsm.samplers.catalogue import MulticlassSampler, describe, keys, make, registry
 from lpsm.samplers.kernels import Linear, Neighbours, Polynomial, Radial
 from lpsm.samplers.last_labels import LastLabels
-from lpsm.samplers.least_squares import Lasec, LeastSquares
-from lpsm.samplers.multiclass import MulticlassSampler
-from lpsm.samplers.perceptrons import BudgetPerceptron, ModifiedPerceptron, Perceptron, ShiftingPerceptron
+from lpsm.samplers.learners import (
+    AdaGrad,
+    BudgetPerceptron,
+    DiagonalArow,
+    Lasec,
+    LeastSquares,
+    ModifiedPerceptron,
+    Perceptron,
+    ShiftingPerceptron,
+)
 from lpsm.samplers.rules import *  # noqa: F403
 from lpsm.samplers.run_log import Decision, RunLog
 from lpsm.samplers.sampler import Sampler

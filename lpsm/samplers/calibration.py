@@ -26,7 +26,7 @@ def fitted_scale(scores: Sequence[Floats] | Floats, labels: Sequence[int] | Ints
     """Return beta for the scores (n, k) of instances of these classes (n,); 0 if there are none."""
     if not len(labels):
         return 0.0
-    table = np.asarray(scores, dtype=np.float64)
+    table = np.asarray(scores, float)
     n, k = table.shape
     if not (size := float(np.abs(table - table.mean(axis=1, keepdims=True)).mean())):
         return LEAST

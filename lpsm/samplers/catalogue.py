@@ -1,10 +1,17 @@
-"""The catalogue: every algorithm of the papers by its key, and samplers made of keys.
+"""The catalogue: every algorithm of the papers by its key, and samplers made of keys, of two classes or more.
 
 What it models: key = learner + query rule + what is stored: a row of the table `_ALGORITHMS`.
 The algorithm's own parameters, by symbol, are the fields of its rule and its learner.  Papers go by the letters in
 `PAPERS`.  Notation: p = w.x, r = x'A^-1 x, m the margin, N the examples stored so far.
 What it leaves out: best values (where the entry does not say that the paper has it, a default is merely a place to
 start), and combinations no paper has: build those from a learner and a rule with `Sampler`.
+
+**More than two classes** with one question an instance: a vector of weights for each class over one memory.  The class
+of the largest score is predicted, half the lead over the next is the margin that the rule looks at, and the answer is
+the class itself.  What is stored is common to all: least squares learns the target +1 for the true class and -1 for
+every other; the Perceptron, AROW's diagonal and AdaGrad move the true class up and the best other one down (Crammer
+and Singer 2003).  With two classes it is the binary sampler, number for number.  Left out: filters; learners whose
+update turns or shrinks the vector, or forgets examples.
 """
 
 from __future__ import annotations
@@ -19,28 +26,32 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
-from lpsm.checks import shown
+from lpsm.arrays import Floats, Ints, Mask
+from lpsm.checks import shaped, shown, whole
+from lpsm.samplers import kernels
+from lpsm.samplers.checks import Rows
 from lpsm.samplers.kernels import KernelLike, as_kernel
-from lpsm.samplers.protocol import Learner, Rule
+from lpsm.samplers.protocol import VARIANCE, Learner, Rule, flags_of
 from lpsm.samplers.rules import KeptRate
-from lpsm.samplers.sampler import Sampler
+from lpsm.samplers.run_log import Decision
+from lpsm.samplers.sampler import RUN, Sampler
 from lpsm.samplers.state_io import PARTS
 
-PAPERS = {
-    "T": "Monteleoni 2006",
-    "W": "Cesa-Bianchi, Gentile and Zaniboni 2004",
-    "A": "Cavallanti, Cesa-Bianchi and Gentile 2010",
-    "R": "Cesa-Bianchi 2007",
-    "D": "Moroshko and Crammer 2014",
-    "AROW": "Crammer, Kulesza and Dredze 2009",
-    "AG": "Duchi, Hazan and Singer 2011",
-    "IU": "Karampatziakis and Langford 2011",
-    "NN": "Cover and Hart 1967",
-    "GC": "Gibbs and Candès 2021",
-    "IW": "Beygelzimer, Hsu, Langford and Zhang 2010",
-}
+_PAPERS = """\
+T: Monteleoni 2006
+W: Cesa-Bianchi, Gentile and Zaniboni 2004
+A: Cavallanti, Cesa-Bianchi and Gentile 2010
+R: Cesa-Bianchi 2007
+D: Moroshko and Crammer 2014
+AROW: Crammer, Kulesza and Dredze 2009
+AG: Duchi, Hazan and Singer 2011
+IU: Karampatziakis and Langford 2011
+NN: Cover and Hart 1967
+GC: Gibbs and Candès 2021
+IW: Beygelzimer, Hsu, Langford and Zhang 2010"""
+PAPERS = dict(line.split(": ") for line in _PAPERS.splitlines())
 OF_KERNELS = ("gamma", "degree", "coef0")
 """Parameters of kernels, which every key takes that has a form over stored instances."""
 OF_ALL = ("rate", "step", "stores")
@@ -337,3 +348,96 @@ def _entries() -> Iterator[Entry]:
 
 CATALOGUE = {entry.key: entry for entry in _entries()}
 """Every algorithm by its key."""
+
+
+def has_classes(key: str) -> bool:
+    """Whether a key of the catalogue has a form for several classes."""
+    return kernels.has_classes(CATALOGUE[key].recipe.learner, CATALOGUE[key].recipe.rule)
+
+
+_MOST_CLASSES = 1_000_000
+
+
+class MulticlassSampler(Sampler):
+    """A sampler of the catalogue for `n_classes` classes.
+
+    Parameters
+    ----------
+    n_classes
+        Number k of classes, at least 2.
+    key, n_features, rng, normalize, dtype, max_queries, kernel, **params
+        As in `lpsm.samplers.make`; ValueError for a filter, or a learner that has no form for several classes.
+
+    Attributes
+    ----------
+    last_scores
+        Scores of the classes in the last round, (k,).
+
+    >>> s = MulticlassSampler("ss", 2, 3, K=0.5)
+    >>> for x, c in (([1.0, 0.0], 0), ([0.0, 1.0], 1), ([-1.0, -1.0], 2)):
+    ...     d = s.decide(x)
+    ...     _ = d.query and s.learn(d.ticket, c)
+    >>> s.predict([[2.0, 0.0], [0.0, 3.0], [-1.0, -2.0]]).tolist()
+    [0, 1, 2]
+    """
+
+    def __init__(
+        self, key: str, n_features: int, n_classes: int, *, rng: np.random.Generator | int | None = None,
+        normalize: bool | None = None, dtype: DTypeLike = np.float64, max_queries: int | None = None, **params: Any,
+    ) -> None:  # fmt: skip
+        self.n_classes = whole(2, _MOST_CLASSES, n_classes=n_classes)
+        options = options_of(key, n_features, normalize=normalize, **params)
+        super().__init__(**options, n_features=n_features, rng=rng, dtype=dtype, max_queries=max_queries)
+
+    def _configure(self, *settings: Any, **named: Any) -> None:
+        super()._configure(*settings, **named)
+        self.last_scores = np.zeros(self.n_classes)
+
+    def decide(self, x: Rows) -> Decision:
+        """Predict the class of `x`, of equals the last, and say whether to ask for it; `margin` is half the lead."""
+        decision = super().decide(x)
+        ensemble = self._prepared()
+        variance = max(ensemble.record.outcome[0, VARIANCE], 0.0) if ensemble.inside else 0.0
+        self.last_scores = ensemble.record.scores[0] / (1.0 + variance)
+        return decision
+
+    def _check_label(self, y: int) -> None:
+        if whole(y=y) >= self.n_classes:
+            raise ValueError(f"y must be a class from 0 to {self.n_classes - 1}, got {y}")
+
+    def run(self, X: Rows, y: ArrayLike) -> tuple[Ints, Mask]:
+        """Decide on the rows of X in turn, reading y only where it is asked for; return predictions and questions.
+
+        Equal to the loop of `decide` and `learn`, decision for decision and draw for draw, compiled. ValueError as
+        `decide`, or if there is not a class for each row; nothing has then been learned.
+        """
+        return self._plays(X, y)[:2]
+
+    def _labels(self, y: ArrayLike, rounds: int) -> Floats:
+        labels = shaped("y", y, rounds)
+        if rounds and not (np.asarray(y).dtype.kind in "iu" and 0 <= labels.min() <= labels.max() < self.n_classes):
+            raise ValueError(f"y must hold numbers of classes from 0 to {self.n_classes - 1}, got {labels[:3]} ...")
+        return labels
+
+    def _plays(self, X: Rows, y: ArrayLike) -> tuple[Ints, Mask, Floats]:
+        """Play the rows of X; return predictions, questions, and what `last_scores` was in each round (T, k)."""
+        log, scores = self._played(*self._stream(X, y), RUN)
+        if len(scores):
+            self.last_scores = scores[-1].copy()
+        return *flags_of(log)[:2], scores
+
+    def scores(self, X: Rows) -> Floats:
+        """Return the scores (T, k) of the rows of X under the present state: no round, no question."""
+        return self._reads(X)[1]
+
+    def predict(self, X: Rows) -> Ints:
+        """Return the numbers of the classes of the largest scores, of several the last."""
+        return last_largest(self.scores(X))
+
+    def _particulars(self) -> str:
+        return f", n_classes={self.n_classes}"
+
+
+def last_largest(scores: Floats) -> Ints:
+    """Return the numbers of the classes of the largest scores (n, k), of several the last."""
+    return np.asarray(scores.shape[1] - 1 - scores[:, ::-1].argmax(axis=1), np.int64)

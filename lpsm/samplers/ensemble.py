@@ -17,28 +17,31 @@ from numpy.typing import DTypeLike
 
 from lpsm.arrays import Array, Floats, Ints
 from lpsm.native import is_plain
-from lpsm.samplers import kernels, rules
-from lpsm.samplers import round as loop
+from lpsm.samplers import kernels, protocol, rules
 from lpsm.samplers.checks import Columns
 from lpsm.samplers.kernels import CallableKernel, Kernel
-from lpsm.samplers.least_squares import Squares
-from lpsm.samplers.perceptrons import Record, memory_of
+from lpsm.samplers.learners import Record, Squares, memory_of
+from lpsm.samplers.linear_algebra import NO_COLUMNS, NO_STARTS
 from lpsm.samplers.protocol import (
+    ENTRIES,
     EVICTED,
+    FIRST,
+    FRESH,
+    LAST,
     N_COUNTS,
     N_SCALARS,
     NO_KERNEL,
     ROUND,
     SIZE,
+    SPARSE,
     WEIGHT,
     Code,
     Learner,
+    RoundRecord,
     Rule,
     code_of,
+    play,
 )
-from lpsm.samplers.round import ENTRIES, FIRST, FRESH, LAST, SPARSE, RoundRecord, play
-
-_NO_COLUMNS, _NO_STARTS = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
 
 
 def pinned(*records: Record) -> tuple[Code, list[Code]]:
@@ -48,8 +51,8 @@ def pinned(*records: Record) -> tuple[Code, list[Code]]:
     """
     if is_plain():
         return records, [getattr(type(records[0]), name, 0) for name in ENTRIES]
-    place = np.zeros((len(records), loop.WORDS), dtype=np.int64)
-    entries = np.zeros(len(ENTRIES), dtype=np.int64)
+    place = np.zeros((len(records), protocol.WORDS), np.int64)
+    entries = np.zeros(len(ENTRIES), np.int64)
     for record, own in zip(records, place, strict=True):
         import_module("lpsm.samplers.native_calls").pin(record, own, entries)
     return place.ravel(), entries.tolist()
@@ -61,7 +64,7 @@ class Copy:
     def __init__(self, learner: Learner, rule: Rule, kernel: Kernel | None) -> None:
         self.learner, self.rule, self.kernel = learner, rule, kernel
         self.arrays: Record = None
-        self.counts, self.scalars = np.zeros(N_COUNTS, dtype=np.int64), np.zeros(N_SCALARS)
+        self.counts, self.scalars = np.zeros(N_COUNTS, np.int64), np.zeros(N_SCALARS)
         self.scalars[WEIGHT] = 1.0
         self.evictions: np.random.Generator | None = None
 
@@ -88,7 +91,7 @@ class Copy:
 
     def limits(self) -> list[float]:
         """The first of `RoundRecord.limits`: ridge, drift, and the values and instances that there is room for."""
-        most, arrays = float(loop.UNLIMITED), self.arrays
+        most, arrays = float(protocol.UNLIMITED), self.arrays
         found = [getattr(arrays, "ridge", 0.0), getattr(arrays, "drift", 0.0), most, most]
         if (memory := memory_of(arrays)) is not None:
             found[2:] = memory.rows.shape[1], most if self.learner.B else len(memory.labels)
@@ -117,10 +120,10 @@ class Ensemble:
         max_queries: int | None, head: Copy | None = None, voters: Record = None,
     ) -> None:  # fmt: skip
         self.copies, self.n_features, self.normalize, self.is_sparse = copies, n_features, normalize, False
-        self._limit, self.voters = loop.UNLIMITED if max_queries is None else max_queries, voters
+        self._limit, self.voters = protocol.UNLIMITED if max_queries is None else max_queries, voters
         everyone = copies if head is None else (*copies, head)
         counts, scalars = copies[0].counts[None], copies[0].scalars[None]
-        place, entries = np.zeros(1, dtype=np.int64), [0] * 6
+        place, entries = np.zeros(1, np.int64), [0] * 6
         if head is not None:
             counts, scalars = np.array([one.counts for one in everyone]), np.array([one.scalars for one in everyone])
             for one, own, more in zip(everyone, counts, scalars, strict=True):
@@ -140,11 +143,11 @@ class Ensemble:
             needs_variance=rule.needs_variance, filters=rule.filters, stores_all=stores == "queried",
             hinge=stores == "small margins", normalize=normalize, label=np.zeros(1), coin=np.zeros(1),
             evictions=np.zeros((m, 1) if copies[0].evictions is not None else (0, 0)),
-            gone=np.zeros(m, dtype=np.int64),
+            gone=np.zeros(m, np.int64),
             schedules=np.zeros((2 * m if isinstance(rule, rules.AdaptiveSampler) else 0, 1)),
-            log=np.zeros((loop.N_LOG, 0)), scores=np.zeros((1, n_classes)),
-            outcome=np.zeros((len(everyone), loop.N_OUTCOME)), mode=np.zeros(8, dtype=np.int64),
-            scratch=np.zeros(n_features, dtype=dtype),
+            log=np.zeros((protocol.N_LOG, 0)), scores=np.zeros((1, n_classes)),
+            outcome=np.zeros((len(everyone), protocol.N_OUTCOME)), mode=np.zeros(8, np.int64),
+            scratch=np.zeros(n_features, dtype),
         )  # fmt: skip
         self._place, _ = pinned(self.record)
 
@@ -157,9 +160,9 @@ class Ensemble:
         """Where the learners' arrays are, and what there is room for."""
         self._pinned = [one.arrays for one in self.copies]
         at, entries = pinned(*self._pinned)
-        limits = np.full((n_outcomes, 5), float(loop.UNLIMITED))
+        limits = np.full((n_outcomes, 5), float(protocol.UNLIMITED))
         limits[: len(self.copies), :4] = [one.limits() for one in self.copies]
-        limits[-1, loop.MOST] = self._limit
+        limits[-1, protocol.MOST] = self._limit
         return {"at": at, **dict(zip(ENTRIES[:4], entries, strict=False)), "limits": limits}
 
     def schedules(self, rounds: int) -> Floats:
@@ -189,7 +192,7 @@ class Ensemble:
         record.mode[:] = mode
         if self.given is not None and not mode[FRESH]:
             self._fill(self.given, values)
-        at, starts, rows = _NO_COLUMNS, _NO_STARTS, values.reshape(1, -1)
+        at, starts, rows = NO_COLUMNS, NO_STARTS, values.reshape(1, -1)
         if columns is not None:
             at, starts, record.mode[SPARSE] = columns, np.array([0, len(values)], np.int64), 1
         while not play(self._place, rows, at, starts):

@@ -20,8 +20,9 @@ from numpy.typing import DTypeLike
 
 from lpsm.arithmetic import dot
 from lpsm.arrays import Array, Floats, Ints
-from lpsm.checks import number, positive, shown
+from lpsm.checks import number, shown
 from lpsm.native import compiled
+from lpsm.samplers.learners import Memory, Record, coefficient, keep, memory_of, new_memory, shrink, steps
 from lpsm.samplers.linear_algebra import (
     NEARLY_ZERO,
     Row,
@@ -31,7 +32,6 @@ from lpsm.samplers.linear_algebra import (
     write_clear_scores,
     write_scores,
 )
-from lpsm.samplers.perceptrons import Memory, Record, coefficient, keep, memory_of, new_memory, shrink, steps
 from lpsm.samplers.protocol import (
     SELF_SIMILARITY,
     SIZE,
@@ -72,7 +72,6 @@ class Radial(Rule):
     """k(x, z) = exp(-gamma |x - z|^2)."""
 
     gamma: float = 1.0
-    ranges = checked_by(gamma=positive)
     chance = rule_function(
         lambda kernel, counts, scalars, s, square, other, _, __: exp(-kernel[0] * max(square + other - 2.0 * s, 0.0))
     )
@@ -85,7 +84,7 @@ class Polynomial(Rule):
     degree: int = 3
     gamma: float = 1.0
     coef0: float = 1.0
-    ranges = checked_by(gamma=positive, degree=_whole_degree, coef0=_not_negative)
+    ranges = checked_by(degree=_whole_degree, coef0=_not_negative)
     chance = rule_function(
         lambda kernel, counts, scalars, s, square, other, _, __: float((kernel[1] * s + kernel[2]) ** kernel[0])
     )
@@ -296,14 +295,14 @@ def first_arrays(
         return learner.arrays(n_features, k, dtype)
     capacity = learner.B or capacity or FIRST_CAPACITY
     held = Held(
-        new_memory(capacity, dtype), np.zeros(capacity, dtype=dtype), np.zeros(n_features, dtype=dtype),
+        new_memory(capacity, dtype), np.zeros(capacity, dtype), np.zeros(n_features, dtype),
         Similarity(kernel.numbers(), code_of(kernel.chance), isinstance(kernel, CallableKernel)),
     )  # fmt: skip
-    weights = np.zeros((k, capacity), dtype=dtype)
+    weights = np.zeros((k, capacity), dtype)
     if learner.by_instances:
         return Nearest(weights, held)
     if learner.recursion is not None:
-        upper, g = np.zeros((capacity, capacity), dtype=dtype), np.zeros(capacity, dtype=dtype)
+        upper, g = np.zeros((capacity, capacity), dtype), np.zeros(capacity, dtype)
         return Factor(weights, held, upper, weights.copy(), g, *learner.recursion)
     return Expansion(weights, held, *steps(learner), learner.B > 0)
 
@@ -332,7 +331,7 @@ def _resized(record: Record, **shapes: tuple[int, ...]) -> Record:
     def change(name: str, array: Array) -> Array:
         if (shape := shapes.get(name, array.shape)) == array.shape:
             return array
-        larger = np.zeros(shape, dtype=array.dtype)
+        larger = np.zeros(shape, array.dtype)
         larger[tuple(map(slice, array.shape))] = array
         return larger
 

@@ -1,17 +1,21 @@
-"""What a sampler says of a round, and of a whole stream; `RunLog.ledger` takes the labels that it did not see."""
+"""What a sampler says of a round and of a whole stream, and its questions whose labels have not come, by ticket.
+
+`RunLog.ledger` takes the labels that the sampler did not see.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from lpsm.arrays import Floats, Mask
-from lpsm.checks import of_type, whole
+from lpsm.arrays import Array, Floats, Mask, State
+from lpsm.checks import of_type, shown, state_array, whole
 from lpsm.online import Ledger
-from lpsm.samplers.checks import as_labels
+from lpsm.samplers.checks import Columns, as_labels
+from lpsm.samplers.protocol import N_OUTCOME
 
 
 class Decision(NamedTuple):
@@ -45,8 +49,8 @@ class RunLog:
     def of(cls, rounds: Iterable[tuple[Decision, bool]], n_rounds: int) -> RunLog:
         """Return the log of rounds played one by one, each a decision and whether its example was stored."""
         whole(0, 2**31, n_rounds=n_rounds)
-        margin, prediction = np.zeros(n_rounds), np.zeros(n_rounds, dtype=np.int8)
-        queried, stored = np.zeros(n_rounds, dtype=np.bool_), np.zeros(n_rounds, dtype=np.bool_)
+        margin, prediction = np.zeros(n_rounds), np.zeros(n_rounds, np.int8)
+        queried, stored = np.zeros(n_rounds, bool), np.zeros(n_rounds, bool)
         for t, (decision, stored[t]) in enumerate(rounds):
             of_type(Decision, rounds=decision)
             margin[t], prediction[t], queried[t] = decision.margin, decision.prediction, decision.query
@@ -84,3 +88,59 @@ class RunLog:
 
     def __reduce__(self) -> tuple[object, ...]:
         return RunLog, (self.prediction, self.queried, self.stored, self.margin)
+
+
+class Question(NamedTuple):
+    """An instance that was asked about, until its label comes."""
+
+    values: Array
+    columns: Columns
+    outcome: Array  # (1, N_OUTCOME), or (m + 1, N_OUTCOME) of an ensemble: what its round came to
+    scores: Array | None = None  # (1, k) of several classes
+
+    def is_about(self, values: Array, columns: Columns) -> bool:
+        """Whether its instance is this one."""
+        if columns is None or self.columns is None:
+            alike = columns is self.columns
+        else:
+            alike = columns.tobytes() == self.columns.tobytes()
+        return alike and (values.tobytes() == self.values.tobytes() or np.array_equal(values, self.values))
+
+
+class Questions(dict[int, Question]):
+    """The open questions, oldest first."""
+
+    def close(self, ticket: int) -> Question:
+        """Take the question of a ticket out of them, or raise RuntimeError if it is not open."""
+        if ticket not in self:
+            raise RuntimeError(f"ticket must be of an open question, got {ticket}; open are {shown(list(self))}")
+        return self.pop(ticket)
+
+    def widen(self, more: Array) -> None:
+        """Give dense instances more features, the new ones last."""
+        for ticket, one in self.items():
+            if one.columns is None:
+                self[ticket] = one._replace(values=np.append(one.values, more))
+
+    def state(self) -> State:
+        """Return them as arrays, whose names begin with their tickets."""
+        parts = {f"open_{t}_{name}": part for t, one in self.items() for name, part in one._asdict().items()}
+        written = {name: part.copy() for name, part in parts.items() if part is not None}
+        return {"open_tickets": np.array(list(self), np.int64), **written}
+
+    @classmethod
+    def of_state(cls, state: Mapping[str, Array], d: int, dtype: DTypeLike, n_outcomes: int, k: int) -> Questions:
+        """Return those in a state, checked: so many outcomes of each, of k classes."""
+        questions = cls()
+        for ticket in state_array(state, "open_tickets", (None,), np.int64, low=1).tolist():
+            own, columns = f"open_{ticket}_", None
+            if ticket in questions:
+                raise ValueError(f"open_tickets must be different ones, got {ticket} twice")
+            if f"{own}columns" in state:
+                columns = state_array(state, f"{own}columns", (None,), np.int32, 0, d - 1)
+                whole(0, d, values=len(columns))
+            values = state_array(state, f"{own}values", (d if columns is None else len(columns),), dtype)
+            outcome = state_array(state, f"{own}outcome", (n_outcomes, N_OUTCOME))
+            scores = state_array(state, f"{own}scores", (1, k)) if k > 1 else None
+            questions[ticket] = Question(values, columns, outcome, scores)
+        return questions

@@ -23,7 +23,6 @@ from scipy import sparse
 from lpsm.arrays import Array, Floats, Ints, State
 from lpsm.checks import generator, known, of_type, reading, shown, whole
 from lpsm.samplers import kernels, protocol, state_io
-from lpsm.samplers import round as loop
 from lpsm.samplers.calibration import leads
 from lpsm.samplers.checks import (
     MOST_FEATURES,
@@ -37,22 +36,22 @@ from lpsm.samplers.checks import (
 )
 from lpsm.samplers.ensemble import Copy, Ensemble
 from lpsm.samplers.kernels import CallableKernel, Kernel
-from lpsm.samplers.late_labels import Question, Questions
-from lpsm.samplers.least_squares import Squares
+from lpsm.samplers.learners import Squares
 from lpsm.samplers.linear_algebra import WIDE, Table, table_of
 from lpsm.samplers.protocol import Learner, Rule
-from lpsm.samplers.run_log import Decision, RunLog
+from lpsm.samplers.run_log import Decision, Question, Questions, RunLog
 
 SHORT = 64  # rounds: for so few, exact margins cost less than a copy of the state to find them later
 STORES = ("mistakes", "queried", "small margins")
 
 # Modes (`round.DECIDES` and what follows): decide, learn, learn late, read, and three ways to run a stream.
+_MODES = "10010 01001 01000 00000 11010 11100 11110"
 _DECIDE, _LEARN, _LEARN_LATE, _READ, RUN, _RUN_LAZILY, _RUN_CAREFULLY = (
-    np.array([*map(int, mode), 0, 0, 1]) for mode in ("10010", "01001", "01000", "00000", "11010", "11100", "11110")
+    np.array([*map(int, mode), 0, 0, 1]) for mode in _MODES.split()
 )
 _LARGEST = {np.dtype(kind): float(np.finfo(kind).max) for kind in (np.float64, np.float32)}
 _ROWS = sparse.csr_matrix, sparse.csr_array
-_SIZES = "n_features", "n_classes", "dtype", "normalize", "stores", "max_queries"  # of an ensemble
+_SIZES = "n_features n_classes dtype normalize stores max_queries"  # of an ensemble
 
 
 class Sampler:
@@ -190,7 +189,7 @@ class Sampler:
     def state(self) -> State:
         """Return all that determines the future as a versioned dict of arrays; a function in it is a ValueError."""
         parts = {name: state_io.described(getattr(self, name)) for name in ("learner", "rule", "kernel")}
-        config = {"key": self.key, **{name: getattr(self, name) for name in _SIZES}, **parts}
+        config = {"key": self.key, **{name: getattr(self, name) for name in _SIZES.split()}, **parts}
         config |= {"dtype": self.dtype.name, "sparse_memory": self._sparse_memory}
         own = state_io.arrays_of(self._own.arrays, self._own.counts, self._own.scalars)
         return self._state(state_io.VERSION, config, evictions=state_io.position(self._own.evictions), **own)
@@ -292,7 +291,7 @@ class Sampler:
     def widen(self, n_features: int) -> None:
         """Go on with more features, at least as many as now, the new ones last, as if they had been 0 so far."""
         whole(self.n_features, MOST_FEATURES, n_features=n_features)
-        self._questions.widen(np.zeros(n_features - self.n_features, dtype=self.dtype))
+        self._questions.widen(np.zeros(n_features - self.n_features, self.dtype))
         for one in self._samplers():
             one._own.widen(n_features, self._sparse_memory is False)
         for one in (self, *self._samplers()):
@@ -344,7 +343,7 @@ class Sampler:
             return 0.0
         self._fresh = False
         self._single(values, columns, _READ)
-        return float(self._prepared().record.outcome[-1, loop.MARGIN])
+        return float(self._prepared().record.outcome[-1, protocol.MARGIN])
 
     def margins(self, X: Rows) -> Floats:
         """Return the margins of the rows of X under the present state: no round, no question."""
@@ -369,7 +368,7 @@ class Sampler:
 
     def _assembled(self, **voters: Any) -> Ensemble:
         """Return those who play, and if they vote, how."""
-        sizes = {name: getattr(self, name) for name in _SIZES}
+        sizes = {name: getattr(self, name) for name in _SIZES.split()}
         return Ensemble(tuple(one._own for one in self._samplers()), **sizes, **voters)
 
     def _single(self, values: Array, columns: Columns, mode: Ints) -> None:
@@ -386,8 +385,8 @@ class Sampler:
         if not fresh:
             record.outcome[:] = question.outcome
             if question.scores is not None:
-                record.outcome[0, loop.PRODUCT] = loop.lead(
-                    question.scores, 0, int(y), int(record.outcome[0, loop.PREDICTION])
+                record.outcome[0, protocol.PRODUCT] = protocol.lead(
+                    question.scores, 0, int(y), int(record.outcome[0, protocol.PREDICTION])
                 )
         record.label[0] = y
         draws = ensemble.draws(1) if record.evictions.size else {}
@@ -396,7 +395,7 @@ class Sampler:
         self._single(question.values, question.columns, _LEARN if fresh else _LEARN_LATE)
         if draws:
             ensemble.drawn(draws["gone"])
-        return bool(record.outcome[-1, loop.KEPT])
+        return bool(record.outcome[-1, protocol.KEPT])
 
     def _ticket_of(self, x: Rows) -> int:
         """Return the ticket of the last decision, which must have asked about this very instance."""
@@ -412,26 +411,26 @@ class Sampler:
     def _plays(self, X: Rows, y: ArrayLike) -> tuple[Array, Array, Array]:
         """Play the rows of X; return predictions, questions, and scores (T, k), exact where it asked."""
         log, _ = self._played(*self._stream(X, y), _RUN_CAREFULLY)
-        return *loop.flags_of(log)[:2], leads(log[loop.LOG_MARGIN])
+        return *protocol.flags_of(log)[:2], leads(log[protocol.LOG_MARGIN])
 
     def _exactly(self, X: Rows, labels: Floats) -> tuple[RunLog, Floats]:
         """Play the rows of X; return the log, and the probability of asking in each round."""
         log, _ = self._played(*self._stream(X, labels), RUN)
-        return _as_log(log), log[loop.LOG_CHANCE]
+        return _as_log(log), log[protocol.LOG_CHANCE]
 
     def _played(
         self, table: Table, labels: Floats, uniforms: Floats, schedules: Floats, mode: Ints
     ) -> tuple[Floats, Floats]:
-        """Play the rows of a table; return the log (loop.N_LOG, T), and the scores (T, k) of several classes."""
+        """Play the rows of a table; return the log (protocol.N_LOG, T), and the scores (T, k) of several classes."""
         self._fresh, self._last = False, None
         n, several, ensemble = len(labels), self.n_classes > 1, self._prepared()
-        draws = ensemble.draws(n if mode[loop.LEARNS] else 0)
-        log, scores = np.empty((loop.N_LOG, n)), np.zeros((n if several else 1, self.n_classes))
+        draws = ensemble.draws(n if mode[protocol.LEARNS] else 0)
+        log, scores = np.empty((protocol.N_LOG, n)), np.zeros((n if several else 1, self.n_classes))
         stream = {"label": labels, "coin": uniforms, "schedules": schedules, "log": log, "scores": scores}
         ensemble.play_rows(table_of(table), n, mode.copy(), **stream, **draws)
         ensemble.drawn(draws["gone"])
         if several and ensemble.inside:
-            scores /= 1.0 + np.maximum(log[loop.LOG_VARIANCE], 0.0)[:, None]
+            scores /= 1.0 + np.maximum(log[protocol.LOG_VARIANCE], 0.0)[:, None]
         return log, scores
 
     def _stream(self, X: Rows, y: ArrayLike) -> tuple[Table, Floats, Floats, Floats]:
@@ -452,7 +451,7 @@ class Sampler:
             return np.zeros(n), np.zeros((n, self.n_classes))
         log, scores = self._played(table, np.zeros(n), np.zeros(n), np.zeros((0, n)), _READ)
         self._last = last
-        return log[loop.LOG_MARGIN], scores
+        return log[protocol.LOG_MARGIN], scores
 
     # -- what enters ------------------------------------------------------------------------------
 
@@ -531,5 +530,5 @@ def _is_pair(given: object) -> TypeGuard[tuple[Array, Array]]:
 
 
 def _as_log(log: Floats) -> RunLog:
-    prediction, queried, stored = loop.flags_of(log)
-    return RunLog(prediction.astype(np.int8), queried, stored, log[loop.LOG_MARGIN], log[loop.LOG_PRODUCT])
+    prediction, queried, stored = protocol.flags_of(log)
+    return RunLog(prediction.astype(np.int8), queried, stored, log[protocol.LOG_MARGIN], log[protocol.LOG_PRODUCT])

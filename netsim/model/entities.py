@@ -404,7 +404,8 @@ class Contender:
     collided: int
     dropped: int
     spanned: int  # frames of the A-MPDU window; 0: not aggregating
-    together: int  # how many of them are sent
+    together: int  # how many of them are sent; 0: none, in a block-ACK request
+    asks: int  # whether it asks for a block ACK next
     exchange: Exchange  # the one that it is in: of the first frame, or
     shared: Part[Exchange]  # of those that go together
 
@@ -587,6 +588,7 @@ class Run:
     groups: Part[Queue]  # group frames that wait for a DTIM
     beacons_lossy: int  # whether clients lose beacons as they lose frames
     group_exchange: Part[Exchange]
+    request_exchange: Part[Exchange]  # of a block ACK
     group_gaps: Part[Stream]
     group_queue: Part[Queue]  # and those that follow one
     n_batches: int
@@ -618,6 +620,7 @@ class Run:
     count_from: int  # slots are counted from then on,
     slots: int  # beginning with this number
     idle_times: int  # of DIFS or more
+    asks: int  # whether a missed block ACK is asked for
     edca: int  # whether a backoff counts one more at the end of each of them
     turn: int  # when to look at whose turn it is
     beacon_turn: int

@@ -163,6 +163,17 @@ class Observing(Ruled):
         self.compiled.observe(frame)
 
 
+class Named(Ruled):
+    """A policy that is its rule and a name; what its rule wants is said beside it."""
+
+    def __init__(self, spec: str, compiled: CompiledForm, *, host_aware: bool = False, polls: bool = False) -> None:
+        self.spec, self.compiled, self.host_aware, self.polls = spec, compiled, host_aware, polls
+
+
+class NamedObserving(Named, Observing):
+    """One whose rule is told of frames, too."""
+
+
 _VIEW, _FRAME = Struct(f"{len(FlatView._fields)}q"), Struct(f"{len(FlatFrame._fields)}q")
 _PLAN = Struct("5q")
 

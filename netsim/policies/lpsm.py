@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from lpsm.checks import of_type
 from lpsm.experts import alpha_grid
-from netsim.policies.compiled import CompiledForm, joined, put_back
+from netsim.policies.compiled import CompiledForm, NamedObserving, joined, put_back
 from netsim.policies.entry import NS_PER_MS, Entry, Setting, assignments, number, whole_number
-from netsim.policies.protocol import Plan, View
+from netsim.policies.protocol import Plan, Policy, View
 
 if TYPE_CHECKING:
     from netsim.policies.polling import PollingLearner
@@ -81,20 +81,33 @@ class Lpsm:
 
 
 _TERMS = {"1/T": "1/T", "log": "1/log T"}  # as they are written in a name
+_POLLING_TIMES_MS = tuple(round(3.0 * (400.0 / 3.0) ** (k / 11), 1) for k in range(12))  # between beacons
 _MOST = 10_000  # experts, and switching rates
 
 
-def _lpsm(parameter: str, setting: Setting) -> Lpsm:
+def _learner(kind: str, parameter: str, **default: Any) -> tuple[PollingLearner, str]:
+    """Return the learner that a parameter asks for, and its name."""
     from netsim.policies.polling import PollingConfig, PollingLearner
 
     if "=" not in parameter and parameter not in ("", "log"):
-        raise ValueError(f"lpsm takes no parameter, log or {_WRITTEN}, got {parameter!r}")
+        raise ValueError(f"{kind} takes no parameter, log or {_WRITTEN}, got {parameter!r}")
     given = assignments(parameter, tuple(_FIELDS)) if "=" in parameter else {"energy": "log"} if parameter else {}
-    values = {_FIELDS[name][0]: _FIELDS[name][1](text) for name, text in given.items()}
-    learner = PollingLearner(PollingConfig(**values))
+    values = default | {_FIELDS[name][0]: _FIELDS[name][1](text) for name, text in given.items()}
     said = ",".join(f"{name}={given[name]}" for name in _FIELDS if given.get(name, _SAID[name]) != _SAID[name])
-    spec = "lpsm:log" if said == "energy=log" else f"lpsm:{said}" if said else "lpsm"
-    return Lpsm(learner, spec, beacon_interval_ns=setting.beacon_interval_ns)
+    spec = f"{kind}:log" if said == "energy=log" else f"{kind}:{said}" if said else kind
+    return PollingLearner(PollingConfig(**values)), spec
+
+
+def _lpsm(parameter: str, setting: Setting) -> Lpsm:
+    return Lpsm(*_learner("lpsm", parameter), beacon_interval_ns=setting.beacon_interval_ns)
+
+
+def _lpsm_poll(parameter: str, setting: Setting) -> Policy:
+    from netsim.policies.polling import form_with_polls
+
+    learner, spec = _learner("lpsm-poll", parameter, times_ms=_POLLING_TIMES_MS)
+    form = form_with_polls(learner, setting.beacon_interval_ns)
+    return NamedObserving(spec, form, host_aware=True, polls=True)
 
 
 def _times(text: str) -> tuple[float, ...]:
@@ -133,4 +146,7 @@ _WRITTEN = "times=FIRST:LAST:STEP,energy=1/T|log,gamma=G,alphas=M"
 ENTRIES = (
     Entry(f"lpsm[:log|:{_WRITTEN}]", "polling times learned by Learn-alpha, energy term 1/T or 1/log T",
         "Monteleoni 2006, section 2.5.3", "lpsm:log", _lpsm),
+    Entry(f"lpsm-poll[:log|:{_WRITTEN}]",
+        "host-aware: asks the access point after polling times that Learn-alpha learns, while waiting; else naps",
+        "the learner and loss of Monteleoni 2006, section 2.5.3", "lpsm-poll", _lpsm_poll, host_aware=True),
 )  # fmt: skip

@@ -27,9 +27,11 @@ from lpsm.experts import share
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.tracking import LearnAlpha
 from lpsm.native import block, compiled
-from netsim.policies.compiled import FlatView, Ints
+from netsim.policies import outstanding
+from netsim.policies.compiled import CompiledForm, FlatFrame, FlatView, Ints, joined
+from netsim.policies.host import nap
 from netsim.policies.lpsm2_rule import learner_at, room_of_learner
-from netsim.policies.protocol import Plan
+from netsim.policies.protocol import ASK, Plan
 
 Loss = Callable[[float, float, Floats], ArrayLike]
 
@@ -43,6 +45,7 @@ GAMMAS = {"1/T": 1.0 / 1.2e5, "1/log T": 1.0 / 1.2e3}  # thesis, section 2.5.4
 
 LATENCY, ENERGY, TIME, LOSS = range(4)  # rows of `experts`
 INTERVAL, BEACONS, N_EXPERTS, N_RATES, N_SLOW = range(5)  # of the integers of the compiled rule
+SLEEP_NS, FOUND, DUE, ACCOUNT = 1, 5, 6, 7  # of that which polls; the account is behind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,3 +239,42 @@ def learn_at_beacons(view: FlatView, ints: Ints, floats: Floats) -> Plan:
         floats[0] = polling_round(ints[BEACONS] * interval_ms, view.buffered_bytes, *learner, experts)
         ints[BEACONS] = max(1, int(floats[0] / interval_ms + (0.5 + 1e-9)))  # the nearest number, halves up
     return Plan(view.now_ns, (view.now_ns // interval + ints[BEACONS]) * interval, False, 0, False)
+
+
+@compiled
+def learn_at_polls(view: FlatView, ints: Ints, floats: Floats) -> Plan:
+    """The same where it may really poll: learn at a poll from what it brought; while waiting ask again as decided.
+
+    The numbers are those of `learn_at_beacons`.  Bytes are those that came in since the client fell asleep.
+    """
+    now, account = view.now_ns, ints[ACCOUNT:].view(outstanding.ACCOUNT)[0]
+    if 0 <= ints[DUE] <= now:
+        n, m, s = ints[N_EXPERTS], ints[N_RATES], ints[N_SLOW]
+        learner, experts = learner_at(floats, 1, n, m, s), block(floats, 1 + room_of_learner(n, m, s), (4, n))
+        floats[0] = polling_round(1e-6 * ints[SLEEP_NS], 1.0 * ints[FOUND], *learner, experts)
+        ints[SLEEP_NS], ints[DUE] = int(1e6 * floats[0]), -1
+    ints[FOUND] = 0
+    if not account.n:
+        ints[DUE] = -1
+        return nap(now, ints[INTERVAL])
+    if ints[DUE] < 0:
+        ints[DUE] = now + ints[SLEEP_NS]
+    return Plan(now, ints[DUE], True, ASK + 0 * now, False)
+
+
+@compiled
+def note_bytes(frame: FlatFrame, ints: Ints, floats: Floats) -> None:
+    """Enter a frame into the account, and count what comes in."""
+    outstanding.observe(ints[ACCOUNT:].view(outstanding.ACCOUNT)[0], frame, False)
+    if not frame.sent:
+        ints[FOUND] += frame.size_bytes
+
+
+def form_with_polls(learner: PollingLearner, beacon_interval_ns: int) -> CompiledForm:
+    """Return the rule of a learner of polling times in place of sleeps between beacons, with what it knows."""
+    weights, _, slow, *_ = learner.arrays()
+    account = np.zeros(1, dtype=outstanding.ACCOUNT)
+    outstanding.open_account(account, host_aware=True)
+    head = beacon_interval_ns, round(1e6 * learner.mean_ms), *weights.shape, len(slow), 0, -1
+    ints, floats = np.concatenate([head, account.view(np.int64)]), [learner.mean_ms, *joined(learner.arrays())]
+    return CompiledForm(learn_at_polls, note_bytes, ints=ints, floats=floats)

@@ -66,7 +66,7 @@ class AirFrame(NamedTuple):
     start_ns: int
     end_ns: int
     sender: str  #: "access point", "client 0", "client 1", ..., "neighbour 0", ...
-    kind: str  #: "beacon", "data", "null", "poll", "group", "rts", "cts", "ack" or "block-ack"
+    kind: str  #: "beacon", "data", "null", "poll", "group", "rts", "cts", "ack", "block-ack" or its "request"
     received: bool  #: whether it was neither lost nor part of a collision
     receiver: str = "everybody"  #: as the sender, or "everybody"
     #: of the one of `Recorder.transmissions` that a data frame is, or of a beacon; -1 for other frames
@@ -193,6 +193,7 @@ class AirRecorder(Recorder):
         self._frames: list[AirFrame] = []
         self._identities: dict[Frame, int] = {}
         self._n_aggregates = 0
+        self._unanswered: dict[int, int] = {}  # which A-MPDU a station asks about
         self._answer: tuple[Client | None, int, int] = None, 0, 0  # to a PS-Poll: to whom, its place, its instant
         self._waiting: list[tuple[int, bool]] = []  # from when on the access point holds frames back, or does not
 
@@ -225,15 +226,19 @@ class AirRecorder(Recorder):
         frame, exchange, now, phy = sender.queue.head, sender.exchange, run.now, self.air.phy
         name, other, polled, together = self._name(run, sender), self._other(run, sender), False, sender.together > 1
         kind = "data" if exchange.size else "null"
-        if frame.code == POLL:
+        if sender.asks:
+            kind, together = "request", True
+        elif frame.code == POLL:
             kind, polled = "poll", True
         elif frame.code == GROUP:
             kind = "group"
         rts = kind == "data" and exchange.first < exchange.sent
         says = (_says_asleep(sender.client, frame), sender.place == 0 and _has_more(run), sender.tries > 0)
         end = now + exchange.first
+        told = self._unanswered[sender.place] if sender.asks else self._n_aggregates
         if rts or kind != "data":
-            self._frames.append(AirFrame(now, end, name, "rts" if rts else kind, received, other, -1, *says))
+            what, about = "rts" if rts else kind, told if sender.asks else -1
+            self._frames.append(AirFrame(now, end, name, what, received, other, -1, *says, aggregate=about))
         if rts and received:
             at = end + phy.sifs_ns
             self._frames.append(AirFrame(at, at + phy.lowest_ns(CTS_BYTES), other, "cts", True, name))
@@ -250,9 +255,11 @@ class AirRecorder(Recorder):
         if received and exchange.total > exchange.delivered:
             answering, to = (name, other) if polled else (other, name)
             start = now + exchange.delivered + phy.sifs_ns
-            kind, place = ("block-ack", self._n_aggregates) if together else ("ack", -1)
+            kind, place = ("block-ack", told) if together else ("ack", -1)
             self._frames.append(AirFrame(start, now + exchange.total, answering, kind, True, to, aggregate=place))
-        self._n_aggregates += together
+        if not sender.asks:
+            self._unanswered[sender.place] = self._n_aggregates
+            self._n_aggregates += together
 
     def _data(
         self, run: Run, sender: Contender, name: str, other: str, says: tuple[bool, bool, bool], *, received: bool

@@ -148,13 +148,13 @@ class World:
             times_ms = radio.wakeup_ms, radio.settle_ms, radio.listen_advance_ms
             run.wakeup, run.settle, run.guard = (round(time_ms * _NS_PER_MS) for time_ms in times_ms)
             run.drift = radio.drift_ppm
-        run.slot, run.difs, run.pifs = phy.slot_ns, phy.difs_ns, phy.pifs_ns
-        run.timeout, run.after_collision = phy.timeout_ns, phy.difs_ns
-        run.cw_min, run.cw_max, run.attempts = phy.cw_min, phy.cw_max, 7
-        run.beacon_air, run.dtim = phy.lowest_ns(air.beacons.size_bytes), air.beacons.dtim_period
+        run.slot, run.difs, run.pifs = phy.slot_ns, air.aifs_ns, phy.pifs_ns
+        run.timeout, run.after_collision = phy.timeout_ns, air.aifs_ns
+        (run.cw_min, run.cw_max), run.attempts, beacons = air.windows, 7, air.beacons
+        run.beacon_air, run.dtim = phy.everybody_ns(beacons.size_bytes, beacons.beacon_mbps), beacons.dtim_period
         run.next_beacon, run.next_target = 1, run.interval
         run.wanted = run.turn = run.beacon_turn = NEVER
-        run.edca = int(air.edca)
+        run.edca, run.asks = int(air.edca or air.access != "dcf"), int(air.block_ack_requests)
         run.beacons_lossy = int(air.beacon_loss and run.loss_rate > 0.0)
         run.batches_room, run.listeners_room = BATCHES, self.room * (n + 1)
         run.n_neighbours, run.offered = air.neighbours, int(air.neighbour_mbps > 0.0)
@@ -163,9 +163,12 @@ class World:
         rows.exchanges = _exchanges(exchange_times.data_table, phy, air.rts_bytes, max(run.full, NEIGHBOUR_BYTES))
         rows.fetches = _exchanges(exchange_times.fetch_table, phy, run.full)
         rows.together = _exchanges(exchange_times.together_table, phy, air.rts_bytes, run.most_bytes)
-        group = exchange_times.group(phy, air.beacons.broadcast_bytes + DATA_OVERHEAD_BYTES)
-        for name, value in zip(exchange_times.TIMES, group, strict=True):
-            setattr(run.group_exchange, name, value)
+        group = exchange_times.group(phy, beacons.broadcast_bytes + DATA_OVERHEAD_BYTES, beacons.beacon_mbps)
+        for name, of_group, asked in zip(
+            exchange_times.TIMES, group, exchange_times.block_ack_request(phy), strict=True
+        ):
+            setattr(run.group_exchange, name, of_group)
+            setattr(run.request_exchange, name, asked)
         self._set_contenders(air)
         self._set_stations(air)
 

@@ -15,6 +15,7 @@ import pytest
 
 from lpsm import native
 from lpsm.native.entries import FLOATS, Signature, entry_of
+from tests.tables import each
 
 ENTRY = """
 import numpy as np
@@ -73,9 +74,7 @@ def damaged(content: bytes, other: bytes) -> dict[str, bytes]:
     return found
 
 
-@pytest.mark.parametrize(
-    "ways", [pytest.param([""], id="empty"), pytest.param(None, id="each way", marks=pytest.mark.long)]
-)
+@each("ways", [pytest.param([""], id="empty"), pytest.param(None, id="each way", marks=pytest.mark.long)])
 def test_a_damaged_file_is_compiled_again(run: Run, tmp_path: Path, ways: list[str] | None) -> None:
     assert (run(CALL), run(OF_OTHERS)) == ("False 30 True", "False 5 True")
     whole = {path: path.read_bytes() for path in tmp_path.rglob("*.code")}
@@ -102,7 +101,7 @@ def test_an_entry_stands_alone_once_it_is_compiled(run: Run, tmp_path: Path) -> 
 
 def test_signatures_of_arrays_and_numbers_are_called_as_they_are_written() -> None:
     entry = entry_of(scaled, Signature(float, (FLOATS, float, int, "int64[:, ::1]")))
-    numbers, table = np.arange(4.0), np.zeros((2, 3), dtype=np.int64)
+    numbers, table = np.arange(4.0), np.zeros((2, 3), np.int64)
     assert entry(numbers, 2.5, -3, table) == 15.0
     assert (numbers.tolist(), table.tolist()) == ([0, 2.5, 5, 7.5], [[-3, 0, 0], [0, 0, -3]])
     with pytest.raises(RuntimeError, match="status"):

@@ -34,6 +34,7 @@ SimulationConfig connections: "persistent", "per-object" | "many" ; AirConfig re
 AirConfig rts_bytes: None, 0 | -1 ; AirConfig neighbours: 0, 1000 | -1, 1001
 AirConfig neighbours: 0 | | phy=Phy(cw_min=0) ; AirConfig neighbours: 1 | | phy=Phy(cw_min=1)
 AirConfig neighbour_mbps: 0.0, 9999.0 | -1e-9, 10000.0, nan ; BeaconConfig size_bytes: 40, 2304 | 39, 2305
+AirConfig access: "dcf", "voice" | "none" ; BeaconConfig beacon_mbps: 0.0, 24.0 | -1.0, 25.0
 BeaconConfig dtim_period broadcast_bytes: 1, 2304 | 0, 2305
 BeaconConfig broadcast_per_s: 0.0, 1e4 | -1e-9, 10001.0, nan ; Phy cw_max: 15, 2047 | 14 ; Phy cw_min: 0, 1023 |
 Lpsm2Config max_slowdown: 1.001 | 1.0, inf, nan ; Lpsm3Config max_slowdown: 1.001 | 1.0, inf, nan

@@ -22,6 +22,9 @@ lpsm3 -> lpsm3:1.05:400 | lpsm3:1.1 -> lpsm3:1.1:400 | lpsm3::250 -> lpsm3:1.05:
 lpsm3-link -> lpsm3-link:1.05:400 | lpsm3-link:1.08:0.5 -> lpsm3-link:1.08:0.5 | psm:ms=200 -> psm:200
 bsd:p=0.5 -> bsd:0.5 | lpsm3:push_ms=300,slowdown=1.2 -> lpsm3:1.2:300 | twt:interval_ms=100 -> twt:100:10
 lpsm:energy=log -> lpsm:log | lpsm:energy=1/T,alphas=259 -> lpsm
+break-even:random -> break-even:random | doubling -> doubling:1:16 | doubling:32 -> doubling:32:32 | upm -> upm:0.1
+sifi:confidence=.8 -> sifi:0.8 | sapsm:ms=50 -> sapsm:50 | stpm -> stpm:1000 | doubling:2:8 -> doubling:2:8
+lpsm-poll:energy=log -> lpsm-poll:log | lpsm-poll:times=5/50,alphas=0.01 -> lpsm-poll:times=5/50,alphas=0.01
 poll -> poll:25.6 | poll:12.80 -> poll:12.8 | poll-link -> poll-link:25.6 | poll:5 -> poll:5
 lpsm:gamma=1e-4,times=100:300:100 -> lpsm:times=100:300:100,gamma=1e-4
 """

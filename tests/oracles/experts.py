@@ -25,7 +25,7 @@ def by_mpmath(losses, laws, prior, alpha_prior, awake=None, digits=60):
     """
     mp = mpmath.mp.clone()
     mp.dps = digits
-    losses = np.asarray(losses, dtype=float)
+    losses = np.asarray(losses, float)
     rounds, n = losses.shape
 
     def exactly(law):
@@ -77,7 +77,7 @@ def krichevsky_trofimov_loss(losses, digits=30):
     """
     mp = mpmath.mp.clone()
     mp.dps = digits
-    losses = np.asarray(losses, dtype=float)
+    losses = np.asarray(losses, float)
     rounds, n = losses.shape
     by_changes = [[mp.exp(-mp.mpf(float(v))) / n for v in losses[0]]]
     for t in range(1, rounds):
@@ -274,7 +274,7 @@ def share_loss(losses, alpha, prior=None):
 
 def transition_counts(losses, matrix, prior=None):
     """Expected moves j -> i given the losses, by enumeration, (n, n)."""
-    counts, total = np.zeros(np.shape(matrix), dtype=object) + mpmath.mpf(0), mpmath.mpf(0)
+    counts, total = np.zeros(np.shape(matrix), object) + mpmath.mpf(0), mpmath.mpf(0)
     for sequence, _, weight in sequences(losses, matrix, prior):
         total += weight
         for a, b in pairwise(sequence):

@@ -7,7 +7,7 @@ from traces import ucb
 
 def records(n, start_s=846_890_000, step_us=100_000, clients=20, url=b"GET 1234567..gif HTTP/1.0"):
     """Return Home IP records of `n` requests, each 50 ms long, by `clients` in turn."""
-    columns = np.zeros(n, dtype=ucb.RECORD_DTYPE)
+    columns = np.zeros(n, ucb.RECORD_DTYPE)
     moment = start_s * 1_000_000 + np.arange(n, dtype=np.int64) * step_us
     for name, later in (("request", 0), ("first", 20_000), ("last", 50_000)):
         columns[f"{name}_s"] = (moment + later) // 1_000_000

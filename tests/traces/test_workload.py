@@ -115,7 +115,7 @@ columns(deadline_s=np.zeros((2, 1))) -> deadline_s must have shape \(2,\), got \
 columns(timings=[[0, 0, 1.0]]) -> timings must have shape \(3, 6\), got \(1, 3\)
 columns(names=["a"]) -> objects must have shape \(1,\), got \(2,\)
 columns(names=["a", 5]) -> names must be text, got one of type int
-columns(sizes=np.full((3, 2), 5, dtype=np.uint64)) -> sizes must hold whole numbers below 2\^63, got ndarray
+columns(sizes=np.full((3, 2), 5, np.uint64)) -> sizes must hold whole numbers below 2\^63, got ndarray
 columns(think_s=[0.0, 1j]) -> think_s must hold numbers, got list of complex128
 columns(think_s=np.ma.masked_array([0.0, 1.0], [0, 1])) -> think_s must hold numbers, got MaskedArray
 """)

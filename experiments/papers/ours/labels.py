@@ -70,7 +70,7 @@ def _sgd(share, stretch, **options):
 
     X, y = stretch
     model, s, margin = SGDClassifier(random_state=0, **options), 0.0, 0.0
-    right, asked = np.zeros(len(y), dtype=np.bool_), np.zeros(len(y), dtype=np.bool_)
+    right, asked = np.zeros(len(y), bool), np.zeros(len(y), bool)
     for t in range(len(y)):
         if t:  # the first label is asked for
             margin = float((X[t : t + 1] @ model.coef_[0] + model.intercept_)[0])

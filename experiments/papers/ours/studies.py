@@ -28,7 +28,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import linprog
 
 from experiments.papers.claims import Noted, by, points, where, wide
 from experiments.papers.kit import DataSet, Experiment
@@ -48,6 +47,7 @@ from experiments.papers.ours.worlds import (
 from experiments.papers.predicates import at_least, at_most, below, each, reaching
 from experiments.quantities import Row
 from experiments.study.compare import linearised
+from experiments.study.hull import above
 
 FIRST_SEED = 8000
 WEB, PUSH = ("web-instant", "web-constant", "web-lognormal"), ("push-memoryless", "push-bursty")
@@ -70,7 +70,7 @@ class Case(NamedTuple):
     percent: float
 
 
-def family(form, numbers):
+def family(form: str, numbers: str) -> tuple[str, ...]:
     """Return the policies of a form whose {} stands for one of these numbers, which have blanks between them."""
     return tuple(form.format(number) for number in numbers.split() or [""])
 
@@ -94,7 +94,7 @@ def _worlds(name):
     return WEB if name.strip() == "Web" else (name.strip(),)
 
 
-def lasting(table):
+def lasting(table: str) -> dict[str, tuple[int, ...]]:
     """Return the worlds of a table of world; ... = seconds of the small and of the full size, seeds of the latter."""
     rows = [row.partition("=") for row in table.strip().splitlines()]
     return {
@@ -367,40 +367,11 @@ HULL = Experiment("ours/lpsm3-worlds", "LPSM3 in 25 worlds beside all mixtures o
 HULL.runs(sweep(100, WORLDS, dict.fromkeys(WORLDS, (*ASKED, *RIVALS))))(runs)
 
 
-def time_shared(measures, joules, most):
-    """Return the mixture of policies of least energy that is nowhere above `most`, and what being below it is worth.
-
-    Parameters
-    ----------
-    measures : array, shape (policies, k)
-        Slowdown, delay and so on of each.
-    joules : array, shape (policies,)
-    most : array, shape (k,)
-
-    Returns
-    -------
-    weights : array, shape (policies,)
-    worth : array, shape (k,)
-        Joules for each unit by which a measure may be larger; at least 0.
-
-    Examples
-    --------
-    >>> time_shared(np.array([[1.0], [1.1], [1.3]]), np.array([4.0, 2.0, 1.5]), np.array([1.05]))[0].round(6).tolist()
-    [0.5, 0.5, 0.0]
-    """
-    found = linprog(joules, measures.T, np.maximum(most, measures.min(axis=0)), np.ones((1, len(joules))), [1.0])
-    return found.x, -found.ineqlin.marginals
-
-
 def above_hull(record, world, policy):
     """Return by how many percent a policy is above the time-sharing hull of the rivals, a number a replication."""
     tables = [values(record, world, name, [policy, *RIVALS]) for name in (SLOWDOWN, DELAY)]
     joules = values(record, world, "total_j", [policy, *RIVALS]).to_numpy()
-    found = np.stack([table.to_numpy() for table in tables if not table.isna().any(axis=None)], axis=-1)
-    weights, worth = time_shared(found.mean(axis=0)[1:], joules.mean(axis=0)[1:], found.mean(axis=0)[0])
-    shared_j, slower = joules[:, 1:] @ weights, found[:, 0] - np.einsum("sik,i->sk", found[:, 1:], weights)
-    above_j = joules[:, 0] - shared_j + (slower - slower.mean(axis=0)) @ worth
-    return 100 * above_j / shared_j.mean()
+    return above(np.stack([table.to_numpy() for table in tables if not table.isna().any(axis=None)], axis=-1), joules)
 
 
 HULL.claim("{policy} is not above the time-sharing hull", reaching, "0 %", high=0.0, unit=" %", of={"policy": ASKED})(

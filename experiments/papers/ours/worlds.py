@@ -21,6 +21,7 @@ import netsim
 import traces
 from experiments.quantities import BASELINE, Row, run_row
 from lpsm.randomness import WORKLOAD, generator
+from netsim.policies import AnyPolicy
 from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
 from netsim.sleep_planning.hazards import N_WIDTHS
@@ -45,9 +46,10 @@ PARTS: dict[str, Row] = {
 }
 
 
-def _air(neighbours, mbps):
+def _air(neighbours, mbps, phy="11g:54"):
     """Return the shared air under the radio of an ESP32-C6."""
-    air, radio = netsim.AirConfig(neighbours=neighbours, neighbour_mbps=mbps), netsim.Radio.named("esp32-c6")
+    air = netsim.AirConfig(phy=netsim.Phy.parse(phy), neighbours=neighbours, neighbour_mbps=mbps)
+    radio = netsim.Radio.named("esp32-c6")
     return netsim.SimulationConfig(medium=air, radio=radio, beacon_interval_ns=102_400_000)
 
 
@@ -56,6 +58,7 @@ CONFIGS = {
     "1 % lost": netsim.SimulationConfig(link=netsim.LinkConfig(loss_rate=0.01)),
     "3 % lost": netsim.SimulationConfig(link=netsim.LinkConfig(loss_rate=0.03)),
     "air": _air(0, 1.0),
+    "802.11n": _air(0, 1.0, "11n"),
     "air, 5 neighbours": _air(5, 1.0),
     "ten neighbours": _air(10, 0.5),
     "round trip 300 ms": netsim.SimulationConfig(link=netsim.LinkConfig(wired_delay_ms=150.0)),
@@ -70,7 +73,7 @@ class World(NamedTuple):
     seed: int
     config: netsim.SimulationConfig = netsim.SimulationConfig()
 
-    def browse(self, policy):
+    def browse(self, policy: AnyPolicy) -> netsim.SimulationResult:
         """Browse it under a policy, or a specification with `HINTED` behind it."""
         pages, servers = self.traffic.pages, [netsim.ServerDelay.parse(server) for server in self.traffic.servers]
         if isinstance(policy, str) and policy.endswith(HINTED):
@@ -80,15 +83,16 @@ class World(NamedTuple):
         return netsim.simulate(pages, policy, config=self.config, push=messages, server_delays=servers, seed=self.seed)
 
 
-def world_of(traffic, seconds, seed, pause=1.0):
-    """Draw a world of a kind and length in seconds, with such a share of its pauses."""
-    drawn = draw(traffic if traffic in KINDS else "web-lognormal", seconds, generator(seed, WORKLOAD))
+def world_of(traffic: str, seconds: float, seed: int, pause: float = 1.0) -> World:
+    """Draw a world, KIND, CONFIG or KIND on CONFIG, of a length in seconds, with such a share of its pauses."""
+    kind, _, place = traffic.partition(" on ")
+    drawn = draw(kind if kind in KINDS else "web-lognormal", seconds, generator(seed, WORKLOAD))
     pages = [page._replace(think_s=pause * page.think_s) for page in drawn.pages]
-    return World(drawn._replace(pages=pages), seed, CONFIGS.get(traffic, netsim.SimulationConfig()))
+    return World(drawn._replace(pages=pages), seed, CONFIGS.get(place or traffic, netsim.SimulationConfig()))
 
 
 @lru_cache(maxsize=1)
-def sessions(trace):
+def sessions(trace: Path) -> dict[str, list[traces.Page]]:
     """Return the pages of the recorded sessions of 20 to 200 pages by name, in the order of the trace.
 
     Raises ValueError if there is none.
@@ -101,14 +105,14 @@ def sessions(trace):
     return found
 
 
+def recorded(trace: Path, session: str, seed: int) -> World:
+    """Return the world of a recorded session, with lognormal servers."""
+    return World(Traffic.plain(sessions(trace)[session], [], "lognormal:0.5:0.8"), seed)
+
+
 def runs(traffic, seed, policies, seconds=0.0, pause=1.0, curves=(), folder="", trace="", session=""):
     """Browse one world under every policy, and keep the slowdown of some by blocks of ten pages."""
-    if session:
-        pages = sessions(Path(folder) / trace)[session]
-        nothing = np.full(len(pages), np.nan), np.full(len(pages), -1, dtype=np.int64)
-        world = World(Traffic(pages, ["lognormal:0.5:0.8"] * len(pages), *nothing, []), seed)
-    else:
-        world = world_of(traffic, seconds, seed, pause)
+    world = recorded(Path(folder) / trace, session, seed) if session else world_of(traffic, seconds, seed, pause)
     made: Row = {part: without(part, **change) for part, change in PARTS.items() if part in policies}
     if EXPERIENCED in policies:
         made[EXPERIENCED] = experienced(world_of(traffic, seconds, seed + ELSEWHERE, pause).browse(OWN).final_policy)
@@ -127,7 +131,7 @@ def runs(traffic, seed, policies, seconds=0.0, pause=1.0, curves=(), folder="", 
     return {"runs": rows, **({"curves": early} if early else {})}
 
 
-def measure(result, base, world):
+def measure(result: netsim.SimulationResult, base: netsim.SimulationResult, world: World) -> Row:
     """Return the totals of a run beside the run without power saving; NaN where there are no pages or no messages."""
     late_s = stalls(world.traffic.deadlines_s, world.traffic.viewings, result.pages["issue_s"] + result.latency_s)
     added_s: pd.Series = result.messages["delay_s"] - base.messages["delay_s"]

@@ -81,7 +81,7 @@ def pass_on(run: Run) -> None:
         if client.line.count == 0:
             append(run.turns, client.turn)
         put_back(queue, client.line)
-    run.serving = NONE
+    run.serving, run.contenders[0].asks = NONE, 0
     serve(run)
 
 
@@ -92,7 +92,7 @@ def withdraw(run: Run, client: Client) -> Frame:
         remove(run.turns, client.turn)
     if run.serving == client:
         put_back(run.contenders[0].queue, line)
-        run.serving = NONE
+        run.serving, run.contenders[0].asks = NONE, 0
     first: Frame = line.head if line.count else NONE
     line.head, line.count = NONE, 0
     serve(run)

@@ -8,10 +8,12 @@ CTS).  The sender goes on with those that were lost and those that have come to 
 after the attempts that a frame has.  The receiver hands frames over in order: those behind a lost one wait for it.
 
 The block ACK is never lost, so that both ends know the same, and one list tells what each has: the queue of the
-sender, in which a frame stays until all before it are received or given up.
+sender, in which a frame stays until all before it are received or given up.  With block-ACK requests a sender whose
+frames nobody answered asks first what was received: a short exchange after a backoff of its own, tried as often as a
+frame, behind which the window is the least one again.
 
-What is left out: how a block ACK is agreed on (it always is), block-ACK requests (a receiver knows at once of a frame
-given up, and what was not answered at all is sent again as it is), a least distance of frames, and A-MSDUs.
+What is left out: how a block ACK is agreed on (it always is), requests that move the receiver's window behind a frame
+given up (it knows of that at once), a least distance of frames, and A-MSDUs.
 
 Source: IEEE 802.11-2020, 9.7 (A-MPDU), 10.12 (its limits), 10.25 (block acknowledgment), 9.3.1.8 (BlockAck frame),
 table 19-25 (longest PPDU).
@@ -35,6 +37,9 @@ def with_delimiter(before: int, mpdu: int) -> int:
 
 def gather(run: Run, sender: Contender) -> None:
     """Choose what a station sends: the first frame of its queue, or the data frames that go together with it."""
+    if sender.asks:
+        sender.exchange, sender.together, sender.spanned = run.request_exchange, 0, 0
+        return
     frame = sender.queue.head
     sender.exchange = frame.exchange
     sender.together, sender.spanned = 1, 0

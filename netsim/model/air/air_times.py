@@ -1,9 +1,9 @@
 """How long a frame is on the air: the physical layers 802.11b, g, a, n, ac and ax, to the microsecond.
 
 What is modelled: the length of a PPDU from its preamble, rate and bytes; slots, interframe spaces and
-contention windows; the rates of control frames.  Sizes are those of an MPDU with its FCS.  Left out: several
-streams, other guard intervals than 0.8 us, 160 MHz, PPDUs for several users, packet extensions, the delimiter of a
-frame that goes alone, rate adaptation, and protection of ERP-OFDM from stations of 802.11b.
+contention windows; the rates of control frames and beacons.  Sizes are those of an MPDU with its FCS.  Left out:
+several streams but in one kind, other guard intervals than 0.8 us, 160 MHz, PPDUs for several users, packet extensions,
+the delimiter of a frame that goes alone, rate adaptation, and protection of ERP-OFDM from stations of 802.11b.
 
 Source: IEEE 802.11-2020, 15.3 (DSSS), 16.3 (HR/DSSS), 17.4.3 (OFDM, TXTIME), 18.5.3 (ERP, signal extension of 6 us),
 19.4.3 (HT mixed format), 21.4.3 (VHT: ns-3 leaves out VHT-SIG-B, 4 us), 10.3 (DCF); IEEE 802.11ax-2021, 27.4.3 (HE,
@@ -27,13 +27,15 @@ QOS_BYTES = 2
 """What the header of a QoS frame adds."""
 _MOST_SIZES = 1 << 24
 ACK_BYTES, CTS_BYTES, RTS_BYTES, POLL_BYTES, NULL_BYTES = 14, 14, 20, 20, 28
-BLOCK_ACK_BYTES = 32
-"""A compressed block ACK, whose map has 64 bits."""
+BLOCK_ACK_BYTES, BLOCK_ACK_REQUEST_BYTES = 32, 24
+"""A compressed block ACK, whose map has 64 bits, and what asks for it."""
 
 _NS_PER_US = 1000
 _MOST_BYTES = 1 << 40
 _OFDM_MBPS = (6.0, 9.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0)
 _OFDM_BASIC_MBPS = (6.0, 12.0, 24.0)
+_DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
+_LONG_PREAMBLE_US = 192
 _SIXTHS_OF_A_BIT = (3, 6, 9, 12, 18, 24, 27, 30, 36, 40, 45, 50)
 """Data bits of a subcarrier in a symbol, in sixths: modulation and code rate of MCS 0, 1, 2, ..."""
 _SERVICE_AND_TAIL_BITS = 16 + 6
@@ -78,7 +80,7 @@ def _later(meaning: str, subcarriers: int, n_mcs: int, symbol_ns: int, preamble_
 PHYS = {
     "11b": _Kind(
         meaning="DSSS and CCK with the long preamble", slot_us=20, sifs_us=10, cw_min=31,
-        rates_mbps=(1.0, 2.0, 5.5, 11.0), basic_mbps=(1.0, 2.0), preamble_us=192,
+        rates_mbps=_DSSS_MBPS, basic_mbps=(1.0, 2.0), preamble_us=_LONG_PREAMBLE_US,
     ),
     "11b-short": _Kind(
         meaning="DSSS and CCK with the short preamble", slot_us=20, sifs_us=10, cw_min=31,
@@ -103,6 +105,7 @@ PHYS = {
     "11ax": _later("HE, 20 MHz, one stream", 234, 12, 13_600, 44),
     "11ax-40": _later("HE, 40 MHz, one stream", 468, 12, 13_600, 44),
     "11ax-80": _later("HE, 80 MHz, one stream", 980, 12, 13_600, 44),
+    "11ax-80x2": _later("HE, 80 MHz, two streams", 1960, 12, 13_600, 52),
 }  # fmt: skip
 """The physical layers by name."""
 
@@ -187,13 +190,39 @@ class Phy:
 
     @property
     def lowest_mbps(self) -> float:
-        """The lowest basic rate: of beacons, group frames, RTS and CTS."""
+        """The lowest basic rate: of RTS and CTS, and of beacons and group frames where nothing is set."""
         return PHYS[self.kind].basic_mbps[0]
 
     @property
     def control_mbps(self) -> float:
         """The rate of an answer to data: the highest basic rate not above that of the data."""
         return max(rate for rate in PHYS[self.kind].basic_mbps if rate <= max(self.rate_mbps, self.lowest_mbps))
+
+    @property
+    def beacon_rates_mbps(self) -> tuple[float, ...]:
+        """The rates that beacons and group frames may have: basic ones, at 2.4 GHz those of DSSS besides."""
+        layer = PHYS[self.kind]
+        return tuple(sorted({*layer.basic_mbps, *(_DSSS_MBPS if layer.sifs_us == 10 else ())}))
+
+    @property
+    def shipped_beacon(self) -> tuple[float, int]:
+        """Rate in Mb/s and size in bytes of the beacons that access points send where nothing is set.
+
+        At 2.4 GHz stations of 802.11b have to understand them: 1 Mb/s.  To the 196 bytes of `netsim.BeaconConfig` come
+        from 802.11ac on VHT capabilities and operation, 21, and from 802.11ax on HE capabilities and operation and
+        the contention of several users, 49.
+        """
+        more = 21 * self.kind.startswith(("11ac", "11ax")) + 49 * self.kind.startswith("11ax")
+        return self.beacon_rates_mbps[0], 196 + more
+
+    def everybody_ns(self, mpdu_bytes: int, rate_mbps: float) -> int:
+        """Return the air time of a beacon or a group frame at one of `beacon_rates_mbps`, or 0: the lowest basic rate.
+
+        Rates of DSSS that the layer does not have go with the long preamble.
+        """
+        if rate_mbps in PHYS[self.kind].rates_mbps or rate_mbps not in _DSSS_MBPS:
+            return self.frame_ns(mpdu_bytes, rate_mbps or self.lowest_mbps)
+        return Phy(kind="11b").frame_ns(mpdu_bytes, rate_mbps)
 
     def frame_ns(self, mpdu_bytes: int, rate_mbps: float) -> int:
         """Return the air time of an MPDU of so many bytes, FCS included, at a rate in Mb/s, nanoseconds.
@@ -233,7 +262,7 @@ class Phy:
         return self.frame_ns(mpdu_bytes, self.control_mbps)
 
     def lowest_ns(self, mpdu_bytes: int) -> int:
-        """Return the air time of a frame for everybody (beacon, group frame, RTS, CTS) of so many bytes."""
+        """Return the air time of a frame of so many bytes at the lowest basic rate."""
         return self.frame_ns(mpdu_bytes, self.lowest_mbps)
 
     @property

@@ -14,6 +14,7 @@ import numpy as np
 from lpsm.arrays import Ints
 from netsim.model.air.air_times import (
     BLOCK_ACK_BYTES,
+    BLOCK_ACK_REQUEST_BYTES,
     CTS_BYTES,
     DATA_OVERHEAD_BYTES,
     NULL_BYTES,
@@ -35,9 +36,15 @@ def null(phy: Phy, mpdu_bytes: int) -> Row:
     return frame, frame, frame + phy.sifs_ns + phy.ack_ns, frame, phy.ack_ns, 0, 0, 1
 
 
-def group(phy: Phy, mpdu_bytes: int) -> Row:
+def block_ack_request(phy: Phy) -> Row:
+    """Return the times of a block-ACK request and its answer."""
+    frame, answer = phy.control_ns(BLOCK_ACK_REQUEST_BYTES), phy.control_ns(BLOCK_ACK_BYTES)
+    return frame, frame, frame + phy.sifs_ns + answer, frame, answer, 0, 0, 1
+
+
+def group(phy: Phy, mpdu_bytes: int, rate_mbps: float = 0.0) -> Row:
     """Return the times of a group frame, which nobody answers."""
-    frame = phy.lowest_ns(mpdu_bytes)
+    frame = phy.everybody_ns(mpdu_bytes, rate_mbps)
     return frame, frame, frame, frame, 0, 0, 0, 0
 
 

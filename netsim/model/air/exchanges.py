@@ -71,11 +71,11 @@ def saturate(run: Run, neighbour: Contender) -> None:
 
 def deliver(run: Run, sender: Contender) -> None:
     """Hand over what was received; the sender draws a new backoff, which counts from the end of the exchange."""
-    together, exchange = sender.spanned, sender.exchange
+    together, exchange, asked = sender.spanned, sender.exchange, sender.asks
     frame = sender.queue.head
     sender.delivered += sender.together
-    sender.tries, sender.cw = 0, run.cw_min
-    if together == 0:
+    sender.tries, sender.cw, sender.asks = 0, run.cw_min, 0
+    if together == 0 and not asked:
         leave_queue(run, sender)
     sender.contends = sender.on_air = 0
     draw_backoff(run, sender, run.slots)
@@ -83,7 +83,10 @@ def deliver(run: Run, sender: Contender) -> None:
         contender = frame.client.contender
         contender.received += exchange.sent
         contender.sent += exchange.received
-    if together:
+    if asked:
+        if frame.code == UP:
+            access_point_hears(run, frame.client)
+    elif together:
         first = settle_each(run, sender)
         if first.code == UP:
             access_point_hears(run, first.client)
@@ -101,6 +104,7 @@ def miss_answer(run: Run, sender: Contender) -> None:
     """Double the contention window and try again, or give the frame up."""
     now = run.now
     sender.contends = sender.on_air = 0
+    asked, sender.asks = sender.asks, 0
     if sender.queue.count == 0:  # its frame was withdrawn
         return
     sender.tries += 1
@@ -109,6 +113,10 @@ def miss_answer(run: Run, sender: Contender) -> None:
     if together:
         sender.tries = 0  # each counts for itself
         given_up = fail_all(run, sender)
+        sender.asks = int(run.asks and sender.together > 1)
+    elif asked:
+        given_up = False
+        sender.asks = int(sender.tries < run.attempts)
     else:
         given_up = frame.exchange.answered == 0 or sender.tries >= run.attempts
         if given_up:
@@ -123,6 +131,7 @@ def miss_answer(run: Run, sender: Contender) -> None:
     draw_backoff(run, sender, ready)
     if together:
         hand_over(run, sender, now)
+        sender.asks = sender.asks if sender.queue.count else 0
     elif given_up:
         do_ended(run, sender, frame, frame.code, frame.client, 0, now)
     go_on(run, sender)

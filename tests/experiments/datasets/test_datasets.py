@@ -169,7 +169,7 @@ def npz(**arrays):
 
 
 def digits(width=256, label=9, kind=np.int16):
-    pixels, labels = np.zeros((2, width), dtype=kind), np.full(2, label, dtype=np.int16)
+    pixels, labels = np.zeros((2, width), kind), np.full(2, label, np.int16)
     return npz(X_train=pixels, X_test=pixels, y_train=labels, y_test=labels)
 
 

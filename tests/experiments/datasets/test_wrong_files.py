@@ -75,15 +75,15 @@ X=1.0 -> X must have a row
 y=None -> an npz must hold y, and X or data, indices, indptr and shape, got X
 y=[0.0, np.nan, 1.0] -> row 1: a label must name a class, got 'nan'
 y=[[0, 1], [1, 2], [0, 0]] -> must hold 0 and 1, got shape (3, 2)
-y=np.array([2**31 - 1] * 3, dtype=np.uint32).view("U1") -> y must be text in Unicode
+y=np.array([2**31 - 1] * 3, np.uint32).view("U1") -> y must be text in Unicode
 indices=[np.nan, 0.0, 1.0] -> the type of indices is float
 shape=[3, 2**40] -> and at most 2147483648 of them, got shape (3, 1099511627776)
 indices=[0, 5, 0] -> X must be a matrix
 indptr=[0, 2, 3, -1], indices=[7, 10**6, -9] -> X must be a matrix
 indptr=[0, 3, 1, 3] -> X must be a matrix
 indptr=[0, 10**6, 10**7, 0] -> X must be a matrix of numbers: indptr must rise from 0
-indptr=np.array([0, 1, 2**64 - 1, 2**64 - 1], dtype=np.uint64) -> X must be a matrix of numbers: indptr must rise from 0
-indices=np.array([0, 1, 2**64 - 1], dtype=np.uint64) -> X must be a matrix
+indptr=np.array([0, 1, 2**64 - 1, 2**64 - 1], np.uint64) -> X must be a matrix of numbers: indptr must rise from 0
+indices=np.array([0, 1, 2**64 - 1], np.uint64) -> X must be a matrix
 """
 WHOLE = "an npz must be a whole zip file of plain arrays"
 PACKED = rows(r"""

@@ -15,7 +15,7 @@ ERROR = np.sqrt(4 / 3) / 2  # standard error of a mean of these
 
 
 def surface(*means):
-    return np.array(means, dtype=float)[:, None] + NOISE
+    return np.array(means, float)[:, None] + NOISE
 
 
 @cases_of("means b", """

@@ -198,5 +198,5 @@ def test_bounds_are_printed_written_and_decide_the_exit_status(table, lpsm, tmp_
     plain = lpsm(*common, "--out", tmp_path / "out")
     assert "R theorem 3, mistakes in the mean of 2 runs" in plain.stdout
     assert set(pd.read_csv(tmp_path / "out" / "bounds.csv")["verdict"]) == {"holds"}
-    monkeypatch.setattr("lpsm.bounds.sampler_theorems.Theorem.bound", lambda *_: 0.0)
+    monkeypatch.setattr("lpsm.bounds.sampler_report.Theorem.bound", lambda *_: 0.0)
     assert lpsm(*common).exit_code == 1

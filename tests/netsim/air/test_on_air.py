@@ -117,6 +117,11 @@ arrived 58 361 361
 276 334 c0 data 3 retry lost, 425 483 c0 data 4 retry lost, 574 632 c0 data 5 retry lost, 723 781 c0 data 6 retry lost,
 872 930 c0 data 7 retry lost, 1021 1079 c0 data 8 retry lost
 arrived 58 1134; given up 1
+# none | up 0 62, up 0 62, up 0 62 | kind=11n max_ampdu=65535 until=99 lost=1,2 asks access=best-effort
+0 58 c0 data 0, 68 102 a ack, 139 174 c0 data 1 lost, 174 209 c0 data 2 lost, 309 347 c0 request, 357 395 a block-ack,
+432 467 c0 data 3 retry, 467 502 c0 data 4 retry, 512 550 a block-ack
+# psm:100 | group 30 | mbps=1 until=150
+100000 101760 a beacon 1, 101788 103868 a group
 # none | up 0 562, up 0 562, up 0 562 | kind=11n max_ampdu=65535 rts_bytes=1000 until=99
 0 118 c0 data 0, 128 162 a ack, 190 248 c0 rts, 258 308 a cts, 318 415 c0 data 1, 415 512 c0 data 2,
 522 560 a block-ack
@@ -135,13 +140,14 @@ def cases():
 
 def cell(policies, settings):
     """The cell of a case, its recorder, and until when it is played, ms."""
-    given = dict(one.split("=") for one in settings.split())
+    given = dict(one.split("=") for one in settings.split() if "=" in one)
     lost, beacons_lost = ([int(n) for n in given[name].split(",")] if name in given else None
                           for name in ("lost", "beacons_lost"))  # fmt: skip
     air = AirConfig(phy=Phy(kind=given.get("kind", "11g"), cw_min=0, cw_max=0),
         retrieval=given.get("retrieval", "auto"), rts_bytes=int(given["rts_bytes"]) if "rts_bytes" in given else None,
-        twt_announced="twt_announced" in given, beacons=BeaconConfig(dtim_period=int(given.get("dtim_period", 1))),
-        max_ampdu_bytes=int(given.get("max_ampdu", 0)))  # fmt: skip
+        twt_announced="twt_announced" in given, max_ampdu_bytes=int(given.get("max_ampdu", 0)),
+        beacons=BeaconConfig(dtim_period=int(given.get("dtim_period", 1)), beacon_mbps=float(given.get("mbps", 0))),
+        access=given.get("access", "dcf"), block_ack_requests="asks" in settings)  # fmt: skip
     recorder = AirRecorder()
     world = Air(*policies, air=air, lost=lost, beacons_lost=beacons_lost, recorder=recorder)
     return world, recorder, int(given.get("until", 199))

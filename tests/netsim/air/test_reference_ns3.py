@@ -15,6 +15,7 @@ def test_every_frame_of_every_scenario_is_that_of_ns3_but_where_ns3_departs_from
 
 
 @pytest.mark.long
-def test_cells_agree_with_ns3_in_delays_polls_and_time_awake():
-    table = reference_ns3.cells(REFERENCE)
+@pytest.mark.parametrize(("compare", "folder"), [(reference_ns3.cells, "ns3"), (reference_ns3.losses, "ns3-loss")])
+def test_cells_agree_with_ns3_in_delays_polls_and_time_awake(compare, folder):
+    table = compare(REFERENCE.with_name(folder))
     assert not table["far"].any(), table[table["far"]].to_string()

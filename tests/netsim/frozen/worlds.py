@@ -19,11 +19,17 @@ N_KEPT = 34_000
 KEPT_KINDS = ("none", "psm", "listen", "dynamic", "uapsd", "driver", "twt", "bsd", "bsd-phase", "bsd-host", "hold",
     "lpsm", "lpsm2", "lpsm2-link", "lpsm3", "lpsm3-link", *OWN)  # fmt: skip
 """Those that were there when the answers of the first worlds were kept: a policy that is new is in later worlds."""
+RECORDED, RECORDED_KINDS = range(60_000, 60_100), (*KEPT_KINDS[:11], "poll", "poll-link", *KEPT_KINDS[11:])
+"""And when the runs of these worlds were (`tests.netsim.test_recorded_runs`)."""
 LONGEST_BSD_NS, SHORTEST_OWN_NS = 900 * MS, 50 * MS
 SLOW_RADIO = netsim.StateRadioConfig(doze_mw=1.0, waking_mw=20.0, listening_mw=100.0, receiving_mw=110.0,
     transmitting_mw=300.0, base_mw=2.0, wakeup_ms=23.0, settle_ms=5.0, listen_advance_ms=1.5,
     drift_ppm=20_000.0)  # fmt: skip
 WAKING_RADIO = netsim.RadioConfig(awake_mw=300.0, asleep_mw=1.0, beacon_mj=0.5, wakeup_mj=0.2, wakeup_ms=3.0)
+ESP32_C6 = netsim.StateRadioConfig(doze_mw=0.2937, waking_mw=338.41, listening_mw=338.41, receiving_mw=338.41,
+    transmitting_mw=990.0, wakeup_ms=0.5355)  # fmt: skip
+CC3235SF = netsim.StateRadioConfig(doze_mw=0.396, waking_mw=21.06, listening_mw=165.0, receiving_mw=165.0,
+    transmitting_mw=765.6, wakeup_ms=2.6, settle_ms=0.8)  # fmt: skip
 FRAMES = ((1000, 1000), (900, 100), (400, 100), (1460, 40), (60, 40), (1, 1))
 """Largest segments and headers, bytes: at 8 Mb/s a thousand of them take a millisecond."""
 
@@ -52,7 +58,7 @@ class _Draw:
 
     def __init__(self, number, stream):
         self._rng = np.random.default_rng(np.random.SeedSequence(number, spawn_key=(stream,)))
-        self.kinds = KEPT_KINDS if number < N_KEPT else KINDS
+        self.kinds = KEPT_KINDS if number < N_KEPT else RECORDED_KINDS if number in RECORDED else KINDS
         self.tied = self.chance(0.35)
 
     def one(self, *options):
@@ -93,7 +99,7 @@ def world(number):
             min_rto_s=draw.one(1.0, 1.0, 0.06, 0.25, 3.0), initial_rto_s=draw.one(3.0, 3.0, 0.2, 0.7),
             nagle=draw.chance(0.3),
         ),
-        radio=draw.one(netsim.RadioConfig(), netsim.RadioConfig(), WAKING_RADIO, netsim.Radio.profile("esp32-c6")),
+        radio=draw.one(netsim.RadioConfig(), netsim.RadioConfig(), WAKING_RADIO, ESP32_C6),
         server_delay=_server(draw),
         connections=draw.one("persistent", "persistent", "per-object"),
         max_connections=draw.one(1, 2, 4, 4, 5),
@@ -140,7 +146,7 @@ def cell(number):
             min_rto_s=draw.one(0.2, 0.5, 1.0), initial_rto_s=draw.one(0.5, 1.0), nagle=draw.chance(0.25),
         ),
         radio=draw.one(
-            netsim.RadioConfig(), WAKING_RADIO, SLOW_RADIO, *map(netsim.Radio.profile, ("esp32-c6", "cc3235sf-states"))
+            netsim.RadioConfig(), WAKING_RADIO, SLOW_RADIO, ESP32_C6, CC3235SF
         ),
         server_delay=_server(draw),
         connections=draw.one("persistent", "persistent", "per-object"),

@@ -12,6 +12,7 @@ from experiments.papers.ours import studies
 from experiments.papers.ours.studies import Case
 from experiments.papers.predicates import at_least
 from experiments.papers.registry import all_experiments
+from experiments.study.hull import time_shared
 from tests.tables import cases_of
 from traces.traffic import KINDS
 
@@ -98,7 +99,7 @@ def test_there_are_25_worlds_and_36_rivals():
 def test_a_mixture_of_rivals_is_on_their_lower_convex_hull(points, part):
     points = np.array([(1.0, 10.0), *((slowdown / 1000, joules) for slowdown, joules in points)])
     at = 1.0 + part * (points[:, 0].max() - 1.0)
-    weights, worth = studies.time_shared(points[:, :1], points[:, 1], np.array([at]))
+    weights, worth = time_shared(points[:, :1], points[:, 1], np.array([at]))
     mixed = weights @ points
     assert mixed[0] <= at + 1e-7
     pairs = [(a + (b - a) * np.clip((at - a[0]) / (b[0] - a[0]), 0, 1)) if b[0] > a[0] else a

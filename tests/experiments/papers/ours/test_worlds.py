@@ -79,7 +79,7 @@ def test_who_is_experienced_knows_waits_and_nothing_else_of_the_run_before():
 
 def a_round(context, costs, *, delay_s, waiting=1):
     """What three schedules cost without their delay, and the delay; priced at nothing."""
-    none = np.zeros(3, dtype=np.int64)
+    none = np.zeros(3, np.int64)
     return Round(context=context, start_ns=0, end_ns=1, arrived=True, waiting=waiting, price_w=0.0, chosen=0,
         awake_ns=none, costs=np.array(costs), beacons=none, wakeups=none,
         delay_ns=np.round(1e9 * np.array(delay_s)).astype(np.int64))  # fmt: skip
