@@ -10,7 +10,8 @@ modelled:
   (tcp-full.cc): a segment is timed only if it has bytes that were never sent before;
 * optionally Nagle: a last, partial segment waits until all before it is acknowledged.
 
-Left out: delayed ACKs (instead the last, partial segment of a message counts as acknowledged when it arrives, and the
+With `control` sender, receiver and timers are those of today (`sender`, `delayed_acks`, `congestion`), and what stands
+here is how a connection opens and closes.  Left out: delayed ACKs (instead the last, partial segment of a message counts as acknowledged when it arrives, and the
 window grows when the next message carries the ACK; a message that nothing will answer is acknowledged in full), FIN,
 slow-start restart, selective acknowledgement, checksums.
 """
