@@ -11,7 +11,9 @@ modelled:
 * optionally Nagle: a last, partial segment waits until all before it is acknowledged.
 
 With `control` sender, receiver and timers are those of today (`sender`, `delayed_acks`, `congestion`), and what stands
-here is how a connection opens and closes.  Left out: delayed ACKs (instead the last, partial segment of a message counts as acknowledged when it arrives, and the
+here is how a connection opens and closes.
+
+Left out: delayed ACKs (instead the last, partial segment of a message counts as acknowledged when it arrives, and the
 window grows when the next message carries the ACK; a message that nothing will answer is acknowledged in full), FIN,
 slow-start restart, selective acknowledgement, checksums.
 """
