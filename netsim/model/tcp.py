@@ -72,7 +72,7 @@ def write(run: Run, end: Endpoint, n_bytes: int, all_acked: int) -> None:
 def close(run: Run, connection: Connection) -> None:
     """Vanish at both ends: nothing more is sent or heard."""
     for end in (connection.client, connection.server):
-        end.closed, end.deadline, end.ack_by = 1, NEVER, NEVER
+        end.closed, end.deadline, end.ack_by, end.flush = 1, NEVER, NEVER, 0
     refer(run, connection, 0)
 
 
