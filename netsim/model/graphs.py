@@ -7,9 +7,10 @@ keeps no more than one ahead of what TCP can send, so that a reply that becomes 
 complete with the last byte that it waits for.  What nobody waits for goes on, and the next page is not issued before it
 is there; then all connections vanish.
 
-The packet that completes all that was asked for on a stream's connection counts as acknowledged on its arrival, as
-everywhere in the model, and the server's window moves with it.  Left out: SETTINGS and flow control of HTTP/2, its
-priorities, compression of headers (sizes are those on the wire), connections that outlive a page, TLS.
+With the transport of the thesis the packet that completes all that was asked for on a stream's connection counts as
+acknowledged on its arrival, as everywhere, and the server's window moves with it.  Flow control and TLS are those of
+`netsim.model.flow_control`, if they are asked for.  Left out: priorities of HTTP/2, compression of headers (sizes are
+those on the wire), connections that outlive a page.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def send_packet(run: Run, end: Endpoint, flag: int, seq: int, length: int, ack: 
             frame.bytes += SYN_OPTIONS
         elif end.out_of_order:
             frame.told = run.now
-            frame.bytes += SACK_OPTION
+            frame.bytes += 0 if length else SACK_OPTION  # a segment with it has so much less of payload
     refer(run, end.connection, 1)
     if end.is_client:
         send_up(run, end.client, frame)

@@ -10,6 +10,9 @@ modelled:
   (tcp-full.cc): a segment is timed only if it has bytes that were never sent before;
 * optionally Nagle: a last, partial segment waits until all before it is acknowledged.
 
+With `control` sender, receiver and timers are those of today (`sender`, `delayed_acks`, `congestion`), and what stands
+here is how a connection opens and closes.
+
 Left out: delayed ACKs (instead the last, partial segment of a message counts as acknowledged when it arrives, and the
 window grows when the next message carries the ACK; a message that nothing will answer is acknowledged in full), FIN,
 slow-start restart, selective acknowledgement, checksums.
@@ -69,7 +72,7 @@ def write(run: Run, end: Endpoint, n_bytes: int, all_acked: int) -> None:
 def close(run: Run, connection: Connection) -> None:
     """Vanish at both ends: nothing more is sent or heard."""
     for end in (connection.client, connection.server):
-        end.closed, end.deadline, end.ack_by = 1, NEVER, NEVER
+        end.closed, end.deadline, end.ack_by, end.flush = 1, NEVER, NEVER, 0
     refer(run, connection, 0)
 
 

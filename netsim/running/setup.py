@@ -23,6 +23,7 @@ from netsim.model import codes, entities
 from netsim.model.air import exchange_times
 from netsim.model.air.air_times import DATA_OVERHEAD_BYTES, QOS_BYTES
 from netsim.model.codes import NEVER
+from netsim.model.packets import SACK_OPTION
 from netsim.policies.compiled import NOT_YET_NS
 from netsim.policies.protocol import Observer, Policy
 from netsim.radio import STATES, Radio, StateRadioConfig, StateTimes
@@ -160,8 +161,9 @@ class World:
         run.n_neighbours, run.offered = air.neighbours, int(air.neighbour_mbps > 0.0)
         run.most_bytes = exchange_times.most_together(phy, air.max_ampdu_bytes) if air.max_ampdu_bytes else 0
         rows: Any = run
-        rows.exchanges = _exchanges(exchange_times.data_table, phy, air.rts_bytes, max(run.full, NEIGHBOUR_BYTES))
-        rows.fetches = _exchanges(exchange_times.fetch_table, phy, run.full)
+        largest = max(run.full, run.header + SACK_OPTION if run.control else 0)
+        rows.exchanges = _exchanges(exchange_times.data_table, phy, air.rts_bytes, max(largest, NEIGHBOUR_BYTES))
+        rows.fetches = _exchanges(exchange_times.fetch_table, phy, largest)
         rows.together = _exchanges(exchange_times.together_table, phy, air.rts_bytes, run.most_bytes)
         group = exchange_times.group(phy, beacons.broadcast_bytes + DATA_OVERHEAD_BYTES, beacons.beacon_mbps)
         for name, of_group, asked in zip(

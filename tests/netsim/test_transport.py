@@ -1,4 +1,4 @@
-"""The transport of today by hand: acknowledgements, windows, losses, HTTP/2's credit, TLS; and in random worlds."""
+"""The transport of today by hand: acknowledgements, windows, losses, HTTP/2's credit, TLS."""
 
 from itertools import pairwise
 
@@ -10,9 +10,7 @@ from netsim.model import congestion, sender
 from netsim.model.codes import CUBIC, NEVER, RECOVERY, RENO
 from netsim.model.entities import Endpoint, Frame, Run
 from netsim.model.queues import append
-from tests.netsim import laws
-from tests.netsim.graph_worlds import today_world
-from tests.netsim.test_graphs import FAST, MADE, TRIP_S, alike, browse, name
+from tests.netsim.test_graphs import FAST, TRIP_S, browse
 from tests.tables import cases_of
 from traces.records import Cause
 
@@ -206,27 +204,6 @@ def test_a_handshake_of_tls_is_a_round_trip_more_and_http_3_needs_none_of_tcp(ch
 def test_a_transport_that_breaks_a_rule_is_named(changed, said):
     with pytest.raises(ValueError, match=said):
         TcpConfig.today(**changed)
-
-
-# -- random worlds
-@pytest.mark.parametrize(("made", "number"), [(made, number) for made in MADE for number in range(52_000, 52_006)],
-    ids=name)  # fmt: skip
-def test_laws_hold_of_transport_and_both_ways_of_running_answer_alike(made, number):
-    one = today_world(made, number)
-    assert laws.held(one)
-    if all(isinstance(policy, str) for _, policy in one.clients):
-        assert alike(one)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("made", "first"), [(made, first) for made in MADE for first in range(53_000, 53_200, 50)],
-    ids=name)  # fmt: skip
-def test_laws_hold_of_transport_in_many_worlds(made, first):
-    for number in range(first, first + 50):
-        one = today_world(made, number)
-        assert laws.held(one)
-        if all(isinstance(policy, str) for _, policy in one.clients):
-            assert alike(one)
 
 
 def test_pages_of_today_come_over_its_transport():
