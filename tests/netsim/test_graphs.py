@@ -11,7 +11,7 @@ import traces
 from netsim import LinkConfig, SimulationConfig, TcpConfig
 from tests.netsim import laws
 from tests.netsim.frozen import cell, wide_cell, wide_world, world
-from tests.netsim.graph_worlds import graph_world
+from tests.netsim.graph_worlds import graph_world, today_world
 from tests.tables import cases_of
 from traces.records import Cause, Page
 
@@ -121,16 +121,18 @@ def test_a_policy_hears_of_each_stream_once_by_its_own_number():
     assert [server for _, server in complete] == [4, *[5] * 11]
 
 
+@pytest.mark.parametrize("of", [graph_world, today_world], ids=name)
 @pytest.mark.parametrize(("made", "number"), SMALL, ids=name)
-def test_laws_hold_of_graphs(made, number):
-    assert laws.held(graph_world(made, number))
+def test_laws_hold_of_graphs(made, number, of):
+    assert laws.held(of(made, number))
 
 
-def test_both_ways_of_running_answer_alike_and_leave_nothing_unread():
+@pytest.mark.parametrize("of", [graph_world, today_world], ids=name)
+def test_both_ways_of_running_answer_alike_and_leave_nothing_unread(of):
     compared = 0
     for made in MADE:
         for number in range(51_000, 51_008):
-            one = graph_world(made, number)
+            one = of(made, number)
             if all(isinstance(policy, str) for _, policy in one.clients):
                 compared += alike(one)
     assert compared > 12
@@ -147,11 +149,12 @@ def alike(one):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("of", [graph_world, today_world], ids=name)
 @pytest.mark.parametrize(("made", "first"), LARGE, ids=name)
-def test_laws_hold_of_many_graphs_and_both_ways_of_running_answer_alike(made, first):
+def test_laws_hold_of_many_graphs_and_both_ways_of_running_answer_alike(made, first, of):
     said = Counter()
     for number in range(first, first + 100):
-        one = graph_world(made, number)
+        one = of(made, number)
         said.update(laws.held(one))
         if all(isinstance(policy, str) for _, policy in one.clients):
             alike(one)
