@@ -39,6 +39,7 @@ LONGEST_MESSAGE_NS = 10_000_000_000  # what goes on for longer is a stream of me
 _FOLLOWED_STOPS = 8  # a plan is made anew later than that
 _TOOK_STEP, _TOOK_AT_MOST_S = 0.1, 0.1  # of the mean time of a poll
 _QUANTILE_STEP = 0.2  # of the logarithm of the mean delay of messages aimed at, for a quantile of it
+_ODDS_OF_BLURRED = 0.2  # from which on a frame is taken for a message where it is not known when messages came
 _PUSH_GOOD_WILL = 5.0  # the balance of messages is never further below 0, in delays that were asked for
 LARGEST_EXCESS = 19.0
 """The largest excess of a page for which its delay is guaranteed on average."""
@@ -248,7 +249,7 @@ def _received(s: Lpsm3State, frame: FlatFrame) -> None:
         if which < 0 and not unasked:  # a bare acknowledgement: of an upload, or of a part of a request
             which = outstanding.first(s, REPLY)
         odds = _odds_of_a_message(s, which, frame)
-        if odds > 1.0:
+        if odds > (1.0 if s.stamps else _ODDS_OF_BLURRED):
             s.held_s += max(0, s.opened_ns - reached_ns) * 1e-9 / (max(1, s.waiting) * (1.0 + odds))
             which, unasked = -1, frame.size_bytes > s.bare_bytes
     if which < 0:

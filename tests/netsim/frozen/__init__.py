@@ -2,7 +2,7 @@
 
 The worlds are drawn again from their numbers (`worlds`; `wide`, the last 2,000 of each, draw every field that a world
 or its traffic has), by public names alone; the answers are four short digests a world (`digests.npy`), so that a change
-of any of them can be seen and told by what it concerns.  They are those of the packet model that was there before the
+of any of them can be seen and told by what it concerns. They are those of the packet model that was there before the
 model stood once, but for what has been changed on purpose since (CHANGELOG.md): 327 cells under policies with agreed
 periods or a driver beside a DTIM period above 1; the weights of `lpsm` and `lpsm2`, which differ in the last bit; all
 cells on the air, for sends from doze, More Data, backoffs of no slots and collisions of group frames; all worlds with
