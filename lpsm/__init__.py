@@ -18,11 +18,9 @@ __all__ = [
     "to_json",
 ]  # fmt: skip
 
-_SUBMODULES = {
-    "bounds", "combining", "experts", "hindsight", "online", "randomness", "samplers", "states", "synthetic",
-    "synthetic_streams",
-}  # fmt: skip
-__dir__ = [*__all__, *sorted(_SUBMODULES), "__version__"].copy  # what completion offers
+_MODULES = "bounds combining experts hindsight online randomness samplers states synthetic synthetic_streams"
+_SUBMODULES = _MODULES.split()
+__dir__ = [*__all__, *_SUBMODULES, "__version__"].copy  # what completion offers
 _LAZY = {"Combiner": "combining", "combine": "combining", "from_state": "states", "to_json": "states"}
 
 

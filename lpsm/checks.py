@@ -8,13 +8,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import wraps
+from functools import partial, wraps
 from math import inf, prod
 from numbers import Real
 from operator import index
 from types import UnionType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -27,6 +28,12 @@ _DOUBLE = np.dtype(np.float64)
 
 MOST_TEXT = 1 << 20
 """Most characters of a text in a state."""
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False)
+def frozen(kind: type[T]) -> type[T]:
+    """Make a class a record that holds arrays: frozen, by keyword, and equal to itself alone."""
+    return dataclass(frozen=True, slots=True, kw_only=True, eq=False)(kind)
 
 
 def shown(value: object) -> str:
@@ -134,6 +141,20 @@ def array(name: str, value: Any, dtype: Any = np.float64) -> Array:
     return np.asarray(found, dtype, order="C")
 
 
+def shaped(name: str, value: Any, *shape: int | str, filled: bool = False, dtype: Any = np.float64) -> Array:
+    """Return numbers as an array of this shape, in which a letter stands for one length; if `filled`, of at least 1."""
+    found = array(name, value, dtype)
+    lengths = dict(zip(shape, found.shape, strict=False))
+    wanted = tuple(lengths.get(one) if isinstance(one, str) else one for one in shape)
+    if found.shape != wanted or (filled and 0 in wanted):
+        rule = f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})"
+        letters = ", ".join(dict.fromkeys(one for one in shape if isinstance(one, str)))
+        raise ValueError(
+            f"{name} must have shape {rule}{f' with {letters} >= 1' * bool(filled and letters)}, got {found.shape}"
+        )
+    return found
+
+
 def generator(name: str, value: object) -> np.random.Generator:
     """Return the generator, or the one of a seed: an integer from 0."""
     if isinstance(value, np.random.Generator):
@@ -173,8 +194,23 @@ _RULES: dict[str, Callable[[str, Any], object]] = {
 }
 
 
+_OF_NAMES: dict[str, Callable[..., object]] = {
+    name: check
+    for names, check in (
+        ("horizon n_experts n_alphas", partial(at_least, 1)),
+        ("n_rounds n_hypotheses", partial(whole, 1)),
+        ("gamma a b C scale exponent", positive),
+        ("hinge energy quadratic quadratic_sum comparator_norm log_det radius", non_negative),
+        ("delta quality", probability),
+        ("alpha best_alpha beta rate step", partial(between, 0.0, 1.0)),
+    )
+    for name in names.split()
+}
+"""How arguments of these names are checked, whatever `checked` function takes them."""
+
+
 def checked(function: Callable[P, T]) -> Callable[P, T]:
-    """Check the arguments of a function by their annotations, and name it where its result is too large.
+    """Check the arguments of a function by annotation and by name, and name it where its result is too large.
 
     A generator may be given by its seed.
     """
@@ -188,6 +224,8 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
         for name, value in given.items():
             if name in rules and (found := rules[name](name, value)) is not value and rules[name] is generator:
                 given[name] = found
+            if name in _OF_NAMES:
+                _OF_NAMES[name](**{name: value})
         try:
             return function(*bound.args, **bound.kwargs)
         except IndexError as error:
@@ -225,9 +263,10 @@ def state_text(state: Mapping[str, object], name: str) -> str:
 
 
 def state_array(
-    state: Mapping[str, object], name: str, shape: tuple[int | None, ...], dtype: Any = np.float64, low: float = -inf
-) -> Array:
-    """Return a copy of an array of a state: of this shape (None: any length) and type, finite and at least `low`.
+    state: Mapping[str, object], name: str, shape: tuple[int | None, ...], dtype: Any = np.float64, low: float = -inf,
+    high: float = inf,
+) -> Array:  # fmt: skip
+    """Return a copy of an array of a state: of this shape (None: any length) and type, finite, and in [low, high].
 
     Raises
     ------
@@ -240,7 +279,6 @@ def state_array(
         raise ValueError(f"state must hold {name} of shape {shape}, got {found.shape}")
     if found.dtype != dtype and prod(found.shape):
         raise ValueError(f"state must hold {name} of type {np.dtype(dtype)}, got {found.dtype}")
-    if found.dtype.kind in "iuf" and not (good := np.isfinite(found) & (found >= low)).all():
-        rule = "finite" if low == -inf else f"finite and at least {low:g}"
-        raise ValueError(f"state must hold {name} that is {rule}, got {found[~good][0]}")
+    if found.dtype.kind in "iuf" and not (good := np.isfinite(found) & (found >= low) & (found <= high)).all():
+        raise ValueError(f"state must hold {name} finite and in [{low:g}, {high:g}], got {found[~good][0]}")
     return np.array(found, dtype, order="C")

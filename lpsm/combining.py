@@ -19,8 +19,8 @@ from scipy import sparse
 
 from lpsm import hindsight
 from lpsm.arrays import Floats, Ints
-from lpsm.checks import array
-from lpsm.experts.combine import Combiner, losses_of, slopes_of
+from lpsm.checks import array, shaped
+from lpsm.experts.combine import Combiner, losses_of
 from lpsm.experts.grids import alpha_grid
 
 if TYPE_CHECKING:
@@ -65,9 +65,7 @@ def combine(
     own, other = (getattr(given, "index", None) if hasattr(given, "to_numpy") else None for given in (forecasts, y))
     if own is not None and other is not None and not own.equals(other):
         raise ValueError("forecasts and y must have the same index")
-    table = array("forecasts", forecasts)
-    if table.ndim != 2 or 0 in table.shape:
-        raise ValueError(f"forecasts must have shape (T, n) with T, n >= 1, got {table.shape}")
+    table = shaped("forecasts", forecasts, "T", "n", filled=True)
     if alphas is None and rule == "learn-alpha":
         alphas = alpha_grid(horizon=len(table))
     combiner = Combiner(table.shape[1], loss, rate, quantile=quantile, gradient=gradient, alphas=alphas, rule=rule)
@@ -267,7 +265,9 @@ def _smooth(loss: str, quantile: float, forecasts: Floats, y: Floats, *, convex:
 
     def value(w: Floats) -> tuple[float, Floats]:
         p = np.clip(forecasts @ w, 1e-12, 1.0 - 1e-12) if loss == "log" else forecasts @ w
-        return float(losses_of(loss, quantile, p, y).mean()), forecasts.T @ slopes_of(loss, quantile, p, y) / rounds
+        return float(losses_of(loss, quantile, p, y).mean()), forecasts.T @ losses_of(
+            loss, quantile, p, y, True
+        ) / rounds
 
     options: dict[str, object] = {"method": "L-BFGS-B"}
     if convex:

@@ -41,9 +41,7 @@ class Ledger:
     queried: Mask
 
     def __init__(self, losses: ArrayLike, mistaken: ArrayLike = False, queried: ArrayLike = True) -> None:
-        self.losses = checks.array("losses", losses).copy()
-        if self.losses.ndim != 1:
-            raise ValueError(f"losses must have shape (T,), got {self.losses.shape}")
+        self.losses = checks.shaped("losses", losses, "T").copy()
         for name, flags in (("mistaken", mistaken), ("queried", queried)):
             if np.shape(flags) not in ((), self.losses.shape):
                 raise ValueError(f"{name} must have shape {self.losses.shape}, got {np.shape(flags)}")
@@ -74,8 +72,7 @@ class Ledger:
 
         A round in which both losses are infinite adds nothing.
         """
-        other, mine = checks.array("comparator", comparator), self.losses
-        if other.shape != mine.shape:
-            raise ValueError(f"comparator must have shape {mine.shape}, got {other.shape}")
+        mine = self.losses
+        other = checks.shaped("comparator", comparator, mine.size)
         both = np.isposinf(mine) & np.isposinf(other)
         return np.cumsum(np.subtract(mine, other, out=np.zeros(mine.shape), where=~both))

@@ -10,10 +10,10 @@ import numpy as np
 
 from lpsm.checks import whole
 
-__all__ = ["AIR", "LOSS", "POLICY", "SERVER", "SPLIT", "WORKLOAD", "generator"]
+__all__ = ["AIR", "LOSS", "POLICY", "RESUMPTION", "SERVER", "SPLIT", "WORKLOAD", "generator"]
 __dir__ = __all__.copy
 
-WORKLOAD, SERVER, LOSS, POLICY, SPLIT, AIR = range(6)
+WORKLOAD, SERVER, LOSS, POLICY, SPLIT, AIR, RESUMPTION = range(7)
 
 
 def generator(seed: int, stream: int, index: int = 0) -> np.random.Generator:

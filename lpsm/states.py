@@ -67,15 +67,15 @@ def from_state(state: Mapping[str, object] | str) -> Any:
 class Stateful:
     """What has a state: a dict of its parameters and of the arrays that it learns in.
 
-    Subclasses say in `TAKES` which of their attributes the constructor takes, and in `_arrays` what they learn in.
+    Subclasses name in `TAKES` the attributes that the constructor takes, and in `_arrays` what they learn in.
     """
 
     VERSION: ClassVar[int] = 3
-    TAKES: ClassVar[tuple[str, ...]] = ()
+    TAKES: ClassVar[str] = ""
 
     def state(self) -> State:
         """Everything needed to go on, as a versioned dict of arrays; ``numpy.savez(path, **state)`` writes it."""
-        taken = {name: np.array(getattr(self, name)) for name in self.TAKES}
+        taken = {name: np.array(getattr(self, name)) for name in self.TAKES.split()}
         arrays = {name: array.copy() for name, array in self._arrays().items()}
         found = {"kind": np.array(type(self).__name__), "version": np.array(self.VERSION), **taken, **arrays}
         return {**found, "digest": np.array(_digest(found))}
@@ -94,7 +94,7 @@ class Stateful:
                 )
             if (digest := state_text(state, "digest")) != _digest(state):
                 raise ValueError(f"state must hold what its digest says, got another digest than {digest[:12]}..")
-            thing = cls(**{name: _taken(state, name) for name in cls.TAKES})
+            thing = cls(**{name: _taken(state, name) for name in cls.TAKES.split()})
             for name, array in thing._arrays().items():
                 array[...] = np.asarray(state[name])
             return thing

@@ -11,13 +11,11 @@ learner).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.random import Generator
 
 from lpsm.arrays import Floats, Ints, Mask
-from lpsm.checks import between, checked, positive, probability, whole
+from lpsm.checks import between, checked, frozen, whole
 from lpsm.experts.learner import Learner
 
 __all__ = ["PROCESSES", "LossProcess", "adversarial", "drifting", "fast_switching", "iid", "piecewise"]
@@ -26,7 +24,7 @@ __dir__ = __all__.copy
 PROCESSES = ("iid", "piecewise", "fast-switching", "drifting", "adversarial")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@frozen
 class LossProcess:
     """Losses (T, n), nats, with what is known of them.
 
@@ -42,7 +40,7 @@ class LossProcess:
 @checked
 def iid(rng: Generator, rounds: int, n_experts: int, *, scale: float = 1.0) -> LossProcess:
     """Exponential losses, independent, each expert with one mean: `scale` times a uniform number of (0, 1]."""
-    _check(rounds, n_experts, scale)
+    _check(rounds, n_experts)
     means = scale * (1.0 - rng.random(n_experts))
     return _exponential(rng, np.tile(means, (rounds, 1)))
 
@@ -58,7 +56,7 @@ def piecewise(
     ValueError
         If `segments` lies outside [1, rounds], or exceeds 1 with a single expert.
     """
-    _check(rounds, n_experts, scale)
+    _check(rounds, n_experts)
     between(1, rounds if n_experts > 1 else 1, segments=segments)
     switches = np.zeros(rounds, bool)
     switches[1 + rng.permutation(rounds - 1)[: segments - 1]] = True
@@ -67,17 +65,10 @@ def piecewise(
 
 @checked
 def fast_switching(
-    rng: Generator,
-    rounds: int,
-    n_experts: int,
-    *,
-    rate: float = 0.5,
-    scale: float = 1.0,
-    quality: float = 0.1,
+    rng: Generator, rounds: int, n_experts: int, *, rate: float = 0.5, scale: float = 1.0, quality: float = 0.1
 ) -> LossProcess:
     """The best expert is a Markov chain that moves to another expert with probability `rate` after every round."""
-    _check(rounds, n_experts, scale)
-    between(0, 1, rate=rate)
+    _check(rounds, n_experts)
     switches = rng.random(rounds) < rate
     switches[0] = False
     return _switching(rng, switches & (n_experts > 1), n_experts, scale, quality)
@@ -89,8 +80,7 @@ def drifting(rng: Generator, rounds: int, n_experts: int, *, step: float = 0.05,
 
     Losses are uniform between 0 and twice the mean, so they stay within [0, 2 scale].
     """
-    _check(rounds, n_experts, scale)
-    between(0, 1, step=step)
+    _check(rounds, n_experts)
     moves = step * rng.choice([-1.0, 1.0], size=(rounds, n_experts))
     moves[0] = rng.random(n_experts)
     unfolded = np.mod(np.cumsum(moves, axis=0), 2.0)  # a reflected walk is a folded one on a circle twice as long
@@ -106,7 +96,7 @@ def adversarial(learner: Learner, rounds: int, *, scale: float = 1.0) -> LossPro
     learner at least -ln(1 - (1 - exp(-scale)) / n) a round.  `learner` has played all rounds afterwards.
     """
     n_experts = learner.weights.size
-    _check(rounds, n_experts, scale)
+    _check(rounds, n_experts)
     losses = np.zeros((rounds, n_experts))
     for row in losses:
         row[learner.weights.argmax()] = scale
@@ -116,7 +106,6 @@ def adversarial(learner: Learner, rounds: int, *, scale: float = 1.0) -> LossPro
 
 def _switching(rng: Generator, switches: Mask, n_experts: int, scale: float, quality: float) -> LossProcess:
     """Exponential losses whose best expert moves to a uniformly drawn other one where `switches`."""
-    probability(quality=quality)
     steps = np.where(switches, rng.integers(1, max(n_experts, 2), switches.size), 0)
     best = (rng.integers(n_experts) + np.cumsum(steps)) % n_experts
     means = np.full((switches.size, n_experts), scale)
@@ -132,6 +121,5 @@ def _process(losses: Floats, means: Floats) -> LossProcess:
     return LossProcess(losses=losses, means=means, best=means.argmin(axis=1))
 
 
-def _check(rounds: int, n_experts: int, scale: float) -> None:
+def _check(rounds: int, n_experts: int) -> None:
     whole(1, None, rounds=rounds, n_experts=n_experts)
-    positive(scale=scale)

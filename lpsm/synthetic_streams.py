@@ -10,7 +10,6 @@ Cavallanti et al. 2010, section 4 (linear noise); Monteleoni 2006, section 3.3 a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import asin, sqrt
 
 import numpy as np
@@ -19,7 +18,7 @@ from scipy import special
 
 from lpsm import checks
 from lpsm.arrays import Floats
-from lpsm.checks import checked
+from lpsm.checks import checked, frozen
 
 __all__ = [
     "DriftingStream", "NoisyStream", "Stream", "drifting", "linear_noise", "separable", "similar_to_uniform",
@@ -28,7 +27,7 @@ __all__ = [
 __dir__ = __all__.copy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@frozen
 class Stream:
     """Instances `X` (T, d), labels `y` (T,) in {-1.0, +1.0}, and the unit `target` (d,) that gave them."""
 
@@ -37,7 +36,7 @@ class Stream:
     target: Floats
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@frozen
 class NoisyStream(Stream):
     """A stream with linear label noise and what is known of it.
 
@@ -50,7 +49,7 @@ class NoisyStream(Stream):
     correlation_eigenvalues: Floats
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@frozen
 class DriftingStream:
     """A stream whose unit target moves: `targets` (T, d), `drift` = sum of |u_t - u_{t-1}|^2."""
 
@@ -82,12 +81,7 @@ def separable(n_rounds: int, n_features: int, margin: float, rng: Generator, tar
 
 @checked
 def linear_noise(
-    n_rounds: int,
-    n_features: int,
-    exponent: float,
-    rng: Generator,
-    target: Floats | None = None,
-    margin: float = 0.0,
+    n_rounds: int, n_features: int, exponent: float, rng: Generator, target: Floats | None = None, margin: float = 0.0
 ) -> NoisyStream:
     """Labels with E[y | x] = u.x, and |u.x| distributed so that P(|u.x| < eps) = eps^exponent on [0, 1].
 
@@ -101,7 +95,6 @@ def linear_noise(
         P(|u.x| < eps) = ((eps - margin)/(1 - margin))^exponent, which is at most eps^exponent.
     """
     _check_sizes(n_rounds, n_features, margin)
-    checks.positive(exponent=exponent)
     u, rest = _unit_target(target, n_features, rng), 1.0 - margin
     projections = margin + rest * rng.random(n_rounds) ** (1.0 / exponent)  # P(U^(1/alpha) < eps) = eps^alpha
     projections *= _coins(n_rounds, rng)
@@ -116,12 +109,7 @@ def linear_noise(
 
 @checked
 def drifting(
-    n_rounds: int,
-    n_features: int,
-    drift: float,
-    rng: Generator,
-    margin: float = 0.0,
-    n_shifts: int | None = None,
+    n_rounds: int, n_features: int, drift: float, rng: Generator, margin: float = 0.0, n_shifts: int | None = None
 ) -> DriftingStream:
     """A target that turns in a random plane, with total squared path length `drift`, V of the paper.
 
@@ -193,9 +181,8 @@ def _around(axes: Floats, projections: Floats, rng: Generator) -> Floats:
 
 
 def _unit_target(target: Floats | None, n_features: int, rng: Generator) -> Floats:
-    vector = rng.standard_normal(n_features) if target is None else np.asarray(target, float)
-    if vector.shape != (n_features,):
-        raise ValueError(f"target and axis must have shape ({n_features},), got {vector.shape}")
+    given = rng.standard_normal(n_features) if target is None else target
+    vector = checks.shaped("target and axis", given, n_features)
     norm = float(np.linalg.norm(vector))
     if not (norm > 0.0 and np.isfinite(norm)):
         raise ValueError(f"target and axis must have a direction, got norm {norm}")

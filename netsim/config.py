@@ -11,6 +11,9 @@ from netsim.model.air.air_times import Phy
 from netsim.radio import Radio, RadioConfig
 from netsim.server_delay import ServerDelay
 
+Control = Literal["ns-2", "reno", "cubic"]
+CONTROLS: tuple[Control, ...] = ("ns-2", "reno", "cubic")
+"""What TCP's window follows, in the order of `netsim.model.codes`."""
 Retrieval = Literal["auto", "ps-poll", "null", "uapsd", "twt"]
 RETRIEVALS: tuple[Retrieval, ...] = ("auto", "ps-poll", "null", "uapsd", "twt")
 """How clients fetch what waits for them (`netsim.model.air.retrieval`)."""
@@ -33,6 +36,8 @@ class LinkConfig:
         Propagation each way, milliseconds; 20 ms of wire and 0.1 ms of air make a round trip of 40.2 ms.
     loss_rate : float
         Probability that a frame is lost on the air, either way, in [0, 1).
+    queue_packets : int
+        Packets that may wait for the wire to the client behind the one that is sent; 0: any number.
     """
 
     wireless_mbps: float = 5.0
@@ -40,10 +45,12 @@ class LinkConfig:
     wireless_delay_ms: float = 0.1
     wired_delay_ms: float = 20.0
     loss_rate: float = 0.0
+    queue_packets: int = 0
 
     def __post_init__(self) -> None:
         at_least(1e-6, wireless_mbps=self.wireless_mbps, wired_mbps=self.wired_mbps)
         non_negative(wireless_delay_ms=self.wireless_delay_ms, wired_delay_ms=self.wired_delay_ms)
+        keep_whole(self, 0, None, "queue_packets")
         if not 0.0 <= self.loss_rate < 1.0:
             raise ValueError(f"loss_rate must lie in [0, 1), got {self.loss_rate}")
 
@@ -68,6 +75,25 @@ class TcpConfig:
         Retransmission time-out before any round trip was measured, seconds (RFC 6298).
     nagle : bool
         Hold a partial segment back while anything is unacknowledged.
+    control : Control
+        "ns-2": Reno as in those runs, with an acknowledgement of every full segment.  "reno" and "cubic" are Linux's,
+        with delayed acknowledgements, recovery by SACK (RACK-TLP, PRR) and slow start after idle times; `window` is
+        then that of the receiver.
+    ack_delay_s : float
+        How long an acknowledgement may wait, seconds (not with "ns-2").
+    stream_window_bytes : int
+        Flow-control window of HTTP/2, of each stream and of each connection; 0: HTTP/2 has no flow control, preface
+        or SETTINGS.
+    tls : str
+        Bytes of the flights of the handshake of TLS in turn, the client's first, such as "517:3000:80"; "": no TLS.
+    tls_resumed : str
+        Those of a handshake that resumes a session.
+    resumption : float
+        Probability that a handshake does, in [0, 1].
+    named_after_bytes : int
+        How much of a reply must have come for what it names to be asked for, with `stream_window_bytes`; 0: all.
+    http3 : bool
+        Whether the handshake of TLS opens a connection by itself (QUIC), one round trip less.
     """
 
     mss_bytes: int = 1460
@@ -77,12 +103,57 @@ class TcpConfig:
     min_rto_s: float = 1.0
     initial_rto_s: float = 3.0
     nagle: bool = False
+    control: Control = "ns-2"
+    ack_delay_s: float = 0.04
+    stream_window_bytes: int = 0
+    tls: str = ""
+    tls_resumed: str = "517:250:80"
+    resumption: float = 0.0
+    named_after_bytes: int = 0
+    http3: bool = False
 
     def __post_init__(self) -> None:
         keep_whole(self, 1, None, "mss_bytes", "header_bytes", "initial_window", "window")
+        known("control", self.control, CONTROLS)
+        keep_whole(self, 0, 2**31 - 1, "stream_window_bytes", "named_after_bytes")
+        between(0.0, 1.0, resumption=self.resumption)
+        between(0.001, 0.5, ack_delay_s=self.ack_delay_s)
+        for name in ("tls", "tls_resumed"):
+            flights_of(name, getattr(self, name))
+        if self.control == "ns-2" and (self.stream_window_bytes or self.tls):
+            raise ValueError('control must be "reno" or "cubic" with stream_window_bytes or tls, got "ns-2"')
+        if self.http3 and not self.tls:
+            raise ValueError("http3 must be false without tls, got true")
         if self.initial_window > self.window:
             raise ValueError(f"initial_window must be at most window ({self.window}), got {self.initial_window}")
         positive(min_rto_s=self.min_rto_s, initial_rto_s=self.initial_rto_s)
+
+    @classmethod
+    def today(cls, **changed: Any) -> TcpConfig:
+        """Return the transport of a browser and a server of today, as Linux has it, but for what is `changed`.
+
+        CUBIC from 10 segments of 1448 bytes on with a receive window of 6 MB, time-outs of 200 ms at least; HTTP/2 with
+        Chromium's windows of 6 MB; and TLS 1.3.
+
+        Examples
+        --------
+        >>> TcpConfig.today(control="reno").initial_window
+        10
+        """
+        given: dict[str, Any] = {
+            "mss_bytes": 1448, "header_bytes": 52, "initial_window": 10, "window": 4345, "min_rto_s": 0.2,
+            "initial_rto_s": 1.0, "control": "cubic", "stream_window_bytes": 6_291_456, "tls": "517:3000:80",
+        }  # fmt: skip
+        return cls(**{**given, **changed})
+
+
+def flights_of(name: str, text: str) -> tuple[int, ...]:
+    """Return the bytes of the flights of TLS; the client's are the first and the last."""
+    parts = text.split(":") if text else []
+    right = not parts or (len(parts) > 2 and len(parts) % 2 == 1)
+    if not (right and all(part.isdecimal() and 0 < int(part) <= 1_000_000 for part in parts)):
+        raise ValueError(f"{name} must be three sizes, or five and so on, such as 517:3000:80, got {text!r}")
+    return tuple(map(int, parts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,13 @@ from operator import attrgetter
 import numpy as np
 import pytest
 
+near = pytest.approx
 KNOWN = {"np": np, "log": math.log, "inf": math.inf, "nan": math.nan, "Fraction": Fraction}
+
+
+def words(text):
+    """Return the words of a text."""
+    return text.split()
 
 
 def split(text):
@@ -30,6 +36,16 @@ def rows(text, names=()):
 def cases_of(arguments, text, names=()):
     """Run a test once for each case of a table."""
     return pytest.mark.parametrize(arguments.split(), rows(text, names))
+
+
+def each(arguments, values):
+    """Run a test once for each of the values; a text is its words."""
+    return pytest.mark.parametrize(arguments, words(values) if isinstance(values, str) else values)
+
+
+def value_error(match):
+    """Expect a ValueError whose text fits the pattern."""
+    return pytest.raises(ValueError, match=match)
 
 
 def named(text, names=()):

@@ -11,17 +11,12 @@ from __future__ import annotations
 
 from math import sqrt
 
-from lpsm import checks
 from lpsm.checks import checked
-
-__all__ = ["drift_mistakes", "selective_drift_mistakes"]
 
 
 @checked
 def drift_mistakes(*, hinge: float, energy: float, quadratic_sum: float, gamma: float) -> float:
     """D Theorem 2, (6): mistakes of lasec; `hinge` is over all rounds (over the mistakes is sharper and holds too)."""
-    checks.positive(gamma=gamma)
-    checks.non_negative(hinge=hinge, energy=energy, quadratic_sum=quadratic_sum)
     return (hinge + sqrt(energy * quadratic_sum)) / gamma
 
 
@@ -32,6 +27,4 @@ def selective_drift_mistakes(*, hinge: float, energy: float, quadratic_sum: floa
     The sums are expectations, all over update rounds (queried mistakes).  With one run's sums and times a, it bounds
     that run's sum over update rounds of a + abs(p): (9).
     """
-    checks.positive(gamma=gamma, a=a)
-    checks.non_negative(hinge=hinge, energy=energy, quadratic_sum=quadratic_sum)
     return hinge / gamma + a / (2.0 * gamma * gamma) * energy + quadratic_sum / (2.0 * a)

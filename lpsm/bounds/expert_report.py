@@ -72,11 +72,11 @@ def report(
     """
     import pandas as pd
 
-    return pd.DataFrame(rows(run, losses, exact_rounds=exact_rounds, k_max=k_max), columns=list(Row._fields))
+    return pd.DataFrame(rows(run, losses, exact_rounds, k_max), columns=list(Row._fields))
 
 
 def rows(
-    run: ExpertRun | Learner, losses: ArrayLike | None = None, *, exact_rounds: int = 2_000, k_max: int = 50
+    run: ExpertRun | Learner, losses: ArrayLike | None = None, exact_rounds: int = 2_000, k_max: int = 50
 ) -> list[Row]:
     """As `report`, as a list of records."""
     if not isinstance(run, ExpertRun | Learner):
@@ -103,7 +103,7 @@ class _Facts:
         self.run, self.exact_rounds, self.k_max = run, exact_rounds, k_max
         self.learner: Any = run.start
         self.awake: Any = run.awake
-        self.given: Any = run.losses
+        self.given = np.asarray(run.losses)
         self.losses = self.given if run.awake is None else np.where(run.awake, self.given, run.loss[:, None])
         (self.rounds, self.n), self.loss = self.losses.shape, run.total_loss
         self.prior = self.learner.weights / self.learner.weights.sum()

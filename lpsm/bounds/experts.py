@@ -19,16 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp, rel_entr, xlog1py, xlogy
 
 from lpsm.arrays import Floats
-from lpsm.checks import at_least, between, checked, probability
+from lpsm.checks import at_least, between, checked, probability, shaped
 from lpsm.experts.hindsight_kernels import Likelihoods, checked_losses, switch_coefficients
-from lpsm.experts.learner import checked_prior, checked_rates
-
-__all__ = [
-    "curvature", "divergence", "fixed_share_partition_loss", "fixed_share_regret", "fixed_share_regret_lower",
-    "learn_alpha_optimised_regret", "learn_alpha_regret", "log_switch_variance", "markov_share_regret",
-    "markov_share_visited_regret", "regret_identity", "relative_curvature", "static_expert_loss",
-    "switch_distribution", "switch_moments", "two_point_regret",
-]  # fmt: skip
+from lpsm.experts.learner import checked_prior, checked_rates, checked_transitions
 
 
 @checked
@@ -51,9 +44,7 @@ def divergence(p: ArrayLike, q: ArrayLike) -> Floats:
 @checked
 def static_expert_loss(expert_losses: ArrayLike, prior: ArrayLike | None = None) -> float:
     """HW, T 2.2.3: Static-expert loses at most min_i (L_i + ln(1/prior_i)), L_i the total `expert_losses`, (n,)."""
-    losses = np.asarray(expert_losses, float)
-    if losses.ndim != 1 or losses.size == 0:
-        raise ValueError(f"expert_losses must have shape (n,), got {losses.shape}")
+    losses = shaped("expert_losses", expert_losses, "n", filled=True)
     with np.errstate(divide="ignore"):
         return float((losses - np.log(checked_prior("prior", prior, losses.size))).min())
 
@@ -67,9 +58,7 @@ def fixed_share_partition_loss(
     L_k is the loss of a sequence of experts with exactly k - 1 changes.  The bound is infinite at alpha = 0 unless
     k = 1, at 1 unless k = T.  `prior` is the first weight of the first segment's expert; 1/n when left out.
     """
-    at_least(1, n_experts=n_experts, horizon=horizon)
     between(1, horizon, k=k)
-    between(0.0, 1.0, alpha=alpha)
     if k > 1 and n_experts == 1:
         raise ValueError(f"k must be 1 when there is one expert, got {k}")
     start = log(n_experts) if prior is None else float(-np.log(prior))
@@ -85,15 +74,12 @@ def fixed_share_regret(horizon: int, best_alpha: float, alpha: float) -> float:
     alpha* must minimise L_T over [0, 1]; of an interior one the proof uses only that it is stationary.
     Infinite where alpha rules out what alpha* needs (alpha = 0 < alpha*).
     """
-    between(0.0, 1.0, alpha=alpha)
     return learn_alpha_regret(horizon, best_alpha, [alpha])
 
 
 @checked
 def learn_alpha_regret(horizon: int, best_alpha: float, alphas: ArrayLike, prior: ArrayLike | None = None) -> float:
     """T Corollary 1 (2.9): L_top - L_T(alpha*) <= min_j (ln(1/prior_j) + (T-1) D(alpha* || alpha_j)), prior_j 1/m."""
-    at_least(1, horizon=horizon)
-    between(0.0, 1.0, best_alpha=best_alpha)
     rates = checked_rates(alphas)
     with np.errstate(divide="ignore"):
         start = -np.log(checked_prior("prior", prior, rates.size))
@@ -104,7 +90,6 @@ def learn_alpha_regret(horizon: int, best_alpha: float, alphas: ArrayLike, prior
 @checked
 def learn_alpha_optimised_regret(horizon: int, n_alphas: int) -> float:
     """T 2.3: with a grid of m = `n_alphas` whose worst divergence is delta = 1/(2T), at most ln m + (T-1) delta."""
-    at_least(1, horizon=horizon, n_alphas=n_alphas)
     return log(n_alphas) + (horizon - 1) / (2 * horizon)
 
 
@@ -115,7 +100,6 @@ def markov_share_regret(horizon: int, best: ArrayLike, matrix: ArrayLike, visits
     `best` (n, n) must be stationary for L_T.  With `visits` (n,), the expected departures from
     each expert at `best`, rows that are never left do not count: they change no loss.
     """
-    at_least(1, horizon=horizon)
     rows, counts = _row_divergences(best, matrix, visits)
     return (horizon - 1) * float(rows[counts > 0.0].max(initial=0.0)) if horizon > 1 else 0.0
 
@@ -178,7 +162,6 @@ def regret_identity(log_q: ArrayLike, reference: float, alpha: float) -> float:
     `log_q` is `switch_distribution` at `reference` in (0, 1), which need not minimise the loss; alpha is in [0, 1].
     """
     probability(reference=reference)
-    between(0.0, 1.0, alpha=alpha)
     logs = _log_q(log_q)
     return _regret(logs, np.arange(logs.size), logs.size - 1, reference, alpha)
 
@@ -214,7 +197,6 @@ def fixed_share_regret_lower(horizon: int, best_alpha: float, beta: float, alpha
     """
     at_least(2, horizon=horizon)
     probability(best_alpha=best_alpha)
-    between(0.0, 1.0, beta=beta, alpha=alpha)
     variance = (1.0 - beta) * best_alpha * (1.0 - best_alpha) / (horizon - 1)  # (2.21)
     return two_point_regret(horizon, best_alpha, _log(variance), alpha)
 
@@ -258,13 +240,9 @@ def _log_q(log_q: ArrayLike) -> Floats:
 
 def _row_divergences(best: ArrayLike, matrix: ArrayLike, visits: ArrayLike | None) -> tuple[Floats, Floats]:
     """D(P*_j || P_j) for every row j, (n,), and the visits; 1 each if not given."""
-    target, used = np.asarray(best, float), np.asarray(matrix, float)
-    for name, rows in (("best", target), ("matrix", used)):
-        if rows.ndim != 2 or rows.shape[0] != rows.shape[1] or rows.shape != target.shape:
-            raise ValueError(f"{name} must have shape {target.shape} with equal sides, got {rows.shape}")
-        if not ((rows >= 0.0).all() and np.allclose(rows.sum(axis=1), 1.0, rtol=0.0, atol=1e-9)):
-            raise ValueError(f"{name} must hold probabilities in rows that sum to 1, got {rows.tolist()}")
-    counts = np.ones(len(target)) if visits is None else np.asarray(visits, float)
-    if counts.shape != (len(target),) or not (counts >= 0.0).all():
-        raise ValueError(f"visits must hold {len(target)} numbers of at least 0, got {visits!r}")
+    target = checked_transitions("best", best)
+    used, n = checked_transitions("matrix", matrix, len(target)), len(target)
+    counts = shaped("visits", np.ones(n) if visits is None else visits, n)
+    if not (counts >= 0.0).all():
+        raise ValueError(f"visits must hold numbers of at least 0, got {counts.min()}")
     return np.maximum(rel_entr(target, used).sum(axis=1), 0.0), counts

@@ -13,11 +13,8 @@ from math import sqrt
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lpsm import checks
 from lpsm.arrays import Floats
 from lpsm.checks import checked
-
-__all__ = ["hinge_losses", "perceptron_mistakes", "selective_perceptron_mistakes"]
 
 
 @checked
@@ -36,7 +33,6 @@ def hinge_losses(u: ArrayLike, X: ArrayLike, y: ArrayLike, gamma: float = 1.0) -
     >>> hinge_losses([1.0, 0.0], [[1.0, 0.0], [0.5, 0.5]], [1, -1]).tolist()
     [0.0, 1.5]
     """
-    checks.positive(gamma=gamma)
     said = np.sum(np.asarray(X, float) * np.asarray(u, float), axis=1)
     return np.asarray(np.maximum(0.0, gamma - np.asarray(y, float) * said))
 
@@ -48,7 +44,6 @@ def perceptron_mistakes(*, hinge: float, comparator_norm: float, radius: float) 
     It is m <= L + norm(u) X sqrt(m) solved for m: L = `hinge` is the sum of [1 - y u.x]_+ over all rounds (or over the
     mistakes, which is sharper), X = `radius` the largest norm of a mistaken instance.
     """
-    checks.non_negative(hinge=hinge, comparator_norm=comparator_norm, radius=radius)
     k = (comparator_norm * radius) ** 2
     return hinge + k / 2.0 + sqrt(k) * sqrt(hinge + k / 4.0)
 
@@ -60,7 +55,5 @@ def selective_perceptron_mistakes(*, hinge: float, comparator_norm: float, gamma
     `hinge` is the expectation of the sum of D_gamma(u) over update rounds (queried mistakes); instances are normalised.
     With the hinge loss of one run and times b, it bounds the sum over that run's update rounds of b + abs(margin): (2).
     """
-    checks.positive(gamma=gamma, b=b)
-    checks.non_negative(hinge=hinge, comparator_norm=comparator_norm)
     s = 2.0 * b + 1.0
     return s / (2.0 * b) * hinge / gamma + s * s / (8.0 * b) * (comparator_norm / gamma) ** 2

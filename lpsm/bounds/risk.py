@@ -13,8 +13,6 @@ from math import log, sqrt
 from lpsm import checks
 from lpsm.checks import checked
 
-__all__ = ["average_risk", "importance_weighted_deviation"]
-
 
 @checked
 def average_risk(mistakes: int, n_rounds: int, delta: float) -> float:
@@ -22,9 +20,7 @@ def average_risk(mistakes: int, n_rounds: int, delta: float) -> float:
 
     It holds of incremental learners on independent examples; w_{t-1} is what predicted in round t.
     """
-    checks.at_least(1, n_rounds=n_rounds)
     checks.between(0, n_rounds, mistakes=mistakes)
-    checks.probability(delta=delta)
     return mistakes / n_rounds + sqrt(2.0 / n_rounds * log(1.0 / delta))
 
 
@@ -47,7 +43,5 @@ def importance_weighted_deviation(n_rounds: int, n_hypotheses: int, least_probab
     2 exp(-2 n epsilon^2 P^2).  And on examples that are not independent the same holds of the difference from
     the error over all of them, (1/n) sum_t 1{h(x_t) != y_t}: given x_t and y_t, the mean of a term is 1{h(x_t) != y_t}.
     """
-    checks.at_least(1, n_rounds=n_rounds, n_hypotheses=n_hypotheses)
-    checks.probability(delta=delta)
     checks.between(0.0, 1.0, True, least_probability=least_probability)
     return sqrt(2.0 * log(2.0 * n_hypotheses / delta) / n_rounds) / least_probability

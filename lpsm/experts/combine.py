@@ -24,13 +24,13 @@ from __future__ import annotations
 
 import math
 from math import exp, inf, log, log1p
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lpsm.arrays import Floats, Mask, State
-from lpsm.checks import array, known, number, positive, probability, shown, whole
+from lpsm.checks import known, number, positive, probability, shaped, shown, whole
 from lpsm.experts import share
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hedge import hedge_round, hedge_weights
@@ -75,14 +75,12 @@ def slope_of(code: int, quantile: float, forecast: float, y: float) -> float:
     return -slope if y > 0.0 else slope
 
 
-def losses_of(loss: str, quantile: float, forecasts: Floats, y: Floats) -> Floats:
-    """Loss of every forecast, of the shape of `forecasts`, against outcomes that broadcast to it."""
-    return _each(forecasts, y, LOSSES[loss], quantile, False)
-
-
-def slopes_of(loss: str, quantile: float, forecasts: Floats, y: Floats) -> Floats:
-    """Slope of the loss at every forecast, as `losses_of`."""
-    return _each(forecasts, y, LOSSES[loss], quantile, True)
+def losses_of(loss: str, quantile: float, forecasts: Floats, y: Floats, slopes: bool = False) -> Floats:
+    """Loss of every forecast, or its slope there, of their shape, against outcomes that broadcast to it."""
+    out = np.array(forecasts, float, order="C")
+    wanted = np.array(np.broadcast_to(y, out.shape), float).ravel()
+    _fill(out.ravel(), wanted, LOSSES[loss], quantile, slopes)
+    return out
 
 
 def concave_rate(code: int, deviation: float) -> float:
@@ -95,12 +93,6 @@ def concave_rate(code: int, deviation: float) -> float:
     if code == LOG:
         return 1.0
     return exp(-deviation) if code == LOGISTIC else 0.0
-
-
-def _each(forecasts: Floats, y: Floats, code: int, quantile: float, slopes: bool) -> Floats:
-    out = np.array(forecasts, float, order="C")
-    _fill(out.ravel(), np.array(np.broadcast_to(y, out.shape), float).ravel(), code, quantile, slopes)
-    return out
 
 
 @compiled
@@ -174,7 +166,7 @@ class Combiner(Stateful):
     True
     """
 
-    TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "loss", "rate", "quantile", "gradient", "alphas", "rule")
+    TAKES = "n_experts loss rate quantile gradient alphas rule"
 
     def __init__(
         self,
@@ -190,34 +182,33 @@ class Combiner(Stateful):
         self.n_experts = whole(1, MOST_EXPERTS, n_experts=n_experts)
         known("loss", loss, LOSSES)
         known("rule", rule, RULES)
-        if rate != "learn":
+        mixes, learns = RULES[rule] == LEARN_ALPHA, rate == "learn"
+        if not learns:
             if isinstance(rate, str):
                 raise ValueError(f"rate must be 'learn' or a positive number, got {shown(rate)}")
             positive(rate=rate)
-            if RULES[rule] != LEARN_ALPHA:
+            if not mixes:
                 raise ValueError(f"rate must be left out for the rule {rule}, which finds its own, got {shown(rate)}")
-        probability(quantile=0.5 if quantile is None else quantile)
-        if quantile is not None and loss != "pinball" and quantile != 0.5:
+        self.quantile = 0.5 if quantile is None else number("quantile", quantile)
+        probability(quantile=self.quantile)
+        if loss != "pinball" and self.quantile != 0.5:
             raise ValueError(f"quantile must be left out under the {loss} loss, which has none, got {quantile}")
         if loss == "log" and gradient:
             raise ValueError("gradient must be False for the log loss, whose slope has no bound, got True")
-        self.loss, self.rule, self.rate = loss, rule, rate if rate == "learn" else number("rate", rate)
-        self.quantile, self.gradient = 0.5 if quantile is None else float(quantile), bool(gradient)
+        self.loss, self.rule, self.gradient = loss, rule, bool(gradient)
+        self.rate = rate if learns else number("rate", rate)
         if alphas is None:
-            grid = alpha_grid(horizon=HORIZON) if rule == "learn-alpha" else np.zeros(1)
-        else:
-            grid = checked_rates(np.atleast_1d(array("alphas", alphas)))
-            if rule != "learn-alpha" and (grid != 0.0).any():
-                raise ValueError(f"alphas must be left out for the rule {rule}, got {shown(alphas)}")
-        self.alphas: Floats = grid
-        given = 1.0 if rate == "learn" and loss == "log" else rate
-        learns = given == "learn" and RULES[rule] == LEARN_ALPHA
-        self._rates: Floats = RATES.copy() if learns else np.array([1.0 if given == "learn" else float(given)])
+            alphas = alpha_grid(horizon=HORIZON) if rule == "learn-alpha" else 0.0
+        self.alphas = grid = checked_rates(np.atleast_1d(alphas))
+        if rule != "learn-alpha" and grid.any():
+            raise ValueError(f"alphas must be left out for the rule {rule}, got {shown(alphas)}")
+        learns_rate = learns and mixes and loss != "log"
+        self._rates: Floats = RATES.copy() if learns_rate else np.array([1.0 if learns else float(rate)])
         n, k = self.n_experts, self._rates.size
         if n * grid.size * k > MOST_WEIGHTS:
             raise ValueError(f"n_experts x alphas x rates must be at most {MOST_WEIGHTS}, got {n} x {grid.size} x {k}")
         scalars = np.zeros(STATE)
-        scalars[SCALE] = 0.0 if learns else 1.0
+        scalars[SCALE] = 0.0 if learns_rate else 1.0
         *learned, work = LearnAlpha(n, grid, signed=True).arrays()
         copies = [np.repeat(part[None], k, axis=0) for part in learned]
         self._state = CombinerState(scalars, np.zeros(k), np.zeros((3, n)), *[*copies, work])
@@ -261,9 +252,8 @@ class Combiner(Stateful):
         ValueError
             If a shape is wrong, a number infinite, or out of the range of the loss.
         """
-        table, outcomes = self._table(array("forecasts", forecasts)), array("y", y)
-        if outcomes.shape != (len(table),):
-            raise ValueError(f"y must have shape ({len(table)},), got {outcomes.shape}")
+        table = self._table(forecasts)
+        outcomes = shaped("y", y, len(table))
         if (large := np.abs(outcomes) > MOST).any():
             raise ValueError(f"y must lie in [-{MOST:g}, {MOST:g}], got {outcomes[large][0]}")
         if self.loss in ("log", "logistic"):
@@ -318,14 +308,10 @@ class Combiner(Stateful):
         return {**arrays, "columns": self._state.columns[:, share.MANTISSA : share.SHARE]}
 
     def _row(self, forecasts: ArrayLike) -> Floats:
-        row = array("forecasts", forecasts)
-        if row.shape != (self.n_experts,):
-            raise ValueError(f"forecasts must have shape ({self.n_experts},), got {row.shape}")
-        return row[None]
+        return shaped("forecasts", forecasts, self.n_experts)[None]
 
-    def _table(self, table: Floats) -> Floats:
-        if table.ndim != 2 or table.shape[1] != self.n_experts:
-            raise ValueError(f"forecasts must have shape (T, {self.n_experts}), got {table.shape}")
+    def _table(self, forecasts: ArrayLike) -> Floats:
+        table = shaped("forecasts", forecasts, "T", self.n_experts)
         wrong, rule = np.abs(table) > MOST, f"must lie in [-{MOST:g}, {MOST:g}] or be NaN"
         if self.loss == "log" and not wrong.any():
             wrong, rule = (table < 0.0) | (table > 1.0), "must be probabilities for the log loss"

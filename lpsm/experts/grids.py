@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpsm.arrays import Floats
-from lpsm.checks import array, at_least, known, number, positive, shown, whole
+from lpsm.checks import at_least, known, number, positive, shown, whole
+from lpsm.experts.learner import checked_rates
 
 LONGEST = 10**8
 """Most rounds of a horizon: 16,000 alphas."""
@@ -78,10 +79,7 @@ def _divergence(p: float, q: float) -> float:
 
 def worst_divergence(alphas: ArrayLike) -> float:
     """Largest divergence of any alpha* in [0, 1] from its nearest grid point, equation (2.12), nats."""
-    rates = array("alphas", alphas).ravel()
-    if not rates.size or not ((rates >= 0.0) & (rates <= 1.0)).all():
-        raise ValueError(f"alphas must lie in [0, 1] and be at least one, got {shown(alphas)}")
-    grid = sorted(rates.tolist())
+    grid = sorted(checked_rates(np.ravel(alphas)).tolist())
     worst = max(_divergence(0.0, grid[0]), _divergence(1.0, grid[-1]))
     for left, right in pairwise(grid):
         if left < right:

@@ -13,13 +13,13 @@ the improper prior (Squint); Chaudhuri, Freund and Hsu 2009, figure 1 (NormalHed
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import ClassVar, Unpack
 
 import numpy as np
 
 from lpsm import checks
 from lpsm.arrays import Floats, Mask, State
-from lpsm.experts.learner import Learner, Rounds
+from lpsm.experts.learner import Common, Learner, Rounds
 from lpsm.native import compiled
 
 RATES = 0.25 * np.polynomial.legendre.leggauss(24)[0] + 0.25  # Gauss-Legendre nodes on [0, 1/2] ..
@@ -207,18 +207,22 @@ class _Hedge(Learner):
     """What the three made for the loss sum_i p_i loss_i share: finite losses, and sleepers charged that loss."""
 
     _RULE: ClassVar[int]
+    _STATE: ClassVar[str]  # names of its arrays
     _unit = 1.0  # of regrets
+
+    def __init__(self, n_experts: int, **common: Unpack[Common]) -> None:
+        super().__init__(n_experts, **common)
+        self._first, self._second = np.zeros(self.n_experts), np.zeros(self.n_experts if self._RULE == SQUINT else 1)
 
     @property
     def weights(self) -> Floats:
         """Weights over the experts before the next outcome, shape (n,)."""
         out = np.empty(self.n_experts)
-        weigh(self._RULE, *self._pair(), out)
+        weigh(self._RULE, self._first, self._second, out)
         return out
 
-    def _pair(self) -> tuple[Floats, Floats]:
-        first, *second = self._arrays().values()
-        return first, second[0] if second else _NOTHING
+    def _arrays(self) -> State:
+        return dict(zip(self._STATE.split(), (self._first, self._second), strict=False))
 
     def _check(self, losses: Floats, awake: Mask | None) -> None:
         if np.isposinf(losses if awake is None else losses[awake]).any():
@@ -231,11 +235,8 @@ class _Hedge(Learner):
     def _run(self, losses: Floats, awake: Mask | None, weights: bool, alpha_weights: bool) -> Rounds:
         loss, mask = np.empty(len(losses)), np.ones(losses.shape, np.bool_) if awake is None else awake.copy()
         record = np.empty(losses.shape if weights else (0, 0))
-        play(self._RULE, losses, mask, self._unit, *self._pair(), loss, record)
+        play(self._RULE, losses, mask, self._unit, self._first, self._second, loss, record)
         return Rounds(loss, record if weights else None)
-
-
-_NOTHING = np.zeros(0)
 
 
 class AdaHedge(_Hedge):
@@ -254,21 +255,17 @@ class AdaHedge(_Hedge):
     [0.8, 0.2]
     """
 
-    TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "signed", "loss_range")
-    _RULE = ADA_HEDGE
+    TAKES = "n_experts signed loss_range"
+    _RULE, _STATE = ADA_HEDGE, "behind gap"
 
     def __init__(self, n_experts: int, *, signed: bool = False, loss_range: float = math.inf) -> None:
         super().__init__(n_experts, signed=signed, loss_range=loss_range)
-        self._behind = np.zeros(self.n_experts)
-        self._gap = np.zeros(1)
 
     @property
     def learning_rate(self) -> float:
         """The rate eta for the next round; infinite while the gap is zero."""
-        return math.log(self.n_experts) / float(self._gap[0]) if self._gap[0] > 0.0 else math.inf
-
-    def _arrays(self) -> State:
-        return {"behind": self._behind, "gap": self._gap}
+        gap = float(self._second[0])
+        return math.log(self.n_experts) / gap if gap > 0.0 else math.inf
 
 
 class Squint(_Hedge):
@@ -284,18 +281,13 @@ class Squint(_Hedge):
         Largest loss; regrets are divided by it.
     """
 
-    TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "loss_range")
-    _RULE = SQUINT
+    TAKES = "n_experts loss_range"
+    _RULE, _STATE = SQUINT, "regret variance"
 
     def __init__(self, n_experts: int, *, loss_range: float = 1.0) -> None:
         checks.positive(loss_range=loss_range)
         super().__init__(n_experts, loss_range=loss_range)
         self._unit = self.loss_range
-        self._regret = np.zeros(self.n_experts)
-        self._variance = np.zeros(self.n_experts)
-
-    def _arrays(self) -> State:
-        return {"regret": self._regret, "variance": self._variance}
 
 
 class NormalHedge(_Hedge):
@@ -309,12 +301,8 @@ class NormalHedge(_Hedge):
         Whether losses may be negative.
     """
 
-    TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "signed")
-    _RULE = NORMAL_HEDGE
+    TAKES = "n_experts signed"
+    _RULE, _STATE = NORMAL_HEDGE, "regret"
 
     def __init__(self, n_experts: int, *, signed: bool = False) -> None:
         super().__init__(n_experts, signed=signed)
-        self._regret = np.zeros(self.n_experts)
-
-    def _arrays(self) -> State:
-        return {"regret": self._regret}

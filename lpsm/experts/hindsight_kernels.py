@@ -27,7 +27,7 @@ from scipy import fft
 
 from lpsm.arithmetic import log_add, log_others
 from lpsm.arrays import Floats, Ints
-from lpsm.checks import array
+from lpsm.checks import shaped
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.tracking import LearnAlpha
 from lpsm.native import compiled
@@ -55,27 +55,22 @@ def _fill_segment(
     for t in range(rounds):
         for i in range(n):
             enter = np.inf
-            if t == 0:
-                if first:
-                    enter = 0.0
-            elif not first:
+            if t > 0 and not first:
                 enter = values[t - 1, 1] if differ and experts[t - 1, 0] == i else values[t - 1, 0]
+            elif t == 0 and first:
+                enter = 0.0
             if enter < running[i]:
                 running[i] = enter
                 since[i] = t
             value = running[i] + losses[t, i]
             running[i] = value
-            if value < new_values[t, 0]:
-                new_values[t, 1] = new_values[t, 0]
-                new_experts[t, 1] = new_experts[t, 0]
-                new_starts[t, 1] = new_starts[t, 0]
-                new_values[t, 0] = value
-                new_experts[t, 0] = i
-                new_starts[t, 0] = since[i]
-            elif value < new_values[t, 1]:
-                new_values[t, 1] = value
-                new_experts[t, 1] = i
-                new_starts[t, 1] = since[i]
+            rank = 0 if value < new_values[t, 0] else 1
+            if rank == 0:
+                new_values[t, 1], new_experts[t, 1], new_starts[t, 1] = (
+                    new_values[t, 0], new_experts[t, 0], new_starts[t, 0],
+                )  # fmt: skip
+            if value < new_values[t, rank]:
+                new_values[t, rank], new_experts[t, rank], new_starts[t, rank] = value, i, since[i]
 
 
 @compiled
@@ -135,24 +130,17 @@ def share_slopes(likelihoods: Floats, prior: Floats, alphas: Floats) -> Floats:
 def switch_coefficients(losses: Floats, log_prior: Floats) -> Floats:
     """Logarithm of the summed prior(s_1) exp(-loss of s) / (n-1)^k over the sequences with k switches, k = 0 .. T-1."""
     rounds, n = losses.shape
-    logs, others, into = np.empty((rounds, n)), np.empty(n), np.empty(n)
-    for k in range(rounds):
-        for i in range(n):
-            logs[k, i] = log_prior[i] if k == 0 else -np.inf
+    logs, others, into, result = np.full((rounds, n), -np.inf), np.empty(n), np.empty(n), np.empty(rounds)
+    logs[0] = log_prior
     spread = np.log(n - 1.0)
     for t in range(rounds):
-        if t > 0:
+        into[:] = -np.inf
+        for k in range(t + 1 if t > 0 else 0):
+            log_others(logs[k], others)
             for i in range(n):
-                into[i] = -np.inf
-            for k in range(t + 1):
-                log_others(logs[k], others)
-                for i in range(n):
-                    logs[k, i] = log_add(logs[k, i], into[i])
-                    into[i] = others[i] - spread
-        for k in range(t + 1):
-            for i in range(n):
-                logs[k, i] -= losses[t, i]
-    result = np.empty(rounds)
+                logs[k, i] = log_add(logs[k, i], into[i])
+                into[i] = others[i] - spread
+        logs[: t + 1] -= losses[t]
     for k in range(rounds):
         result[k] = log_others(logs[k], others)
     return result
@@ -229,9 +217,7 @@ def baum_welch(
 
 def checked_losses(losses: ArrayLike) -> Floats:
     """`losses` as a contiguous (T, n) matrix, T, n >= 1, without NaN or negative infinity; +inf is legal."""
-    matrix = array("losses", losses)
-    if matrix.ndim != 2 or 0 in matrix.shape:
-        raise ValueError(f"losses must have shape (T, n) with T, n >= 1, got {matrix.shape}")
+    matrix = shaped("losses", losses, "T", "n", filled=True)
     if np.isnan(matrix).any() or np.isneginf(matrix).any():
         raise ValueError("losses must be numbers above -inf, got NaN or -inf")
     return matrix

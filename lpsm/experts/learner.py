@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from copy import copy
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Self, TypedDict
+from typing import NamedTuple, Self, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -93,7 +93,7 @@ class Learner(Stateful):
     happened.  Weights fall as exp(-eta loss): eta is the learning rate, 1 for losses that are nats.
     """
 
-    TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "signed", "eta", "loss_range")
+    TAKES = "n_experts signed eta loss_range"
 
     def __init__(self, n_experts: int, *, signed: bool = False, eta: float = 1.0, loss_range: float = math.inf) -> None:
         self.n_experts = checks.whole(1, MOST_EXPERTS, n_experts=n_experts)
@@ -172,12 +172,10 @@ class Learner(Stateful):
         ValueError
             As `update`, naming round and expert; the learner is unchanged then.
         """
-        table = checks.array("losses", losses)
+        table = checks.shaped("losses", losses, "T", self.n_experts)
         keeps = weights or alpha_weights
         if keeps or not table.flags.writeable:  # whatever happens to the caller's array; and of one type for kernels
             table = table.copy()
-        if table.ndim != 2 or table.shape[1] != self.n_experts:
-            raise ValueError(f"losses must have shape (T, {self.n_experts}), got {table.shape}")
         mask = None if awake is None else self._mask(awake, table.shape)
         self._check(table, mask)
         if alpha_weights and (reason := self._no_alpha_weights()):
@@ -241,9 +239,7 @@ def checked_prior(name: str, prior: ArrayLike | None, size: int, *, positive: bo
     """A distribution of shape (size,), normalised; uniform if not given."""
     if prior is None:
         return np.full(size, 1.0 / size)
-    values = checks.array(name, prior)
-    if values.shape != (size,):
-        raise ValueError(f"{name} must have shape ({size},), got {values.shape}")
+    values = checks.shaped(name, prior, size)
     rule = "positive" if positive else "non-negative"
     if not (np.isfinite(values).all() and (values >= 0.0).all() and (values.all() or not positive)):
         raise ValueError(f"{name} must be {rule} and finite, got {values.tolist()}")
@@ -254,19 +250,15 @@ def checked_prior(name: str, prior: ArrayLike | None, size: int, *, positive: bo
 
 def checked_rates(alphas: ArrayLike) -> Floats:
     """A copy of switching rates in [0, 1], of shape (m,) with m >= 1."""
-    rates = checks.array("alphas", alphas).copy()
-    if rates.ndim != 1 or not rates.size:
-        raise ValueError(f"alphas must have shape (m,) with m >= 1, got {checks.shown(alphas)}")
+    rates = checks.shaped("alphas", alphas, "m", filled=True).copy()
     if not (legal := (rates >= 0.0) & (rates <= 1.0)).all():
         raise ValueError(f"alphas must lie in [0, 1], got {rates[~legal][0]}")
     return rates
 
 
-def checked_transitions(name: str, matrix: ArrayLike) -> Floats:
+def checked_transitions(name: str, matrix: ArrayLike, size: int | str = "n") -> Floats:
     """Probabilities of shape (n, n) with n >= 1, whose rows sum to 1 (to 1e-9)."""
-    found = checks.array(name, matrix)
-    if found.ndim != 2 or found.shape[0] != found.shape[1] or not found.size:
-        raise ValueError(f"{name} must have shape (n, n) with n >= 1, got {found.shape}")
+    found = checks.shaped(name, matrix, size, size, filled=True)
     if not (legal := found >= 0.0).all():
         raise ValueError(f"{name} must be non-negative, got {found[~legal][0]}")
     sums = found.sum(axis=1)

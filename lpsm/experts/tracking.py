@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import ClassVar, Self, Unpack
+from typing import Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -161,7 +161,7 @@ class FixedShare(_Columns):
     [0.7, 0.15, 0.15]
     """
 
-    TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "alpha", "signed", "eta", "loss_range")
+    TAKES = "n_experts alpha signed eta loss_range"
 
     def __init__(
         self, n_experts: int, alpha: float, *, prior: ArrayLike | None = None, **common: Unpack[Common]
@@ -198,7 +198,7 @@ class StaticExpert(FixedShare):
     [0.731059, 0.268941]
     """
 
-    TAKES: ClassVar[tuple[str, ...]] = Learner.TAKES
+    TAKES = Learner.TAKES
 
     def __init__(self, n_experts: int, *, prior: ArrayLike | None = None, **common: Unpack[Common]) -> None:
         super().__init__(n_experts, 0.0, prior=prior, **common)
@@ -229,7 +229,7 @@ class LearnAlpha(_Columns):
     True
     """
 
-    TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "alphas", "signed", "eta", "loss_range")
+    TAKES = "n_experts alphas signed eta loss_range"
 
     def __init__(
         self,
@@ -372,7 +372,7 @@ class MarkovShare(_Logs):
     [0.9, 0.1]
     """
 
-    TAKES: ClassVar[tuple[str, ...]] = ("P", "signed", "eta", "loss_range")
+    TAKES = "P signed eta loss_range"
 
     def __init__(self, P: ArrayLike, *, prior: ArrayLike | None = None, **common: Unpack[Common]) -> None:
         matrix = checked_transitions("P", P)
@@ -404,7 +404,7 @@ class VariableShare(_Logs):
     [0.865529, 0.134471]
     """
 
-    TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "alpha", "eta", "loss_range")
+    TAKES = "n_experts alpha eta loss_range"
 
     def __init__(
         self,

@@ -70,6 +70,16 @@ def know_block(block: Callable[..., object]) -> None:
 
 
 @intrinsic
+def address_of(_: BaseContext, array: types.Array) -> Lowered:
+    """For compiled code: where the first element of an array is."""
+
+    def generate(context: BaseContext, builder: ir.IRBuilder, _: Typed, given: list[ir.Value]) -> ir.Value:
+        return builder.ptrtoint(context.make_array(array)(context, builder, given[0]).data, _WORD)
+
+    return types.int64(array), generate
+
+
+@intrinsic
 def _start(_: BaseContext, array: types.Array) -> Lowered:
     def generate(context: BaseContext, builder: ir.IRBuilder, _: Typed, given: list[ir.Value]) -> ir.Value:
         return context.make_array(array)(context, builder, given[0]).data
@@ -208,7 +218,11 @@ def address(kernel: Native, signature: Signature) -> int:
 
 def caller(signature: Signature) -> Native:
     """Return what calls, in compiled code, the function of a signature at an address: address first, then its own."""
-    returns, takes = types_of(signature)
+    return calling(*types_of(signature))
+
+
+def calling(returns: types.Type, takes: tuple[types.Type, ...]) -> Native:
+    """Return the same for numba's types."""
 
     def generate(context: BaseContext, builder: ir.IRBuilder, _: Typed, given: list[ir.Value]) -> ir.Value:
         convention = context.call_conv

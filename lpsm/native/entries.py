@@ -40,8 +40,6 @@ def named_fields(kind: Any) -> dict[str, str]:
     return {name: getattr(what, "__forward_arg__", None) or what.__name__ for name, what in fields.items()}
 
 
-__all__ = ["FLOATS", "INTS", "Entry", "Signature", "entry_of"]
-
 _CANNOT = b"it cannot stand alone"  # kept in place of machine code, so that it is tried once
 _RESULTS: dict[Kind, type[ctypes.c_int64 | ctypes.c_double | ctypes.c_void_p]] = {
     int: ctypes.c_int64, float: ctypes.c_double, None: ctypes.c_void_p

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from lpsm.arrays import Floats, Ints, Mask
-from lpsm.checks import shown, whole
+from lpsm.checks import shaped, shown, whole
 from lpsm.samplers import kernels
 from lpsm.samplers.checks import Rows
 from lpsm.samplers.kernels import KernelLike, as_kernel
@@ -414,12 +414,10 @@ class MulticlassSampler(Sampler):
         return self._plays(X, y)[:2]
 
     def _labels(self, y: ArrayLike, rounds: int) -> Floats:
-        labels = np.asarray(y)
-        if labels.shape != (rounds,):
-            raise ValueError(f"y must have shape ({rounds},), got {labels.shape}")
-        if rounds and not (labels.dtype.kind in "iu" and 0 <= labels.min() <= labels.max() < self.n_classes):
+        labels = shaped("y", y, rounds)
+        if rounds and not (np.asarray(y).dtype.kind in "iu" and 0 <= labels.min() <= labels.max() < self.n_classes):
             raise ValueError(f"y must hold numbers of classes from 0 to {self.n_classes - 1}, got {labels[:3]} ...")
-        return labels.astype(np.float64)
+        return labels
 
     def _plays(self, X: Rows, y: ArrayLike) -> tuple[Ints, Mask, Floats]:
         """Play the rows of X; return predictions, questions, and what `last_scores` was in each round (T, k)."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
 from lpsm.arrays import Array, Floats
-from lpsm.checks import array, shown
+from lpsm.checks import array, shaped, shown
 from lpsm.samplers.linear_algebra import Table, writeable
 
 Columns: TypeAlias = NDArray[np.int32] | None
@@ -29,9 +29,7 @@ def as_instance(x: Table, n_features: int, dtype: DTypeLike) -> tuple[Array, Col
     if sparse.issparse(x):
         row = as_instances(x if x.shape == (1, n_features) else x.reshape(1, -1), n_features, dtype)
         return writeable(row.data), writeable(row.indices.astype(np.int32, copy=False))
-    values = writeable(array("x", x, dtype))
-    if values.shape != (n_features,):
-        raise ValueError(f"x must have shape ({n_features},), got {values.shape}")
+    values = writeable(shaped("x", x, n_features, dtype=dtype))
     _check_finite("x", values.reshape(1, -1))
     return values, None
 
@@ -103,9 +101,7 @@ def as_labels(y: ArrayLike, rounds: int) -> Floats:
 
     ValueError if there are not `rounds` of them, or one is neither -1 nor +1.
     """
-    labels = array("y", y)
-    if labels.shape != (rounds,):
-        raise ValueError(f"y must have shape ({rounds},), got {labels.shape}")
+    labels = shaped("y", y, rounds)
     good = (labels == 1) | (labels == -1)
     if not np.all(good):
         at = int(np.argmin(good))

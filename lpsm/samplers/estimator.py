@@ -31,9 +31,7 @@ from lpsm.samplers.kernels import KernelLike
 from lpsm.samplers.linear_algebra import Table
 
 _TAKES = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
-_NO_PROMISE = frozenset(
-    ("modified-perceptron", "sop-fixed-bias", "bbq-i", "dkm-perceptron", "cbgz-dkm", "random-perceptron", "random-dkm")
-)
+_NO_PROMISE = "modified-perceptron sop-fixed-bias bbq-i dkm-perceptron cbgz-dkm random-perceptron random-dkm"
 """Keys that need separable examples through the origin, or buy too few of a short stream, to be accurate on it."""
 
 
@@ -198,7 +196,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Sparse rows are welcome."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self.key not in CATALOGUE or has_classes(self.key)
-        tags.classifier_tags.poor_score = self.key in _NO_PROMISE
+        tags.classifier_tags.poor_score = self.key in _NO_PROMISE.split()
         tags.input_tags.sparse = True
         return tags
 
@@ -209,20 +207,18 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> SelectiveClassifier:
         if self.oracle is not None:
             having("oracle", self.oracle, "__call__")
-        labels: Any = None  # those that are there, and of which rows
-        known: Any = slice(None)
+        given = [] if self.oracle is not None or (late and y is None) else [y]
+        known: Any = _known(y) if late and given else np.True_  # of which rows the labels are there
+        whole = given if known.all() else []
         try:
-            if self.oracle is not None or (late and y is None):
-                X = validate_data(self, X, reset=anew, **_TAKES)
-            elif late and not (known := _known(y)).all():
-                X = validate_data(self, X, reset=anew, **_TAKES)
-                if known.shape != (X.shape[0],):
-                    raise ValueError(f"y must have shape ({X.shape[0]},), got {known.shape}")
-                labels = np.asarray(np.asarray(y, object)[known].tolist())
-            else:
-                X, labels = validate_data(self, X, y, reset=anew, **_TAKES)
+            checked = validate_data(self, X, *whole, reset=anew, **_TAKES)
         except OverflowError:
             raise ValueError(f"X must hold numbers that fit a float, got {shown(X)}") from None
+        X, labels = checked if whole else (checked, None)
+        if not known.all():
+            if known.shape != (X.shape[0],):
+                raise ValueError(f"y must have shape ({X.shape[0]},), got {known.shape}")
+            labels = np.asarray(np.asarray(y, object)[known].tolist())
         if anew or classes is not None:
             self.classes_ = self._class_names(labels, classes, None if anew else self.classes_)
         if anew:
@@ -236,7 +232,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         predicted = np.full(n, last)  # of rows that are no rounds: SGN(0) = +1
         self.tickets_ = np.zeros(n, np.int64)
         if labels is not None:
-            codes[known] = self._codes(labels)
+            codes[known] = self._codes(labels)  # of all rows if it is a single truth value
         if labels is None or len(labels) < n:
             for i in rounds:
                 queried[i], predicted[i] = self._round(i, X, table[i], int(codes[i]))

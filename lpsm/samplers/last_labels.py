@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from lpsm.arrays import Array, Floats, State
-from lpsm.checks import array, reading, shown, state_array
+from lpsm.checks import reading, shaped, shown, state_array
 from lpsm.samplers import state_io
 from lpsm.samplers.checks import Rows, as_instances, as_labels
 from lpsm.samplers.run_log import Decision, RunLog
@@ -55,9 +55,9 @@ class LastLabels:
     VERSION = 1
 
     def __init__(self, sampler: Sampler, times: ArrayLike = TIMES) -> None:
-        self.sampler, self.times = sampler, array("times", times)
-        if self.times.ndim != 1 or not len(self.times) or not (self.times > 0.0).all():
-            raise ValueError(f"times must be positive, shape (k,), got {shown(times)}")
+        self.sampler, self.times = sampler, shaped("times", times, "k", filled=True)
+        if not (self.times > 0.0).all():
+            raise ValueError(f"times must be positive, got {shown(times)}")
         if type(sampler) is not Sampler or sampler.n_features <= len(self.times):
             raise ValueError(f"sampler must be a Sampler of more than {len(self.times)} features, got {shown(sampler)}")
         self.n_features = sampler.n_features - len(self.times)
@@ -92,9 +92,7 @@ class LastLabels:
         return RunLog.of(((one, bool(one.query and self.learn(x, int(y)))) for x, y, one in decided), len(table))
 
     def _row(self, x: Rows, seen: Floats) -> Floats:
-        if np.shape(x) != (self.n_features,):
-            raise ValueError(f"x must have shape ({self.n_features},), got {np.shape(x)}")
-        return np.append(x, seen)
+        return np.append(shaped("x", x, self.n_features), seen)
 
     def __repr__(self) -> str:
         return f"LastLabels({self.sampler}, times={self.times.tolist()})"

@@ -30,7 +30,6 @@ hinge loss; Crammer and Singer 2003 for several classes.
 
 from __future__ import annotations
 
-from functools import partial
 from math import isnan, sqrt
 from typing import Any, NamedTuple, TypeAlias
 
@@ -38,7 +37,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from lpsm.arrays import Array, Floats, Ints
-from lpsm.checks import between, non_negative, number, positive, whole
+from lpsm.checks import number, positive
 from lpsm.native import compiled
 from lpsm.samplers.linear_algebra import (
     Row,
@@ -53,7 +52,7 @@ from lpsm.samplers.linear_algebra import (
     write_clear_scores,
     write_scores,
 )
-from lpsm.samplers.protocol import EVICTED, PENDING, READY, SIZE, STORED, WEIGHT, Learner, Round, checked_by, parameters
+from lpsm.samplers.protocol import EVICTED, PENDING, READY, SIZE, STORED, WEIGHT, Learner, Round, parameters
 
 Record: TypeAlias = Any  # a named tuple of arrays, numbers and such records, as a learner or an ensemble has them
 
@@ -173,7 +172,6 @@ class Perceptron(Learner):
     """Margin v.x; v += eta y x (W figure 1, T section 3.4).  Only the ratio of eta to the rule's b matters."""
 
     eta: float = 1.0
-    ranges = checked_by(eta=positive)
     takes_classes = True
     arrays = _vector
 
@@ -186,7 +184,6 @@ class ModifiedPerceptron(Learner):
     """
 
     factor: float = 2.0
-    ranges = checked_by(factor=partial(between, 0.0, 2.0))
     arrays = _vector
 
 
@@ -195,7 +192,6 @@ class ShiftingPerceptron(Learner):
     """Margin v.x; after k updates v = (1 - lambda_k) v + y x, lambda_k = lambda/(lambda + k) (D section 5)."""
 
     lambda_: float = 0.01
-    ranges = checked_by(lambda_=non_negative)
     arrays = _vector
 
 
@@ -205,7 +201,6 @@ class BudgetPerceptron(Learner):
 
     B: int = 500
     eta: float = 1.0
-    ranges = checked_by(B=partial(whole, 1), eta=positive)
     arrays = _vector
 
 
@@ -310,7 +305,6 @@ class LeastSquares(Learner):
 
     a: float = 1.0
     includes_instance: bool = True
-    ranges = checked_by(a=positive)
     takes_classes = True
     arrays = _squares
 
@@ -421,7 +415,6 @@ class DiagonalArow(Learner):
     """
 
     r: float = 1.0
-    ranges = checked_by(r=positive)
     takes_classes = True
     takes_kernels = False
 
@@ -438,7 +431,6 @@ class AdaGrad(Learner):
     """
 
     eta: float = 0.5
-    ranges = checked_by(eta=positive)
     takes_classes = True
     takes_kernels = False
     takes_weights = True

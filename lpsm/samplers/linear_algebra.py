@@ -27,6 +27,7 @@ _ROUNDING = 2.0**-44  # of the terms: 256 units in the last place
 WIDE = 512  # measured: below it, reading the whole matrix row by row is faster
 
 
+NO_COLUMNS, NO_STARTS = np.zeros(0, np.int32), np.zeros(0, np.int64)
 Table: TypeAlias = Any  # instances that were checked: an array (T, d), or CSR, which scipy does not type
 
 
@@ -45,7 +46,7 @@ def table_of(rows: Table) -> tuple[Array, Array, Array]:
     Values are (T, d), or (1, n) end to end if sparse; columns int32 and starts (T + 1,) are empty if dense.
     """
     if not sparse.issparse(rows):
-        return writeable(rows), np.zeros(0, np.int32), np.zeros(0, np.int64)
+        return writeable(rows), NO_COLUMNS, NO_STARTS
     columns = rows.indices.astype(np.int32, copy=False)
     return writeable(rows.data).reshape(1, -1), writeable(columns), rows.indptr.astype(np.int64)
 

@@ -23,7 +23,7 @@ from numba.extending import intrinsic, overload
 from numba.np.numpy_support import as_dtype
 
 from lpsm.native import Kernel, compiled
-from lpsm.native.compiler import caller
+from lpsm.native.compiler import address_of, caller, calling
 from lpsm.samplers import protocol
 from lpsm.samplers.linear_algebra import Row
 from lpsm.samplers.protocol import play
@@ -32,24 +32,10 @@ OPTIONS: Any = {"error_model": "numpy"}
 WORD = ir.IntType(64)
 
 
-def _first_of(context, builder, kind, array):
-    """The address of the first element of an array."""
-    return builder.ptrtoint(context.make_array(kind)(context, builder, array).data, WORD)
-
-
-@intrinsic
-def _invoked(_, entry, at, j, now):
+def _invoked(entry, at, j, now):
     """Call a method of the record that stands at the j-th place; it raises nothing."""
-    takes = types.int64, now
-
-    def generate(context, builder, signature, arguments):
-        entry, places, copy, given = arguments
-        place = builder.add(_first_of(context, builder, at, places), builder.mul(copy, WORD(8 * protocol.WORDS)))
-        convention = context.call_conv
-        method = builder.inttoptr(entry, convention.get_function_type(types.float64, takes).as_pointer())
-        return convention.call_function(builder, method, types.float64, takes, [place, given])[1]
-
-    return types.float64(types.int64, at, types.int64, now), generate
+    method, bytes_each = calling(types.float64, (types.int64, now)), 8 * protocol.WORDS
+    return lambda entry, at, j, now: method(entry, address_of(at) + bytes_each * j, now)
 
 
 def _unowned(context, builder, kind, value):
@@ -67,24 +53,22 @@ def _unowned(context, builder, kind, value):
 
 @intrinsic
 def _place(_, record, place):
-    """Write a record into an array of whole numbers."""
+    """Write a record to an address."""
 
     def generate(context, builder, signature, arguments):
         value = _unowned(context, builder, record, arguments[0])
-        at = _first_of(context, builder, place, arguments[1])
-        builder.store(value, builder.inttoptr(at, value.type.as_pointer()))
+        builder.store(value, builder.inttoptr(arguments[1], value.type.as_pointer()))
         return context.get_dummy_value()
 
     return types.void(record, place), generate
 
 
 def _loader(record):
-    """Return a function for compiled code: the record at an address, or where an array begins."""
+    """Return a function for compiled code: the record at an address."""
 
     def load(_, at):
         def generate(context, builder, signature, arguments):
-            place = _first_of(context, builder, at, arguments[0]) if isinstance(at, types.Array) else arguments[0]
-            return builder.load(builder.inttoptr(place, context.get_value_type(record).as_pointer()))
+            return builder.load(builder.inttoptr(arguments[0], context.get_value_type(record).as_pointer()))
 
         return record(at), generate
 
@@ -94,14 +78,14 @@ def _loader(record):
 def _record(place, values):
     example = protocol.example(protocol.RoundRecord, Values=np.zeros(1, as_dtype(values.dtype)))
     loaded = _loader(typeof(example))
-    return lambda place, values: loaded(place)
+    return lambda place, values: loaded(address_of(place))
 
 
 _called = caller(protocol.RULE_FUNCTION)
 for _function, _made in (
     (protocol.call, lambda function, rule, counts, scalars, a, b, c, d, e:
      lambda function, rule, counts, scalars, a, b, c, d, e: _called(function, rule, counts, scalars, a, b, c, d, e)),
-    (protocol.invoke, lambda entry, at, j, now: lambda entry, at, j, now: _invoked(entry, at, j, now)),
+    (protocol.invoke, _invoked),
     (protocol.record_at, _record),
 ):  # fmt: skip
     overload(_function, jit_options=OPTIONS, strict=False)(_made)
@@ -153,7 +137,7 @@ _score, _variance, _overlap, _update, _vote, _reweigh = (_address(name) for name
 @compiled
 def pin(record, place, entries):
     """Write a record into a place in memory, and the addresses of its methods into `entries`."""
-    _place(record, place)
+    _place(record, address_of(place))
     entries[0], entries[1], entries[2] = _score(record), _variance(record), _overlap(record)
     entries[3], entries[4], entries[5] = _update(record), _vote(record), _reweigh(record)
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias, TypeVar, dataclass_transform
 
@@ -26,7 +27,7 @@ from numpy.typing import DTypeLike
 
 from lpsm.arithmetic import dot
 from lpsm.arrays import Array, Floats, Ints, Mask
-from lpsm.checks import shown
+from lpsm.checks import between, non_negative, positive, shown, whole
 from lpsm.native import compiled, is_plain
 from lpsm.native.entries import FLOATS, INTS, Signature, entry_of
 from lpsm.samplers.linear_algebra import Row, row_of, scaled
@@ -74,9 +75,27 @@ class Round(NamedTuple):
     eviction: float  # uniform
 
 
+_RANGES: dict[str, Callable[..., object]] = {
+    name: check
+    for names, check in (
+        ("b C K", partial(positive, False)),
+        ("a c_0 eta gamma kappa r s_1 step", positive),
+        ("coef0 lambda_", non_negative),
+        ("rate", partial(between, 0.0, 1.0)),
+        ("floor", partial(between, 0.0, 1.0, True)),
+        ("factor", partial(between, 0.0, 2.0)),
+        ("B R", partial(whole, 1)),
+    )
+    for name in names.split()
+}
+"""How parameters of these symbols are checked."""
+
+
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def parameters(kind: type[T]) -> type[T]:
-    """Make a class a record of parameters: frozen and by keyword, each checked by the rule that `ranges` has for it."""
+    """Make a class a record of parameters: frozen and by keyword, checked by `ranges` or else as all of their name."""
+    own: Any = kind
+    own.ranges = {name: _RANGES[name] for name in own.__annotations__ if name in _RANGES} | dict(own.ranges)
     for name, function in vars(kind).items():
         if isinstance(function, staticmethod):  # by this name its machine code is kept
             function.__func__.__qualname__ = f"{kind.__name__}.{name}"

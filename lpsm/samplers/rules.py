@@ -13,11 +13,10 @@ algorithm 1; Karampatziakis and Langford 2011 (IU); Gibbs and Candès 2021 for a
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from math import inf, isinf, log, sqrt
 
 from lpsm.arrays import Floats, Ints
-from lpsm.checks import between, number, positive, shown, whole
+from lpsm.checks import between, number, positive, shown
 from lpsm.native import compiled
 from lpsm.samplers.protocol import (
     DUE,
@@ -43,7 +42,6 @@ __all__ = [
 ]  # fmt: skip
 
 TimeSchedule = Callable[[int], float]
-UP_TO_INFINITY = partial(positive, False)
 
 
 @parameters
@@ -81,7 +79,6 @@ class Coin(Rule):
     b: float = 0.5
     adaptive: bool = False
     symbol: str = "b"
-    ranges = checked_by(b=UP_TO_INFINITY)
     randomized = True
     chance = rule_function(
         lambda rule, counts, scalars, p, r, m, norm2, bias: toss(scale(rule, counts, scalars, norm2), abs(m))
@@ -95,7 +92,6 @@ class SecondOrderCoin(Rule):
     b: float = 0.5
     adaptive: bool = False
     symbol: str = "b"
-    ranges = checked_by(b=UP_TO_INFINITY)
     randomized = True
     chance = rule_function(  # |m| + m^2 (1 + r)/2 at m = p/(1 + r)
         lambda rule, counts, scalars, p, r, m, norm2, bias: toss(
@@ -114,7 +110,6 @@ class FixedCoin(Rule):
     """Ask with probability `rate`, whatever the margin (W section 4, T section 4.6)."""
 
     rate: float = 0.5
-    ranges = checked_by(rate=partial(between, 0.0, 1.0))
     randomized = True
     chance = rule_function(lambda rule, counts, scalars, p, r, m, norm2, bias: float(rule[0]))
 
@@ -159,7 +154,6 @@ class SmallMargin(Rule):
     """Ask if margin^2 <= |x|^2 K ln t / N, N stored so far (A figure 1); R section 4 is K = c^2."""
 
     K: float = 1.0
-    ranges = checked_by(K=UP_TO_INFINITY)
     chance = rule_function(lambda rule, counts, scalars, p, r, m, norm2, bias: small(rule[0], counts, m, norm2))
 
 
@@ -168,7 +162,6 @@ class NextLabel(Rule):
     """A small margin in round t asks for the label of round t + 1 (A section 3.1); the first label is asked for."""
 
     K: float = 1.0
-    ranges = checked_by(K=UP_TO_INFINITY)
     chance = rule_function(SmallMargin.chance)
     grants = staticmethod(_next)
 
@@ -182,7 +175,6 @@ class Variance(Rule):
     """Ask if x'(A + x x')^-1 x > t^-kappa, that is r/(1+r) (D section 5: BBQ)."""
 
     kappa: float = 0.3
-    ranges = checked_by(kappa=positive)
     chance = rule_function(
         lambda rule, counts, scalars, p, r, m, norm2, bias: (
             1.0 if r / (1.0 + r) > float(counts[ROUND]) ** -rule[0] else 0.0
@@ -201,7 +193,6 @@ class Halving(Rule):
 
     R: int = 10
     s_1: float = 1.0
-    ranges = checked_by(R=partial(whole, 1), s_1=positive)
     chance = rule_function(
         lambda rule, counts, scalars, p, r, m, norm2, bias: 1.0 if abs(m) <= scalars[THRESHOLD] else 0.0
     )
@@ -222,7 +213,6 @@ class KeptRate(Rule):
 
     rate: float = 0.1
     step: float = 0.02
-    ranges = checked_by(rate=partial(between, 0.0, 1.0), step=positive)
     chance = rule_function(Halving.chance)
     grants = staticmethod(_follow)
 
@@ -325,7 +315,6 @@ class Filter(Rule):
     """Forward if margin + |x| sqrt(K ln t / N) >= 0 (A figure 2)."""
 
     K: float = 1.0
-    ranges = checked_by(K=UP_TO_INFINITY)
     filters = True
     chance = rule_function(
         lambda rule, counts, scalars, p, r, m, norm2, bias: 1.0 if m >= 0.0 else small(rule[0], counts, m, norm2)
@@ -356,7 +345,6 @@ class LabelEfficientFilter(Rule):
     """Forward what looks positive, and the rest with probability C/(C + |margin|) (A section 3.2)."""
 
     C: float = 1.0
-    ranges = checked_by(C=UP_TO_INFINITY)
     randomized = True
     filters = True
     chance = rule_function(
@@ -413,7 +401,6 @@ class ImportanceWeighted(Rule):
 
     c_0: float = 0.0001
     floor: float = 0.01
-    ranges = checked_by(c_0=positive, floor=partial(between, 0.0, 1.0, True))
     randomized = True
     needs_variance = True
     chance = staticmethod(_importance)

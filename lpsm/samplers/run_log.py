@@ -137,9 +137,8 @@ class Questions(dict[int, Question]):
             if ticket in questions:
                 raise ValueError(f"open_tickets must be different ones, got {ticket} twice")
             if f"{own}columns" in state:
-                columns = state_array(state, f"{own}columns", (None,), np.int32, low=0)
+                columns = state_array(state, f"{own}columns", (None,), np.int32, 0, d - 1)
                 whole(0, d, values=len(columns))
-                whole(0, d - 1, columns=int(columns.max(initial=0)))
             values = state_array(state, f"{own}values", (d if columns is None else len(columns),), dtype)
             outcome = state_array(state, f"{own}outcome", (n_outcomes, N_OUTCOME))
             scores = state_array(state, f"{own}scores", (1, k)) if k > 1 else None

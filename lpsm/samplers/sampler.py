@@ -45,12 +45,13 @@ SHORT = 64  # rounds: for so few, exact margins cost less than a copy of the sta
 STORES = ("mistakes", "queried", "small margins")
 
 # Modes (`round.DECIDES` and what follows): decide, learn, learn late, read, and three ways to run a stream.
+_MODES = "10010 01001 01000 00000 11010 11100 11110"
 _DECIDE, _LEARN, _LEARN_LATE, _READ, RUN, _RUN_LAZILY, _RUN_CAREFULLY = (
-    np.array([*map(int, mode), 0, 0, 1]) for mode in ("10010", "01001", "01000", "00000", "11010", "11100", "11110")
+    np.array([*map(int, mode), 0, 0, 1]) for mode in _MODES.split()
 )
 _LARGEST = {np.dtype(kind): float(np.finfo(kind).max) for kind in (np.float64, np.float32)}
 _ROWS = sparse.csr_matrix, sparse.csr_array
-_SIZES = "n_features", "n_classes", "dtype", "normalize", "stores", "max_queries"  # of an ensemble
+_SIZES = "n_features n_classes dtype normalize stores max_queries"
 
 
 class Sampler:
@@ -188,7 +189,7 @@ class Sampler:
     def state(self) -> State:
         """Return all that determines the future as a versioned dict of arrays; a function in it is a ValueError."""
         parts = {name: state_io.described(getattr(self, name)) for name in ("learner", "rule", "kernel")}
-        config = {"key": self.key, **{name: getattr(self, name) for name in _SIZES}, **parts}
+        config = {"key": self.key, **{name: getattr(self, name) for name in _SIZES.split()}, **parts}
         config |= {"dtype": self.dtype.name, "sparse_memory": self._sparse_memory}
         own = state_io.arrays_of(self._own.arrays, self._own.counts, self._own.scalars)
         return self._state(state_io.VERSION, config, evictions=state_io.position(self._own.evictions), **own)
@@ -367,8 +368,7 @@ class Sampler:
 
     def _assembled(self, **voters: Any) -> Ensemble:
         """Return those who play, and if they vote, how."""
-        sizes = {name: getattr(self, name) for name in _SIZES}
-        return Ensemble(tuple(one._own for one in self._samplers()), **sizes, **voters)
+        return Ensemble(self, tuple(one._own for one in self._samplers()), **voters)
 
     def _single(self, values: Array, columns: Columns, mode: Ints) -> None:
         """Play one row."""

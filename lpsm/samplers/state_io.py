@@ -23,12 +23,10 @@ from lpsm.samplers.learners import BLOCK, Record, Squares
 from lpsm.samplers.protocol import UNLIMITED
 
 VERSION = 4
-GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+GENERATORS = "PCG64, PCG64DXSM, MT19937, Philox, SFC64"
 # arrays of learners, by the name under which a state has them
-_NAMES = {
-    **{name: name for name in ("weights", "matrix", "waiting", "anchors", "rows", "columns", "lengths", "squares")},
-    "labels": "labels", "kept": "matrix", "upper": "matrix", "targets": "target",
-}  # fmt: skip
+_OWN = "weights matrix waiting anchors rows columns lengths squares labels"
+_NAMES = {name: name for name in _OWN.split()} | {"kept": "matrix", "upper": "matrix", "targets": "target"}
 FIELDS = tuple(f"state_{name}" for name in ("counts", "scalars", *dict.fromkeys(_NAMES.values())))
 
 PARTS: dict[str, Any] = {
@@ -73,8 +71,8 @@ def generator(state: Mapping[str, Array], part: str, needed: bool) -> Generator 
             raise ValueError(f"state must hold {part} as the position of a generator, got none")
         return None
     where = json.loads(text)
-    if (name := where["bit_generator"]) not in GENERATORS:
-        raise ValueError(f"a generator must be one of {', '.join(GENERATORS)}, got {shown(name)}")
+    if (name := where["bit_generator"]) not in GENERATORS.split(", "):
+        raise ValueError(f"a generator must be one of {GENERATORS}, got {shown(name)}")
     whole(0, 624, pos=where["state"].get("pos", 0))  # numpy reads there without looking
     whole(0, 4, buffer_pos=where.get("buffer_pos", 0))
     bits = getattr(np.random, name)()
@@ -118,6 +116,11 @@ def arrays_of(learner: Record, counts: Ints, scalars: Floats) -> State:
     return found
 
 
+def counts_of(state: Mapping[str, Array], name: str) -> Ints:
+    """Return the counts in a state."""
+    return state_array(state, name, (protocol.N_COUNTS,), np.int64, 0, UNLIMITED)
+
+
 def restored(
     state: Mapping[str, Array], learner: protocol.Learner, kernel: kernels.Kernel | None, d: int, k: int,
     sparse_memory: bool | None, dtype: DTypeLike,
@@ -134,17 +137,21 @@ def restored(
         capacity = capacity or whole(1, labels=np.size(state["state_labels"]))
     if capacity:
         state_array(state, "state_labels", (capacity,))
-    counts = state_array(state, "state_counts", (protocol.N_COUNTS,), np.int64, low=0)
+    counts = counts_of(state, "state_counts")
+    whole(0, capacity, size=counts[protocol.SIZE])
     scalars = state_array(state, "state_scalars", (protocol.N_SCALARS,))
     blank = kernels.first_arrays(learner, kernel, d, k, dtype, capacity)
     if (memory := learners.memory_of(blank)) is not None:
         blank = kernels.roomier(blank, memory, len(memory.labels), width, bool(sparse_memory))
 
+    ranges = {"lengths": (0, width), "columns": (0, d - 1)} | ({"labels": (0, k - 1)} if k > 1 else {})
+
     def read(name: str, array: Array) -> Array:
         if (written := f"state_{_NAMES.get(name)}") not in state:
             return array
-        low, waits = 0 if array.dtype.kind == "i" else -np.inf, name == "waiting"
-        values = state_array(state, written, (None, d) if waits else array.shape, array.dtype, low=low)
+        waits = name == "waiting"
+        shape = (None, d) if waits else array.shape
+        values = state_array(state, written, shape, array.dtype, *ranges.get(name, ()))
         if waits:
             whole(BLOCK, len(array), waiting=len(values))
             alone, pending = counts[protocol.STORED] == counts[protocol.PENDING], int(counts[protocol.PENDING])
@@ -154,13 +161,6 @@ def restored(
         return array
 
     full = kernels.changed(blank, read)
-    limits = [("counts", UNLIMITED, counts), ("size", capacity, counts[protocol.SIZE])]
-    if (memory := learners.memory_of(full)) is not None:
-        limits += [("lengths", width, memory.lengths), ("columns", d - 1, memory.columns)]
-        if k > 1:  # numbers of classes
-            limits += [("labels", k - 1, memory.labels), ("labels", k - 1, memory.labels.min())]
-    for name, most, values in limits:
-        whole(0, most, **{name: int(np.max(values)) if np.size(values) else 0})
     if counts[protocol.SIZE] and sparse_memory is None:
         raise ValueError("sparse_memory must tell the form of the stored instances, got None")
     return full, counts, scalars

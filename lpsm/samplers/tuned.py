@@ -30,11 +30,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpsm.arrays import Array, Floats, State
-from lpsm.checks import array, between, generator, known, non_negative, reading, state_array, state_text
+from lpsm.checks import between, generator, known, non_negative, reading, shaped, state_array, state_text
 from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
 from lpsm.experts.share import learn_alpha_round, mixture
 from lpsm.native import compiled
-from lpsm.samplers import protocol, state_io
+from lpsm.samplers import state_io
 from lpsm.samplers.catalogue import make
 from lpsm.samplers.ensemble import Ensemble
 from lpsm.samplers.protocol import CHANCE, MARGIN, PREDICTION, Round
@@ -45,7 +45,7 @@ VERSION = 3  # of its state
 MIXTURES: dict[str, Callable[[int], LearnAlpha | StaticExpert]] = {
     "learn-alpha": lambda m: LearnAlpha(m, alpha_grid(kind="chebyshev", size=8)), "static-expert": StaticExpert,
 }  # fmt: skip
-_NAMES = "key", "parameter", "label_price", "exploration", "max_queries"  # of what a state says of it
+_NAMES = "key parameter label_price exploration max_queries"  # of what a state says of it
 
 
 @compiled
@@ -138,9 +138,7 @@ class TunedSampler(Sampler):
         rng: np.random.Generator | int | None = None, **params: Any,
     ) -> None:  # fmt: skip
         known("mixture", mixture, MIXTURES)
-        candidates = array("grid", grid)
-        if candidates.ndim != 1 or not len(candidates):
-            raise ValueError(f"grid must hold at least one candidate, got {grid!r}")
+        candidates = shaped("grid", grid, "m", filled=True)
         if exploration is None:
             exploration = 0.01 if len(candidates) > 1 else 0.0
         coins = generator("rng", 0 if rng is None else rng)
@@ -184,7 +182,7 @@ class TunedSampler(Sampler):
         own |= state_io.within("mixture_", self._mixture.state())
         for j, one in enumerate(self.samplers):
             own |= state_io.within(f"copy_{j}_", one.state())
-        return self._state(VERSION, {name: getattr(self, name) for name in _NAMES}, **own)
+        return self._state(VERSION, {name: getattr(self, name) for name in _NAMES.split()}, **own)
 
     @classmethod
     def from_state(cls, state: Mapping[str, Array]) -> Self:
@@ -206,7 +204,7 @@ class TunedSampler(Sampler):
             if tuned._mixture.n_experts != m:
                 raise ValueError(f"mixture must have one expert a candidate ({m}), got {tuned._mixture.n_experts}")
             tuned._squares = state_array(state, "squares", (1,), low=0.0)
-            tuned._own.counts = state_array(state, "counts", (protocol.N_COUNTS,), np.int64, low=0)
+            tuned._own.counts = state_io.counts_of(state, "counts")
             tuned._questions = Questions.of_state(state, tuned.n_features, tuned.dtype, m + 1, 1)
             return tuned
 

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from netsim.model.codes import ISSUE, LEAVE, LEFT, NEXT_PAGE, PAGE_DONE, PART_DONE
 from netsim.model.entities import Client, Connection, Run
+from netsim.model.flow_control import open_securely
 from netsim.model.graphs import carried, issue_graph
 from netsim.model.medium import advance, finish, time_awake, write_states
 from netsim.model.page_account import close_account, open_account
 from netsim.model.primitives import note_answer, schedule
 from netsim.model.recorded import finish_step
-from netsim.model.tcp import close, connect, open_connection, write
+from netsim.model.tcp import close, connect, write
 
 
 def next_page(run: Run, client: Client) -> None:
@@ -74,7 +75,7 @@ def fetch(run: Run, client: Client, connection: Connection, index: int) -> None:
         client.outstanding += 1
         write(run, connection.client, wanted.request, wanted.reply == 0)
     else:
-        open_connection(run, connection.client)
+        open_securely(run, connection)
 
 
 def fetch_new(run: Run, client: Client, index: int) -> None:

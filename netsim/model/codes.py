@@ -31,6 +31,13 @@ AUTO, PS_POLL, NULL, UAPSD, TWT = range(5)
 # what became of a frame that may go together with others
 OPEN, RECEIVED, GIVEN_UP = range(3)
 
+# congestion control: that of the ns-2 runs, with an acknowledgement of every segment and nothing selective; or Linux's
+NS2, RENO, CUBIC = range(3)
+
+# state of a sender, and what its deadline is of
+NORMAL, RECOVERY, LOSS = range(3)
+RETRANSMIT, PROBE, REORDER = range(3)
+
 # why a run stops: random numbers or room for notes are used up, and it goes on; it is over; there is too little room;
 # a plan breaks the rules; more group frames come than the channel carries
 DRAWS, NOTES, OVER, NO_ROOM, BAD_PLAN, OVERLOADED = 1, 2, 4, 8, 16, 32

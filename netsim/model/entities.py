@@ -97,6 +97,11 @@ class Object:
     number: int  # under which policies hear of it
     asked: int  # where in its connection's bytes its request begins
     left: int  # of the reply: what the server has still to write
+    headers: int  # its HEADERS, if they are not written yet (HTTP/2)
+    credit: int  # how much of it the window of its stream still allows,
+    read: int  # and how much was read for which no credit was given back
+    come: int  # how much of the reply has come
+    is_blocked: int  # whether it waits for credit
     ends: int  # where in its connection's bytes its request ends, or its reply
     link: Object  # the next of its queue
 
@@ -213,7 +218,8 @@ class Exchange:
 class Frame:
     """A packet of TCP and the frame that carries it; or a null frame, a PS-Poll, a group frame.
 
-    The end of a connection keeps segments that came out of order in such records too: from `seq` up to `ack`.
+    The end of a connection keeps segments in such records too, from `seq` up to `ack`: those that came out of order,
+    and with control those that it has sent (`netsim.model.sender`), whose fields mean what is said there.
     """
 
     link: Frame  # the next of its queue
@@ -234,6 +240,11 @@ class Frame:
     lost: int  # whether it is lost by itself
     batch: int  # of a group frame: number of the DTIM that it follows,
     more: int  # and whether others follow it (More Data)
+    told: int  # with control, of a packet: when it told what had come out of order (SACK); 0: it did not,
+    repeats: int  # whether it tells of something that has come twice (DSACK),
+    pushes: int  # whether it is the end of what was handed down at once (PSH),
+    stamp: int  # when it was sent,
+    echo: int  # and the stamp of what its sender had heard last
 
 
 @record
@@ -271,6 +282,65 @@ class Endpoint:
     acknowledges: int  # whether a last, partial segment is acknowledged by a packet
     all_acked: int  # upload: whether to report that its last byte is acknowledged
     out_of_order: Frame
+    # with control, the sender: `netsim.model.sender`
+    sent: Part[Queue]  # what is not acknowledged, in order
+    sacked: int  # how many of that have come out of order,
+    lost: int  # are held lost,
+    again: int  # and were sent again, on their way
+    losses: int  # how many were ever held lost
+    kind: int  # of the deadline
+    last_sent: int
+    min_rtt: int
+    deviation: int  # of round trips, four times,
+    most_deviation: int  # the largest of this one,
+    deviation_until: int  # which ends with this byte
+    prior_cwnd: float  # before the recovery,
+    reduced_delivered: int  # and in it: how many have come,
+    reduced_sent: int  # and were sent
+    rack_sent: int  # of what has come, the last that was sent: when,
+    rack_end: int  # where it ends,
+    rack_rtt: int  # and its round trip
+    rack_moved: int
+    sacked_rtt: int  # a round trip of what has come out of order just now
+    probed: int  # where what was sent ended at the last probe, if that is open,
+    probe_again: int  # and whether that sent something again
+    limited: int  # whether the congestion window was,
+    most_out: int  # how much was on its way at most,
+    limited_until: int  # and up to which byte that holds
+    # its congestion control: `netsim.model.congestion`
+    epoch: int  # since when the window grows by CUBIC's function; 0: not yet
+    origin: float
+    k: float  # seconds
+    last_max: float
+    reno_cwnd: float  # what Reno would have
+    round_begun: int  # HyStart
+    round_end: int
+    round_rtt: int
+    round_samples: int
+    train: int  # when the last acknowledgement came that followed the one before it closely
+    # the receiver: `netsim.model.delayed_acks`
+    shaken: int  # bytes of the flights of TLS,
+    ack_by: int  # when to acknowledge at the latest,
+    ato: int  # how long an acknowledgement may wait
+    quick: int  # how many are sent at once
+    interactive: int  # whether data goes both ways in turn ("pingpong")
+    last_data: int
+    full_seen: int  # the largest segment
+    small: int  # how many ends of something have come since the last acknowledgement
+    ack_now: int
+    repeats: int  # whether the next packet tells of something that has come twice
+    duplicates_sent: int  # acknowledgements that tell the same
+    duplicates_of: int
+    offered: int  # the window that is offered,
+    clamp: int  # and its limit
+    heard: int  # the stamp of what has come last,
+    echoed: int  # the last of its own that came back, milliseconds,
+    trip: int  # and a round trip measured by these
+    space: int  # bytes that were read in a round trip,
+    space_from: int  # from where on, and
+    space_since: int  # since when
+    flush: int  # what was written goes out at the end of this instant
+    pushes: int  # whether the next packet is the end of what is handed down at once
 
 
 @record
@@ -296,6 +366,18 @@ class Connection:
     ending: Part[Objects]  # and whose replies are written to the end
     references: int  # events and packets that will come back to it
     link: Connection  # the next that is free
+    # with control: `netsim.model.flow_control`
+    credit: int  # how much the server may write,
+    read: int  # how much the client has read for which no credit was given back
+    frames: Part[Queue]  # frames that are not read to the end: `netsim.model.flow_control`
+    updates: Part[Queue]  # credit on its way
+    written: int  # with TLS: what the server has written of its own,
+    taken: int  # what the client has read of it,
+    readable: int  # and can read of it,
+    records: Part[Queue]  # and records that are not whole
+    flights: int  # flights of TLS that were written,
+    resumed: int  # of those that resume a session
+    greeted: int  # whether the server, and then the client, has sent what begins a connection
 
 
 @record
@@ -466,6 +548,20 @@ class Run:
     min_rto: int
     first_rto: int
     nagle: int
+    control: int  # codes.NS2, RENO or CUBIC
+    max_ack_delay: int
+    credit: int  # windows of HTTP/2, of a stream and of a connection; 0: none
+    names_at: int  # how much of a reply must have come for what it names to be asked for; 0: all
+    flights: Ints  # bytes of what TLS sends in turn, the client first
+    n_flights: int
+    resumed_flights: Ints
+    n_resumed: int
+    resumption: float
+    resumptions: Part[Stream]
+    quic: int  # TLS needs no handshake before it
+    queue: int  # of the wire downwards: how many packets may wait; 0: any number
+    queued: int  # how many have gone through it,
+    starts: Ints  # and when the last of them began, by turns
     persistent: int
     max_connections: int
     # links

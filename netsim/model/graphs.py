@@ -7,19 +7,38 @@ keeps no more than one ahead of what TCP can send, so that a reply that becomes 
 complete with the last byte that it waits for.  What nobody waits for goes on, and the next page is not issued before it
 is there; then all connections vanish.
 
-The packet that completes all that was asked for on a stream's connection counts as acknowledged on its arrival, as
-everywhere in the model, and the server's window moves with it.  Left out: SETTINGS and flow control of HTTP/2, its
-priorities, compression of headers (sizes are those on the wire), connections that outlive a page, TLS.
+With the transport of the thesis the packet that completes all that was asked for on a stream's connection counts as
+acknowledged on its arrival, as everywhere, and the server's window moves with it.  Flow control and TLS are those of
+`netsim.model.flow_control`, if they are asked for.  Left out: priorities of HTTP/2, compression of headers (sizes are
+those on the wire), connections that outlive a page.
 """
 
 from __future__ import annotations
 
 from lpsm.native.records import NONE
-from netsim.model.codes import PAGE_DONE, SERVE, WANTED
-from netsim.model.entities import Client, Connection, Endpoint, Frame, Host, Object, Objects, Run
+from netsim.model.codes import PAGE_DONE, SERVE
+from netsim.model.entities import Client, Connection, Endpoint, Frame, Host, Object, Run
+from netsim.model.flow_control import (
+    PREFACE_BYTES,
+    READ_BYTES,
+    ask_for_named,
+    give_first_credit,
+    greet,
+    note_frame,
+    open_securely,
+    queue_up,
+    read_frames,
+    readable,
+    take_records,
+    take_updates,
+    write_along,
+    write_records,
+    written_by_server,
+)
 from netsim.model.page_account import close_account
 from netsim.model.primitives import note_answer, refer, schedule, tell_policy
-from netsim.model.tcp import close, connect, open_connection, take_ack, write
+from netsim.model.sender import in_flight
+from netsim.model.tcp import close, connect, take_ack, write
 
 FRAME_BYTES = 16_384
 FRAME_HEADER_BYTES = 9
@@ -47,7 +66,7 @@ def ask_for(run: Run, wanted: Object) -> None:
             connection = connect_to(run, host, wanted)
             connection.is_stream = 1
             queue_up(connection.requests, wanted)
-            open_connection(run, connection.client)
+            open_securely(run, connection)
         else:
             queue_up(connection.requests, wanted)
             if connection.is_open:
@@ -83,7 +102,7 @@ def carry(run: Run, connection: Connection, wanted: Object) -> None:
         wanted.client.outstanding += 1
         write(run, connection.client, wanted.request, 0)
     else:
-        open_connection(run, connection.client)
+        open_securely(run, connection)
 
 
 def carried(run: Run, connection: Connection) -> None:
@@ -105,11 +124,7 @@ def complete_object(run: Run, connection: Connection, wanted: Object) -> None:
     connection.request, connection.reply = wanted.request, wanted.reply
     note_answer(run, connection)
     connection.object = NONE
-    place = wanted.first
-    while place >= 0:
-        named = client.objects[client.first_object + place]
-        schedule(run, run.now + named.pause, WANTED, named)
-        place = named.sibling
+    ask_for_named(run, wanted)
     client.taken -= 1
     if wanted.is_awaited:
         client.missing -= 1
@@ -134,18 +149,11 @@ def leave_host(run: Run, host: Host) -> None:
 # -- streams
 
 
-def queue_up(queue: Objects, wanted: Object) -> None:
-    """Put an object at the end of a queue."""
-    wanted.link = NONE
-    if queue.head:
-        queue.tail.link = wanted
-    else:
-        queue.head = wanted
-    queue.tail = wanted
-
-
 def begin_streams(run: Run, connection: Connection) -> None:
     """Write the requests that waited for the connection to be open."""
+    if run.credit:
+        connection.credit = run.credit
+        write_along(run, connection.client, PREFACE_BYTES)
     wanted = connection.requests.head
     while wanted:
         write_request(run, connection, wanted)
@@ -157,6 +165,10 @@ def write_request(run: Run, connection: Connection, wanted: Object) -> None:
     wanted.client.outstanding += 1
     connection.number, connection.asked_of = wanted.number, wanted.asked_of
     wanted.asked = connection.client.written
+    if run.control:
+        write_along(run, connection.client, wanted.request)
+        wanted.ends = connection.client.written
+        return
     wanted.ends = wanted.asked + wanted.request
     connection.server.expected += wanted.request
     write(run, connection.client, wanted.request, 0)
@@ -165,17 +177,25 @@ def write_request(run: Run, connection: Connection, wanted: Object) -> None:
 def read_streams(run: Run, end: Endpoint) -> None:
     """Take what is whole by now: requests at the server, replies at the client."""
     connection = end.connection
+    if run.credit:
+        greet(run, connection, end)
     if end.is_client:
+        up_to = take_records(run, connection) if run.control else end.received
+        while run.credit and connection.taken < up_to:
+            connection.taken = min(connection.taken + READ_BYTES, up_to)
+            read_frames(run, connection, connection.taken)
         wanted = connection.ending.head
-        while wanted and wanted.ends <= end.received:
+        while wanted and wanted.ends <= up_to:
             connection.ending.head = wanted.link
             complete_object(run, connection, wanted)
             wanted = connection.ending.head
-        if end.received == end.expected and not end.closed:
+        if end.received == end.expected and not end.closed and not run.control:
             end.ack_sent = end.received
             take_ack(run, end.peer, end.received)
             write_replies(run, connection)
         return
+    if run.credit:
+        take_updates(run, connection)
     wanted = connection.requests.head
     while wanted and 0 < wanted.ends <= end.received:
         connection.requests.head = wanted.link
@@ -183,44 +203,72 @@ def read_streams(run: Run, end: Endpoint) -> None:
         refer(run, connection, 1)
         if wanted.delay:
             schedule(run, run.now + wanted.delay, SERVE, wanted)
+        elif run.control:
+            join_turns(run, wanted)
+            refer(run, connection, -1)
         else:
             begin_turns(run, wanted)
         wanted = connection.requests.head
+    if run.control:
+        write_replies(run, connection)
 
 
 def begin_turns(run: Run, wanted: Object) -> None:
+    """Let the server write a reply in turns with others."""
+    join_turns(run, wanted)
+    write_replies(run, wanted.connection)
+    refer(run, wanted.connection, -1)
+
+
+def join_turns(run: Run, wanted: Object) -> None:
     """Let a reply take part in the server's turns."""
-    connection = wanted.connection
     wanted.left = wanted.reply
-    queue_up(connection.replies, wanted)
-    write_replies(run, connection)
-    refer(run, connection, -1)
+    if run.credit:
+        give_first_credit(run, wanted.connection, wanted)
+    queue_up(wanted.connection.replies, wanted)
 
 
 def write_replies(run: Run, connection: Connection) -> None:
     """Write of the replies that are ready, in turns, what TCP can send and one frame more."""
     end, size = connection.server, 0
-    may = end.unacked + int(min(end.cwnd, 1.0 * run.window)) * run.mss - end.next
+    first = written_by_server(run, connection)
+    if run.control:
+        may = max(int(end.cwnd) - in_flight(end), 0) * run.mss
+    else:
+        may = end.unacked + int(min(end.cwnd, 1.0 * run.window)) * run.mss - end.next
     wanted = connection.replies.head
     while wanted and end.written + size - end.next < may + FRAME_BYTES:
-        connection.replies.head = wanted.link
+        size += wanted.headers
+        wanted.left -= wanted.headers
+        wanted.headers = 0
         part = min(wanted.left, FRAME_BYTES)
+        if run.credit and part:
+            part = min(part, wanted.credit, connection.credit)
+            if connection.credit == 0:
+                break
+        connection.replies.head = wanted.link
+        if part == 0 and wanted.left:
+            wanted.is_blocked = 1
+            wanted = connection.replies.head
+            continue
         wanted.left -= part
+        if run.credit:
+            note_frame(run, connection, wanted, first + size + FRAME_HEADER_BYTES, part)
         size += part + FRAME_HEADER_BYTES
         if wanted.left:
             queue_up(connection.replies, wanted)
         else:
-            wanted.ends = end.written + size
+            wanted.ends = first + size
             queue_up(connection.ending, wanted)
         wanted = connection.replies.head
     if size:
-        connection.client.expected += size
-        write(run, end, size, 0)
+        write_records(run, connection, size)
 
 
 def tell_of_streams(run: Run, client: Client, frame: Frame, reached: int, is_new: int) -> None:
     """Tell a host-aware policy of a packet on a stream's connection, once for each reply that it completes."""
     connection = frame.to.connection
+    reached = readable(run, connection, reached)
     wanted = connection.ending.head
     if not (wanted and wanted.ends <= reached):
         if not wanted:

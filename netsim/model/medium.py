@@ -13,6 +13,7 @@ from netsim.model.wires import (
     at_access_point_on_wires,
     finish_on_wires,
     look_on_wires,
+    lose,
     put_on_air,
     send_on_wires,
     time_awake_on_wires,
@@ -30,6 +31,13 @@ def send_up(run: Run, client: Client, frame: Frame) -> None:
 
 def send_down(run: Run, client: Client, frame: Frame) -> None:
     """Carry a packet from the server to the access point; for a client that never sleeps, wires need not stop there."""
+    if run.queue:
+        place = run.queued % run.queue
+        if run.starts[place] > run.now:  # the one so many before this has not begun
+            lose(run, frame)
+            return
+        run.starts[place] = max(run.wire_down.free, run.now)
+        run.queued += 1
     at = transmit(run, run.wire_down, frame.bytes, run.now)
     if run.on_wires and client.never_sleeps:
         frame.reached = at

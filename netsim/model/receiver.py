@@ -11,11 +11,14 @@ from lpsm.native.records import NONE
 from netsim.model.browser import arrived
 from netsim.model.codes import ANSWER, DATAGRAM, NEVER, SYN, SYN_ACK
 from netsim.model.datagrams import land
+from netsim.model.delayed_acks import QUICK, answer_data, answer_read, grow_window, note_data, note_read
 from netsim.model.entities import Connection, Endpoint, Frame, Run
+from netsim.model.flow_control import shake
 from netsim.model.graphs import begin_streams, read_streams, tell_of_streams, write_replies
 from netsim.model.primitives import free_frame, new_frame, refer, schedule, tell_policy
 from netsim.model.push import note_messages
 from netsim.model.recorded import write_reply
+from netsim.model.sender import heed, send_data
 from netsim.model.tcp import acknowledge, duplicate_ack, establish, send_control, take_ack, write
 
 
@@ -52,6 +55,9 @@ def take_in(run: Run, end: Endpoint, frame: Frame) -> None:
         shake_hands(run, end, frame.flag)
         if frame.flag:
             return
+    if run.control:
+        take_in_today(run, end, frame)
+        return
     ack, length = frame.ack, frame.length
     if ack > end.unacked:
         new_ack(run, end, ack)
@@ -82,6 +88,77 @@ def take_in(run: Run, end: Endpoint, frame: Frame) -> None:
         acknowledge(run, end)
 
 
+def take_in_today(run: Run, end: Endpoint, frame: Frame) -> None:
+    """Take in acknowledgement and payload, with the sender and the receiver of today."""
+    connection = end.connection
+    end.heard = frame.stamp
+    heed(run, end, frame)
+    if end.all_acked and end.unacked == end.written:
+        end.all_acked = 0
+        arrived(run, connection)
+        if end.closed:
+            return
+    if connection.is_stream and not end.is_client:
+        write_replies(run, connection)
+    send_data(run, end)
+    if not frame.length:
+        return
+    note_data(run, end, frame.length, frame.pushes)
+    if not take_bytes(run, end, frame):
+        answer_data(run, end)
+        return
+    grow_window(end, frame.length, run.mss)
+    answer_data(run, end)
+    note_read(run, end, frame)
+    if shaken(run, end):
+        if connection.is_stream:
+            read_streams(run, end)
+        elif end.received == end.expected:
+            complete(run, end)
+    if not end.closed:
+        answer_read(run, end)
+
+
+def take_bytes(run: Run, end: Endpoint, frame: Frame) -> bool:
+    """Take in payload; return whether there is more in order than before."""
+    stop = frame.seq + frame.length
+    if frame.seq == end.received and not end.out_of_order:
+        end.received = stop
+        return True
+    if stop <= end.received:  # it has come already
+        end.repeats, end.quick, end.interactive, end.ato = 1, QUICK, 0, run.max_ack_delay
+        end.ack_now = 1
+        return False
+    keep(run, end, frame.seq, stop)
+    more = join(run, end)
+    if more and not end.out_of_order:
+        end.ack_now = 1
+    elif not more:
+        note_out_of_order(end.peer, frame.seq, run.now)
+    return more
+
+
+def note_out_of_order(sender: Endpoint, seq: int, now: int) -> None:
+    """Note when a segment came out of order, which acknowledgements will tell."""
+    segment = sender.sent.head
+    for _ in range(sender.sent.count):
+        if segment.seq == seq:
+            if not segment.air:
+                segment.air = now
+            return
+        segment = segment.link
+
+
+def shaken(run: Run, end: Endpoint) -> bool:
+    """Go on with the handshake of TLS; return whether it lies behind this end."""
+    connection = end.connection
+    if not connection.flights or (connection.is_open and end.received > end.shaken):
+        return True
+    if shake(run, end):
+        open_up(run, connection)
+    return False
+
+
 def new_ack(run: Run, end: Endpoint, ack: int) -> None:
     """Take in an ACK of something new."""
     if take_ack(run, end, ack):
@@ -104,19 +181,31 @@ def shake_hands(run: Run, end: Endpoint, flag: int) -> None:
     establish(run, end)
     if flag == SYN_ACK:
         acknowledge(run, end)
-        connection = end.connection
-        connection.is_open = 1
-        if connection.is_stream:
-            begin_streams(run, connection)
-            return
-        end.client.outstanding += 1
-        write(run, end, connection.request, connection.reply == 0)
+        if run.n_flights:
+            shake(run, end)
+        else:
+            open_up(run, end.connection)
+
+
+def open_up(run: Run, connection: Connection) -> None:
+    """A connection is open: ask for what it was opened for."""
+    connection.is_open = 1
+    if connection.is_stream:
+        begin_streams(run, connection)
+        return
+    end = connection.client
+    end.client.outstanding += 1
+    if connection.object:
+        connection.object.asked = end.written
+    write(run, end, connection.request, connection.reply == 0)
 
 
 def complete(run: Run, end: Endpoint) -> None:
     """All the bytes expected are there: a request at the server, a reply at the client."""
     connection = end.connection
     if connection.is_push or connection.is_stream:
+        return
+    if end.peer.left and run.control:
         return
     if end.peer.left:  # of what is written in pieces, all that was written until now
         end.ack_sent = end.received
@@ -191,6 +280,8 @@ def foresee(end: Endpoint, frame: Frame) -> int:
     received = end.received
     if end.closed or (frame.length and frame.seq + frame.length <= received):
         return 0
+    if end.connection.flights and not end.connection.is_open:
+        return 1
     return 3 if frame.seq <= received < would_reach(end, frame) == end.expected else 1
 
 

@@ -10,6 +10,9 @@ modelled:
   (tcp-full.cc): a segment is timed only if it has bytes that were never sent before;
 * optionally Nagle: a last, partial segment waits until all before it is acknowledged.
 
+With `control` sender, receiver and timers are those of today (`sender`, `delayed_acks`, `congestion`), and what stands
+here is how a connection opens and closes.
+
 Left out: delayed ACKs (instead the last, partial segment of a message counts as acknowledged when it arrives, and the
 window grows when the next message carries the ACK; a message that nothing will answer is acknowledged in full), FIN,
 slow-start restart, selective acknowledgement, checksums.
@@ -17,10 +20,12 @@ slow-start restart, selective acknowledgement, checksums.
 
 from __future__ import annotations
 
-from netsim.model.codes import DATA, NEVER, SYN, SYN_ACK, TCP_TIMER
+from netsim.model.codes import DATA, NEVER, SYN, SYN_ACK
+from netsim.model.delayed_acks import acknowledge_now, wake_acknowledgement
 from netsim.model.entities import Client, Connection, Endpoint, Run
-from netsim.model.medium import send_down, send_up
-from netsim.model.primitives import new_connection, new_frame, refer, schedule
+from netsim.model.packets import schedule_timer, send_packet, watch_end
+from netsim.model.primitives import new_connection, refer
+from netsim.model.sender import begin_end, measure, send_data, wake_sender
 
 MAX_RTO = 60_000_000_000
 DUPLICATE_ACKS = 3
@@ -42,6 +47,8 @@ def connect(run: Run, client: Client, number: int) -> Connection:
         end.deadline = end.timer = NEVER
         end.rto = run.first_rto
         end.srtt = end.timed_seq = -1
+        if run.control:
+            begin_end(run, end)
     return made
 
 
@@ -56,30 +63,20 @@ def write(run: Run, end: Endpoint, n_bytes: int, all_acked: int) -> None:
     end.written += n_bytes
     end.peer_has_all = 0
     end.all_acked = all_acked
-    push_segments(run, end)
+    if run.control:
+        send_data(run, end)
+    else:
+        push_segments(run, end)
 
 
 def close(run: Run, connection: Connection) -> None:
     """Vanish at both ends: nothing more is sent or heard."""
-    connection.client.closed = connection.server.closed = 1
-    connection.client.deadline = connection.server.deadline = NEVER
+    for end in (connection.client, connection.server):
+        end.closed, end.deadline, end.ack_by, end.flush = 1, NEVER, NEVER, 0
     refer(run, connection, 0)
 
 
 # -- packets
-
-
-def send_packet(run: Run, end: Endpoint, flag: int, seq: int, length: int, ack: int) -> None:
-    """Put a packet on the way to the other end."""
-    frame = new_frame(run)
-    frame.client, frame.to, frame.flag = end.client, end.peer, flag
-    frame.seq, frame.length, frame.ack = seq, length, ack
-    frame.bytes = length + run.header
-    refer(run, end.connection, 1)
-    if end.is_client:
-        send_up(run, end.client, frame)
-    else:
-        send_down(run, end.client, frame)
 
 
 def send_control(run: Run, end: Endpoint, flag: int) -> None:
@@ -90,6 +87,9 @@ def send_control(run: Run, end: Endpoint, flag: int) -> None:
 
 def acknowledge(run: Run, end: Endpoint) -> None:
     """Send an ACK that carries nothing."""
+    if run.control:
+        acknowledge_now(run, end)
+        return
     end.ack_sent = end.received
     send_packet(run, end, DATA, end.next, 0, end.received)
 
@@ -185,6 +185,9 @@ def time_round_trip(run: Run, end: Endpoint) -> None:
     """Take in the round trip that was timed: RFC 6298, section 2, in integers."""
     rtt = run.now - end.timed
     end.timed_seq = -1
+    if run.control:
+        measure(run, end, rtt, rtt)
+        return
     if end.srtt < 0:
         end.srtt, end.rttvar = rtt, rtt // 2
     else:
@@ -203,23 +206,30 @@ def arm(run: Run, end: Endpoint) -> None:
         schedule_timer(run, end, min(deadline, run.now + run.min_rto))
 
 
-def schedule_timer(run: Run, end: Endpoint, at: int) -> None:
-    """Look at the deadline at an instant."""
-    end.timer = at
-    refer(run, end.connection, 1)
-    schedule(run, at, TCP_TIMER, end)
-
-
 def wake_timer(run: Run, end: Endpoint) -> None:
     """Look whether the deadline has passed."""
     now = run.now
     if now == end.timer:  # else an earlier one took its place
         end.timer = NEVER
-        if now < end.deadline < NEVER:
+        if end.established and run.control:
+            wake_end(run, end)
+        elif now < end.deadline < NEVER:
             schedule_timer(run, end, end.deadline)
         elif end.deadline < NEVER:
             time_out(run, end)
     refer(run, end.connection, -1)
+
+
+def wake_end(run: Run, end: Endpoint) -> None:
+    """See to what is due at an end of today."""
+    if end.flush:
+        end.flush = 0
+        send_data(run, end)
+    if end.ack_by <= run.now:
+        wake_acknowledgement(run, end)
+    if end.deadline <= run.now:
+        wake_sender(run, end)
+    watch_end(run, end)
 
 
 def time_out(run: Run, end: Endpoint) -> None:

@@ -14,12 +14,13 @@ from __future__ import annotations
 from numba import carray  # type: ignore[attr-defined]
 
 from lpsm.native.compiler import real_at, reals_at, words_at
-from lpsm.native.records import Ints
+from lpsm.native.records import Ints, fields_of, words_of
 from lpsm.native.references import reader
 from netsim.model.codes import BAD_PLAN, DRAWS, NEVER, NO_ROOM, NOTES, TCP_TIMER
 from netsim.model.entities import Client, Connection, Frame, Run, Stream
 from netsim.model.events import HANDLERS, begin
 from netsim.model.medium import at_access_point
+from netsim.model.queues import take_first
 from netsim.model.receiver import receive, receive_down
 from netsim.model.wires import DOWN_WIRE, UP_WIRE
 from netsim.policies.call_by_address import call_observe, call_plan
@@ -29,6 +30,8 @@ from netsim.running.machine import EVENT, FEW, INTERVAL_NUMBERS, POLL_NUMBERS, H
 
 CODE_BITS = max(HANDLERS).bit_length()
 SOON = 50_000_000  # events that are nearer wait in a heap of their own
+END_WORDS, END_PLAIN = words_of("Endpoint"), fields_of("Endpoint")["sent"].at
+CONNECTION_PLAIN = fields_of("Connection")["credit"].at
 LAST_BIT = 61  # of the order: a time-out comes after all else at its instant
 
 
@@ -221,7 +224,14 @@ def new_connection(run: Run) -> Connection:
         else:
             run.status |= NO_ROOM
     words = words_at(made)
-    for i in range(machine.connection_bytes >> 3):
+    if run.control:
+        for i in range(machine.connection_bytes >> 3):
+            words[i] = 0
+        return made
+    for i in range(END_PLAIN):  # nobody has written to the others
+        words[i] = 0
+        words[END_WORDS + i] = 0
+    for i in range(2 * END_WORDS, CONNECTION_PLAIN):
         words[i] = 0
     return made
 
@@ -235,6 +245,14 @@ def refer(run: Run, connection: Connection, more: int) -> None:
                 node = end.out_of_order
                 end.out_of_order = node.link
                 free_frame(run, node)
+            while end.sent.count:
+                free_frame(run, take_first(end.sent))
+        while connection.frames.count:
+            free_frame(run, take_first(connection.frames))
+        while connection.updates.count:
+            free_frame(run, take_first(connection.updates))
+        while connection.records.count:
+            free_frame(run, take_first(connection.records))
         connection.link = run.machine.free_connection
         run.machine.free_connection = connection
 

@@ -17,10 +17,14 @@ from lpsm.native.references import reader, type_of
 from netsim.model import (
     browser,
     codes,
+    congestion,
     datagrams,
+    delayed_acks,
     events,
+    flow_control,
     graphs,
     medium,
+    packets,
     page_account,
     policy,
     primitives,
@@ -28,6 +32,7 @@ from netsim.model import (
     queues,
     receiver,
     recorded,
+    sender,
     tcp,
     wires,
 )  # fmt: skip
@@ -36,7 +41,8 @@ from netsim.policies.protocol import ASK, FOREVER_NS, cannot_follow
 from netsim.running import compiled_runtime
 
 _MODEL = (
-    queues, policy, datagrams, wires, medium, tcp, page_account, recorded, graphs, browser, push, receiver, radio,
+    queues, policy, datagrams, wires, medium, packets, delayed_acks, congestion, sender, tcp, flow_control,
+    page_account, recorded, graphs, browser, push, receiver, radio,
     beacons, aggregation, channel, access_point, retrieval, station, groups, exchanges, events,
 )  # fmt: skip
 _INLINED = frozenset({

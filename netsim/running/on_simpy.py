@@ -102,6 +102,8 @@ def _take_rows(world: World) -> None:
         client.loads = [entities.PageRecord() for _ in range(client.n_pages)]
         client.batches = [0] * run.batches_room
     run.late = []
+    for name in ("flights", "resumed_flights", "starts"):
+        setattr(run, name, getattr(run, name).tolist())
     if run.on_wires:
         return
     for name in ("exchanges", "fetches", "together"):

@@ -18,11 +18,12 @@ from numpy.typing import ArrayLike
 from lpsm import randomness
 from lpsm.arrays import Floats, Ints
 from lpsm.native.records import fields_of, words_of
-from netsim.config import RETRIEVALS, AirConfig, LinkConfig, SimulationConfig
+from netsim.config import CONTROLS, RETRIEVALS, AirConfig, LinkConfig, SimulationConfig, flights_of
 from netsim.model import codes, entities
 from netsim.model.air import exchange_times
 from netsim.model.air.air_times import DATA_OVERHEAD_BYTES, QOS_BYTES
 from netsim.model.codes import NEVER
+from netsim.model.packets import SACK_OPTION
 from netsim.policies.compiled import NOT_YET_NS
 from netsim.policies.protocol import Observer, Policy
 from netsim.radio import STATES, Radio, StateRadioConfig, StateTimes
@@ -65,12 +66,21 @@ class World:
         run.mss, run.header, run.full = tcp.mss_bytes, tcp.header_bytes, tcp.mss_bytes + tcp.header_bytes
         run.first_window, run.window, run.nagle = tcp.initial_window, tcp.window, int(tcp.nagle)
         run.min_rto, run.first_rto = round(tcp.min_rto_s * _NS_PER_S), round(tcp.initial_rto_s * _NS_PER_S)
+        run.control, run.max_ack_delay = CONTROLS.index(tcp.control), round(tcp.ack_delay_s * _NS_PER_S)
+        run.credit, run.quic, run.resumption = tcp.stream_window_bytes, int(tcp.http3), tcp.resumption
+        run.names_at = tcp.named_after_bytes
+        run.flights = np.array(flights_of("tls", tcp.tls), dtype=np.int64)
+        run.resumed_flights = np.array(flights_of("tls_resumed", tcp.tls_resumed), dtype=np.int64)
+        run.n_flights, run.n_resumed = len(run.flights), len(run.resumed_flights) if tcp.resumption else 0
+        if tcp.tls and tcp.resumption:
+            self._draw(run.resumptions, _uniform(randomness.generator(self.seed, randomness.RESUMPTION)))
         run.persistent, run.max_connections = int(config.connections == "persistent"), config.max_connections
         run.interval, run.on_wires = config.beacon_interval_ns, int(config.medium is None)
         run.loss_rate = config.link.loss_rate
         recorded_mbps = max((_recorded_mbps(workload) for workload, _ in self.members), default=0.0)
         soonest_s = min((_soonest_s(workload) for workload, _ in self.members), default=inf)
         _set_links(run, config.link, recorded_mbps, soonest_s if config.server_delay.kind == "recorded" else inf)
+        run.queue, run.starts = config.link.queue_packets, np.zeros(config.link.queue_packets, dtype=np.int64)
         in_flight = recorded_mbps * 2 * (run.wire_up.delay + run.air_up.delay) / 8_000 / run.mss
         run.window = max(run.window, round(in_flight))
         run.clients = [self._client(number) for number in range(n)]
@@ -151,8 +161,9 @@ class World:
         run.n_neighbours, run.offered = air.neighbours, int(air.neighbour_mbps > 0.0)
         run.most_bytes = exchange_times.most_together(phy, air.max_ampdu_bytes) if air.max_ampdu_bytes else 0
         rows: Any = run
-        rows.exchanges = _exchanges(exchange_times.data_table, phy, air.rts_bytes, max(run.full, NEIGHBOUR_BYTES))
-        rows.fetches = _exchanges(exchange_times.fetch_table, phy, run.full)
+        largest = max(run.full, run.header + SACK_OPTION if run.control else 0)
+        rows.exchanges = _exchanges(exchange_times.data_table, phy, air.rts_bytes, max(largest, NEIGHBOUR_BYTES))
+        rows.fetches = _exchanges(exchange_times.fetch_table, phy, largest)
         rows.together = _exchanges(exchange_times.together_table, phy, air.rts_bytes, run.most_bytes)
         group = exchange_times.group(phy, beacons.broadcast_bytes + DATA_OVERHEAD_BYTES, beacons.beacon_mbps)
         for name, of_group, asked in zip(

@@ -11,6 +11,7 @@ import pytest
 
 from lpsm import bounds
 from lpsm.bounds import experts, perceptrons
+from tests.tables import each
 
 
 def close(value):
@@ -53,7 +54,7 @@ experts.learn_alpha_optimised_regret(horizon=8, n_alphas=5) -> log(5) + 7 / 16
 """
 
 
-@pytest.mark.parametrize("row", [row for row in BOUNDS.strip().splitlines() if row[0] != "#"])
+@each("row", [row for row in BOUNDS.strip().splitlines() if row[0] != "#"])
 def test_a_bound_has_the_constants_of_its_statement(row):
     bound, value = (eval(side, globals() | vars(math) | vars(bounds)) for side in row.split(" -> "))
     assert bound == close(value)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.random import default_rng
 from scipy.optimize import linprog
 
 from experiments.study import trials as bounds_trials
@@ -19,7 +20,7 @@ from lpsm.bounds import experts as statements
 from lpsm.bounds.verdicts import compare
 from tests.lpsm.test_hindsight import shifting
 from tests.oracles import experts as oracle
-from tests.tables import cases_of
+from tests.tables import cases_of, each, near
 
 interior = st.floats(0.01, 0.99)
 small_losses = st.tuples(st.integers(2, 5),
@@ -27,7 +28,7 @@ small_losses = st.tuples(st.integers(2, 5),
 
 
 def sleepy(seed, rounds, n, scale):
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     losses, awake = scale * rng.exponential(size=(rounds, n)), rng.random((rounds, n)) < 0.6
     awake[np.arange(rounds), rng.integers(n, size=rounds)] = True
     return losses, awake, rng
@@ -35,7 +36,7 @@ def sleepy(seed, rounds, n, scale):
 
 def switching_fast():
     """Losses whose best rate is well inside (0, 1), so that Theorem 2 says something."""
-    return synthetic.fast_switching(np.random.default_rng(1), 120, 4, rate=0.4, scale=1000.0).losses
+    return synthetic.fast_switching(default_rng(1), 120, 4, rate=0.4, scale=1000.0).losses
 
 
 # --- each function against enumeration or high precision
@@ -52,17 +53,17 @@ def test_lemma_1_is_an_identity_at_any_two_rates(losses, reference, alpha):
     log_q = statements.switch_distribution(losses, reference)
     one, other = (oracle.markov_loss(losses, oracle.share_matrix(losses.shape[1], a)) for a in (alpha, reference))
     regret = one - other
-    assert statements.regret_identity(log_q, reference, alpha) == pytest.approx(regret, rel=1e-11, abs=1e-11)
+    assert statements.regret_identity(log_q, reference, alpha) == near(regret, rel=1e-11, abs=1e-11)
 
 
 def test_claim_1_is_the_fifty_digit_second_derivative_at_the_best_rate():
     losses = shifting(12)
     best = hindsight.best_alpha(losses)
     mean, variance = statements.switch_moments(statements.switch_distribution(losses, best.alpha))
-    assert mean == pytest.approx(best.alpha, abs=1e-12)  # what stationarity means, thesis (C1)
+    assert mean == near(best.alpha, abs=1e-12)  # what stationarity means, thesis (C1)
     with mpmath.workdps(60):
         second = mpmath.diff(lambda a: oracle.share_loss(losses, a), mpmath.mpf(best.alpha), 2)
-    assert statements.curvature(12, best.alpha, variance) == pytest.approx(float(second), rel=1e-9)
+    assert statements.curvature(12, best.alpha, variance) == near(float(second), rel=1e-9)
 
 
 @settings(max_examples=25)
@@ -142,7 +143,7 @@ def test_a_statement_holds_or_is_vacuous_or_void_as_its_hypotheses_say(make, los
     assert again.weights.tolist() == type(learner).from_state(before).weights.tolist()
 
 
-@pytest.mark.parametrize(
+@each(
     "make",
     [lambda: StaticExpert(4), lambda: FixedShare(4, 0.05), lambda: MarkovShare(CHAIN), lambda: LearnAlpha(4, GRID)],
 )
@@ -163,12 +164,12 @@ def test_a_run_that_lost_too_little_is_caught_by_the_identity_and_the_lower_boun
 
 
 def test_a_static_expert_whose_experts_sleep_is_held_to_the_statements_of_its_switching_rate_0():
-    losses, awake = shifting(30), np.random.default_rng(2).random((30, 4)) < 0.8
+    losses, awake = shifting(30), default_rng(2).random((30, 4)) < 0.8
     first = bounds.report(StaticExpert(4, prior=[0.5, 0.5, 0.0, 0.0]).run(losses, awake)).iloc[0]
-    assert (first.holds, first.bound) == (True, pytest.approx(log(2)))
+    assert (first.holds, first.bound) == (True, near(log(2)))
     of_share, others = (bounds.report(one.run(losses, awake)).set_index("statement")["bound"]
                         for one in (FixedShare(4, 0.0), StaticExpert(4)))  # fmt: skip
-    assert others[1:].tolist() == pytest.approx(of_share[others.index[1:]].tolist(), nan_ok=True)
+    assert others[1:].tolist() == near(of_share[others.index[1:]].tolist(), nan_ok=True)
 
 
 @settings(max_examples=150)
@@ -181,7 +182,7 @@ def test_a_static_expert_whose_experts_sleep_is_held_to_the_statements_of_its_sw
     st.integers(0, 2**32),
 )
 def test_losses_and_rates_at_the_extremes_violate_nothing_nor_do_experts_that_sleep(losses, alpha, sleep, seed):
-    n, rng = losses.shape[1], np.random.default_rng(seed)
+    n, rng = losses.shape[1], default_rng(seed)
     prior = rng.dirichlet(np.ones(n))
     prior[: rng.integers(n)] = 0.0
     matrix = rng.dirichlet(np.full(n, 0.3), size=n)
@@ -228,8 +229,8 @@ def test_learn_alpha_is_held_against_segments_of_its_best_alpha_expert_where_exp
     k = int(np.argmin(limits))
     extra = min(total + log(2) for total in totals) - min(totals)
     first, second = bounds.report(run).itertuples(index=False)
-    assert (first.measured, first.bound) == pytest.approx((run.total_loss - min(totals), extra))
-    assert (second.measured, second.bound) == pytest.approx((run.total_loss - curve[k], limits[k] - curve[k] + extra))
+    assert (first.measured, first.bound) == near((run.total_loss - min(totals), extra))
+    assert (second.measured, second.bound) == near((run.total_loss - curve[k], limits[k] - curve[k] + extra))
     assert second.verdict.endswith(f"(tightest at k = {k + 1})")
 
 
@@ -241,13 +242,13 @@ def test_static_expert_is_near_every_expert_over_the_rounds_in_which_it_is_awake
     prior = rng.dirichlet(np.ones(n))
     run = StaticExpert(n, prior=prior).run(losses, awake)
     regrets = hindsight.awake_regrets(run.loss, losses, awake)
-    assert regrets == pytest.approx(np.where(awake, run.loss[:, None] - losses, 0.0).sum(axis=0))
+    assert regrets == near(np.where(awake, run.loss[:, None] - losses, 0.0).sum(axis=0))
     row = bounds.report(run).iloc[0]
     assert (row.holds, row.verdict) == (True, "holds")
-    assert -1e-12 <= row.slack == pytest.approx((-np.log(prior) - regrets).min(), abs=1e-12)
+    assert -1e-12 <= row.slack == near((-np.log(prior) - regrets).min(), abs=1e-12)
 
 
-@pytest.mark.parametrize("k", [1, 2, 3])
+@cases_of("k", "1 ; 2 ; 3")
 def test_the_regret_against_a_partition_counts_the_rounds_in_which_its_experts_are_awake(k):
     losses, awake, _ = sleepy(k, 12, 3, 2.0)
     run = FixedShare(3, 0.2).run(losses, awake)
@@ -260,7 +261,7 @@ def test_the_regret_against_a_partition_counts_the_rounds_in_which_its_experts_a
     assert worst <= limit + 1e-9
     assert row.slack <= limit - worst + 1e-9
     if f"k = {k})" in row.verdict:
-        assert row.measured == pytest.approx(worst)
+        assert row.measured == near(worst)
 
 
 def test_what_overflows_is_void_and_not_violated():

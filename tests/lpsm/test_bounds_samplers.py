@@ -2,17 +2,18 @@
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 from scipy import sparse
 
 from lpsm import bounds, samplers
 from lpsm import synthetic_streams as streams
 from lpsm.bounds import sampler_report
 from tests.oracles import bound_trials as trials
-from tests.tables import cases_of
+from tests.tables import cases_of, each, near, value_error
 
 
-@pytest.mark.parametrize("seeds", [range(10), pytest.param(range(10, 1000), marks=pytest.mark.long)])
-@pytest.mark.parametrize("key", [*trials.PARAMETERS, "a moving lasec", "a moving lasec-ss"])
+@each("seeds", [range(10), pytest.param(range(10, 1000), marks=pytest.mark.long)])
+@each("key", [*trials.PARAMETERS, "a moving lasec", "a moving lasec-ss"])
 def test_no_run_and_no_mean_violates_a_bound_and_most_bounds_say_something(key, seeds):
     moves = key.removeprefix("a moving ")
     rows = trials.table(trials.reported(key) if moves == key else trials.moving(moves), seeds)
@@ -25,7 +26,7 @@ def test_no_run_and_no_mean_violates_a_bound_and_most_bounds_say_something(key, 
         assert own["ratio"].median() < (2.0 if moves == key else 5.0)
 
 
-@pytest.mark.parametrize("key", [key for key in trials.PARAMETERS if key not in ("perceptron", "sop", "lasec")])
+@each("key", [key for key in trials.PARAMETERS if key not in ("perceptron", "sop", "lasec")])
 def test_the_mean_over_a_hundred_runs_is_below_its_bound(key):
     rows = trials.table(trials.reported(key, runs=200), range(2))
     means = rows[rows["statement"].str.contains("in the mean of 100 runs")]
@@ -34,8 +35,8 @@ def test_the_mean_over_a_hundred_runs_is_below_its_bound(key):
 
 
 def a_stream(noise, n=100, d=3):
-    stream = streams.separable(n, d, 0.3, np.random.default_rng(int(10 * noise)))
-    return stream.X, np.where(np.random.default_rng(1).random(n) < noise, -stream.y, stream.y)
+    stream = streams.separable(n, d, 0.3, default_rng(int(10 * noise)))
+    return stream.X, np.where(default_rng(1).random(n) < noise, -stream.y, stream.y)
 
 
 def reported(key, X, y, runs=6, **parameters):
@@ -49,18 +50,18 @@ def test_a_run_that_counts_what_the_sampler_counts(key, parameters):
     X, y = a_stream(0.05)
     X *= np.linspace(0.5, 3.0, len(y))[:, None]
     table = reported(key, X, y, **parameters)
-    coins = np.random.default_rng(0).spawn(6)
+    coins = default_rng(0).spawn(6)
     logs = [samplers.make(key, 3, rng=coin, **parameters).run(X, y) for coin in coins]
     counted = logs[3:] if len(table) > 2 else logs[:1]
-    assert table["measured"].iloc[0] == pytest.approx(np.mean([(log.prediction != y).sum() for log in counted]))
+    assert table["measured"].iloc[0] == near(np.mean([(log.prediction != y).sum() for log in counted]))
     assert table["measured"].iloc[-1] == logs[0].queried.sum()
     same = reported(key, sparse.csr_matrix(X), y, **parameters)
-    assert same["bound"].tolist() == pytest.approx(table["bound"].tolist(), rel=1e-3)
+    assert same["bound"].tolist() == near(table["bound"].tolist(), rel=1e-3)
 
 
 def test_no_comparator_near_the_one_that_is_sought_has_a_smaller_objective():
     X, y = a_stream(0.05)
-    theorem, rng = sampler_report.theorem_of(samplers.make("sop-ss", 3, b=0.3)), np.random.default_rng(0)
+    theorem, rng = sampler_report.theorem_of(samplers.make("sop-ss", 3, b=0.3)), default_rng(0)
     often = rng.random(len(y)) * (rng.random(len(y)) < 0.5)
     (slope, ridge, square), (found,) = theorem.trades[0], sampler_report.comparators(theorem, X, y, often)
     energy = ridge * np.eye(3) + square * (X.T * often) @ X
@@ -81,13 +82,13 @@ def test_no_comparator_near_the_one_that_is_sought_has_a_smaller_objective():
 """, globals())  # fmt: skip
 def test_a_comparator_is_sought_at_the_trade_of_its_bound(key, parameters, trades):
     found = sampler_report.theorem_of(samplers.make(key, 3, **parameters)).trades
-    assert [tuple(trade) for trade in found] == [pytest.approx(trade) for trade in trades]
+    assert [tuple(trade) for trade in found] == [near(trade) for trade in trades]
 
 
-@pytest.mark.parametrize("d", [2, 9])  # fewer features than instances, and more
-@pytest.mark.parametrize("c", [np.inf, 4.0])
+@cases_of("d", "2 ; 9")  # fewer features than instances, and more
+@cases_of("c", "np.inf ; 4.0")
 def test_the_quadratic_forms_are_those_of_the_matrices(d, c):
-    X, b = np.random.default_rng(d).normal(size=(6, d)), 0.7
+    X, b = default_rng(d).normal(size=(6, d)), 0.7
     for rows in (X, sparse.csr_matrix(X)):
         r = sampler_report.quadratic_forms(rows, b, c)
         np.testing.assert_allclose(r / (1 + r), trials.quadratic_forms(X, b, c), rtol=1e-9)
@@ -113,7 +114,7 @@ def test_a_hypothesis_that_fails_is_said_and_nothing_is_violated(sampler, why):
 def test_more_than_is_proved_is_a_violation_and_a_bound_above_all_rounds_is_vacuous(monkeypatch):
     table = reported("perceptron", np.eye(3), [-1, -1, -1])  # a mistake in every round, and the bound is tight
     assert table["measured"].iloc[0] == 3
-    assert table["bound"].iloc[0] == pytest.approx(3.0, abs=1e-3)
+    assert table["bound"].iloc[0] == near(3.0, abs=1e-3)
     assert table["verdict"].iloc[0] == "vacuous: it is at most 3 anyway"
     X, y = a_stream(0.5)
     begun = samplers.make("sop", 3)
@@ -126,5 +127,5 @@ def test_more_than_is_proved_is_a_violation_and_a_bound_above_all_rounds_is_vacu
         assert not table["holds"].iloc[0]
     for asked, verdict in ((90.0, "violated"), (60.0, "holds")):
         assert sampler_report._labels(asked, np.full(100, 0.5)).verdict == verdict
-    with pytest.raises(ValueError, match="runs must be at least 2, since a mean is checked, got 1"):
+    with value_error("runs must be at least 2, since a mean is checked, got 1"):
         reported("sop", X, y, runs=1)

@@ -5,13 +5,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 
 import lpsm
 from lpsm import Combiner, hindsight
 from lpsm.combining import best_convex, best_linear
-from lpsm.experts.combine import LOSSES, RATES, losses_of, slopes_of
+from lpsm.experts.combine import LOSSES, RATES, losses_of
 from tests.oracles.combining import aggregated, combined
-from tests.tables import cases_of
+from tests.tables import cases_of, each, value_error
 
 ALPHAS = [0.01, 0.1, 0.5]
 
@@ -20,7 +21,7 @@ ALPHAS = [0.01, 0.1, 0.5]
 "absolute", 1.0, 0.0 ; "pinball", 1.0, 0.0 ; "logistic", 800.0, 0.0 ; "logistic", -800.0, -1.0
 """)  # fmt: skip
 def test_a_slope_where_there_is_a_corner_and_far_out(loss, forecast, slope):
-    assert slopes_of(loss, 0.3, np.array([forecast]), np.ones(1)) == pytest.approx([slope])
+    assert losses_of(loss, 0.3, np.array([forecast]), np.ones(1), True) == pytest.approx([slope])
 
 
 def world(loss, seed, rounds=40, n=3, sleep=0.0, size=1.0):
@@ -39,9 +40,9 @@ def world(loss, seed, rounds=40, n=3, sleep=0.0, size=1.0):
     return np.where(asleep, np.nan, forecasts), y
 
 
-@pytest.mark.parametrize("sleep", [0.0, 0.3])
-@pytest.mark.parametrize("rate", ["learn", 0.7])
-@pytest.mark.parametrize("loss", LOSSES)
+@cases_of("sleep", "0.0 ; 0.3")
+@cases_of("rate", "'learn' ; 0.7")
+@each("loss", LOSSES)
 def test_combinations_are_those_of_the_literal_recursion(loss, rate, sleep):
     for seed in (0, 1):
         forecasts, y = world(loss, seed, sleep=sleep)
@@ -51,21 +52,21 @@ def test_combinations_are_those_of_the_literal_recursion(loss, rate, sleep):
             rates, scale = [1.0], 1.0
         expected = combined(forecasts, y, loss, rates, scale, 0.3, False, ALPHAS)
         predictions, weights = combiner.run(forecasts, y)
-        np.testing.assert_allclose(predictions, expected, rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-12)
+        assert_allclose(predictions, expected, rtol=1e-9, atol=1e-9)
+        assert_allclose(weights.sum(axis=1), 1.0, atol=1e-12)
         assert not weights[np.isnan(forecasts)].any()
-        np.testing.assert_allclose(np.nansum(weights * forecasts, axis=1), predictions, rtol=1e-9, atol=1e-12)
+        assert_allclose(np.nansum(weights * forecasts, axis=1), predictions, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("loss", ["square", "logistic"])
+@each("loss", "square logistic")
 def test_combinations_that_learn_from_slopes_are_those_of_the_literal_recursion(loss):
     forecasts, y = world(loss, 3)
     predictions, _ = Combiner(3, loss, gradient=True, alphas=ALPHAS).run(forecasts, y)
     expected = combined(forecasts, y, loss, RATES, None, 0.5, True, ALPHAS)
-    np.testing.assert_allclose(predictions, expected, rtol=1e-5, atol=1e-6)  # its slopes are differences
+    assert_allclose(predictions, expected, rtol=1e-5, atol=1e-6)  # its slopes are differences
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@each("loss", LOSSES)
 @given(seed=st.integers(0, 10_000), rounds=st.integers(1, 60), n=st.integers(1, 5),
     size=st.sampled_from([1e-6, 1.0, 1e5]), rate=st.sampled_from(["learn", 0.02, 0.5]),
     shift=st.booleans())  # fmt: skip
@@ -82,7 +83,7 @@ def test_the_regret_against_the_best_segments_is_below_its_bound(loss, seed, rou
         assert bound >= 0.0
 
 
-@pytest.mark.parametrize("loss", ["square", "absolute", "pinball", "logistic"])
+@each("loss", "square absolute pinball logistic")
 @given(seed=st.integers(0, 1000), rounds=st.integers(2, 60), rate=st.sampled_from(["learn", 0.1]))
 @settings(max_examples=20)
 def test_learning_from_slopes_competes_with_the_best_fixed_mean(loss, seed, rounds, rate):
@@ -92,7 +93,7 @@ def test_learning_from_slopes_competes_with_the_best_fixed_mean(loss, seed, roun
     assert result.loss.sum() - best <= result.regret_bound() * (1 + 1e-9) + 1e-9
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@each("loss", LOSSES)
 def test_the_best_combinations_in_hindsight_are_not_beaten_by_any_other(loss):
     forecasts, y = world(loss, 11, rounds=60)
     if loss == "logistic":
@@ -147,17 +148,17 @@ def test_sleepers_are_compared_over_the_rounds_in_which_they_were_awake():
     assert summary.loc[0, "rounds"] == there.sum()
     own = np.abs(result.predictions - y)
     assert summary.loc[0, "regret"] == pytest.approx((own - np.abs(forecasts[:, 0] - y))[there].sum())
-    with pytest.raises(ValueError, match="never sleep"):
+    with value_error("never sleep"):
         result.best_partition(2)
 
 
-@pytest.mark.parametrize("sleep", [0.0, 0.3])
-@pytest.mark.parametrize("rule", ["boa", "ml-poly"])
+@cases_of("sleep", "0.0 ; 0.3")
+@each("rule", "boa ml-poly")
 def test_aggregation_with_a_rate_for_each_forecast_is_that_of_the_papers(rule, sleep):
     for seed in range(4):
         forecasts, y = world("square", seed, sleep=sleep)
         predictions, _ = Combiner(3, rule=rule).run(forecasts, y)
-        np.testing.assert_allclose(predictions, aggregated(forecasts, y, rule), rtol=1e-9)
+        assert_allclose(predictions, aggregated(forecasts, y, rule), rtol=1e-9)
 
 
 def test_exponentially_weighted_averages_fall_as_exp_of_the_summed_losses():
@@ -166,8 +167,8 @@ def test_exponentially_weighted_averages_fall_as_exp_of_the_summed_losses():
     summed = np.vstack([np.zeros(3), np.cumsum((forecasts - y[:, None]) ** 2, axis=0)[:-1]])
     expected = np.exp(-0.7 * (summed - summed.min(axis=1, keepdims=True)))
     expected /= expected.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(weights, expected, atol=1e-12)
-    np.testing.assert_allclose(predictions, (expected * forecasts).sum(axis=1), rtol=1e-10)
+    assert_allclose(weights, expected, atol=1e-12)
+    assert_allclose(predictions, (expected * forecasts).sum(axis=1), rtol=1e-10)
 
 
 def test_after_a_round_in_which_a_forecast_slept_there_is_no_regret_bound():
@@ -178,21 +179,21 @@ def test_after_a_round_in_which_a_forecast_slept_there_is_no_regret_bound():
     combiner.update([np.nan, 1.0], np.nan)  # nothing is learned from it
     assert combiner.regret_bound() > 0.0
     combiner.update([np.nan, 1.0], 5.0)
-    with pytest.raises(ValueError, match="no forecast may have slept for a regret bound, got 1 rounds with NaN"):
+    with value_error("no forecast may have slept for a regret bound, got 1 rounds with NaN"):
         combiner.regret_bound()
-    with pytest.raises(ValueError, match="rule must be learn-alpha or ewa for a regret bound, got 'boa'"):
+    with value_error("rule must be learn-alpha or ewa for a regret bound, got 'boa'"):
         Combiner(2, rule="boa").regret_bound()
 
 
-@pytest.mark.parametrize("loss", ["square", "absolute", "pinball"])
-@pytest.mark.parametrize("gradient", [False, True])
-@pytest.mark.parametrize("size", [1e150, 1e-150, 1e-160])
+@each("loss", "square absolute pinball")
+@cases_of("gradient", "False ; True")
+@cases_of("size", "1e150 ; 1e-150 ; 1e-160")
 def test_combinations_and_bounds_stay_numbers_whatever_finite_numbers_are_combined(loss, gradient, size):
     combiner = Combiner(2, loss, gradient=gradient)
     for y in (1.0, -1.0, 0.0, 1.0):
         assert np.isfinite(combiner.update([size, -size], y * size))
     assert np.isfinite(combiner.weights).all()
     assert combiner.regret_bound() >= 0.0  # infinite where the sum of squares is no number
-    with pytest.raises(ValueError, match=r"must lie in \[-2e\+150, 2e\+150\] or be NaN, got 1e\+155 in round 0"):
+    with value_error(r"must lie in \[-2e\+150, 2e\+150\] or be NaN, got 1e\+155 in round 0"):
         combiner.update([1e155, 0.0], 0.0)
     assert np.isfinite(combiner.weights).all()

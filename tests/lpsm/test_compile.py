@@ -14,6 +14,7 @@ from numba import njit
 from lpsm import native
 from lpsm.native import Kept, compiled
 from lpsm.native import kept as kept_code
+from tests.tables import cases_of, each
 
 CALLER = """
 from lpsm.native import compiled
@@ -97,7 +98,7 @@ def test_processes_that_compile_at_once_leave_one_whole_result(copied):
     assert answer(start(copied)) == (21, 1)
 
 
-@pytest.mark.parametrize(("code", "absent"), [
+@each("code, absent", [
     ("lpsm.LearnAlpha(3, [0.1]); lpsm.samplers.keys(); lpsm.hindsight; lpsm.bounds", "numba sklearn"),
     ("import netsim; lpsm.experts.hedge.Squint(2).run([[0.0, 1.0]] * 99)", "scipy.special"),
 ])  # fmt: skip
@@ -154,7 +155,7 @@ def test_a_folder_that_others_own_or_may_write_is_passed_over_for_the_users_own(
     assert chosen(package) == (None if first.stat().st_uid else first)  # the administrator's may be used
 
 
-@pytest.mark.parametrize("umask", [0o002, 0o022])
+@cases_of("umask", "0o002 ; 0o022")
 def test_a_cache_that_others_may_write_or_have_written_in_keeps_nothing(places, monkeypatch, umask):
     package, cache = places
     before = os.umask(umask)

@@ -9,6 +9,7 @@ import pytest
 import lpsm
 from lpsm import Combiner, FixedShare, LearnAlpha, MarkovShare, StaticExpert
 from lpsm.online import Ledger
+from tests.tables import cases_of, each, near, value_error
 
 N, ROUNDS = 3, 70  # beyond the first epoch of 64 rounds
 CHAIN = [[0.8, 0.2, 0.0], [0.1, 0.8, 0.1], [0.0, 0.5, 0.5]]
@@ -48,7 +49,7 @@ def same(one, other):
 
 
 @every
-@pytest.mark.parametrize("sleep", [False, True])
+@cases_of("sleep", "False ; True")
 def test_a_run_is_its_rounds_and_its_chunks_of_any_memory_with_a_saved_state_between(make, sleep, tmp_path):
     losses, awake = world()
     kept, mask = losses.copy(), awake if sleep else None
@@ -57,7 +58,7 @@ def test_a_run_is_its_rounds_and_its_chunks_of_any_memory_with_a_saved_state_bet
     weights, loss = [], []
     for t, row in enumerate(losses):
         weights.append(single.weights)
-        assert single.predict(row) == pytest.approx(weights[-1] @ row)
+        assert single.predict(row) == near(weights[-1] @ row)
         asleep_too = (np.where(mask[t], row, np.nan), mask[t].astype(int)) if sleep else (row.astype(np.float32),)
         loss.append(single.update(*asleep_too))
     same(run.loss, loss)
@@ -89,7 +90,7 @@ def test_a_run_is_its_rounds_and_its_chunks_of_any_memory_with_a_saved_state_bet
     assert losses.tolist() == kept.tolist()
     assert repr(run).startswith("ExpertRun(70 rounds of ")
     assert len(repr(run)) < 120
-    with pytest.raises(ValueError, match=r"forecasts must have shape \(3, ...\), got \(2,\)"):
+    with value_error(r"forecasts must have shape \(3, ...\), got \(2,\)"):
         whole.predict([1.0, 2.0])
 
 
@@ -116,7 +117,7 @@ def test_what_is_not_legal_changes_nothing(make):
         for asked, call in ((bad, learner.update), ([bad, bad], learner.run)):
             with pytest.raises((ValueError, TypeError), match="losses must"):
                 call(asked)
-    with pytest.raises(ValueError, match="awake must hold"):
+    with value_error("awake must hold"):
         learner.update(losses[0], [0.5] * N)
     assert lpsm.to_json(learner.state()) == before
 
@@ -127,13 +128,13 @@ def test_a_state_that_is_not_whole_is_refused(make):
     learner.run(world()[0])
     state = learner.state()
     for name, array in state.items():
-        with pytest.raises(ValueError, match="state"):
+        with value_error("state"):
             lpsm.from_state({key: value for key, value in state.items() if key != name})
         if array.size and array.ndim:
-            with pytest.raises(ValueError, match="must "):
+            with value_error("must "):
                 lpsm.from_state({**state, name: array.ravel()[:1].reshape((1,) * (array.ndim + 1))})
     for name, value in (("version", np.array(99)), ("stranger", np.zeros(2))):
-        with pytest.raises(ValueError, match="state must"):
+        with value_error("state must"):
             lpsm.from_state({**state, name: value})
 
 
@@ -150,14 +151,14 @@ def test_playing_costs_no_less_than_the_mixture_loses_and_no_more_than_hoeffding
         if mask is None or not isinstance(learner, LearnAlpha):  # of whose columns each has its own part awake
             assert (run.played_loss >= run.loss - 1e-12).all()
             assert (run.played_loss <= run.loss + learner.eta * 4.0**2 / 8 + 1e-12).all()
-        assert run.total_played_loss == pytest.approx(run.played_loss.sum())
+        assert run.total_played_loss == near(run.played_loss.sum())
 
 
-@pytest.mark.parametrize(
-    ("kind", "given"),
+@each(
+    "kind, given",
     [(FixedShare, (N, 0.1)), (StaticExpert, (N,)), (LearnAlpha, (N, [0.0, 0.3])), (MarkovShare, (CHAIN,))],
 )
-@pytest.mark.parametrize("eta", [0.1, 7.0])
+@cases_of("eta", "0.1 ; 7.0")
 def test_a_learning_rate_is_the_scale_of_the_losses(kind, given, eta):
     losses, awake = world()
     rated, plain = kind(*given, eta=eta).run(losses, awake), kind(*given).run(eta * losses, awake)
@@ -173,7 +174,7 @@ def test_a_run_of_a_combiner_is_its_rounds_its_chunks_and_what_is_restored(make)
     rounds = []
     for t in range(ROUNDS):
         rounds.append(single.predict(forecasts[t]))
-        assert single.update(forecasts[t], y[t]) == pytest.approx(rounds[-1], nan_ok=True)
+        assert single.update(forecasts[t], y[t]) == near(rounds[-1], nan_ok=True)
     same(predictions, rounds)
     for part in (slice(0, 1), slice(1, 25), slice(25, 25), slice(25, ROUNDS)):
         parts = lpsm.from_state(lpsm.to_json(parts.state()))

@@ -15,6 +15,7 @@ import pytest
 
 from lpsm import native
 from lpsm.native.entries import FLOATS, Signature, entry_of
+from tests.tables import each
 
 ENTRY = """
 import numpy as np
@@ -73,9 +74,7 @@ def damaged(content: bytes, other: bytes) -> dict[str, bytes]:
     return found
 
 
-@pytest.mark.parametrize(
-    "ways", [pytest.param([""], id="empty"), pytest.param(None, id="each way", marks=pytest.mark.long)]
-)
+@each("ways", [pytest.param([""], id="empty"), pytest.param(None, id="each way", marks=pytest.mark.long)])
 def test_a_damaged_file_is_compiled_again(run: Run, tmp_path: Path, ways: list[str] | None) -> None:
     assert (run(CALL), run(OF_OTHERS)) == ("False 30 True", "False 5 True")
     whole = {path: path.read_bytes() for path in tmp_path.rglob("*.code")}

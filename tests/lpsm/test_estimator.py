@@ -5,6 +5,8 @@ from math import exp, log
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.optimize import minimize_scalar
 from sklearn.base import clone
@@ -15,18 +17,18 @@ from lpsm import synthetic_streams as streams
 from lpsm.samplers import SelectiveClassifier
 from lpsm.samplers.calibration import LEAST, fitted_scale, leads, probabilities
 from tests.lpsm.frozen.streams import a_stream
-from tests.tables import cases_of
+from tests.tables import cases_of, each, near, value_error, words
 
-SOME = ["ss", "sop-ss", "arow-diagonal-ss", "filter", "dkm"]
+SOME = words("ss sop-ss arow-diagonal-ss filter dkm")
 CHECKED = [pytest.param(key, marks=[] if key in SOME else pytest.mark.long) for key in tuple(samplers.keys())]
 
 
 def example(n=300, d=4, seed=0):
-    stream = streams.separable(n, d, 0.1, np.random.default_rng(seed))
+    stream = streams.separable(n, d, 0.1, default_rng(seed))
     return stream.X, np.where(stream.y > 0, "yes", "no")
 
 
-@pytest.mark.parametrize("key", CHECKED)
+@each("key", CHECKED)
 def test_every_check_of_scikit_learn_passes(key):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its checks provoke warnings of their own
@@ -53,7 +55,7 @@ def test_no_answer_is_learned_if_one_ticket_is_not_open():
     ticket = int(model.tickets_[model.tickets_ > 0][0])
     with pytest.raises(RuntimeError, match="ticket must be of an open question, got 999; open are"):
         model.answer([ticket, 999], y[:2])
-    with pytest.raises(ValueError, match="tickets must be different ones"):
+    with value_error("tickets must be different ones"):
         model.answer([ticket, ticket], y[:2])
     assert model.sampler_.stored == 0
     assert ticket in model.sampler_.open_tickets
@@ -61,7 +63,7 @@ def test_no_answer_is_learned_if_one_ticket_is_not_open():
     assert unknown.tickets_.tolist() == [0, 2, 0]  # a label that is not a number is not known yet
 
 
-@pytest.mark.parametrize("several", [False, True])
+@cases_of("several", "False ; True")
 def test_rows_of_zeros_are_no_rounds_where_rows_are_normalised(several):
     X, y = example(30)
     y = np.argmax(X[:, :3], axis=1) if several else y
@@ -97,7 +99,7 @@ def test_tags_say_what_a_key_can_do(key, several, poor):
     assert tags.input_tags.sparse
 
 
-@pytest.mark.parametrize("make_rows", [np.asarray, sparse.csr_matrix])
+@each("make_rows", [np.asarray, sparse.csr_matrix])
 def test_the_constant_of_an_intercept_is_the_root_mean_square_of_the_values_other_than_0(make_rows):
     X = np.array([[0.0, 3.0], [4.0, 0.0], [0.0, -5.0]])
     y, labels = np.array(["no", "yes", "no"]), [-1, 1, -1]
@@ -107,9 +109,9 @@ def test_the_constant_of_an_intercept_is_the_root_mean_square_of_the_values_othe
         wide = np.column_stack([np.vstack([rows, 2 * rows]), np.full(6, constant)])
         sampler = samplers.make("rls", 3)
         sampler.run(wide, labels * 2)
-        np.testing.assert_allclose(model.sampler_.weights, sampler.weights)
+        assert_allclose(model.sampler_.weights, sampler.weights)
         expected = sampler.margins(np.column_stack([X, np.full(3, constant)]))
-        np.testing.assert_allclose(model.decision_function(make_rows(X)), expected)
+        assert_allclose(model.decision_function(make_rows(X)), expected)
 
 
 def test_coins_come_of_a_seed_a_generator_or_numpys_older_one():
@@ -117,9 +119,9 @@ def test_coins_come_of_a_seed_a_generator_or_numpys_older_one():
     signs = np.where(y == "yes", 1, -1)
     old = np.random.RandomState(5)
     seed = old.randint(2**32 - 1, dtype=np.uint32)
-    for given, meant in ((3, 3), (np.random.default_rng(4), 4), (np.random.RandomState(5), seed)):
+    for given, meant in ((3, 3), (default_rng(4), 4), (np.random.RandomState(5), seed)):
         model = SelectiveClassifier("sop-fixed-bias", rate=0.5, random_state=given).fit(X, y)
-        log = samplers.make("sop-fixed-bias", 4, rng=np.random.default_rng(meant)).run(X, signs)
+        log = samplers.make("sop-fixed-bias", 4, rng=default_rng(meant)).run(X, signs)
         assert np.array_equal(model.queried_, log.queried)
 
 
@@ -142,24 +144,24 @@ def scale_of(scores, labels):
 def test_the_scale_by_hand():
     margins = np.array([0.5, -0.5, 0.5])
     # three of three right: the target is 4/5, and sigmoid(2 beta/2) is that at beta = ln 4
-    assert fitted_scale(leads(margins), np.array([1, 0, 1])) == pytest.approx(log(4), rel=1e-4)
-    assert probabilities(leads(margins), log(4))[:, 1] == pytest.approx([0.8, 0.2, 0.8])
-    assert fitted_scale(leads(margins), np.array([0, 1, 0])) == pytest.approx(2 * LEAST)  # all wrong
+    assert fitted_scale(leads(margins), np.array([1, 0, 1])) == near(log(4), rel=1e-4)
+    assert probabilities(leads(margins), log(4))[:, 1] == near([0.8, 0.2, 0.8])
+    assert fitted_scale(leads(margins), np.array([0, 1, 0])) == near(2 * LEAST)  # all wrong
     assert fitted_scale(leads(np.zeros(4)), np.array([0, 1, 1, 1])) == LEAST  # their size is not known
     assert fitted_scale(np.zeros((0, 2)), np.zeros(0, np.int64)) == 0.0
     several = np.array([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0]])  # 3/5 for the right one: e^(2 beta) = 3
-    assert fitted_scale(several, np.array([0, 1])) == pytest.approx(log(3) / 2, rel=1e-4)
-    assert probabilities(several, 0.5)[0] == pytest.approx(np.array([exp(1), 1, 1]) / (exp(1) + 2))
+    assert fitted_scale(several, np.array([0, 1])) == near(log(3) / 2, rel=1e-4)
+    assert probabilities(several, 0.5)[0] == near(np.array([exp(1), 1, 1]) / (exp(1) + 2))
     for size in (1e-6, 1e6):  # in any units
-        assert fitted_scale(size * several, np.array([0, 1])) * size == pytest.approx(log(3) / 2, rel=1e-3)
+        assert fitted_scale(size * several, np.array([0, 1])) * size == near(log(3) / 2, rel=1e-3)
 
 
-@pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize("way", ["a run", "a short run", "by an oracle", "late"])
+@cases_of("several", "False ; True")
+@cases_of("way", "'a run' ; 'a short run' ; 'by an oracle' ; 'late'")
 def test_a_classifier_enters_the_scores_of_the_rounds_and_the_labels_bought(way, several):
     rounds = 30 if way == "a short run" else 90
-    codes = (X @ np.random.default_rng(2).normal(size=(3, 4))).argmax(axis=1) if several else (Y > 0).astype(int)
-    names = np.array(["a", "b", "c", "d"] if several else ["no", "yes"])
+    codes = (X @ default_rng(2).normal(size=(3, 4))).argmax(axis=1) if several else (Y > 0).astype(int)
+    names = np.array(words("a b c d") if several else ["no", "yes"])
     key, own = ("ss", {"K": 0.2}) if several else ("sop-label-efficient", {"C": 0.3})
     model = SelectiveClassifier(key, random_state=1, **own)
     asked = []
@@ -181,7 +183,7 @@ def test_a_classifier_enters_the_scores_of_the_rounds_and_the_labels_bought(way,
             model.answer(model.tickets_[rows], part[rows])
     else:
         model.fit(X[:rounds], names[codes[:rounds]])
-    rng = np.random.default_rng(1)
+    rng = default_rng(1)
     twin = samplers.MulticlassSampler(key, 3, 4, rng=rng, **own) if several else samplers.make(key, 3, rng=rng, **own)
     scores, labels, owed, said = [], [], [], []
     for t in range(rounds):
@@ -197,7 +199,7 @@ def test_a_classifier_enters_the_scores_of_the_rounds_and_the_labels_bought(way,
             twin.learn(*owed.pop())
     now = twin.scores(X[:5]) if several else leads(twin.margins(X[:5]))
     expected = probabilities(now, scale_of(np.array(scores), labels))
-    np.testing.assert_allclose(model.predict_proba(X[:5]), expected, rtol=2e-3)
+    assert_allclose(model.predict_proba(X[:5]), expected, rtol=2e-3)
     assert not np.allclose(expected, 1.0 / len(names))
     assert asked == (np.flatnonzero(model.queried_).tolist() if way == "by an oracle" else [])
     assert model.n_queries_ == len(labels) < rounds

@@ -6,13 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
 from scipy.interpolate import BarycentricInterpolator
 
 from lpsm import LearnAlpha, alpha_grid, hindsight
 from lpsm.experts import worst_divergence
 from lpsm.experts.hindsight_kernels import Likelihoods, interpolation_error, node_losses, read_between, slopes
 from tests.oracles import experts as oracle
-from tests.tables import cases_of
+from tests.tables import cases_of, value_error
 
 values = st.one_of(st.floats(0, 5), st.sampled_from([0.0, 1.0, 30.0, 1e6]))
 
@@ -23,7 +25,7 @@ def matrices(max_rounds=5, max_experts=3, elements=values):
 
 
 def shifting(rounds=120, n_experts=4, segments=6, seed=0):
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     losses = rng.exponential(1.0, (rounds, n_experts))
     for s, part in enumerate(np.array_split(np.arange(rounds), segments)):
         losses[part, s % n_experts] *= 0.1
@@ -44,7 +46,7 @@ def test_the_best_partition_pays_what_its_curve_says_and_has_k_segments(losses, 
     k = data.draw(st.integers(1, len(losses)))
     curve = hindsight.partition_curve(losses, k, neighbours_differ=differ)
     if not np.isfinite(curve[-1]):
-        with pytest.raises(ValueError, match="k must allow"):
+        with value_error("k must allow"):
             hindsight.best_partition(losses, k, neighbours_differ=differ)
         return
     found = hindsight.best_partition(losses, k, neighbours_differ=differ)
@@ -65,12 +67,12 @@ def test_loss_at_a_rate_is_the_sum_over_all_expert_sequences(losses, alpha):  # 
     assert hindsight.alpha_losses(losses, [alpha])[0] == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize("alpha", [1e-6, 0.03, 0.5, 0.97])
+@cases_of("alpha", "1e-6 ; 0.03 ; 0.5 ; 0.97")
 def test_slope_and_curvature_are_those_of_fifty_digit_differences(alpha):  # oracle
     losses = shifting(40)
     with mpmath.workdps(60):
         expected = [mpmath.diff(lambda a: oracle.share_loss(losses, a), mpmath.mpf(alpha), k) for k in (0, 1, 2)]
-    np.testing.assert_allclose(hindsight.alpha_slopes(losses, [alpha])[0], [float(x) for x in expected], rtol=1e-10,
+    assert_allclose(hindsight.alpha_slopes(losses, [alpha])[0], [float(x) for x in expected], rtol=1e-10,
         atol=1e-10)  # fmt: skip
 
 
@@ -100,7 +102,7 @@ def test_the_global_minimum_is_found_among_two_local_ones():
 
 @cases_of("rounds n scale repeats", "2, 3, 1.0, 1 ; 12, 2, 4.0, 1 ; 300, 5, 1e-3, 1 ; 300, 5, 2.0, 1 ; 300, 3, 3.0, 50")
 def test_the_polynomial_through_few_losses_is_as_near_as_its_bound_says(rounds, n, scale, repeats):  # theorem
-    rng = np.random.default_rng(rounds + repeats)
+    rng = default_rng(rounds + repeats)
     prepared = Likelihoods(np.repeat(rng.exponential(scale, size=(rounds // repeats, n)), repeats, axis=0),
         np.ones(n) / n)  # fmt: skip
     rates = rng.random(60)
@@ -122,7 +124,7 @@ def test_the_largest_value_of_a_polynomial_is_read_between_its_nodes():
 
 
 def test_a_flat_curve_is_settled_by_six_losses_for_each_root_of_the_rounds():
-    losses = np.random.default_rng(0).exponential(1e-3, size=(2_000, 3))
+    losses = default_rng(0).exponential(1e-3, size=(2_000, 3))
     best = hindsight.best_alpha(losses)
     assert best.evaluations <= 6.5 * np.sqrt(2_000)
     assert best.gap <= 1e-6
@@ -156,7 +158,7 @@ def test_the_best_transitions_reproduce_the_posterior_moves_they_induce(losses):
     assert hindsight.best_transitions(losses, max_iterations=0).iterations == 0
     found = hindsight.best_transitions(losses, max_iterations=200)
     expected = oracle.transition_counts(losses, found.matrix)
-    np.testing.assert_allclose(found.counts, expected, atol=1e-9)
+    assert_allclose(found.counts, expected, atol=1e-9)
     visits = found.counts.sum(axis=1, keepdims=True)
     assert found.residual == pytest.approx(np.abs(found.counts - visits * found.matrix).max(), abs=1e-12)
     assert found.loss == pytest.approx(oracle.markov_loss(losses, found.matrix), rel=1e-10, abs=1e-10)
@@ -172,7 +174,7 @@ def test_one_infinite_loss_is_legal_and_a_round_of_them_costs_infinity():
     losses[7] = np.inf
     assert hindsight.best_alpha(losses).loss == np.inf
     assert np.isinf(hindsight.partition_curve(losses, 5)).all()
-    with pytest.raises(ValueError, match="finite"):
+    with value_error("finite"):
         hindsight.best_transitions(losses)
 
 
@@ -202,7 +204,7 @@ def test_no_alpha_is_further_than_delta_from_the_grid(delta):
     grid = alpha_grid(delta=delta)
     assert (np.diff([0.0, *grid, 1.0]) > 0).all()
     assert 0.5 in grid
-    np.testing.assert_allclose(grid + grid[::-1], 1.0, atol=1e-15)
+    assert_allclose(grid + grid[::-1], 1.0, atol=1e-15)
     assert worst_divergence(grid) <= delta * (1 + 1e-9)
     assert dense_divergence(grid) <= delta * (1 + 1e-9) + 1e-15
 
@@ -220,9 +222,9 @@ def test_ends_of_the_interval_are_allowed_in_a_grid(alphas, worst):
     assert worst_divergence(alphas) == pytest.approx(worst)
 
 
-@pytest.mark.parametrize("n", [2, 3])
+@cases_of("n", "2 ; 3")
 def test_chebyshev_of_half_the_horizon_is_the_krichevsky_trofimov_mixture(n):
-    rng = np.random.default_rng(n)
+    rng = default_rng(n)
     rounds = 200
     losses = rng.exponential(size=(rounds, n)) * 2
     losses[rounds // 2 :, 0] *= 0.1

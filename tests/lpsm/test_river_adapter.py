@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
-from tests.tables import rows
+from tests.tables import cases_of, each, near, rows, value_error
 
 river = pytest.importorskip("river")
 
@@ -16,27 +17,27 @@ from lpsm.samplers.river_adapter import ActiveRiverSampler, RiverSampler  # noqa
 
 
 def example(n=400):
-    stream = streams.separable(n, 3, 0.1, np.random.default_rng(0))
+    stream = streams.separable(n, 3, 0.1, default_rng(0))
     return stream, [
         (dict(zip("abc", x, strict=True)), bool(y > 0)) for x, y in zip(stream.X.tolist(), stream.y, strict=True)
     ]
 
 
-@pytest.mark.parametrize("key", ["ssmd", "sop-ss", "perceptron-ss", "dkm"])
+@each("key", "ssmd sop-ss perceptron-ss dkm")
 def test_progressive_validation_sees_the_predictions_of_the_run(key):
     stream, rows = example()
-    log = samplers.make(key, 3, rng=np.random.default_rng(5)).run(stream.X, stream.y)
+    log = samplers.make(key, 3, rng=default_rng(5)).run(stream.X, stream.y)
     accuracy = np.mean(log.prediction == stream.y)
     plain = RiverSampler(key, seed=5)
-    assert evaluate.progressive_val_score(rows, plain, metrics.Accuracy()).get() == pytest.approx(accuracy)
+    assert evaluate.progressive_val_score(rows, plain, metrics.Accuracy()).get() == near(accuracy)
     assert plain.n_queries == log.queried.sum()
     active = ActiveRiverSampler(RiverSampler(key, seed=5))
     steps = list(evaluate.iter_progressive_val_score(rows, active, metrics.Accuracy(), step=400))
-    assert steps[-1]["Accuracy"].get() == pytest.approx(accuracy)
+    assert steps[-1]["Accuracy"].get() == near(accuracy)
     assert steps[-1]["Samples used"] == log.queried.sum()
 
 
-@pytest.mark.parametrize("classes", [(False, True), ("ham", "spam")])
+@cases_of("classes", "(False, True) ; ('ham', 'spam')")
 def test_predictions_by_hand_while_features_appear(classes):
     model, by_hand = RiverSampler("sop", classes=classes), samplers.make("sop", 3)
     assert model.n_queries == 0
@@ -61,14 +62,14 @@ def test_predictions_by_hand_while_features_appear(classes):
         margin = by_hand.margins([row])[0]
         chance = 1.0 / (1.0 + np.exp(-2.0 * scale * margin))
         found = model.predict_proba_one(x)
-        assert found == pytest.approx({classes[1]: chance, classes[0]: 1.0 - chance})
+        assert found == near({classes[1]: chance, classes[0]: 1.0 - chance})
         assert next(iter(found)) == model.predict_one(x) == classes[int(margin >= 0.0)]
     assert scale > 0.0
 
 
 def test_an_active_sampler_owes_labels_to_the_oldest_instance_first_and_looks_at_no_others():
     model = ActiveRiverSampler(RiverSampler("sop-fixed-bias", {"rate": 0.5, "normalize": False}, seed=0))
-    coins, by_hand = np.random.default_rng(0), samplers.make("sop", 1)
+    coins, by_hand = default_rng(0), samplers.make("sop", 1)
     asked = [model.predict_one({"a": float(i)})[1] for i in range(1, 9)]
     assert asked == (coins.random(8) < 0.5).tolist()
     assert 0 < sum(asked) < 8
@@ -85,7 +86,7 @@ def test_an_active_sampler_owes_labels_to_the_oldest_instance_first_and_looks_at
 
 
 def test_labels_of_instances_asked_about_before_others_come_late_and_close_their_questions():
-    model, rng = RiverSampler("sop", features=["a"]), np.random.default_rng(1)
+    model, rng = RiverSampler("sop", features=["a"]), default_rng(1)
     rows = [{"a": float(value)} for value in rng.normal(size=100)]
     assert all(model.ask(x) for x in rows)
     for x in rows[:99]:
@@ -93,21 +94,19 @@ def test_labels_of_instances_asked_about_before_others_come_late_and_close_their
     assert (model.sampler.rounds, model.sampler.stored > 0, model.sampler.open_tickets) == (100, True, [100])
     model.forget(rows[99])
     assert model.sampler.open_tickets == []
-    with pytest.raises(ValueError, match="x must be an instance that was asked about, got"):
+    with value_error("x must be an instance that was asked about, got"):
         model.forget(rows[99])
 
 
 MODELS = [kind(**given) for kind in (RiverSampler, ActiveRiverSampler) for given in kind._unit_test_params()]
 
 
-@pytest.mark.parametrize(
-    "model", [pytest.param(one, marks=[] if i == 1 else pytest.mark.long) for i, one in enumerate(MODELS)]
-)
+@each("model", [pytest.param(one, marks=[] if i == 1 else pytest.mark.long) for i, one in enumerate(MODELS)])
 def test_every_check_of_river_passes(model):
     checks.check_estimator(model)
 
 
-@pytest.mark.parametrize("delay", [None, 20])
+@cases_of("delay", "None ; 20")
 def test_a_scaler_and_late_labels_leave_a_round_an_instance(delay):
     _, rows = example(600)
     rows = [({name: 5.0 + 3.0 * value for name, value in x.items()}, y) for x, y in rows]

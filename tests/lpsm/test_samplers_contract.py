@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import sparse
 
 import lpsm
@@ -19,7 +20,7 @@ from lpsm import samplers
 from lpsm.samplers import MulticlassSampler, TunedSampler, catalogue, kernels
 from tests.lpsm.frozen import streams
 from tests.lpsm.frozen.streams import GRIDS, MORE, NO_KERNEL, PARAMETERS, STREAMS, by_rounds, plain
-from tests.tables import cases_of
+from tests.tables import cases_of, each, near, value_error, words
 
 X, Y = plain(6, 150, 11)
 X = X.astype(np.float32).astype(float)  # so that single precision holds the same rows
@@ -34,10 +35,10 @@ def registry():
     """Everything with a state: how it is made, and the labels it takes."""
     for key, parameters in [*PARAMETERS.items(), *MORE[:1], *MORE[2:4]]:
         yield f"{key} {parameters}", partial(made, samplers.make, key, **parameters), Y
-    for key in ("sop-ss", "ss", "lasec", "dkm", "randomized-budget-perceptron", "perceptron"):
+    for key in words("sop-ss ss lasec dkm randomized-budget-perceptron perceptron"):
         for kernel in ("linear", "rbf"):
             yield f"{key} {kernel}", partial(made, samplers.make, key, kernel=kernel, **PARAMETERS[key]), Y
-    for key in ("ss", "sop-label-efficient", "perceptron-ss", "arow-diagonal-ss", "iwal", "lasec-ss", "nearest"):
+    for key in words("ss sop-label-efficient perceptron-ss arow-diagonal-ss iwal lasec-ss nearest"):
         for kernel in (None, "rbf") if key not in NO_KERNEL else (None,):
             several = partial(made, MulticlassSampler, key, n_classes=4, kernel=kernel, **PARAMETERS[key])
             yield f"{key} of four classes {kernel}", several, CODES
@@ -65,7 +66,7 @@ def singly(model, rows, labels, by_ticket=True):
 
 def same(found, expected):
     for a, b in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(a, b)
+        assert_array_equal(a, b)
 
 
 def equal_states(one, other):
@@ -73,7 +74,7 @@ def equal_states(one, other):
     assert list(a) == list(b)
     for name in a:
         assert (a[name].dtype, a[name].shape) == (b[name].dtype, b[name].shape), name
-        np.testing.assert_array_equal(a[name], b[name], err_msg=name)
+        assert_array_equal(a[name], b[name], err_msg=name)
 
 
 @EVERY
@@ -99,7 +100,7 @@ def test_a_run_is_its_pieces_and_its_rounds_to_the_last_bit_and_draw_in_any_memo
 
 
 @EVERY
-@pytest.mark.parametrize("turn", [np.asarray, sparse.csr_matrix])
+@each("turn", [np.asarray, sparse.csr_matrix])
 def test_what_is_restored_goes_on_as_it_would_have_and_says_the_same_of_itself(make, labels, turn):
     model, rows = make(), turn(X)
     singly(model, rows[:60], labels[:60])
@@ -134,7 +135,7 @@ def test_what_reads_the_state_says_what_a_decision_would_and_leaves_it_and_a_que
                     assert said == decision.prediction
                 elif not isinstance(model, TunedSampler):  # in which a decision may move the votes
                     margin = model.margins(x[None])[0]
-                    assert (margin, said) == (pytest.approx(decision.margin, abs=1e-9), 1 if margin >= 0 else -1)
+                    assert (margin, said) == (near(decision.margin, abs=1e-9), 1 if margin >= 0 else -1)
     equal_states(curious, patient)
     tickets = [decision.ticket for decision in decisions if decision.query]
     assert model.open_tickets == tickets
@@ -147,8 +148,8 @@ def test_what_reads_the_state_says_what_a_decision_would_and_leaves_it_and_a_que
     assert model.open_tickets == tickets[1:]
 
 
-@pytest.mark.parametrize("form", ["a key", "a grid"])
-@pytest.mark.parametrize("key", ["ssmd", "rls", "perceptron", "sop-label-efficient", "ssnl", "dkm", "bbq"])
+@cases_of("form", "'a key' ; 'a grid'")
+@each("key", words("ssmd rls perceptron sop-label-efficient ssnl dkm bbq"))
 def test_a_budget_ends_the_questions_and_changes_nothing_before(key, form):
     first = samplers.registry()[key].parameters[0]
     grid = {} if form == "a key" else {"parameter": first.name, "grid": [first.default, 2 * first.default]}
@@ -165,9 +166,7 @@ def test_a_budget_ends_the_questions_and_changes_nothing_before(key, form):
 QUICK = "sop-ss", "ssmd", "ridge"  # the others are compiled for numbers of single precision one by one
 
 
-@pytest.mark.parametrize(
-    "key", [pytest.param(key, marks=[] if key in QUICK else pytest.mark.long) for key in PARAMETERS]
-)
+@each("key", [pytest.param(key, marks=[] if key in QUICK else pytest.mark.long) for key in PARAMETERS])
 def test_single_precision_decides_as_double_does_away_from_ties(key):
     one, other = (made(samplers.make, key, dtype=dtype, **PARAMETERS[key]) for dtype in ("float64", "float32"))
     a, b = one.run(X[:60], Y[:60]), other.run(X[:60], Y[:60])
@@ -188,13 +187,13 @@ def test_a_label_is_taken_once_where_it_was_asked_for_and_for_the_instance_that_
     asking.decide(x)
     x[:] = 7.0  # which does not reach the learner
     for other in (x, X[1]):
-        with pytest.raises(ValueError, match="x must be the instance"):
+        with value_error("x must be the instance"):
             asking.learn(other, 1)
     assert asking.learn(X[0].tolist(), 1) is True
     with pytest.raises(RuntimeError, match="not a query"):
         asking.learn(X[0], 1)
     twin.run(X[:1], [1])
-    np.testing.assert_array_equal(asking.weights, twin.weights)
+    assert_array_equal(asking.weights, twin.weights)
     assert (silent.stored, asking.stored) == (0, 1)
 
 
@@ -213,8 +212,8 @@ def test_schedules_may_be_functions_of_t_which_are_asked_for_every_round_once():
     assert seen == list(range(1, 12))
 
 
-@pytest.mark.parametrize("key", ["sop", "lasec", "perceptron", "ssmd", "randomized-budget-perceptron", "arow-diagonal"])
-@pytest.mark.parametrize("kernel", [None, "linear", "rbf"])
+@each("key", words("sop lasec perceptron ssmd randomized-budget-perceptron arow-diagonal"))
+@cases_of("kernel", "None ; 'linear' ; 'rbf'")
 def test_features_that_appear_later_were_zero_until_then(key, kernel):
     if kernel and key in NO_KERNEL:
         return
@@ -227,23 +226,23 @@ def test_features_that_appear_later_were_zero_until_then(key, kernel):
             growing.widen(6)
             assert whole.learn(ticket, 1) == growing.learn(ticket, 1)  # a question from before
         a, b = whole.decide(rows[t]), growing.decide(rows[t, : growing.n_features])
-        assert a.margin == pytest.approx(b.margin, abs=1e-10)
+        assert a.margin == near(b.margin, abs=1e-10)
         assert whole.learn(a.ticket, -Y[t]) == growing.learn(b.ticket, -Y[t]) if a.query else not b.query
-    with pytest.raises(ValueError, match="n_features must be an integer of at least 6, got 4"):
+    with value_error("n_features must be an integer of at least 6, got 4"):
         growing.widen(4)
 
 
 def test_the_form_of_a_second_order_learner_goes_by_the_room_for_its_matrix(monkeypatch):
     assert catalogue.LARGEST_MATRIX == 16_384  # as the documentation of `make` has it
     monkeypatch.setattr(catalogue, "LARGEST_MATRIX", 4)
-    for key in ("sop", "lasec", "arow", "perceptron", "arow-diagonal"):
+    for key in words("sop lasec arow perceptron arow-diagonal"):
         for n_features in (2, 4, 5):
             dual = n_features == 5 and key not in ("perceptron", "arow-diagonal")
             assert samplers.make(key, n_features).kernel == (samplers.Linear() if dual else None), key
     assert samplers.make("sop", 5, kernel="rbf", gamma=2.0).kernel == samplers.Radial(gamma=2.0)
 
 
-@pytest.mark.parametrize(("dtype", "kernel"), [("float32", None), ("float64", None), ("float64", "linear")])
+@cases_of("dtype kernel", "'float32', None ; 'float64', None ; 'float64', 'linear'")
 def test_weights_and_the_inverse_are_copies_in_the_numbers_asked_for(dtype, kernel):
     sampler = samplers.make("rls", 6, dtype=dtype, kernel=kernel)
     sampler.run(X[:5], Y[:5])
@@ -274,11 +273,11 @@ def test_sparse_rows_may_be_unsorted_and_hold_duplicates_and_stay_as_they_were()
         atol=1e-15)  # fmt: skip
     np.testing.assert_allclose(sampler.weights, dense.weights, atol=1e-15)
     for name in ("data", "indices", "indptr"):
-        np.testing.assert_array_equal(getattr(messy, name), getattr(before, name))
+        assert_array_equal(getattr(messy, name), getattr(before, name))
 
 
-@pytest.mark.parametrize("key", ["perceptron-ss", "sop", "arow-diagonal-ss", "randomized-budget-perceptron"])
-@pytest.mark.parametrize("normalize", [False, True])
+@each("key", words("perceptron-ss sop arow-diagonal-ss randomized-budget-perceptron"))
+@cases_of("normalize", "False ; True")
 def test_an_instance_may_be_its_values_and_columns_in_any_order_and_of_any_numbers(key, normalize):
     X, y = STREAMS["plain"]()
     rows = sparse.csr_matrix(X)
@@ -311,10 +310,10 @@ def test_a_pair_that_was_asked_about_is_kept_as_it_was_and_another_is_refused():
     model, values, columns = samplers.make("perceptron", 9), np.ones(3), np.array([1, 4, 6], np.int32)
     model.decide((values, columns))
     columns[0] = 0
-    with pytest.raises(ValueError, match="x must be the instance that decide asked about"):
+    with value_error("x must be the instance that decide asked about"):
         model.learn((values, columns), 1)
     columns[0] = 1
-    with pytest.raises(ValueError, match="x must be the instance that decide asked about"):
+    with value_error("x must be the instance that decide asked about"):
         model.learn((2 * values, columns), 1)
     assert model.learn((values, columns), -1)
     assert model.weights.tolist() == [0, -1, 0, 0, -1, 0, -1, 0, 0]
@@ -325,7 +324,7 @@ def test_margins_that_are_read_after_their_rows_were_changed_are_refused():
     early, late = (samplers.make("sop", 6).run(rows, Y) for _ in range(2))
     margin = early.margin.copy()
     rows[10:] *= 2.0
-    np.testing.assert_array_equal(early.margin, margin)
+    assert_array_equal(early.margin, margin)
     with pytest.raises(RuntimeError, match="X must stay as it was in the run until"):
         _ = late.margin
 
@@ -337,7 +336,7 @@ ANSWERS = streams.read()
 def test_an_answer_is_changed_or_dropped_only_by_name():
     then = {"a": np.ones(2), "b": np.zeros(1)}
     now = {"b": np.ones(1), "c": np.zeros(3)}
-    with pytest.raises(ValueError, match="answers must be named to be changed or dropped, got 'a', 'b'"):
+    with value_error("answers must be named to be changed or dropped, got 'a', 'b'"):
         streams.merged(then, now, [])
     assert list(streams.merged(then, now, ["a", "b"])) == ["b", "c"]
     assert streams.merged(then, {**then, **now, "b": then["b"]}, [])["a"] is then["a"]
@@ -348,7 +347,7 @@ def test_every_key_has_answers_and_every_answer_a_case():
     assert [name for name, *_ in streams.cases()] == list(ANSWERS)
 
 
-@pytest.mark.parametrize("key", samplers.keys())
+@each("key", samplers.keys())
 def test_predictions_questions_stores_margins_and_weights_are_those_of_then(key):
     for name, make, X, y in streams.cases():
         if name.split()[0] == key:

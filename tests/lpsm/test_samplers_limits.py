@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
 from scipy import sparse
 
 from lpsm import samplers
@@ -14,6 +16,7 @@ from lpsm.bounds import risk
 from lpsm.samplers import protocol
 from tests.lpsm.frozen.streams import a_stream, assert_same, of
 from tests.oracles.samplers import Stored, importance
+from tests.tables import cases_of, each, value_error
 
 D = 7
 KEYS = samplers.keys()
@@ -31,7 +34,7 @@ iwal, floor=1.0; adagrad
 """
 
 
-@pytest.mark.parametrize("row", LIMITS.strip().splitlines())
+@each("row", LIMITS.strip().splitlines())
 def test_a_limit_of_one_sampler_is_another(row):
     both = [
         (key, eval(f"dict({given})", vars(np))) for key, _, given in (part.partition(", ") for part in row.split("; "))
@@ -41,7 +44,7 @@ def test_a_limit_of_one_sampler_is_another(row):
 
 
 def test_after_twenty_thousand_updates_the_inverse_is_a_fresh_one_to_1e_6():
-    rng = np.random.default_rng(5)
+    rng = default_rng(5)
     d, rounds = 256, 20_000
     spread = np.logspace(0, -3, d)
     X = rng.normal(size=(rounds, d)) * spread
@@ -51,12 +54,12 @@ def test_after_twenty_thousand_updates_the_inverse_is_a_fresh_one_to_1e_6():
     fresh = np.linalg.inv(np.eye(d) + X.T @ X)
     assert np.abs(sampler.inverse - fresh).max() <= 1e-6 * np.abs(fresh).max()
     assert np.array_equal(sampler.inverse, sampler.inverse.T)
-    np.testing.assert_allclose(sampler.weights, fresh @ (X.T @ y), atol=1e-6)
+    assert_allclose(sampler.weights, fresh @ (X.T @ y), atol=1e-6)
 
 
-@pytest.mark.parametrize("make_rows", [np.asarray, sparse.csr_matrix])
+@each("make_rows", [np.asarray, sparse.csr_matrix])
 def test_the_inverse_is_a_fresh_one_while_updates_wait_when_the_matrix_takes_them_and_after(make_rows):
-    rng = np.random.default_rng(8)
+    rng = default_rng(8)
     d, b, c = 40, 0.8, 9.0  # 16 updates wait
     X = rng.normal(size=(45, d)) * (rng.random((45, d)) < 0.7)
     y = np.where(rng.random(45) < 0.5, -1, 1)
@@ -70,16 +73,16 @@ def test_the_inverse_is_a_fresh_one_while_updates_wait_when_the_matrix_takes_the
         part, labels = make_rows(X[first:end]), y[first:end]
         ridge.run(part, labels)
         fresh = np.linalg.inv(2.0 * np.eye(d) + X[:end].T @ X[:end])
-        np.testing.assert_allclose(ridge.inverse, fresh, atol=1e-14)
-        np.testing.assert_allclose(ridge.weights, fresh @ (X[:end].T @ y[:end]), atol=1e-13)
-        np.testing.assert_allclose(drifting.run(part, labels).margin, literal[first:end], atol=1e-12)
+        assert_allclose(ridge.inverse, fresh, atol=1e-14)
+        assert_allclose(ridge.weights, fresh @ (X[:end].T @ y[:end]), atol=1e-13)
+        assert_allclose(drifting.run(part, labels).margin, literal[first:end], atol=1e-12)
 
 
 def test_huge_and_tiny_instances_keep_every_margin_finite():
     X, y = a_stream(14, rounds=60)
     scales = np.where(np.arange(len(y)) % 2 == 0, 1e6, 1e-6)[:, None]
     for key in KEYS:
-        margin = samplers.make(key, n_features=D, rng=np.random.default_rng(0)).run(X * scales, y).margin
+        margin = samplers.make(key, n_features=D, rng=default_rng(0)).run(X * scales, y).margin
         assert np.isfinite(margin).all(), key
 
 
@@ -102,7 +105,7 @@ def test_any_key_keeps_a_rate_and_stores_all_it_buys_where_it_is_told_to():
     for key in KEYS:
         entry = samplers.registry()[key].recipe
         if entry.rule.filters:
-            with pytest.raises(ValueError, match=r"rate must not be given for .* a filter"):
+            with value_error(r"rate must not be given for .* a filter"):
                 samplers.make(key, D, rate=0.1)
             continue
         sampler = samplers.make(key, D, rate=0.25, stores="queried")
@@ -110,7 +113,7 @@ def test_any_key_keeps_a_rate_and_stores_all_it_buys_where_it_is_told_to():
         assert sampler.stored == log.queried.sum(), key
         own = isinstance(sampler.rule, samplers.FixedCoin)
         assert own == isinstance(entry.rule, samplers.FixedCoin), key
-    with pytest.raises(ValueError, match="kernel must be given"):
+    with value_error("kernel must be given"):
         samplers.Sampler(samplers.Neighbours(), samplers.Always(), n_features=2)
 
 
@@ -122,7 +125,7 @@ RISKS = ANGLES / pi * 0.8 + 0.1  # a tenth of the labels is flipped
 
 def weighted_errors(seed, rounds, floor):
     """Estimates of the hypotheses' errors from bought labels alone, and how many were bought."""
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     X = rng.normal(size=(rounds, 2))
     X /= np.linalg.norm(X, axis=1)[:, None]
     y = np.where(X[:, 0] >= 0, 1, -1) * np.where(rng.random(rounds) < 0.1, -1, 1)
@@ -154,7 +157,7 @@ def test_weighted_errors_are_unbiased_and_within_their_bound():
     assert (on_stream <= bound / 2).mean() >= 1 - delta
 
 
-@pytest.mark.parametrize("c_0", [1e-6, 1e-4, 1e-2])
+@cases_of("c_0", "1e-6 ; 1e-4 ; 1e-2")
 def test_the_probability_solves_the_equation_of_the_paper(c_0):
     counts, rule = np.zeros(protocol.N_COUNTS, np.int64), samplers.ImportanceWeighted(c_0=c_0, floor=1e-12)
     below_one = 0

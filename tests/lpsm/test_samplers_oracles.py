@@ -1,9 +1,10 @@
 """Every key against its literal formula, in every form of each, with labels in time, late, and of several classes."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
 from scipy import sparse
 
 from lpsm import samplers
@@ -11,7 +12,7 @@ from lpsm.samplers import MulticlassSampler, kernels, sampler
 from tests.lpsm.frozen import streams
 from tests.lpsm.frozen.streams import NO_KERNEL, PARAMETERS, a_stream, assert_same, by_rounds, of
 from tests.oracles.samplers import Stored, chance, keeps, margin, play
-from tests.tables import cases_of
+from tests.tables import cases_of, each, near, words
 
 D = 7
 NORMALIZED = {  # by the papers, unless told otherwise
@@ -24,13 +25,13 @@ CASES = [*PARAMETERS.items(), streams.MORE[0], ("adaptive-sampler", {"lambda_": 
          streams.MORE[2], ("fsoat", {"count_forced": True})]  # fmt: skip
 
 
-@pytest.mark.parametrize(("key", "parameters"), CASES)
+@each("key, parameters", CASES)
 def test_decisions_in_every_form_are_those_of_the_literal_formula(key, parameters, monkeypatch):
     monkeypatch.setattr(sampler, "SHORT", 0)  # every run skips the work that cannot change a decision
     monkeypatch.setattr(kernels, "FIRST_CAPACITY", 2)  # and stored instances outgrow their room
     for seed, rounds, d in ((0, 120, D), (11, 30, 3)):
         X, y = a_stream(seed, rounds, d)
-        coins, twin = (np.random.default_rng(seed) for _ in range(2))
+        coins, twin = (default_rng(seed) for _ in range(2))
 
         def fresh(kernel=None, rng=seed, d=d):
             return samplers.make(key, n_features=d, rng=rng, kernel=kernel, **parameters)
@@ -48,7 +49,7 @@ def test_decisions_in_every_form_are_those_of_the_literal_formula(key, parameter
             assert coins.random() == twin.random()  # one was drawn a round, or none
 
 
-@pytest.mark.parametrize("key", ["perceptron-ss", "sop-ss", "lasec", "ssmd", "ssnci", "randomized-budget-perceptron"])
+@each("key", words("perceptron-ss sop-ss lasec ssmd ssnci randomized-budget-perceptron"))
 @cases_of("given form", """
 {"kernel": "poly", "degree": 2, "coef0": 0.0}, lambda X: (X @ X.T) ** 2
 {"kernel": "rbf", "gamma": 0.4}, lambda X: np.exp(-0.4 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
@@ -68,7 +69,7 @@ def test_a_kernel_is_a_linear_sampler_on_its_features(key, given, form):
 
 # -- labels that come late: any interleaving of decisions and labels
 T = 30
-WORLD = np.random.default_rng(5)
+WORLD = default_rng(5)
 X = WORLD.normal(size=(T, 4))
 Y = np.where(X @ WORLD.normal(size=4) + 0.5 * WORLD.normal(size=T) >= 0.0, 1, -1)
 
@@ -76,14 +77,14 @@ LATE = ["rls", "ridge", "sop", "perceptron", "shifting-perceptron", "lasec", "ss
         "arow-ss", "arow-diagonal", "adagrad"]  # fmt: skip
 
 
-@pytest.mark.parametrize("form", ["dense", "sparse", "dual"])
-@pytest.mark.parametrize("key", LATE)
+@each("form", "dense sparse dual")
+@each("key", LATE)
 @given(order=st.lists(st.integers(-1, 6), min_size=T, max_size=2 * T), seed=st.integers(0, 9))
 @settings(max_examples=6)
 def test_any_interleaving_of_decisions_and_late_labels_equals_its_definition(key, form, order, seed):
-    q, coins = PARAMETERS[key], np.random.default_rng(seed)
+    q, coins = PARAMETERS[key], default_rng(seed)
     kernel = "linear" if form == "dual" and key not in ("shifting-perceptron", *NO_KERNEL) else None
-    sampler = samplers.make(key, 4, rng=np.random.default_rng(seed), kernel=kernel, **q)
+    sampler = samplers.make(key, 4, rng=default_rng(seed), kernel=kernel, **q)
     stored, owed, t = Stored(4), {}, 0
     for step in order:
         if step >= 0 and owed:  # a label comes: of any question that is open
@@ -101,7 +102,7 @@ def test_any_interleaving_of_decisions_and_late_labels_equals_its_definition(key
             m = margin(key, stored, x, q)
             probability = chance(key, stored, x, q, m, t + 1, None)
             asks = coins.random() < probability if sampler.randomized else bool(probability)
-            assert decision.margin == pytest.approx(m, abs=1e-9)
+            assert decision.margin == near(m, abs=1e-9)
             assert decision.query == asks
             assert decision.ticket == (t + 1 if asks else None)
             if asks:
@@ -130,13 +131,13 @@ OF_CLASSES = {"ss", "ssmd", "ssnci", "sop-label-efficient", "sop-ss", "perceptro
 
 
 def several(seed, rounds=200):
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     X = rng.normal(size=(rounds, 5)) + 0.01
     return X, (X @ rng.normal(size=(5, 4)) + 0.3 * rng.normal(size=(rounds, 4))).argmax(axis=1)
 
 
-@pytest.mark.parametrize("form", ["dense", "sparse", "rbf"])
-@pytest.mark.parametrize("key", sorted(OF_CLASSES))
+@each("form", "dense sparse rbf")
+@each("key", sorted(OF_CLASSES))
 def test_two_classes_are_the_binary_sampler(key, form):
     X, y = a_stream(3, rounds=50, d=4)
     options = PARAMETERS[key] | ({"kernel": "rbf"} if form == "rbf" and key not in NO_KERNEL else {})
@@ -145,12 +146,12 @@ def test_two_classes_are_the_binary_sampler(key, form):
     margin, prediction, *expected = by_rounds(binary, rows, y)
     size, said, *found = by_rounds(model, rows, (y > 0).astype(int), by_ticket=True)
     np.testing.assert_array_equal(said, prediction > 0)
-    np.testing.assert_allclose((size, *found), (abs(margin), *expected), atol=1e-9)
+    assert_allclose((size, *found), (abs(margin), *expected), atol=1e-9)
     scores = model.scores(rows)
-    np.testing.assert_allclose((scores[:, 1] - scores[:, 0]) / 2, binary.margins(rows), atol=1e-9)
+    assert_allclose((scores[:, 1] - scores[:, 0]) / 2, binary.margins(rows), atol=1e-9)
 
 
-@pytest.mark.parametrize("form", ["dense", "sparse", "rbf"])
+@each("form", "dense sparse rbf")
 def test_the_nearest_of_several_classes_is_its_definition(form):
     X, y = several(2, rounds=150)
     options = {"kernel": "rbf", "gamma": 0.3} if form == "rbf" else {}
@@ -164,7 +165,7 @@ def test_the_nearest_of_several_classes_is_its_definition(form):
         if len(nearest) > 1:
             first, second = sorted(nearest, key=nearest.get)[:2]
             assert d.prediction == first
-            assert d.margin == pytest.approx(np.log(nearest[second] / nearest[first]) / 2, abs=1e-9)
+            assert d.margin == near(np.log(nearest[second] / nearest[first]) / 2, abs=1e-9)
         else:  # nothing is known, or a single class, which is all that can be said
             assert d.margin < 1e-10
             assert d.prediction in (nearest or {3})
@@ -176,7 +177,7 @@ def test_the_nearest_of_several_classes_is_its_definition(form):
     assert 50 < len(kept) < 70
 
 
-@pytest.mark.parametrize("kernel", [None, "linear"])
+@cases_of("kernel", "None ; 'linear'")
 def test_least_squares_for_every_class_is_its_definition(kernel):
     X, y = several(0, rounds=60)
     model, stored = MulticlassSampler("ss", 5, 4, K=0.3, kernel=kernel), [Stored(5) for _ in range(4)]
@@ -184,7 +185,7 @@ def test_least_squares_for_every_class_is_its_definition(kernel):
         d = model.decide(x)
         best = sorted(one.forward(x, 1.0) for one in stored)
         m, N = (best[-1] - best[-2]) / 2, len(stored[0])
-        assert d.margin == pytest.approx(m, abs=1e-9)
+        assert d.margin == near(m, abs=1e-9)
         assert d.query == (N == 0 or m * m <= x @ x * 0.3 * np.log(t + 1) / N)
         if d.query:
             for c, one in enumerate(stored):
@@ -199,10 +200,10 @@ def test_the_perceptron_moves_the_true_class_and_the_best_other():
     for x, label in zip(X, y, strict=True):
         d = model.decide(x)
         scores = W @ x
-        assert scores[d.prediction] == pytest.approx(scores.max())
+        assert scores[d.prediction] == near(scores.max())
         if model.learn(d.ticket, int(label)):
             assert d.prediction != label
             others = np.where(np.arange(4) == label, -np.inf, scores)
             W[label] += x
             W[3 - int(others[::-1].argmax())] -= x
-    np.testing.assert_allclose(model.scores(X), X @ W.T, atol=1e-9)
+    assert_allclose(model.scores(X), X @ W.T, atol=1e-9)

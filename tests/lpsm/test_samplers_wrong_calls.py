@@ -11,6 +11,7 @@ import lpsm
 from lpsm import samplers
 from lpsm.samplers import LastLabels, MulticlassSampler, SelectiveClassifier, TunedSampler  # noqa: F401
 from tests.lpsm.frozen.streams import a_stream
+from tests.tables import each, value_error
 from tests.wrong_calls import refused, table
 
 D = 7
@@ -88,7 +89,7 @@ make("sop", kernel=3) -> kernel must be a name or a function
 make("sop", kernel="rbf", degree=2) -> kernel 'rbf' does not take
 make("sop", kernel="rbf", gamma=0.0) -> gamma must be positive and finite, got 0.0
 make("sop", kernel="poly", degree=0) -> degree must be a positive integer, got 0
-make("sop", kernel="poly", coef0=-0.5) -> coef0 must be non-negative, got -0.5
+make("sop", kernel="poly", coef0=-0.5) -> coef0 must be non-negative and finite, got -0.5
 make("sop", kernel=samplers.Radial(), gamma=2.0) -> parameters of a kernel need its name, got \['gamma'\]
 make("arow-diagonal", kernel="linear") -> kernel must be None for a learner that keeps a number a feature
 make("sop", n_features=0) -> n_features must be an integer of at least 1, got 0
@@ -127,12 +128,12 @@ MulticlassSampler("ss", 2, 3).run(ONE, [0, 1]) -> y must have shape \(1,\), got 
 MulticlassSampler("ss", 2, 4).learn(1, 7) -> y must be a class from 0 to 3, got 7
 samplers.make("adaptive-sampler", 2, mistake_driven="maybe") -> mistake_driven must be True or False, got 'maybe'
 SelectiveClassifier(oracle=3).fit(TWO, classes=[0, 1]) -> oracle must have the methods __call__, got 3
-TunedSampler("perceptron-ss", 2, "b", []) -> grid must hold at least one candidate
+TunedSampler("perceptron-ss", 2, "b", []) -> grid must have shape \(m,\) with m >= 1, got \(0,\)
 TunedSampler("perceptron-ss", 2, "b", [0.1, -1.0]) -> b must be positive.* got -1
 TunedSampler("perceptron-ss", 2, "K", [0.1]) -> takes the parameters .* got \['K'\]
 TunedSampler("filter", 2, "K", [0.1]) -> key must be a sampler, neither a filter nor .* got 'filter'
 TunedSampler("iwal", 2, "c_0", [0.1]) -> neither a filter nor one that weighs labels
-TunedSampler("ssmd", 3, "K", 0.1) -> grid must hold at least one candidate
+TunedSampler("ssmd", 3, "K", 0.1) -> grid must have shape \(m,\)
 LastLabels(make("ss", 2), (1.0, 2.0)) -> more than 2 features
 LastLabels(make("ss", 5), (1.0, 0.0)) -> times must be positive
 LastLabels(MulticlassSampler("ss", 5, 3), (2.0, 9.0)) -> sampler must be a Sampler
@@ -181,10 +182,8 @@ def test_a_wrong_call_is_answered_with_the_argument_the_rule_and_the_value(call,
     refused(call, message, globals())
 
 
-@pytest.mark.parametrize("make_rows", [np.asarray, sparse.csr_matrix])
-@pytest.mark.parametrize(
-    ("dtype", "value"), [("float64", nan), ("float64", inf), ("float64", 1e155), ("float64", -1e308), ("float32", 1e20)]
-)
+@each("make_rows", [np.asarray, sparse.csr_matrix])
+@each("dtype, value", [("float64", nan), ("float64", inf), ("float64", 1e155), ("float64", -1e308), ("float32", 1e20)])
 def test_values_that_are_not_finite_or_whose_squares_are_not_are_named_with_their_place(make_rows, dtype, value):
     model, broken = make("perceptron", dtype=dtype), X.copy()
     broken[17, 3] = value
@@ -193,34 +192,34 @@ def test_values_that_are_not_finite_or_whose_squares_are_not_are_named_with_thei
     one = f"finite, got {value}" if short else "squared lengths? that (is|are) finite, got a feature of 1e"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(ValueError, match=f"{few} in row 17"):
+        with value_error(f"{few} in row 17"):
             model.run(make_rows(broken), Y)
         for x in (sparse.csr_matrix(broken[17]), broken[17], list(broken[17])):
-            with pytest.raises(ValueError, match=one):
+            with value_error(one):
                 model.decide(x)
     assert model.rounds == 0
 
 
-@pytest.mark.parametrize("bad", [0, 2, nan, -1.5])
+@each("bad", [0, 2, nan, -1.5])
 def test_labels_other_than_minus_and_plus_one_are_refused_before_anything_is_learned(bad):
     model, labels = make("rls"), Y.astype(float)
     labels[5] = bad
-    with pytest.raises(ValueError, match=f"y must hold only -1 and \\+1, got {float(bad)} in round 5"):
+    with value_error(f"y must hold only -1 and \\+1, got {float(bad)} in round 5"):
         model.run(X, labels)
     assert (model.rounds, model.stored) == (0, 0)
     model.decide(X[0])
-    with pytest.raises(ValueError, match=r"y must be -1 or \+1"):
+    with value_error(r"y must be -1 or \+1"):
         model.learn(X[0], bad)
     assert model.learn(X[0], 1)
 
 
-@pytest.mark.parametrize("make_rows", [np.asarray, sparse.csr_matrix])
+@each("make_rows", [np.asarray, sparse.csr_matrix])
 def test_a_zero_vector_is_an_error_only_where_it_would_be_divided_by_its_norm(make_rows):
     holes = X[:20].copy()
     holes[3] *= 1e-170  # so short that its squared length is rounded to zero
-    with pytest.raises(ValueError, match="no zero row where instances are normalised, row 3 is"):
+    with value_error("no zero row where instances are normalised, row 3 is"):
         make("perceptron-ss").run(make_rows(holes), Y[:20])
-    with pytest.raises(ValueError, match="x must not be zero where instances are normalised"):
+    with value_error("x must not be zero where instances are normalised"):
         make("dkm").decide(holes[3])
     holes[[0, 3]] = 0.0
     for key in samplers.keys():  # noqa: SIM118
@@ -229,7 +228,7 @@ def test_a_zero_vector_is_an_error_only_where_it_would_be_divided_by_its_norm(ma
         assert np.isfinite(log.margin).all()
 
 
-@pytest.mark.parametrize(("part", "value", "message"), [
+@each("part, value, message", [
     ("indices", 10**6, rf"X must have columns below {D}, got .* to 1000000"),
     ("indices", -5, rf"X must have columns below {D}, got -5 to"),
     ("indptr", 10**6, "X must have row pointers that rise from 0 to"),
@@ -238,13 +237,11 @@ def test_sparse_rows_whose_columns_lie_outside_are_refused_before_a_round_goes_t
     for key in ("sop", "ssmd"):
         rows = sparse.csr_matrix(X[:8])
         getattr(rows, part)[3] = value
-        with pytest.raises(ValueError, match=message):
+        with value_error(message):
             make(key).run(rows, Y[:8])
 
 
-@pytest.mark.parametrize(
-    "x", [np.ma.masked_array(np.ones(D)), np.ones(D, complex), np.full(D, None), ["a"] * D, [10**400] * D]
-)
+@each("x", [np.ma.masked_array(np.ones(D)), np.ones(D, complex), np.full(D, None), ["a"] * D, [10**400] * D])
 def test_instances_that_are_no_real_numbers_are_refused_by_name(x):
     with pytest.raises(TypeError, match=r"^x must be an array of numbers, got"):
         make("sop").decide(x)

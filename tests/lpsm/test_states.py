@@ -11,7 +11,7 @@ from scipy import sparse
 import lpsm
 from lpsm import samplers, states
 from lpsm.samplers import MulticlassSampler, TunedSampler, protocol
-from tests.tables import cases_of
+from tests.tables import cases_of, each, value_error
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
@@ -112,7 +112,7 @@ def broken_states():
 def test_states_whose_parts_do_not_belong_together_are_refused_before_a_compiled_round_reads_them():
     states_tried = 0
     for state in broken_states():
-        with pytest.raises(ValueError, match=r".{10}"):
+        with value_error(r".{10}"):
             lpsm.from_state(state)
         states_tried += 1
     assert states_tried > 200
@@ -136,8 +136,8 @@ def played(learner, rows):
     return learner.run(rows, np.ones(len(rows)))[0] if isinstance(learner, lpsm.Combiner) else learner.run(rows).loss
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("rounds", [0, 6])
+@each("name", LEARNERS)
+@cases_of("rounds", "0 ; 6")
 def test_a_state_with_one_entry_edited_another_name_or_one_name_less_is_refused(name, rounds):
     learner = made(name)
     played(learner, ROWS[:rounds])
@@ -151,16 +151,16 @@ def test_a_state_with_one_entry_edited_another_name_or_one_name_less_is_refused(
             other[at] = 7 - other[at]
             edited.append({**whole, part: other})
     for state in edited:
-        with pytest.raises(ValueError, match="state must hold"):
+        with value_error("state must hold"):
             lpsm.from_state(state)
     assert len(edited) > 8
 
 
-@pytest.mark.parametrize("epoch", [(64, 0), (64, -1), (64, 65), (1 << 41, 1), (0, 1)])
+@cases_of("epoch", "(64, 0) ; (64, -1) ; (64, 65) ; (1 << 41, 1) ; (0, 1)")
 def test_an_epoch_that_would_never_end_is_refused_whatever_the_digest_says(epoch):
     learner = lpsm.LearnAlpha(3, doubling=True)
     learner._epoch[:] = epoch
-    with pytest.raises(ValueError, match="state must hold doubling"):
+    with value_error("state must hold doubling"):
         lpsm.from_state(learner.state())
 
 

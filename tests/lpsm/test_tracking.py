@@ -11,13 +11,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.random import default_rng
+from numpy.testing import assert_allclose
 from scipy import special
 
 from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid
 from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare, doubling_regret, hedge, share
 from tests.oracles import experts as oracle
 from tests.oracles.experts import by_mpmath, markov_loss, share_matrix, variable_share_matrices
-from tests.tables import rows
+from tests.tables import cases_of, each, rows
 
 RATES = [0.0, 1e-300, 1e-9, 0.02, 0.5, 2 / 3, 0.97, 1 - 1e-4, 1 - 1e-12, 1.0]
 MIXED = [0.3, 0.0, 1.0, 1e-300, 0.01, 1 - 1e-10, 0.9, 1e-7, 0.5, 0.25]
@@ -27,7 +29,7 @@ LAYOUTS = rows("""
 
 
 def close(got, want):
-    np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-11)
+    assert_allclose(got, want, rtol=1e-9, atol=1e-11)
 
 
 def matrix_of(rng, n):
@@ -37,7 +39,7 @@ def matrix_of(rng, n):
 
 def learners(n):
     """Every learner under a prior that is not even, its laws, and the prior over them."""
-    rng = np.random.default_rng(n)
+    rng = default_rng(n)
     prior, matrix, top = rng.random(n) ** 8 + 1e-200, matrix_of(rng, n), rng.random(len(MIXED)) + 0.01
     yield StaticExpert(n, prior=prior), [0.0], prior, [1.0]
     yield MarkovShare(matrix, prior=prior), [matrix], prior, [1.0]
@@ -66,7 +68,7 @@ def held(learner, losses, laws, prior, top, awake=None):
 
 
 def test_the_rule_is_the_sum_over_all_sequences_of_experts():
-    rng = np.random.default_rng(0)
+    rng = default_rng(0)
     for n, rounds in ((1, 4), (2, 6), (3, 5)):
         losses, laws = rng.exponential(2.0, (rounds, n)), [share_matrix(n, 0.3), matrix_of(rng, n)]
         prior, top = rng.dirichlet(np.ones(n)), np.array([0.2, 0.8])
@@ -77,11 +79,11 @@ def test_the_rule_is_the_sum_over_all_sequences_of_experts():
                 assert found[t - 1] == pytest.approx(-np.log(np.dot(top_then, each)), rel=1e-12)
 
 
-@pytest.mark.parametrize("sleepy", [False, True])
-@pytest.mark.parametrize("scale", [1.0, 1e6])
-@pytest.mark.parametrize("n", [1, 2, 3, 5])
+@cases_of("sleepy", "False ; True")
+@cases_of("scale", "1.0 ; 1e6")
+@cases_of("n", "1 ; 2 ; 3 ; 5")
 def test_with_huge_and_infinite_losses_and_sleepers_every_learner_is_bayes_rule(n, scale, sleepy):
-    rng = np.random.default_rng(n)
+    rng = default_rng(n)
     losses = rng.exponential(size=(24, n)) * rng.choice([1.0, scale], size=(24, 1))
     losses[rng.random(losses.shape) < 0.3] = 0.0
     losses[rng.random(losses.shape) < 0.04] = np.inf
@@ -91,17 +93,17 @@ def test_with_huge_and_infinite_losses_and_sleepers_every_learner_is_bayes_rule(
         held(learner, losses, laws, prior, top, awake)
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.05, 0.5, 0.999])
-@pytest.mark.parametrize("n", [1, 2, 3])
+@cases_of("alpha", "0.0 ; 0.05 ; 0.5 ; 0.999")
+@cases_of("n", "1 ; 2 ; 3")
 def test_variable_share_is_bayes_rule_under_laws_that_depend_on_the_losses(n, alpha):
-    rng = np.random.default_rng(n)
+    rng = default_rng(n)
     losses = rng.exponential(size=(24, n)) * rng.choice([0.0, 1.0, 10.0], size=(24, n))
     held(VariableShare(n, alpha), losses, [variable_share_matrices(losses, alpha)], np.ones(n), [1.0])
 
 
-@pytest.mark.parametrize(("n", "m"), LAYOUTS)
+@each("n, m", LAYOUTS)
 def test_every_number_of_experts_and_of_rates_is_bayes_rule(n, m):
-    rng = np.random.default_rng([n, m])
+    rng = default_rng([n, m])
     losses = rng.exponential(2.0, (18, n)) + rng.exponential(1.0, (18, 1))
     losses[2], losses[4, 0], losses[6, n > 1] = 0.0, 40.0, np.inf if n > 1 else 3.0
     rates, top, prior = [0.2, 0.05, 0.6, 1e-12, 0.9, 0.0, 1.0, 0.4, 0.3, 1e-30][:m], rng.random(m) + 0.1, rng.random(n)
@@ -116,15 +118,15 @@ def test_every_number_of_experts_and_of_rates_is_bayes_rule(n, m):
 
 
 def test_columns_all_of_whose_awake_weight_is_excluded_die_and_those_with_none_awake_go_on():
-    rng, rates = np.random.default_rng(5), [0.0, 1e-300, 0.01, 0.4, 1.0]
+    rng, rates = default_rng(5), [0.0, 1e-300, 0.01, 0.4, 1.0]
     for _ in range(20):
         losses = np.where(rng.random((25, 3)) < 0.5, np.inf, rng.exponential(size=(25, 3)))
         held(LearnAlpha(3, rates), losses, rates, np.ones(3), np.ones(5), rng.random((25, 3)) < 0.6)
 
 
-@pytest.mark.parametrize("rates", [[0.0], [0.01], [1.0], [0.0, *alpha_grid(horizon=20), 1.0]])
+@each("rates", [[0.0], [0.01], [1.0], [0.0, *alpha_grid(horizon=20), 1.0]])
 def test_a_long_run_is_bayes_rule(rates):
-    losses = np.random.default_rng(5).exponential(size=(1000, 3)) * 5
+    losses = default_rng(5).exponential(size=(1000, 3)) * 5
     losses[300:700, 0] = 0.01
     held(LearnAlpha(3, rates), losses, rates, np.ones(3), np.ones(len(rates)))
 
@@ -146,7 +148,7 @@ def test_an_alpha_hopelessly_behind_comes_back_when_the_world_changes():
 @settings(max_examples=20)
 @given(st.integers(1, 700), st.integers(2, 4), st.integers(0, 2**32 - 1))
 def test_doubling_loses_no_more_than_its_bound_to_any_alpha(rounds, n, seed):
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     best = np.cumsum(rng.random(rounds) < rng.choice([0.0, 0.02, 0.5])) % n
     losses = rng.exponential(1.0, size=(rounds, n)) + 1
     losses[np.arange(rounds), best] = 0.0
@@ -156,13 +158,13 @@ def test_doubling_loses_no_more_than_its_bound_to_any_alpha(rounds, n, seed):
 
 
 def test_doubling_is_learn_alpha_of_a_finer_grid_in_every_epoch():
-    losses, learner = np.random.default_rng(0).exponential(size=(200, 3)), LearnAlpha(3, doubling=True)
+    losses, learner = default_rng(0).exponential(size=(200, 3)), LearnAlpha(3, doubling=True)
     run, prior = learner.run(losses), None
     epochs = accumulate((64, 128), initial=0)
     for start, horizon in zip(epochs, (64, 128, 256), strict=True):
         fixed = LearnAlpha(3, alpha_grid(horizon=horizon), prior=prior)
         own = fixed.run(losses[start : start + horizon])
-        np.testing.assert_allclose(run.loss[start : start + horizon], own.loss, rtol=1e-12)
+        assert_allclose(run.loss[start : start + horizon], own.loss, rtol=1e-12)
         prior = fixed.weights
     assert learner.alphas.size == alpha_grid(horizon=256).size
 
@@ -176,8 +178,7 @@ def test_variable_share_leaves_a_lossless_expert_alone_and_loses_nobody_for_ever
 
 
 # -- AdaHedge, Squint and NormalHedge: their definitions, sleepers, the bounds of their authors
-@pytest.mark.parametrize(
-    ("learner", "definition", "rounds", "examples", "near"),
+@each("learner, definition, rounds, examples, near",
     [(AdaHedge, oracle.ada_hedge_reference, 25, 20, 1e-9),
      (Squint, partial(oracle.regrets_by, oracle.squint_weights), 12, 6, 1e-10),
      (NormalHedge, partial(oracle.regrets_by, oracle.normal_hedge_weights), 30, 20, 1e-9)],
@@ -185,18 +186,18 @@ def test_variable_share_leaves_a_lossless_expert_alone_and_loses_nobody_for_ever
 def test_weights_are_those_of_the_definition_in_more_digits(learner, definition, rounds, examples, near):
     """In fifty digits, by numerical integration over the learning rate, and by bisection."""
     for seed in range(examples):
-        rng = np.random.default_rng(seed)
+        rng = default_rng(seed)
         losses = rng.random((int(rng.integers(1, rounds + 1)), int(rng.integers(2, 5))))
         losses *= 1.0 if learner is Squint else rng.choice([1e-3, 1.0, 50.0])
         made = learner(losses.shape[1])
-        np.testing.assert_allclose([*made.run(losses).weights, made.weights], definition(losses), atol=near)
+        assert_allclose([*made.run(losses).weights, made.weights], definition(losses), atol=near)
 
 
-@pytest.mark.parametrize("asleep", [0.0, 0.3, 0.9])
-@pytest.mark.parametrize("make", [AdaHedge, Squint, NormalHedge])
+@cases_of("asleep", "0.0 ; 0.3 ; 0.9")
+@each("make", [AdaHedge, Squint, NormalHedge])
 def test_compiled_hedges_are_the_same_rounds_in_plain_numpy_to_twelve_digits(make, asleep):
     for seed in range(4):
-        rng = np.random.default_rng(seed)
+        rng = default_rng(seed)
         n, rounds = int(rng.integers(1, 9)), 150
         losses = rng.random((rounds, n)) * rng.choice([0.0, 0.5, 1.0], size=n)
         losses[rng.random(rounds) < 0.1] = 0.25  # all alike
@@ -204,8 +205,8 @@ def test_compiled_hedges_are_the_same_rounds_in_plain_numpy_to_twelve_digits(mak
         learner, single = make(n), make(n)
         loss, weights = oracle.hedge_run(make.__name__, losses, awake)
         run = learner.run(losses, awake) if asleep else learner.run(losses)
-        np.testing.assert_allclose(run.weights, weights, rtol=1e-11, atol=1e-12)
-        np.testing.assert_allclose(run.loss, loss, rtol=1e-11, atol=1e-12)
+        assert_allclose(run.weights, weights, rtol=1e-11, atol=1e-12)
+        assert_allclose(run.loss, loss, rtol=1e-11, atol=1e-12)
         losses[~awake] = np.nan  # nobody looks there
         there = awake if asleep else [None] * rounds
         assert [single.update(*both) for both in zip(losses, there, strict=True)] == run.loss.tolist()
@@ -215,17 +216,17 @@ def test_compiled_hedges_are_the_same_rounds_in_plain_numpy_to_twelve_digits(mak
 def test_the_scaled_complementary_error_function_is_right_to_twelve_digits():
     x = np.concatenate([np.linspace(0.0, 12.0, 2401), np.geomspace(1e-300, 1e300, 601)])
     found = np.array([hedge.erfcx(value) for value in x])
-    np.testing.assert_allclose(found, special.erfcx(x), rtol=1e-14, atol=0)
+    assert_allclose(found, special.erfcx(x), rtol=1e-14, atol=0)
 
 
-@pytest.mark.parametrize("regret", [-300.0, -25.0, -3.0, -1e-9, 0.0, 0.1, 3.0, 19.9, 25.0, 300.0])
-@pytest.mark.parametrize("variance", [0.0, 1e-9, 9.9e-3, 1.1e-2, 1.0, 30.0, 5000.0])
+@cases_of("regret", "-300.0 ; -25.0 ; -3.0 ; -1e-9 ; 0.0 ; 0.1 ; 3.0 ; 19.9 ; 25.0 ; 300.0")
+@cases_of("variance", "0.0 ; 1e-9 ; 9.9e-3 ; 1.1e-2 ; 1.0 ; 30.0 ; 5000.0")
 def test_squints_evidence_is_right_for_large_and_small_regrets(regret, variance):
     learner = Squint(2)
-    learner._regret[:] = [regret, 0.5]
-    learner._variance[:] = [variance, 2.0]
+    learner._first[:] = [regret, 0.5]
+    learner._second[:] = [variance, 2.0]
     expected = oracle.squint_weights([regret, 0.5], [variance, 2.0])
-    np.testing.assert_allclose(learner.weights, expected, rtol=1e-8, atol=1e-12)
+    assert_allclose(learner.weights, expected, rtol=1e-8, atol=1e-12)
 
 
 def test_a_sleeper_keeps_its_regret_and_its_loss_is_not_looked_at():
@@ -238,10 +239,10 @@ def test_a_sleeper_keeps_its_regret_and_its_loss_is_not_looked_at():
         assert isinstance(learner, AdaHedge) or learner.state().get("regret", np.zeros(3))[2] == before
 
 
-@pytest.mark.parametrize("seed", range(6))
+@each("seed", range(6))
 def test_regrets_stay_below_the_bounds_of_the_authors(seed):
     n, rounds, delta = 4, 400, 0.2
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     losses = rng.random((rounds, n))
     losses[:, 0] *= rng.choice([0.2, 0.9, 1.0])
     best = losses.sum(axis=0).min()

@@ -5,14 +5,14 @@ from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
+from numpy.random import default_rng
 from scipy import sparse
 
 import lpsm
 from bench import tuned as bench
 from lpsm.samplers import LastLabels, Sampler, TunedSampler, make
 from tests.lpsm.frozen.streams import a_stream, assert_same, by_rounds, of
-from tests.tables import cases_of
+from tests.tables import cases_of, near
 
 
 @cases_of("key parameter value", """
@@ -26,10 +26,10 @@ def test_a_grid_of_one_is_the_sampler_itself_draw_for_draw(key, parameter, value
 
 def test_predictions_are_votes_under_the_present_weights_and_a_question_may_be_forgotten():
     X, y = a_stream(0, 200, 4)
-    s = TunedSampler("sop-label-efficient", 4, "C", [0.05, 0.3, 2.0], rng=np.random.default_rng(4))
+    s = TunedSampler("sop-label-efficient", 4, "C", [0.05, 0.3, 2.0], rng=default_rng(4))
     s.run(X[:100], y[:100])
     votes = np.array([one.predict(X) for one in s.samplers])
-    assert s.margins(X) == pytest.approx(np.clip(s.weights @ votes, -1, 1))
+    assert s.margins(X) == near(np.clip(s.weights @ votes, -1, 1))
     np.testing.assert_array_equal(s.predict(X), np.where(s.weights @ votes >= 0, 1, -1))
     asked = next(d for d in map(s.decide, X[100:]) if d.query)
     weights = s.weights
@@ -42,7 +42,7 @@ def test_predictions_are_votes_under_the_present_weights_and_a_question_may_be_f
 def test_the_estimated_costs_are_unbiased():
     X, y = a_stream(1, 60, 4)
     grid, price = [0.05, 0.3, 2.0], 0.25
-    warm = TunedSampler("sop-label-efficient", 4, "C", grid, label_price=price, rng=np.random.default_rng(4))
+    warm = TunedSampler("sop-label-efficient", 4, "C", grid, label_price=price, rng=default_rng(4))
     warm.run(X[:-1], y[:-1])
     x, label = X[-1], int(-y[-1])  # so that some copy is wrong
     coins = (np.arange(2000) + 0.5) / 2000
@@ -58,7 +58,7 @@ def test_the_estimated_costs_are_unbiased():
     chances = np.array(grid) / (np.array(grid) + np.abs(margins))
     expected = (predictions != label) + price * chances
     assert (predictions != label).any()
-    assert np.mean(handed, axis=0) == pytest.approx(expected, abs=2e-3)
+    assert np.mean(handed, axis=0) == near(expected, abs=2e-3)
 
 
 def test_the_tuned_cost_is_near_the_best_in_hindsight_and_below_the_median_of_the_grid():
@@ -80,7 +80,7 @@ def test_candidates_are_those_of_the_grid_whole_ones_as_integers():
 
 # -- labels bought lately as features: their definition, what they cannot know, late labels, and states
 TIMES = (2.0, 9.0)
-X = np.random.default_rng(3).normal(size=(120, 3))
+X = default_rng(3).normal(size=(120, 3))
 Y = np.where(np.arange(120) // 12 % 2 == 0, 1, -1)
 
 
@@ -94,14 +94,14 @@ def means(bought, t):
     return sum((bought[s] * w for s, w in weights.items()), np.zeros(2)) / (1.0 + sum(weights.values(), np.zeros(2)))
 
 
-@pytest.mark.parametrize(("rate", "late"), [(0.3, 1), (1.0, 5)])
+@cases_of("rate late", "0.3, 1 ; 1.0, 5")
 def test_the_sampler_sees_the_means_of_the_labels_that_it_bought_before_by_the_age_of_their_rounds(rate, late):
     series, plain, bought, owed = LastLabels(inner(rate), TIMES), inner(rate), {}, []
     for t in range(120):
         if t == 20:
             series = lpsm.from_state(lpsm.to_json(series.state()))
         one, other = series.decide(X[t]), plain.decide(np.append(X[t], means(bought, t)))
-        assert (one.margin, one.query) == (pytest.approx(other.margin, abs=1e-12), other.query)
+        assert (one.margin, one.query) == (near(other.margin, abs=1e-12), other.query)
         owed += [one.ticket] if one.query else []
         if t % late == late - 1:
             for ticket in reversed(owed):

@@ -51,7 +51,7 @@ MarkovShare([[1.5, -0.5], [0.5, 0.5]]) -> P must be non-negative, got -0.5
 MarkovShare([[0.5, 0.5]]) -> P must have shape \(n, n\)
 VariableShare(2, 1.0) -> alpha must lie in \[0, 1\), got 1.0
 alphas() -> alphas must be given, or doubling=True
-alphas([]) -> alphas must have shape \(m,\) with m >= 1, got \[\]
+alphas([]) -> alphas must have shape \(m,\) with m >= 1, got \(0,\)
 alphas([0.1, 1.5]) -> alphas must lie in \[0, 1\], got 1.5
 alphas([0.1], alpha_prior=[0.0]) -> alpha_prior must be positive
 alphas([0.1], doubling=True) -> must not be given with doubling
@@ -81,7 +81,7 @@ alpha_grid(kind="chebyshev") -> kind "chebyshev" takes size alone
 alpha_grid(kind="chebyshev", size=10**12) -> size must be at most 1000000, got 1000000000000
 alpha_grid(kind="chebishev", size=3) -> kind must be one of kl, chebyshev, got .*; did you mean .chebyshev.
 doubling_regret(10**18) -> n_rounds must be at most 100000000, got 1000000000000000000
-worst_divergence([1.5]) -> alphas must lie in \[0, 1\].*, got \[1.5\]
+worst_divergence([1.5]) -> alphas must lie in \[0, 1\], got 1.5
 Ledger(["x"]) -> losses must be an array of numbers, got
 Ledger([[1.0]]) -> losses must have shape \(T,\), got \(1, 1\)
 Ledger([1.0], mistaken=[True, False]) -> mistaken must have shape \(1,\), got \(2,\)
@@ -130,7 +130,7 @@ experts.switch_distribution([[0.0], [1.0]], 0.5) -> at least 2 experts
 experts.learn_alpha_regret(10, 0.2, [0.1, 1.2]) -> alphas must lie in \[0, 1\], got 1.2
 experts.learn_alpha_regret(10, 0.2, [0.1, 0.2], prior=[1.0]) -> prior must have shape
 experts.markov_share_regret(10, np.eye(2), np.eye(3)) -> matrix must have shape
-experts.markov_share_regret(10, np.eye(2), np.ones((2, 2))) -> rows that sum to 1
+experts.markov_share_regret(10, np.eye(2), np.ones((2, 2))) -> rows of matrix must sum to 1
 experts.fixed_share_partition_loss(1.0, 12, 10, 3, 0.1) -> k must lie in \[1, 10\], got 12
 experts.fixed_share_partition_loss(1.0, 2, 10, 1, 0.1) -> k must be 1
 experts.static_expert_loss([]) -> expert_losses must have shape
@@ -152,9 +152,9 @@ drift.drift_mistakes(**MOVING, gamma=0) -> gamma must be positive and finite, go
 drift.drift_mistakes(**{**MOVING, "energy": -1.0}, gamma=1) -> energy must be non-negative
 drift.selective_drift_mistakes(**MOVING, gamma=1, a=0) -> a must be positive and finite, got 0
 risk.average_risk(5, 4, 0.1) -> mistakes must lie in \[0, 4\], got 5
-risk.average_risk(0, 0, 0.1) -> n_rounds must be at least 1
+risk.average_risk(0, 0, 0.1) -> n_rounds must be an integer of at least 1
 risk.average_risk(1, 4, 1.0) -> delta must lie in \(0, 1\), got 1.0
-risk.importance_weighted_deviation(9, 0, 0.5, 0.1) -> n_hypotheses must be at least 1
+risk.importance_weighted_deviation(9, 0, 0.5, 0.1) -> n_hypotheses must be an integer of at least 1
 risk.importance_weighted_deviation(9, 1, 0.0, 0.1) -> least_probability must lie in \(0, 1\], got 0.0
 risk.importance_weighted_deviation(9, 1, 0.5, 0.0) -> delta must lie in \(0, 1\), got 0.0
 synthetic.iid(rng(), 0, 2) -> rounds must be an integer of at least 1, got 0

@@ -21,6 +21,23 @@ def graph_world(made, number):
     return replace(world, clients=clients)
 
 
+def today_world(made, number):
+    """Return a world, or a cell, with the transport of today, whose clients browse graphs or whatever they did."""
+    rng, is_graph = np.random.default_rng([number, 44]), number % 4 > 0
+    world = graph_world(made, number) if is_graph else made(number)
+    secure = rng.random() < 0.4
+    tcp = replace(
+        world.config.tcp, control=str(rng.choice(["reno", "cubic"])), ack_delay_s=float(rng.choice([0.001, 0.04, 0.2])),
+        stream_window_bytes=int(rng.choice([0, 700, 65_535, 2**24])), named_after_bytes=int(rng.choice([0, 1, 900])),
+        tls=str(rng.choice(["9:1:2", "517:3000:80", "517:99:523:1371:74"])) if secure else "",
+        tls_resumed=str(rng.choice(["517:250:80", "1:2:3"])), resumption=float(rng.choice([0.0, 0.5, 1.0])),
+        http3=bool(secure and rng.random() < 0.5), min_rto_s=float(rng.choice([0.01, 0.2])),
+        window=max(world.config.tcp.window, int(rng.choice([1, 20, 4_000]))),
+    )  # fmt: skip
+    link = replace(world.config.link, queue_packets=int(rng.choice([0, 0, 1, 5, 20])))
+    return replace(world, config=replace(world.config, tcp=tcp, link=link))
+
+
 def _page(page, rng, mss):
     n = int(rng.integers(1, 10))
     hosts, speaks = rng.integers(0, rng.integers(1, 5), n), rng.random(5) < 0.7

@@ -9,6 +9,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from tests.tables import words
+
 
 def sgn(value):
     return 1 if value >= 0 else -1
@@ -170,7 +172,7 @@ def chance(key, S, x, q, m, t, kept):
 
 def keeps(key, label, m):
     """Whether a learner stores an example that was bought at a margin."""
-    if key in ("ridge", "rls", "rls-all", "ss", "ssnci", "ssnl", "bbq", "filter", "kept-rate", "nearest"):
+    if key in words("ridge rls rls-all ss ssnci ssnl bbq filter kept-rate nearest"):
         return True
     return label * m < 1 if key.startswith(("arow", "adagrad", "iwal")) else sgn(m) != label
 
@@ -201,7 +203,7 @@ def play(key, X, y, rng=None, normalize=False, **q):
             wanted_next = small and (wrong or not q.get("mistake_driven"))
         else:
             asks = bool(probability)
-        begins = N == 0 and key in ("modified-perceptron", "dkm", "cbgz-dkm", "random-dkm")
+        begins = N == 0 and key in words("modified-perceptron dkm cbgz-dkm random-dkm")
         asks, stores = bool(asks) or begins, (stores or begins) and (bool(asks) or begins)
         probability = probability if tossed and not begins else float(asks)
         if "step" in q:
@@ -218,7 +220,7 @@ def play(key, X, y, rng=None, normalize=False, **q):
         elif stores:
             S.add(x, label, weight)
             kept.largest = max(kept.largest, np.linalg.norm(x))
-        if key in ("filter", "ffoat", "fsoat", "ffole", "fsole"):
+        if key in words("filter ffoat fsoat ffole fsole"):
             predicted = 1 if asks else -1
         rows.append((m, predicted, asks, stores, probability))
     return tuple(np.array(column) for column in zip(*rows, strict=True))

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from numpy.random import default_rng
 
 from lpsm import samplers
 from tests.tables import rows
@@ -45,7 +46,7 @@ GRIDS = rows("""
 
 def plain(d=5, rounds=80, seed=1):
     """Gaussian rows of many lengths with a third of zeros, labels with noise."""
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     X = rng.normal(size=(rounds, d)) * rng.uniform(0.3, 2.0, size=(rounds, 1))
     X[rng.random(X.shape) < 0.3] = 0.0
     X[:, 0] += 0.01
@@ -54,7 +55,7 @@ def plain(d=5, rounds=80, seed=1):
 
 def ties():
     """Five instances of small whole numbers over and over, with labels that contradict each other."""
-    rng = np.random.default_rng(2)
+    rng = default_rng(2)
     rows = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0], [1, -1, 0, 0], [0, 0, 2, 1]], float)
     return rows[rng.integers(5, size=80)], rng.choice([-1, 1], size=80)
 
@@ -142,7 +143,7 @@ def cases():
             yield f"{key} {kernel}", partial(samplers.make, key, X.shape[1], rng=7, **own), X, y
     for key, parameters in PARAMETERS.items():
         X, _ = plain(6, 70, 5)
-        y = (X @ np.random.default_rng(6).normal(size=(6, 4))).argmax(axis=1)
+        y = (X @ default_rng(6).normal(size=(6, 4))).argmax(axis=1)
         for kernel in (None, "rbf") if key not in NO_KERNEL else (None,):
             make = partial(samplers.MulticlassSampler, key, 6, 4, rng=7, kernel=kernel, **parameters)
             try:
