@@ -29,6 +29,7 @@ from experiments.cli import COMMANDS, main
 from experiments.papers.registry import choose
 from lpsm import samplers
 from netsim import policies
+from tests.tables import each
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -149,7 +150,7 @@ def run_command(words):
         Path(words[output + 1]).write_text(result.stdout)
 
 
-@pytest.mark.parametrize("run", [False, pytest.param(True, marks=pytest.mark.long)])
+@each("run", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_what_a_page_shows_exists_and_its_python_and_commands_run_from_top_to_bottom(page, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -169,7 +170,7 @@ def test_what_a_page_shows_exists_and_its_python_and_commands_run_from_top_to_bo
         assert (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize(("page", "names"), [("policies", policies.registry()), ("samplers", samplers.registry())])
+@each("page, names", [("policies", policies.registry()), ("samplers", samplers.registry())])
 def test_every_name_of_a_registry_has_a_row_in_the_table_of_its_page(page, names):
     rows = re.findall(r"^\| (`[^|]*)\|", (ROOT / "docs" / f"{page}.md").read_text(), re.MULTILINE)
     assert set(re.findall(r"`([\w-]+)", " ".join(rows))) == set(names)

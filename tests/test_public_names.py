@@ -4,7 +4,7 @@ import shlex
 from importlib import import_module
 from types import ModuleType
 
-import pytest
+from tests.tables import each
 
 MODULES = shlex.split(
     "lpsm lpsm.bounds lpsm.combining lpsm.experts lpsm.hindsight lpsm.online lpsm.randomness lpsm.samplers lpsm.states "
@@ -12,7 +12,7 @@ MODULES = shlex.split(
 )
 
 
-@pytest.mark.parametrize("name", MODULES)
+@each("name", MODULES)
 def test_completion_offers_the_names_of_a_module_and_nothing_that_it_imports(name):
     module = import_module(name)
     offered = {one for one in dir(module) if not one.startswith("_")}

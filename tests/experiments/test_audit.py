@@ -3,10 +3,8 @@
 import struct
 from zlib import crc32
 
-import pytest
-
 from experiments.audit import audit, rate_mbps
-from tests.tables import cases_of
+from tests.tables import cases_of, each, near
 from traces.captures.frames import WIRELESS
 from traces.captures.packets import frames
 from traces.captures.wireless import PS_POLL, heard
@@ -53,8 +51,8 @@ class Air:
         return audit(sorted(self.frames, key=lambda item: item[0]))
 
 
-@pytest.mark.parametrize("link", WIRELESS)
-@pytest.mark.parametrize("interval", [1, 3])
+@each("link", WIRELESS)
+@cases_of("interval", "1 ; 3")
 def test_listen_interval_delays_and_polls_are_those_of_the_client(link, interval):
     air = Air(link=link)
     wakes = [interval * number for number in (4, 5, 7, 10, 12, 15)]
@@ -96,7 +94,7 @@ def test_hold_time_and_time_asleep_are_those_of_the_client():
     assert client.nearest_policy() == "dynamic:60"
     assert (client.frames_up, client.frames_down, client.retries) == (4, 4, 1)
     assert client.bytes_up == client.bytes_down == 2400 + 4 * 26
-    assert client.airtime_up_us == pytest.approx(sum(192 + 8 * (26 + size) / 11 for size in (300, 700, 500, 900)))
+    assert client.airtime_up_us == near(sum(192 + 8 * (26 + size) / 11 for size in (300, 700, 500, 900)))
 
 
 @cases_of("kind body way policy", r"""
@@ -203,4 +201,4 @@ HE, he(0, 0, 1)[:6], 0.0  # cut short
 """, globals())  # fmt: skip
 def test_a_rate_of_80211n_ac_or_ax_is_that_of_its_tables(present, fields, mbps):
     header = struct.pack("<BBHI", 0, 0, 8 + len(fields), present) + fields
-    assert rate_mbps(127, header) == pytest.approx(mbps, abs=0.06)
+    assert rate_mbps(127, header) == near(mbps, abs=0.06)

@@ -9,6 +9,7 @@ import pytest
 
 from experiments.escaping import as_meant, cell, inert, is_number
 from tests.experiments.makers import Page
+from tests.tables import cases_of, each
 
 HOSTILE = ["=cmd|' /C calc'!A0", "+1+cmd", "-2+3", "@SUM(A1)", "\x1b[31mred\x1b[0m\x1b]0;title\x07",
     "\u202egpj.exe\u202c", "</script><script>alert(1)</script>", "\"><img src=x onerror=alert(1)>",
@@ -76,9 +77,7 @@ COMMANDS = """
 SLOW = ("compare", "replay")
 
 
-@pytest.mark.parametrize(
-    "words", [pytest.param(one, marks=[pytest.mark.long] * (one.split()[0] in SLOW)) for one in COMMANDS]
-)
+@each("words", [pytest.param(one, marks=[pytest.mark.long] * (one.split()[0] in SLOW)) for one in COMMANDS])
 def test_whatever_a_command_writes_of_hostile_names_is_harmless(lpsm, files, tmp_path, words):
     out = tmp_path / "out"
     result = lpsm(*(str(files.get(word, word.replace("OUT", str(out)))) for word in words.split()))
@@ -92,7 +91,7 @@ def test_whatever_a_command_writes_of_hostile_names_is_harmless(lpsm, files, tmp
         CHECKS[path.suffix](path.read_text(errors="replace" if path.suffix == ".pcapng" else "strict"))
 
 
-@pytest.mark.parametrize("words", ["simulate PAGES", "label STREAM --algorithm ssmd --one-vs-rest"])
+@cases_of("words", "'simulate PAGES' ; 'label STREAM --algorithm ssmd --one-vs-rest'")
 def test_what_is_printed_is_harmless_too(lpsm, files, words):
     for form in ((), ("--json",)):
         result = lpsm(*(files.get(word, word) for word in words.split()), *form)

@@ -18,6 +18,7 @@ from experiments.explore.answer import Explorer
 from experiments.explore.settings import Settings
 from experiments.study import sweep
 from tests.experiments.makers import Page
+from tests.tables import each, value_error
 
 SMALL = Settings(pages=5, seeds=2, server="constant", policies=("psm", "bsd:1", "hold:50"))
 OTHER = Settings(pages=7, seeds=3, server="exponential", server_s=0.35, rtt_ms=100.0, radio="cc3235sf", beacon_ms=102.4,
@@ -48,7 +49,7 @@ def test_a_link_that_says_nonsense_is_answered_with_the_rule():
     rows = [row.split(" -> ") for row in NONSENSE.strip().splitlines()]
     rows += [(f"?policies={name}", "a policy must be one of none, psm") for name in EVIL]
     for query, rule in [*rows, (f"?radio={'x' * 201}", "must have at most 200 characters, got 201")]:
-        with pytest.raises(ValueError, match=rule):
+        with value_error(rule):
             Settings.of_link(query)
 
 
@@ -74,7 +75,7 @@ ALONE = "".join(line for line in PUSHED.splitlines(True) if "message" in line)
 BROWSED = {"drawn": "", "a session": "time,bytes\n" + VISITS, "pages and messages": PUSHED, "messages": ALONE}
 
 
-@pytest.mark.parametrize("kind", BROWSED)
+@each("kind", BROWSED)
 def test_the_explorer_and_the_command_agree(lpsm, tmp_path, monkeypatch, undrawn, kind):
     monkeypatch.chdir(tmp_path)
     path = Path("browsed") if BROWSED[kind] else None

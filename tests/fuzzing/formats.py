@@ -18,6 +18,7 @@ from typing import Any
 
 import dpkt
 import numpy as np
+from numpy.random import default_rng
 from scipy import sparse
 
 import lpsm
@@ -131,7 +132,7 @@ def read_state(path, chance):
     """Read the state of a learner or sampler, which goes on: its weights are a distribution, its rounds are numbers."""
     with naming(path):
         thing = lpsm.from_state(path.read_bytes().decode("utf-8", "replace"))
-    rows = np.random.default_rng(chance.getrandbits(32)).random((5, getattr(thing, "n_experts", 3)))
+    rows = default_rng(chance.getrandbits(32)).random((5, getattr(thing, "n_experts", 3)))
     if isinstance(thing, lpsm.Combiner):
         assert not np.isnan(thing.run(rows, rows[:, 0] > 0.5)[0]).any()
     elif hasattr(thing, "n_experts"):
@@ -281,7 +282,7 @@ def _npy(array):
 
 
 def _arrays():
-    X = np.round(np.random.default_rng(0).normal(size=(5, 3)), 2)
+    X = np.round(default_rng(0).normal(size=(5, 3)), 2)
     rows = sparse.csr_matrix(X * (X > 0))
     parts = {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr, "shape": np.array(rows.shape)}
     y = np.array([0, 1, 0, 1, 1])
@@ -311,7 +312,7 @@ _WORLDS = (b'radio = "esp32-c6"\nserver_delay = "lognormal:0.2"\nloss_rate = 0.0
 
 
 def _states():
-    rng = np.random.default_rng(5)
+    rng = default_rng(5)
     made = [lpsm.FixedShare(3, 0.1), lpsm.StaticExpert(2), lpsm.LearnAlpha(3, [0.0, 0.1]),
             lpsm.Combiner(2, alphas=[0.1]),
             lpsm.MarkovShare(np.full((2, 2), 0.5)), AdaHedge(3), Squint(3), NormalHedge(3)]  # fmt: skip

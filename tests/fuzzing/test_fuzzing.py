@@ -6,6 +6,7 @@ import pytest
 
 from tests.fuzzing.formats import FORMATS
 from tests.fuzzing.running import fuzz, outcome, peak_mb, write
+from tests.tables import each
 
 
 def test_some_hundred_inputs_of_all_formats_are_read_or_refused():
@@ -15,7 +16,7 @@ def test_some_hundred_inputs_of_all_formats_are_read_or_refused():
     assert sum(one.whole for one in found.values()) >= 100
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@each("name", FORMATS)
 def test_every_file_that_is_changed_is_valid_before(name, tmp_path):
     for content in FORMATS[name].files:
         path = write(tmp_path, FORMATS[name].name, FORMATS[name].render(content))

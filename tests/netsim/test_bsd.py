@@ -4,11 +4,10 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import pytest
 
 from netsim.policies.bsd import BoundedSlowdown, PhaseBoundedSlowdown, phase_integers
 from netsim.policies.protocol import Plan, View
-from tests.tables import cases_of
+from tests.tables import cases_of, each
 
 BEACON = 100_000_000
 
@@ -42,7 +41,7 @@ def worst_ratio_and_time_awake(policy):
     return worst, awake
 
 
-@pytest.mark.parametrize("p", ["1", "0.5", "0.2", "0.1", "0.05"])
+@each("p", "1 0.5 0.2 0.1 0.05")
 def test_knowing_the_phase_keeps_the_bound_with_about_half_the_time_awake(p):
     worst, awake = worst_ratio_and_time_awake(PhaseBoundedSlowdown(p))
     assert 1 + 0.9 * float(p) < worst <= 1 + float(p)
@@ -93,7 +92,7 @@ def phase_plan(p, longest, interval_ns, now, sent):
     return Plan(sent + math.ceil((following - sent) / (1 + p)), following, True, 0, False)
 
 
-@pytest.mark.parametrize(("kind", "definition"), [(BoundedSlowdown, plain_plan), (PhaseBoundedSlowdown, phase_plan)])
+@each("kind, definition", [(BoundedSlowdown, plain_plan), (PhaseBoundedSlowdown, phase_plan)])
 @cases_of("p interval_ns max_sleep_ms", """
 "1", BEACON, 900 ; "0.37", 102_400_000, 900 ; "3", BEACON, 200 ; "0.05", BEACON, 450 ; "7/3", 300_007, 1
 "1/3", 700_001, 4

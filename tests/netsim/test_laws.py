@@ -16,6 +16,7 @@ from tests.netsim.air.cells import add_up
 from tests.netsim.frozen import cell, wide_cell, wide_world, world
 from tests.netsim.frozen.worlds import KINDS
 from tests.netsim.graph_worlds import graph_world, today_world
+from tests.tables import each
 from traces.columns import Workload
 from traces.records import Cause, Datagram, Message, Page, Timing
 
@@ -57,7 +58,7 @@ def test_the_laws_hold_of_many_worlds_and_each_says_something_of_some(made, firs
     assert set(found) == {law.__name__ for law in laws.LAWS} - never
 
 
-@pytest.mark.parametrize("number", range(40_100, 40_110))
+@each("number", range(40_100, 40_110))
 def test_the_time_of_the_channel_and_the_frames_of_every_station_add_up(number):
     _, recorder = laws.run(wide_cell(number))
     add_up(recorder.run)

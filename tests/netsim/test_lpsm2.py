@@ -1,7 +1,6 @@
 """LPSM2 beside its definition, played with lists and public learners: drawn frames and beacons."""
 
 import numpy as np
-import pytest
 
 import netsim
 from lpsm import LearnAlpha, alpha_grid
@@ -10,6 +9,7 @@ from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config
 from netsim.policies.protocol import Frame, HostFrame, Plan, View
 from netsim.radio import RadioConfig
 from netsim.sleep_planning.schedules import NEVER_NS, Schedule, standard_schedules, step, table, typical_costs, walk
+from tests.tables import cases_of, each, near
 from traces.records import Page
 
 MS = 1_000_000
@@ -203,8 +203,8 @@ SETTINGS = [{}, {"fixed": (3, 1, 4, 0, 2, 1, 3)}, {"max_push_delay_s": 0.05}, {"
             {"max_slowdown": 1.3, "price_step": 40.0, "longest_response_s": 0.3}, {"shortest_s": 0.0}]  # fmt: skip
 
 
-@pytest.mark.parametrize("host_aware", [True, False])
-@pytest.mark.parametrize("part", range(2 * len(SETTINGS)))
+@cases_of("host_aware", "True ; False")
+@each("part", range(2 * len(SETTINGS)))
 def test_it_plans_learns_and_prices_as_it_is_defined(part, host_aware):
     settings = {"schedules": FEW, "horizon": 12, "silence_s": 1.5, "prior_ms": (150.0, 700.0), "idle_prior_s": 1.1,
                 "record": True, **SETTINGS[part // 2]}  # fmt: skip
@@ -227,20 +227,20 @@ def test_it_plans_learns_and_prices_as_it_is_defined(part, host_aware):
         assert (outstanding.OPENING in kinds, outstanding.REST in kinds) == (opening, arriving)
         since = since[kinds == outstanding.REPLY].tolist()
         assert since[len(since) - len(asked) :] == asked
-        assert ours.prices_w == pytest.approx([known.price, known.push_price])
+        assert ours.prices_w == near([known.price, known.push_price])
         event = script.send(plan)
     for mine, theirs in zip(ours.learners, known.learners, strict=True):
-        assert mine.weights == pytest.approx(theirs.weights, rel=1e-9)
+        assert mine.weights == near(theirs.weights, rel=1e-9)
     assert len({context for context, *_ in known.rounds}) > 2
     if config.record:
         assert [tuple(one[:5]) for one in ours.record] == [one[:5] for one in known.rounds]
         for one, (*_, price, chosen, costs) in zip(ours.record, known.rounds, strict=True):
-            assert (one.price_w, one.chosen) == (pytest.approx(price), chosen)
-            assert one.costs == pytest.approx(costs)
+            assert (one.price_w, one.chosen) == (near(price), chosen)
+            assert one.costs == near(costs)
 
 
-@pytest.mark.parametrize("host_aware", [True, False])
-@pytest.mark.parametrize("server_s", [0.0, 0.613])
+@cases_of("host_aware", "True ; False")
+@cases_of("server_s", "0.0 ; 0.613")
 def test_what_the_followed_schedule_is_charged_is_what_the_simulator_charges(host_aware, server_s):
     """One request: beacons, wake-ups and delay of every schedule are the run's, and so is time awake but for frames."""
     page = Page("p", 300, 800, (), 1.237, 0.0837)

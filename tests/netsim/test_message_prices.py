@@ -1,17 +1,17 @@
 """Prices of messages: followers of a renewal process, and the price that keeps a promise."""
 
 import numpy as np
-import pytest
 
 from netsim.sleep_planning import message_prices
 from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.hazards import EDGES_NS, N_BINS
 from tests.netsim.hazard_learner import HazardLearner
+from tests.tables import cases_of, each, near
 
 INTERVAL_NS = 100_000_000
 
 
-@pytest.mark.parametrize("interval_ns", [INTERVAL_NS, 37_000_000])
+@each("interval_ns", [INTERVAL_NS, 37_000_000])
 def test_followers_solve_the_renewal_equation(interval_ns):
     learner, n = HazardLearner(), planning.FOLLOWERS_STEPS
     for gap_ms in (200, 210, 700, 1500, 4000):
@@ -24,11 +24,11 @@ def test_followers_solve_the_renewal_equation(interval_ns):
     gap = 0.5 * (np.append(cells, 0.0) + np.append(0.0, cells))  # the probability of a cell lies at its two ends
     earlier = np.array([[gap[c - i] if i <= c else 0.0 for i in range(n)] for c in range(n)])
     number = np.linalg.solve(np.eye(n) - earlier, gap).cumsum()
-    assert work["followers"] == pytest.approx(number, rel=1e-9)
-    assert work["followers_s"] == pytest.approx(np.append(0.0, number[:-1].cumsum()) * step_ns * 1e-9, rel=1e-9)
+    assert work["followers"] == near(number, rel=1e-9)
+    assert work["followers_s"] == near(np.append(0.0, number[:-1].cumsum()) * step_ns * 1e-9, rel=1e-9)
 
 
-@pytest.mark.parametrize(("rate", "price_w"), [(0.4, 0.3), (0.05, 0.1), (1.0, 40.0)])
+@cases_of("rate price_w", "0.4, 0.3 ; 0.05, 0.1 ; 1.0, 40.0")
 def test_the_promise_is_what_its_own_plan_leads_to_on_a_fine_grid(rate, price_w):
     work, rates = np.zeros(1, dtype=planning.WORKSPACE)[0], np.full(N_BINS, rate)
     message_prices.renewal_followers(work, rates, INTERVAL_NS)
@@ -53,7 +53,7 @@ def test_the_promise_is_what_its_own_plan_leads_to_on_a_fine_grid(rate, price_w)
     even_s, left = np.linspace(0.0, period * 0.1, 500), np.exp(-rate * work["stop_ns"][last] * 1e-9)
     late_s += left * (even_s + table("followers_s", even_s)).mean()
     number += left * (1.0 + table("followers", even_s)).mean()
-    assert promised == pytest.approx((late_s, number), rel=0.005, abs=1e-4)
+    assert promised == near((late_s, number), rel=0.005, abs=1e-4)
 
 
 def test_bisection_comes_as_near_as_its_halvings_and_leaves_out_what_never_happens():
@@ -67,7 +67,7 @@ def test_bisection_comes_as_near_as_its_halvings_and_leaves_out_what_never_happe
         return message_prices.price_of_delay(work, rates, *given, 0.4, 0.01, 1.0, 6)
 
     found = price((50_000_000,), (1.0,))
-    assert np.log(found / 0.01) / np.log(100.0) * 64 % 1.0 == pytest.approx(0.5)  # the middle of one of 64 parts
+    assert np.log(found / 0.01) / np.log(100.0) * 64 % 1.0 == near(0.5)  # the middle of one of 64 parts
     below, above = (message_prices.promised_delay(work, rates, 50_000_000, *fixed, found * 100.0 ** (sign / 128))
                     for sign in (-1.001, 1.001))  # fmt: skip
     assert above[0] / above[1] <= 0.4 <= below[0] / below[1]

@@ -9,7 +9,7 @@ import pytest
 import netsim
 from netsim import Plan
 from netsim.policies import OwnPolicy, PolicyError, canonical, make, registry
-from tests.tables import cases_of
+from tests.tables import cases_of, each, value_error
 from traces.records import Page
 
 MS = 1_000_000
@@ -112,28 +112,28 @@ def test_a_module_of_a_known_name_can_be_loaded_beside_it_and_is_given_the_radio
 f"{'a' * 300}.py:Patient" -> there is no file .*a.py
 """)  # fmt: skip
 def test_what_cannot_be_loaded_is_said_in_one_line(own, text, message):
-    with pytest.raises(ValueError, match=message) as caught:
+    with value_error(message) as caught:
         make(OwnPolicy.typed(text))
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["lpsmm:log", "c:", "mine.py:2", "mine_own:Patient", "mine.py", "mine.py:", "psm"])
+@each("text", "lpsmm:log c: mine.py:2 mine_own:Patient mine.py mine.py: psm")
 def test_what_names_no_file_and_class_is_no_class_of_ones_own(own, text):
     assert OwnPolicy.typed(text) is None
 
 
-@pytest.mark.parametrize("name", ["Evil", "Evil:x", "Worse", "Numbered", "plan", "instance", "Path", "AlwaysAwake"])
+@each("name", "Evil Evil:x Worse Numbered plan instance Path AlwaysAwake")
 def test_a_name_runs_nothing_and_only_a_class_with_a_plan_is_called(own, name):
     (own / "hostile.py").write_text(HOSTILE)
     for text in (f"hostile.py:{name}", f"hostile:{name}", f"{own}/hostile.py:{name}"):
-        with pytest.raises(ValueError, match="a policy must be one of none, psm"):
+        with value_error("a policy must be one of none, psm"):
             netsim.simulate(PAGES, text)
         assert not (own / "imported").exists()
     typed = OwnPolicy.typed(f"hostile.py:{name}")
     if name == "AlwaysAwake":
         assert make(typed).spec == "none"
     else:
-        with pytest.raises(ValueError, match=r"hostile.py has no class .* with a method plan; it has AlwaysAwake$"):
+        with value_error(r"hostile.py has no class .* with a method plan; it has AlwaysAwake$"):
             make(typed)
     assert not (own / "called").exists()
 
@@ -158,9 +158,9 @@ class Failing:
         self.fail("observe", frame.at_ns)
 
 
-@pytest.mark.parametrize("medium", [None, netsim.AirConfig()])
-@pytest.mark.parametrize("where", ["plan", "observe"])
-@pytest.mark.parametrize("error", [SystemExit(0), KeyError("a\nb"), GeneratorExit(), StopIteration()])
+@each("medium", [None, netsim.AirConfig()])
+@each("where", "plan observe")
+@each("error", [SystemExit(0), KeyError("a\nb"), GeneratorExit(), StopIteration()])
 def test_whatever_a_policy_raises_is_one_error_that_names_policy_and_page(medium, where, error):
     config = netsim.SimulationConfig(medium=medium)
     with pytest.raises(PolicyError, match=f"^policy failing: {where} raised {type(error).__name__}") as caught:
@@ -176,14 +176,14 @@ def test_whatever_a_policy_raises_is_one_error_that_names_policy_and_page(medium
 def test_a_policy_may_still_be_stopped_by_whoever_runs_it_and_one_that_cannot_be_copied_is_refused_by_name():
     with pytest.raises(KeyboardInterrupt):
         netsim.simulate(PAGES, Failing(KeyboardInterrupt()))
-    with pytest.raises(ValueError, match=r"^policy failing cannot be copied: TypeError: cannot pickle"):
+    with value_error(r"^policy failing cannot be copied: TypeError: cannot pickle"):
         netsim.simulate(PAGES, Failing(Lock()))
     copied = type("Copied", (Failing,), {"__deepcopy__": lambda self, memo: None})(None)
-    with pytest.raises(ValueError, match=r"^policy failing cannot be copied: TypeError: policy must be a name or"):
+    with value_error(r"^policy failing cannot be copied: TypeError: policy must be a name or"):
         netsim.simulate(PAGES, copied)
 
 
-@pytest.mark.parametrize("kind", list(registry()))
+@each("kind", list(registry()))
 def test_every_policy_declares_itself_and_has_a_compiled_form(kind):
     entry = registry()[kind]
     assert entry.kind == kind

@@ -10,7 +10,7 @@ from netsim.model.entities import Line
 from netsim.running import setup
 from tests.oracles.packets import accounts
 from tests.real_data import DATA
-from tests.tables import cases_of
+from tests.tables import cases_of, each, near
 from traces.records import Datagram, Message, Page, Timing
 
 CAPTURES = ("alexa-app.pcapng", "coap_mqtt.pcap", "googledns_android10.pcap", "instagram.pcap", "mqtt.pcap",
@@ -29,13 +29,13 @@ def clients(name):
 
 
 @needs_data
-@pytest.mark.parametrize("name", CAPTURES)
+@each("name", CAPTURES)
 def test_time_and_time_awake_are_those_of_the_packets(name):
     sums = np.zeros((3, 2))  # simulated and counted: time, and time awake with each hold
     for address, workload in clients(name):
         known = accounts(DATA / "captures" / name, address)
         own = min(known, key=lambda account: abs(account.lasts_s - workload.captured_s))
-        assert workload.captured_s == pytest.approx(own.lasts_s, abs=2e-6)
+        assert workload.captured_s == near(own.lasts_s, abs=2e-6)
         sums[0] += netsim.simulate(workload, config=WORLD, engine="packet").elapsed_s, own.lasts_s
         for place, hold_s in ((1, 0.5), (2, 0.05)):
             run = netsim.simulate(workload, f"dynamic:{1000 * hold_s:g}", config=WORLD, engine="packet")
@@ -43,7 +43,7 @@ def test_time_and_time_awake_are_those_of_the_packets(name):
             late_s = max(run.latency_s.sum(), 0.0) + BEACON_S
             assert own.lasts_s - 1e-6 <= run.elapsed_s <= own.lasts_s + late_s
     for (simulated, counted), tolerance in zip(sums, (0.01, 0.1, 0.2), strict=True):
-        assert simulated == pytest.approx(counted, rel=tolerance)
+        assert simulated == near(counted, rel=tolerance)
 
 
 def test_a_delay_moves_what_waited_for_it_and_nothing_else():
@@ -55,12 +55,12 @@ def test_a_delay_moves_what_waited_for_it_and_nothing_else():
     workload = traces.Workload.of(pages, captured_s=9.0)
     base, late = (netsim.simulate(workload, policy, config=WORLD, engine="packet") for policy in ("none", "psm:1000"))
     assert base.pages.issue_s.tolist() == late.pages.issue_s.tolist() == [1.05, 5.0]
-    assert base.latency_s == pytest.approx([0.32, 0.06], abs=1e-3)
-    assert late.latency_s == pytest.approx([3.0 - 1.05, 1.0], abs=1e-2)  # replies wait for 2.0, 3.0 and 6.0 s
+    assert base.latency_s == near([0.32, 0.06], abs=1e-3)
+    assert late.latency_s == near([3.0 - 1.05, 1.0], abs=1e-2)  # replies wait for 2.0, 3.0 and 6.0 s
     assert base.elapsed_s == late.elapsed_s == 9.0
 
 
-@pytest.mark.parametrize("medium", [None, AirConfig()])
+@each("medium", [None, AirConfig()])
 def test_a_datagram_is_late_by_what_it_waited_at_the_access_point(medium):
     sent = [Datagram(0.31, 100, False), Datagram(0.35, 200, True), Datagram(0.79, 4000, False), Datagram(0.9, 0, True)]
     workload = traces.Workload.of([], [Message(0.5, 70)], datagrams=sent, captured_s=2.0)
@@ -71,7 +71,7 @@ def test_a_datagram_is_late_by_what_it_waited_at_the_access_point(medium):
     down = psm.datagrams[~psm.datagrams.up]
     assert len(down) == 4  # 4,000 bytes go in three
     wired_s = 0.02
-    assert down.delay_s.to_numpy() == pytest.approx([0.4 - 0.31 - wired_s, *[0.9 - 0.79 - wired_s] * 3], abs=0.005)
+    assert down.delay_s.to_numpy() == near([0.4 - 0.31 - wired_s, *[0.9 - 0.79 - wired_s] * 3], abs=0.005)
     totals = psm.datagram_totals
     assert (totals["datagrams"], totals["datagrams_lost"]) == (6, 0)
     assert dict(zip(psm.datagrams.size_bytes, psm.datagrams.sent_s, strict=True)) == {
@@ -81,8 +81,8 @@ def test_a_datagram_is_late_by_what_it_waited_at_the_access_point(medium):
 
 
 @needs_data
-@pytest.mark.parametrize("medium", [None, AirConfig()])
-@pytest.mark.parametrize("name", ["mqtt.pcap", "telegram.pcap", "youtube_quic.pcap"])
+@each("medium", [None, AirConfig()])
+@each("name", "mqtt.pcap telegram.pcap youtube_quic.pcap")
 def test_compiled_and_interpreted_runs_of_a_capture_are_equal(name, medium):
     config = SimulationConfig(server_delay="recorded", medium=medium)
     for _, workload in clients(name):
@@ -106,7 +106,7 @@ def test_links_and_windows_have_room_for_twice_the_fastest_that_was_recorded(soo
     assert (run.wire_up.delay, run.air_up.delay) == (round(delay_ms * 1e6), 100_000)
     assert run.window == max(20, round(max(mbps, 5.0) * 1e6 * 2 * (delay_ms + 0.1) / 1e3 / 8 / 1460))
     for line, least_mbps in ((run.wire_up, 10.0), (run.wire_down, 10.0), (run.air_up, 5.0), (run.air_down, 5.0)):
-        assert line.numerator / line.denominator == pytest.approx(8000 / max(mbps, least_mbps))
+        assert line.numerator / line.denominator == near(8000 / max(mbps, least_mbps))
     [client] = run.clients
     assert (client.n_pages, client.n_messages, client.next_number, client.never_sleeps) == (2, 0, 1, 0)
 

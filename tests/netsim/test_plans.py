@@ -6,6 +6,7 @@ import netsim
 from netsim import Plan
 from netsim.policies import FOREVER_NS, PolicyError
 from netsim.policies.compiled import CompiledForm
+from tests.tables import each
 from traces.records import Page
 
 MS = 1_000_000
@@ -36,9 +37,9 @@ def wrong(view, ints, floats):
     return Plan(now, following, False, -100_000_000, False)  # it repeats backwards
 
 
-@pytest.mark.parametrize("engine", ["packet", "express"])
-@pytest.mark.parametrize("config", ON_MEDIA)
-@pytest.mark.parametrize("kind", range(4))
+@each("engine", "packet express")
+@each("config", ON_MEDIA)
+@each("kind", range(4))
 def test_a_plan_by_which_no_client_wakes_up_in_time_is_refused(config, kind, engine):
     policy = Following(lambda view: wrong(view, (kind,), ()), CompiledForm(wrong, ints=[kind]))
     with pytest.raises(PolicyError, match=r"before 2\*\*62 ns, got wake_ns=.*, before the first page$") as said:
@@ -52,7 +53,7 @@ def test_whoever_never_wakes_up_is_refused_even_where_beacons_divide_forever():
         netsim.simulate(PAGES, Following(lambda view: Plan(view.now_ns, FOREVER_NS)), config=config)
 
 
-@pytest.mark.parametrize("config", ON_MEDIA)
+@each("config", ON_MEDIA)
 def test_whoever_never_sleeps_need_not_wake_up_and_what_is_no_plan_is_a_type_error(config):
     ours = netsim.simulate(PAGES, Following(lambda view: Plan(FOREVER_NS, 0)), config=config)
     assert ours.awake_s == pytest.approx(ours.elapsed_s)

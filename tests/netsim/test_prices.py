@@ -3,12 +3,12 @@
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from netsim.sleep_planning.prices import LENGTHS, note_length, price_at, price_before, settle, worth_of_delay
 from tests.netsim.clients import saturation
+from tests.tables import cases_of, near
 
 LARGEST_EXCESS = 19.0
 
@@ -28,7 +28,7 @@ def test_the_sum_of_excesses_never_exceeds_saturation_and_the_largest_excess(mov
 @given(st.floats(0.01, 1.0), st.floats(1.5, 100.0), st.floats(0.0, 200.0))
 def test_the_price_is_at_its_largest_from_saturation_on(gain, ratio, more):
     balance = saturation(gain, ratio) + more
-    assert price_at(balance * (1 + 1e-12) + 1e-9, 2.0, gain, ratio) == pytest.approx(2.0 * ratio)
+    assert price_at(balance * (1 + 1e-12) + 1e-9, 2.0, gain, ratio) == near(2.0 * ratio)
 
 
 def noted(*lengths_s):
@@ -38,20 +38,20 @@ def noted(*lengths_s):
     return lengths
 
 
-@pytest.mark.parametrize("sigma", [0.3, 0.6, 1.0])
+@cases_of("sigma", "0.3 ; 0.6 ; 1.0")
 def test_the_worth_of_a_second_is_the_mean_inverse_length_of_the_pages_that_are_longer(sigma):
     lengths_s = np.random.default_rng(3).lognormal(0.0, sigma, 4000)
     lengths = np.histogram(lengths_s, 0.001 * 2.0 ** np.arange(LENGTHS + 1))[0].astype(float)
     for age_s in np.quantile(lengths_s, (0.1, 0.5, 0.9)):
         expected = (1 / lengths_s[lengths_s >= age_s]).mean() / (1 / lengths_s).mean()
-        assert worth_of_delay(lengths, float(age_s)) == pytest.approx(expected, rel=0.3)
+        assert worth_of_delay(lengths, float(age_s)) == near(expected, rel=0.3)
 
 
 def test_lengths_are_forgotten_and_the_shortest_and_longest_have_bins():
     lengths = noted(1e-9, 1e9, 3.0)
-    assert (lengths[0], lengths[-1]) == pytest.approx((0.98**2, 0.98))
-    assert lengths.sum() == pytest.approx(1 + 0.98 + 0.98**2)
-    assert noted(*[1.0] * 2000).sum() == pytest.approx(50.0)
+    assert (lengths[0], lengths[-1]) == near((0.98**2, 0.98))
+    assert lengths.sum() == near(1 + 0.98 + 0.98**2)
+    assert noted(*[1.0] * 2000).sum() == near(50.0)
 
 
 def test_before_a_deadline_the_price_grows_by_equal_factors_in_equal_times():
@@ -59,7 +59,7 @@ def test_before_a_deadline_the_price_grows_by_equal_factors_in_equal_times():
     assert prices[:2] == [0.02, 0.02]
     assert prices[-3:] == [50.0] * 3
     factors = [after / before for before, after in pairwise(prices[1:6])]
-    assert factors == pytest.approx([2500 ** (1 / 4)] * 4)
+    assert factors == near([2500 ** (1 / 4)] * 4)
     assert price_before(90, 100, 95, 0.02, 50.0) == price_before(90, 100, 100, 0.02, 50.0) == 50.0
 
 

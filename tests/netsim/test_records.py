@@ -14,7 +14,7 @@ from netsim.model import codes
 from netsim.model.events import HANDLERS
 from netsim.running import setup
 from tests.netsim.frozen import digests
-from tests.tables import rows
+from tests.tables import each, rows, value_error
 
 ROOT = Path(__file__).parents[2]
 WORLDS = rows("""
@@ -49,7 +49,7 @@ print([digests.found(kind, number, sys.argv[1]) for kind, number in eval(sys.arg
 """
 
 
-@pytest.mark.parametrize("engine", ["packet", pytest.param("express", marks=pytest.mark.long)])
+@each("engine", ["packet", pytest.param("express", marks=pytest.mark.long)])
 def test_results_are_equal_where_records_have_their_fields_in_another_order_and_one_more(engine, tmp_path):
     command = [sys.executable, "-c", OTHER_RECORDS, engine, repr(WORLDS)]
     environ = dict(os.environ)
@@ -79,5 +79,5 @@ def test_more_stations_than_the_order_of_backoffs_has_room_for_are_refused(monke
     pages = [traces.Page("a", 300, 500)]
     netsim.simulate(pages, config=air, engine="packet")
     monkeypatch.setattr(setup.codes, "ORDER_BITS", 2)
-    with pytest.raises(ValueError, match="clients and neighbours must be less than 4, got 7"):
+    with value_error("clients and neighbours must be less than 4, got 7"):
         netsim.simulate(pages, config=air, engine="packet")

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 import netsim
+from tests.tables import each, near
 from traces.records import Page
 
 NS2 = Path(__file__).parent / "ns2"
@@ -19,7 +19,7 @@ def test_all_loads_are_read():
     assert set(LOADS["page"]) == set(PAGES)
 
 
-@pytest.mark.parametrize(("run", "policy"), LOADS[["run", "policy"]].drop_duplicates().itertuples(index=False))
+@each("run, policy", LOADS[["run", "policy"]].drop_duplicates().itertuples(index=False))
 def test_a_page_takes_as_long_as_in_ns2_and_listens_to_as_many_beacons(run, policy):
     rows = LOADS[(LOADS["run"] == run) & (LOADS["policy"] == policy)].reset_index(drop=True)
     pages = [Page(name, page["request_bytes"], page["reply_bytes"], tuple(map(tuple, page["objects"])), 0.0, issue_s)
@@ -28,8 +28,8 @@ def test_a_page_takes_as_long_as_in_ns2_and_listens_to_as_many_beacons(run, poli
     config = netsim.SimulationConfig(tcp=netsim.TcpConfig(min_rto_s=3.0 if patient else 1.0))
     told = rows["last_byte_quirk"] == 0
     got, rows = netsim.simulate(pages, policy, config=config).pages[told], rows[told]
-    assert got["latency_s"].to_numpy() == pytest.approx(rows["latency_s"].to_numpy(), abs=1e-6)
+    assert got["latency_s"].to_numpy() == near(rows["latency_s"].to_numpy(), abs=1e-6)
     assert got["beacons"].tolist() == rows["beacons"].tolist()
     if not patient:
         known = rows["awake_s"].notna()
-        assert got["awake_s"][known].to_numpy() == pytest.approx(rows["awake_s"][known].to_numpy(), abs=1e-6)
+        assert got["awake_s"][known].to_numpy() == near(rows["awake_s"][known].to_numpy(), abs=1e-6)

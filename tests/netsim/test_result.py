@@ -9,7 +9,7 @@ import netsim
 from netsim import policies
 from netsim.radio import StateTimes
 from netsim.result import RunRecord, result_of
-from tests.tables import differing
+from tests.tables import differing, near, value_error
 from traces.columns import Workload
 from traces.records import Page
 
@@ -55,13 +55,13 @@ def test_a_page_has_what_lies_between_its_issue_and_its_last_byte():
     assert found["asleep_s"].tolist() == [0.5, 0.25]
     assert found["beacons"].tolist() == [4, 0]
     first = 1.5 * 0.75 + 0.5 * 0.05 + 4 * 0.0015 + 0.002  # woken up at 1.2 s
-    assert found["energy_j"] == pytest.approx([first, 0.25 * 0.8 + 2 * 0.002], rel=1e-12)  # at 5 s, its issue, and 5.25
+    assert found["energy_j"] == near([first, 0.25 * 0.8 + 2 * 0.002], rel=1e-12)  # at 5 s, its issue, and 5.25
 
 
 def test_polls_intervals_and_messages_follow_each_other_in_seconds():
     result = made()
     assert {name: list(values) for name, values in result.polls.items()} == {  # an entry stands for many
-        "time_s": pytest.approx([0.1, 0.3, 0.5, 0.9], rel=1e-15), "slept_ms": [50.0, 200.0, 200.0, 400.0],
+        "time_s": near([0.1, 0.3, 0.5, 0.9], rel=1e-15), "slept_ms": [50.0, 200.0, 200.0, 400.0],
         "buffered_bytes": [0, 0, 0, 1_500], "next_sleep_ms": [200.0, 200.0, 200.0, 300.0],
     }  # fmt: skip
     assert {name: list(values) for name, values in result.radio.items()} == {  # none is empty
@@ -86,8 +86,8 @@ energy.awake_j = near(4 * 0.105 + 4 * 0.115 + 10 * 0.305)
 """, NAMES)  # fmt: skip
     energy = result.energy
     total = energy.awake_j + energy.sleep_j + energy.listen_j + energy.wakeup_j
-    assert (energy.total_j, energy.per_page_j) == pytest.approx((total, total / 2), rel=1e-12)
-    assert result.page_columns["energy_j"] == pytest.approx([total / 2, 0.0], rel=1e-12)
+    assert (energy.total_j, energy.per_page_j) == near((total, total / 2), rel=1e-12)
+    assert result.page_columns["energy_j"] == near([total / 2, 0.0], rel=1e-12)
     two = made(states=later, page_states=parts, pages=PAGES)
     assert two.energy == made().energy  # a radio of two states is charged as on wires
     assert two.page_columns["energy_j"].tolist() == made().page_columns["energy_j"].tolist()
@@ -100,14 +100,14 @@ def test_a_run_against_another_is_energy_in_percent_and_means_of_the_pages_own_r
     assert found.slowdowns.tolist() == [2.0, 1.25]
     assert found.slowdown == own.slowdown(base) == 1.625
     assert own.energy.total_j < base.energy.total_j
-    assert found.energy_percent == pytest.approx(100 * (own.energy.total_j / base.energy.total_j - 1))
+    assert found.energy_percent == near(100 * (own.energy.total_j / base.energy.total_j - 1))
     assert base.against(own).energy_percent > 0
     assert (found.added_delay_s.tolist(), found.delay_s) == ([0.0], 0.0)
     assert own.against(own).energy_percent == 0.0
 
 
 def test_a_run_is_held_against_one_of_the_same_workload_only():
-    with pytest.raises(ValueError, match=r"same workload, its latency_s must have 2 values, got 1"):
+    with value_error(r"same workload, its latency_s must have 2 values, got 1"):
         made().against(made(PAGES[:1]))
     with pytest.raises(TypeError, match="base"):
         made().against("none")

@@ -9,7 +9,7 @@ from netsim.model import codes
 from netsim.model.air.air_times import Phy
 from netsim.running import setup
 from netsim.running.on_simpy import run_interpreted
-from tests.tables import cases_of, differing
+from tests.tables import cases_of, differing, value_error
 from traces.columns import Workload
 from traces.records import Cause, Datagram, Message, Page, Timing
 
@@ -164,7 +164,7 @@ def test_there_are_as_many_stations_as_an_event_can_tell_apart():
     config = SimulationConfig(medium=AirConfig(neighbours=1000))
     clients = [("psm", PAGES[1:])] * ((1 << codes.ORDER_BITS) - 1001)
     assert len(world(config, clients).contenders) == 1 << codes.ORDER_BITS
-    with pytest.raises(ValueError, match=r"clients and neighbours must be less than 4096, got 4096"):
+    with value_error(r"clients and neighbours must be less than 4096, got 4096"):
         world(config, [*clients, clients[0]])
 
 

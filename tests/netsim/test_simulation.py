@@ -13,7 +13,7 @@ from netsim import ServerDelay, simulation
 from netsim.policies.lpsm2 import Lpsm2, Lpsm2Config
 from netsim.simulation import uncompiled
 from tests.netsim.worlds import load
-from tests.tables import cases_of
+from tests.tables import cases_of, each, near, value_error
 from traces.columns import Workload
 from traces.records import Message, Page
 from traces.server_times import network_us
@@ -34,13 +34,13 @@ def test_the_frames_have_the_columns_that_the_documentation_promises():
 def test_a_page_is_issued_at_its_time_or_when_the_one_before_is_done_and_thought_about():
     early = [Page("a", 300, 500, (), 5.0, 1.0), Page("b", 300, 500, (), 0.0, 2.0), Page("c", 300, 500, (), 0.0, 60.0)]
     result = netsim.simulate(early).pages
-    assert result.issue_s.tolist() == [1.0, pytest.approx(1.0 + result.latency_s[0] + 5.0), 60.0]
+    assert result.issue_s.tolist() == [1.0, near(1.0 + result.latency_s[0] + 5.0), 60.0]
 
 
 def test_a_recorder_is_for_one_run_of_the_interpreted_model():
     recorder = netsim.Recorder()
     netsim.simulate(PAGES, "psm", recorder=recorder)
-    with pytest.raises(ValueError, match="for one run"):
+    with value_error("for one run"):
         netsim.simulate(PAGES, "psm", recorder=recorder)
 
 
@@ -63,7 +63,7 @@ def test_a_server_delay_has_the_mean_it_is_named_for(text, mean):
     pages = [Page("p", 1, 1, ((1, 1),) * 9)] * 4000
     drawn = ServerDelay.parse(text).draw(pages, np.random.default_rng(0)) / 1e9
     assert drawn.shape == (40_000,)
-    assert drawn.mean() == pytest.approx(mean, rel=0.03)
+    assert drawn.mean() == near(mean, rel=0.03)
 
 
 def test_servers_that_are_alike_are_the_server_of_the_world_and_others_differ_by_page():
@@ -73,7 +73,7 @@ def test_servers_that_are_alike_are_the_server_of_the_world_and_others_differ_by
     single = [page._replace(objects=page.objects[:1]) for page in work]
     mixed = netsim.simulate(single, server_delays=[ServerDelay(), ServerDelay(mean_s=1.0)] * 2).latency_s
     late = mixed - netsim.simulate(single).latency_s
-    assert late.tolist() == pytest.approx([0, 2, 0, 2])  # one second each for the HTML and its object
+    assert late.tolist() == near([0, 2, 0, 2])  # one second each for the HTML and its object
 
 
 def test_at_most_so_many_connections_are_open_at_a_time_and_each_object_may_have_its_own():
@@ -83,7 +83,7 @@ def test_at_most_so_many_connections_are_open_at_a_time_and_each_object_may_have
     assert four < separate < one
 
 
-@pytest.mark.parametrize("policy", ["psm", "none"])
+@each("policy", "psm none")
 def test_a_cell_of_one_client_is_the_single_client(policy):
     alone, [shared] = netsim.simulate(PAGES, policy, seed=3), netsim.simulate_cell([(PAGES, policy)], seed=3)
     for name in ("pages", "polls", "radio"):
@@ -96,21 +96,21 @@ def test_a_message_takes_the_wire_the_air_and_the_rest_of_the_beacon_interval_be
     air_s = 1040 * 8 / 5e6 + 0.0001
     quick_s = 1040 * 8 / 10e6 + 0.02 + air_s
     awake, asleep = netsim.simulate_cell([([], "none"), ([], "psm:500")], push=[push, [Message(1.04, 1000), push[1]]])
-    assert awake.messages.delay_s.tolist() == pytest.approx([quick_s] * 2, abs=1e-9)
-    assert asleep.messages.delivered_s.tolist() == pytest.approx([1.5 + air_s, 5.5 + air_s], abs=1e-9)
+    assert awake.messages.delay_s.tolist() == near([quick_s] * 2, abs=1e-9)
+    assert asleep.messages.delivered_s.tolist() == near([1.5 + air_s, 5.5 + air_s], abs=1e-9)
 
 
 def test_full_segments_are_acknowledged_and_partial_ones_cost_no_packet():
     for size, acknowledgements in ((1000, 0), (2000, 1)):  # 2,000 bytes are 1460 + 540
         run = netsim.simulate([], "psm", push=[Message(float(t), size) for t in range(50)])
-        assert run.uplink_air_s == pytest.approx(50 * acknowledgements * 40 * 8 / 5e6)
-        assert run.downlink_air_s == pytest.approx(50 * (size + 40 * (1 + acknowledgements)) * 8 / 5e6)
+        assert run.uplink_air_s == near(50 * acknowledgements * 40 * 8 / 5e6)
+        assert run.downlink_air_s == near(50 * (size + 40 * (1 + acknowledgements)) * 8 / 5e6)
 
 
-@pytest.mark.parametrize("size", [1, 500, 1460, 2920, 3000, 9000, 20_000, 60_000, 300_000, 1_000_000])
+@cases_of("size", "1 ; 500 ; 1460 ; 2920 ; 3000 ; 9000 ; 20_000 ; 60_000 ; 300_000 ; 1_000_000")
 def test_the_time_that_traces_give_to_the_network_is_that_of_a_client_that_never_sleeps(size):
     result = netsim.simulate([Page("a", 300, size)], "none")
-    assert network_us(size) / 1e6 == pytest.approx(result.latency_s[0], rel=0.02)
+    assert network_us(size) / 1e6 == near(result.latency_s[0], rel=0.02)
 
 
 def test_what_is_left_to_compile_is_asked_of_the_compiled_form_and_a_policy_without_a_rule_needs_nothing(monkeypatch):
@@ -141,7 +141,7 @@ def test_once_compiled_every_policy_runs_either_way_without_the_compiler():
     assert found == "False\n"
 
 
-@pytest.mark.parametrize(("kept", "times"), [(True, 1), (False, 20)])
+@cases_of("kept times", "True, 1 ; False, 20")
 def test_what_is_not_compiled_is_interpreted_for_a_second_of_work_in_all_and_compiled_then(monkeypatch, kept, times):
     ran = []
     monkeypatch.setattr(simulation, "_interpreted", [0.0])

@@ -3,8 +3,6 @@
 from dataclasses import astuple
 from types import SimpleNamespace
 
-import pytest
-
 import netsim
 from netsim.model import codes
 from netsim.model.air.station import is_quiet
@@ -15,7 +13,7 @@ from netsim.model.wires import begin_on_wires
 from netsim.policies.protocol import Plan
 from netsim.policies.static import StaticPsm
 from tests.netsim.worlds import MS, Alone
-from tests.tables import rows
+from tests.tables import cases_of, each, rows
 from traces.records import Page
 
 BEACON = 100 * MS
@@ -81,7 +79,7 @@ PATIENT | [50 * MS, AT + AIR + 90 * MS] | [] | 1000 | 190 * MS + 2 * AIR | [AT +
 """
 
 
-@pytest.mark.parametrize("scenario", [row for row in SCENARIOS.strip().splitlines() if row[0] != "#"])
+@each("scenario", [row for row in SCENARIOS.strip().splitlines() if row[0] != "#"])
 def test_a_station_does_what_was_worked_out_by_hand(scenario):
     values = (eval(part, globals()) for part in scenario.split(" | "))
     policy, arrive, send, until_ms, awake, delivered, beacons, intervals = values
@@ -120,7 +118,7 @@ def test_a_policy_is_told_when_it_slept_what_waits_and_when_frames_went_and_came
 """, {"MS": MS, "left": left})  # fmt: skip
 
 
-@pytest.mark.parametrize("host_aware", [True, False])
+@cases_of("host_aware", "True ; False")
 def test_the_host_tells_the_deadline_of_the_page_issued_last_and_the_link_knows_of_none(host_aware):
     pages = [Page("a", 300, 5000, (), 1.0, 1.0), Page("b", 300, 500, (), 1.0, 5.0, (), 7.25), Page("c", 300, 500)]
     told = netsim.simulate(pages, asking("asking", host_aware=host_aware)).final_policy.told
@@ -135,7 +133,11 @@ def test_reasons_for_which_a_run_stops_are_bits_of_their_own():
     assert len({*reasons}) == len(reasons)
 
 
-@pytest.mark.parametrize("busy", [{}, {"due_down": 1}, {"fetches": 1}, {"closing": 1}, {"pending": 1}, {"queue": 1}])
+@cases_of(
+    "busy",
+    """
+{} ; {'due_down': 1} ; {'fetches': 1} ; {'closing': 1} ; {'pending': 1} ; {'queue': 1}""",
+)
 def test_a_station_on_the_air_is_quiet_only_if_nothing_is_on_its_way_pending_or_queued(busy):
     lines = {name: SimpleNamespace(count=busy.get(name, 0)) for name in ("pending", "queue")}
     flags = {name: busy.get(name, 0) for name in ("due_down", "fetches", "closing")}

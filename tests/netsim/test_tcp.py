@@ -10,7 +10,7 @@ from netsim.model.codes import DATA, NEVER, SYN, SYN_ACK
 from netsim.model.receiver import foresee, receive
 from netsim.model.tcp import close, open_connection, write
 from tests.netsim.worlds import MS, Alone, load
-from tests.tables import cases_of
+from tests.tables import cases_of, each, near
 from traces.records import Page
 
 S = 1_000_000_000
@@ -147,7 +147,7 @@ def scenarios():
         yield pytest.param(own, lines, id=name)
 
 
-@pytest.mark.parametrize(("settings", "lines"), list(scenarios()))
+@each("settings, lines", list(scenarios()))
 def test_an_end_sends_what_was_worked_out_by_hand(settings, lines, done):
     end = End(**settings)
     for line in lines:
@@ -173,13 +173,13 @@ def test_an_end_sends_what_was_worked_out_by_hand(settings, lines, done):
             assert all(at in (None, ms) for (_, ms), (_, at) in zip(found, segments, strict=True)), line
         for check in checks:
             name, _, value = check.partition("=")
-            assert (len(done) if name == "done" else end.value(name)) == pytest.approx(float(value)), line
+            assert (len(done) if name == "done" else end.value(name)) == near(float(value)), line
 
 
 def test_the_time_out_follows_round_trips_by_rfc_6298():
     end, now, smooth, spread = End(), 200, 200.0, 100.0
     for i, rtt in enumerate((300, 500, 40, 60, 60)):
-        assert end.tcp.rto / MS == pytest.approx(smooth + 4 * spread, rel=1e-6)
+        assert end.tcp.rto / MS == near(smooth + 4 * spread, rel=1e-6)
         end.do("write", "100")
         now += rtt
         end.ms(now)
@@ -210,7 +210,7 @@ def test_an_acknowledgement_at_the_instant_of_the_time_out_is_in_time_whatever_w
 """)  # fmt: skip
 def test_a_lost_frame_of_a_short_page_costs_its_time_out_or_nothing(lost, costs_s):
     base_s = 0.082768  # request 300 B, reply 500 B: measured by ns-2
-    assert load(Page("short", 300, 500), lost=lost) == [pytest.approx(base_s + costs_s, abs=1e-12)]
+    assert load(Page("short", 300, 500), lost=lost) == [near(base_s + costs_s, abs=1e-12)]
 
 
 def test_nagle_holds_the_last_partial_segment_until_all_before_it_is_acknowledged():
@@ -219,4 +219,4 @@ def test_nagle_holds_the_last_partial_segment_until_all_before_it_is_acknowledge
     # ms: the first segment down, its ACK up, the second down; without Nagle the second follows the first
     first, ack, second = 1.2 + 20 + 2.4 + 0.1, 0.064 + 0.1 + 0.032 + 20, 0.432 + 20 + 0.864 + 0.1
     behind = 1.2 + 20 + 2.4 + 0.864 + 0.1
-    assert held - plain == pytest.approx((first + ack + second - behind) * 1e-3, abs=1e-12)
+    assert held - plain == near((first + ack + second - behind) * 1e-3, abs=1e-12)

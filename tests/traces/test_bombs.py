@@ -7,6 +7,7 @@ import time
 import pytest
 
 import traces
+from tests.tables import each
 from tests.traces.test_bu import archive
 from tests.traces.test_har import entry
 from traces import TraceError, bu
@@ -15,7 +16,7 @@ from traces.files import open_trace
 SECONDS = 4.0  # of processor time
 
 
-@pytest.mark.parametrize("filler", [b"\t", b",", b" ", b"\n", b"#", b'"', b"[", b"{", b"1", b"1:1 ", b"a 1 1 "])
+@each("filler", [b"\t", b",", b" ", b"\n", b"#", b'"', b"[", b"{", b"1", b"1:1 ", b"a 1 1 "])
 def test_long_runs_of_one_thing_do_not_hold_detection_up(tmp_path, filler):
     (tmp_path / "t").write_bytes(filler * (1 << 17))
     start = time.process_time()
@@ -42,7 +43,7 @@ def test_unpacking_stops_at_the_limit(tmp_path):
         stream.read()
 
 
-@pytest.mark.parametrize("opening", [b'{"log": {"entries": ', b'{"page": ', b""])
+@each("opening", [b'{"log": {"entries": ', b'{"page": ', b""])
 def test_json_that_is_nested_without_end_is_refused(tmp_path, opening):
     (tmp_path / "t").write_bytes(opening + b"[" * 100_000)
     with pytest.raises(TraceError):

@@ -7,7 +7,7 @@ import tarfile
 import pytest
 
 import traces
-from tests.tables import cases_of
+from tests.tables import cases_of, named
 from traces import TraceError
 from traces.server_times import network_us
 
@@ -109,7 +109,8 @@ def test_the_samples_have_the_requests_that_a_count_of_lines_gives(data):
 def test_the_whole_archive_has_the_counts_published_with_it(data):
     requests = traces.read(data / "bu-www-client" / "condensed.tar.xz")
     total = sum(int(batch["reply_bytes"].sum()) for batch in requests.batches())
-    published = {"sessions": 9633, "records": 853_512 + 290_320, "cache_hits": 853_512, "requests": 290_320,
-        "requests_with_a_line_end_in_the_url": 7, "network_requests_of_size_0": 41, "damaged": 0}  # fmt: skip
+    published = named("""
+sessions = 9633 ; records = 853_512 + 290_320 ; cache_hits = 853_512 ; requests = 290_320
+requests_with_a_line_end_in_the_url = 7 ; network_requests_of_size_0 = 41 ; damaged = 0""")  # fmt: skip
     assert {name: requests.report[name] for name in published} == published
     assert round(total / 1e9, 2) == 4.34

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import traces
-from tests.tables import cases_of, rows
+from tests.tables import cases_of, each, named, near, rows
 from tests.traces.captures import DEVICE, SERVER, Tcp, authenticated, pcap, record, udp, with_options
 from traces import Report, TraceError
 from traces.captures.flows import open_loop
@@ -44,7 +44,7 @@ def exchange(start_s, **ports):
     return made
 
 
-@pytest.mark.parametrize("to_client_s", [0.0, 0.02])
+@cases_of("to_client_s", "0.0 ; 0.02")
 def test_tls_exchanges_have_the_sizes_waits_and_round_trip_of_the_server(tmp_path, to_client_s):
     trip_s, waits = 0.03, [0.2, 0.0, 1.5, 0.05]
     flow = Tcp(1000.0, trip_s, to_client_s)
@@ -56,10 +56,10 @@ def test_tls_exchanges_have_the_sizes_waits_and_round_trip_of_the_server(tmp_pat
         at_s += 5.0
     requests, report = found(tmp_path, flow.frames)
     assert sizes(requests) == [(305 + n + 35, 5005 + n) for n in range(4)]
-    assert [request.wait_us for request in requests] == pytest.approx([1e6 * wait for wait in waits], abs=1000)
-    assert report.round_trip_s == pytest.approx(trip_s + to_client_s, abs=1e-5)
+    assert [request.wait_us for request in requests] == near([1e6 * wait for wait in waits], abs=1000)
+    assert report.round_trip_s == near(trip_s + to_client_s, abs=1e-5)
     assert {request.client for request in requests} == {NAME}
-    assert [page.waits_s for page in traces.pages(requests)] == [pytest.approx((wait,), abs=0.001) for wait in waits]
+    assert [page.waits_s for page in traces.pages(requests)] == [near((wait,), abs=0.001) for wait in waits]
 
 
 def test_quic_acknowledgements_belong_to_the_exchange_and_its_first_answer_tells_the_round_trip(tmp_path):
@@ -72,8 +72,8 @@ def test_quic_acknowledgements_belong_to_the_exchange_and_its_first_answer_tells
                 udp(begin_s + 0.002 * number + 0.001, True, b"a" * 40)]  # fmt: skip
     requests, report = found(tmp_path, frames)
     assert sizes(requests) == [(1200, 1200), (400 + 800, 24_000), (400 + 800, 24_000)]
-    assert [request.wait_us for request in requests[1:]] == pytest.approx([300_000, 100_000], abs=1000)
-    assert report.round_trip_s == pytest.approx(0.04, abs=1e-5)
+    assert [request.wait_us for request in requests[1:]] == near([300_000, 100_000], abs=1000)
+    assert report.round_trip_s == near(0.04, abs=1e-5)
 
 
 def test_mqtt_keep_alives_reports_and_pushes_are_exchanges_uploads_and_messages(tmp_path):
@@ -95,8 +95,8 @@ def test_mqtt_keep_alives_reports_and_pushes_are_exchanges_uploads_and_messages(
     messages = [one.reply_bytes for one in requests if one.kind == MESSAGE]
     assert messages == [100 + n + 10 for n in range(1, 6)]
     workload = traces.workload_of(requests, report=report)
-    assert [message.at_s for message in workload.messages] == pytest.approx([80.0 + 60 * n for n in range(5)], abs=1e-5)
-    assert workload.round_trip_s == pytest.approx(0.05, abs=1e-5)
+    assert [message.at_s for message in workload.messages] == near([80.0 + 60 * n for n in range(5)], abs=1e-5)
+    assert workload.round_trip_s == near(0.05, abs=1e-5)
 
 
 def test_what_is_left_out_is_counted_by_reason_with_its_bytes(tmp_path):
@@ -207,16 +207,17 @@ def test_every_byte_of_a_stream_is_counted_once_in_whatever_order_it_comes(seed,
     assert total == len(seen)
 
 
-COUNTS = {"alexa-app.pcapng": (1050245, 4913), "coap_mqtt.pcap": (246663, 47512),
-    "googledns_android10.pcap": (97087, 0), "instagram.pcap": (2696206, 1320), "mqtt.pcap": (875, 0),
-    "nest_log_sink.pcap": (73707, 982), "netflix.pcap": (5680132, 5269), "quic-mvfst-22.pcap": (0, 267723),
-    "telegram.pcap": (0, 268533), "webex.pcap": (761255, 14931), "wechat.pcap": (535982, 23190),
-    "whatsapp_login_chat.pcap": (16508, 3142), "wireguard.pcap": (0, 633424),
-    "youtube_quic.pcap": (0, 179501)}  # fmt: skip
+COUNTS = named("""
+alexa-app.pcapng = (1050245, 4913) ; coap_mqtt.pcap = (246663, 47512)
+googledns_android10.pcap = (97087, 0) ; instagram.pcap = (2696206, 1320) ; mqtt.pcap = (875, 0)
+nest_log_sink.pcap = (73707, 982) ; netflix.pcap = (5680132, 5269) ; quic-mvfst-22.pcap = (0, 267723)
+telegram.pcap = (0, 268533) ; webex.pcap = (761255, 14931) ; wechat.pcap = (535982, 23190)
+whatsapp_login_chat.pcap = (16508, 3142) ; wireguard.pcap = (0, 633424) ; youtube_quic.pcap = (0, 179501)
+""")
 """Bytes of TCP streams, each once, and of datagrams, counted independently with a union of intervals."""
 
 
-@pytest.mark.parametrize("name", COUNTS)
+@each("name", COUNTS)
 def test_real_captures_are_conserved_and_equal_an_independent_count(data, name):
     report = Report()
     sizes = [(batch["request_bytes"].sum(), batch["reply_bytes"].sum()) for batch in traces.batches(
@@ -251,7 +252,7 @@ def test_encrypted_frames_of_802_11_are_the_runs_of_their_station(tmp_path):
         assert requests.report["frames_of_802.11_heard_before"] == 1
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_voice_has_its_own_clock_and_questions_and_answers_have_not(seed):
     rng = np.random.default_rng(seed)
     pace, asked = 0.02 * np.arange(400), np.cumsum(rng.exponential(0.3, 100))

@@ -10,7 +10,7 @@ import pytest
 
 import traces
 from tests.fuzzing import formats
-from tests.tables import rows
+from tests.tables import each, rows, words
 from tests.traces.home_ip import pack, records
 from tests.traces.test_bu import archive
 from tests.traces.test_har import ENTRY, entry
@@ -150,7 +150,7 @@ def read(path):
     return traces.read_workload(path) if path.name == "w.jsonl" else list(traces.read(path))
 
 
-@pytest.mark.parametrize(("name", "content", "message", "place", "whole"), list(cases()))
+@each("name, content, message, place, whole", list(cases()))
 def test_damage_is_named_with_its_place_or_skipped_and_counted(tmp_path, name, content, message, place, whole):
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode("latin-1"))
@@ -186,7 +186,7 @@ def test_a_file_that_is_cut_is_an_error_and_not_a_shorter_trace(tmp_path, name, 
             assert (len(list(requests)), requests.report["files_cut_short_by_damage"]) == (whole, 1)
 
 
-@pytest.mark.parametrize("name", ["ucb", "bu", "bu-tar", "workload", "har", "capture", "table"])
+@each("name", words("ucb bu bu-tar workload har capture table"))
 def test_a_gzip_member_that_is_cut_is_an_error_in_every_format(tmp_path, name):
     own = formats.FORMATS[name]
     whole = gzip.compress(own.render(own.files[0]))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import traces
-from tests.tables import cases_of
+from tests.tables import cases_of, each
 from traces import GroupingRule, Page, Report, Request, TraceError, grouping
 from traces.grouping import in_order, is_embedded
 from traces.records import BY_SUFFIX, DOCUMENT, EMBEDDED, MESSAGE, OPENING, PART
@@ -31,7 +31,7 @@ def test_what_the_trace_says_goes_before_the_suffix():
 
 
 @cases_of("gap_s pages", "-0.5, 1 ; 0.999, 1 ; 1.0, 2")
-@pytest.mark.parametrize(("kind", "url"), [(DOCUMENT, "frame.html"), (BY_SUFFIX, "")])
+@each("kind, url", [(DOCUMENT, "frame.html"), (BY_SUFFIX, "")])
 def test_frames_and_traffic_without_urls_join_a_page_that_was_complete_less_than_a_second_ago(gap_s, pages, kind, url):
     report = Report()
     found = traces.pages([request(0, "", kind=kind), request(1 + gap_s, url, server="b", kind=kind)], report=report)

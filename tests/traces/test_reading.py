@@ -10,15 +10,17 @@ import pytest
 
 import traces
 from tests.fuzzing import formats
+from tests.tables import each, named
 from tests.traces.home_ip import pack, records
 from traces import TraceError, ucb
 
-FORMATS = {"ucb": "ucb", "bu": "bu", "bu-tar": "bu", "workload": "workload", "har": "har", "capture": "pcap",
-    "air": "pcap", "table": "csv"}  # fmt: skip
+FORMATS = named("""
+ucb = 'ucb' ; bu = 'bu' ; bu-tar = 'bu' ; workload = 'workload' ; har = 'har' ; capture = 'pcap'
+air = 'pcap' ; table = 'csv'""")  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "found"), FORMATS.items())
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress])
+@each("name, found", FORMATS.items())
+@each("pack", [bytes, gzip.compress, lzma.compress])
 def test_the_format_is_told_by_content_plain_or_packed(tmp_path, name, found, pack):
     path, own = tmp_path / "anything.at.all", formats.FORMATS[name]
     for content in own.files:

@@ -1,8 +1,7 @@
 """Plain tables of replies."""
 
-import pytest
-
 import traces
+from tests.tables import each
 from traces import Request
 
 
@@ -19,7 +18,7 @@ def test_two_columns_without_names_are_time_and_bytes(tmp_path):
     assert report["requests"] == 2
 
 
-@pytest.mark.parametrize("mark", [",", ";", "\t"])
+@each("mark", [",", ";", "\t"])
 def test_named_columns_stand_in_any_order(tmp_path, mark):
     head = mark.join(("bytes", "what", "time_s", "end_s", "client", "request_bytes", "url"))
     row = mark.join(("100", "x", "0.5", "0.75", "me", "42", '"http://a/b.gif"'))

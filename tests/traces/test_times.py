@@ -1,9 +1,9 @@
 """Workloads on a clock: cut and joined again they are what they were."""
 
 import numpy as np
-import pytest
 
 import traces
+from tests.tables import each, near
 from traces import Datagram, Message, Page, Timing, Workload
 from traces.times import instants, joined, moved, stretches
 
@@ -19,19 +19,19 @@ WORK = Workload.of(
 
 
 def test_instants_are_those_of_what_was_waited_for_and_the_pauses():
-    assert instants(WORK) == pytest.approx(np.array([[1.0, 1.6], [1.65, 1.75], [1.85, 2.05], [2.3, 2.4]]))
+    assert instants(WORK) == near(np.array([[1.0, 1.6], [1.65, 1.75], [1.85, 2.05], [2.3, 2.4]]))
 
 
 def test_a_page_whose_exchange_waited_for_one_of_an_earlier_stretch_begins_at_its_instant():
     first, second = stretches(WORK, [0.0, 2.3])
-    assert (first.captured_s, second.captured_s) == pytest.approx((2.3, 3.7))
+    assert (first.captured_s, second.captured_s) == near((2.3, 3.7))
     assert second[0].timings == (Timing(2, 0, 0.0, 0.0, 0.1, 0.0),)
-    assert (second[0].issue_s, second[0].deadline_s) == pytest.approx((0.0, 1.7))
+    assert (second[0].issue_s, second[0].deadline_s) == near((0.0, 1.7))
     assert [message.at_s for message in second.messages] == [0.0]
     assert [len(part.datagrams) for part in (first, second)] == [1, 1]
 
 
-@pytest.mark.parametrize("name", ["telegram.pcap", "nest_log_sink.pcap", "wechat.pcap", "alexa-app.pcapng"])
+@each("name", "telegram.pcap nest_log_sink.pcap wechat.pcap alexa-app.pcapng")
 def test_what_is_cut_and_joined_again_has_its_times(data, tmp_path, name):
     report = traces.Report()
     [session] = traces.sessions(data / "captures" / name, report=report)
@@ -41,8 +41,8 @@ def test_what_is_cut_and_joined_again_has_its_times(data, tmp_path, name):
     again = joined([moved(part, edge) for part, edge in zip(parts, edges, strict=True)], work.captured_s)
     assert again.sizes.tolist() == work.sizes.tolist()
     for one, other in ((instants(again), instants(work)), (again.beside_s, work.beside_s)):
-        assert one == pytest.approx(other, abs=3e-6)
-    assert sum(part.captured_s for part in parts) == pytest.approx(work.captured_s)
+        assert one == near(other, abs=3e-6)
+    assert sum(part.captured_s for part in parts) == near(work.captured_s)
     traces.write_workload(tmp_path / "w.jsonl", work)
     assert traces.read_workload(tmp_path / "w.jsonl") == work
 
@@ -55,5 +55,5 @@ def test_clients_of_one_recording_are_one_device_and_other_recordings_come_after
     work = traces.read_workload(tmp_path / "w.jsonl")
     spans = sorted(set(report.spans_us.values()))
     assert len(spans) == 3
-    assert work.captured_s == pytest.approx(sum(end - begin for begin, end in spans) / 1e6)
+    assert work.captured_s == near(sum(end - begin for begin, end in spans) / 1e6)
     assert (np.diff(instants(work)[:, 0]) >= -1e-6).all()

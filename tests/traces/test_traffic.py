@@ -1,9 +1,8 @@
 """Traffic beside the Web model: what its names promise, and the same from the same seed."""
 
 import numpy as np
-import pytest
 
-from tests.tables import cases_of
+from tests.tables import cases_of, each, near
 from traces.traffic import APPS, KINDS, draw, push_messages
 
 QUICK = "game", "voice"  # of which a minute has much
@@ -13,7 +12,7 @@ def rng(seed=0):
     return np.random.default_rng(seed)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_the_same_generator_gives_the_same_traffic_of_one_server_a_page(kind):
     first, second, other = (draw(kind, 60.0 if kind in QUICK else 800.0, rng(seed)) for seed in (1, 1, 2))
     said = [repr((*one[:2], *map(np.ndarray.tolist, one[2:4]), one.messages)) for one in (first, second, other)]
@@ -29,12 +28,12 @@ def test_memoryless_gaps_are_exponential_and_bursts_are_not():
     for bursty in (False, True):
         gaps = np.diff([message.at_s for message in push_messages(100_000.0, rng(), bursty=bursty)])
         spreads.append(gaps.std() / gaps.mean())  # 1 for an exponential
-    assert spreads[0] == pytest.approx(1.0, abs=0.06)
+    assert spreads[0] == near(1.0, abs=0.06)
     assert spreads[1] > 2.0
-    assert np.mean(gaps < 1.0) == pytest.approx(5 / 6 * (1 - np.exp(-1 / 0.3)), abs=0.03)
+    assert np.mean(gaps < 1.0) == near(5 / 6 * (1 - np.exp(-1 / 0.3)), abs=0.03)
 
 
-@pytest.mark.parametrize("kind", APPS)
+@each("kind", APPS)
 def test_a_program_fills_its_time_with_the_sizes_and_waits_of_its_row(kind):
     app, whole_s = APPS[kind], 300.0 if kind in QUICK else 3000.0
     found = draw(kind, whole_s, rng(4))
@@ -46,7 +45,7 @@ def test_a_program_fills_its_time_with_the_sizes_and_waits_of_its_row(kind):
             assert least <= column.min() <= column.max() <= most
     if app.pause_s:
         lasts_s = found.pages[-1].issue_s or sum(page.think_s + sum(page.waits_s) for page in found.pages)
-        assert lasts_s == pytest.approx(whole_s, rel=0.1)
+        assert lasts_s == near(whole_s, rel=0.1)
 
 
 @cases_of("kind part median_s", """
@@ -55,14 +54,14 @@ def test_a_program_fills_its_time_with_the_sizes_and_waits_of_its_row(kind):
 """)  # fmt: skip
 def test_servers_of_the_web_take_as_long_as_their_kind_says(kind, part, median_s):
     waits = np.concatenate([page.waits_s for page in draw(kind, 60_000.0, rng(5)).pages[part]])
-    assert np.median(waits) == pytest.approx(median_s, rel=0.1)
+    assert np.median(waits) == near(median_s, rel=0.1)
 
 
 def test_a_mixture_says_which_server_is_asked():
     pages = draw("web-servers", 60_000.0, rng(6)).pages
     assert [page.servers for page in pages] == [(i % 3,) * (1 + len(page.objects)) for i, page in enumerate(pages)]
     means_s = [np.mean(np.concatenate([page.waits_s for page in pages[i::3]])) for i in range(3)]
-    assert means_s == pytest.approx([0.05, 0.5, 2.0], rel=0.1)
+    assert means_s == near([0.05, 0.5, 2.0], rel=0.1)
     programs = draw("long-poll-and-web", 3000.0, rng(6)).pages
     assert {page.servers[0] for page in programs} == {0, 1}
     phases = draw("shifting", 1500.0, rng(6)).pages

@@ -4,6 +4,7 @@ import io
 import struct
 
 import traces
+from tests.tables import named
 from tests.traces.home_ip import pack, records
 from traces import Report, ucb
 from traces.files import Source
@@ -77,5 +78,6 @@ def test_unknown_values_are_counted_and_what_cannot_be_used_left_out(tmp_path):
     requests, report = read(tmp_path, b"".join(rows))
     assert [request.end_us - request.start_us for request in requests] == [535221, 93555, 0, 535221]
     assert [request.reply_bytes for request in requests] == [1014, 1014, 1014, 844]
-    counted = {"records": 6, "without_request_time": 1, "without_size": 1, "without_end": 2, "requests": 4}
+    counted = named("""
+records = 6 ; without_request_time = 1 ; without_size = 1 ; without_end = 2 ; requests = 4""")
     assert report.counts == counted

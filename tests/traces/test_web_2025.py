@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
 import traces
 from tests.real_data import DATA
 from tests.reference_web import calibrated, correlations, depths, loads, parents_of
-from tests.tables import cases_of
+from tests.tables import cases_of, value_error
 from traces.web_2025 import TYPES, amounts, model, quantile
 
 PERCENT = (10, 25, 50, 75, 90)
@@ -14,7 +15,7 @@ PERCENT = (10, 25, 50, 75, 90)
 
 @pytest.fixture(scope="module")
 def many():
-    return traces.generate(3_000, np.random.default_rng(8), web="2025")
+    return traces.generate(3_000, default_rng(8), web="2025")
 
 
 def sizes(page):
@@ -33,11 +34,11 @@ def test_requests_and_bytes_of_pages_are_as_published(many):
 
 @pytest.mark.long
 def test_percentiles_of_many_pages_are_within_five_per_cent_of_the_published_ones():
-    held_to_published(traces.generate(20_000, np.random.default_rng(2026), web="2025"), 0.05)
+    held_to_published(traces.generate(20_000, default_rng(2026), web="2025"), 0.05)
 
 
 def test_requests_and_bytes_of_each_type_are_as_published():
-    packaged, rng = model(), np.random.default_rng(9)
+    packaged, rng = model(), default_rng(9)
     scores = rng.standard_normal((40_000, 2 * len(TYPES) - 1)) @ packaged["root"].T
     counts, _ = amounts(packaged, scores, rng.random(40_000) < 0.5)
     for kind, of in zip(TYPES[:-1], counts.T, strict=False):
@@ -106,7 +107,7 @@ def test_what_was_calibrated_is_found_again():
 
 
 def test_there_is_no_other_web():
-    with pytest.raises(ValueError, match="web must be 1996 or 2025, got '2024'"):
+    with value_error("web must be 1996 or 2025, got '2024'"):
         traces.generate(1, 0, web="2024")
 
 

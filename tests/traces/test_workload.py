@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import netsim
 import traces
+from tests.tables import each, value_error
 from tests.wrong_calls import refused, table
 from traces import Message, Page, TraceError, Workload
 
@@ -62,7 +63,7 @@ def test_pages_made_from_columns_are_those_that_the_columns_were_made_from(pages
     assert Workload.of(again) is again
 
 
-@pytest.mark.parametrize("pack", [
+@each("pack", [
     bytes, lzma.compress, lambda data: gzip.compress(data[:40]) + gzip.compress(data[40:]) + bytes(9),
 ])  # fmt: skip
 def test_a_byte_order_mark_line_ends_as_on_windows_packing_and_several_members_change_nothing(tmp_path, pack):
@@ -90,7 +91,7 @@ def test_waits_and_servers_stand_in_the_order_of_the_exchanges():
     for name, known, unknown in (("waits_s", (0.5, np.nan), np.nan), ("servers", (7, 3), -1)):
         workload = Workload.of([Page("a", 300, 500), two._replace(**{name: known}), Page("c", 1, 0)])
         assert np.array_equal(getattr(workload, name), [unknown, *known, unknown], equal_nan=True)
-        with pytest.raises(ValueError, match=rf"page 'b': {name} must have one .* an exchange \(2\), got 1"):
+        with value_error(rf"page 'b': {name} must have one .* an exchange \(2\), got 1"):
             Workload.of([two._replace(**{name: known[:1]})])
 
 
@@ -129,7 +130,7 @@ def test_columns_cannot_be_changed_after_they_were_checked():
     objects[0] = 1000
     assert workload.objects.tolist() == [1, 0]
     for column in (workload.objects, workload.sizes, workload.think_s, workload.issue_s, workload.waits_s):
-        with pytest.raises(ValueError, match="read-only"):
+        with value_error("read-only"):
             column[0] = 7
     for engine in ("packet", "express"):
         assert len(netsim.simulate(workload, "psm", engine=engine).pages) == 2

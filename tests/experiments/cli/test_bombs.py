@@ -14,7 +14,7 @@ from functools import partial
 import pytest
 
 from tests.experiments.makers import PROGRAM, WORK
-from tests.tables import named
+from tests.tables import each, named
 
 pytestmark = pytest.mark.long
 PIECE_BYTES = 1 << 26
@@ -101,7 +101,7 @@ a radio.toml = lambda path: (path.touch(), os.truncate(path, 1 << 30)), "radio",
 """, {**globals(), "os": os})  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BOMBS)
+@each("name", BOMBS)
 def test_a_bomb_is_refused_with_its_limit(tmp_path, name):
     make, command, rule, most_mb = BOMBS[name]
     path, workload = tmp_path / name, tmp_path / "w.jsonl"

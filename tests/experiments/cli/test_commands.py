@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from experiments.cli import COMMANDS
+from tests.tables import cases_of
 
 
 def test_help_lists_every_command_and_imports_none_of_them(lpsm):
@@ -46,7 +47,7 @@ def test_a_signal_that_an_import_makes_an_error_of_still_ends_the_program_in_one
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("wait_s", [0.6, 1.5])
+@cases_of("wait_s", "0.6 ; 1.5")
 def test_ctrl_c_while_kernels_are_compiled_ends_the_program_at_once(wait_s, tmp_path):
     workload, out = tmp_path / "pages.jsonl", tmp_path / "out.csv"
     page = '{"page": "a", "request_bytes": 300, "reply_bytes": 9000, "objects": [], "think_s": 1.0}'

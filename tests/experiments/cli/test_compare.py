@@ -12,6 +12,7 @@ from experiments.explore.answer import Explorer
 from experiments.presets import COMPARED
 from experiments.study.traffic import recorded
 from lpsm.randomness import WORKLOAD, generator
+from tests.tables import near
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -69,14 +70,14 @@ def test_drawn_pages_written_to_a_file_are_browsed_in_the_same_world_by_every_co
     lpsm("generate", "--pages", "4", "--seed", "0", "--out", work)
     written = compare("--trace", work, "--policies", "psm,bsd:0.5", name="2")
     for one, other in zip(drawn["summary"], written["summary"], strict=True):
-        assert other["total_j_per_page"] == pytest.approx(one["total_j_per_page"], rel=1e-3)  # issues are rounded
-        assert (other["slowdown_mean"] or 1) == pytest.approx(one["slowdown_mean"] or 1, rel=1e-3)
+        assert other["total_j_per_page"] == near(one["total_j_per_page"], rel=1e-3)  # issues are rounded
+        assert (other["slowdown_mean"] or 1) == near(one["slowdown_mean"] or 1, rel=1e-3)
     said = "servers: the traffic does not tell, they take lognormal:0.2 as for generated pages"
     assert said in (tmp_path / "2/comparison.txt").read_text()
     assert said in lpsm("timeline", work, "--out", tmp_path / "t.png").stdout
     alone = lpsm("simulate", work, "--policy", "bsd:0.5", "--json")
     row = next(row for row in drawn["summary"] if row["policy"] == "bsd:0.5")
-    assert json.loads(alone.stdout)["energy_j_per_page"] == pytest.approx(row["total_j_per_page"], rel=1e-3)
+    assert json.loads(alone.stdout)["energy_j_per_page"] == near(row["total_j_per_page"], rel=1e-3)
     of_users = lpsm("population", work, "--policies", "psm", "--out", tmp_path / "3", "--jobs", "1")
     assert said in of_users.stdout
     assert not Explorer(recorded([work])).tells_waits
@@ -140,5 +141,5 @@ def test_pages_of_2025_tell_how_long_their_servers_take(compare, lpsm, tmp_path)
     table = pd.read_csv(tmp_path / "out" / "pages.csv")
     alone = netsim.simulate(pages, "psm", config=netsim.SimulationConfig(radio="esp32-c6"), seed=0)
     own = table[(table.policy == "psm:100") & (table.replication == "seed-0")]
-    assert own.latency_s.to_numpy() == pytest.approx(alone.latency_s, abs=1e-9)
+    assert own.latency_s.to_numpy() == near(alone.latency_s, abs=1e-9)
     assert "must be left out" in lpsm("generate", "--web", "2025", "--hours", "1").stderr

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from tests.experiments.makers import PROGRAM, contents
+from tests.tables import cases_of
 
 
 def run(*words, python=(), without=(), closed=(), limit=None, **variables):
@@ -66,7 +67,7 @@ def test_the_bytes_are_the_same(table, usual, tmp_path, changed):
     assert everything(table, tmp_path / "folder", **changed) == usual
 
 
-@pytest.mark.parametrize("closed", [(0,), (0, 1, 2)])
+@cases_of("closed", "(0,) ; (0, 1, 2)")
 def test_closed_standard_streams_are_taken_for_none(tmp_path, closed):
     out = tmp_path / "w.jsonl"
     ended = run("generate", "--pages", "2", "--out", out, closed=closed)

@@ -14,6 +14,7 @@ from experiments import cli
 from experiments.study.store import Store
 from tests.experiments.makers import contents
 from tests.experiments.study.failing import Calls, tree
+from tests.tables import each
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EACCES)
@@ -101,8 +102,8 @@ def check(run, start, whole, place, number, error, kept):
     return calls.count >= number
 
 
-@pytest.mark.parametrize(
-    ("name", "step", "errors"),
+@each(
+    "name, step, errors",
     [("label", 17, ERRORS[:1]), ("population", 23, ERRORS[1:2])]
     + [pytest.param(name, 1, ERRORS, marks=pytest.mark.long) for name in OTHER],
 )

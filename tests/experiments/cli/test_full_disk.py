@@ -6,6 +6,7 @@ from shutil import copytree
 import pytest
 
 from tests.experiments.makers import contents
+from tests.tables import each
 
 
 def held_to(n_bytes, run):
@@ -23,8 +24,8 @@ def held_to(n_bytes, run):
     return line
 
 
-@pytest.mark.parametrize("name", ["population", "reproduce"])  # results in the journal, and whole
-@pytest.mark.parametrize("n_bytes", [300, pytest.param(3_000, marks=pytest.mark.long), 9_000])
+@each("name", "population reproduce")  # results in the journal, and whole
+@each("n_bytes", [300, pytest.param(3_000, marks=pytest.mark.long), 9_000])
 def test_a_full_disk_at_any_stage_is_one_line_and_the_same_command_goes_on_once_there_is_room(
     lpsm, results, tmp_path, name, n_bytes
 ):

@@ -4,15 +4,14 @@ import json
 import os
 from dataclasses import fields
 
-import pytest
 from click.testing import CliRunner
 
 import netsim
 from experiments.cli import main
-from tests.tables import cases_of
+from tests.tables import cases_of, each
 
 
-@pytest.mark.parametrize("name", ["policies", "radios", "samplers", "formats", "world"])
+@each("name", "policies radios samplers formats world")
 def test_every_entry_of_a_list_has_a_meaning_a_source_and_an_example(lpsm, name):
     listed = json.loads(lpsm("list", name, "--json").stdout)[name]
     assert len({entry["name"] for entry in listed}) == len(listed) > 4

@@ -13,6 +13,7 @@ import pytest
 from experiments.study.store import Store
 from tests.experiments.conftest import RESULTS
 from tests.experiments.makers import TABLE, WORK
+from tests.tables import each, value_error
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 FREE = ("{}.lock", ".{}.replaced", ".{}.tmp", ".{}.0123456789ab.lpsm-tmp", "{}~", "{}.lpsm-lock", ".{}", "{}.old", "a")
@@ -82,8 +83,8 @@ def run(lpsm, results, name):
 QUICK = ("label", "reproduce", "simulate WORK --out out")
 
 
-@pytest.mark.parametrize(
-    ("name", "shift"),
+@each(
+    "name, shift",
     [(name, 0) if name in QUICK else pytest.param(name, 0, marks=pytest.mark.long) for name in BESIDE]
     + [pytest.param(name, shift, marks=pytest.mark.long) for name in BESIDE for shift in range(1, len(KINDS))],
 )
@@ -99,19 +100,19 @@ def test_neighbours_of_every_kind_are_as_they_were_after_every_command_that_writ
         assert seen(there, "out", "out.svg") == before
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("form", TAKEN)
+@each("kind", KINDS)
+@each("form", TAKEN)
 def test_what_has_a_name_that_a_folder_of_results_needs_is_named_and_stays(there, form, kind):
     path = there / form.format("out")
     KINDS[kind](path)
     before = seen(there)
-    with pytest.raises(ValueError, match=re.escape(path.name)):
+    with value_error(re.escape(path.name)):
         Store(there / "out", "compare", {})
     assert seen(there) == before
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("of", ["out", "out.partial"])
+@each("kind", KINDS)
+@each("of", "out out.partial")
 def test_what_somebody_puts_into_a_folder_of_results_is_named_and_stays(there, of, kind):
     for made in ("out", "out.partial"):
         store = Store(there / made, "compare", {})
@@ -123,7 +124,7 @@ def test_what_somebody_puts_into_a_folder_of_results_is_named_and_stays(there, o
             continue  # where a journal grows, it is ours
         KINDS[kind](path)
         before = seen(there)
-        with pytest.raises(ValueError, match=re.escape(name)):
+        with value_error(re.escape(name)):
             Store(there / "out", "compare", {}, force=True)
         assert seen(there) == before
         path.rename(there / f"moved {name}")

@@ -3,9 +3,9 @@
 import signal
 
 import click
-import pytest
 
 from experiments.cli import COMMANDS, load_command
+from tests.tables import each
 
 BAD = ["nan", "inf", "-inf", "1e400", "1" + "0" * 29, "", "x", "-0", str(2**31), str(2**63), "-1"]
 LONGEST_S = 8.0  # of processor time
@@ -17,12 +17,12 @@ def numeric(name):
     return [one for one in load_command(name).params if isinstance(one, click.Option) and isinstance(one.type, kinds)]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each("name", COMMANDS)
 def test_every_number_has_limits_which_the_help_shows(name):
     assert [one.opts[0] for one in numeric(name) if None in (getattr(one.type, "min", None), one.type.max)] == []
 
 
-@pytest.mark.parametrize("name", SMALL)
+@each("name", SMALL)
 def test_a_bad_number_works_as_said_or_is_one_line_and_quick(lpsm, workload, tmp_path, name):
     table = tmp_path / "t.csv"
     table.write_text("time,bytes\n0.5,2000\n0.6,300\n9.5,3000\n")

@@ -9,6 +9,7 @@ import pytest
 
 from experiments.cli import COMMANDS, load_command
 from tests.experiments.conftest import RESULTS
+from tests.tables import each
 
 FILES = {  # the options of each command that name a file to write, with how such a name must end
     "audit": {"--picture": ".svg"},
@@ -21,7 +22,7 @@ FILES = {  # the options of each command that name a file to write, with how suc
 READ = {"trace", "folder", "data", "file", "world"}  # the other parameters that are paths
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@each("name", sorted(COMMANDS))
 def test_every_command_can_be_loaded_and_every_path_that_it_writes_is_tried_here(name):
     written = {one.opts[0] for one in load_command(name).params if isinstance(one, click.Option)
         and one.type.name in ("path", "directory") and one.name not in READ}  # fmt: skip
@@ -46,7 +47,7 @@ def paths_of(folder, name, called):
     return [folder / f"{called}{at}{suffix}" for at, suffix in enumerate(FILES[name].values())]
 
 
-@pytest.mark.parametrize("name", ["generate", "simulate", pytest.param("timeline", marks=pytest.mark.long)])
+@each("name", ["generate", "simulate", pytest.param("timeline", marks=pytest.mark.long)])
 def test_a_link_is_followed_and_a_pipe_is_written_and_both_stay(run, tmp_path, name):
     plain, links, pipes = (paths_of(tmp_path, name, called) for called in ("p", "l", "f"))
     for at, (link, pipe) in enumerate(zip(links, pipes, strict=True)):

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.experiments.makers import OWN_POLICIES, sessions
+from tests.tables import each
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -64,8 +65,8 @@ def test_another_text_of_the_class_is_another_configuration(lpsm, tmp_path):
     assert configurations[0]["patient:2"] != configurations[1]["patient:4"]
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
+@each(
+    "name, said",
     [
         ("Failing:SystemExit", "plan raised SystemExit: 0 (mine.py, line 24), at page"),
         pytest.param("Held", "cannot be copied", marks=pytest.mark.long),

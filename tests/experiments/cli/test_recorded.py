@@ -12,6 +12,7 @@ import traces
 from experiments.cli import load_command
 from experiments.cli.options import INPUT
 from experiments.study.traffic import recorded
+from tests.tables import cases_of, each, near
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -49,15 +50,15 @@ def test_recorded_servers_and_round_trips_are_the_default_and_one_option_leaves_
     default, instant = latencies(), latencies("--server-delay", "0")
     assert latencies("--server-delay", "recorded", "--rtt", "recorded") == default
     assert latencies("--server-delay", "0", "--rtt", "0.0402") == instant
-    assert default[1] - instant[1] == pytest.approx(0.75 + (0.1 - 0.0402) * 2, abs=0.03)  # a connection, an exchange
+    assert default[1] - instant[1] == near(0.75 + (0.1 - 0.0402) * 2, abs=0.03)  # a connection, an exchange
     assert SAID in lpsm("simulate", told).stderr
     totals = json.loads(lpsm("simulate", told, "--policy", "psm", "--json").stdout)
     assert (totals["messages"], totals["recorded"]) == (2, {"server_times_s": 0.5, "round_trip_s": 0.1, "messages": 2})
     late = (runs["psm"].messages["delay_s"] - runs["none"].messages["delay_s"]).mean()
-    assert totals["added_delay_mean_s"] == pytest.approx(late)
+    assert totals["added_delay_mean_s"] == near(late)
 
 
-@pytest.mark.parametrize("command", ["compare", "population"])
+@each("command", "compare population")
 def test_what_was_recorded_is_used_and_said_in_the_output_and_in_the_manifest(lpsm, told, runs, tmp_path, command):
     words = [command, *(["--trace"] if command == "compare" else []), told, "--policies", "psm,bsd:1", "--jobs", "1"]
     result = lpsm(*words, "--json", "--radio", "thesis", "--out", tmp_path / "out")
@@ -67,22 +68,22 @@ def test_what_was_recorded_is_used_and_said_in_the_output_and_in_the_manifest(lp
         assert said in text
     found = json.loads(result.stdout)
     traffic = found if command == "population" else found["traffic"]
-    assert traffic["recorded"]["round_trip_s"] == pytest.approx(0.1)
+    assert traffic["recorded"]["round_trip_s"] == near(0.1)
     assert traffic["recorded"]["server_times_s"] is not None
     row = next(row for row in found["summary"] if row["policy"] == "psm:100")
     late_s = (runs["psm"].messages["delay_s"] - runs["none"].messages["delay_s"]).mean()
-    assert row["added_delay_s_mean" if command == "population" else "added_delay_mean_s"] == pytest.approx(late_s)
+    assert row["added_delay_s_mean" if command == "population" else "added_delay_mean_s"] == near(late_s)
     joules = row["total_j"] if command == "population" else 2 * row["total_j_per_page"]
-    assert joules == pytest.approx(runs["psm"].energy.total_j)
+    assert joules == near(runs["psm"].energy.total_j)
 
 
-@pytest.mark.parametrize("words", ["population --policies psm --jobs 1", "timeline --policies psm --from 0"])
+@cases_of("words", "'population --policies psm --jobs 1' ; 'timeline --policies psm --from 0'")
 def test_for_how_long_traffic_was_captured_and_simulated_is_said(lpsm, tmp_path, words):
     (tmp_path / "captured.jsonl").write_text('{"message_bytes": 400, "at_s": 1.0}\n{"captured_s": 10.0}\n')
     result = lpsm(*words.split(), tmp_path / "captured.jsonl", "--out", tmp_path / "out.svg")
     assert result.exit_code == 0, result.output
     seconds = re.search(r"captured: (\S+) s; simulated without power saving: (\S+) s", result.stdout)
-    assert [float(one) for one in seconds.groups()] == pytest.approx([10.0, 10.0], rel=0.01)
+    assert [float(one) for one in seconds.groups()] == near([10.0, 10.0], rel=0.01)
 
 
 def test_messages_alone_are_traffic_and_the_setting_keeps_their_delay(lpsm, tmp_path):
@@ -104,7 +105,7 @@ def test_messages_alone_are_traffic_and_the_setting_keeps_their_delay(lpsm, tmp_
     assert tuned(files, "--force")["recommendation"]["policy"] == "listen:10"
 
 
-@pytest.mark.parametrize("name", ["audit", "compare", "pages", "population", "replay", "simulate", "timeline", "tune"])
+@each("name", "audit compare pages population replay simulate timeline tune")
 def test_standard_input_is_written_as_a_hyphen_in_every_command_that_takes_traffic(lpsm, told, name):
     assert any(parameter.type is INPUT for parameter in load_command(name).params)
     if name == "simulate":

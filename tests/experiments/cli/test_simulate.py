@@ -8,6 +8,7 @@ import pytest
 
 import netsim
 import traces
+from tests.tables import near
 
 COLUMNS = ["policy", "page", "issue_s", "latency_s", "awake_s", "asleep_s", "beacons", "energy_j"]
 
@@ -48,7 +49,7 @@ def test_pages_are_written_in_order_and_to_the_nanosecond_to_a_file_or_to_standa
     assert [(row["policy"], row["page"]) for row in printed] == [("bsd:0.5", page) for page in "abc"]
     assert all(len(row["latency_s"].partition(".")[2]) == 9 for row in printed)
     expected = netsim.simulate(traces.read_workload(workload), "bsd:0.5").pages
-    assert [float(row["latency_s"]) for row in printed] == pytest.approx(expected["latency_s"].tolist(), abs=1e-9)
+    assert [float(row["latency_s"]) for row in printed] == near(expected["latency_s"].tolist(), abs=1e-9)
     assert rows("--policy", "bsd:0.5", "--engine", "packet") == rows("--policy", "bsd:0.5", "--engine", "express")
 
 
@@ -81,15 +82,15 @@ def test_the_totals_of_a_run_follow_from_one_another(totals, tmp_path):
     assert (found["policy"], found["pages"]) == ("bsd-phase:0.5", 3)
     total = sum(found[part] for part in ("awake_j", "sleep_j", "listen_j", "wakeup_j"))
     assert found["wakeups"] > 0
-    assert found["wakeup_j"] == pytest.approx(2.59e-3 * found["wakeups"])
-    assert total == pytest.approx(3 * found["energy_j_per_page"], rel=1e-12)
+    assert found["wakeup_j"] == near(2.59e-3 * found["wakeups"])
+    assert total == near(3 * found["energy_j_per_page"], rel=1e-12)
     assert found["limit_j_per_page"] < found["page_awake_j_per_page"] < found["energy_j_per_page"]
-    assert found["mean_mw"] == pytest.approx(1000 * total / found["elapsed_s"])
+    assert found["mean_mw"] == near(1000 * total / found["elapsed_s"])
     assert 1 <= found["slowdown_mean"] <= found["slowdown_p95"]
     thesis = totals("--radio", "thesis")
-    assert thesis["listen_j"] == pytest.approx(1.5e-3 * thesis["beacons"])
+    assert thesis["listen_j"] == near(1.5e-3 * thesis["beacons"])
     (tmp_path / "mine.toml").write_text("awake_mw = 750\nasleep_mw = 40\nbeacon_mj = 1.5\n")
-    assert totals("--radio", tmp_path / "mine.toml")["sleep_j"] == pytest.approx(0.8 * thesis["sleep_j"])
+    assert totals("--radio", tmp_path / "mine.toml")["sleep_j"] == near(0.8 * thesis["sleep_j"])
 
 
 def test_the_options_of_the_air_are_those_of_its_configuration(totals, workload, tmp_path):

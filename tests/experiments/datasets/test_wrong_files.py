@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from experiments.datasets import files, read
-from tests.tables import rows
+from tests.tables import each, rows
 
 
 def zipped(**members):
@@ -102,7 +102,7 @@ def refused(path, said, **options):
     assert said in str(error.value)
 
 
-@pytest.mark.parametrize("row", TEXTS.strip().splitlines())
+@each("row", TEXTS.strip().splitlines())
 def test_the_first_fault_of_a_text_is_named(tmp_path, row):
     content, said = row.split(" -> ")
     (tmp_path / "t").write_text(content.encode().decode("unicode_escape"))
@@ -115,7 +115,7 @@ def test_the_first_fault_beside_options_or_a_limit_is_named(tmp_path):
         refused(tmp_path / "t", f"{tmp_path / 't'}: {said}", **options)
 
 
-@pytest.mark.parametrize("row", ARRAYS.strip().splitlines())
+@each("row", ARRAYS.strip().splitlines())
 def test_arrays_that_are_no_stream_are_refused(tmp_path, row):
     given, said = row.split(" -> ")
     changed = eval(f"dict({given})")
@@ -134,7 +134,7 @@ def test_a_broken_npz_and_one_with_pickles_are_refused(tmp_path):
     refused(path, WHOLE)
 
 
-@pytest.mark.parametrize("kind", ["table", "npz", "line"])
+@each("kind", "table npz line")
 def test_a_stream_that_unpacks_to_more_than_is_read_is_refused_with_the_limit(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(files, "MOST_BYTES", 100_000 if kind == "line" else 10_000)
     monkeypatch.setattr(files, "_LONGEST_LINE_BYTES", 5_000)
@@ -147,7 +147,7 @@ def test_a_stream_that_unpacks_to_more_than_is_read_is_refused_with_the_limit(tm
     refused(path, "must not be longer than 5000 bytes" if kind == "line" else "10000")
 
 
-@pytest.mark.parametrize("line", ["1,2,x\n", "1 1:2 3:4\n"])
+@each("line", ["1,2,x\n", "1 1:2 3:4\n"])
 def test_a_stream_of_too_many_cells_is_refused(tmp_path, monkeypatch, line):
     path = tmp_path / "stream"
     path.write_text(line * 100)

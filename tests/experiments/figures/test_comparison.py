@@ -1,26 +1,26 @@
 import numpy as np
 import pandas as pd
-import pytest
 from matplotlib.figure import Figure
 
 from experiments.figures.comparison import energy, energy_front, slowdown, slowdown_by_page
 from experiments.figures.style import log_axis, pictures
 from experiments.papers.thesis.browsing import busy_stretch
 from tests.experiments.figures.drawn import by_page, summary
+from tests.tables import near
 
 
 def test_the_energy_bars_have_the_lengths_of_the_frame_and_no_power_saving_is_said_below():
     axes = energy(summary()).axes[0]
     asleep, awake, listening = axes.containers[:3]
     lengths = [sum(patch.get_width() for patch in bar) for bar in zip(asleep, awake, listening, strict=True)]
-    assert lengths == pytest.approx([3.3, 2.9])
+    assert lengths == near([3.3, 2.9])
     assert "without power saving 40" in axes.get_xlabel()
 
 
 def test_bars_have_intervals_of_their_own_and_differences_theirs():
     axes = energy(summary()).axes[0]
     [whiskers] = axes.containers[3].lines[2]
-    assert np.ptp([segment[:, 0] for segment in whiskers.get_segments()], axis=1) == pytest.approx([0.66, 0.58])
+    assert np.ptp([segment[:, 0] for segment in whiskers.get_segments()], axis=1) == near([0.66, 0.58])
     assert [text.get_text() for text in axes.texts] == ["3.3", "2.9  −12.1 ± 4.0 %"]
 
 
@@ -28,7 +28,7 @@ def test_points_of_the_front_have_the_intervals_of_energy_and_of_slowdown():
     axes = energy_front(summary()).axes[0]
     drawn = [line.get_segments()[0] for container in axes.containers for line in container.lines[2]]
     lengths = [(np.ptp(segment[:, 0]), np.ptp(segment[:, 1])) for segment in drawn]
-    assert np.array(lengths) == pytest.approx(np.array([(0.58, 0.0), (0.0, 0.2), (0.66, 0.0), (0.0, 0.2)]))
+    assert np.array(lengths) == near(np.array([(0.58, 0.0), (0.0, 0.2), (0.66, 0.0), (0.0, 0.2)]))
 
 
 def test_every_page_is_a_point_and_the_line_is_the_mean_over_replications():
@@ -38,7 +38,7 @@ def test_every_page_is_a_point_and_the_line_is_the_mean_over_replications():
     own = pages[pages["policy"] == "lpsm"]
     points, line = panels[1].lines
     assert len(points.get_xdata()) == len(own)
-    assert line.get_ydata()[0] == pytest.approx(own.groupby("replication")["slowdown"].mean().mean())
+    assert line.get_ydata()[0] == near(own.groupby("replication")["slowdown"].mean().mean())
 
 
 def test_one_policy_alone_can_be_drawn():

@@ -15,11 +15,12 @@ from experiments.figures.papers import lines
 from experiments.figures.style import label, look, looks, pictures, saved
 from netsim import policies
 from tests.experiments.figures.drawn import DRAWING, MANY, by_class
+from tests.tables import each
 
 READERS = {"font.size": 20, "svg.hashsalt": None, "axes.facecolor": "red"}
 
 
-@pytest.mark.parametrize("name", DRAWING)
+@each("name", DRAWING)
 def test_a_picture_has_the_same_bytes_again_says_what_it_measures_and_cuts_no_text_off(name):
     figure = DRAWING[name]()
     with mpl.rc_context(READERS):

@@ -13,11 +13,13 @@ from experiments.papers.predicates import above
 from experiments.papers.registry import PAPERS, all_experiments, choose
 from experiments.report.results import HEADING, details_markdown, results_markdown
 from tests.experiments.makers import contents
+from tests.tables import cases_of, each, named, value_error
 
 SMOKE = Setup(size="smoke")
 POINTS = "thesis/counterexample-4-3"  # the quickest experiment
 FAMILIES = ("thesis/fig-2-11", "worst-case/fig-3-d")  # one on generated traffic, one on generated news
-CLAIM = {"statement": "s", "printed": "", "ours": "1", "holds": True, "tolerance": "t", "why_not": ""}
+CLAIM = named("""
+statement = 's' ; printed = '' ; ours = '1' ; holds = True ; tolerance = 't' ; why_not = ''""")
 RECORD = {"experiment": "rls/x", "about": "a", "size": "full", "seed": 0, "material": "m", "runs": 1, "claims": [CLAIM]}
 
 
@@ -43,11 +45,11 @@ def test_a_paper_and_all_mean_their_experiments():
     everything = list(all_experiments().values())
     assert choose("all") == everything
     assert choose("thesis") == [one for one in everything if one.paper == "thesis"]
-    with pytest.raises(ValueError, match="thesis/fig-2-6"):
+    with value_error("thesis/fig-2-6"):
         choose("thesis/fig-2-66")
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@each("name", FAMILIES)
 def test_a_smoke_run_of_each_family_gives_claims_pictures_and_a_page(name, reproduce, tmp_path, monkeypatch):
     monkeypatch.delenv("LPSM_DATA", raising=False)
     ran = reproduce(name, "--stand-in", "--json")
@@ -62,7 +64,7 @@ def test_a_smoke_run_of_each_family_gives_claims_pictures_and_a_page(name, repro
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", list(all_experiments()))
+@each("name", list(all_experiments()))
 def test_every_smoke_run_gives_the_same_record_byte_for_byte_again(name, reproduce, tmp_path):
     for out in ("first", "second"):
         ran = reproduce(name, "--stand-in", out=tmp_path / out)
@@ -81,7 +83,7 @@ def test_the_same_record_is_found_again_and_redrawn_but_another_folder_is_left_a
     other = tmp_path / "other" / POINTS
     other.mkdir(parents=True)
     (other / "letter.txt").write_text("mine")
-    with pytest.raises(ValueError, match="must be new or hold results of lpsm reproduce"):
+    with value_error("must be new or hold results of lpsm reproduce"):
         archive.reproduce(experiment, SMOKE, tmp_path / "other")
     assert contents(other) == {"letter.txt": b"mine"}
 
@@ -99,12 +101,12 @@ def test_a_record_of_another_program_is_summed_up_as_it_stands_but_not_drawn_aga
     now, before = copy(old), contents(folder)
     now.claims = [Claim("of another table", above(lambda polls: polls["slept_ms"]))]
     assert [result.experiment.name for result in archive.results(tmp_path)] == [old.name]
-    with pytest.raises(ValueError, match="has no 'polls': another version of the program made it"):
+    with value_error("has no 'polls': another version of the program made it"):
         archive.reproduce(now, SMOKE, tmp_path, redraw=True)
     assert contents(folder) == before
 
 
-@pytest.mark.parametrize(("more", "absent"), [((), True), (("--redraw",), False)])
+@cases_of("more absent", "(), True ; ('--redraw',), False")
 def test_a_damaged_record_is_said_to_be_one_and_is_not_summed_up(complaint, tmp_path, points, more, absent):
     table = points[2] / "points.parquet"
     content = table.read_bytes()
@@ -115,7 +117,7 @@ def test_a_damaged_record_is_said_to_be_one_and_is_not_summed_up(complaint, tmp_
     assert f"{table} {what}; delete {points[2]} and run again" in said
     assert contents(tmp_path) == before
     (points[2] / archive.CLAIMS).write_text("")
-    with pytest.raises(ValueError, match=r"claims\.csv is not as it was written; delete .* and run again"):
+    with value_error(r"claims\.csv is not as it was written; delete .* and run again"):
         archive.results(tmp_path)
 
 
@@ -196,7 +198,7 @@ def test_what_all_records_have_in_common_is_said_once_and_the_rest_of_each():
 
 def test_a_commit_is_named_beside_the_records_of_its_program_alone(points, monkeypatch):
     digest = points[1].configuration["program_sha256"]
-    with pytest.raises(ValueError, match="commit must be one of the repository that lpsm lies in, got 'no-such'"):
+    with value_error("commit must be one of the repository that lpsm lies in, got 'no-such'"):
         archive.program_at("no-such")
     monkeypatch.setattr(archive, "program_at", {"mine": digest, "theirs": "0" * 64}.__getitem__)
     for commits, made in ((["theirs", "mine"], "commit mine"), (["theirs"], f"program {digest[:12]}")):

@@ -19,6 +19,7 @@ from experiments.papers.kit import Setup
 from experiments.papers.registry import all_experiments
 from experiments.papers.thesis.digit_runs import KEYS as KEYS_OF_DIGITS
 from experiments.papers.thesis.digit_runs import PRINTED, PROBLEMS
+from tests.tables import each
 
 EXPERIMENTS = all_experiments()
 CLAIMS = [(name, claim) for name, one in EXPERIMENTS.items() for claim in one.claims]
@@ -86,7 +87,7 @@ def test_every_claim_asks_for_what_some_numbers_are_and_others_are_not():
             assert np.isfinite([test.low, test.high]).any(), (name, claim.statement)
 
 
-@pytest.mark.parametrize("statement", list(BY_HAND))
+@each("statement", list(BY_HAND))
 def test_claims_hold_on_one_record_written_by_hand_and_fail_on_another(statement):
     right, wrong = BY_HAND[statement]
     claims = [claim for _, claim in CLAIMS if claim.statement == statement]
@@ -251,7 +252,7 @@ def turned(claim, record):
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", list(EXPERIMENTS))
+@each("name", list(EXPERIMENTS))
 def test_claims_hold_on_one_record_and_fail_on_another(name):
     record, known = small(EXPERIMENTS[name]), (EDGES, *BY_HAND)
     claims = [claim for claim in EXPERIMENTS[name].claims if claim.statement not in known and not claim.no_test]

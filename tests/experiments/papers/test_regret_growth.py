@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 
 from experiments.papers.adaptive.regret_growth import ADAPTIVE, ALL, HARD, classifiers
 from experiments.papers.claims import jackknifed, measured
@@ -16,7 +17,7 @@ CLAIMS = {claim.statement: claim for name in ("adaptive/remark-5", "thesis/table
 
 def test_pseudo_values_of_a_mean_are_the_numbers_and_those_of_one_run_the_statistic():
     numbers = np.array([3.0, 1.0, 4.0, 1.5])
-    np.testing.assert_allclose(jackknifed(range(4), lambda runs: numbers[runs].mean()), numbers)
+    assert_allclose(jackknifed(range(4), lambda runs: numbers[runs].mean()), numbers)
     assert jackknifed([2], lambda runs: numbers[runs].mean()).tolist() == [4.0]
 
 
@@ -41,7 +42,7 @@ def test_a_power_of_the_labels_is_found_and_the_faster_one_is_told():
         "for alpha > sqrt 3 - 1 the average regret falls faster in the labels that the adaptive sampler buys"
     ]
     (found,) = measured(faster.test.measure, record).values()
-    np.testing.assert_allclose(found.sample, -0.2)
+    assert_allclose(found.sample, -0.2)
     assert faster.check(record).holds
     swapped = record["growth"].assign(key=record["growth"]["key"].map({ALL: ADAPTIVE, ADAPTIVE: ALL}))
     assert not faster.check({"growth": swapped}).holds
@@ -77,7 +78,7 @@ def test_what_a_halving_costs_tells_logarithms_from_powers():
     for statement, exponent in (("labels grow as log 1/eps", 0.0), ("total errors grow as log 1/eps", 2.0),
         ("samples grow as 1/eps, but for logarithms", 1.0)):  # fmt: skip
         (slope,) = measured(CLAIMS[f"dkm: {statement}"].test.measure, record).values()
-        np.testing.assert_allclose(slope, exponent, atol=1e-9)
+        assert_allclose(slope, exponent, atol=1e-9)
     assert CLAIMS["dkm: labels grow as log 1/eps"].check(record).holds
     assert not CLAIMS["dkm: total errors grow as log 1/eps"].check(record).holds
     assert CLAIMS["perceptron: mistakes grow as 1/eps^2"].check(record).holds

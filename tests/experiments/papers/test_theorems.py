@@ -5,7 +5,6 @@ from fractions import Fraction
 from math import log
 
 import numpy as np
-import pytest
 from scipy import stats
 
 from experiments.papers import theorems
@@ -13,6 +12,7 @@ from experiments.papers.thesis import sphere
 from lpsm import samplers
 from lpsm import synthetic_streams as streams
 from lpsm.bounds.second_order import log_determinant
+from tests.tables import each, near
 
 NOISE = {"n_rounds": 100, "eigenvalue": 0.5, "alpha": 1.0, "c": 2.0}
 WORLD = {"n_features": 2, **NOISE}
@@ -38,10 +38,10 @@ adaptive_labels(**WORLD | {"alpha": 0}) -> 200 + 64 * LN + 1024 * LN + 1 + 3 * l
 """
 
 
-@pytest.mark.parametrize("row", [row for row in BY_HAND.strip().splitlines() if row[0] != "#"])
+@each("row", [row for row in BY_HAND.strip().splitlines() if row[0] != "#"])
 def test_a_statement_has_the_value_worked_out_by_hand(row):
     value, by_hand = (eval(side, vars(math) | vars(theorems) | globals()) for side in row.split(" -> "))
-    assert value == pytest.approx(by_hand, rel=1e-12)
+    assert value == near(by_hand, rel=1e-12)
 
 
 def test_the_penalised_hypothesis_is_that_of_the_definition_evaluated_at_every_round():
@@ -75,7 +75,7 @@ def test_the_adaptive_sampler_stores_a_fair_sample_and_the_selective_one_does_no
 def test_the_limit_of_large_a_has_the_trace_and_not_that_of_the_square():
     X, u, a = np.array([[2.0, 0.0]]), np.array([3.0, 4.0]), 1e9
     product = (a * u @ u + (X @ u) @ (X @ u)) * log_determinant(X, a)
-    assert theorems.second_order_limit(comparator_norm=5.0, trace=4.0) == pytest.approx(product, rel=1e-6)  # printed 16
+    assert theorems.second_order_limit(comparator_norm=5.0, trace=4.0) == near(product, rel=1e-6)  # printed 16
 
 
 def test_the_printed_eps_is_best_for_labels_and_not_for_regret():

@@ -3,10 +3,9 @@
 from itertools import product
 
 import numpy as np
-import pytest
 
 from experiments.papers.tuning import one_standard_error
-from tests.tables import cases_of
+from tests.tables import cases_of, each, value_error
 
 LINE = [{"b": b} for b in (0.01, 0.1, 1.0, 10.0, 100.0)]
 SQUARE = [{"R": R, "eta": eta} for R, eta in product((1, 2, 4, 8, 16), (0.1, 1.0, 10.0))]
@@ -44,7 +43,7 @@ def test_of_several_parameters_the_one_nearest_to_its_end_counts():
         assert one_standard_error(SQUARE, surface(*means.values())) == {"R": 2, "eta": 1.0}
 
 
-@pytest.mark.parametrize(("grid", "losses"), [([], []), (LINE, [1.0] * 5)])
+@each("grid, losses", [([], []), (LINE, [1.0] * 5)])
 def test_losses_that_do_not_fit_the_grid_are_refused(grid, losses):
-    with pytest.raises(ValueError, match="losses must have a row of numbers for each of"):
+    with value_error("losses must have a row of numbers for each of"):
         one_standard_error(grid, losses)

@@ -13,7 +13,7 @@ from experiments.audit import audit
 from experiments.report.capture import CLIENT, capture
 from experiments.report.perfetto import trace_events
 from experiments.timeline import record, timeline
-from tests.tables import cases_of
+from tests.tables import cases_of, each
 from traces.captures.frames import WIRELESS
 from traces.captures.packets import frames as captured_frames
 
@@ -53,7 +53,7 @@ def number(frame):
     return int.from_bytes(frame[22:24], "little") >> 4
 
 
-@pytest.mark.parametrize("policy", ["none", "psm", "dynamic:50", "uapsd", "listen:3"])
+@each("policy", "none psm dynamic:50 uapsd listen:3")
 def test_the_audit_of_a_capture_has_the_beacons_frames_and_sleep_of_the_run(policy, tmp_path):
     beacons = netsim.BeaconConfig(dtim_period=3, broadcast_per_s=8.0)
     run = browsed(policy, neighbours=1, neighbour_mbps=2.0, beacons=beacons)

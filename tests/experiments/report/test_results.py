@@ -1,11 +1,10 @@
 """Claims in words: what a run of fewer pages than a claim speaks of is not said to refute."""
 
-import pytest
-
 from experiments.report.results import details_markdown, results_markdown, results_text
+from tests.tables import cases_of
 
 
-@pytest.mark.parametrize(("size", "verdict"), [("smoke", "too small to tell"), ("full", "fails")])
+@cases_of("size verdict", "'smoke', 'too small to tell' ; 'full', 'fails'")
 def test_only_a_run_of_full_size_says_that_a_claim_fails(size, verdict):
     common = {"printed": "6.6 %", "ours": "1 %", "tolerance": "", "why_not": ""}
     claims = [{"statement": "A saves", "holds": False, **common}, {"statement": "B saves", "holds": True, **common}]

@@ -9,6 +9,7 @@ from experiments.quantities import PER_PAGE
 from experiments.study import sweep
 from experiments.study.compare import compare, estimate, linearised, ratio, weighted_quantile
 from experiments.study.run import run
+from tests.tables import each, near
 
 RADIO = netsim.RadioConfig(awake_mw=1000.0, asleep_mw=100.0)
 
@@ -34,7 +35,7 @@ def test_an_interval_is_students():
     # n = 4, mean 5, s = sqrt(20/3); t_{0.975, 3} = 3.182446
     found = estimate([2.0, 4.0, 6.0, 8.0])
     assert found.mean == 5.0
-    assert found.half_width == pytest.approx(3.182446 * math.sqrt(20 / 3) / 2, rel=1e-6)
+    assert found.half_width == near(3.182446 * math.sqrt(20 / 3) / 2, rel=1e-6)
 
 
 def test_one_replication_has_a_mean_and_no_interval_and_none_has_neither():
@@ -50,7 +51,7 @@ def test_without_static_psm_there_are_no_differences_from_it():
     assert row["slowdown_mean"] == 1.0
 
 
-@pytest.mark.parametrize("fewer", ["none", "psm:100"])
+@each("fewer", "none psm:100")
 def test_against_a_policy_of_other_replications_there_are_no_differences(fewer):
     frames = by_hand()
     kept = frames._replace(runs=frames.runs[(frames.runs["policy"] != fewer) | (frames.runs["replication"] == "s")])
@@ -73,7 +74,7 @@ def test_a_linearised_ratio_has_the_mean_and_the_spread_that_the_ratio_reports()
     # x = (1, 3), y = (2, 2): r = 1, residuals (1 - 2)/2 and (3 - 2)/2 about it
     values = linearised([1.0, 3.0], [2.0, 2.0])
     assert values.tolist() == [0.5, 1.5]
-    assert ratio([1.0, 3.0], [2.0, 2.0]) == pytest.approx(tuple(estimate(values)))
+    assert ratio([1.0, 3.0], [2.0, 2.0]) == near(tuple(estimate(values)))
     assert len(linearised([1.0], [0.0])) == 0
     assert math.isnan(ratio([1.0, 2.0], [0.0, 0.0]).mean)
     assert ratio([3.0, 6.0], [1.0, 2.0]) == (3.0, 0.0)  # proportional
@@ -82,7 +83,7 @@ def test_a_linearised_ratio_has_the_mean_and_the_spread_that_the_ratio_reports()
 def test_two_replications_by_hand():
     found = compare(by_hand(), ["none", "psm:100"], RADIO)
     own = found.replications.set_index(["replication", "policy"])
-    assert own["total_j_per_page"].to_dict() == pytest.approx(
+    assert own["total_j_per_page"].to_dict() == near(
         {("s", "none"): 4.0, ("s", "psm:100"): 2.0, ("t", "none"): 5.0, ("t", "psm:100"): 1.0,
          ("s", "limit"): 1.9, ("t", "limit"): 1.9, ("s", "page-awake"): 2.8, ("t", "page-awake"): 3.025}
     )  # fmt: skip
@@ -94,23 +95,23 @@ def test_two_replications_by_hand():
     assert own.loc[("s", "none"), ["awake_percent", "group_frames_lost_per_h"]].tolist() == [25.0, 540.0]
     slow = own.loc[("t", "psm:100")]
     assert slow[["slowdown_mean", "slowdown_median", "slowdown_max"]].tolist() == [2.75, 2.75, 4.0]
-    assert slow["slowdown_p95"] == pytest.approx(1.5 + 0.95 * 2.5)
+    assert slow["slowdown_p95"] == near(1.5 + 0.95 * 2.5)
     assert own.loc[("t", "none"), "energy_minus_psm_j_per_page"] == 4.0
-    assert own.loc[("s", "psm:100"), "mean_mw"] == pytest.approx(200.0)
-    assert own.loc[("s", "psm:100"), "added_delay_mean_s"] == pytest.approx(0.2)
-    assert own.loc[("s", "psm:100"), "added_delay_p95_s"] == pytest.approx(0.38)
+    assert own.loc[("s", "psm:100"), "mean_mw"] == near(200.0)
+    assert own.loc[("s", "psm:100"), "added_delay_mean_s"] == near(0.2)
+    assert own.loc[("s", "psm:100"), "added_delay_p95_s"] == near(0.38)
     summary = found.summary.set_index("policy")
     assert summary["pages"].tolist() == [4, 4, 4, 4]
     assert summary["replications"].tolist() == [2, 2, 2, 2]
     psm = summary.loc["psm:100"]
-    assert psm["mean_mw"] == pytest.approx(150.0)
+    assert psm["mean_mw"] == near(150.0)
     assert psm["slowdown_max"] == 4.0
-    assert psm["slowdown_mean"] == pytest.approx((1.5 + 2.75) / 2)
-    assert summary.loc["none", "energy_vs_psm_percent"] == pytest.approx(200.0)
+    assert psm["slowdown_mean"] == near((1.5 + 2.75) / 2)
+    assert summary.loc["none", "energy_vs_psm_percent"] == near(200.0)
     # (4 - 3 x 2)/1.5 and (5 - 3 x 1)/1.5 about the ratio of 3
     half = estimate([3.0 - 2.0 / 1.5, 3.0 + 2.0 / 1.5]).half_width
-    assert summary.loc["none", "energy_vs_psm_percent_half_width"] == pytest.approx(100.0 * half)
-    assert psm["energy_above_limit_percent"] == pytest.approx(100 * (1.5 / 1.9 - 1))
+    assert summary.loc["none", "energy_vs_psm_percent_half_width"] == near(100.0 * half)
+    assert psm["energy_above_limit_percent"] == near(100 * (1.5 / 1.9 - 1))
 
 
 def test_a_run_without_a_page_is_counted_as_a_whole():
@@ -147,8 +148,8 @@ def test_who_knows_when_frames_come_sleeps_otherwise_and_is_asked_at_the_slowdow
     known = {one: netsim.Clairvoyant(np.array([1.0, 2.0]), np.array([3.0, 1.0])) for one in "st"}
     found = compare(by_hand(), ["none", "psm:100"], RADIO, known=known)
     own = found.replications.set_index(["replication", "policy"])
-    assert own.loc[("s", "none"), "clairvoyant_j_per_page"] == pytest.approx(0.1 * 10.0 + known["s"].at(1.0))
-    assert own.loc[("s", "psm:100"), "clairvoyant_j_per_page"] == pytest.approx(0.1 * 10.0 + known["s"].at(1.5))
+    assert own.loc[("s", "none"), "clairvoyant_j_per_page"] == near(0.1 * 10.0 + known["s"].at(1.0))
+    assert own.loc[("s", "psm:100"), "clairvoyant_j_per_page"] == near(0.1 * 10.0 + known["s"].at(1.5))
     none = found.summary.set_index("policy").loc["none"]
     share = 100 * (4.5 / (1.0 + known["s"].at(1.0)) - 1)
-    assert none["energy_above_clairvoyant_percent"] == pytest.approx(share)
+    assert none["energy_above_clairvoyant_percent"] == near(share)

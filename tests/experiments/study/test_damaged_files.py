@@ -16,6 +16,7 @@ from experiments.study.store import Store
 from lpsm import FixedShare, LearnAlpha, samplers
 from lpsm.states import from_state
 from tests.experiments.makers import WORK, contents
+from tests.tables import cases_of, each
 
 SETTINGS = {"pages": 3, "policies": ["none", "psm"], "nested": {"a": [1, 2.5, None, True]}}
 RESULTS = {f"task {at}": {"joules": [at / 7, 1e-9], "name": f"é{at}"} for at in range(6)}
@@ -79,7 +80,7 @@ def whole(tmp_path):
     return tmp_path / "whole"
 
 
-@pytest.mark.parametrize("count", [DAMAGES, pytest.param(MANY, marks=pytest.mark.long)])
+@each("count", [DAMAGES, pytest.param(MANY, marks=pytest.mark.long)])
 def test_a_finished_folder_that_is_damaged_is_refused_or_asked_for_and_then_made_again(tmp_path, whole, capsys, count):
     draw, wanted, out, refused = random.Random(5), contents(whole), tmp_path / "out", 0
     page = folder_page(whole)
@@ -107,7 +108,7 @@ def test_a_finished_folder_that_is_damaged_is_refused_or_asked_for_and_then_made
     assert refused > count / 2
 
 
-@pytest.mark.parametrize("count", [DAMAGES, pytest.param(MANY, marks=pytest.mark.long)])
+@each("count", [DAMAGES, pytest.param(MANY, marks=pytest.mark.long)])
 def test_of_a_damaged_journal_what_is_left_is_gone_on_with_and_the_rest_computed_again(tmp_path, whole, capsys, count):
     draw, begun, out = random.Random(6), tmp_path / "begun", tmp_path / "out"
     begun.mkdir()
@@ -139,7 +140,11 @@ def test_of_a_damaged_journal_what_is_left_is_gone_on_with_and_the_rest_computed
     assert again > count / 8
 
 
-@pytest.mark.parametrize("value", [None, 5, [], {}, "x", [[1], 2], {"joules": ["a"], "name": "x"}, {"joules": [True]}])
+@cases_of(
+    "value",
+    """
+None ; 5 ; [] ; {} ; 'x' ; [[1], 2] ; {'joules': ['a'], 'name': 'x'} ; {'joules': [True]}""",
+)
 def test_a_result_of_another_shape_is_computed_again_even_if_its_digest_fits(tmp_path, whole, capsys, value):
     store = Store(tmp_path / "out", "compare", SETTINGS)
     store.keep("task 0", value)
@@ -171,8 +176,8 @@ MANIFESTS = {"deep": "[" * 10**5, "deep settings": '{"configuration": ' + '{"a":
     **{f"files {files}": files for files in ("null", "5", '[["a"]]', '{"../x": "0"}', '{"a": 3}')}}  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", MANIFESTS)
-@pytest.mark.parametrize("of", ["out", "out.partial"])
+@each("kind", MANIFESTS)
+@each("of", "out out.partial")
 def test_a_manifest_of_any_shape_is_one_line(tmp_path, kind, of):
     for made in ("out", "out.partial"):
         run(tmp_path / made)
@@ -186,7 +191,7 @@ def test_a_manifest_of_any_shape_is_one_line(tmp_path, kind, of):
     assert contents(tmp_path) == before
 
 
-@pytest.mark.parametrize("count", [DAMAGES, pytest.param(MANY, marks=pytest.mark.long)])
+@each("count", [DAMAGES, pytest.param(MANY, marks=pytest.mark.long)])
 def test_damaged_workloads_and_states_are_read_or_refused_in_one_line(tmp_path, count):
     draw, path = random.Random(7), tmp_path / "work.jsonl"
     learner, fixed = LearnAlpha(3, np.array([0.1, 0.4])), FixedShare(3, 0.1)

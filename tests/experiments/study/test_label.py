@@ -7,21 +7,23 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.random import default_rng
+from numpy.testing import assert_array_equal
 
 from experiments.datasets.stream import Stream
 from experiments.study.label import LabelConfig, label, parse_parameters, problems
 from lpsm import samplers
-from tests.tables import cases_of
+from tests.tables import cases_of, near, value_error, words
 
 
 def drawn(rounds=300, d=4, seed=0):
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     X = rng.normal(size=(rounds, d))
     return X, np.where(X @ rng.normal(size=d) + 0.3 * rng.normal(size=rounds) >= 0, 1, -1)
 
 
 def three(rounds=300, noise=0.4):
-    rng = np.random.default_rng(1)
+    rng = default_rng(1)
     y = rng.integers(0, 3, size=rounds)
     return np.eye(3)[y] + noise * rng.normal(size=(rounds, 3)), y
 
@@ -65,7 +67,7 @@ def test_a_dense_file_is_standardised_by_the_rows_so_far_unless_told_not_to(tmp_
     assert not scaled[1:, 1].any()
     for t, j in ((1, 0), (17, 2), (79, 3)):
         so_far = X[: t + 1, j]
-        assert scaled[t, j] == pytest.approx((X[t, j] - so_far.mean()) / so_far.std(), rel=1e-9)
+        assert scaled[t, j] == near((X[t, j] - so_far.mean()) / so_far.std(), rel=1e-9)
 
 
 def test_a_sampler_that_stopped_asking_early_is_told_of(tmp_path, lpsm):
@@ -92,19 +94,19 @@ def test_every_window_is_what_counting_its_rounds_gives(seed, window, key):
             label_is, is_said = labels[inside] == 1, said[inside] == 1
             f = 2 * (label_is & is_said).sum() / (label_is.sum() + is_said.sum() or np.nan)
             found = [row[f"{name}{suffix}"] for name in ("accuracy", "label_rate", "f_measure")]
-            assert found == pytest.approx([(label_is == is_said).mean(), asked[inside].mean(), f], nan_ok=True)
+            assert found == near([(label_is == is_said).mean(), asked[inside].mean(), f], nan_ok=True)
 
 
 def test_the_run_is_the_samplers_own_and_a_label_not_asked_for_changes_nothing():
     X, y = drawn()
     config = LabelConfig(algorithm="perceptron-ss", parameters={"b": 0.05}, seed=7)
     rows = label(X, yes_or_no(y), config).rounds
-    rng = np.random.default_rng(np.random.SeedSequence(7, spawn_key=(3, 0)))
+    rng = default_rng(np.random.SeedSequence(7, spawn_key=(3, 0)))
     log = samplers.make("perceptron-ss", 4, b=0.05, rng=rng).run(X, y)
-    np.testing.assert_array_equal(rows["margin"], log.margin)
-    np.testing.assert_array_equal(rows["queried"], log.queried)
+    assert_array_equal(rows["margin"], log.margin)
+    assert_array_equal(rows["queried"], log.queried)
     again = label(X, yes_or_no(np.where(log.queried, y, -y)), config).rounds
-    np.testing.assert_array_equal(rows["prediction"], again["prediction"])
+    assert_array_equal(rows["prediction"], again["prediction"])
 
 
 def test_one_against_the_rest_answers_with_the_largest_margin():
@@ -112,12 +114,12 @@ def test_one_against_the_rest_answers_with_the_largest_margin():
     config = LabelConfig(algorithm="ssmd", parameters={"K": 0.5})
     outcome = label(X, problems(y, ("a", "b", "c"), one_vs_rest=True), config)
     margins = [samplers.make("ssmd", 3, K=0.5).run(X, np.where(y == k, 1, -1)).margin for k in range(3)]
-    assert outcome.summary["accuracy"] == pytest.approx(np.mean(np.argmax(margins, axis=0) == y))
+    assert outcome.summary["accuracy"] == near(np.mean(np.argmax(margins, axis=0) == y))
     assert outcome.summary["exclusive"]
     assert outcome.summary["label_rate"] < outcome.summary["rounds_asked"] <= 1
     both = label(X, problems(np.stack([y > 0, X[:, 0] > 0.5], axis=1), ("p", "q"), one_vs_rest=True), config)
     assert not both.summary["exclusive"]
-    assert both.summary["accuracy"] == pytest.approx(both.classes["accuracy"].mean())
+    assert both.summary["accuracy"] == near(both.classes["accuracy"].mean())
 
 
 @cases_of("y classes options said", """
@@ -134,7 +136,7 @@ def test_labels_that_are_no_question_of_yes_and_no_are_errors(y, classes, option
 
 def test_a_parameter_is_read_as_what_it_looks_like():
     expected = {"a": 3, "b": 0.5, "c": float("inf"), "d": True, "e": 0.001, "f": "x"}
-    read = parse_parameters(["a=3", "b=0.5", "c=inf", "d=True", "e=1e-3", "f=x"])
+    read = parse_parameters(words("a=3 b=0.5 c=inf d=True e=1e-3 f=x"))
     assert read == expected
     assert [*map(type, read.values())] == [*map(type, expected.values())]
 
@@ -172,7 +174,7 @@ def test_labels_bought_lately_are_shown_and_are_no_others():
     assert np.array_equal(seen.rounds["margin"], model.run(X, y).margin)
     assert seen.summary["features"] == 4
     assert seen.summary["accuracy"] > 0.7
-    with pytest.raises(ValueError, match="last_labels must be False with multiclass"):
+    with value_error("last_labels must be False with multiclass"):
         LabelConfig(algorithm="ss", parameters={}, last_labels=True, multiclass=True)
 
 
@@ -181,7 +183,7 @@ def test_one_sampler_asks_for_the_class_itself(found, complaint, tmp_path):
     config = LabelConfig(algorithm="nearest", parameters={"rate": 0.3}, multiclass=True)
     counted = label(X, problems(y, ("a", "b", "c"), one_vs_rest=True), config)
     said, asked = samplers.MulticlassSampler("nearest", 3, 3, rate=0.3).run(X, y)
-    assert counted.summary["accuracy"] == pytest.approx(np.mean(said == y))
+    assert counted.summary["accuracy"] == near(np.mean(said == y))
     assert counted.summary["queries"] == asked.sum() == counted.classes["stored"][0]
     assert counted.summary["label_rate"] == counted.summary["rounds_asked"] == asked.mean()
     assert counted.classes["mistakes"].sum() == 2 * (said != y).sum()  # each is one of the class, and one of another

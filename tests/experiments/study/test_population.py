@@ -4,6 +4,7 @@ import pytest
 import netsim
 import traces
 from experiments.study import population as study
+from tests.tables import cases_of, words
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -34,13 +35,13 @@ def population(lpsm, tmp_path):
 def test_every_row_is_what_the_simulator_says_of_that_session(results, trace):
     rows = rows_of(results("population").folder).set_index(["user", "policy"])
     assert len(rows) == 12 * 4
-    parts = rows[["awake_j", "sleep_j", "listen_j", "wakeup_j"]].sum(axis=1)
+    parts = rows[words("awake_j sleep_j listen_j wakeup_j")].sum(axis=1)
     assert parts.to_numpy() == pytest.approx(rows["total_j"].to_numpy(), rel=1e-12)
     config = netsim.SimulationConfig(radio=netsim.Radio.named("esp32-c6"))
     for number, session in enumerate(traces.sessions(trace)):
         pages = traces.pages(session.requests)
         base = netsim.simulate(pages, "none", config=config, seed=number)
-        for policy in ("none", "psm:100", "bsd:1", "lpsm:log"):
+        for policy in words("none psm:100 bsd:1 lpsm:log"):
             result = netsim.simulate(pages, policy, config=config, seed=number)
             row = rows.loc[(session.name, policy)]
             slowdown = (result.pages["latency_s"] / base.pages["latency_s"]).to_numpy()
@@ -61,7 +62,7 @@ def test_a_user_browses_all_of_their_sessions_as_one_workload(trace):
     assert len({user.seed for user in found.values()}) == len(found) == 5
 
 
-@pytest.mark.parametrize("pages_per_task", [1, 4, 1000])
+@cases_of("pages_per_task", "1 ; 4 ; 1000")
 def test_cutting_into_tasks_loses_nobody_and_changes_no_result(trace, pages_per_task):
     policies, users = ("none", "psm:100"), list(study.users(trace, by="session"))
     cut = study.tasks(users, policies, CONFIG, pages_per_task=pages_per_task)
@@ -98,7 +99,7 @@ def test_without_static_psm_the_words_are_of_energy_against_none_alone(populatio
 def test_under_real_beacons_users_are_measured_against_their_static_psm(population, trace):
     folder, _ = population(trace, "--beacon-ms", "102.4", "--member", "con[12].*")
     found = pd.read_csv(folder / "summary.csv").set_index("policy")
-    assert list(found.index) == ["none", "psm:102.4", "bsd:1", "lpsm:log"]
+    assert list(found.index) == words("none psm:102.4 bsd:1 lpsm:log")
     assert found.loc["psm:102.4", "energy_of_all_vs_psm_percent"] == 0.0
     assert found.loc["none", "energy_of_all_vs_psm_percent"] > 0.0
     assert "than psm:102.4" in (folder / "population.txt").read_text()

@@ -3,13 +3,12 @@
 import math
 
 import pandas as pd
-import pytest
 
 import netsim
 import traces
 from experiments.study import population
 from experiments.study.population import summary
-from tests.tables import named
+from tests.tables import named, near
 
 POLICIES = ["none", "psm:100", "own"]
 
@@ -43,7 +42,7 @@ energy_vs_none_percent_p100 = 30.0 ; energy_vs_psm_percent_mean = (-50 - 0 + 200
 slowdown_p50 = 1.8 ; costlier_than_none_percent = 20.0 ; costlier_than_psm_percent = 40.0
 slower_than_psm_percent = 60.0 ; losing_both_percent = 40.0 ; slowed_over_2_percent = 20.0
 """)
-    assert {name: own[name] for name in expected} == pytest.approx(expected)
+    assert {name: own[name] for name in expected} == near(expected)
     assert "messages" not in own
 
 
@@ -59,13 +58,13 @@ def test_of_users_without_a_page_nothing_is_divided_by_nought():
 def test_messages_are_added_up_and_users_without_any_have_no_delay():
     own = summary(table(messages=2), POLICIES, "psm:100").to_dict("records")[2]
     assert own["messages"] == 20
-    assert [own["added_delay_s_mean"], own["added_delay_s_p00"]] == pytest.approx([0.25, 0.1])
+    assert [own["added_delay_s_mean"], own["added_delay_s_p00"]] == near([0.25, 0.1])
 
 
 def test_without_static_psm_nothing_is_said_against_it():
     alone = table()[lambda rows: rows["policy"] != "psm:100"].assign(energy_vs_psm_percent=math.nan)
     own = summary(alone, ["none", "own"], "psm:100").to_dict("records")[1]
-    assert own["energy_vs_none_percent_mean"] == pytest.approx(-48.0)
+    assert own["energy_vs_none_percent_mean"] == near(-48.0)
     assert all(math.isnan(own[name]) for name in own if "psm" in name or name == "losing_both_percent")
 
 
@@ -78,9 +77,9 @@ def test_a_user_is_measured_against_both_of_the_policies_that_are_named_so():
     assert list(rows.columns) == [name for name in population.COLUMNS if name != "policy"]
     none_j, _, psm_j = rows["total_j"]
     for policy, joules in rows["total_j"].items():
-        assert rows.loc[policy, "energy_vs_none_percent"] == pytest.approx(100 * (joules / none_j - 1))
-        assert rows.loc[policy, "energy_vs_psm_percent"] == pytest.approx(100 * (joules / psm_j - 1))
-    assert rows["slowdown_vs_psm"].tolist() == pytest.approx(
+        assert rows.loc[policy, "energy_vs_none_percent"] == near(100 * (joules / none_j - 1))
+        assert rows.loc[policy, "energy_vs_psm_percent"] == near(100 * (joules / psm_j - 1))
+    assert rows["slowdown_vs_psm"].tolist() == near(
         rows["slowdown_mean"] / rows.loc["psm:100", "slowdown_mean"])  # fmt: skip
     assert rows["sessions"].tolist() == [2, 2, 2]
     assert rows["added_delay_mean_s"].isna().all()

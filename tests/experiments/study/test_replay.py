@@ -2,14 +2,15 @@ import json
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 
 from experiments.study import replay as study
 from experiments.study.replay import ReplayConfig, arrivals, details, rounds, totals
 from lpsm import LearnAlpha, alpha_grid
 from netsim.policies.polling import PollingLearner
+from tests.tables import named, near, value_error
 from traces import Request
 
 SMALL = ReplayConfig(horizon=100)
@@ -59,8 +60,8 @@ def test_polls_are_those_of_a_walk_through_the_bins(requests, config):
     cost = (lambda ms: 1 / np.log(ms)) if config.energy == "1/log T" else (lambda ms: 1 / ms)
     of_polling = 1e-7 * slept_ms * bytes_found / 2 + cost(slept_ms)  # (2.34)
     of_experts = 1e-7 * np.outer(bytes_found / slept_ms, times_ms**2) / 2 + cost(times_ms)  # (2.35)
-    assert run.polling_loss == pytest.approx(of_polling, rel=1e-12)
-    assert run.expert_losses == pytest.approx(of_experts, rel=1e-12)
+    assert run.polling_loss == near(of_polling, rel=1e-12)
+    assert run.expert_losses == near(of_experts, rel=1e-12)
     assert (run.mixture_loss >= run.expert_losses.min(axis=1) - 1e-12).all()
 
 
@@ -69,10 +70,10 @@ def test_the_mixture_loss_is_that_of_the_polling_learner_and_of_learn_alpha():
     learner = PollingLearner(SMALL.polling())
     for slept, found, loss in zip(run.slept_ms, run.buffered_bytes, run.mixture_loss, strict=True):
         learner.poll(slept, found)
-        assert learner.loss == pytest.approx(loss, rel=1e-9)
-    assert run.polling_loss == pytest.approx(0.5e-7 * run.slept_ms * run.buffered_bytes + 1 / run.slept_ms)
+        assert learner.loss == near(loss, rel=1e-9)
+    assert run.polling_loss == near(0.5e-7 * run.slept_ms * run.buffered_bytes + 1 / run.slept_ms)
     again = LearnAlpha(10, alpha_grid(horizon=100)).run(run.expert_losses)
-    assert again.loss == pytest.approx(run.mixture_loss, rel=1e-12)
+    assert again.loss == near(run.mixture_loss, rel=1e-12)
     thesis = ReplayConfig()
     assert (thesis.times_ms, thesis.gamma) == (tuple(range(100, 1001, 100)), 1e-7)
     assert PollingLearner(thesis.polling()).alphas.size == 259
@@ -82,11 +83,10 @@ def test_totals_by_hand():
     losses = np.array([[1, 2], [4, 3], [2, 5], [3, 4], [9, 7]])
     slept, own = np.array([100, 300, 200, 50, 50]), np.array([0.25, 0.5, 1, 1, 1])
     run = study.Rounds(np.arange(5), slept, np.full(5, 3.0), losses, np.full(5, 0.5), own, None, None)
-    assert totals(run, ReplayConfig(times_ms=(100.0, 700.0))) == pytest.approx({
-        "polls": 5, "duration_s": 0.7, "bytes": 15, "mean_sleep_ms": 140.0, "mixture_loss": 2.5, "polling_loss": 3.75,
-        "best_expert_ms": 100.0, "best_expert_loss": 19.0, "best_per_poll_loss": 16.0, "switches": 3,
-        "mixture_regret": (2.5 - 19) / 5, "polling_regret": (3.75 - 19) / 5,
-    })  # fmt: skip
+    assert totals(run, ReplayConfig(times_ms=(100.0, 700.0))) == near(named("""
+polls = 5 ; duration_s = 0.7 ; bytes = 15 ; mean_sleep_ms = 140.0 ; mixture_loss = 2.5
+polling_loss = 3.75 ; best_expert_ms = 100.0 ; best_expert_loss = 19.0 ; best_per_poll_loss = 16.0
+switches = 3 ; mixture_regret = (2.5 - 19) / 5 ; polling_regret = (3.75 - 19) / 5"""))  # fmt: skip
 
 
 def test_long_pauses_are_shortened_and_short_ones_kept():
@@ -98,7 +98,7 @@ def test_long_pauses_are_shortened_and_short_ones_kept():
 
 def test_nothing_that_arrives_is_no_replay():
     assert totals(rounds([], SMALL), SMALL) == {}
-    with pytest.raises(ValueError, match="at least one byte"):
+    with value_error("at least one byte"):
         details([], SMALL)
 
 
@@ -106,16 +106,16 @@ def test_details_are_those_of_the_rounds():
     run, found = rounds(BROWSING, SMALL, recorded=10**6), details(BROWSING, SMALL)
     losses, alphas = run.expert_losses, alpha_grid(horizon=100)
     assert found.polls["best_expert_ms"].tolist() == [SMALL.times_ms[i] for i in losses.argmin(axis=1)]
-    np.testing.assert_array_equal(found.polls.filter(regex="loss_"), losses)
-    np.testing.assert_array_equal(found.polls.filter(regex="weight_"), run.weights)
-    np.testing.assert_array_equal(found.polls.iloc[:, :5], np.transpose([*run[:3], *run[4:6]]))
-    np.testing.assert_allclose(found.regrets["best_per_poll_loss"], np.cumsum(losses.min(axis=1)))
-    np.testing.assert_allclose(found.regrets["best_expert_loss"], np.cumsum(losses[:, losses.sum(axis=0).argmin()]))
-    np.testing.assert_array_equal(found.posterior, np.column_stack([alphas, run.alpha_weights[-1]]))
-    np.testing.assert_allclose(found.alphas["mean"], run.alpha_weights @ alphas)
-    np.testing.assert_array_equal(found.alphas["time_s"], run.time_s)
-    assert found.partitions["loss"].iloc[0] == pytest.approx(losses.sum(axis=0).min())
-    assert found.partitions["loss"].iloc[-1] == pytest.approx(losses.min(axis=1).sum())
+    assert_array_equal(found.polls.filter(regex="loss_"), losses)
+    assert_array_equal(found.polls.filter(regex="weight_"), run.weights)
+    assert_array_equal(found.polls.iloc[:, :5], np.transpose([*run[:3], *run[4:6]]))
+    assert_allclose(found.regrets["best_per_poll_loss"], np.cumsum(losses.min(axis=1)))
+    assert_allclose(found.regrets["best_expert_loss"], np.cumsum(losses[:, losses.sum(axis=0).argmin()]))
+    assert_array_equal(found.posterior, np.column_stack([alphas, run.alpha_weights[-1]]))
+    assert_allclose(found.alphas["mean"], run.alpha_weights @ alphas)
+    assert_array_equal(found.alphas["time_s"], run.time_s)
+    assert found.partitions["loss"].iloc[0] == near(losses.sum(axis=0).min())
+    assert found.partitions["loss"].iloc[-1] == near(losses.min(axis=1).sum())
     assert found.partitions["k"].iloc[-1] == np.count_nonzero(np.diff(losses.argmin(axis=1))) + 1
     assert found.bounds["holds"].all()
     assert len(details(BROWSING, SMALL, max_polls=4).polls) == 4
@@ -134,7 +134,7 @@ def test_the_curve_over_k_goes_as_far_as_there_is_time(monkeypatch):
 
 def test_bad_parameters_are_errors():
     for wrong in ({"rounding_ms": 15}, {"gamma": -1.0}, {"times_ms": ()}):
-        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must"):
+        with value_error(f"{next(iter(wrong))} must"):
             ReplayConfig(**wrong)
 
 

@@ -16,6 +16,7 @@ from experiments.study.run import run
 from experiments.study.signals import SIGNALS, Handler, Interrupted, put_off
 from experiments.study.store import Store
 from tests.experiments.makers import contents
+from tests.tables import cases_of, each
 
 
 def test_results_come_in_the_order_of_the_tasks_and_no_more_are_under_way_than_keep_the_workers_busy():
@@ -43,7 +44,7 @@ def where(_):
     return os.getpid()
 
 
-@pytest.mark.parametrize(("worth_s", "here"), [(math.inf, 6), (1e-9, 1)])
+@each("worth_s, here", [(math.inf, 6), (1e-9, 1)])
 def test_processes_are_started_by_default_only_once_what_is_left_is_worth_it(monkeypatch, worth_s, here):
     monkeypatch.setattr(study_run, "WORTH_S", worth_s)
     monkeypatch.setattr(study_run, "processes", lambda jobs: 2)
@@ -59,7 +60,7 @@ def test_finished_tasks_are_not_computed_again_and_every_new_one_is_kept():
     assert kept == {"b": 2.0}
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@cases_of("jobs", "1 ; 2")
 def test_an_error_of_a_task_arrives_and_what_was_finished_is_kept(jobs):
     kept = {}
     with pytest.raises(ValueError, match=r"nonnegative|math domain"):
@@ -96,7 +97,7 @@ class Lost:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@each("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_whose_exception_python_drops_ends_the_program_after_the_task_and_the_same_command_goes_on(
     number, status, results, tmp_path, monkeypatch, capsys
 ):

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.experiments.makers import PROGRAM, sessions
+from tests.tables import each
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the kernel lists no processes here")
 OTHERS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP)
@@ -68,7 +69,7 @@ def nobody_is_left_of(session):
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, *(pytest.param(one, marks=pytest.mark.long) for one in OTHERS)])
+@each("number", [signal.SIGINT, *(pytest.param(one, marks=pytest.mark.long) for one in OTHERS)])
 def test_workers_end_with_their_parent_however_it_ends(trace, tmp_path, number):
     slow = tmp_path / "slow.py"  # so that no machine is quick enough to end before the signal comes
     slow.write_text(SLOW_POLICY)

@@ -15,6 +15,7 @@ import pytest
 from experiments.study.files import alone, content_digest, csv_text
 from experiments.study.store import Store, journal_of
 from tests.experiments.makers import contents
+from tests.tables import cases_of, each, value_error
 
 SETTINGS = {"pages": 3, "policies": ["none"]}
 
@@ -52,13 +53,13 @@ def test_results_of_the_same_command_are_replaced_with_a_word_if_they_differ_and
         made(tmp_path / "out")
     assert capsys.readouterr() == ("", "")  # the same again
     before, said = contents(tmp_path), f"{tmp_path / 'out'} holds a result of other options or data"
-    with pytest.raises(ValueError, match=f"{said}: --force replaces it, or choose another --out"):
+    with value_error(f"{said}: --force replaces it, or choose another --out"):
         made(tmp_path / "out", {"pages": 4})
     assert contents(tmp_path) == before
     made(tmp_path / "out", {"pages": 4}, force=True)
     assert capsys.readouterr() == ("", f"lpsm: {said}, and is replaced\n")
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
-    with pytest.raises(ValueError, match="must be new or hold results of lpsm replay"):
+    with value_error("must be new or hold results of lpsm replay"):
         made(tmp_path / "out", command="replay")
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["configuration"] == {"pages": 4}
 
@@ -74,7 +75,7 @@ def test_what_somebody_else_put_there_is_left_alone(tmp_path):
     for folder, rule in ((out, r"holds notes\.txt, which lpsm compare did not write"),
         (foreign, "must be new or hold results"), (tmp_path / "file", "must be a folder, .*/file is a file"),
         (tmp_path / "file" / "below", "must be a folder, .*/file is a file")):  # fmt: skip
-        with pytest.raises(ValueError, match=rule):
+        with value_error(rule):
             made(folder)
     assert contents(tmp_path) == before
     (out / "notes.txt").unlink()
@@ -104,7 +105,7 @@ def test_an_empty_folder_may_be_used_and_a_run_stopped_before_it_took_its_name_i
     assert sorted(contents(again.partial)) == ["finished.jsonl", "manifest.json"]
     again.publish()
     (out / ".report.html.0123456789ab.lpsm-tmp").write_text("half")  # what no page has its name of is not ours
-    with pytest.raises(ValueError, match=r"holds \.report\.html\."):
+    with value_error(r"holds \.report\.html\."):
         Store(out, "compare", SETTINGS)
 
 
@@ -168,10 +169,8 @@ def test_what_was_finished_comes_back_for_the_same_configuration_and_only_if_it_
     assert Store(tmp_path / "other", "compare", {"pages": 99}).finished == {}
 
 
-@pytest.mark.parametrize(
-    "error", [KeyboardInterrupt(), OSError(28, "No space left"), ValueError("bad"), RuntimeError("bug")]
-)
-@pytest.mark.parametrize("finished", [True, False])
+@each("error", [KeyboardInterrupt(), OSError(28, "No space left"), ValueError("bad"), RuntimeError("bug")])
+@cases_of("finished", "True ; False")
 def test_giving_up_keeps_what_can_be_gone_on_with_and_says_so(tmp_path, error, finished):
     store = Store(tmp_path / "out", "compare", SETTINGS)
     if finished:
@@ -192,12 +191,12 @@ def test_a_folder_has_one_owner_who_loses_it_when_killed(tmp_path):
     owner = subprocess.Popen([sys.executable, "-c", code, str(out)], stdout=subprocess.PIPE, text=True)
     assert owner.stdout is not None
     assert owner.stdout.readline() == "held\n"
-    with pytest.raises(ValueError, match=f"another run writes here: {out}"):
+    with value_error(f"another run writes here: {out}"):
         Store(out, "compare", SETTINGS)
     os.kill(owner.pid, signal.SIGKILL)
     owner.communicate()
     assert contents(tmp_path) == {".out.lpsm-lock": b""}  # nothing about the owner
-    with alone(out), pytest.raises(ValueError, match="another run"), alone(out):
+    with alone(out), value_error("another run"), alone(out):
         pass
     made(out)
     assert {path.name for path in tmp_path.iterdir()} == {"out"}

@@ -3,7 +3,6 @@ import pickle
 from contextlib import suppress
 
 import numpy as np
-import pytest
 
 import netsim
 import traces
@@ -14,6 +13,7 @@ from lpsm.native.entries import entry_of
 from lpsm.randomness import WORKLOAD, generator
 from netsim.policies.compiled import PLAN
 from netsim.policies.static import _never_sleep
+from tests.tables import near, value_error
 from traces import Message, Workload
 
 CONFIG = netsim.SimulationConfig()
@@ -33,7 +33,7 @@ def test_a_task_crosses_processes_and_its_result_is_json():
 
 def test_replications_have_different_names():
     session = sweep.Recorded(name="s", seed=0, recorded=(PAGE,))
-    with pytest.raises(ValueError, match="different names"):
+    with value_error("different names"):
         sweep.tasks([session, session], ["none"], CONFIG)
 
 
@@ -42,7 +42,7 @@ def test_warming_up_runs_every_policy_and_leaves_no_trace():
     before = {key: sweep.simulate(task) for key, task in listed.items()}
     sweep.warm_up(listed.values())
     assert {key: sweep.simulate(task) for key, task in listed.items()} == before
-    with pytest.raises(ValueError, match="multiple"):
+    with value_error("multiple"):
         sweep.warm_up(
             [sweep.Task(workload=sweep.Generated(n_pages=1, seed=0), policy="psm:150", name="", config=CONFIG)]
         )
@@ -82,9 +82,9 @@ def test_with_clients_a_replication_is_the_cell_of_the_library_and_figures_are_m
     slowdown = np.concatenate([late.latency_s / early.latency_s for late, early in zip(cell, base, strict=True)])
     compared = compare(frames, ["psm:100"], netsim.RadioConfig(awake_mw=750.0, asleep_mw=50.0))
     found = compared.replications.set_index(["replication", "policy"])
-    assert found.loc[("seed-4", "psm:100"), "slowdown_mean"] == pytest.approx(slowdown.mean())
+    assert found.loc[("seed-4", "psm:100"), "slowdown_mean"] == near(slowdown.mean())
     awake_s = sum(result.latency_s.sum() for result in base) / 2
-    assert found.loc[("seed-4", "page-awake"), "awake_j_per_page"] == pytest.approx(0.75 * awake_s / 2)
+    assert found.loc[("seed-4", "page-awake"), "awake_j_per_page"] == near(0.75 * awake_s / 2)
 
 
 def test_clients_browse_what_was_recorded_at_times_of_their_own():
@@ -98,8 +98,8 @@ def test_clients_browse_what_was_recorded_at_times_of_their_own():
         first, second = workload
         by_s = first.issue_s
         assert 0.0 < by_s < 80.0 / 2
-        assert (second.issue_s, second.deadline_s) == pytest.approx((50.0 + by_s, 60.0 + by_s))
-        assert [message.at_s for message in workload.messages] == pytest.approx([2.0 + by_s, 70.0 + by_s])
+        assert (second.issue_s, second.deadline_s) == near((50.0 + by_s, 60.0 + by_s))
+        assert [message.at_s for message in workload.messages] == near([2.0 + by_s, 70.0 + by_s])
         delays.add(by_s)
     assert len(delays) == 2
     listed = sweep.tasks([session], ["none", "psm"], AIR, clients=2)

@@ -7,6 +7,7 @@ import netsim
 import traces
 from experiments.study import traffic
 from experiments.study.traffic import Recorded, recorded, units
+from tests.tables import cases_of, near, value_error
 from traces import Page
 
 BEACONS = {"seed": 1, "beacon_interval_ns": 100_000_000}
@@ -31,7 +32,7 @@ def test_waits_that_are_not_known_are_drawn_from_those_of_the_same_trace(tmp_pat
     assert {first for first, _ in waits[1::2]} == {0.25}
     assert {second for _, second in waits[1::2]} == {0.25, 0.5, 0.75}
     assert recorded([path], seed=3)[0].pages() == session.pages()
-    assert session.round_trip_s == pytest.approx(0.1)
+    assert session.round_trip_s == near(0.1)
 
 
 def test_a_session_with_messages_is_cut_where_its_pages_begin_and_each_visit_keeps_its_messages_in_place():
@@ -50,12 +51,12 @@ def test_a_session_with_messages_is_cut_where_its_pages_begin_and_each_visit_kee
         assert ((steps >= lasts - 1e-5) & (steps <= lasts + 0.1)).all()
         assert np.histogram(begun % 0.1, 4, (0, 0.1))[0].min() >= 5
         at = np.array([message.at_s for message in work.messages]).reshape(50, len(sent))
-        assert at - begun[:, None] == pytest.approx(np.tile(sent, (50, 1)), abs=1e-5)
-    with pytest.raises(ValueError, match="think is for pages, but the traffic has times of its own"):
+        assert at - begun[:, None] == near(np.tile(sent, (50, 1)), abs=1e-5)
+    with value_error("think is for pages, but the traffic has times of its own"):
         units([session], few=4, think_s=30.0, **BEACONS)
 
 
-@pytest.mark.parametrize(("count", "parts"), [(2, 2), (20, 20), (90, 18)])
+@cases_of("count parts", "2, 2 ; 20, 20 ; 90, 18")
 def test_messages_alone_are_cut_into_parts_of_as_many_messages(count, parts):
     messages = tuple(traces.Message(7.0 * number, 300) for number in range(count))
     session = Recorded(name="push", seed=0, recorded=traces.Workload.of([], messages))

@@ -12,6 +12,7 @@ from experiments.study import tune as study
 from experiments.study.compare import page_slowdowns
 from experiments.study.run import run
 from experiments.study.tune import Rule, life_h, tune
+from tests.tables import each, named, near
 
 pytestmark = pytest.mark.usefixtures("undrawn", "few_splits")
 
@@ -61,13 +62,13 @@ def test_splits_tell_how_often_each_wins_and_ten_seeds_agree(frames, monkeypatch
     for one in several:
         shares = one.table.set_index("policy")["wins_percent"].dropna()
         nobody = 100 * (one.splits["policy"] == "").mean()
-        assert shares.sum() + nobody == pytest.approx(100.0)
+        assert shares.sum() + nobody == near(100.0)
         assert len(one.splits) == 40
     assert not several[0].splits.equals(several[1].splits)
 
 
-@pytest.mark.parametrize("at", ["p95", "p99", "max"])
-@pytest.mark.parametrize("limited", ["slowdown", "latency_s"])
+@each("at", "p95 p99 max")
+@each("limited", "slowdown latency_s")
 def test_percentiles_and_maxima_of_slowdowns_and_of_exchanges_are_limited_as_they_are(frames, at, limited):
     slow = page_slowdowns(frames.pages)
     values = slow.loc[slow["policy"] == "psm:100", limited]
@@ -84,14 +85,14 @@ def test_percentiles_and_maxima_of_slowdowns_and_of_exchanges_are_limited_as_the
 
 def test_a_battery_feeds_more_than_the_radio_and_loses_some_by_itself():
     plain = Rule(battery_mwh=1000.0)
-    assert life_h(10.0, plain) == pytest.approx(100.0)
-    assert life_h(10.0, Rule(battery_mwh=1000.0, base_ma=10 / 3.3)) == pytest.approx(50.0)
+    assert life_h(10.0, plain) == near(100.0)
+    assert life_h(10.0, Rule(battery_mwh=1000.0, base_ma=10 / 3.3)) == near(50.0)
     leaking = Rule(battery_mwh=1000.0, self_discharge=50.0)
     left, hours = 1000.0, 0.0
     while left > 0:  # hour by hour
         left = left * 0.5 ** (0.1 / 730.5) - 1.0
         hours += 0.1
-    assert life_h(10.0, leaking) == pytest.approx(hours, rel=0.01)
+    assert life_h(10.0, leaking) == near(hours, rel=0.01)
 
 
 def test_what_the_table_of_a_radio_calls_assumed_widens_the_life(frames):
@@ -103,7 +104,7 @@ def test_what_the_table_of_a_radio_calls_assumed_widens_the_life(frames):
     sure, unsure = (tune(frames._replace(runs=runs), Rule(max_slowdown=3.0), one, seed=0).recommendation
         for one in (netsim.RadioConfig(awake_mw=277.2, asleep_mw=0.6666, beacon_mj=0.407), radio))  # fmt: skip
     assert sure["assumed_percent"] is None
-    assert unsure["assumed_percent"] == pytest.approx(30.0)
+    assert unsure["assumed_percent"] == near(30.0)
     assert unsure["battery_h_low"] < sure["battery_h_low"] < sure["battery_h"] < sure["battery_h_high"]
     assert unsure["battery_h_high"] > sure["battery_h_high"]
 
@@ -111,7 +112,8 @@ def test_what_the_table_of_a_radio_calls_assumed_widens_the_life(frames):
 def test_the_sentence_says_what_speaks_against_the_choice(frames):
     found = tune(frames, Rule(max_slowdown=1.5, battery_mwh=1000.0), CONFIG.radio, seed=0).recommendation
     level = {"level": ["psm:100", "bsd:1"], "slowdown_mean_half_width": math.nan, "battery_h_high": math.nan}
-    passed = {"policy": "bsd:0.1", "what": "slowdown", "unit": "", "value": 1.4, "half_width": 0.1, "limit": 1.1}
+    passed = named("""
+policy = 'bsd:0.1' ; what = 'slowdown' ; unit = '' ; value = 1.4 ; half_width = 0.1 ; limit = 1.1""")
     text = recommendation_text({**found, **level, "passed_over": [passed]}, "pages")
     assert text.startswith(f"Take {found['policy']}: a battery of 1000 mWh lasts ")
     assert "no upper end" in text
@@ -120,7 +122,7 @@ def test_the_sentence_says_what_speaks_against_the_choice(frames):
     assert "Passed over, of less energy, but over a limit: bsd:0.1 (slowdown 1.400 ± 0.100, limit 1.1)." in text
 
 
-@pytest.mark.parametrize("target", targets.TARGETS)
+@each("target", targets.TARGETS)
 def test_every_policy_of_a_target_has_lines_to_type_with_their_source(target):
     for policy in targets.candidates(target):
         name = netsim.canonical(policy, beacon_interval_ns=102_400_000)

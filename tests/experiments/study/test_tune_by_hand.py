@@ -11,6 +11,7 @@ from experiments.study import tune as study
 from experiments.study.compare import estimate
 from experiments.study.tune import Rule, measure, tune
 from lpsm import randomness
+from tests.tables import near
 
 RADIO = netsim.RadioConfig(awake_mw=1000.0, asleep_mw=100.0)
 
@@ -46,26 +47,26 @@ def test_measures_by_hand():
     assert list(table.index) == ["limit", "none", "page-awake", "psm", "slow"]
     assert table["units"].tolist() == 5 * [3]
     assert table["pages"].tolist() == 5 * [6]
-    assert table["energy_j_per_page"].to_dict() == pytest.approx(
+    assert table["energy_j_per_page"].to_dict() == near(
         {"none": 4.0, "psm": 2.0, "slow": 1.0, "limit": 1.45, "page-awake": 2.35}  # .1 x 20 + .9 x (1 s, 3 s), over 2
     )
-    assert table["mean_mw"].to_dict() == pytest.approx(
+    assert table["mean_mw"].to_dict() == near(
         {"none": 400.0, "psm": 200.0, "slow": 100.0, "limit": 145.0, "page-awake": 235.0})  # fmt: skip
-    assert table.loc[["none", "psm", "slow"], "slowdown_mean"].tolist() == pytest.approx([1.0, 1.25, (2 + 2 + 6) / 3])
+    assert table.loc[["none", "psm", "slow"], "slowdown_mean"].tolist() == near([1.0, 1.25, (2 + 2 + 6) / 3])
     # the sums 4, 4 and 12 over 2 pages each: residuals of -8/3, -8/3 and 16/3 to 20/3, over 2
     half = estimate([2.0, 2.0, 6.0]).half_width
-    assert table.loc["slow", "slowdown_mean_half_width"] == pytest.approx(half)
-    assert table.loc["psm", "slowdown_mean_half_width"] == pytest.approx(0.0, abs=1e-12)
-    assert table.loc[["psm", "slow"], "slowdown_p95"].tolist() == pytest.approx([1.5, 6.0])
-    assert table.loc["slow", "energy_vs_none_percent"] == pytest.approx(-75.0)
-    assert table.loc["psm", "energy_above_limit_percent"] == pytest.approx(100 * (2 / 1.45 - 1))
-    assert table.loc["psm", "energy_above_page_awake_percent"] == pytest.approx(100 * (2 / 2.35 - 1))
-    assert table.loc["psm", "energy_above_limit_percent_half_width"] == pytest.approx(0.0, abs=1e-9)
-    assert table.loc[["none", "psm", "slow"], "added_delay_mean_s"].tolist() == pytest.approx([0.0, 0.1, 1.5])
+    assert table.loc["slow", "slowdown_mean_half_width"] == near(half)
+    assert table.loc["psm", "slowdown_mean_half_width"] == near(0.0, abs=1e-12)
+    assert table.loc[["psm", "slow"], "slowdown_p95"].tolist() == near([1.5, 6.0])
+    assert table.loc["slow", "energy_vs_none_percent"] == near(-75.0)
+    assert table.loc["psm", "energy_above_limit_percent"] == near(100 * (2 / 1.45 - 1))
+    assert table.loc["psm", "energy_above_page_awake_percent"] == near(100 * (2 / 2.35 - 1))
+    assert table.loc["psm", "energy_above_limit_percent_half_width"] == near(0.0, abs=1e-9)
+    assert table.loc[["none", "psm", "slow"], "added_delay_mean_s"].tolist() == near([0.0, 0.1, 1.5])
     # messages are late by 0 and 2 s in unit b, by 0 and 4 s in d: quantiles of 0, 0, 2, 4
-    assert table.loc["slow", "added_delay_p95_s"] == pytest.approx(2.0 + 0.85 * 2.0)
+    assert table.loc["slow", "added_delay_p95_s"] == near(2.0 + 0.85 * 2.0)
     # sums of 0, 2 and 4 s over 0, 2 and 2 messages about 1.5 s a message, over 4/3
-    assert table.loc["slow", "added_delay_mean_s_half_width"] == pytest.approx(
+    assert table.loc["slow", "added_delay_mean_s_half_width"] == near(
         estimate([1.5, 1.5 - 0.75, 1.5 + 0.75]).half_width)  # fmt: skip
 
 
@@ -73,7 +74,7 @@ def test_measures_without_messages_without_pages_and_of_several_clients():
     several = by_hand(units="abd")
     shared = measure(several._replace(runs=several.runs.assign(clients=2)), RADIO).set_index("policy")
     assert "added_delay_mean_s" not in shared
-    assert shared.loc["psm", "slowdown_mean"] == pytest.approx(1.25)  # of the pages that there are
+    assert shared.loc["psm", "slowdown_mean"] == near(1.25)  # of the pages that there are
     idle = by_hand(units="ab")
     idle = idle._replace(runs=idle.runs.assign(pages=0), pages=idle.pages.iloc[:0])
     blank = measure(idle, RADIO).set_index("policy")
@@ -87,14 +88,14 @@ def test_a_recommendation_by_hand():
     found = tune(frames, Rule(max_slowdown=9.0, battery_mwh=50.0), RADIO, seed=0)
     row = measure(frames, RADIO).set_index("policy").loc[found.policy]
     told = found.recommendation
-    assert {name: told[name] for name in row.index} == pytest.approx(row.to_dict(), nan_ok=True)
-    assert told["battery_h"] == pytest.approx(50.0 / row["mean_mw"])
+    assert {name: told[name] for name in row.index} == near(row.to_dict(), nan_ok=True)
+    assert told["battery_h"] == near(50.0 / row["mean_mw"])
     assert (told["max_slowdown"], told["battery_mwh"]) == (9.0, 50.0)
     assert "max_push_delay_s" not in told
     limit = float(row["slowdown_mean"]) - 0.01
     other = tune(frames, Rule(max_slowdown=max(limit, 1.0)), RADIO, seed=0).recommendation
     passed = {one["policy"]: one["half_width"] for one in (*other["passed_over"], *other["broken"])}
-    assert passed[found.policy] == pytest.approx(row["slowdown_mean_half_width"])
+    assert passed[found.policy] == near(row["slowdown_mean_half_width"])
 
 
 def test_delays_that_stand_for_many_count_as_often():
@@ -137,7 +138,7 @@ def test_what_is_held_out_is_measured_on_the_units_that_were_not_chosen_on():
     rng = randomness.generator(0, randomness.SPLIT)
     rest = [rng.permutation(4)[2:] for _ in range(8)]
     rest_mw = [sum(100.0 * (1, 1, 3, 3)[unit] for unit in units) / 2 for units in rest]
-    assert splits["battery_h"].tolist() == pytest.approx([300.0 / mw for mw in rest_mw])
+    assert splits["battery_h"].tolist() == near([300.0 / mw for mw in rest_mw])
 
 
 def test_a_life_lies_between_those_of_the_interval_and_of_what_is_assumed():
@@ -152,7 +153,7 @@ def test_a_life_lies_between_those_of_the_interval_and_of_what_is_assumed():
     for name, sign, mw in (("battery_h_low", 1, 250.0), ("battery_h_high", -1, 150.0)):
         factor = float(study.with_assumed(radio, 1 + sign * study.ASSUMED).total_j(*spent) / radio.total_j(*spent))
         found = study._lives(row, runs, Rule(battery_mwh=300.0), radio)
-        assert found[name] == pytest.approx(300 / (mw * factor))
+        assert found[name] == near(300 / (mw * factor))
         assert factor != 1.0
 
 
@@ -162,8 +163,8 @@ def test_a_sample_sums_up_any_choice_of_units():
     both, twice = np.array([1.0, 1.0]), np.array([1.0, 2.0])
     assert [sample.at("mean", times) for times in (both, twice)] == [2.5, 2.5]
     assert [sample.at("max", times) for times in (both, np.array([0.0, 1.0]))] == [4.0, 3.0]
-    assert sample.at("p95", both) == pytest.approx(3.85)
+    assert sample.at("p95", both) == near(3.85)
     weighted = study._Sample(rows.assign(weight=[1.0, 1.0, 98.0, 1.0]), ["a", "b"])
     assert [weighted.at("p95", both), weighted.at("max", both), weighted.at("p99", both)] == [2.0, 4.0, 3.0]
     assert weighted.at("p99", np.array([3.0, 1.0])) == 4.0
-    assert weighted.at("mean", twice) == pytest.approx((4 + 1 + 2 * (2 * 98 + 3)) / 200)
+    assert weighted.at("mean", twice) == near((4 + 1 + 2 * (2 * 98 + 3)) / 200)

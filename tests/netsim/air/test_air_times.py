@@ -2,11 +2,9 @@
 
 import re
 
-import pytest
-
 from netsim.model.air import exchange_times
 from netsim.model.air.air_times import Phy
-from tests.tables import cases_of
+from tests.tables import cases_of, each
 
 
 def us(ns):
@@ -38,7 +36,7 @@ AIR_TIMES = """
 """
 
 
-@pytest.mark.parametrize("row", re.findall(r"^11.*?$", AIR_TIMES.replace("; ", "\n"), re.MULTILINE))
+@each("row", re.findall(r"^11.*?$", AIR_TIMES.replace("; ", "\n"), re.MULTILINE))
 def test_an_air_time_is_the_one_computed_by_hand(row):
     spec, mpdu_bytes, expected_us = row.split(maxsplit=2)
     assert us(Phy.parse(spec).data_ns(int(mpdu_bytes))) == eval(expected_us)

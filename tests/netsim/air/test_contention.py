@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from netsim import AirConfig, BeaconConfig, Phy, SimulationConfig, simulate_cell
 from tests.netsim.air.cells import MS, US, Air, S, add_up
-from tests.tables import cases_of
+from tests.tables import cases_of, each, near
 from traces.records import Page
 
 # UDP from n saturated stations, Mb/s, by (PHY, n, bytes of payload, RTS, BE_MaxAmpduSize): own runs of ns-3.44 (wheel
@@ -50,7 +50,7 @@ def saturated(spec, n, payload_bytes, seconds, *, beacon_bytes=0, attempts=10**9
     return (delivered - before) * payload_bytes * 8 / seconds / 1e6, collided / sent
 
 
-@pytest.mark.parametrize(("engine", "per_s"), [("express", 60.0), ("packet", 1000.0)])
+@cases_of("engine per_s", "'express', 60.0 ; 'packet', 1000.0")
 def test_more_group_frames_than_the_channel_carries_are_an_error_and_as_many_as_it_does_are_none(engine, per_s):
     def run(spec, broadcast_per_s):
         beacons = BeaconConfig(broadcast_per_s=broadcast_per_s, broadcast_bytes=300)
@@ -63,30 +63,30 @@ def test_more_group_frames_than_the_channel_carries_are_an_error_and_as_many_as_
     assert all(len(result.latency_s) == 1 for result in run("11g:54", 60.0))
 
 
-@pytest.mark.parametrize("row", NS3.strip().split(";"))
+@each("row", NS3.strip().split(";"))
 def test_saturation_throughput_is_that_of_ns_3(row):
     spec, *rest = row.split()
     n, payload_bytes, rts_bytes, max_ampdu_bytes, expected = map(ast.literal_eval, rest)
     seconds = 8 if spec == "11g" else 5 if (spec, n) == ("11n:65", 1) else 20
     found, _ = saturated(spec, n, payload_bytes, seconds, beacon_bytes=152 if max_ampdu_bytes else 80, attempts=7,
                          rts_bytes=rts_bytes, max_ampdu_bytes=max_ampdu_bytes)  # fmt: skip
-    assert found == pytest.approx(expected, rel=0.015 if rts_bytes is None else 0.02)
+    assert found == near(expected, rel=0.015 if rts_bytes is None else 0.02)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("row", BIANCHI.strip().split(";"))
+@each("row", BIANCHI.strip().split(";"))
 def test_saturation_is_within_2_percent_of_bianchi_and_between_its_forms(row):
     spec, *rest = row.split()
     n, after_difs, after_eifs = map(ast.literal_eval, rest)
     seconds = 5 if spec == "11a:54" else 25
     (ours, _), (waiting, _) = (saturated(spec, n, 1500, seconds, eifs=eifs, warm_up_s=seconds / 5)
                                for eifs in (False, True))  # fmt: skip
-    assert ours == pytest.approx(after_difs, rel=0.02)
+    assert ours == near(after_difs, rel=0.02)
     assert after_eifs * 0.99 <= ours <= after_difs * 1.01
     assert after_eifs * 0.97 <= waiting < ours
 
 
-@pytest.mark.parametrize("n", [2, 5, 20])
+@cases_of("n", "2 ; 5 ; 20")
 def test_the_share_of_frames_that_collide_is_that_of_bianchis_fixed_point(n):
     window, stages = 16, 6
     low, high = 0.0, 1.0  # p is found where the two equations of the model meet
@@ -96,7 +96,7 @@ def test_the_share_of_frames_that_collide_is_that_of_bianchis_fixed_point(n):
         low, high = (p, high) if 1 - (1 - tau) ** (n - 1) > p else (low, p)
     share = 1 / window  # of successes is followed at once, in the slot that is the winner's alone
     p /= 1 + (1 - p) * share / (1 - share)
-    assert saturated("11a:54", n, 1500, 6)[1] == pytest.approx(p, abs=0.015)
+    assert saturated("11a:54", n, 1500, 6)[1] == near(p, abs=0.015)
 
 
 # -- by hand: frames of 1028 bytes of IP are 1064 on the air, 186 us at 54 Mb/s, with ACKs of 34 us
@@ -181,4 +181,4 @@ def test_a_neighbour_with_more_than_the_channel_carries_has_a_full_queue_and_sen
         station = world.contenders[1]
         delivered.append(station.delivered)
     assert 900 < station.queue.count <= 1000
-    assert delivered[1] == pytest.approx(delivered[0], rel=0.1)
+    assert delivered[1] == near(delivered[0], rel=0.1)

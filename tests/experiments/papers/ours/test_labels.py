@@ -9,6 +9,7 @@ from experiments.papers.claims import NOTHING
 from experiments.papers.kit import Setup
 from experiments.papers.ours import labels
 from experiments.papers.registry import all_experiments
+from tests.tables import each
 
 
 def drawn(rounds=400):
@@ -17,7 +18,7 @@ def drawn(rounds=400):
     return X, np.where(X @ [1.0, -2.0, 0.5, 0.0] + 0.3 * rng.normal(size=rounds) > 0, 1, -1)
 
 
-@pytest.mark.parametrize("play", [
+@each("play", [
     lambda X, y: labels._sgd(0.2, (X, y), loss="log_loss", alpha=1e-4),
     lambda X, y: labels._sgd(0.2, (sparse.csr_matrix(X), y), loss="hinge", alpha=1e-4),
     lambda X, y: labels._ours("kept-rate", 0.2, (X, y), lately=True, c=100.0),
@@ -45,7 +46,7 @@ def test_points_over_another_are_those_of_the_same_windows_and_the_rate_is_over_
     assert labels._kept(totals)["at 10 %"] == pytest.approx([0.98])
 
 
-@pytest.mark.parametrize("name", ["labelling-elec2", "labelling-classes", "lpsm3-browsing"])
+@each("name", "labelling-elec2 labelling-classes lpsm3-browsing")
 def test_a_small_run_gives_verdicts_and_pictures(name):
     experiment = all_experiments()[f"ours/{name}"]
     tasks = experiment.sweep(experiment.setup(Setup(size="smoke", stand_in=experiment.data is not None)))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +12,7 @@ from experiments.papers.ours.studies import Case
 from experiments.papers.predicates import at_least
 from experiments.papers.registry import all_experiments
 from experiments.study.hull import time_shared
-from tests.tables import cases_of
+from tests.tables import cases_of, near
 from traces.traffic import KINDS
 
 COLUMNS = ["traffic", "replication", "policy", "total_j", "slowdown_mean", "added_s_mean", "messages"]
@@ -58,13 +57,13 @@ def test_a_policy_is_compared_with_a_front_on_its_own_seed_and_with_what_its_nam
         assert at_least(lambda record, case=case: studies.spared(record, [case]))(record).holds == holds
     for column, over, seeds in (("slowdown_mean", 1.0, 2), ("added_s_mean", 1.1, 1)):  # 40 messages are too few
         (found,) = studies.over_asked(record, column, ["t", "none"], ["mine:1.1:300", "mine:1.2:300"]).values()
-        assert found.sample.to_numpy() == pytest.approx([over] * seeds)
+        assert found.sample.to_numpy() == near([over] * seeds)
     ((_, drawn),) = studies.fronts({"runs": record["runs"].assign(elapsed_s=100.0)}, [case], ["t"])
     assert drawn[["group", "x"]].to_numpy().tolist() == [["others", 1.0], ["others", 1.2], ["mine:1.1:300", 1.1]]
-    assert drawn["y"].tolist() == pytest.approx([220.0, 110.0, 82.5])
+    assert drawn["y"].tolist() == near([220.0, 110.0, 82.5])
 
 
-@pytest.mark.parametrize("extra_j", [-2.0, 0.0, 1.0])
+@cases_of("extra_j", "-2.0 ; 0.0 ; 1.0")
 def test_messages_are_held_against_the_constant_period_of_equal_delay(extra_j):
     case, rows = Case("push-bursty", "mine", "static PSM", studies.family("psm:{}", "100 300 400 500 1500"), 2.5), []
     for seed in range(3):
@@ -73,7 +72,7 @@ def test_messages_are_held_against_the_constant_period_of_equal_delay(extra_j):
             rows.append(["push-bursty", seed, policy, 100.0 + 1.5 / delay_s, 1.0, delay_s])
         rows.append(["push-bursty", seed, "mine", 100.0 + 1.5 / 0.18 + extra_j, 1.0, 0.18])
     (found,) = studies.spared(record_of(rows), [case]).values()
-    assert np.mean(found.sample) == pytest.approx(-100 * extra_j / (100.0 + 1.5 / 0.18) - 2.5, abs=1e-9)
+    assert np.mean(found.sample) == near(-100 * extra_j / (100.0 + 1.5 / 0.18) - 2.5, abs=1e-9)
     assert "0.180" in found.note
 
 
@@ -104,7 +103,7 @@ def test_a_mixture_of_rivals_is_on_their_lower_convex_hull(points, part):
     assert mixed[0] <= at + 1e-7
     pairs = [(a + (b - a) * np.clip((at - a[0]) / (b[0] - a[0]), 0, 1)) if b[0] > a[0] else a
         for a in points[points[:, 0] <= at] for b in points]  # fmt: skip
-    assert mixed[1] == pytest.approx(min(pair[1] for pair in pairs), abs=1e-6)
+    assert mixed[1] == near(min(pair[1] for pair in pairs), abs=1e-6)
     assert (points[:, 1] >= mixed[1] - worth[0] * (points[:, 0] - mixed[0]) - 1e-6).all()  # a tangent below them all
 
 
@@ -116,4 +115,4 @@ def test_a_policy_is_held_against_the_mixture_of_its_own_slowdown_and_delay():
                 "listen:1": (40.0, 1.2, 0.4)}.get(policy, (90.0, 1.3, 0.5))  # fmt: skip
             rows.append(["chat", f"seed-{seed}", policy, joules + noise, slow, delay_s])
     above = studies.above_hull(record_of(rows), "chat", own)
-    assert above == pytest.approx([10.0] * 3)  # half of the one and half of the other need 70
+    assert above == near([10.0] * 3)  # half of the one and half of the other need 70

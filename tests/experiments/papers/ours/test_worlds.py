@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pytest
 
 import netsim
 from experiments.papers.ours import worlds
@@ -12,6 +11,7 @@ from netsim.policies.lpsm2 import CONTEXTS, Round
 from netsim.policies.lpsm3 import Lpsm3
 from netsim.sleep_planning.hazards import N_BINS
 from tests.experiments.makers import sessions as made
+from tests.tables import near, value_error
 from traces.records import Message, Page
 from traces.traffic import Traffic
 
@@ -24,9 +24,9 @@ def test_what_is_measured_is_what_the_documentation_defines():
     world = World(traffic, 0)
     base, slow = world.browse("none"), world.browse("psm:200")
     found = worlds.measure(slow, base, world)
-    assert found["slowdown_mean"] == pytest.approx((slow.latency_s / base.latency_s).mean())
-    assert found["slowdown_all"] == pytest.approx(slow.latency_s.sum() / base.latency_s.sum())
-    assert found["added_s_mean"] == pytest.approx(slow.messages.delay_s[0] - base.messages.delay_s[0])
+    assert found["slowdown_mean"] == near((slow.latency_s / base.latency_s).mean())
+    assert found["slowdown_all"] == near(slow.latency_s.sum() / base.latency_s.sum())
+    assert found["added_s_mean"] == near(slow.messages.delay_s[0] - base.messages.delay_s[0])
     done = (slow.pages.issue_s + slow.pages.latency_s).to_numpy()
     late = np.maximum(done[:2] - [1.9, 2.6], 0.0)
     assert late[0] > 0
@@ -43,7 +43,7 @@ def test_a_task_browses_one_world_under_every_policy_and_a_learning_curve_has_it
     assert list(rows) == policies
     cheap, dear = (rows[f"fixed in hindsight {price}"]["slowdown_mean"] for price in (2, 40))  # of a second
     assert 1.0 < dear < cheap
-    assert np.mean([row["slowdown"] for row in tables["curves"]]) == pytest.approx(rows[OWN]["slowdown_mean"])
+    assert np.mean([row["slowdown"] for row in tables["curves"]]) == near(rows[OWN]["slowdown_mean"])
     assert [row["first_page"] for row in tables["curves"]] == [0, 10]
     (other,) = runs("esp32-c3", 5000, ["psm:100"], 1100.0)["runs"]
     assert other["total_j"] < rows["psm:100"]["total_j"]  # a radio of our time needs a fraction of that
@@ -109,5 +109,5 @@ def test_recorded_sessions_are_those_long_enough_and_browsed_by_name(tmp_path):
     assert [len(pages) for pages in found.values()] == [25] * 3
     (row,) = runs("recorded", 8000, ["psm:100"], folder=str(tmp_path), trace="trace", session=min(found))["runs"]
     assert (row["replication"], row["pages"]) == (min(found), 25)
-    with pytest.raises(ValueError, match="must hold a session of 20 to 200 pages"):
+    with value_error("must hold a session of 20 to 200 pages"):
         sessions(made(tmp_path / "short", 3, pages=4))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-import pytest
+from numpy.random import default_rng
 from sklearn.svm import SVC
 
 from experiments.papers.thesis import digit_runs, digits, svm
@@ -10,7 +10,7 @@ from experiments.papers.thesis.digit_runs import KEYS, Fold, trace
 from lpsm import samplers
 from lpsm.synthetic_streams import uniform_sphere
 from tests.oracles.first_touch import first_touch
-from tests.tables import cases_of
+from tests.tables import cases_of, each
 
 PARAMETERS = dict(zip(KEYS, ({"R": 4}, {"R": 4, "eta": 0.3}, *2 * [{"b": 0.1}], *2 * [{"rate": 0.5}]), strict=True))
 USPS, MNIST = "USPS 0vAll", "MNIST 0v1"
@@ -23,17 +23,17 @@ def claim_of(experiment, words):
 
 
 def a_fold(seed=0, rounds=700):
-    rng = np.random.default_rng(seed)
+    rng = default_rng(seed)
     stream = uniform_sphere(rounds + 100, 6, rng)
     parts = stream.X[100:], stream.y[100:], stream.X[:100], stream.y[:100]
-    return Fold(0, *parts, np.random.default_rng(seed))
+    return Fold(0, *parts, default_rng(seed))
 
 
-@pytest.mark.parametrize("key", KEYS)
+@each("key", KEYS)
 def test_a_run_finds_what_predicting_anew_after_every_update_finds(key):
     fold, run = a_fold(), trace(key, PARAMETERS[key], a_fold())
     for error in (0.25, 0.08, 0.0):
-        make = lambda: samplers.make(key, 6, rng=np.random.default_rng(0), **PARAMETERS[key])  # noqa: E731
+        make = lambda: samplers.make(key, 6, rng=default_rng(0), **PARAMETERS[key])  # noqa: E731
         labels, spent = first_touch(make, fold.X, fold.y, fold.test, fold.truth, error)
         assert (run.first(error), run.spent) == (-1 if labels is None else labels, spent)
     half = make().run(fold.X, fold.y).queried[len(fold.y) // 2 :]
@@ -60,7 +60,7 @@ def test_runs_that_never_get_there_are_left_out():
     assert digits.means(runs).loc[USPS, "dkm"] == 40.0
 
 
-@pytest.mark.parametrize(("never", "said"), [(("dkm-perceptron",), "has no number"), (KEYS, "nothing of it")])
+@each("never, said", [(("dkm-perceptron",), "has no number"), (KEYS, "nothing of it")])
 def test_an_algorithm_that_never_gets_there_is_not_the_fastest(never, said):
     first = [-1 if key in never else 40 + place for place, key in enumerate(KEYS)]
     runs = pd.DataFrame({"problem": USPS, "split": 0, "key": KEYS, "first": first, "spent": 470})
