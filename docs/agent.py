@@ -12,6 +12,7 @@ import numpy as np
 from scipy.stats import t as student
 
 import netsim
+from netsim.environment import unscaled
 
 PRICE_W = 0.5
 POLICIES = (
@@ -23,8 +24,9 @@ WORLD = netsim.SimulationConfig(server_delay=0.2)
 
 def situation(seen):
     """Whether a request is outstanding, and for how long nothing was sent or received: one of 8."""
-    silent = min(seen[2], seen[3])
-    return 4 * int(seen[6] > 0) + int(np.searchsorted((0.03, 0.12, 0.5), silent))
+    values = unscaled(seen)
+    silent = min(values[2], values[3])
+    return 4 * int(values[6] > 0.5) + int(np.searchsorted((0.03, 0.12, 0.5), silent))
 
 
 def episode(env, table, seed):
@@ -37,7 +39,7 @@ def episode(env, table, seed):
 
 
 def trained(env, rng, *, generations, tables, episodes):
-    """Return the best action of each situation, shape (8, 2)."""
+    """Return the best action of each situation, shape (8, 2), of those that listen to beacons."""
     chance = np.full((8, 2, 8), 1 / 8)  # situation, part of the action, choice
     for _ in range(generations):
         drawn = np.array([[[rng.choice(8, p=part) for part in row] for row in chance] for _ in range(tables)])
@@ -57,7 +59,7 @@ def cost_of(policy, pages):
 def main(quick):
     """Train, and print cost a page beside that of the policies, with paired 95 % intervals over episodes."""
     env = gymnasium.make(
-        "netsim.environment:lpsm/PowerSave-v0", price_w=PRICE_W, config=WORLD, disable_env_checker=True
+        "netsim.environment:netsim/PowerSave-v1", price_w=PRICE_W, config=WORLD, disable_env_checker=True
     )
     size = {"generations": 2, "tables": 4, "episodes": 1} if quick else {"generations": 16, "tables": 32, "episodes": 2}
     agent = trained(env, np.random.default_rng(0), **size)

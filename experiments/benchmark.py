@@ -28,6 +28,7 @@ import numpy as np
 import pandas as pd
 
 import netsim
+import traces
 from experiments.papers.ours.studies import ASKED, RIVALS, family, lasting
 from experiments.papers.ours.studies import WORLDS as OF_LPSM3
 from experiments.papers.ours.worlds import DELAY, RECORDED, SLOWDOWN, World, measure, recorded, sessions, world_of
@@ -35,6 +36,7 @@ from experiments.quantities import BASELINE, Quantity, Row
 from experiments.report.text import markdown, plain
 from experiments.study.compare import estimate
 from experiments.study.hull import above
+from lpsm.checks import known
 from netsim.policies import AnyPolicy, make
 
 SCHEMA = "lpsm-benchmark/1"
@@ -114,6 +116,32 @@ def tasks(
     return found
 
 
+def environment(world: str = "web-lognormal", *, seconds: float = 600.0, **more: Any) -> Any:
+    """Return a world as a Gymnasium environment (`netsim.environment`), of which an episode is a draw that long.
+
+    Seeds are drawn as well, none of a split; `more` goes to `gymnasium.make`.
+
+    Raises
+    ------
+    ValueError
+        If the world is unknown, or its servers change from page to page.
+    """
+    import gymnasium
+
+    known("world", world, WORLDS)
+    config, servers = world_of(world, seconds, 0).config, {*world_of(world, seconds, 0).traffic.servers}
+    if len(servers) > 1:
+        raise ValueError(f"the servers of an environment must stay the same, those of {world} change")
+    delay = netsim.ServerDelay.parse(servers.pop()) if servers else config.server_delay
+
+    def drawn(rng: np.random.Generator) -> traces.Workload:
+        traffic = world_of(world, seconds, int(rng.integers(10**6, 10**9))).traffic
+        return traces.Workload.of(traffic.pages, traffic.messages)
+
+    name = "netsim.environment:netsim/PowerSave-v1"
+    return gymnasium.make(name, pages=drawn, config=replace(config, server_delay=delay), **more)
+
+
 def browse(task: Task) -> Row:
     """Browse one seed of a world under every policy; plain JSON data."""
     place = task.trace
@@ -181,21 +209,21 @@ def _in_world(world: str, seeds: Sequence[Row]) -> list[Row]:
         order = [place, *(other for other in range(len(names)) if other != place)]
         own = pd.DataFrame([frame.iloc[place] for frame in frames])
         over = estimate(above(measures[:, order], joules[:, order]))
-        known = [_times(one, row) for one, (_, row) in zip(seeds, own.iterrows(), strict=True) if "slowdown" in one]
+        times = [_times(one, row) for one, (_, row) in zip(seeds, own.iterrows(), strict=True) if "slowdown" in one]
         rows.append({
             "world": world, "policy": policy, "seeds": len(seeds), "above_hull_percent": over.mean,
             "above_hull_percent_half_width": over.half_width,
             "mean_mw": 1000 * own["total_j"].sum() / own["elapsed_s"].sum(),
             **{name: float(own[name].mean()) for name in (SLOWDOWN, DELAY, *TAILS)},
-            "kept_percent": _kept(str(policy), own), "times_clairvoyant": float(np.mean(known)) if known else nan,
+            "kept_percent": _kept(str(policy), own), "times_clairvoyant": float(np.mean(times)) if times else nan,
         })  # fmt: skip
     return rows
 
 
 def _times(one: Row, row: pd.Series[float]) -> float:
     """Return how many times a policy needs, above sleeping, what one needs that knows, at the same slowdown."""
-    known = netsim.Clairvoyant(np.array(one["slowdown"]), np.array(one["above_sleep_j"])).at(row[SLOWDOWN])
-    return float((row["total_j"] - one["asleep_w"] * row["elapsed_s"]) / row["pages"] / known)
+    least_j = netsim.Clairvoyant(np.array(one["slowdown"]), np.array(one["above_sleep_j"])).at(row[SLOWDOWN])
+    return float((row["total_j"] - one["asleep_w"] * row["elapsed_s"]) / row["pages"] / least_j)
 
 
 def _kept(policy: str, own: pd.DataFrame) -> float:

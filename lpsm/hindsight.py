@@ -11,6 +11,7 @@ k-partitions; Freund, Schapire, Singer and Warmuth 1997, section 2, for experts 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,14 +105,7 @@ def partition_curve(losses: ArrayLike, k_max: int, *, neighbours_differ: bool = 
     >>> partition_curve([[0, 1], [0, 1], [1, 0]], 3).tolist()
     [1.0, 0.0, 0.0]
     """
-    matrix = checked_losses(losses)
-    _check_k(k_max, len(matrix))
-    curve = np.empty(k_max)
-    before = kernels.no_segment(len(matrix))
-    for k in range(k_max):
-        before = kernels.add_segment(matrix, before[0], before[1], k == 0, neighbours_differ)
-        curve[k] = before[0][-1, 0]
-    return curve
+    return np.array([values[-1, 0] for values, _, _ in _layers(losses, k_max, neighbours_differ)])
 
 
 @checked
@@ -125,21 +119,17 @@ def best_partition(losses: ArrayLike, k: int, *, neighbours_differ: bool = False
     ValueError
         If k lies outside [1, T], or no sequence with k - 1 changes has a finite loss.
     """
-    matrix = checked_losses(losses)
-    _check_k(k, len(matrix))
-    layers = [kernels.no_segment(len(matrix))]
-    for done in range(k):
-        layers.append(kernels.add_segment(matrix, *layers[-1][:2], done == 0, neighbours_differ))
-    loss = float(layers[k][0][-1, 0])
+    layers = list(_layers(losses, k, neighbours_differ))
+    loss = float(layers[-1][0][-1, 0])
     if not np.isfinite(loss):
         raise ValueError(f"k must allow a sequence of finite loss, got {k}")
     found = np.empty((2, k), np.int64)  # starts, experts
-    end, follower = len(matrix) - 1, -1
-    for layer in range(k, 0, -1):
+    end, follower = -1, -1
+    for layer in range(k - 1, -1, -1):
         _, experts, starts = layers[layer]
         rank = 1 if neighbours_differ and experts[end, 0] == follower else 0
         follower = experts[end, rank]
-        found[:, layer - 1] = starts[end, rank], follower
+        found[:, layer] = starts[end, rank], follower
         end = starts[end, rank] - 1
     return Partition(starts=found[0], experts=found[1], loss=loss)
 
@@ -234,6 +224,12 @@ def _prepared(losses: ArrayLike, prior: ArrayLike | None) -> Likelihoods:
     return Likelihoods(matrix, checked_prior("prior", prior, matrix.shape[1]))
 
 
-def _check_k(k: int, rounds: int) -> None:
-    if not 1 <= whole(k=k) <= rounds:
-        raise ValueError(f"k must lie in [1, {rounds}], got {k}")
+def _layers(losses: ArrayLike, k: int, differ: bool) -> Iterator[tuple[Floats, Ints, Ints]]:
+    """The layers of one segment, of two, and so on up to k, as `add_segment` makes them."""
+    matrix = checked_losses(losses)
+    if not 1 <= whole(k=k) <= len(matrix):
+        raise ValueError(f"k must lie in [1, {len(matrix)}], got {k}")
+    layer = kernels.no_segment(len(matrix))
+    for done in range(k):
+        layer = kernels.add_segment(matrix, *layer[:2], done == 0, differ)
+        yield layer

@@ -1,7 +1,8 @@
 """Power saving as a Gymnasium environment: an agent decides where a policy would.
 
-``gymnasium.make("netsim.environment:lpsm/PowerSave-v0")``.  A step is one decision: the client could sleep, or listens
-to a beacon.  The agent sees what a client can know, and says how long to stay awake and which beacon to listen to next.
+``gymnasium.make("netsim.environment:netsim/PowerSave-v1")``.  A step is one decision: the client could sleep, or
+listens to a beacon.  The agent sees what a client can know, and says how long to stay awake, and then which beacon to
+listen to next, or after how long to poll.
 The reward is minus the energy since the last decision, minus the price of a second of waiting times the seconds that
 pages have been loading: over an episode it adds up to -(energy + price x sum of latencies).
 
@@ -19,7 +20,7 @@ import gymnasium
 import numpy as np
 from greenlet import getcurrent, greenlet
 from gymnasium import spaces
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 import traces
 from lpsm.checks import non_negative, shown
@@ -38,17 +39,37 @@ from traces.records import Message, Page
 AWAKE_MS = (0, 10, 20, 50, 100, 200, 500, 1000)
 """How long an agent can stay awake after a decision, milliseconds; the first part of an action counts into this."""
 BEACONS = (1, 2, 3, 5, 8, 12, 20, 50)
-"""Which beacon it can listen to next, counted from falling asleep; the second part of an action counts into this."""
+"""Which beacon it can listen to next, counted from falling asleep; the second part of an action counts into this,"""
+POLLS_MS = (3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6)
+"""and from its end on into this: after how long it polls, milliseconds from falling asleep."""
 FIELDS = (
     "at_beacon", "since_beacon_s", "since_sent_s", "since_received_s", "slept_s", "buffered_bytes", "outstanding",
 )  # fmt: skip
-"""What the numbers of an observation are, not scaled: times end at 60 s, which also stands for never, bytes at 1e9."""
-_HIGH = np.array([1, 60, 60, 60, 60, 1e9, 64], dtype=np.float32)
+"""What the numbers of an observation are (`scaled`)."""
+_UNITS = np.array([1.0, 1e-3, 1e-3, 1e-3, 1e-3, 1.0, 1.0])
+_MOST = np.array([1.0, 60.0, 60.0, 60.0, 60.0, 1e9, 64.0])
 _LONGEST_S = 60.0
 _S = 1e-9
 
 Observation = NDArray[np.float32]
 Traffic = Sequence[Page] | Callable[[np.random.Generator], Sequence[Page]]
+
+
+def scaled(values: ArrayLike) -> Observation:
+    """Return the values of `FIELDS`, seconds, bytes and requests, as an observation: logarithms of 1 + x, in [0, 1].
+
+    Times count in milliseconds and end at 60 s, which also stands for never; bytes end at 1e9, requests at 64.
+    """
+    parts = np.minimum(np.asarray(values, dtype=float), _MOST) / _UNITS
+    found: Observation = (np.log1p(parts) / np.log1p(_MOST / _UNITS)).astype(np.float32)
+    return found
+
+
+def unscaled(observation: ArrayLike) -> NDArray[np.float64]:
+    """Return the values that `scaled` made an observation of."""
+    whole = np.log1p(_MOST / _UNITS)
+    found: NDArray[np.float64] = np.expm1(np.asarray(observation, dtype=float) * whole) * _UNITS
+    return found
 
 
 class _Decision(NamedTuple):
@@ -66,7 +87,8 @@ class PowerSave(gymnasium.Env[Observation, NDArray[np.int64]]):
     Parameters
     ----------
     pages : sequence of Page, callable or None
-        What is browsed: pages, or what draws them from a generator at each reset; by default 20 of the Web model.
+        What is browsed: pages or a workload, or what draws them from a generator at each reset; by default 20 pages of
+        the Web model.
     push : sequence of Message
         Pushed beside the pages.
     config : SimulationConfig, optional
@@ -91,8 +113,8 @@ class PowerSave(gymnasium.Env[Observation, NDArray[np.int64]]):
         price_w: float = 0.5,
     ) -> None:
         non_negative(price_w=price_w)
-        self.observation_space = spaces.Box(np.zeros(len(FIELDS), np.float32), _HIGH)
-        self.action_space = spaces.MultiDiscrete([len(AWAKE_MS), len(BEACONS)])
+        self.observation_space = spaces.Box(0.0, 1.0, (len(FIELDS),), np.float32)
+        self.action_space = spaces.MultiDiscrete([len(AWAKE_MS), len(BEACONS) + len(POLLS_MS)])
         self._traffic: Traffic = _web if pages is None else pages
         self.pages: Sequence[Page] = ()
         self._push = tuple(push)
@@ -132,9 +154,9 @@ class PowerSave(gymnasium.Env[Observation, NDArray[np.int64]]):
             raise ValueError("an episode must be begun with reset before a step")
         chosen = np.asarray(action)
         if not self.action_space.contains(chosen):
-            counts = f"[0, {len(AWAKE_MS) - 1}] and [0, {len(BEACONS) - 1}]"
+            counts = f"[0, {len(AWAKE_MS) - 1}] and [0, {len(BEACONS) + len(POLLS_MS) - 1}]"
             raise ValueError(f"an action must be two whole numbers of {counts}, got {shown(action)}")
-        found = self._run.next((AWAKE_MS[chosen[0]], BEACONS[chosen[1]]))
+        found = self._run.next((int(chosen[0]), int(chosen[1])))
         if isinstance(found, _Decision):
             reward = self._reward(found.joules, found.loading_s)
             self._last = found
@@ -163,11 +185,32 @@ def _web(rng: np.random.Generator) -> Sequence[Page]:
     return list(traces.generate(20, rng))
 
 
+def observed(view: View, interval_ns: int) -> Observation:
+    """Return what an agent sees where a host-aware policy sees a view; the time between beacons is in nanoseconds."""
+    now, at_beacon = view.now_ns, view.event == "beacon"
+
+    def since(at_ns: int | None) -> float:
+        return _LONGEST_S if at_ns is None else (now - at_ns) * _S
+
+    return scaled([
+        at_beacon, now % interval_ns * _S, since(view.last_sent_ns), since(view.last_received_ns),
+        view.slept_ns * _S if at_beacon else 0.0, view.buffered_bytes, view.outstanding or 0,
+    ])  # fmt: skip
+
+
+def planned(now_ns: int, interval_ns: int, awake: int, then: int) -> Plan:
+    """Return what the two parts of an action say at an instant, nanoseconds: what a policy of the same does, too."""
+    until = now_ns + AWAKE_MS[awake] * 1_000_000
+    if then < len(BEACONS):
+        return Plan(until, (until // interval_ns + BEACONS[then]) * interval_ns, True)
+    return Plan(until, until + round(1e6 * POLLS_MS[then - len(BEACONS)]), True, poll=True)
+
+
 class _Run:
     """One run as a coroutine that waits wherever its policy would be asked: it stands where that would."""
 
     spec = "agent"
-    host_aware = True
+    host_aware = polls = True
 
     def __init__(self, pages: Sequence[Page], push: Sequence[Message], config: SimulationConfig, seed: int) -> None:
         self.config = config
@@ -181,23 +224,11 @@ class _Run:
         """Hand over what a client can know, and wait for the answer (in the coroutine of the run)."""
         now, interval, client = view.now_ns, self.config.beacon_interval_ns, self._recorder.run.clients[0]
 
-        def since(at_ns: int | None) -> float:
-            return _LONGEST_S if at_ns is None else min(_LONGEST_S, (now - at_ns) * _S)
-
-        at_beacon = view.event == "beacon"
-        slept = min(_LONGEST_S, view.slept_ns * _S) if at_beacon else 0.0
-        observation = np.array(
-            [
-                at_beacon, now % interval * _S, since(view.last_sent_ns), since(view.last_received_ns),
-                slept, min(view.buffered_bytes, 1e9), min(client.outstanding, 64),
-            ],
-            dtype=np.float32,
-        )  # fmt: skip
+        observation = observed(view, interval)
         decision = _Decision(observation, self._joules(client, now), self._loading_s(client, now), now * _S)
         with guarded.lifted():
-            awake_ms, beacons = getcurrent().parent.switch(decision)
-        until = now + awake_ms * 1_000_000
-        return Plan(until, (until // interval + beacons) * interval, True)
+            awake, then = getcurrent().parent.switch(decision)
+        return planned(now, interval, awake, then)
 
     def _joules(self, client: Client, now: int) -> float:
         run, radio = self._recorder.run, self.config.radio
@@ -224,4 +255,4 @@ class _Run:
         self._run.throw()
 
 
-gymnasium.register(id="lpsm/PowerSave-v0", entry_point="netsim.environment:PowerSave")
+gymnasium.register(id="netsim/PowerSave-v1", entry_point="netsim.environment:PowerSave")

@@ -181,8 +181,8 @@ class Theorem:
     c: float = inf
     coin: float = 0.0  # its parameter; 0 without a coin
     path: str = ""  # of a coin: the statement about each run, in which the bound is multiplied by the parameter
-    cost: Costs = lambda m, _: m  # of margins and r: beside the coin's parameter what each update round costs there
     unit: bool = False  # whether norms must be at most 1
+    cost: Costs = lambda m, _: m  # of margins and r: beside the coin's parameter what each update round costs there
 
     @property
     def trades(self) -> list[tuple[float, float, float]]:
@@ -230,19 +230,19 @@ def theorem_of(sampler: Sampler) -> Theorem | str:
         case "perceptron-ss":
             coin /= eta  # v grows in steps of eta
             return Theorem(
-                "W theorem 1", selective_perceptron_mistakes, {"b": coin}, coin=coin, path="W (2)", unit=True,
-                cost=lambda m, _: m / eta,
+                "W theorem 1", selective_perceptron_mistakes, {"b": coin}, inf, inf, coin, "W (2)", True,
+                lambda m, _: m / eta,
             )  # fmt: skip
         case "sop-ss" if a != 1.0:
             return f"W theorem 2 is about a = 1, got {a:g}"
         case "sop-ss":
             return Theorem(
-                "W theorem 2", selective_second_order_mistakes, {"b": coin}, 1.0, coin=coin, path="W (7)", unit=True,
-                cost=lambda m, r: m + m**2 * (1.0 + r) / 2.0,
+                "W theorem 2", selective_second_order_mistakes, {"b": coin}, 1.0, inf, coin, "W (7)", True,
+                lambda m, r: m + m**2 * (1.0 + r) / 2.0,
             )  # fmt: skip
         case "sop-label-efficient":
             fixed = {"C": coin, "a": a}
-            return Theorem("R theorem 3", label_efficient_mistakes, fixed, a, coin=coin, path="D (9) at c = inf")
+            return Theorem("R theorem 3", label_efficient_mistakes, fixed, a, inf, coin, "D (9) at c = inf")
         case "lasec-ss":
             return Theorem("D theorem 4", selective_drift_mistakes, {"a": coin}, b, c, coin, "D (9)")
     return f"no theorem here speaks of {sampler.key or 'this sampler'} on a stream without assumptions"

@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from lpsm.arrays import Array, Floats, Ints
 from lpsm.native import is_plain
@@ -110,17 +109,14 @@ class Copy:
 
 
 class Ensemble:
-    """Copies that play together by one rule, and the record of their rounds; the parameters are those of `Sampler`.
+    """Copies that play together by one rule, for a `Sampler` of this size and these settings: the record of its rounds.
 
     If they vote, `head` has the counts of the whole, and `voters` is a record with the methods `vote` and `reweigh`.
     """
 
-    def __init__(
-        self, copies: tuple[Copy, ...], n_features: int, n_classes: int, dtype: DTypeLike, normalize: bool, stores: str,
-        max_queries: int | None, head: Copy | None = None, voters: Record = None,
-    ) -> None:  # fmt: skip
-        self.copies, self.n_features, self.normalize, self.is_sparse = copies, n_features, normalize, False
-        self._limit, self.voters = protocol.UNLIMITED if max_queries is None else max_queries, voters
+    def __init__(self, of: Any, copies: tuple[Copy, ...], head: Copy | None = None, voters: Record = None) -> None:
+        self.copies, self.n_features, self.normalize, self.is_sparse = copies, of.n_features, of.normalize, False
+        self._limit, self.voters = protocol.UNLIMITED if of.max_queries is None else of.max_queries, voters
         everyone = copies if head is None else (*copies, head)
         counts, scalars = copies[0].counts[None], copies[0].scalars[None]
         place, entries = np.zeros(1, np.int64), [0] * 6
@@ -140,14 +136,14 @@ class Ensemble:
             ensemble=place, vote=entries[4], reweigh=entries[5], counts=counts, scalars=scalars,
             rule=np.array([one.rule.numbers() for one in copies]),
             **{name: code_of(getattr(rule, name)) for name in ("chance", "grants", "answers")},
-            needs_variance=rule.needs_variance, filters=rule.filters, stores_all=stores == "queried",
-            hinge=stores == "small margins", normalize=normalize, label=np.zeros(1), coin=np.zeros(1),
+            needs_variance=rule.needs_variance, filters=rule.filters, stores_all=of.stores == "queried",
+            hinge=of.stores == "small margins", normalize=of.normalize, label=np.zeros(1), coin=np.zeros(1),
             evictions=np.zeros((m, 1) if copies[0].evictions is not None else (0, 0)),
             gone=np.zeros(m, np.int64),
             schedules=np.zeros((2 * m if isinstance(rule, rules.AdaptiveSampler) else 0, 1)),
-            log=np.zeros((protocol.N_LOG, 0)), scores=np.zeros((1, n_classes)),
+            log=np.zeros((protocol.N_LOG, 0)), scores=np.zeros((1, of.n_classes)),
             outcome=np.zeros((len(everyone), protocol.N_OUTCOME)), mode=np.zeros(8, np.int64),
-            scratch=np.zeros(n_features, dtype),
+            scratch=np.zeros(of.n_features, of.dtype),
         )  # fmt: skip
         self._place, _ = pinned(self.record)
 

@@ -57,11 +57,6 @@ def _whole_degree(degree: float) -> None:
         raise ValueError(f"degree must be a positive integer, got {shown(degree)}")
 
 
-def _not_negative(coef0: float) -> None:
-    if not number("coef0", coef0) >= 0.0:
-        raise ValueError(f"coef0 must be non-negative, got {shown(coef0)}")
-
-
 @parameters
 class Linear(Rule):
     """k(x, z) = x.z: the dual form of the primal learner."""
@@ -84,7 +79,7 @@ class Polynomial(Rule):
     degree: int = 3
     gamma: float = 1.0
     coef0: float = 1.0
-    ranges = checked_by(degree=_whole_degree, coef0=_not_negative)
+    ranges = checked_by(degree=_whole_degree)
     chance = rule_function(
         lambda kernel, counts, scalars, s, square, other, _, __: float((kernel[1] * s + kernel[2]) ** kernel[0])
     )

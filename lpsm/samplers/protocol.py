@@ -80,7 +80,7 @@ _RANGES: dict[str, Callable[..., object]] = {
     for names, check in (
         ("b C K", partial(positive, False)),
         ("a c_0 eta gamma kappa r s_1 step", positive),
-        ("lambda_", non_negative),
+        ("coef0 lambda_", non_negative),
         ("rate", partial(between, 0.0, 1.0)),
         ("floor", partial(between, 0.0, 1.0, True)),
         ("factor", partial(between, 0.0, 2.0)),

@@ -51,7 +51,7 @@ _DECIDE, _LEARN, _LEARN_LATE, _READ, RUN, _RUN_LAZILY, _RUN_CAREFULLY = (
 )
 _LARGEST = {np.dtype(kind): float(np.finfo(kind).max) for kind in (np.float64, np.float32)}
 _ROWS = sparse.csr_matrix, sparse.csr_array
-_SIZES = "n_features n_classes dtype normalize stores max_queries"  # of an ensemble
+_SIZES = "n_features n_classes dtype normalize stores max_queries"
 
 
 class Sampler:
@@ -368,8 +368,7 @@ class Sampler:
 
     def _assembled(self, **voters: Any) -> Ensemble:
         """Return those who play, and if they vote, how."""
-        sizes = {name: getattr(self, name) for name in _SIZES.split()}
-        return Ensemble(tuple(one._own for one in self._samplers()), **sizes, **voters)
+        return Ensemble(self, tuple(one._own for one in self._samplers()), **voters)
 
     def _single(self, values: Array, columns: Columns, mode: Ints) -> None:
         """Play one row."""

@@ -123,16 +123,20 @@ def with_slowdown(policy: Callable[..., Policy], parameter: str, setting: Settin
 def with_targets(
     policy: Callable[..., Policy], config: Callable[..., object], written: str, parameter: str, setting: Setting
 ) -> Policy:
-    """Make a policy from SLOWDOWN[:PUSH_MS]: `max_slowdown` and `max_push_delay_s` of its configuration, if given."""
+    """Make a policy from SLOWDOWN[:PUSH_MS[@MEASURE]]: what its configuration calls `max_slowdown`, `max_push_delay_s`
+    and `push_measure`, if given.
+    """
     target, colon, push = parameter.partition(":")
-    given: dict[str, float] = {}
+    given: dict[str, float | str] = {}
     write = f"; write {written}"
     if ":" in push:
         raise ValueError(f"a target and a push delay are all it takes, got {parameter!r}{write}")
     if target:
-        given["max_slowdown"] = number(target)
-        if not 1.0 < given["max_slowdown"] < inf:
+        given["max_slowdown"] = slowdown = number(target)
+        if not 1.0 < slowdown < inf:
             raise ValueError(f"the target must be a number above 1, got {target!r}{write}")
+    if "@" in push and "@" in written:
+        push, _, given["push_measure"] = push.partition("@")
     if colon:
         given["max_push_delay_s"] = float(Fraction(push) / 1000) if 0.0 < number(push) < inf else 0.0
         if not given["max_push_delay_s"]:
@@ -141,7 +145,7 @@ def with_targets(
     return policy(config(**given), host_aware=host_aware, radio=setting.radio, beacon_interval_ns=interval_ns)
 
 
-def name_with_target(kind: str, max_slowdown: float, max_push_delay_s: float | None) -> str:
-    """Return the name that says what was asked for: KIND:SLOWDOWN[:PUSH_MS]."""
+def name_with_target(kind: str, max_slowdown: float, max_push_delay_s: float | None, measure: str = "mean") -> str:
+    """Return the name that says what was asked for: KIND:SLOWDOWN[:PUSH_MS[@MEASURE]]."""
     push = "" if max_push_delay_s is None else f":{number_text(float(Fraction(str(max_push_delay_s)) * 1000))}"
-    return f"{kind}:{number_text(max_slowdown)}{push}"
+    return f"{kind}:{number_text(max_slowdown)}{push}" + ("" if measure == "mean" else f"@{measure}")

@@ -34,6 +34,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from lpsm.checks import known
 from lpsm.native.entries import INTS, Signature, entry_of
 from netsim.policies import lpsm3_rule as rule
 from netsim.policies import outstanding
@@ -42,6 +43,12 @@ from netsim.policies.entry import NS_PER_MS, Entry, name_with_target, with_targe
 from netsim.radio import Radio, RadioConfig
 
 _ALLOWED_AT_PRICE = 0.05
+QUANTILES = {"mean": 0.0, "p95": 0.95, "max": 1.0}
+"""What may be asked of the delay of messages: its mean, its quantile, or a limit."""
+_AIMED = 0.4  # the mean delay aimed at first, over the quantile that is asked for
+_TOOK_MS = 0.5  # what a poll takes beside waking up, before any was sent
+
+_OTHERWISE = ("push_margin", "push_measure", "polls", "stamps")  # what is checked otherwise, or not
 
 _PREPARE = entry_of(rule.prepare, Signature(None, (INTS,)))
 
@@ -52,7 +59,8 @@ class Lpsm3Config:
 
     #: what the user asks for: mean latency of a page over that without power saving, above 1
     max_slowdown: float = 1.05
-    max_push_delay_s: float = 0.4  #: and how long a message that comes unasked may wait at the access point, on average
+    max_push_delay_s: float = 0.4  #: and how long a message that comes unasked may wait at the access point:
+    push_measure: str = "mean"  #: on average, or all but one in twenty ("p95"), or each ("max")
     #: the price of a second of a page's delay at first, watts, for a slowdown of 1.05; for others in inverse proportion
     #: to the slowdown allowed
     price_w: float = 3.0
@@ -94,7 +102,8 @@ class Lpsm3Config:
             raise ValueError(f"max_slowdown must be a number above 1, got {self.max_slowdown}")
         if not 0.0 <= self.push_margin < 1.0:
             raise ValueError(f"push_margin must lie in [0, 1), got {self.push_margin}")
-        for name in (field.name for field in fields(self) if field.name != "push_margin"):
+        known("push_measure", self.push_measure, QUANTILES)
+        for name in (field.name for field in fields(self) if field.name not in _OTHERWISE):
             value = getattr(self, name)
             least = 0.0 if name in ("same_message_s", "good_will", "start") else math.ulp(0.0)
             if not least <= value < math.inf:
@@ -116,8 +125,8 @@ class Lpsm3(Observing):
         self.config = config = Lpsm3Config() if config is None else config
         self.host_aware = host_aware
         kind = "lpsm3" if host_aware else "lpsm3-link"
-        self.spec = spec or name_with_target(kind, config.max_slowdown, config.max_push_delay_s)
-        self.compiled = _fresh(config, host_aware, RadioConfig() if radio is None else radio, beacon_interval_ns)
+        self.spec = spec or name_with_target(kind, config.max_slowdown, config.max_push_delay_s, config.push_measure)
+        self.compiled = fresh(config, host_aware, RadioConfig() if radio is None else radio, beacon_interval_ns)
 
     @property
     def exceptions(self) -> int:
@@ -133,15 +142,37 @@ class Lpsm3(Observing):
         return rule.state_of(self.compiled.ints)
 
 
-def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int) -> CompiledForm:
-    """Make the rule of a policy that has seen nothing."""
+def fresh(
+    config: Lpsm3Config,
+    host_aware: bool,
+    radio: Radio,
+    interval_ns: int,
+    *,
+    price_polls: float = 0.0,
+    stamps: bool = True,
+) -> CompiledForm:
+    """Make the rule of a policy that has seen nothing, and is told when frames reached the access point or not.
+
+    If it polls, the price of a second of a page's delay is that of so many polls at first, for a slowdown of 1.05, and
+    for others in inverse proportion to the square of the slowdown allowed.  Raises ValueError for a hard limit of the
+    delay of messages that is less than a beacon interval.
+    """
+    allowed, limit_s, quantile = config.max_slowdown - 1.0, config.max_push_delay_s, QUANTILES[config.push_measure]
+    if quantile == 1.0 and limit_s * 1e9 < interval_ns:
+        limit = f"a hard limit of the push delay must be at least a beacon interval ({interval_ns * 1e-6:g} ms)"
+        raise ValueError(f"{limit}, got {limit_s * 1e3:g} ms")
+    took_s, awake_w = 1e-3 * (radio.wakeup_ms + _TOOK_MS), 1e-3 * (radio.awake_mw - radio.asleep_mw)
+    price_w = config.price_w * _ALLOWED_AT_PRICE / allowed
+    if price_polls:
+        price_w = price_polls * (awake_w * took_s + radio.wakeup_j) * (_ALLOWED_AT_PRICE / allowed) ** 2
+    aimed_s = limit_s if not quantile else _AIMED * limit_s
     ints = np.zeros(rule.SIZE, dtype=np.int64)
-    allowed = config.max_slowdown - 1.0
     constants: dict[str, object] = {
         "interval_ns": interval_ns, "same_message_ns": round(config.same_message_s * 1e9),
-        "awake_w": 1e-3 * (radio.awake_mw - radio.asleep_mw), "beacon_j": 1e-3 * radio.beacon_mj,
-        "wakeup_j": radio.wakeup_j, "allowed": allowed, "price_w": config.price_w * _ALLOWED_AT_PRICE / allowed,
-        "push_delay_s": config.max_push_delay_s * (1.0 - config.push_margin),
+        "awake_w": awake_w, "beacon_j": 1e-3 * radio.beacon_mj,
+        "wakeup_j": radio.wakeup_j, "allowed": allowed, "price_w": price_w,
+        "push_delay_s": aimed_s * (1.0 - config.push_margin), "push_quantile": quantile, "push_limit_s": limit_s,
+        "polls": price_polls > 0.0, "stamps": stamps, "took_s": took_s,
         "balance": config.start,
         "shapes": (config.opening_shape, config.reply_shape, config.rest_shape, config.message_shape,
                    config.held_shape),
@@ -152,7 +183,7 @@ def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int
     return CompiledForm(rule.follow_plan, rule.observe_frame, ints=ints)
 
 
-_HOST, _LINK = "lpsm3[:SLOWDOWN[:PUSH_MS]]", "lpsm3-link[:SLOWDOWN[:PUSH_MS]]"
+_HOST, _LINK = "lpsm3[:SLOWDOWN[:PUSH_MS[@MEASURE]]]", "lpsm3-link[:SLOWDOWN[:PUSH_MS[@MEASURE]]]"
 ENTRIES = (
     Entry(_HOST, "host-aware: sleep planned from learned hazards; slowdown (default 1.05), delay of messages (400 ms)",
         "ours", "lpsm3:1.05:400", partial(with_targets, Lpsm3, Lpsm3Config, _HOST), host_aware=True),

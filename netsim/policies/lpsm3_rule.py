@@ -1,4 +1,7 @@
-"""The rule of LPSM3 as compiled functions, on one record of numbers; `netsim.policies.lpsm3` says what it does.
+"""The rule of LPSM3 and LPSM4 as compiled functions, on one record of numbers.
+
+`netsim.policies.lpsm3` and `netsim.policies.lpsm4` say what it does; LPSM3 is LPSM4 that neither polls nor doubts when
+a frame reached the access point.
 
 The integers of the compiled form are this record, `STATE`, and behind it the workspace in which plans are made; a
 number in it that is no integer has the same eight bytes.
@@ -16,7 +19,7 @@ from lpsm.native.records import IntArray, RealArray, dtype_of, record
 from netsim.policies import outstanding
 from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
 from netsim.policies.outstanding import OPENING, REPLY, REST, Account
-from netsim.policies.protocol import FOREVER_NS, Plan
+from netsim.policies.protocol import ASK, FOREVER_NS, Plan
 from netsim.sleep_planning import hazards, message_prices
 from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.plans import Workspace
@@ -32,7 +35,11 @@ AGES_NS = np.array([20, 60, 120, 240, 480, 960, 1920, 3840], dtype=np.int64) * 1
 """Ages of the last message at the beginning of a cycle that are told apart, by the geometric middle between two."""
 TRIPS, TRIP_STEP_BYTES = 24, 64  # classes of sizes of requests
 HELD_AT_MOST_NS = 250_000_000
+LONGEST_MESSAGE_NS = 10_000_000_000  # what goes on for longer is a stream of messages
 _FOLLOWED_STOPS = 8  # a plan is made anew later than that
+_TOOK_STEP, _TOOK_AT_MOST_S = 0.1, 0.1  # of the mean time of a poll
+_QUANTILE_STEP = 0.2  # of the logarithm of the mean delay of messages aimed at, for a quantile of it
+_ODDS_OF_BLURRED = 0.2  # from which on a frame is taken for a message where it is not known when messages came
 _PUSH_GOOD_WILL = 5.0  # the balance of messages is never further below 0, in delays that were asked for
 LARGEST_EXCESS = 19.0
 """The largest excess of a page for which its delay is guaranteed on average."""
@@ -48,6 +55,10 @@ class Lpsm3State(Account):
     server: IntArray = ROOM
     asked_bytes: IntArray = ROOM
     # constants
+    polls: int  # whether it may ask at any instant
+    stamps: int  # whether it is told when a frame reached the access point
+    push_quantile: float  # that is asked for of the delay of messages, 0 for the mean, 1 for a limit of each
+    push_limit_s: float
     interval_ns: int
     same_message_ns: int
     awake_w: float
@@ -88,6 +99,7 @@ class Lpsm3State(Account):
     delivered: int
     push_key: int
     more: int
+    began_ns: int
     delivered_ns: int
     held_from_ns: int
     held_middle_ns: int
@@ -100,6 +112,18 @@ class Lpsm3State(Account):
     opened_ns: int
     waiting: int
     awake_until_ns: int
+    # what it can know of when a frame came: when nothing waited for the last time; a poll that is planned or on its
+    # way, or -1, and how long one takes
+    empty_ns: int
+    poll_ns: int
+    took_s: float
+    # the least round trip; the connection that brought something last, and what that was charged for
+    trip_ns: int
+    flow_key: int
+    flow_s: float
+    arrived_ns: int
+    low_ns: int
+    high_ns: int
     # the page
     loading: int
     issued_ns: int
@@ -144,7 +168,7 @@ def prepare(ints: Ints) -> None:
             s.prior_events, s.shapes[kind], hazards.N_BINS - 1,
         )  # fmt: skip
     s.servers[:] = s.asked_ns[:] = -1
-    s.opened_ns = s.held_from_ns = s.held_middle_ns = s.push_key = -1
+    s.opened_ns = s.held_from_ns = s.held_middle_ns = s.push_key = s.poll_ns = -1
     s.awake_until_ns = NEVER_NS
     s.push_stale = 1
     s.push_price_w = math.sqrt(s.least_push_price_w * s.most_push_price_w)
@@ -158,12 +182,37 @@ def prepare(ints: Ints) -> None:
 def observe_frame(frame: FlatFrame, ints: Ints, floats: Floats) -> None:
     """Enter a frame into the account, and learn from the wait that it ends."""
     s = ints[:_STATE_SIZE].view(STATE)[0]
+    if 0 <= s.poll_ns <= frame.at_ns:
+        s.opened_ns, s.awake_until_ns = min(frame.at_ns, s.poll_ns + int(s.took_s * 1e9)), NEVER_NS
+    s.poll_ns = -1
     if frame.sent:
         _sent(s, frame)
     else:
-        _received(s, frame)
+        _received(s, _as_known(s, frame))
     s.awake_until_ns = NEVER_NS  # until it is asked again
     s.planned = 0
+
+
+@compiled
+def _as_known(s: Lpsm3State, frame: FlatFrame) -> FlatFrame:
+    """Return a frame received with the instant at which it reached the access point, so far as a device knows it.
+
+    What is the first to come after a sleep, and what follows without a pause, waited: it came after the last instant at
+    which nothing waited, and before the sleep was over (`low_ns` and `high_ns`).  All else comes at once.
+    """
+    at_ns, reached_ns = frame.at_ns, frame.reached_ns
+    if s.stamps:
+        s.low_ns = s.high_ns = reached_ns
+        return frame
+    waited = s.opened_ns > s.empty_ns and at_ns - max(s.opened_ns, s.arrived_ns) <= s.same_message_ns
+    s.low_ns, s.high_ns = (s.empty_ns, s.opened_ns) if waited else (at_ns, at_ns)
+    if not waited:
+        s.empty_ns = at_ns
+    s.arrived_ns = at_ns
+    return FlatFrame(
+        frame.sent, at_ns, (s.low_ns + s.high_ns) // 2, frame.size_bytes, frame.connection, frame.opening,
+        frame.payload_bytes, frame.completes, frame.wanted, frame.server,
+    )  # fmt: skip
 
 
 @compiled
@@ -199,7 +248,9 @@ def _received(s: Lpsm3State, frame: FlatFrame) -> None:
         which, ends, unasked = outstanding.link_received(s, frame.size_bytes, at_ns)
         if which < 0 and not unasked:  # a bare acknowledgement: of an upload, or of a part of a request
             which = outstanding.first(s, REPLY)
-        if which >= 0 and _is_too_early(s, which, frame):
+        odds = _odds_of_a_message(s, which, frame)
+        if odds > (1.0 if s.stamps else _ODDS_OF_BLURRED):
+            s.held_s += max(0, s.opened_ns - reached_ns) * 1e-9 / (max(1, s.waiting) * (1.0 + odds))
             which, unasked = -1, frame.size_bytes > s.bare_bytes
     if which < 0:
         if s.doubt > 0.0:
@@ -208,42 +259,70 @@ def _received(s: Lpsm3State, frame: FlatFrame) -> None:
             _message(s, frame)
         return
     s.heard_ns = at_ns
-    age_ns = reached_ns - s.origin_ns[which]
-    if age_ns > 0:
+    low_ns, high_ns = max(0, s.low_ns - s.origin_ns[which]), s.high_ns - s.origin_ns[which]
+    if high_ns > 0:
         row = _row_of(s, which)
         if row >= 0:
-            hazards.enter_wait(
-                s.own_events[row], s.own_at_risk_s[row], s.own_rates[row], s.own_log_evidence[row], 0, age_ns, True
-            )
-        _learn(s, s.kind[which], age_ns, True)
+            hazards.enter_interval(
+                s.own_events[row], s.own_at_risk_s[row], s.own_rates[row], s.own_log_evidence[row],
+                s.own_mean_rates[row], low_ns, high_ns,
+            )  # fmt: skip
+        reached_ns = s.origin_ns[which] + _learn_end(s, s.kind[which], low_ns, high_ns)
         if row >= 0:
             _find_own_rates(s, row)
-        if s.opened_ns > reached_ns:
-            s.held_s += (s.opened_ns - reached_ns) * 1e-9 / max(1, s.waiting)
+        held_s = max(0, s.opened_ns - reached_ns) * 1e-9 / max(1, s.waiting)
+        s.held_s += held_s
+        if s.host_aware and not s.stamps:
+            _take_back(s, which, high_ns)
+            s.flow_key, s.flow_s = s.key[which], 0.0 if ends else held_s
     if ends:
         if not s.host_aware and s.n == 1 and s.kind[which] == REPLY and s.messages and frame.size_bytes > s.bare_bytes:
             s.doubt_from_ns = s.origin_ns[which]
-            s.doubt = _message_odds(s, reached_ns)  # the page seems to be over
+            s.doubt = _message_odds(s, REPLY, s.doubt_from_ns)  # the page seems to be over
         outstanding.remove(s, which)
     else:
         s.kind[which], s.origin_ns[which] = REST, at_ns
 
 
 @compiled
-def _message_odds(s: Lpsm3State, at_ns: int) -> float:
-    """How many times as likely a frame is a message as it is the answer to the last request, by the hazards of both."""
-    of_message = s.mean_rates[MESSAGE, hazards.find_bin(max(0, at_ns - s.message_ns))]
-    return float(of_message / s.mean_rates[REPLY, hazards.find_bin(max(0, at_ns - s.doubt_from_ns))])
+def _take_back(s: Lpsm3State, which: int, age_ns: int) -> None:
+    """Take back what the page was charged for the frame before on the connection, if that did not hold this one up.
+
+    A frame that comes sooner after another than in a round trip was on its way: the server did not wait for the answer
+    to what lay at the access point.
+    """
+    if s.kind[which] == OPENING:
+        s.trip_ns = age_ns if s.trip_ns == 0 else min(s.trip_ns, age_ns)
+    elif s.kind[which] == REST and age_ns < s.trip_ns and s.flow_key == s.key[which]:
+        s.held_s -= s.flow_s
+
+
+@compiled
+def _message_odds(s: Lpsm3State, kind: int, from_ns: int) -> float:
+    """How many times as likely this frame is a message as the end of a wait since an instant, by their hazards."""
+    return hazards.odds(s.mean_rates[MESSAGE], s.mean_rates[kind], s.message_ns, from_ns, s.low_ns, s.high_ns)
+
+
+@compiled
+def _odds_of_a_message(s: Lpsm3State, which: int, frame: FlatFrame) -> float:
+    """How many times as likely a frame is a message as the answer that it could be, if it could be one."""
+    if which < 0:
+        return 0.0
+    if _is_too_early(s, which, frame):
+        return math.inf
+    if not s.messages or frame.size_bytes <= s.bare_bytes:
+        return 0.0
+    return _message_odds(s, s.kind[which], s.origin_ns[which])
 
 
 @compiled
 def _settle_doubt(s: Lpsm3State, frame: FlatFrame) -> None:
     """Charge the page that is over for the delay of its answer, so far as it is likely to be this frame."""
-    odds = s.doubt / _message_odds(s, frame.reached_ns)
+    odds = s.doubt / _message_odds(s, REPLY, s.doubt_from_ns)
     part = odds / (1.0 + odds) if frame.size_bytes > s.bare_bytes else 1.0
     late_s, undelayed_s = (s.opened_ns - frame.reached_ns) * 1e-9, (frame.reached_ns - s.issued_ns) * 1e-9
     if late_s > 0.0 and undelayed_s > 0.0:
-        s.balance += part * late_s / (undelayed_s * s.allowed)
+        _charge(s, part * late_s / (undelayed_s * s.allowed), LARGEST_EXCESS)
     s.doubt = 0.0
 
 
@@ -275,11 +354,11 @@ def _note_repeated(s: Lpsm3State, frame: FlatFrame) -> None:
 
 
 @compiled
-def _learn(s: Lpsm3State, kind: int, age_ns: int, ended: bool) -> None:
-    """Learn that a wait of a kind ended, or was cut short, at an age."""
-    hazards.learn_wait(
+def _learn_end(s: Lpsm3State, kind: int, low_ns: int, high_ns: int) -> int:
+    """Learn that a wait of a kind ended between two ages; return the age at which it is expected to have ended."""
+    return hazards.learn_interval(
         s.events[kind], s.at_risk_s[kind], s.rates[kind], s.log_evidence[kind], s.mean_rates[kind], s.prior_events,
-        s.shapes[kind], 0, age_ns, ended,
+        s.shapes[kind], low_ns, high_ns,
     )  # fmt: skip
 
 
@@ -329,7 +408,10 @@ def _message(s: Lpsm3State, frame: FlatFrame) -> None:
     since_ns, held = reached_ns - s.held_from_ns, False
     if s.held_from_ns >= 0 and since_ns > 0:
         held = since_ns <= HELD_AT_MOST_NS
-        _learn(s, HELD, min(since_ns, HELD_AT_MOST_NS), held)
+        hazards.learn_wait(
+            s.events[HELD], s.at_risk_s[HELD], s.rates[HELD], s.log_evidence[HELD], s.mean_rates[HELD], s.prior_events,
+            s.shapes[HELD], 0, min(since_ns, HELD_AT_MOST_NS), held,
+        )  # fmt: skip
     again = s.opened_ns > s.delivered_ns  # it has slept since the last
     if s.held_from_ns < 0 or since_ns > HELD_AT_MOST_NS:
         s.held_middle_ns = -1
@@ -339,7 +421,12 @@ def _message(s: Lpsm3State, frame: FlatFrame) -> None:
     age_ns = reached_ns - s.message_ns
     s.message_ns = max(s.message_ns, reached_ns)
     from_ns = reached_ns  # since when it has waited
-    if more or (not held and s.messages and age_ns <= s.same_message_ns):
+    if not more:
+        s.began_ns = reached_ns
+    if more and reached_ns - s.began_ns > LONGEST_MESSAGE_NS:
+        more = age_ns <= 2 * s.same_message_ns
+    is_known = s.low_ns == s.high_ns  # of what waited together it is not known how far it came apart
+    if more or (is_known and not held and s.messages and age_ns <= s.same_message_ns):
         if not again:
             return
     else:
@@ -347,11 +434,31 @@ def _message(s: Lpsm3State, frame: FlatFrame) -> None:
             from_ns = s.held_middle_ns
             s.held_middle_ns = (s.held_middle_ns + reached_ns) // 2
         else:
-            _learn(s, MESSAGE, max(0, age_ns), True)
+            last_ns = reached_ns - age_ns
+            low_ns, high_ns = max(0, s.low_ns - last_ns), max(0, s.high_ns - last_ns)
+            if low_ns == 0:  # it waited together with the last: half-way between that and the end of the sleep
+                low_ns = high_ns = max(0, age_ns) if is_known else high_ns // 2
+                s.message_ns = max(s.message_ns, last_ns + low_ns)
+            gap_ns = _learn_end(s, MESSAGE, low_ns, high_ns)
+            if age_ns > 0:
+                from_ns = last_ns + gap_ns
         s.messages += 1
         s.push_balance -= 1.0
-    s.push_balance = max(s.push_balance + max(0, s.opened_ns - from_ns) * 1e-9 / s.push_delay_s, -_PUSH_GOOD_WILL)
+    late_s = max(0, s.opened_ns - from_ns) * 1e-9
+    if 0.0 < s.push_quantile < 1.0:
+        step = _QUANTILE_STEP * (_on_time(s, min(from_ns, s.low_ns)) - s.push_quantile)
+        s.push_delay_s = min(max(s.push_delay_s * math.exp(step), 0.05 * s.push_limit_s), s.push_limit_s)
+    s.push_balance = max(s.push_balance + late_s / s.push_delay_s, -_PUSH_GOOD_WILL)
     s.push_stale = 1
+
+
+@compiled
+def _on_time(s: Lpsm3State, low_ns: int) -> float:
+    """Return how likely a message was on time that came between an instant and `high_ns`, at any as likely."""
+    due_ns = s.opened_ns - int(s.push_limit_s * 1e9)  # what came before was late
+    if due_ns <= low_ns:
+        return 1.0
+    return max(0.0, (s.high_ns - due_ns) / (s.high_ns - low_ns)) if low_ns < s.high_ns else 0.0
 
 
 @compiled
@@ -376,7 +483,11 @@ def follow_plan(view: FlatView, ints: Ints, floats: Floats) -> Plan:
     now_ns, at_beacon = view.now_ns, view.at_beacon != 0
     if view.buffered_bytes:
         s.opened_ns, s.planned = now_ns, 0
+        s.empty_ns = max(s.empty_ns, now_ns - view.slept_ns)  # beacons of a nap
         return Plan(now_ns, now_ns + s.interval_ns, True, 0 * now_ns, False)
+    if 0 <= s.poll_ns < now_ns and not at_beacon:  # it has found nothing
+        s.took_s += _TOOK_STEP * (min((now_ns - s.poll_ns) * 1e-9, _TOOK_AT_MOST_S) - s.took_s)
+    s.poll_ns, s.empty_ns = -1, now_ns
     s.deadline_ns = view.deadline_ns
     if not at_beacon:
         if not s.n and s.loading:
@@ -400,9 +511,13 @@ def follow_plan(view: FlatView, ints: Ints, floats: Floats) -> Plan:
     else:
         wake_ns = s.planned_ns + work.stop_ns[next_stop]
         s.next_stop = next_stop
-    s.awake_until_ns = until_ns
+    s.awake_until_ns = s.empty_ns = until_ns
+    if next_stop >= 0 and work.is_poll[next_stop]:
+        s.planned, s.poll_ns = 0, max(until_ns + 1, wake_ns - int(s.took_s * 1e9))
+        return Plan(until_ns, s.poll_ns, True, ASK + 0 * now_ns, False)
     longest_ns = planning.STOPS[planning.N_STOPS - 1] * s.interval_ns
     is_nap = s.n == 0 and s.messages == 0 and next_stop == planning.N_STOPS - 1 and until_ns == now_ns
+    is_nap = is_nap and s.push_quantile < 1.0
     return Plan(until_ns, wake_ns, True, longest_ns if is_nap else 0 * now_ns, False)  # as long as none has ever come
 
 
@@ -410,9 +525,15 @@ def follow_plan(view: FlatView, ints: Ints, floats: Floats) -> Plan:
 def _plan(s: Lpsm3State, work: Workspace, now_ns: int, deadline_ns: int, awake: bool) -> None:
     """Plan from now on, by what is outstanding and at the prices of the moment."""
     n, interval_ns = s.n, s.interval_ns
-    if s.push_stale and (s.messages < 50 or s.messages - s.priced_messages >= 4):
+    if s.push_stale and s.push_quantile < 1.0 and (s.messages < 50 or s.messages - s.priced_messages >= 4):
         _price_messages(s, work)
-    planning.lay_out(work, (now_ns // interval_ns + 1) * interval_ns - now_ns, interval_ns)
+    to_beacon_ns = (now_ns // interval_ns + 1) * interval_ns - now_ns
+    work.longest_ns = int(s.push_limit_s * 1e9) if s.push_quantile == 1.0 else 0
+    if s.polls and n:
+        work.poll_j = s.awake_w * s.took_s + s.wakeup_j
+        planning.lay_out_polls(work, to_beacon_ns, interval_ns, s.beacon_j + s.wakeup_j < work.poll_j)
+    else:
+        planning.lay_out(work, to_beacon_ns, interval_ns)
     for i in range(n):
         row = _row_of(s, i)
         rates = s.own_mean_rates[row] if row >= 0 else s.mean_rates[s.kind[i]]
@@ -441,11 +562,16 @@ def _end_page(s: Lpsm3State) -> None:
     s.pages += 1
     undelayed_s = (s.heard_ns - s.issued_ns) * 1e-9 - s.held_s
     if undelayed_s > 0.0 and s.deadline_ns == FOREVER_NS:
-        excess = s.held_s / (undelayed_s * s.allowed) - 1.0
-        at_largest = s.gain * s.balance >= math.log(s.largest_price_ratio)
-        s.exceptions += excess > (0.0 if at_largest else LARGEST_EXCESS)
-        s.balance = settle(s.balance, excess, s.good_will)
+        _charge(s, s.held_s / (undelayed_s * s.allowed) - 1.0, math.inf)
         note_length(s.lengths, undelayed_s)
+
+
+@compiled
+def _charge(s: Lpsm3State, excess: float, most: float) -> None:
+    """Enter an excess into the balance, so far as it is at most so much; count what the guarantee does not suppose."""
+    at_largest = s.gain * s.balance >= math.log(s.largest_price_ratio)
+    s.exceptions += excess > (0.0 if at_largest else LARGEST_EXCESS)
+    s.balance = settle(s.balance, min(excess, most), s.good_will)
 
 
 @compiled

@@ -15,7 +15,7 @@ from netsim.config import AirConfig, SimulationConfig
 from netsim.model.air.aggregation import with_delimiter
 from netsim.model.air.air_times import CTS_BYTES
 from netsim.model.air.beacons import beacon_end, beacon_start
-from netsim.model.codes import GROUP, NEVER, NULL, POLL, TWT, UAPSD
+from netsim.model.codes import GROUP, NEVER, NULL, POLL, TRIGGER, TWT
 from netsim.model.entities import Client, Connection, Contender, Endpoint, Frame, Run
 from netsim.policies.protocol import Plan
 
@@ -320,7 +320,7 @@ def _says_asleep(client: Client, frame: Frame) -> bool:
     """Return the power-management bit of a frame: whether its client dozes as far as the access point knows."""
     if not client or client.never_sleeps:
         return False
-    if client.retrieval in (UAPSD, TWT) or frame.code == POLL:
+    if client.retrieval == TWT or frame.code in (POLL, TRIGGER):
         return True
     if not frame.exchange.size:
         return frame is client.closing

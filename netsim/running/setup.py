@@ -203,7 +203,8 @@ class World:
         for client, (_, policy) in zip(self.run.clients, self.members, strict=True):
             client.contender = self.run.contenders[1 + air.neighbours + client.number]
             client.contender.client = client.turn.client = client
-            uapsd = wanted == codes.AUTO and (policy.spec.startswith("uapsd") or client.polls)
+            triggers = client.polls and not getattr(policy, "opens_gate", False)
+            uapsd = wanted == codes.AUTO and (policy.spec.startswith("uapsd") or triggers)
             client.retrieval = codes.UAPSD if uapsd else wanted
             client.announces = int(air.twt_announced)
             client.expected = client.missed = -1

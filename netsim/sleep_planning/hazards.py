@@ -31,6 +31,7 @@ from lpsm.native import compiled
 _NS_PER_S = 1_000_000_000
 _FIRST_EDGE_NS, _LAST_EDGE_NS, _RATIO = 1_000_000, 3600 * _NS_PER_S, 1.07
 _NEVER_NS = 2**62
+_CERTAIN = 1e-8  # an interval of less hazard is taken for an instant
 
 
 def _edges() -> Ints:
@@ -150,6 +151,78 @@ def enter_wait(
         for which in range(len(log_evidence)):
             log_evidence[which] += math.log(rates[which, last])
     return last
+
+
+@compiled
+def learn_interval(
+    events: Floats, at_risk_s: Floats, rates: Floats, log_evidence: Floats, mean_rates: Floats, prior_events: float,
+    prior_shape: float, low_ns: int, high_ns: int,
+) -> int:  # fmt: skip
+    """Learn from a wait, watched from its beginning, that ended between two ages, 0 <= low <= high.
+
+    Returns the age at which it is expected to have ended, nanoseconds; the rest is as in `learn_wait`.
+    """
+    age_ns = enter_interval(events, at_risk_s, rates, log_evidence, mean_rates, low_ns, high_ns)
+    last = find_bin(high_ns)
+    refresh(events, at_risk_s, rates, log_evidence, mean_rates, prior_events, prior_shape, last)
+    return age_ns
+
+
+@compiled
+def integrated(rates: Floats, low_ns: int, high_ns: int) -> float:
+    """Return the integral of rates, shape (N_BINS,), between two ages."""
+    total = 0.0
+    for place in range(find_bin(low_ns), find_bin(high_ns) + 1):
+        total += rates[place] * (min(high_ns, EDGES_NS[place + 1]) - max(low_ns, EDGES_NS[place])) * 1e-9
+    return total
+
+
+@compiled
+def odds(rates: Floats, others: Floats, from_ns: int, others_from_ns: int, low_ns: int, high_ns: int) -> float:
+    """Return how many times as likely a wait with these rates is to end in an interval as one with others.
+
+    They began at two instants; an interval of no length is an instant.
+    """
+    low, high = max(0, low_ns - from_ns), max(0, high_ns - from_ns)
+    other_low, other_high = max(0, low_ns - others_from_ns), max(0, high_ns - others_from_ns)
+    if low_ns < high_ns and other_low < other_high:
+        one, other = integrated(rates, low, high), integrated(others, other_low, other_high)
+        if min(one, other) > _CERTAIN:
+            return math.expm1(-one) / math.expm1(-other)
+    return float(rates[find_bin(high)] / others[find_bin(other_high)])
+
+
+@compiled
+def enter_interval(
+    events: Floats, at_risk_s: Floats, rates: Floats, log_evidence: Floats, mean_rates: Floats, low_ns: int,
+    high_ns: int,
+) -> int:  # fmt: skip
+    """Enter a wait that ended between two ages, and leave the rates as they are; return its expected age, nanoseconds.
+
+    It counts by what is expected, given the interval and the mean rates (step E of the EM algorithm: Dempster, Laird
+    and Rubin 1977): so much of an event, and so long at risk, in every bin.  Its evidence is survival at the beginning
+    of the interval less survival at the end.
+    """
+    first, last, whole = find_bin(low_ns), find_bin(high_ns), integrated(mean_rates, low_ns, high_ns)
+    if whole < _CERTAIN:
+        middle_ns = (low_ns + high_ns) // 2
+        enter_wait(events, at_risk_s, rates, log_evidence, 0, middle_ns, True)
+        return middle_ns
+    enter_wait(events, at_risk_s, rates, log_evidence, 0, low_ns, False)
+    for which in range(len(log_evidence)):
+        log_evidence[which] += math.log(-math.expm1(-integrated(rates[which], low_ns, high_ns)))
+    ended, alive, age_s = -math.expm1(-whole), 1.0, low_ns * 1e-9
+    for place in range(first, last + 1):
+        time_s = (min(high_ns, EDGES_NS[place + 1]) - max(low_ns, EDGES_NS[place])) * 1e-9
+        hazard = mean_rates[place] * time_s
+        mass = -alive * math.expm1(-hazard)
+        lived_s = time_s * mass / hazard if hazard > 1e-7 else time_s * alive * (1.0 - hazard / 2)
+        lived_s = (lived_s - time_s * (1.0 - ended)) / ended  # without those that go on behind the interval
+        events[place] += mass / ended
+        at_risk_s[place] += lived_s
+        age_s += lived_s
+        alive -= mass
+    return int(age_s * 1e9)
 
 
 @compiled

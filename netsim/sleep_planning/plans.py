@@ -9,6 +9,10 @@ minimises the expected sum by dynamic programming over the beacons ahead, the fi
 distances up to 50; between two of these stops it may stay awake for a part of the time.  What is still to pay after
 the last stop is that of the best constant period for the rates at that time.
 
+A client that may ask the access point at any instant has other stops (`lay_out_polls`): *polls*, 1.6 ms apart at first
+and 8 % farther from one to the next, and where beacons are cheaper than polls, beacons among them.  A poll leaves it
+awake, whatever it finds.  Where a sleep may last so long at most (`longest_ns`), no plan has a longer one.
+
 An event may have *followers*: while the client sleeps on, further messages come after the first, and other replies of
 the same page.  Their expected delay is charged too; that of messages is tabulated beforehand (`message_prices`).
 
@@ -35,6 +39,8 @@ N_STOPS = len(STOPS)
 _PARTS_FIRST, _PARTS = 16, 8
 _FIRST_FINE = 2  # intervals cut into the larger number of parts
 MOST_STEPS = _FIRST_FINE * _PARTS_FIRST + (N_STOPS - 1 - _FIRST_FINE) * _PARTS
+MOST_STOPS = 160
+_FINEST_NS, _N_FINEST, _GROWTH = 1_600_000, 16, 1.08  # of polls: 88 up to 5 s
 FOLLOWERS_STEPS = 101  # of half a beacon interval each, from 0 on
 PAGE, MESSAGE = 0, 1
 """The classes of events."""
@@ -45,19 +51,27 @@ class Workspace:
     """What planning needs beside its arguments, and leaves behind."""
 
     step_ns: IntArray = MOST_STEPS + 1  # ends of the steps, since now; the first is 0
-    first_step: IntArray = N_STOPS  # where the steps of an interval begin
+    first_step: IntArray = MOST_STOPS  # where the steps of an interval begin
     hazard: RealArray = 2, MOST_STEPS  # of pages, of messages: integrated over each step
     alive: RealArray = 2, MOST_STEPS + 1  # of each class, the probability that none has come by then
     mass: RealArray = 2, MOST_STEPS  # that the first comes in a step
     delay_s: RealArray = 2, MOST_STEPS  # that, times its delay until the end of the step
     lived_s: RealArray = MOST_STEPS  # expected time awake in a step by who stays awake
-    stop_ns: IntArray = N_STOPS  # the stops, since now
-    late: RealArray = 2, N_STOPS  # cost of delay of each class if asleep from a stop to each later one
-    more_s: RealArray = N_STOPS  # how much later than the next stop each later one is
-    woken_j: RealArray = N_STOPS  # cost of a passage to awake, times the probability of being there
-    value: RealArray = 2, N_STOPS  # cost to go, asleep and awake, times the probability of still waiting
-    asleep_step: IntArray = 2, N_STOPS  # decision: the step at whose beginning to fall asleep
-    next_stop: IntArray = 2, N_STOPS  # decision: the stop to listen to then
+    n_stops: int
+    has_polls: int
+    stop_ns: IntArray = MOST_STOPS  # the stops, since now
+    is_poll: IntArray = MOST_STOPS
+    poll_j: float  # energy of a poll, its passage to awake included
+    longest_ns: int  # the longest sleep, where there is one; 0: none
+    late: RealArray = 2, MOST_STOPS  # cost of delay of each class if asleep from a stop to each later one
+    more_s: RealArray = MOST_STOPS  # how much later than the next stop each later one is
+    woken_j: RealArray = (
+        MOST_STOPS  # cost of a passage to awake that is still to come, times the probability of being there
+    )
+    dearer_j: RealArray = MOST_STOPS  # energy of a poll beyond that of a beacon and a passage
+    value: RealArray = 2, MOST_STOPS  # cost to go, asleep and awake, times the probability of still waiting
+    asleep_step: IntArray = 2, MOST_STOPS  # decision: the step at whose beginning to fall asleep
+    next_stop: IntArray = 2, MOST_STOPS  # decision: the stop to listen to then
     followers: RealArray = FOLLOWERS_STEPS  # messages that come within a time after one
     followers_s: RealArray = FOLLOWERS_STEPS  # their expected delay until the end of that time
     gap: RealArray = FOLLOWERS_STEPS  # probability that the next message comes then, and that any does
@@ -73,15 +87,42 @@ def lay_out(work: Workspace, to_beacon_ns: int, interval_ns: int) -> None:
     step, at = 0, 0
     work.stop_ns[0] = work.step_ns[0] = 0
     for k in range(1, N_STOPS):
-        work.first_step[k - 1] = step
+        work.first_step[k - 1], work.is_poll[k] = step, 0
         end = to_beacon_ns + (STOPS[k] - 1) * interval_ns
         parts = _PARTS_FIRST if k <= _FIRST_FINE else _PARTS
         for part in range(1, parts + 1):
             step += 1
             work.step_ns[step] = at + (end - at) * part // parts
         work.stop_ns[k] = at = end
-    work.first_step[N_STOPS - 1] = step
-    for i in range(MOST_STEPS):
+    work.has_polls = 0
+    _end_layout(work, N_STOPS, step)
+
+
+@compiled
+def lay_out_polls(work: Workspace, to_beacon_ns: int, interval_ns: int, beacons: bool) -> None:
+    """Lay out the time ahead by polls, each of them the end of a step, and beacons, if these are wanted."""
+    at, last, k, length = 0, STOPS[N_STOPS - 1] * interval_ns, 0, float(_FINEST_NS)
+    work.stop_ns[0] = work.step_ns[0] = 0
+    while at < last and k < MOST_STOPS - 1:
+        work.first_step[k] = k
+        k += 1
+        end = at + int(length)
+        work.is_poll[k] = 1
+        if beacons and at < to_beacon_ns <= end:
+            end, work.is_poll[k] = to_beacon_ns, 0
+            to_beacon_ns += interval_ns
+        elif k > _N_FINEST:
+            length *= _GROWTH
+        work.stop_ns[k] = work.step_ns[k] = at = end
+    work.has_polls = 1
+    _end_layout(work, k + 1, k)
+
+
+@compiled
+def _end_layout(work: Workspace, n_stops: int, steps: int) -> None:
+    """Expect nothing in so many steps yet."""
+    work.n_stops, work.first_step[n_stops - 1] = n_stops, steps
+    for i in range(steps):
         work.hazard[PAGE, i] = work.hazard[MESSAGE, i] = 0.0
 
 
@@ -91,7 +132,7 @@ def add_wait(work: Workspace, rates: Floats, age_ns: int, which: int) -> None:
     place = find_bin(age_ns)
     rate, edge = rates[place] * 1e-9, EDGES_NS[place + 1] - age_ns
     at = 0
-    for i in range(MOST_STEPS):
+    for i in range(work.first_step[work.n_stops - 1]):
         end = work.step_ns[i + 1]
         total = 0.0
         while edge < end:
@@ -110,7 +151,7 @@ def survive(work: Workspace) -> int:
     Returns the last stop that matters: later ones are reached with a probability below one in a million.
     """
     work.alive[PAGE, 0] = work.alive[MESSAGE, 0] = alive = 1.0
-    for k in range(N_STOPS - 1):
+    for k in range(work.n_stops - 1):
         for i in range(work.first_step[k], work.first_step[k + 1]):
             time_s = (work.step_ns[i + 1] - work.step_ns[i]) * 1e-9
             for which in range(2):
@@ -123,7 +164,7 @@ def survive(work: Workspace) -> int:
             alive = after
         if alive < 1e-6:
             return k + 1
-    return N_STOPS - 1
+    return work.n_stops - 1
 
 
 @compiled
@@ -154,9 +195,12 @@ def choose(
     page_price_w /= waiting
     value, late, high = work.value, work.late, last
     more_s, woken_j, half_beacons = work.more_s, work.woken_j, 2e9 / interval_ns
+    listen_j, dearer_j = wakeup_j + beacon_j, work.dearer_j
+    for j in range(1, last + 1):
+        dearer_j[j] = work.poll_j - listen_j if work.is_poll[j] else 0.0
     after = _cost_after(work, last, interval_ns, awake_w, beacon_j, page_price_w, message_price_w)
     value[0, last] = value[1, last] = after
-    woken_j[last] = wakeup_j * still(work, work.first_step[last])
+    woken_j[last] = 0.0 if work.is_poll[last] else wakeup_j * still(work, work.first_step[last])
     for k in range(last - 1, -1, -1):
         first, end, next_ns = work.first_step[k], work.first_step[k + 1], work.stop_ns[k + 1]
         late[PAGE, k + 1] = late[MESSAGE, k + 1] = 0.0
@@ -170,7 +214,9 @@ def choose(
         missed = no_message * _late_pages(pages, pages_s, page_price_w, others, waiting - 1)
         missed += no_page * _late_messages(work, messages, messages_s, message_price_w, half_beacons)
         # what being awake could save at most, against the least that it costs
-        stay = awake_w * work.lived_s[first] < missed + (beacon_j + wakeup_j) * alive
+        stay = awake_w * work.lived_s[first] < missed + max(beacon_j + wakeup_j, listen_j + dearer_j[k + 1]) * alive
+        while work.longest_ns and high > k + 1 and work.stop_ns[high] - work.stop_ns[k] > work.longest_ns:
+            high -= 1
         awake_cost, awake_step, awake_next = value[1, k + 1], end, k + 1  # awake until the next stop, and on
         for j in range(k + 1, high + 1):
             more_s[j] = (work.stop_ns[j] - next_ns) * 1e-9
@@ -189,10 +235,11 @@ def choose(
                     message = late[MESSAGE, j] + _late_messages(
                         work, messages, messages_s + messages * more_s[j], message_price_w, half_beacons
                     )
-                    cost = no_message * page + no_page * message + value[0, j] - woken_j[j]
+                    cost = no_message * page + no_page * message + value[work.is_poll[j], j] - woken_j[j]
+                    cost += dearer_j[j] * no_page * no_message
                     if cost < least:
                         least, high = cost, j
-                least += (wakeup_j + beacon_j) * no_page * no_message - awake_w * lived_s
+                least += listen_j * no_page * no_message - awake_w * lived_s
                 if least < awake_cost:
                     awake_cost, awake_step, awake_next = least, i, high
             awake_cost += awake_w * (lived_s + work.lived_s[first])
@@ -202,13 +249,14 @@ def choose(
             page_s, message_s = all_pages_s + all_pages * more_s[j], all_messages_s + all_messages * more_s[j]
             late[PAGE, j] += _late_pages(all_pages, page_s, page_price_w, others, waiting - 1)
             late[MESSAGE, j] += _late_messages(work, all_messages, message_s, message_price_w, half_beacons)
-            cost = no_message * late[PAGE, j] + no_page * late[MESSAGE, j] + value[0, j] - woken_j[j]
+            cost = no_message * late[PAGE, j] + no_page * late[MESSAGE, j] + value[work.is_poll[j], j] - woken_j[j]
+            cost += dearer_j[j] * alive
             if cost < sleep_cost:
                 sleep_cost, high = cost, j
-        sleep_cost += (wakeup_j + beacon_j) * alive
-        woken_j[k] = wakeup_j * alive
+        sleep_cost += listen_j * alive
+        woken_j[k] = 0.0 if work.is_poll[k] else wakeup_j * alive
         for awake in range(2):
-            woken = awake_cost + (0.0 if awake else wakeup_j * alive)
+            woken = awake_cost + (0.0 if awake else wakeup_j * alive)  # of a poll's stop the state asleep is not used
             stays = stay and woken < sleep_cost
             value[awake, k] = woken if stays else sleep_cost
             work.asleep_step[awake, k] = awake_step if stays else first
@@ -299,6 +347,8 @@ def _cost_after(
         page += work.hazard[PAGE, i] / span_s
         message += work.hazard[MESSAGE, i] / span_s
     power, _ = best_period(work, page, message, interval_ns, awake_w, beacon_j, page_price_w, message_price_w)
+    if work.has_polls:
+        power = min(power, math.sqrt(2.0 * work.poll_j * (page_price_w * page + message_price_w * message)))
     return still(work, end) * power / (page + message)
 
 

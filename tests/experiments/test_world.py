@@ -4,12 +4,10 @@ import re
 from dataclasses import fields
 from typing import get_type_hints
 
-import pytest
-
 import netsim
 from experiments import world
 from netsim.policies import Frame, HostFrame, Plan, View
-from tests.tables import cases_of
+from tests.tables import cases_of, each, value_error
 
 CONFIGURATIONS = (netsim.SimulationConfig, netsim.LinkConfig, netsim.TcpConfig, netsim.AirConfig, netsim.BeaconConfig)
 PLAIN = {int, float, bool, str, int | None}
@@ -24,7 +22,7 @@ def test_every_plain_field_is_a_setting_and_has_a_meaning():
                 assert known[one.name].meaning, one.name
 
 
-@pytest.mark.parametrize("owner", [*CONFIGURATIONS, Frame, HostFrame, Plan, View])
+@each("owner", [*CONFIGURATIONS, Frame, HostFrame, Plan, View])
 def test_help_tells_of_every_field(owner):
     names = getattr(owner, "_fields", None) or [one.name for one in fields(owner)]
     told = [
@@ -49,5 +47,5 @@ def test_values_have_the_types_of_annotations(given, words):
     if words is None:
         assert world.checked(given) == given
         return
-    with pytest.raises(ValueError, match=re.escape(words)):
+    with value_error(re.escape(words)):
         world.checked(given)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, N_WIDTHS, learn_wait, refresh
+from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, N_WIDTHS, learn_interval, learn_wait, refresh
 
 
 class HazardLearner:
@@ -19,6 +19,11 @@ class HazardLearner:
         """Learn from a wait watched between two ages, nanoseconds; `ended` or cut short."""
         arrays = self.events, self.at_risk_s, self.rates, self.log_evidence, self.mean_rates
         learn_wait(*arrays, *self.prior, from_ns, to_ns, ended)
+
+    def learn_between(self, low_ns, high_ns):
+        """Learn from a wait that ended between two ages; return its expected age."""
+        arrays = self.events, self.at_risk_s, self.rates, self.log_evidence, self.mean_rates
+        return learn_interval(*arrays, *self.prior, low_ns, high_ns)
 
 
 def spans_s(age_ns):

@@ -4,13 +4,12 @@ import re
 from math import inf, nan
 
 import numpy as np
-import pytest
 
 import netsim
 from netsim import SimulationConfig, TcpConfig
 from netsim.policies import lpsm2, lpsm3
 from netsim.traffic import check
-from tests.tables import split
+from tests.tables import each, split, value_error
 from traces.columns import Workload
 from traces.records import Message, Page
 
@@ -47,7 +46,7 @@ Lpsm3Config price_w gain silence_s: 0.001 | 0.0, inf, nan
 """
 
 
-@pytest.mark.parametrize("row", split(LIMITS))
+@each("row", split(LIMITS))
 def test_a_figure_is_allowed_up_to_its_limits_and_refused_beyond_with_its_name_and_value(row):
     known = globals() | vars(netsim) | vars(lpsm2) | vars(lpsm3)
     made, values = row.split(":")
@@ -58,7 +57,7 @@ def test_a_figure_is_allowed_up_to_its_limits_and_refused_beyond_with_its_name_a
         for value in allowed:
             assert getattr(known[kind](**{**others, name: value}), name) == value
         for value in refused:
-            with pytest.raises(ValueError, match=rf"{name.removesuffix('_s')}.*, got .*{re.escape(str(value))}"):
+            with value_error(rf"{name.removesuffix('_s')}.*, got .*{re.escape(str(value))}"):
                 known[kind](**{**others, name: value})
 
 

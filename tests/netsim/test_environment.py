@@ -15,7 +15,7 @@ from tests.tables import cases_of
 gymnasium = pytest.importorskip("gymnasium")
 environment = pytest.importorskip("netsim.environment")
 
-NAME = "lpsm/PowerSave-v0"
+NAME = "netsim/PowerSave-v1"
 PAGES = list(traces.generate(6, np.random.default_rng(5)))
 CONFIG = netsim.SimulationConfig(server_delay=ServerDelay.parse("exponential:0.3"))
 SEED = int(np.random.default_rng(np.random.PCG64(np.random.SeedSequence(3))).integers(2**31))
@@ -41,18 +41,19 @@ def episode(env, choose, seed=3):
 class Same:
     """A policy of the simulator that does what an agent with a constant action does, and keeps what it sees."""
 
-    spec, host_aware = "same", False
+    spec, host_aware, polls = "same", False, True
 
-    def __init__(self, awake_ms, beacons):
-        self.awake_ns, self.beacons, self.seen = awake_ms * 1_000_000, beacons, []
+    def __init__(self, awake, then):
+        self.awake_ns, self.then, self.seen = environment.AWAKE_MS[awake] * 1_000_000, then, []
 
     def plan(self, view):
         since = [60.0 if at is None else min(60.0, (view.now_ns - at) * 1e-9)
                  for at in (view.last_sent_ns, view.last_received_ns)]  # fmt: skip
-        phase_s = view.now_ns % 100_000_000 * 1e-9
+        phase_s, until = view.now_ns % 100_000_000 * 1e-9, view.now_ns + self.awake_ns
         self.seen.append((view.event == "beacon", phase_s, *since, view.buffered_bytes))
-        until = view.now_ns + self.awake_ns
-        return Plan(until, (until // 100_000_000 + self.beacons) * 100_000_000, True)
+        if self.then >= 8:
+            return Plan(until, until + int(3_200_000 * 2 ** (self.then - 8)), True, poll=True)
+        return Plan(until, (until // 100_000_000 + environment.BEACONS[self.then]) * 100_000_000, True)
 
 
 def test_gymnasiums_own_checker_has_nothing_to_say():
@@ -64,19 +65,24 @@ def test_gymnasiums_own_checker_has_nothing_to_say():
     assert not [str(one.message) for one in said]
 
 
+LEAST = np.log(2) / np.log(60_001)  # of a millisecond
 AIR = netsim.SimulationConfig(server_delay=CONFIG.server_delay, medium=netsim.AirConfig(),
     radio=netsim.Radio.profile("esp32-c6"))  # fmt: skip
 
 
-@cases_of("action config", "(0, 0), CONFIG ; (0, 3), CONFIG ; (2, 1), AIR ; (4, 0), AIR", globals())
+@cases_of(
+    "action config",
+    "(0, 0), CONFIG ; (0, 3), CONFIG ; (2, 1), AIR ; (4, 0), AIR ; (0, 11), CONFIG ; (1, 12), AIR",
+    globals(),
+)
 def test_an_agent_that_always_does_the_same_is_the_policy_that_does_on_wires_and_on_the_air(action, config):
     env = made(config=config, price_w=0.25)
     observations, rewards, info = episode(env, lambda _: np.array(action))
-    policy = Same(environment.AWAKE_MS[action[0]], environment.BEACONS[action[1]])
-    result = netsim.simulate(PAGES, policy, config=config, seed=SEED)
+    result = netsim.simulate(PAGES, Same(*action), config=config, seed=SEED)
     seen = result.final_policy.seen
-    assert observations[: len(seen), [0, 1, 2, 3, 5]] == pytest.approx(np.array(seen), rel=1e-5)
-    assert env.observation_space.high.tolist() == [1, 60, 60, 60, 60, 1e9, 64]
+    values = environment.unscaled(observations)[: len(seen), [0, 1, 2, 3, 5]]
+    assert values == pytest.approx(np.array(seen), rel=1e-4, abs=1e-7)
+    assert environment.scaled([1, 60, 61, 1e-3, 0, 1e9, 65]).tolist() == [1, 1, 1, np.float32(LEAST), 0, 1, 1]
     assert rewards.sum() == pytest.approx(-result.energy.total_j - 0.25 * result.latency_s.sum(), rel=1e-9)
     assert (info["energy_j"], info["beacons"]) == (result.energy.total_j, result.beacons)
     assert info["latency_s"] == pytest.approx(result.latency_s.mean())
@@ -99,7 +105,7 @@ def test_rewards_are_the_time_awake_and_the_loading_of_pages_up_to_each_decision
     monkeypatch.setattr(environment._Run, "plan", lambda run, view: (asked.append(view.now_ns), ask(run, view))[1])
     env = made(pages=pages, config=config, push=[traces.Message(0.35, 500)])
     _, rewards, info = episode(env, lambda _: (told.append(env.unwrapped._last), np.array((2, 1)))[1])
-    policy = Same(environment.AWAKE_MS[2], environment.BEACONS[1])
+    policy = Same(2, 1)
     result = netsim.simulate(pages, policy, config=config, seed=SEED, push=[traces.Message(0.35, 500)])
     assert (info["pages"], info["elapsed_s"]) == (3, result.elapsed_s)
     (issue, done), (start, end) = result._trip.loads[:, :2].T, result._trip.intervals.reshape(-1, 2).T

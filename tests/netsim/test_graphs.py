@@ -12,7 +12,7 @@ from netsim import LinkConfig, SimulationConfig, TcpConfig
 from tests.netsim import laws
 from tests.netsim.frozen import cell, wide_cell, wide_world, world
 from tests.netsim.graph_worlds import graph_world, today_world
-from tests.tables import cases_of
+from tests.tables import cases_of, near, value_error
 from traces.records import Cause, Page
 
 MADE = (world, wide_world, cell, wide_cell)
@@ -54,18 +54,18 @@ def test_a_request_waits_for_what_names_it_and_its_pause_and_the_server_takes_it
     data = script[1] + 0.05, script[1] + 0.05 + TRIP_S + 0.01
     image = html[1] + 0.3, html[1] + 0.3 + TRIP_S
     assert spans(recorder) == {
-        place: pytest.approx(span, abs=1e-4) for place, span in enumerate((html, script, data, image))}  # fmt: skip
-    assert result.latency_s[0] == pytest.approx(image[1], abs=1e-4)
+        place: near(span, abs=1e-4) for place, span in enumerate((html, script, data, image))}  # fmt: skip
+    assert result.latency_s[0] == near(image[1], abs=1e-4)
 
 
 def test_streams_share_one_connection_and_a_host_of_its_own_has_its_own_handshake():
     causes = Cause(0), Cause(1), Cause(2), Cause(3)
     _, recorder = browse(causes, servers=(7, 7, 7, 3))
     assert [one.connection for one in sorted(recorder.exchanges, key=lambda one: one.object_index)] == [0, 0, 0, 1]
-    assert spans(recorder)[3] == (pytest.approx(3 * TRIP_S, abs=1e-4), pytest.approx(4 * TRIP_S, abs=1e-4))
+    assert spans(recorder)[3] == (near(3 * TRIP_S, abs=1e-4), near(4 * TRIP_S, abs=1e-4))
 
 
-@pytest.mark.parametrize(("is_stream", "connections"), [(True, 1), (False, 3)])
+@cases_of("is_stream connections", "True, 1 ; False, 3")
 def test_http_1_1_asks_for_one_object_at_a_time_on_each_of_a_few_connections(is_stream, connections):
     config = SimulationConfig(link=FAST.link, tcp=FAST.tcp, max_connections=3)
     causes = [Cause(place, 0.0, True, is_stream) for place in range(9)]
@@ -87,16 +87,16 @@ def test_the_server_writes_replies_in_turns_and_a_late_one_soon_has_its_turn():
     assert min(first, second) > 0.8
     assert late - asked < TRIP_S + 0.15  # what is in flight, and what was written ahead
     alone, _ = browse([Cause(0)], [(100, 802_100)], config=config)
-    assert max(first, second) == pytest.approx(alone.latency_s[0], abs=0.06)
+    assert max(first, second) == near(alone.latency_s[0], abs=0.06)
 
 
 def test_nobody_waits_for_what_is_not_awaited_but_the_next_page_does():
     causes = Cause(0), Cause(1, 0.0, False), Cause(2)
     result, recorder = browse(causes, waits_s=(0.0, 3.0, 0.0), think_s=1.0, n=2)
-    assert result.latency_s[0] == pytest.approx(3 * TRIP_S, abs=1e-4)
-    assert result.pages.issue_s[1] == pytest.approx(3 * TRIP_S + 3.0, abs=1e-3)
+    assert result.latency_s[0] == near(3 * TRIP_S, abs=1e-4)
+    assert result.pages.issue_s[1] == near(3 * TRIP_S + 3.0, abs=1e-3)
     quick, _ = browse(causes, waits_s=(0.0, 0.5, 0.0), think_s=1.0, n=2)
-    assert quick.pages.issue_s[1] == pytest.approx(3 * TRIP_S + 1.0, abs=1e-3)
+    assert quick.pages.issue_s[1] == near(3 * TRIP_S + 1.0, abs=1e-3)
     assert len(recorder.exchanges) == 6
 
 
@@ -182,7 +182,7 @@ def test_pages_of_today_are_browsed_to_their_last_byte_and_power_saving_makes_no
 """, globals())  # fmt: skip
 def test_a_graph_that_breaks_a_rule_is_named(changed, said):
     page = Page("a", 9, 9, ((9, 9),), causes=(Cause(0), Cause(1)))._replace(**changed)
-    with pytest.raises(ValueError, match=said):
+    with value_error(said):
         netsim.simulate([page], "psm")
 
 

@@ -66,6 +66,31 @@ def test_evidence_is_the_probability_of_what_was_seen():
     assert learner.mean_rates == pytest.approx(weights @ learner.rates / weights.sum(), rel=1e-12)
 
 
+@pytest.mark.parametrize(("low_ns", "high_ns"), [(0, 900_000), (37_000_000, 38_000_000), (80_000_000, 2 * 10**9)])
+def test_a_wait_that_ended_in_an_interval_counts_by_what_is_expected_of_it_on_a_fine_grid(low_ns, high_ns):
+    learner, instant = HazardLearner(), HazardLearner()
+    for wait in (np.random.default_rng(8).lognormal(-1.0, 0.8, 200) * 1e9).astype(int).tolist():
+        learner.learn(wait)
+        instant.learn(wait)
+    before = [learner.events.copy(), learner.at_risk_s.copy(), learner.log_evidence.copy(), learner.rates.copy()]
+    edges = np.linspace(low_ns, high_ns, 40_001)
+    middles_ns, step_s = (edges[1:] + edges[:-1]) / 2, (edges[1] - edges[0]) * 1e-9
+    places = np.searchsorted(EDGES_NS, middles_ns, side="right") - 1
+    alive = np.exp(-np.concatenate([[0.0], np.cumsum(learner.mean_rates[places] * step_s)]))
+    mass = -np.diff(alive) / (1.0 - alive[-1])
+    at_risk_s = spans_s(low_ns) + np.bincount(places, (np.cumsum(mass[::-1])[::-1] - mass / 2) * step_s, N_BINS)
+    age_ns = learner.learn_between(low_ns, high_ns)
+    assert age_ns == pytest.approx(mass @ middles_ns, rel=1e-4)
+    assert learner.events - before[0] == pytest.approx(np.bincount(places, mass, N_BINS), abs=1e-4)
+    assert learner.at_risk_s - before[1] == pytest.approx(at_risk_s, rel=1e-3, abs=5e-5)
+    for which in range(N_WIDTHS):
+        survival = [math.exp(-before[3][which] @ spans_s(age)) for age in (low_ns, high_ns)]
+        assert math.exp((learner.log_evidence - before[2])[which]) == pytest.approx(survival[0] - survival[1])
+    exact = instant.learn_between(high_ns, high_ns)  # of no length, it is an instant
+    assert (exact, instant.events.sum()) == (high_ns, 201)
+    assert HazardLearner().learn_between(high_ns, high_ns + 1) == high_ns
+
+
 def test_own_rates_are_the_common_ones_times_what_ended_over_what_was_expected_averaged_by_evidence():
     learner, prior = HazardLearner(), 0.5
     events, at_risk_s, mean_rates = np.zeros((3, N_BINS))

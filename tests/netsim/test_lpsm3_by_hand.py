@@ -264,6 +264,37 @@ def test_a_page_pays_for_an_answer_after_what_was_taken_for_it_by_how_likely_it_
     assert link.s["doubt"] == 0.0
 
 
+def test_what_is_rather_a_message_leaves_the_wait_and_the_page_pays_by_how_likely_it_was_the_answer():
+    link = Rule(host_aware=False)
+    link.s["messages"], link.s["waiting"] = 1, 1
+    link.s["mean_rates"][REPLY], link.s["mean_rates"][MESSAGE] = 1.0, 3.0
+    link.sent(1000)
+    link.s["opened_ns"] = 1600 * MS
+    link.received(1601, 1400, size=300)
+    assert link.outstanding() == [(-1, 1, 1000 * MS)]
+    assert (link.s["messages"], link.s["held_s"]) == (2, pytest.approx(0.2 / 4))
+    link.s["mean_rates"][REPLY], link.s["mean_rates"][MESSAGE] = 3.0, 1.0
+    link.received(1602, 1602, size=300)
+    assert (link.outstanding(), link.s["messages"]) == ([], 2)
+
+
+def test_what_a_doubt_costs_is_counted_and_bounded_as_the_theorem_supposes():
+    for balance, late_ms, exceptions, left in ((22.1, 950, 0, 41.1), (22.1, 980, 1, 41.1), (22.3, 500, 1, 32.3)):
+        link = Rule(host_aware=False)
+        link.s["doubt"], link.s["issued_ns"], link.s["balance"] = 1.0, 1000 * MS, balance
+        link.s["opened_ns"] = (2000 + late_ms) * MS
+        link.received(4000, 2000, size=40)
+        assert (link.s["exceptions"], link.s["balance"]) == (exceptions, pytest.approx(left)), balance
+
+
+@pytest.mark.parametrize(("gap_ms", "messages"), [(16.7, 1), (9.0, 0)])
+def test_full_frames_that_never_end_are_a_message_each_after_ten_seconds_unless_they_are_close(gap_ms, messages):
+    own = Rule()
+    for place in range(round(12_000 / gap_ms)):
+        own.received(1000 + gap_ms * place, 1000 + gap_ms * place, size=1440)
+    assert own.s["messages"] == 1 + messages * sum(gap_ms * place > 10_000 for place in range(round(12_000 / gap_ms)))
+
+
 # -- plans
 def test_it_stays_awake_where_a_beacon_announces_something_and_naps_for_fifty_where_nothing_is_known():
     own = Rule()

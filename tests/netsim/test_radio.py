@@ -7,7 +7,7 @@ import pytest
 import netsim
 from netsim import RadioConfig
 from netsim.radio import registry
-from tests.tables import cases_of
+from tests.tables import cases_of, near, value_error
 from traces.records import Page
 
 PAGES = [Page(f"p{i}", 300, 9_000, ((300, 4_000),), 1.234) for i in range(5)]
@@ -30,11 +30,11 @@ def test_a_radio_of_states_on_wires_is_charged_what_its_states_imply():
         transmitting_mw=300.0, base_mw=20.0, wakeup_ms=2.0, settle_ms=1.0, listen_advance_ms=0.5)  # fmt: skip
     assert (radio.awake_mw, radio.asleep_mw) == (120.0, 1.0)
     ramps_mj = 69e-3 * 3.0
-    assert radio.wakeup_j == pytest.approx(ramps_mj * 1e-3)
-    assert radio.beacon_mj == pytest.approx(ramps_mj + 119e-3 * 0.5 + 129e-3 * 0.294)
+    assert radio.wakeup_j == near(ramps_mj * 1e-3)
+    assert radio.beacon_mj == near(ramps_mj + 119e-3 * 0.5 + 129e-3 * 0.294)
     same = netsim.RadioConfig(awake_mw=120, asleep_mw=1, beacon_mj=radio.beacon_mj, wakeup_mj=ramps_mj)
     ours, two = (netsim.simulate(PAGES, "psm", config=netsim.SimulationConfig(radio=one)) for one in (radio, same))
-    assert ours.energy.total_j == pytest.approx(two.energy.total_j)
+    assert ours.energy.total_j == near(two.energy.total_j)
 
 
 def test_a_radio_of_ones_own_is_read(tmp_path):
@@ -60,7 +60,7 @@ f"awake_mw = 3\nasleep_mw = {-(10**400)}\nbeacon_mj = 1" -> asleep_mw must lie b
 def test_a_wrong_radio_file_is_answered_with_its_path_the_rule_and_the_value(tmp_path, text, message):
     path = tmp_path / "mine.toml"
     path.write_text(text)
-    with pytest.raises(ValueError, match=rf"mine\.toml.*{message.replace('?', '.')}"):
+    with value_error(rf"mine\.toml.*{message.replace('?', '.')}"):
         netsim.RadioConfig.load(path)
 
 
@@ -70,5 +70,5 @@ def test_a_radio_is_read_from_a_regular_file_that_is_there(tmp_path):
     pipe = tmp_path / "radio.toml"
     os.mkfifo(pipe)
     for read in (RadioConfig.named, RadioConfig.load):
-        with pytest.raises(ValueError, match="a radio must be a regular file of TOML"):
+        with value_error("a radio must be a regular file of TOML"):
             read(str(pipe))

@@ -9,7 +9,7 @@ import netsim
 from netsim import policies
 from netsim.radio import StateTimes
 from netsim.result import RunRecord, result_of
-from tests.tables import differing, near, value_error
+from tests.tables import differing, named, near, value_error
 from traces.columns import Workload
 from traces.records import Page
 
@@ -68,8 +68,9 @@ def test_polls_intervals_and_messages_follow_each_other_in_seconds():
         "start_s": [0.0, 0.5, 1.2, 2.0, 5.0, 5.25], "end_s": [0.5, 1.2, 2.0, 5.0, 5.25, 10.0],
         "state": ["awake", "asleep", "awake", "asleep", "asleep", "awake"],
     }  # fmt: skip
-    assert result.messages.to_dict("list") == {"policy": ["psm:100"], "message": [0], "written_s": [1.0],
-        "size_bytes": [700], "delivered_s": [1.25], "delay_s": [0.25]}  # fmt: skip
+    assert result.messages.to_dict("list") == named("""
+policy = ['psm:100'] ; message = [0] ; written_s = [1.0] ; size_bytes = [700] ; delivered_s = [1.25]
+delay_s = [0.25]""")  # fmt: skip
 
 
 def test_a_radio_of_five_states_is_charged_for_each_of_them_and_a_page_for_its_part_of_each():

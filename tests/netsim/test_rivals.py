@@ -4,12 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from numpy.random import default_rng
 
 import netsim
 import traces
 from netsim import SimulationConfig, View
 from netsim.policies import make
 from netsim.policies.polling import PollingConfig, PollingLearner
+from tests.tables import each, value_error
 from traces.records import Message
 
 NS_PER_S = 1_000_000_000
@@ -26,7 +28,7 @@ def mean_delay_s(run):
     return float(run.messages["delay_s"].mean())
 
 
-@pytest.mark.parametrize(("name", "factor"), [("break-even", 2.0), ("break-even:random", math.e / (math.e - 1.0))])
+@each("name, factor", [("break-even", 2.0), ("break-even:random", math.e / (math.e - 1.0))])
 def test_rent_or_buy_pays_at_most_so_many_times_what_one_who_knows_the_gap_pays(name, factor):
     radio = netsim.RadioConfig(awake_mw=301.0, asleep_mw=1.0, beacon_mj=6.0, wakeup_mj=3.0)
     policy, worst = make(name, radio=radio), 0.0
@@ -42,7 +44,7 @@ def test_rent_or_buy_pays_at_most_so_many_times_what_one_who_knows_the_gap_pays(
 
 
 def test_doubling_sleeps_delay_memoryless_messages_as_computed():
-    rng, rate, windows = np.random.default_rng(5), 1.0 / 3.0, 0.1 * 2.0 ** np.minimum(np.arange(60), 4)
+    rng, rate, windows = default_rng(5), 1.0 / 3.0, 0.1 * 2.0 ** np.minimum(np.arange(60), 4)
     reached = np.exp(-rate * (np.cumsum(windows) - windows))  # that nothing has come before
     expected = (reached * windows**2).sum() / (2.0 * (reached * windows).sum())
     delay = mean_delay_s(pushed("doubling", rng.exponential(1.0 / rate, 20_000)))
@@ -51,7 +53,7 @@ def test_doubling_sleeps_delay_memoryless_messages_as_computed():
 
 
 def test_what_can_wait_costs_sapsm_no_time_awake_and_pages_no_time():
-    rng = np.random.default_rng(7)
+    rng = default_rng(7)
     pages, messages = traces.generate(20, rng, web="1996"), [Message(0.7 * k, 200) for k in range(1500)]
     adaptive, urgent = (netsim.simulate(pages, name, push=messages) for name in ("dynamic:100", "sapsm:100"))
     assert urgent.energy.awake_j < 0.6 * adaptive.energy.awake_j
@@ -60,7 +62,7 @@ def test_what_can_wait_costs_sapsm_no_time_awake_and_pages_no_time():
 
 
 def test_stpm_is_awake_where_runs_are_long_and_listens_where_they_are_short():
-    alone = traces.generate(60, np.random.default_rng(3), web="1996")
+    alone = traces.generate(60, default_rng(3), web="1996")
     short = [page._replace(objects=(), think_s=5.0) for page in alone]
     long = [page._replace(objects=((300, 2000),) * 25, think_s=5.0) for page in alone]
     for pages, like, other in ((short, "psm", "dynamic"), (long, "dynamic:150", "psm")):
@@ -69,14 +71,14 @@ def test_stpm_is_awake_where_runs_are_long_and_listens_where_they_are_short():
 
 
 def test_sleeping_between_frames_of_a_stream_saves_a_third_and_delays_little():
-    steady = np.full(2000, 0.04) + np.random.default_rng(1).uniform(-0.004, 0.004, 2000)
+    steady = np.full(2000, 0.04) + default_rng(1).uniform(-0.004, 0.004, 2000)
     adaptive, micro = (pushed(name, steady, config=CONFIG) for name in ("dynamic:100", "upm:0.1"))
     assert micro.energy.total_j < 0.7 * adaptive.energy.total_j
     assert mean_delay_s(micro) < mean_delay_s(adaptive) + 0.01
 
 
 def test_sleeping_through_silences_saves_their_time_and_delays_few_spurts():
-    rng = np.random.default_rng(2)
+    rng = default_rng(2)
     spurts = [gap for _ in range(150) for gap in (1.0 + rng.exponential(1.0), *[0.02] * 50)]
     adaptive, silent, beacons = (pushed(name, spurts) for name in ("dynamic:100", "sifi:0.9", "psm"))
     assert silent.energy.listen_j < 0.6 * adaptive.energy.listen_j
@@ -110,7 +112,7 @@ def test_lpsm_that_polls_learns_from_what_its_polls_bring():
             self.own.observe(frame)
             self.found += 0 if frame.sent else frame.size_bytes
 
-    pages = traces.generate(8, np.random.default_rng(4), web="1996")
+    pages = traces.generate(8, default_rng(4), web="1996")
     run = netsim.simulate(pages, Beside(), config=SimulationConfig(server_delay="lognormal:0.3"))
     learner = PollingLearner(PollingConfig(times_ms=(5.0, 20.0, 80.0), alphas=(0.1,)))
     for slept_ms, n_bytes in kept:
@@ -120,9 +122,7 @@ def test_lpsm_that_polls_learns_from_what_its_polls_bring():
     assert {n_bytes > 0 for _, n_bytes in kept} == {True, False}
 
 
-@pytest.mark.parametrize(
-    "name", ["break-even:x", "doubling:4:2", "doubling:0", "upm:1", "sifi:0", "sapsm:0", "stpm:1e9", "lpsm-poll:x"]
-)
+@each("name", "break-even:x doubling:4:2 doubling:0 upm:1 sifi:0 sapsm:0 stpm:1e9 lpsm-poll:x")
 def test_parameters_that_break_a_rule_are_told(name):
-    with pytest.raises(ValueError, match=name.partition(":")[0]):
+    with value_error(name.partition(":")[0]):
         make(name)

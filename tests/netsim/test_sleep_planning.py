@@ -29,10 +29,14 @@ def same_rates(rate):
 class Planner:
     """Waits of given (rates, age_ns, class), and plans for them."""
 
-    def __init__(self, waits, to_beacon_ns):
+    def __init__(self, waits, to_beacon_ns, poll_j=0.0):
         self.waits = waits
         self.work = np.zeros(1, dtype=planning.WORKSPACE)[0]
-        planning.lay_out(self.work, to_beacon_ns, INTERVAL_NS)
+        if poll_j:
+            self.work["poll_j"] = poll_j
+            planning.lay_out_polls(self.work, to_beacon_ns, INTERVAL_NS, True)
+        else:
+            planning.lay_out(self.work, to_beacon_ns, INTERVAL_NS)
         for rates, age_ns, which in waits:
             planning.add_wait(self.work, rates, age_ns, which)
         self.last = planning.survive(self.work)
@@ -43,7 +47,7 @@ class Planner:
         while k < last:
             asleep_ns, stop = planning.follow(self.work, last, k, state)
             found.append((int(asleep_ns), int(self.work["stop_ns"][stop]) if stop >= 0 else -1))
-            k, state = stop if stop >= 0 else last, 0
+            k, state = stop if stop >= 0 else last, int(stop >= 0 and self.work["is_poll"][stop])
         return tuple(found)
 
 
@@ -58,14 +62,15 @@ def test_the_forecast_is_the_integral_of_the_hazards(to_beacon_ns):
             hazard = sum((spans_s(age + at) - spans_s(age)) @ rates for rates, age, which in planner.waits
                 if which == own)  # fmt: skip
             assert work["alive"][own, i] == pytest.approx(np.exp(-hazard), rel=1e-9)
-    assert (np.diff(work["stop_ns"]) > 0).all()
-    assert ((work["stop_ns"][1:] - to_beacon_ns) % INTERVAL_NS == 0).all()
+    stops_ns = work["stop_ns"][: work["n_stops"]]
+    assert (np.diff(stops_ns) > 0).all()
+    assert ((stops_ns[1:] - to_beacon_ns) % INTERVAL_NS == 0).all()
 
 
 PAGE, MESSAGE = 4.0, 1.5  # events a second
 
 
-def closed_form(path, stops, last, *, waiting, followers_s, wakeup_j, awake, prices_w, terminal_j):
+def closed_form(path, stops, last, *, waiting, followers_s, wakeup_j, awake, prices_w, terminal_j, polls):
     """What a path costs where rates are constant: every integral of exp(-rate t) in closed form."""
     rate = PAGE + MESSAGE
     alive = lambda at_ns: np.exp(-rate * at_ns * 1e-9)  # noqa: E731
@@ -75,7 +80,8 @@ def closed_form(path, stops, last, *, waiting, followers_s, wakeup_j, awake, pri
             total += RADIO["awake_w"] * (alive(at) - alive(asleep)) / rate + (0.0 if awake else wakeup_j * alive(at))
         if wake < 0:
             break
-        total += RADIO["beacon_j"] * alive(asleep) + wakeup_j * (alive(asleep) - alive(wake))
+        total += polls.get(wake, RADIO["beacon_j"]) * alive(asleep)
+        total += 0.0 if wake in polls else wakeup_j * (alive(asleep) - alive(wake))
         for begin, end in pairwise(stops):
             low, high = max(begin, asleep), min(end, wake)
             if low < high:  # what comes between two stops is charged together, each class for itself
@@ -90,17 +96,29 @@ def closed_form(path, stops, last, *, waiting, followers_s, wakeup_j, awake, pri
                     else:
                         delay_s += mass * np.interp(delay_s / mass / 0.05, np.arange(len(followers_s)), followers_s)
                     total += price_w * slept * delay_s
-        at, awake = wake, False
+        at, awake = wake, wake in polls
     return total + alive(stops[last]) * terminal_j
 
 
 @pytest.mark.parametrize("price_w", [2.0, 8.0, 40.0])
-@cases_of("waiting awake wakeup_j follow",
-    "1, True, 0.0, 0.0 ; 1, False, 0.004, 0.3 ; 3, True, 0.02, 0.0 ; 2, False, 0.0, 1.0")  # fmt: skip
-def test_at_constant_rates_the_value_is_the_least_of_all_closed_forms(price_w, waiting, awake, wakeup_j, follow):
-    planner = Planner([(same_rates(PAGE), 0, 0), (same_rates(MESSAGE), 10**9, 1)], 60_000_000)
-    followers_s, prices_w, last = follow * (np.arange(planning.FOLLOWERS_STEPS) * 0.05) ** 2, (price_w, 1.3), 2
-    work = planner.work
+@cases_of("waiting awake wakeup_j follow poll_j", """
+1, True, 0.0, 0.0, 0.0 ; 1, False, 0.004, 0.3, 0.0 ; 3, True, 0.02, 0.0, 0.0 ; 2, False, 0.0, 1.0, 0.0
+1, True, 0.0, 0.0, 3e-5 ; 2, False, 0.004, 0.3, 2e-4 ; 1, True, 2e-4, 0.0, 0.002
+""")  # fmt: skip
+def test_at_constant_rates_the_value_is_the_least_of_all_closed_forms(
+    price_w, waiting, awake, wakeup_j, follow, poll_j
+):
+    planner = Planner([(same_rates(PAGE), 0, 0), (same_rates(MESSAGE), 10**9, 1)], 60_000_000, poll_j)
+    followers_s, prices_w = follow * (np.arange(planning.FOLLOWERS_STEPS) * 0.05) ** 2, (price_w, 1.3)
+    work, last = planner.work, 8 if poll_j else 2
+    if poll_j:  # the fourth stop is a beacon, and they are farther from each other
+        work["is_poll"][4], stretched = 0, 5 * work["stop_ns"]
+        work["stop_ns"] = work["step_ns"][: len(stretched)] = stretched
+        for name in ("hazard", "alive", "mass", "delay_s"):
+            work[name] = 0.0
+        for rates, age_ns, which in planner.waits:
+            planning.add_wait(work, rates, age_ns, which)
+        planning.survive(work)
     work["followers_s"] = followers_s
     value = planning.choose(work, last, awake, INTERVAL_NS, *RADIO.values(), wakeup_j, *prices_w, waiting)
     stops, steps = work["stop_ns"].tolist(), work["step_ns"][: work["first_step"][last]]
@@ -111,7 +129,10 @@ def test_at_constant_rates_the_value_is_the_least_of_all_closed_forms(price_w, w
         ) / 6
         late_w = price_w / waiting * PAGE * period / 2 + 1.3 * MESSAGE * (period / 2 + table_s)
         powers_w.append(RADIO["beacon_j"] / period + late_w)
-    terms = {"waiting": waiting, "followers_s": followers_s, "wakeup_j": wakeup_j, "awake": awake,
+    if poll_j:
+        powers_w.append((2 * poll_j * (price_w / waiting * PAGE + 1.3 * MESSAGE)) ** 0.5)
+    polls = {at: poll_j for at, is_poll in zip(stops, work["is_poll"].tolist(), strict=True) if is_poll}
+    terms = {"waiting": waiting, "followers_s": followers_s, "wakeup_j": wakeup_j, "awake": awake, "polls": polls,
              "prices_w": prices_w, "terminal_j": min(powers_w) / (PAGE + MESSAGE)}  # fmt: skip
     costs = [closed_form(path, stops, last, **terms) for path in oracle.paths(stops, steps.tolist(), last)]
     assert closed_form(planner.path(last, awake), stops, last, **terms) == pytest.approx(value, rel=1e-6)

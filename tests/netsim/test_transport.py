@@ -2,8 +2,6 @@
 
 from itertools import pairwise
 
-import pytest
-
 import netsim
 from netsim import LinkConfig, SimulationConfig, TcpConfig
 from netsim.model import congestion, sender
@@ -11,7 +9,7 @@ from netsim.model.codes import CUBIC, NEVER, RECOVERY, RENO
 from netsim.model.entities import Endpoint, Frame, Run
 from netsim.model.queues import append
 from tests.netsim.test_graphs import FAST, TRIP_S, browse
-from tests.tables import cases_of
+from tests.tables import cases_of, near, value_error
 from traces.records import Cause
 
 MS = 1_000_000
@@ -69,7 +67,7 @@ def test_an_acknowledgement_waits_for_40_ms_where_data_goes_both_ways():
 def test_the_window_doubles_each_round_trip_and_that_of_http_2_lets_64_kb_through(size, trips):
     window, n_bytes = size
     tcp = {"initial_window": 1000} if window else {}
-    assert one_reply(n_bytes, world(stream_window_bytes=window, **tcp))[0] == pytest.approx(int(trips), abs=0.05)
+    assert one_reply(n_bytes, world(stream_window_bytes=window, **tcp))[0] == near(int(trips), abs=0.05)
 
 
 def test_after_an_idle_time_the_window_is_the_first_one():
@@ -87,7 +85,7 @@ def test_cubic_is_back_where_it_was_after_the_time_that_its_function_says_and_re
     for _ in range(round(k_s / 0.4)):
         congestion.raise_window(run, end, int(end.cwnd))
         run.now += 400 * MS  # so long that Reno would be slower
-    assert end.cwnd == pytest.approx(140, abs=1.5)
+    assert end.cwnd == near(140, abs=1.5)
     run, end = end_of(RENO, cwnd=20.0, ssthresh=1.0, limited=1)
     congestion.raise_window(run, end, 20)
     assert end.cwnd == 21.0
@@ -198,7 +196,7 @@ def test_two_round_trips_without_news_send_the_last_segment_again_which_tells_wh
 {"tls": "517:3000:80", "stream_window_bytes": 65_535} -> 3
 """, globals())  # fmt: skip
 def test_a_handshake_of_tls_is_a_round_trip_more_and_http_3_needs_none_of_tcp(changed, trips):
-    assert one_reply(100, world(**changed))[0] == pytest.approx(int(trips), abs=0.01)
+    assert one_reply(100, world(**changed))[0] == near(int(trips), abs=0.01)
 
 
 @cases_of("changed said", r"""
@@ -211,7 +209,7 @@ def test_a_handshake_of_tls_is_a_round_trip_more_and_http_3_needs_none_of_tcp(ch
 {"resumption": 1.5} -> resumption must lie in \[0, 1\]
 """, globals())  # fmt: skip
 def test_a_transport_that_breaks_a_rule_is_named(changed, said):
-    with pytest.raises(ValueError, match=said):
+    with value_error(said):
         TcpConfig.today(**changed)
 
 

@@ -8,7 +8,8 @@ A policy says when the client listens and sleeps; its retrieval says what it sen
 * ``null``: a null frame, or a data frame, with PM = 0 opens the gate, and a null frame with PM = 1 closes it; this is
   what drivers do.
 * ``uapsd``: a data frame, or after a beacon a QoS null frame, triggers a service period, which lasts until the last
-  frame that waited; if none did, the access point ends it with a QoS null frame.
+  frame that waited; if none did, the access point ends it with a QoS null frame.  A policy that wants to be awake opens
+  its gate with a null frame here, too.
 * ``twt``: the gate is open in the service periods agreed on, without any frame, and closed between them; announced, it
   opens when a null frame that the client sends at the beginning of a period has reached the access point.
 * ``auto``: `twt` for policies that agree on instants, `uapsd` for the policy of that name, `null` for those whose sends
@@ -61,8 +62,8 @@ def send_pending(run: Run, client: Client) -> None:
 # -- what a client sends to have what waits
 
 
-def fetch_waiting(run: Run, client: Client) -> None:
-    """Have what waits sent, or the gate opened if nothing waits but the policy wants to be awake."""
+def fetch_waiting(run: Run, client: Client, to_stay: int) -> None:
+    """Have what waits sent, or the gate opened if the policy wants to be awake `to_stay`."""
     if client.fetches:
         return
     client.fetches = 1
@@ -70,7 +71,7 @@ def fetch_waiting(run: Run, client: Client) -> None:
         poll(run, client)
         return
     frame = new_frame(run)
-    frame.code = TRIGGER if client.retrieval == UAPSD else OPENING
+    frame.code = TRIGGER if client.retrieval == UAPSD and not to_stay else OPENING
     frame.client, frame.to, frame.outcome = client, NONE, OPEN
     frame.exchange = run.exchanges[client.null]
     transmit_from(run, client, frame)

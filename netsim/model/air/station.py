@@ -88,7 +88,7 @@ def stay_until(run: Run, client: Client, until: int, now: int) -> None:
         follow(client, plan)
         doze(run, client, now)
     elif not client.is_open and not plan.agreed:
-        fetch_waiting(run, client)
+        fetch_waiting(run, client, 1)
     elif until < NEVER:
         client.close = until
         if until < client.timer:  # a deadline that moves: an event that comes too early looks again
@@ -231,7 +231,7 @@ def listen_on_air(run: Run, client: Client) -> None:
         return
     client.woke_to_send = client.planned = 0
     if client.buffer.count:
-        fetch_waiting(run, client)
+        fetch_waiting(run, client, 0)
     else:
         take_answer(client)
         rest(run, client, end)
@@ -246,7 +246,7 @@ def begin_service(run: Run, client: Client) -> None:
     follow(client, client.asked)
     if client.announces:
         client.woke_to_send = client.planned = 0
-        fetch_waiting(run, client)
+        fetch_waiting(run, client, 0)
     elif not open_gate(run, client, at):
         take_answer(client)
         client.close = max(client.plan.until, at)
@@ -259,7 +259,7 @@ def begin_poll(run: Run, client: Client) -> None:
     if client.dozing:
         wake_up(run, client, at)
     client.woke_to_send = client.planned = 0
-    fetch_waiting(run, client)
+    fetch_waiting(run, client, 0)
 
 
 # -- the beginning

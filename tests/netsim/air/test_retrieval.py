@@ -1,12 +1,11 @@
 """What radios, losses and collisions do to a client that sleeps, where `test_on_air` does not tell of it."""
 
-import pytest
-
 import netsim
 import traces
 from netsim import AirConfig, BeaconConfig, Phy
 from netsim.model.air.beacons import next_lost
 from tests.netsim.air.cells import MS, US, Air, S
+from tests.tables import cases_of, each, near
 
 BEACON, POLL, ACK, SIFS, DIFS = 294, 34, 34, 10, 28  # 11g: control frames at 24 Mb/s
 DATA = 254  # 1500 bytes of IP are 1536 on the air
@@ -28,14 +27,14 @@ def idle_ma(name, dtim, seconds=3600):
     return world.states().energy(netsim.Radio.named(name), 1).total_j / seconds * 1e3 / 3.3
 
 
-@pytest.mark.parametrize("name", IDLE_MA)
+@each("name", IDLE_MA)
 def test_an_idle_hour_at_dtim_3_draws_what_the_maker_publishes_within_3_percent(name):
     found = [idle_ma(name, dtim) for dtim in (1, 3, 10)]
     light, *modem = IDLE_MA[name]
-    assert found == pytest.approx(light, rel=0.05)
-    assert found[1] == pytest.approx(light[1], rel=0.03)
+    assert found == near(light, rel=0.05)
+    assert found[1] == near(light[1], rel=0.03)
     for _, at_dtim_3, at_dtim_10 in modem:  # another floor, the same beacons
-        assert at_dtim_10 + found[1] - found[2] == pytest.approx(at_dtim_3, rel=0.03)
+        assert at_dtim_10 + found[1] - found[2] == near(at_dtim_3, rel=0.03)
 
 
 def test_a_client_wakes_up_before_its_beacon_and_a_send_from_doze_waits_for_the_radio():
@@ -54,8 +53,8 @@ def test_a_client_wakes_up_before_its_beacon_and_a_send_from_doze_waits_for_the_
     assert times.listening_ns == (4 * 250 + DIFS + SIFS) * US
     assert times.doze_ns == 499 * MS - times.waking_ns - times.listening_ns - 4 * BEACON * US - (DATA + ACK) * US
     energy = times.energy(radio, 1)
-    assert energy.listen_j == pytest.approx(4 * (250 * 100 + BEACON * 110) * 1e-9)
-    assert energy.wakeup_j == pytest.approx(5 * 2_500 * 50 * 1e-9)
+    assert energy.listen_j == near(4 * (250 * 100 + BEACON * 110) * 1e-9)
+    assert energy.wakeup_j == near(5 * 2_500 * 50 * 1e-9)
 
 
 def test_a_run_that_ends_while_the_radio_wakes_up_counts_what_has_passed_of_it():
@@ -67,8 +66,8 @@ def test_a_run_that_ends_while_the_radio_wakes_up_counts_what_has_passed_of_it()
     assert (world.states().doze_ns, world.states().waking_ns) == (30 * MS, 4 * MS)
 
 
-@pytest.mark.parametrize("engine", ["packet", "express"])
-@pytest.mark.parametrize(("issue_s", "waking_ms"), [(0.3001, 0.0), (0.2981, 1.9), (0.2881, 10.0)])
+@each("engine", "packet express")
+@cases_of("issue_s waking_ms", "0.3001, 0.0 ; 0.2981, 1.9 ; 0.2881, 10.0")
 def test_a_page_issued_while_the_radio_wakes_up_for_a_beacon_is_charged_from_its_issue_on(issue_s, waking_ms, engine):
     radio = netsim.StateRadioConfig(doze_mw=1, waking_mw=50, listening_mw=100, receiving_mw=100, transmitting_mw=100,
         wakeup_ms=10.0)  # fmt: skip
@@ -77,9 +76,9 @@ def test_a_page_issued_while_the_radio_wakes_up_for_a_beacon_is_charged_from_its
     result = netsim.simulate(pages, "dynamic:200", config=config, engine=engine)
     [page] = result.pages.itertuples()
     begin_s = min(issue_s, 0.29)  # it wakes up from then on, for the beacon at 0.3 s if it is not issued before
-    assert result.radio.end_s.iloc[0] == pytest.approx(begin_s, abs=1e-9)
+    assert result.radio.end_s.iloc[0] == near(begin_s, abs=1e-9)
     assert (page.awake_s, page.asleep_s) == (page.latency_s, 0.0)
-    assert page.energy_j == pytest.approx(1e-3 * (100 * page.latency_s - 50 * waking_ms / 1e3), rel=1e-6)
+    assert page.energy_j == near(1e-3 * (100 * page.latency_s - 50 * waking_ms / 1e3), rel=1e-6)
 
 
 def test_a_client_that_sends_while_it_wakes_up_for_a_service_period_is_awake_for_it_and_sends_then():

@@ -2,7 +2,7 @@
 
 The worlds are drawn again from their numbers (`worlds`; `wide`, the last 2,000 of each, draw every field that a world
 or its traffic has), by public names alone; the answers are four short digests a world (`digests.npy`), so that a change
-of any of them can be seen and told by what it concerns.  They are those of the packet model that was there before the
+of any of them can be seen and told by what it concerns. They are those of the packet model that was there before the
 model stood once, but for what has been changed on purpose since (CHANGELOG.md): 327 cells under policies with agreed
 periods or a driver beside a DTIM period above 1; the weights of `lpsm` and `lpsm2`, which differ in the last bit; all
 cells on the air, for sends from doze, More Data, backoffs of no slots and collisions of group frames; all worlds with
@@ -13,8 +13,12 @@ for a beacon, or listening to it, which were charged for it from before their is
 of clients that dozed at the end of a period while they sent, or that took another time to wake up for a send while they
 woke up for a period; and 815 cells, of clients that behind a frame that was given up, after losses or collisions, dozed
 from its end on and not from when its answer was missed (on 11g 39 us later), or that under agreed periods were charged
-a passage for a period of no length, which a radio that wakes up in no time is not awake in.  These were answered by the
-compiled model, and where it does not cover a world, or in a sample, by the interpreted one.
+a passage for a period of no length, which a radio that wakes up in no time is not awake in; and 1,150 cells under
+U-APSD, of clients that wish to be awake while nothing waits: they asked again and again, and now open their gate; and
+495 worlds and cells with `lpsm3` or `lpsm3-link`: the link takes for a message what is rather one than an answer, and
+bounds what a page is charged for later; of both, what follows a frame of full length is a message of its own where such
+frames have gone on for ten seconds.  These were answered by the compiled model, and where it does not cover a world, or
+in a sample, by the interpreted one.
 
 To compare, or to make the digests of some worlds anew:
 

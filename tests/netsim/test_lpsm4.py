@@ -1,0 +1,167 @@
+"""LPSM4: what it can know, when it polls, what polls cost, and whether it keeps its word for less."""
+
+import math
+
+import numpy as np
+import pytest
+
+import netsim
+import traces
+from lpsm.randomness import WORKLOAD, generator
+from netsim.policies import lpsm3_rule as rule
+from netsim.policies import make
+from netsim.policies.compiled import NOT_YET_NS, FlatFrame, FlatView
+from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
+from netsim.policies.lpsm4 import Lpsm4, Lpsm4Config
+from netsim.policies.protocol import ASK, FOREVER_NS, Observer
+from netsim.sleep_planning import plans as planning
+from netsim.sleep_planning.hazards import EDGES_NS, find_bin
+from tests.tables import cases_of
+from traces.traffic import push_messages
+
+MS = 1_000_000
+REPLY, MESSAGE = 1, 3
+
+
+class Rule:
+    """The two functions of the rule, called with plain numbers."""
+
+    def __init__(self, policy=Lpsm4, config=None, **settings):
+        self.ints = policy(config, **settings).compiled.ints
+        self.s = rule.state_of(self.ints)[0]
+        self.s["push_stale"] = 0
+
+    def frame(self, at_ms, *, sent=0, reached_ms=0.0, size=340, connection=1, completes=0):
+        at, reached = round(at_ms * MS), round(reached_ms * MS)
+        rule.observe_frame(FlatFrame(sent, at, reached, size, connection, 0, size - 40, completes, 1), self.ints, ())
+
+    def asked(self, now_ms, beacon=0, buffered=0, slept_ms=10_000):
+        slept = round(slept_ms * MS) * beacon
+        view = FlatView(round(now_ms * MS), beacon, NOT_YET_NS, NOT_YET_NS, slept, buffered, FOREVER_NS)
+        return rule.follow_plan(view, self.ints, ())
+
+
+def test_it_polls_when_its_plan_by_itself_does_and_learns_what_a_poll_takes_from_those_that_find_nothing():
+    own = Rule()
+    own.frame(1000, sent=1)
+    took_s = float(own.s["took_s"])
+    assert took_s == 0.0005
+    for now_ms, next_s in ((1000.5, took_s), (0.0, 0.9 * took_s + 0.1 * 0.0021)):
+        now_ms = now_ms or plan.wake_ns / MS + 2.1  # noqa: F821
+        plan = own.asked(now_ms)
+        assert own.s["took_s"] == pytest.approx(next_s)
+        work = np.zeros(1, dtype=planning.WORKSPACE)[0]
+        work["poll_j"] = 0.7 * next_s
+        planning.lay_out_polls(work, 100 * MS - round(now_ms * MS) % (100 * MS), 100 * MS, False)
+        planning.add_wait(work, own.s["mean_rates"][REPLY], round((now_ms - 1000) * MS), planning.PAGE)
+        planning.add_wait(work, own.s["mean_rates"][MESSAGE], round(now_ms * MS), planning.MESSAGE)
+        last, price_w = planning.survive(work), own.s["price_w"] * math.exp(0.27 * own.s["balance"])
+        planning.choose(work, last, True, 100 * MS, 0.7, 0.0015, 0.0, price_w, own.s["push_price_w"], 1)
+        asleep_ns, stop = planning.follow(work, last, 0, 1)
+        assert work["is_poll"][stop]
+        assert plan.repeat_ns == ASK
+        assert plan.awake_until_ns == round(now_ms * MS) + asleep_ns
+        assert plan.wake_ns == round(now_ms * MS) + work["stop_ns"][stop] - int(next_s * 1e9)
+    assert own.s["price_w"] == pytest.approx(900 * 0.7 * 0.0005)
+
+
+def test_while_nothing_is_outstanding_it_listens_to_beacons_as_lpsm3_does():
+    plans = [Rule(policy).asked(3_600_000) for policy in (Lpsm3, Lpsm4)]
+    assert plans[0] == plans[1]
+
+
+@cases_of("wakes low_ms high_ms", """
+"poll", 1060, 1080.5 ; "beacon", 1060, 1100 ; "send", 1060, 1090
+""")  # fmt: skip
+def test_what_waited_came_between_the_last_instant_known_empty_and_the_first_known_full(wakes, low_ms, high_ms):
+    own = Rule()
+    own.frame(1000, sent=1)
+    own.s["took_s"], own.s["poll_ns"] = 0.0005, -1
+    own.asked(1050)
+    own.s["awake_until_ns"] = own.s["empty_ns"] = 1060 * MS
+    own.s["poll_ns"] = 1080 * MS if wakes == "poll" else -1
+    if wakes == "beacon":
+        own.asked(1100, beacon=1, buffered=400)
+    if wakes == "send":
+        own.frame(1090, sent=1, connection=2)
+    at_ms = high_ms + 1
+    own.frame(at_ms, completes=0)
+    assert (own.s["low_ns"], own.s["high_ns"]) == (low_ms * MS, round(high_ms * MS))
+    assert own.s["events"][REPLY].sum() == pytest.approx(1.0)
+    inside = slice(find_bin((low_ms - 1000) * MS), find_bin(round((high_ms - 1000) * MS)) + 1)
+    assert own.s["events"][REPLY][inside].sum() == pytest.approx(1.0)
+    assert EDGES_NS[inside.stop - 1] < (high_ms - 1000) * MS
+    assert 0.0 < own.s["held_s"] < (high_ms - low_ms) / 1000
+    own.frame(at_ms + 4.9)
+    assert own.s["low_ns"] == low_ms * MS  # without a pause
+    own.frame(at_ms + 20)
+    assert own.s["low_ns"] == own.s["high_ns"] == round((at_ms + 20) * MS)
+
+
+def test_of_naps_that_bring_nothing_it_is_not_asked_and_yet_the_last_of_them_was_empty():
+    own = Rule()
+    assert own.asked(3_600_000).repeat_ns == 5000 * MS
+    own.asked(3_650_000, beacon=1, buffered=400, slept_ms=5000)
+    own.frame(3_650_001)
+    assert (own.s["low_ns"], own.s["high_ns"]) == (3_645_000 * MS, 3_650_000 * MS)
+
+
+@pytest.mark.parametrize("stamps", [False, True])
+def test_when_a_frame_reached_the_access_point_is_not_known_unless_it_is_told(stamps):
+    told = []
+    for late_ms in (0, 30):
+        own = Rule(config=Lpsm4Config(stamps=stamps))
+        own.frame(1000, sent=1)
+        plan = own.asked(1000.5)
+        own.frame(plan.wake_ns / MS + 40, reached_ms=plan.wake_ns / MS - late_ms, completes=1)
+        own.asked(plan.wake_ns / MS + 41)
+        told.append(own.ints.tolist())
+    assert (told[0] == told[1]) is not stamps
+    assert not isinstance(make("lpsm"), Observer)  # of the thesis: it is told of no frame, nor of when it came
+
+
+@cases_of("medium radio server target most", """
+"wires", "thesis", "lognormal:0.5:0.8", 1.05, 0.35 ; "air", "esp32-c6", "lognormal:0.5:0.8", 1.05, 0.3
+"air", "esp32-c6", "exponential:0.3", 1.05, 0.3 ; "air", "nrf7002", "lognormal:0.1:0.8", 1.1, 0.35
+""")  # fmt: skip
+def test_the_slowdown_asked_for_is_kept_for_less_than_lpsm3_needs_and_in_both_forms(
+    medium, radio, server, target, most
+):
+    radio, on_air = netsim.Radio.named(radio), {}
+    if medium == "air":
+        on_air = {"medium": netsim.AirConfig(phy=netsim.Phy.parse("11n")), "beacon_interval_ns": 102_400_000}
+    config, pages = (
+        netsim.SimulationConfig(radio=radio, server_delay=server, **on_air),
+        traces.generate(60, generator(35, WORKLOAD)),
+    )
+    specs = ("none", f"lpsm3:{target}", f"lpsm4:{target}", f"lpsm4-link:{target}")
+    base, lpsm3, *own = (netsim.simulate(pages, one, config=config, seed=35) for one in specs)
+    above = [one.energy.total_j - 1e-3 * radio.asleep_mw * one.elapsed_s for one in (lpsm3, *own)]
+    for one, energy_j in zip(own, above[1:], strict=True):
+        assert one.slowdown(base) - 1.0 <= 1.05 * (target - 1.0)
+        assert one.final_policy.exceptions == 0
+        assert energy_j < most * above[0]
+    slow = netsim.simulate(pages[:8], specs[2], config=config, seed=35, engine="packet")
+    assert slow.energy == netsim.simulate(pages[:8], specs[2], config=config, seed=35, engine="express").energy
+
+
+def test_the_constants_of_polls_keep_the_theorem():
+    config = Lpsm4Config()
+    assert math.log(config.largest_price_ratio) / config.gain + rule.LARGEST_EXCESS - config.start <= 38.0
+
+
+@cases_of("kind asked share most_s", """
+"lpsm3", "400@p95", 0.95, 0.4 ; "lpsm4", "1000@p95", 0.95, 1.0
+"lpsm3", "300@max", 1.0, 0.31 ; "lpsm4", "300@max", 1.0, 0.31
+""")  # fmt: skip
+def test_a_quantile_or_each_of_the_delays_of_messages_is_kept_where_that_is_asked_for(kind, asked, share, most_s):
+    messages = push_messages(10_000.0, generator(36, WORKLOAD))
+    base, own = (netsim.simulate([], policy, push=messages) for policy in ("none", f"{kind}:1.05:{asked}"))
+    late_s = (own.messages["delay_s"] - base.messages["delay_s"]).to_numpy()
+    assert (late_s <= most_s).mean() == pytest.approx(share, abs=0.02)
+    assert late_s.mean() > 0.3 * most_s
+
+
+def test_a_hard_limit_of_less_than_a_beacon_interval_is_refused():
+    with pytest.raises(ValueError, match=r"at least a beacon interval \(100 ms\), got 60 ms"):
+        Lpsm3(Lpsm3Config(max_push_delay_s=0.06, push_measure="max"))
