@@ -117,10 +117,6 @@ class Lpsm3State(Account):
     empty_ns: int
     poll_ns: int
     took_s: float
-    # the least round trip; the connection that brought something last, and what that was charged for
-    trip_ns: int
-    flow_key: int
-    flow_s: float
     arrived_ns: int
     low_ns: int
     high_ns: int
@@ -270,11 +266,8 @@ def _received(s: Lpsm3State, frame: FlatFrame) -> None:
         reached_ns = s.origin_ns[which] + _learn_end(s, s.kind[which], low_ns, high_ns)
         if row >= 0:
             _find_own_rates(s, row)
-        held_s = max(0, s.opened_ns - reached_ns) * 1e-9 / max(1, s.waiting)
-        s.held_s += held_s
-        if s.host_aware and not s.stamps:
-            _take_back(s, which, high_ns)
-            s.flow_key, s.flow_s = s.key[which], 0.0 if ends else held_s
+        if s.opened_ns > reached_ns:
+            s.held_s += (s.opened_ns - reached_ns) * 1e-9 / max(1, s.waiting)
     if ends:
         if not s.host_aware and s.n == 1 and s.kind[which] == REPLY and s.messages and frame.size_bytes > s.bare_bytes:
             s.doubt_from_ns = s.origin_ns[which]
@@ -282,19 +275,6 @@ def _received(s: Lpsm3State, frame: FlatFrame) -> None:
         outstanding.remove(s, which)
     else:
         s.kind[which], s.origin_ns[which] = REST, at_ns
-
-
-@compiled
-def _take_back(s: Lpsm3State, which: int, age_ns: int) -> None:
-    """Take back what the page was charged for the frame before on the connection, if that did not hold this one up.
-
-    A frame that comes sooner after another than in a round trip was on its way: the server did not wait for the answer
-    to what lay at the access point.
-    """
-    if s.kind[which] == OPENING:
-        s.trip_ns = age_ns if s.trip_ns == 0 else min(s.trip_ns, age_ns)
-    elif s.kind[which] == REST and age_ns < s.trip_ns and s.flow_key == s.key[which]:
-        s.held_s -= s.flow_s
 
 
 @compiled
