@@ -38,7 +38,7 @@ NS3_SEEDS = 4  # of the model, whose runs with A-MPDUs differ by 3 %
 
 def pages_per_second(times=4):
     """One row a policy: pages a second on the air and on wires, and their ratio."""
-    pages = traces.Workload.of(traces.generate(250, randomness.generator(0, randomness.WORKLOAD)))
+    pages = traces.Workload.of(traces.generate(250, randomness.generator(0, randomness.WORKLOAD), "1996"))
     air = netsim.SimulationConfig(medium=netsim.AirConfig())
     rows = []
     for policy in POLICIES:
@@ -82,7 +82,7 @@ def browsing(clients, pages, pause=1.0):
     return [
         traces.Workload.of(
             page._replace(think_s=pause * page.think_s)
-            for page in traces.generate(pages, randomness.generator(0, randomness.WORKLOAD, client))
+            for page in traces.generate(pages, randomness.generator(0, randomness.WORKLOAD, client), "1996")
         )
         for client in range(clients)
     ]

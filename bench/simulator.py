@@ -70,7 +70,7 @@ def learner_s(policy, polls):
 
 def workloads(n):
     """Both kinds of pages by name."""
-    web = list(traces.generate(n, randomness.generator(0, randomness.WORKLOAD)))
+    web = list(traces.generate(n, randomness.generator(0, randomness.WORKLOAD), "1996"))
     fixed = [Page(page.page, 300, 12_000, ((300, 12_000),) * 3, page.think_s) for page in web]
     return {"Web model": web, f"{PACKETS} packets": fixed}
 

@@ -13,9 +13,11 @@ What it leaves out: files, and what is resumed (`experiments.study.store`).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -36,6 +38,8 @@ from experiments.study.compare import paired
 from experiments.study.run import run
 from experiments.world import Setting, Settings
 from netsim.policies import AnyPolicy
+from netsim.radio import assumed_of
+from netsim.radio import with_assumed as at_factor
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,6 +54,9 @@ __dir__ = __all__.copy
 Traffic: TypeAlias = int | str | Path | Iterable[traces.Page]
 AnyWorld: TypeAlias = str | Path | Mapping[str, Setting] | netsim.SimulationConfig
 RUNS = "runs of a policy"
+FACTORS = {"half": 0.5, "twice": 2.0}  # of what is assumed of a radio
+FEW_SEEDS = 2  # replications are enough to see whether policies change places
+_MOST_NAMED = 3
 FEW_SESSIONS = 2  # fewer are cut into pages; a workload is browsed as it is
 
 
@@ -185,6 +192,7 @@ def compare(
     *,
     seed: int = 0,
     clients: int = 1,
+    web: str | None = None,
 ) -> Compared:
     """Run every policy on the same traffic in the same world, and return what each costs and delays.
 
@@ -197,7 +205,7 @@ def compare(
         So many pages of the Web model a seed; a trace or workload of any format that is read; or pages of one's own,
         which are one session.
     world : str, path, mapping or SimulationConfig
-        A preset (``"today"``, ``"thesis"``); a TOML file; settings that change the preset of today, such as
+        A preset (``"today"``, ``"iot"``, ``"thesis"``); a TOML file; settings that change the preset of today, such as
         ``{"server_delay": "lognormal:0.2", "air": "11g:54"}`` (`lpsm list world`); or a configuration as it is.
     seeds : int
         Replications of drawn traffic, from `seed` on.
@@ -207,13 +215,15 @@ def compare(
         The first seed; for recorded traffic, of what was not recorded.
     clients : int
         Clients of one access point, all under the same policy; figures are means over them.
+    web : str, optional
+        The year of drawn pages, ``"2025"`` or ``"1996"``; by default as the preset has it.
 
     Raises
     ------
     ValueError
         If a policy, the traffic or the world breaks a rule.
     """
-    [found] = _found(policies, traffic, world, seeds, jobs, seed, {"clients": [clients]})
+    [found] = _found(policies, traffic, world, seeds, jobs, seed, {"clients": [clients]}, web)
     return found[1]
 
 
@@ -240,18 +250,19 @@ def sweep(
 
 def _found(
     policies: Sequence[AnyPolicy], traffic: Traffic, world: AnyWorld, seeds: int, jobs: int | None, seed: int,
-    swept: Mapping[str, Sequence[Setting]],
+    swept: Mapping[str, Sequence[Setting]], web: str | None = None,
 ) -> list[tuple[Settings, Compared]]:  # fmt: skip
     """Run and aggregate all policies in all worlds."""
     given = traffic if isinstance(traffic, int | str | Path) else traces.Workload.of(traffic)
-    drawn = isinstance(given, int)
+    preset, settings = _written(world)
+    web, untold = worlds.traffic_of(preset, web)
     is_own = isinstance(world, netsim.SimulationConfig)
     if is_own and [*swept] != ["clients"]:
         raise ValueError("the world must be a preset, a file or settings where a field is swept")
     placed = []
-    for one in points(*_written(world), swept, drawn=drawn):
+    for one in points(preset, settings, swept, drawn=isinstance(given, int) and untold):
         known = worlds.World(world, "of one's own", {}) if isinstance(world, netsim.SimulationConfig) else one.world
-        units = _units(given, known, seed, seeds)
+        units = _units(given, known, seed, seeds, web)
         placed.append((one._replace(world=known if is_own else known.beside(units.workloads)), units))
     tasks = listed(placed, policies)
     results = run(runs.simulate, {key: task for own in tasks for key, task in own.items()}, jobs=jobs, title=RUNS)
@@ -270,6 +281,34 @@ def listed(
         at = "".join(f"{name}={value} " for name, value in one.values.items() if name != "clients")
         found.append({at + key: task for key, task in own.items()})
     return found
+
+
+def with_assumed(point: Point, units: traffics.Units, policies: Sequence[AnyPolicy]) -> dict[str, runs.Task]:
+    """List runs of the first replications with what is assumed of the radio at half and at twice, if something is."""
+    found: dict[str, runs.Task] = {}
+    for word, factor in FACTORS.items() if assumed_of(point.world.config.radio) else ():
+        config = replace(point.world.config, radio=at_factor(point.world.config.radio, factor))
+        own = runs.tasks(units.workloads[:FEW_SEEDS], policies, config, point.clients)
+        found |= {f"{word} {key}": task for key, task in own.items()}
+    return found
+
+
+def order_words(radio: netsim.Radio, tasks: Iterable[str], results: Mapping[str, Row]) -> str:
+    """Return in a line which policies change places in energy in those runs (`with_assumed`); nothing without any."""
+    energies: defaultdict[str, defaultdict[str, float]] = defaultdict(partial(defaultdict, float))
+    for key in tasks:
+        word, _, usual_key = key.partition(" ")
+        for of, place in ((word, key), ("usual", usual_key)):
+            one = results[place]["run"]
+            energies[of][one["policy"]] += one["total_j"] * (of == word or word == "half")
+    usual, said = energies["usual"], []
+    for word in FACTORS if usual else ():
+        own, pairs = energies[word], list(combinations(sorted(usual, key=usual.__getitem__), 2))
+        moved = [f"{low} and {high}" for low, high in pairs if own[low] > own[high]]
+        many = f"{len(moved)} of {len(pairs)} pairs" if len(moved) > _MOST_NAMED else ", ".join(moved)
+        said.append(f"at {word} {f'{many} change places' if moved else 'the order stays'}")
+    assumed = ", ".join(assumed_of(radio))
+    return f"\nAssumed of the radio: {assumed}.  In the order by energy, {'; '.join(said)}." if said else ""
 
 
 def aggregated(
@@ -310,11 +349,13 @@ def _written(world: AnyWorld) -> tuple[str, list[Settings]]:
     return world, []
 
 
-def _units(traffic: int | str | Path | traces.Workload, world: worlds.World, seed: int, seeds: int) -> traffics.Units:
+def _units(
+    traffic: int | str | Path | traces.Workload, world: worlds.World, seed: int, seeds: int, web: str
+) -> traffics.Units:
     """Return what is compared of traffic."""
     few, which = 1, {"seed": seed, "beacon_interval_ns": world.config.beacon_interval_ns}
     if isinstance(traffic, int):
-        return traffics.units(traffics.generated(traffic, seed, seeds), few=few, **which)
+        return traffics.units(traffics.generated(traffic, seed, seeds, web), few=few, **which)
     if isinstance(traffic, traces.Workload):
         return traffics.units([traffics.Recorded(name="pages", seed=seed, recorded=traffic)], few=few, **which)
     path = Path(traffic)

@@ -12,11 +12,30 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import netsim
 
-# A radio fitted to its maker's figures, and servers that take time, where no recording tells how long theirs took.
-TODAY: Mapping[str, str] = {"radio": "esp32-c6", "server_delay": "lognormal:0.2"}
+# A phone on Wi-Fi 6.  80 MHz and two streams are what phones and their access points have, at MCS 7 of 11, some rooms
+# away; hostapd ships DTIM 2 and beacons of 100 TU.  The transport is that of `netsim.TcpConfig.today`.  Servers take
+# time where neither pages nor a recording tell how long theirs took.
+TODAY: Mapping[str, Any] = {
+    "radio": "pixel-7-pro", "server_delay": "lognormal:0.2", "air": "11ax-80x2:720.6", "dtim_period": 2,
+    "beacon_ms": 102.4, "wired_mbps": 100.0, "rtt": 0.03, "max_connections": 6, "mss_bytes": 1448, "header_bytes": 52,
+    "initial_window": 10, "window": 4345, "min_rto_s": 0.2, "initial_rto_s": 1.0, "control": "cubic",
+    "stream_window_bytes": 6_291_456, "tls": "517:3000:80",
+}  # fmt: skip
+
+# A sensor at 2.4 GHz whose broker answers at once.  lwIP: two segments of 1440 bytes at first, a window of four.
+IOT: Mapping[str, Any] = {
+    "radio": "esp32-c6", "server_delay": "0", "air": "11n:65", "dtim_period": 3, "beacon_ms": 102.4,
+    "wired_mbps": 100.0, "rtt": 0.03, "max_connections": 1, "mss_bytes": 1440, "initial_window": 2, "window": 4,
+}  # fmt: skip
 
 # Monteleoni 2006, section 2.5: ns-2's Web generator and its FullTcp.  The length of the delay is our assumption.
 THESIS: Mapping[str, Any] = {"connections": "per-object", "mss_bytes": 536, "nagle": True, "server_delay": 0.5}
+
+# A device on a pair of wires that browses the Web of 1996 without the thesis' TCP: easy to follow by hand.
+WIRES: Mapping[str, Any] = {"radio": "esp32-c6", "server_delay": "lognormal:0.2"}
+
+# What is drawn where no traffic is given: pages by year, or another kind of `traces.traffic`.
+DRAWN = {"today": "2025", "iot": "iot", "wires": "1996", "thesis": "1996"}
 
 MOST_CLIENTS = 1000  # of one cell
 MOST_JOBS = 1024

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args, get_origin, get_type_hints
 
-from experiments.presets import THESIS, TODAY, at_round_trip
+from experiments.presets import DRAWN, IOT, THESIS, TODAY, WIRES, at_round_trip
 
 if TYPE_CHECKING:
     import netsim
@@ -29,7 +29,8 @@ Setting: TypeAlias = str | float
 Settings: TypeAlias = dict[str, Setting]
 Kind: TypeAlias = type | UnionType
 
-PRESETS: Mapping[str, Mapping[str, Setting]] = {"today": TODAY, "thesis": THESIS}
+PRESETS: Mapping[str, Mapping[str, Setting]] = {"today": TODAY, "iot": IOT, "wires": WIRES, "thesis": THESIS}
+_NO_AIR = "wires"  # in place of an air
 _MOST = 1e9  # of a number in a file
 WRITTEN: Mapping[str, tuple[str, Setting]] = {  # settings that are no fields: what they mean, and an example
     "radio": ("One of lpsm list radios, or a TOML file [by the preset].", "esp32-c6"),
@@ -38,12 +39,12 @@ WRITTEN: Mapping[str, tuple[str, Setting]] = {  # settings that are no fields: w
         "[recorded where a file tells it, else by the preset].", "lognormal:0.2",
     ),
     "rtt": (
-        "Round-trip time between client and server, seconds, or recorded [recorded where a trace tells it, or 0.0402].",
+        "Round-trip time between client and server, seconds, or recorded [where a trace tells it, else by the preset].",
         "recorded",
     ),
-    "beacon_ms": ("Time between beacons, ms; that of real access points is 102.4 [100].", 102.4),
+    "beacon_ms": ("Time between beacons, ms; that of real access points is 102.4 [by the preset].", 102.4),
     "air": (
-        "Share the air: 11b, 11g, 11a, 11n, 11ac or 11ax (-40, -80), perhaps with :MBPS [a pair of wires].", "11g:54"
+        "Share the air: 11b, 11g, 11a, 11n, 11ac or 11ax (-40, -80), with :MBPS, or wires [by the preset].", "11g:54"
     ),
 }  # fmt: skip
 _NOT_SET = "wired_delay_ms", "beacon_interval_ns", "medium"  # but by rtt, beacon_ms and air
@@ -75,23 +76,27 @@ class World(NamedTuple):
         if "server_delay" in self.said or tells_waits(sessions):
             return self
         said = {**self.said, "server_delay": PRESETS[self.preset]["server_delay"]}
-        return World(_configuration(said), self.preset, said, untold=True)
+        return World(_configuration(said, self.preset), self.preset, said, untold=True)
 
 
 def made(preset: str = "today", *settings: Mapping[str, Setting], drawn: bool = False) -> World:
     """Return the world of a preset and of settings, of which the later win.
 
-    With `drawn` the traffic is drawn from the Web model, so that no recording tells how long servers take.  A value
-    that breaks a rule of the model is a `ValueError`, and so is an unknown name.
+    With `drawn` neither a recording nor the model that traffic is drawn from tells how long servers take.  A value that
+    breaks a rule of the model is a `ValueError`, and so is an unknown name.
     """
     if preset not in PRESETS:
         raise ValueError(f"the world must be one of {', '.join(PRESETS)}, got {preset!r}")
-    said = dict(PRESETS[preset])
-    if preset == "today" and not drawn:
+    given = Settings()
+    for one in settings:
+        given |= one
+    parts = settings_of_a_world()
+    on_air = given.get("air") != _NO_AIR
+    said = {name: value for name, value in PRESETS[preset].items()
+        if name != "rtt" and (on_air or parts[name].part not in ("air", "beacons"))}  # fmt: skip
+    if preset in ("today", "wires") and not drawn:
         del said["server_delay"]
-    for given in settings:
-        said |= given
-    return World(_configuration(said), preset, said)
+    return World(_configuration(said | given, preset), preset, said | given)
 
 
 class Field(NamedTuple):
@@ -192,14 +197,20 @@ def checked(settings: Mapping[str, Setting]) -> Settings:
     return dict(settings)
 
 
-def _configuration(said: Mapping[str, Setting]) -> netsim.SimulationConfig:
+def traffic_of(preset: str, web: str | None) -> tuple[str, bool]:
+    """Return what is drawn where no traffic is given, and whether it is left to the preset how long servers take."""
+    drawn = web or DRAWN.get(preset, "2025")
+    return drawn, drawn != "2025"
+
+
+def _configuration(said: Mapping[str, Setting], preset: str) -> netsim.SimulationConfig:
     import netsim
 
     parts: dict[str, dict[str, Any]] = defaultdict(dict)
     for name, value in said.items():
         parts[settings_of_a_world()[name].part][name] = value
     written, world = parts[""], parts["simulation"]
-    if (air := written.get("air")) is not None:
+    if (air := written.get("air", _NO_AIR)) != _NO_AIR:
         if "wireless_mbps" in said:
             raise ValueError("wireless_mbps is the rate of wires, and --air has rates of its own: --air 11g:24")
         world["medium"] = netsim.AirConfig.shipped(str(air), parts["beacons"], **parts["air"])
@@ -214,6 +225,8 @@ def _configuration(said: Mapping[str, Setting]) -> netsim.SimulationConfig:
         link=netsim.LinkConfig(**parts["link"]), tcp=netsim.TcpConfig(**parts["tcp"]), radio=radio, **world
     )
     if (rtt := str(written.get("rtt", "recorded"))) == "recorded":
+        rtt = str(PRESETS[preset].get("rtt", rtt))
+    if rtt == "recorded":
         return config
     try:
         rtt_s = float(rtt)

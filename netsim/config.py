@@ -293,7 +293,7 @@ class AirConfig:
 _NAMED: dict[str, Callable[[Any], Any]] = {
     "radio": Radio.profile,
     "server_delay": lambda given: ServerDelay(given) if isinstance(given, float | int) else ServerDelay.parse(given),
-    "medium": AirConfig.shipped,
+    "medium": lambda given: AirConfig(phy=Phy.parse(given)),
 }
 _PARTS = {"link": LinkConfig, "tcp": TcpConfig, "radio": Radio, "server_delay": ServerDelay, "medium": AirConfig}
 
@@ -321,8 +321,7 @@ class SimulationConfig:
     beacon_interval_ns : int
         Time between beacons, which are at its exact multiples.
     medium : AirConfig | None
-        The shared air, with contention, by its layer alone as access points ship it; None: the pair of wires of the
-        thesis, of `link`.
+        The shared air, with contention; None: the pair of wires of the thesis, of `link`.
 
     Examples
     --------

@@ -182,7 +182,7 @@ class PowerSave(gymnasium.Env[Observation, NDArray[np.int64]]):
 
 
 def _web(rng: np.random.Generator) -> Sequence[Page]:
-    return list(traces.generate(20, rng))
+    return list(traces.generate(20, rng, web="1996"))
 
 
 def observed(view: View, interval_ns: int) -> Observation:

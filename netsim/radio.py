@@ -310,12 +310,13 @@ def with_assumed(radio: Radio, factor: float) -> Radio:
 
     Others are returned as they are.
     """
-    for figures in profiles().values():
-        made = _checked(figures, "")
-        if made == radio and "assumed" in figures:
-            names = figures["assumed"].split(", ")
-            return replace(made, **{name: factor * getattr(made, name) for name in names})
-    return radio
+    return replace(radio, **{name: factor * getattr(radio, name) for name in assumed_of(radio)})
+
+
+def assumed_of(radio: Radio) -> tuple[str, ...]:
+    """Return the figures that the table of a radio of the package calls assumed; none of others."""
+    found = (figures.get("assumed", "") for figures in profiles().values() if _checked(figures, "") == radio)
+    return tuple(name for name in next(found, "").split(", ") if name)
 
 
 def _meaning(radio: RadioConfig | StateRadioConfig) -> str:

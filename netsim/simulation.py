@@ -27,8 +27,9 @@ from traces.columns import Workload
 from traces.records import Message, Page
 
 _ENGINES = ("auto", "packet", "express")
-# What is interpreted in about a second: pages, and time simulated, the last where neighbours load the channel.
-_SMALL_PAGES, _SMALL_S, _SMALL_LOADED_S = 1_000, 50_000.0, 10.0
+# What is interpreted in about a second: pages, the larger ones so many bytes each, and time simulated, the last where
+# neighbours load the channel.
+_SMALL_PAGES, _SMALL_BYTES, _SMALL_S, _SMALL_LOADED_S = 1_000, 30_000, 50_000.0, 10.0
 _WITHOUT_CACHE = 20  # times as much is worth the compiling where its result cannot be kept
 _MOST_ROOM = 2**14
 
@@ -229,9 +230,8 @@ def _work(
     members: Sequence[tuple[Workload, Policy]], pushed: Sequence[Sequence[Message]], config: SimulationConfig
 ) -> float:
     """Return about how many seconds interpreting takes."""
-    done = sum(len(workload) + len(workload.datagrams) for workload, _ in members) + sum(
-        len(messages) for messages in pushed
-    )
+    done = sum(max(len(one), one.sizes.sum() / _SMALL_BYTES) + len(one.datagrams) for one, _ in members)
+    done += sum(len(messages) for messages in pushed)
     lasts_s = max(workload.think_s.sum() for workload, _ in members)
     lasts_s += max(workload.captured_s or 0.0 for workload, _ in members)
     lasts_s += max(messages[-1].at_s if messages else 0.0 for messages in pushed)

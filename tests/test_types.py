@@ -35,7 +35,7 @@ class Patient:
 
 def energy(policy: netsim.Policy | str, radio: str = "esp32-c6") -> float:
     world = netsim.SimulationConfig(radio=radio, server_delay=0.1, medium="11g:54")
-    result = netsim.simulate(traces.generate(3, 0), policy, config=world, seed=1)
+    result = netsim.simulate(traces.generate(3, 0, "1996"), policy, config=world, seed=1)
     frame: pd.DataFrame = result.pages
     return result.energy.per_page_j + float(frame["latency_s"].mean())
 

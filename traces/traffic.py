@@ -54,6 +54,7 @@ LONGEST_S = 1e9  # so that every instant is told from the next
 MOST_MESSAGES = 1e8  # on average
 SECONDS_A_PAGE = 55.0  # of the Web model, to say how many pages fill a time
 _PING_BYTES = 2
+_TLS_BYTES = 5 + 1 + 16  # of a record of TLS 1.3 (RFC 8446, 5.2): header, type, tag
 _HOUR_S = 3600.0
 _MOST_EVENTS = 1e7
 
@@ -319,7 +320,7 @@ def _phase(place: int, rng: Rng, start_s: float) -> Traffic:
         return stream(PHASE_S, rng, start_s=start_s)
     pages: list[Page] = []
     if server:
-        pages = generate(4 * round(PHASE_S / SECONDS_A_PAGE), rng)
+        pages = generate(4 * round(PHASE_S / SECONDS_A_PAGE), rng, "1996")
         think_s = np.cumsum([page.think_s for page in pages])
         last = min(int(np.searchsorted(think_s, PHASE_S)), len(pages) - 1)  # the page after which it is over
         pages = [*pages[:last], pages[last]._replace(think_s=0.0)]
@@ -392,7 +393,10 @@ def _program(duration_s: float, wishes: Wishes, rng: Rng, app: App) -> Traffic:
         think_s, issue_s = (0.0, round(at_s, 6)) if app.regular else (round(pause_s, 6), None)
         page, waits = Page(f"a{len(pages)}", up, down, tuple(objects), think_s, issue_s), app.waits
         if is_web := rng.random() < app.web:
-            page, waits = generate(1, rng)[0]._replace(page=page.page, think_s=round(pause_s, 6)), _lognormal(0.5)
+            page, waits = (
+                generate(1, rng, "1996")[0]._replace(page=page.page, think_s=round(pause_s, 6)),
+                _lognormal(0.5),
+            )
         page = _waiting(page, waits, rng)
         at_s += pause_s + (0.0 if app.regular else sum(page.waits_s))
         pages.append(_asked_of(page, int(is_web)) if app.web else page)
@@ -402,17 +406,27 @@ def _program(duration_s: float, wishes: Wishes, rng: Rng, app: App) -> Traffic:
     return Traffic.plain(pages, messages, RECORDED)
 
 
-def _mqtt(duration_s: float, wishes: Wishes, rng: Rng) -> Traffic:
-    """Draw keep-alives at fixed times, reports, and messages."""
+def _mqtt(duration_s: float, wishes: Wishes, rng: Rng, more_bytes: int = 0) -> Traffic:
+    """Draw keep-alives at fixed times, each end so much longer, reports, and messages."""
+    ping_bytes = _PING_BYTES + more_bytes
     reporting = replace(wishes, messages_per_hour=wishes.reports_per_hour, message_bytes=wishes.report_bytes)
     pings_s = (round(number * wishes.keep_alive_s, 6) for number in range(1, int(duration_s / wishes.keep_alive_s) + 1))
-    sent = [(at_s, _PING_BYTES, _PING_BYTES) for at_s in pings_s]
+    sent = [(at_s, ping_bytes, ping_bytes) for at_s in pings_s]
     sent += [(at_s, size, 0) for at_s, size in _push(duration_s, reporting, rng, False).messages]
     pages = [
         Page(f"{'keep-alive' if reply else 'report'}{number}", size, reply, issue_s=at_s)
         for number, (at_s, size, reply) in enumerate(sorted(sent))
     ]
     return Traffic.plain(pages, _push(duration_s, wishes, rng).messages)
+
+
+def _iot(duration_s: float, wishes: Wishes, rng: Rng) -> Traffic:
+    """Draw a subscriber of MQTT over TLS: keep-alives, telemetry, commands, and an update now and then."""
+    sized = replace(wishes, reports_per_hour=12.0, report_bytes=(100, 400), messages_per_hour=6.0,
+        message_bytes=(80, 300), bursty=False)  # fmt: skip
+    pages, *_, commands = _mqtt(duration_s, sized, rng, _TLS_BYTES)
+    updates = push_messages(duration_s, rng, mean_gap_s=6 * _HOUR_S, message_bytes=(200_000, 800_000))
+    return Traffic.plain(pages, sorted(commands + updates))
 
 
 def _stream(duration_s: float, wishes: Wishes, rng: Rng) -> Traffic:
@@ -441,6 +455,7 @@ KINDS: dict[str, Maker] = {
     **{name: partial(_program, app=app) for name, app in APPS.items()},
     "web": _web(),
     "mqtt": _mqtt,
+    "iot": _iot,
     "push": _push,
     "stream": _stream,
     "mixed": _web(push=_push),
@@ -450,4 +465,5 @@ both; a stream; phases of five minutes of all these in turn; Web with servers th
 times, that become ten times as slow half way, and that answer 7 of 10 requests from a cache, a fast, a middling and a
 slow server in turn, servers that take 20 ms or a second, and that take 10 s once in fifty; pages of 2025; a model of
 language that is asked, and tells its answers word by word; the programs; and what can be wished for in its particulars:
-Web, a subscriber of MQTT (keep-alives, reports and messages), messages, a stream, Web and messages."""
+Web, a subscriber of MQTT (keep-alives, reports and messages), one over TLS with commands and updates, messages, a
+stream, Web and messages."""

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from traces.checks import between, checked, shown
 from traces.records import Page
 
-WEBS = ("1996", "2025")
+WEBS = ("2025", "1996")
 """The years of the Web that pages can be drawn from."""
 
 _MOST_PAGES = 10**8
 
 
-def generate(n_pages: int, rng: np.random.Generator | int, web: str = "1996") -> list[Page]:
+def generate(n_pages: int, rng: np.random.Generator | int, web: str = "2025") -> list[Page]:
     """Draw pages of a Web model.
 
     Parameters
@@ -35,8 +35,8 @@ def generate(n_pages: int, rng: np.random.Generator | int, web: str = "1996") ->
         How many, in [1, 10^8].
     rng : numpy.random.Generator or int
         The only source of chance, or its seed; the first k pages are the same whatever `n_pages` is.
-    web : {"1996", "2025"}
-        Pages as B. Mah measured them, or those of today (`traces.web_2025`), whose objects wait for each other.
+    web : {"2025", "1996"}
+        Pages of today (`traces.web_2025`), whose objects wait for each other, or as B. Mah measured them.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def generate(n_pages: int, rng: np.random.Generator | int, web: str = "1996") ->
 
 
 @checked
-def drawn(n_pages: int, rng: np.random.Generator | int, web: str = "1996") -> Iterator[Page]:
+def drawn(n_pages: int, rng: np.random.Generator | int, web: str = "2025") -> Iterator[Page]:
     """Yield the pages of `generate` as they are drawn, in constant memory."""
     between(1, _MOST_PAGES, n_pages=n_pages)
     if web not in WEBS:

@@ -13,7 +13,7 @@ import click
 
 from experiments.cli import options
 from experiments.cli.studies import checked_outputs, written_picture
-from experiments.presets import LEARNED, TODAY
+from experiments.presets import IOT, LEARNED
 from experiments.quantities import Row
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _OF_CLIENT = ("frames", "roamed", "sleeps", "listen_interval", "frames_up", "fra
 
 @options.command(
     click.argument("capture", type=options.INPUT),
-    options.option("--radio", "Power figures: a profile or a .toml file.", default=TODAY["radio"]),
+    options.option("--radio", "Power figures: a profile or a .toml file.", default=IOT["radio"]),
     options.policies(
         f"none,psm,bsd:1,{LEARNED}",
         "Policies to compare on the same traffic with the one nearest to what the client did.",

@@ -9,7 +9,7 @@ from experiments.cli import options
 from experiments.cli.model import WORLD, settings
 from experiments.cli.studies import TRAFFIC, ended, folder, gathered, settings_of, worlds_words
 from experiments.presets import COMPARED
-from experiments.world import Setting, setting
+from experiments.world import Setting, setting, traffic_of
 
 if TYPE_CHECKING:
     from experiments.figures.style import Drawing
@@ -74,7 +74,8 @@ def compare(asked: options.Asked) -> None:
     few = 1 if trace is not None and traces.detect(trace) == "workload" else study.FEW_SESSIONS
     gathered_at: dict[tuple[object, ...], tuple[Units, Row, World]] = {}
     placed = []
-    for one in study.points(*settings(asked), fields, drawn=trace is None and asked.web != "2025"):
+    preset, given = settings(asked)
+    for one in study.points(preset, given, fields, drawn=trace is None and traffic_of(preset, asked.web)[1]):
         world = one.world
         key = world.config.beacon_interval_ns, world.recorded_round_trip, world.said.get("server_delay")
         if key not in gathered_at:  # a trace is read once for all worlds that read it alike
@@ -89,6 +90,7 @@ def compare(asked: options.Asked) -> None:
         policies += [] if baselines[0] in sweep.named(policies, interval_ns) else [asked.baseline]
     chosen, name = sweep.named(policies, interval_ns), "".join(baselines[:1])
     tasks = study.listed(placed, policies, clairvoyant=asked.clairvoyant)
+    assumed = {} if placed[1:] else study.with_assumed(point, cut, policies)
     worlds = {field: values for field, values in fields.items() if field != "clients"}
     more = {what: said for what, said in (("sweep", worlds), ("baseline", name)) if said}
     own = settings_of(
@@ -96,7 +98,8 @@ def compare(asked: options.Asked) -> None:
         **more,
     )  # fmt: skip
     with folder("compare", asked, own, sweep.RESULT) as store:
-        results = sweep.measured({key: task for of in tasks for key, task in of.items()}, store, jobs=asked.jobs)
+        every = {key: task for of in (*tasks, assumed) for key, task in of.items()}
+        results = sweep.measured(every, store, jobs=asked.jobs)
         cells, varied = [], [field for field, values in fields.items() if values[1:]]
         compared = study.aggregated(placed, tasks, policies, results)
         for place, ((one, _), found) in enumerate(zip(placed, compared, strict=True)):
@@ -122,6 +125,7 @@ def compare(asked: options.Asked) -> None:
             text, shown = text + against, shown + against
         said = {field: value for field, value in point.world.said.items() if field not in fields}
         words = worlds_words(traffic, point.world._replace(said=said), chosen, clients if clients != [1] else ())
+        words += study.order_words(point.world.config.radio, assumed, results)
         data = {"replications": len(cut.workloads), "summary": plain(tables["summary"])}
         data |= {"against": plain(tables["against"])} if name else {}
         ended(store, asked, "comparison", text + words, data, tables, drawings, shown=shown + words)

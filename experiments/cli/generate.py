@@ -9,7 +9,7 @@ from experiments.cli import options
 
 _KINDS = (
     "web", "mqtt", "push", "stream", "mixed", "chat", "voice", "game", "long-poll", "long-poll-and-web", "sensor",
-    "telemetry", "mail", "polling", "update", "web-exponential", "web-pareto", "web-jump", "web-cache",
+    "telemetry", "mail", "polling", "update", "iot", "web-exponential", "web-pareto", "web-jump", "web-cache",
     "web-servers", "web-bimodal", "web-flaky", "typeahead", "feed", "ticker-and-web", "answers",
 )  # fmt: skip
 _SIZES = "LEAST:MOST"
@@ -62,13 +62,13 @@ def generate(asked: options.Asked) -> None:
     for name in ("message_bytes", "report_bytes"):
         if (text := getattr(asked, name)) is not None:
             setattr(asked, name, _sizes(f"--{name.replace('_', '-')}", text))
-    if asked.web == "2025" and asked.hours is not None:
-        raise ValueError("--hours must be left out for --web 2025, of which --pages are drawn")
+    if asked.kind == "web" and asked.hours is not None and asked.web != "1996":
+        raise ValueError("--hours must be left out but for --web 1996: of other pages so many --pages are drawn")
     if asked.kind == "web" and asked.hours is None:
         asked.pages = asked.pages or 100
     wishes, rng, found = options.configured(Wishes, asked), generator(asked.seed, WORKLOAD), Found(traces.Report())
     if asked.kind == "web" and wishes.pages is not None:  # as many as anybody likes: written as they are drawn
-        counted = found.written(drawn(wishes.pages, rng, asked.web or "1996"))
+        counted = found.written(drawn(wishes.pages, rng, asked.web or "2025"))
     else:
         made = make(asked.kind, wishes, rng)
         counted = found.written(chain(made, made.messages))

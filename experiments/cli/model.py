@@ -28,7 +28,8 @@ class _Pair(click.ParamType[dict[str, float]]):
 
 WORLD = (
     option(
-        "--preset", "Radio and servers of today, or of the thesis that LPSM is from [today].", click.Choice([*PRESETS])
+        "--preset", "A phone today, a sensor (iot), a chip on wires, or the thesis that LPSM is from [today].",
+        click.Choice([*PRESETS]),
     ),
     option("--world", "TOML file with more of the world; lpsm list world says what it may hold.", FILE),
     option("--radio", WRITTEN["radio"][0], Names(registered("netsim.radio"))),

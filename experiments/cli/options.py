@@ -191,8 +191,8 @@ JSON = flag("--json as_json", "Print the result as one JSON object.")
 
 def web(when: str) -> Decorator:
     """Declare the option for the year of drawn pages, and when it may be given."""
-    words = "pages as measured in 1996, or those of 2025, which are graphs and tell their servers' times [1996]."
-    return option("--web", f"{when}: {words}", click.Choice(("1996", "2025")))
+    words = "pages of 2025, which are graphs and tell their servers' times, or as measured in 1996 [by the preset]."
+    return option("--web", f"{when}: {words}", click.Choice(("2025", "1996")))
 
 
 MEMBER = option(

@@ -13,6 +13,7 @@ import click
 from experiments.cli import options
 from experiments.escaping import echo
 from experiments.presets import MOST_CLIENTS
+from experiments.world import traffic_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -71,9 +72,9 @@ def gathered(
     else:
         if asked.member is not None:
             raise ValueError(f"member chooses from traffic, but no {option} is given")
-        workloads = traffic.generated(asked.pages, asked.seed, asked.seeds, asked.web or "1996")
-        settings = {"kind": "generated", "pages": asked.pages, "seeds": asked.seeds}
-        settings |= {"web": asked.web} if asked.web == "2025" else {}
+        web, _ = traffic_of(world.preset, asked.web)
+        workloads = traffic.generated(asked.pages, asked.seed, asked.seeds, web)
+        settings = {"kind": "generated", "pages": asked.pages, "seeds": asked.seeds, "web": web}
     cut = traffic.units(
         workloads, few=few, seed=asked.seed, beacon_interval_ns=world.config.beacon_interval_ns, think_s=asked.think,
     )  # fmt: skip

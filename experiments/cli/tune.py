@@ -10,6 +10,7 @@ from experiments.cli.model import WORLD, world_of
 from experiments.cli.studies import CLIENTS, TRAFFIC, ended, folder, gathered, settings_of, worlds_words
 from experiments.presets import LEVELS
 from experiments.study import targets
+from experiments.world import traffic_of
 
 
 @options.command(
@@ -59,7 +60,8 @@ def tune(asked: options.Asked) -> None:
     from experiments.study import tune as study
 
     rule = options.configured(study.Rule, asked)
-    world, target = world_of(asked, drawn=not asked.traffic and asked.web != "2025"), asked.target
+    drawn = not asked.traffic and traffic_of(asked.preset or "today", asked.web)[1]
+    world, target = world_of(asked, drawn=drawn), asked.target
     interval_ns, radio = world.config.beacon_interval_ns, world.config.radio
     of_target = study.CANDIDATES if target == targets.ANY else targets.candidates(target)
     chosen = sweep.named(of_target if asked.policies is None else asked.policies, interval_ns)

@@ -29,11 +29,11 @@ class Settings:
 
     pages: int = 100  #: of the Web model, for each seed
     seeds: int = 10
-    server: str = "lognormal"  #: how its delay is distributed; "recorded", the default for a trace, has its round trips
+    server: str = "recorded"  #: how its delay is distributed; "recorded" has the round trips of a trace
     server_s: float = 0.2  #: its mean
-    rtt_ms: float = 40.2
+    rtt_ms: float = 1000 * TODAY["rtt"]
     radio: str = TODAY["radio"]  #: of the package, or two figures ``AWAKE_MW/ASLEEP_MW``
-    beacon_ms: float = 100.0
+    beacon_ms: float = TODAY["beacon_ms"]
     policies: tuple[str, ...] = DEFAULT_POLICIES  #: beside no power saving, which is always there
 
     def __post_init__(self) -> None:
@@ -52,7 +52,7 @@ class Settings:
         netsim.RadioConfig.profile(self.radio)
 
     @classmethod
-    def of_link(cls, query: str, server: str = "lognormal") -> Self:
+    def of_link(cls, query: str, server: str = "recorded") -> Self:
         """Return the settings that the query of a link carries; what it does not name is the default.
 
         `server` is that of a link which names none.  A value that is no number where one is needed, too long or out of

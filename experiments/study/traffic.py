@@ -6,6 +6,7 @@ each visited several times at random phases of the beacons: a single visit at a 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,8 @@ from experiments.presets import at_round_trip
 from experiments.quantities import Row
 from lpsm.randomness import SERVER, SPLIT, WORKLOAD, generator
 from traces.times import instants, joined, moved, stretches
+from traces.traffic import Wishes, make
+from traces.web_model import WEBS
 
 VISITS = 10  # of a page that is compared by itself
 MOST_PARTS = 20  # of a session of messages alone
@@ -31,7 +34,7 @@ class Generated:
 
     n_pages: int
     seed: int
-    web: str = "1996"  #: the year of the pages
+    web: str = "2025"  #: the year of the pages; or the kind of traffic, a minute of which stands for a page
 
     @property
     def name(self) -> str:
@@ -39,8 +42,8 @@ class Generated:
         return f"seed-{self.seed}"
 
     def pages(self, client: int = 0) -> Sequence[traces.Page]:
-        """Draw the pages of a client."""
-        return traces.generate(self.n_pages, generator(self.seed, WORKLOAD, client), self.web)
+        """Draw the pages of a client, once for runs that follow one another."""
+        return _drawn(self, client)
 
     def world(self, config: netsim.SimulationConfig) -> netsim.SimulationConfig:
         """Return the world in which they are browsed."""
@@ -98,6 +101,14 @@ class Recorded:
 Replication = Generated | Recorded
 
 
+@lru_cache(maxsize=4)
+def _drawn(one: Generated, client: int) -> traces.Workload:
+    rng = generator(one.seed, WORKLOAD, client)
+    if one.web in WEBS:
+        return traces.Workload.of(traces.generate(one.n_pages, rng, one.web))
+    return make(one.web, Wishes(hours=one.n_pages / 60.0), rng)
+
+
 class Browsing(NamedTuple):
     """A session as it was recorded: its name, whose it is, its pages and what came beside them."""
 
@@ -137,7 +148,7 @@ def browsed(
             yield Browsing(session.name, session.user, found)
 
 
-def generated(pages: int, seed: int, seeds: int, web: str = "1996") -> list[Replication]:
+def generated(pages: int, seed: int, seeds: int, web: str = "2025") -> list[Replication]:
     """Return the seeds SEED, SEED+1, ... of the Web model, each with so many pages."""
     return [Generated(n_pages=pages, seed=number, web=web) for number in range(seed, seed + seeds)]
 

@@ -13,8 +13,24 @@ from netsim.model.primitives import ask, note_poll, tell_policy
 def say_sent(run: Run, client: Client, frame: Frame) -> None:
     """Let the policy know that a packet is handed to the transmitter."""
     client.last_sent = run.now
-    if client.observes:
+    if client.observes and client.host_aware and run.control and frame.to.connection.is_stream:
+        say_asked(run, client, frame)
+    elif client.observes:
         tell_policy(run, client, frame, 1, run.now, 0, 1)
+
+
+def say_asked(run: Run, client: Client, frame: Frame) -> None:
+    """Tell a host-aware policy of a packet on a stream's connection, once for each request in it."""
+    connection, told = frame.to.connection, 0
+    wanted = connection.requests.head
+    while wanted and connection.is_open:
+        if frame.seq <= wanted.asked < frame.seq + frame.length:
+            connection.number, connection.asked_of = wanted.number, wanted.asked_of
+            tell_policy(run, client, frame, 1, run.now, 0, 1)
+            told = 1
+        wanted = wanted.link
+    if told == 0:
+        tell_policy(run, client, frame, 1, run.now, 0, 1 - connection.is_open)
 
 
 def ask_at_beacon(run: Run, client: Client, at: int) -> None:

@@ -166,7 +166,7 @@ def observe(s: Account, frame: FlatFrame, asleep: bool) -> None:
     if s.host_aware:
         which = find(s, frame.connection)
         if frame.sent:
-            if which < 0 and (frame.opening or frame.payload_bytes):
+            if which < 0 and (frame.opening or (frame.payload_bytes and frame.wanted)):
                 kind = OPENING if frame.opening else REPLY
                 _add(s, frame.connection, kind, frame.at_ns, frame.server, frame.size_bytes)
             return

@@ -177,7 +177,8 @@ class HostFrame(NamedTuple):
     completes : bool
         Whether, received, it completes the message that was expected.
     wanted : bool
-        Whether, received, it has anything to say: it is no repetition, and its connection still exists.
+        Whether, received, it has anything to say: it is no repetition, and its connection still exists.  Sent, whether
+        it may ask for something, as all do but what HTTP/2 and TLS say beside requests.
     server : int
         Number of the server that is asked for something on the connection; negative where it is not known.
     """

@@ -18,6 +18,7 @@ from netsim.policies.entry import NS_PER_MS, Entry, Setting, exact_ms, whole_num
 from netsim.policies.protocol import FOREVER_NS, Plan
 
 PERIOD, TIMEOUT, TRIGGERED, TIMEOUT_SENT = 0, 1, 2, 3
+TIME_UNIT_NS = 1_024_000  # TU (IEEE 802.11-2020, 3.1)
 
 
 def _never_sleep(view: FlatView, ints: Ints, floats: Floats) -> Plan:
@@ -49,7 +50,7 @@ class StaticPsm(Ruled):
     Parameters
     ----------
     period_ms : int, float, Fraction or str
-        A positive multiple of the beacon interval.
+        A positive multiple of the beacon interval, in milliseconds or in time units of 1.024 ms, where that is one.
     inactivity_timeout_ms : int
         How long to stay awake after the last packet, either way; 0 (the model's default) sleeps at once.
     timeout_after_sending_ms : int, optional
@@ -100,6 +101,9 @@ def in_ms(ns: int) -> str:
 
 def _period_ns(policy: str, period_ms: str | float | Fraction, beacon_interval_ns: int) -> int:
     period = exact_ms(f"{policy} period", period_ms)
+    if not beacon_interval_ns % TIME_UNIT_NS and period % beacon_interval_ns:
+        in_units = period * TIME_UNIT_NS / NS_PER_MS  # what people call 100 ms is 100 time units
+        period = period if in_units % beacon_interval_ns else in_units
     if period <= 0 or period % beacon_interval_ns:
         raise ValueError(
             f"the {policy} period must be a positive multiple of {in_ms(beacon_interval_ns)} ms, got {period_ms} ms"

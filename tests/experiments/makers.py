@@ -33,8 +33,8 @@ class Patient:
         return self._rule.plan(view)
 
 class Failing(Patient):
-    def __init__(self, error):
-        super().__init__()
+    def __init__(self, error, beacon_interval_ns=100_000_000):
+        super().__init__("2", beacon_interval_ns)
         self.error = error
         self.spec = "failing"
 

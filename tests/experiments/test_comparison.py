@@ -11,6 +11,7 @@ import pytest
 import experiments
 import netsim
 import traces
+from experiments.world import made
 from tests.wrong_calls import refused, table
 
 
@@ -18,7 +19,7 @@ class EveryThird:
     spec, host_aware = "every-third", False
 
     def plan(self, view):
-        return netsim.Plan(view.now_ns, (view.now_ns // 300_000_000 + 1) * 300_000_000, False)
+        return netsim.Plan(view.now_ns, (view.now_ns // 307_200_000 + 1) * 307_200_000, False)
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def found():
 
 
 def test_energies_and_slowdowns_are_those_of_single_runs(found):
-    config = netsim.SimulationConfig(radio="esp32-c6", server_delay="lognormal:0.2")
+    config = made("today").config
     joules, slower = [], []
     for seed in range(3):
         pages = traces.generate(4, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0))))
@@ -42,22 +43,22 @@ def test_energies_and_slowdowns_are_those_of_single_runs(found):
 def test_differences_are_paired_and_turn_their_sign_with_the_policy_they_are_from(found):
     own, psm = (found.against(one).set_index("policy") for one in (EveryThird(), "psm"))
     assert "every-third" not in own.index
-    assert own.loc["psm:100", "slowdown"] == pytest.approx(-psm.loc["every-third", "slowdown"])
+    assert own.loc["psm:102.4", "slowdown"] == pytest.approx(-psm.loc["every-third", "slowdown"])
     table = found.replications.pivot(index="replication", columns="policy", values="slowdown_mean")
-    difference = table["every-third"] - table["psm:100"]
+    difference = table["every-third"] - table["psm:102.4"]
     assert psm.loc["every-third", "slowdown"] == pytest.approx(difference.mean())
     half_width = 4.302652729911275 * difference.std(ddof=1) / np.sqrt(3)  # Student's t for two degrees of freedom
     assert psm.loc["every-third", "slowdown_half_width"] == pytest.approx(half_width)
     energy = found.replications.groupby("policy")["total_j_per_page"].mean()
-    percent = 100 * (energy["every-third"] / energy["psm:100"] - 1)
+    percent = 100 * (energy["every-third"] / energy["psm:102.4"] - 1)
     assert psm.loc["every-third", "energy_percent"] == pytest.approx(percent)
 
 
 def test_it_is_printed_with_what_each_policy_does_and_draws_every_picture(found):
     text = str(found)
     assert "every-third: a policy of your own." in text
-    assert "psm:100: static PSM" in text
-    assert "World (today): radio esp32-c6" in text
+    assert "psm:102.4: static PSM" in text
+    assert "World (today): radio pixel-7-pro" in text
     assert {*found.pictures()} == {"energy", "front", "slowdown", "slowdown-by-page"}
     assert found.plot("energy").axes
 
@@ -93,7 +94,7 @@ def test_a_sweep_over_words_stands_in_their_order():
 compare(["psm", "psm:100"], 2) -> policies must differ
 compare(["psmm"], 2) -> did you mean psm
 compare(["psm"], 0) -> pages
-compare(["psm"], 2, "yesterday") -> must be one of today, thesis, got 'yesterday'
+compare(["psm"], 2, "yesterday") -> must be one of today, iot, wires, thesis, got 'yesterday'
 compare(["psm"], 2, {"radioo": "esp32-c6"}) -> did you mean radio
 compare(["psm"], 2, clients=0) -> clients must be whole numbers from 1 to
 compare(["psm"], 2, seeds=1).against("lpsm") -> must be one that was compared
@@ -112,7 +113,7 @@ SCRIPT = """
     class Patient:
         spec, host_aware = "patient", False
         def plan(self, view):
-            return netsim.Plan(view.now_ns, (view.now_ns // 300_000_000 + 1) * 300_000_000, False)
+            return netsim.Plan(view.now_ns, (view.now_ns // 307_200_000 + 1) * 307_200_000, False)
 
     found = experiments.compare(["psm", Patient()], 2, seeds=2, jobs=2)
     print(found.summary.set_index("policy").loc["patient", "slowdown_mean"])

@@ -56,7 +56,7 @@ def test_a_link_that_says_nonsense_is_answered_with_the_rule():
 def test_what_was_answered_once_is_not_computed_again():
     explorer = Explorer()
     first = explorer.answer(SMALL)
-    assert list(first["policy"]) == ["none", "psm:100", "bsd:1", "hold:50", "limit", "page-awake"]
+    assert list(first["policy"]) == ["none", "psm:102.4", "bsd:1", "hold:50", "limit", "page-awake"]
     runs = explorer._run.cache_info().misses
     assert explorer.answer(SMALL).equals(first)
     assert explorer._run.cache_info().misses == runs

@@ -13,7 +13,7 @@ from experiments.report.perfetto import trace_events
 from experiments.timeline import record, timeline, window_of_page
 from tests.tables import near, value_error
 
-WORK = traces.Workload.of(list(traces.generate(5, np.random.default_rng(11))))
+WORK = traces.Workload.of(list(traces.generate(5, np.random.default_rng(11), "1996")))
 CONFIG = netsim.SimulationConfig(server_delay=netsim.ServerDelay(mean_s=0.2))
 POLICIES = ["none", "psm", "bsd:1", "lpsm", "lpsm2:1.05", "dynamic"]
 

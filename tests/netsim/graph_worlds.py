@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from netsim import Phy, StateRadioConfig
+from netsim.config import AIFSN
 from traces.columns import Workload
 from traces.records import Cause, Page
 
@@ -22,7 +24,7 @@ def graph_world(made, number):
 
 
 def today_world(made, number):
-    """Return a world, or a cell, with the transport of today, whose clients browse graphs or whatever they did."""
+    """Return a world, or a cell, of today's transport and access points; clients browse graphs or whatever they did."""
     rng, is_graph = np.random.default_rng([number, 44]), number % 4 > 0
     world = graph_world(made, number) if is_graph else made(number)
     secure = rng.random() < 0.4
@@ -35,7 +37,16 @@ def today_world(made, number):
         window=max(world.config.tcp.window, int(rng.choice([1, 20, 4_000]))),
     )  # fmt: skip
     link = replace(world.config.link, queue_packets=int(rng.choice([0, 0, 1, 5, 20])))
-    return replace(world, config=replace(world.config, tcp=tcp, link=link))
+    air, radio = world.config.medium, world.config.radio
+    if air is not None:
+        if rng.random() < 0.2:  # of which worlds that are kept know nothing
+            air = replace(air, phy=Phy(kind="11ax-80x2"))
+        beacons = replace(air.beacons, beacon_mbps=float(rng.choice([0.0, *air.phy.beacon_rates_mbps])))
+        air = replace(air, beacons=beacons, access=str(rng.choice(list(AIFSN))),
+            block_ack_requests=bool(rng.random() < 0.5))  # fmt: skip
+    if isinstance(radio, StateRadioConfig):
+        radio = replace(radio, beacon_ms=float(rng.choice([0.294, 2.0])))
+    return replace(world, config=replace(world.config, tcp=tcp, link=link, medium=air, radio=radio))
 
 
 def _page(page, rng, mss):

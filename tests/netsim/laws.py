@@ -370,7 +370,7 @@ def the_radio_transmits_and_receives_its_frames_and_is_in_its_states_all_the_tim
     if not case.is_agreed:
         sent_at = {one.number: one.start_ns for one in case.recorder.frames if one.kind == "beacon"}
         starts, ends = case.awake
-        beacon = air.phy.lowest_ns(air.beacons.size_bytes)
+        beacon = case.recorder.run.beacon_air
         for at, slept in zip(*case.beacons, strict=True):
             late = sent_at[at // case.config.beacon_interval_ns] - at
             if not ((starts <= at + late + beacon) & (at <= ends)).any():

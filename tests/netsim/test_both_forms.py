@@ -64,7 +64,7 @@ def test_servers_are_told_apart_alike_and_by_the_host_alone():
 
     def answer(policy, form, servers):
         pages = [page._replace(servers=tuple(servers(place, 1 + len(page.objects))))
-                 for place, page in enumerate(traces.generate(60, generator(8, WORKLOAD)))]  # fmt: skip
+                 for place, page in enumerate(traces.generate(60, generator(8, WORKLOAD), "1996"))]  # fmt: skip
         run = netsim.simulate(pages, policy, config=config, engine=form)
         return digests.digest([run]), learned([run])
 
@@ -93,7 +93,7 @@ def test_a_learner_that_was_stored_goes_on_as_if_it_had_not_been():
 @pytest.mark.parametrize("medium", [None, "11n"])
 @pytest.mark.parametrize("entry", policies.registry().values(), ids=lambda entry: entry.kind)
 def test_every_policy_gives_the_same_and_so_does_every_column_of_a_result(entry, medium):
-    pages, given = traces.generate(5, generator(8, WORKLOAD)), {"push": [Message(1.0, 2_000)]}
+    pages, given = traces.generate(5, generator(8, WORKLOAD), "1996"), {"push": [Message(1.0, 2_000)]}
     given["config"] = netsim.SimulationConfig(medium=medium, link=netsim.LinkConfig(loss_rate=0.05))
     packet, ours = (netsim.simulate(pages, entry.example, engine=form, **given) for form in FORMS)
     assert learned([packet]) == learned([ours])

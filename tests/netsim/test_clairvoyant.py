@@ -14,7 +14,7 @@ CONFIG = netsim.SimulationConfig(server_delay="exponential:0.3")
 
 
 def search():
-    return _Search(Workload.of(traces.generate(6, 5)), CONFIG, 7, np.tile(PRICES, 6))
+    return _Search(Workload.of(traces.generate(6, 5, "1996")), CONFIG, 7, np.tile(PRICES, 6))
 
 
 class Knowing:
@@ -87,7 +87,7 @@ def test_search_against_all_ways():
 @pytest.mark.parametrize("delay", ["0", "exponential:0.3"])
 def test_no_policy_needs_less_and_the_curve_rises_in_slowdown_and_falls_in_energy(delay):
     config = netsim.SimulationConfig(server_delay=delay)
-    pages = Workload.of(traces.generate(10, 3))
+    pages = Workload.of(traces.generate(10, 3, "1996"))
     curve, base = clairvoyant(pages, config=config, seed=2), netsim.simulate(pages, config=config, seed=2)
     for policy in ("psm", "bsd:0.5", "lpsm3:1.05", "lpsm3:1.2", "hold"):
         run = netsim.simulate(pages, policy, config=config, seed=2)

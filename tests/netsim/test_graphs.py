@@ -162,6 +162,29 @@ def test_laws_hold_of_many_graphs_and_both_ways_of_running_answer_alike(made, fi
     assert said[law] > (50 if made in (world, wide_world) else 5)  # of one client alone
 
 
+class Listening:
+    """Never sleeps, and notes the streams that asked for something and those that are complete."""
+
+    spec, host_aware = "listening", True
+    asked, complete = set(), set()  # of the class: a run copies its policy
+
+    def plan(self, view):
+        return netsim.Plan(netsim.policies.FOREVER_NS, netsim.policies.FOREVER_NS)
+
+    def observe(self, frame):
+        if frame.sent and frame.host.wanted and frame.host.payload_bytes:
+            self.asked.add(frame.host.connection)
+        elif frame.host.completes:
+            self.complete.add(frame.host.connection)
+
+
+def test_a_host_hears_of_each_request_that_a_packet_carries_and_of_nothing_else_as_one():
+    pages = traces.generate(2, 5)
+    netsim.simulate(pages, Listening(), config=SimulationConfig(tcp=TcpConfig.today(), max_connections=6))
+    assert Listening.complete == Listening.asked
+    assert len(Listening.asked) == sum(1 + len(page.objects) for page in pages)
+
+
 def test_pages_of_today_are_browsed_to_their_last_byte_and_power_saving_makes_none_quicker():
     pages = traces.generate(3, 5, web="2025")
     base, *others = (netsim.simulate(pages, spec).latency_s for spec in ("none", "psm", "lpsm3", "poll"))

@@ -15,7 +15,7 @@ from tests.netsim import laws
 from tests.netsim.air.cells import add_up
 from tests.netsim.frozen import cell, wide_cell, wide_world, world
 from tests.netsim.frozen.worlds import KINDS
-from tests.netsim.graph_worlds import graph_world, today_world
+from tests.netsim.graph_worlds import today_world
 from tests.tables import each
 from traces.columns import Workload
 from traces.records import Cause, Datagram, Message, Page, Timing
@@ -77,7 +77,7 @@ def test_the_worlds_draw_every_field_of_the_configuration_and_of_the_traffic():
                 see(part)
         kinds.add(type(value))
 
-    for made in (wide_world, wide_cell, partial(graph_world, wide_world), partial(today_world, wide_world)):
+    for made in (wide_world, wide_cell, *(partial(today_world, one) for one in (wide_world, wide_cell))):
         for number in range(40_000, 40_150):
             one = made(number)
             see(one.config)

@@ -18,7 +18,7 @@ from traces.traffic import push_messages
 "0", 1.05 ; "0.5", 1.02 ; "0.5", 1.2 ; "lognormal:0.5:0.8", 1.05
 """)  # fmt: skip
 def test_the_slowdown_asked_for_is_kept_with_less_energy_by_each_learner(server, target):
-    config, pages = netsim.SimulationConfig(server_delay=server), traces.generate(200, generator(31, WORKLOAD))
+    config, pages = netsim.SimulationConfig(server_delay=server), traces.generate(200, generator(31, WORKLOAD), "1996")
     specs = "none", "bsd:0.05", f"lpsm2:{target}", f"lpsm3:{target}"
     base, bounded, lpsm2, lpsm3 = (netsim.simulate(pages, one, config=config, seed=31) for one in specs)
     assert lpsm3.slowdown(base) - 1.0 <= 1.12 * (target - 1.0)

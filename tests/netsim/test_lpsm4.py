@@ -132,7 +132,7 @@ def test_the_slowdown_asked_for_is_kept_for_less_than_lpsm3_needs_and_in_both_fo
         on_air = {"medium": netsim.AirConfig(phy=netsim.Phy.parse("11n")), "beacon_interval_ns": 102_400_000}
     config, pages = (
         netsim.SimulationConfig(radio=radio, server_delay=server, **on_air),
-        traces.generate(60, generator(35, WORKLOAD)),
+        traces.generate(60, generator(35, WORKLOAD), "1996"),
     )
     specs = ("none", f"lpsm3:{target}", f"lpsm4:{target}", f"lpsm4-link:{target}")
     base, lpsm3, *own = (netsim.simulate(pages, one, config=config, seed=35) for one in specs)

@@ -45,7 +45,7 @@ def test_the_learner_of_lpsm_is_the_one_that_is_written():
     assert (config.times_ms, config.energy, config.gamma) == ((100.0, 200.0, 300.0, 400.0), "1/log T", 0.5)
     assert config.alphas == tuple(alpha_grid(kind="chebyshev", size=3))
     assert make("lpsm:times=90/150,alphas=0.01").learner.config.alphas == (0.01,)
-    pages = traces.generate(5, 0)
+    pages = traces.generate(5, 0, "1996")
     by_name, default = netsim.simulate(pages, "lpsm:times=100:1200:100"), netsim.simulate(pages, "lpsm")
     assert by_name.energy == default.energy != netsim.simulate(pages, "lpsm:gamma=1").energy
 
@@ -59,9 +59,9 @@ def test_parts_of_a_world_go_by_name():
     world = netsim.SimulationConfig(radio="esp32-c6", server_delay="lognormal:0.2:1", medium="11g:54")
     assert world == netsim.SimulationConfig(radio=netsim.Radio.profile("esp32-c6"),
         server_delay=netsim.ServerDelay(0.2, kind="lognormal", sigma=1.0),
-        medium=netsim.AirConfig(phy=netsim.Phy.parse("11g:54")))  # fmt: skip
+        medium=netsim.AirConfig.shipped("11g:54"))  # fmt: skip
     assert netsim.SimulationConfig(server_delay=0.5).server_delay == netsim.ServerDelay(0.5)
 
 
 def test_a_seed_stands_for_its_generator():
-    assert traces.generate(3, 3) == traces.generate(3, np.random.default_rng(3))
+    assert traces.generate(3, 3, "1996") == traces.generate(3, np.random.default_rng(3), "1996")

@@ -179,7 +179,7 @@ def of_the_thesis(slept_s, waiting_bytes, times_s):
 
 
 def test_a_loss_of_ones_own_is_asked_and_the_thesis_own_gives_what_lpsm_gives():
-    pages = traces.generate(15, np.random.default_rng(4))
+    pages = traces.generate(15, np.random.default_rng(4), "1996")
     stock = netsim.simulate(pages, "lpsm")
     same = netsim.simulate(pages, Lpsm(PollingLearner(loss=of_the_thesis)))
     pd.testing.assert_frame_equal(same.polls, stock.polls)
@@ -209,5 +209,5 @@ def test_a_loss_or_a_learner_that_lpsm_would_not_ask_is_refused():
         PollingLearner(PollingConfig(gamma=1.0), loss=of_the_thesis)
     for wrong in (np.ones(3), np.full(12, np.nan), -np.ones(12)):
         with pytest.raises(netsim.policies.PolicyError, match="policy lpsm: plan raised ValueError: loss must"):
-            netsim.simulate(traces.generate(2, np.random.default_rng(4)),
+            netsim.simulate(traces.generate(2, np.random.default_rng(4), "1996"),
                 Lpsm(PollingLearner(loss=lambda *_, wrong=wrong: wrong)))  # fmt: skip

@@ -109,7 +109,7 @@ def test_any_retrieval_carries_a_poll_out_and_closes_the_gate_again(retrieval):
 
 @pytest.mark.parametrize("air", [None, AirConfig(phy=Phy.parse("11n"), neighbours=2, neighbour_mbps=3.0)])
 def test_named_policies_that_poll_keep_the_laws_and_run_alike_both_ways(air):
-    pages, config = traces.generate(6, 3), SimulationConfig(medium=air, link=LinkConfig(loss_rate=0.02))
+    pages, config = traces.generate(6, 3, "1996"), SimulationConfig(medium=air, link=LinkConfig(loss_rate=0.02))
     clients = [(pages, "poll:12.8"), (pages[::-1], "poll-link:40"), (pages[:2], "lpsm3")]
     one = World(clients=clients, push=[[]] * 3, config=config, seed=4, together=True)
     assert alike(one)
@@ -130,7 +130,7 @@ def test_laws_hold_where_sends_open_nothing_and_every_sleep_ends_with_a_poll(mad
 
 
 def test_a_client_that_polls_answers_within_its_interval_and_naps_else():
-    pages = traces.generate(40, 8)
+    pages = traces.generate(40, 8, "1996")
     config = SimulationConfig(server_delay="exponential:0.3", radio=netsim.Radio.profile("esp32-c6"))
     base, psm = (netsim.simulate(pages, spec, config=config) for spec in ("none", "psm"))
     late_s = {}
@@ -160,7 +160,7 @@ def test_a_poll_that_cannot_be_followed_is_refused(plan, said):
     policy, _ = polling()
     policy.plan = lambda view: plan(view.now_ns)
     with pytest.raises(PolicyError, match=said):
-        netsim.simulate(traces.generate(1, 0), policy)
+        netsim.simulate(traces.generate(1, 0, "1996"), policy)
 
 
 def test_a_policy_that_does_not_say_that_it_polls_may_not():
@@ -171,7 +171,7 @@ def test_a_policy_that_does_not_say_that_it_polls_may_not():
             return netsim.Plan(view.now_ns, view.now_ns + 7, poll=True)
 
     with pytest.raises(PolicyError, match="an attribute polls that is true"):
-        netsim.simulate(traces.generate(1, 0), Silent())
+        netsim.simulate(traces.generate(1, 0, "1996"), Silent())
 
 
 def test_a_plan_says_whether_it_polls():

@@ -177,6 +177,15 @@ def test_a_full_queue_drops_what_comes_and_it_is_sent_again_without_a_time_out()
     assert trips < 9  # a time-out takes ten
 
 
+def test_two_round_trips_without_news_send_the_last_segment_again_which_tells_what_else_is_lost():
+    link = LinkConfig(wireless_mbps=1e6, wired_mbps=12.0, wireless_delay_ms=0.0, wired_delay_ms=10.0, queue_packets=1)
+    _, down, _ = one_reply(3 * MSS - 9, world(link))
+    (first, _), (probe, _), (repaired, _) = data = [(one.reached_ns / MS, one.seq // MSS) for one in down if one.length]
+    assert [place for _, place in data] == [0, 2, 1]
+    assert probe - first == near(10 + 2 * 20.2 + 2 + 11, abs=0.2)  # ACK, two round trips and 2 ms, packet
+    assert repaired - probe == near(10 + 11, abs=0.2)
+
+
 # -- handshakes
 @cases_of("changed trips", """
 {} -> 2

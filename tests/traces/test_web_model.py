@@ -9,7 +9,7 @@ from tests.tables import cases_of, near
 
 @pytest.fixture(scope="module")
 def many():
-    return traces.generate(20_000, np.random.default_rng(1))
+    return traces.generate(20_000, np.random.default_rng(1), "1996")
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def sizes(many):
 
 
 def test_the_first_pages_do_not_depend_on_how_many_are_asked_for(many):
-    assert traces.generate(50, np.random.default_rng(1)) == many[:50]
+    assert traces.generate(50, np.random.default_rng(1), "1996") == many[:50]
 
 
 def test_means_are_those_of_the_measured_workload(many, sizes):

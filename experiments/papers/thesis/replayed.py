@@ -72,7 +72,7 @@ def _busiest(folder):
 def _generated(n_pages, seed):
     """Browsing drawn from the Web model, over a dial-up line: what an object takes, and then the pause for thought."""
     now_us, requests = 0, []
-    for page in traces.generate(n_pages, generator(seed, 0)):
+    for page in traces.generate(n_pages, generator(seed, 0), web="1996"):
         for sent, reply in ((page.request_bytes, page.reply_bytes), *page.objects):
             begun_us, now_us = now_us, now_us + 100_000 + reply * 1_000_000 // LINE_BYTES_PER_S
             requests.append(traces.Request("generated", "", begun_us, now_us, sent, reply))

@@ -11,6 +11,7 @@ from experiments.cli.compare import compare as command
 from experiments.explore.answer import Explorer
 from experiments.presets import COMPARED
 from experiments.study.traffic import recorded
+from experiments.world import made
 from lpsm.randomness import WORKLOAD, generator
 from tests.tables import near
 
@@ -50,7 +51,7 @@ def test_sessions_of_a_trace_are_replications_and_members_can_be_chosen(compare,
 
 @pytest.mark.long
 def test_cells_of_several_sizes_are_those_of_comparisons_one_by_one(compare, tmp_path):
-    cells = ("--air", "11g:54", "--pages", "2", "--seeds", "2", "--policies", "psm,twt:200:10")
+    cells = ("--air", "11g:54", "--preset", "thesis", "--pages", "2", "--seeds", "2", "--policies", "psm,twt:200:10")
     found = compare(*cells, "--clients", "1,3")
     assert found["policies"] == ["none", "psm:100", "twt:200:10"]
     rows = {(row["clients"], row["policy"]): row for row in found["summary"]}
@@ -66,9 +67,10 @@ def test_cells_of_several_sizes_are_those_of_comparisons_one_by_one(compare, tmp
 
 
 def test_drawn_pages_written_to_a_file_are_browsed_in_the_same_world_by_every_command(compare, lpsm, tmp_path):
-    work, drawn = tmp_path / "w.jsonl", compare("--pages", "4", "--seeds", "1", "--policies", "psm,bsd:0.5", name="1")
-    lpsm("generate", "--pages", "4", "--seed", "0", "--out", work)
-    written = compare("--trace", work, "--policies", "psm,bsd:0.5", name="2")
+    words = "--policies", "psm,bsd:0.5"
+    work, drawn = tmp_path / "w.jsonl", compare("--web", "1996", "--pages", "4", "--seeds", "1", *words, name="1")
+    lpsm("generate", "--web", "1996", "--pages", "4", "--seed", "0", "--out", work)
+    written = compare("--trace", work, *words, name="2")
     for one, other in zip(drawn["summary"], written["summary"], strict=True):
         assert other["total_j_per_page"] == near(one["total_j_per_page"], rel=1e-3)  # issues are rounded
         assert (other["slowdown_mean"] or 1) == near(one["slowdown_mean"] or 1, rel=1e-3)
@@ -84,8 +86,7 @@ def test_drawn_pages_written_to_a_file_are_browsed_in_the_same_world_by_every_co
 
 
 def test_beside_a_policy_stands_what_a_client_needs_that_knows_when_frames_come(compare, tmp_path):
-    found = compare("--pages", "3", "--seeds", "2", "--policies", "psm,lpsm", "--clairvoyant",
-                    "--server-delay", "exponential:0.3")  # fmt: skip
+    found = compare(*["--preset", "thesis", "--pages", "3", "--seeds", "2", "--policies", "psm,lpsm", "--clairvoyant"])
     rows = pd.DataFrame(found["summary"]).set_index("policy")
     known, own = rows["clairvoyant_j_per_page"], rows["total_j_per_page"]
     for policy in ("psm:100", "lpsm"):
@@ -104,7 +105,7 @@ def test_a_baseline_is_compared_too_and_what_differs_from_it_is_what_python_pair
     found = experiments.compare(["psm", "bsd:0.5"], 3, seeds=3, jobs=1).against("bsd:0.5")
     written = pd.read_csv(tmp_path / "out" / "against.csv")
     pd.testing.assert_frame_equal(written, found, check_dtype=False, rtol=1e-12)
-    assert [row["policy"] for row in said["against"]] == ["none", "psm:100"]
+    assert [row["policy"] for row in said["against"]] == ["none", "psm:102.4"]
     assert "Paired differences from bsd:0.5, ± 95 %" in (tmp_path / "out" / "comparison.txt").read_text()
 
 
@@ -120,7 +121,7 @@ def test_worlds_that_are_swept_are_those_of_single_comparisons_and_stand_below_e
             assert own == [row | values for row in alone]
     against = pd.read_csv(tmp_path / "out" / "against.csv")
     assert against[["server_delay", "clients", "policy"]].to_numpy().tolist() == [
-        [delay, clients, "psm:100"] for clients in (1, 2) for delay in ("0", "lognormal:0.3")]  # fmt: skip
+        [delay, clients, "psm:102.4"] for clients in (1, 2) for delay in ("0", "lognormal:0.3")]  # fmt: skip
     lines = (tmp_path / "out" / "comparison.txt").read_text().splitlines()
     heads = [line.split()[:3] for line in lines if line.startswith("policy")]
     assert heads == [["policy", "server_delay", "clients"], ["policy", "clients", "server_delay"]]
@@ -139,7 +140,7 @@ def test_pages_of_2025_tell_how_long_their_servers_take(compare, lpsm, tmp_path)
     assert found["model"]["server_delay"]["kind"] == "recorded"
     pages = traces.generate(2, generator(0, WORKLOAD, 0), web="2025")
     table = pd.read_csv(tmp_path / "out" / "pages.csv")
-    alone = netsim.simulate(pages, "psm", config=netsim.SimulationConfig(radio="esp32-c6"), seed=0)
-    own = table[(table.policy == "psm:100") & (table.replication == "seed-0")]
+    alone = netsim.simulate(pages, "psm", config=made("today").config, seed=0)
+    own = table[(table.policy == "psm:102.4") & (table.replication == "seed-0")]
     assert own.latency_s.to_numpy() == near(alone.latency_s, abs=1e-9)
     assert "must be left out" in lpsm("generate", "--web", "2025", "--hours", "1").stderr

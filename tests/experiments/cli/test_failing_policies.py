@@ -87,7 +87,7 @@ def test_each_way_in_which_a_policy_fails_is_one_line_that_names_it(complaint, t
     left = []  # by which the program would end the process that waits for a thread
     monkeypatch.setattr(cli, "os", SimpleNamespace(**{**vars(os), "_exit": left.append}))
     try:
-        line = complaint("simulate", "w.jsonl", "--policy", "mine.py:Mine", "--out", "p.csv")
+        line = complaint("simulate", "w.jsonl", "--policy", "mine.py:Mine", "--out", "p.csv", "--preset", "thesis")
     finally:
         for module in [one for one in [*sys.modules.values()] if "Unshown" in vars(one)]:
             module.RELEASE.set()
@@ -105,7 +105,7 @@ def test_each_way_in_which_a_policy_fails_is_one_line_that_names_it(complaint, t
 def test_a_policy_that_leaves_a_thread_or_ends_its_worker_ends_the_program_all_the_same(tmp_path, way, jobs):
     imports = "import os, threading\nfrom netsim import Plan\nRELEASE = threading.Event()\n"
     (tmp_path / "own.py").write_text(f"{imports}{KINDS}\nclass Mine(Base):\n    {WAYS[way][0]}\n")
-    words = f"compare --pages 3 --seeds 1 --policies own.py:Mine --out out --jobs {jobs}".split()
+    words = f"compare --preset thesis --pages 3 --seeds 1 --policies own.py:Mine --out out --jobs {jobs}".split()
     ran = subprocess.run([*PROGRAM, *words], cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
     assert ran.returncode == 2, ran.stderr[:500]
     said = "".join(line for line in ran.stderr.splitlines() if "runs of a policy: " not in line)

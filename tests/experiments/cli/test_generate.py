@@ -22,7 +22,8 @@ def test_the_pages_are_those_that_compare_draws_for_the_seed_and_add_up(lpsm, tm
 
 @pytest.mark.parametrize("kind", [*KINDS, *APPS, "web-servers"])
 def test_every_kind_is_a_workload_that_the_seed_decides(lpsm, tmp_path, kind):
-    words = ("generate", "--kind", kind, "--hours", "0.5" if kind in KINDS else "0.05", "--seed", "5")
+    years = ("--web", "1996") if kind == "web" else ()
+    words = ("generate", *years, "--kind", kind, "--hours", "0.5" if kind in KINDS else "0.05", "--seed", "5")
     totals = json.loads(lpsm(*words, "--out", tmp_path / "w", "--json").stdout)
     found = traces.read_workload(tmp_path / "w")
     assert (totals["pages"], totals["messages"]) == (len(found), len(found.messages))

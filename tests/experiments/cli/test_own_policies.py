@@ -29,7 +29,7 @@ def test_a_class_of_ones_own_goes_into_every_command(lpsm, mine, workload, tmp_p
     for words in (["compare", *small], ["compare", *small, "--clients", "1,2"], ["tune", workload],
                   ["population", workload]):  # fmt: skip
         answer = found(*words)
-        assert answer["policies"] == ["none", "psm:100", "patient:2", "patient:3"]
+        assert answer["policies"] == ["none", "psm:102.4", "patient:2", "patient:3"]
         assert words[0] != "compare" or list(answer["own_policies"]) == ["patient:2", "patient:3"]
     [client] = found("audit", capture)["clients"]
     assert [row["policy"] for row in client["compared"]] == ["psm:102.4", "patient:2", "patient:3", "dynamic:60"]
@@ -45,8 +45,8 @@ def test_a_class_of_ones_own_may_be_the_baseline_and_is_kept_by_the_name_it_give
     words = ["--pages", "2", "--seeds", "2", "--policies", "psm", "--baseline", f"{mine}:Patient:3", "--jobs", "1"]
     result = lpsm("compare", *words, "--json", "--out", tmp_path / "out")
     answer = json.loads(result.stdout)
-    assert answer["policies"] == ["none", "psm:100", "patient:3"]
-    assert [row["policy"] for row in answer["against"]] == ["none", "psm:100"]
+    assert answer["policies"] == ["none", "psm:102.4", "patient:3"]
+    assert [row["policy"] for row in answer["against"]] == ["none", "psm:102.4"]
     assert "Paired differences from patient:3" in (tmp_path / "out" / "comparison.txt").read_text()
     manifest = (tmp_path / "out" / "manifest.json").read_text()
     assert json.loads(manifest)["configuration"]["baseline"] == "patient:3"

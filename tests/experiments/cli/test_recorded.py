@@ -12,6 +12,7 @@ import traces
 from experiments.cli import load_command
 from experiments.cli.options import INPUT
 from experiments.study.traffic import recorded
+from experiments.world import made
 from tests.tables import cases_of, each, near
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -36,7 +37,7 @@ def told(tmp_path):
 def runs(told):
     """What the simulator says of this workload under PSM and without power saving."""
     [session] = recorded([told])
-    world = session.world(netsim.SimulationConfig())
+    world = session.world(made("today", {"radio": "thesis"}).config)
     return {policy: netsim.simulate(session.pages(), policy, config=world) for policy in ("none", "psm")}
 
 
@@ -49,8 +50,8 @@ def test_recorded_servers_and_round_trips_are_the_default_and_one_option_leaves_
 
     default, instant = latencies(), latencies("--server-delay", "0")
     assert latencies("--server-delay", "recorded", "--rtt", "recorded") == default
-    assert latencies("--server-delay", "0", "--rtt", "0.0402") == instant
-    assert default[1] - instant[1] == near(0.75 + (0.1 - 0.0402) * 2, abs=0.03)  # a connection, an exchange
+    assert latencies("--server-delay", "0", "--rtt", "0.03") == instant
+    assert default[1] - instant[1] == near(0.75 + (0.1 - 0.03) * 3, abs=0.03)  # a connection, TLS, an exchange
     assert SAID in lpsm("simulate", told).stderr
     totals = json.loads(lpsm("simulate", told, "--policy", "psm", "--json").stdout)
     assert (totals["messages"], totals["recorded"]) == (2, {"server_times_s": 0.5, "round_trip_s": 0.1, "messages": 2})
@@ -70,7 +71,7 @@ def test_what_was_recorded_is_used_and_said_in_the_output_and_in_the_manifest(lp
     traffic = found if command == "population" else found["traffic"]
     assert traffic["recorded"]["round_trip_s"] == near(0.1)
     assert traffic["recorded"]["server_times_s"] is not None
-    row = next(row for row in found["summary"] if row["policy"] == "psm:100")
+    row = next(row for row in found["summary"] if row["policy"] == "psm:102.4")
     late_s = (runs["psm"].messages["delay_s"] - runs["none"].messages["delay_s"]).mean()
     assert row["added_delay_s_mean" if command == "population" else "added_delay_mean_s"] == near(late_s)
     joules = row["total_j"] if command == "population" else 2 * row["total_j_per_page"]
@@ -100,7 +101,7 @@ def test_messages_alone_are_traffic_and_the_setting_keeps_their_delay(lpsm, tmp_
     found = tuned(files, "--max-push-delay", "0.3")
     rows = {row["policy"]: row for row in found["candidates"]}
     assert rows["listen:10"]["added_delay_mean_s"] > 0.3
-    assert found["recommendation"]["policy"] in ("psm:100", "dynamic:100")
+    assert found["recommendation"]["policy"] in ("psm:102.4", "dynamic:100")
     assert found["recommendation"]["added_delay_mean_s"] <= 0.3
     assert tuned(files, "--force")["recommendation"]["policy"] == "listen:10"
 

@@ -65,11 +65,11 @@ def test_the_json_of_a_command_agrees_with_its_tables(results, name, listed, tab
 
 def test_a_comparison_says_what_was_run_and_its_figures_follow_from_one_another(results):
     made = results("compare")
-    traffic = {"kind": "generated", "pages": 4, "seed": 0, "seeds": 2, "units": "seeds", "recorded": {}}
+    traffic = {"kind": "generated", "pages": 4, "seed": 0, "seeds": 2, "units": "seeds", "recorded": {}, "web": "2025"}
     assert made.found["traffic"] == {**traffic, "think_s": None}
     rows = pd.read_csv(made.folder / "summary.csv").set_index("policy")
-    assert rows.index.tolist() == ["none", "psm:100", "lpsm:log", "limit", "page-awake"]
-    assert rows.loc["psm:100", "energy_vs_psm_percent"] == 0
+    assert rows.index.tolist() == ["none", "psm:102.4", "lpsm:log", "limit", "page-awake"]
+    assert rows.loc["psm:102.4", "energy_vs_psm_percent"] == 0
     assert rows.loc["lpsm:log", "wakeup_j_per_page"] > 0
     assert (rows["total_j_per_page"] >= rows.loc["limit", "total_j_per_page"]).all()
 

@@ -43,9 +43,9 @@ simulate WORK --server-delay soon -> soon
 simulate WORK --min-rto 0 -> min_rto_s
 simulate WORK --beacon-ms 0 -> '--beacon-ms': 0.0 is not in the range 1.0<=x<=1000000.0
 simulate WORK --radio esp23 -> got 'esp23'; did you mean 'esp32'?
-simulate WORK --preset these -> 'these' is not one of 'today', 'thesis'
-simulate WORK --dtim 3 -> dtim_period belongs to the shared air, and no --air is given
-simulate WORK --neighbours 3 -> neighbours belongs to the shared air, and no --air is given
+simulate WORK --preset these -> 'these' is not one of 'today', 'iot', 'wires', 'thesis'
+simulate WORK --preset thesis --dtim 3 -> dtim_period belongs to the shared air, and no --air is given
+simulate WORK --preset thesis --neighbours 3 -> neighbours belongs to the shared air, and no --air is given
 simulate WORK --air 11x -> kind must be one of 11b
 simulate WORK --air 11g:55 -> rate_mbps of 11g must be one of 6, 9
 simulate WORK --air 11g --neighbours 1.5 -> '--neighbours': it must be N:MBPS
@@ -59,7 +59,7 @@ simulate WORK --world PROSE -> a world must be a TOML file
 simulate WORK --world MSS.toml -> mss_bytes must be an integer of at least 1, got 0
 simulate WORK --world WIRES.toml --air 11g -> wireless_mbps is the rate of wires
 simulate WORK --world AWAKE.toml -> awake_mw is no setting of a world
-simulate WORK --policy pms -> did you mean psm?
+simulate WORK --policy psn -> did you mean psm?
 simulate WORK --policy bsd:0 -> 0
 simulate WORK --policy bsd:-1 -> -1
 simulate WORK --policy psm:150 -> 150
@@ -71,7 +71,7 @@ simulate CUT-WORK -> CUT-WORK, line 2
 simulate BAD-WORK -> request_bytes
 simulate BAD-THINK -> think_s
 simulate WORK --out EMPTY/x.csv -> the output must be a folder
-compare --policies none,pms -> did you mean psm?
+compare --policies none,psn -> did you mean psm?
 compare --policies bsd:0 -> 0
 compare --policies psm:150 -> 150
 compare --policies , -> at least one policy
@@ -95,10 +95,10 @@ compare --sweep mss_bites=3 -> mss_bites is no setting of a world, did you mean 
 compare --sweep loss=2 -> loss is no setting of a world, did you mean loss_rate?
 compare --sweep loss_rate=0,2 -> loss_rate must lie in [0, 1), got 2
 compare --sweep server_delay=soon -> soon
-compare --sweep dtim_period=1,2 -> and no --air is given
+compare --preset thesis --sweep dtim_period=1,2 -> and no --air is given
 compare --sweep clients=1,0 -> clients must be whole numbers from 1 to 1000, got 0
-compare --baseline pms -> did you mean psm?
-compare --baseline psm:150 -> the psm period must be a positive multiple of 100 ms, got 150 ms
+compare --baseline psn -> did you mean psm?
+compare --baseline psm:150 -> the psm period must be a positive multiple of 102.4 ms, got 150 ms
 compare --max-slowdown 0.5 -> 0.5 is not in the range 1.0<=x
 tune --battery-mwh 0 -> 0.0 is not in the range 0.0<x
 tune --policies bds:1 -> did you mean bsd?
@@ -107,7 +107,7 @@ tune --member x -> member chooses from traffic, but no TRAFFIC is given
 tune --think 3 -> think is for recorded traffic, but the traffic is split by seeds
 tune nowhere.har -> nowhere.har
 tune ONE -> needs at least two seeds, sessions or pages
-population TABLE --policies none,pms -> did you mean psm?
+population TABLE --policies none,psn -> did you mean psm?
 population TABLE --policies , -> at least one
 population TABLE --scheduler slurm -> 'slurm'
 population TABLE --scheduler tcp://127.0.0.1:1 --jobs 1 -> jobs are for this machine
@@ -122,7 +122,7 @@ pages CUT -> line 2: a line must be whole
 pages CACHED -> a workload must hold at least one page
 pages none -> No such file
 generate --pages x -> not a valid integer
-generate --hours 0 -> hours must lie in [1e-06, 100000], got 0
+generate --web 1996 --hours 0 -> hours must lie in [1e-06, 100000], got 0
 generate --kind push --messages-per-hour 0 -> must have a page or a message
 generate --kind push --message-bytes 5:3 -> message_bytes must be two sizes
 generate --kind push --message-bytes a:3 -> --message-bytes must be BYTES or LEAST:MOST, got a:3
@@ -156,7 +156,7 @@ reproduce -> say what to reproduce
 reproduce thesis/fig-2-7 thesis/fig-0 -> got 'thesis/fig-0'
 timeline WORK --pcap x.pcapng -> policies must be one for a capture (--pcap), got 4
 timeline WORK --page 9 -> page must lie in [1, 3], got 9
-timeline WORK --policies psm --pcap x.pcapng -> wires have no frames of 802.11
+timeline WORK --preset thesis --policies psm --pcap x.pcapng -> wires have no frames of 802.11
 timeline WORK --page 1 --from 2 -> exclude each other
 timeline WORK --from 1e9 -> window must begin
 timeline WORK --out x.gif -> must end in .svg or .png

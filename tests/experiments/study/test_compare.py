@@ -61,7 +61,7 @@ def test_against_a_policy_of_other_replications_there_are_no_differences(fewer):
 
 def test_reference_energies_are_of_the_radio_that_was_simulated():
     config = netsim.SimulationConfig(radio="esp32-c6")
-    tasks = sweep.tasks([sweep.Generated(n_pages=2, seed=1)], ["psm"], config)
+    tasks = sweep.tasks([sweep.Generated(n_pages=2, seed=1, web="1996")], ["psm"], config)
     frames = sweep.frames(run(sweep.simulate, tasks, jobs=1))
     found = compare(frames, ["psm:100"], config.radio).summary.set_index("policy")["energy_above_limit_percent"]
     assert found["psm:100"] > 0.0

@@ -69,10 +69,10 @@ AIR = netsim.SimulationConfig(medium=netsim.AirConfig())
 
 
 def test_with_clients_a_replication_is_the_cell_of_the_library_and_figures_are_means_over_its_clients():
-    traffic = [sweep.Generated(n_pages=2, seed=seed) for seed in (3, 4)]
+    traffic = [sweep.Generated(n_pages=2, seed=seed, web="1996") for seed in (3, 4)]
     listed = sweep.tasks(traffic, ["none", "psm"], AIR, clients=2)
     frames = sweep.frames({key: sweep.simulate(task) for key, task in listed.items()})
-    pages = [list(traces.generate(2, generator(4, WORKLOAD, client))) for client in range(2)]
+    pages = [list(traces.generate(2, generator(4, WORKLOAD, client), "1996")) for client in range(2)]
     base, cell = (netsim.simulate_cell([(own, name) for own in pages], config=AIR, seed=4) for name in ("none", "psm"))
     run = frames.runs.set_index(["replication", "policy"]).loc[("seed-4", "psm:100")]
     assert (run["clients"], run["pages"]) == (2, 2)
