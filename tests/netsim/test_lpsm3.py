@@ -1,4 +1,4 @@
-"""LPSM2 and LPSM3: whether they keep what was asked, by runs and on adversarial pages."""
+"""LPSM2 to LPSM4: whether they keep what was asked, by runs and on adversarial pages."""
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ import traces
 from lpsm.randomness import WORKLOAD, generator
 from netsim.policies import lpsm3_rule as rule
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
+from netsim.policies.lpsm4 import Lpsm4, Lpsm4Config
 from tests.netsim.clients import MS, Client, saturation
 from tests.tables import cases_of
 from traces.traffic import push_messages
@@ -33,14 +34,15 @@ def test_the_delay_of_memoryless_messages_that_was_asked_for_is_kept(delay_ms):
     assert added_s == pytest.approx(0.93 * delay_ms / 1000, rel=0.1)
 
 
-def test_the_constants_keep_the_theorem():
-    config = Lpsm3Config()
+@pytest.mark.parametrize("config", [Lpsm3Config(), Lpsm4Config()])
+def test_the_constants_keep_the_theorem(config):
     assert saturation(config.gain, config.largest_price_ratio) + rule.LARGEST_EXCESS - config.start <= 38.0
 
 
+@pytest.mark.parametrize("made", [Lpsm3, Lpsm4])
 @pytest.mark.parametrize("late_ms", [0, 40, 400, 4000])
-def test_on_adversarial_pages_the_account_stays_within_the_theorem_or_says_that_its_hypothesis_failed(late_ms):
-    policy, rng = Lpsm3(), np.random.default_rng(late_ms)
+def test_on_adversarial_pages_the_account_stays_within_the_theorem_or_says_that_its_hypothesis_failed(late_ms, made):
+    policy, rng = made(), np.random.default_rng(late_ms)
     client, at, total = Client(policy), 1000.0, 0.0
     client.idle(0)
     for page in range(1, 120):  # every answer comes just after the client has fallen asleep, or later
@@ -49,9 +51,10 @@ def test_on_adversarial_pages_the_account_stays_within_the_theorem_or_says_that_
         asleep = max(plan.awake_until_ns, round(at * MS)) / MS
         reached = min(asleep + 1.0 + late_ms * float(rng.random()), at + 20_000)
         while plan.wake_ns / MS < reached:
-            plan = client.beacon(plan.wake_ns / MS)
+            plan = client.idle(plan.wake_ns / MS + 0.5) if plan.poll else client.beacon(plan.wake_ns / MS)
             reached = max(reached, plan.awake_until_ns / MS + 1.0)
-        client.beacon(plan.wake_ns / MS, waiting=40)
+        if not plan.poll:
+            client.beacon(plan.wake_ns / MS, waiting=40)
         client.received(plan.wake_ns / MS + 1, page, opening=True, reached_ms=reached)
         at = plan.wake_ns / MS + 1
         client.idle(at)

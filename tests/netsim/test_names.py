@@ -18,7 +18,8 @@ bsd-phase:.05 -> bsd-phase:0.05 | bsd-host:.1 -> bsd-host:0.1 | hold -> hold:50 
 lpsm2 -> lpsm2:1.05 | lpsm2:1.020 -> lpsm2:1.02 | lpsm2:1.1:100 -> lpsm2:1.1:100 | lpsm2::250 -> lpsm2:1.05:250
 lpsm2:2.0:0.3 -> lpsm2:2:0.3 | lpsm2:1.05:1e-200 -> lpsm2:1.05:1e-200 | bsd:0.12345678 -> bsd:0.12345678
 bsd-host:0.12345678 -> bsd-host:0.12345678 | lpsm2-link -> lpsm2-link:1.05 | lpsm2-link:1.08 -> lpsm2-link:1.08
-lpsm3 -> lpsm3:1.05:400 | lpsm3:1.1 -> lpsm3:1.1:400 | lpsm3::250 -> lpsm3:1.05:250
+lpsm3 -> lpsm3:1.05:400 | lpsm3:1.1 -> lpsm3:1.1:400 | lpsm3::250@p95 -> lpsm3:1.05:250@p95
+lpsm4 -> lpsm4:1.05:400 | lpsm4-link:1.2:300@max -> lpsm4-link:1.2:300@max | lpsm3::9@mean -> lpsm3:1.05:9
 lpsm3-link -> lpsm3-link:1.05:400 | lpsm3-link:1.08:0.5 -> lpsm3-link:1.08:0.5 | psm:ms=200 -> psm:200
 bsd:p=0.5 -> bsd:0.5 | lpsm3:push_ms=300,slowdown=1.2 -> lpsm3:1.2:300 | twt:interval_ms=100 -> twt:100:10
 lpsm:energy=log -> lpsm:log | lpsm:energy=1/T,alphas=259 -> lpsm
@@ -58,7 +59,7 @@ def test_parts_of_a_world_go_by_name():
     world = netsim.SimulationConfig(radio="esp32-c6", server_delay="lognormal:0.2:1", medium="11g:54")
     assert world == netsim.SimulationConfig(radio=netsim.Radio.profile("esp32-c6"),
         server_delay=netsim.ServerDelay(0.2, kind="lognormal", sigma=1.0),
-        medium=netsim.AirConfig(phy=netsim.Phy.parse("11g:54")))  # fmt: skip
+        medium=netsim.AirConfig.shipped("11g:54"))  # fmt: skip
     assert netsim.SimulationConfig(server_delay=0.5).server_delay == netsim.ServerDelay(0.5)
 
 
