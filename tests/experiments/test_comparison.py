@@ -12,6 +12,7 @@ import experiments
 import netsim
 import traces
 from experiments.world import made
+from tests.tables import near
 from tests.wrong_calls import refused, table
 
 
@@ -36,22 +37,22 @@ def test_energies_and_slowdowns_are_those_of_single_runs(found):
         joules.append(own.energy.per_page_j)
         slower.append((own.latency_s / none.latency_s).mean())
     row = found.summary.set_index("policy").loc["every-third"]
-    assert row["total_j_per_page"] == pytest.approx(np.mean(joules), rel=1e-12)
-    assert row["slowdown_mean"] == pytest.approx(np.mean(slower), rel=1e-12)
+    assert row["total_j_per_page"] == near(np.mean(joules), rel=1e-12)
+    assert row["slowdown_mean"] == near(np.mean(slower), rel=1e-12)
 
 
 def test_differences_are_paired_and_turn_their_sign_with_the_policy_they_are_from(found):
     own, psm = (found.against(one).set_index("policy") for one in (EveryThird(), "psm"))
     assert "every-third" not in own.index
-    assert own.loc["psm:102.4", "slowdown"] == pytest.approx(-psm.loc["every-third", "slowdown"])
+    assert own.loc["psm:102.4", "slowdown"] == near(-psm.loc["every-third", "slowdown"])
     table = found.replications.pivot(index="replication", columns="policy", values="slowdown_mean")
     difference = table["every-third"] - table["psm:102.4"]
-    assert psm.loc["every-third", "slowdown"] == pytest.approx(difference.mean())
+    assert psm.loc["every-third", "slowdown"] == near(difference.mean())
     half_width = 4.302652729911275 * difference.std(ddof=1) / np.sqrt(3)  # Student's t for two degrees of freedom
-    assert psm.loc["every-third", "slowdown_half_width"] == pytest.approx(half_width)
+    assert psm.loc["every-third", "slowdown_half_width"] == near(half_width)
     energy = found.replications.groupby("policy")["total_j_per_page"].mean()
     percent = 100 * (energy["every-third"] / energy["psm:102.4"] - 1)
-    assert psm.loc["every-third", "energy_percent"] == pytest.approx(percent)
+    assert psm.loc["every-third", "energy_percent"] == near(percent)
 
 
 def test_it_is_printed_with_what_each_policy_does_and_draws_every_picture(found):
@@ -68,7 +69,7 @@ def test_pages_of_ones_own_are_one_session_and_a_configuration_is_taken_as_it_is
     found = experiments.compare(["psm"], pages, netsim.SimulationConfig(server_delay=0.25), jobs=1)
     alone = netsim.simulate(pages, "psm", config=netsim.SimulationConfig(server_delay=0.25))
     row = found.summary.set_index("policy").loc["psm:100"]
-    assert row["total_j_per_page"] == pytest.approx(alone.energy.per_page_j)
+    assert row["total_j_per_page"] == near(alone.energy.per_page_j)
     assert row["replications"] == 1
 
 

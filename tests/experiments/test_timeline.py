@@ -11,7 +11,7 @@ import traces
 from experiments.report.capture import capture
 from experiments.report.perfetto import trace_events
 from experiments.timeline import record, timeline, window_of_page
-from tests.tables import near, value_error
+from tests.tables import each, near, value_error
 
 WORK = traces.Workload.of(list(traces.generate(5, np.random.default_rng(11), "1996")))
 CONFIG = netsim.SimulationConfig(server_delay=netsim.ServerDelay(mean_s=0.2))
@@ -23,7 +23,7 @@ def runs():
     return {policy: record(WORK, policy, CONFIG) for policy in POLICIES}
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@each("policy", POLICIES)
 def test_a_timeline_of_the_whole_run_adds_up_to_its_result(runs, policy):
     run = runs[policy]
     seen = timeline(run, 0.0, run.result.elapsed_s)

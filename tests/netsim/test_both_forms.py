@@ -19,6 +19,7 @@ from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
 from netsim.running import compiled
 from netsim.sleep_planning.schedules import standard_schedules
 from tests.netsim.frozen import digests, worlds
+from tests.tables import cases_of, each, value_error
 from traces.records import Message, Page
 from traces.traffic import draw
 
@@ -27,8 +28,8 @@ PAGES = [Page("p", 300, 500)]
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("part", range(10))
-@pytest.mark.parametrize(("kind", "n"), [("wires", 2_000), ("air", 500)])
+@each("part", range(10))
+@cases_of("kind n", "'wires', 2_000 ; 'air', 500")
 def test_worlds_that_are_new_every_time_are_answered_alike(kind, n, part):
     first = secrets.randbelow(2**50)
     for number in range(first, first + n):
@@ -43,7 +44,7 @@ def learned(results):
     return [getattr(one, "memory", one.compiled.floats).tobytes() for one in policies]
 
 
-@pytest.mark.parametrize("number", range(30_000, 30_030))
+@each("number", range(30_000, 30_030))
 def test_learners_with_settings_of_their_own_learn_alike(number):
     draw, made = worlds._Draw(number, 2), worlds.world(number)
     bounds = {"max_slowdown": draw.one(1.02, 1.05, 1.2, 2.0), "silence_s": draw.one(10.0, 0.7)}
@@ -90,7 +91,7 @@ def test_a_learner_that_was_stored_goes_on_as_if_it_had_not_been():
     assert learned([again]) == learned([copied]) != learned([netsim.simulate(made.pages, "lpsm3")])
 
 
-@pytest.mark.parametrize("medium", [None, "11n"])
+@cases_of("medium", "None ; '11n'")
 @pytest.mark.parametrize("entry", policies.registry().values(), ids=lambda entry: entry.kind)
 def test_every_policy_gives_the_same_and_so_does_every_column_of_a_result(entry, medium):
     pages, given = traces.generate(5, generator(8, WORKLOAD), "1996"), {"push": [Message(1.0, 2_000)]}
@@ -106,7 +107,7 @@ def assert_alike(pages, policy, **given):
     assert ours == packet
 
 
-@pytest.mark.parametrize(("policy", "think_s"), [("lpsm:log", 3.0), ("twt:137:5", 9.0), ("bsd:0.3", 60.0)])
+@cases_of("policy think_s", "'lpsm:log', 3.0 ; 'twt:137:5', 9.0 ; 'bsd:0.3', 60.0")
 def test_notes_and_random_numbers_that_run_out_are_gone_on_with(policy, think_s, monkeypatch):
     monkeypatch.setattr(compiled, "_NOTES", 4)
     monkeypatch.setattr(compiled, "_DRAWN", 128)
@@ -142,13 +143,13 @@ def test_it_is_said_why_a_run_is_not_compiled():
         netsim.simulate(PAGES, recorder=netsim.Recorder(), engine="express")
 
 
-@pytest.mark.parametrize("engine", FORMS)
+@each("engine", FORMS)
 def test_a_wake_up_that_is_no_beacon_is_refused_by_name_and_so_is_a_policy_made_for_other_beacons(engine):
     # LPSM first sleeps for seven beacons of its own, which is one of this world
     config = netsim.SimulationConfig(beacon_interval_ns=700_000_000)
-    with pytest.raises(ValueError, match="policy lpsm: wake_ns must be a multiple of 700000000 ns"):
+    with value_error("policy lpsm: wake_ns must be a multiple of 700000000 ns"):
         netsim.simulate(PAGES, policies.make("lpsm"), config=config, engine=engine)
-    with pytest.raises(ValueError, match=r"policy lpsm2:1\.05"):
+    with value_error(r"policy lpsm2:1\.05"):
         netsim.simulate(PAGES, Lpsm2(beacon_interval_ns=102_400_000), engine=engine)
 
 

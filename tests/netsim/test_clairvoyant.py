@@ -1,12 +1,12 @@
 """The client that knows when frames come: what it is charged can be had, and no policy of the package needs less."""
 
 import numpy as np
-import pytest
 
 import netsim
 import traces
 from netsim.clairvoyance import ASLEEP, AWAKE, _Search, clairvoyant
 from netsim.policies import Plan
+from tests.tables import each, near
 from traces.columns import Workload
 
 PRICES = np.array([3.0, 0.3, 0.03])
@@ -50,7 +50,7 @@ def test_what_is_charged_is_what_a_client_needs_that_knows_the_beacons():
         radio, [latency_s] = own.config.radio, run.latency_s
         above_j = run.pages["energy_j"][0] - 1e-3 * radio.asleep_mw * latency_s
         assert met[0] <= 30
-        assert found[:, 0] == pytest.approx([latency_s / own.latency_s[row], above_j], rel=1e-9)
+        assert found[:, 0] == near([latency_s / own.latency_s[row], above_j], rel=1e-9)
 
 
 def every_way(own, row, most=8):
@@ -84,7 +84,7 @@ def test_search_against_all_ways():
     assert max(over) < 0.1
 
 
-@pytest.mark.parametrize("delay", ["0", "exponential:0.3"])
+@each("delay", "0 exponential:0.3")
 def test_no_policy_needs_less_and_the_curve_rises_in_slowdown_and_falls_in_energy(delay):
     config = netsim.SimulationConfig(server_delay=delay)
     pages = Workload.of(traces.generate(10, 3, "1996"))
@@ -96,4 +96,4 @@ def test_no_policy_needs_less_and_the_curve_rises_in_slowdown_and_falls_in_energ
     assert (np.diff(curve.slowdown) > -0.01).all()
     assert (np.diff(curve.above_sleep_j) < 0.01 * curve.above_sleep_j[0]).all()
     assert np.isnan(curve.at(0.99))
-    assert curve.at(curve.slowdown[3]) == pytest.approx(curve.above_sleep_j[3], rel=0.01)
+    assert curve.at(curve.slowdown[3]) == near(curve.above_sleep_j[3], rel=0.01)

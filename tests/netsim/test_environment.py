@@ -10,7 +10,7 @@ import netsim
 import traces
 from netsim import ServerDelay
 from netsim.policies.protocol import Plan
-from tests.tables import cases_of
+from tests.tables import cases_of, each, near, value_error
 
 gymnasium = pytest.importorskip("gymnasium")
 environment = pytest.importorskip("netsim.environment")
@@ -81,11 +81,11 @@ def test_an_agent_that_always_does_the_same_is_the_policy_that_does_on_wires_and
     result = netsim.simulate(PAGES, Same(*action), config=config, seed=SEED)
     seen = result.final_policy.seen
     values = environment.unscaled(observations)[: len(seen), [0, 1, 2, 3, 5]]
-    assert values == pytest.approx(np.array(seen), rel=1e-4, abs=1e-7)
+    assert values == near(np.array(seen), rel=1e-4, abs=1e-7)
     assert environment.scaled([1, 60, 61, 1e-3, 0, 1e9, 65]).tolist() == [1, 1, 1, np.float32(LEAST), 0, 1, 1]
-    assert rewards.sum() == pytest.approx(-result.energy.total_j - 0.25 * result.latency_s.sum(), rel=1e-9)
+    assert rewards.sum() == near(-result.energy.total_j - 0.25 * result.latency_s.sum(), rel=1e-9)
     assert (info["energy_j"], info["beacons"]) == (result.energy.total_j, result.beacons)
-    assert info["latency_s"] == pytest.approx(result.latency_s.mean())
+    assert info["latency_s"] == near(result.latency_s.mean())
 
 
 BROWSED = [traces.Page(f"p{i}", 300, 9_000 * i, ((300, 700),), 0.4) for i in range(3)]
@@ -97,7 +97,7 @@ TIMED = [
 """Pages at their own times, which overlap."""
 
 
-@pytest.mark.parametrize("pages", [BROWSED, TIMED])
+@each("pages", [BROWSED, TIMED])
 def test_rewards_are_the_time_awake_and_the_loading_of_pages_up_to_each_decision(monkeypatch, pages):
     radio = netsim.RadioConfig(awake_mw=900.0, asleep_mw=100.0, beacon_mj=0.0)
     config = netsim.SimulationConfig(server_delay=CONFIG.server_delay, radio=radio)
@@ -114,11 +114,11 @@ def test_rewards_are_the_time_awake_and_the_loading_of_pages_up_to_each_decision
     for now, decision, reward in zip(asked, told, earned, strict=True):
         loading, awake = ((np.minimum(now, stop) - np.minimum(now, begin)).sum() / 1e9
                           for begin, stop in ((issue, done), (start, end)))  # fmt: skip
-        assert decision.loading_s == pytest.approx(loading, abs=1e-13)
+        assert decision.loading_s == near(loading, abs=1e-13)
         joules = 0.8 * awake + 0.1 * now / 1e9
-        assert decision.joules == pytest.approx(joules, rel=1e-12)
-        assert reward == pytest.approx(-joules - 0.5 * loading, abs=1e-12)
-    assert rewards.sum() == pytest.approx(-result.energy.total_j - 0.5 * result.latency_s.sum())
+        assert decision.joules == near(joules, rel=1e-12)
+        assert reward == near(-joules - 0.5 * loading, abs=1e-12)
+    assert rewards.sum() == near(-result.energy.total_j - 0.5 * result.latency_s.sum())
     assert (rewards < 0).all()
 
 
@@ -134,9 +134,9 @@ def test_while_an_episode_goes_on_its_caller_may_call_what_a_policy_must_not():
 
 def test_what_is_wrong_in_a_run_is_told_to_who_steps():
     env = made(pages=[traces.Page("a", 300, 1000), traces.Page("b", -1, 1000)])
-    with pytest.raises(ValueError, match="sizes must be at least"):
+    with value_error("sizes must be at least"):
         env.reset(seed=0)
-    with pytest.raises(ValueError, match="price_w must be non-negative"):
+    with value_error("price_w must be non-negative"):
         made(price_w=-1.0)
-    with pytest.raises(ValueError, match="begun with reset"):
+    with value_error("begun with reset"):
         made().unwrapped.step(np.array([0, 0]))

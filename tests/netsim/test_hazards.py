@@ -3,12 +3,13 @@
 import math
 
 import numpy as np
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from numpy.random import default_rng
 
 from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, N_WIDTHS, WIDTHS, enter_wait, find_bin, own_rates
 from tests.netsim.hazard_learner import HazardLearner, spans_s
+from tests.tables import cases_of, near
 
 HOUR_NS = 3600 * 10**9
 AGES = st.integers(0, 2 * HOUR_NS)
@@ -18,7 +19,7 @@ def test_bins_grow_by_seven_percent_from_a_millisecond_to_an_hour():
     growing = EDGES_NS[1:-1].astype(float)
     assert growing[0] == 1e6
     assert growing[-2] < HOUR_NS <= growing[-1]
-    assert growing[1:] / growing[:-1] == pytest.approx(1.07, rel=1e-6)
+    assert growing[1:] / growing[:-1] == near(1.07, rel=1e-6)
 
 
 @settings(max_examples=50)
@@ -34,14 +35,14 @@ def test_a_wait_watched_in_two_parts_is_one_wait_and_lies_in_its_bin(first, seco
     assert parts.events.tolist() == whole.events.tolist()
     assert np.flatnonzero(parts.events).tolist() == [find_bin(end)] * ended
     assert EDGES_NS[find_bin(end)] <= end < EDGES_NS[find_bin(end) + 1]
-    assert parts.at_risk_s == pytest.approx(whole.at_risk_s, rel=1e-9, abs=1e-12)
-    assert parts.at_risk_s.sum() == pytest.approx(end * 1e-9)
-    assert parts.rates == pytest.approx(whole.rates, rel=1e-9)
+    assert parts.at_risk_s == near(whole.at_risk_s, rel=1e-9, abs=1e-12)
+    assert parts.at_risk_s.sum() == near(end * 1e-9)
+    assert parts.rates == near(whole.rates, rel=1e-9)
     assert (parts.mean_rates > 0).all()
 
 
 def test_rates_are_counts_over_times_of_the_brute_force_kind():
-    rng, learner = np.random.default_rng(5), HazardLearner(0.2, 0.7)
+    rng, learner = default_rng(5), HazardLearner(0.2, 0.7)
     waits = list(zip((rng.lognormal(-1.0, 0.8, 60) * 1e9).astype(int).tolist(), rng.random(60) < 0.7, strict=True))
     for wait, ended in waits:
         learner.learn(wait, ended=ended)
@@ -51,7 +52,7 @@ def test_rates_are_counts_over_times_of_the_brute_force_kind():
             events = sum(ended and low <= wait < high for wait, ended in waits)
             seconds = sum(max(0, min(wait, high) - low) for wait, _ in waits) * 1e-9
             prior_s = 0.2 * (low + high) / 2 * 1e-9 / 0.7
-            assert learner.rates[which, first] == pytest.approx((0.2 + events) / (prior_s + seconds), rel=1e-9)
+            assert learner.rates[which, first] == near((0.2 + events) / (prior_s + seconds), rel=1e-9)
 
 
 def test_evidence_is_the_probability_of_what_was_seen():
@@ -61,15 +62,15 @@ def test_evidence_is_the_probability_of_what_was_seen():
             seen[which] -= (learner.rates[which] * spans_s(age)).sum()
             seen[which] += math.log(learner.rates[which, find_bin(age)]) if ended else 0.0
         learner.learn(age, ended=ended)
-    assert learner.log_evidence == pytest.approx(seen, rel=1e-9)
+    assert learner.log_evidence == near(seen, rel=1e-9)
     weights = np.exp(learner.log_evidence - learner.log_evidence.max())
-    assert learner.mean_rates == pytest.approx(weights @ learner.rates / weights.sum(), rel=1e-12)
+    assert learner.mean_rates == near(weights @ learner.rates / weights.sum(), rel=1e-12)
 
 
-@pytest.mark.parametrize(("low_ns", "high_ns"), [(0, 900_000), (37_000_000, 38_000_000), (80_000_000, 2 * 10**9)])
+@cases_of("low_ns high_ns", "0, 900_000 ; 37_000_000, 38_000_000 ; 80_000_000, 2 * 10**9")
 def test_a_wait_that_ended_in_an_interval_counts_by_what_is_expected_of_it_on_a_fine_grid(low_ns, high_ns):
     learner, instant = HazardLearner(), HazardLearner()
-    for wait in (np.random.default_rng(8).lognormal(-1.0, 0.8, 200) * 1e9).astype(int).tolist():
+    for wait in (default_rng(8).lognormal(-1.0, 0.8, 200) * 1e9).astype(int).tolist():
         learner.learn(wait)
         instant.learn(wait)
     before = [learner.events.copy(), learner.at_risk_s.copy(), learner.log_evidence.copy(), learner.rates.copy()]
@@ -80,12 +81,12 @@ def test_a_wait_that_ended_in_an_interval_counts_by_what_is_expected_of_it_on_a_
     mass = -np.diff(alive) / (1.0 - alive[-1])
     at_risk_s = spans_s(low_ns) + np.bincount(places, (np.cumsum(mass[::-1])[::-1] - mass / 2) * step_s, N_BINS)
     age_ns = learner.learn_between(low_ns, high_ns)
-    assert age_ns == pytest.approx(mass @ middles_ns, rel=1e-4)
-    assert learner.events - before[0] == pytest.approx(np.bincount(places, mass, N_BINS), abs=1e-4)
-    assert learner.at_risk_s - before[1] == pytest.approx(at_risk_s, rel=1e-3, abs=5e-5)
+    assert age_ns == near(mass @ middles_ns, rel=1e-4)
+    assert learner.events - before[0] == near(np.bincount(places, mass, N_BINS), abs=1e-4)
+    assert learner.at_risk_s - before[1] == near(at_risk_s, rel=1e-3, abs=5e-5)
     for which in range(N_WIDTHS):
         survival = [math.exp(-before[3][which] @ spans_s(age)) for age in (low_ns, high_ns)]
-        assert math.exp((learner.log_evidence - before[2])[which]) == pytest.approx(survival[0] - survival[1])
+        assert math.exp((learner.log_evidence - before[2])[which]) == near(survival[0] - survival[1])
     exact = instant.learn_between(high_ns, high_ns)  # of no length, it is an instant
     assert (exact, instant.events.sum()) == (high_ns, 201)
     assert HazardLearner().learn_between(high_ns, high_ns + 1) == high_ns
@@ -95,7 +96,7 @@ def test_own_rates_are_the_common_ones_times_what_ended_over_what_was_expected_a
     learner, prior = HazardLearner(), 0.5
     events, at_risk_s, mean_rates = np.zeros((3, N_BINS))
     rates, log_evidence, seen = np.empty((N_WIDTHS + 1, N_BINS)), np.zeros(N_WIDTHS + 1), np.zeros(N_WIDTHS + 1)
-    for wait_ns in np.random.default_rng(4).integers(40_000_000, 60_000_000, 30).tolist():
+    for wait_ns in default_rng(4).integers(40_000_000, 60_000_000, 30).tolist():
         learner.learn(20 * wait_ns)  # another server
         own_rates(learner.mean_rates, events, at_risk_s, prior, rates, log_evidence, mean_rates)
         seen += np.log(rates[:, find_bin(wait_ns)]) - rates @ spans_s(wait_ns)
@@ -108,11 +109,11 @@ def test_own_rates_are_the_common_ones_times_what_ended_over_what_was_expected_a
         for first in range(0, N_BINS, width):
             group = slice(first, first + width)
             factor = (prior + events[group].sum()) / (prior + common[group] @ at_risk_s[group])
-            assert row[group] == pytest.approx(factor * common[group], rel=1e-12)
+            assert row[group] == near(factor * common[group], rel=1e-12)
     assert np.array_equal(rates[-1], common)
-    assert log_evidence == pytest.approx(seen, rel=1e-9)
+    assert log_evidence == near(seen, rel=1e-9)
     weights = np.exp(seen - seen.max())
-    assert mean_rates == pytest.approx(weights @ rates / weights.sum(), rel=1e-9)
+    assert mean_rates == near(weights @ rates / weights.sum(), rel=1e-9)
     inside, after = find_bin(50_000_000), find_bin(900_000_000)
     assert mean_rates[inside] > 1.5 * common[inside]
-    assert mean_rates[after] == pytest.approx(common[after], rel=0.2)  # where it has seen nothing of its own
+    assert mean_rates[after] == near(common[after], rel=0.2)  # where it has seen nothing of its own

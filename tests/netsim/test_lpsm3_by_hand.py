@@ -13,7 +13,7 @@ from netsim.policies.protocol import FOREVER_NS, Plan
 from netsim.sleep_planning import message_prices
 from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.prices import worth_of_delay
-from tests.tables import cases_of
+from tests.tables import cases_of, each, near
 
 MS = 1_000_000
 NEVER_NS = 2**62
@@ -200,7 +200,7 @@ def known(own, name):
     return own.learned()[1][HELD] if name == "watched_held" else own.s[name]
 
 
-@pytest.mark.parametrize(("settings", "lines"), list(scenarios()))
+@each("settings, lines", list(scenarios()))
 def test_the_rule_knows_what_was_worked_out_by_hand(settings, lines):
     own, wake = Rule(**settings), None
 
@@ -216,7 +216,7 @@ def test_the_rule_knows_what_was_worked_out_by_hand(settings, lines):
             for name, text in given.items():
                 expected = text if name == "out" else value(name, text)
                 exactly = name in ("out", "ended") or name.endswith("_ns")
-                assert known(own, name) == (expected if exactly else pytest.approx(expected)), (step, name)
+                assert known(own, name) == (expected if exactly else near(expected)), (step, name)
         elif verb == "set":
             for name, text in given.items():
                 new = value(name, text)
@@ -248,7 +248,7 @@ def test_only_so_many_are_kept_in_mind_and_the_last_of_them_can_leave():
     assert [key for key, *_ in own.outstanding()] == [*range(3), *range(4, rule.ROOM - 1)]
 
 
-@pytest.mark.parametrize(("size", "part"), [(300, 0.5), (40, 1.0)])  # without data it can only be an answer
+@cases_of("size part", "300, 0.5 ; 40, 1.0")  # without data it can only be an answer
 def test_a_page_pays_for_an_answer_after_what_was_taken_for_it_by_how_likely_it_is_one(size, part):
     link = Rule(host_aware=False, max_slowdown=1.1)
     link.s["messages"] = 1
@@ -260,7 +260,7 @@ def test_a_page_pays_for_an_answer_after_what_was_taken_for_it_by_how_likely_it_
     link.s["mean_rates"][REPLY], link.s["mean_rates"][MESSAGE], link.s["doubt"] = 4.0, 1.0, 0.25
     link.s["opened_ns"] = 1600 * MS
     link.received(1601, 1400, size=size)
-    assert link.s["balance"] == pytest.approx(3.0 + part * 0.2 / (0.4 * 0.1))
+    assert link.s["balance"] == near(3.0 + part * 0.2 / (0.4 * 0.1))
     assert link.s["doubt"] == 0.0
 
 
@@ -272,7 +272,7 @@ def test_what_is_rather_a_message_leaves_the_wait_and_the_page_pays_by_how_likel
     link.s["opened_ns"] = 1600 * MS
     link.received(1601, 1400, size=300)
     assert link.outstanding() == [(-1, 1, 1000 * MS)]
-    assert (link.s["messages"], link.s["held_s"]) == (2, pytest.approx(0.2 / 4))
+    assert (link.s["messages"], link.s["held_s"]) == (2, near(0.2 / 4))
     link.s["mean_rates"][REPLY], link.s["mean_rates"][MESSAGE] = 3.0, 1.0
     link.received(1602, 1602, size=300)
     assert (link.outstanding(), link.s["messages"]) == ([], 2)
@@ -284,10 +284,10 @@ def test_what_a_doubt_costs_is_counted_and_bounded_as_the_theorem_supposes():
         link.s["doubt"], link.s["issued_ns"], link.s["balance"] = 1.0, 1000 * MS, balance
         link.s["opened_ns"] = (2000 + late_ms) * MS
         link.received(4000, 2000, size=40)
-        assert (link.s["exceptions"], link.s["balance"]) == (exceptions, pytest.approx(left)), balance
+        assert (link.s["exceptions"], link.s["balance"]) == (exceptions, near(left)), balance
 
 
-@pytest.mark.parametrize(("gap_ms", "messages"), [(16.7, 1), (9.0, 0)])
+@cases_of("gap_ms messages", "16.7, 1 ; 9.0, 0")
 def test_full_frames_that_never_end_are_a_message_each_after_ten_seconds_unless_they_are_close(gap_ms, messages):
     own = Rule()
     for place in range(round(12_000 / gap_ms)):
@@ -387,7 +387,7 @@ def test_more_servers_than_there_is_room_for_take_the_rows_of_those_asked_longes
     own.sent(1_000_001, server=77, connection=2)
     assert own.s["servers"].tolist() == [0, 77, *range(2, room)]
     assert own.s["own_events"].sum(axis=1).tolist() == [3.0, 0.0, *[3.0] * (room - 2)]
-    assert own.s["own_mean_rates"][1] == pytest.approx(own.s["mean_rates"][REPLY], rel=1e-12)
+    assert own.s["own_mean_rates"][1] == near(own.s["mean_rates"][REPLY], rel=1e-12)
     for number in (1 << 31, *range(200, 200 + room)):  # in the end all rows are of others: the answer is one of all
         own.sent(1_000_002, server=number, connection=number)
     before = own.s["own_events"].sum()
@@ -431,7 +431,7 @@ def test_what_a_window_may_be_holding_back_is_planned_for_as_long_as_it_may():
 
 def test_messages_may_be_later_or_earlier_than_asked_for_by_what_they_were_before():
     found = [rule.wanted_delay_s(0.3, balance, 30.0) for balance in (0.0, 6.0, -15.0, -60.0, 29.0, 15.3)]
-    assert found == pytest.approx([0.3, 0.24, 0.45, 0.6, 0.06, 0.147])
+    assert found == near([0.3, 0.24, 0.45, 0.6, 0.06, 0.147])
 
 
 @cases_of("messages memory", "0, 6.0 ; 24, 6.0 ; 60, 15.0 ; 120, 30.0 ; 1000, 30.0")
@@ -444,7 +444,7 @@ def test_the_fewer_messages_came_the_sooner_an_error_is_made_good(messages, memo
         own.s["push_delay_s"] *= wanted
         own.asked(1000)
         prices_w.append(float(own.s["push_price_w"]))
-    assert prices_w[0] == pytest.approx(prices_w[1])
+    assert prices_w[0] == near(prices_w[1])
 
 
 def test_the_price_of_messages_is_sought_far_at_first_and_then_near_by():
@@ -461,7 +461,7 @@ def test_the_price_of_messages_is_sought_far_at_first_and_then_near_by():
             s["awake_w"], s["beacon_j"], s["wakeup_j"], 0.3 * 0.8, least_w, most_w, halvings)  # fmt: skip
 
     own.asked(1000)
-    assert s["push_price_w"] == pytest.approx(sought(0.01, 100.0, 14))
+    assert s["push_price_w"] == near(sought(0.01, 100.0, 14))
     assert (s["push_stale"], s["priced_messages"]) == (0, 120)
     near_w = 2.5 * float(s["push_price_w"])
     s["messages"], s["priced_messages"], s["push_stale"], s["push_price_w"] = 153, 150, 1, near_w
@@ -470,5 +470,5 @@ def test_the_price_of_messages_is_sought_far_at_first_and_then_near_by():
     s["messages"] = 154
     expected = sought(max(0.01, near_w / 4), min(100.0, 4 * near_w), 8)
     own.asked(3000)
-    assert s["push_price_w"] == pytest.approx(expected)
+    assert s["push_price_w"] == near(expected)
     assert (s["push_stale"], s["priced_messages"]) == (0, 154)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.random import default_rng
 
 import netsim
 import traces
@@ -16,7 +17,7 @@ from netsim.policies.polling import PollingConfig, PollingLearner, beacons
 from netsim.policies.protocol import FOREVER_NS, Frame, HostFrame, Plan, View
 from netsim.policies.static import StaticPsm
 from tests.netsim.clients import MS, Client
-from tests.tables import cases_of
+from tests.tables import cases_of, each, near, value_error
 
 BEACON = 100 * MS
 
@@ -30,7 +31,7 @@ def test_lpsm_follows_the_printed_algorithm_poll_by_poll_whatever_it_learns_with
     times, interval_ms, rates = np.array([100.0, 150.0, 450.0, 900.0]), 102.4, [0.0, 0.02, 0.995, 0.4, 0.1]
     learner = PollingLearner(PollingConfig(times_ms=tuple(times), gamma=2e-7, alphas=tuple(rates)))
     policy = Lpsm(learner, beacon_interval_ns=102_400_000)
-    oracle, rng, now_ms, count, counts = LearnAlpha(4, rates), np.random.default_rng(8), 0.0, 4, set()  # 400 / 102.4
+    oracle, rng, now_ms, count, counts = LearnAlpha(4, rates), default_rng(8), 0.0, 4, set()  # 400 / 102.4
     assert policy.plan(seen(0)) == (0, 4 * 102_400_000, False, 0, False)
     for _ in range(60):
         now_ms += count * interval_ms
@@ -43,7 +44,7 @@ def test_lpsm_follows_the_printed_algorithm_poll_by_poll_whatever_it_learns_with
     assert len(counts) > 3
     np.testing.assert_allclose(policy.learner.weights, oracle.weights, rtol=1e-9)
     np.testing.assert_allclose(policy.learner.alpha_weights, oracle.alpha_weights, rtol=1e-9)
-    assert policy.learner.mean_ms == pytest.approx(oracle.weights @ times)
+    assert policy.learner.mean_ms == near(oracle.weights @ times)
     # falling asleep between beacons, the count starts at the last beacon passed
     assert policy.plan(seen(now_ms + 37.000001)) == plan._replace(awake_until_ns=round(now_ms * MS) + 37_000_001)
 
@@ -62,7 +63,7 @@ DRIVERS = {  # which beacons it listens to; milliseconds awake after receiving, 
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("interval_ns", [BEACON, 102_400_000])
+@each("interval_ns", [BEACON, 102_400_000])
 def test_a_driver_stays_awake_as_long_as_it_is_documented_to_and_listens_to_its_beacons(interval_ns):
     assert [written.partition(":")[2] for written, _, _ in registry()["driver"].members] == list(DRIVERS)
     assert all(source for *_, source in registry()["driver"].members)
@@ -90,7 +91,7 @@ uapsd:200   250 249 249 250 400 open 200
 """
 
 
-@pytest.mark.parametrize("row", FIXED.strip().splitlines())
+@each("row", FIXED.strip().splitlines())
 def test_a_fixed_policy_sleeps_to_the_next_multiple_of_its_period(row):
     spec, now_ms, sent_ms, received_ms, *plan = row.split()
     view = seen(int(now_ms), *(None if at == "-" else int(at) for at in (sent_ms, received_ms)))
@@ -115,7 +116,7 @@ def test_between_service_periods_sending_does_not_open_the_gate():
 """)  # fmt: skip
 def test_milliseconds_are_read_exactly_as_far_as_they_are_taken(text, ns):
     if ns is None:
-        with pytest.raises(ValueError, match="the time must be a number of milliseconds, at most 1000000000, got"):
+        with value_error("the time must be a number of milliseconds, at most 1000000000, got"):
             exact_ms("time", text)
     else:
         assert exact_ms("time", text) == ns
@@ -179,11 +180,11 @@ def of_the_thesis(slept_s, waiting_bytes, times_s):
 
 
 def test_a_loss_of_ones_own_is_asked_and_the_thesis_own_gives_what_lpsm_gives():
-    pages = traces.generate(15, np.random.default_rng(4), "1996")
+    pages = traces.generate(15, default_rng(4), "1996")
     stock = netsim.simulate(pages, "lpsm")
     same = netsim.simulate(pages, Lpsm(PollingLearner(loss=of_the_thesis)))
     pd.testing.assert_frame_equal(same.polls, stock.polls)
-    assert same.final_policy.learner.weights == pytest.approx(stock.final_policy.learner.weights, rel=1e-9)
+    assert same.final_policy.learner.weights == near(stock.final_policy.learner.weights, rel=1e-9)
 
     class Hurried(PollingLearner):
         def poll(self, slept_ms, buffered_bytes):
@@ -205,9 +206,9 @@ def test_a_loss_or_a_learner_that_lpsm_would_not_ask_is_refused():
         Lpsm(Unasked())
     with pytest.raises(TypeError, match="loss must be a function"):
         PollingLearner(loss=3)
-    with pytest.raises(ValueError, match="energy and gamma must be left out beside a loss"):
+    with value_error("energy and gamma must be left out beside a loss"):
         PollingLearner(PollingConfig(gamma=1.0), loss=of_the_thesis)
     for wrong in (np.ones(3), np.full(12, np.nan), -np.ones(12)):
         with pytest.raises(netsim.policies.PolicyError, match="policy lpsm: plan raised ValueError: loss must"):
-            netsim.simulate(traces.generate(2, np.random.default_rng(4), "1996"),
+            netsim.simulate(traces.generate(2, default_rng(4), "1996"),
                 Lpsm(PollingLearner(loss=lambda *_, wrong=wrong: wrong)))  # fmt: skip

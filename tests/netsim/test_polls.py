@@ -14,7 +14,7 @@ from tests.netsim import laws
 from tests.netsim.frozen import wide_cell, wide_world
 from tests.netsim.frozen.worlds import World
 from tests.netsim.test_graphs import alike
-from tests.tables import cases_of
+from tests.tables import cases_of, each, near, value_error
 from traces.records import Message, Page
 
 MS = 1_000_000
@@ -59,7 +59,7 @@ def test_on_wires_a_poll_takes_a_packet_up_and_what_waits_or_a_packet_down():
     assert (data.reached_ns, data.start_ns, data.end_ns) == (52 * MS, second + packet_ns, second + packet_ns + MS)
     assert [event for event, _ in events] == ["idle"] * 2  # at the beginning, and when a poll had found nothing
     assert events[1][1] == first + 2 * packet_ns
-    assert result.messages.delay_s.tolist() == pytest.approx([(second + packet_ns + MS) / 1e9 - 0.05])
+    assert result.messages.delay_s.tolist() == near([(second + packet_ns + MS) / 1e9 - 0.05])
     awake = result.radio[result.radio.state == "awake"]
     assert np.rint(awake.start_s * 1e9).tolist() == [first, second]
     assert np.rint(awake.end_s * 1e9).tolist()[0] == first + 2 * packet_ns
@@ -92,13 +92,13 @@ def test_on_the_air_a_client_wakes_up_contends_and_has_what_waits():
     ready = 42 * MS + air.phy.difs_ns  # two milliseconds to wake up, then it hears the channel for DIFS
     assert first.start_ns >= ready
     assert (first.start_ns - ready) % air.phy.slot_ns == 0
-    assert result.radio[result.radio.state == "awake"].start_s.iloc[0] == pytest.approx(0.04)
+    assert result.radio[result.radio.state == "awake"].start_s.iloc[0] == near(0.04)
     assert {event for event, _ in events} == {"idle"}
-    assert result.messages.delay_s[0] == pytest.approx(0.0325, abs=0.0005)  # at 80 ms it begins to wake up
+    assert result.messages.delay_s[0] == near(0.0325, abs=0.0005)  # at 80 ms it begins to wake up
     assert len(result.polls) == 0  # no beacon was listened to
 
 
-@pytest.mark.parametrize("retrieval", ["ps-poll", "null", "uapsd", "auto"])
+@each("retrieval", "ps-poll null uapsd auto")
 def test_any_retrieval_carries_a_poll_out_and_closes_the_gate_again(retrieval):
     config = SimulationConfig(medium=AirConfig(phy=Phy.parse("11n"), retrieval=retrieval), radio=RADIO)
     policy, _ = polling(*range(40, 400, 20))
@@ -107,7 +107,7 @@ def test_any_retrieval_carries_a_poll_out_and_closes_the_gate_again(retrieval):
     assert result.asleep_s > 0.5 * result.elapsed_s
 
 
-@pytest.mark.parametrize("air", [None, AirConfig(phy=Phy.parse("11n"), neighbours=2, neighbour_mbps=3.0)])
+@each("air", [None, AirConfig(phy=Phy.parse("11n"), neighbours=2, neighbour_mbps=3.0)])
 def test_named_policies_that_poll_keep_the_laws_and_run_alike_both_ways(air):
     pages, config = traces.generate(6, 3, "1996"), SimulationConfig(medium=air, link=LinkConfig(loss_rate=0.02))
     clients = [(pages, "poll:12.8"), (pages[::-1], "poll-link:40"), (pages[:2], "lpsm3")]
@@ -116,8 +116,8 @@ def test_named_policies_that_poll_keep_the_laws_and_run_alike_both_ways(air):
     assert laws.held(one)
 
 
-@pytest.mark.parametrize("number", [70_001, 70_144])  # of the second a poll is lost while something else is sent
-@pytest.mark.parametrize("made", [wide_world, wide_cell])
+@cases_of("number", "70_001 ; 70_144")  # of the second a poll is lost while something else is sent
+@each("made", [wide_world, wide_cell])
 def test_laws_hold_where_sends_open_nothing_and_every_sleep_ends_with_a_poll(made, number):
     class Every:
         spec, polls, host_aware = "every", True, False
@@ -148,7 +148,7 @@ def test_link_and_host_agree_where_sizes_tell():
     config = SimulationConfig(server_delay=0.2)
     host, link = (netsim.simulate(pages, spec, config=config) for spec in ("poll:30", "poll-link:30"))
     assert host.latency_s.tolist() == link.latency_s.tolist()
-    assert host.energy.total_j == pytest.approx(link.energy.total_j, rel=0.15)
+    assert host.energy.total_j == near(link.energy.total_j, rel=0.15)
 
 
 @cases_of("plan said", """
@@ -181,7 +181,7 @@ def test_a_plan_says_whether_it_polls():
     assert netsim.Plan(1, 2, poll=True) == netsim.Plan(1, 2, False, -1, False)
 
 
-@pytest.mark.parametrize("spec", ["poll:0", "poll:-1", "poll:20000", "poll:x", "poll-link:1e-7"])
+@each("spec", "poll:0 poll:-1 poll:20000 poll:x poll-link:1e-7")
 def test_an_interval_that_makes_no_sense_is_refused(spec):
-    with pytest.raises(ValueError, match="poll"):
+    with value_error("poll"):
         make(spec)

@@ -10,12 +10,11 @@ import hashlib
 from dataclasses import replace
 from functools import partial
 
-import pytest
-
 import netsim
 from tests.netsim import laws
 from tests.netsim.frozen import cell, wide_cell, wide_world, world
 from tests.netsim.graph_worlds import graph_world
+from tests.tables import each
 
 SEEN = []
 
@@ -151,7 +150,7 @@ def digest(name, number):
     return hashlib.sha256(text(MADE[name](number)).encode()).hexdigest()[:12]
 
 
-@pytest.mark.parametrize("line", KEPT.strip().splitlines())
+@each("line", KEPT.strip().splitlines())
 def test_what_is_recorded_is_as_ever(line):
     name, number, kept = line.split()
     assert digest(name, int(number)) == kept

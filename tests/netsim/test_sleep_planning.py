@@ -3,13 +3,12 @@
 from itertools import pairwise
 
 import numpy as np
-import pytest
 
 from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.hazards import N_BINS
 from tests.netsim.hazard_learner import HazardLearner, spans_s
 from tests.oracles import sleep_planning as oracle
-from tests.tables import cases_of
+from tests.tables import cases_of, each, near
 
 INTERVAL_NS = 100_000_000
 RADIO = {"awake_w": 0.7, "beacon_j": 0.0015}
@@ -51,7 +50,7 @@ class Planner:
         return tuple(found)
 
 
-@pytest.mark.parametrize("to_beacon_ns", [INTERVAL_NS, 37_000_000, 1])
+@each("to_beacon_ns", [INTERVAL_NS, 37_000_000, 1])
 def test_the_forecast_is_the_integral_of_the_hazards(to_beacon_ns):
     rates = lognormal_rates()
     planner = Planner([(rates, 30_000_000, 0), (rates, 250_000_000, 0), (same_rates(0.4), 10**9, 1)], to_beacon_ns)
@@ -61,7 +60,7 @@ def test_the_forecast_is_the_integral_of_the_hazards(to_beacon_ns):
         for own in range(2):
             hazard = sum((spans_s(age + at) - spans_s(age)) @ rates for rates, age, which in planner.waits
                 if which == own)  # fmt: skip
-            assert work["alive"][own, i] == pytest.approx(np.exp(-hazard), rel=1e-9)
+            assert work["alive"][own, i] == near(np.exp(-hazard), rel=1e-9)
     stops_ns = work["stop_ns"][: work["n_stops"]]
     assert (np.diff(stops_ns) > 0).all()
     assert ((stops_ns[1:] - to_beacon_ns) % INTERVAL_NS == 0).all()
@@ -100,7 +99,7 @@ def closed_form(path, stops, last, *, waiting, followers_s, wakeup_j, awake, pri
     return total + alive(stops[last]) * terminal_j
 
 
-@pytest.mark.parametrize("price_w", [2.0, 8.0, 40.0])
+@cases_of("price_w", "2.0 ; 8.0 ; 40.0")
 @cases_of("waiting awake wakeup_j follow poll_j", """
 1, True, 0.0, 0.0, 0.0 ; 1, False, 0.004, 0.3, 0.0 ; 3, True, 0.02, 0.0, 0.0 ; 2, False, 0.0, 1.0, 0.0
 1, True, 0.0, 0.0, 3e-5 ; 2, False, 0.004, 0.3, 2e-4 ; 1, True, 2e-4, 0.0, 0.002
@@ -135,8 +134,8 @@ def test_at_constant_rates_the_value_is_the_least_of_all_closed_forms(
     terms = {"waiting": waiting, "followers_s": followers_s, "wakeup_j": wakeup_j, "awake": awake, "polls": polls,
              "prices_w": prices_w, "terminal_j": min(powers_w) / (PAGE + MESSAGE)}  # fmt: skip
     costs = [closed_form(path, stops, last, **terms) for path in oracle.paths(stops, steps.tolist(), last)]
-    assert closed_form(planner.path(last, awake), stops, last, **terms) == pytest.approx(value, rel=1e-6)
-    assert value == pytest.approx(min(costs), rel=1e-6)
+    assert closed_form(planner.path(last, awake), stops, last, **terms) == near(value, rel=1e-6)
+    assert value == near(min(costs), rel=1e-6)
 
 
 def test_tables_are_read_between_and_beyond_their_entries_and_averaged_by_simpsons_rule():
@@ -151,6 +150,6 @@ def test_the_best_period_is_the_cheapest_of_all():
     for page, message in ((1e-4, 1e-3), (0.02, 0.01), (0.3, 0.0), (0.0, 0.2), (50.0, 0.0)):
         least, period = planning.best_period(work, page, message, INTERVAL_NS, 0.7, 0.0015, 5.0, 2.0)
         expected_j = oracle.stationary_j((page, message), 0.1, planning.STOPS[1:].tolist(), **terms)
-        assert least == pytest.approx(expected_j * (page + message), rel=1e-12)
+        assert least == near(expected_j * (page + message), rel=1e-12)
         own_w = 0.0015 / (0.1 * period) + (5.0 * page + 2.0 * message) * 0.05 * period if period else 0.7
-        assert own_w == pytest.approx(least, rel=1e-12)
+        assert own_w == near(least, rel=1e-12)

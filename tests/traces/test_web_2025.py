@@ -7,7 +7,7 @@ from numpy.random import default_rng
 import traces
 from tests.real_data import DATA
 from tests.reference_web import calibrated, correlations, depths, loads, parents_of
-from tests.tables import cases_of
+from tests.tables import cases_of, value_error
 from traces.web_2025 import TYPES, amounts, model, quantile
 
 PERCENT = (10, 25, 50, 75, 90)
@@ -107,7 +107,7 @@ def test_what_was_calibrated_is_found_again():
 
 
 def test_there_is_no_other_web():
-    with pytest.raises(ValueError, match="web must be 2025 or 1996, got '2024'"):
+    with value_error("web must be 2025 or 1996, got '2024'"):
         traces.generate(1, 0, web="2024")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from experiments import cli
 from tests.experiments.makers import PROGRAM
-from tests.tables import rows
+from tests.tables import each, rows
 
 KINDS = """
 class Base:
@@ -76,7 +76,7 @@ WAYS = {
 NO_PAGE = [*WAYS][[*WAYS].index("an endless spec") :]  # before the first, or after the last
 
 
-@pytest.mark.parametrize("way", WAYS)
+@each("way", WAYS)
 def test_each_way_in_which_a_policy_fails_is_one_line_that_names_it(complaint, tmp_path, monkeypatch, way):
     lines, said = WAYS[way]
     imports = "import os, threading\nfrom netsim import Plan\nRELEASE = threading.Event()\n"
@@ -98,7 +98,7 @@ def test_each_way_in_which_a_policy_fails_is_one_line_that_names_it(complaint, t
     assert left == ([2] if "thread" in way else [])
 
 
-@pytest.mark.parametrize(("way", "jobs"), [
+@each("way, jobs", [
     ("a thread that stays", 1), pytest.param("a thread that stays", 2, marks=pytest.mark.long),
     ("the end of the process", 2), pytest.param("the end of the process", 1, marks=pytest.mark.long),
 ])  # fmt: skip

@@ -1,9 +1,8 @@
 import json
 
-import pytest
-
 import traces
 from lpsm.randomness import WORKLOAD, generator
+from tests.tables import each
 from traces.traffic import APPS
 
 KINDS = {"web": "pages", "mqtt": "both", "push": "messages", "stream": "pages", "mixed": "both"}
@@ -20,7 +19,7 @@ def test_the_pages_are_those_that_compare_draws_for_the_seed_and_add_up(lpsm, tm
     assert lpsm("generate", "--pages", "20", "--seed", "3").stdout != (tmp_path / "w").read_text()
 
 
-@pytest.mark.parametrize("kind", [*KINDS, *APPS, "web-servers"])
+@each("kind", [*KINDS, *APPS, "web-servers"])
 def test_every_kind_is_a_workload_that_the_seed_decides(lpsm, tmp_path, kind):
     years = ("--web", "1996") if kind == "web" else ()
     words = ("generate", *years, "--kind", kind, "--hours", "0.5" if kind in KINDS else "0.05", "--seed", "5")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.experiments.conftest import JOBS, RESULTS
 from tests.experiments.makers import contents
-from tests.tables import cases_of
+from tests.tables import cases_of, each, near
 
 WRITTEN = {
     "compare": "comparison.txt pages.csv replications.csv runs.csv slowdown-by-page.csv summary.csv energy.svg "
@@ -29,9 +29,7 @@ def inside(made, name):
 QUICK = ("compare", "reproduce")  # the others go the same way
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.long) for name in RESULTS]
-)
+@each("name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.long) for name in RESULTS])
 def test_the_same_command_gives_the_same_bytes_with_one_process_and_with_two(lpsm, results, tmp_path, name):
     made = results(name)
     again = lpsm(*made.words, *(["--jobs", "2"] if name in JOBS else []), "--out", tmp_path / "out")
@@ -41,7 +39,7 @@ def test_the_same_command_gives_the_same_bytes_with_one_process_and_with_two(lps
     assert not any(path.suffix == ".tmp" for path in tmp_path.rglob("*"))
 
 
-@pytest.mark.parametrize("name", RESULTS)
+@each("name", RESULTS)
 def test_a_folder_holds_what_its_manifest_lists_and_neither_paths_nor_dates_nor_job_counts(results, name):
     found = inside(results(name), name)
     manifest = json.loads(found["manifest.json"])
@@ -77,8 +75,8 @@ def test_a_comparison_says_what_was_run_and_its_figures_follow_from_one_another(
 def test_the_json_of_a_labelled_stream_agrees_with_its_rounds(results):
     made = results("label")
     rounds = pd.read_csv(made.folder / "rounds.csv")
-    assert made.found["label_rate"] == pytest.approx(rounds["queried"].mean())
-    assert made.found["accuracy"] == pytest.approx((rounds["prediction"] == rounds["label"]).mean())
+    assert made.found["label_rate"] == near(rounds["queried"].mean())
+    assert made.found["accuracy"] == near((rounds["prediction"] == rounds["label"]).mean())
     assert made.found["windows"][-1]["t"] == made.found["rounds"] == len(rounds) == 120
     assert made.found["parameters"] == {"b": "0.1"}
 
@@ -90,6 +88,6 @@ def test_a_recommendation_is_a_row_of_its_table_with_the_battery_life_that_follo
     rows = pd.read_csv(made.folder / "candidates.csv").set_index("policy")
     assert "psm:102.4" in rows.index
     assert rows.loc[found["policy"], "mean_mw"] == found["mean_mw"]
-    assert found["battery_h"] == pytest.approx(found["battery_mwh"] / found["mean_mw"])
+    assert found["battery_h"] == near(found["battery_mwh"] / found["mean_mw"])
     assert found["battery_h_low"] < found["battery_h"]
     assert made.found["sentence"].startswith(f"Take {found['policy']}: ")

@@ -16,6 +16,7 @@ import netsim
 import traces
 from netsim import AirConfig, AirRecorder, BeaconConfig, Phy
 from tests.netsim.air.cells import MS, US, Air
+from tests.tables import each
 
 # policies | what a client sends or waits for it, at ms, of so many bytes | settings; then what is on the air, from and
 # to in us, by the access point (a) or a client (c); when frames arrived, in us; when the gates of client 0 open and
@@ -153,7 +154,7 @@ def cell(policies, settings):
     return world, recorder, int(given.get("until", 199))
 
 
-@pytest.mark.parametrize(("policies", "puts", "settings", "expected", "others"), list(cases()))
+@each("policies, puts, settings, expected, others", list(cases()))
 def test_frames_gates_and_decisions_are_those_computed_by_hand(policies, puts, settings, expected, others):
     world, recorder, until_ms = cell(policies, settings)
     sizes = {"up": [], "down": []}
