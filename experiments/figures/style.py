@@ -84,6 +84,8 @@ _FAMILIES = {
             lpsm2-link  LPSM2 link       #006B4E  P  strong, hollow
             lpsm3       LPSM3            #D55E00  *  strong, host-aware
             lpsm3-link  LPSM3 link       #963F00  *  strong, hollow
+            lpsm4       LPSM4            #882255  *  strong, host-aware
+            lpsm4-link  LPSM4 link       #5C1238  *  strong, hollow
         """.strip().splitlines()
     )
 }

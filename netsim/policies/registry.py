@@ -130,10 +130,11 @@ def _by_position(entry: Entry, parameter: str) -> str:
 
 
 def _suggestion(kind: str) -> str:
-    """Return the nearest kind in words, if one is near: rather one character replaced than one taken away."""
+    """Return the nearest kind in words, if one is near: rather two characters changed round, or one, than one less."""
     if kind.endswith(".py"):
         return "; a class of one's own is given as an object, or on the command line as FILE.py:CLASS"
     word, kinds = kind.lower(), list(registry())
     near = [known for known in get_close_matches(word, kinds, n=len(kinds), cutoff=0.8) if len(known) == len(word)]
+    near = [known for known in kinds if sorted(known) == sorted(word)] or near
     near = near or get_close_matches(word, kinds, n=1, cutoff=0.5)
     return f"; did you mean {near[0]}?" if near else ""

@@ -59,7 +59,7 @@ def test_parts_of_a_world_go_by_name():
     world = netsim.SimulationConfig(radio="esp32-c6", server_delay="lognormal:0.2:1", medium="11g:54")
     assert world == netsim.SimulationConfig(radio=netsim.Radio.profile("esp32-c6"),
         server_delay=netsim.ServerDelay(0.2, kind="lognormal", sigma=1.0),
-        medium=netsim.AirConfig.shipped("11g:54"))  # fmt: skip
+        medium=netsim.AirConfig(phy=netsim.Phy.parse("11g:54")))  # fmt: skip
     assert netsim.SimulationConfig(server_delay=0.5).server_delay == netsim.ServerDelay(0.5)
 
 
