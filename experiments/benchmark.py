@@ -59,8 +59,8 @@ TAILS = ("slowdown_p95", "added_s_p95", "added_s_max")
 COLUMNS = (
     Quantity("policy", "policy"), Quantity("above_hull_percent", "above hull", "+.1f %", "±"),
     Quantity("worlds_at_hull", "worlds at it", ".0f"), Quantity("slowdown_mean", "slowdown"),
-    Quantity("slowdown_p95", "p95"), Quantity("added_s_mean", "added s", ".3f"),
-    Quantity("added_s_p95", "p95", ".3f"), Quantity("kept_percent", "kept %", ".0f"),
+    Quantity("slowdown_p95", "p95 of it"), Quantity("added_s_mean", "added s", ".3f"),
+    Quantity("added_s_p95", "p95 of these", ".3f"), Quantity("kept_percent", "kept %", ".0f"),
     Quantity("times_clairvoyant", "x clairvoyant", ".1f"),
 )  # fmt: skip
 
