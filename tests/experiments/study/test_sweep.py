@@ -111,7 +111,7 @@ def test_clients_browse_what_was_recorded_at_times_of_their_own():
 
 def test_searches_of_a_clairvoyant_client_that_are_finished_are_not_made_again(tmp_path, monkeypatch):
     config = netsim.SimulationConfig(server_delay="exponential:0.3")
-    seeds = [sweep.Generated(n_pages=2, seed=seed) for seed in (4, 5)]
+    seeds = [sweep.Generated(n_pages=2, seed=seed, web="1996") for seed in (4, 5)]
     listed = sweep.searches(sweep.tasks(seeds, ["psm"], config))
     store = Store(tmp_path / "out", "compare", {})
     with suppress(KeyboardInterrupt), store.giving_up():
