@@ -6,7 +6,7 @@ What it leaves out: files, and what is resumed (`experiments.study.store`).
 
 >>> found = compare(["psm", "lpsm3:1.05"], 5, seeds=2, jobs=1)
 >>> found.summary["policy"].tolist()
-['none', 'psm:100', 'lpsm3:1.05:400', 'limit', 'page-awake']
+['none', 'psm:102.4', 'lpsm3:1.05:400', 'limit', 'page-awake']
 >>> found.against("psm")["policy"].tolist()
 ['none', 'lpsm3:1.05:400']
 """
