@@ -20,7 +20,6 @@ QUICK = 16
 STAMP = 1_000_000
 LEAST_GROWING = 128
 LEAST_SEGMENT = 536
-LONGEST_WAIT = 40_000_000
 COMPRESSED_WAIT = 1_100_000
 FIRST_OFFER, FIRST_CLAMP, LARGEST_CLAMP = 64_240, 81_408, 6_291_456
 """Of the window: offered at first, the limit to that, and to which the limit may grow."""

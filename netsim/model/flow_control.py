@@ -12,8 +12,9 @@ of HTTP/3 everything else, streams that wait for each other's lost packets above
 from __future__ import annotations
 
 from lpsm.native.records import NONE
+from netsim.model.browsed import Object, Objects
 from netsim.model.codes import WANTED
-from netsim.model.entities import Connection, Endpoint, Object, Objects, Run
+from netsim.model.entities import Connection, Endpoint, Run
 from netsim.model.packets import schedule_timer
 from netsim.model.primitives import draw, free_frame, new_frame, schedule
 from netsim.model.queues import append, take_first
@@ -60,7 +61,7 @@ def shake(run: Run, end: Endpoint) -> int:
 
 
 def queue_up(queue: Objects, wanted: Object) -> None:
-    """Put an object at the end of a queue."""
+    """Put an object at the end of a queue: `netsim.model.queues.append`, of which compiled code needs one a type."""
     wanted.link = NONE
     if queue.head:
         queue.tail.link = wanted

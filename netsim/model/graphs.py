@@ -16,8 +16,9 @@ those on the wire), connections that outlive a page.
 from __future__ import annotations
 
 from lpsm.native.records import NONE
+from netsim.model.browsed import Host, Object
 from netsim.model.codes import PAGE_DONE, SERVE
-from netsim.model.entities import Client, Connection, Endpoint, Frame, Host, Object, Run
+from netsim.model.entities import Client, Connection, Endpoint, Frame, Run
 from netsim.model.flow_control import (
     PREFACE_BYTES,
     READ_BYTES,

@@ -10,9 +10,10 @@ open from their first exchange on.  Left out: handshakes, more than one request 
 
 from __future__ import annotations
 
+from netsim.model.browsed import Step
 from netsim.model.codes import DUE, PART_DONE, PIECE, READY, SEND
 from netsim.model.datagrams import datagram_frame
-from netsim.model.entities import Client, Connection, Endpoint, Run, Step
+from netsim.model.entities import Client, Connection, Endpoint, Run
 from netsim.model.medium import send_down, send_up
 from netsim.model.page_account import close_account, open_account
 from netsim.model.primitives import note_answer, schedule

@@ -24,7 +24,7 @@ from netsim.policies.entry import NS_PER_MS, Entry, Setting, number_text, positi
 from netsim.policies.protocol import ASK, Plan, Policy
 from netsim.policies.timeouts import break_even_ns
 
-INTERVAL, BREAK, LAST, ASLEEP, N_INTEGERS = range(5)
+INTERVAL, BREAK, LAST, ASLEEP = range(4)
 BINS, _A_OCTAVE, _SHORTEST_NS = 80, 4, 1e5  # from 0.1 ms to 105 s
 QUANTILE = BINS  # of the numbers, behind the counts
 _KEPT, _SILENCE_NS = 0.99, 100 * NS_PER_MS

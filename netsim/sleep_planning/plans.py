@@ -65,9 +65,7 @@ class Workspace:
     longest_ns: int  # the longest sleep, where there is one; 0: none
     late: RealArray = 2, MOST_STOPS  # cost of delay of each class if asleep from a stop to each later one
     more_s: RealArray = MOST_STOPS  # how much later than the next stop each later one is
-    woken_j: RealArray = (
-        MOST_STOPS  # cost of a passage to awake that is still to come, times the probability of being there
-    )
+    woken_j: RealArray = MOST_STOPS  # cost of a passage to awake still to come, times the probability of being there
     dearer_j: RealArray = MOST_STOPS  # energy of a poll beyond that of a beacon and a passage
     value: RealArray = 2, MOST_STOPS  # cost to go, asleep and awake, times the probability of still waiting
     asleep_step: IntArray = 2, MOST_STOPS  # decision: the step at whose beginning to fall asleep
