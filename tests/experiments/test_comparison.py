@@ -30,6 +30,7 @@ def found():
 
 def test_energies_and_slowdowns_are_those_of_single_runs(found):
     config = made("today").config
+    assert config.tcp == netsim.TcpConfig.today()  # which presets repeat, as they import no simulator
     joules, slower = [], []
     for seed in range(3):
         pages = traces.generate(4, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0))))
