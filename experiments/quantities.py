@@ -135,6 +135,23 @@ CELL = _columns("""
     group_frames_lost_per_h  lost/h    .1f    optional ±
 """)
 
+EMULATED = _columns("""
+    policy           policy
+    elapsed_s        took s     .2f
+    total_j          J          .4f
+    mean_mw          mW         .2f
+    awake_percent    awake      .1f %
+    beacons          beacons    .0f
+    up               up         .0f
+    down             down       .0f
+    added_mean_ms    added ms   .1f
+    added_median_ms  median     .1f
+    added_p95_ms     p95        .1f
+    added_p99_ms     p99        .1f
+    added_max_ms     max        .1f
+    late_p99_ms      late p99   .3f
+""")
+
 LABELS = _columns("""
     class       class
     positive    positive      .0f

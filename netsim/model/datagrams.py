@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from netsim.model.codes import DATAGRAM, PART_DONE
 from netsim.model.entities import Client, Endpoint, Frame, Run
-from netsim.model.primitives import new_frame, refer, schedule
+from netsim.model.primitives import new_frame, note_landed, refer, schedule
 
 
 def datagram_frame(run: Run, client: Client, sender: Endpoint, number: int) -> Frame:
@@ -27,6 +27,7 @@ def land(run: Run, frame: Frame, arrived: int) -> None:
     datagram.reached, datagram.arrived = frame.reached, arrived
     if arrived:
         datagram.ended = run.now
+    note_landed(run, frame, arrived)
     client.landed += 1
     if client.landed == client.n_datagrams:
         schedule(run, run.now, PART_DONE, client)

@@ -110,6 +110,12 @@ def note_late(run: Run, beacon: int, by: int) -> None:
     run.n_late += 1
 
 
+def note_landed(run: Run, frame: Frame, arrived: int) -> None:
+    """Hand over a datagram that has arrived or was lost, where packets are real (`netsim.running.real_time`)."""
+    if run.machine.landed:
+        run.machine.landed(frame, arrived)
+
+
 # -- notes of a run that is recorded (`netsim.running.recorder`)
 
 

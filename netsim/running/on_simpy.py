@@ -33,6 +33,7 @@ class Machine:
     def __init__(self, run: entities.Run) -> None:
         self.clock = Environment(initial_time=0)  # an integer number of nanoseconds
         self.frames: list[entities.Frame] = []  # those that are free
+        self.landed: Callable[[entities.Frame, int], None] | None = None  # is given datagrams
         # of each client, as in `RunRecord`, one number behind another
         self.intervals = [array("q") for _ in run.clients]
         self.polls = [array("q") for _ in run.clients]
@@ -77,7 +78,7 @@ def run_interpreted(world: World, recorder: Recorder | None = None) -> list[tupl
         raise world.overloaded()
     if run.status & codes.NO_ROOM:
         raise MemoryError(f"room for {world.room} beacons that clients wait for at once is too little")
-    return [_result(world, client) for client in run.clients]
+    return [result(world, client) for client in run.clients]
 
 
 def _where(world: World, error: PolicyError) -> str:
@@ -145,7 +146,8 @@ def _array(records: Sequence[object], kind: str) -> Ints:
     return np.array([numbers_of(kind)(one) for one in records], dtype=np.int64).reshape(len(records), words_of(kind))
 
 
-def _result(world: World, client: entities.Client) -> tuple[RunRecord, Ints]:
+def result(world: World, client: entities.Client) -> tuple[RunRecord, Ints]:
+    """Return what a client that has left leaves behind, and its messages."""
     machine = world.run.machine
     return trip_of(
         numbers_of("Totals")(client.totals),
