@@ -156,7 +156,7 @@ class Internet:
     """The Internet's side: frames of Ethernet to and from ``passt`` or ``slirp4netns``."""
 
     def __init__(self, mtu: int) -> None:
-        self._left, self._held = b"", TemporaryDirectory(prefix="lpsm-")
+        self._left = b""
         if shutil.which("passt"):
             self._socket, theirs = socket.socketpair()
             addresses = [part for own, far in zip(CLIENT, FAR, strict=True) for part in ("-a", own, "-g", far)]
@@ -164,7 +164,8 @@ class Internet:
             call += ["-t", "none", "-u", "none", "-F", str(theirs.fileno())]
             self._streams = True
         elif shutil.which("slirp4netns"):
-            path = f"{self._held.name}/socket"
+            folder = TemporaryDirectory(prefix="lpsm-")
+            path = f"{folder.name}/socket"
             self._socket, theirs = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET), socket.socket()
             self._alive, until = os.pipe()  # which ends it when this process ends
             os.set_inheritable(self._alive, True)
@@ -185,6 +186,7 @@ class Internet:
                     self._socket.connect(path)
                     break
                 sleep(0.02)
+            folder.cleanup()  # who is connected needs no name
 
     def fileno(self) -> int:
         """Return what may be waited for."""
@@ -210,7 +212,6 @@ class Internet:
         self._socket.close()
         self._process.kill()
         self._process.wait()
-        self._held.cleanup()
         if not self._streams:
             os.close(self._until)
 

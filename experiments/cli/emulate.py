@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from contextlib import ExitStack, redirect_stdout
+from math import nan
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -109,6 +110,6 @@ def _flat(row: Row) -> Row:
         **{f"{name}_j": value for name, value in energy.items()},
         "mean_mw": 1000 * energy["total"] / max(row["elapsed_s"], 1e-9), "awake_percent": 100 * row["awake_share"],
         "beacons": row["beacons"], **row["packets"],
-        **{f"added_{name}_ms": value for name, value in added.items()},
-        **{f"late_{name}_ms": value for name, value in late.items()}, "trusted": row["trusted"],
+        **{f"added_{name}_ms": nan if value is None else value for name, value in added.items()},
+        **{f"late_{name}_ms": nan if value is None else value for name, value in late.items()}, "trusted": row["trusted"],
     }  # fmt: skip
