@@ -18,7 +18,7 @@ ROOM ?= lpsm/bounds
 COUNT ?= 40
 SEED ?= 0
 
-.PHONY: help compare test coverage quick lint docs notebooks check-long mutants bench clean
+.PHONY: help compare test coverage quick lint docs notebooks check-long check-emulate mutants bench clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -63,6 +63,11 @@ notebooks: $(READY) ## open the notebooks in a browser (installs Jupyter once)
 
 check-long: $(READY) ## the long tests: many trials, kills, full fuzzing
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m long
+
+check-emulate: $(READY) ## real programs on the simulated air, with Debian's programs, which root gets where it can
+	-@[ "$$(id -u)" != 0 ] || ! command -v apt-get > /dev/null || DEBIAN_FRONTEND=noninteractive timeout 300 \
+		apt-get install -y -qq nghttp2-server curl iputils-ping passt iperf3 > /dev/null 2>&1
+	$(BIN)/python -m pytest tests/experiments/test_emulate.py
 
 mutants: $(READY) ## faults put into a ROOM on purpose, and how many of COUNT its tests find
 	$(BIN)/python -m mutants $(ROOM) --count $(COUNT) --seed $(SEED)

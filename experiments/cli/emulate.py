@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED),
     options.option("--policy", "A policy, such as psm:200 or lpsm [none].", options.Policies(several=False)),
     options.policies(None, "Policies to run the command under, one after the other, in place of --policy."),
-    options.option("--server", "A second command, which is behind the wire in place of the Internet.", metavar="COMMAND"),
+    options.option("--server", "A second command, behind the wire in place of the Internet.", metavar="COMMAND"),
     options.option("--pcap", "Also write a capture (of one policy).", options.FILE, metavar="FILE.pcap"),
     options.out(None, "Folder for tables, and a picture of the first ten seconds."),
     options.SEED,
@@ -111,5 +111,6 @@ def _flat(row: Row) -> Row:
         "mean_mw": 1000 * energy["total"] / max(row["elapsed_s"], 1e-9), "awake_percent": 100 * row["awake_share"],
         "beacons": row["beacons"], **row["packets"],
         **{f"added_{name}_ms": nan if value is None else value for name, value in added.items()},
-        **{f"late_{name}_ms": nan if value is None else value for name, value in late.items()}, "trusted": row["trusted"],
+        **{f"late_{name}_ms": nan if value is None else value for name, value in late.items()},
+        "trusted": row["trusted"],
     }  # fmt: skip

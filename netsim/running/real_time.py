@@ -31,11 +31,11 @@ from netsim.model.codes import NEVER
 from netsim.model.datagrams import datagram_frame
 from netsim.model.entities import Client, Datagram, Frame, Run
 from netsim.model.events import begin
-from netsim.model.medium import send_down, send_up
+from netsim.model.medium import advance, send_down, send_up
 from netsim.model.wires import transmit
 from netsim.policies import AnyPolicy
-from netsim.policies.protocol import HostFrame, Observer, Policy, told
 from netsim.policies.protocol import Frame as SeenFrame
+from netsim.policies.protocol import HostFrame, Observer, Policy, told
 from netsim.result import SimulationResult, result_of
 from netsim.running.on_simpy import prepared
 from netsim.running.on_simpy import result as left_behind
@@ -298,6 +298,8 @@ class _Host(Adviser):
     def look(self, run: Run, client: Client, now: int) -> None:
         """Let waits end by silence: the policy is told, and asked at its next beacon."""
         for seen, last_ns in self._waiting.over(now):
+            run.now = run.machine.clock._now = max(now, run.now)
+            advance(run, client, run.now)
             self._told(client, seen, False, now, last_ns, run.header)
             client.repeat = 0
 

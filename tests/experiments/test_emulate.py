@@ -1,0 +1,199 @@
+"""Real programs on the simulated air, where namespaces and TUN devices are to be had; else these are skipped."""
+
+import json
+import os
+import random
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import netsim
+import traces
+from experiments import world
+from tests.tables import each
+from traces.captures.frames import decode_ip, ends
+
+LPSM = [sys.executable, "-m", "lpsm", "emulate", "--preset", "wires"]
+KEYS = ["policy", "exit_status", "elapsed_s", "packets", "added_delay_ms", "energy_j", "awake_share", "beacons",
+    "late_ms", "trusted"]  # fmt: skip
+LISTENS = shlex.join([sys.executable, "-c", "import socket as s; s.create_server(('', 9)).accept()"])
+PING = {"none": (40.0, 42.5), "dynamic:200": (40.0, 42.5), "psm:100": (40.0, 143.0)}  # round trips, ms
+BASE_MS = 40.8
+
+
+def _allowed():
+    if find_spec("pyroute2") is None or not Path("/dev/net/tun").exists() or not hasattr(os, "SCHED_FIFO"):
+        return False
+    return subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode == 0
+
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("unshare") is None or not _allowed(),
+    reason="no network of one's own is to be had here: pyroute2, /dev/net/tun, namespaces",
+)
+
+
+def needs(*programs):
+    missing = [name for name in programs if shutil.which(name) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
+
+
+def emulate(*words, command, server=LISTENS, **more):
+    behind = ["--server", server] if server else []
+    call = [*LPSM, *behind, "--json", *words, "--", *command]
+    return subprocess.run(call, capture_output=True, text=True, timeout=200, **more)
+
+
+def served(folder):
+    code = (
+        f"import os, http.server as h; os.chdir({str(folder)!r}); "
+        "h.HTTPServer(('0.0.0.0', 8000), h.SimpleHTTPRequestHandler).serve_forever()"
+    )
+    return shlex.join([sys.executable, "-c", code])
+
+
+def networks():
+    found = set()
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError):
+            found.add(os.readlink(f"/proc/{process}/ns/net"))
+    return found
+
+
+def trips(output):
+    return np.array([float(line.split("time=")[1].split()[0]) for line in output.splitlines() if "time=" in line])
+
+
+@needs("ping")
+@each("policy", PING)
+def test_a_ping_takes_as_long_as_the_policy_lets_it(policy):
+    done = emulate("--policy", policy, command=["ping", "-4", "-c", "40", "-i", "0.037", "server"], server=LISTENS)
+    found, least_most = json.loads(done.stdout), PING[policy]
+    assert list(found) == KEYS
+    assert (found["exit_status"], done.returncode, found["packets"]) == (0, 0, {"up": 40, "down": 40})
+    if found["trusted"]:
+        assert least_most[0] <= np.median(trips(done.stderr)) <= least_most[1]
+    assert found["added_delay_ms"]["max"] <= (100.0 if policy == "psm:100" else 0.0)
+
+
+def test_programs_end_with_their_status_and_with_all_that_they_began(tmp_path):
+    before = networks()
+    command = ["sh", "-c", "setsid sleep 27182 & echo out; exit 7"]
+    done = emulate("--policies", "none,psm", "--out", tmp_path / "out", command=command)
+    rows = json.loads(done.stdout)["summary"]
+    assert done.returncode == 7
+    assert [(row["policy"], row["exit_status"], row["packets"]["up"]) for row in rows] == [
+        ("none", 7, 0), ("psm:100", 7, 0)
+    ]  # fmt: skip
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert written >= {"emulation.txt", "runs.csv", "timeline.png", "manifest.json", "SHA256SUMS"}
+    assert networks() == before
+    (tmp_path / "out" / "mine").write_text("")
+    assert emulate("--out", tmp_path / "out", command=["true"]).returncode == 2
+
+
+def test_two_at_once_do_not_see_each_other(tmp_path):
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+    fetch = "import urllib.request as u;print(u.urlopen('http://server:8000/file').read().decode())"
+    call = [sys.executable, "-c", fetch]
+    both = [
+        subprocess.Popen([*LPSM, "--server", served(tmp_path / name), "--", *call], stdout=-1, stderr=-1, text=True)
+        for name in "ab"
+    ]
+    assert [one.communicate(timeout=60)[0].strip() for one in both] == ["a", "b"]
+
+
+def test_ctrl_c_ends_the_program_and_results_are_written(tmp_path):
+    call = [*LPSM, "--server", LISTENS, "--out", tmp_path / "out", "--", "sh", "-c", "echo begun; exec sleep 60"]
+    with subprocess.Popen(call, stdout=-1, stderr=-1, text=True, start_new_session=True) as running:
+        assert running.stdout.readline() == "begun\n"
+        os.killpg(running.pid, signal.SIGINT)
+        assert running.wait(timeout=20) == 130
+    assert (tmp_path / "out" / "runs.csv").exists()
+
+
+@pytest.mark.long
+@needs("ping")
+def test_round_trips_under_psm_are_the_base_and_a_wait_that_is_uniform():
+    for _ in range(3):  # for a quiet moment
+        call = ["ping", "-4", "-c", "300", "-i", "0.037", "server"]
+        done = emulate("--policy", "psm:100", command=call, server=LISTENS)
+        if json.loads(done.stdout)["trusted"]:
+            break
+    waits_ms = trips(done.stderr) - BASE_MS
+    assert stats.kstest(waits_ms, "uniform", args=(0.0, 100.0)).pvalue > 0.01
+
+
+@pytest.mark.long
+@needs("nghttpd", "curl")
+@each("policy", ["none", "psm:100", "dynamic:100", "bsd:1"])
+def test_pages_take_as_long_as_in_a_simulation_of_what_was_captured(policy, tmp_path):
+    for size in (2_000, 100_000, 2_000_000):
+        (tmp_path / str(size)).write_bytes(os.urandom(size))
+    fetch = "curl -4 --http2-prior-knowledge -so /dev/null -w '%{time_total}\\n' http://server:8000/"
+    script = f"sleep .3; for n in 2000 100000 2000000; do {fetch}$n >&2; sleep 1.137; done"
+    server = f"nghttpd --no-tls -d {tmp_path} -a 0.0.0.0 8000"
+    done = emulate("--policy", policy, "--pcap", tmp_path / "c.pcap", command=["sh", "-c", script], server=server)
+    found, took_s = json.loads(done.stdout), [float(line) for line in done.stderr.split("policy")[0].split()]
+    pages = [traces.Page(str(at_s), up, down, issue_s=at_s) for at_s, up, down in connections(tmp_path / "c.pcap")]
+    tcp = netsim.TcpConfig(
+        mss_bytes=1448, header_bytes=52, initial_window=10, window=4345, min_rto_s=0.2, control="cubic"
+    )
+    config = netsim.SimulationConfig(radio=world.made("wires").config.radio, tcp=tcp)
+    known = netsim.simulate(pages, policy, config=config)
+    assert found["trusted"]
+    assert np.abs(known.latency_s - took_s).max() <= max(0.005, 0.1 * max(took_s))
+    assert np.median(np.abs(known.latency_s - took_s) / took_s) <= 0.05
+
+
+def connections(path):
+    """Yield when each connection of a capture began, and its payload up and down."""
+    found, data, at = {}, path.read_bytes(), 24
+    while at < len(data):
+        second, rest_ns, size = (int.from_bytes(data[at + 4 * n : at + 4 * n + 4], "little") for n in range(3))
+        segment = decode_ip(data[at + 16 : at + 16 + size], 0)
+        at += 16 + size
+        _, port, _, to_port = ends(segment.key)
+        row = found.setdefault(
+            min(port, to_port) if 8000 not in (port, to_port) else port + to_port, [second + rest_ns / 1e9, 0, 0]
+        )
+        row[1 + (port == 8000)] += segment.size
+    return list(found.values())
+
+
+@pytest.mark.long
+def test_twenty_kills_leave_no_network_and_no_process():
+    before, rng = networks(), random.Random(1)
+    devices = os.listdir("/sys/class/net")
+    for _ in range(20):
+        call = [*LPSM, "--server", LISTENS, "--", "sh", "-c", "(setsid sleep 27182 &); sleep 27182"]
+        with subprocess.Popen(call, stdout=-3, stderr=-3) as running:
+            time.sleep(rng.uniform(0.3, 3.0))
+            running.kill()
+        for _ in range(100):
+            if networks() == before:
+                break
+            time.sleep(0.02)
+        assert networks() == before
+    assert os.listdir("/sys/class/net") == devices
+
+
+@pytest.mark.long
+@needs("iperf3")
+def test_a_flood_is_told_and_counted():
+    call = ["iperf3", "-u", "-b", "50M", "-t", "4", "-c", "10.9.0.2"]
+    done = emulate(command=call, server="iperf3 -s")
+    assert done.returncode == 0
+    assert "packets were dropped" in done.stderr
