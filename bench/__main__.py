@@ -17,6 +17,7 @@ BENCHES = {
     "simulator": (),
     "events": (),
     "air": (),
+    "emulate": (),
     "traces": (),
     "captures": (),
     "population": (),

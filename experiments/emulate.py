@@ -146,36 +146,38 @@ def emulate(
     """
     recorder = (Recorder() if config.medium is None else AirRecorder()) if recorded else None
     ends: dict[bool, Callable[[bytes], None]] = {}
-    link_of = RealTime(
+    link = RealTime(
         policy, config, deliver=lambda packet, up: ends[up](packet), seed=seed, recorder=recorder,
-        **({} if capture is None else {"sent": capture.sent}),
+        sent=None if capture is None else capture.sent,
     )  # fmt: skip
     with ExitStack() as held:
-        far: Program | Internet = served(server, link_of.largest) if server else Internet(link_of.largest)
+        far: Program | Internet = served(server, link.largest) if server else Internet(link.largest)
         held.callback(far.end)
         names = ("", "server") if server else (NAMES, "host")
-        program = Program(command, CLIENT, FAR, link_of.largest, names, output)
+        program = Program(command, CLIENT, FAR, link.largest, names, output)
         held.callback(program.end)
         ends |= {True: far.write, False: program.write}
         while far.read() or program.read():
             pass  # what kernels say to each other before the beginning
-        link_of.begin()
+        link.begin()
         program.go()
-        for heard in link_of.carry(program, far, program.control):
+        for heard in link.carry(program, far, program.control):
             if heard and program.heard():
                 break
             if capture is not None:
-                capture.write(link_of.now_ns)
-            if recorder is not None and link_of.now_ns > RECORDED_S * 1e9:
-                link_of.run.recorder = None
+                capture.write(link.now_ns)
+            if recorder is not None and link.now_ns > RECORDED_S * 1e9:
+                link.run.recorder = None
             if stop is not None and stop.number:
                 _ask_to_end(program, stop)
-        found = link_of.end()
+        found = link.end()
         if capture is not None:
             capture.write(2**63)
         unread = program.unread() + (far.unread() if isinstance(far, Program) else 0)
     assert program.status is not None
-    run = recorder and Run(found.result, recorder, found.interval_ns, config.radio.wakeup_ms / 1000)
+    run = None
+    if recorder is not None:
+        run = Run(found.result, recorder, found.interval_ns, config.radio.wakeup_ms / 1000)
     return Emulation(found, program.status, unread, run)
 
 

@@ -268,8 +268,8 @@ def _hold(
     _end_with(parent)
     device = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC)
     fcntl.ioctl(device, 0x400454CA, _TUN)
-    _set_up(own, far, mtu, group)
-    holder, inside = os.getpid(), os.fork()
+    _set_up(own, mtu, group)
+    inside = os.fork()
     if not inside:
         try:
             _libc("prctl", 1, signal.SIGKILL)  # whose parent is in another namespace of processes, and may be gone
@@ -280,7 +280,6 @@ def _hold(
                 begin()
         finally:
             os._exit(127)
-    assert holder
     socket.send_fds(control, [str(inside).encode()], [device])
     os.close(device)
     status = os.waitstatus_to_exitcode(os.waitpid(inside, 0)[1])
@@ -302,7 +301,7 @@ def _begin(command: Sequence[str], output: int | None) -> None:
                 os.dup2(output, 1)
                 if output == 2:
                     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-            os.execvp(command[0], command)
+            os.execvp(command[0], [*command])
         finally:
             os._exit(127)
     while True:
@@ -320,7 +319,7 @@ def _begin(command: Sequence[str], output: int | None) -> None:
             break
 
 
-def _set_up(own: tuple[str, str], far: tuple[str, str], mtu: int, group: int) -> None:
+def _set_up(own: tuple[str, str], mtu: int, group: int) -> None:
     """Give the device its addresses, and let it be the way to everywhere."""
     import pyroute2
 
@@ -336,13 +335,12 @@ def _set_up(own: tuple[str, str], far: tuple[str, str], mtu: int, group: int) ->
         for name, more in (("lo", {}), (_DEVICE, {"mtu": mtu, "txqlen": _QUEUE})):
             [place] = route.link_lookup(ifname=name)
             route.link("set", index=place, state="up", **more)
-        for family, length, address, peer in zip((socket.AF_INET, socket.AF_INET6), (24, 64), own, far, strict=True):
+        for family, length, address in zip((socket.AF_INET, socket.AF_INET6), (24, 64), own, strict=True):
             if family == socket.AF_INET6 and mtu < _LEAST_IPV6:
                 continue
             with suppress(*([pyroute2.NetlinkError] if family == socket.AF_INET6 else [])):  # a kernel without
                 route.addr("add", index=place, address=address, prefixlen=length, family=family)
                 route.route("add", dst="default", oif=place, family=family)
-            assert peer
 
 
 def _mount(far: tuple[str, str], names: tuple[str, str]) -> None:

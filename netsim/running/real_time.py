@@ -26,10 +26,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from netsim.config import SimulationConfig
+from netsim.model.browsed import Datagram
 from netsim.model.browser import leave
 from netsim.model.codes import NEVER
 from netsim.model.datagrams import datagram_frame
-from netsim.model.entities import Client, Datagram, Frame, Run
+from netsim.model.entities import Client, Frame, Run
 from netsim.model.events import begin
 from netsim.model.medium import advance, send_down, send_up
 from netsim.model.wires import transmit
@@ -56,19 +57,11 @@ _DIGITS = 10  # binary, of what a distribution keeps of a value
 
 
 class End(Protocol):
-    """What packets come from and go to."""
+    """What packets come from and go to: `read` returns the next, or nothing; `fileno` is what may be waited for."""
 
-    def fileno(self) -> int:
-        """Return what may be waited for."""
-        ...
-
-    def read(self) -> bytes:
-        """Return the next IP packet, or nothing if none is there."""
-        ...
-
-    def write(self, packet: bytes) -> None:
-        """Take an IP packet."""
-        ...
+    def fileno(self) -> int: ...  # noqa: D102
+    def read(self) -> bytes: ...  # noqa: D102
+    def write(self, packet: bytes) -> None: ...  # noqa: D102
 
 
 class Distribution:
@@ -151,7 +144,7 @@ class RealTime:
 
     def __init__(
         self, policy: AnyPolicy, config: SimulationConfig | None = None, *, deliver: Callable[[bytes, bool], None],
-        sent: Callable[[bytes, bool, int], None] = lambda packet, up, at_ns: None, seed: int = 0,
+        sent: Callable[[bytes, bool, int], None] | None = None, seed: int = 0,
         recorder: Recorder | None = None, clock: Callable[[], int] = monotonic_ns,
     ) -> None:  # fmt: skip
         self.config = config or SimulationConfig()
@@ -173,7 +166,8 @@ class RealTime:
         self._host = _Host(self._policy, self._under_way) if self._policy.host_aware else None
         if self._host:
             client.policy, client.observes = self._host, 1
-        client.datagrams, client.n_datagrams, client.cast = {}, NEVER, NEVER  # which never end
+        client.n_datagrams = client.cast = NEVER  # which never end
+        client.datagrams = self._datagrams = dict[int, Datagram]()
         begin(run)
         self.begin()
 
@@ -193,7 +187,7 @@ class RealTime:
             step()
         if self._host:
             self._host.look(self.run, self._client, self.now_ns)
-        return max(0, queue[0][0] - self.now_ns) if queue else LONGEST_NS
+        return max(0, int(queue[0][0]) - self.now_ns) if queue else LONGEST_NS
 
     def send(self, packet: bytes, up: bool) -> bool:
         """Take a packet in; return whether there was room for it."""
@@ -208,12 +202,13 @@ class RealTime:
         run.now = self._clock._now = max(self.now_ns, self._clock._now)  # type: ignore[assignment]
         datagram = Datagram()
         datagram.at, datagram.bytes, datagram.up = run.now, max(0, len(packet) - run.header), int(up)
-        client.datagrams[number] = datagram
+        self._datagrams[number] = datagram
         base_ns = self._unimpeded(len(packet), up)
         self._under_way[number] = _Packet(packet, up, base_ns)
         self._waiting[up] += 1
         self._numbers += 1
-        self._sent(packet, up, run.now if up else base_ns)
+        if self._sent is not None:
+            self._sent(packet, up, run.now if up else base_ns)
         frame = datagram_frame(run, client, client.casts.client if up else client.casts.server, number)
         frame.bytes = len(packet)
         (send_up if up else send_down)(run, client, frame)
@@ -251,7 +246,7 @@ class RealTime:
     def _land(self, frame: Frame, arrived: int) -> None:
         """Hand over what has landed, and forget it."""
         packet = self._under_way.pop(frame.seq)
-        del self._client.datagrams[frame.seq]
+        del self._datagrams[frame.seq]
         self._waiting[packet.up] -= 1
         if not arrived:
             self.lost += 1
