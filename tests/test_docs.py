@@ -84,7 +84,8 @@ def check(words, *, whole):
         assert set(words[1:]) <= {"COMMAND", "--help", "-h", "--version"}, words
     elif words[0] == "lpsm":
         known = {option for one in command_of(words).params for option in (*one.opts, *one.secondary_opts)}
-        assert {word.partition("=")[0] for word in words[2:] if word.startswith("--")} <= known | {"--help"}, words
+        own = words[2 : words.index("--") if "--" in words else None]
+        assert {word.partition("=")[0] for word in own if word.startswith("--")} <= known | {"--help"}, words
         if whole:
             command_of(words).make_context(words[1], words[2:], resilient_parsing=False)
             if words[1] == "reproduce" and "--list" not in words:
