@@ -67,7 +67,7 @@ check-long: $(READY) ## the long tests: many trials, kills, full fuzzing
 check-emulate: $(READY) ## real programs on the simulated air, with Debian's programs, which root gets where it can
 	-@[ "$$(id -u)" != 0 ] || ! command -v apt-get > /dev/null || DEBIAN_FRONTEND=noninteractive timeout 300 \
 		apt-get install -y -qq nghttp2-server curl iputils-ping passt iperf3 > /dev/null 2>&1
-	$(BIN)/python -m pytest tests/experiments/test_emulate.py
+	$(BIN)/python -m pytest -m 'emulate and not long' tests/experiments/test_emulate.py
 
 mutants: $(READY) ## faults put into a ROOM on purpose, and how many of COUNT its tests find
 	$(BIN)/python -m mutants $(ROOM) --count $(COUNT) --seed $(SEED)

@@ -37,10 +37,13 @@ def _allowed():
     return subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode == 0
 
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or shutil.which("unshare") is None or not _allowed(),
-    reason="no network of one's own is to be had here: pyroute2, /dev/net/tun, namespaces",
-)
+pytestmark = [
+    pytest.mark.emulate,
+    pytest.mark.skipif(
+        sys.platform != "linux" or shutil.which("unshare") is None or not _allowed(),
+        reason="no network of one's own is to be had here: pyroute2, /dev/net/tun, namespaces",
+    ),
+]
 
 
 def needs(*programs):
