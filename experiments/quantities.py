@@ -136,20 +136,20 @@ CELL = _columns("""
 """)
 
 EMULATED = _columns("""
-    policy           policy
-    elapsed_s        took s     .2f
-    total_j          J          .4f
-    mean_mw          mW         .2f
-    awake_percent    awake      .1f %
-    beacons          beacons    .0f
-    up               up         .0f
-    down             down       .0f
-    added_mean_ms    added ms   .1f
-    added_median_ms  median     .1f
-    added_p95_ms     p95        .1f
-    added_p99_ms     p99        .1f
-    added_max_ms     max        .1f
-    late_p99_ms      late p99   .3f
+    policy                 policy
+    elapsed_s              took s     .2f
+    energy_j_total         J          .4f
+    mean_mw                mW         .2f
+    awake_share            awake      .1%
+    beacons                beacons    .0f
+    packets_up             up         .0f
+    packets_down           down       .0f
+    added_delay_ms_mean    added ms   .1f
+    added_delay_ms_median  median     .1f
+    added_delay_ms_p95     p95        .1f
+    added_delay_ms_p99     p99        .1f
+    added_delay_ms_max     max        .1f
+    late_ms_p99            late p99   .3f
 """)
 
 LABELS = _columns("""

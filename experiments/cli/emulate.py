@@ -6,7 +6,6 @@ import json
 import shlex
 import sys
 from contextlib import ExitStack, redirect_stdout
-from math import nan
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,9 @@ from experiments.cli.studies import ended, folder, settings_of
 
 if TYPE_CHECKING:
     from experiments.figures.style import Drawing
-    from experiments.quantities import Row
+
+_TIMES = [("added_delay", name) for name in ("mean", "median", "p95", "p99", "max")]
+_TIMES += [("late", name) for name in ("median", "p99", "max")]
 
 
 @options.command(
@@ -70,7 +71,7 @@ def emulate(asked: options.Asked) -> None:
     with ExitStack() as held, redirect_stdout(sys.stderr):
         store = None if asked.out is None else held.enter_context(folder("emulate", asked, settings))
         stop = held.enter_context(stopping())
-        for policy in policies if several else policies[:1]:
+        for policy in policies:
             capture = None if asked.pcap is None else Capture(held.enter_context(replacing(asked.pcap)))
             found.append(
                 run(
@@ -81,7 +82,8 @@ def emulate(asked: options.Asked) -> None:
             if stop.number:
                 break
         rows = [one.row for one in found]
-        table = pd.DataFrame([_flat(row) for row in rows])
+        table = pd.json_normalize(rows, sep="_").astype({f"{of}_ms_{name}": float for of, name in _TIMES})
+        table["mean_mw"] = 1000 * table["energy_j_total"] / table["elapsed_s"].clip(lower=1e-9)
         warnings = "".join(f"\n{words}" for one in found for words in one.warnings)
         text, shown = (
             f"{of_frame(EMULATED, table, width)}{warnings}\n{world.words}" for width in (None, options.width())
@@ -100,17 +102,3 @@ def emulate(asked: options.Asked) -> None:
         click.echo(json.dumps({"summary": rows} if several else rows[0]))
     status = next((one.status for one in found if one.status), 0)
     raise click.exceptions.Exit(status or (130 if stop.number and len(found) < len(policies) else 0))
-
-
-def _flat(row: Row) -> Row:
-    """Return a row of a table."""
-    energy, added, late = row["energy_j"], row["added_delay_ms"], row["late_ms"]
-    return {
-        "policy": row["policy"], "exit_status": row["exit_status"], "elapsed_s": row["elapsed_s"],
-        **{f"{name}_j": value for name, value in energy.items()},
-        "mean_mw": 1000 * energy["total"] / max(row["elapsed_s"], 1e-9), "awake_percent": 100 * row["awake_share"],
-        "beacons": row["beacons"], **row["packets"],
-        **{f"added_{name}_ms": nan if value is None else value for name, value in added.items()},
-        **{f"late_{name}_ms": nan if value is None else value for name, value in late.items()},
-        "trusted": row["trusted"],
-    }  # fmt: skip
