@@ -50,6 +50,7 @@ from traces.columns import Workload
 MOST_WAITING = 1000
 """Packets that are under way in one direction, as in the queue of a Linux interface; others are dropped."""
 BUSY_NS, LONGEST_NS = 200_000, 100_000_000
+RESTLESS_NS = 500_000  # who looks at the clock for so long sleeps, lest the kernel stops it for 50 ms each second
 LATE_NS, LATE_SHARE = 5_000_000, 20
 """How late one packet in a hundred may be: this, and of a beacon interval one part in so many."""
 _BATCH = 32  # packets that are read from an end before events have their turn
@@ -220,10 +221,14 @@ class RealTime:
         That is at least each tenth of a second.
         """
         ends: list[tuple[End, bool]] = [(client, True), (server, False)]
+        rested = self.now_ns
         with _first_in_line():
             while True:
                 wait_ns = min(self.step(), LONGEST_NS)
-                ready = select([client, server, *others], [], [], max(0, wait_ns - BUSY_NS) / 1e9)[0]
+                busy_ns = BUSY_NS if self.now_ns - rested < RESTLESS_NS else 0
+                ready = select([client, server, *others], [], [], max(0, wait_ns - busy_ns) / 1e9)[0]
+                if wait_ns > busy_ns:
+                    rested = self.now_ns
                 for end, up in ends:
                     for _ in range(_BATCH if end in ready else 0):
                         if not (packet := end.read()):
