@@ -10,6 +10,11 @@ page, whatever they are; in the others an HTML reply opens a page.
 The time that a server took is `timings.wait` less the round trip of the connection, where an entry of the same
 connection, or else of the same host, tells it: `timings.connect` without `timings.ssl`.
 
+An archive whose entries all say when they began, waited and received keeps its times, as a capture does (`Timing`): an
+entry asks, connecting included, until `wait` begins, and its reply comes in the last `receive`.  A connection is the
+`connection` of a host.  What a reply named before it was whole (by `_initiator`; without it the page's first entry is
+taken) waits for it: the reply counts as whole when it named the first, if the page went on after it.
+
 An archive is one JSON value, so it is held in memory, up to `MAX_HAR_BYTES`.
 Left out: bodies, what goes over a WebSocket, other timings.  Source: HAR 1.2 specification, W3C Web Performance draft.
 """
@@ -18,6 +23,7 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from traces.errors import RuleError, TraceError, placed
@@ -57,23 +63,32 @@ def requests(source: Source) -> Iterator[Request]:
             for key in _connections(fields):
                 trips.setdefault(key, trip_us)
 
-    def request(fields: Fields) -> tuple[str, Request] | None:
+    connections: dict[str, int] = {}
+
+    def request(fields: Fields) -> _Entry | None:
         nonlocal since_us
         report.count("records")
         if (made := _request(fields, since_us, report, trips)) is None:
             return None
         since_us, page = made.start_us, fields.get("pageref")
-        return page if isinstance(page, str) else "", made
+        if made.first_us >= 0:
+            made = made._replace(connection=connections.setdefault(_connections(fields)[0], len(connections)))
+        return _Entry(page if isinstance(page, str) else "", _initiator(fields), made)
 
     found = list(source.parsed(request, enumerate(entries, 1), "entry"))
     if not found:
         held = report.counted() or "no entries"
         raise TraceError(source.path, "", "a HAR must hold a request that used the network", held)
-    report.waits_us.extend([made.wait_us for _, made in found if made.wait_us >= 0])
+    found.sort(key=lambda entry: entry.request.start_us)
+    if all(entry.request.first_us >= 0 for entry in found):
+        found = _complete_when_naming(found)
+    else:
+        found = [entry._replace(request=entry.request._replace(connection=-1, first_us=-1)) for entry in found]
+    report.waits_us.extend([made.wait_us for _, _, made in found if made.wait_us >= 0])
     opened: set[str] = set()
 
     def ordered() -> Iterator[Request]:
-        for page, made in sorted(found, key=lambda item: item[1].start_us):
+        for page, _, made in found:
             yield made._replace(kind=PART if page in opened else OPENING) if page else made
             opened.add(page)
 
@@ -83,6 +98,39 @@ def requests(source: Source) -> Iterator[Request]:
 def recognises(head: bytes) -> bool:
     """Tell an archive by its first name."""
     return re.match(rb'(\xef\xbb\xbf)?\s*\{\s*"log"\s*:', head) is not None
+
+
+class _Entry(NamedTuple):
+    """A request, the page that it belongs to, and the address of what named it; empty if unknown."""
+
+    page: str
+    named_by: str
+    request: Request
+
+
+def _initiator(fields: Fields) -> str:
+    """Return the address of what named a request, as Chrome and the tools around it tell it."""
+    told = fields.get("_initiator")
+    address = _part(told).get("url") if isinstance(told, dict) else told
+    return address if isinstance(address, str) else ""
+
+
+def _complete_when_naming(found: list[_Entry]) -> list[_Entry]:
+    """Return entries, in their order, none of which named another before it was whole, but for the last of a page."""
+    by_url: dict[tuple[str, str], int] = {}
+    first: dict[str, int] = {}
+    ends_us: dict[str, int] = {}
+    for place, (page, _, made) in enumerate(found):
+        by_url.setdefault((page, made.url), place)
+        first.setdefault(page, place)
+        ends_us[page] = max(ends_us.get(page, 0), made.end_us)
+    whole = list(found)
+    for place, (page, named_by, made) in enumerate(found):
+        parent = by_url.get((page, named_by), first[page])
+        request = whole[parent].request
+        if parent < place and request.first_us < made.start_us < request.end_us < ends_us[page]:
+            whole[parent] = whole[parent]._replace(request=request._replace(end_us=made.start_us))
+    return whole
 
 
 def _entries(source: Source) -> tuple[list[Fields], int]:
@@ -131,8 +179,13 @@ def _request(fields: Fields, since_us: int, report: Report, trips: dict[str, int
     if (waited_us := _timing(fields, "wait")) is not None:
         wait_us = max(0, waited_us - next((trips[key] for key in _connections(fields) if key in trips), 0))
     times = start_us, start_us + round((lasts_ms or 0) * 1000)
+    sent_us = first_us = -1
+    received_us = _timing(fields, "receive")
+    if None not in (begun, lasts_ms, waited_us, received_us):
+        first_us = max(start_us + 1, times[1] - received_us)
+        sent_us = max(start_us, first_us - max(waited_us, 1))  # a reply was asked for, however soon it came
     sizes = (head or UNKNOWN_REQUEST_BYTES) + sent, sum(part or 0 for part in parts)
-    return Request("browser", _host(url), *times, *sizes, url, kind, wait_us)
+    return Request("browser", _host(url), *times, *sizes, url, kind, wait_us, -1, sent_us, first_us)
 
 
 def _connections(fields: Fields) -> list[str]:

@@ -23,11 +23,11 @@ def workload_of(
 ) -> Workload:
     """Group requests into the pages of one client, with messages and datagrams beside them.
 
-    A recording that knows connections (a capture) keeps its times: time begins with its first packet, if `report` has
-    it, else with the first request; every exchange has its `Timing`, and `captured_s` is how long it lasted.  Of
-    other traces with a message, pages are issued at the time at which they were in the trace, or when the one before
-    is complete and thought about, whichever is later: so messages and pages keep their places.  Arguments as for
-    `traces.pages`.
+    A recording that knows connections (a capture, an archive with all timings) keeps its times: time begins with its
+    first packet, if `report` has it, else with the first request; every exchange has its `Timing`, and `captured_s` is
+    how long it lasted.  Of other traces with a message, pages are issued at the time at which they were in the trace,
+    or when the one before is complete and thought about, whichever is later: so messages and pages keep their places.
+    Arguments as for `traces.pages`.
 
     Returns
     -------
@@ -153,6 +153,23 @@ def stretches(workload: Workload, edges_s: Sequence[float], ends_s: float | None
         pages = np.flatnonzero(of_page == number)
         found.append(moved(workload.changed(pages, timings=timings, captured_s=lasts_s, **beside), -start))
     return found
+
+
+@checked
+def paced(workload: Workload, think_s: float) -> Workload:
+    """Return the pages of a workload, each so many seconds after the one before is complete, as if it had no other.
+
+    Exchanges with times of their own keep them within their page.  Messages and datagrams must not be there.
+    """
+    zeros = np.zeros(len(workload))
+    if not len(workload.timings):
+        return workload.changed(think_s=zeros + think_s, issue_s=zeros + np.nan)
+    pages, at_s = [], 0.0
+    for page in stretches(workload, [0.0, *workload.issue_s[1:]]):
+        begin_s = float(page.issue_s[0])
+        pages.append(moved(page, at_s - begin_s))
+        at_s += float(instants(page)[:, 1].max()) - begin_s + think_s
+    return joined(pages, round(at_s, 6))
 
 
 @checked

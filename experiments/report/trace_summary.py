@@ -80,7 +80,7 @@ def found_text(found: Found) -> str:
         rows.append(("payload captured", payload["captured"], "bytes" + (f", left out: {left}" if left else "")))
     lines = [f"{name:<26}{count:>12,}  {more}".rstrip() for name, count, more in rows]
     if found.captured_s is not None:
-        lines.insert(0, f"{'captured':<26}{found.captured_s:>12,.1f}  seconds, from the first packet to the last")
+        lines.insert(0, f"{'captured':<26}{found.captured_s:>12,.1f}  seconds, from its beginning to its end")
     parts = ["\n".join(lines)]
     flows = sorted(figures["flows"].items(), key=lambda item: -item[1]["up_bytes"] - item[1]["down_bytes"])
     if flows:

@@ -19,7 +19,7 @@ import traces
 from experiments.presets import at_round_trip
 from experiments.quantities import Row
 from lpsm.randomness import SERVER, SPLIT, WORKLOAD, generator
-from traces.times import instants, joined, moved, stretches
+from traces.times import instants, joined, moved, paced, stretches
 from traces.traffic import Wishes, make
 from traces.web_model import WEBS
 
@@ -248,16 +248,14 @@ def units(
             raise ValueError("think is for recorded traffic, but the traffic is split by seeds")
         return Units(list(workloads), "seeds")
     cut = len(sessions) < few
-    if think_s is not None and any(session.recorded.messages or session.is_timed for session in sessions):
+    if think_s is not None and any(session.recorded.beside_s for session in sessions):
         raise ValueError("think is for pages, but the traffic has times of its own")
     count = VISITS if cut else 1
     if not cut and think_s is None:
         return Units(list(sessions), "sessions")
     if think_s is not None:
         for place, one in enumerate(sessions):
-            zeros = np.zeros(one.n_pages)
-            paused = one.recorded.changed(think_s=zeros + think_s, issue_s=zeros + np.nan)
-            sessions[place] = replace(one, recorded=paused)
+            sessions[place] = replace(one, recorded=paced(one.recorded, think_s))
     parts = [(one, *part) for one in sessions for part in (_parts(one) if cut else [(one.recorded, None)])]
     pages_alone = all(len(work) and not session.is_timed for session, work, _ in parts)
     called = "sessions" if not cut else "pages" if pages_alone else "parts"

@@ -4,8 +4,9 @@ An exchange (`Step`) waits for an instant, or for the end of an earlier exchange
 which is the host's own; and for the exchange before it on its connection, which carries one at a time.  So a delay
 moves what depended on it, and nothing else.  A page is issued when the first of its exchanges begins and complete when
 all of them are; it decides nothing.  Requests and replies are written evenly over the time that they were recorded to
-take, which has the congestion of the path in it, so that the window is full from the beginning; and connections are
-open from their first exchange on.  Left out: handshakes, more than one request at a time on a connection.
+take, which has the congestion of the path in it, so that the window is full from the beginning; what is one packet,
+when it was whole.  Connections are open from their first exchange on.  Left out: handshakes, which a request of one
+packet may have waited for; more than one request at a time on a connection.
 """
 
 from __future__ import annotations
@@ -70,16 +71,22 @@ def start(run: Run, client: Client, step: Step) -> None:
     connection.asked_of = step.asked_of
     connection.server.acknowledges, connection.client.acknowledges = step.reply == 0, 0
     client.outstanding += 1
-    end = connection.client
-    end.left, end.piece, end.every = step.request, step.request_piece, step.request_every
-    write_piece(run, end)
+    begin_writing(run, connection.client, step.request, step.request_piece, step.request_every)
 
 
 def write_reply(run: Run, connection: Connection) -> None:
     """Let the server begin with its reply."""
-    step, end = connection.step, connection.server
-    end.left, end.piece, end.every = step.reply, step.reply_piece, step.reply_every
-    write_piece(run, end)
+    step = connection.step
+    begin_writing(run, connection.server, step.reply, step.reply_piece, step.reply_every)
+
+
+def begin_writing(run: Run, end: Endpoint, size: int, piece: int, every: int) -> None:
+    """Write the first piece of a request or a reply; one that is the only piece, when it was whole."""
+    end.left, end.piece, end.every = size, piece, every
+    if every and size <= piece:
+        schedule(run, run.now + every, PIECE, end)
+    else:
+        write_piece(run, end)
 
 
 def write_piece(run: Run, end: Endpoint) -> None:

@@ -2,8 +2,12 @@
 
 import json
 
+import numpy as np
+
+import netsim
 import traces
-from tests.tables import cases_of
+from tests.tables import cases_of, near
+from traces.times import instants
 
 ENTRY = {"startedDateTime": "2020-01-01T00:00:00.250Z", "time": 12.5,
     "request": {"url": "http://a.edu/x", "headersSize": 400, "bodySize": 20},
@@ -72,6 +76,39 @@ def test_every_sample_has_the_requests_and_bytes_that_its_json_says(data):
         sizes = [request.reply_bytes for request in requests]
         assert (len(sizes), sum(sizes)) == (sum(size != 0 for size in known), sum(known)), path.name
         assert requests.report["cache_hits"] == known.count(0)
+
+
+def test_an_archive_with_all_timings_keeps_its_times(tmp_path):
+    def timed(at_ms, *timings, **fields):
+        parts = dict(zip(("blocked", "connect", "send", "wait", "receive"), timings, strict=True))
+        fields |= {"pageref": "p", "time": sum(timings), "timings": parts, "connection": "1"}
+        return entry(startedDateTime=f"2020-01-01T00:00:{at_ms / 1000:06.3f}Z", **fields)
+
+    made = [timed(0, 5, 20, 1, 30, 44), timed(60, 0, 0, 0, 10, 40, _initiator={"url": "http://a.edu/x"}),
+        timed(150, 0, 0, 0, 0, 2)]  # fmt: skip
+    requests, report = read(tmp_path, *made)
+    work = traces.workload_of(requests, report=report)
+    assert work.timings == near(np.array([
+        [0, 0, 0.0, 0.026, 0.03, 0.004],  # complete when it named the second
+        [0, 1, 0.0, 0.0, 0.01, 0.04], [0, 1, 0.04, 0.0, 0.000001, 0.001999],
+    ]))  # fmt: skip
+    assert work.captured_s == near(0.152)
+    requests, report = read(tmp_path, *made, ENTRY)  # one that does not tell
+    assert not len(traces.workload_of(requests, report=report).timings)
+
+
+def test_archives_are_simulated_in_the_time_that_they_took(data):
+    told = 0
+    for path in sorted((data / "har").glob("*.har")):
+        requests = traces.read(path)
+        work = traces.workload_of(list(requests), report=requests.report)
+        if not len(work.timings):
+            continue
+        told += 1
+        ends_s = [max(page) for page in np.split(instants(work)[:, 1], np.cumsum(1 + work.objects)[:-1])]
+        found = netsim.simulate(work, "none").pages
+        assert found.latency_s.sum() == near((ends_s - work.issue_s).sum(), rel=0.02), path.name
+    assert told == 8
 
 
 def test_waits_are_less_the_round_trip_of_their_connection_or_host(tmp_path):

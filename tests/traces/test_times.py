@@ -31,6 +31,15 @@ def test_a_page_whose_exchange_waited_for_one_of_an_earlier_stretch_begins_at_it
     assert [len(part.datagrams) for part in (first, second)] == [1, 1]
 
 
+def test_paced_pages_keep_their_own_times_and_have_the_pause_between_them():
+    pages = Workload.of([WORK[0], WORK[1]])
+    assert instants(traces.times.paced(pages, 7.0)) == near(
+        np.array([[0.0, 0.6], [0.65, 0.75], [0.85, 1.05], [8.05, 8.15]])
+    )
+    plain = traces.times.paced(Workload.of([Page("a", 300, 500, (), 2.0, 1.0)] * 2), 7.0)
+    assert [(page.think_s, page.issue_s) for page in plain] == [(7.0, None)] * 2
+
+
 @each("name", "telegram.pcap nest_log_sink.pcap wechat.pcap alexa-app.pcapng")
 def test_what_is_cut_and_joined_again_has_its_times(data, tmp_path, name):
     report = traces.Report()
