@@ -94,12 +94,9 @@ Combiner(2, rate="fast") -> rate must be 'learn' or a positive number, got 'fast
 Combiner(3, rate="x" * 10**6) -> ^rate must be .{5,60}, got .{1,60}$
 Combiner(2, quantile=1.0) -> quantile must lie in \(0, 1\), got 1.0
 Combiner(2, "absolute", quantile=0.9) -> quantile must be left out under the absolute loss
-Combiner(2, rule="mlpoly") -> rule must be one of .*, got 'mlpoly'; did you mean 'ml-poly'
-Combiner(2, rule="boa", alphas=[0.1]) -> alphas must be left out for the rule boa
 Combiner(2, "log", gradient=True) -> gradient must be False for the log loss
 Combiner(2).update([1.0], 1.0) -> forecasts must have shape \(2,\), got \(1,\)
 Combiner(2).update([1.0, 2.0], [1.0]) -> y must be a number, got \[1.0\]
-lpsm.combine([[1.0]], [1.0], rule="boa", rate=0.1) -> rate must be left out for the rule boa, .* got 0.1
 hindsight.best_partition([[0.0], [0.0]], 1.5) -> k must be an integer
 Combiner(2).update([1.0, inf], 1.0) -> or be NaN, got inf in round 0, forecast 1
 Combiner(2).update([1.0, 2.0], inf) -> y must lie in .*, got inf
