@@ -116,12 +116,6 @@ class Questions(dict[int, Question]):
             raise RuntimeError(f"ticket must be of an open question, got {ticket}; open are {shown(list(self))}")
         return self.pop(ticket)
 
-    def widen(self, more: Array) -> None:
-        """Give dense instances more features, the new ones last."""
-        for ticket, one in self.items():
-            if one.columns is None:
-                self[ticket] = one._replace(values=np.append(one.values, more))
-
     def state(self) -> State:
         """Return them as arrays, whose names begin with their tickets."""
         parts = {f"open_{t}_{name}": part for t, one in self.items() for name, part in one._asdict().items()}
