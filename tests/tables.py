@@ -58,3 +58,10 @@ def differing(thing, text, names=()):
     """Return what of a thing is not as a table of `attribute = value` says: what it is, and what it should be."""
     both = {name: (attrgetter(name)(thing), value) for name, value in named(text, names).items()}
     return {name: pair for name, pair in both.items() if pair[0] != pair[1]}
+
+
+def unequal(text, names=()):
+    """Return the rows of a table of `expression -> value` in which the two differ by more than rounding."""
+    known = KNOWN | dict(names)
+    pairs = ((line, [eval(side, known) for side in line.split(" -> ")]) for line in split(text))
+    return [(line, found) for line, (found, value) in pairs if found != near(value, abs=1e-9)]
