@@ -150,21 +150,31 @@ def switch_coefficients(losses: Floats, log_prior: Floats) -> Floats:
 def _moves(likelihoods: Floats, prior: Floats, matrix: Floats, counts: Floats) -> float:
     """Expected moves given the losses into `counts`; the log-likelihood is returned."""
     rounds, n = likelihoods.shape
-    ahead, scales, behind = np.empty((rounds, n)), np.empty(rounds), np.ones(n)
+    ahead, scales, behind, pulled = np.zeros((rounds, n)), np.zeros(rounds), np.ones(n), np.empty(n)
+    log_scale = 0.0
     for t in range(rounds):
-        weight = prior if t == 0 else ahead[t - 1] @ matrix
-        ahead[t] = weight * likelihoods[t]
-        scales[t] = ahead[t].sum()
+        for i in range(n):
+            weight = prior[i] if t == 0 else 0.0
+            for j in range(n if t > 0 else 0):
+                weight += ahead[t - 1, j] * matrix[j, i]
+            ahead[t, i] = weight * likelihoods[t, i]
+            scales[t] += ahead[t, i]
         if scales[t] <= 0.0:
             return -np.inf
-        ahead[t] /= scales[t]
+        log_scale += np.log(scales[t])
+        for i in range(n):
+            ahead[t, i] /= scales[t]
     counts[:] = 0.0
     for t in range(rounds - 1, 0, -1):
-        behind *= likelihoods[t] / scales[t]
-        counts += np.outer(ahead[t - 1], behind)
-        behind = matrix @ behind
-    counts *= matrix
-    return float(np.log(scales).sum())
+        for i in range(n):
+            pulled[i] = likelihoods[t, i] * behind[i] / scales[t]
+        for j in range(n):
+            behind[j] = 0.0
+            for i in range(n):
+                share = matrix[j, i] * pulled[i]
+                behind[j] += share
+                counts[j, i] += ahead[t - 1, j] * share
+    return log_scale
 
 
 def baum_welch(
