@@ -1,6 +1,6 @@
 """Tables of cases as text: a line a case, `expressions -> text`, or several between ` ; `; behind `  # ` is a remark.
 
-A line that begins with spaces goes on the one before.  Expressions know `np`, `log`, `inf`, `nan`, `Fraction`, and the
+A line that begins with spaces goes on the one before.  Expressions know `np`, `log`, `exp`, `inf`, `nan`, `Fraction`, and the
 names that are given with a table.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 near = pytest.approx
-KNOWN = {"np": np, "log": math.log, "inf": math.inf, "nan": math.nan, "Fraction": Fraction}
+KNOWN = {"np": np, "log": math.log, "exp": math.exp, "inf": math.inf, "nan": math.nan, "Fraction": Fraction}
 
 
 def words(text):

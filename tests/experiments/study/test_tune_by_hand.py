@@ -160,10 +160,10 @@ def test_a_sample_sums_up_any_choice_of_units():
     rows = pd.DataFrame({"replication": [*"aabb"], "value": [4.0, 1.0, 2.0, 3.0], "weight": 1.0})
     sample = study._Sample(rows, ["a", "b"])
     both, twice = np.array([1.0, 1.0]), np.array([1.0, 2.0])
-    assert [sample.at("mean", times) for times in (both, twice)] == [2.5, 2.5]
-    assert [sample.at("max", times) for times in (both, np.array([0.0, 1.0]))] == [4.0, 3.0]
-    assert sample.at("p95", both) == near(3.85)
     weighted = study._Sample(rows.assign(weight=[1.0, 1.0, 98.0, 1.0]), ["a", "b"])
-    assert [weighted.at("p95", both), weighted.at("max", both), weighted.at("p99", both)] == [2.0, 4.0, 3.0]
-    assert weighted.at("p99", np.array([3.0, 1.0])) == 4.0
-    assert weighted.at("mean", twice) == near((4 + 1 + 2 * (2 * 98 + 3)) / 200)
+    assert not unequal("""
+at("mean", both) -> 2.5 ; at("mean", twice) -> 2.5 ; at("max", both) -> 4 ; at("max", [0.0, 1.0]) -> 3
+at("p95", both) -> 3.85 ; of("p95", both) -> 2 ; of("max", both) -> 4 ; of("p99", both) -> 3
+of("p99", [3.0, 1.0]) -> 4 ; of("mean", twice) -> (4 + 1 + 2 * (2 * 98 + 3)) / 200
+""", {"both": both, "twice": twice, "at": lambda how, times: sample.at(how, np.array(times)),
+      "of": lambda how, times: weighted.at(how, np.array(times))})  # fmt: skip
