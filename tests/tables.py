@@ -1,7 +1,7 @@
 """Tables of cases as text: a line a case, `expressions -> text`, or several between ` ; `; behind `  # ` is a remark.
 
-A line that begins with spaces goes on the one before.  Expressions know `np`, `log`, `exp`, `inf`, `nan`, `Fraction`, and the
-names that are given with a table.
+A line that begins with spaces goes on the one before.  Expressions know `np`, `log`, `exp`, `inf`, `nan`, `Fraction`,
+and the names that are given with a table.
 """
 
 import math
