@@ -21,7 +21,6 @@ def close(value):
 HINGE = {"hinge": 2.0, "comparator_norm": 2.0, "gamma": 0.5}
 SECOND = {"quadratic": 5.0, "comparator_norm": 2.0}
 MOVING = {"hinge": 2.0, "energy": 9.0, "quadratic_sum": 4.0, "gamma": 0.5}
-X, U = [[1.0, 0.0], [0.6, 0.8], [0.1, -0.2]], [2.0, 0.0]
 BEST, MATRIX = [[0.75, 0.25], [0.5, 0.5]], [[0.5, 0.5], [0.25, 0.75]]
 APART, OTHER = 0.25 * log(0.5) + 0.75 * log(1.5), 0.5 * log(2.0) + 0.5 * log(2.0 / 3.0)
 FAR = 0.25 * log(2.5) + 0.75 * log(0.75 / 0.9)
@@ -57,9 +56,6 @@ risk.average_risk(mistakes=1, n_rounds=1, delta=exp(-2)) -> 1.0 + 2.0
 risk.importance_weighted_deviation(50, n_hypotheses=3, least_probability=0.25, delta=0.5) -> 4 * sqrt(log(12) / 25)
 # ln 5 + 7 (1/16)
 experts.learn_alpha_optimised_regret(horizon=8, n_alphas=5) -> log(5) + 7 / 16
-# margins y u.x: 2, -1.2, 0.2; what is missing to 1/2: nothing, 1.7, 0.3
-perceptrons.hinge_losses(U, X, [1, -1, 1], 0.5).tolist() -> [0.0, 1.7, 0.3]
-perceptrons.hinge_losses([U, [0.0, 1.0], U], X, [1, -1, 1]).tolist() -> [0.0, 1.8, 0.8]
 # divergences, and the static expert
 experts.divergence(0.25, 0.5) -> APART
 float(experts.divergence(1.0, 0.25)) -> log(4)

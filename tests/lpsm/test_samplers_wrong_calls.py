@@ -105,7 +105,6 @@ make("sop").decide((np.ones(2), np.array([0, 99], np.int32))) -> X must have col
 make("sop").decide((np.ones(2), np.array([-1, 0], np.int32))) -> X must have columns below
 make("sop").decide((np.array([1.0, np.nan]), np.array([0, 1], np.int32))) -> must be finite, got nan
 make("sop").decide((np.ones(2), np.array([0.5, 1.0]))) -> x must have whole numbers for columns, got float64
-samplers.RunLog.of([], 10**18) -> n_rounds must be at most 2147483648, got 1000000000000000000
 MulticlassSampler("ss", 2, 1) -> n_classes must be an integer of at least 2, got 1
 MulticlassSampler("ffole", 2, 3) -> key must be a sampler that has a form for several classes
 MulticlassSampler("ss", 2, 3).run(ONE, [3]) -> y must hold numbers of classes from 0 to 2

@@ -138,7 +138,6 @@ bounds.report(share().run([[0.0, 1.0]]), [[0.0, 1.0]]) -> a run carries its own
 bounds.report(share().run(np.zeros((20, 2)), weights=False)) -> run must carry its losses .* \(weights=True\)
 bounds.report(NONE_PROVED[0].run(np.ones((9, 2)))) -> run must be of a learner .*, got one of AdaHedge
 perceptrons.selective_perceptron_mistakes(**HINGE, gamma=1, b=0) -> b must be positive and finite, got 0
-perceptrons.hinge_losses([1.0], [[1.0]], [1], 0.0) -> gamma must be positive and finite, got 0
 perceptrons.perceptron_mistakes(**HINGE, radius=nan) -> radius must be non-negative .* got nan
 second_order.log_determinant(np.eye(2), 0.0) -> a must be positive and finite, got 0
 second_order.label_efficient_mistakes(**SECOND, C=0) -> C must be positive and finite, got 0
