@@ -127,20 +127,14 @@ def sparse_one_by_one() -> Iterator[Row]:
         return
     from river.linear_model import Perceptron
 
-    from lpsm.samplers.river_adapter import RiverSampler
-
-    def by_river(made: Callable[[], Any]) -> None:
-        model = made()
+    def by_river() -> None:
+        model = Perceptron()
         for x, label in zip(dicts, labels, strict=True):
             model.predict_one(x)
             model.learn_one(x, label > 0)
 
-    for name, made in (
-        ("river Perceptron", Perceptron),
-        ("RiverSampler", lambda: RiverSampler("perceptron", None, n_hashed=20_000)),
-    ):
-        us = least_us(lambda make=made: by_river(make), len(y), 3)  # type: ignore[misc]
-        yield {"what": f"{name}, dictionaries of 75 of 20,000, predict and learn", "us_a_round": us}
+    us = least_us(by_river, len(y), 3)
+    yield {"what": "river Perceptron, dictionaries of 75 of 20,000, predict and learn", "us_a_round": us}
 
 
 def tuned() -> Iterator[Row]:

@@ -40,7 +40,6 @@ def combine(
     quantile: float | None = None,
     gradient: bool = False,
     alphas: ArrayLike | None = None,
-    rule: str = "learn-alpha",
 ) -> Combination:
     """Combine forecasts in the order of time, none of them using an outcome that is not yet known.
 
@@ -51,7 +50,7 @@ def combine(
     y
         Outcomes (T,), a Series or an array; NaN is not known, and nothing is learned from it.  If either of the two
         has an index, what comes out has it too.
-    loss, rate, quantile, gradient, rule
+    loss, rate, quantile, gradient
         As for `Combiner`.
     alphas
         Switching rates (m,) of Learn-alpha; None for the grid of this horizon, T.
@@ -66,9 +65,9 @@ def combine(
     if own is not None and other is not None and not own.equals(other):
         raise ValueError("forecasts and y must have the same index")
     table = shaped("forecasts", forecasts, "T", "n", filled=True)
-    if alphas is None and rule == "learn-alpha":
+    if alphas is None:
         alphas = alpha_grid(horizon=len(table))
-    combiner = Combiner(table.shape[1], loss, rate, quantile=quantile, gradient=gradient, alphas=alphas, rule=rule)
+    combiner = Combiner(table.shape[1], loss, rate, quantile=quantile, gradient=gradient, alphas=alphas)
     outcomes = array("y", y)
     predictions, weights = combiner.run(table, outcomes)
     names = list(getattr(forecasts, "columns", range(table.shape[1])))
@@ -184,7 +183,7 @@ class Combination:
 
     def __repr__(self) -> str:
         rounds, n = self._table.shape
-        return f"Combination({rounds} rounds, {n} forecasts, loss={self.combiner.loss!r}, rule={self.combiner.rule!r})"
+        return f"Combination({rounds} rounds, {n} forecasts, loss={self.combiner.loss!r})"
 
     @cached_property
     def _losses(self) -> Floats:

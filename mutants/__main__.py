@@ -47,11 +47,11 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     ),
     "lpsm/samplers/doors": (
         tuple(f"lpsm/samplers/{name}.py" for name in (
-            "calibration", "checks", "ensemble", "estimator", "river_adapter", "run_log", "sampler", "state_io",
+            "calibration", "checks", "ensemble", "estimator", "run_log", "sampler", "state_io",
             "tuned",
         )),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
-            "estimator", "river_adapter", "samplers_by_hand", "samplers_contract",
+            "estimator", "samplers_by_hand", "samplers_contract",
             "samplers_wrong_calls", "bounds_samplers", "samplers_limits", "samplers_oracles", "tuned",
             "states",
         )),

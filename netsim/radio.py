@@ -252,11 +252,6 @@ class StateTimes:
         """Return the times of a `netsim.model.entities.States`."""
         return cls.of(getattr(states, name) for name in STATES)
 
-    @property
-    def total_ns(self) -> int:
-        """The sum of the five states."""
-        return self.doze_ns + self.waking_ns + self.listening_ns + self.receiving_ns + self.transmitting_ns
-
     def energy(self, radio: StateRadioConfig, pages: int) -> Energy:
         """Return what the states cost: `listen_j` is that of beacons, `wakeup_j` that of waking, in joules."""
         base = radio.base_mw

@@ -1,7 +1,7 @@
 """Tables of cases as text: a line a case, `expressions -> text`, or several between ` ; `; behind `  # ` is a remark.
 
-A line that begins with spaces goes on the one before.  Expressions know `np`, `log`, `inf`, `nan`, `Fraction`, and the
-names that are given with a table.
+A line that begins with spaces goes on the one before.  Expressions know `np`, `log`, `exp`, `inf`, `nan`, `Fraction`,
+and the names that are given with a table.
 """
 
 import math
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 near = pytest.approx
-KNOWN = {"np": np, "log": math.log, "inf": math.inf, "nan": math.nan, "Fraction": Fraction}
+KNOWN = {"np": np, "log": math.log, "exp": math.exp, "inf": math.inf, "nan": math.nan, "Fraction": Fraction}
 
 
 def words(text):
@@ -58,3 +58,10 @@ def differing(thing, text, names=()):
     """Return what of a thing is not as a table of `attribute = value` says: what it is, and what it should be."""
     both = {name: (attrgetter(name)(thing), value) for name, value in named(text, names).items()}
     return {name: pair for name, pair in both.items() if pair[0] != pair[1]}
+
+
+def unequal(text, names=()):
+    """Return the rows of a table of `expression -> value` in which the two differ by more than rounding."""
+    known = KNOWN | dict(names)
+    pairs = ((line, [eval(side, known) for side in line.split(" -> ")]) for line in split(text))
+    return [(line, found) for line, (found, value) in pairs if found != near(value, abs=1e-9)]

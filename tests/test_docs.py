@@ -1,8 +1,8 @@
 """What the documentation shows is what happens: its Python runs, its commands run, its links lead somewhere.
 
-A page's blocks are run from top to bottom in an empty folder.  Commands of ``lpsm`` run with
-fewer pages and seeds than shown; those that would take minutes, or need data that is not here, are held to the
-command line's own parser: every command, option and value shown must exist.
+A page's blocks are run from top to bottom in an empty folder.  Commands of ``lpsm``, and what draws pages and compares
+from Python, run with fewer pages and seeds than shown; those that would take minutes, or need data that is not here,
+are held to the command line's own parser: every command, option and value shown must exist.
 """
 
 import contextlib
@@ -25,6 +25,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+import experiments.comparison
+import traces
 from experiments.cli import COMMANDS, main
 from experiments.papers.registry import choose
 from lpsm import samplers
@@ -151,10 +153,25 @@ def run_command(words):
         Path(words[output + 1]).write_text(result.stdout)
 
 
+def fewer(monkeypatch, module, name, pages):
+    """Let a function draw three pages at most, whose number is an argument at a place or of a name, and two seeds."""
+    whole = getattr(module, name)
+
+    def called(*given, **named):
+        held = named if isinstance(pages, str) else (given := list(given))
+        held[pages] = min(3, held[pages]) if isinstance(held[pages], int) else held[pages]
+        return whole(*given, **named | ({"seeds": 2} if "seeds" in named else {}))
+
+    monkeypatch.setattr(module, name, called)
+
+
 @each("run", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_what_a_page_shows_exists_and_its_python_and_commands_run_from_top_to_bottom(page, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    fewer(monkeypatch, traces, "generate", 0)
+    fewer(monkeypatch, experiments.comparison, "compare", "traffic")
+    fewer(monkeypatch, experiments.comparison, "sweep", "traffic")
     text, scope = page.read_text(encoding="utf-8"), {"__name__": page.stem}
     for language, block in BLOCK.findall(text):
         if language == "python":

@@ -10,31 +10,7 @@ from __future__ import annotations
 
 from math import sqrt
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from lpsm.arrays import Floats
 from lpsm.checks import checked
-
-
-@checked
-def hinge_losses(u: ArrayLike, X: ArrayLike, y: ArrayLike, gamma: float = 1.0) -> Floats:
-    """D_gamma(u; (x_t, y_t)) = max(0, gamma - y_t u.x_t) of every round, shape (T,).
-
-    Parameters
-    ----------
-    u
-        The comparator (d,), or one comparator a round (T, d).
-    X, y
-        Instances (T, d) as the learner used them (normalised where it normalises), labels (T,).
-    gamma
-        The margin, positive.
-
-    >>> hinge_losses([1.0, 0.0], [[1.0, 0.0], [0.5, 0.5]], [1, -1]).tolist()
-    [0.0, 1.5]
-    """
-    said = np.sum(np.asarray(X, float) * np.asarray(u, float), axis=1)
-    return np.asarray(np.maximum(0.0, gamma - np.asarray(y, float) * said))
 
 
 @checked

@@ -1,28 +1,23 @@
 """Combining forecasts as they come: predict, see the outcome, learn.
 
-What it models: forecasters ("experts") of one number, weighted by a rule.  Learn-alpha, the usual one, lets the best of
-them change: K copies of it, one a rate eta_k, learn from eta_k times the losses of the forecasts, each with weights w_k
-over those awake and a forecast p_k = w_k.f; over the copies stands AdaHedge, which needs no scale, on the losses of the
-p_k, with weights v: the combination is v.p_k.  With one copy there is nothing above it.  "ewa" is the same with the
-switching rate 0, exponentially weighted averages.  "boa" and "ml-poly" have a rate of each forecast's own and need none
-to be given.  A forecast that is NaN is asleep: weights go to those awake, and it keeps its share.
+What it models: forecasters ("experts") of one number, weighted by Learn-alpha, which lets the best of them change: K
+copies of it, one a rate eta_k, learn from eta_k times the losses of the forecasts, each with weights w_k over those
+awake and a forecast p_k = w_k.f; over the copies stands AdaHedge, which needs no scale, on the losses of the p_k, with
+weights v: the combination is v.p_k.  With one copy there is nothing above it.  With the one switching rate 0 they are
+exponentially weighted averages.  A forecast that is NaN is asleep: weights go to those awake, and it keeps its share.
 
 The losses are convex in the forecast f: square (f - y)^2; absolute |f - y|; pinball, the loss of the quantile tau,
 (y - f) tau where y >= f and (f - y)(1 - tau) elsewhere; log, -ln of the probability f given to what happened
 (y = 1 or not); logistic, ln(1 + exp(-y f)) with f in log-odds and y taken as +1 or -1.  exp(-rate loss) is concave in f
 up to a rate that depends on the loss (`concave_rate`), which makes a mean of forecasts at least as good as the mixture
 of exp(-rate loss); the other losses cost a term of second order (`Combination.regret_bound`).
-Deviations: the largest excess loss seen so far stands where Bernstein aggregation has a power of two above it, and its
-square where ML-Poly has 1, the largest for losses in [0, 1] (as opera has both).
 What it leaves out: forecasts of several numbers at once.
-Sources: Monteleoni 2006, equations (2.6)-(2.8); de Rooij, van Erven, Gruenwald and Koolen 2014, figure 1; Wintenberger
-2017, section 2 (Bernstein online aggregation, adaptive); Gaillard, Stoltz and van Erven 2014, section 3.1 (ML-Poly);
-Cesa-Bianchi and Lugosi 2006, sections 3.3 and 3.7 (losses).
+Sources: Monteleoni 2006, equations (2.6)-(2.8); de Rooij, van Erven, Gruenwald and Koolen 2014, figure 1;
+Cesa-Bianchi and Lugosi 2006, sections 2.1, 3.3 and 3.7 (losses).
 """
 
 from __future__ import annotations
 
-import math
 from math import exp, inf, log, log1p
 from typing import NamedTuple
 
@@ -106,15 +101,11 @@ RATES: Floats = np.array([4.0**k for k in range(2, -10, -1)])  # in units of 1 /
 HORIZON = 1000
 MOST = 2e150  # of forecasts and outcomes: their squares are added up
 SMALLEST = 1e-306  # of a unit: rates by it are numbers
-LEARN_ALPHA, BOA, ML_POLY = range(3)
-RULES = {"learn-alpha": LEARN_ALPHA, "ewa": LEARN_ALPHA, "boa": BOA, "ml-poly": ML_POLY}
 
 # entries of `scalars`: the unit of the rates (0 until the first round in which forecasts differ); AdaHedge's
 # mixability gap; the sum of squared spreads of the losses; the largest |f - y|, or |f|; rounds learned from, and those
 # of them with sleepers
 SCALE, GAP, SQUARES, DEVIATION, LEARNED, SLEPT, STATE = range(7)
-# rows of `excess`: regret, with its second-order part for boa; sum of the squares of excess losses; the largest of them
-REGRET, VARIANCE, LARGEST = range(3)
 
 
 class CombinerState(NamedTuple):
@@ -122,7 +113,6 @@ class CombinerState(NamedTuple):
 
     scalars: Floats  # (STATE,)
     behind: Floats  # (K,) cumulative loss of each copy beyond the best one's
-    excess: Floats  # (3, n)
     weights: Floats
     columns: Floats
     slow: Floats
@@ -150,14 +140,13 @@ class Combiner(Stateful):
         Whether to learn from the slope of the loss at the combination instead of the losses: the combination then
         competes with the best fixed mean of the forecasts, not only with the best forecast.
     alphas
-        Switching rates of Learn-alpha, (m,); None for the grid of a horizon of 1,000 rounds.
-    rule
-        "learn-alpha", "ewa", "boa" or "ml-poly".
+        Switching rates of Learn-alpha, (m,); None for the grid of a horizon of 1,000 rounds.  0 alone is for a best
+        forecast that does not change: exponentially weighted averages.
 
     Raises
     ------
     ValueError
-        If a parameter is out of its range, or is not one of the rule or the loss.
+        If a parameter is out of its range, or is not one of the loss.
 
     >>> combiner = Combiner(2)
     >>> for y in (1.0, 2.0, 3.0, 4.0):
@@ -166,7 +155,7 @@ class Combiner(Stateful):
     True
     """
 
-    TAKES = "n_experts loss rate quantile gradient alphas rule"
+    TAKES = "n_experts loss rate quantile gradient alphas"
 
     def __init__(
         self,
@@ -177,32 +166,24 @@ class Combiner(Stateful):
         quantile: float | None = None,
         gradient: bool = False,
         alphas: ArrayLike | None = None,
-        rule: str = "learn-alpha",
     ) -> None:
         self.n_experts = whole(1, MOST_EXPERTS, n_experts=n_experts)
         known("loss", loss, LOSSES)
-        known("rule", rule, RULES)
-        mixes, learns = RULES[rule] == LEARN_ALPHA, rate == "learn"
+        learns = rate == "learn"
         if not learns:
             if isinstance(rate, str):
                 raise ValueError(f"rate must be 'learn' or a positive number, got {shown(rate)}")
             positive(rate=rate)
-            if not mixes:
-                raise ValueError(f"rate must be left out for the rule {rule}, which finds its own, got {shown(rate)}")
         self.quantile = 0.5 if quantile is None else number("quantile", quantile)
         probability(quantile=self.quantile)
         if loss != "pinball" and self.quantile != 0.5:
             raise ValueError(f"quantile must be left out under the {loss} loss, which has none, got {quantile}")
         if loss == "log" and gradient:
             raise ValueError("gradient must be False for the log loss, whose slope has no bound, got True")
-        self.loss, self.rule, self.gradient = loss, rule, bool(gradient)
+        self.loss, self.gradient = loss, bool(gradient)
         self.rate = rate if learns else number("rate", rate)
-        if alphas is None:
-            alphas = alpha_grid(horizon=HORIZON) if rule == "learn-alpha" else 0.0
-        self.alphas = grid = checked_rates(np.atleast_1d(alphas))
-        if rule != "learn-alpha" and grid.any():
-            raise ValueError(f"alphas must be left out for the rule {rule}, got {shown(alphas)}")
-        learns_rate = learns and mixes and loss != "log"
+        self.alphas = grid = checked_rates(alpha_grid(horizon=HORIZON) if alphas is None else np.atleast_1d(alphas))
+        learns_rate = learns and loss != "log"
         self._rates: Floats = RATES.copy() if learns_rate else np.array([1.0 if learns else float(rate)])
         n, k = self.n_experts, self._rates.size
         if n * grid.size * k > MOST_WEIGHTS:
@@ -211,7 +192,7 @@ class Combiner(Stateful):
         scalars[SCALE] = 0.0 if learns_rate else 1.0
         *learned, work = LearnAlpha(n, grid, signed=True).arrays()
         copies = [np.repeat(part[None], k, axis=0) for part in learned]
-        self._state = CombinerState(scalars, np.zeros(k), np.zeros((3, n)), *[*copies, work])
+        self._state = CombinerState(scalars, np.zeros(k), *[*copies, work])
 
     @property
     def weights(self) -> Floats:
@@ -279,12 +260,9 @@ class Combiner(Stateful):
         Raises
         ------
         ValueError
-            If a forecast has slept in a round that was learned from, if the rule has no such bound, or if `segments`
-            is out of its range.
+            If a forecast has slept in a round that was learned from, or if `segments` is out of its range.
         """
         n, rounds, scalars = self.n_experts, self.rounds, self._state.scalars
-        if RULES[self.rule] != LEARN_ALPHA:
-            raise ValueError(f"rule must be learn-alpha or ewa for a regret bound, got {self.rule!r}")
         if scalars[SLEPT]:
             raise ValueError(f"no forecast may have slept for a regret bound, got {scalars[SLEPT]:.0f} rounds with NaN")
         whole(1, max(rounds, 1), segments=segments)
@@ -300,7 +278,7 @@ class Combiner(Stateful):
         return float(np.min(nats / etas + second_order) + 2.0 * scalars[GAP])
 
     def __repr__(self) -> str:
-        return f"Combiner({self.n_experts}, loss={self.loss!r}, rule={self.rule!r}, rounds={self.rounds})"
+        return f"Combiner({self.n_experts}, loss={self.loss!r}, rounds={self.rounds})"
 
     def _arrays(self) -> State:
         arrays = self._state._asdict()
@@ -326,69 +304,14 @@ class Combiner(Stateful):
         predictions, record = np.empty(len(table)), np.empty(table.shape)
         _combine_rounds(
             np.ascontiguousarray(np.where(awake, table, 0.0)), np.ascontiguousarray(awake), y, LOSSES[self.loss],
-            self.quantile, self.gradient, RULES[self.rule], self._rates, self._state, predictions, record,
+            self.quantile, self.gradient, self._rates, self._state, predictions, record,
         )  # fmt: skip
         return predictions, record
 
 
 @compiled
-def _widest(excess: Floats) -> float:
-    """The largest excess loss of all."""
-    widest = 0.0
-    for i in range(excess.shape[1]):
-        widest = max(widest, excess[LARGEST, i])
-    return widest
-
-
-@compiled
-def _boa_rate(excess: Floats, i: int, widest: float) -> float:
-    largest = excess[LARGEST, i] if excess[LARGEST, i] > 0.0 else widest
-    variance = max(excess[VARIANCE, i], largest * largest)
-    return min(0.5 / largest, math.sqrt(math.log(max(excess.shape[1], 2)) / variance))
-
-
-@compiled
-def _own_weights(rule: int, excess: Floats, out: Floats) -> None:
-    """Weights of BOA, eta_i exp(eta_i R_i), or of ML-Poly, eta_i [R_i]+, (n,): none need sum to 1."""
-    widest, peak = _widest(excess), -np.inf
-    for i in range(out.size):
-        if widest == 0.0:  # all alike so far
-            out[i] = 0.0
-        elif rule == ML_POLY:
-            out[i] = max(0.0, excess[REGRET, i]) / (widest * widest + excess[VARIANCE, i])
-        else:
-            eta = _boa_rate(excess, i, widest)
-            out[i] = math.log(eta) + eta * excess[REGRET, i]
-        peak = max(peak, out[i])
-    for i in range(out.size):
-        if rule == BOA:
-            out[i] = math.exp(out[i] - peak)
-        elif peak <= 0.0:
-            out[i] = 1.0
-
-
-@compiled
-def _own_round(rule: int, excess: Floats, losses: Floats, awake: Mask, w: Floats) -> None:
-    """Learn from the losses of those awake, whose weights were w."""
-    mean, widest = 0.0, _widest(excess)
-    for i in range(losses.size):
-        if awake[i] and w[i] > 0.0:
-            mean += w[i] * losses[i]
-    for i in range(losses.size):
-        if awake[i]:
-            gain = mean - losses[i]
-            eta = _boa_rate(excess, i, widest) if widest > 0.0 else 0.0
-            excess[LARGEST, i] = max(excess[LARGEST, i], abs(gain))
-            excess[VARIANCE, i] += gain * gain
-            if rule == BOA and eta > 0.0:
-                late = excess[LARGEST, i] if -eta * gain > 0.5 else 0.0
-                gain = 0.5 * (gain - eta * gain * gain - late)
-            excess[REGRET, i] += gain
-
-
-@compiled
 def _combine_rounds(
-    forecasts: Floats, awake: Mask, y: Floats, code: int, quantile: float, gradient: bool, rule: int, rates: Floats,
+    forecasts: Floats, awake: Mask, y: Floats, code: int, quantile: float, gradient: bool, rates: Floats,
     state: CombinerState, predictions: Floats, record: Floats,
 ) -> None:  # fmt: skip
     """Round after round over `forecasts` (T, n): the combination into (T,), its weights into (T, n).
@@ -412,10 +335,7 @@ def _combine_rounds(
         p = 0.0
         for k in range(n_rates):
             c = copies[k]
-            if rule == LEARN_ALPHA:
-                share.mixture(state.weights[k], state.columns[k], state.slow[k], state.head[k], c)
-            else:
-                _own_weights(rule, state.excess, c)
+            share.mixture(state.weights[k], state.columns[k], state.slow[k], state.head[k], c)
             total = 0.0
             for i in range(n):
                 total += c[i] if up[i] else 0.0
@@ -442,10 +362,6 @@ def _combine_rounds(
         state.scalars[LEARNED] += 1.0
         if n_awake < n:
             state.scalars[SLEPT] += 1.0
-        if rule != LEARN_ALPHA:
-            if most < np.inf:
-                _own_round(rule, state.excess, losses, up, w)
-            continue
         if state.scalars[SCALE] == 0.0:
             if not most - least > SMALLEST:
                 continue  # all alike so far: there is nothing to learn, and nothing to measure by

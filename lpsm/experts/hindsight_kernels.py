@@ -147,31 +147,24 @@ def switch_coefficients(losses: Floats, log_prior: Floats) -> Floats:
 
 
 @compiled
-def _moves(likelihoods: Floats, prior: Floats, matrix: Floats, ahead: Floats, counts: Floats) -> float:
+def _moves(likelihoods: Floats, prior: Floats, matrix: Floats, counts: Floats) -> float:
     """Expected moves given the losses into `counts`; the log-likelihood is returned."""
     rounds, n = likelihoods.shape
-    scales = np.empty(rounds)
+    ahead, scales, behind, pulled = np.zeros((rounds, n)), np.zeros(rounds), np.ones(n), np.empty(n)
     log_scale = 0.0
     for t in range(rounds):
         for i in range(n):
             weight = prior[i] if t == 0 else 0.0
-            if t > 0:
-                for j in range(n):
-                    weight += ahead[t - 1, j] * matrix[j, i]
+            for j in range(n if t > 0 else 0):
+                weight += ahead[t - 1, j] * matrix[j, i]
             ahead[t, i] = weight * likelihoods[t, i]
-        scales[t] = 0.0
-        for i in range(n):
             scales[t] += ahead[t, i]
         if scales[t] <= 0.0:
             return -np.inf
         log_scale += np.log(scales[t])
         for i in range(n):
             ahead[t, i] /= scales[t]
-    for j in range(n):
-        for i in range(n):
-            counts[j, i] = 0.0
-    behind = np.ones(n)
-    pulled = np.empty(n)
+    counts[:] = 0.0
     for t in range(rounds - 1, 0, -1):
         for i in range(n):
             pulled[i] = likelihoods[t, i] * behind[i] / scales[t]
@@ -192,18 +185,17 @@ def baum_welch(
     A plain step multiplies an entry by counts / (visits entry), a stretched one by a power of that; steps are stretched
     while that does not lower the likelihood, since plain ones crawl towards zero entries.
     """
-    matrix, counts, ahead = start, np.zeros_like(start), np.empty_like(likelihoods)
-    trial, log_scale, residual, stretch = start, -np.inf, np.inf, 1.0
+    matrix, counts, trial, moves = start, np.zeros_like(start), start, np.empty_like(start)
+    log_scale, residual, stretch = -np.inf, np.inf, 1.0
     for done in range(max(0, int(max_iterations)) + 1):
-        moves = np.zeros_like(start)
-        gained = _moves(likelihoods, prior, trial, ahead, moves)
+        gained = _moves(likelihoods, prior, trial, moves)
         if gained >= log_scale or stretch == 1.0:
-            if gained == -np.inf and done > 0:  # an entry fell below the smallest float while the losses still need it
+            if gained == -np.inf:  # at first, or an entry fell below the smallest float while the losses still need it
                 break
             stretch *= 1.5 if done > 0 else 1.0
-            matrix, counts, log_scale = trial, moves, gained
+            matrix, counts, log_scale = trial, moves.copy(), gained
             visits = counts.sum(axis=1, keepdims=True)
-            residual = float(np.abs(counts - visits * matrix).max()) if gained > -np.inf else 0.0
+            residual = float(np.abs(counts - visits * matrix).max())
             if residual <= tolerance:
                 break
         else:

@@ -19,7 +19,7 @@ from lpsm.native import is_plain
 from lpsm.samplers import kernels, protocol, rules
 from lpsm.samplers.checks import Columns
 from lpsm.samplers.kernels import CallableKernel, Kernel
-from lpsm.samplers.learners import Record, Squares, memory_of
+from lpsm.samplers.learners import Record, memory_of
 from lpsm.samplers.linear_algebra import NO_COLUMNS, NO_STARTS
 from lpsm.samplers.protocol import (
     ENTRIES,
@@ -80,13 +80,6 @@ class Copy:
         full = self.counts[SIZE] >= capacity and not self.learner.B
         if full or width > memory.rows.shape[1]:
             self.arrays = kernels.roomier(self.arrays, memory, 2 * capacity if full else capacity, width, is_sparse)
-
-    def widen(self, n_features: int, is_dense: bool) -> None:
-        """Go on with more features, the new ones last."""
-        if isinstance(self.arrays, Squares):
-            self.arrays = self.arrays.widened(self.counts, n_features)
-        else:
-            self.arrays = kernels.widened(self.arrays, n_features, is_dense)
 
     def limits(self) -> list[float]:
         """The first of `RoundRecord.limits`: ridge, drift, and the values and instances that there is room for."""

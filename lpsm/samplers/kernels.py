@@ -22,7 +22,7 @@ from lpsm.arithmetic import dot
 from lpsm.arrays import Array, Floats, Ints
 from lpsm.checks import number, shown
 from lpsm.native import compiled
-from lpsm.samplers.learners import Memory, Record, coefficient, keep, memory_of, new_memory, shrink, steps
+from lpsm.samplers.learners import Memory, Record, coefficient, keep, new_memory, shrink, steps
 from lpsm.samplers.linear_algebra import (
     NEARLY_ZERO,
     Row,
@@ -320,8 +320,13 @@ def changed(record: Record, change: Callable[[str, Array], Array]) -> Record:
     return type(record)(*map(part, record._fields, record))
 
 
-def _resized(record: Record, **shapes: tuple[int, ...]) -> Record:
-    """Return the record with arrays of these names and shapes, and zeros where they grow."""
+def roomier(learner: Record, memory: Memory, capacity: int, width: int, sparse: bool) -> Record:
+    """Return a learner with room for so many stored instances of `width` values."""
+    wide = max(width, memory.rows.shape[1])
+    shapes = {"rows": (capacity, wide), "columns": (capacity, wide if sparse else 0), "upper": (capacity, capacity),
+              **dict.fromkeys(("lengths", "squares", "labels", "similarities", "g"), (capacity,))}  # fmt: skip
+    if isinstance(learner, OverInstances):
+        shapes |= dict.fromkeys(("weights", "targets"), (len(learner.weights), capacity))
 
     def change(name: str, array: Array) -> Array:
         if (shape := shapes.get(name, array.shape)) == array.shape:
@@ -330,27 +335,7 @@ def _resized(record: Record, **shapes: tuple[int, ...]) -> Record:
         larger[tuple(map(slice, array.shape))] = array
         return larger
 
-    return changed(record, change)
-
-
-def roomier(learner: Record, memory: Memory, capacity: int, width: int, sparse: bool) -> Record:
-    """Return a learner with room for so many stored instances of `width` values."""
-    wide = max(width, memory.rows.shape[1])
-    shapes = {"rows": (capacity, wide), "columns": (capacity, wide if sparse else 0), "upper": (capacity, capacity),
-              **dict.fromkeys(("lengths", "squares", "labels", "similarities", "g"), (capacity,))}  # fmt: skip
-    if isinstance(learner, OverInstances):
-        shapes |= dict.fromkeys(("weights", "targets"), (len(learner.weights), capacity))
-    return _resized(learner, **shapes)
-
-
-def widened(learner: Record, n_features: int, dense: bool) -> Record:
-    """Return a learner with more features, the new ones last; `dense` if it stores instances with all of them."""
-    shapes = {"kept": (1, n_features), "scatter": (n_features,)}
-    if not isinstance(learner, OverInstances):
-        shapes["weights"] = (len(learner.weights), n_features)
-    if dense and (memory := memory_of(learner)) is not None:
-        shapes["rows"] = (len(memory.labels), n_features)
-    return _resized(learner, **shapes)
+    return changed(learner, change)
 
 
 def has_classes(learner: Learner, rule: Rule, kernel: Kernel | None = None) -> bool:

@@ -88,8 +88,13 @@ class LastLabels:
         if sparse.issparse(table):
             raise ValueError(f"X must be dense beside labels bought lately, got a sparse {type(X).__name__}")
         labels = as_labels(y, len(table))
-        decided = ((x, y, self.decide(x)) for x, y in zip(table, labels, strict=True))
-        return RunLog.of(((one, bool(one.query and self.learn(x, int(y)))) for x, y, one in decided), len(table))
+        n = len(table)
+        log = RunLog(np.zeros(n, np.int8), np.zeros(n, bool), np.zeros(n, bool), np.zeros(n))
+        for t, (x, label) in enumerate(zip(table, labels, strict=True)):
+            one = self.decide(x)
+            log.prediction[t], log.queried[t], log.margin[t] = one.prediction, one.query, one.margin
+            log.stored[t] = one.query and self.learn(x, int(label))
+        return log
 
     def _row(self, x: Rows, seen: Floats) -> Floats:
         return np.append(shaped("x", x, self.n_features), seen)

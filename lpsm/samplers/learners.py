@@ -36,7 +36,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
-from lpsm.arrays import Array, Floats, Ints
+from lpsm.arrays import Array, Floats
 from lpsm.checks import number, positive
 from lpsm.native import compiled
 from lpsm.samplers.linear_algebra import (
@@ -270,15 +270,6 @@ class Squares(NamedTuple):
             for first in range(0, most, BLOCK):
                 downdate(self.matrix, self.waiting[first : first + BLOCK], BLOCK * self.drift)
             counts[PENDING] = 0
-
-    def widened(self, counts: Ints, n_features: int) -> Squares:
-        """Return it with more features, the new ones last, which have been 0 so far."""
-        more = squares(n_features, len(self.weights), self.weights.dtype, *self[5:])
-        for own, other in zip(more[:5], self[:5], strict=True):
-            own[tuple(slice(0, n) for n in other.shape)] = other
-        at = np.arange(self.weights.shape[1], n_features)  # the shifts of updates that wait come with them
-        more.matrix[at, at] += (counts[STORED] - counts[PENDING]) * self.drift
-        return more
 
 
 def squares(n_features: int, k: int, dtype: DTypeLike, ridge: float, drift: float, inside: bool) -> Squares:

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from lpsm.arrays import Array, Floats, Mask, State
-from lpsm.checks import of_type, shown, state_array, whole
+from lpsm.checks import shown, state_array, whole
 from lpsm.online import Ledger
 from lpsm.samplers.checks import Columns, as_labels
 from lpsm.samplers.protocol import N_OUTCOME
@@ -44,17 +44,6 @@ class RunLog:
         self.stored = stored
         self._margin, self._said = margin, said
         self.replay: Callable[[], RunLog] | None = None  # plays the run again with exact margins, if these are not
-
-    @classmethod
-    def of(cls, rounds: Iterable[tuple[Decision, bool]], n_rounds: int) -> RunLog:
-        """Return the log of rounds played one by one, each a decision and whether its example was stored."""
-        whole(0, 2**31, n_rounds=n_rounds)
-        margin, prediction = np.zeros(n_rounds), np.zeros(n_rounds, np.int8)
-        queried, stored = np.zeros(n_rounds, bool), np.zeros(n_rounds, bool)
-        for t, (decision, stored[t]) in enumerate(rounds):
-            of_type(Decision, rounds=decision)
-            margin[t], prediction[t], queried[t] = decision.margin, decision.prediction, decision.query
-        return cls(prediction, queried, stored, margin)
 
     @property
     def exact(self) -> bool:
@@ -115,12 +104,6 @@ class Questions(dict[int, Question]):
         if ticket not in self:
             raise RuntimeError(f"ticket must be of an open question, got {ticket}; open are {shown(list(self))}")
         return self.pop(ticket)
-
-    def widen(self, more: Array) -> None:
-        """Give dense instances more features, the new ones last."""
-        for ticket, one in self.items():
-            if one.columns is None:
-                self[ticket] = one._replace(values=np.append(one.values, more))
 
     def state(self) -> State:
         """Return them as arrays, whose names begin with their tickets."""

@@ -288,15 +288,6 @@ class Sampler:
         """Close a question whose label will not come; RuntimeError if the ticket is not open."""
         self._questions.close(ticket)
 
-    def widen(self, n_features: int) -> None:
-        """Go on with more features, at least as many as now, the new ones last, as if they had been 0 so far."""
-        whole(self.n_features, MOST_FEATURES, n_features=n_features)
-        self._questions.widen(np.zeros(n_features - self.n_features, self.dtype))
-        for one in self._samplers():
-            one._own.widen(n_features, self._sparse_memory is False)
-        for one in (self, *self._samplers()):
-            one.n_features, one._fresh, one._ensemble = n_features, False, None
-
     def run(self, X: Rows, y: ArrayLike) -> Any:
         """Decide on the rows of X in turn, reading y only where it is asked for; return the `RunLog`.
 

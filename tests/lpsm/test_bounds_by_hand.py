@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from lpsm import bounds
-from lpsm.bounds import experts, perceptrons
+from lpsm.bounds import experts
 from tests.tables import each
 
 
@@ -21,7 +21,12 @@ def close(value):
 HINGE = {"hinge": 2.0, "comparator_norm": 2.0, "gamma": 0.5}
 SECOND = {"quadratic": 5.0, "comparator_norm": 2.0}
 MOVING = {"hinge": 2.0, "energy": 9.0, "quadratic_sum": 4.0, "gamma": 0.5}
-
+BEST, MATRIX = [[0.75, 0.25], [0.5, 0.5]], [[0.5, 0.5], [0.25, 0.75]]
+APART, OTHER = 0.25 * log(0.5) + 0.75 * log(1.5), 0.5 * log(2.0) + 0.5 * log(2.0 / 3.0)
+FAR = 0.25 * log(2.5) + 0.75 * log(0.75 / 0.9)
+LAW = experts.switch_distribution(-np.log([[0.75, 0.25]] * 3), 0.5)  # two experts over three rounds
+MEAN = 0.5 * 24.0 / 64.0 + 12.0 / 64.0
+VARIANCE = 0.25 * 24.0 / 64.0 + 12.0 / 64.0 - MEAN**2
 
 BOUNDS = """
 # L = 3, norm(u) X = 2 * 3 = 6, k = 36: 3 + 18 + 6 sqrt(3 + 9)
@@ -51,6 +56,42 @@ risk.average_risk(mistakes=1, n_rounds=1, delta=exp(-2)) -> 1.0 + 2.0
 risk.importance_weighted_deviation(50, n_hypotheses=3, least_probability=0.25, delta=0.5) -> 4 * sqrt(log(12) / 25)
 # ln 5 + 7 (1/16)
 experts.learn_alpha_optimised_regret(horizon=8, n_alphas=5) -> log(5) + 7 / 16
+# divergences, and the static expert
+experts.divergence(0.25, 0.5) -> APART
+float(experts.divergence(1.0, 0.25)) -> log(4)
+float(experts.divergence(0.0, 1.0)) -> inf
+experts.static_expert_loss([3.0, 2.0, 5.0]) -> 2.0 + log(3)
+experts.static_expert_loss([3.0, 2.0], [0.9, 0.1]) -> 3.0 + log(1 / 0.9)
+# Fixed-share against three segments of five rounds: L_3 + ln 4 + 2 ln(3/alpha) + 2 ln(1/(1 - alpha)) at alpha = 1/4
+experts.fixed_share_partition_loss(1.5, 3, 5, 4, 0.25) -> 1.5 + log(4) + 2 * log(12) + 2 * log(4 / 3)
+experts.fixed_share_partition_loss(1.5, 3, 5, 4, 0.25, prior=0.5) -> 1.5 + log(2) + 2 * log(12) + 2 * log(4 / 3)
+experts.fixed_share_partition_loss(1.5, 1, 5, 4, 0.0) -> 1.5 + log(4)
+experts.fixed_share_partition_loss(1.5, 5, 5, 4, 1.0) -> 1.5 + log(4) + 4 * log(3)
+# Theorem 1 in both forms
+experts.fixed_share_regret(5, 0.25, 0.5) -> 4 * APART
+experts.fixed_share_regret(1, 0.25, 0.5) -> 0.0
+experts.markov_share_regret(5, BEST, MATRIX) -> 4 * max(APART, OTHER)
+experts.markov_share_regret(5, BEST, MATRIX, [4.0, 0.0]) -> 4 * APART
+experts.markov_share_visited_regret([3.0, 1.0], BEST, MATRIX) -> 3 * APART + OTHER
+# Corollary 1 of two rates: ln 2 + 4 D(1/4 || 1/2), and with priors ln(1/.1) against ln(1/.9) + 4 D(1/4 || 1/10)
+experts.learn_alpha_regret(5, 0.25, [0.5, 0.1]) -> log(2) + 4 * min(APART, FAR)
+experts.learn_alpha_regret(5, 0.25, [0.25, 0.1], [0.1, 0.9]) -> min(log(10), log(1 / 0.9) + 4 * FAR)
+# the mass of 0, 1, 2 switches at rate 1/2 is that of the paths: 11 and 22; 12, 112, ...: by hand (27 + 1), (9 + 3 + 9
+# + 3) and (9 + 3) of 64
+np.exp(LAW).tolist() -> [28 / 64, 24 / 64, 12 / 64]
+experts.switch_moments(LAW)[0] -> MEAN
+experts.switch_moments(LAW)[1] -> VARIANCE
+experts.log_switch_variance(LAW) -> log(VARIANCE)
+# Lemma 1: L(1/4) - L(1/2) = -ln of sum Q(k) (1/4)^k (3/4)^(2-k)/(1/4)
+experts.regret_identity(LAW, 0.5, 0.25) -> -log(4 * (28 * 9 + 24 * 3 + 12) / 64 / 16)
+# Claim 1: T = 5, alpha* = 1/4: spread 3/16; curvature (4/(3/16))^2 (3/64 - v) at v = 1/64
+experts.curvature(5, 0.25, 1 / 64) -> (64 / 3) ** 2 * 2 / 64
+# beta = spread/(T - 1) times it: (3/64) * 128/9 = 2/3
+experts.relative_curvature(5, 0.25, 128 / 9) -> 2 / 3
+# Theorem 2: variance (1/3)(3/64) = 1/64; towards 1: q/(1 - q) = (1/64)/(9/16) = 1/36, rest 1/4 - (1/36)(3/4) = 11/48
+experts.fixed_share_regret_lower(5, 0.25, 2 / 3, 0.5) -> -log((2**4 + 36 * 2 ** (11 / 12) * (2 / 3) ** (37 / 12)) / 37)
+# towards 0: q/(1 - q) = (1/64)/(1/16) = 1/4, rest = 1/4 * 5/4 = 5/16
+experts.fixed_share_regret_lower(5, 0.25, 2 / 3, 0.125) -> -log(0.2 * (7 / 6) ** 4 + 0.8 * 0.5**1.25 * (7 / 6) ** 2.75)
 """
 
 
@@ -58,72 +99,3 @@ experts.learn_alpha_optimised_regret(horizon=8, n_alphas=5) -> log(5) + 7 / 16
 def test_a_bound_has_the_constants_of_its_statement(row):
     bound, value = (eval(side, globals() | vars(math) | vars(bounds)) for side in row.split(" -> "))
     assert bound == close(value)
-
-
-def test_hinge_losses_of_three_rounds():
-    X, y, u = [[1.0, 0.0], [0.6, 0.8], [0.1, -0.2]], [1, -1, 1], [2.0, 0.0]
-    # margins y u.x: 2, -1.2, 0.2; what is missing to 1/2: nothing, 1.7, 0.3
-    assert perceptrons.hinge_losses(u, X, y, 0.5).tolist() == close([0.0, 1.7, 0.3])
-    assert perceptrons.hinge_losses([u, [0.0, 1.0], u], X, y).tolist() == close([0.0, 1.8, 0.8])
-
-
-def test_divergences_and_the_static_expert():
-    assert experts.divergence(0.25, 0.5) == close(0.25 * log(0.5) + 0.75 * log(1.5))
-    assert float(experts.divergence(1.0, 0.25)) == close(log(4.0))
-    assert float(experts.divergence(0.0, 1.0)) == float("inf")
-    assert experts.static_expert_loss([3.0, 2.0, 5.0]) == close(2.0 + log(3.0))
-    assert experts.static_expert_loss([3.0, 2.0], [0.9, 0.1]) == close(3.0 + log(1.0 / 0.9))
-
-
-def test_fixed_share_against_three_segments_of_five_rounds():
-    # L_3 + ln 4 + 2 ln(3/alpha) + 2 ln(1/(1 - alpha)) at alpha = 1/4
-    expected = 1.5 + log(4.0) + 2.0 * log(12.0) + 2.0 * log(4.0 / 3.0)
-    assert experts.fixed_share_partition_loss(1.5, 3, 5, 4, 0.25) == close(expected)
-    first = experts.fixed_share_partition_loss(1.5, 3, 5, 4, 0.25, prior=0.5)
-    assert first == close(expected - log(4.0) + log(2.0))
-    assert experts.fixed_share_partition_loss(1.5, 1, 5, 4, 0.0) == close(1.5 + log(4.0))
-    assert experts.fixed_share_partition_loss(1.5, 5, 5, 4, 1.0) == close(1.5 + log(4.0) + 4.0 * log(3.0))
-
-
-def test_theorem_1_in_both_forms_and_corollary_1():
-    apart = 0.25 * log(0.5) + 0.75 * log(1.5)
-    assert experts.fixed_share_regret(5, 0.25, 0.5) == close(4.0 * apart)
-    assert experts.fixed_share_regret(1, 0.25, 0.5) == 0.0
-    best, matrix = [[0.75, 0.25], [0.5, 0.5]], [[0.5, 0.5], [0.25, 0.75]]
-    other = 0.5 * log(2.0) + 0.5 * log(2.0 / 3.0)
-    assert experts.markov_share_regret(5, best, matrix) == close(4.0 * max(apart, other))
-    assert experts.markov_share_regret(5, best, matrix, [4.0, 0.0]) == close(4.0 * apart)
-    assert experts.markov_share_visited_regret([3.0, 1.0], best, matrix) == close(3.0 * apart + other)
-    # two rates: ln 2 + 4 D(1/4 || 1/2), and with priors ln(1/.1) against ln(1/.9) + 4 D(1/4 || 1/10)
-    far = 0.25 * log(2.5) + 0.75 * log(0.75 / 0.9)
-    assert experts.learn_alpha_regret(5, 0.25, [0.5, 0.1]) == close(log(2.0) + 4.0 * min(apart, far))
-    assert experts.learn_alpha_regret(5, 0.25, [0.25, 0.1], [0.1, 0.9]) == close(min(log(10.0), log(1 / 0.9) + 4 * far))
-
-
-def test_the_law_of_the_switches_of_two_experts_over_three_rounds():
-    # Losses -ln of 3/4, 1/4 in every round, for the first expert 3/4.  The mass of 0, 1, 2 switches at rate 1/2 is that
-    # of the paths: 11 and 22; 12, 112, ...: by hand (27 + 1), (9 + 3 + 9 + 3) and (9 + 3) of 64
-    log_law = experts.switch_distribution(-np.log([[0.75, 0.25]] * 3), 0.5)
-    assert np.exp(log_law).tolist() == close([28.0 / 64.0, 24.0 / 64.0, 12.0 / 64.0])
-    mean, variance = experts.switch_moments(log_law)
-    assert mean == close(0.5 * 24.0 / 64.0 + 12.0 / 64.0)
-    assert variance == close(0.25 * 24.0 / 64.0 + 12.0 / 64.0 - mean**2)
-    assert experts.log_switch_variance(log_law) == close(log(variance))
-    # Lemma 1: L(1/4) - L(1/2) = -ln of sum Q(k) (1/4)^k (3/4)^(2-k)/(1/4)
-    ratio = 4.0 * (28.0 * 9.0 + 24.0 * 3.0 + 12.0) / 64.0 / 16.0
-    assert experts.regret_identity(log_law, 0.5, 0.25) == close(-log(ratio))
-
-
-def test_claim_1_and_theorem_2():
-    # T = 5, alpha* = 1/4: spread 3/16; curvature (4/(3/16))^2 (3/64 - v) at v = 1/64
-    assert experts.curvature(5, 0.25, 1.0 / 64.0) == close((64.0 / 3.0) ** 2 * 2.0 / 64.0)
-    # beta = spread/(T - 1) times it: (3/64) * 128/9 = 2/3
-    assert experts.relative_curvature(5, 0.25, 128.0 / 9.0) == close(2.0 / 3.0)
-    # variance (1/3)(3/64) = 1/64; towards 1: q/(1 - q) = (1/64)/(9/16) = 1/36, rest = 1/4 - (1/36)(3/4) = 11/48
-    alpha, q, rest = 0.5, 1.0 / 37.0, 11.0 / 48.0
-    two = q * (0.5 / 0.25) ** 4 + (1 - q) * (0.5 / 0.25) ** (4 * rest) * (0.5 / 0.75) ** (4 * (1 - rest))
-    assert experts.fixed_share_regret_lower(5, 0.25, 2.0 / 3.0, alpha) == close(-log(two))
-    # towards 0: q/(1 - q) = (1/64)/(1/16) = 1/4, rest = 1/4 * 5/4 = 5/16
-    alpha, q, rest = 0.125, 0.2, 5.0 / 16.0
-    two = q * (0.875 / 0.75) ** 4 + (1 - q) * 0.5 ** (4 * rest) * (0.875 / 0.75) ** (4 * (1 - rest))
-    assert experts.fixed_share_regret_lower(5, 0.25, 2.0 / 3.0, alpha) == close(-log(two))

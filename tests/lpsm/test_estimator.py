@@ -1,7 +1,6 @@
 """The scikit-learn classifier: its own checks, the sampler underneath, sealed labels, and probabilities by hand."""
 
 import warnings
-from math import exp, log
 
 import numpy as np
 import pytest
@@ -14,10 +13,10 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from lpsm import samplers
 from lpsm import synthetic_streams as streams
-from lpsm.samplers import SelectiveClassifier
-from lpsm.samplers.calibration import LEAST, fitted_scale, leads, probabilities
+from lpsm.samplers import SelectiveClassifier, calibration
+from lpsm.samplers.calibration import leads, probabilities
 from tests.lpsm.frozen.streams import a_stream
-from tests.tables import cases_of, each, near, value_error, words
+from tests.tables import cases_of, each, unequal, value_error, words
 
 SOME = words("ss sop-ss arow-diagonal-ss filter dkm")
 CHECKED = [pytest.param(key, marks=[] if key in SOME else pytest.mark.long) for key in tuple(samplers.keys())]
@@ -141,19 +140,24 @@ def scale_of(scores, labels):
     return max(minimize_scalar(loss).x, 0.0)
 
 
+# three of three right: the target is 4/5, and sigmoid(2 beta/2) is that at beta = ln 4; of `SEVERAL` 3/5 for the right
+# one: e^(2 beta) = 3, in any units
+MARGINS, SEVERAL = np.array([0.5, -0.5, 0.5]), np.array([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
+SCALES = """
+round(fitted_scale(leads(MARGINS), np.array([1, 0, 1])), 4) -> round(log(4), 4)
+probabilities(leads(MARGINS), log(4))[:, 1] -> [0.8, 0.2, 0.8]
+fitted_scale(leads(MARGINS), np.array([0, 1, 0])) / LEAST -> 2  # all wrong
+fitted_scale(leads(np.zeros(4)), np.array([0, 1, 1, 1])) / LEAST -> 1  # their size is not known
+fitted_scale(np.zeros((0, 2)), np.zeros(0, np.int64)) -> 0
+round(fitted_scale(SEVERAL, np.array([0, 1])), 4) -> round(log(3) / 2, 4)
+probabilities(SEVERAL, 0.5)[0] -> np.array([exp(1), 1, 1]) / (exp(1) + 2)
+round(fitted_scale(1e-6 * SEVERAL, np.array([0, 1])) / 1e6, 3) -> round(log(3) / 2, 3)
+round(fitted_scale(1e6 * SEVERAL, np.array([0, 1])) * 1e6, 3) -> round(log(3) / 2, 3)
+"""
+
+
 def test_the_scale_by_hand():
-    margins = np.array([0.5, -0.5, 0.5])
-    # three of three right: the target is 4/5, and sigmoid(2 beta/2) is that at beta = ln 4
-    assert fitted_scale(leads(margins), np.array([1, 0, 1])) == near(log(4), rel=1e-4)
-    assert probabilities(leads(margins), log(4))[:, 1] == near([0.8, 0.2, 0.8])
-    assert fitted_scale(leads(margins), np.array([0, 1, 0])) == near(2 * LEAST)  # all wrong
-    assert fitted_scale(leads(np.zeros(4)), np.array([0, 1, 1, 1])) == LEAST  # their size is not known
-    assert fitted_scale(np.zeros((0, 2)), np.zeros(0, np.int64)) == 0.0
-    several = np.array([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0]])  # 3/5 for the right one: e^(2 beta) = 3
-    assert fitted_scale(several, np.array([0, 1])) == near(log(3) / 2, rel=1e-4)
-    assert probabilities(several, 0.5)[0] == near(np.array([exp(1), 1, 1]) / (exp(1) + 2))
-    for size in (1e-6, 1e6):  # in any units
-        assert fitted_scale(size * several, np.array([0, 1])) * size == near(log(3) / 2, rel=1e-3)
+    assert not unequal(SCALES, vars(calibration) | globals())
 
 
 @cases_of("several", "False ; True")

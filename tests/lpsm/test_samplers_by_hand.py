@@ -92,7 +92,6 @@ def test_of_wide_matrices_the_upper_triangle_is_kept(monkeypatch):
 @cases_of("key dtype", "'randomized-budget-perceptron', 'float64' ; 'lasec', 'float64' ; 'adagrad', 'float32'")
 def test_a_record_in_memory_has_the_places_of_its_arrays_and_no_owner_who_could_be_gone_when_it_is_read(key, dtype):
     sampler, arrays = samplers.make(key, 3, dtype=dtype), []
-    sampler.run(np.eye(3), [1, -1, 1])
     kernels.changed(sampler._own.arrays, lambda name, array: arrays.append(array) or array)
     (place, _), at = pinned(sampler._own.arrays), 0
     for array in arrays:

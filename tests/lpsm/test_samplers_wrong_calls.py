@@ -1,4 +1,4 @@
-"""What samplers, their grids, the estimator and river's adapter do not take is named, with the rule and the value."""
+"""What samplers, their grids and the estimator do not take is named, with the rule and the value."""
 
 import warnings
 from math import inf, nan
@@ -35,21 +35,6 @@ def fitted(key="ssmd", **options):
 
 def series():
     return LastLabels(make("ss", 5), (2.0, 9.0))
-
-
-def river(**options):
-    pytest.importorskip("river")
-    from lpsm.samplers.river_adapter import RiverSampler
-
-    return RiverSampler(**options)
-
-
-def active():
-    from river.preprocessing import StandardScaler
-
-    from lpsm.samplers.river_adapter import ActiveRiverSampler
-
-    return ActiveRiverSampler(StandardScaler())
 
 
 def kept(entry):
@@ -120,7 +105,6 @@ make("sop").decide((np.ones(2), np.array([0, 99], np.int32))) -> X must have col
 make("sop").decide((np.ones(2), np.array([-1, 0], np.int32))) -> X must have columns below
 make("sop").decide((np.array([1.0, np.nan]), np.array([0, 1], np.int32))) -> must be finite, got nan
 make("sop").decide((np.ones(2), np.array([0.5, 1.0]))) -> x must have whole numbers for columns, got float64
-samplers.RunLog.of([], 10**18) -> n_rounds must be at most 2147483648, got 1000000000000000000
 MulticlassSampler("ss", 2, 1) -> n_classes must be an integer of at least 2, got 1
 MulticlassSampler("ffole", 2, 3) -> key must be a sampler that has a form for several classes
 MulticlassSampler("ss", 2, 3).run(ONE, [3]) -> y must hold numbers of classes from 0 to 2
@@ -156,12 +140,6 @@ fitted().answer([1, 2], ["maybe", "never"]) -> hold only .* got .*maybe
 fitted().answer([1, 2], ["no"]) -> a label for each of 2 tickets, got 1
 fitted().answer([999], ["no"]) -> ticket must be of an open question, got 999
 fitted().partial_fit(ROWS, NAMES, classes=["a", "b"]) -> classes must stay those of the first call
-river(classes=("one",)) -> classes must be two different labels
-river(features=["a"], n_hashed=4) -> features and n_hashed exclude each other
-river(features=["a"]).predict_one({"b": 1.0}) -> x must hold only the features .* got 'b'
-river(features=["a"]).forget({"a": 1.0}) -> x must be an instance that was asked about, got
-river().learn_one({"a": 1.0}, "?") -> y must be one of the classes
-active().sampler -> must be, or end in, a RiverSampler
 lpsm.from_state({"kind": np.array("Nobody")}) -> a state must be of one of StaticExpert, .*, got 'Nobody'
 lpsm.from_state("{") -> a state in JSON must be what to_json writes
 lpsm.from_state('{"format": "lpsm-state", "version": 9, "arrays": {}}') -> format must be lpsm-state, version 1

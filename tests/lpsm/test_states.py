@@ -124,7 +124,7 @@ LEARNERS = re.split(
     """\
 StaticExpert(3); FixedShare(3, 0.1, signed=True); MarkovShare(np.full((3, 3), 1 / 3)); VariableShare(3, 0.2)
 LearnAlpha(3, [0.0, 0.1, 0.4, 1.0]); LearnAlpha(3, doubling=True); AdaHedge(3); Squint(3); NormalHedge(3)
-Combiner(3, alphas=[0.0, 0.1]); Combiner(3, "log"); Combiner(3, rule="boa"); Combiner(3, rule="ml-poly")""",
+Combiner(3, alphas=[0.0, 0.1]); Combiner(3, "log")""",
 )
 
 

@@ -80,11 +80,10 @@ def test_the_rule_is_the_sum_over_all_sequences_of_experts():
 
 
 @cases_of("sleepy", "False ; True")
-@cases_of("scale", "1.0 ; 1e6")
 @cases_of("n", "1 ; 2 ; 3 ; 5")
-def test_with_huge_and_infinite_losses_and_sleepers_every_learner_is_bayes_rule(n, scale, sleepy):
+def test_with_huge_and_infinite_losses_and_sleepers_every_learner_is_bayes_rule(n, sleepy):
     rng = default_rng(n)
-    losses = rng.exponential(size=(24, n)) * rng.choice([1.0, scale], size=(24, 1))
+    losses = rng.exponential(size=(24, n)) * rng.choice([1.0, 1e6], size=(24, 1), p=[0.8, 0.2])
     losses[rng.random(losses.shape) < 0.3] = 0.0
     losses[rng.random(losses.shape) < 0.04] = np.inf
     losses[9] = np.inf

@@ -94,12 +94,9 @@ Combiner(2, rate="fast") -> rate must be 'learn' or a positive number, got 'fast
 Combiner(3, rate="x" * 10**6) -> ^rate must be .{5,60}, got .{1,60}$
 Combiner(2, quantile=1.0) -> quantile must lie in \(0, 1\), got 1.0
 Combiner(2, "absolute", quantile=0.9) -> quantile must be left out under the absolute loss
-Combiner(2, rule="mlpoly") -> rule must be one of .*, got 'mlpoly'; did you mean 'ml-poly'
-Combiner(2, rule="boa", alphas=[0.1]) -> alphas must be left out for the rule boa
 Combiner(2, "log", gradient=True) -> gradient must be False for the log loss
 Combiner(2).update([1.0], 1.0) -> forecasts must have shape \(2,\), got \(1,\)
 Combiner(2).update([1.0, 2.0], [1.0]) -> y must be a number, got \[1.0\]
-lpsm.combine([[1.0]], [1.0], rule="boa", rate=0.1) -> rate must be left out for the rule boa, .* got 0.1
 hindsight.best_partition([[0.0], [0.0]], 1.5) -> k must be an integer
 Combiner(2).update([1.0, inf], 1.0) -> or be NaN, got inf in round 0, forecast 1
 Combiner(2).update([1.0, 2.0], inf) -> y must lie in .*, got inf
@@ -141,7 +138,6 @@ bounds.report(share().run([[0.0, 1.0]]), [[0.0, 1.0]]) -> a run carries its own
 bounds.report(share().run(np.zeros((20, 2)), weights=False)) -> run must carry its losses .* \(weights=True\)
 bounds.report(NONE_PROVED[0].run(np.ones((9, 2)))) -> run must be of a learner .*, got one of AdaHedge
 perceptrons.selective_perceptron_mistakes(**HINGE, gamma=1, b=0) -> b must be positive and finite, got 0
-perceptrons.hinge_losses([1.0], [[1.0]], [1], 0.0) -> gamma must be positive and finite, got 0
 perceptrons.perceptron_mistakes(**HINGE, radius=nan) -> radius must be non-negative .* got nan
 second_order.log_determinant(np.eye(2), 0.0) -> a must be positive and finite, got 0
 second_order.label_efficient_mistakes(**SECOND, C=0) -> C must be positive and finite, got 0

@@ -14,23 +14,32 @@ class Client:
         self.policy = policy
 
     def sent(self, at_ms, connection, *, opening=False):
-        self._saw(True, at_ms, at_ms, 40 if opening else 340, connection, opening, False)
+        tell(self.policy, True, at_ms, at_ms, 40 if opening else 340, connection, opening=opening)
 
     def received(self, at_ms, connection, *, size=1500, reached_ms=None, opening=False, completes=False):
         reached_ms = at_ms if reached_ms is None else reached_ms
-        self._saw(False, at_ms, reached_ms, 40 if opening else size, connection, opening, completes)
+        size = 40 if opening else size
+        tell(self.policy, False, at_ms, reached_ms, size, connection, opening=opening, completes=completes)
 
     def idle(self, at_ms):
-        return self.policy.plan(View("idle", round(at_ms * MS), None, None, 0, 0, (), None))
+        return ask(self.policy, at_ms)
 
     def beacon(self, at_ms, waiting=0):
-        return self.policy.plan(View("beacon", round(at_ms * MS), None, None, 0, waiting, (), None))
-
-    def _saw(self, is_sent, at_ms, reached_ms, size, connection, opening, completes):
-        host = HostFrame(connection, opening, size - 40, completes, True)
-        self.policy.observe(Frame(is_sent, round(at_ms * MS), round(reached_ms * MS), size, host))
+        return ask(self.policy, at_ms, True, waiting)
 
 
 def saturation(gain, largest_ratio):
     """Return the balance from which on a price is at its largest, in allowances."""
     return math.log(largest_ratio) / gain
+
+
+def tell(policy, sent, at_ms, reached_ms, size, connection, *, opening=0, completes=0, wanted=1, server=-1):
+    """Tell a policy of a frame, by the machine code of its rule if it has one."""
+    host = HostFrame(connection, opening, 0 if opening else size - 40, completes, wanted, server)
+    policy.observe(Frame(sent, round(at_ms * MS), round(reached_ms * MS), size, host))
+
+
+def ask(policy, now_ms, beacon=0, buffered=0, slept_ns=0, deadline_ns=None):
+    """Ask a policy for its plan."""
+    event = "beacon" if beacon else "idle"
+    return policy.plan(View(event, round(now_ms * MS), None, None, slept_ns, buffered, (), None, deadline_ns))

@@ -7,7 +7,7 @@ import numpy as np
 
 from netsim.policies.bsd import BoundedSlowdown, PhaseBoundedSlowdown, phase_integers
 from netsim.policies.protocol import Plan, View
-from tests.tables import cases_of, each
+from tests.tables import cases_of, each, unequal
 
 BEACON = 100_000_000
 
@@ -54,13 +54,14 @@ def test_the_integers_of_the_phase_aware_form_are_exact_within_their_limits():
     def integers(p):
         return phase_integers(Fraction(p), 950, BEACON)
 
-    assert integers(Fraction(1, 3)) == (BEACON, 9, 1, 3, 30 * BEACON, 4)
-    assert integers(Fraction(5, 2)) == (BEACON, 9, 5, 2, 4 * BEACON, 2)
-    assert integers(Fraction(1, 10**10))[2:4] == (1, 10**9)
-    assert integers(10**20)[2:4] == (10**18, 1)
     least = Fraction(1, 2_997_002)  # three billion parts in 1001
-    assert Fraction(*integers(1000 + least)[2:4]) == 1000 + least
-    assert Fraction(*integers(1000 + Fraction(1, 2_997_100))[2:4]) != 1000 + Fraction(1, 2_997_100)
+    assert not unequal("""
+integers(Fraction(1, 3)) -> (BEACON, 9, 1, 3, 30 * BEACON, 4)
+integers(Fraction(5, 2)) -> (BEACON, 9, 5, 2, 4 * BEACON, 2)
+integers(Fraction(1, 10**10))[2:4] -> (1, 10**9) ; integers(10**20)[2:4] -> (10**18, 1)
+integers(1000 + least)[2:4] == ((1000 + least).numerator, least.denominator) -> True
+Fraction(*integers(1000 + Fraction(1, 2_997_100))[2:4]) == 1000 + Fraction(1, 2_997_100) -> False
+""", {"integers": integers, "BEACON": BEACON, "least": least})  # fmt: skip
 
 
 def first_multiple_after(at_ns, interval_ns):

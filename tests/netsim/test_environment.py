@@ -16,7 +16,7 @@ gymnasium = pytest.importorskip("gymnasium")
 environment = pytest.importorskip("netsim.environment")
 
 NAME = "netsim/PowerSave-v1"
-PAGES = list(traces.generate(6, np.random.default_rng(5), "1996"))
+PAGES = list(traces.generate(3, np.random.default_rng(5), "1996"))
 CONFIG = netsim.SimulationConfig(server_delay=ServerDelay.parse("exponential:0.3"))
 SEED = int(np.random.default_rng(np.random.PCG64(np.random.SeedSequence(3))).integers(2**31))
 """Of the run of an episode that is begun with the seed 3."""

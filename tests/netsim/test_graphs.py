@@ -131,7 +131,7 @@ def test_laws_hold_of_graphs(made, number, of):
 def test_both_ways_of_running_answer_alike_and_leave_nothing_unread(of):
     compared = 0
     for made in MADE:
-        for number in range(51_000, 51_008):
+        for number in range(51_002, 51_010):
             one = of(made, number)
             if all(isinstance(policy, str) for _, policy in one.clients):
                 compared += alike(one)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from netsim.policies import lpsm3_rule as rule
-from netsim.policies.compiled import NOT_YET_NS, FlatFrame, FlatView
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
-from netsim.policies.protocol import FOREVER_NS, Plan
+from netsim.policies.protocol import Plan
 from netsim.sleep_planning import message_prices
 from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.prices import worth_of_delay
+from tests.netsim.clients import ask, tell
 from tests.tables import cases_of, each, near
 
 MS = 1_000_000
@@ -21,7 +21,7 @@ OPENING, REPLY, REST, MESSAGE, HELD = range(5)
 
 
 class Rule:
-    """LPSM3's two functions, called with plain numbers; `s` is what it knows, with the price of messages settled."""
+    """LPSM3 as it is told and asked; `s` is what it knows, with the price of messages settled."""
 
     def __init__(self, *, host_aware=True, priced=True, **settings):
         self.policy = Lpsm3(Lpsm3Config(**settings), host_aware=host_aware)
@@ -31,20 +31,14 @@ class Rule:
             self.s["push_stale"] = 0
 
     def sent(self, at_ms, size=340, connection=1, opening=0, server=-1):
-        at = round(at_ms * MS)
-        payload = 0 if opening else size - 40
-        frame = FlatFrame(1, at, at, size, connection, opening, payload, 0, 1, server)
-        rule.observe_frame(frame, self.ints, np.empty(0))
+        tell(self.policy, 1, at_ms, at_ms, size, connection, opening=opening, server=server)
 
     def received(self, at_ms, reached_ms, size=1500, connection=1, opening=0, completes=0, wanted=1):
-        payload = 0 if opening else size - 40
-        at = round(at_ms * MS), round(reached_ms * MS)
-        frame = FlatFrame(0, *at, size, connection, opening, payload, completes, wanted)
-        rule.observe_frame(frame, self.ints, np.empty(0))
+        more = {"opening": opening, "completes": completes, "wanted": wanted}
+        tell(self.policy, 0, at_ms, reached_ms, size, connection, **more)
 
-    def asked(self, now_ms, *, beacon=0, buffered=0, deadline_ns=FOREVER_NS):
-        view = FlatView(round(now_ms * MS), beacon, NOT_YET_NS, NOT_YET_NS, 0, buffered, deadline_ns)
-        return rule.follow_plan(view, self.ints, np.empty(0))
+    def asked(self, now_ms, **given):
+        return ask(self.policy, now_ms, **given)
 
     def outstanding(self):
         n = int(self.s["n"])

@@ -8,14 +8,13 @@ import pytest
 import netsim
 import traces
 from lpsm.randomness import WORKLOAD, generator
-from netsim.policies import lpsm3_rule as rule
 from netsim.policies import make
-from netsim.policies.compiled import NOT_YET_NS, FlatFrame, FlatView
 from netsim.policies.lpsm3 import Lpsm3
 from netsim.policies.lpsm4 import Lpsm4, Lpsm4Config
-from netsim.policies.protocol import ASK, FOREVER_NS, Observer
+from netsim.policies.protocol import ASK, Observer
 from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.hazards import EDGES_NS, find_bin
+from tests.netsim.clients import ask, tell
 from tests.tables import cases_of
 from traces.traffic import push_messages
 
@@ -24,21 +23,18 @@ REPLY, MESSAGE = 1, 3
 
 
 class Rule:
-    """The two functions of the rule, called with plain numbers."""
+    """A policy as it is told and asked, and what it knows."""
 
     def __init__(self, policy=Lpsm4, config=None, **settings):
-        self.ints = policy(config, **settings).compiled.ints
-        self.s = rule.state_of(self.ints)[0]
+        self.policy = policy(config, **settings)
+        self.s = self.policy.memory[0]
         self.s["push_stale"] = 0
 
     def frame(self, at_ms, *, sent=0, reached_ms=0.0, size=340, connection=1, completes=0):
-        at, reached = round(at_ms * MS), round(reached_ms * MS)
-        rule.observe_frame(FlatFrame(sent, at, reached, size, connection, 0, size - 40, completes, 1), self.ints, ())
+        tell(self.policy, sent, at_ms, reached_ms, size, connection, completes=completes)
 
     def asked(self, now_ms, beacon=0, buffered=0, slept_ms=10_000):
-        slept = round(slept_ms * MS) * beacon
-        view = FlatView(round(now_ms * MS), beacon, NOT_YET_NS, NOT_YET_NS, slept, buffered, FOREVER_NS)
-        return rule.follow_plan(view, self.ints, ())
+        return ask(self.policy, now_ms, beacon, buffered, round(slept_ms * MS) * beacon)
 
 
 def test_it_polls_when_its_plan_by_itself_does_and_learns_what_a_poll_takes_from_those_that_find_nothing():
@@ -115,7 +111,7 @@ def test_when_a_frame_reached_the_access_point_is_not_known_unless_it_is_told(st
         plan = own.asked(1000.5)
         own.frame(plan.wake_ns / MS + 40, reached_ms=plan.wake_ns / MS - late_ms, completes=1)
         own.asked(plan.wake_ns / MS + 41)
-        told.append(own.ints.tolist())
+        told.append(own.policy.compiled.ints.tolist())
     assert (told[0] == told[1]) is not stamps
     assert not isinstance(make("lpsm"), Observer)  # of the thesis: it is told of no frame, nor of when it came
 

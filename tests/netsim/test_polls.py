@@ -109,7 +109,7 @@ def test_any_retrieval_carries_a_poll_out_and_closes_the_gate_again(retrieval):
 
 @each("air", [None, AirConfig(phy=Phy.parse("11n"), neighbours=2, neighbour_mbps=3.0)])
 def test_named_policies_that_poll_keep_the_laws_and_run_alike_both_ways(air):
-    pages, config = traces.generate(6, 3, "1996"), SimulationConfig(medium=air, link=LinkConfig(loss_rate=0.02))
+    pages, config = traces.generate(3, 3, "1996"), SimulationConfig(medium=air, link=LinkConfig(loss_rate=0.02))
     clients = [(pages, "poll:12.8"), (pages[::-1], "poll-link:40"), (pages[:2], "lpsm3")]
     one = World(clients=clients, push=[[]] * 3, config=config, seed=4, together=True)
     assert alike(one)

@@ -1,6 +1,6 @@
 """Combining once more, slowly and literally: a number for every weight of every copy, losses and slopes one by one."""
 
-from math import exp, inf, log, sqrt
+from math import exp, inf, log
 
 import numpy as np
 
@@ -63,29 +63,3 @@ def combined(forecasts, y, name, rates, scale, quantile, gradient, alphas):
             mix = low if eta == inf else low - log(v @ np.exp(-eta * (top - low))) / eta
             gap, behind = gap + max(0.0, v @ top - mix), behind + top
     return out
-
-
-def aggregated(forecasts, y, rule):
-    """Bernstein aggregation and ML-Poly under the square loss, as their papers write them."""
-    n, found = forecasts.shape[1], []
-    regret, squares, largest = np.zeros((3, n))
-    for row, outcome in zip(forecasts, y, strict=True):
-        awake, wide, etas, weights = ~np.isnan(row), largest.max(), np.zeros(n), np.ones(n)
-        if wide > 0.0 and rule == "boa":
-            scale = np.where(largest > 0.0, largest, wide)
-            etas = np.minimum(1 / (2 * scale), sqrt(log(n)) / np.sqrt(np.maximum(squares, scale**2)))
-            weights = etas * np.exp(etas * regret)
-        elif wide > 0.0:
-            ahead = np.maximum(0.0, regret) / (wide**2 + squares)
-            weights = ahead if ahead.any() else weights
-        p = np.where(awake, weights, 0.0)
-        p = p / p.sum() if p.any() else awake / awake.sum()
-        found.append(p[awake] @ row[awake])
-        losses = np.where(awake, (row - outcome) ** 2, 0.0)
-        excess = np.where(awake, losses - p @ losses, 0.0)
-        squares, largest = squares + excess**2, np.maximum(largest, abs(excess))
-        if rule == "boa" and wide > 0.0:
-            regret = regret - (excess * (1 + etas * excess) + largest * (etas * excess > 0.5)) / 2
-        else:
-            regret = regret - excess
-    return found

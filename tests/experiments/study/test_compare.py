@@ -9,7 +9,7 @@ from experiments.quantities import PER_PAGE
 from experiments.study import sweep
 from experiments.study.compare import compare, estimate, linearised, ratio, weighted_quantile
 from experiments.study.run import run
-from tests.tables import each, near
+from tests.tables import each, near, unequal
 
 RADIO = netsim.RadioConfig(awake_mw=1000.0, asleep_mw=100.0)
 
@@ -80,38 +80,32 @@ def test_a_linearised_ratio_has_the_mean_and_the_spread_that_the_ratio_reports()
     assert ratio([3.0, 6.0], [1.0, 2.0]) == (3.0, 0.0)  # proportional
 
 
+# `half`: (4 - 3 x 2)/1.5 and (5 - 3 x 1)/1.5 about the ratio of 3
+BY_HAND = """
+own["s", "total_j_per_page"].to_dict() -> {"none": 4.0, "psm:100": 2.0, "limit": 1.9, "page-awake": 2.8}
+own["t", "total_j_per_page"].to_dict() -> {"none": 5.0, "psm:100": 1.0, "limit": 1.9, "page-awake": 3.025}
+own["s", "beacons_per_page"].to_dict() -> {"none": 3.0, "psm:100": 3.0, "limit": 0.0, "page-awake": 0.0}
+own["t", "wakeups_per_page"].to_dict() -> {"none": 2.0, "psm:100": 2.0, "limit": 0.0, "page-awake": 0.0}
+own[("s", "limit"), ["awake_j_per_page", "sleep_j_per_page", "listen_j_per_page"]].tolist() -> [1, 0.9, 0]
+own[:, "elapsed_s_per_page"].tolist() -> 8 * [10.0]
+own[("s", "none"), ["awake_percent", "group_frames_lost_per_h"]].tolist() -> [25.0, 540.0]
+own[("t", "psm:100"), ["slowdown_mean", "slowdown_median", "slowdown_max"]].tolist() -> [2.75, 2.75, 4.0]
+own[("t", "psm:100"), "slowdown_p95"] -> 1.5 + 0.95 * 2.5
+own[("t", "none"), "energy_minus_psm_j_per_page"] -> 4.0
+own[("s", "psm:100"), ["mean_mw", "added_delay_mean_s", "added_delay_p95_s"]].tolist() -> [200.0, 0.2, 0.38]
+summary[:, "pages"].tolist() -> [4, 4, 4, 4]
+summary[:, "replications"].tolist() -> [2, 2, 2, 2]
+summary["psm:100", ["mean_mw", "slowdown_max", "slowdown_mean"]].tolist() -> [150.0, 4.0, (1.5 + 2.75) / 2]
+summary["none", ["energy_vs_psm_percent", "energy_vs_psm_percent_half_width"]].tolist() -> [200.0, 100 * half]
+summary["psm:100", "energy_above_limit_percent"] -> 100 * (1.5 / 1.9 - 1)
+"""
+
+
 def test_two_replications_by_hand():
     found = compare(by_hand(), ["none", "psm:100"], RADIO)
-    own = found.replications.set_index(["replication", "policy"])
-    assert own["total_j_per_page"].to_dict() == near(
-        {("s", "none"): 4.0, ("s", "psm:100"): 2.0, ("t", "none"): 5.0, ("t", "psm:100"): 1.0,
-         ("s", "limit"): 1.9, ("t", "limit"): 1.9, ("s", "page-awake"): 2.8, ("t", "page-awake"): 3.025}
-    )  # fmt: skip
-    assert own.loc["s", "beacons_per_page"].to_dict() == {"none": 3.0, "psm:100": 3.0, "limit": 0.0, "page-awake": 0.0}
-    assert own.loc["t", "wakeups_per_page"].to_dict() == {"none": 2.0, "psm:100": 2.0, "limit": 0.0, "page-awake": 0.0}
-    assert own.loc[("s", "limit"), ["awake_j_per_page", "sleep_j_per_page", "listen_j_per_page"]].tolist() == [1, 0.9,
-        0]  # fmt: skip
-    assert own["elapsed_s_per_page"].tolist() == 8 * [10.0]
-    assert own.loc[("s", "none"), ["awake_percent", "group_frames_lost_per_h"]].tolist() == [25.0, 540.0]
-    slow = own.loc[("t", "psm:100")]
-    assert slow[["slowdown_mean", "slowdown_median", "slowdown_max"]].tolist() == [2.75, 2.75, 4.0]
-    assert slow["slowdown_p95"] == near(1.5 + 0.95 * 2.5)
-    assert own.loc[("t", "none"), "energy_minus_psm_j_per_page"] == 4.0
-    assert own.loc[("s", "psm:100"), "mean_mw"] == near(200.0)
-    assert own.loc[("s", "psm:100"), "added_delay_mean_s"] == near(0.2)
-    assert own.loc[("s", "psm:100"), "added_delay_p95_s"] == near(0.38)
-    summary = found.summary.set_index("policy")
-    assert summary["pages"].tolist() == [4, 4, 4, 4]
-    assert summary["replications"].tolist() == [2, 2, 2, 2]
-    psm = summary.loc["psm:100"]
-    assert psm["mean_mw"] == near(150.0)
-    assert psm["slowdown_max"] == 4.0
-    assert psm["slowdown_mean"] == near((1.5 + 2.75) / 2)
-    assert summary.loc["none", "energy_vs_psm_percent"] == near(200.0)
-    # (4 - 3 x 2)/1.5 and (5 - 3 x 1)/1.5 about the ratio of 3
+    own, summary = found.replications.set_index(["replication", "policy"]).loc, found.summary.set_index("policy").loc
     half = estimate([3.0 - 2.0 / 1.5, 3.0 + 2.0 / 1.5]).half_width
-    assert summary.loc["none", "energy_vs_psm_percent_half_width"] == near(100.0 * half)
-    assert psm["energy_above_limit_percent"] == near(100 * (1.5 / 1.9 - 1))
+    assert not unequal(BY_HAND, {"own": own, "summary": summary, "half": half})
 
 
 def test_a_run_without_a_page_is_counted_as_a_whole():

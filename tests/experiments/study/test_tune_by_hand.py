@@ -11,7 +11,7 @@ from experiments.study import tune as study
 from experiments.study.compare import estimate
 from experiments.study.tune import Rule, measure, tune
 from lpsm import randomness
-from tests.tables import near
+from tests.tables import near, unequal
 
 RADIO = netsim.RadioConfig(awake_mw=1000.0, asleep_mw=100.0)
 
@@ -42,32 +42,31 @@ def by_hand(pushed=False, units="abcd"):
     })  # fmt: skip
 
 
+# energies: .1 x 20 + .9 x (1 s, 3 s), over 2; slowdowns: the sums 4, 4 and 12 over 2 pages each, so residuals of -8/3,
+# -8/3 and 16/3 to 20/3, over 2; delays: messages are late by 0 and 2 s in unit b, by 0 and 4 s in d, so quantiles of
+# 0, 0, 2, 4; sums of 0, 2 and 4 s over 0, 2 and 2 messages about 1.5 s a message, over 4/3
+MEASURED = """
+list(table[:, "units"]) -> 5 * [3] ; list(table[:, "pages"]) -> 5 * [6]
+list(table[:, "energy_j_per_page"]) -> [1.45, 4.0, 2.35, 2.0, 1.0]
+list(table[:, "mean_mw"]) -> [145.0, 400.0, 235.0, 200.0, 100.0]
+list(table[own, "slowdown_mean"]) -> [1.0, 1.25, (2 + 2 + 6) / 3]
+list(table[own[1:], "slowdown_mean_half_width"]) -> [0.0, estimate([2.0, 2.0, 6.0]).half_width]
+list(table[own[1:], "slowdown_p95"]) -> [1.5, 6.0]
+table["slow", "energy_vs_none_percent"] -> -75.0
+table["psm", "energy_above_limit_percent"] -> 100 * (2 / 1.45 - 1)
+table["psm", "energy_above_page_awake_percent"] -> 100 * (2 / 2.35 - 1)
+table["psm", "energy_above_limit_percent_half_width"] -> 0.0
+list(table[own, "added_delay_mean_s"]) -> [0.0, 0.1, 1.5]
+table["slow", "added_delay_p95_s"] -> 2.0 + 0.85 * 2.0
+table["slow", "added_delay_mean_s_half_width"] -> estimate([1.5, 1.5 - 0.75, 1.5 + 0.75]).half_width
+"""
+
+
 def test_measures_by_hand():
     table = measure(by_hand(pushed=True, units="abd"), RADIO).set_index("policy")
     assert list(table.index) == ["limit", "none", "page-awake", "psm", "slow"]
-    assert table["units"].tolist() == 5 * [3]
-    assert table["pages"].tolist() == 5 * [6]
-    assert table["energy_j_per_page"].to_dict() == near(
-        {"none": 4.0, "psm": 2.0, "slow": 1.0, "limit": 1.45, "page-awake": 2.35}  # .1 x 20 + .9 x (1 s, 3 s), over 2
-    )
-    assert table["mean_mw"].to_dict() == near(
-        {"none": 400.0, "psm": 200.0, "slow": 100.0, "limit": 145.0, "page-awake": 235.0})  # fmt: skip
-    assert table.loc[["none", "psm", "slow"], "slowdown_mean"].tolist() == near([1.0, 1.25, (2 + 2 + 6) / 3])
-    # the sums 4, 4 and 12 over 2 pages each: residuals of -8/3, -8/3 and 16/3 to 20/3, over 2
-    half = estimate([2.0, 2.0, 6.0]).half_width
-    assert table.loc["slow", "slowdown_mean_half_width"] == near(half)
-    assert table.loc["psm", "slowdown_mean_half_width"] == near(0.0, abs=1e-12)
-    assert table.loc[["psm", "slow"], "slowdown_p95"].tolist() == near([1.5, 6.0])
-    assert table.loc["slow", "energy_vs_none_percent"] == near(-75.0)
-    assert table.loc["psm", "energy_above_limit_percent"] == near(100 * (2 / 1.45 - 1))
-    assert table.loc["psm", "energy_above_page_awake_percent"] == near(100 * (2 / 2.35 - 1))
-    assert table.loc["psm", "energy_above_limit_percent_half_width"] == near(0.0, abs=1e-9)
-    assert table.loc[["none", "psm", "slow"], "added_delay_mean_s"].tolist() == near([0.0, 0.1, 1.5])
-    # messages are late by 0 and 2 s in unit b, by 0 and 4 s in d: quantiles of 0, 0, 2, 4
-    assert table.loc["slow", "added_delay_p95_s"] == near(2.0 + 0.85 * 2.0)
-    # sums of 0, 2 and 4 s over 0, 2 and 2 messages about 1.5 s a message, over 4/3
-    assert table.loc["slow", "added_delay_mean_s_half_width"] == near(
-        estimate([1.5, 1.5 - 0.75, 1.5 + 0.75]).half_width)  # fmt: skip
+    own = ["none", "psm", "slow"]
+    assert not unequal(MEASURED, {"table": table.loc, "own": own, "estimate": estimate})
 
 
 def test_measures_without_messages_without_pages_and_of_several_clients():
@@ -161,10 +160,10 @@ def test_a_sample_sums_up_any_choice_of_units():
     rows = pd.DataFrame({"replication": [*"aabb"], "value": [4.0, 1.0, 2.0, 3.0], "weight": 1.0})
     sample = study._Sample(rows, ["a", "b"])
     both, twice = np.array([1.0, 1.0]), np.array([1.0, 2.0])
-    assert [sample.at("mean", times) for times in (both, twice)] == [2.5, 2.5]
-    assert [sample.at("max", times) for times in (both, np.array([0.0, 1.0]))] == [4.0, 3.0]
-    assert sample.at("p95", both) == near(3.85)
     weighted = study._Sample(rows.assign(weight=[1.0, 1.0, 98.0, 1.0]), ["a", "b"])
-    assert [weighted.at("p95", both), weighted.at("max", both), weighted.at("p99", both)] == [2.0, 4.0, 3.0]
-    assert weighted.at("p99", np.array([3.0, 1.0])) == 4.0
-    assert weighted.at("mean", twice) == near((4 + 1 + 2 * (2 * 98 + 3)) / 200)
+    assert not unequal("""
+at("mean", both) -> 2.5 ; at("mean", twice) -> 2.5 ; at("max", both) -> 4 ; at("max", [0.0, 1.0]) -> 3
+at("p95", both) -> 3.85 ; of("p95", both) -> 2 ; of("max", both) -> 4 ; of("p99", both) -> 3
+of("p99", [3.0, 1.0]) -> 4 ; of("mean", twice) -> (4 + 1 + 2 * (2 * 98 + 3)) / 200
+""", {"both": both, "twice": twice, "at": lambda how, times: sample.at(how, np.array(times)),
+      "of": lambda how, times: weighted.at(how, np.array(times))})  # fmt: skip
