@@ -28,7 +28,7 @@ class Client:
 
     def _saw(self, is_sent, at_ms, reached_ms, size, connection, opening, completes):
         host = HostFrame(connection, opening, size - 40, completes, True)
-        self.policy.observe(Frame(is_sent, round(at_ms * MS), round(reached_ms * MS), size, host))
+        self.policy.observe(Frame(is_sent, round(at_ms * MS), None, size, host, *2 * [round(reached_ms * MS)]))
 
 
 def saturation(gain, largest_ratio):

@@ -33,12 +33,12 @@ class Rule:
     def sent(self, at_ms, size=340, connection=1, opening=0, server=-1):
         at = round(at_ms * MS)
         payload = 0 if opening else size - 40
-        frame = FlatFrame(1, at, at, size, connection, opening, payload, 0, 1, server)
+        frame = FlatFrame(1, at, at, at, size, connection, opening, payload, 0, 1, server)
         rule.observe_frame(frame, self.ints, np.empty(0))
 
     def received(self, at_ms, reached_ms, size=1500, connection=1, opening=0, completes=0, wanted=1):
         payload = 0 if opening else size - 40
-        at = round(at_ms * MS), round(reached_ms * MS)
+        at = round(at_ms * MS), *2 * [round(reached_ms * MS)]
         frame = FlatFrame(0, *at, size, connection, opening, payload, completes, wanted)
         rule.observe_frame(frame, self.ints, np.empty(0))
 
