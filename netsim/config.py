@@ -322,6 +322,9 @@ class SimulationConfig:
         Time between beacons, which are at its exact multiples.
     medium : AirConfig | None
         The shared air, with contention; None: the pair of wires of the thesis, of `link`.
+    oracle_stamps : bool
+        Whether policies are told when each frame reached the access point, which no device knows; else between which
+        instants.
 
     Examples
     --------
@@ -337,6 +340,7 @@ class SimulationConfig:
     max_connections: int = 4
     beacon_interval_ns: int = 100_000_000
     medium: AirConfig | None = None
+    oracle_stamps: bool = False
 
     if TYPE_CHECKING:  # which types may be given; the fields above say what is kept
 
@@ -344,6 +348,7 @@ class SimulationConfig:
             self, *, link: LinkConfig = ..., tcp: TcpConfig = ..., radio: Radio | str = ...,
             server_delay: ServerDelay | float | str = ..., connections: str = ..., max_connections: int = ...,
             beacon_interval_ns: int = ..., medium: AirConfig | str | None = ...,
+            oracle_stamps: bool = ...,
         ) -> None: ...  # fmt: skip
 
     def __post_init__(self) -> None:

@@ -8,6 +8,7 @@ that is later); seconds appear only in the result (`netsim.result`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from threading import enumerate as enumerate_threads
 
 from lpsm import randomness
@@ -48,6 +49,7 @@ def simulate(
     push: Iterable[Message] | None = None,
     server_delays: Sequence[ServerDelay] | None = None,
     recorder: Recorder | None = None,
+    oracle_stamps: bool = False,
 ) -> SimulationResult:
     """Browse `pages` under `policy` and return the record.
 
@@ -76,6 +78,8 @@ def simulate(
         One a page, in place of that of the world: servers that differ from page to page.
     recorder : Recorder, optional
         Is told of every frame, decision and request of the run, which is interpreted then.
+    oracle_stamps : bool
+        As that of the world, which it wins over if true.
 
     Raises
     ------
@@ -89,6 +93,8 @@ def simulate(
     NotCoveredError
         If the compiled engine is asked for what it does not cover.
     """
+    if oracle_stamps:
+        config = replace(config or SimulationConfig(), oracle_stamps=True)
     [result] = _simulate([(pages, policy)], [push], config, seed, engine, server_delays, recorder)
     return result
 

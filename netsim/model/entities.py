@@ -329,6 +329,9 @@ class Client:
     deadline: int  # when the page issued last must be complete
     last_sent: int
     last_received: int
+    # of what waited before it was let out: when it knows that nothing did, for the last time, and when that was let out
+    empty: int
+    full: int
     # what it follows while its gate is closed
     wake: int
     repeat: int
@@ -465,6 +468,7 @@ class Run:
     air_up: Part[Line]
     air_down: Part[Line]
     loss_rate: float
+    oracle_stamps: int  # whether policies are told when frames reached the access point
     losses: Part[Stream]
     # beacons
     interval: int

@@ -276,9 +276,9 @@ def tell_of_streams(run: Run, client: Client, frame: Frame, reached: int, is_new
             wanted = connection.replies.head
         if wanted:
             connection.number, connection.asked_of = wanted.number, wanted.asked_of
-        tell_policy(run, client, frame, 0, frame.reached, 0, is_new)
+        tell_policy(run, client, frame, 0, 0, is_new)
         return
     while wanted and wanted.ends <= reached:
         connection.number, connection.asked_of = wanted.number, wanted.asked_of
-        tell_policy(run, client, frame, 0, frame.reached, 1, 1)
+        tell_policy(run, client, frame, 0, 1, 1)
         wanted = wanted.link

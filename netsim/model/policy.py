@@ -16,7 +16,7 @@ def say_sent(run: Run, client: Client, frame: Frame) -> None:
     if client.observes and client.host_aware and run.control and frame.to.connection.is_stream:
         say_asked(run, client, frame)
     elif client.observes:
-        tell_policy(run, client, frame, 1, run.now, 0, 1)
+        tell_policy(run, client, frame, 1, 0, 1)
 
 
 def say_asked(run: Run, client: Client, frame: Frame) -> None:
@@ -26,11 +26,22 @@ def say_asked(run: Run, client: Client, frame: Frame) -> None:
     while wanted and connection.is_open:
         if frame.seq <= wanted.asked < frame.seq + frame.length:
             connection.number, connection.asked_of = wanted.number, wanted.asked_of
-            tell_policy(run, client, frame, 1, run.now, 0, 1)
+            tell_policy(run, client, frame, 1, 0, 1)
             told = 1
         wanted = wanted.link
     if told == 0:
-        tell_policy(run, client, frame, 1, run.now, 0, 1 - connection.is_open)
+        tell_policy(run, client, frame, 1, 0, 1 - connection.is_open)
+
+
+def arrival(run: Run, client: Client, frame: Frame) -> tuple[int, int]:
+    """Return between which instants a frame that is received now came to the access point, as far as a device knows.
+
+    What was let out with others is told from what came since: it had waited (IEEE 802.11-2020, More Data, and for QoS
+    the buffer state of the access point).
+    """
+    if run.oracle_stamps:
+        return frame.reached, frame.reached
+    return (client.empty, client.full) if frame.reached <= client.full else (run.now, run.now)
 
 
 def ask_at_beacon(run: Run, client: Client, at: int) -> None:

@@ -84,9 +84,9 @@ def ask(run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting:
     client.policy.ask(run, client, at_beacon, now, slept, waiting)
 
 
-def tell_policy(run: Run, client: Client, frame: Frame, sent: int, reached: int, completes: int, wanted: int) -> None:
+def tell_policy(run: Run, client: Client, frame: Frame, sent: int, completes: int, wanted: int) -> None:
     """Tell the policy of a frame that is sent or received now."""
-    client.policy.tell(run, client, frame, sent, reached, completes, wanted)
+    client.policy.tell(run, client, frame, sent, completes, wanted)
 
 
 # -- notes

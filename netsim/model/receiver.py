@@ -30,7 +30,7 @@ def receive_down(run: Run, frame: Frame) -> None:
         if foreseen and frame.to.connection.is_stream:
             tell_of_streams(run, client, frame, would_reach(frame.to, frame), foreseen & 1)
         else:
-            tell_policy(run, client, frame, 0, frame.reached, foreseen >> 1, foreseen & 1)
+            tell_policy(run, client, frame, 0, foreseen >> 1, foreseen & 1)
     client.last_received = run.now
     receive(run, frame)
 

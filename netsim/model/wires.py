@@ -171,6 +171,7 @@ def advance_on_wires(run: Run, client: Client, now: int) -> None:
                 client.sleep = max(client.plan.until, client.busy)
             if now <= client.sleep:
                 return
+            client.empty = client.sleep
             fall_asleep(run, client, client.sleep)
         if client.wake > now:
             return
@@ -291,7 +292,7 @@ def skip_beacons_on_wires(run: Run, client: Client, now: int) -> None:
     if first <= client.awake_until:  # heard while awake to send
         client.beacons -= (min(last, client.awake_until) - first) // period + 1
     note_poll(run, client, first, first - client.slept_from, 0, period, n - 1, period)
-    client.slept_from = last
+    client.slept_from = client.empty = last
     client.wake = last + period
 
 
@@ -303,7 +304,9 @@ def listen_on_wires(run: Run, client: Client, at: int) -> None:
     if client.buffer.count:
         stay_awake(run, client, at)
         let_out(run, client, at)
-    elif client.asked.until > at:
+        return
+    client.empty = at
+    if client.asked.until > at:
         stay_awake(run, client, at)
         client.is_open = 1
         client.busy = max(at, client.transmitted)
@@ -318,7 +321,7 @@ def listen_on_wires(run: Run, client: Client, at: int) -> None:
 
 def let_out(run: Run, client: Client, at: int) -> None:
     """Open the gate, and put all that waits onto the air."""
-    client.is_open, client.planned = 1, 0
+    client.is_open, client.planned, client.full = 1, 0, at
     busy = at
     while client.buffer.count:
         busy = put_on_air(run, client, take_first(client.buffer), at)

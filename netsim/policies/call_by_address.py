@@ -33,5 +33,5 @@ def tell(rule: int, at: int, ints_at: int, n_ints: int, floats_at: int, n_floats
     """Call what observes frames with the frame that stands in the numbers at an address."""
     ints, floats = carray(words_at(ints_at), (n_ints,)), carray(reals_at(floats_at), (n_floats,))
     n = words_at(at)
-    call_observe(rule, FlatFrame(n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9]), ints, floats)
+    call_observe(rule, FlatFrame(n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10]), ints, floats)
     return 0

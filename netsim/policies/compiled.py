@@ -66,7 +66,8 @@ class FlatFrame(NamedTuple):
 
     sent: int
     at_ns: int
-    reached_ns: int
+    empty_ns: int
+    full_ns: int
     size_bytes: int
     connection: int
     opening: int
@@ -209,7 +210,9 @@ class _Interpreted:
 
     def observe(self, frame: Frame) -> None:
         known = _UNKNOWN_TO_THE_LINK if frame.host is None else frame.host
-        self._observe(FlatFrame(frame.sent, frame.at_ns, frame.reached_ns, frame.size_bytes, *known), *self._arrays)
+        self._observe(
+            FlatFrame(frame.sent, frame.at_ns, frame.empty_ns, frame.full_ns, frame.size_bytes, *known), *self._arrays
+        )
 
 
 class _Exchange:
@@ -231,7 +234,8 @@ class _Exchange:
     def observe(self, frame: Frame) -> None:
         host = frame.host
         known = _UNKNOWN_TO_THE_LINK if host is None else host
-        _FRAME.pack_into(self._numbers, 0, frame.sent, frame.at_ns, frame.reached_ns, frame.size_bytes, *known)
+        seen = frame.sent, frame.at_ns, frame.empty_ns, frame.full_ns, frame.size_bytes
+        _FRAME.pack_into(self._numbers, 0, *seen, *known)
         _TELL(self._observe_address, *self._memory)
 
 

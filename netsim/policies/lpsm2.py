@@ -12,6 +12,9 @@ times a price lambda, over the number of requests waiting.  The price is found b
 states is a slowdown.  The schedule of largest weight is followed.  In W the schedules' time runs from the oldest
 request that is waiting, so that a frame for something else does not make a long wait look young.
 
+A frame that waited came between two instants that a device knows; it is taken to have come when it is expected to,
+given how long episodes of that context last (`netsim.sleep_planning.hazards`).
+
 `lpsm2` knows from the host what is outstanding; `lpsm2-link` infers it (`outstanding`).
 
 With `Lpsm2Config(record=True)` a policy keeps one `Round` an episode; they are in `result.final_policy.record` then.
@@ -34,6 +37,7 @@ from lpsm.arrays import Floats, Ints
 from lpsm.checks import non_negative, positive
 from lpsm.experts import LearnAlpha, alpha_grid
 from lpsm.experts.tracking import MIXTURE
+from lpsm.native.entries import INTS, Signature, entry_of
 from netsim.policies import lpsm2_rule as rule
 from netsim.policies import outstanding
 from netsim.policies.compiled import CompiledForm, joined, put_back
@@ -45,6 +49,8 @@ from netsim.sleep_planning.schedules import N_FOUND, NEVER_NS, Schedule, standar
 __all__ = ["CONTEXTS", "ENTRIES", "Lpsm2", "Lpsm2Config", "Round"]
 
 CONTEXTS = ("S", "T", "W1", "W2", "W3", "W4", "I")
+_PRIOR_EVENTS, _SHAPES = 0.1, (0.5,) * 6 + (1.0,)  # of how long episodes last, by context (`hazards`)
+_PREPARE = entry_of(rule.prepare, Signature(None, (INTS,)))
 _REFERENCE_SLOWDOWN = 0.05
 _REFERENCE_PUSH_DELAY_S = 0.1
 
@@ -244,11 +250,12 @@ def _fresh(
         "awake_mw": watts[0], "beacon_mj": watts[1], "wakeup_j": watts[2], "allowed": config.max_slowdown - 1.0,
         "least_price_w": least_price_w, "most_price_w": most_price_w, "push_delay_s": config.max_push_delay_s or 0.0,
         "price_w": price_w, "push_price_w": push_price_w, "context": rule.IDLE, "waiting": 1, "sent_ns": NEVER_NS,
-        "best": best,
+        "best": best, "prior_events": _PRIOR_EVENTS, "shapes": _SHAPES,
     }  # fmt: skip
     state = np.zeros(1, dtype=rule.STATE)
     outstanding.fill(state, config, constants, host_aware=host_aware, silence_s=config.silence_s)
     ints = np.concatenate([state.view(np.int64), rows.ravel(), np.zeros(n * N_FOUND, dtype=np.int64)])
+    _PREPARE(ints)
     floats = np.concatenate([np.zeros(3 * n), *(joined(learner.arrays()) for learner in learners)])
     return CompiledForm(rule.follow_schedule, rule.observe_frame, ints=ints, floats=floats)
 

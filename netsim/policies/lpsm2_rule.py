@@ -13,11 +13,12 @@ import numpy as np
 
 from lpsm.experts.share import N_HEAD, N_ROWS, N_WORK, learn_alpha_round, mixture
 from lpsm.native import block, compiled
-from lpsm.native.records import IntArray, dtype_of, record
+from lpsm.native.records import IntArray, RealArray, dtype_of, record
 from netsim.policies import outstanding
 from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
 from netsim.policies.outstanding import Account
 from netsim.policies.protocol import Plan
+from netsim.sleep_planning import hazards
 from netsim.sleep_planning.schedules import DELAY, N_COLUMNS, N_FOUND, NEVER_NS, charge, step, walk
 
 MOST_WAITING = 4
@@ -73,11 +74,25 @@ class Lpsm2State(Account):
     last_chosen: int
     # the best schedule of every context
     best: IntArray = N_CONTEXTS
+    # how long episodes last, by context, as `netsim.sleep_planning.hazards` learns it
+    prior_events: float
+    shapes: RealArray = N_CONTEXTS
+    events: RealArray = N_CONTEXTS, hazards.N_BINS
+    at_risk_s: RealArray = N_CONTEXTS, hazards.N_BINS
+    rates: RealArray = N_CONTEXTS, hazards.N_WIDTHS, hazards.N_BINS
+    log_evidence: RealArray = N_CONTEXTS, hazards.N_WIDTHS
+    mean_rates: RealArray = N_CONTEXTS, hazards.N_BINS
 
 
 STATE = dtype_of("Lpsm2State")
 SIZE = STATE.itemsize // 8
 """How many integers it takes."""
+
+
+@compiled
+def prepare(ints: Ints) -> None:
+    """Fill in what is known of episodes before any was seen."""
+    hazards.begin(ints[:SIZE].view(STATE)[0])
 
 
 @compiled
@@ -88,10 +103,14 @@ def observe_frame(frame: FlatFrame, ints: Ints, floats: Floats) -> None:
         if s.open and s.sent_ns == NEVER_NS:
             s.sent_ns = frame.at_ns
     elif s.open and (frame.connection < 0 or frame.wanted):
-        if frame.reached_ns >= s.sent_ns:
-            _end_at_send(s, table, floats, frame.reached_ns)
+        reached_ns, high_ns = frame.full_ns, frame.full_ns - s.start_ns
+        if frame.empty_ns >= s.sent_ns:
+            _end_at_send(s, table, floats, reached_ns)
         else:
-            _end(s, table, floats, frame.reached_ns, True, s.sent_ns)
+            if high_ns > 0:
+                low_ns = min(max(0, frame.empty_ns - s.start_ns), high_ns)
+                reached_ns = s.start_ns + hazards.learn_end(s, s.context, low_ns, high_ns)
+            _end(s, table, floats, min(reached_ns, s.sent_ns), True, s.sent_ns)
     outstanding.observe(s, frame, frame.at_ns > s.awake_until_ns)
     s.awake_until_ns = NEVER_NS  # until it is asked again
 
@@ -145,6 +164,8 @@ def _end_at_send(s: Lpsm2State, table: Ints, floats: Floats, now: int) -> None:
 def _end(s: Lpsm2State, table: Ints, floats: Floats, end: int, arrived: bool, sent_ns: int) -> None:
     """Charge every schedule, teach the learner of the context, and move the price."""
     s.open = 0
+    if not arrived and end > s.start_ns:
+        hazards.learn_watch(s, s.context, end - s.start_ns, False)
     if end - s.start_ns < s.shortest_ns:
         return
     n, context = s.n_schedules, s.context

@@ -10,8 +10,10 @@ price times delay.  There are two prices.
 That of a page's delay follows from the balance of pages (`prices`): what pages were delayed, as this client
 reckons it, less what was allowed, so that what the user states is a slowdown; and it falls with the age of the page,
 as a second weighs less in a long page.  A page is everything from the first frame that asks for something until
-nothing is outstanding, or until a connection is opened then.  Frames that waited at the access point are stamped there;
-each wait counts for the page by the share of what was outstanding that it held up.
+nothing is outstanding, or until a connection is opened then.  Of a frame that
+waited at the access point a device knows the last instant at which nothing did, and the first at which something did;
+LPSM3 learns from this interval, and reckons delays from when the frame is expected to have come.  Each wait counts for
+the page by the share of what was outstanding that it held up.
 
 That of a message's delay is found by inversion: at which price do plans, given what was learned about messages,
 lead to the mean delay that was asked for?  What is wanted is corrected slowly by the delays that messages really had.
@@ -48,7 +50,7 @@ QUANTILES = {"mean": 0.0, "p95": 0.95, "max": 1.0}
 _AIMED = 0.4  # the mean delay aimed at first, over the quantile that is asked for
 _TOOK_MS = 0.5  # what a poll takes beside waking up, before any was sent
 
-_OTHERWISE = ("push_margin", "push_measure", "polls", "stamps")  # what is checked otherwise, or not
+_OTHERWISE = ("push_margin", "push_measure", "polls")  # what is checked otherwise, or not
 
 _PREPARE = entry_of(rule.prepare, Signature(None, (INTS,)))
 
@@ -149,9 +151,8 @@ def fresh(
     interval_ns: int,
     *,
     price_polls: float = 0.0,
-    stamps: bool = True,
 ) -> CompiledForm:
-    """Make the rule of a policy that has seen nothing, and is told when frames reached the access point or not.
+    """Make the rule of a policy that has seen nothing.
 
     If it polls, the price of a second of a page's delay is that of so many polls at first, for a slowdown of 1.05, and
     for others in inverse proportion to the square of the slowdown allowed.  Raises ValueError for a hard limit of the
@@ -172,7 +173,7 @@ def fresh(
         "awake_w": awake_w, "beacon_j": 1e-3 * radio.beacon_mj,
         "wakeup_j": radio.wakeup_j, "allowed": allowed, "price_w": price_w,
         "push_delay_s": aimed_s * (1.0 - config.push_margin), "push_quantile": quantile, "push_limit_s": limit_s,
-        "polls": price_polls > 0.0, "stamps": stamps, "took_s": took_s,
+        "polls": price_polls > 0.0, "took_s": took_s,
         "balance": config.start,
         "shapes": (config.opening_shape, config.reply_shape, config.rest_shape, config.message_shape,
                    config.held_shape),

@@ -1,7 +1,6 @@
 """The rule of LPSM3 and LPSM4 as compiled functions, on one record of numbers.
 
-`netsim.policies.lpsm3` and `netsim.policies.lpsm4` say what it does; LPSM3 is LPSM4 that neither polls nor doubts when
-a frame reached the access point.
+`netsim.policies.lpsm3` and `netsim.policies.lpsm4` say what it does; LPSM3 is LPSM4 that does not poll.
 
 The integers of the compiled form are this record, `STATE`, and behind it the workspace in which plans are made; a
 number in it that is no integer has the same eight bytes.
@@ -56,7 +55,6 @@ class Lpsm3State(Account):
     asked_bytes: IntArray = ROOM
     # constants
     polls: int  # whether it may ask at any instant
-    stamps: int  # whether it is told when a frame reached the access point
     push_quantile: float  # that is asked for of the delay of messages, 0 for the mean, 1 for a limit of each
     push_limit_s: float
     interval_ns: int
@@ -112,14 +110,13 @@ class Lpsm3State(Account):
     opened_ns: int
     waiting: int
     awake_until_ns: int
-    # what it can know of when a frame came: when nothing waited for the last time; a poll that is planned or on its
-    # way, or -1, and how long one takes
-    empty_ns: int
+    # a poll that is planned or on its way, or -1, and how long one takes
     poll_ns: int
     took_s: float
-    arrived_ns: int
+    # between which instants the frame came to the access point, and whether that was ever less than exact
     low_ns: int
     high_ns: int
+    blurred: int
     # the page
     loading: int
     issued_ns: int
@@ -158,11 +155,7 @@ def state_of(ints: Ints) -> NDArray[np.void]:
 def prepare(ints: Ints) -> None:
     """Fill in what is known before anything was seen; the constants are there."""
     s = ints[:_STATE_SIZE].view(STATE)[0]
-    for kind in range(N_KINDS):
-        hazards.refresh(
-            s.events[kind], s.at_risk_s[kind], s.rates[kind], s.log_evidence[kind], s.mean_rates[kind],
-            s.prior_events, s.shapes[kind], hazards.N_BINS - 1,
-        )  # fmt: skip
+    hazards.begin(s)
     s.servers[:] = s.asked_ns[:] = -1
     s.opened_ns = s.held_from_ns = s.held_middle_ns = s.push_key = s.poll_ns = -1
     s.awake_until_ns = NEVER_NS
@@ -184,31 +177,11 @@ def observe_frame(frame: FlatFrame, ints: Ints, floats: Floats) -> None:
     if frame.sent:
         _sent(s, frame)
     else:
-        _received(s, _as_known(s, frame))
+        s.low_ns, s.high_ns = frame.empty_ns, frame.full_ns
+        s.blurred |= s.low_ns < s.high_ns
+        _received(s, frame)
     s.awake_until_ns = NEVER_NS  # until it is asked again
     s.planned = 0
-
-
-@compiled
-def _as_known(s: Lpsm3State, frame: FlatFrame) -> FlatFrame:
-    """Return a frame received with the instant at which it reached the access point, so far as a device knows it.
-
-    What is the first to come after a sleep, and what follows without a pause, waited: it came after the last instant at
-    which nothing waited, and before the sleep was over (`low_ns` and `high_ns`).  All else comes at once.
-    """
-    at_ns, reached_ns = frame.at_ns, frame.reached_ns
-    if s.stamps:
-        s.low_ns = s.high_ns = reached_ns
-        return frame
-    waited = s.opened_ns > s.empty_ns and at_ns - max(s.opened_ns, s.arrived_ns) <= s.same_message_ns
-    s.low_ns, s.high_ns = (s.empty_ns, s.opened_ns) if waited else (at_ns, at_ns)
-    if not waited:
-        s.empty_ns = at_ns
-    s.arrived_ns = at_ns
-    return FlatFrame(
-        frame.sent, at_ns, (s.low_ns + s.high_ns) // 2, frame.size_bytes, frame.connection, frame.opening,
-        frame.payload_bytes, frame.completes, frame.wanted, frame.server,
-    )  # fmt: skip
 
 
 @compiled
@@ -233,7 +206,7 @@ def _sent(s: Lpsm3State, frame: FlatFrame) -> None:
 @compiled
 def _received(s: Lpsm3State, frame: FlatFrame) -> None:
     """Enter a frame that the client has received: the end of a wait, or something that nobody asked for."""
-    at_ns, reached_ns = frame.at_ns, frame.reached_ns
+    at_ns, reached_ns = frame.at_ns, _middle_ns(s)
     if s.host_aware:
         if not frame.wanted:
             _note_repeated(s, frame)
@@ -245,7 +218,7 @@ def _received(s: Lpsm3State, frame: FlatFrame) -> None:
         if which < 0 and not unasked:  # a bare acknowledgement: of an upload, or of a part of a request
             which = outstanding.first(s, REPLY)
         odds = _odds_of_a_message(s, which, frame)
-        if odds > (1.0 if s.stamps else _ODDS_OF_BLURRED):
+        if odds > (_ODDS_OF_BLURRED if s.blurred else 1.0):
             s.held_s += max(0, s.opened_ns - reached_ns) * 1e-9 / (max(1, s.waiting) * (1.0 + odds))
             which, unasked = -1, frame.size_bytes > s.bare_bytes
     if which < 0:
@@ -263,7 +236,7 @@ def _received(s: Lpsm3State, frame: FlatFrame) -> None:
                 s.own_events[row], s.own_at_risk_s[row], s.own_rates[row], s.own_log_evidence[row],
                 s.own_mean_rates[row], low_ns, high_ns,
             )  # fmt: skip
-        reached_ns = s.origin_ns[which] + _learn_end(s, s.kind[which], low_ns, high_ns)
+        reached_ns = s.origin_ns[which] + hazards.learn_end(s, s.kind[which], low_ns, high_ns)
         if row >= 0:
             _find_own_rates(s, row)
         if s.opened_ns > reached_ns:
@@ -275,6 +248,12 @@ def _received(s: Lpsm3State, frame: FlatFrame) -> None:
         outstanding.remove(s, which)
     else:
         s.kind[which], s.origin_ns[which] = REST, at_ns
+
+
+@compiled
+def _middle_ns(s: Lpsm3State) -> int:
+    """Return the middle of the interval in which the frame came to the access point."""
+    return int((s.low_ns + s.high_ns) // 2)
 
 
 @compiled
@@ -300,7 +279,7 @@ def _settle_doubt(s: Lpsm3State, frame: FlatFrame) -> None:
     """Charge the page that is over for the delay of its answer, so far as it is likely to be this frame."""
     odds = s.doubt / _message_odds(s, REPLY, s.doubt_from_ns)
     part = odds / (1.0 + odds) if frame.size_bytes > s.bare_bytes else 1.0
-    late_s, undelayed_s = (s.opened_ns - frame.reached_ns) * 1e-9, (frame.reached_ns - s.issued_ns) * 1e-9
+    late_s, undelayed_s = (s.opened_ns - _middle_ns(s)) * 1e-9, (_middle_ns(s) - s.issued_ns) * 1e-9
     if late_s > 0.0 and undelayed_s > 0.0:
         _charge(s, part * late_s / (undelayed_s * s.allowed), LARGEST_EXCESS)
     s.doubt = 0.0
@@ -312,7 +291,7 @@ def _is_too_early(s: Lpsm3State, which: int, frame: FlatFrame) -> bool:
 
     How soon that is frames without data tell, which come only as answers; a larger request takes no less time.
     """
-    age_ns, size = frame.reached_ns - s.origin_ns[which], s.asked_bytes[which] // TRIP_STEP_BYTES
+    age_ns, size = _middle_ns(s) - s.origin_ns[which], s.asked_bytes[which] // TRIP_STEP_BYTES
     if frame.size_bytes <= s.bare_bytes:
         at = min(size, TRIPS - 1)
         if age_ns > 0:
@@ -331,15 +310,6 @@ def _note_repeated(s: Lpsm3State, frame: FlatFrame) -> None:
         if s.held_from_ns < 0:
             s.held_middle_ns = (s.message_ns + frame.at_ns) // 2
         s.held_from_ns = frame.at_ns
-
-
-@compiled
-def _learn_end(s: Lpsm3State, kind: int, low_ns: int, high_ns: int) -> int:
-    """Learn that a wait of a kind ended between two ages; return the age at which it is expected to have ended."""
-    return hazards.learn_interval(
-        s.events[kind], s.at_risk_s[kind], s.rates[kind], s.log_evidence[kind], s.mean_rates[kind], s.prior_events,
-        s.shapes[kind], low_ns, high_ns,
-    )  # fmt: skip
 
 
 @compiled
@@ -382,16 +352,13 @@ def _find_own_rates(s: Lpsm3State, row: int) -> None:
 @compiled
 def _message(s: Lpsm3State, frame: FlatFrame) -> None:
     """Enter a frame that nobody asked for; what follows a full frame is more of the same message."""
-    reached_ns, more = frame.reached_ns, s.more
+    reached_ns, more = _middle_ns(s), s.more
     s.full_bytes = max(s.full_bytes, frame.size_bytes)
     s.push_key, s.delivered, s.more = frame.connection, 1, frame.size_bytes == s.full_bytes
     since_ns, held = reached_ns - s.held_from_ns, False
     if s.held_from_ns >= 0 and since_ns > 0:
         held = since_ns <= HELD_AT_MOST_NS
-        hazards.learn_wait(
-            s.events[HELD], s.at_risk_s[HELD], s.rates[HELD], s.log_evidence[HELD], s.mean_rates[HELD], s.prior_events,
-            s.shapes[HELD], 0, min(since_ns, HELD_AT_MOST_NS), held,
-        )  # fmt: skip
+        hazards.learn_watch(s, HELD, min(since_ns, HELD_AT_MOST_NS), held)
     again = s.opened_ns > s.delivered_ns  # it has slept since the last
     if s.held_from_ns < 0 or since_ns > HELD_AT_MOST_NS:
         s.held_middle_ns = -1
@@ -419,7 +386,7 @@ def _message(s: Lpsm3State, frame: FlatFrame) -> None:
             if low_ns == 0:  # it waited together with the last: half-way between that and the end of the sleep
                 low_ns = high_ns = max(0, age_ns) if is_known else high_ns // 2
                 s.message_ns = max(s.message_ns, last_ns + low_ns)
-            gap_ns = _learn_end(s, MESSAGE, low_ns, high_ns)
+            gap_ns = hazards.learn_end(s, MESSAGE, low_ns, high_ns)
             if age_ns > 0:
                 from_ns = last_ns + gap_ns
         s.messages += 1
@@ -463,11 +430,10 @@ def follow_plan(view: FlatView, ints: Ints, floats: Floats) -> Plan:
     now_ns, at_beacon = view.now_ns, view.at_beacon != 0
     if view.buffered_bytes:
         s.opened_ns, s.planned = now_ns, 0
-        s.empty_ns = max(s.empty_ns, now_ns - view.slept_ns)  # beacons of a nap
         return Plan(now_ns, now_ns + s.interval_ns, True, 0 * now_ns, False)
     if 0 <= s.poll_ns < now_ns and not at_beacon:  # it has found nothing
         s.took_s += _TOOK_STEP * (min((now_ns - s.poll_ns) * 1e-9, _TOOK_AT_MOST_S) - s.took_s)
-    s.poll_ns, s.empty_ns = -1, now_ns
+    s.poll_ns = -1
     s.deadline_ns = view.deadline_ns
     if not at_beacon:
         if not s.n and s.loading:
@@ -491,7 +457,7 @@ def follow_plan(view: FlatView, ints: Ints, floats: Floats) -> Plan:
     else:
         wake_ns = s.planned_ns + work.stop_ns[next_stop]
         s.next_stop = next_stop
-    s.awake_until_ns = s.empty_ns = until_ns
+    s.awake_until_ns = until_ns
     if next_stop >= 0 and work.is_poll[next_stop]:
         s.planned, s.poll_ns = 0, max(until_ns + 1, wake_ns - int(s.took_s * 1e9))
         return Plan(until_ns, s.poll_ns, True, ASK + 0 * now_ns, False)

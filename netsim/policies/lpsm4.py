@@ -1,14 +1,9 @@
-"""LPSM4: LPSM3 that may ask the access point at any instant, and knows no more than a device can.
+"""LPSM4: LPSM3 that may ask the access point at any instant.
 
 While anything is outstanding, its plan (`netsim.sleep_planning.plans`) has polls as well as beacons ahead: instants at
 which the client wakes up, sends a frame, has what waits or hears that nothing does, and is asked again.  What a poll
 costs is its passage from asleep to awake and the time that polls took which found nothing, a mean over the last ten or
 so: the radio's ramp, the contention, both frames.  While nothing is outstanding it is LPSM3.
-
-LPSM3 is told when each frame reached the access point.  No data frame says that.  A device knows the last instant at
-which nothing waited (it was awake, heard a beacon without its bit, or polled in vain) and the first at which something
-did; LPSM4 learns from these intervals (`netsim.sleep_planning.hazards.enter_interval`) and reckons delays from when a
-frame is expected to have come.  With ``stamps=True`` it is told what LPSM3 is told.
 
 On the air its polls are null frames that open the gate, which stays open as long as the plan is to be awake.
 
@@ -40,7 +35,6 @@ class Lpsm4Config(Lpsm3Config):
     price_polls: float = 900.0
     gain: float = 0.27  #: a delay falls with the root of its price
     largest_price_ratio: float = 200.0
-    stamps: bool = False  #: whether it is told when a frame reached the access point
 
 
 class Lpsm4(Observing):
@@ -63,7 +57,7 @@ class Lpsm4(Observing):
         self.spec = spec or name_with_target(kind, *asked, config.push_measure)
         radio = RadioConfig() if radio is None else radio
         polls = config.price_polls if config.polls else 0.0
-        self.compiled = fresh(config, host_aware, radio, beacon_interval_ns, price_polls=polls, stamps=config.stamps)
+        self.compiled = fresh(config, host_aware, radio, beacon_interval_ns, price_polls=polls)
 
     @property
     def exceptions(self) -> int:
@@ -78,7 +72,7 @@ class Lpsm4(Observing):
 
 _HOST, _LINK = (f"lpsm4{link}[:SLOWDOWN[:PUSH_MS[@MEASURE]]]" for link in ("", "-link"))
 ENTRIES = (
-    Entry(_HOST, "host-aware: as lpsm3, with polls at any instant, and knowing only what a device can", "ours",
+    Entry(_HOST, "host-aware: as lpsm3, with polls at any instant", "ours",
         "lpsm4:1.05:400", partial(with_targets, Lpsm4, Lpsm4Config, _HOST), host_aware=True),
     Entry(_LINK, "link-only: the same, inferring from frame sizes what is outstanding", "ours", "lpsm4-link:1.05:400",
         partial(with_targets, Lpsm4, Lpsm4Config, _LINK)),

@@ -76,7 +76,7 @@ class View:
     buffered_bytes : int
         At a beacon, bytes waiting at the access point, headers included; 0 when idle.
     arrivals_ns : Sequence[int]
-        At a beacon, when each waiting frame reached the access point.
+        At a beacon, when each waiting frame reached the access point; () unless the world tells it (`oracle_stamps`).
     outstanding : int | None
         Requests sent whose replies are incomplete; None unless the policy is `host_aware`.
     deadline_ns : int | None
@@ -200,19 +200,25 @@ class Frame(NamedTuple):
         Sent, or else received.
     at_ns : int
         The instant.
-    reached_ns : int
-        Of a frame received, when it reached the access point, as that stamped it; of one sent, `at_ns`.
+    reached_ns : int | None
+        Of a frame received, when it reached the access point; None unless the world tells it (`oracle_stamps`).
     size_bytes : int
         With its header.
     host : HostFrame | None
         None unless the policy is `host_aware`.
+    empty_ns, full_ns : int
+        Of a frame received, the last instant at which the client knew that nothing waited at the access point, and the
+        first at which it knew that something did, between which it came there; of what came while the client was awake,
+        and of one sent, `at_ns` both.
     """
 
     sent: bool
     at_ns: int
-    reached_ns: int
+    reached_ns: int | None
     size_bytes: int
     host: HostFrame | None
+    empty_ns: int
+    full_ns: int
 
 
 @runtime_checkable

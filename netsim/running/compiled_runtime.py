@@ -20,6 +20,7 @@ from netsim.model.codes import BAD_PLAN, DRAWS, NEVER, NO_ROOM, NOTES, TCP_TIMER
 from netsim.model.entities import Client, Connection, Frame, Run, Stream
 from netsim.model.events import HANDLERS, begin
 from netsim.model.medium import at_access_point
+from netsim.model.policy import arrival
 from netsim.model.queues import take_first
 from netsim.model.receiver import receive, receive_down
 from netsim.model.wires import DOWN_WIRE, UP_WIRE
@@ -284,17 +285,32 @@ def ask(run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting:
     asked.opens, asked.agreed, asked.poll = plan.open_on_send, plan.agreed, poll
 
 
-def tell_policy(run: Run, client: Client, frame: Frame, sent: int, reached: int, completes: int, wanted: int) -> None:
+def tell_policy(run: Run, client: Client, frame: Frame, sent: int, completes: int, wanted: int) -> None:
     """See `netsim.model.primitives`."""
     ints, floats = carray(words_at(client.ints), (client.n_ints,)), carray(reals_at(client.floats), (client.n_floats,))
-    at, reached = run.now - client.offset, reached - client.offset
+    at = empty = full = run.now
+    if not sent:
+        empty, full = arrival(run, client, frame)
+    offset = client.offset
     number, opening, length, asked_of = -1, 0, 0, -1
     if client.host_aware:
         number, opening, length = frame.to.connection.number, int(frame.flag != 0), frame.length
         asked_of = frame.to.connection.asked_of
     else:
         completes = wanted = 0
-    seen = FlatFrame(sent, at, reached, frame.bytes, number, opening, length, completes, wanted, asked_of)
+    seen = FlatFrame(
+        sent,
+        at - offset,
+        empty - offset,
+        full - offset,
+        frame.bytes,
+        number,
+        opening,
+        length,
+        completes,
+        wanted,
+        asked_of,
+    )
     call_observe(client.observer, seen, ints, floats)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from netsim.model.entities import Client, Frame, Run
+from netsim.model.policy import arrival
 from netsim.policies.compiled import NOT_YET_NS
 from netsim.policies.protocol import ASK, FOREVER_NS, HostFrame, Policy, View, asked, told
 from netsim.policies.protocol import Frame as SeenFrame
@@ -33,7 +34,7 @@ class Adviser:
         sent, received = client.last_sent, client.last_received
         view.last_sent_ns = None if sent == NOT_YET_NS else sent - offset
         view.last_received_ns = None if received == NOT_YET_NS else received - offset
-        view.arrivals_ns = _arrivals(client, now) if waiting else ()
+        view.arrivals_ns = _arrivals(client, now) if waiting and run.oracle_stamps else ()
         if policy.host_aware:
             view.outstanding = client.outstanding
             view.deadline_ns = None if client.deadline >= FOREVER_NS else client.deadline - offset
@@ -46,17 +47,17 @@ class Adviser:
         if run.recorder:
             run.recorder.decided(now, view.event, waiting, plan)
 
-    def tell(
-        self, run: Run, client: Client, frame: Frame, sent: int, reached: int, completes: int, wanted: int
-    ) -> None:
+    def tell(self, run: Run, client: Client, frame: Frame, sent: int, completes: int, wanted: int) -> None:
         """Tell of a frame; see `netsim.model.primitives.tell_policy`."""
         host = None
         if client.host_aware:
             own = frame.to.connection
             host = HostFrame(own.number, frame.flag != 0, frame.length, completes != 0, wanted != 0, own.asked_of)
-        at, offset = run.now, client.offset
         observer: Any = self.policy
-        told(observer, SeenFrame(sent != 0, at - offset, reached - offset, frame.bytes, host))
+        at = run.now - client.offset
+        empty, full = (at, at) if sent else (known - client.offset for known in arrival(run, client, frame))
+        reached = full if run.oracle_stamps else None
+        told(observer, SeenFrame(sent != 0, at, reached, frame.bytes, host, empty, full))
 
 
 def _arrivals(client: Client, now: int) -> tuple[int, ...]:

@@ -76,7 +76,7 @@ class World:
             self._draw(run.resumptions, _uniform(randomness.generator(self.seed, randomness.RESUMPTION)))
         run.persistent, run.max_connections = int(config.connections == "persistent"), config.max_connections
         run.interval, run.on_wires = config.beacon_interval_ns, int(config.medium is None)
-        run.loss_rate = config.link.loss_rate
+        run.loss_rate, run.oracle_stamps = config.link.loss_rate, int(config.oracle_stamps)
         recorded_mbps = max((_recorded_mbps(workload) for workload, _ in self.members), default=0.0)
         soonest_s = min((_soonest_s(workload) for workload, _ in self.members), default=inf)
         _set_links(run, config.link, recorded_mbps, soonest_s if config.server_delay.kind == "recorded" else inf)

@@ -22,6 +22,7 @@ Sinha 2001, chapter 3); bins, prior mean and mixture are ours.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -154,17 +155,38 @@ def enter_wait(
 
 
 @compiled
-def learn_interval(
-    events: Floats, at_risk_s: Floats, rates: Floats, log_evidence: Floats, mean_rates: Floats, prior_events: float,
-    prior_shape: float, low_ns: int, high_ns: int,
-) -> int:  # fmt: skip
-    """Learn from a wait, watched from its beginning, that ended between two ages, 0 <= low <= high.
+def begin(s: Any) -> None:
+    """Fill in the rates of all kinds before anything was seen.
 
-    Returns the age at which it is expected to have ended, nanoseconds; the rest is as in `learn_wait`.
+    A record of several kinds of wait has the arrays of `learn_wait` with a row a kind, `prior_events`, and the prior
+    `shapes` of the kinds.
     """
-    age_ns = enter_interval(events, at_risk_s, rates, log_evidence, mean_rates, low_ns, high_ns)
-    last = find_bin(high_ns)
-    refresh(events, at_risk_s, rates, log_evidence, mean_rates, prior_events, prior_shape, last)
+    for kind in range(len(s.shapes)):
+        refresh(
+            s.events[kind], s.at_risk_s[kind], s.rates[kind], s.log_evidence[kind], s.mean_rates[kind],
+            s.prior_events, s.shapes[kind], N_BINS - 1,
+        )  # fmt: skip
+
+
+@compiled
+def learn_watch(s: Any, kind: int, age_ns: int, ended: bool) -> None:
+    """Learn from a wait of a kind that ended at an age, or was cut short there."""
+    learn_wait(
+        s.events[kind], s.at_risk_s[kind], s.rates[kind], s.log_evidence[kind], s.mean_rates[kind], s.prior_events,
+        s.shapes[kind], 0, age_ns, ended,
+    )  # fmt: skip
+
+
+@compiled
+def learn_end(s: Any, kind: int, low_ns: int, high_ns: int) -> int:
+    """Learn that a wait of a kind ended between two ages; return the age at which it is expected to have ended."""
+    age_ns = enter_interval(
+        s.events[kind], s.at_risk_s[kind], s.rates[kind], s.log_evidence[kind], s.mean_rates[kind], low_ns, high_ns
+    )
+    refresh(
+        s.events[kind], s.at_risk_s[kind], s.rates[kind], s.log_evidence[kind], s.mean_rates[kind], s.prior_events,
+        s.shapes[kind], find_bin(high_ns),
+    )  # fmt: skip
     return age_ns
 
 

@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from netsim.policies.protocol import Frame, HostFrame, View
 
 MS = 1_000_000
@@ -33,10 +35,11 @@ def saturation(gain, largest_ratio):
     return math.log(largest_ratio) / gain
 
 
-def tell(policy, sent, at_ms, reached_ms, size, connection, *, opening=0, completes=0, wanted=1, server=-1):
-    """Tell a policy of a frame, by the machine code of its rule if it has one."""
+def tell(policy, sent, at_ms, between_ms, size, connection, *, opening=0, completes=0, wanted=1, server=-1):
+    """Tell a policy of a frame, and when, or between which two instants, it came, by the machine code of its rule."""
     host = HostFrame(connection, opening, 0 if opening else size - 40, completes, wanted, server)
-    policy.observe(Frame(sent, round(at_ms * MS), round(reached_ms * MS), size, host))
+    known = [round(one * MS) for one in np.broadcast_to(between_ms, 2)]
+    policy.observe(Frame(sent, round(at_ms * MS), None, size, host, *known))
 
 
 def ask(policy, now_ms, beacon=0, buffered=0, slept_ns=0, deadline_ns=None):

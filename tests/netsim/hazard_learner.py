@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, N_WIDTHS, learn_interval, learn_wait, refresh
+from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, N_WIDTHS, enter_interval, find_bin, learn_wait, refresh
 
 
 class HazardLearner:
@@ -23,7 +23,9 @@ class HazardLearner:
     def learn_between(self, low_ns, high_ns):
         """Learn from a wait that ended between two ages; return its expected age."""
         arrays = self.events, self.at_risk_s, self.rates, self.log_evidence, self.mean_rates
-        return learn_interval(*arrays, *self.prior, low_ns, high_ns)
+        age_ns = enter_interval(*arrays, low_ns, high_ns)
+        refresh(*arrays, *self.prior, find_bin(high_ns))
+        return age_ns
 
 
 def spans_s(age_ns):

@@ -44,7 +44,7 @@ def learned(results):
     return [getattr(one, "memory", one.compiled.floats).tobytes() for one in policies]
 
 
-@each("number", range(30_000, 30_030))
+@each("number", range(70_000, 70_030))
 def test_learners_with_settings_of_their_own_learn_alike(number):
     draw, made = worlds._Draw(number, 2), worlds.world(number)
     bounds = {"max_slowdown": draw.one(1.02, 1.05, 1.2, 2.0), "silence_s": draw.one(10.0, 0.7)}

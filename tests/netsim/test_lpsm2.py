@@ -9,6 +9,7 @@ from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config
 from netsim.policies.protocol import Frame, HostFrame, Plan, View
 from netsim.radio import RadioConfig
 from netsim.sleep_planning.schedules import NEVER_NS, Schedule, standard_schedules, step, table, typical_costs, walk
+from tests.netsim.hazard_learner import HazardLearner
 from tests.tables import cases_of, each, near
 from traces.records import Page
 
@@ -95,6 +96,7 @@ class Definition:
             self.push_price *= (0.1 / config.max_push_delay_s) ** 2
         self.learners = [LearnAlpha(len(self.rows), alpha_grid(horizon=config.horizon)) for _ in CONTEXTS]
         self.teach_first_rounds()
+        self.ages = [HazardLearner(0.1, 1.0 if context == "I" else 0.5) for context in CONTEXTS]
         self.episode, self.sent_ns, self.awake_until_ns, self.rounds = None, None, NEVER_NS, []
 
     def teach_first_rounds(self):
@@ -111,10 +113,14 @@ class Definition:
             if self.episode and self.sent_ns is None:
                 self.sent_ns = frame.at_ns
         elif self.episode and (frame.host is None or frame.host.wanted):
-            if self.sent_ns is not None and frame.reached_ns >= self.sent_ns:
+            if self.sent_ns is not None and frame.empty_ns >= self.sent_ns:
                 self.end(self.sent_ns, False)
             else:
-                self.end(frame.reached_ns, True)
+                reached_ns, start_ns = frame.full_ns, self.start_ns
+                if reached_ns > start_ns:
+                    ages_ns = max(0, frame.empty_ns - start_ns), reached_ns - start_ns
+                    reached_ns = start_ns + self.ages[self.which].learn_between(*ages_ns)
+                self.end(min(reached_ns, reached_ns if self.sent_ns is None else self.sent_ns), True)
         self.account.observe(frame, frame.at_ns > self.awake_until_ns)
         self.awake_until_ns = NEVER_NS
 
@@ -149,6 +155,8 @@ class Definition:
 
     def end(self, end_ns, arrived):
         self.episode = None
+        if not arrived and end_ns > self.start_ns:
+            self.ages[self.which].learn(end_ns - self.start_ns, ended=False)
         if end_ns - self.start_ns < self.config.shortest_s * 1e9:
             return
         found = np.empty((len(self.rows), 4), dtype=np.int64)
@@ -185,11 +193,13 @@ def drawn_script(seed, host_aware, events):
         size = 40 if opening else int(rng.choice([40, 41, 300, 576, 800, 1500], p=[0.05, *[0.19] * 5]))
         payload = 0 if opening else size - 40
         if kind < 0.35:
-            yield Frame(True, now, now, size, None if of_link else HostFrame(connection, opening, payload, False, True))
+            host = HostFrame(connection, opening, payload, False, True)
+            yield Frame(True, now, now, size, None if of_link else host, now, now)
         elif kind < 0.65:
             host = HostFrame(connection, opening, payload, bool(rng.random() < 0.7), bool(rng.random() < 0.9))
             reached = max(0, now - int(300 * MS * rng.random() ** 2))
-            yield Frame(False, now, reached, size, None if of_link else host)
+            empty = max(0, reached - int(300 * MS * max(0.0, rng.random() - 0.5)))
+            yield Frame(False, now, None, size, None if of_link else host, empty, reached)
         else:
             plan = yield View("idle", now, None, None, 0, 0, (), None)
             for _ in range(rng.integers(4)):
@@ -245,7 +255,7 @@ def test_what_the_followed_schedule_is_charged_is_what_the_simulator_charges(hos
     """One request: beacons, wake-ups and delay of every schedule are the run's, and so is time awake but for frames."""
     page = Page("p", 300, 800, (), 1.237, 0.0837)
     patient = netsim.TcpConfig(initial_rto_s=30.0, min_rto_s=30.0)
-    world = netsim.SimulationConfig(server_delay=netsim.ServerDelay(mean_s=server_s), tcp=patient)
+    world = netsim.SimulationConfig(server_delay=server_s, tcp=patient, oracle_stamps=True)
     always = netsim.simulate([page], "none", config=world)
     for_frames = set()
     for schedule in standard_schedules():

@@ -8,10 +8,9 @@ import pytest
 import netsim
 import traces
 from lpsm.randomness import WORKLOAD, generator
-from netsim.policies import make
 from netsim.policies.lpsm3 import Lpsm3
-from netsim.policies.lpsm4 import Lpsm4, Lpsm4Config
-from netsim.policies.protocol import ASK, Observer
+from netsim.policies.lpsm4 import Lpsm4
+from netsim.policies.protocol import ASK
 from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.hazards import EDGES_NS, find_bin
 from tests.netsim.clients import ask, tell
@@ -30,8 +29,8 @@ class Rule:
         self.s = self.policy.memory[0]
         self.s["push_stale"] = 0
 
-    def frame(self, at_ms, *, sent=0, reached_ms=0.0, size=340, connection=1, completes=0):
-        tell(self.policy, sent, at_ms, reached_ms, size, connection, completes=completes)
+    def frame(self, at_ms, *, sent=0, between_ms=None, size=340, completes=0):
+        tell(self.policy, sent, at_ms, at_ms if between_ms is None else between_ms, size, 1, completes=completes)
 
     def asked(self, now_ms, beacon=0, buffered=0, slept_ms=10_000):
         return ask(self.policy, now_ms, beacon, buffered, round(slept_ms * MS) * beacon)
@@ -66,54 +65,17 @@ def test_while_nothing_is_outstanding_it_listens_to_beacons_as_lpsm3_does():
     assert plans[0] == plans[1]
 
 
-@cases_of("wakes low_ms high_ms", """
-"poll", 1060, 1080.5 ; "beacon", 1060, 1100 ; "send", 1060, 1090
-""")  # fmt: skip
-def test_what_waited_came_between_the_last_instant_known_empty_and_the_first_known_full(wakes, low_ms, high_ms):
+def test_a_wait_that_ended_between_two_instants_counts_there_and_is_paid_for_in_expectation():
     own = Rule()
     own.frame(1000, sent=1)
-    own.s["took_s"], own.s["poll_ns"] = 0.0005, -1
     own.asked(1050)
-    own.s["awake_until_ns"] = own.s["empty_ns"] = 1060 * MS
-    own.s["poll_ns"] = 1080 * MS if wakes == "poll" else -1
-    if wakes == "beacon":
-        own.asked(1100, beacon=1, buffered=400)
-    if wakes == "send":
-        own.frame(1090, sent=1, connection=2)
-    at_ms = high_ms + 1
-    own.frame(at_ms, completes=0)
-    assert (own.s["low_ns"], own.s["high_ns"]) == (low_ms * MS, round(high_ms * MS))
+    own.s["awake_until_ns"], own.s["poll_ns"], own.s["took_s"] = 1060 * MS, 1080 * MS, 0.0005
+    own.frame(1081.5, between_ms=(1060, 1080.5))
     assert own.s["events"][REPLY].sum() == pytest.approx(1.0)
-    inside = slice(find_bin((low_ms - 1000) * MS), find_bin(round((high_ms - 1000) * MS)) + 1)
+    inside = slice(find_bin(60 * MS), find_bin(80 * MS) + 1)
     assert own.s["events"][REPLY][inside].sum() == pytest.approx(1.0)
-    assert EDGES_NS[inside.stop - 1] < (high_ms - 1000) * MS
-    assert 0.0 < own.s["held_s"] < (high_ms - low_ms) / 1000
-    own.frame(at_ms + 4.9)
-    assert own.s["low_ns"] == low_ms * MS  # without a pause
-    own.frame(at_ms + 20)
-    assert own.s["low_ns"] == own.s["high_ns"] == round((at_ms + 20) * MS)
-
-
-def test_of_naps_that_bring_nothing_it_is_not_asked_and_yet_the_last_of_them_was_empty():
-    own = Rule()
-    assert own.asked(3_600_000).repeat_ns == 5000 * MS
-    own.asked(3_650_000, beacon=1, buffered=400, slept_ms=5000)
-    own.frame(3_650_001)
-    assert (own.s["low_ns"], own.s["high_ns"]) == (3_645_000 * MS, 3_650_000 * MS)
-
-
-@pytest.mark.parametrize("stamps", [False, True])
-def test_when_a_frame_reached_the_access_point_is_not_known_unless_it_is_told(stamps):
-    told = []
-    for late_ms in (0, 30):
-        own = Rule(config=Lpsm4Config(stamps=stamps))
-        own.frame(1000, sent=1)
-        plan = own.asked(1000.5)
-        own.frame(plan.wake_ns / MS + 40, reached_ms=plan.wake_ns / MS - late_ms, completes=1)
-        own.asked(plan.wake_ns / MS + 41)
-        told.append(own.policy.compiled.ints.tolist())
-    assert (told[0] == told[1]) is not stamps
-    assert not isinstance(make("lpsm"), Observer)  # of the thesis: it is told of no frame, nor of when it came
+    assert EDGES_NS[inside.stop - 1] < 80 * MS
+    assert 0.0 < own.s["held_s"] < 0.0205
 
 
 @cases_of("medium radio server target most", """

@@ -4,13 +4,15 @@ import pickle
 import sys
 from threading import Lock
 
+import numpy as np
 import pytest
 
 import netsim
+import traces
 from netsim import Plan
 from netsim.policies import OwnPolicy, PolicyError, canonical, make, registry
 from tests.tables import cases_of, each, value_error
-from traces.records import Page
+from traces.records import Message, Page
 
 MS = 1_000_000
 SOURCE = """
@@ -207,7 +209,7 @@ class OnItsOwnClock:
 
     def observe(self, frame):
         self.last[frame.sent] = frame.at_ns
-        self.waits_ns.append(frame.at_ns - frame.reached_ns)
+        self.waits_ns.append(frame.at_ns - frame.full_ns)
 
     def plan(self, view):
         self.right.append((view.last_sent_ns, view.last_received_ns) == (self.last[True], self.last[False]))
@@ -223,3 +225,52 @@ def test_a_client_whose_service_periods_come_later_has_a_clock_of_its_own_in_all
         assert len(policy.right) > 10
         assert all(policy.right)
         assert 0 <= min(policy.waits_ns) < max(policy.waits_ns) < 60 * MS
+
+
+class Told:
+    """Polls while anything is outstanding, and keeps what it is told of when frames came."""
+
+    spec, host_aware, polls = "own-told", True, True
+
+    def __init__(self):
+        self.frames, self.arrivals = [], []
+
+    def observe(self, frame):
+        if not frame.sent:
+            self.frames.append((frame.reached_ns, frame.empty_ns, frame.full_ns, frame.at_ns))
+
+    def plan(self, view):
+        self.arrivals += view.arrivals_ns
+        if view.outstanding and view.event == "idle" and view.now_ns % 3:
+            return Plan(view.now_ns, view.now_ns + 31 * MS, True, poll=True)
+        return Plan(view.now_ns, (view.now_ns // (100 * MS) + 1) * 100 * MS, True)
+
+
+@each("medium", [None, "11n"])
+def test_of_when_a_frame_came_a_policy_is_told_an_interval_which_holds_the_instant_and_the_instant_by_an_oracle(medium):
+    config = netsim.SimulationConfig(medium=medium, server_delay="exponential:0.3")
+    pages, push = traces.generate(20, np.random.default_rng(3), web="1996"), [Message(7.0 * k, 300) for k in range(30)]
+    told, oracle = (
+        netsim.simulate(pages, Told(), config=config, push=push, oracle_stamps=stamps).final_policy
+        for stamps in (False, True)
+    )
+    assert {reached for reached, *_ in told.frames} == {None}
+    assert told.arrivals == []
+    assert oracle.arrivals
+    assert any(full - empty > 20 * MS for _, empty, full, _ in told.frames)
+    pairs = zip(told.frames, oracle.frames, strict=True)
+    for (_, empty, full, at), (reached, *same, also_at) in pairs:
+        assert at == also_at
+        assert same == [reached, reached]
+        if empty == full:  # it found the client awake, and is not known to have waited for the medium
+            assert full == at
+        else:
+            assert empty - 2 * MS <= reached <= full <= at  # a beacon on the air says what waited when it began
+
+
+@each("policy", ["lpsm", "lpsm:log", "lpsm-poll"])
+def test_the_thesis_learner_does_not_depend_on_when_frames_came(policy):
+    pages = traces.generate(10, np.random.default_rng(4), web="1996")
+    one, other = (netsim.simulate(pages, policy, oracle_stamps=stamps) for stamps in (False, True))
+    assert one.energy == other.energy
+    assert one.final_policy.compiled.floats.tolist() == other.final_policy.compiled.floats.tolist()

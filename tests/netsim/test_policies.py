@@ -152,9 +152,9 @@ def test_an_account_holds_a_thousand_and_twenty_four_things_and_no_more():
     account = np.zeros(1, dtype=outstanding.ACCOUNT)
     outstanding.open_account(account, host_aware=False)
     for at_ns in range(1, 1031):
-        outstanding.observe(account[0], FlatFrame(1, at_ns, at_ns, 340, -1, 0, 0, 0, 0), False)
+        outstanding.observe(account[0], FlatFrame(1, at_ns, at_ns, at_ns, 340, -1, 0, 0, 0, 0), False)
     assert account["origin_ns"][0, : account["n"][0]].tolist() == [*range(1, 1025)]
-    outstanding.observe(account[0], FlatFrame(0, 2000, 2000, 300, -1, 0, 0, 0, 0), False)
+    outstanding.observe(account[0], FlatFrame(0, 2000, 2000, 2000, 300, -1, 0, 0, 0, 0), False)
     assert account["origin_ns"][0, : account["n"][0]].tolist() == [*range(2, 1025)]
 
 
@@ -171,8 +171,8 @@ def test_of_a_frame_the_link_knows_neither_its_connection_nor_what_it_is_for():
     form = CompiledForm(never, keep, ints=[9] * len(FlatFrame._fields))
     asked = HostFrame(7, False, 300, True, True, 3)
     for host, known in ((None, [-1, 0, 0, 0, 0, -1]), (asked, [7, 0, 300, 1, 1, 3])):
-        form.observe(Frame(True, 5, 4, 340, host))
-        assert form.ints.tolist() == [1, 5, 4, 340, *known]
+        form.observe(Frame(True, 5, None, 340, host, 4, 4))
+        assert form.ints.tolist() == [1, 5, 4, 4, 340, *known]
 
 
 def of_the_thesis(slept_s, waiting_bytes, times_s):

@@ -7,6 +7,7 @@ who wishes to be awake opens the gate.
 """
 
 import hashlib
+from collections import namedtuple
 from dataclasses import replace
 from functools import partial
 
@@ -17,6 +18,7 @@ from tests.netsim.graph_worlds import graph_world
 from tests.tables import each
 
 SEEN = []
+Shown = namedtuple("Frame", netsim.policies.Frame._fields[:5])
 
 
 class Seer:
@@ -34,7 +36,7 @@ class Seer:
 
     def observe(self, frame):
         self.frames += 1
-        SEEN.append(frame)
+        SEEN.append(Shown(*frame[:5]))
 
 
 INTERVAL = [0]

@@ -107,7 +107,7 @@ def asking(spec, plan=None, *, host_aware=False):
 
 def test_a_policy_is_told_when_it_slept_what_waits_and_when_frames_went_and_came():
     station = Station(asking("noting", host_aware=True), arrive=[50 * MS, 70 * MS], send=[250 * MS])
-    station.client.outstanding, station.client.deadline = 3, 7 * MS
+    station.client.outstanding, station.client.deadline, station.run.oracle_stamps = 3, 7 * MS, 1
     station.until(350 * MS)
     left = 100 * MS + 2 * (AIR - 100_000) + 100_000
     assert station.client.policy.policy.told == rows("""

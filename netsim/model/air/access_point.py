@@ -27,6 +27,7 @@ def take_held(run: Run, client: Client) -> Frame:
     """Take out the oldest packet that is held back."""
     frame = take_first(client.buffer)
     client.waiting -= frame.bytes
+    client.full = run.now
     note_held(run, client)
     return frame
 

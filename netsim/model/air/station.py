@@ -74,6 +74,7 @@ def rest(run: Run, client: Client, at: int) -> None:
     if woke and not client.is_open:
         doze(run, client, at)
         return
+    client.empty = at
     if not client.planned:
         ask(run, client, 0, at, 0, 0)
         take_answer(client)
@@ -131,6 +132,7 @@ def close_gate(run: Run, client: Client, at: int) -> None:
     """Have the access point hold back what comes for the client."""
     if client.is_open:
         note_gate(run, at, 0)
+        client.empty = at
     client.is_open = 0
 
 
@@ -185,7 +187,7 @@ def skip_beacons_on_air(run: Run, client: Client, heard: int) -> None:
     more, slept = (heard - number) // step, first - client.slept_from
     note_poll(run, client, first, slept, 0, period, more, period)
     hear_beacons(run, client, more + 1, period if more else slept, late_in_all(run, number, heard, step))
-    client.slept_from = beacon_end(run, number + more * step)
+    client.slept_from = client.empty = beacon_end(run, number + more * step)
     client.wake = first + (more + 1) * period
 
 
@@ -215,6 +217,8 @@ def listen_on_air(run: Run, client: Client) -> None:
         client.missed = end
     else:
         ask_at_beacon(run, client, target)
+        if not client.buffer.count:
+            client.empty = end
     stays = not lost and (client.buffer.count > 0 or client.asked.until > end)
     if client.dozing:
         if stays:
