@@ -37,7 +37,7 @@ ABOVE_20 = tuple(range(57))  # of at least 20 stories
 FIRST_ORDER = ("perceptron", "perceptron-ss", "random-perceptron", "dkm-perceptron", "ffoat", "ffole")
 NEWS = DataSet(
     "reuters21578", "Reuters-21578, Distribution 1.0, as reuters21578/reuters21578.jsonl.gz, a story a line",
-    "generated news",
+    "generated news", paper="RCV1", own="rcv1/*",
 )  # fmt: skip
 ALL_LABELS: Any = (("sop", {}, 1), ("perceptron", {}, 1))
 

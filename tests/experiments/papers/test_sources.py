@@ -12,7 +12,9 @@ from experiments.papers.thesis import replayed
 ALL = all_experiments()
 
 
-def test_who_has_the_whole_archive_of_boston_university_replays_its_longest_sessions_with_few_rates(tmp_path):
+def test_who_has_the_whole_archive_of_boston_university_replays_its_longest_sessions_with_few_rates(
+    tmp_path, monkeypatch
+):
     folder = tmp_path / "bu-www-client"
     folder.mkdir()
     with tarfile.open(folder / "condensed.tar.xz", "w:xz") as archive:
@@ -25,7 +27,12 @@ def test_who_has_the_whole_archive_of_boston_university_replays_its_longest_sess
     experiment = ALL["thesis/constant-m"]
     setup = experiment.setup(Setup(data=tmp_path))
     assert {len(replayed.requests_of(task)) for task in experiment.sweep(setup).values()} == set(range(2, 22))
-    assert set(ALL["thesis/fig-2-9"].sweep(setup)) == set(replayed.SESSIONS)  # the three of the sample
+    parts = ALL["thesis/fig-2-9"].sweep(setup)  # the three of the sample are drawn; losses are of all of the archive
+    assert [task.get("session") for task in parts.values()] == [*replayed.SESSIONS, *[None] * replayed.PARTS]
+    monkeypatch.setattr(replayed, "LEAST_REQUESTS", 3)
+    found = [row for task in parts.values() if "part" in task for row in replayed.replay(**task)["sessions"]]
+    assert len(found) == 19
+    assert sorted(row["bytes"] for row in found) == [1000 * user for user in range(3, 22)]
 
 
 def rows(seed):
