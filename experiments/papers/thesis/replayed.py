@@ -1,8 +1,9 @@
 """Figures 2-9 to 2-11 of Monteleoni 2006: the learner's losses and weights on real arrivals; and section 2.5.5.
 
 What it models: section 2.5.4, "Trace-based evaluation framework": 10 experts, 100 to 1000 ms, gamma = 1e-7, losses at
-LPSM's own polls.  Sessions of Boston University's client traces stand in for the thesis' traces (UC Berkeley Home IP,
-1996), or generated browsing where those are not at hand either.  Both losses are reported: the mixture loss (2.8),
+LPSM's own polls.  The thesis' traces are those of UC Berkeley's Home IP service (1996), a client a
+session; where they are not at hand sessions of Boston University's client traces stand in for them, or else generated
+browsing.  Both losses are reported: the mixture loss (2.8),
 whose regret in a round is never negative, and the polling loss (2.34) at the time slept, which the thesis plots.
 Section 2.5.5 holds the number m of switching rates constant, and says that n polling times may be few: the 20 sessions
 with most requests (the three, where the whole archive is not at hand) are replayed with grids of fewer and fewer rates,
@@ -39,26 +40,40 @@ COUNTS = (3, 4, 7, 10, 19, 46)  # polling times, evenly from 100 to 1000 ms
 SMALL_N = 10  # what the thesis takes
 MANY = 20  # sessions
 LEAST_REQUESTS, PARTS = 30, 4  # of a session of the archive; how many tasks share them
-ARCHIVE = Path("bu-www-client", "condensed.tar.xz")
+ARCHIVE = "bu-www-client/condensed.tar.xz"
 LOSSES = {"polling_loss": "polling loss, as plotted", "mixture_loss": "mixture loss, of which the bounds speak"}
 
 
 def sessions(setup, *, many=False):
     """Return a task a recorded session (as many as the whole archive is to give), or a seed of generated browsing."""
     count, source = setup.pick(1, 3), {"polls": setup.pick(1500, 20_000)}
+    pattern = _whole(setup)
     if setup.data is None:
         source["pages"] = setup.pick(30, 300)
         return {f"seed {seed}": {"seed": seed, **source} for seed in range(setup.seed, setup.seed + count)}
     source["folder"] = str(setup.data)
-    if many and setup.size == "full" and (setup.data / ARCHIVE).is_file():
-        return {f"session {place + 1}": {"busiest": place, **source} for place in range(MANY)}
+    if pattern and ((many and setup.size == "full") or pattern == BROWSING.own):
+        source["pattern"] = pattern
+        return {f"session {place + 1}": {"busiest": place, **source} for place in range(MANY if many else count)}
     return {name: {"session": name, **source} for name in SESSIONS[:count]}
+
+
+def _whole(setup):
+    """Return the pattern of the files that have all sessions, the paper's own first; none where these are not there."""
+    own = BROWSING.own if setup.material == BROWSING.own.partition("/")[0] else ARCHIVE
+    return own if setup.data is not None and any(setup.data.glob(own)) else ""
+
+
+def _recorded(folder, pattern):
+    """Yield the requests of all sessions of the files of a pattern."""
+    for path in sorted(Path(folder).glob(pattern)):
+        yield from (session.requests for session in traces.sessions(path, skip_damaged=True))
 
 
 def requests_of(task):
     """Return the requests of a task's session, or those that are generated in its place."""
     if "busiest" in task:
-        return _busiest(task["folder"])[task["busiest"]]
+        return _busiest(task["folder"], task["pattern"])[task["busiest"]]
     if "session" not in task:
         return _generated(task["pages"], task["seed"])
     path = Path(task["folder"]) / "bu-www-client" / "sample" / task["session"]
@@ -66,10 +81,9 @@ def requests_of(task):
 
 
 @lru_cache(maxsize=1)
-def _busiest(folder):
-    """Return the requests of the sessions of the archive that have most of them."""
-    longest = nlargest(MANY, traces.sessions(folder / ARCHIVE, skip_damaged=True), key=lambda one: len(one.requests))
-    return [list(session.requests) for session in longest]
+def _busiest(folder, pattern):
+    """Return the requests of the sessions that have most of them."""
+    return [list(requests) for requests in nlargest(MANY, _recorded(folder, pattern), key=len)]
 
 
 def _generated(n_pages, seed):
@@ -89,9 +103,9 @@ FIG_2_9 = Experiment("thesis/fig-2-9", "loss of each expert and of the algorithm
 def _with_archive(setup):
     """Return a task a session that is drawn, and the parts of the whole archive."""
     drawn = sessions(setup)
-    if setup.data is None or setup.size != "full" or not (setup.data / ARCHIVE).is_file():
+    if setup.size != "full" or not (pattern := _whole(setup)):
         return {key: {**task, "alone": True} for key, task in drawn.items()}
-    common = {"folder": str(setup.data), "polls": next(iter(drawn.values()))["polls"]}
+    common = {"folder": str(setup.data), "pattern": pattern, "polls": next(iter(drawn.values()))["polls"]}
     return {**drawn, **{f"archive, part {part + 1}": {"part": part, **common} for part in range(PARTS)}}
 
 
@@ -99,8 +113,8 @@ def _with_archive(setup):
 def replay(**task):
     """Replay one session; polls, cumulative losses, and least losses of k segments; or a row a session of a part."""
     if "part" in task:
-        archive = traces.sessions(Path(task["folder"]) / ARCHIVE, skip_damaged=True)
-        long = (session.requests for session in archive if len(session.requests) >= LEAST_REQUESTS)
+        recorded = _recorded(task["folder"], task["pattern"])
+        long = (requests for requests in recorded if len(requests) >= LEAST_REQUESTS)
         return {"sessions": [_summed(requests, task["polls"]) for requests in islice(long, task["part"], None, PARTS)]}
     requests = requests_of(task)
     replayed = details(requests, ReplayConfig(), max_polls=task["polls"])
