@@ -65,18 +65,21 @@ def tune(asked: options.Asked) -> None:
     interval_ns, radio = world.config.beacon_interval_ns, world.config.radio
     of_target = study.CANDIDATES if target == targets.ANY else targets.candidates(target)
     chosen = sweep.named(of_target if asked.policies is None else asked.policies, interval_ns)
-    cut, source, world = gathered(asked, asked.traffic, world, few=study.FEW_SESSIONS, option="TRAFFIC")
+    cut, source, world = gathered(asked, asked.traffic, world, few=study.FEW_SESSIONS, option="TRAFFIC", parts=True)
     if len(cut.workloads) < 2:
         hint = "add a recording, or see all policies on this one with lpsm compare"
         raise ValueError(f"tune needs at least two seeds, sessions or pages to be split, got one; {hint}")
     several = [asked.clients] if asked.clients != 1 else []
     if several:
         source["clients"] = asked.clients
-    tasks = sweep.tasks(cut.workloads, list(chosen.values()), world.config, asked.clients)
+    tasks, of_whole = (
+        sweep.tasks(own, list(chosen.values()), world.config, asked.clients) for own in (cut.workloads, cut.whole)
+    )
     settings = settings_of(source, chosen, world, rule=rule.given(), target=target)
     with folder("tune", asked, settings, sweep.RESULT) as store:
-        frames = sweep.frames(sweep.measured(tasks, store, jobs=asked.jobs))
-        found = study.tune(frames, rule, radio, seed=asked.seed)
+        results = sweep.measured(tasks | of_whole, store, jobs=asked.jobs)
+        frames, whole = (sweep.frames({key: results[key] for key in own}) for own in (tasks, of_whole))
+        found = study.tune(frames, rule, radio, seed=asked.seed, whole=whole if of_whole else None)
         [row] = plain(pd.DataFrame([found.recommendation]))
         recommendation = {name: getattr(value, "item", lambda value=value: value)() for name, value in row.items()}
         to_type = targets.settings(found.policy, target, beacon_interval_ns=interval_ns)

@@ -10,6 +10,9 @@ candidate of least energy is found that keeps the limits on the other half too, 
 fewer than `LEAST_SPLIT` units, those to choose on are drawn with replacement.  Candidates are level if the first wins
 fewer than `CLEARLY` of the splits.
 
+The figures of a recording with times of its own are those of one run of the whole, as in the other commands; its parts
+tell the splits and, relative to their own means, the intervals.
+
 Pages, exchanges and messages weigh the same, whatever unit they are in; energies are sums over sums.  Energy is that
 of a page, or for traffic with times of its own the mean power.  Intervals are 95 % Student intervals over units, of the
 linearised ratio.  Left out: that the candidates' own parameters could be searched more finely.
@@ -123,6 +126,8 @@ class _Sample:
 class _Units:
     """What the policies of a sweep, and the two references, need on its replications, and what they delay.
 
+    Figures are those of the `whole`, if that is not the units themselves.
+
     `joules`, `seconds` and `pages` have a row a policy and a column a unit; `samples` what may be limited, by its name
     and the policy, without what the traffic has not.  `by_power`, for traffic with times of its own, has candidates in
     the order of their mean power.
@@ -131,6 +136,7 @@ class _Units:
     def __init__(self, frames: Frames, radio: netsim.Radio) -> None:
         references = compare.reference_energies(frames, radio)
         wide: Any = pd.concat([frames.runs, references], ignore_index=True).set_index(["policy", "replication"])
+        self.whole, self.runs = self, frames.runs
         names = frames.runs["replication"].unique().tolist()
         columns = ("total_j", "elapsed_s", "pages")
         self.joules, self.seconds, self.pages = (wide[column].unstack()[names] for column in columns)
@@ -154,6 +160,17 @@ class _Units:
 
     def measured(self) -> pd.DataFrame:
         """Return the table of `measure`."""
+        if self.whole is not self:
+            table, parts = self.whole.measured(), self.own()
+            for column in [name for name in map(str, table) if name.endswith("_half_width")]:
+                of = column.removesuffix("_half_width")
+                scale = 1.0 if "percent" in of else (table[of] / parts[of]).abs()
+                table[column] = parts[column] * scale
+            return table.assign(units=parts["units"])
+        return self.own()
+
+    def own(self) -> pd.DataFrame:
+        """Return that table of the units alone."""
         others = {"vs_none": BASELINE, "above_limit": LIMIT, "above_page_awake": PAGE_AWAKE}
         has = self.samples.keys() - (set() if self.by_power else {"exchange"}) | {"slowdown"}
         rows = []
@@ -176,6 +193,8 @@ class _Units:
 
     def in_order(self, times: NDArray[Any]) -> list[str]:
         """Return the candidates by their energy on the units, each so many times."""
+        if times is self.everything and self.whole is not self:
+            return self.whole.in_order(self.whole.everything)
         over = self.seconds if self.by_power else self.pages.clip(lower=1)
         energies = (self.joules @ times / (over @ times))[self.policies]
         return [*energies.sort_values(kind="stable").index]
@@ -189,8 +208,11 @@ class _Units:
         for kind, (field, called, unit) in _LIMITS.items():
             limit, sample = getattr(rule, field), self.samples.get(kind, {}).get(policy)
             if limit is not None and sample is not None:
-                value = sample.at(rule.at, self.everything if times is None else times)
+                of = self.whole.samples[kind][policy] if times is None else sample
+                value = of.at(rule.at, self.whole.everything if times is None else times)
                 wide = sample.half_width() if times is None and rule.at == "mean" else 0.0
+                if wide and self.whole is not self:
+                    wide *= abs(value / sample.at("mean", self.everything))
                 wide = 0.0 if np.isnan(wide) else wide
                 if (excess := (value + wide) / limit - 1.0) > found["excess"]:
                     found = {"what": called, "unit": unit, "value": value, "half_width": wide, "limit": limit}
@@ -230,12 +252,15 @@ def measure(frames: Frames, radio: netsim.Radio) -> pd.DataFrame:
     return _Units(frames, radio).measured()
 
 
-def tune(frames: Frames, rule: Rule, radio: netsim.Radio, *, seed: int) -> Tuning:
+def tune(frames: Frames, rule: Rule, radio: netsim.Radio, *, seed: int, whole: Frames | None = None) -> Tuning:
     """Choose a candidate on a sweep of at least two replications, and tell how sure the choice is.
 
-    The `radio` is that of the sweep, the `seed` that of the splits; see the module for how.
+    The `radio` is that of the sweep, the `seed` that of the splits, `whole` the sweep on the recordings of which the
+    replications are parts; see the module for how.
     """
     units = _Units(frames, radio)
+    if whole is not None:
+        units.whole = _Units(whole, radio)
     order = units.in_order(units.everything)
     if not order:
         raise ValueError("tune needs a candidate beside none, got none")
@@ -256,7 +281,7 @@ def tune(frames: Frames, rule: Rule, radio: netsim.Radio, *, seed: int) -> Tunin
     recommendation = {
         **row,
         **rule.given(),
-        **_lives(row, frames.runs[frames.runs["policy"] == policy], rule, radio),
+        **_lives(row, units.whole.runs[units.whole.runs["policy"] == policy], rule, radio),
         "keeps": bool(allowed),
         "by_power": units.by_power,
         "battery_h_held_out": [float(held_out.quantile(q)) for q in (0.05, 0.95)] if len(held_out) else None,
