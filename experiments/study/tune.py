@@ -51,11 +51,11 @@ _SUPPLY_V, _MONTH_H = 3.3, 730.5
 _LIMITS = {  # what is limited: by which field of a rule, what it is called, its unit
     "slowdown": ("max_slowdown", "slowdown", ""),
     "message": ("max_push_delay_s", "added delay", " s"),
-    "exchange": ("max_delay_s", "time of an exchange", " s"),
+    "added": ("max_delay_s", "delay added to an exchange", " s"),
 }
 _COLUMNS = {  # what is measured: its columns in the table
     "slowdown": "slowdown_{}", "message": "added_delay_{}_s", "datagram": "datagram_delay_{}_s",
-    "exchange": "exchange_{}_s",
+    "exchange": "exchange_{}_s", "added": "exchange_added_{}_s",
 }  # fmt: skip
 
 
@@ -65,7 +65,8 @@ class Rule:
 
     max_slowdown: float = 1.1  #: largest slowdown of pages, at least 1
     max_push_delay_s: float | None = None  #: largest delay added to pushed messages, seconds; None: any
-    max_delay_s: float | None = None  #: longest time of an exchange (without times of their own: of a page), seconds
+    #: largest delay added to exchanges (without times of their own: to pages), seconds; None: any
+    max_delay_s: float | None = None
     at: str = "mean"  #: what of them is limited: "mean", "p95", "p99" or "max"
     battery_mwh: float = 10_000.0  #: capacity whose life is told, milliwatt-hours
     base_ma: float = 0.0  #: what all but the radio draws (processor, sensors, regulator), milliamperes at 3.3 V
@@ -145,6 +146,9 @@ class _Units:
         slowdowns = compare.page_slowdowns(frames.pages)
         tables = {"slowdown": slowdowns.assign(value=slowdowns["slowdown"])}
         tables["exchange"] = slowdowns.assign(value=slowdowns["latency_s"])
+        tables["added"] = slowdowns.assign(value=slowdowns["latency_s"] - slowdowns["base_latency_s"])
+        if self.by_power:
+            tables["added"] = compare.added_times(frames.delays).rename(columns={"added_s": "value"})
         if len(frames.messages):
             tables["message"] = compare.added_delays(frames.messages).rename(columns={"added_s": "value"})
         for kind in ("exchange", "datagram") if self.by_power else ():
@@ -172,7 +176,7 @@ class _Units:
     def own(self) -> pd.DataFrame:
         """Return that table of the units alone."""
         others = {"vs_none": BASELINE, "above_limit": LIMIT, "above_page_awake": PAGE_AWAKE}
-        has = self.samples.keys() - (set() if self.by_power else {"exchange"}) | {"slowdown"}
+        has = self.samples.keys() - (set() if self.by_power else {"exchange", "added"}) | {"slowdown"}
         rows = []
         for policy in self.joules.index:
             joules, pages = self.joules.loc[policy], self.pages.loc[policy]
@@ -190,6 +194,11 @@ class _Units:
                     row[f"{form.format('mean')}_half_width"] = sample.half_width() if sample else nan
             rows.append(row)
         return pd.DataFrame(rows)
+
+    def without(self, rule: Rule) -> float:
+        """Return how long exchanges (or pages) take without power saving, which no setting shortens, seconds."""
+        sample = self.whole.samples.get("exchange", {}).get(BASELINE)
+        return sample.at(rule.at, self.whole.everything) if sample else nan
 
     def in_order(self, times: NDArray[Any]) -> list[str]:
         """Return the candidates by their energy on the units, each so many times."""
@@ -284,6 +293,7 @@ def tune(frames: Frames, rule: Rule, radio: netsim.Radio, *, seed: int, whole: F
         **_lives(row, units.whole.runs[units.whole.runs["policy"] == policy], rule, radio),
         "keeps": bool(allowed),
         "by_power": units.by_power,
+        "exchange_without_s": units.without(rule) if rule.max_delay_s is not None else None,
         "battery_h_held_out": [float(held_out.quantile(q)) for q in (0.05, 0.95)] if len(held_out) else None,
         "splits": len(splits),
         "level": allowed[:3] if len(allowed) > 1 and share.get(policy, 0.0) < CLEARLY else [],
