@@ -51,6 +51,7 @@ def reproduce(asked: options.Asked) -> None:
         raise ValueError("say what to reproduce: a name of `lpsm reproduce --list`, a paper, or all")
     from experiments.datasets import data_folder
     from experiments.papers import archive
+    from experiments.papers.causes import CLASSES
     from experiments.papers.kit import Setup
     from experiments.papers.registry import PAPERS, choose
     from experiments.report.results import (
@@ -68,7 +69,7 @@ def reproduce(asked: options.Asked) -> None:
     jobs, out = processes(asked.jobs), asked.out
     refuse_file(out)
     page = Path(os.path.realpath(out)) / "RESULTS.md"
-    details = {paper: page.parent / "results" / f"{paper}.md" for paper in PAPERS}
+    details = {paper: page.parent / "docs" / "results" / f"{paper}.md" for paper in PAPERS}
     refuse_foreign(page, HEADING, "lpsm reproduce")
     for paper, path in details.items():
         refuse_foreign(path, details_markdown([], paper, PAPERS[paper]).partition("\n")[0], "lpsm reproduce")
@@ -97,7 +98,7 @@ def reproduce(asked: options.Asked) -> None:
         if not asked.as_json:
             echo(results_text(said[-1], computed=result.computed) + "\n")
     everything = archive.collect(archive.results(out), asked.commits)
-    write_file(page, results_markdown(everything, PAPERS))
+    write_file(page, results_markdown(everything, PAPERS, CLASSES))
     for paper in dict.fromkeys(result["experiment"].partition("/")[0] for result in everything):
         write_file(details[paper], details_markdown(everything, paper, PAPERS[paper]))
     for line in missing:

@@ -2,10 +2,10 @@
 
 What it models: handwritten digits, USPS (16 x 16) and MNIST (28 x 28), training rows before test rows, pixels in
 [0, 1], background 0 (USPS is stored with it at -1; moved to [0, 1] it agrees with the thesis' table 4.1); in order of
-time, spam that drifts (Katakis et al.), electricity prices (Elec2) and Reuters-21578; and SMS spam.  Texts are TF-IDF
-of the past (`words`).
+time, spam that drifts (Katakis et al.), electricity prices (Elec2), Reuters-21578 and RCV1; and SMS spam.  Texts are
+TF-IDF of the past (`words`).
 What it leaves out: any download, centring or whitening; Elec2's `date`, which only grows.
-Source: Lewis' notes on Reuters-21578, Distribution 1.0.
+Sources: Lewis' notes on Reuters-21578, Distribution 1.0; Lewis, Yang, Rose and Li 2004, appendices 2, 12 and 13.
 """
 
 import csv
@@ -15,19 +15,21 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from experiments.datasets.files import MOST_BYTES, arrays_of, naming, of_npz, read
 from experiments.datasets.stream import Stream
 from experiments.datasets.words import past_tfidf
 from traces.files import open_trace
 
-__all__ = ["VARIABLE", "data_folder", "elec2", "mnist", "reuters", "sms_spam", "spam_drift", "usps"]
+__all__ = ["VARIABLE", "data_folder", "elec2", "mnist", "rcv1", "reuters", "sms_spam", "spam_drift", "usps"]
 
 VARIABLE = "LPSM_DATA"
 
@@ -150,6 +152,70 @@ def _document(number: int, line: bytes) -> tuple[bool, tuple[str, int, list[str]
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
         rule = "must be a JSON object with iso, newid, topics_attr, topics, title and body"
         raise ValueError(f"line {number} {rule}, got {line[:40]!r}") from None
+
+
+def rcv1(folder: Path, n_topics: int = 10, *, documents: int = 40_000) -> Stream:
+    """Return the first stories of RCV1 by number, which is the order of time, with the most frequent of their topics.
+
+    Taken are the token files of LYRL2004, ``rcv1/lyrl2004_tokens_*.dat`` and ``rcv1/rcv1-v2.topics.qrels``, gzipped or
+    not; or else its vectors as scikit-learn keeps them (``fetch_rcv1(data_home="rcv1")``: pickles, which are only to be
+    loaded where one made them), whose weights know the training stories' frequencies.
+    """
+    base = folder / "rcv1"
+    if paths := sorted(base.glob("lyrl2004_tokens_*.dat*"), key=lambda path: ("train" not in path.name, path.name)):
+        texts = dict(islice(_tokens(paths), documents))
+        own: dict[int, list[str]] = {number: [] for number in texts}
+        packed = "rcv1-v2.topics.qrels.gz"
+        name = packed if (base / packed).is_file() else packed.removesuffix(".gz")
+        with _found(folder, "rcv1", name) as path, open_trace(path, max_unpacked_bytes=MOST_BYTES) as file:
+            for number, line in enumerate(file, 1):
+                topic, story, _ = _fields(number, line, 3)
+                own.get(int(story), []).append(topic)
+        count = Counter(topic for topics in own.values() for topic in topics)
+        classes = sorted(count, key=lambda topic: (-count[topic], topic))[:n_topics]
+        y = np.array([[topic in topics for topic in classes] for topics in own.values()], bool)
+        return _worded("rcv1", list(texts.values()), y, tuple(classes))
+    from sklearn.datasets import fetch_rcv1
+
+    try:
+        kept = fetch_rcv1(data_home=base, download_if_missing=False)
+    except OSError:
+        rule = "there must be token files of LYRL2004, or the vectors that scikit-learn keeps in RCV1"
+        raise FileNotFoundError(2, rule, str(base)) from None
+    order = np.argsort(kept.sample_id, kind="stable")[:documents]
+    labels = sparse.csr_matrix(kept.target)[order].astype(np.int64)
+    most = np.argsort(-np.asarray(labels.sum(axis=0)).ravel(), kind="stable")[:n_topics]
+    names = tuple(str(kept.target_names[at]) for at in most)
+    X = sparse.csr_matrix(kept.data, dtype=np.float64)[order]
+    return Stream(name="rcv1", X=X, y=labels[:, most].toarray() > 0, classes=names)
+
+
+def _tokens(paths: list[Path]) -> Iterator[tuple[int, str]]:
+    """Yield number and text of each story of token files: a line .I and its number, a line .W, and lines of words."""
+    last, words = -1, list[str]()
+    for path in paths:
+        with naming(path), open_trace(path) as file:
+            for number, line in enumerate(file, 1):
+                if line.startswith(b".I"):
+                    if last >= 0:
+                        yield last, " ".join(words)
+                    before, last, words = last, int(_fields(number, line, 2)[1]), []
+                    if last <= before:
+                        raise ValueError(f"line {number}: stories must go up in number, got {last} after {before}")
+                elif last < 0:
+                    raise ValueError(f"line {number} must begin a story with .I and its number, got {line[:40]!r}")
+                elif not line.startswith(b".W"):
+                    words.append(line.decode("ascii", "replace").strip())
+    if last >= 0:
+        yield last, " ".join(words)
+
+
+def _fields(number: int, line: bytes, count: int) -> list[str]:
+    """Return the words of a line that must have so many, the second a whole number."""
+    fields = line.decode("ascii", "replace").split()
+    if len(fields) != count or not fields[1].isdigit():
+        raise ValueError(f"line {number} must have {count} words, of which the second is a number, got {line[:40]!r}")
+    return fields
 
 
 def sms_spam(folder: Path) -> Stream:

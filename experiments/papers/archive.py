@@ -21,6 +21,7 @@ import pandas as pd
 
 from experiments.escaping import as_meant
 from experiments.figures.style import pictures
+from experiments.papers.causes import cause_of
 from experiments.papers.kit import Experiment, Setup
 from experiments.papers.registry import all_experiments
 from experiments.quantities import Row
@@ -37,12 +38,13 @@ class MissingRecordError(ValueError):
 
 
 class Result(NamedTuple):
-    """A record and what it says: `claims` is a row a claim."""
+    """A record and what it says: `claims` is a row a claim, `tables` are those of words, in Markdown."""
 
     experiment: Experiment
     configuration: Row
     claims: pd.DataFrame
     computed: bool
+    tables: tuple[str, ...] = ()
 
 
 def reproduce(
@@ -126,15 +128,19 @@ def _conclude(experiment, store, tables, *, computed):
             store.write(f"{table}.parquet", content)
         record = {table: pd.read_parquet(io.BytesIO(content)) for table, content in tables.items()}
         claims = pd.DataFrame([
-            {"statement": claim.statement, "printed": claim.printed, "ours": ours, "short": short, "holds": bool(holds),
-             "tolerance": claim.tolerance, "why_not": "" if holds else why or f"the record has {ours}"}
-            for claim, (ours, holds, why, short) in experiment.verdicts(record)
+            {"statement": claim.statement, "kind": experiment.kind(claim), "printed": claim.printed, "ours": ours,
+             "short": short, "holds": bool(holds), "noisy": noisy, "tolerance": claim.tolerance,
+             "why_not": "" if holds else why or f"the record has {ours}",
+             "cause": cause_of(experiment.name, claim.statement)}
+            for claim, (ours, holds, why, short, noisy) in experiment.verdicts(record)
         ])  # fmt: skip
         store.write(CLAIMS, claims)
+        words = []
         for name, drawn in experiment.figures(record).items():
             if isinstance(drawn, pd.DataFrame):
                 store.write(f"{name}.csv", drawn)
-                store.write(f"{name}.md", markdown(drawn).encode())
+                words.append(markdown(drawn))
+                store.write(f"{name}.md", words[-1].encode())
                 continue
             if data is not None:
                 material = configuration["material"]
@@ -143,7 +149,7 @@ def _conclude(experiment, store, tables, *, computed):
             for file, content in pictures(name, drawn).items():
                 store.write(file, content)
         store.publish()
-    return Result(experiment, configuration, claims, computed)
+    return Result(experiment, configuration, claims, computed, tuple(words))
 
 
 def results(out: Path) -> list[Result]:
@@ -158,7 +164,9 @@ def results(out: Path) -> list[Result]:
         if manifest is not None:
             written = io.BytesIO(content_of(folder, CLAIMS, manifest))
             claims = pd.read_csv(written, keep_default_na=False, dtype={"printed": str, "ours": str}).map(as_meant)
-            concluded.append(Result(experiment, manifest["configuration"], claims, False))
+            files = (name for name in manifest["files"] if name.endswith(".md"))
+            tables = tuple(content_of(folder, name, manifest).decode() for name in files)
+            concluded.append(Result(experiment, manifest["configuration"], claims, False, tables))
     return concluded
 
 
@@ -184,10 +192,11 @@ def collect(concluded: list[Result], commits: Sequence[str] = ()) -> list[Row]:
         {
             "experiment": experiment.name, "about": experiment.subject,
             **{name: made[name] for name in ("size", "seed", "material")}, "runs": len(made["tasks"]),
+            "data": experiment.data.told(made["material"]) if experiment.data else made["material"],
             "made": names.get(made["program_sha256"]) or f"program {made['program_sha256'][:12]}",
-            "claims": claims.to_dict("records"),
+            "claims": claims.to_dict("records"), "tables": tables,
         }
-        for experiment, made, claims, _ in concluded
+        for experiment, made, claims, _, tables in concluded
     ]  # fmt: skip
 
 

@@ -34,13 +34,14 @@ class Noted(NamedTuple):
 class Verdict(NamedTuple):
     """What the record says of a claim: `ours` in words and numbers, whether it holds, and why not.
 
-    `short` is the part of `ours` that decides.
+    `short` is the part of `ours` that decides; a claim that does not hold may be too `noisy` to tell.
     """
 
     ours: str
     holds: bool
     why_not: str = ""
     short: str = ""
+    noisy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,8 @@ class Claim:
 
     `test` is a predicate, or several, all of which have to hold.  `reason` says what is measured and why this counts,
     beyond the test's own words; `no_test` why it can hardly fail, if that is so: it is reported, and counted apart.
+    `kind` is "level" where a printed number is asked for, and otherwise for `kit.Experiment.kind` to say; a claim is
+    `whole` where all that was found is shown, since one of several cases was selected.
     """
 
     statement: str
@@ -56,6 +59,8 @@ class Claim:
     printed: str = ""
     reason: str = ""
     no_test: str = ""
+    kind: str = ""
+    whole: bool = False
 
     @property
     def tests(self) -> tuple[Any, ...]:
@@ -75,7 +80,8 @@ class Claim:
             return Verdict(NOTHING, False, NOTHING, NOTHING)
         failed = [one for one in verdicts if not one.holds]
         why_not, short = _joined(*(one.why_not for one in failed)), _joined(*(one.short for one in failed or verdicts))
-        return Verdict(_joined(*(one.ours for one in verdicts)), not failed, why_not, short)
+        ours, noisy = _joined(*(one.ours for one in verdicts)), bool(failed) and all(one.noisy for one in failed)
+        return Verdict(ours, not failed, why_not, ours if self.whole else short, noisy)
 
 
 def _joined(*words):

@@ -16,6 +16,7 @@ An example is in ``docs/reproduce.md``.
 What it leaves out: where records lie (`archive`), and which experiments there are (`registry`).
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
@@ -35,12 +36,24 @@ Rows = dict[str, list[Row]]  # what a task returns: table -> rows, plain JSON da
 
 
 class DataSet(NamedTuple):
-    """The data that an experiment wants, a folder below that of all data sets, and what is generated in its place."""
+    """The data that an experiment wants, a folder below that of all data sets, and what is generated in its place.
+
+    Where these are not the `paper`'s own, files of that pattern (`own`) are taken in their place where they are there.
+    """
 
     folder: str
     published: str
     stand_in: str = ""
     unasked: bool = False  # the stand-in is taken without being asked for
+    paper: str = ""
+    own: str = ""
+
+    def told(self, material: str) -> str:
+        """Return what data a record is of, and what they stand in for."""
+        if material == self.own.partition("/")[0]:
+            return self.paper
+        wanted = self.paper or (self.folder if material != self.folder else "")
+        return f"{material}, for {wanted}" if wanted else material
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +83,8 @@ class Setup:
         return {"stand_in": self.stand_in, "folder": "" if self.stand_in else str(self.data)}
 
 
+_PROVED = re.compile("theorem|counterexample|regret-growth|remark|noise|risk|equation-5|table-3-1|lemma|corollar")
+"""Places whose claims the paper proves: there a run checks this program as much as the paper."""
 Sweep = Callable[[Setup], Mapping[str, Row]]  # key -> task, plain JSON data
 
 
@@ -167,7 +182,7 @@ class Experiment:
 
         return declare
 
-    def claim(self, statement, test, printed="", reason="", *, of=({},), no_test="", **limits):
+    def claim(self, statement, test, printed="", reason="", *, of=({},), no_test="", kind="", whole=False, **limits):
         """Declare a claim on what the decorated function measures: `test` gets the measure and the limits.
 
         With axes `of` values there is a claim at every point of their product (`over`), or at each of the points given:
@@ -183,7 +198,7 @@ class Experiment:
                 given = {name: point[name] for name in signature(measure).parameters if name in point}
                 own = {name: point[name] for name in ("limit", "low", "high", "needed") if name in point}
                 asked = test(partial(measure, **given), **limits | own)
-                self.claims.append(Claim(stated, asked, quoted, cause, no_test=idle))
+                self.claims.append(Claim(stated, asked, quoted, cause, idle, kind, whole))
             return measure
 
         return declare
@@ -219,6 +234,12 @@ class Experiment:
         """Return another experiment on the runs of this one, still without claims and pictures."""
         return Experiment(name, subject, time, self.data, sweep=self.sweep, run=self.run)
 
+    def kind(self, claim: Claim) -> str:
+        """Return what a claim is: own, a printed level, a theorem, or else a claim of the paper."""
+        if self.paper == "ours" or not claim.printed or claim.reason.startswith("ours"):
+            return "own"
+        return claim.kind or ("theorem" if _PROVED.match(self.name.partition("/")[2]) else "claim")
+
     def verdicts(self, record):
         """Hold every claim against a record."""
         return [(claim, claim.check(record)) for claim in self.claims]
@@ -236,8 +257,11 @@ class Experiment:
         if data is None:
             return generated
         path = (setup.data or Path()) / data.folder
-        if setup.data is not None and not setup.stand_in and path.is_dir():
-            return replace(setup, material=data.folder)
+        if setup.data is not None and not setup.stand_in:
+            if data.own and any(setup.data.glob(data.own)):
+                return replace(setup, material=data.own.partition("/")[0])
+            if path.is_dir():
+                return replace(setup, material=data.folder)
         if data.stand_in and (data.unasked or setup.stand_in):
             return replace(generated, stand_in=True, material=data.stand_in)
         instead = f"; --stand-in runs on {data.stand_in} instead" if data.stand_in else ""

@@ -13,6 +13,10 @@ or, of the means of all names, that they rise or fall from name to name (`rising
 largest or smallest (`largest(measure, name)`, `smallest(measure, name)`), which are ranges of differences of means;
 `both` asks for all of several predicates.  With one replication there is no interval, and the number stands for it.  A
 name without a number has not met what is asked.
+
+A mean is too noisy to tell where its 95 % interval goes beyond an end of the range on one side and not on the other,
+and its half width exceeds the tolerance: half of a range, or what a limit is away from no difference, which is 0 or a
+ratio of 1, whichever is nearer.  A predicate on whole intervals has no tolerance.
 What it leaves out: what is measured.
 """
 
@@ -61,6 +65,16 @@ class Within:
     unit: str = ""
 
     @property
+    def slack(self) -> float:
+        """The tolerance that a half width is compared with."""
+        if self.by == "interval":
+            return 0.0
+        if isfinite(self.low) and isfinite(self.high):
+            return (self.high - self.low) / 2.0
+        limit = self.low if isfinite(self.low) else self.high
+        return min(abs(limit), abs(limit - 1.0))
+
+    @property
     def _strict(self):
         return self.open or self.by == "interval"
 
@@ -96,24 +110,37 @@ class Within:
         least, most = (numbers.min(), numbers.max()) if self.by == "every" else (mean - half, mean + half)
         return float(min(least - self.low, self.high - most))
 
+    def placed(self, numbers) -> bool | None:
+        """Say whether a sample lies in the range, None where it is too noisy to tell."""
+        room = self.inside(numbers)
+        right = room > 0.0 if self._strict else room >= 0.0
+        if self.by == "every" or not len(numbers):
+            return right
+        mean, half = estimate(numbers)
+        crossed = isfinite(half) and any(abs(mean - edge) < half for edge in (self.low, self.high))
+        return None if crossed and half > self.slack else right
+
     def __call__(self, record: Record) -> Verdict:
         """Say which samples lie in the range, and the k-th best of them, where k have to."""
         samples = self.samples(record)
         if not samples:
             return Verdict(NOTHING, False, NOTHING, NOTHING)
         room = {name: self.inside(one.sample) for name, one in samples.items()}
-        failed = [name for name, own in room.items() if not (own > 0.0 if self._strict else own >= 0.0)]
+        placed = {name: self.placed(one.sample) for name, one in samples.items()}
+        failed, unknown = ([name for name, own in placed.items() if own is one] for one in (False, None))
         count, asked = len(samples), len(samples) if self.needed is None else self.needed
         needed = int(asked * count) + 1 if asked < 1.0 else int(asked)
         said = {name: _joined(name, self._shown(one.sample), one.note) for name, one in samples.items()}
-        why = "; ".join(_joined(name, self._spread(samples[name].sample)) for name in failed)
-        if failed and count > 1:
-            why = f"so for {count - len(failed)} of {count}; {why}"
+        why = "; ".join(_joined(name, self._spread(samples[name].sample)) for name in [*failed, *unknown])
+        held = count - len(failed) - len(unknown)
+        if held < count > 1:
+            why = f"so for {held} of {count}; {why}"
         place = min(count, needed)
         worst = sorted(room, key=lambda name: -room[name])[place - 1]
         which = f"({'worst' if place == count else f'number {place}'} of {count})" if count > 1 else ""
         short = _joined(worst, self._shown(samples[worst].sample), which)
-        return Verdict(", ".join(said.values()), count - len(failed) >= needed, why, short)
+        noisy = held < needed <= held + len(unknown)
+        return Verdict(", ".join(said.values()), held >= needed, why, short, noisy)
 
     def _shown(self, numbers):
         if self.by == "every" and len(numbers) > 1:
@@ -127,7 +154,7 @@ class Within:
             return f"is {self._shown(numbers)}" if len(numbers) else "has no number, which counts as failed"
         outside = int(np.sum((numbers < self.low) | (numbers > self.high)))
         least, middle, most = (f"{value:.3g}" for value in np.quantile(numbers, (0.0, 0.5, 1.0)))
-        return f"{outside} of {len(numbers)} lie outside ({least}; {middle}; {most})"
+        return f"{outside} of {len(numbers)} lie outside ({least}, {middle}, {most})"
 
 
 def _joined(*words):

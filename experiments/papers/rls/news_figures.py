@@ -29,7 +29,7 @@ CASES = (*ALL_LABELS, *grid("ss", "K", (1.0, PRINTED)))
 EFFICIENT = grid(SOLE, "C", (0.003, 0.01, 0.03, 0.1, 0.3, 1.0), 10)
 FIG_2 = Experiment(
     "rls/fig-2", "selective sampling with c = 5 beside Perceptrons with all labels", "4 min", NEWS, run=news.run_cases,
-    sweep=news.sweep(CASES, smoke_topics=2),
+    sweep=news.sweep(CASES, smoke_topics=2, stories=40_000),
 )  # fmt: skip
 FIG_3 = Experiment(
     "rls/fig-3", "the label-efficient second-order Perceptron, several C", "5 min", NEWS, run=news.run_cases,

@@ -185,7 +185,7 @@ FIG_2_6.claim("{setting}: {name} uses less {what} than static PSM", below, "less
     f"{NAMED} printed": cases(SAVINGS)
 })(_saved)  # fmt: skip
 FIG_2_6.claim(
-    "{setting}: {what} of {name}, against static PSM", within, "{printed:.1f} %", "{level}", unit=" %",
+    "{setting}: {what} of {name}, against static PSM", within, "{printed:.1f} %", "{level}", unit=" %", kind="level",
     of={f"{NAMED} printed low high level": LEVELS}
 )(_saved)  # fmt: skip
 EVERY = "LPSM with 1/log T saves more energy than every BSD setting"
@@ -230,7 +230,7 @@ def _slowdowns(pages, setting):
 
 @FIG_2_7.claim(
     "{setting}: slowdown of {policy} over that of static PSM", within, "{printed:.2f}",
-    "excess over 1 within a factor of 2, traffic and server being unpublished: see thesis/server-delay",
+    "excess over 1 within a factor of 2, traffic and server being unpublished: see thesis/server-delay", kind="level",
     of={"setting policy printed low high": [
         (setting, policy, slower, 1 + (slower - 1) / 2, 1 + 2 * (slower - 1))
         for setting, policy, _, slower in PRINTED if policy != PSM
@@ -258,7 +258,7 @@ def _waits(pages, policy):
 
 @FIG_2_8.claim(
     "no page of {policy} takes more than {most:g} times what it takes under static PSM", each, "at most {most:g}",
-    "every page of every seed counts; the print is one run of 100 pages",
+    "every page of every seed counts; the print is one run of 100 pages", kind="level",
     of={"policy most high": [("lpsm", 1.2, 1.2 + 1e-9), ("lpsm:log", 2.0, 2.0 + 1e-9)]}
 )  # fmt: skip
 def _page_ratios(pages, policy):

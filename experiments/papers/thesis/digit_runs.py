@@ -173,23 +173,31 @@ def folds(task, stream):
         yield _fold(task, number, coins.permutation(np.setdiff1d(rest, test)), test, coins)
 
 
-def tune(task, coins, grid, labels):
-    """Return the point of a grid that needs few labels on the split's holdout, a fifth of it being the test."""
+def tune(task, coins, grid, labels, *, left_out=False):
+    """Return the point of a grid that needs few labels on the split's holdout, a fifth of it being the test.
+
+    A run that never gets there counts as all labels; or, `left_out`, as the mean of those runs of its point that do.
+    """
     rows = holdout(task)[0]
     size = len(rows) // 5
     orders = [coins.permutation(rows) for _ in range(task["permutations"])]
     drawn = [_fold(task, 0, order[size:], order[:size], coins) for order in orders]
     counts = np.array([[labels(point, fold) for fold in drawn] for point in grid])
-    return one_standard_error(grid, np.where(counts < 0, len(rows), counts))
+    never, instead = counts < 0, np.full((len(grid), 1), float(len(rows)))
+    if left_out:
+        reached = (~never).sum(axis=1, keepdims=True)
+        mean = np.where(never, 0, counts).sum(axis=1, keepdims=True) / np.maximum(reached, 1)
+        instead = np.where(reached > 0, mean, instead)
+    return one_standard_error(grid, np.where(never, instead, counts))
 
 
-def tuned(task, key):
-    """Return the parameters of a pairing for a split."""
+def tuned(task, key, *, left_out=False):
+    """Return the parameters of a pairing for a split, by either convention of `tune`."""
     error, grid = PROBLEMS[task["problem"]].error, GRIDS[key]
     if len(grid) == 1:
         return grid[0]
     coins = _coins(task, KEYS.index(key))[0]
-    return tune(task, coins, grid, lambda point, fold: trace(key, point, fold).first(error))
+    return tune(task, coins, grid, lambda point, fold: trace(key, point, fold).first(error), left_out=left_out)
 
 
 def trace(key, parameters, fold):

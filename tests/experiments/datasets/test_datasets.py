@@ -17,10 +17,14 @@ from experiments import datasets
 from experiments.datasets import named
 from experiments.datasets.files import HASHED, hashed
 from experiments.datasets.words import past_tfidf
+from experiments.papers import news
+from experiments.papers.kit import Setup
+from experiments.papers.registry import all_experiments
 from tests.real_data import DATA
 from tests.tables import cases_of, each, rows, value_error
 
 NUMBERS = st.floats(allow_subnormal=True, allow_nan=False, allow_infinity=False)
+ALL = all_experiments()
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no real data here: set LPSM_DATA")
 
 
@@ -263,3 +267,52 @@ def test_a_named_data_set_has_its_published_size_and_classes(name, shape, count)
 def test_reuters_has_its_published_topics():
     assert datasets.load("reuters", DATA).classes[:4] == ("earn", "acq", "money-fx", "crude")
     assert int(named.reuters(DATA, all_documents=True).y[:, 0].sum()) == 3987
+
+
+# -- RCV1, in the layouts that it has ------------------------------------------------------------------------------
+STORIES = {2286: "recov recov oil", 2287: "oil", 2290: "gas gas", 2292: "oil gas"}
+TOPICS = "C15 2286 1\nCCAT 2286 1\nCCAT 2287 1\nC15 2292 1\nCCAT 2292 1\nE11 9999 1\n"
+
+
+def test_rcv1_is_read_from_its_token_files_in_order_of_time_and_its_weights_know_the_past_alone(tmp_path):
+    folder = tmp_path / "rcv1"
+    folder.mkdir()
+    for name, numbers in {"train.dat": (2286, 2287), "test_pt0.dat.gz": (2290, 2292)}.items():
+        lines = "".join(f".I {one}\n.W\n" + STORIES[one].replace(" ", "\n", 1) + "\n\n" for one in numbers)
+        (gzip.open if name.endswith("gz") else open)(folder / f"lyrl2004_tokens_{name}", "wt").write(lines)
+    (folder / "rcv1-v2.topics.qrels").write_text(TOPICS)
+    stream = named.rcv1(tmp_path)
+    assert (stream.classes, stream.name) == (("CCAT", "C15"), "rcv1")
+    assert stream.y.astype(int).tolist() == [[1, 1], [1, 0], [0, 0], [1, 1]]
+    assert (past_tfidf(STORIES.values()) != stream.X).nnz == 0
+    first = named.rcv1(tmp_path, 1, documents=3)
+    assert (first.X.shape[0], first.classes) == (3, ("CCAT",))
+    task = {"stand_in": False, "folder": str(tmp_path), "seed": 0, "documents": 2, "rank": 1}
+    assert news.question(task)[1].tolist() == [1, -1]
+    setup = Setup(data=tmp_path)
+    assert news.NEWS.told("rcv1") == "RCV1"
+    assert (made := ALL["rls/fig-2"].setup(setup)).material == "rcv1"
+    assert {one["documents"] for one in ALL["rls/fig-2"].sweep(made).values()} == {40_000}
+    assert len(ALL["adaptive/fig-9"].sweep(made)) == 32
+    for text, said in {".W\nx\n": "line 1 must begin a story", ".I 7\n.I 7\n": "go up in number, got 7 after 7",
+                       ".I x\n": "line 1 must have 2 words"}.items():  # fmt: skip
+        (folder / "lyrl2004_tokens_train.dat").write_text(text)
+        with value_error(said):
+            named.rcv1(tmp_path)
+
+
+def test_rcv1_is_read_as_scikit_learn_keeps_it_and_not_looked_for_where_it_is_not(tmp_path):
+    import joblib
+
+    folder = tmp_path / "rcv1" / "RCV1"
+    folder.mkdir(parents=True)
+    with pytest.raises(FileNotFoundError, match="token files"):
+        named.rcv1(tmp_path)
+    X, y = sparse.csr_matrix(np.diag([1.0, 2.0, 3.0])), sparse.csr_matrix(np.array([[0, 1], [1, 1], [0, 0]], np.uint8))
+    kept = {"samples": X, "sample_id": np.array([9, 5, 7], np.uint32), "sample_topics": y,
+            "topics_names": np.array(["C15", "CCAT"], object)}  # fmt: skip
+    for name, array in kept.items():
+        joblib.dump(array, folder / f"{name}_py3.pkl", compress=9)
+    stream = named.rcv1(tmp_path, documents=2)
+    assert stream.X.toarray().tolist() == [[0.0, 2.0, 0.0], [0.0, 0.0, 3.0]]
+    assert (stream.classes, stream.y.astype(int).tolist()) == (("C15", "CCAT"), [[1, 1], [0, 0]])

@@ -20,7 +20,7 @@ POINTS = "thesis/counterexample-4-3"  # the quickest experiment
 FAMILIES = ("thesis/fig-2-11", "worst-case/fig-3-d")  # one on generated traffic, one on generated news
 CLAIM = named("""
 statement = 's' ; printed = '' ; ours = '1' ; holds = True ; tolerance = 't' ; why_not = ''""")
-RECORD = {"experiment": "rls/x", "about": "a", "size": "full", "seed": 0, "material": "m", "runs": 1, "claims": [CLAIM]}
+RECORD = {"experiment": "rls/x", "about": "a", "size": "full", "seed": 0, "data": "m", "runs": 1, "claims": [CLAIM]}
 
 
 @pytest.fixture
@@ -168,12 +168,12 @@ def test_a_claim_that_fails_comes_first_with_the_figure_that_decides_and_its_rea
     good = {**CLAIM, "statement": "s | s", "ours": "1/(c = 2) 3 (a (b))"}
     own = {**RECORD, "experiment": "ours/x", "claims": [{**CLAIM, "statement": "a goal", "holds": False}]}
     page, details = pages({**RECORD, "claims": [untested, good, bad]}, own)
-    assert "3 claims, of which 1 hold and 2 fail; 1 more are not tests" in page
+    assert "What is claimed: 1 hold, 2 fail; Printed levels: 0 hold, 0 fail; " in page
     assert (
-        "|x|f||b 2 (worst of 3)|fails|\n|x|s \\| s||1/(c = 2) 3 (a (b))|holds|\n|x|all is well||1|not a test|\n"
+        "|x|m|f||b 2 (worst of 3)|fails|\n|x|m|s \\| s||1/(c = 2) 3 (a (b))|holds|\n|x|m|all is well||1|not a test|\n"
     ) in page
     assert "- *f* (t): it is.\n- *all is well*: it is so." in details
-    assert "|beyond the papers|0|1|0|" in page  # goals of our own are counted, and not among the claims of papers
+    assert "|beyond the papers|0 / 1 / 0||||0|" in page  # goals of our own are counted
     assert "a goal" not in page
     assert "a goal" in details_markdown([own], "ours", PAPERS["ours"])
     assert "All claims hold in rls/x (1)." in pages(RECORD)[1]

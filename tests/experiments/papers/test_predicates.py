@@ -48,13 +48,30 @@ def holds(predicate):
 WORDS = vars(claims) | vars(predicates) | globals()
 
 
-@cases_of("make how inside way", """
-above, {"limit": 2}, 2 + HALF + EDGE, -1 ; below, {"limit": 2}, 2 - HALF - EDGE, 1 ; at_least, {"limit": 2}, 2, -1
-between, {"low": 2, "high": 3}, 3, 1 ; reaching, {"low": 2}, 2 - HALF + EDGE, -1 ; each, {"low": 2, "high": 9}, 8, 1
+@cases_of("make how inside way spread", """
+above, {"limit": 2}, 2 + HALF + EDGE, -1, 1 ; below, {"limit": 2}, 2 - HALF - EDGE, 1, 1
+at_least, {"limit": 2}, 2, -1, .07 ; between, {"low": 2, "high": 3}, 3, 1, .03 ; each, {"low": 2, "high": 9}, 8, 1, 1
+reaching, {"low": 2}, 2 - HALF / 20 + EDGE, -1, .05
 """, WORDS)  # fmt: skip
-def test_a_predicate_holds_on_one_side_of_its_edge_and_not_on_the_other(make, how, inside, way):
+def test_a_predicate_holds_on_one_side_of_its_edge_and_not_on_the_other(make, how, inside, way, spread):
     for x, right in ((inside, True), (inside + 2 * EDGE * way, False)):
-        assert holds(make(of(x=[x - 1.0, x + 1.0]), **how)) == right
+        assert holds(make(of(x=[x - spread, x + spread]), **how)) == right
+
+
+@cases_of("test holds noisy", """
+above(of(x=[1, 3])), False, True ; above(of(x=[-99, -98])), False, False ; above(of(x=[8, 9])), True, False
+at_least(of(x=[-1, 1]), -0.02), False, True  # matches to .02 by its mean, which is known to +- 13 only
+at_least(of(x=[-.001, .001]), -0.02), True, False ; at_least(of(x=[-.041, -.039]), -0.02), False, False
+at_most(of(x=[.9, 1.1]), 1.05), False, True ; at_most(of(x=[1.019, 1.021]), 1.05), True, False  # of a ratio .05
+between(of(x=[1, 3]), 1, 3), False, True ; between(of(x=[1.99, 2.01]), 1, 3), True, False
+reaching(of(x=[-1, 1]), 0), False, True ; each(of(x=[-1, 1])), True, False
+above(of(a=[1, 3], b=[8, 9]), needed=1), True, False ; above(of(a=[1, 3], b=[-9, -8]), needed=1), False, True
+above(of(a=[1, 3], b=[-9, -8])), False, False ; both(above(of(a=[1, 3])), above(of(b=[-9, -8]))), False, False
+both(above(of(a=[1, 3])), above(of(b=[8, 9]))), False, True
+""", WORDS)  # fmt: skip
+def test_what_an_interval_wider_than_the_tolerance_leaves_open_is_too_noisy_to_tell(test, holds, noisy):
+    verdict = Claim("s", test).check({})
+    assert (verdict.holds, verdict.noisy) == (holds, noisy)
 
 
 def test_an_order_of_means_holds_on_one_side_and_not_on_the_other():
@@ -89,10 +106,11 @@ def test_a_record_that_has_nothing_of_it_does_not_make_a_claim_hold():
 
 @cases_of("test ours right why_not short", """
 below(of(a=Noted([1, 2, 3], "of all"), b=[5, 6, 7]), 2.5, unit=" J"), "a 2.0 ± 2.5 J of all, b 6.0 ± 2.5 J",
-  False, "so for 0 of 2; a 1 of 3 lie outside (1; 2; 3); b 3 of 3 lie outside (5; 6; 7)"
+  False, "so for 0 of 2; b 3 of 3 lie outside (5, 6, 7); a 1 of 3 lie outside (1, 2, 3)"
   -> b 6.0 ± 2.5 J (worst of 2)
-at_least(of(x=Noted([1, nan, 3], "(all)")), 2), "x 2 ± 13 (all)", True, "" -> x 2 ± 13
-each(of(x=[2, 1, 3, 2.5]), 2, 2.5), "x 1 to 3 over 4", False, "x 2 of 4 lie outside (1; 2.25; 3)" -> x 1 to 3 over 4
+at_least(of(x=Noted([1.9, nan, 2.1], "(all)")), 2), "x 2.0 ± 1.3 (all)", False, "x 1 of 2 lie outside (1.9, 2, 2.1)"
+  -> x 2.0 ± 1.3
+each(of(x=[2, 1, 3, 2.5]), 2, 2.5), "x 1 to 3 over 4", False, "x 2 of 4 lie outside (1, 2.25, 3)" -> x 1 to 3 over 4
 at_most(of(a=1, b=3, c=4), 2, needed=1), "a 1.00, b 3.00, c 4.00", True, "" -> a 1.00 (number 1 of 3)
 both(at_most(of(a=1), 2), at_most(of(b=3, d=4), 2), at_least(of(c=3), 4)), "a 1.00; b 3.00, d 4.00; c 3.00",
   False, "so for 0 of 2; b is 3.00; d is 4.00; c is 3.00" -> d 4.00 (worst of 2); c 3.00
@@ -106,7 +124,8 @@ at_least(of(a=Noted([], "(never reached)"), b=2), 1), "a no number (never reache
 def test_a_verdict_says_its_numbers_the_notes_after_them_what_lies_outside_and_what_decides(
     test, ours, right, why_not, short
 ):
-    assert Claim("s", test).check({}) == (ours, right, why_not, short)
+    assert Claim("s", test).check({})[:4] == (ours, right, why_not, short)
+    assert Claim("s", test, whole=True).check({}).short == ours
 
 
 def test_a_measure_gets_the_tables_it_names_and_may_return_one_sample_or_none():

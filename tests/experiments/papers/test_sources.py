@@ -8,11 +8,14 @@ from experiments.papers.kit import Experiment, Setup
 from experiments.papers.predicates import at_least
 from experiments.papers.registry import all_experiments
 from experiments.papers.thesis import replayed
+from tests.traces.home_ip import pack, records
 
 ALL = all_experiments()
 
 
-def test_who_has_the_whole_archive_of_boston_university_replays_its_longest_sessions_with_few_rates(tmp_path):
+def test_who_has_the_whole_archive_of_boston_university_replays_its_longest_sessions_with_few_rates(
+    tmp_path, monkeypatch
+):
     folder = tmp_path / "bu-www-client"
     folder.mkdir()
     with tarfile.open(folder / "condensed.tar.xz", "w:xz") as archive:
@@ -25,7 +28,25 @@ def test_who_has_the_whole_archive_of_boston_university_replays_its_longest_sess
     experiment = ALL["thesis/constant-m"]
     setup = experiment.setup(Setup(data=tmp_path))
     assert {len(replayed.requests_of(task)) for task in experiment.sweep(setup).values()} == set(range(2, 22))
-    assert set(ALL["thesis/fig-2-9"].sweep(setup)) == set(replayed.SESSIONS)  # the three of the sample
+    parts = ALL["thesis/fig-2-9"].sweep(setup)  # the three of the sample are drawn; losses are of all of the archive
+    assert [task.get("session") for task in parts.values()] == [*replayed.SESSIONS, *[None] * replayed.PARTS]
+    monkeypatch.setattr(replayed, "LEAST_REQUESTS", 3)
+    found = [row for task in parts.values() if "part" in task for row in replayed.replay(**task)["sessions"]]
+    assert len(found) == 19
+    assert sorted(row["bytes"] for row in found) == [1000 * user for user in range(3, 22)]
+
+
+def test_who_has_the_traces_of_the_thesis_replays_their_clients_before_those_that_stand_in(tmp_path):
+    for folder in ("bu-www-client/sample", "ucb-home-ip"):
+        (tmp_path / folder).mkdir(parents=True)
+    experiment = ALL["thesis/fig-2-9"]
+    assert experiment.setup(Setup(data=tmp_path)).material == "bu-www-client"  # a folder without traces is not one
+    (tmp_path / "ucb-home-ip" / "UCB-home-IP-848278026-848292426.tr").write_bytes(pack(records(8, clients=3)))
+    setup = experiment.setup(Setup(data=tmp_path))
+    assert experiment.data.told(setup.material) == "UC Berkeley Home IP"
+    tasks = list(experiment.sweep(setup).values())
+    assert [len(replayed.requests_of(task)) for task in tasks if "busiest" in task] == [3, 3, 2]
+    assert sum("part" in task for task in tasks) == replayed.PARTS
 
 
 def rows(seed):

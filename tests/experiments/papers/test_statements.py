@@ -7,6 +7,7 @@ from pydoc import locate
 
 import pytest
 
+from experiments.papers.causes import CLASSES, UNKNOWN, cause_of, causes
 from experiments.papers.registry import PAPERS, all_experiments
 from experiments.papers.statements import STATEMENTS, place_of
 from lpsm import samplers
@@ -53,6 +54,15 @@ def test_the_code_of_a_statement_is_there_and_its_test_names_it(one):
     assert not one.experiment or one.experiment in all_experiments()
     assert one.misprint in (ROOT / "docs" / "sampler-bounds.md").read_text()
     assert one.name.partition("/")[0] in PAPERS
+
+
+def test_a_cause_is_known_of_a_claim_that_there_is():
+    for name, begins, sort, _ in causes():
+        claims = [one for one in all_experiments()[name].claims if one.statement.startswith(begins)]
+        assert claims, (name, begins)
+        assert sort in CLASSES
+        assert cause_of(name, claims[0].statement).startswith(f"{sort}: ")
+    assert cause_of("thesis/fig-2-5", "what nobody looked at") == UNKNOWN
 
 
 def test_a_statement_is_listed_and_answers_with_where_it_stands(lpsm, complaint):
