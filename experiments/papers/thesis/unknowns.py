@@ -10,6 +10,9 @@ What it leaves out: other traffic, radios and round trips; and that the nearest 
 seeds that chose it than on others.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -22,7 +25,7 @@ from experiments.presets import DRAWN, THESIS
 from experiments.quantities import PSM
 from lpsm.randomness import WORKLOAD, generator
 
-AXES = {
+AXES: dict[str, Sequence[Any]] = {
     "server_s": (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0), "think": (0.8, 1.0, 1.2),  # times the model's
     "gamma": (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0),  # times the printed one
     "rates": ("259", "8", "0.001", "1e-05", "1e-07"), "longest_ms": (600, 1000, 1200, 1600)
