@@ -53,7 +53,7 @@ def _policies(point):
 def settings(point, seed, seeds, pages):
     """Run one setting; a row a number that is printed, its mean over seeds."""
     chance = generator(seed, WORKLOAD, point)
-    drawn = {name: values[chance.integers(len(values))] for name, values in AXES.items()}
+    drawn = {name: values[int(chance.integers(len(values)))] for name, values in AXES.items()}
     world = netsim.SimulationConfig(
         tcp=netsim.TcpConfig(mss_bytes=THESIS["mss_bytes"], nagle=THESIS["nagle"]), connections=THESIS["connections"],
         server_delay=netsim.ServerDelay(mean_s=drawn["server_s"])
