@@ -326,7 +326,7 @@ def _carry(
     if not found._copies.hear(frame) and (payload := payload_bytes(frame)):
         if client._runs is None:
             names = address.hex(":"), frame.bssid.hex(":")
-            client._runs = runs(*names, lambda request: _keep(client.requests, request._replace(connection=0)))
+            client._runs = runs(*names, lambda request, *_: _keep(client.requests, request._replace(connection=0)))
         client._runs.send((up, now_us, payload, b""))
 
 

@@ -353,11 +353,11 @@ def _units(
     traffic: int | str | Path | traces.Workload, world: worlds.World, seed: int, seeds: int, web: str
 ) -> traffics.Units:
     """Return what is compared of traffic."""
-    few, which = 1, {"seed": seed, "beacon_interval_ns": world.config.beacon_interval_ns}
+    cut = partial(traffics.units, seed=seed, beacon_interval_ns=world.config.beacon_interval_ns)
     if isinstance(traffic, int):
-        return traffics.units(traffics.generated(traffic, seed, seeds, web), few=few, **which)
+        return cut(traffics.generated(traffic, seed, seeds, web), few=1)
     if isinstance(traffic, traces.Workload):
-        return traffics.units([traffics.Recorded(name="pages", seed=seed, recorded=traffic)], few=few, **which)
+        return cut([traffics.Recorded(name="pages", seed=seed, recorded=traffic)], few=1)
     path = Path(traffic)
     found = traffics.recorded([path], seed=seed, round_trip=world.recorded_round_trip)
-    return traffics.units(found, few=few if traces.detect(path) == "workload" else FEW_SESSIONS, **which)
+    return cut(found, few=1 if traces.detect(path) == "workload" else FEW_SESSIONS)

@@ -181,7 +181,7 @@ def _request(fields: Fields, since_us: int, report: Report, trips: dict[str, int
     times = start_us, start_us + round((lasts_ms or 0) * 1000)
     sent_us = first_us = -1
     received_us = _timing(fields, "receive")
-    if None not in (begun, lasts_ms, waited_us, received_us):
+    if begun is not None and lasts_ms is not None and waited_us is not None and received_us is not None:
         first_us = max(start_us + 1, times[1] - received_us)
         sent_us = max(start_us, first_us - max(waited_us, 1))  # a reply was asked for, however soon it came
     sizes = (head or UNKNOWN_REQUEST_BYTES) + sent, sum(part or 0 for part in parts)

@@ -181,9 +181,9 @@ class Sample:
 
 @dataclass(slots=True)
 class Payload:
-    """Where the payload of a capture went, bytes: each is in exactly one place."""
+    """Where the payload of a capture went, bytes, or its packets: each is in exactly one place."""
 
-    captured: int = 0  #: All of it: bytes of TCP streams, each once, and of datagrams.
+    captured: int = 0  #: All of it: bytes of TCP streams, each once, and of datagrams; or all packets.
     in_requests: int = 0  #: What is in exchanges (and uploads), in pushed messages and in datagrams.
     in_replies: int = 0
     in_messages: int = 0
@@ -210,7 +210,8 @@ class Report:
     path: str = ""
     #: Number of occurrences by name, in the order in which they first occurred.
     counts: dict[str, int] = field(default_factory=dict)
-    payload: Payload | None = None  #: Where the payload of a capture went; None for other formats.
+    payload: Payload | None = None  #: Where the payload of a capture went, and its packets; None for other formats.
+    packets: Payload | None = None
     #: The flows of a capture, by transport and port of the server: ``"tcp/443"``.
     flows: dict[str, FlowGroup] = field(default_factory=dict)
     #: Round trips to servers and times that servers took, as far as they were recorded, microseconds.

@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from traces.checks import between, checked, column, shown, typed
 from traces.columns import Workload
-from traces.records import Message, Page
+from traces.records import Datagram, Message, Page
 from traces.web_model import generate
 
 Floats = NDArray[np.float64]
@@ -56,6 +56,7 @@ SECONDS_A_PAGE = 55.0  # of the Web model, to say how many pages fill a time
 _PING_BYTES = 2
 _TLS_BYTES = 5 + 1 + 16  # of a record of TLS 1.3 (RFC 8446, 5.2): header, type, tag
 _HOUR_S = 3600.0
+_FRAMES, _FRAME_S = 5, 0.04  # of what a call sends at once, and from one to the next
 _MOST_EVENTS = 1e7
 
 
@@ -166,7 +167,7 @@ told each second, beside browsing."""
 
 @checked
 def make(kind: str, wishes: Wishes, rng: Rng) -> Workload:
-    """Make a workload of one of `KINDS`, as it is wished for, from one generator.
+    """Make a workload of one of `KINDS`, as it is wished for, from one generator; a call is datagrams both ways.
 
     Raises
     ------
@@ -176,6 +177,15 @@ def make(kind: str, wishes: Wishes, rng: Rng) -> Workload:
     made = _drawn(kind, wishes.hours * _HOUR_S, wishes, rng)
     if not made.pages and not made.messages:
         raise ValueError(f"the traffic must have a page or a message, got none in {wishes.hours:g} hours of {kind}")
+    if kind == "voice":
+        sent = [
+            Datagram(round(page.issue_s + part * _FRAME_S, 6), page.request_bytes // _FRAMES, True)
+            for page in made.pages for part in range(_FRAMES) if page.issue_s is not None
+        ]  # fmt: skip
+        told = [Datagram(message.at_s, message.size_bytes, False) for message in made.messages]
+        lasts_s = wishes.hours * _HOUR_S
+        inside = sorted(one for one in sent + told if one.at_s <= lasts_s)
+        return Workload.of([], datagrams=inside, captured_s=lasts_s)
     timed = zip(made.pages, made.deadlines_s.tolist(), strict=True)
     pages = (page._replace(deadline_s=deadline if deadline == deadline else None) for page, deadline in timed)
     return Workload.of(pages, made.messages)

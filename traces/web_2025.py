@@ -17,14 +17,14 @@ bytes of what names something.  Think times are those of `traces.web_model`, for
 """
 
 import tomllib
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
 from importlib import resources
 from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from traces.records import Cause, Page
@@ -40,6 +40,7 @@ LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
 RAREST = 0.005
 RAREST_OF_REQUESTS = 0.05  # of which recorded pages tell less
 _KIB = 1024
+_AT = ndtri(LEVELS)
 _SCORES = np.linspace(-3.0, 3.0, 121)
 
 
@@ -50,7 +51,7 @@ def drawn(n_pages: int, rng: np.random.Generator) -> Iterator[Page]:
         yield _page(f"w{index}", packaged, rng)
 
 
-def quantile(table: ArrayLike, scores: Floats, rarest: float = RAREST) -> Floats:
+def quantile(table: Sequence[float], scores: Floats, rarest: float = RAREST) -> Floats:
     """Return the quantile at normal scores of what has these values at the levels .1, .25, .5, .75 and .9.
 
     Nothing is rarer than `rarest` at either end.
@@ -58,12 +59,18 @@ def quantile(table: ArrayLike, scores: Floats, rarest: float = RAREST) -> Floats
     >>> quantile([22, 39, 66, 109, 170], np.array([0.0, 1.2815515655446004])).round().tolist()
     [66.0, 170.0]
     """
-    at, values = ndtri(LEVELS), np.log1p(np.asarray(table, float))
-    scores = np.clip(scores, ndtri(rarest), -ndtri(rarest))
-    steps = np.diff(values) / np.diff(at)
-    below, above = np.minimum(scores - at[0], 0.0) * steps[0], np.maximum(scores - at[-1], 0.0) * steps[-1]
-    found: Floats = np.maximum(np.expm1(np.interp(scores, at, values) + below + above), 0.0)
+    values, steps = _pieces(tuple(table))
+    least = ndtri(rarest)
+    scores = np.clip(scores, least, -least)
+    below, above = np.minimum(scores - _AT[0], 0.0) * steps[0], np.maximum(scores - _AT[-1], 0.0) * steps[-1]
+    found: Floats = np.maximum(np.expm1(np.interp(scores, _AT, values) + below + above), 0.0)
     return found
+
+
+@lru_cache
+def _pieces(table: tuple[float, ...]) -> tuple[Floats, Floats]:
+    values = np.log1p(np.asarray(table, float))
+    return values, np.diff(values) / np.diff(_AT)
 
 
 @cache
@@ -107,15 +114,17 @@ def _page(name: str, model: Model, rng: np.random.Generator) -> Page:
     replies = totals[kinds] * shares / np.bincount(kinds, shares, len(TYPES))[kinds]
     hosts, is_stream = _hosts(model["hosts"], n, rng)
     requests = quantile(model["request_bytes"], rng.standard_normal(n))
-    again = np.setdiff1d(np.arange(n), np.unique(hosts, return_index=True)[1])  # what a host is asked after the first
-    requests[again] *= np.where(is_stream[again], model["repeated_headers"], 1.0)
+    again = is_stream.copy()
+    again[np.unique(hosts, return_index=True)[1]] = False  # a host's first
+    requests[again] *= model["repeated_headers"]
     waits_s = _waits_s(model["wait_ms"], kinds, rng)
     parents = _parents(model["named_by"], kinds, rng)
     pauses_s = np.zeros(n)
     for kind, table in enumerate(model["pause_ms"][name] for name in TYPES):
         of = kinds == kind
         pauses_s[of] = quantile(table, rng.standard_normal(of.sum()), RAREST_OF_REQUESTS) / 1000
-    is_awaited = np.isin(np.arange(n), parents) | (rng.random(n) >= _of_type(model["unawaited"], kinds))
+    is_awaited = rng.random(n) >= _of_type(model["unawaited"], kinds)
+    is_awaited[parents] = True
     order, after = _order(parents, pauses_s + waits_s[parents])
     pairs = [(int(asked), int(reply)) for asked, reply in np.maximum(np.rint((requests, replies)), 1).T[order]]
     columns = (of[order].tolist() for of in (pauses_s.round(6), is_awaited, is_stream))

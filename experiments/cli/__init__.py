@@ -28,6 +28,7 @@ COMMANDS = {
     "compare": "Compare energy and slowdown of power-saving policies.",
     "doctor": "Check what the program needs: versions, caches, data.",
     "emulate": "Run a real program on the simulated air, and say what that costs.",
+    "export": "Write a policy as C that a device can run.",
     "explore": "Open a page with sliders that shows what every policy costs.",
     "generate": "Make a workload: Web pages, messages, or a stream.",
     "label": "Run a selective sampler over a stream; count errors and labels.",

@@ -71,7 +71,8 @@ def generate(asked: options.Asked) -> None:
         counted = found.written(drawn(wishes.pages, rng, asked.web or "2025"))
     else:
         made = make(asked.kind, wishes, rng)
-        counted = found.written(chain(made, made.messages))
+        length = () if made.captured_s is None else (traces.Captured(made.captured_s),)
+        counted = found.written(chain(made, made.messages, made.datagrams, length))
     if asked.out is None:
         for record in counted:
             click.echo(traces.workload_line(record), nl=False)

@@ -54,9 +54,9 @@ WORLD = (
         "--broadcast", "With --air: group frames a second, and their size [0:200].",
         _Pair("RATE:BYTES", broadcast_per_s=float, broadcast_bytes=int),
     ),
-    click.option(
-        "--oracle-stamps", is_flag=True, default=None,
-        help="Tell policies when each frame reached the access point, which no device knows.",
+    option(
+        "--oracle-stamps", "Tell policies when each frame reached the access point, which no device knows.",
+        is_flag=True,
     ),
 )  # fmt: skip
 """The options of the world, which `world_of` reads."""

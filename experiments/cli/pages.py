@@ -17,7 +17,11 @@ _STANDARD_OUTPUT = Path("/dev/stdout")
     click.argument("trace", type=options.INPUT),
     options.option("--out", "JSON-lines file for the pages and messages, - for stdout.", options.OUTPUT, required=True),
     options.MEMBER,
-    options.option("--client", "The one device of a capture that is wanted, by its address [all].", metavar="ADDRESS"),
+    options.option(
+        "--client",
+        "The one device of a capture that is wanted: its address, or several, or its MAC address [all].",
+        metavar="ADDRESS[,...]",
+    ),
     options.seconds("--max-think max_think_s", "Cut out longer pauses between pages [keep all]."),
     options.seconds("--page-gap page_gap_s", "Pause that ends a page of traffic without URLs [1]."),
     options.seconds("--from start_s", "Cut out what a capture holds before this instant, from its first packet on."),

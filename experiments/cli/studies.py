@@ -45,12 +45,13 @@ CLIENTS = options.whole(
 
 
 def gathered(
-    asked: options.Asked, paths: Sequence[Path], world: World, *, few: int, option: str
+    asked: options.Asked, paths: Sequence[Path], world: World, *, few: int, option: str, parts: bool = False
 ) -> tuple[Units, Row, World]:
     """Return the traffic that is asked for, what the manifest says about it, and its world (`World.beside`).
 
-    Without `paths` the Web model is drawn from; fewer than `few` sessions are cut into their pages; `option` is how
-    traces are given.  An option for the other kind of traffic, and a trace without any, is a `ValueError`.
+    Without `paths` the Web model is drawn from; fewer than `few` sessions are cut into their pages, or into `parts`
+    (`traffic.units`); `option` is how traces are given.  An option for the other kind of traffic, and a trace without
+    any, is a `ValueError`.
     """
     from experiments.study import traffic
     from experiments.study.files import content_digest
@@ -77,6 +78,7 @@ def gathered(
         settings = {"kind": "generated", "pages": asked.pages, "seeds": asked.seeds, "web": web}
     cut = traffic.units(
         workloads, few=few, seed=asked.seed, beacon_interval_ns=world.config.beacon_interval_ns, think_s=asked.think,
+        parts=parts,
     )  # fmt: skip
     settings |= {"units": cut.called, "seed": asked.seed, "think_s": asked.think}
     return cut, settings | {"recorded": traffic.told(workloads, world.config)}, world

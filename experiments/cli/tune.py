@@ -17,9 +17,7 @@ from experiments.world import traffic_of
     click.argument("traffic", nargs=-1, type=options.INPUT),
     options.number("--max-slowdown", "Largest slowdown of pages.", 1.1, least=1.0),
     options.seconds("--max-push-delay max_push_delay_s", "Largest delay added to pushed messages [any].", above=True),
-    options.seconds(
-        "--max-delay max_delay_s", "Longest time of an exchange, to its last byte [any].", above=True
-    ),
+    options.seconds("--max-delay max_delay_s", "Largest delay added to exchanges (or pages) [any].", above=True),
     options.choice("--at", LEVELS, "What of these is limited."),
     options.choice(
         "--target", targets.TARGETS,
@@ -61,27 +59,38 @@ def tune(asked: options.Asked) -> None:
 
     rule = options.configured(study.Rule, asked)
     drawn = not asked.traffic and traffic_of(asked.preset or "today", asked.web)[1]
-    world, target = world_of(asked, drawn=drawn), asked.target
+    target, own = asked.target, targets.radios(asked.target)
+    if asked.radio is None and own and str(world_of(asked).said.get("radio")) not in own:
+        asked.radio = own[0]
+    world = world_of(asked, drawn=drawn)
     interval_ns, radio = world.config.beacon_interval_ns, world.config.radio
-    of_target = study.CANDIDATES if target == targets.ANY else targets.candidates(target)
+    of_target = study.CANDIDATES if target == targets.ANY else targets.candidates(target, str(world.said["radio"]))
     chosen = sweep.named(of_target if asked.policies is None else asked.policies, interval_ns)
-    cut, source, world = gathered(asked, asked.traffic, world, few=study.FEW_SESSIONS, option="TRAFFIC")
+    cut, source, world = gathered(asked, asked.traffic, world, few=study.FEW_SESSIONS, option="TRAFFIC", parts=True)
     if len(cut.workloads) < 2:
         hint = "add a recording, or see all policies on this one with lpsm compare"
         raise ValueError(f"tune needs at least two seeds, sessions or pages to be split, got one; {hint}")
     several = [asked.clients] if asked.clients != 1 else []
     if several:
         source["clients"] = asked.clients
-    tasks = sweep.tasks(cut.workloads, list(chosen.values()), world.config, asked.clients)
+    tasks, of_whole = (
+        sweep.tasks(own, list(chosen.values()), world.config, asked.clients) for own in (cut.workloads, cut.whole)
+    )
     settings = settings_of(source, chosen, world, rule=rule.given(), target=target)
     with folder("tune", asked, settings, sweep.RESULT) as store:
-        frames = sweep.frames(sweep.measured(tasks, store, jobs=asked.jobs))
-        found = study.tune(frames, rule, radio, seed=asked.seed)
+        results = sweep.measured(tasks | of_whole, store, jobs=asked.jobs)
+        frames, whole = (sweep.frames({key: results[key] for key in own}) for own in (tasks, of_whole))
+        found = study.tune(frames, rule, radio, seed=asked.seed, whole=whole if of_whole else None)
         [row] = plain(pd.DataFrame([found.recommendation]))
         recommendation = {name: getattr(value, "item", lambda value=value: value)() for name, value in row.items()}
         to_type = targets.settings(found.policy, target, beacon_interval_ns=interval_ns)
         recommendation |= {"unit": cut.called, "settings": [one._asdict() for one in to_type]}
-        text = f"{tuning_text(found.table, found.recommendation, cut.called)}\n\n{settings_text(to_type, found.policy)}"
+        recommendation |= {"idle_ma": targets.idle_ma(found.policy, world.config)} if to_type else {}
+        said_radio = str(world.said.get("radio", "thesis"))
+        text = f"{tuning_text(found.table, found.recommendation, cut.called)}\n\n"
+        text += settings_text(to_type, found.policy, recommendation.get("idle_ma"), said_radio)
+        if doubt := targets.doubt(target, said_radio):
+            text += f"\n{doubt}"
         text += worlds_words(source, world, chosen, several, battery=True)
         if asked.max_push_delay_s is not None and not len(frames.messages):
             text += "\nNo message is pushed, so that max-push-delay rules nothing out."

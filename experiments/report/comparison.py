@@ -27,6 +27,10 @@ _MESSAGES = "added s: how much later pushed messages come than without power sav
 _AGAINST_PSM = "dearer, slower, both: percent of {by}s whom the policy costs more energy, or time, than {psm}.\n"
 
 
+MOST_LATE_S = 1.0  # what nobody notices of a message; a policy that is later is for those who ask for it
+_LATE = "added_delay_p95_s", "datagram_delay_p95_s"
+
+
 def comparison_text(
     summary: pd.DataFrame, what: str, max_slowdown: float | None = None, width: int | None = None
 ) -> str:
@@ -52,9 +56,18 @@ def advice(summary: pd.DataFrame, max_slowdown: float | None = None) -> str:
     Which to take: for a mean slowdown of at most 1.05 psm:100 (3 J a page), for 1.5 lpsm (2 J a page).
     >>> print(advice(rows, 1.01))
     Which to take: none of those that save power keeps the mean slowdown within 1.01.
+
+    A policy under which one of twenty messages or datagrams comes later by more than `MOST_LATE_S` is not named.
+
+    >>> print(advice(rows.assign(added_delay_p95_s=[0.0, 0.1, 82.0]), 1.5))
+    Which to take: for a mean slowdown of at most 1.5 psm:100 (3 J a page); left out, more than 1 s late (p95): lpsm.
     """
     bounds = SLOWDOWNS if max_slowdown is None else (max_slowdown,)
     rows = summary[~summary["policy"].isin((BASELINE, *REFERENCES))]
+    late_s = rows[[name for name in _LATE if name in rows]].max(axis=1).fillna(0.0)
+    tardy = ", ".join(rows.loc[late_s > MOST_LATE_S, "policy"])
+    more = f"; left out, more than {MOST_LATE_S:g} s late (p95): {tardy}" * bool(tardy)
+    rows = rows[late_s <= MOST_LATE_S]
     taken: dict[str, str] = {}
     for most in bounds:
         fit = rows[rows["slowdown_mean"] <= most]
@@ -63,8 +76,8 @@ def advice(summary: pd.DataFrame, max_slowdown: float | None = None) -> str:
             words = "a mean slowdown of at most " * (not taken) + f"{most:g}"
             taken.setdefault(best["policy"], f"for {words} {best['policy']} ({best['total_j_per_page']:.3g} J a page)")
     if not taken:
-        return f"Which to take: none of those that save power keeps the mean slowdown within {bounds[-1]:g}."
-    return f"Which to take: {', '.join(taken.values())}."
+        return f"Which to take: none of those that save power keeps the mean slowdown within {bounds[-1]:g}{more}."
+    return f"Which to take: {', '.join(taken.values())}{more}."
 
 
 def policies_text(policies: Mapping[str, AnyPolicy]) -> str:

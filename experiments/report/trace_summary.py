@@ -49,7 +49,10 @@ class Found:
             **{name: self.counts[name] for name in ("exchanges", "uploads", "messages", "datagrams")},
             "captured_s": self.captured_s,
             **{f"{name}_bytes": self.counts[f"{name}_bytes"] for name in ("request", "reply", "message", "datagram")},
-            "payload_bytes": None if report.payload is None else report.payload.as_dict(),
+            **{
+                name: None if book is None else book.as_dict()
+                for name, book in (("payload_bytes", report.payload), ("packets", report.packets))
+            },
             "flows": {
                 name: {part: getattr(group, part) for part in ("flows", "up_bytes", "down_bytes")}
                 for name, group in report.flows.items()
@@ -75,9 +78,10 @@ def found_text(found: Found) -> str:
         ("server times", figures["server_times"],
          "" if median is None else f"median {1000 * median:,.1f} ms, 95 % within {1000 * late:,.0f} ms"),
     ]  # fmt: skip
-    if payload := figures["payload_bytes"]:
-        left = ", ".join(f"{size:,} {reason.replace('_', ' ')}" for reason, size in payload["left_out"].items())
-        rows.append(("payload captured", payload["captured"], "bytes" + (f", left out: {left}" if left else "")))
+    for name, unit in (("payload captured", "bytes"), ("packets captured", "packets")):
+        if book := figures["payload_bytes" if unit == "bytes" else unit]:
+            left = ", ".join(f"{size:,} {reason.replace('_', ' ')}" for reason, size in book["left_out"].items())
+            rows.append((name, book["captured"], unit + (f", left out: {left}" if left else "")))
     lines = [f"{name:<26}{count:>12,}  {more}".rstrip() for name, count, more in rows]
     if found.captured_s is not None:
         lines.insert(0, f"{'captured':<26}{found.captured_s:>12,.1f}  seconds, from its beginning to its end")

@@ -11,7 +11,11 @@ from experiments.study.targets import Settings
 from traces import counted
 
 _MOST_NAMED = 5
-_LIMITS = (("max_slowdown", "", "slowdown"), ("max_push_delay_s", " s", "added delay"), ("max_delay_s", " s", "time"))
+_LIMITS = (
+    ("max_slowdown", "", "slowdown"),
+    ("max_push_delay_s", " s", "added delay"),
+    ("max_delay_s", " s", "added to exchanges"),
+)
 _NOTE = (
     "Every page weighs the same; ± is a 95 % interval.\nlimit, page-awake: as in lpsm compare.\n"
     "wins: share of the splits in which it is the cheapest on one half and keeps the limits on both."
@@ -44,6 +48,8 @@ def _sentences(found: Row, units: str) -> Iterator[str]:
         limits = [f"{found[name]:g}{unit} ({what})" for name, unit, what in _LIMITS if found.get(name) is not None]
         nearest = f"{found['policy']}, {_value(broken)}, {_life(found)}"
         yield f"No candidate keeps {' and '.join(limits)}, {found['at']}; nearest: {nearest}. A{capacity[1:]} is meant."
+    if isfinite(without_s := found.get("exchange_without_s") or nan):
+        yield f"Without power saving an exchange takes {without_s:.3g} s ({found['at']}), which no setting shortens."
     if found["level"]:
         yield f"Level, as the splits do not agree: {', '.join(found['level'])}."
     if found["units"] == 1:
@@ -65,13 +71,14 @@ def _life(found: Row) -> str:
     return f"{life:.1f} h (95 % interval {low:.1f} {upper}{off})"
 
 
-def settings_text(found: Sequence[Settings], policy: str) -> str:
-    """Return what to type, line by line, with its source; or that no platform has a setting for it."""
+def settings_text(found: Sequence[Settings], policy: str, idle_ma: float | None = None, radio: str = "") -> str:
+    """Return what to type, line by line, with its source, and what to measure; or that no platform has a setting."""
     if not found:
         words = f"No platform of the table has a setting for {policy}"
         return f"{words}: it needs a driver of its own (--target names those)."
-    blocks = [[f"On {one.device}:", *one.lines, f"(source: {one.source})"] for one in found]
-    return "\n".join("\n    ".join(block) for block in blocks)
+    blocks = [[f"On {one.device} ({one.state}):", *one.lines, f"(source: {one.source})"] for one in found]
+    check = f"\nTo check on the device: {idle_ma:.3g} mA at 3.3 V in the mean while nothing comes, with {radio}."
+    return "\n".join("\n    ".join(block) for block in blocks) + check * (idle_ma is not None)
 
 
 def tuning_text(rows: pd.DataFrame, found: Row, units: str) -> str:

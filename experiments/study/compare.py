@@ -119,6 +119,14 @@ def added_delays(messages: pd.DataFrame) -> pd.DataFrame:
     return paired.assign(added_s=paired["delay_s"] - paired["delay_s_base"])
 
 
+def added_times(delays: pd.DataFrame) -> pd.DataFrame:
+    """Pair every exchange (replication, policy, kind, delay_s, weight) with itself without power saving: `added_s`."""
+    own = delays[delays["kind"] == "exchange"]
+    numbered = own.assign(number=own.groupby(_RUN, sort=False).cumcount())
+    paired = _beside_none(numbered, "delay_s", ["replication", "number"])
+    return paired.assign(added_s=paired["delay_s"] - paired["delay_s_base"])
+
+
 def _beside_none(rows: pd.DataFrame, value: str, one: list[str]) -> pd.DataFrame:
     base = rows.loc[rows["policy"] == BASELINE, [*one, value]]
     return rows.merge(base, on=one, how="left", suffixes=("", "_base"), sort=False, validate="many_to_one")

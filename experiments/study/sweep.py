@@ -39,7 +39,7 @@ __all__ = [
 
 Columns: TypeAlias = dict[str, list[Any]]
 
-MOST_DELAYS = 1_000
+MOST_DELAYS = {"datagram": 1_000, "exchange": 10_000}
 MANY_PAGES = 1_000  # from here on, compiling the simulator once is better than interpreting it each time
 _LARGE = 25  # pages of 1996 that take as long to interpret as one of 2025
 ONE_PAGE = (traces.Page("", 1, 1),)
@@ -75,8 +75,8 @@ class Frames(NamedTuple):
     runs: pd.DataFrame  #: a row a run; of several `clients`, how many there are, and means over them
     pages: pd.DataFrame  #: a row a page of a run
     messages: pd.DataFrame = pd.DataFrame()  #: a row a pushed message
-    #: delays of datagrams down and latencies of exchanges with times of their own (`kind`): all, or `MOST_DELAYS` from
-    #: the shortest to the longest that stand for `weight` each
+    #: delays of datagrams down and latencies of exchanges with times of their own (`kind`): all, or `MOST_DELAYS` that
+    #: stand for `weight` each, datagrams from the shortest to the longest, exchanges in their order
     delays: pd.DataFrame = pd.DataFrame()
 
 
@@ -217,9 +217,10 @@ def _delays(result: netsim.SimulationResult) -> Columns:
     found: Columns = defaultdict(list)
     kinds = ("datagram", result.datagram_delay_s), ("exchange", result.exchange_s)
     for kind, values in kinds if result.captured_s is not None else ():
-        ranked, n = np.sort(values), min(len(values), MOST_DELAYS)
-        at = np.round((np.arange(n) + 0.5) * len(ranked) / max(n, 1) - 0.5).astype(int)
-        kept = np.append(ranked[at[:-1]], ranked[-1:])  # the longest stands for itself
+        n = min(len(values), MOST_DELAYS[kind])
+        at = np.round((np.arange(n) + 0.5) * len(values) / max(n, 1) - 0.5).astype(int)
+        ranked = np.sort(values) if kind == "datagram" else values
+        kept = ranked[at] if kind == "exchange" else np.append(ranked[at[:-1]], ranked[-1:])  # the longest is kept
         for name, column in _lists(
             {"kind": kind, "delay_s": kept, "weight": np.full(n, len(ranked) / max(n, 1))}
         ).items():

@@ -3,15 +3,21 @@
 The table is data (`netsim/data/targets.toml`).  Left out: what a platform can be made to do by changing its driver.
 """
 
+from __future__ import annotations
+
 import tomllib
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from experiments.quantities import Row
 
+if TYPE_CHECKING:
+    from netsim import SimulationConfig
+
 ANY = "any"
+SUPPLY_V = 3.3
 
 
 class Settings(NamedTuple):
@@ -21,6 +27,7 @@ class Settings(NamedTuple):
     device: str
     lines: tuple[str, ...]
     source: str
+    state: str = ""  #: the sleep that they put it in, between beacons
 
 
 @cache
@@ -34,10 +41,28 @@ def _table() -> Row:
 TARGETS = (*_table(), ANY)
 
 
-def candidates(target: str) -> list[str]:
-    """Return the policies that a target can be set to, those of `ANY` being all."""
+def candidates(target: str, radio: str = "") -> list[str]:
+    """Return the policies that a target can be set to (`ANY`: all), without those that only other chips have."""
     chosen = _table().values() if target == ANY else [_table()[target]]
-    return list(dict.fromkeys(policy for one in chosen for entry in one["settings"] for policy in entry["policies"]))
+    entries = (
+        entry for one in chosen for entry in one["settings"] if not radio or radio in entry.get("radios", [radio])
+    )
+    return list(dict.fromkeys(policy for entry in entries for policy in entry["policies"]))
+
+
+def radios(target: str) -> list[str]:
+    """Return the radios of the package that are of a target, the usual one first; of `ANY` none."""
+    return [] if target == ANY else list(_table()[target]["radios"])
+
+
+def doubt(target: str, radio: str) -> str:
+    """Return why the figures of a radio (as it is written) may not be those of a target; nothing where they are."""
+    if target == ANY or radio in (known := radios(target)) or Path(radio).suffix == ".toml":
+        return ""
+    device = _table()[target]["device"]
+    if not known:
+        return f"WARNING: no radio of the package is one of {device}; mW and hours are those of {radio}."
+    return f"WARNING: {radio} is no radio of {device} (those are {', '.join(known)}); mW and hours are not its own."
 
 
 def settings(policy: str, target: str, *, beacon_interval_ns: int) -> list[Settings]:
@@ -50,6 +75,20 @@ def settings(policy: str, target: str, *, beacon_interval_ns: int) -> list[Setti
             for written in entry["policies"]:
                 if canonical(written, beacon_interval_ns=beacon_interval_ns) == policy:
                     last = written.rpartition(":")[2]
-                    lines = tuple(line.replace("{n}", last if last.isdigit() else "1") for line in entry["type"])
-                    found.append(Settings(name, one["device"], lines, entry["source"]))
+                    n = last if last.isdigit() else "10" if written == "driver:pic32mzw" else "1"
+                    ms = str(round(float(n) * beacon_interval_ns / 1e6)) if n.isdigit() else ""
+                    first, by = ((), "") if written == "none" else (one.get("first", ()), one.get("first_source", ""))
+                    lines = (*first, *(line.replace("{n}", n).replace("{ms}", ms) for line in entry["type"]))
+                    source = "; ".join(filter(None, (by, entry["source"])))
+                    found.append(Settings(name, one["device"], lines, source, one["state"]))
     return found
+
+
+def idle_ma(policy: str, config: SimulationConfig) -> float:
+    """Return the mean current at 3.3 V of a client to whom nothing comes, to be measured on a device."""
+    import netsim
+    from traces import Datagram, Workload
+
+    lasts = [Workload.of([], datagrams=[Datagram(0.0, 0, True)], captured_s=minutes * 60.0) for minutes in (1, 2)]
+    one, two = (netsim.simulate(work, policy, config=config) for work in lasts)
+    return 1000 * (two.energy.total_j - one.energy.total_j) / (two.elapsed_s - one.elapsed_s) / SUPPLY_V

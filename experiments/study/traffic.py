@@ -122,6 +122,7 @@ class Units(NamedTuple):
 
     workloads: list[Replication]
     called: str
+    whole: Sequence[Recorded] = ()  #: the recordings with times of their own of which these are parts
 
 
 def browsed(
@@ -232,9 +233,11 @@ def told(sessions: Sequence[Replication], config: netsim.SimulationConfig) -> Ro
 
 def units(
     workloads: Sequence[Replication], *, few: int, seed: int, beacon_interval_ns: int,
-    think_s: float | None = None,
+    think_s: float | None = None, parts: bool = False,
 ) -> Units:  # fmt: skip
     """Return what is compared: the sessions, or the parts of fewer than `few` recorded ones.
+
+    Those with times of their own stay whole, and are then the same in every command, unless `parts` are asked for.
 
     A session is cut into its pages; one with messages where its pages begin, so that each page keeps the messages that
     came until the next one, and one without two pages where its messages come, into at most `MOST_PARTS`; a recording
@@ -247,7 +250,8 @@ def units(
         if think_s is not None:
             raise ValueError("think is for recorded traffic, but the traffic is split by seeds")
         return Units(list(workloads), "seeds")
-    cut = len(sessions) < few
+    whole = [session for session in sessions if session.is_timed] if think_s is None else []
+    cut = len(sessions) < few and (parts or len(whole) < len(sessions))
     if think_s is not None and any(session.recorded.beside_s for session in sessions):
         raise ValueError("think is for pages, but the traffic has times of its own")
     count = VISITS if cut else 1
@@ -256,12 +260,12 @@ def units(
     if think_s is not None:
         for place, one in enumerate(sessions):
             sessions[place] = replace(one, recorded=paced(one.recorded, think_s))
-    parts = [(one, *part) for one in sessions for part in (_parts(one) if cut else [(one.recorded, None)])]
-    pages_alone = all(len(work) and not session.is_timed for session, work, _ in parts)
+    pieces = [(one, *part) for one in sessions for part in (_parts(one) if cut else [(one.recorded, None)])]
+    pages_alone = all(len(work) and not session.is_timed for session, work, _ in pieces)
     called = "sessions" if not cut else "pages" if pages_alone else "parts"
     made: list[Replication] = []
     interval_s = beacon_interval_ns * 1e-9
-    for number, (session, work, lasts_s) in enumerate(parts):
+    for number, (session, work, lasts_s) in enumerate(pieces):
         if session.is_timed:  # spread evenly, so that the choice of phases decides nothing
             phases_s = (0.5 + _GOLDEN * (number * count + np.arange(count + 1))) % 1.0 * interval_s
         else:
@@ -269,7 +273,7 @@ def units(
         name = f"{session.name} {called.removesuffix('s')} {number + 1}" if cut else session.name
         visited = _visited(work, lasts_s, phases_s, interval_s)
         made.append(replace(session, seed=seed + number if cut else session.seed, name=name, recorded=visited))
-    return Units(made, called)
+    return Units(made, called, whole if len(whole) == len(sessions) else ())
 
 
 def _parts(session: Recorded) -> list[tuple[traces.Workload, float | None]]:

@@ -10,6 +10,9 @@ candidate of least energy is found that keeps the limits on the other half too, 
 fewer than `LEAST_SPLIT` units, those to choose on are drawn with replacement.  Candidates are level if the first wins
 fewer than `CLEARLY` of the splits.
 
+The figures of a recording with times of its own are those of one run of the whole, as in the other commands; its parts
+tell the splits and, relative to their own means, the intervals.
+
 Pages, exchanges and messages weigh the same, whatever unit they are in; energies are sums over sums.  Energy is that
 of a page, or for traffic with times of its own the mean power.  Intervals are 95 % Student intervals over units, of the
 linearised ratio.  Left out: that the candidates' own parameters could be searched more finely.
@@ -48,11 +51,11 @@ _SUPPLY_V, _MONTH_H = 3.3, 730.5
 _LIMITS = {  # what is limited: by which field of a rule, what it is called, its unit
     "slowdown": ("max_slowdown", "slowdown", ""),
     "message": ("max_push_delay_s", "added delay", " s"),
-    "exchange": ("max_delay_s", "time of an exchange", " s"),
+    "added": ("max_delay_s", "delay added to an exchange", " s"),
 }
 _COLUMNS = {  # what is measured: its columns in the table
     "slowdown": "slowdown_{}", "message": "added_delay_{}_s", "datagram": "datagram_delay_{}_s",
-    "exchange": "exchange_{}_s",
+    "exchange": "exchange_{}_s", "added": "exchange_added_{}_s",
 }  # fmt: skip
 
 
@@ -62,7 +65,8 @@ class Rule:
 
     max_slowdown: float = 1.1  #: largest slowdown of pages, at least 1
     max_push_delay_s: float | None = None  #: largest delay added to pushed messages, seconds; None: any
-    max_delay_s: float | None = None  #: longest time of an exchange (without times of their own: of a page), seconds
+    #: largest delay added to exchanges (without times of their own: to pages), seconds; None: any
+    max_delay_s: float | None = None
     at: str = "mean"  #: what of them is limited: "mean", "p95", "p99" or "max"
     battery_mwh: float = 10_000.0  #: capacity whose life is told, milliwatt-hours
     base_ma: float = 0.0  #: what all but the radio draws (processor, sensors, regulator), milliamperes at 3.3 V
@@ -123,6 +127,8 @@ class _Sample:
 class _Units:
     """What the policies of a sweep, and the two references, need on its replications, and what they delay.
 
+    Figures are those of the `whole`, if that is not the units themselves.
+
     `joules`, `seconds` and `pages` have a row a policy and a column a unit; `samples` what may be limited, by its name
     and the policy, without what the traffic has not.  `by_power`, for traffic with times of its own, has candidates in
     the order of their mean power.
@@ -131,6 +137,7 @@ class _Units:
     def __init__(self, frames: Frames, radio: netsim.Radio) -> None:
         references = compare.reference_energies(frames, radio)
         wide: Any = pd.concat([frames.runs, references], ignore_index=True).set_index(["policy", "replication"])
+        self.whole, self.runs = self, frames.runs
         names = frames.runs["replication"].unique().tolist()
         columns = ("total_j", "elapsed_s", "pages")
         self.joules, self.seconds, self.pages = (wide[column].unstack()[names] for column in columns)
@@ -139,6 +146,9 @@ class _Units:
         slowdowns = compare.page_slowdowns(frames.pages)
         tables = {"slowdown": slowdowns.assign(value=slowdowns["slowdown"])}
         tables["exchange"] = slowdowns.assign(value=slowdowns["latency_s"])
+        tables["added"] = slowdowns.assign(value=slowdowns["latency_s"] - slowdowns["base_latency_s"])
+        if self.by_power:
+            tables["added"] = compare.added_times(frames.delays).rename(columns={"added_s": "value"})
         if len(frames.messages):
             tables["message"] = compare.added_delays(frames.messages).rename(columns={"added_s": "value"})
         for kind in ("exchange", "datagram") if self.by_power else ():
@@ -154,8 +164,19 @@ class _Units:
 
     def measured(self) -> pd.DataFrame:
         """Return the table of `measure`."""
+        if self.whole is not self:
+            table, parts = self.whole.measured(), self.own()
+            for column in [name for name in map(str, table) if name.endswith("_half_width")]:
+                of = column.removesuffix("_half_width")
+                scale = 1.0 if "percent" in of else (table[of] / parts[of]).abs()
+                table[column] = parts[column] * scale
+            return table.assign(units=parts["units"])
+        return self.own()
+
+    def own(self) -> pd.DataFrame:
+        """Return that table of the units alone."""
         others = {"vs_none": BASELINE, "above_limit": LIMIT, "above_page_awake": PAGE_AWAKE}
-        has = self.samples.keys() - (set() if self.by_power else {"exchange"}) | {"slowdown"}
+        has = self.samples.keys() - (set() if self.by_power else {"exchange", "added"}) | {"slowdown"}
         rows = []
         for policy in self.joules.index:
             joules, pages = self.joules.loc[policy], self.pages.loc[policy]
@@ -174,8 +195,15 @@ class _Units:
             rows.append(row)
         return pd.DataFrame(rows)
 
+    def without(self, rule: Rule) -> float:
+        """Return how long exchanges (or pages) take without power saving, which no setting shortens, seconds."""
+        sample = self.whole.samples.get("exchange", {}).get(BASELINE)
+        return sample.at(rule.at, self.whole.everything) if sample else nan
+
     def in_order(self, times: NDArray[Any]) -> list[str]:
         """Return the candidates by their energy on the units, each so many times."""
+        if times is self.everything and self.whole is not self:
+            return self.whole.in_order(self.whole.everything)
         over = self.seconds if self.by_power else self.pages.clip(lower=1)
         energies = (self.joules @ times / (over @ times))[self.policies]
         return [*energies.sort_values(kind="stable").index]
@@ -189,8 +217,11 @@ class _Units:
         for kind, (field, called, unit) in _LIMITS.items():
             limit, sample = getattr(rule, field), self.samples.get(kind, {}).get(policy)
             if limit is not None and sample is not None:
-                value = sample.at(rule.at, self.everything if times is None else times)
+                of = self.whole.samples[kind][policy] if times is None else sample
+                value = of.at(rule.at, self.whole.everything if times is None else times)
                 wide = sample.half_width() if times is None and rule.at == "mean" else 0.0
+                if wide and self.whole is not self:
+                    wide *= abs(value / sample.at("mean", self.everything))
                 wide = 0.0 if np.isnan(wide) else wide
                 if (excess := (value + wide) / limit - 1.0) > found["excess"]:
                     found = {"what": called, "unit": unit, "value": value, "half_width": wide, "limit": limit}
@@ -230,12 +261,15 @@ def measure(frames: Frames, radio: netsim.Radio) -> pd.DataFrame:
     return _Units(frames, radio).measured()
 
 
-def tune(frames: Frames, rule: Rule, radio: netsim.Radio, *, seed: int) -> Tuning:
+def tune(frames: Frames, rule: Rule, radio: netsim.Radio, *, seed: int, whole: Frames | None = None) -> Tuning:
     """Choose a candidate on a sweep of at least two replications, and tell how sure the choice is.
 
-    The `radio` is that of the sweep, the `seed` that of the splits; see the module for how.
+    The `radio` is that of the sweep, the `seed` that of the splits, `whole` the sweep on the recordings of which the
+    replications are parts; see the module for how.
     """
     units = _Units(frames, radio)
+    if whole is not None:
+        units.whole = _Units(whole, radio)
     order = units.in_order(units.everything)
     if not order:
         raise ValueError("tune needs a candidate beside none, got none")
@@ -256,9 +290,10 @@ def tune(frames: Frames, rule: Rule, radio: netsim.Radio, *, seed: int) -> Tunin
     recommendation = {
         **row,
         **rule.given(),
-        **_lives(row, frames.runs[frames.runs["policy"] == policy], rule, radio),
+        **_lives(row, units.whole.runs[units.whole.runs["policy"] == policy], rule, radio),
         "keeps": bool(allowed),
         "by_power": units.by_power,
+        "exchange_without_s": units.without(rule) if rule.max_delay_s is not None else None,
         "battery_h_held_out": [float(held_out.quantile(q)) for q in (0.05, 0.95)] if len(held_out) else None,
         "splits": len(splits),
         "level": allowed[:3] if len(allowed) > 1 and share.get(policy, 0.0) < CLEARLY else [],

@@ -94,6 +94,8 @@ class CompiledForm:
         The parameters and the state at first, copied; the attributes of these names are the live arrays.
     interpreted : bool
         Whether the packet model interprets the rule that plans, which has no state and reads `ints` only.
+    prepare : callable, optional
+        What filled in the longer arrays of `ints` from the rest, which can be done again.
     """
 
     def __init__(
@@ -104,10 +106,11 @@ class CompiledForm:
         ints: ArrayLike = (),
         floats: ArrayLike = (),
         interpreted: bool = False,
+        prepare: Callable[[Ints], None] | None = None,
     ) -> None:
         self.ints = np.array(ints, dtype=np.int64)
         self.floats = np.array(floats, dtype=np.float64)
-        self._rules, self._interpreted = (plan, observe), interpreted
+        self.rules, self.prepare, self._interpreted = (plan, observe), prepare, interpreted
         self._exchange: _Interpreted | _Exchange | None = None
 
     def plan(self, view: View) -> Plan:
@@ -127,18 +130,20 @@ class CompiledForm:
     @property
     def entries(self) -> list[Entry]:
         """The functions, as they are called by address."""
-        listed = zip(self._rules, (PLAN, OBSERVE), strict=True)
+        listed = zip(self.rules, (PLAN, OBSERVE), strict=True)
         return [entry_of(rule, signature) for rule, signature in listed if rule is not None]
 
     def __deepcopy__(self, memo: dict[int, object]) -> CompiledForm:
-        return CompiledForm(*self._rules, ints=self.ints, floats=self.floats, interpreted=self._interpreted)
+        return CompiledForm(
+            *self.rules, ints=self.ints, floats=self.floats, interpreted=self._interpreted, prepare=self.prepare
+        )
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_exchange": None}
 
     def _linked(self) -> _Interpreted | _Exchange:
         if self._interpreted or is_plain():
-            self._exchange = _Interpreted(self._rules, self.ints, None if self._interpreted else self.floats)
+            self._exchange = _Interpreted(self.rules, self.ints, None if self._interpreted else self.floats)
         else:
             self._exchange = _Exchange(self)
         return self._exchange
@@ -183,7 +188,7 @@ _NUMBERS = Signature(int, (int,) * 6)
 _ASK, _TELL = (Entry("netsim.policies.call_by_address", name, _NUMBERS) for name in ("ask", "tell"))
 
 
-def _numbers(view: View) -> tuple[int, ...]:
+def numbers_of_view(view: View) -> tuple[int, ...]:
     """Return the fields of a `FlatView`."""
     sent, received, deadline = view.last_sent_ns, view.last_received_ns, view.deadline_ns
     return (
@@ -191,6 +196,13 @@ def _numbers(view: View) -> tuple[int, ...]:
         NOT_YET_NS if received is None else received, view.slept_ns, view.buffered_bytes,
         FOREVER_NS if deadline is None else deadline,
     )  # fmt: skip
+
+
+def numbers_of_frame(frame: Frame) -> tuple[int, ...]:
+    """Return the fields of a `FlatFrame`."""
+    host = frame.host
+    known = _UNKNOWN_TO_THE_LINK if host is None else host
+    return frame.sent, frame.at_ns, frame.empty_ns, frame.full_ns, frame.size_bytes, *known
 
 
 class _Interpreted:
@@ -202,17 +214,14 @@ class _Interpreted:
         self._arrays = (ints, floats) if self._has_state else (tuple(ints.tolist()), ())
 
     def plan(self, view: View) -> Plan:
-        plan: Plan = self._plan(FlatView(*_numbers(view)), *self._arrays)
+        plan: Plan = self._plan(FlatView(*numbers_of_view(view)), *self._arrays)
         if self._has_state:  # its numbers are numpy's
             until, wake, opens, repeat, agreed = plan
             return Plan(int(until), int(wake), bool(opens), int(repeat), bool(agreed))
         return plan
 
     def observe(self, frame: Frame) -> None:
-        known = _UNKNOWN_TO_THE_LINK if frame.host is None else frame.host
-        self._observe(
-            FlatFrame(frame.sent, frame.at_ns, frame.empty_ns, frame.full_ns, frame.size_bytes, *known), *self._arrays
-        )
+        self._observe(FlatFrame(*numbers_of_frame(frame)), *self._arrays)
 
 
 class _Exchange:
@@ -226,16 +235,13 @@ class _Exchange:
         self._plan_address, self._observe_address = form.addresses
 
     def plan(self, view: View) -> Plan:
-        _VIEW.pack_into(self._numbers, 0, *_numbers(view))
+        _VIEW.pack_into(self._numbers, 0, *numbers_of_view(view))
         _ASK(self._plan_address, *self._memory)
         until, wake, opens, repeat, agreed = _PLAN.unpack_from(self._numbers)
         return Plan(until, wake, opens != 0, repeat, agreed != 0)
 
     def observe(self, frame: Frame) -> None:
-        host = frame.host
-        known = _UNKNOWN_TO_THE_LINK if host is None else host
-        seen = frame.sent, frame.at_ns, frame.empty_ns, frame.full_ns, frame.size_bytes
-        _FRAME.pack_into(self._numbers, 0, *seen, *known)
+        _FRAME.pack_into(self._numbers, 0, *numbers_of_frame(frame))
         _TELL(self._observe_address, *self._memory)
 
 

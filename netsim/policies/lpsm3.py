@@ -181,7 +181,7 @@ def fresh(
     silences = {name: getattr(config, name) for name in ("silence_s", "rest_silence_s")}
     outstanding.fill(rule.state_of(ints), config, constants, host_aware=host_aware, **silences)
     _PREPARE(ints)
-    return CompiledForm(rule.follow_plan, rule.observe_frame, ints=ints)
+    return CompiledForm(rule.follow_plan, rule.observe_frame, ints=ints, prepare=rule.prepare)
 
 
 _HOST, _LINK = "lpsm3[:SLOWDOWN[:PUSH_MS[@MEASURE]]]", "lpsm3-link[:SLOWDOWN[:PUSH_MS[@MEASURE]]]"

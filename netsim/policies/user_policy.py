@@ -27,18 +27,20 @@ _LONGEST = 200  # characters of a spec
 
 @dataclass(frozen=True, slots=True)
 class OwnPolicy:
-    """A class of one's own, opened where a policy is made of it: in other processes, too."""
+    """A class of one's own, or an exported policy, opened where a policy is made of it: in other processes, too."""
 
-    place: str  #: a file, FILE.py
-    name: str  #: the class in it
+    place: str  #: a file, FILE.py or FILE.so
+    name: str  #: the class in it; "": it is a library
     #: what its constructor is given, None: nothing.  It is given `beacon_interval_ns` and `radio` if it takes arguments
     #: of these names.
     parameter: str | None = None
 
     @classmethod
     def typed(cls, text: str) -> OwnPolicy | None:
-        """Return what FILE.py:CLASS[:PARAMETER] names; None if it must be another name."""
+        """Return what FILE.py:CLASS[:PARAMETER] names, or FILE.so, a policy exported as C; None for any other name."""
         of_type(str, text=text)
+        if text.endswith(".so"):
+            return cls(abspath(text), "")
         found = fullmatch(r"(.+?\.py):([^\W\d]\w*)(?::(.*))?", text)
         return None if found is None else cls(abspath(found[1]), found[2], found[3])
 
@@ -56,6 +58,10 @@ class OwnPolicy:
 
     def make(self, setting: Setting) -> Policy:
         """Make the policy, or raise a ValueError as `load` does."""
+        if not self.name:
+            from netsim.firmware.library import Exported
+
+            return Exported(self.place, setting.beacon_interval_ns)
         kind = self.load()
         try:
             offered = {"beacon_interval_ns": setting.beacon_interval_ns, "radio": setting.radio}

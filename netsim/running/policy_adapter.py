@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
 from netsim.model.entities import Client, Frame, Run
 from netsim.model.policy import arrival
 from netsim.policies.compiled import NOT_YET_NS
-from netsim.policies.protocol import ASK, FOREVER_NS, HostFrame, Policy, View, asked, told
+from netsim.policies.protocol import ASK, FOREVER_NS, HostFrame, Observer, Policy, View, asked, told
 from netsim.policies.protocol import Frame as SeenFrame
 
 
@@ -53,11 +53,16 @@ class Adviser:
         if client.host_aware:
             own = frame.to.connection
             host = HostFrame(own.number, frame.flag != 0, frame.length, completes != 0, wanted != 0, own.asked_of)
-        observer: Any = self.policy
-        at = run.now - client.offset
-        empty, full = (at, at) if sent else (known - client.offset for known in arrival(run, client, frame))
-        reached = full if run.oracle_stamps else None
-        told(observer, SeenFrame(sent != 0, at, reached, frame.bytes, host, empty, full))
+        known = (run.now, run.now) if sent else arrival(run, client, frame)
+        self.note(run, client, host, sent, run.now, known, frame.bytes)
+
+    def note(
+        self, run: Run, client: Client, host: HostFrame | None, sent: int, at: int, known: tuple[int, int], size: int
+    ) -> None:
+        """Tell of a frame at an instant, with those between which it came."""
+        empty, full = (instant - client.offset for instant in known)
+        observer, reached = cast(Observer, self.policy), full if run.oracle_stamps else None
+        told(observer, SeenFrame(sent != 0, at - client.offset, reached, size, host, empty, full))
 
 
 def _arrivals(client: Client, now: int) -> tuple[int, ...]:

@@ -33,10 +33,10 @@ from netsim.model.datagrams import datagram_frame
 from netsim.model.entities import Client, Frame, Run
 from netsim.model.events import begin
 from netsim.model.medium import advance, send_down, send_up
+from netsim.model.policy import arrival
 from netsim.model.wires import transmit
 from netsim.policies import AnyPolicy
-from netsim.policies.protocol import Frame as SeenFrame
-from netsim.policies.protocol import HostFrame, Observer, Policy, told
+from netsim.policies.protocol import HostFrame, Observer, Policy
 from netsim.result import SimulationResult, result_of
 from netsim.running.on_simpy import prepared
 from netsim.running.on_simpy import result as left_behind
@@ -44,7 +44,7 @@ from netsim.running.policy_adapter import Adviser
 from netsim.running.recorder import Recorder
 from netsim.running.setup import World
 from netsim.simulation import _MOST_ROOM, _made
-from traces.captures.waiting import Seen, Waiting
+from traces.captures.waiting import Waiting
 from traces.columns import Workload
 
 MOST_WAITING = 1000
@@ -287,27 +287,22 @@ class _Host(Adviser):
         client.outstanding = self._waiting.n
         super().ask(run, client, at_beacon, now, slept, waiting)
 
-    def tell(
-        self, run: Run, client: Client, frame: Frame, sent: int, reached: int, completes: int, wanted: int
-    ) -> None:
+    def tell(self, run: Run, client: Client, frame: Frame, sent: int, completes: int, wanted: int) -> None:
         """Tell of a packet."""
         self.look(run, client, run.now)
         seen = self._waiting.take(run.now, self._packets[frame.seq].data, sent != 0)
-        self._told(client, seen, sent != 0, run.now, reached, frame.bytes)
+        if self._observes:
+            known = (run.now, run.now) if sent else arrival(run, client, frame)
+            self.note(run, client, HostFrame(*seen), sent, run.now, known, frame.bytes)
 
     def look(self, run: Run, client: Client, now: int) -> None:
         """Let waits end by silence: the policy is told, and asked at its next beacon."""
         for seen, last_ns in self._waiting.over(now):
             run.now = run.machine.clock._now = max(now, run.now)
             advance(run, client, run.now)
-            self._told(client, seen, False, now, last_ns, run.header)
+            if self._observes:
+                self.note(run, client, HostFrame(*seen), 0, now, (last_ns, last_ns), run.header)
             client.repeat = 0
-
-    def _told(self, client: Client, seen: Seen, sent: bool, at: int, reached: int, size: int) -> None:
-        if self._observes:
-            host, offset, observer = HostFrame(*seen), client.offset, self.policy
-            assert isinstance(observer, Observer)
-            told(observer, SeenFrame(sent, at - offset, reached - offset, size, host))
 
 
 @contextmanager

@@ -202,10 +202,9 @@ def choose(
     for k in range(last - 1, -1, -1):
         first, end, next_ns = work.first_step[k], work.first_step[k + 1], work.stop_ns[k + 1]
         late[PAGE, k + 1] = late[MESSAGE, k + 1] = 0.0
-        pages = pages_s = messages = messages_s = 0.0
+        pages, pages_s, messages, messages_s = 0.0, 0.0, 0.0, 0.0
         for i in range(first, end):
             pages, pages_s, messages, messages_s = _with_step(work, i, next_ns, pages, pages_s, messages, messages_s)
-        all_pages, all_pages_s, all_messages, all_messages_s = pages, pages_s, messages, messages_s
         others = (waiting - 1) * _page_rate(work, first, end) / waiting
         no_page, no_message = work.alive[PAGE, first], work.alive[MESSAGE, first]
         alive = no_page * no_message
@@ -219,38 +218,15 @@ def choose(
         for j in range(k + 1, high + 1):
             more_s[j] = (work.stop_ns[j] - next_ns) * 1e-9
         if stay:
-            lived_s = pages = pages_s = messages = messages_s = 0.0
-            for i in range(end - 1, first, -1):  # asleep from the beginning of step i on
-                pages, pages_s, messages, messages_s = _with_step(
-                    work, i, next_ns, pages, pages_s, messages, messages_s
-                )
-                lived_s += work.lived_s[i]
-                no_page, no_message, least = work.alive[PAGE, i], work.alive[MESSAGE, i], np.inf
-                for j in range(high, k, -1):
-                    page = late[PAGE, j] + _late_pages(
-                        pages, pages_s + pages * more_s[j], page_price_w, others, waiting - 1
-                    )
-                    message = late[MESSAGE, j] + _late_messages(
-                        work, messages, messages_s + messages * more_s[j], message_price_w, half_beacons
-                    )
-                    cost = no_message * page + no_page * message + value[work.is_poll[j], j] - woken_j[j]
-                    cost += dearer_j[j] * no_page * no_message
-                    if cost < least:
-                        least, high = cost, j
-                least += listen_j * no_page * no_message - awake_w * lived_s
-                if least < awake_cost:
-                    awake_cost, awake_step, awake_next = least, i, high
+            awake_cost, awake_step, awake_next, high, lived_s = _awake_into(
+                work, k, high, awake_cost, awake_w, listen_j, page_price_w, message_price_w, others, waiting - 1,
+                half_beacons,
+            )  # fmt: skip
             awake_cost += awake_w * (lived_s + work.lived_s[first])
-        sleep_cost, far = np.inf, high
-        no_page, no_message = work.alive[PAGE, first], work.alive[MESSAGE, first]
-        for j in range(far, k, -1):
-            page_s, message_s = all_pages_s + all_pages * more_s[j], all_messages_s + all_messages * more_s[j]
-            late[PAGE, j] += _late_pages(all_pages, page_s, page_price_w, others, waiting - 1)
-            late[MESSAGE, j] += _late_messages(work, all_messages, message_s, message_price_w, half_beacons)
-            cost = no_message * late[PAGE, j] + no_page * late[MESSAGE, j] + value[work.is_poll[j], j] - woken_j[j]
-            cost += dearer_j[j] * alive
-            if cost < sleep_cost:
-                sleep_cost, high = cost, j
+        sleep_cost, high = _asleep_from(
+            work, k, high, pages, pages_s, messages, messages_s, page_price_w, message_price_w, others, waiting - 1,
+            half_beacons,
+        )  # fmt: skip
         sleep_cost += listen_j * alive
         woken_j[k] = 0.0 if work.is_poll[k] else wakeup_j * alive
         for awake in range(2):
@@ -260,6 +236,63 @@ def choose(
             work.asleep_step[awake, k] = awake_step if stays else first
             work.next_stop[awake, k] = awake_next if stays else high
     return float(value[1, 0] if is_awake else value[0, 0])
+
+
+@compiled
+def _awake_into(
+    work: Workspace, k: int, high: int, awake_cost: float, awake_w: float, listen_j: float, page_price_w: float,
+    message_price_w: float, others: float, n_others: int, half_beacons: float,
+) -> tuple[float, int, int, int, float]:  # fmt: skip
+    """Find the step behind a stop at whose beginning it is best to fall asleep, if that costs less than is known.
+
+    Returns the least cost, the step, the stop to listen to then, the last stop worth listening to, and the time lived.
+    """
+    end, next_ns, more_s, value = work.first_step[k + 1], work.stop_ns[k + 1], work.more_s, work.value
+    late, woken_j, dearer_j = work.late, work.woken_j, work.dearer_j
+    awake_step, awake_next = end, k + 1
+    lived_s = pages = pages_s = messages = messages_s = 0.0
+    for i in range(end - 1, work.first_step[k], -1):  # asleep from the beginning of step i on
+        pages, pages_s, messages, messages_s = _with_step(work, i, next_ns, pages, pages_s, messages, messages_s)
+        lived_s += work.lived_s[i]
+        no_page, no_message, least = work.alive[PAGE, i], work.alive[MESSAGE, i], np.inf
+        for j in range(high, k, -1):
+            page = late[PAGE, j] + _late_pages(pages, pages_s + pages * more_s[j], page_price_w, others, n_others)
+            message = late[MESSAGE, j] + _late_messages(
+                work, messages, messages_s + messages * more_s[j], message_price_w, half_beacons
+            )
+            cost = no_message * page + no_page * message + value[work.is_poll[j], j] - woken_j[j]
+            cost += dearer_j[j] * no_page * no_message
+            if cost < least:
+                least, high = cost, j
+        least += listen_j * no_page * no_message - awake_w * lived_s
+        if least < awake_cost:
+            awake_cost, awake_step, awake_next = least, i, high
+    return awake_cost, awake_step, awake_next, high, lived_s
+
+
+@compiled
+def _asleep_from(
+    work: Workspace, k: int, high: int, pages: float, pages_s: float, messages: float, messages_s: float,
+    page_price_w: float, message_price_w: float, others: float, n_others: int, half_beacons: float,
+) -> tuple[float, int]:  # fmt: skip
+    """Find the stop to listen to for who is asleep from a stop on; return the cost without listening, and the stop.
+
+    It enters the events until the next stop, and their delay until then, into the delays of sleeps that begin before.
+    """
+    late, more_s, least, best = work.late, work.more_s, np.inf, high
+    first = work.first_step[k]
+    no_page, no_message = work.alive[PAGE, first], work.alive[MESSAGE, first]
+    for j in range(high, k, -1):
+        page_s, message_s = pages_s + pages * more_s[j], messages_s + messages * more_s[j]
+        late[PAGE, j] += _late_pages(pages, page_s, page_price_w, others, n_others)
+        late[MESSAGE, j] += _late_messages(work, messages, message_s, message_price_w, half_beacons)
+        cost = (
+            no_message * late[PAGE, j] + no_page * late[MESSAGE, j] + work.value[work.is_poll[j], j] - work.woken_j[j]
+        )
+        cost += work.dearer_j[j] * (no_page * no_message)
+        if cost < least:
+            least, best = cost, j
+    return least, best
 
 
 @compiled

@@ -90,9 +90,9 @@ def read_capture(path, chance):
     report = Report()
     try:
         read_requests(path, chance, report)
-        if (payload := report.payload) is not None:
-            entered = payload.in_requests + payload.in_replies + payload.in_messages + payload.in_datagrams
-            assert payload.captured == entered + sum(payload.left_out.values())
+        for book in filter(None, (report.payload, report.packets)):
+            entered = book.in_requests + book.in_replies + book.in_messages + book.in_datagrams
+            assert book.captured == entered + sum(book.left_out.values())
     finally:
         with suppress(TraceError), open_trace(path) as stream:
             audit(frames(stream, path, Report(), links=WIRELESS))

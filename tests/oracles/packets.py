@@ -1,7 +1,6 @@
 """The packets of one client of a capture, counted with dpkt: an account of traffic that knows no flows.
 
-A packet of the client carries payload of TCP or UDP, keeps a TCP connection alive (it ends with the last byte that was
-sent before), or is of ARP.  What others send to many is not of the client.
+A packet of the client has its address as that of its source or target, or ARP tells or asks for it.
 """
 
 from ipaddress import ip_address
@@ -33,7 +32,7 @@ def accounts(path, client):
         reader = dpkt.pcap.UniversalReader(file)
         link, packets = reader.datalink(), list(reader)
     address, found, first, last = ip_address(client).packed, [], 0.0, 0.0
-    ends, own = {}, []
+    own = []
     for number, (moment, data) in enumerate(packets):
         now = float(moment)
         if number and not JUMP_S[0] <= now - last <= JUMP_S[1]:
@@ -41,7 +40,7 @@ def accounts(path, client):
             own, first, last = [], now, now
         first = first if number else now
         last = max(last, now) if number else now
-        if _is_own(_body(link, data), address, ends):
+        if _is_own(_body(link, data), address):
             own.append(last - first)
     found.append(Account(last - first, np.array(own)))
     return [account for account in found if len(account.instants_s)]
@@ -56,18 +55,7 @@ def _body(link, data):
     return dpkt.ip6.IP6(data) if data[0] >> 4 == 6 else dpkt.ip.IP(data)
 
 
-def _is_own(packet, client, ends):
+def _is_own(packet, client):
     if isinstance(packet, dpkt.arp.ARP):
-        many = packet.op == dpkt.arp.ARP_OP_REQUEST and packet.spa != client
-        return client in (packet.spa, packet.tpa) and not many
-    if not isinstance(packet, dpkt.ip.IP | dpkt.ip6.IP6) or client not in (packet.src, packet.dst):
-        return False
-    body = packet.data
-    if isinstance(body, dpkt.udp.UDP):
-        return body.ulen > 8
-    if not isinstance(body, dpkt.tcp.TCP):
-        return False
-    flow, size = (packet.src, body.sport, packet.dst, body.dport), len(body.data)
-    again = ends.get(flow) == body.seq + 1 and not body.flags & (dpkt.tcp.TH_SYN | dpkt.tcp.TH_FIN | dpkt.tcp.TH_RST)
-    ends[flow] = max(ends.get(flow, 0), body.seq + size)
-    return size > 0 or again
+        return client in (packet.spa, packet.tpa)
+    return isinstance(packet, dpkt.ip.IP | dpkt.ip6.IP6) and client in (packet.src, packet.dst)

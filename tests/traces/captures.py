@@ -72,6 +72,11 @@ def with_options(frame):
     return struct.pack(">IHBB", 0x60000000, 24 + len(frame) - 34, 0, 64) + addresses + b"\6\2" + bytes(22) + frame[34:]
 
 
+def loaded(requests):
+    """Return those with payload, without the frames that only keep their instants."""
+    return [one for one in requests if one.request_bytes + one.reply_bytes]
+
+
 def record(size):
     """Return a TLS record of application data whose contents have so many bytes."""
     return b"\x17\x03\x03" + size.to_bytes(2, "big") + b"\x5a" * size

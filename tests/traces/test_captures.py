@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import traces
 from tests.tables import cases_of, each, named, near, rows
-from tests.traces.captures import DEVICE, SERVER, Tcp, authenticated, pcap, record, udp, with_options
+from tests.traces.captures import DEVICE, SERVER, Tcp, authenticated, loaded, pcap, record, udp, with_options
 from traces import Report, TraceError
 from traces.captures.flows import open_loop
 from traces.captures.streams import Stream
@@ -23,13 +23,19 @@ def entered(payload):
     return payload.in_requests + payload.in_replies + payload.in_messages + payload.in_datagrams
 
 
-def found(tmp_path, frames, **options):
-    """Return requests and report, held to conservation."""
+def conserved(report, packets):
+    assert report.packets.captured == packets
+    for book in (report.payload, report.packets):
+        assert book.captured == entered(book) + sum(book.left_out.values())
+
+
+def found(tmp_path, frames, *, empty=False, **options):
+    """Return requests with payload and the report, held to conservation."""
     (tmp_path / "c").write_bytes(pcap(frames))
     report = Report()
     requests = [one for batch in traces.batches(tmp_path / "c", report=report, **options) for one in batch.requests()]
-    assert report.payload.captured == entered(report.payload) + sum(report.payload.left_out.values())
-    return requests, report
+    conserved(report, len(frames))
+    return (requests if empty else loaded(requests)), report
 
 
 def sizes(requests):
@@ -106,14 +112,14 @@ def test_what_is_left_out_is_counted_by_reason_with_its_bytes(tmp_path):
     frames = [
         (1.0 + at / 10, udp(0, True, b"x" * size, server_port=port)[1].replace(DEVICE, source).replace(SERVER, target))
         for at, (source, target, port, size) in enumerate(sent)]  # fmt: skip
-    requests, report = found(tmp_path, frames)
-    assert report.payload.left_out == {"background_multicast": 100, "background_unicast": 90, "local": 80}
+    requests, report = found(tmp_path, frames, empty=True)
+    assert report.payload.left_out == {"background_multicast": 100, "background_unicast": 90}
     kinds = [(one.client, one.kind if one.kind in UNASKED else one.request_bytes) for one in requests]
     other = "192.168.1.99"
     up, down = DATAGRAM_UP, DATAGRAM_DOWN
-    assert kinds == [(NAME, up), (NAME, up), (other, down), (NAME, 70), (NAME, 48), (other, 49)]
-    requests, report = found(tmp_path, frames, client=other)
-    assert sizes(requests) == [(0, 0), (0, 70), (49, 0)]
+    assert kinds == [(NAME, up), (NAME, up), (other, down), (NAME, up), (NAME, up), (NAME, up), (other, up)]
+    requests, report = found(tmp_path, frames, empty=True, client=other)
+    assert sizes(requests) == [(0, 0), (0, 80), (0, 70), (49, 0)]
     assert report.payload.left_out["other_clients"] == 48
     for client, message in (("nobody", "--client must be an IP address"), ("9.9.9.9", r"an exchange of 9\.9\.9\.9")):
         with pytest.raises(TraceError, match=message):
@@ -122,14 +128,21 @@ def test_what_is_left_out_is_counted_by_reason_with_its_bytes(tmp_path):
 
 
 def test_connections_at_home_are_left_out_beside_one_that_leaves_it(tmp_path):
-    home = [(at_s, frame.replace(SERVER, b"\xc0\xa8\x01\x63")) for at_s, frame in exchange(1).frames]
+    ends = {DEVICE: b"\xc0\xa8\x01\x62", SERVER: b"\xc0\xa8\x01\x63"}
+    home = [
+        (at_s, frame.replace(DEVICE, ends[DEVICE]).replace(SERVER, ends[SERVER])) for at_s, frame in exchange(1).frames
+    ]
     elsewhere = exchange(9, port=40_001).frames
     requests, report = found(tmp_path, home + elsewhere)
     assert [request.start_us for request in requests] == [9_100_000]
     assert report.payload.left_out == {"local": 305 + 905}
     assert report["exchanges_between_local_addresses"] == 1
-    requests, _ = found(tmp_path, home + elsewhere[:3])  # nothing but a handshake leaves
-    assert [request.start_us for request in requests] == [1_100_000]
+    assert report.packets.left_out == {"acknowledgements_and_copies": 2, "local": 4}
+    own = [
+        (at_s, frame.replace(ends[DEVICE], DEVICE)) for at_s, frame in home
+    ]  # of whoever leaves it, all frames count
+    requests, _ = found(tmp_path, own + elsewhere)
+    assert [request.start_us for request in requests] == [1_100_000, 9_100_000]
 
 
 def test_a_syn_that_is_sent_again_opens_no_other_connection(tmp_path):
@@ -151,7 +164,7 @@ def test_fragments_after_the_first_are_payload_that_is_left_out(tmp_path):
     (tmp_path / "c").write_bytes(pcap(frames, link=101))
     report = Report()
     (batch,) = traces.batches(tmp_path / "c", report=report)
-    assert batch["request_bytes"].tolist() == [1472] * 2
+    assert batch["request_bytes"].tolist() == [1472, 0, 0] * 2
     assert (report.payload.captured, report.payload.left_out, report["fragments"]) == (6000, {"fragments": 3056}, 4)
 
 
@@ -166,7 +179,7 @@ def _cooked(frame):
 )
 def test_what_stands_around_a_connection_changes_nothing(tmp_path, link, changed):
     (tmp_path / "c").write_bytes(pcap([(at_s, changed(frame)) for at_s, frame in exchange(1.0).frames], link))
-    (request,) = traces.read(tmp_path / "c")
+    (request,) = loaded(traces.read(tmp_path / "c"))
     assert (request.request_bytes, request.reply_bytes, request.wait_us) == (305, 905, 250_000)
 
 
@@ -176,7 +189,7 @@ def test_acknowledgements_are_known_by_their_heads_where_no_more_was_captured(tm
     connection.down(1.41, record(900))
     for kept_bytes in (1 << 16, 59):
         (tmp_path / "c").write_bytes(pcap(connection.frames, kept_bytes=kept_bytes))
-        assert sizes(traces.read(tmp_path / "c")) == [(360, 1810)]
+        assert sizes(loaded(traces.read(tmp_path / "c"))) == [(360, 1810)]
 
 
 @cases_of("step_s sessions", "3599, 1 ; 3601, 2 ; -0.9, 1 ; -1.1, 2")
@@ -225,7 +238,7 @@ def test_real_captures_are_conserved_and_equal_an_independent_count(data, name):
     )]  # fmt: skip
     payload = report.payload
     assert payload.captured == sum(COUNTS[name])
-    assert payload.captured == entered(payload) + sum(payload.left_out.values())
+    conserved(report, report["packets"])
     assert entered(payload) == sum(up + down for up, down in sizes) - report["bytes_lost_in_the_capture"]
     assert min(payload.in_requests, payload.in_replies, payload.in_messages, *payload.left_out.values(), 0) == 0
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import traces
 from tests.tables import cases_of
-from tests.traces.captures import ACK, FIN, SYN, ip, pcap
+from tests.traces.captures import ACK, FIN, SYN, ip, loaded, pcap
 from traces import Report, TraceError
 from traces.captures.packets import frames
 from traces.files import open_trace
@@ -41,7 +41,7 @@ def capture(frames, step_s=0.001):
 def read(tmp_path, data, **options):
     (tmp_path / "c").write_bytes(data)
     requests = traces.read(tmp_path / "c", **options)
-    return list(requests), requests.report
+    return loaded(requests), requests.report
 
 
 OPENING = [segment(True, 99, flags=SYN), segment(False, 499, flags=SYN | ACK, ack=100)]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tests.tables import cases_of, each, near
-from traces.traffic import APPS, KINDS, draw, push_messages
+from traces.traffic import APPS, KINDS, Wishes, draw, make, push_messages
 
 QUICK = "game", "voice"  # of which a minute has much
 
@@ -66,3 +66,11 @@ def test_a_mixture_says_which_server_is_asked():
     assert {page.servers[0] for page in programs} == {0, 1}
     phases = draw("shifting", 1500.0, rng(6)).pages
     assert all(set(page.servers) == {int(page.page.partition("/")[0])} for page in phases)
+
+
+def test_a_call_is_datagrams_that_nobody_waits_for_each_way_at_its_own_pace():
+    call = make("voice", Wishes(hours=0.02), rng(3))
+    assert (len(call), len(call.messages), call.captured_s) == (0, 0, 72.0)
+    for up, a_second in ((True, 25.0), (False, 20.0)):
+        assert len([one for one in call.datagrams if one.up is up]) == near(72 * a_second, rel=0.1)
+    assert [one.at_s for one in call.datagrams] == sorted(one.at_s for one in call.datagrams)

@@ -1,42 +1,47 @@
-"""The book of a capture: requests in the order in which they were sent, and where every byte went.
+"""The book of a capture: requests in the order in which they were sent, and where every byte and packet went.
 
 Exchanges are finished in another order than that in which they begin, so up to `MOST_WAITING` of them wait and leave in
-order.  Flows between two addresses of one network at home are left out, except for name lookups, HTTP/1 and calls
-(each direction of which has its own clock), unless the capture holds nothing else.  What a client sends to many, or to
-find its neighbours, leaves an empty datagram, so that its instant is kept.  A clock that jumps begins a new session,
-whose clients have names of their own.
+order.  Flows between two addresses of one network at home are left out, except for those of a client that has traffic
+elsewhere, name lookups, HTTP/1 and calls (each direction of which has its own clock), unless the capture holds nothing
+else.  What a client sends to many, what passes to find neighbours, fragments and other protocols over IP leave an empty
+datagram, so that their instants are kept.  A clock that jumps begins a new session, whose clients have names of their
+own.  Addresses of one device have one name (`device`).
 """
 
 from collections.abc import Callable
 from operator import itemgetter
 
-from traces.captures.frames import MULTICAST, Segment, address_text, ends
-from traces.records import DATAGRAM_DOWN, DATAGRAM_UP, MESSAGE, FlowGroup, Payload, Report, Request
+from traces.captures.frames import Segment, address_text, ends
+from traces.records import DATAGRAM_DOWN, DATAGRAM_UP, MESSAGE, UNASKED, FlowGroup, Payload, Report, Request
 
 MOST_WAITING = 1 << 16
 _MOST_TRIPS = 1 << 14
 _MOST_GROUPS = 1 << 12
 _MOST_CLIENTS = 1 << 14
 _DATAGRAMS = DATAGRAM_UP, DATAGRAM_DOWN
+Enter = Callable[[Request, int, int], None]
+"""What takes an exchange, message or datagram, and its packets up and down."""
 
 
 class Ledger:
     """The book of one capture, whose counts, payload and flows `report` receives."""
 
     def __init__(self, report: Report) -> None:
-        self.payload = report.payload = Payload()
+        self.payload, self.packets = report.payload, report.packets = Payload(), Payload()
         self.count = report.count
-        self.waiting: list[tuple[int, Request, bool]] = []  #: When it began, the request, whether it stays at home.
+        #: When it began, the request, whether it stays at home, its packets up and down, and who may have it instead.
+        self.waiting: list[tuple[int, Request, bool, int, int, Request | None]] = []
         self.ready: list[Request] = []  #: What may leave, in the order of sending.
         #: The last round trip noted between client and server, as the capture saw it and from end to end.
         self.trips: dict[tuple[bytes, bytes], tuple[int, int]] = {}
+        self.devices, self.device = set[bytes](), b""  #: The addresses of the one device that is wanted, and the first.
         self._report = report
         self._clients, self._seen = set[str](), set[str]()  # the former's traffic leaves the network at home
         self._connections, self._session, self._remote = 0, 1, False
 
     def name(self, address: bytes) -> str:
         """Return the name of a client in this session."""
-        text = address_text(address)
+        text = address_text(self.device if address in self.devices else address)
         return text if self._session == 1 else f"{text} ({self._session})"
 
     def ends(self, key: bytes, forward: bool) -> tuple[bytes, bytes, str, str]:
@@ -46,24 +51,26 @@ class Ledger:
             client, server, to_port = server, client, port
         return client, server, self.name(client), f"{address_text(server)}:{to_port}"
 
-    def dropped(self, reason: str, size_bytes: int) -> None:
-        """Take captured payload that is in no exchange and no message."""
-        if size_bytes:
-            self.payload.left_out[reason] = self.payload.left_out.get(reason, 0) + size_bytes
+    def dropped(self, reason: str, size_bytes: int, packets: int = 1) -> None:
+        """Take captured payload, and packets, that are in no exchange, message or datagram."""
+        for book, lost in ((self.payload, size_bytes), (self.packets, packets)):
+            if lost:
+                book.left_out[reason] = book.left_out.get(reason, 0) + lost
 
     def leave_out(self, segment: Segment, now_us: int) -> None:
         """Take a packet that is part of nobody's traffic: an empty datagram of each of its ends that is a client."""
         reason, key = segment.reason, segment.key
         self.count(f"{reason}_packets" if "background" in reason else reason)
         self.payload.captured += segment.size
-        self.dropped(reason, segment.size)
+        self.dropped(reason, segment.size, not key)
         if not key:
             return
         source, _, target, _ = ends(key)
-        both = (source, target, DATAGRAM_UP), (target, source, DATAGRAM_DOWN)
-        for client, other, kind in both[: 1 if reason == MULTICAST else 2]:
-            found = Request(self.name(client), address_text(other), now_us, now_us, 0, 0, "", kind)
-            self.waiting.append((now_us, found, False))
+        sent, received = (
+            Request(self.name(client), reason, now_us, now_us, 0, 0, "", kind)
+            for client, kind in ((source, DATAGRAM_UP), (target, DATAGRAM_DOWN))
+        )
+        self.waiting.append((now_us, sent, False, 1, 0, received))
 
     def round_trip(self, ends: tuple[bytes, bytes] | None, seen_us: int, whole_us: int) -> None:
         """Note a round trip between two ends, or (None) of one flow."""
@@ -73,7 +80,7 @@ class Ledger:
                 self.trips.clear()
             self.trips[ends] = seen_us, whole_us
 
-    def opened(self, name: str, *, at_home: bool = False, spared: bool = False) -> Callable[[Request], None]:
+    def opened(self, name: str, *, at_home: bool = False, spared: bool = False) -> Enter:
         """Return what takes the exchanges, messages and datagrams of another flow as they are finished.
 
         It is called after transport and port of the server, ``"tcp/443"``.  One that is `spared` counts although both
@@ -87,7 +94,7 @@ class Ledger:
         self._connections += 1
         connection = self._connections
 
-        def enter(request: Request) -> None:
+        def enter(request: Request, up_packets: int, down_packets: int) -> None:
             up, down = request.request_bytes, request.reply_bytes
             group.up_bytes += up
             group.down_bytes += down
@@ -97,7 +104,8 @@ class Ledger:
             self._seen.add(request.client)
             if not stays:
                 self._clients.add(request.client)
-            self.waiting.append((request.start_us, request._replace(connection=connection), stays))
+            own = request._replace(connection=connection)
+            self.waiting.append((request.start_us, own, stays, up_packets, down_packets, None))
 
         return enter
 
@@ -115,26 +123,28 @@ class Ledger:
         """Let the first `n` of those that wait leave."""
         self.waiting.sort(key=itemgetter(0))
         leaving, self.waiting = self.waiting[:n], self.waiting[n:]
-        payload = self.payload
-        for _, request, stays in leaving:
+        for _, request, stays, up_packets, down_packets, other in leaving:
             up, down, kind = request.request_bytes, request.reply_bytes, request.kind
-            if stays and self._remote:
-                self.dropped("local", up + down)
-                self.count("exchanges_between_local_addresses")
+            if stays and self._remote and request.client not in self._clients:
+                self.dropped("local", up + down, up_packets + down_packets)
+                self.count("exchanges_between_local_addresses", kind not in _DATAGRAMS)
                 continue
             if stays:
                 self._clients.add(request.client)
-            if kind in _DATAGRAMS and request.connection < 0 and request.client not in self._clients:
-                continue  # of somebody who has no traffic here
-            self.ready.append(request)
-            self.count("datagrams" if kind in _DATAGRAMS else "messages" if kind == MESSAGE else "requests")
-            if kind in _DATAGRAMS:
-                payload.in_datagrams += up + down
-            elif kind == MESSAGE:
-                payload.in_messages += down
-            else:
-                payload.in_requests += up
-                payload.in_replies += down
+            whose = [one for one in (request, other) if one and (not other or one.client in self._clients)]
+            if not whose:  # of somebody who has no traffic here
+                self.dropped(request.server, 0, up_packets)
+            self.ready += whose
+            self.count("datagrams" if kind in _DATAGRAMS else "messages" if kind == MESSAGE else "requests", len(whose))
+            for book, *sizes in ((self.payload, up, down), (self.packets, up_packets, down_packets)):
+                if kind in _DATAGRAMS:
+                    book.in_datagrams += sum(sizes) * bool(whose)
+                elif kind == MESSAGE:
+                    book.in_messages += sizes[1]
+                else:
+                    book.in_requests += sizes[0]
+                    book.in_replies += sizes[1]
+            if kind not in UNASKED:
                 self.count("uploads", not down)
                 if request.wait_us >= 0:
                     self._report.waits_us.extend((request.wait_us,))

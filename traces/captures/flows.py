@@ -11,13 +11,13 @@ A flow is a process to which its packets are sent, and None when it is over.
 """
 
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from itertools import chain, repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.captures.byte_accounting import Ledger
+from traces.captures.byte_accounting import Enter, Ledger
 from traces.captures.frames import Segment
 from traces.captures.runs import Payload, Run, runs, started
 from traces.captures.streams import ACK, FIN, RST, SYN, Stream
@@ -27,11 +27,10 @@ Seen = tuple[bool, Segment, bytes, int]
 """Whether a packet goes the way of the first one of its flow, its headers, its frame, and when it was seen."""
 
 Flow = Generator[None, Seen | None, None]
-Enter = Callable[[Request], None]
 
 AT_THE_CLIENT_US = 1_000
-AGAIN_AFTER_US = 100_000
-"""A segment that was sent before is a packet of its own if nothing came so shortly before."""
+ALONE_AFTER_US = 10_000
+"""A segment without new payload stands alone if nothing came so shortly before it, beside the trip to the client."""
 
 SILENCE_US = 60_000_000
 LEAST_TOLD, MOST_HELD = 40, 512
@@ -85,7 +84,7 @@ def udp(key: bytes, forward: bool, ledger: Ledger, enter: Enter, *, quic: bool, 
             if is_open:
                 up, at_us, size, _ = datagram
                 sizes, kind = ((size, 0), DATAGRAM_UP) if up else ((0, size), DATAGRAM_DOWN)
-                enter(Request(*names, at_us, at_us, *sizes, kind=kind))
+                enter(Request(*names, at_us, at_us, *sizes, kind=kind), up, not up)
             else:
                 run.send(datagram)
         held.clear()
@@ -98,7 +97,10 @@ def udp(key: bytes, forward: bool, ledger: Ledger, enter: Enter, *, quic: bool, 
         if packet is None:
             continue
         way, segment, frame, last_us = packet
-        if segment.size:
+        if not segment.size:
+            kind = DATAGRAM_UP if way is forward else DATAGRAM_DOWN
+            enter(Request(*names, last_us, last_us, 0, 0, kind=kind), way is forward, way is not forward)
+        else:
             ledger.payload.captured += segment.size
             head = frame[segment.payload_at : segment.payload_at + _LONGEST_HEAD]
             held.append((way is forward, last_us, segment.size, head))
@@ -112,15 +114,15 @@ def open_loop(packets: Sequence[Payload]) -> bool:
     That is so if packets of neither direction follow one of the other within some milliseconds more often than they
     would by chance: than the same packets would some tenths of a second earlier or later, when both directions are as
     busy.  Two directions of the same even pace, as voice has it, follow each other at the same distance for minutes;
-    they have their own clocks because nothing asks and answers so often.  So has a flow of one direction.  Of few
-    packets, which are in the order of time, nothing is known.
+    they have their own clocks because nothing asks and answers so often.  So has a flow of one direction, however
+    short.  Of few packets, which are in the order of time, nothing else is known.
     """
     ups, downs = (np.array([at_us for up, at_us, *_ in packets if up is way]) for way in (True, False))
     fewest = min(len(ups), len(downs))
-    if len(packets) < LEAST_TOLD:
+    if not fewest:
+        return True
+    if len(packets) < LEAST_TOLD or fewest < LEAST_TOLD // 4:
         return False
-    if fewest < LEAST_TOLD // 4:
-        return not fewest
     if _is_even(ups) and _is_even(downs):
         return True
     return all(
@@ -150,15 +152,15 @@ def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
     """Take a TCP connection as seen from its middle, by the key of its first packet, the client's if `forward`."""
     # of the way back and the way forth: what was sent, and bytes captured before it was known to be no HTTP
     streams, held = (Stream(), Stream()), [0, 0]
-    syn_us = syn_ack_us = trip_us = whole_us = latest_us = -1  # the latest payload
-    probed: bool | None = None  # which way the last keep-alive went that is not answered
+    syn_us = syn_ack_us = trip_us = whole_us = latest_us = -1  # the latest packet that is replayed
+    near_us, packets = ALONE_AFTER_US, [0, 0]  # of HTTP, of the way back and the way forth
     run = None  # once it is known not to speak HTTP/1
     http = None  # once it is known to speak it
     found_bytes, lost = 0, [0, 0]  # in exchanges of HTTP; bytes that only the capture lost: down, up
 
     def beside(name: str) -> None:
         kind = DATAGRAM_UP if is_up else DATAGRAM_DOWN
-        enter(Request(*ledger.ends(key, forward)[2:], now_us, now_us, 0, 0, "", kind))
+        enter(Request(*ledger.ends(key, forward)[2:], now_us, now_us, 0, 0, "", kind), is_up, not is_up)
         ledger.count(name)
 
     def speak_runs() -> Run:
@@ -172,12 +174,16 @@ def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
     def found(requests: list[Request], *, is_last: bool = False) -> None:
         nonlocal found_bytes
         for request in requests:
-            enter(request)
+            enter(request, 0, 0)
             found_bytes += request.request_bytes + request.reply_bytes
         if is_last:  # account for the payload of HTTP/1 that is in no exchange
             ledger.payload.in_requests -= lost[True]
             ledger.payload.in_replies -= lost[False]
-            ledger.dropped("http_outside_exchanges", sum(held) - found_bytes + sum(lost))
+            ledger.dropped(
+                "http_outside_exchanges", sum(held) - found_bytes + sum(lost), 0 if found_bytes else sum(packets)
+            )
+            ledger.packets.in_requests += packets[forward] * bool(found_bytes)
+            ledger.packets.in_replies += packets[not forward] * bool(found_bytes)
 
     while packet := (yield):
         way, segment, frame, now_us = packet
@@ -192,27 +198,27 @@ def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
             stream.begin(sequence, opening=True)
         elif syn_ack_us >= 0 and is_up and flags & ACK:
             away_us = now_us - syn_ack_us
+            near_us = max(near_us, away_us + ALONE_AFTER_US)
             whole_us = trip_us + (away_us if away_us > AT_THE_CLIENT_US else 0)
             syn_ack_us = -1
             ledger.round_trip(ledger.ends(key, forward)[:2], trip_us, whole_us)
         new = stream.count(sequence, size) if size else 0
         if new:
             ledger.payload.captured += new
-        elif not flags & (SYN | FIN | RST):  # it keeps the connection alive, answers that, or was sent before
-            is_again = stream.is_again(sequence)
-            if (size or is_again) and now_us - latest_us > AGAIN_AFTER_US:
-                beside("keep_alives" if is_again and size <= 1 else "segments_sent_again")
-                probed, latest_us = way, now_us
-            elif not size and probed is not None and way is not probed:
-                beside("answers_to_what_was_sent_again")
-                probed = None
-        if size:
+        elif flags & (SYN | FIN | RST):
+            beside("openings_and_closings")
+        elif now_us - latest_us > near_us:
+            beside("keep_alives" if stream.is_again(sequence) and size <= 1 else "segments_alone")
+        else:
+            ledger.dropped("acknowledgements_and_copies", 0)
+        if new or flags & (SYN | FIN | RST) or now_us - latest_us > near_us:
             latest_us = now_us
         if run is not None:
             if new:
                 run.send((is_up, now_us, new, frame[at : at + new] if is_up else b""))
             continue
         held[way] += new
+        packets[way] += new > 0
         ready = stream.take(sequence, flags, frame[at : at + size])
         filled = other.fill(acknowledged) if other.waiting and flags & ACK else []
         if filled:
@@ -226,6 +232,7 @@ def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
                     for up in (True, False):
                         if came := held[up is forward]:
                             run.send((up, now_us, came, frame[at : at + came]))
+                            ledger.packets.in_requests += packets[up is forward] - 1
                     break
                 from traces.captures.http1 import Exchanges
 
@@ -242,7 +249,7 @@ def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
                 http, run = None, speak_runs()
     if run is None:
         if http is None:
-            ledger.dropped("behind_a_gap_of_the_capture", sum(held))
+            ledger.dropped("behind_a_gap_of_the_capture", sum(held), sum(packets))
             ledger.count("connections_without_data", not sum(held))
         ledger.count("connections_cut_at_a_gap", any(part.waiting for part in streams))
     ledger.count("bytes_lost_in_the_capture", sum(lost))

@@ -29,6 +29,7 @@ _HEADERS = {ETHERNET: (12, 14, 0), LINUX_COOKED: (14, 16, 1), LINUX_COOKED_2: (0
 TCP, UDP = 6, 17
 IPV4, IPV6, ARP = 0x0800, 0x86DD, 0x0806
 _TAGGED = (0x8100, 0x88A8, 0x9100)
+_NO_PORTS = b"\0\0\0\0u"
 _EXTENSIONS = (0, 43, 60, 135, 139, 140)
 _FRAGMENT, _AUTHENTICATION = 44, 51
 _BACKGROUND_PORTS = frozenset((1900, 5353))  # SSDP, mDNS
@@ -64,7 +65,7 @@ def decode(link: int, frame: bytes) -> Segment:
     if kind != ARP:
         return Segment(b"", reason="packets_of_other_protocols")
     source, target = frame[at + 14 : at + 18], frame[at + 24 : at + 28]
-    key = source + target + b"\0\0\0\0u" if len(target) == 4 else b""
+    key = source + target + _NO_PORTS if len(target) == 4 else b""
     return Segment(key, reason=MULTICAST if is_group else UNICAST)
 
 
@@ -79,7 +80,7 @@ def decode_ip(frame: bytes, at: int) -> Segment:
         end = at + length if length else len(frame)  # 0: written before the network card cut it into packets
         addresses, data = frame[at + 12 : at + 20], at + (frame[at] & 15) * 4
         if frame[at + 6] & 0x1F or frame[at + 7]:
-            return _fragment(protocol, end - data)
+            return _fragment(addresses, protocol, end - data)
         at = data
     elif version == 6:
         length, protocol = _half(frame, at + 4)[0], frame[at + 6]
@@ -88,7 +89,7 @@ def decode_ip(frame: bytes, at: int) -> Segment:
         end = at + length if length else len(frame)
         while protocol in _EXTENSIONS or protocol in (_FRAGMENT, _AUTHENTICATION):
             if protocol == _FRAGMENT and _half(frame, at + 2)[0] & 0xFFF8:
-                return _fragment(frame[at], end - at - 8)
+                return _fragment(addresses, frame[at], end - at - 8)
             size = 8 if protocol == _FRAGMENT else 8 * (frame[at + 1] + 1)
             protocol, at = frame[at], at + (size if protocol != _AUTHENTICATION else 4 * (frame[at + 1] + 2))
     else:
@@ -102,12 +103,12 @@ def decode_ip(frame: bytes, at: int) -> Segment:
         if not 0 <= size <= end - at - 8:
             size = max(0, end - at - 8)
         return Segment(addresses + frame[at : at + 4] + b"u", at + 8, size)
-    return Segment(b"", reason="packets_of_other_protocols")
+    return Segment(addresses + _NO_PORTS, reason="packets_of_other_protocols")
 
 
-def _fragment(protocol: int, size: int) -> Segment:
+def _fragment(addresses: bytes, protocol: int, size: int) -> Segment:
     """Return what a fragment after the first is: payload that stands in no flow."""
-    return Segment(b"", 0, max(0, size) if protocol in (TCP, UDP) else 0, reason="fragments")
+    return Segment(addresses + _NO_PORTS, 0, max(0, size) if protocol in (TCP, UDP) else 0, reason="fragments")
 
 
 def ends(key: bytes) -> tuple[bytes, int, bytes, int]:

@@ -1,12 +1,12 @@
 """Captures: pcap and pcapng files, from packets to exchanges, uploads and messages, whatever they carry.
 
 `packets` reads the files; headers are taken from their places (`frames`), flows are told
-apart (`flows`) and entered into a ledger: every byte of payload is in exactly one place (`ledger`).
+apart (`flows`) and entered into a ledger: every byte of payload, and every packet, is in exactly one place (`ledger`).
 Nothing is decrypted.  Encrypted frames of 802.11 (`wireless`) are the runs of their station, by their sizes.
 
-Left out and counted: background (ARP, DHCP, mDNS, SSDP, whatever is sent to many), flows between two local addresses,
-fragments of IP after the first.  What the end of the capture cuts counts with what came.  Memory is bounded by the
-number of flows and exchanges that are open at a time.
+Left out and counted: the payload of background (ARP, mDNS, SSDP, whatever is sent to many) and of fragments of IP after
+the first, flows between two local addresses that have no traffic elsewhere.  What the end of the capture cuts counts
+with what came.  Memory is bounded by the number of flows and exchanges that are open at a time.
 """
 
 import struct
@@ -36,8 +36,8 @@ Open = tuple[flows.Flow, bool, int]
 def requests(source: Source) -> Iterator[Request]:
     """Read the exchanges and messages of a capture, in the order in which they begin.
 
-    The client of a source is the address of the one device whose flows are wanted, of 802.11 its MAC address: the
-    client of them all.
+    The client of a source is the one device whose flows are wanted, the client of them all: its addresses, separated by
+    commas, or its MAC address, which in Ethernet stands for all addresses that it is seen with.
     """
     report = source.report
     reader = _Reader(source)
@@ -64,7 +64,11 @@ class _Reader:
 
     def __init__(self, source: Source) -> None:
         self.ledger = Ledger(source.report)
-        self._client = _address(source)
+        addresses = _addresses(source)
+        self._client = addresses[0] if addresses else None
+        if addresses:
+            self.ledger.device = addresses[0]
+            self.ledger.devices.update(addresses)
         self._flows: dict[bytes, Open] = {}
         self._stations: dict[bytes, Run] = {}
         self._first_us = self._latest_us = -1
@@ -82,12 +86,17 @@ class _Reader:
         elif step_us < 0:
             moment_us = self._latest_us  # packets that overtook each other on their way into the file
         self._latest_us = moment_us
+        self.ledger.packets.captured += 1
         try:
             segment = of.decode(link, frame) if link not in of.WIRELESS else self._on_air(link, frame, moment_us, size)
         except (IndexError, struct.error):
             segment = of.Segment(b"", reason="packets_cut_in_their_headers")
         if segment is None:
             return
+        if self._client and len(self._client) == 6 and link == of.ETHERNET and segment.key:
+            source, _, target, _ = of.ends(segment.key)
+            own = (source, frame[6:12]), (target, frame[:6])
+            self.ledger.devices.update(address for address, mac in own if mac == self._client and any(address))
         entry, is_tcp = self._flows.get(segment.key), segment.flags >= 0
         reason = segment.reason or ("" if entry or is_tcp else of.is_background(segment.key))
         if reason:
@@ -158,8 +167,8 @@ class _Reader:
         is_tcp = flags >= 0
         ledger.count("connections", is_tcp)
         if self._client is not None:
-            forward = here == self._client
-            if not forward and there != self._client:
+            forward = here in ledger.devices
+            if not forward and there not in ledger.devices:
                 return flows.of_others(ledger)
         elif is_tcp:
             forward = not flags & ACK if flags & SYN else from_port >= to_port
@@ -175,14 +184,16 @@ class _Reader:
         return flows.udp(key, forward, ledger, enter, quic=_QUIC in ports, is_open=is_dhcp)
 
 
-def _address(source: Source) -> bytes | None:
-    if (client := source.client) is None:
-        return None
-    digits = client.replace(":", "").replace("-", "")
-    if len(client) == 17 and len(digits) == 12 and not digits.strip("0123456789abcdefABCDEF"):
-        return bytes.fromhex(digits)
-    try:
-        return ip_address(client).packed
-    except ValueError:
-        rule = "--client must be an IP address, or a MAC address in 802.11"
-        raise TraceError(source.path, "", rule, client) from None
+def _addresses(source: Source) -> list[bytes]:
+    found = []
+    for client in source.client.split(",") if source.client is not None else ():
+        digits = client.replace(":", "").replace("-", "")
+        if len(client) == 17 and len(digits) == 12 and not digits.strip("0123456789abcdefABCDEF"):
+            found.append(bytes.fromhex(digits))
+            continue
+        try:
+            found.append(ip_address(client).packed)
+        except ValueError:
+            rule = "--client must be an IP address, several of one device separated by commas, or a MAC address"
+            raise TraceError(source.path, "", rule, client) from None
+    return found

@@ -55,24 +55,25 @@ def started(process: Callable[P, Generator[None, T, None]]) -> Callable[P, Gener
 
 @started
 def runs(
-    client: str, server: str, enter: Callable[[Request], None],
+    client: str, server: str, enter: Callable[[Request, int, int], None],
     acknowledge: Callable[[int], None] = lambda size: None, *,
     server_trip_us: int = -1, round_trip_us: int = -1, quic_trip: Callable[[int], None] | None = None,
 ) -> Run:  # fmt: skip
     """Take the payload of one flow as it comes; None ends what is open, and the flow may go on after it.
 
-    `enter` receives exchanges and messages as they are finished, `acknowledge` the bytes that acknowledge a message and
-    are in neither.  Round trips are those between the place of the capture and the server, and between client and
-    server, -1 if not known.  `quic_trip` is given for a flow of QUIC, whose small datagrams up are acknowledgements; it
-    receives the round trip that its first answer tells.
+    `enter` receives exchanges and messages as they are finished, with their packets up and down; `acknowledge` the
+    bytes that acknowledge a message and are in neither.  Round trips are those between the place of the capture and the
+    server, and between client and server, -1 if not known.  `quic_trip` is given for a flow of QUIC, whose small
+    datagrams up are acknowledgements; it receives the round trip that its first answer tells.
     """
     asked = replied = pushed = 0  # bytes of what is open
+    packets = [0, 0]  # and its packets down and up
     start_us = last_up_us = first_down_us = last_down_us = -1
 
     def finish() -> None:
         if not asked:
             if pushed:
-                enter(Request(client, server, start_us, last_down_us, 0, pushed, "", MESSAGE))
+                enter(Request(client, server, start_us, last_down_us, 0, pushed, "", MESSAGE), 0, packets[0])
             return
         wait_us, first_us, end_us = UNKNOWN_WAIT_US, -1, last_up_us
         if replied:
@@ -82,15 +83,17 @@ def runs(
         if first_us - last_up_us < ON_ITS_WAY * server_trip_us:  # it answers something else
             first_us = last_up_us
         times = wait_us, -1, last_up_us, first_us
-        enter(Request(client, server, start_us, end_us, asked, replied, "", BY_SUFFIX, *times))
+        enter(Request(client, server, start_us, end_us, asked, replied, "", BY_SUFFIX, *times), *packets[::-1])
 
     while True:
         payload = yield
         if payload is None:
             finish()
             asked = replied = pushed = 0
+            packets[:] = 0, 0
             continue
         up, now_us, size, data = payload
+        packets[up] += 1
         since_us = now_us - last_down_us
         if up:
             if asked and not replied and now_us - last_up_us <= max(UPLOADED_AFTER_US, 2 * round_trip_us):
@@ -102,6 +105,7 @@ def runs(
                 if asked:
                     asked += size
                 else:
+                    packets[up] -= 1
                     acknowledge(size)
                 continue
         elif asked and not replied:
@@ -117,7 +121,9 @@ def runs(
         elif pushed and now_us - start_us <= MESSAGE_US:
             pushed, last_down_us = pushed + size, now_us
             continue
+        packets[up] -= 1
         finish()
+        packets[:] = not up, up
         asked, replied, pushed, start_us = size * up, 0, size * (not up), now_us
         if up:
             last_up_us = now_us

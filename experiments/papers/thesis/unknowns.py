@@ -10,6 +10,7 @@ What it leaves out: other traffic, radios and round trips; and that the nearest 
 seeds that chose it than on others.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from experiments.presets import DRAWN, THESIS
 from experiments.quantities import PSM
 from lpsm.randomness import WORKLOAD, generator
 
-AXES: dict[str, tuple[Any, ...]] = {
+AXES: dict[str, Sequence[Any]] = {
     "server_s": (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0), "think": (0.8, 1.0, 1.2),  # times the model's
     "gamma": (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0),  # times the printed one
     "rates": ("259", "8", "0.001", "1e-05", "1e-07"), "longest_ms": (600, 1000, 1200, 1600)
@@ -52,7 +53,7 @@ def _policies(point):
 def settings(point, seed, seeds, pages):
     """Run one setting; a row a number that is printed, its mean over seeds."""
     chance = generator(seed, WORKLOAD, point)
-    drawn = {name: values[chance.integers(len(values))] for name, values in AXES.items()}
+    drawn = {name: values[int(chance.integers(len(values)))] for name, values in AXES.items()}
     world = netsim.SimulationConfig(
         tcp=netsim.TcpConfig(mss_bytes=THESIS["mss_bytes"], nagle=THESIS["nagle"]), connections=THESIS["connections"],
         server_delay=netsim.ServerDelay(mean_s=drawn["server_s"])

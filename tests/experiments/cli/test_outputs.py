@@ -14,6 +14,8 @@ from tests.tables import each
 FILES = {  # the options of each command that name a file to write, with how such a name must end
     "audit": {"--picture": ".svg"},
     "benchmark": {"--out": ""},  # a folder, which `tests.experiments.test_benchmark` has made
+    "emulate": {"--out": "", "--pcap": ".pcap"},  # which `tests.experiments.test_emulate` has made
+    "export": {"--out": ""},  # a folder, whose files are refused where others made them
     "generate": {"--out": ".jsonl"},
     "pages": {"--out": ".jsonl"},
     "report": {"--out": ".html"},

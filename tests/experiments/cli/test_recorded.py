@@ -11,9 +11,12 @@ import netsim
 import traces
 from experiments.cli import load_command
 from experiments.cli.options import INPUT
+from experiments.explore.answer import Explorer
+from experiments.explore.settings import Settings
 from experiments.study.traffic import recorded
 from experiments.world import made
 from tests.tables import cases_of, each, near
+from tests.traces.captures import Tcp, pcap, record
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -113,3 +116,31 @@ def test_standard_input_is_written_as_a_hyphen_in_every_command_that_takes_traff
         found = [lpsm("simulate", path, "--policy", "psm", given=told.read_text()) for path in (told, "-")]
         assert (found[0].stdout, found[0].stderr) == (found[1].stdout, found[1].stderr)
         assert found[0].exit_code == 0
+
+
+def test_one_capture_has_one_answer_in_every_command(lpsm, tmp_path):
+    flow = Tcp(1.0, 0.05)
+    for number in range(6):
+        flow.up(2.0 + 7.3 * number, record(300))
+        flow.down(2.4 + 7.3 * number, record(20_000))
+    capture, work = tmp_path / "c.pcap", tmp_path / "w.jsonl"
+    capture.write_bytes(pcap(flow.frames))
+    assert lpsm("pages", capture, "--out", work).exit_code == 0
+    policies = ("dynamic:50", "lpsm3:1.2:400")
+
+    def milliwatts(command, table, *options):
+        out = tmp_path / f"{command}{len(options)}"
+        result = lpsm(command, *options, "--policies", ",".join(policies), "--out", out, "--json")
+        rows = {row["policy"]: row["mean_mw"] for row in json.loads(result.stdout)[table]}
+        return [rows[policy] for policy in policies]
+
+    simulated = [
+        json.loads(lpsm("simulate", work, "--policy", policy, "--out", tmp_path / "p", "--json").stdout)["mean_mw"]
+        for policy in policies
+    ]
+    settings = Settings(policies=policies)
+    explored = Explorer.of_trace(capture, 2).answer(settings).set_index("policy").loc[[*policies], "mean_mw"]
+    assert milliwatts("compare", "summary", "--trace", capture) == near(simulated)
+    assert milliwatts("compare", "summary", "--trace", work, "--seed", 0) == near(simulated)
+    assert milliwatts("tune", "candidates", capture) == near(simulated)
+    assert [*explored] == near(simulated)

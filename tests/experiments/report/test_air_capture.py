@@ -14,6 +14,7 @@ from experiments.report.capture import CLIENT, capture
 from experiments.report.perfetto import trace_events
 from experiments.timeline import record, timeline
 from tests.tables import cases_of, each
+from tests.traces.captures import loaded
 from traces.captures.frames import WIRELESS
 from traces.captures.packets import frames as captured_frames
 
@@ -92,7 +93,7 @@ def test_the_requests_of_a_capture_are_the_pages_also_after_losses_and_collision
     run = browsed(policy, loss_rate=0.1, neighbours=2, neighbour_mbps=2.0, **options)
     sizes = sorted(pair for page in WORK for pair in ((page.request_bytes, page.reply_bytes), *page.objects))
     found = traces.read(written(run, tmp_path), client="192.168.1.2")
-    assert sorted((one.request_bytes, one.reply_bytes) for one in found) == sizes
+    assert sorted((one.request_bytes, one.reply_bytes) for one in loaded(found)) == sizes
 
 
 def test_the_tim_announces_what_the_client_was_told_waits(tmp_path):

@@ -83,7 +83,7 @@ def test_few_recorded_sessions_are_cut_into_pages_visited_at_all_phases():
 def test_four_recordings_and_more_are_browsed_with_the_pause_that_is_asked_for():
     pages = (Page("a", 300, 5000, (), 2.0, 1.0), Page("b", 300, 5000, (), 7.0))
     sessions = [Recorded(name=f"har {number}", seed=number, recorded=pages) for number in range(4)]
-    assert units(sessions, few=4, **BEACONS) == (sessions, "sessions")
+    assert units(sessions, few=4, **BEACONS)[:2] == (sessions, "sessions")
     asked = units(sessions, few=4, think_s=30.0, **BEACONS)
     assert asked.called == "sessions"
     for unit in asked.workloads:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import pytest
 
@@ -12,7 +13,8 @@ from experiments.study import tune as study
 from experiments.study.compare import page_slowdowns
 from experiments.study.run import run
 from experiments.study.tune import Rule, life_h, tune
-from tests.tables import each, named, near
+from experiments.world import made
+from tests.tables import cases_of, each, named, near
 
 pytestmark = pytest.mark.usefixtures("undrawn", "few_splits")
 
@@ -68,9 +70,10 @@ def test_splits_tell_how_often_each_wins_and_ten_seeds_agree(frames, monkeypatch
 
 
 @each("at", "p95 p99 max")
-@each("limited", "slowdown latency_s")
-def test_percentiles_and_maxima_of_slowdowns_and_of_exchanges_are_limited_as_they_are(frames, at, limited):
+@each("limited", "slowdown added_s")
+def test_percentiles_and_maxima_of_slowdowns_and_of_what_is_added_are_limited_as_they_are(frames, at, limited):
     slow = page_slowdowns(frames.pages)
+    slow["added_s"] = slow["latency_s"] - slow["base_latency_s"]
     values = slow.loc[slow["policy"] == "psm:100", limited]
     limit = float(values.quantile({"p95": 0.95, "p99": 0.99, "max": 1.0}[at]))
 
@@ -133,12 +136,37 @@ def test_every_policy_of_a_target_has_lines_to_type_with_their_source(target):
         assert targets.settings(name, target, beacon_interval_ns=102_400_000)
 
 
+@each("radio", targets.radios("esp-idf"))
+def test_the_recipe_leaves_the_chip_in_the_sleep_whose_published_currents_the_radio_has(radio):
+    words = netsim.radio.registry()[radio].source
+    published = re.search(r"light sleep[^:]*? ([\d.]+)(?: mA at DTIM 1 and | / [\d.]+ / )([\d.]+) mA at DTIM", words)
+    config = made("wires", {"radio": radio, "beacon_ms": 102.4}).config
+    policies = "driver:esp-idf-max:1", "driver:esp-idf-max:10"
+    assert [targets.idle_ma(policy, config) for policy in policies] == near([*map(float, published.groups())], rel=0.06)
+    for policy in policies:
+        [recipe] = targets.settings(policy, "esp-idf", beacon_interval_ns=102_400_000)
+        assert recipe.state == "automatic light sleep"
+        lines = "\n".join(recipe.lines)
+        for needed in ("CONFIG_PM_ENABLE=y", "CONFIG_FREERTOS_USE_TICKLESS_IDLE=y", ".light_sleep_enable = true"):
+            assert needed in lines
+
+
+@cases_of("target radio words", """
+"nrf70", "nrf7002", "" ; "nrf70", "esp32-c6", "esp32-c6 is no radio of Nordic" ; "any", "thesis", ""
+"linux", "esp32-c6", "no radio of the package is one of Linux" ; "esp-idf", "own.toml", ""
+""")  # fmt: skip
+def test_a_radio_that_is_none_of_the_target_is_told(target, radio, words):
+    assert words in targets.doubt(target, radio)
+    assert bool(words) == bool(targets.doubt(target, radio))
+
+
 def test_settings_are_printed_as_they_are_typed(lpsm, tmp_path):
     words = ["--pages", "4", "--seeds", "4", "--target", "esp-idf", "--jobs", "1", "--max-slowdown", "9"]
     result = lpsm("tune", *words, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
     assert "esp_wifi_set_ps(WIFI_PS_M" in result.stdout
     assert "(source: espressif/esp-idf" in result.stdout
+    assert "with esp32-c6.\nWorld (today): radio esp32-c6," in result.stdout  # and not with that of today's phone
     other = lpsm("tune", *words, "--target", "any", "--policies", "hold:50", "--out", tmp_path / "other")
     assert "No platform of the table has a setting for hold:50" in other.stdout
 

@@ -110,7 +110,7 @@ def test_delays_that_stand_for_many_count_as_often():
         rule = Rule(max_slowdown=99.0, max_delay_s=limit_s, at=at)
         return bool(tune(frames, rule, RADIO, seed=0).table.set_index("policy").loc["psm", "allowed"])
 
-    for at, delay_s in (("p95", 0.5), ("p99", 1.0)):
+    for at, delay_s in (("p95", 0.45), ("p99", 0.9)):  # beside 0.05 and 0.1 s without power saving
         assert not allowed(at, delay_s - 0.01)
         assert allowed(at, delay_s + 0.01)
 

@@ -1,0 +1,78 @@
+"""An exported policy as a policy again: its C, compiled as a shared library.
+
+Who loads a library trusts it, as a class of one's own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from copy import copy
+from functools import cache
+from typing import Any
+
+from netsim.policies.compiled import FlatFrame, FlatView, numbers_of_frame, numbers_of_view
+from netsim.policies.protocol import Frame, Plan, View
+
+_View, _Frame = (ctypes.c_int64 * len(kind._fields) for kind in (FlatView, FlatFrame))
+
+
+class _Plan(ctypes.Structure):
+    _fields_ = (
+        ("until", ctypes.c_int64), ("wake", ctypes.c_int64), ("opens", ctypes.c_bool), ("repeat", ctypes.c_int64),
+        ("agreed", ctypes.c_bool),
+    )  # fmt: skip
+
+
+@cache
+def _loaded(place: str) -> tuple[Any, str, tuple[int, ...]]:
+    """Return a library, the name of its policy, and what it says of it."""
+    try:
+        library = ctypes.CDLL(place)
+        library.lpsm_policy_plan.restype = _Plan
+        library.lpsm_policy_init.restype = library.lpsm_policy_observe.restype = None
+        name = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(library, "lpsm_policy_name")))
+        return library, name.decode(), tuple((ctypes.c_int64 * 6).in_dll(library, "lpsm_policy_facts"))
+    except (OSError, AttributeError, ValueError) as error:
+        text = " ".join(str(error).split())
+        raise ValueError(f"{place} is no library of an exported policy: {text.removeprefix(f'{place}: ')}") from None
+
+
+class Exported:
+    """The policy of a library, with a state of its own; a copy has a copy of the state.
+
+    Raises
+    ------
+    ValueError
+        If the file is no such library, or its policy was exported for beacons of another interval.
+    """
+
+    def __init__(self, place: str, beacon_interval_ns: int) -> None:
+        self._library, name, (size, interval_ns, host_aware, observes, polls, opens_gate) = _loaded(place)
+        if interval_ns != beacon_interval_ns:
+            rule = f"{place} was exported for beacons every {interval_ns * 1e-6:g} ms"
+            raise ValueError(f"{rule}, got {beacon_interval_ns * 1e-6:g} ms; export it for this world")
+        self.spec, self.host_aware, self.polls, self.opens_gate = (
+            f"{name}.so",
+            bool(host_aware),
+            bool(polls),
+            bool(opens_gate),
+        )
+        self._state = ctypes.create_string_buffer(size)
+        self._library.lpsm_policy_init(self._state)
+        if observes:
+            self.observe = self._observe
+
+    def __deepcopy__(self, memo: object) -> Exported:
+        made = copy(self)
+        made._state = ctypes.create_string_buffer(self._state.raw, len(self._state))
+        if hasattr(made, "observe"):
+            made.observe = made._observe
+        return made
+
+    def plan(self, view: View) -> Plan:
+        """Ask the policy."""
+        found = self._library.lpsm_policy_plan(self._state, _View(*numbers_of_view(view)))
+        return Plan(found.until, found.wake, found.opens, found.repeat, found.agreed)
+
+    def _observe(self, frame: Frame) -> None:
+        self._library.lpsm_policy_observe(self._state, _Frame(*numbers_of_frame(frame)))

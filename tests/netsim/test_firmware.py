@@ -1,0 +1,95 @@
+"""A policy as C: it decides as Python's does, and as a library it is a policy again."""
+
+import shutil
+import subprocess
+
+import pytest
+
+import netsim
+import traces
+from lpsm.randomness import generator
+from netsim.firmware.export import exported
+from netsim.firmware.program import Program
+from netsim.firmware.values import UnsupportedError
+from netsim.policies import OwnPolicy, make
+from netsim.policies.compiled import CompiledForm
+from netsim.policies.protocol import Plan
+from tests.tables import each, value_error
+
+pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="C is compiled with gcc, which is not there")
+STRICT = ["gcc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-ffp-contract=off"]
+CONFIG = netsim.SimulationConfig(server_delay="lognormal:0.5:0.8", radio="esp32-c6")
+
+
+def built(folder, policy, real="double", *flags, config=CONFIG):
+    """Export a policy and compile it with its vectors."""
+    made = make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio)
+    for name, text in exported(made, config, real, pages=1).items():
+        (folder / name).write_text(text)
+    sources = [folder / "lpsm_policy.c", *([] if "-shared" in flags else [folder / "lpsm_check.c"])]
+    out = folder / "out.so"
+    subprocess.run([*STRICT, *flags, *sources, "-lm", "-o", out], check=True)
+    return out
+
+
+CASES = (
+    "psm:200 double", "dynamic float", "bsd-phase double", "hold double", "upm double", "lpsm:alphas=0.1 double",
+    "lpsm3-link float",
+)  # fmt: skip
+
+
+@each("case", CASES)
+def test_exported_c_is_clean_and_makes_the_plans_of_python(tmp_path, case):
+    policy, real = case.split()
+    flags = ("-fsanitize=address,undefined",) if policy != "lpsm3-link" else ()
+    found = subprocess.run([built(tmp_path, policy, real, *flags)], check=True, capture_output=True, text=True)
+    equal, of, decisions, *_ = found.stdout.split()
+    assert (equal, of) == (decisions, "of")
+    assert int(decisions) > 5
+
+
+def test_a_library_of_exported_c_is_a_policy_like_any_other(tmp_path):
+    place, pages = built(tmp_path, "lpsm3", "double", "-shared", "-fPIC"), traces.generate(2, generator(3, 1))
+    ours, theirs = (
+        netsim.simulate(pages, policy, config=CONFIG, engine="packet")
+        for policy in (OwnPolicy.typed(str(place)), "lpsm3")
+    )
+    assert ours.policy == "lpsm3:1.05:400.so"
+    assert ours.energy == theirs.energy
+    assert (ours.latency_s == theirs.latency_s).all()
+    with value_error("out.so was exported for beacons every 100 ms, got 50 ms; export it for this world$"):
+        make(OwnPolicy.typed(str(place)), beacon_interval_ns=50_000_000)
+
+
+def test_what_is_no_library_of_a_policy_is_said_in_one_line(tmp_path):
+    (tmp_path / "text.so").write_text("no library")
+    for name in ("text.so", "absent.so"):
+        with value_error(rf"{name} is no library of an exported policy: .*$") as caught:
+            make(OwnPolicy.typed(str(tmp_path / name)))
+        assert "\n" not in str(caught.value)
+    with value_error("a policy must be one of none, psm"):
+        make(str(tmp_path / "text.so"))  # a name opens nothing
+
+
+def _listing(view, ints, floats):
+    awake = [view.now_ns]
+    return Plan(awake[0], 0, False, 0, False)
+
+
+def _of_two_kinds(view, ints, floats):
+    until = ints
+    until = view.now_ns
+    return Plan(until, 0, False, 0, False)
+
+
+@each("rule", [_listing, _of_two_kinds])
+def test_what_is_not_translated_is_named_by_file_and_line(rule):
+    with pytest.raises(UnsupportedError, match=r"test_firmware.py:\d+: cannot be translated to C: .*"):
+        Program(CompiledForm(rule))
+
+
+def test_a_learner_on_the_bits_of_doubles_is_not_exported_in_float():
+    with value_error("its learner works on the bits of numbers of type double, got --real float"):
+        exported(make("lpsm"), CONFIG, "float")
+    with value_error("a policy must have a compiled form to be exported, which patient has not"):
+        exported(type("Patient", (), {"spec": "patient", "host_aware": False})(), CONFIG, "float")
