@@ -132,9 +132,9 @@ def test_what_somebody_puts_into_a_folder_of_results_is_named_and_stays(there, o
 
 def test_a_page_and_a_summary_that_somebody_wrote_are_not_replaced(lpsm, results, there):
     folder = shutil.copytree(results("label").folder, there / "out")
-    again = [*results("reproduce").words, "--out", "papers"]
-    for path, words in ((folder / "report.html", ["report", "out"]), (there / "papers" / "RESULTS.md", again),
-        (there / "papers" / "docs" / "results" / "thesis.md", again)):  # fmt: skip
+    for path, words in ((folder / "report.html", ["report", "out"]),
+        (there / "papers" / "RESULTS.md", [*results("reproduce").words, "--out", "papers"]),
+        (there / "papers/docs/results/thesis.md", [*results("reproduce").words, "--out", "papers"])):  # fmt: skip
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("mine")
         result = lpsm(*words)
