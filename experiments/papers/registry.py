@@ -19,8 +19,8 @@ PAPERS: Mapping[str, str] = {
     "ours": "beyond the papers",
 }
 _MODULES = """
-worst_case.text thesis.tracking thesis.browsing thesis.replayed thesis.sphere thesis.digits thesis.svm rls.bounds
-rls.news_figures adaptive.regret_growth adaptive.news_figures drift.shifting ours.labels ours.studies
+worst_case.text thesis.tracking thesis.browsing thesis.unknowns thesis.replayed thesis.sphere thesis.digits thesis.svm
+rls.bounds rls.news_figures adaptive.regret_growth adaptive.news_figures drift.shifting ours.labels ours.studies
 """
 
 

@@ -264,6 +264,19 @@ def test_the_regret_against_a_partition_counts_the_rounds_in_which_its_experts_a
         assert row.measured == near(worst)
 
 
+def test_a_matrix_that_is_not_stationary_makes_the_statement_void_with_both_sides(monkeypatch):
+    search, losses = hindsight.best_transitions, shifting()
+    monkeypatch.setattr(
+        hindsight, "best_transitions", lambda *given, **how: search(*given, **how | {"max_iterations": 1})
+    )
+    run = MarkovShare(CHAIN).run(losses)
+    found = search(losses, start=CHAIN, prior=np.full(4, 0.25), max_iterations=1)
+    table = bounds.report(run)
+    assert table["verdict"].str.startswith("void: the re-estimation has not settled, residual").all()
+    assert table["measured"].tolist() == near([run.total_loss - found.loss] * 2)
+    assert table["bound"][0] == near(statements.markov_share_regret(120, found.matrix, CHAIN, found.visits))
+
+
 def test_what_overflows_is_void_and_not_violated():
     table = bounds.report(FixedShare(2, 0.01), [[1e300, 0], [0, 1e300]])
     assert table.holds.all()

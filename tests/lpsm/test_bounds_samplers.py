@@ -96,7 +96,7 @@ def test_the_quadratic_forms_are_those_of_the_matrices(d, c):
 
 @cases_of("sampler why", """
 samplers.make("ss", 3) -> void: no theorem here speaks of ss
-samplers.make("perceptron-ss", 3, normalize=False) -> of at most 1, that of round 3 has 2
+samplers.make("perceptron-ss", 3, normalize=False) -> of at most 1, that of round 4 has 2
 samplers.make("sop-ss", 3, a=2.0) -> void: W theorem 2 is about a = 1, got 2
 samplers.make("sop-label-efficient", 3, C=np.inf) -> void: the coin's parameter is infinite
 samplers.make("sop", 3, kernel="rbf", gamma=1.0) -> void: the comparators of a kernel are not at hand
@@ -105,7 +105,7 @@ samplers.Sampler(samplers.Perceptron(), samplers.Always(), n_features=3) -> spea
 """, globals())  # fmt: skip
 def test_a_hypothesis_that_fails_is_said_and_nothing_is_violated(sampler, why):
     X, y = a_stream(0.0, n=30)
-    X = X * np.where(np.arange(30) == 2, 2.0, 1.0)[:, None]
+    X = X * np.where(np.arange(30) == 3, 2.0, 1.0)[:, None]
     table = bounds.report_sampler(sampler, X, y, runs=2)
     assert table["holds"].all()
     assert all(why in verdict for verdict in table["verdict"])
@@ -125,6 +125,15 @@ def test_more_than_is_proved_is_a_violation_and_a_bound_above_all_rounds_is_vacu
         table = reported(key, X, y, runs=20)
         assert table["verdict"].iloc[0] == "violated"
         assert not table["holds"].iloc[0]
+    for runs, half in ((5, 3 * (1 - 1e-4**0.2)), (1, 3 * (1 - 1e-4))):  # runs that all say the same
+        row = sampler_report._mean("s", np.full(runs, 3.0), np.full(runs, 2.9), 100.0)
+        assert (row.measured, row.slack, row.verdict) == (
+            3.0,
+            near(-0.1),
+            f"holds: the mean is known to +- {half:.3g} only",
+        )
+    measured, limits = np.array([1.0, 3.0]), np.array([0.5, 0.5])  # t of .99995 at one degree of freedom is 6366.2
+    assert sampler_report._mean("s", measured, limits, 9.0).verdict == "holds: the mean is known to +- 6.37e+03 only"
     for asked, verdict in ((90.0, "violated"), (60.0, "holds")):
         assert sampler_report._labels(asked, np.full(100, 0.5)).verdict == verdict
     with value_error("runs must be at least 2, since a mean is checked, got 1"):

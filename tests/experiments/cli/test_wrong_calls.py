@@ -148,7 +148,7 @@ label RAGGED -> line 2: every line must have 3 columns
 label EMPTY -> a stream must hold an example, got none
 label SAME -> labels must name two classes, all 2 name x
 label ZERO --algorithm sop-ss -> line 2: an instance must not be zero where instances are normalised
-label iris -> one of elec2, mnist, reuters
+label iris -> one of elec2, mnist, rcv1, reuters
 label absent.csv -> absent.csv
 label usps -> is not there
 list colours -> 'colours' is not one of 'policies'

@@ -3,11 +3,14 @@
 import io
 import tarfile
 
+import netsim
+import traces
 from experiments.papers import archive
 from experiments.papers.kit import Experiment, Setup
 from experiments.papers.predicates import at_least
 from experiments.papers.registry import all_experiments
 from experiments.papers.thesis import replayed
+from lpsm.randomness import WORKLOAD, generator
 from tests.traces.home_ip import pack, records
 
 ALL = all_experiments()
@@ -47,6 +50,19 @@ def test_who_has_the_traces_of_the_thesis_replays_their_clients_before_those_tha
     tasks = list(experiment.sweep(setup).values())
     assert [len(replayed.requests_of(task)) for task in tasks if "busiest" in task] == [3, 3, 2]
     assert sum("part" in task for task in tasks) == replayed.PARTS
+
+
+def test_the_thesis_browses_the_web_of_1996_whatever_the_commands_take_by_default():
+    experiment = ALL["thesis/fig-2-6"]
+    tasks = experiment.sweep(Setup(size="smoke"))
+    ran = experiment.run(tasks["100 pages seed 0 none"])
+    pages = traces.generate(20, generator(0, WORKLOAD), web="1996")
+    world = netsim.SimulationConfig(
+        tcp=netsim.TcpConfig(mss_bytes=536, nagle=True), connections="per-object",
+        server_delay=netsim.ServerDelay(mean_s=0.5)
+    )  # fmt: skip
+    result = netsim.simulate(pages, "none", config=world, seed=0)
+    assert [row["latency_s"] for row in ran["pages"]] == list(result.page_columns["latency_s"])
 
 
 def rows(seed):

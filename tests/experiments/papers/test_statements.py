@@ -44,6 +44,7 @@ def test_the_code_of_a_statement_is_there_and_its_test_names_it(one):
     if "frozen import streams" in tested:  # the keys that the test goes through
         tested += (ROOT / "tests/lpsm/frozen/streams.py").read_text()
     assert bool(one.code) == bool(one.test)
+    assert bool(one.why_not) != bool(one.code or one.experiment)
     for name in one.code.split():
         if "." in name:
             assert locate(place_of(name)) is not None
@@ -70,7 +71,11 @@ def test_a_statement_is_listed_and_answers_with_where_it_stands(lpsm, complaint)
     assert [line.split()[0] for line in listed] == [*all_experiments(), *(one.name for one in STATEMENTS)]
     told = json.loads(lpsm("reproduce", "--list", "--json").stdout)
     assert [one["name"] for one in told["statements"]] == [one.name for one in STATEMENTS]
-    for name, said in {"thesis/lemma-1": "regret_identity", "thesis/theorem-4": "part of thesis/theorems-4-5"}.items():
+    for name, said in {
+        "thesis/lemma-1": "regret_identity",
+        "thesis/theorem-4": "part of thesis/theorems-4-5",
+        "thesis/lemma-9": "not computed: it follows from",
+    }.items():
         answer = complaint("reproduce", name)
         assert f"{name} has no record of its own: it is " in answer
         assert said in answer
