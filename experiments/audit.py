@@ -6,18 +6,23 @@ the last data frame, or from waking up, to the frame that said that it sleeps), 
 beacons it reacted to, and how long a frame waited after the first beacon that announced it.  Frames of the client
 that the sniffer missed show as gaps of its sequence numbers, beacons as gaps in time.
 
-Left out: what happens below frames (wake-ups to hear beacons without a reaction), aggregates, several links.
+Its mean power lies between two hypotheses: that it wakes up for no beacon but those it reacted to, and that it hears
+each (each of its listen interval, where enough reactions tell one).  Service periods of a TWT are those of the frame
+that sets it up; without it, a client that is sent frames while it says that it sleeps may be awake throughout.
+
+Left out: aggregates, several links.
 Sources: IEEE 802.11-2020, sections 9.4.2.5 (TIM), 11.2.3 (power management of a non-AP STA); radiotap.org.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import pairwise
 from math import gcd
 from statistics import median
 from typing import Any
 
+from netsim.radio import Radio, StateRadioConfig
 from traces.captures.runs import Run, runs
 from traces.captures.wireless import (
     ACTION,
@@ -51,6 +56,9 @@ _HE_SUBCARRIERS = (234, 468, 980, 1960)
 _SYMBOL_US, _HE_SYMBOL_US = (4.0, 3.6), (13.6, 14.4, 16.0)  # by the code of the guard interval
 _LONG_PREAMBLE_US, _SHORT_PREAMBLE_US = 192, 20
 _DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
+_ENOUGH = 6  # reactions tell a listen interval
+_TURN_US = 400  # that a frame takes beside its air time: contention, its answer, the way back to doze
+_SURE = 0.05  # what a mean power is off by what is left out: contention, the ends of frames, clocks
 _MOST, _LARGEST_GAP = 1 << 16, 2048  # sequence numbers repeat after 4096
 _WAYS = ("ps_polls", "null_frames", "data_frames", "triggers", "twt_actions")
 
@@ -66,6 +74,7 @@ class Network:
     multicast_frames: int = 0
     multicast_after_dtim: int = 0
     missed_beacons: int = 0  #: Beacons that should have been there by their times.
+    beacon_air_us: float = 0.0  #: How long the latest was on the air; 0: its rate is not known.
     _first_us: int = -1
     _latest_us: int = -1
     _count: int = 0  # number of the latest beacon, missed ones counted
@@ -103,6 +112,13 @@ class Client:
     airtime_down_us: float = 0.0
     missed_frames: int = 0  #: Frames that the sniffer did not hear, by gaps of sequence numbers.
     announced: int | None = None  #: The listen interval of its association request.
+    fetching_us: int = 0  #: Of the time asleep, from a PS-Poll or a trigger frame to the delivery.
+    frames_asleep: int = 0  #: Data frames of it and to it while it said that it sleeps.
+    unfetched: int = 0  #: Frames that it was sent while it said that it sleeps, and did not fetch.
+    #: Before its first frame: a client that sleeps later, and holds for less, is taken to have slept.
+    quiet_us: int = 0
+    #: The interval and the length of the service periods that it was granted, microseconds.
+    service_us: tuple[int, int] | None = None
     #: When its state was told to change, and whether to sleep, for pictures.
     states: list[tuple[int, bool]] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)  #: Its data frames as exchanges and messages.
@@ -112,6 +128,7 @@ class Client:
     _last_data_us: int = -1
     _woke_us: int = -1
     _aid: int = 0
+    _fetch_us: int = -1  # when it asked for a frame that has not come
     _told_us: int = -1  # the first beacon that announces the frame that waits
     _reacted: list[int] = field(default_factory=list)  # numbers of the beacons it reacted to
     _numbers: dict[int, int] = field(default_factory=dict)
@@ -137,6 +154,8 @@ class Client:
         if not self.sleeps:
             return "none"
         polls, nulls, data, triggers, actions = (self.woke_by[name] for name in _WAYS)
+        if self.service_us:
+            return "twt:{:g}:{:g}".format(*(us / 1000 for us in self.service_us))
         if actions and actions >= max(polls, triggers):
             return "twt"
         if triggers > polls:
@@ -144,6 +163,36 @@ class Client:
         if polls <= nulls + data and (self.hold_us or 0) >= 5_000:
             return f"dynamic:{round((self.hold_us or 0) / 1000)}"
         return f"listen:{self.listen_interval}" if (self.listen_interval or 1) > 1 else "psm"
+
+    def power_mw(self, network: Network, radio: Radio) -> tuple[float, float, float] | None:
+        """Return its mean power with a radio, and the least and most that it can be; None where nothing is known."""
+        quiet_us = max(0, self.quiet_us - (self.hold_us or 0)) if self.sleeps else 0
+        asleep_us = self.asleep_us + quiet_us
+        known_us = asleep_us + self.awake_us
+        if not self.asleep_us + self.awake_us:
+            return None
+        sending_mw = receiving_mw = radio.awake_mw
+        if isinstance(radio, StateRadioConfig):
+            radio = replace(radio, beacon_ms=network.beacon_air_us / 1000 or radio.beacon_ms)
+            sending_mw, receiving_mw = (one + radio.base_mw for one in (radio.transmitting_mw, radio.receiving_mw))
+        each, served_us = asleep_us / (network.measured_us or 1.0), 0.0
+        interval = (self.listen_interval or 1) if len(self._reacted) >= _ENOUGH else 1
+        beacons = each / (self.listen_interval or 1), min(len(self._reacted), each), each / interval
+        wakeups = float(sum(self.woke_by.values()))
+        if self.service_us:
+            (every_us, length_us), beacons = self.service_us, (0.0, 0.0, 0.0)
+            served_us, wakeups = asleep_us * min(1.0, length_us / every_us), asleep_us / every_us
+        on_air_mj = (sending_mw - radio.awake_mw) * self.airtime_up_us * 1e-6
+        on_air_mj += (receiving_mw - radio.awake_mw) * self.airtime_down_us * 1e-6
+        found = []
+        for heard_beacons, factor, turns in zip(beacons, (1.0, 1 - _SURE, 1 + _SURE), (1.0, 0.0, 2.0), strict=True):
+            awake_us = self.awake_us + self.fetching_us + served_us + turns * _TURN_US * self.frames_asleep
+            awake_us = min(known_us, awake_us)
+            joules = radio.total_j(1e3 * awake_us, 1e3 * (known_us - awake_us), heard_beacons, wakeups)
+            found.append(max(radio.asleep_mw, factor * (1e9 * float(joules) + 1e6 * on_air_mj) / known_us))
+        if self.unfetched and not self.service_us:
+            found[2] = max(found[2], radio.awake_mw)
+        return found[0], found[1], found[2]
 
     def _spend(self, now_us: int, asleep: bool | None) -> None:
         """Go on to the state that it tells."""
@@ -187,7 +236,7 @@ def audit(frames: Iterable[tuple[int, int, bytes, int]]) -> Audit:
         if frame is None:
             continue
         if frame.kind == BEACON:
-            _hear_beacon(found, frame, captured, found.end_us)
+            _hear_beacon(found, frame, captured, found.end_us, rate_mbps(link, captured))
         else:
             _follow(found, frame, captured, found.end_us, rate_mbps(link, captured) if frame.is_data else 0.0)
     for client in found.clients.values():
@@ -204,7 +253,7 @@ def _keep(kept: list[Any], item: Any) -> None:
         kept.append(item)
 
 
-def _hear_beacon(found: Audit, frame: Frame, captured: bytes, now_us: int) -> None:
+def _hear_beacon(found: Audit, frame: Frame, captured: bytes, now_us: int, mbps: float) -> None:
     network = found.networks.get(frame.bssid)
     if network is None:
         if len(found.networks) >= _MOST:
@@ -222,6 +271,7 @@ def _hear_beacon(found: Audit, frame: Frame, captured: bytes, now_us: int) -> No
         network._first_us = now_us
     network._latest_us = now_us
     network.beacons += 1
+    network.beacon_air_us = _airtime_us(frame, mbps)
     _keep(found.beacons_us, (now_us, frame.bssid))
     while at + 2 <= len(captured):
         element, size = captured[at], captured[at + 1]
@@ -274,6 +324,14 @@ def _follow(found: Audit, frame: Frame, captured: bytes, now_us: int, mbps: floa
         client._aid = frame.duration & 0x3FFF
     elif kind == ACTION:
         client.woke_by["twt_actions"] += up and captured[body : body + 2] in (b"\x16\x06", b"\x16\x07")
+        if captured[body : body + 2] == b"\x16\x06" and captured[body + 3 : body + 4] == b"\xd8":
+            control, request = captured[body + 5], half(captured, body + 6)[0]
+            every_us = half(captured, body + 17)[0] << (request >> 10 & 31)
+            length_us = captured[body + 16] * (TIME_UNIT_US if control & 32 else 256)
+            client.service_us = (every_us, length_us) if 0 < length_us < every_us else None
+            if client.service_us and client._asleep is None:  # it keeps its periods from now on
+                client._since_us, client._asleep = now_us, True
+                client.sleeps += 1
     if up and not is_management:
         _tell(client, network, frame, now_us)
     if frame.is_data:
@@ -283,6 +341,8 @@ def _follow(found: Audit, frame: Frame, captured: bytes, now_us: int, mbps: floa
 def _tell(client: Client, network: Network | None, frame: Frame, now_us: int) -> None:
     """Follow what a client says of its own state."""
     was, is_poll = client._asleep, frame.kind == PS_POLL
+    if was is None and network is not None:
+        client.quiet_us = now_us - network._first_us
     if was is not frame.sleeps:
         client._spend(now_us, frame.sleeps)
         _keep(client.states, (now_us, frame.sleeps))
@@ -296,7 +356,9 @@ def _tell(client: Client, network: Network | None, frame: Frame, now_us: int) ->
             client.woke_by["null_frames" if frame.is_null else "data_frames"] += 1
     elif was and (is_poll or frame.tid >= 0):
         client.woke_by["ps_polls" if is_poll else "triggers"] += 1
-    if was and (is_poll or not frame.sleeps) and client._told_us >= 0 and network is not None:
+        client._fetch_us = now_us
+    is_told = client._told_us >= 0 or (not client._aid and frame.is_null and not frame.sleeps)
+    if was and (is_poll or not frame.sleeps) and is_told and network is not None:
         is_reaction = now_us - network._latest_us <= REACTION_US
         if is_reaction and client._reacted[-1:] != [network._count]:
             _keep(client._reacted, network._count)
@@ -308,10 +370,14 @@ def _carry(
     """Follow a data frame, which was sent at a rate (0: not known)."""
     _keep(found.frames_us, (now_us, address, up))
     client._last_data_us = now_us
-    airtime_us = 0.0
-    if mbps:
-        preamble_us = _LONG_PREAMBLE_US if mbps in _DSSS_MBPS else _SHORT_PREAMBLE_US
-        airtime_us = preamble_us + 8 * frame.size / mbps
+    airtime_us = _airtime_us(frame, mbps)
+    client.frames_asleep += client._asleep is True
+    if not up and client._asleep:
+        if client._fetch_us >= 0:
+            client.fetching_us += now_us - client._fetch_us
+            client._fetch_us = -1
+        elif not client.woke_by["triggers"] and not client.woke_by["ps_polls"]:
+            client.unfetched += 1
     if up:
         client.frames_up += 1
         client.bytes_up += frame.size
@@ -328,6 +394,12 @@ def _carry(
             names = address.hex(":"), frame.bssid.hex(":")
             client._runs = runs(*names, lambda request, *_: _keep(client.requests, request._replace(connection=0)))
         client._runs.send((up, now_us, payload, b""))
+
+
+def _airtime_us(frame: Frame, mbps: float) -> float:
+    """Return how long a frame was on the air at a rate; 0 if that is not known."""
+    preamble_us = _LONG_PREAMBLE_US if mbps in _DSSS_MBPS else _SHORT_PREAMBLE_US
+    return preamble_us + 8 * frame.size / mbps if mbps else 0.0
 
 
 def rate_mbps(link: int, captured: bytes) -> float:

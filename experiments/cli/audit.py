@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from experiments.audit import Audit
     from netsim.policies import AnyPolicy
 
-ALIKE = 0.2  # two estimates of a mean power are alike if they differ by no more than this share
 _OF_NETWORK = ("dtim_period", "beacons", "multicast_frames", "multicast_after_dtim")
 _OF_CLIENT = ("frames", "roamed", "sleeps", "listen_interval", "frames_up", "frames_down", "bytes_up", "bytes_down",
               "retries")  # fmt: skip
@@ -100,20 +99,25 @@ def _read(capture: Path, *, skip_damaged: bool) -> tuple[Audit, int]:
 
 
 def _client(address: bytes, found: Audit, policies: Sequence[AnyPolicy], config: netsim.SimulationConfig) -> Row:
-    """Return the figures of a client; its traffic runs under its nearest policy and the others in this world."""
+    """Return the figures of a client; its traffic runs under its nearest policy and others, on the air of a sensor."""
+    from experiments.audit import Network
+    from experiments.world import made
+
     client = found.clients[address]
     known_us = client.asleep_us + client.awake_us
-    nearest, mean_mw, difference = client.nearest_policy(), None, ""
-    if network := found.networks.get(client.bssid):
-        config = replace(config, beacon_interval_ns=round(network.beacon_interval_us * 1000))
-    compared = [*_compared(address, found, nearest, policies, config)]
-    if known_us:  # it heard every beacon, or every one of its listen interval
-        beacons = client.asleep_us * 1000 / config.beacon_interval_ns / (client.listen_interval or 1)
-        wakeups = sum(client.woke_by.values())
-        joules = config.radio.total_j(client.awake_us * 1000, client.asleep_us * 1000, beacons, wakeups)
-        mean_mw = 1e9 * float(joules) / known_us
+    nearest, difference, network = client.nearest_policy(), "", found.networks.get(client.bssid)
+    if network:
+        beacons = {"dtim_period": network.dtim_period or 1, "beacon_ms": network.beacon_interval_us / 1000}
+        config = replace(made("iot", {"server_delay": "recorded"}, beacons).config, radio=config.radio)
+    power = client.power_mw(network or Network(), config.radio)
+    mean_mw, low_mw, high_mw = power or (None, None, None)
+    compared, heard = list[Row](), client.frames_up + client.frames_down
+    if client.missed_frames > heard:
+        difference = f"nothing is compared: the sniffer heard {heard:,} of its data frames, and missed more"
+    else:
+        compared = [*_compared(address, found, nearest, policies, config)]
         row = next((row for row in compared if row.get("nearest")), None)
-        if row is not None and abs(row["mean_mw"] - mean_mw) > ALIKE * mean_mw:
+        if row is not None and power and "mean_mw" in row and not power[1] <= row["mean_mw"] <= power[2]:
             difference = (
                 f"the nearest policy would need {row['mean_mw']:.1f} mW: it is awake {100 * row['awake_share']:.1f} % "
                 f"of the time, and the client said so for {100 * client.awake_us / known_us:.1f} %; frames that were "
@@ -133,6 +137,9 @@ def _client(address: bytes, found: Audit, policies: Sequence[AnyPolicy], config:
         "airtime_down_ms": client.airtime_down_us / 1000,
         "frames_missed_by_the_sniffer": client.missed_frames,
         "mean_mw": mean_mw,
+        "mean_mw_low": low_mw,
+        "mean_mw_high": high_mw,
+        "service_period_ms": client.service_us and [us / 1000 for us in client.service_us],
         "nearest_policy": nearest,
         "difference": difference,
         "compared": compared,

@@ -76,7 +76,12 @@ def _lines(client: Row, radio: str) -> Iterator[str]:
         )  # fmt: skip
     yield _TRAFFIC.format(**client)
     if client["mean_mw"] is not None:
-        yield f"  about {client['mean_mw']:.0f} mW with {radio}; nearest policy: {client['nearest_policy']}"
+        yield (
+            "  about {mean_mw:.3g} mW ({mean_mw_low:.3g} to {mean_mw_high:.3g}: beacons it only heard do not "
+            f"show) with {radio}; nearest policy: {client['nearest_policy']}"
+        ).format(**client)
+    if service := client["service_period_ms"]:
+        yield "  service periods of {1:g} ms every {0:g} ms".format(*service)
     if client["difference"]:
         yield f"  {client['difference']}"
 

@@ -52,10 +52,23 @@ def capture(run: Run, start_s: float = 0.0, length_s: float = float("inf")) -> b
         _block(0x0A0D0D0A, pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)),
         _block(1, pack("<HHIHHBxxxHH", 127, 0, 0, 9, 1, 9, 0, 0)),
     ]
-    for at, data in _frames(run.recorder):
+    for at, data in (*_twt_setup(run), *_frames(run.recorder)):
         if first_ns <= at <= end_ns:
             blocks.append(_block(6, pack("<IIIII", 0, at >> 32, at & 0xFFFFFFFF, len(data), len(data)) + data))
     return b"".join(blocks)
+
+
+def _twt_setup(run: Run) -> Iterator[tuple[int, bytes]]:
+    """Yield the frame with which the access point grants service periods, if the policy is one of target wake time."""
+    name, _, rest = run.result.policy.partition(":")
+    if name != "twt":
+        return
+    every_us, length_us = (round(float(part) * 1000) for part in rest.split(":"))
+    exponent = max(0, every_us.bit_length() - 16)
+    request = 4 << 1 | exponent << 10  # accepted
+    element = pack("<BBBHQBHB", 216, 15, 0, request, 0, min(255, round(length_us / 256)), every_us >> exponent, 0)
+    header = pack("<BBH6s6s6sH", 0xD0, 0, 0, CLIENT, _ACCESS_POINT, _ACCESS_POINT, 0)
+    yield 0, pack("<BBHI", 0, 0, 8, 0) + header + b"\x16\x06\0" + element
 
 
 def _block(kind: int, body: bytes) -> bytes:

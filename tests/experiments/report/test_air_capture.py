@@ -86,6 +86,21 @@ def test_the_audit_of_a_capture_has_the_beacons_frames_and_sleep_of_the_run(poli
         assert client.sleeps == sum(at > 0 and not opened for at, opened in run.recorder.gates) >= 3
 
 
+@each("policy", "psm driver:esp-idf bsd:1 lpsm uapsd twt:500:20")
+def test_the_mean_power_of_a_run_lies_in_the_interval_that_its_audit_tells(policy, tmp_path):
+    medium = netsim.AirConfig(beacons=netsim.BeaconConfig(dtim_period=3))
+    radio = netsim.Radio.named("esp32-c6")
+    config = netsim.SimulationConfig(medium=medium, radio=radio, beacon_interval_ns=102_400_000)
+    pages = traces.Workload.of(traces.Page(f"p{i}", 300, 9_000, ((310, 4_000),), 8.0) for i in range(6))
+    run = record(pages, policy, config)
+    found = audited(run, tmp_path)
+    client, [network] = found.clients[CLIENT], found.networks.values()
+    mean_mw, low_mw, high_mw = client.power_mw(network, radio)
+    assert low_mw <= mean_mw <= high_mw
+    assert low_mw <= 1000 * run.result.energy.total_j / run.result.elapsed_s <= high_mw
+    assert client.service_us == ((500_000, 19_968) if policy.startswith("twt") else None)
+
+
 @cases_of("policy options", """
 "none", {} ; "psm", {} ; "uapsd", {} ; "dynamic:50", {"rts_bytes": 500} ; "uapsd", TOGETHER
 """, globals())  # fmt: skip
