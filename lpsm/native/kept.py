@@ -23,7 +23,7 @@ _DIGEST_BYTES = 32
 
 
 def is_plain() -> bool:
-    """Whether everything is to run as plain Python: `NUMBA_DISABLE_JIT` says so, or `LPSM_SIZES` other sizes of arrays."""
+    """Whether all is to run as plain Python: `NUMBA_DISABLE_JIT` says so, or `LPSM_SIZES` other sizes of arrays."""
     return bool(os.environ.get("LPSM_SIZES")) or os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
