@@ -31,7 +31,7 @@ BOARDS = {
 }  # fmt: skip
 INSTALL = "apt install gcc clang gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf gcc-arm-none-eabi " \
     "libnewlib-arm-none-eabi qemu-system-misc qemu-system-arm"  # fmt: skip
-SMALL = "bins=48,servers=1,room=16,stops=12,parts=2,polls=1"
+SMALL = "bins=40,servers=1,room=16,stops=10,parts=2,polls=1"
 ON_DEVICES = (
     ("psm", "float", ""), ("dynamic", "float", ""), ("bsd-phase", "float", ""), ("lpsm:alphas=12", "double", ""),
     ("lpsm3-link", "double", ""), ("lpsm3-link", "float", ""), ("lpsm3-link", "float", SMALL),
@@ -76,12 +76,15 @@ def devices() -> None:
             if not there(compiler[0], machine[0]):
                 continue
             program = built(compiler, folder, folder / "lpsm_check.c", DEVICES / start)
-            said = subprocess.run([*machine, program], capture_output=True, text=True, timeout=600)
-            lines = [line.strip() for line in said.stdout.splitlines()]
+            said = subprocess.run(
+                [*machine, program], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                text=True, timeout=600,
+            )  # fmt: skip
+            lines = [line.strip() for line in said.stdout.splitlines() if line.strip()]
             counts = sorted(int(line) for line in lines if line.isdigit())
             flash, ram = _sizes(compiler, folder, start)
             print(f"{policy}, {sizes or 'all'}, {real}, {name}: {flash} B, {ram} B, "
-                f"{counts[len(counts) // 2]:,}, {counts[-1]:,}, {lines[-1]}")  # fmt: skip
+                f"{counts[len(counts) // 2]:,}, {counts[-1]:,}, {lines[-1]}", flush=True)  # fmt: skip
             assert said.returncode == 0, said.stdout[-200:]
         _stack(folder)
 

@@ -35,9 +35,9 @@ from netsim.sleep_planning.hazards import EDGES_NS, find_bin
 from netsim.sleep_planning.sizes import size
 
 STOPS = np.array([*range(17), 18, 20, 22, 25, 28, 32, 36, 40, 45, 50], dtype=np.int64)
+"""The stops, in beacons from the last one before now; the first stands for now itself."""
 if size("stops") < len(STOPS):
     STOPS = np.unique([*range(5), *np.geomspace(5, 50, size("stops") - 5).round()]).astype(np.int64)
-"""The stops, in beacons from the last one before now; the first stands for now itself."""
 N_STOPS = len(STOPS)
 _PARTS_FIRST, _PARTS = 2 * size("parts"), size("parts")
 _FIRST_FINE = 2  # intervals cut into the larger number of parts
