@@ -253,8 +253,11 @@ class AirConfig:
                 f"max_ampdu_bytes must be 0 on {self.phy.kind}, which cannot aggregate frames, got "
                 f"{self.max_ampdu_bytes}"
             )
-        if self.neighbours and not self.phy.cw_min:
-            raise ValueError("cw_min must be at least 1 beside neighbours, who would never let others send, got 0")
+        least = {"video": (1, 3), "voice": (3, 7)}.get(self.access, (0, 1))[self.neighbours > 0]
+        if self.phy.cw_min < least:
+            beside = " beside neighbours" if self.neighbours else ""
+            rule = f"cw_min must be at least {least} with access {self.access}{beside}, or collisions never end"
+            raise ValueError(f"{rule}, got {self.phy.cw_min}")
         if not 0.0 <= self.neighbour_mbps < 1e4:
             raise ValueError(f"neighbour_mbps must lie in [0, 10000), got {self.neighbour_mbps}")
 

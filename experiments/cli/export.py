@@ -1,5 +1,7 @@
 """`lpsm export`: a policy as C that a device can run."""
 
+import os
+import sys
 from pathlib import Path
 
 import click
@@ -8,10 +10,26 @@ from experiments.cli import options
 from experiments.cli.model import WORLD, world_of
 
 
+def _sizes(context: click.Context, parameter: click.Parameter, text: str | None) -> None:
+    """Set sizes before the rules are imported that have them."""
+    if text and "netsim" in sys.modules:
+        raise ValueError("--sizes must be set before policies are loaded; set LPSM_SIZES here")
+    if text:
+        os.environ["LPSM_SIZES"] = text
+
+
 @options.command(
     click.argument("policy", type=options.Policies(several=False)),
     options.option("--out", "Folder for the files.", options.FILE, Path("firmware")),
     options.choice("--real", ["float", "double"], "Type of real numbers; double decides as Python does, to the bit."),
+    options.option(
+        "--sizes",
+        "How fine lpsm3 and lpsm4 are, such as bins=64,servers=1,room=16 [as in other commands].",
+        metavar="NAME=N,...",
+        callback=_sizes,
+        is_eager=True,
+        expose_value=False,
+    ),
     options.JSON,
     *WORLD,
 )

@@ -53,7 +53,7 @@ def reproduce(asked: options.Asked) -> None:
     from experiments.papers import archive
     from experiments.papers.causes import CLASSES
     from experiments.papers.kit import Setup
-    from experiments.papers.registry import PAPERS, choose
+    from experiments.papers.registry import PAPERS, all_experiments, choose
     from experiments.report.results import (
         HEADING,
         UNDECIDED,
@@ -80,6 +80,10 @@ def reproduce(asked: options.Asked) -> None:
     with suppress(ValueError, *(() if asked.data else (FileNotFoundError,))):
         data = data_folder(asked.data)
     setup = Setup(size=asked.size, seed=asked.seed, data=data, stand_in=asked.stand_in)
+    if len(chosen) > 1 and setup.size == "full" and not asked.redraw:
+        hours = sum(one.minutes for one in chosen) / 60.0
+        kept = "what is finished is kept, and the same command goes on from there"
+        echo(f"lpsm: {len(chosen)} experiments, about {hours:.1f} h of one processor without records; {kept}", err=True)
     missing, said = [], []
     for experiment in chosen:
         try:
@@ -98,7 +102,9 @@ def reproduce(asked: options.Asked) -> None:
         if not asked.as_json:
             echo(results_text(said[-1], computed=result.computed) + "\n")
     everything = archive.collect(archive.results(out), asked.commits)
-    write_file(page, results_markdown(everything, PAPERS, CLASSES))
+    there = {result["experiment"] for result in everything}
+    absent = [one.name for one in all_experiments().values() if one.name not in there]
+    write_file(page, results_markdown(everything, PAPERS, CLASSES, absent))
     for paper in dict.fromkeys(result["experiment"].partition("/")[0] for result in everything):
         write_file(details[paper], details_markdown(everything, paper, PAPERS[paper]))
     for line in missing:

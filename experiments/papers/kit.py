@@ -173,6 +173,12 @@ class Experiment:
         """Key of its paper."""
         return self.name.partition("/")[0]
 
+    @property
+    def minutes(self) -> float:
+        """How long a full run takes on one processor, in minutes; 0 where it takes the runs of another."""
+        number, _, unit = self.time.partition(" ")
+        return float(number) * {"s": 1 / 60, "min": 1.0, "h": 60.0}[unit] if number.isdigit() else 0.0
+
     def runs(self, sweep):
         """Declare the tasks, and the function that runs one (`Run`)."""
 

@@ -50,14 +50,17 @@ _SHARED = ("size", "seed", "made")  # of these most records have the same
 
 
 def results_markdown(
-    results: Sequence[Row], papers: Mapping[str, str], classes: Mapping[str, str] | None = None
+    results: Sequence[Row],
+    papers: Mapping[str, str],
+    classes: Mapping[str, str] | None = None,
+    absent: Sequence[str] = (),
 ) -> str:
     """Return the page: how many claims hold by paper (`papers` has their names), and a row a claim.
 
     A result has `experiment`, `about`, `size`, `seed`, `data`, `runs`, and `claims`, each with `statement`,
     `printed`, `ours`, `holds`, `tolerance`, `why_not`; if known `short`, the part of `ours` that decides, `kind`,
     `noisy` and `cause`, and of an experiment `made`, by which program.  The size, seed and program of most are said
-    once.  `classes` says what causes there are.
+    once.  `classes` says what causes there are, and `absent` which experiments have no record.
     """
     usual = _usual(results)
     counts = {kind: claim_counts(results, kind) for kind in KINDS}
@@ -67,6 +70,7 @@ def results_markdown(
         "Student interval over replications. "
         + "".join(f"{KINDS[kind]}: {_tally(one)}; " for kind, one in counts.items())
         + f"{untested} more are not tests."
+        + f" Without a record, and so without a verdict here: {', '.join(absent)}." * bool(absent)
     )
     of_papers = {paper: own for paper in papers if (own := _of(results, paper))}
     overview = [

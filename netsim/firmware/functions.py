@@ -244,6 +244,15 @@ class Function(Expressions):
 
     def _assign_all(self, targets: Sequence[ast.expr], given: ast.expr) -> None:
         value = self._value(given)
+        if (
+            len(targets) > 1
+            and isinstance(value.kind, str)
+            and value.const is None
+            and not isinstance(given, ast.Constant)
+        ):
+            word = self._temporary()
+            self._emit(f"const {value.kind} {word} = {value.code};")
+            value = Value(word, value.kind)
         if len(targets) > 1 or not isinstance(targets[0], ast.Tuple):
             for target in reversed(targets):
                 self._assign(target, value)

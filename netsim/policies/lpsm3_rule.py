@@ -23,10 +23,11 @@ from netsim.sleep_planning import hazards, message_prices
 from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.plans import Workspace
 from netsim.sleep_planning.prices import LENGTHS, note_length, price_at, price_before, settle, worth_of_delay
+from netsim.sleep_planning.sizes import size
 
-SERVERS = 16
+SERVERS = size("servers")
 """How many servers have hazards of their own at once: those that were asked last."""
-ROOM = 256
+ROOM = size("room")
 """How many connections and requests are kept in mind at once; what is beyond is taken for unasked."""
 NEVER_NS = 2**62
 MESSAGE, HELD, N_KINDS = REST + 1, REST + 2, REST + 3  # after the kinds of `outstanding`

@@ -28,9 +28,11 @@ import numpy as np
 
 from lpsm.arrays import Floats, Ints
 from lpsm.native import compiled
+from netsim.sleep_planning.sizes import size
 
 _NS_PER_S = 1_000_000_000
-_FIRST_EDGE_NS, _LAST_EDGE_NS, _RATIO = 1_000_000, 3600 * _NS_PER_S, 1.07
+_FIRST_EDGE_NS, _LAST_EDGE_NS, _BINS, _FINEST = 1_000_000, 3600 * _NS_PER_S, size("bins"), 226
+_RATIO = 1.07 if _BINS == _FINEST else (_LAST_EDGE_NS / _FIRST_EDGE_NS) ** (1.0 / (_BINS - 2.0)) * (1.0 + 1e-9)
 _NEVER_NS = 2**62
 _CERTAIN = 1e-8  # an interval of less hazard is taken for an instant
 
@@ -45,7 +47,7 @@ def _edges() -> Ints:
 EDGES_NS = _edges()
 """Edges of the bins of age, nanoseconds; bin i holds the ages from edge i up to, but not including, edge i + 1."""
 N_BINS = len(EDGES_NS) - 1
-WIDTHS = np.array([1, 5, 25], dtype=np.int64)
+WIDTHS = np.array([1, max(2, round(5 * _BINS / _FINEST)), max(3, round(25 * _BINS / _FINEST))], dtype=np.int64)
 """How many bins each of the estimators takes together."""
 N_WIDTHS = len(WIDTHS)
 _SPAN_S = (EDGES_NS[1:] - EDGES_NS[:-1]) * 1e-9

@@ -32,16 +32,19 @@ from lpsm.arrays import Floats
 from lpsm.native import compiled
 from lpsm.native.records import IntArray, RealArray, dtype_of, record
 from netsim.sleep_planning.hazards import EDGES_NS, find_bin
+from netsim.sleep_planning.sizes import size
 
 STOPS = np.array([*range(17), 18, 20, 22, 25, 28, 32, 36, 40, 45, 50], dtype=np.int64)
+if size("stops") < len(STOPS):
+    STOPS = np.unique([*range(5), *np.geomspace(5, 50, size("stops") - 5).round()]).astype(np.int64)
 """The stops, in beacons from the last one before now; the first stands for now itself."""
 N_STOPS = len(STOPS)
-_PARTS_FIRST, _PARTS = 16, 8
+_PARTS_FIRST, _PARTS = 2 * size("parts"), size("parts")
 _FIRST_FINE = 2  # intervals cut into the larger number of parts
 MOST_STEPS = _FIRST_FINE * _PARTS_FIRST + (N_STOPS - 1 - _FIRST_FINE) * _PARTS
-MOST_STOPS = 160
+MOST_STOPS = max(N_STOPS, size("polls"))
 _FINEST_NS, _N_FINEST, _GROWTH = 1_600_000, 16, 1.08  # of polls: 88 up to 5 s
-FOLLOWERS_STEPS = 101  # of half a beacon interval each, from 0 on
+FOLLOWERS_STEPS = size("followers")  # of half a beacon interval each, from 0 on
 PAGE, MESSAGE = 0, 1
 """The classes of events."""
 

@@ -57,6 +57,16 @@ def test_a_run_that_counts_what_the_sampler_counts(key, parameters):
     assert table["measured"].iloc[-1] == logs[0].queried.sum()
     same = reported(key, sparse.csr_matrix(X), y, **parameters)
     assert same["bound"].tolist() == near(table["bound"].tolist(), rel=1e-3)
+    if samplers.make(key, 3, **parameters).normalize:
+        unit = reported(key, X / np.linalg.norm(X, axis=1, keepdims=True), y, **parameters)
+        assert unit["bound"].tolist() == near(table["bound"].tolist(), rel=1e-6)
+
+
+def test_an_update_costs_what_its_theorem_says():
+    margins, r = np.array([2.0]), np.array([3.0])
+    for key, parameters, cost in (("perceptron-ss", {"eta": 0.5}, 4.0), ("sop-ss", {}, 2 + 4 * (1 + 3) / 2),
+                                  ("sop-label-efficient", {"C": 1.0}, 2.0)):  # fmt: skip
+        assert sampler_report.theorem_of(samplers.make(key, 3, **parameters)).cost(margins, r).tolist() == [cost]
 
 
 def test_no_comparator_near_the_one_that_is_sought_has_a_smaller_objective():
@@ -132,6 +142,8 @@ def test_more_than_is_proved_is_a_violation_and_a_bound_above_all_rounds_is_vacu
             near(-0.1),
             f"holds: the mean is known to +- {half:.3g} only",
         )
+    row = sampler_report._mean("s", np.array([1.0, 3.0]), np.array([0.5, 2.5]), 9.0)  # alike beside their bounds
+    assert row.verdict == f"holds: the mean is known to +- {2 * (1 - 1e-4**0.5):.3g} only"
     measured, limits = np.array([1.0, 3.0]), np.array([0.5, 0.5])  # t of .99995 at one degree of freedom is 6366.2
     assert sampler_report._mean("s", measured, limits, 9.0).verdict == "holds: the mean is known to +- 6.37e+03 only"
     for asked, verdict in ((90.0, "violated"), (60.0, "holds")):

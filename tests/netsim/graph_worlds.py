@@ -42,7 +42,8 @@ def today_world(made, number):
         if rng.random() < 0.2:  # of which worlds that are kept know nothing
             air = replace(air, phy=Phy(kind="11ax-80x2"))
         beacons = replace(air.beacons, beacon_mbps=float(rng.choice([0.0, *air.phy.beacon_rates_mbps])))
-        air = replace(air, beacons=beacons, access=str(rng.choice(list(AIFSN))),
+        access = str(rng.choice(list(AIFSN)))
+        air = replace(air, beacons=beacons, access=access if air.phy.cw_min > 6 else "dcf",
             block_ack_requests=bool(rng.random() < 0.5))  # fmt: skip
     if isinstance(radio, StateRadioConfig):
         radio = replace(radio, beacon_ms=float(rng.choice([0.294, 2.0])))

@@ -82,6 +82,17 @@ def _of_two_kinds(view, ints, floats):
     return Plan(until, 0, False, 0, False)
 
 
+def _halved_once(view, ints, floats):
+    low = high = view.now_ns
+    low = high = high // 2
+    return Plan(low, high, False, 0, False)
+
+
+def test_what_is_set_for_several_variables_is_computed_once():
+    text = Program(CompiledForm(_halved_once)).source()
+    assert text.count("= floor_div(high, 2);") == 1
+
+
 @each("rule", [_listing, _of_two_kinds])
 def test_what_is_not_translated_is_named_by_file_and_line(rule):
     with pytest.raises(UnsupportedError, match=r"test_firmware.py:\d+: cannot be translated to C: .*"):

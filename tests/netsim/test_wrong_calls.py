@@ -94,7 +94,8 @@ Phy().frame_ns(10, 5e-324) -> rate_mbps must lie in \[0.25, 1e\+06\], got 5e-324
 Phy().data_ns(nan) -> mpdu_bytes must be an integer of at least 0, got nan
 AirConfig(phy=Phy.parse("11g"), max_ampdu_bytes=8000) -> must be 0 on 11g, which cannot aggregate frames, got 8000
 AirConfig(phy=Phy.parse("11n"), max_ampdu_bytes=65_536) -> max_ampdu_bytes must be at most 65535, got 65536
-AirConfig(phy=Phy(cw_min=0), neighbours=1) -> cw_min must be at least 1 beside neighbours, .* got 0
+AirConfig(phy=Phy(cw_min=0), neighbours=1) -> cw_min must be at least 1 with access dcf beside neighbours, .* got 0
+AirConfig(phy=Phy(cw_min=2), access='voice') -> cw_min must be at least 3 with access voice, .* got 2
 TcpConfig(window=20.5) -> window must be an integer of at least 1, got 20.5
 RadioConfig(awake_mw="750") -> awake_mw must be a number, got '750'
 RadioConfig().energy(nan, 0, 0) -> awake_ns must be non-negative and finite, got nan

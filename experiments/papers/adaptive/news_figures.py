@@ -432,7 +432,7 @@ def _false_to_true(record, low=0.0, high=np.inf):
 
 FIG_9.claims.append(
     Claim("as K grows beyond some value false positives outnumber true positives",
-          both(rising(_false_to_true), each(partial(_false_to_true, high=0.001), high=1.0),
+          both(rising(_false_to_true, ends=True), each(partial(_false_to_true, high=0.001), high=1.0),
                each(partial(_false_to_true, low=10.0), 1.0, open=True)),
           "beyond 5", "false positives to a true one, sums over topics: they rise with K, through 1; K scales")
 )  # fmt: skip

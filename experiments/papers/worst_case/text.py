@@ -37,7 +37,7 @@ AGAINST = {"rival name": RIVALS.items()}
 GRIDS = zip(SAMPLERS, ("b", "b", "rate"), (B, B_FIRST, RATES), strict=True)
 CASES = (*news.ALL_LABELS, *(case for grid in GRIDS for case in news.grid(*grid, COINS)))
 FIG_3_A = Experiment(
-    "worst-case/fig-3-a", "F-measure and label rate of the second-order sampler, three b", "1 min", news.NEWS,
+    "worst-case/fig-3-a", "F-measure and label rate of the second-order sampler, three b", "15 min", news.NEWS,
     run=news.run_cases, sweep=news.sweep(CASES, stories=40_000)
 )  # fmt: skip
 FIG_3_B = FIG_3_A.view("worst-case/fig-3-b", "three samplers at about equal F-measure: who asks for fewer labels", LONG)

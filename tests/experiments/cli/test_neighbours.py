@@ -134,7 +134,7 @@ def test_a_page_and_a_summary_that_somebody_wrote_are_not_replaced(lpsm, results
     folder = shutil.copytree(results("label").folder, there / "out")
     for path, words in ((folder / "report.html", ["report", "out"]),
         (there / "papers" / "RESULTS.md", [*results("reproduce").words, "--out", "papers"]),
-        (there / "papers" / "docs" / "results" / "thesis.md", [*results("reproduce").words, "--out", "papers"])):  # fmt: skip
+        (there / "papers/docs/results/thesis.md", [*results("reproduce").words, "--out", "papers"])):  # fmt: skip
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("mine")
         result = lpsm(*words)

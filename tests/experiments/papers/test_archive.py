@@ -47,6 +47,16 @@ def test_a_paper_and_all_mean_their_experiments():
     assert choose("thesis") == [one for one in everything if one.paper == "thesis"]
     with value_error("thesis/fig-2-6"):
         choose("thesis/fig-2-66")
+    by_name = all_experiments()
+    assert [by_name[f"thesis/{one}"].minutes for one in ("fig-4-5", "counterexample-4-3", "svm")] == [0.0, 1 / 60, 5.0]
+    assert 60 < sum(one.minutes for one in everything) < 600
+
+
+def test_how_long_many_experiments_take_is_said_before_they_run(lpsm, tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "reproduce", lambda *_, **__: (_ for _ in ()).throw(archive.MissingRecordError("no")))
+    arguments = ("thesis/fig-2-10", "thesis/svm", "--stand-in", "--out", tmp_path)
+    said = "lpsm: 2 experiments, about 0.1 h of one processor without records; what is finished is kept"
+    assert said in lpsm("reproduce", *arguments).stderr
 
 
 @each("name", FAMILIES)

@@ -27,7 +27,8 @@ def test_levels_theorems_and_what_is_printed_nowhere_are_counted_apart_and_so_is
     claims = [("A", {}), ("B", {"noisy": True}), ("C", {"kind": "level"}), ("D", {"kind": "own", "holds": True}),
               ("E", {"tolerance": "not a test: a theorem"})]  # fmt: skip
     result = result_of(*claims)
-    page = results_markdown([result], {"thesis": "Monteleoni 2006"}, {"data": "other data"})
+    page = results_markdown([result], {"thesis": "Monteleoni 2006"}, {"data": "other data"}, ["thesis/y"])
+    assert "Without a record, and so without a verdict here: thesis/y." in page
     assert "|Monteleoni 2006|0 / 1 / 1|0 / 1 / 0||1 / 0 / 0|1|" in page
     assert "4 of 4 claims are judged on other data than the paper's" in page
     assert "|B saves|6.6 %|1 %|too noisy to tell|" in page

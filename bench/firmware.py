@@ -1,0 +1,258 @@
+"""Exported policies, checked: on two devices under QEMU, decision by decision beside Python, and with random calls.
+
+``python -m bench.firmware [devices|decisions|fuzz|worlds]... [--most N]``; without a name all of them (`make
+check-firmware`).  What needs a tool that is not there is skipped, and the tool is named.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import mkdtemp
+
+import numpy as np
+
+DEVICES = Path(__file__).parent / "devices"
+STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-ffp-contract=off"]
+SECTIONS = ["-Os", "-std=gnu99", "-DLPSM_COUNT", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"]
+RISCV = ["riscv64-unknown-elf-gcc", "--specs=picolibc.specs", "--oslib=semihost", "--crt0=semihost", "-march=rv32imac",
+    "-mabi=ilp32", *SECTIONS, "-Wl,--defsym=__flash=0x80000000", "-Wl,--defsym=__flash_size=0x400000",
+    "-Wl,--defsym=__ram=0x80400000", "-Wl,--defsym=__ram_size=0x400000", "-Tpicolibc.ld"]  # fmt: skip
+CORTEX = ["arm-none-eabi-gcc", "--specs=rdimon.specs", "-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard",
+    "-mfpu=fpv5-sp-d16", *SECTIONS, "-nostartfiles", "-T", str(DEVICES / "cortex.ld")]  # fmt: skip
+COUNTED = ["-nographic", "-icount", "shift=0", "-kernel"]
+BOARDS = {
+    "rv32imac": (RISCV, "riscv.c", ["qemu-system-riscv32", "-machine", "virt", "-bios", "none",
+        "-semihosting-config", "enable=on", *COUNTED]),
+    "Cortex-M33": (CORTEX, "cortex.c", ["qemu-system-arm", "-machine", "mps2-an505", "-semihosting", *COUNTED]),
+}  # fmt: skip
+INSTALL = "apt install gcc clang gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf gcc-arm-none-eabi " \
+    "libnewlib-arm-none-eabi qemu-system-misc qemu-system-arm"  # fmt: skip
+SMALL = "bins=48,servers=1,room=16,stops=12,parts=2,polls=1"
+ON_DEVICES = (
+    ("psm", "float", ""), ("dynamic", "float", ""), ("bsd-phase", "float", ""), ("lpsm:alphas=12", "double", ""),
+    ("lpsm3-link", "double", ""), ("lpsm3-link", "float", ""), ("lpsm3-link", "float", SMALL),
+    ("lpsm4-link", "float", ""),
+)  # fmt: skip
+POLICIES = ("psm:204.8", "dynamic", "driver:esp-idf", "break-even", "break-even:random", "doubling", "bsd", "bsd-phase",
+    "bsd-host", "hold", "poll", "poll-link", "upm", "sifi", "lpsm", "lpsm:log", "lpsm:alphas=0.01", "lpsm-poll",
+    "lpsm3", "lpsm3-link", "lpsm3:1.05:400@p95", "lpsm4", "lpsm4-link")  # fmt: skip
+
+
+def export(policy: str, real: str, sizes: str = "", *more: str) -> Path:
+    """Export a policy into a new folder."""
+    folder = Path(mkdtemp(prefix="lpsm-firmware-"))
+    call = [sys.executable, "-m", "lpsm", "export", policy, "--real", real, "--out", folder, *more]
+    subprocess.run([*call, "--sizes", sizes] if sizes else call, check=True, capture_output=True)
+    return folder
+
+
+def built(compiler: list[str], folder: Path, *more: str | Path) -> Path:
+    """Compile an exported policy with other sources."""
+    out = folder / "program"
+    sources = [one for one in map(str, more) if one.endswith(".c")]
+    flags = [one for one in map(str, more) if not one.endswith(".c")]
+    subprocess.run([*compiler, *flags, f"-I{folder}", folder / "lpsm_policy.c", *sources, "-lm", "-o", out], check=True)
+    return out
+
+
+def there(*tools: str) -> bool:
+    """Whether all tools are there; says so if not."""
+    absent = [tool for tool in tools if shutil.which(tool) is None]
+    if absent:
+        print(f"skipped: {', '.join(absent)} not found; {INSTALL}")
+    return not absent
+
+
+def devices() -> None:
+    """Run the vectors on each device: equal decisions, bytes of flash and RAM, instructions a decision."""
+    print("policy, sizes, real, device: flash, state in RAM, instructions a decision (median, worst), decisions equal")
+    for policy, real, sizes in ON_DEVICES:
+        folder = export(policy, real, sizes, "--radio", "esp32-c6")
+        for name, (compiler, start, machine) in BOARDS.items():
+            if not there(compiler[0], machine[0]):
+                continue
+            program = built(compiler, folder, folder / "lpsm_check.c", DEVICES / start)
+            said = subprocess.run([*machine, program], capture_output=True, text=True, timeout=600)
+            lines = [line.strip() for line in said.stdout.splitlines()]
+            counts = sorted(int(line) for line in lines if line.isdigit())
+            flash, ram = _sizes(compiler, folder, start)
+            print(f"{policy}, {sizes or 'all'}, {real}, {name}: {flash} B, {ram} B, "
+                f"{counts[len(counts) // 2]:,}, {counts[-1]:,}, {lines[-1]}")  # fmt: skip
+            assert said.returncode == 0, said.stdout[-200:]
+        _stack(folder)
+
+
+def _sizes(compiler: list[str], folder: Path, start: str) -> tuple[int, int]:
+    """Return bytes of code and tables that a policy adds to an empty program, and bytes of its state."""
+    sizes = []
+    for calls in ("", "lpsm_policy_init(&policy); static lpsm_view view; static lpsm_frame frame; "
+            "lpsm_policy_observe(&policy, &frame); return (int)lpsm_policy_plan(&policy, &view).wake_ns;"):  # fmt: skip
+        (folder / "size.c").write_text(
+            f'#include "lpsm_policy.h"\nlpsm_policy policy;\nint main(void)\n{{\n{calls}\nreturn 0;\n}}\n'
+        )
+        program = built(compiler, folder, folder / "size.c", DEVICES / start)
+        text = subprocess.run([compiler[0].replace("gcc", "size"), program], capture_output=True, text=True, check=True)
+        sizes.append([int(word) for word in text.stdout.splitlines()[1].split()[:3]])
+    (less_text, less_data, _), (text_bytes, data, _) = sizes
+    (folder / "ram.c").write_text('#include "lpsm_policy.h"\nchar size[sizeof(lpsm_policy)];\n')
+    subprocess.run([*compiler[:1], "-c", *(one for one in compiler if one.startswith(("-m", "--specs"))),
+        folder / "ram.c", "-o", folder / "ram.o"], check=True)  # fmt: skip
+    found = subprocess.run([compiler[0].replace("gcc", "size"), folder / "ram.o"], capture_output=True, text=True)
+    words = [int(word) for word in found.stdout.splitlines()[1].split()[:3]]
+    return text_bytes + data - less_text - less_data, words[1] + words[2]
+
+
+def _stack(folder: Path) -> None:
+    """See to it that no function is longer than 80 lines or has a frame above 1 KB."""
+    subprocess.run(["gcc", "-std=c99", "-Os", "-fstack-usage", "-c", folder / "lpsm_policy.c", "-o", folder / "s.o"],
+        check=True)  # fmt: skip
+    frames = [int(line.split("\t")[1]) for line in (folder / "s.su").read_text().splitlines()]
+    text = (folder / "lpsm_policy.c").read_text()
+    functions = re.findall(r"^(?:static|void|lpsm_plan) [^;={]*\)\n\{\n.*?^\}", text, re.MULTILINE | re.DOTALL)
+    lines = [part.count("\n") + 1 for part in functions]
+    assert max(frames) <= 1024, frames
+    assert max(lines) <= 80, lines
+    print(f"    largest stack frame {max(frames)} B, longest function {max(lines)} lines")
+
+
+def fuzz(most: int) -> None:
+    """Call policies with random views and frames under the sanitizers; their code is clean for two compilers."""
+    if not there("gcc", "clang"):
+        return
+    for policy in POLICIES:
+        for real in ("double", "float"):
+            if real == "float" and policy.startswith("lpsm") and policy[4:5] not in ("3", "4"):
+                continue
+            folder = export(policy, real)
+            for compiler in ("gcc", "clang"):
+                built([compiler], folder, *STRICT, "-O2", folder / "lpsm_check.c")
+            flags = ["-g", "-O1", "-std=c99", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+            program = built(["gcc"], folder, *flags, folder / "lpsm_check.c")
+            subprocess.run([program], check=True, capture_output=True)
+            program = built(["gcc"], folder, *flags, DEVICES / "fuzz.c")
+            said = subprocess.run([program, str(most // 2 // len(POLICIES) + 1)], capture_output=True, text=True)
+            print(f"{policy}, {real}: {said.stdout.strip() or said.stderr[-1500:]}", flush=True)
+            assert said.returncode == 0
+
+
+class Both:
+    """A policy and its C side by side; says how many decisions were equal."""
+
+    def __init__(self, policy: object, other: object) -> None:
+        self._policy, self._other, self.spec, self.host_aware = policy, other, policy.spec, policy.host_aware
+        self.polls, self.opens_gate = getattr(policy, "polls", False), getattr(policy, "opens_gate", False)
+        self.decisions = self.equal = 0
+        if hasattr(policy, "observe"):
+            self.observe = self._observe
+
+    def __deepcopy__(self, memo: object) -> "Both":
+        return self
+
+    def plan(self, view: object) -> object:
+        plan = self._policy.plan(view)
+        self.decisions += 1
+        self.equal += plan == self._other.plan(view)
+        return plan
+
+    def _observe(self, frame: object) -> None:
+        self._policy.observe(frame)
+        self._other.observe(frame)
+
+
+def worlds_of(radio: str, beacon_ms: float) -> object:
+    """Yield worlds at random without end: wires and air, servers of five kinds, some of whose times fall on beacons."""
+    import netsim
+    import traces
+    from traces.records import Message, Page
+
+    seed = 0
+    while True:
+        rng = np.random.default_rng(seed)
+        tied = seed % 4 == 3
+        delay = f"{beacon_ms * 1e-3}" if tied else ("lognormal:0.5:0.8", "exponential:0.3", "0", "0.25")[seed % 3]
+        config = netsim.SimulationConfig(
+            server_delay=delay,
+            radio=radio,
+            beacon_interval_ns=round(beacon_ms * 1e6),
+            medium="11n" if seed % 5 == 4 else None,
+        )
+        gap = 3.0 if tied else float(rng.uniform(0.2, 20.0))
+        push, at = [], 0.0
+        while at < 60.0:
+            more_s = float(rng.exponential(gap))
+            at += round(more_s / beacon_ms * 1e3) * beacon_ms * 1e-3 if tied else more_s
+            push.append(Message(at, int(rng.integers(60, 3000))))
+        drawn = ((*rng.integers(100, (900, 60_000)).tolist(), (), float(rng.uniform(0.1, 9.0))) for _ in range(6))
+        pages = [Page(f"p{i}", *page) for i, page in enumerate(drawn)]
+        yield seed, config, pages if seed % 10 else traces.generate(1, rng), push
+        seed += 1
+
+
+def decisions(most: int) -> None:
+    """Hold policies in double against Python's, decision by decision, in worlds at random."""
+    import netsim
+    from netsim.policies import OwnPolicy, make
+
+    total = equal = 0
+    used: set[tuple[str, int]] = set()
+    for policy in POLICIES:
+        mine = 0
+        for radio, beacon_ms in (("esp32-c6", 100.0), ("pixel-7-pro", 102.4)):
+            if policy == "psm:204.8" and beacon_ms != 102.4:
+                continue
+            folder = export(policy, "double", "", "--radio", radio, "--beacon-ms", str(beacon_ms))
+            library = built(["gcc", "-O2", *STRICT, "-shared", "-fPIC"], folder).rename(folder / "policy.so")
+            before = total
+            for seed, config, pages, push in worlds_of(radio, beacon_ms):
+                setting = {"beacon_interval_ns": config.beacon_interval_ns, "radio": config.radio}
+                both = Both(make(policy, **setting), make(OwnPolicy.typed(str(library)), **setting))
+                netsim.simulate(pages, both, config=config, seed=seed, push=push, engine="packet")
+                total, equal, mine = total + both.decisions, equal + both.equal, mine + both.decisions
+                used.add((radio, seed))
+                if total - before >= most / len(POLICIES) / 2:
+                    break
+        print(f"{policy}: {mine} decisions, so far {equal} of {total} equal, {len(used)} worlds", flush=True)
+    assert equal == total
+
+
+def worlds(most: int) -> None:
+    """Simulate float and coarse forms as policies beside Python's: energy and slowdown over worlds."""
+    import netsim
+    from netsim.policies import OwnPolicy
+
+    for policy, sizes in (("lpsm3-link", ""), ("lpsm4-link", ""), ("lpsm3-link", SMALL)):
+        folder = export(policy, "float", sizes, "--radio", "esp32-c6", "--beacon-ms", "100")
+        library = built(["gcc", "-O2", *STRICT, "-shared", "-fPIC"], folder).rename(folder / "policy.so")
+        sums = np.zeros((3, 2))
+        for seed, config, pages, push in worlds_of("esp32-c6", 100.0):
+            if seed >= most:
+                break
+            how = {"config": config, "seed": seed, "push": push}
+            for row, one in enumerate((policy, OwnPolicy.typed(str(library)), "none")):
+                result = netsim.simulate(pages, one, engine="packet" if row == 1 else "auto", **how)
+                sums[row] += result.energy.total_j, result.latency_s.sum()
+        (energy, latency), (energy_c, latency_c), (energy_0, latency_0) = sums
+        saving = (energy_0 - energy_c) / (energy_0 - energy) - 1.0
+        print(f"{policy}, {sizes or 'all'}: {seed} worlds, energy {energy_c / energy - 1.0:+.4%}, slowdown "
+            f"{latency / latency_0:.4f} -> {latency_c / latency_0:.4f}, saving {saving:+.3%}", flush=True)  # fmt: skip
+
+
+def main() -> None:
+    """Do what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    checks = {"devices": lambda most: devices(), "fuzz": fuzz, "decisions": decisions, "worlds": worlds}
+    parser.add_argument("checks", nargs="*", choices=[*checks, []], default=[*checks])
+    parser.add_argument("--most", type=int, help="decisions, calls or worlds [1,000,000; worlds 200]")
+    asked = parser.parse_args()
+    os.chdir(Path(__file__).parents[1])
+    for name in asked.checks:
+        print(f"== {name}", flush=True)
+        checks[name](asked.most or (200 if name == "worlds" else 1_000_000))
+
+
+if __name__ == "__main__":
+    main()
