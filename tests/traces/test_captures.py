@@ -121,6 +121,11 @@ def test_what_is_left_out_is_counted_by_reason_with_its_bytes(tmp_path):
     requests, report = found(tmp_path, frames, empty=True, client=other)
     assert sizes(requests) == [(0, 0), (0, 80), (0, 70), (49, 0)]
     assert report.payload.left_out["other_clients"] == 48
+    of_device = [(at_s, frame[:6] + b"\2\0\0\0\0\1" + frame[12:]) for at_s, frame in frames]
+    for client, name in ((f"{NAME},{other}", NAME), ("02:00:00:00:00:01", "02:00:00:00:00:01")):
+        requests, report = found(tmp_path, of_device, client=client)
+        assert (sizes(requests), {one.client for one in requests}) == ([(80, 0), (70, 0), (48, 0), (49, 0)], {name})
+        assert "other_clients" not in report.packets.left_out
     for client, message in (("nobody", "--client must be an IP address"), ("9.9.9.9", r"an exchange of 9\.9\.9\.9")):
         with pytest.raises(TraceError, match=message):
             found(tmp_path, frames, client=client)

@@ -10,7 +10,7 @@ A *run* is payload in one direction without payload in the other between.
   records of at most 64 bytes.
 * A **message** is a run down that nothing asked for: no run up since the run down before, whose last byte came more
   than one round trip and at least 100 ms ago; or what a server sends first.  A run down that goes on for longer than
-  100 ms is several messages, each of which keeps its time.
+  50 ms is several messages, each of which keeps its time.
 
 The time that the server took is from the last byte up to the first byte down, less the round trip between the place
 of the capture and the server, where that is known.
@@ -20,12 +20,12 @@ from collections.abc import Callable, Generator
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from traces.records import BY_SUFFIX, MESSAGE, UNKNOWN_WAIT_US, Request
+from traces.records import BY_SUFFIX, DATAGRAM_UP, MESSAGE, UNKNOWN_WAIT_US, Request
 
 ACKNOWLEDGED_WITHIN_US = 10_000
 UNASKED_AFTER_US = 100_000
 UPLOADED_AFTER_US = 250_000
-MESSAGE_US = 100_000
+MESSAGE_US = 50_000
 ON_ITS_WAY = 0.9  # of a round trip: what comes down sooner was on its way already
 SMALL_DATAGRAM_BYTES = 100
 SMALL_RECORD_BYTES = 64
@@ -102,6 +102,8 @@ def runs(
                 continue
             soon = (replied or pushed) and since_us < max(round_trip_us, ACKNOWLEDGED_WITHIN_US)
             if soon and (size <= SMALL_DATAGRAM_BYTES if quic_trip else are_small_tls_records(data, size)):
+                if since_us > ACKNOWLEDGED_WITHIN_US:  # its bytes are part of the exchange, its instant stands alone
+                    enter(Request(client, server, now_us, now_us, 0, 0, "", DATAGRAM_UP), 0, 0)
                 if asked:
                     asked += size
                 else:
