@@ -5,8 +5,8 @@ which is the host's own; and for the exchange before it on its connection, which
 moves what depended on it, and nothing else.  A page is issued when the first of its exchanges begins and complete when
 all of them are; it decides nothing.  Requests and replies are written evenly over the time that they were recorded to
 take, which has the congestion of the path in it, so that the window is full from the beginning; what is one packet,
-when it was whole.  Connections are open from their first exchange on.  Left out: handshakes, which a request of one
-packet may have waited for; more than one request at a time on a connection.
+when it was whole.  Connections are open from their first exchange on; handshakes are datagrams beside them and delay
+nothing.  Left out: more than one request at a time on a connection.
 """
 
 from __future__ import annotations
