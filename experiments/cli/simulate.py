@@ -82,6 +82,8 @@ def _totals(result: netsim.SimulationResult, base: netsim.SimulationResult, radi
         **{name: row[name] for name in (*ENERGY_PARTS, "beacons", "wakeups", "elapsed_s")},
         "mean_mw": 1000 * row["total_j"] / row["elapsed_s"],
     }
+    if hasattr(result.final_policy, "exceptions"):
+        totals["exceptions"] = result.final_policy.exceptions
     if len(found.added_delay_s):
         totals |= {"messages": len(found.added_delay_s)} | spread(_LATE["message"], "s", found.added_delay_s)
     if result.captured_s is not None:
@@ -101,6 +103,8 @@ def _words(totals: Row) -> str:
     for things, late in _LATE.items():
         if (late_s := totals.get(f"{late}_mean_s")) is not None:
             waited += f", {counted(totals[f'{things}s'], f'{things}s')} {late_s:.3f} s later in the mean"
+    if totals.get("exceptions"):
+        waited += f", {counted(totals['exceptions'], 'pages')} beyond what its promise supposes"
     return (
         f"{totals['policy']}: {totals['pages']} pages in {totals['elapsed_s']:.1f} s, "
         f"{totals['energy_j_per_page']:.3f} J a page (limit {totals['limit_j_per_page']:.3f}, "

@@ -39,7 +39,9 @@ LONGEST_MESSAGE_NS = 10_000_000_000  # what goes on for longer is a stream of me
 _FOLLOWED_STOPS = 8  # a plan is made anew later than that
 _TOOK_STEP, _TOOK_AT_MOST_S = 0.1, 0.1  # of the mean time of a poll
 _QUANTILE_STEP = 0.2  # of the logarithm of the mean delay of messages aimed at, for a quantile of it
-_ODDS_OF_BLURRED = 0.2  # from which on a frame is taken for a message where it is not known when messages came
+_LEFT = 0.05  # how likely a wait is not over yet, below which it is taken for over
+_ASKED_AGAIN = 0.2  # and below which where the client asks again
+_SELDOM = 0.1  # how likely at least an answer was none, where messages come
 _PUSH_GOOD_WILL = 5.0  # the balance of messages is never further below 0, in delays that were asked for
 LARGEST_EXCESS = 19.0
 """The largest excess of a page for which its delay is guaranteed on average."""
@@ -54,6 +56,7 @@ class Lpsm3State(Account):
     origin_ns: IntArray = ROOM
     server: IntArray = ROOM
     asked_bytes: IntArray = ROOM
+    left: RealArray = ROOM
     # constants
     polls: int  # whether it may ask at any instant
     push_quantile: float  # that is asked for of the delay of messages, 0 for the mean, 1 for a limit of each
@@ -102,10 +105,10 @@ class Lpsm3State(Account):
     delivered_ns: int
     held_from_ns: int
     held_middle_ns: int
-    # the link: how likely what ended the page was a message, asked when; least time from a request of a size to its
-    # answer, 0: not seen
-    doubt: float
-    doubt_from_ns: int
+    # the link: until when waits that may be over have been watched; least time from a request of a size to its answer,
+    # 0: not seen
+    watched_ns: int
+    paused: int  # whether the client could sleep since it sent last
     least_trip_ns: IntArray = TRIPS
     # the sleep: when it was last left, who waited in it, until when the client is awake
     opened_ns: int
@@ -180,6 +183,8 @@ def observe_frame(frame: FlatFrame, ints: Ints, floats: Floats) -> None:
     else:
         s.low_ns, s.high_ns = frame.empty_ns, frame.full_ns
         s.blurred |= s.low_ns < s.high_ns
+        if not s.host_aware:
+            _watch_waits(s, s.low_ns)
         _received(s, frame)
     s.awake_until_ns = NEVER_NS  # until it is asked again
     s.planned = 0
@@ -191,9 +196,11 @@ def _sent(s: Lpsm3State, frame: FlatFrame) -> None:
     at_ns, asleep = frame.at_ns, frame.at_ns > s.awake_until_ns
     if outstanding.forget_after(s, at_ns) and s.loading:
         _end_page(s)
-    s.doubt = 0.0
     if asleep:
         s.opened_ns = at_ns
+    if s.n and s.loading and s.paused and not _likely(s, _ASKED_AGAIN):
+        _end_page(s)  # who asks again has his answer rather than not
+    s.paused = 0
     known = s.n
     outstanding.observe(s, frame, asleep)
     if s.n > known and s.kind[known] == REPLY and s.server[known] >= 0:
@@ -207,7 +214,7 @@ def _sent(s: Lpsm3State, frame: FlatFrame) -> None:
 @compiled
 def _received(s: Lpsm3State, frame: FlatFrame) -> None:
     """Enter a frame that the client has received: the end of a wait, or something that nobody asked for."""
-    at_ns, reached_ns = frame.at_ns, _middle_ns(s)
+    at_ns, reached_ns, left = frame.at_ns, _middle_ns(s), 0.0
     if s.host_aware:
         if not frame.wanted:
             _note_repeated(s, frame)
@@ -218,13 +225,14 @@ def _received(s: Lpsm3State, frame: FlatFrame) -> None:
         which, ends, unasked = outstanding.link_received(s, frame.size_bytes, at_ns)
         if which < 0 and not unasked:  # a bare acknowledgement: of an upload, or of a part of a request
             which = outstanding.first(s, REPLY)
+        which = _likeliest(s, which, frame)
         odds = _odds_of_a_message(s, which, frame)
-        if odds > (_ODDS_OF_BLURRED if s.blurred else 1.0):
-            s.held_s += max(0, s.opened_ns - reached_ns) * 1e-9 / (max(1, s.waiting) * (1.0 + odds))
+        if odds > 1.0:
+            _doubt_answers(s, which, odds, frame)
             which, unasked = -1, frame.size_bytes > s.bare_bytes
+        elif which >= 0 and ends and s.messages > s.pages and frame.size_bytes > s.bare_bytes:
+            left = s.left[which] * max(odds / (1.0 + odds), _SELDOM)
     if which < 0:
-        if s.doubt > 0.0:
-            _settle_doubt(s, frame)
         if unasked:
             _message(s, frame)
         return
@@ -242,10 +250,9 @@ def _received(s: Lpsm3State, frame: FlatFrame) -> None:
             _find_own_rates(s, row)
         if s.opened_ns > reached_ns:
             s.held_s += (s.opened_ns - reached_ns) * 1e-9 / max(1, s.waiting)
-    if ends:
-        if not s.host_aware and s.n == 1 and s.kind[which] == REPLY and s.messages and frame.size_bytes > s.bare_bytes:
-            s.doubt_from_ns = s.origin_ns[which]
-            s.doubt = _message_odds(s, REPLY, s.doubt_from_ns)  # the page seems to be over
+    if left >= _LEFT and s.kind[which] == REPLY:  # it may have been a message
+        s.left[which], s.message_ns = left, max(s.message_ns, reached_ns)
+    elif ends:
         outstanding.remove(s, which)
     else:
         s.kind[which], s.origin_ns[which] = REST, at_ns
@@ -272,18 +279,56 @@ def _odds_of_a_message(s: Lpsm3State, which: int, frame: FlatFrame) -> float:
         return math.inf
     if not s.messages or frame.size_bytes <= s.bare_bytes:
         return 0.0
-    return _message_odds(s, s.kind[which], s.origin_ns[which])
+    return float(_message_odds(s, s.kind[which], s.origin_ns[which]) / s.left[which])
 
 
 @compiled
-def _settle_doubt(s: Lpsm3State, frame: FlatFrame) -> None:
-    """Charge the page that is over for the delay of its answer, so far as it is likely to be this frame."""
-    odds = s.doubt / _message_odds(s, REPLY, s.doubt_from_ns)
-    part = odds / (1.0 + odds) if frame.size_bytes > s.bare_bytes else 1.0
-    late_s, undelayed_s = (s.opened_ns - _middle_ns(s)) * 1e-9, (_middle_ns(s) - s.issued_ns) * 1e-9
-    if late_s > 0.0 and undelayed_s > 0.0:
-        _charge(s, part * late_s / (undelayed_s * s.allowed), LARGEST_EXCESS)
-    s.doubt = 0.0
+def _watch_waits(s: Lpsm3State, now_ns: int) -> None:
+    """Take waits that may be over for so the more, the longer nothing came; end those that are over almost surely."""
+    for i in range(s.n):
+        left, from_ns = s.left[i], max(0, s.watched_ns - s.origin_ns[i])
+        if left < 1.0:
+            until_ns = max(from_ns, now_ns - s.origin_ns[i])
+            left *= math.exp(-hazards.integrated(s.mean_rates[s.kind[i]], from_ns, until_ns))
+            s.left[i] = left / (1.0 - s.left[i] + left)
+    s.watched_ns = max(s.watched_ns, now_ns)
+    for which in range(s.n - 1, -1, -1):
+        if s.left[which] < _LEFT:
+            outstanding.remove(s, which)
+
+
+@compiled
+def _likeliest(s: Lpsm3State, which: int, frame: FlatFrame) -> int:
+    """Return the request that a frame is likeliest to answer, where it could be the answer to the oldest."""
+    if which < 0 or s.kind[which] != REPLY or s.messages <= s.pages:
+        return which
+    least, found = _odds_of_a_message(s, which, frame), which
+    for i in range(which + 1, s.n):
+        if s.kind[i] == REPLY:
+            odds = _odds_of_a_message(s, i, frame)
+            if odds < least:
+                least, found = odds, i
+    return found
+
+
+@compiled
+def _doubt_answers(s: Lpsm3State, which: int, odds: float, frame: FlatFrame) -> None:
+    """Charge the page for a message so far as it may be an answer, and doubt of each wait so far that it lasts."""
+    s.held_s += max(0, s.opened_ns - _middle_ns(s)) * 1e-9 / (max(1, s.waiting) * (1.0 + odds))
+    if s.left[which] == 1.0 and odds < math.inf:
+        s.heard_ns = frame.at_ns
+    for i in range(s.n):
+        if s.kind[i] == s.kind[which]:
+            s.left[i] *= 1.0 - 1.0 / (1.0 + _odds_of_a_message(s, i, frame))
+
+
+@compiled
+def _likely(s: Lpsm3State, least: float) -> int:
+    """Return how many waits are not over with at least such a probability."""
+    found = 0
+    for i in range(s.n):
+        found += s.left[i] >= least
+    return found
 
 
 @compiled
@@ -436,10 +481,12 @@ def follow_plan(view: FlatView, ints: Ints, floats: Floats) -> Plan:
         s.took_s += _TOOK_STEP * (min((now_ns - s.poll_ns) * 1e-9, _TOOK_AT_MOST_S) - s.took_s)
     s.poll_ns = -1
     s.deadline_ns = view.deadline_ns
+    if not s.host_aware:
+        _watch_waits(s, now_ns)
     if not at_beacon:
         if not s.n and s.loading:
             _end_page(s)
-        s.waiting = s.n
+        s.waiting, s.paused = _likely(s, 0.5), 1
         if s.delivered:
             _begin_cycle(s, now_ns)
     elif outstanding.forget_after(s, now_ns):

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm.native import compiled
-from lpsm.native.records import IntArray, dtype_of, record
+from lpsm.native.records import IntArray, RealArray, dtype_of, record
 from netsim.policies.compiled import FlatFrame
 
 OPENING, REPLY, REST = range(3)
@@ -41,6 +41,7 @@ class Account:
     origin_ns: IntArray = 1024
     server: IntArray = 1024
     asked_bytes: IntArray = 1024  # size of the frame that asked
+    left: RealArray = 1024  # how likely it is not over yet, where that is not known
     full_bytes: int  # the link: longest frame seen,
     last_ns: int  # the last of all,
     owed_ns: int  # and at this instant an acknowledgement is due, which is as small as a SYN
@@ -103,7 +104,7 @@ def _add(s: Account, key: int, kind: int, at_ns: int, server: int, size_bytes: i
     """Enter what begins now, if there is room."""
     if s.n < s.key.size:
         s.key[s.n], s.kind[s.n], s.origin_ns[s.n] = key, kind, at_ns
-        s.server[s.n], s.asked_bytes[s.n] = server, size_bytes
+        s.server[s.n], s.asked_bytes[s.n], s.left[s.n] = server, size_bytes, 1.0
         s.n += 1
 
 
@@ -113,7 +114,7 @@ def remove(s: Account, which: int) -> None:
     s.n -= 1
     for i in range(which, s.n):
         s.key[i], s.kind[i], s.origin_ns[i] = s.key[i + 1], s.kind[i + 1], s.origin_ns[i + 1]
-        s.server[i], s.asked_bytes[i] = s.server[i + 1], s.asked_bytes[i + 1]
+        s.server[i], s.asked_bytes[i], s.left[i] = s.server[i + 1], s.asked_bytes[i + 1], s.left[i + 1]
 
 
 @compiled

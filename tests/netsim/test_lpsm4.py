@@ -15,7 +15,7 @@ from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.hazards import EDGES_NS, find_bin
 from tests.netsim.clients import ask, tell
 from tests.tables import cases_of
-from traces.traffic import push_messages
+from traces.traffic import draw, push_messages
 
 MS = 1_000_000
 REPLY, MESSAGE = 1, 3
@@ -101,6 +101,19 @@ def test_the_slowdown_asked_for_is_kept_for_less_than_lpsm3_needs_and_in_both_fo
         assert energy_j < most * above[0]
     slow = netsim.simulate(pages[:8], specs[2], config=config, seed=35, engine="packet")
     assert slow.energy == netsim.simulate(pages[:8], specs[2], config=config, seed=35, engine="express").energy
+
+
+@cases_of("kind seconds policy most", """
+"game", 30.0, "lpsm3-link", 1.25 ; "game", 30.0, "lpsm4-link", 1.08 ; "answers", 300.0, "lpsm4-link", 1.12
+""")  # fmt: skip
+def test_a_link_that_cannot_tell_answers_from_messages_delays_pages_little(kind, seconds, policy, most):
+    drawn = draw(kind, seconds, generator(100, WORKLOAD))
+    servers = [netsim.ServerDelay.parse(one) for one in drawn.servers]
+    base, own = (
+        netsim.simulate(drawn.pages, one, push=drawn.messages, server_delays=servers, seed=100)
+        for one in ("none", policy)
+    )
+    assert own.slowdown(base) < most
 
 
 @cases_of("kind asked share most_s", """
