@@ -10,12 +10,11 @@ from experiments.cli import options
 from experiments.cli.model import WORLD, world_of
 
 
-def _sizes(context: click.Context, parameter: click.Parameter, text: str | None) -> None:
-    """Set sizes before the rules are imported that have them."""
-    if text and "netsim" in sys.modules:
-        raise ValueError("--sizes must be set before policies are loaded; set LPSM_SIZES here")
-    if text:
+def _sizes(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    """Set sizes for the rules that have them, unless those are imported already."""
+    if text and "netsim" not in sys.modules:
         os.environ["LPSM_SIZES"] = text
+    return text
 
 
 @options.command(
@@ -23,16 +22,12 @@ def _sizes(context: click.Context, parameter: click.Parameter, text: str | None)
     options.option("--out", "Folder for the files.", options.FILE, Path("firmware")),
     options.choice("--real", ["float", "double"], "Type of real numbers; double decides as Python does, to the bit."),
     options.option(
-        "--sizes",
-        "How fine lpsm3 and lpsm4 are, such as bins=64,servers=1,room=16 [as in other commands].",
-        metavar="NAME=N,...",
-        callback=_sizes,
-        is_eager=True,
-        expose_value=False,
+        "--sizes", "How fine lpsm3 and lpsm4 are, such as bins=64,servers=1,room=16 [as in other commands].",
+        metavar="NAME=N,...", callback=_sizes, is_eager=True,
     ),
     options.JSON,
     *WORLD,
-)
+)  # fmt: skip
 def export(asked: options.Asked) -> None:
     """Write POLICY as C99 without allocation, for the beacons and the radio of a world.
 
@@ -44,6 +39,8 @@ def export(asked: options.Asked) -> None:
     from netsim.firmware.export import MARK, exported
     from netsim.policies import make
 
+    if asked.sizes and os.environ.get("LPSM_SIZES") != asked.sizes:
+        raise ValueError("--sizes must be set before policies are imported; set LPSM_SIZES in the environment here")
     config = world_of(asked).config
     policy = make(asked.policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio)
     files = exported(policy, config, asked.real)
