@@ -11,11 +11,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory, mkdtemp
 
 import numpy as np
 
 DEVICES = Path(__file__).parent / "devices"
+FOLDERS = TemporaryDirectory(prefix="lpsm-firmware-")  # which goes at the end
 STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-ffp-contract=off"]
 SECTIONS = ["-Os", "-std=gnu99", "-DLPSM_COUNT", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"]
 RISCV = ["riscv64-unknown-elf-gcc", "--specs=picolibc.specs", "--oslib=semihost", "--crt0=semihost", "-march=rv32imac",
@@ -44,7 +45,7 @@ POLICIES = ("psm:204.8", "dynamic", "driver:esp-idf", "break-even", "break-even:
 
 def export(policy: str, real: str, sizes: str = "", *more: str) -> Path:
     """Export a policy into a new folder."""
-    folder = Path(mkdtemp(prefix="lpsm-firmware-"))
+    folder = Path(mkdtemp(dir=FOLDERS.name))
     call = [sys.executable, "-m", "lpsm", "export", policy, "--real", real, "--out", folder, *more]
     subprocess.run([*call, "--sizes", sizes] if sizes else call, check=True, capture_output=True)
     return folder

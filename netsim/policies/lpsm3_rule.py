@@ -556,16 +556,11 @@ def _end_page(s: Lpsm3State) -> None:
     s.pages += 1
     undelayed_s = (s.heard_ns - s.issued_ns) * 1e-9 - s.held_s
     if undelayed_s > 0.0 and s.deadline_ns == FOREVER_NS:
-        _charge(s, s.held_s / (undelayed_s * s.allowed) - 1.0, math.inf)
+        excess = s.held_s / (undelayed_s * s.allowed) - 1.0
+        at_largest = s.gain * s.balance >= math.log(s.largest_price_ratio)
+        s.exceptions += excess > (0.0 if at_largest else LARGEST_EXCESS)  # what the guarantee does not suppose
+        s.balance = settle(s.balance, excess, s.good_will)
         note_length(s.lengths, undelayed_s)
-
-
-@compiled
-def _charge(s: Lpsm3State, excess: float, most: float) -> None:
-    """Enter an excess into the balance, so far as it is at most so much; count what the guarantee does not suppose."""
-    at_largest = s.gain * s.balance >= math.log(s.largest_price_ratio)
-    s.exceptions += excess > (0.0 if at_largest else LARGEST_EXCESS)
-    s.balance = settle(s.balance, min(excess, most), s.good_will)
 
 
 @compiled

@@ -28,7 +28,7 @@ def renewal_followers(work: Workspace, rates: Floats, interval_ns: int) -> None:
     the probability of a cell put on its two ends.
     """
     step_ns = interval_ns // 2
-    gap, new = work.gap, work.new
+    gap, new = work.gap, work.fresh
     gap[:] = 0.0
     alive, place, at = 1.0, 0, 0
     for c in range(FOLLOWERS_STEPS - 1):

@@ -76,7 +76,7 @@ class Workspace:
     followers: RealArray = FOLLOWERS_STEPS  # messages that come within a time after one
     followers_s: RealArray = FOLLOWERS_STEPS  # their expected delay until the end of that time
     gap: RealArray = FOLLOWERS_STEPS  # probability that the next message comes then, and that any does
-    new: RealArray = FOLLOWERS_STEPS
+    fresh: RealArray = FOLLOWERS_STEPS
 
 
 WORKSPACE = dtype_of("Workspace")
