@@ -110,7 +110,7 @@ class Program:
         (name,) = (one for one in RECORDS if dtype_of(one) == dtype)
         self._records[name] = at
         fields = tuple((field, self._field(dtype[field], field)) for field in dtype.names)
-        return Value(f"&policy->{_snake(name)}", Struct(_snake(name), fields, pointer=True))
+        return Value(f"&policy->{_snake(name)}", Struct(_type(name), fields, pointer=True))
 
     def _field(self, dtype: Any, name: str) -> Any:
         """Return the kind of a field in memory: instants and durations have 64 bits, other whole numbers 32."""
@@ -137,9 +137,9 @@ class Program:
         for name in self._records:
             fields = [f"    {self._declared(dtype_of(name)[one], one)};" for one in dtype_of(name).names or ()]
             text += (
-                f"/* {_said(RECORDS[name])} */\ntypedef struct {{\n" + "\n".join(fields) + f"\n}} {_snake(name)};\n\n"
+                f"/* {_said(RECORDS[name])} */\ntypedef struct {{\n" + "\n".join(fields) + f"\n}} {_type(name)};\n\n"
             )
-            members.append(f"    {_snake(name)} {_snake(name)};")
+            members.append(f"    {_type(name)} {_snake(name)};")
         size = min(self._records.values(), default=self._ints.size)
         members += [f"    int64_t ints[{size}];"] * (self._kept is not None)
         members += [f"    {self.real} floats[{self._floats.size}];"] * bool(self._floats.size)
@@ -265,6 +265,10 @@ def _bracketed(text: str) -> str:
 
 def _snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def _type(name: str) -> str:
+    return f"lpsm_{_snake(name)}"
 
 
 def _said(kind: Any) -> str:

@@ -57,6 +57,10 @@ def test_a_library_of_exported_c_is_a_policy_like_any_other(tmp_path):
     assert ours.policy == "lpsm3:1.05:400.so"
     assert ours.energy == theirs.energy
     assert (ours.latency_s == theirs.latency_s).all()
+    if shutil.which("g++"):  # whose programs read the header, too
+        subprocess.run(
+            ["g++", "-fsyntax-only", "-Wall", "-Werror", "-x", "c++", tmp_path / "lpsm_policy.h"], check=True
+        )
     with value_error("out.so was exported for beacons every 100 ms, got 50 ms; export it for this world$"):
         make(OwnPolicy.typed(str(place)), beacon_interval_ns=50_000_000)
 

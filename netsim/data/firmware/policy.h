@@ -10,6 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define LPSM_NOT_YET_NS (-(INT64_C(1) << 61))
 #define LPSM_FOREVER_NS (INT64_C(1) << 62)
 
@@ -43,5 +47,9 @@ void lpsm_policy_observe(lpsm_policy *policy, const lpsm_frame *frame);
    host knows, observes frames, polls, and opens the gate when it polls on the air. */
 extern const char lpsm_policy_name[];
 extern const int64_t lpsm_policy_facts[6];
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
