@@ -129,7 +129,7 @@ def settings_of_a_world() -> dict[str, Field]:
         for one in fields(owner):
             kind = _written_as(kinds[one.name])
             if kind is not None and one.name not in (*WRITTEN, *_NOT_SET):
-                rows.append((one.name, part, kind, one.default, meanings[one.name]))
+                rows.append((one.name, part, kind, one.default, meanings.get(one.name, "")))  # none under python -OO
     found = {}
     for name, part, kind, default, meaning in rows:
         value = 500 if default is None else default

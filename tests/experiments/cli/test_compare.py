@@ -62,7 +62,7 @@ def test_cells_of_several_sizes_are_those_of_comparisons_one_by_one(compare, tmp
             assert {**rows[int(count), row["policy"]], **row} == rows[int(count), row["policy"]]
     words = "3 clients behind one access point; figures are means over them."
     assert words in (tmp_path / "3/comparison.txt").read_text()
-    assert "3 clients: Which to take" in (tmp_path / "out" / "comparison.txt").read_text()
+    assert "clients 3: Which to take" in (tmp_path / "out" / "comparison.txt").read_text()
     assert {"cell.png", "cell.svg"} <= {path.name for path in (tmp_path / "out").iterdir()}
 
 

@@ -73,7 +73,8 @@ def test_another_text_of_the_class_is_another_configuration(lpsm, tmp_path):
     ],
 )
 def test_a_policy_that_fails_in_a_worker_is_the_same_line_and_not_success(lpsm, mine, tmp_path, name, said):
-    own = ["--policies", f"{mine}:{name}", "--jobs", "2", "--pages-per-task", "3", "--out", tmp_path / "out"]
+    own = ["--policies", f"{mine}:{name}", "--jobs", "2", "--pages-per-task", "3", "--preset", "thesis",
+        "--out", tmp_path / "out"]  # fmt: skip
     result = lpsm("population", sessions(tmp_path / "sessions", 6, n_users=6), *own)
     assert result.exit_code == 2
     [line] = [line for line in result.stderr.splitlines() if line.startswith("lpsm: ")]
