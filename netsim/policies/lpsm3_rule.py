@@ -335,18 +335,19 @@ def _likely(s: Lpsm3State, least: float) -> int:
 def _is_too_early(s: Lpsm3State, which: int, frame: FlatFrame) -> bool:
     """Whether a frame came to the access point sooner than a request of this size is answered, so that it is no answer.
 
-    How soon that is frames without data tell, which come only as answers; a larger request takes no less time.
+    How soon that is frames without data tell, which come only as answers; a larger request takes no less time.  Of what
+    came in an interval the whole of it must be too early, and the least that it can have taken is learned.
     """
-    age_ns, size = _middle_ns(s) - s.origin_ns[which], s.asked_bytes[which] // TRIP_STEP_BYTES
+    size = s.asked_bytes[which] // TRIP_STEP_BYTES
     if frame.size_bytes <= s.bare_bytes:
-        at = min(size, TRIPS - 1)
+        at, age_ns = min(size, TRIPS - 1), s.low_ns - s.origin_ns[which]
         if age_ns > 0:
             s.least_trip_ns[at] = min(age_ns, s.least_trip_ns[at]) if s.least_trip_ns[at] else age_ns
         return False
     least_ns = 0
     for at in range(min(max(size, 1), TRIPS)):
         least_ns = max(least_ns, s.least_trip_ns[at])
-    return bool(s.kind[which] == REPLY and age_ns < least_ns)
+    return bool(s.kind[which] == REPLY and s.high_ns - s.origin_ns[which] < least_ns)
 
 
 @compiled

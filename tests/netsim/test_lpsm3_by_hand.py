@@ -296,6 +296,18 @@ def test_a_frame_answers_the_request_that_is_likeliest_to_wait():
     assert link.s["left"][:2].tolist() == [0.5, near(1 / 5)]
 
 
+@cases_of("handshake_ms high_ms messages", """
+(1060, 1060), 1100, 0 ; (1060, 1060), 1070, 1 ; (1000, 1120), 1040, 0
+""")  # fmt: skip
+def test_an_answer_is_too_early_only_if_its_whole_interval_is(handshake_ms, high_ms, messages):
+    link = Rule(host_aware=False)
+    link.sent(1000, size=40)
+    link.received(handshake_ms[1] + 1, handshake_ms, size=40)
+    link.sent(1020, size=340)
+    link.received(high_ms + 1, (1020, high_ms), size=300)
+    assert (link.s["messages"], len(link.outstanding())) == (messages, messages)
+
+
 @cases_of("left pages", "0.19, 1 ; 0.21, 0")
 def test_who_asks_again_after_a_pause_has_the_answer_if_it_rather_came(left, pages):
     link = link_of(1e-6, 1.0)
