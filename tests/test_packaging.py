@@ -61,3 +61,10 @@ def test_the_wheel_holds_every_module_and_data_file_of_the_source(installed):
 
 def test_the_installed_program_shows_its_help(installed):
     assert "compare" in run(installed, "-c", "from experiments.cli import main; main()", "--help")
+
+
+def test_every_module_of_tests_has_one():
+    modules = [
+        path for path in (ROOT / "tests").rglob("test_*.py") if not re.search(r"^ *def test_", path.read_text(), re.M)
+    ]
+    assert [path for path in modules if not re.search("^ *def test_", path.read_text(), re.MULTILINE)] == []
