@@ -64,7 +64,5 @@ def test_the_installed_program_shows_its_help(installed):
 
 
 def test_every_module_of_tests_has_one():
-    modules = [
-        path for path in (ROOT / "tests").rglob("test_*.py") if not re.search(r"^ *def test_", path.read_text(), re.M)
-    ]
-    assert [path for path in modules if not re.search("^ *def test_", path.read_text(), re.MULTILINE)] == []
+    texts = {path: path.read_text() for path in (ROOT / "tests").rglob("test_*.py")}
+    assert [path for path, text in texts.items() if not re.search("^ *def test_", text, re.MULTILINE)] == []

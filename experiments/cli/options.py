@@ -123,7 +123,9 @@ def configured(kind: Callable[..., T], asked: Asked, **more: object) -> T:
 def option(names: str, words: str, kind: object = None, default: object = None, **more: Any) -> Decorator:
     """Declare an option by its `names`, which blanks separate, and its help; a default is shown in that."""
     shown = default is not None
-    return click.option(*names.split(), type=kind, default=default, show_default=shown, help=words, **more)
+    if not more.get("required"):  # what is required has no default, not even None
+        more["default"] = default
+    return click.option(*names.split(), type=kind, show_default=shown, help=words, **more)
 
 
 def number(

@@ -14,6 +14,7 @@ import traces
 from lpsm.randomness import WORKLOAD, generator
 from netsim.config import SimulationConfig
 from netsim.firmware.program import Program, template
+from netsim.firmware.values import UnsupportedError
 from netsim.policies.compiled import FlatFrame, FlatView, numbers_of_frame, numbers_of_view
 from netsim.policies.protocol import Frame, HostFrame, Observer, Plan, Policy, View
 from traces.records import Message
@@ -69,8 +70,12 @@ def exported(policy: Policy, config: SimulationConfig, real: str, *, pages: int 
     form = getattr(policy, "compiled", None)
     if form is None:
         raise ValueError(f"a policy must have a compiled form to be exported, which {policy.spec} has not")
-    program = Program(form, real)
-    source, interval_ns = program.source(), config.beacon_interval_ns
+    try:
+        program = Program(form, real)
+        source = program.source()
+    except UnsupportedError as error:
+        raise ValueError(f"{policy.spec} cannot be exported: {error}") from error
+    interval_ns = config.beacon_interval_ns
     said = f"{MARK}: the policy {policy.spec}, beacons every {interval_ns * 1e-6:g} ms, real numbers in {real}."
     flags = policy.host_aware, form.rules[1], *(getattr(policy, name, False) for name in ("polls", "opens_gate"))
     facts = ", ".join(map(str, ("sizeof(lpsm_policy)", f"{interval_ns}LL", *(int(bool(one)) for one in flags))))

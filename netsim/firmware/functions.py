@@ -142,7 +142,8 @@ class Function(Expressions):
                     raise
                 at = f"{self._file}:{self._first_line + node.lineno - 1}"
                 text = ast.unparse(node).partition("\n")[0][:70]
-                raise UnsupportedError(f"{at}: cannot be translated to C: {text}; {error}") from error
+                why = f"; {error}" * isinstance(error, UnsupportedError)
+                raise UnsupportedError(f"{at}: cannot be translated to C: {text}{why}") from error
             if isinstance(node, ast.Return | ast.Break | ast.Continue):
                 return
 

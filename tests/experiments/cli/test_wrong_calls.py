@@ -210,3 +210,7 @@ def test_a_wrong_call_is_one_line_with_its_rule_and_writes_nothing(complaint, tm
         command += ["--out", "new"]
     assert CALLS[words] in complaint(*command)
     assert (sorted(tmp_path.rglob("*")), contents(tmp_path)) == before
+
+
+def test_what_is_required_is_asked_for(complaint, workload):
+    assert "Missing option '--out'" in complaint("pages", workload)
