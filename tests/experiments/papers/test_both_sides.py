@@ -19,6 +19,7 @@ from experiments.papers.kit import Setup
 from experiments.papers.registry import all_experiments
 from experiments.papers.thesis.digit_runs import KEYS as KEYS_OF_DIGITS
 from experiments.papers.thesis.digit_runs import PRINTED, PROBLEMS
+from experiments.papers.thesis.tracking import WRONG
 from tests.tables import each
 
 EXPERIMENTS = all_experiments()
@@ -60,8 +61,22 @@ def training_errors(of_147, of_others):
     return {"batch": pd.DataFrame(rows)}
 
 
+def regrets(power):
+    """Regrets of Fixed-share that grow with such a power of the length, of three runs that differ little."""
+    rows = product((1000, 4000, 16_000), range(3), WRONG)
+    return {"regrets": pd.DataFrame([
+        {"rounds": n, "run": run, "learner": f"Fixed-share at {rate:g}", "regret": (1 + 0.01 * run) * n**power}
+        for n, run, rate in rows])}  # fmt: skip
+
+
 BY_HAND = {  # claims of which so small a record says nothing: a record on which each holds, and one on which it fails
     "SOP-SS, after an initial drop, improves over time": (late_gain(1.0, 1.1, 1.2), late_gain(1.0, -1.1, 1.2)),
+    **{
+        f"the regret of Fixed-share at a switching rate of {rate:g} in place of 0.05 is linear in T": (
+            regrets(1.0), regrets(1.2)
+        )
+        for rate in WRONG
+    },
     "labels grow at most polynomially with 1/lambda": (dkm_labels(10, 20, 50), dkm_labels(10, 20, 80)),  # 1.3 and 2
     "the problems are linearly separable but for those of 1, 4 and 7 against all other digits": (
         training_errors(7, 0), training_errors(7, 1)
