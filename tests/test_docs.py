@@ -189,10 +189,10 @@ def test_what_a_page_shows_exists_and_its_python_and_commands_run_from_top_to_bo
         assert (page.parent / target).exists(), target
 
 
-@each("page, names", [("policies", policies.registry()), ("samplers", samplers.registry())])
-def test_every_name_of_a_registry_has_a_row_in_the_table_of_its_page(page, names):
+@each("page, of", [("policies", policies), ("samplers", samplers), ("traces", traces)])
+def test_every_name_of_a_registry_has_a_row_in_the_table_of_its_page(page, of):
     rows = re.findall(r"^\| (`[^|]*)\|", (ROOT / "docs" / f"{page}.md").read_text(), re.MULTILINE)
-    assert set(re.findall(r"`([\w-]+)", " ".join(rows))) == set(names)
+    assert set(re.findall(r"`([\w-]+)", " ".join(rows))) == set(of.registry())
 
 
 def test_every_page_of_the_documentation_is_in_its_table_of_contents():
