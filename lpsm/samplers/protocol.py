@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from dis import get_instructions
 from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias, TypeVar, dataclass_transform
@@ -167,12 +168,22 @@ class Rule:
         """Write down what it remembers before the first round."""
 
     def suits(self, learner: Learner) -> None:
-        """Raise ValueError if it makes no sense with a learner."""
+        """Raise ValueError if it makes no sense with a learner, as where it reads an r that is not computed."""
+        if self.chance and not (self.needs_variance or learner.includes_instance) and _reads_variance(self.chance):
+            needed = "a second-order learner that includes the current instance, or needs_variance = True"
+            raise ValueError(f"{type(self).__name__} reads r, and needs {needed}, got {learner}")
 
     def numbers(self) -> Floats:
         """Return its parameters in the order of its fields, NaN for what is no number."""
         values = (getattr(self, one.name) for one in fields(self))  # type: ignore[arg-type]
         return np.array([float(v) if isinstance(v, Real) else np.nan for v in values] or [0.0])
+
+
+def _reads_variance(chance: Any) -> bool:
+    """Whether a function of a rule uses the second of its five numbers."""
+    code = getattr(chance, "py_func", chance).__code__
+    r = code.co_varnames[4]
+    return any(one.argval == r or (isinstance(one.argval, tuple) and r in one.argval) for one in get_instructions(code))
 
 
 # -- compiled by themselves, called by address ----------------------------------------------------------------

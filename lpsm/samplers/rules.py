@@ -99,11 +99,6 @@ class SecondOrderCoin(Rule):
         )
     )
 
-    def suits(self, learner: Learner) -> None:
-        """Refuse least squares whose margin is p: the formula is for p/(1+r)."""
-        if learner.recursion is not None and not learner.includes_instance:
-            raise ValueError(f"SecondOrderCoin needs a learner that includes the current instance, got {learner}")
-
 
 @parameters
 class FixedCoin(Rule):
@@ -180,11 +175,6 @@ class Variance(Rule):
             1.0 if r / (1.0 + r) > float(counts[ROUND]) ** -rule[0] else 0.0
         )
     )
-
-    def suits(self, learner: Learner) -> None:
-        """Refuse learners without r in their margin."""
-        if not learner.includes_instance:
-            raise ValueError(f"Variance needs a second-order learner with the current instance, got {learner}")
 
 
 @parameters

@@ -168,3 +168,20 @@ def test_the_probability_solves_the_equation_of_the_paper(c_0):
             assert found == pytest.approx(importance(t, abs(p) / (reach * t), c_0, 1e-12), rel=1e-9)
             below_one += found < 1.0
     assert below_one >= 4
+
+
+@protocol.parameters
+class Doubt(protocol.Rule):
+    """A rule of one's own that asks the more often the larger r is."""
+
+    randomized = True
+    chance = staticmethod(lambda rule, counts, scalars, p, r, m, norm2, bias: r / (1.0 + r))
+
+
+def test_a_rule_that_reads_r_gets_it_or_is_refused():
+    x, learner = [3.0, 4.0], samplers.DiagonalArow()
+    with value_error("Doubt reads r, and needs a second-order learner .*or needs_variance = True, got DiagonalArow"):
+        samplers.Sampler(learner, Doubt(), n_features=2)
+    told = protocol.parameters(type("Told", (Doubt,), {"needs_variance": True, "__module__": __name__}))()
+    assert samplers.Sampler(learner, told, n_features=2).decide(x).probability == 25 / 26
+    assert samplers.Sampler(samplers.LeastSquares(a=5.0), Doubt(), n_features=2).decide(x).probability == 5 / 6

@@ -87,9 +87,9 @@ make("no-such-key") -> key must be one of .*; got 'no-such-key'
 make("sopp") -> ^key must be one of lpsm.samplers.keys\(\); got 'sopp', did you mean sop\?$
 samplers.AdaptiveSampler(rho=-(10**400)) -> rho must be non-negative, got an integer of 1329 bits
 sampler(samplers.Perceptron(), samplers.Always(), stores="all") -> stores must be
-sampler(samplers.Perceptron(), samplers.Variance()) -> Variance needs a second-order learner
+sampler(samplers.Perceptron(), samplers.Variance()) -> Variance reads r, and needs a second-order learner
 sampler(samplers.Perceptron(), samplers.ImportanceWeighted()) -> ImportanceWeighted needs AdaGrad
-sampler(samplers.LeastSquares(includes_instance=False), samplers.SecondOrderCoin()) -> needs a learner that includes
+sampler(samplers.LeastSquares(includes_instance=False), samplers.SecondOrderCoin()) -> reads r, and needs .* includes
 make("perceptron").inverse -> inverse belongs to second-order
 make("sop").run(X, [1, -1, 1]) -> y must have shape \(400,\), got \(3,\)
 make("sop").run(X[:, :-1], Y) -> shape \(.*7\), got
