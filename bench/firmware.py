@@ -155,7 +155,7 @@ def fuzz(most: int) -> None:
 
 
 class Both(CompiledForm):
-    """The compiled form of a policy with its C beside it, which decides if it `leads`; counts decisions, and equal ones."""
+    """The compiled form of a policy with its C beside it, which decides if it `leads`; counts decisions."""
 
     def __init__(self, folder: Path, policy: Any, *, leads: bool = False) -> None:
         form = policy.compiled

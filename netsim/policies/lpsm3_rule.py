@@ -345,8 +345,8 @@ def _is_too_early(s: Lpsm3State, which: int, frame: FlatFrame) -> bool:
             s.least_trip_ns[at] = min(age_ns, s.least_trip_ns[at]) if s.least_trip_ns[at] else age_ns
         return False
     least_ns = 0
-    for at in range(min(max(size, 1), TRIPS)):
-        least_ns = max(least_ns, s.least_trip_ns[at])
+    for smaller in range(min(max(size, 1), TRIPS)):
+        least_ns = max(least_ns, s.least_trip_ns[smaller])
     return bool(s.kind[which] == REPLY and s.high_ns - s.origin_ns[which] < least_ns)
 
 
