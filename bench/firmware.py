@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
@@ -37,22 +38,21 @@ BOARDS = {
 }  # fmt: skip
 INSTALL = "apt install gcc clang gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf gcc-arm-none-eabi " \
     "libnewlib-arm-none-eabi qemu-system-misc qemu-system-arm"  # fmt: skip
-SMALL = "bins=40,servers=1,room=16,stops=10,parts=2,polls=1"
+SMALL = "lpsm3-link:1.05:400:small"
 ON_DEVICES = (
-    ("psm", "float", ""), ("dynamic", "float", ""), ("bsd-phase", "float", ""), ("lpsm:alphas=12", "double", ""),
-    ("lpsm3-link", "double", ""), ("lpsm3-link", "float", ""), ("lpsm3-link", "float", SMALL),
-    ("lpsm4-link", "float", ""),
+    ("psm", "float"), ("dynamic", "float"), ("bsd-phase", "float"), ("lpsm:alphas=12", "double"),
+    ("lpsm3-link", "double"), ("lpsm3-link", "float"), (SMALL, "float"), ("lpsm4-link", "float"),
 )  # fmt: skip
 POLICIES = ("psm:204.8", "dynamic", "driver:esp-idf", "break-even", "break-even:random", "doubling", "bsd", "bsd-phase",
     "bsd-host", "hold", "poll", "poll-link", "upm", "sifi", "lpsm", "lpsm:log", "lpsm:alphas=0.01", "lpsm-poll",
-    "lpsm3", "lpsm3-link", "lpsm3:1.05:400@p95", "lpsm4", "lpsm4-link")  # fmt: skip
+    "lpsm3", "lpsm3-link", "lpsm3:1.05:400@p95", SMALL, "lpsm4", "lpsm4-link")  # fmt: skip
 
 
-def export(policy: str, real: str, sizes: str = "", *more: str) -> Path:
+def export(policy: str, real: str, *more: str) -> Path:
     """Export a policy into a new folder."""
     folder = Path(mkdtemp(dir=FOLDERS.name))
     call = [sys.executable, "-m", "lpsm", "export", policy, "--real", real, "--out", folder, *more]
-    subprocess.run([*call, "--sizes", sizes] if sizes else call, check=True, capture_output=True)
+    subprocess.run(call, check=True, capture_output=True)
     return folder
 
 
@@ -77,13 +77,13 @@ def devices() -> None:
     """Run the vectors on each device: decisions as here, bytes of flash and RAM, instructions a decision."""
     if not there("gcc"):
         return
-    print("policy, sizes, real, device: flash, state in RAM, instructions a decision (median, worst), decisions equal")
-    for policy, real, sizes in ON_DEVICES:
-        folder = export(policy, real, sizes, "--radio", "esp32-c6")
+    print("policy, real, device: flash, state in RAM, instructions a decision (median, worst), decisions equal")
+    for policy, real in ON_DEVICES:
+        folder = export(policy, real, "--radio", "esp32-c6")
         host = subprocess.run(
             [built(["gcc", *STRICT], folder, folder / "lpsm_check.c")], capture_output=True, text=True
         )
-        print(f"{policy}, {sizes or 'all'}, {real}, here: {host.stdout.strip()}")
+        print(f"{policy}, {real}, here: {host.stdout.strip()}")
         for name, (compiler, start, machine) in BOARDS.items():
             if not there(compiler[0], machine[0]):
                 continue
@@ -95,7 +95,7 @@ def devices() -> None:
             lines = [line.strip() for line in said.stdout.splitlines() if line.strip()]
             counts = sorted(int(line) for line in lines if line.isdigit())
             flash, ram = _sizes(compiler, folder, start)
-            print(f"{policy}, {sizes or 'all'}, {real}, {name}: {flash} B, {ram} B, "
+            print(f"{policy}, {real}, {name}: {flash} B, {ram} B, "
                 f"{counts[len(counts) // 2]:,}, {counts[-1]:,}, {lines[-1]}", flush=True)  # fmt: skip
             assert lines[-1] == host.stdout.strip(), said.stdout[-200:]
         _stack(folder)
@@ -187,9 +187,8 @@ class Both(CompiledForm):
 def beside(policy: str, real: str, *more: str) -> Path:
     """Export a policy and compile it for `Both`, into a folder."""
     folder = export(policy, real, *more)
-    built(["gcc", "-O2", *STRICT[:-3], "-ffp-contract=off", "-shared", "-fPIC"], folder, DEVICES / "both.c").rename(
-        folder / "both.so"
-    )
+    flags = ["-std=c99", "-O2", "-ffp-contract=off", "-shared", "-fPIC"]
+    built(["gcc", *flags], folder, DEVICES / "both.c").rename(folder / "both.so")
     return folder
 
 
@@ -221,64 +220,54 @@ def worlds_of(radio: str, beacon_ms: float, seed: int = 0) -> Iterator[Any]:
         seed += 1
 
 
-def decisions(most: int) -> None:
-    """Hold policies in double against Python's, decision by decision, in worlds at random."""
+def simulated(policy: object, world: Any, **how: Any) -> Any:
+    """Simulate a policy in one of `worlds_of`."""
     import netsim
+
+    seed, config, pages, push = world
+    return netsim.simulate(pages, policy, config=config, seed=seed, push=push, **how)
+
+
+def made_for(policy: str, world: Any) -> Any:
+    """Make a policy for a world."""
     from netsim.policies import make
 
+    return make(policy, beacon_interval_ns=world[1].beacon_interval_ns, radio=world[1].radio)
+
+
+def decisions(most: int) -> None:
+    """Hold policies in double against Python's, decision by decision, in worlds at random."""
     total = equal = used = 0
     for place, policy in enumerate(POLICIES):
-        mine = 0
-        for radio, beacon_ms in (("esp32-c6", 100.0), ("pixel-7-pro", 102.4)):
-            if policy == "psm:204.8" and beacon_ms != 102.4:
-                continue
-            folder, before = beside(policy, "double", "", "--radio", radio, "--beacon-ms", str(beacon_ms)), total
-            for seed, config, pages, push in worlds_of(radio, beacon_ms, 1000 * place):
-                made = make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio)
-                both = Both(folder, made)
-                netsim.simulate(pages, made, config=config, seed=seed, push=push, engine="express")
-                total, equal, mine = (
-                    total + both["both_decisions"],
-                    equal + both["both_equal"],
-                    mine + both["both_decisions"],
-                )
-                used += 1
-                if total - before >= most / len(POLICIES) / 2:
+        settings = [("esp32-c6", 100.0), ("pixel-7-pro", 102.4)][policy == "psm:204.8" :]
+        before = total
+        for number, (radio, beacon_ms) in enumerate(settings, 1):
+            folder = beside(policy, "double", "--radio", radio, "--beacon-ms", str(beacon_ms))
+            for world in worlds_of(radio, beacon_ms, 1000 * place):
+                both = Both(folder, made := made_for(policy, world))
+                simulated(made, world, engine="express")
+                total, equal, used = total + both["both_decisions"], equal + both["both_equal"], used + 1
+                if total - before >= most * number / len(settings) / len(POLICIES):
                     break
-        print(f"{policy}: {mine} decisions, so far {equal} of {total} equal, {used} worlds", flush=True)
+        print(f"{policy}: {total - before} decisions, so far {equal} of {total} equal, {used} worlds", flush=True)
     assert equal == total
 
 
 def worlds(most: int) -> None:
     """Simulate float and coarse forms as policies beside Python's: energy and slowdown over worlds."""
-    import netsim
-    from netsim.policies import make
-
-    for policy, sizes in (("lpsm3-link", ""), ("lpsm4-link", ""), ("lpsm3-link", SMALL)):
-        folder = beside(policy, "float", sizes, "--radio", "esp32-c6", "--beacon-ms", "100")
-        sums, rows = np.zeros((3, 2)), []
-        for seed, config, pages, push in worlds_of("esp32-c6", 100.0):
-            if seed >= most:
-                break
-            found = []
-            for which in (policy, "float", "none"):
-                made = make(
-                    policy if which == "float" else which,
-                    beacon_interval_ns=config.beacon_interval_ns,
-                    radio=config.radio,
-                )
-                if which == "float":
-                    Both(folder, made, leads=True)
-                result = netsim.simulate(pages, made, config=config, seed=seed, push=push)
-                found.append((result.energy.total_j, result.latency_s.sum()))
-            sums += found
-            rows.append((found[1][0] / found[0][0] - 1.0, seed))
-        (energy, latency), (energy_c, latency_c), (energy_0, latency_0) = sums
-        saving = (energy_0 - energy_c) / (energy_0 - energy) - 1.0
-        print(f"{policy}, {sizes or 'all'}: {seed} worlds, energy {energy_c / energy - 1.0:+.4%}, slowdown "
-            f"{latency / latency_0:.4f} -> {latency_c / latency_0:.4f}, saving {saving:+.3%}; farthest off: "
-            + ", ".join(f"{off:+.2%} in {seed}" for off, seed in sorted(rows, key=lambda row: -abs(row[0]))[:4]),
-            flush=True)  # fmt: skip
+    for policy, python in (*((one, one) for one in ("lpsm3-link", "lpsm4-link", SMALL)), (SMALL, "lpsm3-link")):
+        folder = beside(policy, "float", "--radio", "esp32-c6", "--beacon-ms", "100")
+        found = []
+        for world in islice(worlds_of("esp32-c6", 100.0), most):
+            Both(folder, made := made_for(policy, world), leads=True)
+            results = [simulated(one, world) for one in (python, made, "none")]
+            found.append([(result.energy.total_j, result.latency_s.sum()) for result in results])
+        ((energy, latency), (energy_c, latency_c), (energy_0, latency_0)), rows = np.sum(found, axis=0), np.array(found)
+        off = rows[:, 1, 0] / rows[:, 0, 0] - 1.0
+        print(f"{policy} in C beside {python}: {most} worlds, energy {energy_c / energy - 1.0:+.4%}, slowdown "
+            f"{latency / latency_0:.4f} -> {latency_c / latency_0:.4f}, saving "
+            f"{(energy_0 - energy_c) / (energy_0 - energy) - 1.0:+.3%}; farthest off: "
+            + ", ".join(f"{off[world]:+.2%} in {world}" for world in np.argsort(-abs(off))[:4]), flush=True)  # fmt: skip
 
 
 def main() -> None:

@@ -59,7 +59,7 @@ class Program:
         function = getattr(function, "py_func", function)
         key = function, tuple(kinds)
         if key not in self._functions:
-            name = f"{function.__module__.rpartition('.')[2].removesuffix('_rule')}_{function.__name__.strip('_')}"
+            name = f"{_stem(function.__module__)}_{function.__name__.strip('_')}"
             known = sum(re.fullmatch(rf"{name}(_of_\d+)?", one) is not None for one in self._codes)
             made, self._functions[key] = (
                 Function(self, function, kinds, f"{name}_of_{known + 1}" if known else name),
@@ -102,7 +102,7 @@ class Program:
     def _word(name: str, words: dict[str, Any], value: Any, module: str = "") -> str:
         word = name.strip("_").upper()
         while word in words and not np.array_equal(words[word], value):
-            word = f"{module.rpartition('.')[2].upper()}_{word}" if module else f"{word}_"
+            word = f"{_stem(module).upper()}_{word}" if module else f"{word}_"
         words[word] = value
         return word
 
@@ -261,5 +261,9 @@ def _member(kind: Any, name: str) -> str:
     return f"{kind.of} {name}[{max(1, _size(kind))}];" if isinstance(kind, Array) else f"{kind} {name};"
 
 
+def _stem(module: str) -> str:
+    return module.partition("@")[0].rpartition(".")[2].removesuffix("_rule")
+
+
 def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.partition("@")[0]).lower()

@@ -123,12 +123,14 @@ def with_slowdown(policy: Callable[..., Policy], parameter: str, setting: Settin
 def with_targets(
     policy: Callable[..., Policy], config: Callable[..., object], written: str, parameter: str, setting: Setting
 ) -> Policy:
-    """Make a policy from SLOWDOWN[:PUSH_MS[@MEASURE]]: what its configuration calls `max_slowdown`, `max_push_delay_s`
-    and `push_measure`, if given.
+    """Make a policy from SLOWDOWN[:PUSH_MS[@MEASURE][:SIZES]]: what its configuration calls `max_slowdown`,
+    `max_push_delay_s`, `push_measure` and `sizes`, if given.
     """
     target, colon, push = parameter.partition(":")
     given: dict[str, float | str] = {}
     write = f"; write {written}"
+    if ":SIZES" in written and ":" in push:
+        push, _, given["sizes"] = push.partition(":")
     if ":" in push:
         raise ValueError(f"a target and a push delay are all it takes, got {parameter!r}{write}")
     if target:
@@ -145,7 +147,13 @@ def with_targets(
     return policy(config(**given), host_aware=host_aware, radio=setting.radio, beacon_interval_ns=interval_ns)
 
 
-def name_with_target(kind: str, max_slowdown: float, max_push_delay_s: float | None, measure: str = "mean") -> str:
-    """Return the name that says what was asked for: KIND:SLOWDOWN[:PUSH_MS[@MEASURE]]."""
+def name_with_target(
+    kind: str, max_slowdown: float, max_push_delay_s: float | None, measure: str = "mean", sizes: str = ""
+) -> str:
+    """Return the name that says what was asked for: KIND:SLOWDOWN[:PUSH_MS[@MEASURE][:SIZES]]."""
     push = "" if max_push_delay_s is None else f":{number_text(float(Fraction(str(max_push_delay_s)) * 1000))}"
-    return f"{kind}:{number_text(max_slowdown)}{push}" + ("" if measure == "mean" else f"@{measure}")
+    return (
+        f"{kind}:{number_text(max_slowdown)}{push}"
+        + ("" if measure == "mean" else f"@{measure}")
+        + f":{sizes}" * bool(sizes)
+    )

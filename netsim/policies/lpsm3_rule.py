@@ -143,7 +143,7 @@ class Lpsm3State(Account):
     next_stop: int
 
 
-STATE = dtype_of("Lpsm3State")
+STATE = dtype_of(Lpsm3State.__name__)
 _STATE_SIZE = STATE.itemsize // 8
 SIZE = _STATE_SIZE + planning.WORKSPACE.itemsize // 8
 """How many integers the state and the workspace take."""

@@ -79,7 +79,7 @@ class Workspace:
     fresh: RealArray = FOLLOWERS_STEPS
 
 
-WORKSPACE = dtype_of("Workspace")
+WORKSPACE = dtype_of(Workspace.__name__)
 
 
 @compiled

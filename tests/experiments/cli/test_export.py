@@ -10,11 +10,3 @@ def test_files_that_others_made_stay(lpsm, tmp_path):
     for _ in range(2):  # its own files are replaced
         assert lpsm("export", "psm:102.4", "--out", str(tmp_path / "of-mine")).exit_code == 0
     assert "SPDX-License-Identifier: BSD-3-Clause" in (tmp_path / "of-mine" / "lpsm_policy.h").read_text()
-
-
-def test_sizes_are_not_changed_where_rules_are_imported_already(lpsm, tmp_path):
-    import netsim  # noqa: F401
-
-    refused = lpsm("export", "lpsm3-link", "--sizes", "bins=64", "--out", str(tmp_path / "small"))
-    assert refused.exit_code == 2
-    assert "--sizes must be set before policies are imported" in refused.stderr
