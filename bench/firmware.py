@@ -267,7 +267,7 @@ def worlds(most: int) -> None:
         print(f"{policy} in C beside {python}: {most} worlds, energy {energy_c / energy - 1.0:+.4%}, slowdown "
             f"{latency / latency_0:.4f} -> {latency_c / latency_0:.4f}, saving "
             f"{(energy_0 - energy_c) / (energy_0 - energy) - 1.0:+.3%}; farthest off: "
-            + ", ".join(f"{off[world]:+.2%} in {world}" for world in np.argsort(-abs(off))[:4]), flush=True)  # fmt: skip
+            + ", ".join(f"{off[i]:+.2%} in {i}" for i in np.argsort(-abs(off))[:4]), flush=True)  # fmt: skip
 
 
 def main() -> None:

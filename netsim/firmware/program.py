@@ -108,7 +108,7 @@ class Program:
 
     def record(self, dtype: Any, at: int) -> Value:
         """Return the record of a type that stands in the integers from a place on."""
-        (name,) = (one for one in RECORDS if dtype_of(one) == dtype)
+        name = next(one for one in RECORDS if dtype_of(one) == dtype)
         self._records[name] = at
         fields = tuple((field, self._field(of, field)) for field, (of, _) in _fields_of(name).items())
         return Value(f"&policy->{_snake(name)}", Struct(f"lpsm_{_snake(name)}", fields, pointer=True))

@@ -152,8 +152,5 @@ def name_with_target(
 ) -> str:
     """Return the name that says what was asked for: KIND:SLOWDOWN[:PUSH_MS[@MEASURE][:SIZES]]."""
     push = "" if max_push_delay_s is None else f":{number_text(float(Fraction(str(max_push_delay_s)) * 1000))}"
-    return (
-        f"{kind}:{number_text(max_slowdown)}{push}"
-        + ("" if measure == "mean" else f"@{measure}")
-        + f":{sizes}" * bool(sizes)
-    )
+    measured = "" if measure == "mean" else f"@{measure}"
+    return f"{kind}:{number_text(max_slowdown)}{push}{measured}" + f":{sizes}" * bool(sizes)

@@ -157,7 +157,8 @@ class Lpsm3(Observing):
     @property
     def memory(self) -> NDArray[np.void]:
         """All that it knows, live: an array of `netsim.policies.lpsm3_rule.STATE` of shape (1,)."""
-        return rule_of(self.config.sizes).state_of(self.compiled.ints)
+        found: NDArray[np.void] = rule_of(self.config.sizes).state_of(self.compiled.ints)
+        return found
 
 
 def fresh(

@@ -65,7 +65,8 @@ class Lpsm4(Observing):
     @property
     def memory(self) -> NDArray[void]:
         """All that it knows, live: an array of `netsim.policies.lpsm3_rule.STATE` of shape (1,)."""
-        return rule_of(self.config.sizes).state_of(self.compiled.ints)
+        found: NDArray[void] = rule_of(self.config.sizes).state_of(self.compiled.ints)
+        return found
 
 
 _HOST, _LINK = (f"lpsm4{link}[:SLOWDOWN[:PUSH_MS[@MEASURE][:SIZES]]]" for link in ("", "-link"))
