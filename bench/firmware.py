@@ -26,7 +26,7 @@ FOLDERS = TemporaryDirectory(prefix="lpsm-firmware-")  # which goes at the end
 STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-ffp-contract=off"]
 SECTIONS = ["-Os", "-std=gnu99", "-DLPSM_COUNT", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"]
 RISCV = ["riscv64-unknown-elf-gcc", "--specs=picolibc.specs", "--oslib=semihost", "--crt0=semihost", "-march=rv32imac",
-    "-mabi=ilp32", *SECTIONS, "-Wl,--defsym=__flash=0x80000000", "-Wl,--defsym=__flash_size=0x400000",
+    "-mabi=ilp32", "-msave-restore", *SECTIONS, "-Wl,--defsym=__flash=0x80000000", "-Wl,--defsym=__flash_size=0x400000",
     "-Wl,--defsym=__ram=0x80400000", "-Wl,--defsym=__ram_size=0x400000", "-Tpicolibc.ld"]  # fmt: skip
 CORTEX = ["arm-none-eabi-gcc", "--specs=rdimon.specs", "-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard",
     "-mfpu=fpv5-sp-d16", *SECTIONS, "-nostartfiles", "-T", str(DEVICES / "cortex.ld")]  # fmt: skip
@@ -104,10 +104,12 @@ def devices() -> None:
 def _sizes(compiler: list[str], folder: Path, start: str) -> tuple[int, int]:
     """Return bytes of code and tables that a policy adds to an empty program, and bytes of its state."""
     sizes = []
-    for calls in ("", "lpsm_policy_init(&policy); static lpsm_view view; static lpsm_frame frame; "
+    for calls in ("", "lpsm_policy_init(&policy); lpsm_view view; lpsm_frame frame; int64_t *words = (int64_t *)&view; "
+            "for (unsigned i = 0; i < sizeof view / 8; i++) words[i] = any; words = (int64_t *)&frame; "
+            "for (unsigned i = 0; i < sizeof frame / 8; i++) words[i] = any; "
             "lpsm_policy_observe(&policy, &frame); return (int)lpsm_policy_plan(&policy, &view).wake_ns;"):  # fmt: skip
         (folder / "size.c").write_text(
-            f'#include "lpsm_policy.h"\nlpsm_policy policy;\nint main(void)\n{{\n{calls}\nreturn 0;\n}}\n'
+            f'#include "lpsm_policy.h"\nlpsm_policy policy;\nvolatile int64_t any;\nint main(void)\n{{\n{calls}\nreturn 0;\n}}\n'
         )
         program = built(compiler, folder, folder / "size.c", DEVICES / start)
         text = subprocess.run([compiler[0].replace("gcc", "size"), program], capture_output=True, text=True, check=True)

@@ -137,7 +137,8 @@ class Program:
         text, members = "", []
         for name in self._records:
             word, said = _snake(name), (RECORDS[name].__doc__ or "").partition("\n")[0]
-            fields = [f"    {_member(self._field(dtype, one), one)}" for one, (dtype, _) in _fields_of(name).items()]
+            kinds = [(self._field(dtype, one), one) for one, (dtype, _) in _fields_of(name).items()]
+            fields = [f"    {_member(*one)}" for one in sorted(kinds, key=lambda one: _size(one[0]))]  # near ones first
             text += "\n".join([f"/* {said} */\ntypedef struct {{", *fields, f"}} lpsm_{word};\n\n"])
             members.append(f"    lpsm_{word} {word};")
         members += [f"    int64_t ints[{self._n_ints}];"] * self._keeps_ints

@@ -36,8 +36,8 @@ from netsim.sleep_planning.sizes import size
 
 STOPS = np.array([*range(17), 18, 20, 22, 25, 28, 32, 36, 40, 45, 50], dtype=np.int64)
 """The stops, in beacons from the last one before now; the first stands for now itself."""
-if size("stops") < len(STOPS):
-    STOPS = np.unique([*range(5), *np.geomspace(5, 50, size("stops") - 5).round()]).astype(np.int64)
+if size("stops") < len(STOPS):  # rather near than far apart: between two of them nothing is heard of
+    STOPS = np.unique([*range(5), *(min(50, round(4 * 1.4**k)) for k in range(1, size("stops") - 4))]).astype(np.int64)
 N_STOPS = len(STOPS)
 _PARTS_FIRST, _PARTS = 2 * size("parts"), size("parts")
 _FIRST_FINE = 2  # intervals cut into the larger number of parts
