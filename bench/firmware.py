@@ -42,10 +42,12 @@ SMALL = "lpsm3-link:1.05:400:small"
 ON_DEVICES = (
     ("psm", "float"), ("dynamic", "float"), ("bsd-phase", "float"), ("lpsm:alphas=12", "double"),
     ("lpsm3-link", "double"), ("lpsm3-link", "float"), (SMALL, "float"), ("lpsm4-link", "float"),
+    ("lpsm3-driver:1.05:400:small", "float"), ("lpsm4-driver:1.05:400:small", "float"),
 )  # fmt: skip
 POLICIES = ("psm:204.8", "dynamic", "driver:esp-idf", "break-even", "break-even:random", "doubling", "bsd", "bsd-phase",
     "bsd-host", "hold", "poll", "poll-link", "upm", "sifi", "lpsm", "lpsm:log", "lpsm:alphas=0.01", "lpsm-poll",
-    "lpsm3", "lpsm3-link", "lpsm3:1.05:400@p95", SMALL, "lpsm4", "lpsm4-link")  # fmt: skip
+    "lpsm3", "lpsm3-link", "lpsm3:1.05:400@p95", SMALL, "lpsm4", "lpsm4-link",
+    "lpsm3-driver", "lpsm4-driver")  # fmt: skip
 
 
 def export(policy: str, real: str, *more: str) -> Path:
@@ -109,7 +111,7 @@ def _sizes(compiler: list[str], folder: Path, start: str) -> tuple[int, int]:
             "for (unsigned i = 0; i < sizeof frame / 8; i++) words[i] = any; "
             "lpsm_policy_observe(&policy, &frame); return (int)lpsm_policy_plan(&policy, &view).wake_ns;"):  # fmt: skip
         (folder / "size.c").write_text(
-            f'#include "lpsm_policy.h"\nlpsm_policy policy;\nvolatile int64_t any;\nint main(void)\n{{\n{calls}\nreturn 0;\n}}\n'
+            f'#include "lpsm_policy.h"\nlpsm_policy policy;\nvolatile int64_t any;\nint main(void)\n{{{calls}return 0;}}\n'
         )
         program = built(compiler, folder, folder / "size.c", DEVICES / start)
         text = subprocess.run([compiler[0].replace("gcc", "size"), program], capture_output=True, text=True, check=True)
@@ -140,20 +142,19 @@ def fuzz(most: int) -> None:
     """Call policies with random views and frames under the sanitizers; their code is clean for two compilers."""
     if not there("gcc", "clang"):
         return
-    for policy in POLICIES:
-        for real in ("double", "float"):
-            if real == "float" and policy.startswith("lpsm") and policy[4:5] not in ("3", "4"):
-                continue
-            folder = export(policy, real)
-            for compiler in ("gcc", "clang"):
-                built([compiler], folder, *STRICT, "-O2", folder / "lpsm_check.c")
-            flags = ["-g", "-O1", "-std=c99", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-            program = built(["gcc"], folder, *flags, folder / "lpsm_check.c")
-            subprocess.run([program], check=True, capture_output=True)
-            program = built(["gcc"], folder, *flags, DEVICES / "fuzz.c")
-            said = subprocess.run([program, str(most // 2 // len(POLICIES) + 1)], capture_output=True, text=True)
-            print(f"{policy}, {real}: {said.stdout.strip() or said.stderr[-1500:]}", flush=True)
-            assert said.returncode == 0
+    forms = [(policy, real) for policy in POLICIES for real in ("double", "float")
+        if real == "double" or not policy.startswith("lpsm") or policy[4:5] in ("3", "4")]  # fmt: skip
+    for policy, real in forms:
+        folder = export(policy, real)
+        for compiler in ("gcc", "clang"):
+            built([compiler], folder, *STRICT, "-O2", folder / "lpsm_check.c")
+        flags = ["-g", "-O1", "-std=c99", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+        program = built(["gcc"], folder, *flags, folder / "lpsm_check.c")
+        subprocess.run([program], check=True, capture_output=True)
+        program = built(["gcc"], folder, *flags, DEVICES / "fuzz.c")
+        said = subprocess.run([program, str(most // len(forms) + 1)], capture_output=True, text=True)
+        print(f"{policy}, {real}: {said.stdout.strip() or said.stderr[-1500:]}", flush=True)
+        assert said.returncode == 0
 
 
 class Both(CompiledForm):

@@ -143,7 +143,7 @@ def with_targets(
         given["max_push_delay_s"] = float(Fraction(push) / 1000) if 0.0 < number(push) < inf else 0.0
         if not given["max_push_delay_s"]:
             raise ValueError(f"the push delay must be a number of milliseconds above 0, got {push!r}{write}")
-    host_aware, interval_ns = "-link" not in written, setting.beacon_interval_ns
+    host_aware, interval_ns = "-" not in written.partition("[")[0], setting.beacon_interval_ns
     return policy(config(**given), host_aware=host_aware, radio=setting.radio, beacon_interval_ns=interval_ns)
 
 

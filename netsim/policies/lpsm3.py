@@ -51,7 +51,7 @@ QUANTILES = {"mean": 0.0, "p95": 0.95, "max": 1.0}
 _AIMED = 0.4  # the mean delay aimed at first, over the quantile that is asked for
 _TOOK_MS = 0.5  # what a poll takes beside waking up, before any was sent
 
-_OTHERWISE = ("push_margin", "push_measure", "polls", "sizes")  # what is checked otherwise, or not
+_OTHERWISE = ("push_margin", "push_measure", "polls", "sizes", "service_ns")  # what is checked otherwise, or not
 
 _MODULES = (*(f"netsim.sleep_planning.{name}" for name in ("hazards", "plans", "message_prices")),
     "netsim.policies.lpsm3_rule")  # fmt: skip
@@ -168,6 +168,7 @@ def fresh(
     interval_ns: int,
     *,
     price_polls: float = 0.0,
+    drives: bool = False,
 ) -> CompiledForm:
     """Make the rule of a policy that has seen nothing.
 
@@ -199,7 +200,8 @@ def fresh(
     silences = {name: getattr(config, name) for name in ("silence_s", "rest_silence_s")}
     outstanding.fill(rule.state_of(ints), config, constants, host_aware=host_aware, **silences)
     entry_of(rule.prepare, Signature(None, (INTS,)))(ints)
-    return CompiledForm(rule.follow_plan, rule.observe_frame, ints=ints, prepare=rule.prepare)
+    plan = rule.set_driver if drives else rule.follow_plan
+    return CompiledForm(plan, rule.observe_frame, ints=ints, prepare=rule.prepare)
 
 
 _HOST, _LINK = (f"lpsm3{link}[:SLOWDOWN[:PUSH_MS[@MEASURE][:SIZES]]]" for link in ("", "-link"))

@@ -369,6 +369,52 @@ def best_period(
 
 
 @compiled
+def choose_settings(
+    work: Workspace, last: int, now_ns: int, unit_ns: int, doubling: bool, awake_w: float, wake_j: float,
+    page_price_w: float, message_price_w: float, interval_ns: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Find what to set where only two things can be: how long to be awake first, and a period of waking up then.
+
+    Returns both, nanoseconds: the pair of least expected cost.  Periods are the multiples of `unit_ns` that `STOPS` are
+    of a beacon interval, or each twice the one before if `doubling`; they begin at multiples of themselves, and each
+    waking costs `wake_j`.  The rest is as `choose` takes it, of which `waiting` is left out.
+    """
+    steps, lived_s, half_beacons = work.first_step[last], 0.0, 2e9 / interval_ns
+    for i in range(steps):
+        lived_s += work.lived_s[i]
+    least, awake_ns, best_ns = np.inf, 0, unit_ns
+    span_s = (work.stop_ns[last] - work.stop_ns[last - 1]) * 1e-9
+    page = message = 1e-9
+    for i in range(work.first_step[last - 1], steps):
+        page += work.hazard[PAGE, i] / span_s
+        message += work.hazard[MESSAGE, i] / span_s
+    for k in range(1, min(N_STOPS, 10) if doubling else N_STOPS):
+        period_ns = unit_ns << (k - 1) if doubling else STOPS[k] * unit_ns
+        period_s = period_ns * 1e-9
+        power = wake_j / period_s + 0.5 * period_s * page_price_w * page
+        power += (
+            message_price_w * message * (0.5 * period_s + mean_tabulated(work.followers_s, period_s * half_beacons))
+        )
+        cost = still(work, steps) * power / (page + message)
+        before_s = lived_s
+        for i in range(steps - 1, -1, -1):
+            end_ns = now_ns + work.step_ns[i + 1]
+            met_ns = -(-end_ns // period_ns) * period_ns
+            if met_ns - period_ns > now_ns + work.step_ns[i] or met_ns == end_ns:
+                cost += wake_j * still(work, i + 1)
+            late_s, no_page, no_message = (met_ns - end_ns) * 1e-9, work.alive[PAGE, i], work.alive[MESSAGE, i]
+            cost += no_message * page_price_w * (work.delay_s[PAGE, i] + work.mass[PAGE, i] * late_s)
+            cost += no_page * _late_messages(
+                work, work.mass[MESSAGE, i], work.delay_s[MESSAGE, i] + work.mass[MESSAGE, i] * late_s, message_price_w,
+                half_beacons,
+            )  # fmt: skip
+            before_s -= work.lived_s[i]
+            if cost + awake_w * before_s < least:
+                least, awake_ns, best_ns = cost + awake_w * before_s, work.step_ns[i], period_ns
+    return awake_ns, best_ns
+
+
+@compiled
 def _cost_after(
     work: Workspace, last: int, interval_ns: int, awake_w: float, beacon_j: float, page_price_w: float,
     message_price_w: float,
