@@ -106,12 +106,13 @@ def devices() -> None:
 def _sizes(compiler: list[str], folder: Path, start: str) -> tuple[int, int]:
     """Return bytes of code and tables that a policy adds to an empty program, and bytes of its state."""
     sizes = []
-    for calls in ("", "lpsm_policy_init(&policy); lpsm_view view; lpsm_frame frame; int64_t *words = (int64_t *)&view; "
+    for calls in ("return 0;",
+            "lpsm_policy_init(&policy); lpsm_view view; lpsm_frame frame; int64_t *words = (int64_t *)&view; "
             "for (unsigned i = 0; i < sizeof view / 8; i++) words[i] = any; words = (int64_t *)&frame; "
             "for (unsigned i = 0; i < sizeof frame / 8; i++) words[i] = any; "
             "lpsm_policy_observe(&policy, &frame); return (int)lpsm_policy_plan(&policy, &view).wake_ns;"):  # fmt: skip
         (folder / "size.c").write_text(
-            f'#include "lpsm_policy.h"\nlpsm_policy policy;\nvolatile int64_t any;\nint main(void)\n{{{calls}return 0;}}\n'
+            f'#include "lpsm_policy.h"\nlpsm_policy policy;\nvolatile int64_t any;\nint main(void) {{{calls}}}\n'
         )
         program = built(compiler, folder, folder / "size.c", DEVICES / start)
         text = subprocess.run([compiler[0].replace("gcc", "size"), program], capture_output=True, text=True, check=True)

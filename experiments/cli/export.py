@@ -19,17 +19,19 @@ def export(asked: options.Asked) -> None:
     """Write POLICY as C99 without allocation, for the beacons and the radio of a world.
 
     OUT receives lpsm_policy.h and lpsm_policy.c, which firmware takes; lpsm_vectors.h, calls in a simulation with the
-    plans that they gave; and lpsm_check.c, which makes them again and says how many plans are equal. Compiled as a
+    plans that they gave; and lpsm_check.c, which makes them again and says how many plans are equal. In zephyr and
+    esp-idf are skeletons of a module and a component, which are left as they are where they are there. Compiled as a
     shared library the policy can be simulated: --policy ./lpsm_policy.so.
     """
     from experiments.study.files import refuse_foreign, write_file
-    from netsim.firmware.export import MARK, exported
+    from netsim.firmware.export import MARK, SKELETONS, exported
     from netsim.policies import make
 
     config = world_of(asked).config
     policy = make(asked.policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio)
     files = exported(policy, config, asked.real)
-    for name in files:
+    files = {name: text for name, text in files.items() if name not in SKELETONS or not (asked.out / name).exists()}
+    for name in files.keys() - {*SKELETONS}:
         refuse_foreign(asked.out / name, MARK, "lpsm export")
     for name, text in files.items():
         write_file(asked.out / name, text)

@@ -6,8 +6,8 @@ prices (`netsim.sleep_planning.plans.choose_settings`).  Until something is sent
 itself.  Time-outs are multiples of 10 ms behind the last frame, listen intervals as many beacons as the stops of a plan
 lie ahead, and beacons are listened to at multiples of the interval, as `psm` does.
 
-`lpsm4-driver` agrees on target wake times in place of listening to beacons: an interval of 20 ms, or twice, four times,
-.. to 5.12 s, and a service period of 10 ms (`netsim.policies.twt`).
+`lpsm4-driver` agrees on target wake times in place of both: an interval of 20 ms, or twice, four times, .. to 5.12 s,
+and a service period of 10 ms (`netsim.policies.twt`); outside of these nothing is received.
 
 What is left out: what setting costs, and that some drivers take a listen interval only before they associate.
 """

@@ -376,8 +376,8 @@ def choose_settings(
     """Find what to set where only two things can be: how long to be awake first, and a period of waking up then.
 
     Returns both, nanoseconds: the pair of least expected cost.  Periods are the multiples of `unit_ns` that `STOPS` are
-    of a beacon interval, or each twice the one before if `doubling`; they begin at multiples of themselves, and each
-    waking costs `wake_j`.  The rest is as `choose` takes it, of which `waiting` is left out.
+    of a beacon interval, or each twice the one before if `doubling`, where the client sleeps at once; they begin at
+    multiples of themselves, and each waking costs `wake_j`.  The rest is as `choose` takes it.
     """
     steps, lived_s, half_beacons = work.first_step[last], 0.0, 2e9 / interval_ns
     for i in range(steps):
@@ -409,7 +409,7 @@ def choose_settings(
                 half_beacons,
             )  # fmt: skip
             before_s -= work.lived_s[i]
-            if cost + awake_w * before_s < least:
+            if (i == 0 or not doubling) and cost + awake_w * before_s < least:
                 least, awake_ns, best_ns = cost + awake_w * before_s, work.step_ns[i], period_ns
     return awake_ns, best_ns
 
