@@ -1,26 +1,32 @@
 """Exported policies, checked: on two devices under QEMU, decision by decision beside Python, and with random calls.
 
-``python -m bench.firmware [devices|decisions|fuzz|worlds]... [--most N]``; without a name all of them (`make
+``python -m bench.firmware [devices|large|decisions|fuzz|worlds]... [--most N]``; without a name all of them (`make
 check-firmware`).  What needs a tool that is not there is skipped, and the tool is named.
 """
 
 import argparse
+import ctypes
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
+from typing import Any
 
 import numpy as np
+
+from netsim.policies.compiled import CompiledForm
 
 DEVICES = Path(__file__).parent / "devices"
 FOLDERS = TemporaryDirectory(prefix="lpsm-firmware-")  # which goes at the end
 STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-ffp-contract=off"]
 SECTIONS = ["-Os", "-std=gnu99", "-DLPSM_COUNT", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections"]
 RISCV = ["riscv64-unknown-elf-gcc", "--specs=picolibc.specs", "--oslib=semihost", "--crt0=semihost", "-march=rv32imac",
-    "-mabi=ilp32", *SECTIONS, "-Wl,--defsym=__flash=0x80000000", "-Wl,--defsym=__flash_size=0x400000",
+    "-mabi=ilp32", "-msave-restore", *SECTIONS, "-Wl,--defsym=__flash=0x80000000", "-Wl,--defsym=__flash_size=0x400000",
     "-Wl,--defsym=__ram=0x80400000", "-Wl,--defsym=__ram_size=0x400000", "-Tpicolibc.ld"]  # fmt: skip
 CORTEX = ["arm-none-eabi-gcc", "--specs=rdimon.specs", "-mcpu=cortex-m33", "-mthumb", "-mfloat-abi=hard",
     "-mfpu=fpv5-sp-d16", *SECTIONS, "-nostartfiles", "-T", str(DEVICES / "cortex.ld")]  # fmt: skip
@@ -32,22 +38,23 @@ BOARDS = {
 }  # fmt: skip
 INSTALL = "apt install gcc clang gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf gcc-arm-none-eabi " \
     "libnewlib-arm-none-eabi qemu-system-misc qemu-system-arm"  # fmt: skip
-SMALL = "bins=40,servers=1,room=16,stops=10,parts=2,polls=1"
+SMALL = "lpsm3-link:1.05:400:small"
 ON_DEVICES = (
-    ("psm", "float", ""), ("dynamic", "float", ""), ("bsd-phase", "float", ""), ("lpsm:alphas=12", "double", ""),
-    ("lpsm3-link", "double", ""), ("lpsm3-link", "float", ""), ("lpsm3-link", "float", SMALL),
-    ("lpsm4-link", "float", ""),
+    ("dynamic", "float"), ("lpsm:alphas=12", "double"), (SMALL, "float"), ("lpsm3-driver:1.05:400:small", "float"),
 )  # fmt: skip
+LARGE = (("psm", "float"), ("bsd-phase", "float"), ("lpsm3-link", "double"), ("lpsm3-link", "float"), ("lpsm4-link", "float"),
+    ("lpsm4-driver:1.05:400:small", "float"))  # fmt: skip
 POLICIES = ("psm:204.8", "dynamic", "driver:esp-idf", "break-even", "break-even:random", "doubling", "bsd", "bsd-phase",
     "bsd-host", "hold", "poll", "poll-link", "upm", "sifi", "lpsm", "lpsm:log", "lpsm:alphas=0.01", "lpsm-poll",
-    "lpsm3", "lpsm3-link", "lpsm3:1.05:400@p95", "lpsm4", "lpsm4-link")  # fmt: skip
+    "lpsm3", "lpsm3-link", "lpsm3:1.05:400@p95", SMALL, "lpsm4", "lpsm4-link",
+    "lpsm3-driver", "lpsm4-driver")  # fmt: skip
 
 
-def export(policy: str, real: str, sizes: str = "", *more: str) -> Path:
+def export(policy: str, real: str, *more: str) -> Path:
     """Export a policy into a new folder."""
     folder = Path(mkdtemp(dir=FOLDERS.name))
     call = [sys.executable, "-m", "lpsm", "export", policy, "--real", real, "--out", folder, *more]
-    subprocess.run([*call, "--sizes", sizes] if sizes else call, check=True, capture_output=True)
+    subprocess.run(call, check=True, capture_output=True)
     return folder
 
 
@@ -68,17 +75,17 @@ def there(*tools: str) -> bool:
     return not absent
 
 
-def devices() -> None:
+def devices(forms: tuple[tuple[str, str], ...] = ON_DEVICES) -> None:
     """Run the vectors on each device: decisions as here, bytes of flash and RAM, instructions a decision."""
     if not there("gcc"):
         return
-    print("policy, sizes, real, device: flash, state in RAM, instructions a decision (median, worst), decisions equal")
-    for policy, real, sizes in ON_DEVICES:
-        folder = export(policy, real, sizes, "--radio", "esp32-c6")
+    print("policy, real, device: flash, state in RAM, instructions a decision (median, worst), decisions equal")
+    for policy, real in forms:
+        folder = export(policy, real, "--radio", "esp32-c6")
         host = subprocess.run(
             [built(["gcc", *STRICT], folder, folder / "lpsm_check.c")], capture_output=True, text=True
         )
-        print(f"{policy}, {sizes or 'all'}, {real}, here: {host.stdout.strip()}")
+        print(f"{policy}, {real}, here: {host.stdout.strip()}")
         for name, (compiler, start, machine) in BOARDS.items():
             if not there(compiler[0], machine[0]):
                 continue
@@ -90,7 +97,7 @@ def devices() -> None:
             lines = [line.strip() for line in said.stdout.splitlines() if line.strip()]
             counts = sorted(int(line) for line in lines if line.isdigit())
             flash, ram = _sizes(compiler, folder, start)
-            print(f"{policy}, {sizes or 'all'}, {real}, {name}: {flash} B, {ram} B, "
+            print(f"{policy}, {real}, {name}: {flash} B, {ram} B, "
                 f"{counts[len(counts) // 2]:,}, {counts[-1]:,}, {lines[-1]}", flush=True)  # fmt: skip
             assert lines[-1] == host.stdout.strip(), said.stdout[-200:]
         _stack(folder)
@@ -99,10 +106,13 @@ def devices() -> None:
 def _sizes(compiler: list[str], folder: Path, start: str) -> tuple[int, int]:
     """Return bytes of code and tables that a policy adds to an empty program, and bytes of its state."""
     sizes = []
-    for calls in ("", "lpsm_policy_init(&policy); static lpsm_view view; static lpsm_frame frame; "
+    for calls in ("return 0;",
+            "lpsm_policy_init(&policy); lpsm_view view; lpsm_frame frame; int64_t *words = (int64_t *)&view; "
+            "for (unsigned i = 0; i < sizeof view / 8; i++) words[i] = any; words = (int64_t *)&frame; "
+            "for (unsigned i = 0; i < sizeof frame / 8; i++) words[i] = any; "
             "lpsm_policy_observe(&policy, &frame); return (int)lpsm_policy_plan(&policy, &view).wake_ns;"):  # fmt: skip
         (folder / "size.c").write_text(
-            f'#include "lpsm_policy.h"\nlpsm_policy policy;\nint main(void)\n{{\n{calls}\nreturn 0;\n}}\n'
+            f'#include "lpsm_policy.h"\nlpsm_policy policy;\nvolatile int64_t any;\nint main(void) {{{calls}}}\n'
         )
         program = built(compiler, folder, folder / "size.c", DEVICES / start)
         text = subprocess.run([compiler[0].replace("gcc", "size"), program], capture_output=True, text=True, check=True)
@@ -133,53 +143,65 @@ def fuzz(most: int) -> None:
     """Call policies with random views and frames under the sanitizers; their code is clean for two compilers."""
     if not there("gcc", "clang"):
         return
-    for policy in POLICIES:
-        for real in ("double", "float"):
-            if real == "float" and policy.startswith("lpsm") and policy[4:5] not in ("3", "4"):
-                continue
-            folder = export(policy, real)
-            for compiler in ("gcc", "clang"):
-                built([compiler], folder, *STRICT, "-O2", folder / "lpsm_check.c")
-            flags = ["-g", "-O1", "-std=c99", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-            program = built(["gcc"], folder, *flags, folder / "lpsm_check.c")
-            subprocess.run([program], check=True, capture_output=True)
-            program = built(["gcc"], folder, *flags, DEVICES / "fuzz.c")
-            said = subprocess.run([program, str(most // 2 // len(POLICIES) + 1)], capture_output=True, text=True)
-            print(f"{policy}, {real}: {said.stdout.strip() or said.stderr[-1500:]}", flush=True)
-            assert said.returncode == 0
+    forms = [(policy, real) for policy in POLICIES for real in ("double", "float")
+        if real == "double" or not policy.startswith("lpsm") or policy[4:5] in ("3", "4")]  # fmt: skip
+    for policy, real in forms:
+        folder = export(policy, real)
+        for compiler in ("gcc", "clang"):
+            built([compiler], folder, *STRICT, "-O2", folder / "lpsm_check.c")
+        flags = ["-g", "-O1", "-std=c99", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+        program = built(["gcc"], folder, *flags, folder / "lpsm_check.c")
+        subprocess.run([program], check=True, capture_output=True)
+        program = built(["gcc"], folder, *flags, DEVICES / "fuzz.c")
+        said = subprocess.run([program, str(most // len(forms) + 1)], capture_output=True, text=True)
+        print(f"{policy}, {real}: {said.stdout.strip() or said.stderr[-1500:]}", flush=True)
+        assert said.returncode == 0
 
 
-class Both:
-    """A policy and its C side by side; says how many decisions were equal."""
+class Both(CompiledForm):
+    """The compiled form of a policy with its C beside it, which decides if it `leads`; counts decisions."""
 
-    def __init__(self, policy: object, other: object) -> None:
-        self._policy, self._other, self.spec, self.host_aware = policy, other, policy.spec, policy.host_aware
-        self.polls, self.opens_gate = getattr(policy, "polls", False), getattr(policy, "opens_gate", False)
-        self.decisions = self.equal = 0
-        if hasattr(policy, "observe"):
-            self.observe = self._observe
+    def __init__(self, folder: Path, policy: Any, *, leads: bool = False) -> None:
+        form = policy.compiled
+        super().__init__(*form.rules, ints=form.ints, floats=form.floats, prepare=form.prepare)
+        self.library, policy.compiled = ctypes.CDLL(str(folder / "both.so")), self
+        self._set("both_follows_c", leads)
+        for name in ("both_decisions", "both_equal"):
+            self._set(name, 0)
 
     def __deepcopy__(self, memo: object) -> "Both":
         return self
 
-    def plan(self, view: object) -> object:
-        plan = self._policy.plan(view)
-        self.decisions += 1
-        self.equal += plan == self._other.plan(view)
-        return plan
+    def __getitem__(self, name: str) -> int:
+        return int(ctypes.c_int64.in_dll(self.library, name).value)
 
-    def _observe(self, frame: object) -> None:
-        self._policy.observe(frame)
-        self._other.observe(frame)
+    def _set(self, name: str, value: int) -> None:
+        ctypes.c_int64.in_dll(self.library, name).value = value
+
+    @property
+    def addresses(self) -> tuple[int, int]:
+        plan, observe = super().addresses
+        self._set("both_plan_of", plan)
+        self._set("both_observe_of", observe)
+        places = (ctypes.cast(getattr(self.library, name), ctypes.c_void_p) for name in ("both_plan", "both_observe"))
+        ours = [place.value or 0 for place in places]
+        return ours[0], ours[1] if observe else 0
 
 
-def worlds_of(radio: str, beacon_ms: float) -> object:
+def beside(policy: str, real: str, *more: str) -> Path:
+    """Export a policy and compile it for `Both`, into a folder."""
+    folder = export(policy, real, *more)
+    flags = ["-std=c99", "-O2", "-ffp-contract=off", "-shared", "-fPIC"]
+    built(["gcc", *flags], folder, DEVICES / "both.c").rename(folder / "both.so")
+    return folder
+
+
+def worlds_of(radio: str, beacon_ms: float, seed: int = 0) -> Iterator[Any]:
     """Yield worlds at random without end: wires and air, servers of five kinds, some of whose times fall on beacons."""
     import netsim
     import traces
     from traces.records import Message, Page
 
-    seed = 0
     while True:
         rng = np.random.default_rng(seed)
         tied = seed % 4 == 3
@@ -202,59 +224,66 @@ def worlds_of(radio: str, beacon_ms: float) -> object:
         seed += 1
 
 
+def simulated(policy: object, world: Any, **how: Any) -> Any:
+    """Simulate a policy in one of `worlds_of`."""
+    import netsim
+
+    seed, config, pages, push = world
+    return netsim.simulate(pages, policy, config=config, seed=seed, push=push, **how)
+
+
+def made_for(policy: str, world: Any) -> Any:
+    """Make a policy for a world."""
+    from netsim.policies import make
+
+    return make(policy, beacon_interval_ns=world[1].beacon_interval_ns, radio=world[1].radio)
+
+
 def decisions(most: int) -> None:
     """Hold policies in double against Python's, decision by decision, in worlds at random."""
-    import netsim
-    from netsim.policies import OwnPolicy, make
-
-    total = equal = 0
-    used: set[tuple[str, int]] = set()
-    for policy in POLICIES:
-        mine = 0
-        for radio, beacon_ms in (("esp32-c6", 100.0), ("pixel-7-pro", 102.4)):
-            if policy == "psm:204.8" and beacon_ms != 102.4:
-                continue
-            folder = export(policy, "double", "", "--radio", radio, "--beacon-ms", str(beacon_ms))
-            library = built(["gcc", "-O2", *STRICT, "-shared", "-fPIC"], folder).rename(folder / "policy.so")
-            before = total
-            for seed, config, pages, push in worlds_of(radio, beacon_ms):
-                setting = {"beacon_interval_ns": config.beacon_interval_ns, "radio": config.radio}
-                both = Both(make(policy, **setting), make(OwnPolicy.typed(str(library)), **setting))
-                netsim.simulate(pages, both, config=config, seed=seed, push=push, engine="packet")
-                total, equal, mine = total + both.decisions, equal + both.equal, mine + both.decisions
-                used.add((radio, seed))
-                if total - before >= most / len(POLICIES) / 2:
+    total = equal = used = 0
+    for place, policy in enumerate(POLICIES):
+        settings = [("esp32-c6", 100.0), ("pixel-7-pro", 102.4)][policy == "psm:204.8" :]
+        before = total
+        for number, (radio, beacon_ms) in enumerate(settings, 1):
+            folder = beside(policy, "double", "--radio", radio, "--beacon-ms", str(beacon_ms))
+            for world in worlds_of(radio, beacon_ms, 1000 * place):
+                both = Both(folder, made := made_for(policy, world))
+                simulated(made, world, engine="express")
+                total, equal, used = total + both["both_decisions"], equal + both["both_equal"], used + 1
+                if total - before >= most * number / len(settings) / len(POLICIES):
                     break
-        print(f"{policy}: {mine} decisions, so far {equal} of {total} equal, {len(used)} worlds", flush=True)
+        print(f"{policy}: {total - before} decisions, so far {equal} of {total} equal, {used} worlds", flush=True)
     assert equal == total
 
 
 def worlds(most: int) -> None:
     """Simulate float and coarse forms as policies beside Python's: energy and slowdown over worlds."""
-    import netsim
-    from netsim.policies import OwnPolicy
-
-    for policy, sizes in (("lpsm3-link", ""), ("lpsm4-link", ""), ("lpsm3-link", SMALL)):
-        folder = export(policy, "float", sizes, "--radio", "esp32-c6", "--beacon-ms", "100")
-        library = built(["gcc", "-O2", *STRICT, "-shared", "-fPIC"], folder).rename(folder / "policy.so")
-        sums = np.zeros((3, 2))
-        for seed, config, pages, push in worlds_of("esp32-c6", 100.0):
-            if seed >= most:
-                break
-            how = {"config": config, "seed": seed, "push": push}
-            for row, one in enumerate((policy, OwnPolicy.typed(str(library)), "none")):
-                result = netsim.simulate(pages, one, engine="packet" if row == 1 else "auto", **how)
-                sums[row] += result.energy.total_j, result.latency_s.sum()
-        (energy, latency), (energy_c, latency_c), (energy_0, latency_0) = sums
-        saving = (energy_0 - energy_c) / (energy_0 - energy) - 1.0
-        print(f"{policy}, {sizes or 'all'}: {seed} worlds, energy {energy_c / energy - 1.0:+.4%}, slowdown "
-            f"{latency / latency_0:.4f} -> {latency_c / latency_0:.4f}, saving {saving:+.3%}", flush=True)  # fmt: skip
+    for policy, python in (*((one, one) for one in ("lpsm3-link", "lpsm4-link", SMALL)), (SMALL, "lpsm3-link")):
+        folder = beside(policy, "float", "--radio", "esp32-c6", "--beacon-ms", "100")
+        found = []
+        for world in islice(worlds_of("esp32-c6", 100.0), most):
+            Both(folder, made := made_for(policy, world), leads=True)
+            results = [simulated(one, world) for one in (python, made, "none")]
+            found.append([(result.energy.total_j, result.latency_s.sum()) for result in results])
+        ((energy, latency), (energy_c, latency_c), (energy_0, latency_0)), rows = np.sum(found, axis=0), np.array(found)
+        off = rows[:, 1, 0] / rows[:, 0, 0] - 1.0
+        print(f"{policy} in C beside {python}: {most} worlds, energy {energy_c / energy - 1.0:+.4%}, slowdown "
+            f"{latency / latency_0:.4f} -> {latency_c / latency_0:.4f}, saving "
+            f"{(energy_0 - energy_c) / (energy_0 - energy) - 1.0:+.3%}; farthest off: "
+            + ", ".join(f"{off[i]:+.2%} in {i}" for i in np.argsort(-abs(off))[:4]), flush=True)  # fmt: skip
 
 
 def main() -> None:
     """Do what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    checks = {"devices": lambda most: devices(), "fuzz": fuzz, "decisions": decisions, "worlds": worlds}
+    checks = {
+        "devices": lambda most: devices(),
+        "large": lambda most: devices(LARGE),
+        "fuzz": fuzz,
+        "decisions": decisions,
+        "worlds": worlds,
+    }
     parser.add_argument("checks", nargs="*", choices=[*checks, []], default=[*checks])
     parser.add_argument("--most", type=int, help="decisions, calls or worlds [1,000,000; worlds 200]")
     asked = parser.parse_args()

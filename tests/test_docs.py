@@ -169,7 +169,6 @@ def fewer(monkeypatch, module, name, pages):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_what_a_page_shows_exists_and_its_python_and_commands_run_from_top_to_bottom(page, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("LPSM_SIZES", "")
     fewer(monkeypatch, traces, "generate", 0)
     fewer(monkeypatch, experiments.comparison, "compare", "traffic")
     fewer(monkeypatch, experiments.comparison, "sweep", "traffic")

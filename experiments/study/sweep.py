@@ -162,11 +162,11 @@ def compile_express(policies: Iterable[AnyPolicy], config: netsim.SimulationConf
     Where it is compiled already, this takes some milliseconds.
     """
     left = uncompiled(policies, config)
-    shared = {name: entry for name, entry in left.items() if name.startswith("netsim.") and folder_of("netsim")}
-    if shared:  # known to other processes, which can hand over what they make
+    shared = {name: entry for name, entry in left.items() if name.startswith("netsim.") and "@" not in name}
+    if shared and folder_of("netsim"):  # known to other processes, which can hand over what they make
         run(address_of, shared, jobs=jobs, title="functions compiled")
-    for name in left.keys() - shared.keys():
-        address_of(left[name])
+    for entry in left.values():  # those that are compiled take some milliseconds
+        address_of(entry)
 
 
 def address_of(entry: Entry) -> int:

@@ -23,8 +23,8 @@ _DIGEST_BYTES = 32
 
 
 def is_plain() -> bool:
-    """Whether all is to run as plain Python: by `NUMBA_DISABLE_JIT`, or as `LPSM_SIZES` gives other sizes of arrays."""
-    return bool(os.environ.get("LPSM_SIZES")) or os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+    """Whether all is to run as plain Python, by `NUMBA_DISABLE_JIT`."""
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
 class Kept:

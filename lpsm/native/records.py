@@ -38,19 +38,21 @@ RECORDS: dict[str, Any] = {}
 def record(cls: type[T]) -> type[T]:
     """Make a kind of records of a class whose annotations are the fields; all are 0 at first.
 
-    Fields of a base come last: numba would take a record that begins like another for one of its kind.
+    Fields of a base come last: numba would take a record that begins like another for one of its kind.  In a copy of
+    a module, whose name has an @, the name of a record has it, too.
     """
-    if cls.__name__ in RECORDS and RECORDS[cls.__name__].__module__ != cls.__module__:
-        raise NameError(f"two records must not have one name, got {cls.__name__} of {cls.__module__} too")
+    called = "".join((cls.__name__, *cls.__module__.partition("@")[1:]))
+    if called in RECORDS and RECORDS[called].__module__ != cls.__module__:
+        raise NameError(f"two records must not have one name, got {called} of {cls.__module__} too")
     fields: dict[str, str] = {**cls.__annotations__, **getattr(cls.__base__, "fields", {})}
     shapes = {**getattr(cls.__base__, "shapes", {}), **{name: vars(cls)[name] for name in fields if name in vars(cls)}}
     lines = [f"    self.{name} = {_first(what)}" for name, what in fields.items()]
     scope = dict(RECORDS)
     exec("def __init__(self):\n" + "\n".join(lines), scope)
-    made = type(cls.__name__, (), {"__slots__": tuple(fields), "__init__": scope["__init__"], "__doc__": cls.__doc__})
+    made = type(called, (), {"__slots__": tuple(fields), "__init__": scope["__init__"], "__doc__": cls.__doc__})
     made.fields, made.shapes = fields, shapes  # type: ignore[attr-defined]
     made.__module__ = cls.__module__
-    RECORDS[cls.__name__] = made
+    RECORDS[called] = made
     return made
 
 

@@ -20,6 +20,9 @@ from netsim.policies.protocol import Frame, HostFrame, Observer, Plan, Policy, V
 from traces.records import Message
 
 MARK = "/* Exported by lpsm export"
+SKELETONS = (*(f"zephyr/{name}" for name in ("CMakeLists.txt", "Kconfig", "zephyr/module.yml", "lpsm_zephyr.c")),
+    *(f"esp-idf/{name}" for name in ("CMakeLists.txt", "Kconfig", "idf_component.yml", "lpsm_esp_idf.c")))  # fmt: skip
+"""A Zephyr module and an ESP-IDF component, to be completed: their files are written once."""
 
 
 class Recorded:
@@ -99,6 +102,7 @@ def exported(policy: Policy, config: SimulationConfig, real: str, *, pages: int 
         f"#define LPSM_TOLERANCE_NS {0 if real == 'double' else 1000}\n\n"
         f"static const int64_t lpsm_vectors[LPSM_CALLS][17] = {{\n{numbers}\n}};\n",
         "lpsm_check.c": f"{said}\n{licence}{template('check.c')}",
+        **{name: template(name) for name in SKELETONS},
     }
 
 

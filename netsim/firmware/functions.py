@@ -13,58 +13,52 @@ import ast
 import inspect
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from math import prod
 from textwrap import dedent, fill
 from typing import TYPE_CHECKING, Any
 
-from netsim.firmware.expressions import ANNOTATED, OPERATORS, Expressions, safe
-from netsim.firmware.values import (
-    BOOL,
-    BYTE,
-    INT,
-    NONE,
-    SHORT,
-    Array,
-    Memory,
-    Struct,
-    UnsupportedError,
-    Value,
-    converted,
-    declared,
-    joined,
-    number,
-    several,
+from netsim.firmware.values import (  # isort: skip
+    BIT_AND, BIT_OR, BOOL, BYTE, EQUAL, FLOATS, INT, INTS, LESS, MEMORY, NONE, OR, PLUS, SHIFT, SHORT, TIMES, UNARY,
+    WHOLE, Array, Struct, UnsupportedError, Value, converted, declared, joined, number, several,
 )  # fmt: skip
 
 if TYPE_CHECKING:
     from netsim.firmware.program import Program
 
+OPERATORS: dict[type, tuple[str, int]] = {
+    ast.Add: ("+", PLUS), ast.Sub: ("-", PLUS), ast.Mult: ("*", TIMES), ast.Div: ("/", TIMES),
+    ast.LShift: ("<<", SHIFT), ast.RShift: (">>", SHIFT), ast.BitAnd: ("&", BIT_AND), ast.BitOr: ("|", BIT_OR),
+    ast.Lt: ("<", LESS), ast.LtE: ("<=", LESS), ast.Gt: (">", LESS), ast.GtE: (">=", LESS), ast.Eq: ("==", EQUAL),
+    ast.NotEq: ("!=", EQUAL), ast.FloorDiv: ("//", 0), ast.Mod: ("%", 0),
+}  # fmt: skip
+_CALLED = {"//": "floor_div", "%": "floor_mod"}
+_MATHS = {"exp", "log", "log2", "sqrt", "floor", "expm1", "log1p"}
+_TAKEN = "auto case char const default do double enum extern goto inline int long policy register short signed " \
+    "static struct switch typedef union void whole"  # fmt: skip
 
-def _named_in(node: ast.AST) -> Iterator[str]:
-    """Yield the names of all variables and fields in a tree."""
-    for one in ast.walk(node):
-        if isinstance(one, ast.Name | ast.Attribute):
-            yield one.id if isinstance(one, ast.Name) else one.attr
+
+def safe(name: str) -> str:
+    """Return a name that C leaves free."""
+    return f"{name}_" if name in _TAKEN.split() else name
 
 
-class Function(Expressions):
+class Function:
     """A function in C: what it `returns`, and which of its parameters it `writes`, once it has been translated."""
 
     def __init__(self, program: Program, function: Any, kinds: Sequence[Any], name: str, known: Sequence[Value] = ()):
-        self.program, self.name, self.globals, self.real = program, name, function.__globals__, program.real
-        source, self._first_line = inspect.getsourcelines(function)
-        self._file = inspect.getsourcefile(function)
-        (tree,) = ast.parse(dedent("".join(source))).body
-        assert isinstance(tree, ast.FunctionDef)
+        self.program, self.name, self.globals = program, name, function.__globals__
+        (source, self._first_line), self._file = inspect.getsourcelines(function), inspect.getsourcefile(function)
+        tree: Any = ast.parse(dedent("".join(source))).body[0]
         self._tree, self.arguments = tree, [one.arg for one in tree.args.args]
-        self.kinds: dict[str, Any] = dict(zip(self.arguments, kinds, strict=True))
-        stores = (one for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
-        self._stored = Counter(one.id for one in stores)
+        self.kinds = dict(zip(self.arguments, kinds, strict=True))
+        self._names = [one for one in ast.walk(self._tree) if isinstance(one, ast.Name)]
+        self._stored = Counter(one.id for one in self._names if isinstance(one.ctx, ast.Store))
         self.returns: Any = None
         self.writes: set[str] = set()
         self._pointed: dict[str, str] = {}  # from a variable that points to a part of an array to whose part it is
-        self._known = dict(zip(self.arguments, known, strict=True)) if known else {}
+        self._known: dict[str, Value] = dict(zip(self.arguments, known, strict=False))
 
     def translate(self) -> str:
         """Return the function in C."""
@@ -73,25 +67,24 @@ class Function(Expressions):
             before = state
             self._begin()
             self._body(self._tree.body)
-        head, groups = [], dict[str, list[str]]()
         inner = {name for name in self.kinds if name not in self.arguments and self._declare(name)}
         lines = "\n".join("    " * (depth + 1) + text for depth, text in self._lines)
+        unused, groups = dict[str, None](), dict[str, list[str]]()
         for name, kind in self.kinds.items():
-            word = "policy" if isinstance(kind, Memory) else safe(name)
-            read = re.search(rf"\b{word}\b(?! = )|=.*\b{word}\b", lines)
-            if name in self.arguments:
-                if kind != NONE and not read:
-                    head.append(f"    (void){word};")
-            elif re.search(rf"\b{word}\b", lines) and name not in self._loops | inner:
+            word, taken = "policy" if kind in MEMORY else safe(name), name in self.arguments
+            if not taken and (name in self._loops | inner or not re.search(rf"\b{word}\b", lines)):
+                continue
+            if kind != NONE and not re.search(rf"\b{word}\b(?! = )|=.*\b{word}\b", lines):
+                unused[f"    (void){word};"] = None
+            if not taken:
                 start = "NULL" if isinstance(kind, Array | Struct) else "false" if kind == BOOL else "0"
                 key = declared(kind, "", const=name not in self.writes)
                 groups.setdefault(key.rstrip("* "), []).append(f"{'*' * key.endswith('*')}{word} = {start}")
-                head += [] if read else [f"    (void){word};"]
         variables = [fill(f"{kind} {', '.join(words)};", 110, initial_indent="    ", subsequent_indent=" " * 8)
             for kind, words in groups.items()]  # fmt: skip
         said = " ".join((ast.get_docstring(self._tree) or "").split("\n\n")[0].split()).replace("*/", "* /")
-        note = fill(f"/* {said} */", 118, subsequent_indent="   ") + "\n" if said else ""
-        return note + f"{self.prototype()}\n{{\n" + "\n".join([*variables, *dict.fromkeys(head), lines]) + "\n}\n"
+        note = [fill(f"/* {said} */", 118, subsequent_indent="   ")] * bool(said)
+        return "\n".join([*note, self._prototype(), "{", *variables, *unused, lines, "}\n"])
 
     def _declare(self, name: str) -> bool:
         """Declare a variable where it is first set, if nothing outside of that block has it."""
@@ -105,28 +98,24 @@ class Function(Expressions):
         lines[at[0]] = depth, declared(self.kinds[name], text, const=name not in self.writes)
         return True
 
-    def prototype(self) -> str:
-        """Return its head."""
-        kinds = [(self.kinds[name], name) for name in self.arguments if self.kinds[name] != NONE]
-        taken = ["lpsm_policy *policy"] * any(isinstance(kind, Memory) for kind, _ in kinds) + [
-            declared(kind, safe(name), const=name not in self.writes)
-            for kind, name in kinds if not isinstance(kind, Memory)
-        ]  # fmt: skip
+    def _prototype(self) -> str:
+        kinds = [(name, self.kinds[name]) for name in self.arguments if self.kinds[name] != NONE]
+        taken = ["lpsm_policy *policy"] * any(kind in MEMORY for _, kind in kinds)
+        taken += [declared(kind, safe(name), const=name not in self.writes) for name, kind in kinds
+            if kind not in MEMORY]  # fmt: skip
         returned = declared(self.returns or "void", "").strip()
         return fill(f"static {returned} {self.name}({', '.join(taken) or 'void'})", 110, subsequent_indent=" " * 8)
 
     def inlined(self) -> Value:
         """Return what a function returns that does nothing but name parts of arrays."""
         self._begin()
-        for node in self._tree.body[:-1]:
-            self._statement(node)
-        last: Any = self._tree.body[-1]
-        return self._value(last.value)
+        self._body(self._tree.body[:-1])
+        return self._value(self._tree.body[-1].value)
 
     def _begin(self) -> None:
         self._lines: list[tuple[int, str]] = []
         self._depth = self._count = 0
-        self._bound, self._loops = dict[str, Value](self._known), set[str]()
+        self._bound, self._loops = dict(self._known), set[str]()
 
     # -- statements
 
@@ -136,9 +125,9 @@ class Function(Expressions):
     def _body(self, nodes: Sequence[ast.stmt]) -> None:
         for node in nodes:
             try:
-                self._statement(node)
-            except (UnsupportedError, KeyError, AttributeError, TypeError, AssertionError, ValueError) as error:
-                if str(error).startswith(str(self._file)) or "cannot be translated" in str(error):
+                getattr(self, f"_{type(node).__name__.lower()}", self._refuse)(node)
+            except (KeyError, AttributeError, TypeError, ValueError) as error:
+                if "cannot be translated" in str(error):
                     raise
                 at = f"{self._file}:{self._first_line + node.lineno - 1}"
                 text = ast.unparse(node).partition("\n")[0][:70]
@@ -155,28 +144,29 @@ class Function(Expressions):
         if end:
             self._emit(end)
 
-    def _statement(self, node: ast.stmt) -> None:
-        if isinstance(node, ast.Expr):
-            if not isinstance(node.value, ast.Constant):
-                self._emit(f"{self._value(node.value).code};")
-        elif isinstance(node, ast.Assign):
-            self._assign_all(node.targets, node.value)
-        elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            self._assign_all([node.target], node.value)
-        elif isinstance(node, ast.AugAssign):
-            self._augment(node)
-        elif isinstance(node, ast.If):
-            self._if(node)
-        elif isinstance(node, ast.While):
-            self._block(node.body, f"while ({self._truth(node.test).code}) {{")
-        elif isinstance(node, ast.For):
-            self._for(node)
-        elif isinstance(node, ast.Return):
-            self._return(node)
-        elif isinstance(node, ast.Break | ast.Continue):
-            self._emit(f"{type(node).__name__.lower()};")
-        else:
-            raise UnsupportedError(type(node).__name__)
+    def _temporary(self) -> str:
+        self._count += 1
+        return f"t{self._count}"
+
+    def _held(self, value: Value) -> Value:
+        """Return a value as it is now, whatever is assigned later."""
+        if value.const is not None or isinstance(value.kind, Array) or getattr(value.kind, "pointer", False):
+            return value
+        word = self._temporary()
+        self._emit(f"const {value.kind if isinstance(value.kind, str) else value.kind.name} {word} = {value.code};")
+        return Value(word, value.kind)
+
+    def _expr(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):
+            self._emit(f"{self._value(node.value).code};")
+
+    def _break(self, node: ast.stmt) -> None:
+        self._emit(f"{type(node).__name__.lower()};")
+
+    _continue = _break
+
+    def _while(self, node: ast.While) -> None:
+        self._block(node.body, f"while ({self._truth(node.test).code}) {{")
 
     def _if(self, node: ast.If) -> None:
         test = self._truth(node.test)
@@ -187,107 +177,75 @@ class Function(Expressions):
         if node.orelse:
             self._block(node.orelse, "} else {")
 
-    def _for(self, node: ast.For) -> None:
-        assert isinstance(node.target, ast.Name)
+    def _for(self, node: Any) -> None:
         name = node.target.id
-        inside = [one for one in ast.walk(self._tree) if isinstance(one, ast.For) and ast.unparse(one.target) == name]
-        uses = {id(one) for loop in inside for one in ast.walk(loop)}
-        everywhere = (one for one in ast.walk(self._tree) if isinstance(one, ast.Name) and one.id == name)
-        alone = name != "_" and self._stored[name] == len(inside) and all(id(one) in uses for one in everywhere)
-        word = safe(name) if alone else self._temporary()
+        loops = [one for one in ast.walk(self._tree) if isinstance(one, ast.For) and ast.unparse(one.target) == name]
+        inside = {id(one) for loop in loops for one in ast.walk(loop)}
+        if name != "_" and any(one.id == name and id(one) not in inside for one in self._names):
+            raise UnsupportedError(f"{name} must be a variable of this loop only")
+        word = safe(name) if name != "_" else self._temporary()
         if not isinstance(node.iter, ast.Call):
-            table = self._value(node.iter)
+            table, at = self._value(node.iter), self._temporary()
             self.kinds[name] = table.kind.of
-            at = self._temporary()
             self._emit(f"for (int64_t {at} = 0; {at} < {table.kind.shape[0]}; {at}++) {{")
-            self._lines.append((self._depth + 1, f"{name} = {table.code}[{at}];"))
+            self._lines.append((self._depth + 1, f"{word} = {table.code}[{at}];"))
         else:
-            bounds = [self._value(one) for one in node.iter.args]
-            by = bounds.pop() if len(bounds) == 3 else number(1, self.real)
+            bounds = self._each_of(node.iter.args)
+            low, high = bounds[:2] if len(bounds) > 1 else (self._number(0), bounds[0])
+            by = bounds[2] if len(bounds) > 2 else self._number(1)
             step = 0 if by.const is None else by.const  # 0: upwards, by what is known later
-            low, high = bounds if len(bounds) == 2 else (number(0, self.real), bounds[0])
-            if low.const is not None and high.const is not None and low.const >= high.const and step >= 0:
+            if None not in (low.const, high.const) and low.const >= high.const and step >= 0:
                 return
             stop, ends = (high.code, "") if high.const is not None else (f"{word}_end", f", {word}_end = {high.code}")
             move = {1: f"{word}++", -1: f"{word}--"}.get(step, f"{word} += {by.code}")
-            compared = ">" if step < 0 else "<"
-            self._emit(f"for (int64_t {word} = {low.code}{ends}; {word} {compared} {stop}; {move}) {{")
-            if alone:
+            self._emit(f"for (int64_t {word} = {low.code}{ends}; {word} {'>' if step < 0 else '<'} {stop}; {move}) {{")
+            if name != "_":
                 self.kinds[name] = INT
                 self._loops.add(name)
-            elif name != "_":
-                self.kinds[name] = joined(self.kinds.get(name), INT)
-                self._lines.append((self._depth + 1, f"{safe(name)} = {word};"))
         self._depth += 1
         self._body(node.body)
         self._depth -= 1
         self._emit("}")
 
-    def _temporary(self) -> str:
-        self._count += 1
-        return f"t{self._count}"
-
     def _return(self, node: ast.Return) -> None:
         if node.value is None:
             self._emit("return;")
             return
-        value = self._value(node.value)
+        value, said = self._value(node.value), self._tree.returns and ast.unparse(self._tree.returns)
+        kind = several([part.kind for part in value.parts]) if value.parts else value.kind
+        kind = {"int": INT, "bool": BOOL}.get(said, kind) if isinstance(kind, str) else kind
+        self.returns = joined(self.returns, kind)
         if value.parts:
-            self.returns = joined(self.returns, several([part.kind for part in value.parts]))
-            fields = zip(value.parts, self.returns.fields, strict=True)
-            code = ", ".join(converted(part, kind).code for part, (_, kind) in fields)
-            value = Value(f"({self.program.results(self.returns)}){{{code}}}", self.returns)
-        else:
-            self.returns = joined(self.returns, ANNOTATED.get(ast.unparse(self._tree.returns), value.kind)
-                if self._tree.returns is not None and isinstance(value.kind, str) else value.kind)  # fmt: skip
-        code = converted(value, self.returns).code
-        self._emit(f"return {code};")
+            value = self.program.struct(self.returns, value.parts)
+        self._emit(f"return {converted(value, self.returns).code};")
 
-    def _assign_all(self, targets: Sequence[ast.expr], given: ast.expr) -> None:
-        value = self._value(given)
-        if (
-            len(targets) > 1
-            and isinstance(value.kind, str)
-            and value.const is None
-            and not isinstance(given, ast.Constant)
-        ):
-            word = self._temporary()
-            self._emit(f"const {value.kind} {word} = {value.code};")
-            value = Value(word, value.kind)
+    def _assign(self, node: Any) -> None:
+        targets, value = getattr(node, "targets", None) or [node.target], self._value(node.value)
         if len(targets) > 1 or not isinstance(targets[0], ast.Tuple):
-            for target in reversed(targets):
-                self._assign(target, value)
+            value = self._held(value) if len(targets) > 1 and not isinstance(node.value, ast.Constant) else value
+            for one in reversed(targets):
+                self._set(one, value)
             return
-        places, parts = targets[0].elts, value.parts
+        places, parts = targets[0].elts, list(value.parts)
         if not parts:  # what a call returns
-            assert isinstance(value.kind, Struct)
-            word = self._temporary()
-            self._emit(f"const {self.program.results(value.kind)} {word} = {value.code};")
-            parts = tuple(Value(f"{word}.{name}", kind) for name, kind in value.kind.fields)
-        else:
-            parts = tuple(self._apart(places, given, parts))
-        for place, part in zip(places, parts, strict=True):
-            self._assign(place, part)
+            held = self._held(self.program.struct(value.kind, code=value.code))
+            parts = [Value(f"{held.code}.{name}", kind) for name, kind in held.kind.fields]
+        elif isinstance(node.value, ast.Tuple):  # values as they are before any of them is assigned
+            texts = [ast.unparse(place).partition("[")[0] for place in places]
+            for i, text in enumerate(map(ast.unparse, node.value.elts)):
+                owners = {one.rpartition(".")[2] for one in texts[:i]}
+                if owners & {*re.findall(r"\w+", text)} or ("(" in text and "." in "".join(texts[:i])):
+                    parts[i] = self._held(parts[i])
+        for one, part in zip(places, parts, strict=True):
+            self._set(one, part)
 
-    def _apart(self, places: Sequence[ast.expr], given: ast.expr, parts: Sequence[Value]) -> Iterator[Value]:
-        """Yield values as they are before any of them is assigned."""
-        nodes = given.elts if isinstance(given, ast.Tuple) else []
-        for i, part in enumerate(parts):
-            before = {next(_named_in(place if isinstance(place, ast.Name) else _owner(place))) for place in places[:i]}
-            names = set(_named_in(nodes[i])) if nodes else set()
-            calls = nodes and any(isinstance(one, ast.Call) for one in ast.walk(nodes[i]))
-            if isinstance(part.kind, str) and (before & names or (calls and len(before) < i)) and part.const is None:
-                word = self._temporary()
-                self._emit(f"const {part.kind} {word} = {part.code};")
-                part = Value(word, part.kind)
-            yield part
+    _annassign = _assign
 
-    def _assign(self, target: ast.expr, value: Value) -> None:
-        if isinstance(target, ast.Name):
-            name = target.id
-            if name == "_":
-                return
-            known = value.parts or (value.const is not None and value.kind == INT)
+    def _set(self, target: ast.expr, value: Value) -> None:
+        if not isinstance(target, ast.Name):
+            self._store(target, value)
+        elif target.id != "_":
+            name, known = target.id, value.parts or (value.const is not None and value.kind == INT)
             if known and self._stored[name] == 1 and name not in self.arguments:
                 self._bound[name] = value
                 return
@@ -296,7 +254,9 @@ class Function(Expressions):
                 self._pointed[name] = value.root
                 self._mark(name if name in self.writes else "")
             self._emit(f"{safe(name)} = {value.pointer if isinstance(kind, Array) else converted(value, kind).code};")
-            return
+
+    def _store(self, target: ast.expr, value: Value) -> None:
+        """Assign to a field, an element, or to each of an array."""
         place = self._place(target)
         self._mark(place.root)
         if not isinstance(place.kind, Array):
@@ -305,40 +265,256 @@ class Function(Expressions):
             size = prod(place.kind.shape)
             self._emit(f"memcpy({place.pointer}, {value.pointer}, {size} * sizeof({place.kind.of}));")
         else:
-            self._each(place, f"= {converted(value, place.kind.of).code}")
+            self._all_become(place, f"= {converted(value, place.kind.of).code}")
 
-    def _each(self, place: Value, what: str) -> None:
+    def _all_become(self, place: Value, what: str) -> None:
         at = self._temporary()
         item = f"{place.code}[{place.at} + {at}]" if place.at else f"{place.code}[{at}]"
         self._emit(f"for (int64_t {at} = 0; {at} < {prod(place.kind.shape)}; {at}++) {item} {what};")
 
     def _mark(self, name: str) -> None:
-        """Note that what a variable points to is written."""
         while name and name not in self.writes:
             self.writes.add(name)
             name = self._pointed.get(name, "")
         if name:
             self.writes.add(self._pointed.get(name, "") or name)
 
-    def _augment(self, node: ast.AugAssign) -> None:
-        place, value = self._place(node.target), self._value(node.value)
-        sign = OPERATORS.get(type(node.op), ("/", 0, None))[0]
+    def _augassign(self, node: ast.AugAssign) -> None:
+        place, value, sign = self._place(node.target), self._value(node.value), OPERATORS[type(node.op)][0]
+        self._mark(place.root)
         if isinstance(place.kind, Array):
-            self._mark(place.root)
-            self._each(place, f"{sign}= {converted(value, place.kind.of).code}")
+            self._all_become(place, f"{sign}= {converted(value, place.kind.of).code}")
             return
         kind = place.kind if place.kind in (SHORT, BYTE) else joined(place.kind, value.kind)
         if isinstance(node.target, ast.Name):
             self.kinds[node.target.id] = kind
-        self._mark(place.root)
-        if kind == place.kind and sign in ("+", "-", "*", "|", "&") and not (kind == BOOL and sign == "+"):
+        if kind == place.kind and sign in "+-*|&" and (kind, sign) != (BOOL, "+"):
             self._emit(f"{place.code} {sign}= {converted(value, kind).code};")
         else:
             self._emit(f"{place.code} = {converted(self._binary(node.op, place, value), kind).code};")
 
+    # -- expressions
 
-def _owner(node: ast.expr) -> ast.expr:
-    """Return the variable or the field of which an element is taken."""
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return ast.Name(node.attr) if isinstance(node, ast.Attribute) else node
+    def _number(self, value: Any) -> Value:
+        return number(value, self.program.real)
+
+    def _truth(self, node: ast.expr) -> Value:
+        return converted(self._value(node), BOOL)
+
+    def _value(self, node: ast.expr) -> Value:
+        found = self._place(node)
+        return replace(found, kind=INT) if found.kind in (SHORT, BYTE) else found
+
+    def _place(self, node: ast.expr) -> Value:
+        """Return an expression with the kind that it has in memory."""
+        found: Value = getattr(self, f"_of_{type(node).__name__.lower()}", self._refuse)(node)
+        return found
+
+    def _refuse(self, node: ast.AST) -> Value:
+        raise UnsupportedError(ast.unparse(node)[:60])
+
+    def _of_constant(self, node: ast.Constant) -> Value:
+        return Value("", NONE, 0) if node.value is None else self._number(node.value)
+
+    def _of_name(self, node: ast.Name) -> Value:
+        name = node.id
+        if name in self._bound:
+            return self._bound[name]
+        if name in self.kinds:
+            kind = self.kinds[name]
+            return Value(safe(name), kind, root=name if isinstance(kind, Array) else "")
+        if name in self._stored or name in self.arguments:
+            raise UnsupportedError(f"{name} is not set yet")
+        return self.program.known(name, self.globals[name], self.globals["__name__"])
+
+    def _of_tuple(self, node: ast.Tuple) -> Value:
+        return Value("", "", parts=self._each_of(node.elts))
+
+    def _each_of(self, nodes: Sequence[ast.expr]) -> tuple[Value, ...]:
+        parts: list[Value] = []
+        for one in nodes:
+            parts += self._value(one.value).parts if isinstance(one, ast.Starred) else [self._value(one)]
+        return tuple(parts)
+
+    def _of_attribute(self, node: ast.Attribute) -> Value:
+        if isinstance(node.value, ast.Name) and inspect.ismodule(module := self.globals.get(node.value.id)):
+            return self.program.known(node.attr, getattr(module, node.attr), module.__name__)
+        owner = self._value(node.value)
+        if isinstance(owner.kind, Array):
+            sizes = tuple(map(self._number, owner.kind.shape))
+            return Value("", "", parts=sizes) if node.attr == "shape" else self._number(prod(owner.kind.shape))
+        arrow = "." if owner.code.startswith("&") or not owner.kind.pointer else "->"
+        return Value(f"{owner.code.lstrip('&')}{arrow}{node.attr}", dict(owner.kind.fields)[node.attr])
+
+    def _of_subscript(self, node: ast.Subscript) -> Value:
+        match node.value:
+            case ast.Call(ast.Attribute(ast.Subscript(ints, ast.Slice(low)), "view"), [dtype]) if (
+                self._value(ints).kind == INTS
+            ):  # a record that stands in the integers: ints[a:b].view(DTYPE)[0]
+                begin = 0 if low is None else self._value(low).const
+                return self.program.record(eval(ast.unparse(dtype), self.globals), begin)
+        owner = self._value(node.value)
+        places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if owner.parts:
+            return owner.parts[int(self._value(places[0]).const)]
+        if owner.kind == INTS:
+            return self.program.integer(self._value(node.slice), getattr(node.slice, "id", ""))
+        owner = self.program.numbers() if owner.kind == FLOATS else owner
+        shape, terms, left = owner.kind.shape, [owner.at] * bool(owner.at), []
+        for i, (place, size) in enumerate(zip(places, shape, strict=False)):
+            first = place.lower if isinstance(place, ast.Slice) else place
+            at = self._number(0) if first is None else self._value(first)
+            if isinstance(place, ast.Slice):
+                left.append(self._length(place, at, size))
+            if at.const is not None and at.const < 0:
+                at = self._number(at.const + size)
+            if at.const != 0:
+                stride = prod(shape[i + 1 :])
+                terms.append(at.within(PLUS) if stride == 1 else f"{at.within(TIMES)} * {stride}")
+        rest, begin = (*left, *shape[len(places) :]), " + ".join(terms)
+        if rest:
+            return Value(owner.code, Array(owner.kind.of, rest), at=begin, root=owner.root)
+        return Value(f"{owner.code}[{begin or 0}]", owner.kind.of, root=owner.root)
+
+    def _length(self, place: ast.Slice, low: Value, size: int) -> int:
+        """Return how many numbers a part of an array has, which must be known."""
+        high = self._number(size) if place.upper is None else self._value(place.upper)
+        if None not in (low.const, high.const):
+            return int(high.const + (size if high.const < 0 else 0) - low.const)
+        match place.upper:
+            case ast.BinOp(first, ast.Add(), more) if place.lower and ast.unparse(first) == ast.unparse(place.lower):
+                return int(self._value(more).const)
+        raise UnsupportedError("the length of a part must be known")
+
+    def _of_binop(self, node: ast.BinOp) -> Value:
+        return self._binary(node.op, self._value(node.left), self._value(node.right))
+
+    def _binary(self, operator: ast.operator | ast.cmpop, a: Value, b: Value) -> Value:
+        """Return what an operator between two numbers gives."""
+        if isinstance(operator, ast.Pow):
+            return self._math("pow", a, b)
+        (sign, level), compares = OPERATORS[type(operator)], isinstance(operator, ast.cmpop)
+        kind = INT if a.kind in WHOLE and b.kind in WHOLE and sign != "/" else self.program.real
+        if compares or level in (BIT_AND, BIT_OR):
+            kind = joined(a.kind, b.kind)
+        const = None if None in (a.const, b.const) or sign == "/" else eval(f"({a.const}) {sign} ({b.const})")
+        if const is not None and (compares or sign in _CALLED or (a.code + b.code).isdigit() or abs(const) >= 2**31):
+            return self._number(const)
+        a, b = converted(a, kind), converted(b, kind)
+        if sign in _CALLED:
+            return Value(f"{_CALLED[sign]}({a.code}, {b.code})", INT)
+        loose = SHIFT if compares else UNARY if level <= SHIFT else 0
+        code = f"{a.within(loose or level)} {sign} {b.within(loose or level + 1)}"
+        return Value(code, BOOL if compares else kind, const)
+
+    def _of_unaryop(self, node: ast.UnaryOp) -> Value:
+        if isinstance(node.op, ast.Not):
+            value = self._truth(node.operand)
+            return Value(f"!{value.within(UNARY)}", BOOL, None if value.const is None else not value.const)
+        value = self._value(node.operand)
+        return Value(f"-{value.within(UNARY + 1)}", value.kind, None if value.const is None else -value.const)
+
+    def _of_boolop(self, node: ast.BoolOp) -> Value:
+        return self._all(map(self._truth, node.values), isinstance(node.op, ast.And))
+
+    def _all(self, parts: Iterable[Value], is_and: bool) -> Value:
+        """Return whether all of these hold, or any; what follows one that decides is not looked at."""
+        open_: list[Value] = []
+        for one in parts:
+            if one.const is None:
+                open_.append(one)
+            elif bool(one.const) != is_and:
+                open_.append(Value("false" if is_and else "true", BOOL))
+                break
+        if not open_ or open_[0].code in ("false", "true"):
+            return self._number(is_and != bool(open_))
+        if len(open_) == 1:
+            return open_[0]
+        return Value((" && " if is_and else " || ").join(one.within(EQUAL) for one in open_), BOOL)
+
+    def _of_compare(self, node: ast.Compare) -> Value:
+        values, (first, *_) = [self._value(node.left)], node.ops
+        if isinstance(first, ast.Is | ast.IsNot):
+            return self._number((values[0].kind == NONE) == isinstance(first, ast.Is))
+        if isinstance(first, ast.In):
+            parts = self._value(node.comparators[0]).parts
+            return self._all([self._binary(ast.Eq(), values[0], one) for one in parts], is_and=False)
+        values += map(self._value, node.comparators)
+        return self._all(map(self._binary, node.ops, values, values[1:]), is_and=True)
+
+    def _of_ifexp(self, node: ast.IfExp) -> Value:
+        test = self._truth(node.test)
+        if test.const is not None:
+            return self._value(node.body if test.const else node.orelse)
+        a, b = self._value(node.body), self._value(node.orelse)
+        kind = joined(a.kind, b.kind)
+        if isinstance(kind, Array):
+            return Value(f"({test.within(OR)} ? {a.pointer} : {b.pointer})", kind, root=a.root)
+        one, other = (converted(value, kind).within(OR) for value in (a, b))
+        return Value(f"{test.within(OR)} ? {one} : {other}", kind)
+
+    # -- calls
+
+    def _math(self, name: str, *given: Value) -> Value:
+        real = self.program.real
+        return Value(f"{name}{'f' * (real == 'float')}({', '.join(converted(one, real).code for one in given)})", real)
+
+    def _of_call(self, node: ast.Call) -> Value:
+        name, owner = ast.unparse(node.func), getattr(node.func, "value", None)
+        module = None if owner is None else self.globals.get(ast.unparse(owner))
+        if owner is not None and not inspect.ismodule(module):
+            return self._method(self._value(owner), name.rpartition(".")[2], node)
+        given, short = self._each_of(node.args), name.rpartition(".")[2]
+        found, *more = given or (Value("", NONE),)
+        if name in ("max", "min"):
+            for one in more:
+                kind = joined(joined(found.kind, one.kind), INT)
+                code = ", ".join(converted(part, kind).code for part in (found, one))
+                found = Value(f"{self.program.helper(f'{name}_of', kind)}({code})", kind)
+            return found
+        if name in ("int", "np.int64"):
+            return converted(found, INT) if found.kind in WHOLE else Value(f"whole({found.code})", INT)
+        if name in ("float", "np.float64", "bool"):
+            return converted(found, BOOL if name == "bool" else self.program.real)
+        if name == "len":
+            return self._number(found.kind.shape[0])
+        if name.startswith(("math.", "np.")) and short in _MATHS:
+            return self._math(short, found)
+        if short == "Plan":
+            return self.program.struct(self.program.plan, given)
+        if short == "block":
+            array, at = self.program.numbers() if found.kind == FLOATS else found, more[0]
+            begin = " + ".join([array.at] * bool(array.at) + [at.code] * (at.const != 0))
+            shape = tuple(part.const for part in more[1].parts)
+            return Value(array.code, Array(array.kind.of, shape), at=begin, root=array.root)
+        function = self.globals[name] if owner is None else getattr(module, short)
+        return self._call(getattr(function, "py_func", function), given)
+
+    def _method(self, owner: Value, name: str, node: ast.Call) -> Value:
+        if name == "view" and isinstance(owner.kind, Array):
+            return Value(f"((uint8_t *){owner.pointer})", Array(BYTE, owner.kind.shape), root=owner.root)
+        if name == "view":
+            whole = ast.unparse(node.args[0]) == "np.int64"
+            return Value(f"{'bits_of' if whole else 'from_bits'}({owner.code})", INT if whole else self.program.real)
+        if name != "sum":
+            raise UnsupportedError(f"the method {name}")
+        code = f"{self.program.helper('sum_of', owner.kind.of)}({owner.pointer}, {prod(owner.kind.shape)})"
+        return Value(code, owner.kind.of)
+
+    def _call(self, function: Any, given: Sequence[Value]) -> Value:
+        signature = inspect.signature(function)
+        annotated = {"int": INT, "bool": BOOL, "float": self.program.real}
+        kinds = [annotated.get(str(one.annotation), value.kind) if isinstance(value.kind, str) else value.kind
+            for one, value in zip(signature.parameters.values(), given, strict=True)]  # fmt: skip
+        if "Floats, " in str(signature.return_annotation):
+            return self.program.inlined(function, kinds, given)
+        called = self.program.function(function, kinds)
+        words = ["policy"] * any(kind in MEMORY for kind in kinds)
+        for name, kind, value in zip(called.arguments, kinds, given, strict=True):
+            if isinstance(kind, Array):
+                self._mark(value.root if name in called.writes else "")
+                words.append(value.pointer)
+            elif kind not in (NONE, *MEMORY):
+                words.append(converted(value, kind).code)
+        root = next((one.root for one in given if isinstance(called.returns, Array) and one.root), "")
+        return Value(f"{called.name}({', '.join(words)})", called.returns or "void", root=root)

@@ -10,6 +10,7 @@ import ast
 import inspect
 import re
 import sys
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -21,8 +22,9 @@ import numpy as np
 
 from lpsm.native.entries import INTS, Signature, entry_of, named_fields
 from lpsm.native.records import RECORDS, dtype_of
+from netsim.firmware import values
 from netsim.firmware.functions import Function
-from netsim.firmware.values import BOOL, INT, SHORT, Array, Memory, Struct, UnsupportedError, Value, literal, number
+from netsim.firmware.values import BOOL, INT, SHORT, Array, Struct, UnsupportedError, Value, converted, literal, number
 from netsim.policies.compiled import CompiledForm, FlatFrame, FlatView
 from netsim.policies.protocol import Plan
 
@@ -33,25 +35,22 @@ class Program:
     """The rule of a compiled form in C, with `real` numbers of type double or float."""
 
     def __init__(self, form: CompiledForm, real: str = "double") -> None:
-        self.real, self._ints, self._floats = real, form.ints.copy(), form.floats.copy()
-        self._functions: dict[object, Function] = {}
-        self._begun: set[object] = set()
+        self.real, self._ints, self._floats, self._prepare = real, form.ints, form.floats, form.prepare
+        self._functions: dict[object, Function | None] = {}  # None: begun
         self._codes: dict[str, str] = {}
         self._defined: dict[str, Any] = {}
         self._tables: dict[str, Any] = {}
         self._results: dict[str, Struct] = {}
         self._records: dict[str, int] = {}
-        self._kept: int | None = None
+        self._keeps_ints = False
         self._helpers = {name: code.replace("NUMBER", real) for name, code in _helpers().items()}
         self.plan = _flat("lpsm_plan", Plan)
         rules = [rule for rule in form.rules if rule is not None]
         self._stored = _stored_places(sys.modules[getattr(rules[0], "py_func", rules[0]).__module__])
-        memory = Memory(ints=True), Memory(ints=False)
         flat = [_flat("lpsm_view", FlatView, at=True), _flat("lpsm_frame", FlatFrame, at=True)]
-        self._rules = [self.function(rule, [kind, *memory]) for rule, kind in zip(rules, flat, strict=False)]
-        self._prepare = form.prepare
+        self._rules = [self.function(rule, [kind, *values.MEMORY]) for rule, kind in zip(rules, flat, strict=False)]
         if form.prepare is not None:
-            self._rules.append(self.function(form.prepare, memory[:1]))
+            self._rules.append(self.function(form.prepare, [values.INTS]))
 
     # -- what functions ask
 
@@ -60,15 +59,17 @@ class Program:
         function = getattr(function, "py_func", function)
         key = function, tuple(kinds)
         if key not in self._functions:
-            if key in self._begun:
-                raise UnsupportedError(f"{function.__name__} calls itself")
-            name = f"{function.__module__.rpartition('.')[2].removesuffix('_rule')}_{function.__name__.strip('_')}"
-            known = sum(one.name == name or one.name.startswith(f"{name}_of_") for one in self._functions.values())
-            found = Function(self, function, kinds, f"{name}_of_{known + 1}" if known else name)
-            self._begun.add(key)
-            code = found.translate()
-            self._functions[key], self._codes[found.name] = found, code
-        return self._functions[key]
+            name = f"{_stem(function.__module__)}_{function.__name__.strip('_')}"
+            known = sum(re.fullmatch(rf"{name}(_of_\d+)?", one) is not None for one in self._codes)
+            made, self._functions[key] = (
+                Function(self, function, kinds, f"{name}_of_{known + 1}" if known else name),
+                None,
+            )
+            code = made.translate()
+            self._functions[key], self._codes[made.name] = made, code
+        if (found := self._functions[key]) is None:
+            raise UnsupportedError(f"{function.__name__} calls itself")
+        return found
 
     def inlined(self, function: Any, kinds: Any, given: Any) -> Value:
         """Return the parts of arrays that a function returns."""
@@ -80,10 +81,12 @@ class Program:
         self._helpers[called] = _helpers()[f"{name}_NUMBER"].replace("NUMBER", kind)
         return called
 
-    def results(self, kind: Struct) -> str:
-        """Return the name of the type of several results."""
-        self._results[kind.name] = kind
-        return kind.name
+    def struct(self, kind: Struct, given: Sequence[Value] = (), code: str = "") -> Value:
+        """Return a plan, or several results: these values, or what some code gives."""
+        if kind is not self.plan:
+            self._results[kind.name] = kind
+        parts = (converted(one, of).code for one, (_, of) in zip(given, kind.fields, strict=False))
+        return Value(code or f"({kind.name}){{{', '.join(parts)}}}", kind)
 
     def known(self, name: str, value: Any, module: str = "") -> Value:
         """Return what a module has under a name: a number or a table."""
@@ -93,24 +96,22 @@ class Program:
         value = value.item() if isinstance(value, np.generic) else value
         if not isinstance(value, bool | int | float):
             raise UnsupportedError(f"{name} is no number")
-        if not np.isfinite(value):
-            return number(value, self.real)
-        return number(value, self.real, self._word(name, self._defined, value, module))
+        return number(value, self.real, self._word(name, self._defined, value, module) if np.isfinite(value) else "")
 
     @staticmethod
     def _word(name: str, words: dict[str, Any], value: Any, module: str = "") -> str:
         word = name.strip("_").upper()
         while word in words and not np.array_equal(words[word], value):
-            word = f"{module.rpartition('.')[2].upper()}_{word}" if module else f"{word}_"
+            word = f"{_stem(module).upper()}_{word}" if module else f"{word}_"
         words[word] = value
         return word
 
     def record(self, dtype: Any, at: int) -> Value:
         """Return the record of a type that stands in the integers from a place on."""
-        (name,) = (one for one in RECORDS if dtype_of(one) == dtype)
+        name = next(one for one in RECORDS if dtype_of(one) == dtype)
         self._records[name] = at
-        fields = tuple((field, self._field(dtype[field], field)) for field in dtype.names)
-        return Value(f"&policy->{_snake(name)}", Struct(_type(name), fields, pointer=True))
+        fields = tuple((field, self._field(of, field)) for field, (of, _) in _fields_of(name).items())
+        return Value(f"&policy->{_snake(name)}", Struct(f"lpsm_{_snake(name)}", fields, pointer=True))
 
     def _field(self, dtype: Any, name: str) -> Any:
         """Return the kind of a field in memory: instants and durations have 64 bits, other whole numbers 32."""
@@ -122,7 +123,7 @@ class Program:
         """Return one of the integers of a rule; `said` is how its place is called."""
         if place.const is not None and self._stored is not None and place.const not in self._stored:
             return self.known(f"THE_{said or f'INTEGER_{place.const}'}", int(self._ints[place.const]))
-        self._kept = 0
+        self._keeps_ints = True
         return Value(f"policy->ints[{place.code}]", INT)
 
     def numbers(self) -> Value:
@@ -135,20 +136,20 @@ class Program:
         """Return the declaration of the state."""
         text, members = "", []
         for name in self._records:
-            fields = [f"    {self._declared(dtype_of(name)[one], one)};" for one in dtype_of(name).names or ()]
-            text += (
-                f"/* {_said(RECORDS[name])} */\ntypedef struct {{\n" + "\n".join(fields) + f"\n}} {_type(name)};\n\n"
-            )
-            members.append(f"    {_type(name)} {_snake(name)};")
-        size = min(self._records.values(), default=self._ints.size)
-        members += [f"    int64_t ints[{size}];"] * (self._kept is not None)
+            word, said = _snake(name), (RECORDS[name].__doc__ or "").partition("\n")[0]
+            kinds = [(self._field(dtype, one), one) for one, (dtype, _) in _fields_of(name).items()]
+            fields = [f"    {_member(*one)}" for one in sorted(kinds, key=lambda one: _size(one[0]))]  # near ones first
+            text += "\n".join([f"/* {said} */\ntypedef struct {{", *fields, f"}} lpsm_{word};\n\n"])
+            members.append(f"    lpsm_{word} {word};")
+        members += [f"    int64_t ints[{self._n_ints}];"] * self._keeps_ints
         members += [f"    {self.real} floats[{self._floats.size}];"] * bool(self._floats.size)
         body = "\n".join(members or ["    char none;"])
         return text + f"/* All that the policy knows. */\ntypedef struct {{\n{body}\n}} lpsm_policy;\n"
 
-    def _declared(self, dtype: Any, name: str) -> str:
-        kind = self._field(dtype, name)
-        return f"{kind.of} {name}[{max(1, prod(kind.shape))}]" if isinstance(kind, Array) else f"{kind} {name}"
+    @property
+    def _n_ints(self) -> int:
+        """How many integers stand in no record."""
+        return min(self._records.values(), default=self._ints.size)
 
     def source(self) -> str:
         """Return the functions, and before them the constants and tables that they use."""
@@ -160,9 +161,13 @@ class Program:
             for one in self._results.values()]  # fmt: skip
         parts = [code for name, code in self._helpers.items() if re.search(rf"\b{name}\(", codes)]
         tables = [self._table(name, value) for name, value in self._tables.items() if re.search(rf"\b{name}\b", codes)]
-        defined = [f"#define {name} {_bracketed(literal(value, _kind_of(value, self.real)))}\n"
+        defined = [f"#define {name} {self._definition(value)}\n"
             for name, value in sorted(self._defined.items()) if re.search(rf"\b{name}\b", codes)]  # fmt: skip
         return "\n".join(["".join(defined), "".join(types), *tables, *parts, codes, ends])
+
+    def _definition(self, value: Any) -> str:
+        text = literal(value, INT if isinstance(value, int) else self.real)
+        return f"({text})" if text.startswith("-") else text
 
     def _table(self, name: str, value: Any) -> str:
         array = np.asarray(value)
@@ -173,54 +178,47 @@ class Program:
 
     def _beginning(self) -> tuple[str, str]:
         """Write the function that fills in the state as it is at first, and those that firmware calls."""
-        begun, early, late = np.zeros_like(self._ints), list[str](), list[str]()
-        fields = [(name, field, start + dtype_of(name).fields[field][1] // 8, dtype_of(name)[field])  # type: ignore[index]
-            for name, start in self._records.items() for field in dtype_of(name).names or ()]  # fmt: skip
-        for name, field, at, dtype in fields:
-            kind = self._field(dtype, field)
-            size = prod(kind.shape) if isinstance(kind, Array) else 1
-            if size < _SHORTEST_RUN:
-                begun[at : at + size] = self._ints[at : at + size]
-                early += self._filled(f"policy->{_snake(name)}.{field}", kind, self._ints[at : at + size])
-        if self._prepare is not None:
-            entry_of(self._prepare, Signature(None, (INTS,)))(begun)
-            early.append(f"    {self._rules[-1].name}(policy);")
-        for name, field, at, dtype in fields:
-            kind = self._field(dtype, field)
-            size = prod(kind.shape) if isinstance(kind, Array) else 1
-            if not np.array_equal(begun[at : at + size], self._ints[at : at + size]):
-                late += self._filled(f"policy->{_snake(name)}.{field}", kind, self._ints[at : at + size])
-        if self._kept is not None:
-            size = min(self._records.values(), default=self._ints.size)
-            late += self._filled("policy->ints", Array(INT, (size,)), self._ints[:size])
+        begun, lines = np.zeros_like(self._ints), ["    memset(policy, 0, sizeof *policy);"]
+        fields = [(f"policy->{_snake(name)}.{field}", self._field(dtype, field), start + at // 8)
+            for name, start in self._records.items() for field, (dtype, at) in _fields_of(name).items()]  # fmt: skip
+        for late in (False, True):
+            if late and self._prepare is not None:
+                entry_of(self._prepare, Signature(None, (INTS,)))(begun)
+                lines.append(f"    {self._rules[-1].name}(policy);")
+            for place, kind, at in fields:
+                part = slice(at, at + _size(kind))
+                if (late or _size(kind) < _SHORTEST_RUN) and not np.array_equal(begun[part], self._ints[part]):
+                    begun[part] = self._ints[part]
+                    lines += self._filled(place, kind, begun[part])
+        if self._keeps_ints:
+            lines += self._filled("policy->ints", Array(INT, (self._n_ints,)), self._ints[: self._n_ints])
         if self._floats.size:
-            late += self._filled("policy->floats", Array(self.real, self._floats.shape), self._floats.view(np.int64))
-        lines = "\n".join(["    memset(policy, 0, sizeof *policy);", *early, *late])
-        ask, tell = self._rules[0].name, self._rules[1].name if len(self._rules) > 1 else ""
-        takes = ["policy, " * any(isinstance(kind, Memory) for kind in one.kinds.values()) for one in self._rules]
-        told = f"    {tell}({takes[1]}frame);" if tell else "    (void)policy;\n    (void)frame;"
-        return f"void lpsm_policy_init(lpsm_policy *policy)\n{{\n{lines}\n}}\n", (
+            lines += self._filled("policy->floats", Array(self.real, self._floats.shape), self._floats.view(np.int64))
+        calls = [f"{one.name}({'policy, ' * any(kind in values.MEMORY for kind in one.kinds.values())}{flat})"
+            for one, flat in zip(self._rules, ("view", "frame"), strict=False)]  # fmt: skip
+        observes = len(self._rules) - (self._prepare is not None) > 1
+        told = f"    {calls[1]};" if observes else "    (void)policy;\n    (void)frame;"
+        return "\n".join(["void lpsm_policy_init(lpsm_policy *policy)\n{", *lines, "}\n"]), (
             "lpsm_plan lpsm_policy_plan(lpsm_policy *policy, const lpsm_view *view)\n"
-            f"{{\n    return {ask}({takes[0]}view);\n}}\n\n"
+            f"{{\n    return {calls[0]};\n}}\n\n"
             f"void lpsm_policy_observe(lpsm_policy *policy, const lpsm_frame *frame)\n{{\n{told}\n}}\n"
         )
 
     def _filled(self, place: str, kind: Any, words: Any) -> list[str]:
         """Write what sets a number, or an array in runs of equal ones and tables of others; all are 0 already."""
         of = kind.of if isinstance(kind, Array) else kind
-        values = words.view(np.float64) if of == self.real else words
+        numbers = words.view(np.float64) if of == self.real else words
         if not isinstance(kind, Array):
-            return [f"    {place} = {literal(values.item(), of)};"] if values.any() else []
-        lines, at = list[str](), 0
-        changes = [0, *(np.flatnonzero(np.diff(values)) + 1).tolist(), values.size]
-        runs = [(a, b) for a, b in pairwise(changes) if b - a >= _SHORTEST_RUN]
-        for first, end in [*runs, (values.size, values.size)]:
-            if first > at and values[at:first].any():
-                name = self._word("BEGINNING", self._tables, values[at:first])
+            return [f"    {place} = {literal(numbers.item(), of)};"] if numbers.any() else []
+        lines, at, size = list[str](), 0, numbers.size
+        changes = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), size]
+        for first, end in [*(run for run in pairwise(changes) if run[1] - run[0] >= _SHORTEST_RUN), (size, size)]:
+            if numbers[at:first].any():
+                name = self._word("BEGINNING", self._tables, numbers[at:first])
                 lines.append(f"    memcpy({place} + {at}, {name}, sizeof {name});")
-            if end > first and values[first]:
-                lines.append(f"    {self.helper('fill', of)}({place} + {first}, {end - first}, "
-                    f"{literal(values[first], of)});")  # fmt: skip
+            if numbers[first:end].any():
+                value = literal(numbers[first], of)
+                lines.append(f"    {self.helper('fill', of)}({place} + {first}, {end - first}, {value});")
             at = end
         return lines
 
@@ -245,31 +243,28 @@ def _flat(name: str, kind: Any, *, at: bool = False) -> Struct:
 
 def _stored_places(module: Any) -> set[int] | None:
     """Return which integers the rules of a module set; None if that is not known."""
-    places: set[int] = set()
-    for node in ast.walk(ast.parse(inspect.getsource(module))):
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "ints":
-            place = vars(module).get(ast.unparse(node.slice))
-            if not isinstance(place, int):
-                return None
-            places.add(place)
-    return places
+    stores = (node for node in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "ints")  # fmt: skip
+    places = {vars(module).get(ast.unparse(node.slice)) for node in stores}
+    return None if any(not isinstance(place, int) for place in places) else places
 
 
-def _kind_of(value: Any, real: str) -> str:
-    return INT if isinstance(value, int) else real
+def _fields_of(name: str) -> dict[str, Any]:
+    """Return the type and the place of each field of a kind of record."""
+    return dict(dtype_of(name).fields or {})
 
 
-def _bracketed(text: str) -> str:
-    return f"({text})" if text.startswith("-") else text
+def _size(kind: Any) -> int:
+    return prod(kind.shape) if isinstance(kind, Array) else 1
+
+
+def _member(kind: Any, name: str) -> str:
+    return f"{kind.of} {name}[{max(1, _size(kind))}];" if isinstance(kind, Array) else f"{kind} {name};"
+
+
+def _stem(module: str) -> str:
+    return module.partition("@")[0].rpartition(".")[2].removesuffix("_rule")
 
 
 def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-
-
-def _type(name: str) -> str:
-    return f"lpsm_{_snake(name)}"
-
-
-def _said(kind: Any) -> str:
-    return str(kind.__doc__ or "").partition("\n")[0]
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.partition("@")[0]).lower()

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any
 
 BOOL, BYTE, SHORT, INT, NONE = "bool", "uint8_t", "int32_t", "int64_t", "none"
 WHOLE = BOOL, BYTE, SHORT, INT
-
-
-class Level(IntEnum):
-    """How closely operators bind, the closest first."""
-
-    ATOM, UNARY, TIMES, PLUS, SHIFT, LESS, EQUAL, BIT_AND, BIT_OR, AND, OR, CHOICE = range(12)
+INTS, FLOATS = MEMORY = "all integers of a rule", "all numbers of a rule"
+_BINDS = (
+    r" \? ",
+    r" \|\| ",
+    " && ",
+    r" \| ",
+    " & ",
+    " [=!]= ",
+    " [<>]=? ",
+    " (<<|>>) ",
+    " [-+] ",
+    " [*/] ",
+    "^[-!&]|^@.",
+)
+CHOICE, OR, AND, BIT_OR, BIT_AND, EQUAL, LESS, SHIFT, PLUS, TIMES, UNARY, ATOM = range(12)
 
 
 class UnsupportedError(ValueError):
@@ -32,22 +41,12 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """The kind of a record in the state, of which there are pointers, or of a plan or several results, by value."""
+    """The kind of a record in the state or of a view, of which there are pointers, or of a plan or several results."""
 
     name: str
     fields: tuple[tuple[str, Any], ...]  #: their names and kinds
     pointer: bool = False
     const: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """The kind of what holds all integers, or all numbers, of a rule."""
-
-    ints: bool
-
-
-Kind = str | Array | Struct | Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +56,13 @@ class Value:
     code: str
     kind: Any
     const: Any = None  #: its value where that is known: a whole number, or a truth value
-    level: int = Level.ATOM
     at: str = ""  #: of a part of an array: where it begins in `code`
     root: str = ""  #: of an array: the variable that points to it
     parts: tuple[Value, ...] = ()  #: of several results that are not computed: each of them
 
-    def within(self, level: int) -> str:
+    def within(self, binds: int) -> str:
         """Return the code of an operand, in brackets where it binds less closely."""
-        return self.code if self.level <= level else f"({self.code})"
+        return self.code if _binds(self.code) >= binds else f"({self.code})"
 
     @property
     def pointer(self) -> str:
@@ -72,15 +70,21 @@ class Value:
         return f"&{self.code}[{self.at}]" if self.at else self.code
 
 
+def _binds(code: str) -> int:
+    """Return how closely the loosest operator of an expression binds that stands in no brackets."""
+    outer = re.sub(r"\([^()]*\)|\[[^][]*\]", "@", code)
+    return _binds(outer) if outer != code else next((i for i, one in enumerate(_BINDS) if re.search(one, code)), ATOM)
+
+
 def joined(a: Any, b: Any) -> Any:
     """Return the kind of a variable that has two; None is no kind yet."""
     if a is None or b is None or a == b:
         return b if a is None else a
-    if isinstance(a, str) and isinstance(b, str) and NONE not in (a, b):
-        return next((kind for kind in (a, b) if kind not in WHOLE), INT)
     if isinstance(a, Struct) and isinstance(b, Struct) and len(a.fields) == len(b.fields):
         return several([joined(one, other) for (_, one), (_, other) in zip(a.fields, b.fields, strict=True)])
-    raise UnsupportedError(f"a variable keeps one kind, got {a} and {b}")
+    if not (isinstance(a, str) and isinstance(b, str)) or {a, b} & {NONE, *MEMORY}:
+        raise UnsupportedError(f"a variable keeps one kind, got {a} and {b}")
+    return next((kind for kind in (a, b) if kind not in WHOLE), INT)
 
 
 def several(kinds: Sequence[Any]) -> Struct:
@@ -97,16 +101,14 @@ def literal(value: Any, kind: str) -> str:
         return str(int(value)) if abs(value) < 2**15 else f"INT64_C({int(value)})"
     if not math.isfinite(value) or (kind == "float" and abs(value) > 3.4e38):
         return "NAN" if math.isnan(value) else "INFINITY" if value > 0 else "(-INFINITY)"
-    if kind == "float" and 0.0 < abs(value) < 1.2e-38:
-        value = 0.0
-    return repr(float(value)) + ("f" if kind == "float" else "")
+    least = 1.2e-38 if kind == "float" else 0.0
+    return repr(float(value) if abs(value) >= least else 0.0) + "f" * (kind == "float")
 
 
 def number(value: Any, real: str, code: str = "") -> Value:
     """Return the value of a number that Python has, written as `code` if it has a name."""
     kind = BOOL if isinstance(value, bool) else INT if hasattr(value, "__index__") else real
-    level = Level.ATOM if code or value >= 0 else Level.UNARY
-    return Value(code or literal(value, kind), kind, None if kind == real else int(value), level)
+    return Value(code or literal(value, kind), kind, None if kind == real else int(value))
 
 
 def converted(value: Value, kind: Any) -> Value:
@@ -114,18 +116,15 @@ def converted(value: Value, kind: Any) -> Value:
     have = value.kind
     if have == kind or (have in WHOLE and kind == INT) or not isinstance(kind, str):
         return value
-    if have in WHOLE and kind in (BYTE, SHORT):
-        plain = value.const is not None or have == BOOL
-        return value if plain else Value(f"({kind}){value.within(Level.UNARY)}", kind, None, Level.UNARY)
     if kind == BOOL:
-        return Value(
-            f"{value.within(Level.SHIFT)} != 0", BOOL, None if value.const is None else bool(value.const), Level.EQUAL
-        )
-    if have in WHOLE and kind not in WHOLE:
-        if value.const is not None and value.code.lstrip("-").isdigit():
-            return number(float(value.const), kind)
-        return Value(f"({kind}){value.within(Level.UNARY)}", kind, None, Level.UNARY)
-    raise UnsupportedError(f"{kind} must not be set to {have}")
+        return Value(f"{value.within(SHIFT)} != 0", BOOL, value.const and 1)
+    if have not in WHOLE:
+        raise UnsupportedError(f"{kind} must not be set to {have}")
+    if kind in WHOLE and (value.const is not None or have == BOOL):
+        return value
+    if value.const is not None and value.code.lstrip("-").isdigit():
+        return number(float(value.const), kind)
+    return Value(f"({kind}){value.within(UNARY)}", kind)
 
 
 def declared(kind: Any, name: str, *, const: bool = False) -> str:

@@ -123,12 +123,14 @@ def with_slowdown(policy: Callable[..., Policy], parameter: str, setting: Settin
 def with_targets(
     policy: Callable[..., Policy], config: Callable[..., object], written: str, parameter: str, setting: Setting
 ) -> Policy:
-    """Make a policy from SLOWDOWN[:PUSH_MS[@MEASURE]]: what its configuration calls `max_slowdown`, `max_push_delay_s`
-    and `push_measure`, if given.
+    """Make a policy from SLOWDOWN[:PUSH_MS[@MEASURE][:SIZES]]: what its configuration calls `max_slowdown`,
+    `max_push_delay_s`, `push_measure` and `sizes`, if given.
     """
     target, colon, push = parameter.partition(":")
     given: dict[str, float | str] = {}
     write = f"; write {written}"
+    if ":SIZES" in written and ":" in push:
+        push, _, given["sizes"] = push.partition(":")
     if ":" in push:
         raise ValueError(f"a target and a push delay are all it takes, got {parameter!r}{write}")
     if target:
@@ -141,11 +143,14 @@ def with_targets(
         given["max_push_delay_s"] = float(Fraction(push) / 1000) if 0.0 < number(push) < inf else 0.0
         if not given["max_push_delay_s"]:
             raise ValueError(f"the push delay must be a number of milliseconds above 0, got {push!r}{write}")
-    host_aware, interval_ns = "-link" not in written, setting.beacon_interval_ns
+    host_aware, interval_ns = "-" not in written.partition("[")[0], setting.beacon_interval_ns
     return policy(config(**given), host_aware=host_aware, radio=setting.radio, beacon_interval_ns=interval_ns)
 
 
-def name_with_target(kind: str, max_slowdown: float, max_push_delay_s: float | None, measure: str = "mean") -> str:
-    """Return the name that says what was asked for: KIND:SLOWDOWN[:PUSH_MS[@MEASURE]]."""
+def name_with_target(
+    kind: str, max_slowdown: float, max_push_delay_s: float | None, measure: str = "mean", sizes: str = ""
+) -> str:
+    """Return the name that says what was asked for: KIND:SLOWDOWN[:PUSH_MS[@MEASURE][:SIZES]]."""
     push = "" if max_push_delay_s is None else f":{number_text(float(Fraction(str(max_push_delay_s)) * 1000))}"
-    return f"{kind}:{number_text(max_slowdown)}{push}" + ("" if measure == "mean" else f"@{measure}")
+    measured = "" if measure == "mean" else f"@{measure}"
+    return f"{kind}:{number_text(max_slowdown)}{push}{measured}" + f":{sizes}" * bool(sizes)

@@ -32,17 +32,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lpsm.checks import known
 from lpsm.native.entries import INTS, Signature, entry_of
-from netsim.policies import lpsm3_rule as rule
 from netsim.policies import outstanding
 from netsim.policies.compiled import CompiledForm, Observing
 from netsim.policies.entry import NS_PER_MS, Entry, name_with_target, with_targets
 from netsim.radio import Radio, RadioConfig
+from netsim.sleep_planning.sizes import copied, read
 
 _ALLOWED_AT_PRICE = 0.05
 QUANTILES = {"mean": 0.0, "p95": 0.95, "max": 1.0}
@@ -50,9 +51,15 @@ QUANTILES = {"mean": 0.0, "p95": 0.95, "max": 1.0}
 _AIMED = 0.4  # the mean delay aimed at first, over the quantile that is asked for
 _TOOK_MS = 0.5  # what a poll takes beside waking up, before any was sent
 
-_OTHERWISE = ("push_margin", "push_measure", "polls")  # what is checked otherwise, or not
+_OTHERWISE = ("push_margin", "push_measure", "polls", "sizes", "service_ns")  # what is checked otherwise, or not
 
-_PREPARE = entry_of(rule.prepare, Signature(None, (INTS,)))
+_MODULES = (*(f"netsim.sleep_planning.{name}" for name in ("hazards", "plans", "message_prices")),
+    "netsim.policies.lpsm3_rule")  # fmt: skip
+
+
+def rule_of(sizes: str) -> Any:
+    """Return the module with the rule (`netsim.policies.lpsm3_rule`) for arrays of these sizes."""
+    return copied(_MODULES, sizes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +105,9 @@ class Lpsm3Config:
     #: after so long without a frame `lpsm3-link` takes nothing to be outstanding, and further frames of replies
     silence_s: float = 10.0
     rest_silence_s: float = 2.0
+    sizes: str = (
+        ""  #: of arrays, where they are not those of `netsim.sleep_planning.sizes`: small, or bins40/room16/...
+    )
 
     def __post_init__(self) -> None:
         if not 1.0 < self.max_slowdown < math.inf:
@@ -105,11 +115,17 @@ class Lpsm3Config:
         if not 0.0 <= self.push_margin < 1.0:
             raise ValueError(f"push_margin must lie in [0, 1), got {self.push_margin}")
         known("push_measure", self.push_measure, QUANTILES)
+        read(self.sizes)
         for name in (field.name for field in fields(self) if field.name not in _OTHERWISE):
             value = getattr(self, name)
             least = 0.0 if name in ("same_message_s", "good_will", "start") else math.ulp(0.0)
             if not least <= value < math.inf:
                 raise ValueError(f"{name} must be {'at least' if least == 0.0 else 'above'} 0 and finite, got {value}")
+
+    @property
+    def asked(self) -> tuple[float, float, str, str]:
+        """What the name of the policy says."""
+        return self.max_slowdown, self.max_push_delay_s, self.push_measure, self.sizes
 
 
 class Lpsm3(Observing):
@@ -127,7 +143,7 @@ class Lpsm3(Observing):
         self.config = config = Lpsm3Config() if config is None else config
         self.host_aware = host_aware
         kind = "lpsm3" if host_aware else "lpsm3-link"
-        self.spec = spec or name_with_target(kind, config.max_slowdown, config.max_push_delay_s, config.push_measure)
+        self.spec = spec or name_with_target(kind, *config.asked)
         self.compiled = fresh(config, host_aware, RadioConfig() if radio is None else radio, beacon_interval_ns)
 
     @property
@@ -141,7 +157,8 @@ class Lpsm3(Observing):
     @property
     def memory(self) -> NDArray[np.void]:
         """All that it knows, live: an array of `netsim.policies.lpsm3_rule.STATE` of shape (1,)."""
-        return rule.state_of(self.compiled.ints)
+        found: NDArray[np.void] = rule_of(self.config.sizes).state_of(self.compiled.ints)
+        return found
 
 
 def fresh(
@@ -151,6 +168,7 @@ def fresh(
     interval_ns: int,
     *,
     price_polls: float = 0.0,
+    drives: bool = False,
 ) -> CompiledForm:
     """Make the rule of a policy that has seen nothing.
 
@@ -167,6 +185,7 @@ def fresh(
     if price_polls:
         price_w = price_polls * (awake_w * took_s + radio.wakeup_j) * (_ALLOWED_AT_PRICE / allowed) ** 2
     aimed_s = limit_s if not quantile else _AIMED * limit_s
+    rule = rule_of(config.sizes)
     ints = np.zeros(rule.SIZE, dtype=np.int64)
     constants: dict[str, object] = {
         "interval_ns": interval_ns, "same_message_ns": round(config.same_message_s * 1e9),
@@ -180,11 +199,12 @@ def fresh(
     }  # fmt: skip
     silences = {name: getattr(config, name) for name in ("silence_s", "rest_silence_s")}
     outstanding.fill(rule.state_of(ints), config, constants, host_aware=host_aware, **silences)
-    _PREPARE(ints)
-    return CompiledForm(rule.follow_plan, rule.observe_frame, ints=ints, prepare=rule.prepare)
+    entry_of(rule.prepare, Signature(None, (INTS,)))(ints)
+    plan = rule.set_driver if drives else rule.follow_plan
+    return CompiledForm(plan, rule.observe_frame, ints=ints, prepare=rule.prepare)
 
 
-_HOST, _LINK = "lpsm3[:SLOWDOWN[:PUSH_MS[@MEASURE]]]", "lpsm3-link[:SLOWDOWN[:PUSH_MS[@MEASURE]]]"
+_HOST, _LINK = (f"lpsm3{link}[:SLOWDOWN[:PUSH_MS[@MEASURE][:SIZES]]]" for link in ("", "-link"))
 ENTRIES = (
     Entry(_HOST, "host-aware: sleep planned from learned hazards; slowdown (default 1.05), delay of messages (400 ms)",
         "ours", "lpsm3:1.05:400", partial(with_targets, Lpsm3, Lpsm3Config, _HOST), host_aware=True),

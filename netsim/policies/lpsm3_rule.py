@@ -43,6 +43,7 @@ _LEFT = 0.05  # how likely a wait is not over yet, below which it is taken for o
 _ASKED_AGAIN = 0.2  # and below which where the client asks again
 _SELDOM = 0.1  # how likely at least an answer was none, where messages come
 _PUSH_GOOD_WILL = 5.0  # the balance of messages is never further below 0, in delays that were asked for
+_SHORTEST_SERVICE_INTERVAL_NS, _TIMEOUT_STEP_NS = 20_000_000, 10_000_000  # that can be agreed on, and set
 LARGEST_EXCESS = 19.0
 """The largest excess of a page for which its delay is guaranteed on average."""
 
@@ -59,6 +60,7 @@ class Lpsm3State(Account):
     left: RealArray = ROOM
     # constants
     polls: int  # whether it may ask at any instant
+    service_ns: int  # of a driver: length of a service period agreed with the access point; 0: it listens to beacons
     push_quantile: float  # that is asked for of the delay of messages, 0 for the mean, 1 for a limit of each
     push_limit_s: float
     interval_ns: int
@@ -137,13 +139,14 @@ class Lpsm3State(Account):
     push_stale: int
     priced_messages: int
     # the plan
+    period_ns: int  # of a driver
     planned: int
     planned_ns: int
     last_stop: int
     next_stop: int
 
 
-STATE = dtype_of("Lpsm3State")
+STATE = dtype_of(Lpsm3State.__name__)
 _STATE_SIZE = STATE.itemsize // 8
 SIZE = _STATE_SIZE + planning.WORKSPACE.itemsize // 8
 """How many integers the state and the workspace take."""
@@ -345,8 +348,8 @@ def _is_too_early(s: Lpsm3State, which: int, frame: FlatFrame) -> bool:
             s.least_trip_ns[at] = min(age_ns, s.least_trip_ns[at]) if s.least_trip_ns[at] else age_ns
         return False
     least_ns = 0
-    for at in range(min(max(size, 1), TRIPS)):
-        least_ns = max(least_ns, s.least_trip_ns[at])
+    for smaller in range(min(max(size, 1), TRIPS)):
+        least_ns = max(least_ns, s.least_trip_ns[smaller])
     return bool(s.kind[which] == REPLY and s.high_ns - s.origin_ns[which] < least_ns)
 
 
@@ -481,17 +484,7 @@ def follow_plan(view: FlatView, ints: Ints, floats: Floats) -> Plan:
     if 0 <= s.poll_ns < now_ns and not at_beacon:  # it has found nothing
         s.took_s += _TOOK_STEP * (min((now_ns - s.poll_ns) * 1e-9, _TOOK_AT_MOST_S) - s.took_s)
     s.poll_ns = -1
-    s.deadline_ns = view.deadline_ns
-    if not s.host_aware:
-        _watch_waits(s, now_ns)
-    if not at_beacon:
-        if not s.n and s.loading:
-            _end_page(s)
-        s.waiting, s.paused = _likely(s, 0.5), 1
-        if s.delivered:
-            _begin_cycle(s, now_ns)
-    elif outstanding.forget_after(s, now_ns):
-        s.planned = 0
+    _look(s, view)
     k, awake = s.next_stop, 0
     has_deadline = s.n > 0 and view.deadline_ns != FOREVER_NS  # the price has moved
     followed = at_beacon and s.planned and not has_deadline and k <= _FOLLOWED_STOPS
@@ -517,8 +510,61 @@ def follow_plan(view: FlatView, ints: Ints, floats: Floats) -> Plan:
 
 
 @compiled
+def _look(s: Lpsm3State, view: FlatView) -> None:
+    """Enter what the view says before a plan is made."""
+    s.deadline_ns = view.deadline_ns
+    if not s.host_aware:
+        _watch_waits(s, view.now_ns)
+    if not view.at_beacon:
+        if not s.n and s.loading:
+            _end_page(s)
+        s.waiting, s.paused = _likely(s, 0.5), 1
+        if s.delivered:
+            _begin_cycle(s, view.now_ns)
+    elif outstanding.forget_after(s, view.now_ns):
+        s.planned = 0
+
+
+@compiled
+def set_driver(view: FlatView, ints: Ints, floats: Floats) -> Plan:
+    """Set what a driver lets be set: how long it stays awake after traffic, and how often it wakes up from then on."""
+    s, work = ints[:_STATE_SIZE].view(STATE)[0], ints[_STATE_SIZE:].view(planning.WORKSPACE)[0]
+    now_ns, interval_ns, agreed = view.now_ns, s.interval_ns, s.service_ns > 0
+    _look(s, view)
+    if not view.at_beacon or not s.planned:
+        price_w = _expect(s, work, now_ns, view.deadline_ns)
+        wake_j = s.wakeup_j + (s.awake_w * s.service_ns * 1e-9 if agreed else s.beacon_j)
+        unit_ns = _SHORTEST_SERVICE_INTERVAL_NS if agreed else interval_ns
+        awake_ns, s.period_ns = planning.choose_settings(
+            work, s.last_stop, now_ns, unit_ns, agreed, s.awake_w, wake_j, price_w, s.push_price_w, interval_ns
+        )
+        last_ns = max(0, max(view.last_sent_ns, view.last_received_ns))
+        s.planned, s.awake_until_ns = 1, now_ns
+        if awake_ns > 0:
+            s.awake_until_ns = last_ns + -(-(now_ns + awake_ns - last_ns) // _TIMEOUT_STEP_NS) * _TIMEOUT_STEP_NS
+    elif view.buffered_bytes or agreed:
+        s.awake_until_ns = now_ns + s.service_ns
+    if view.buffered_bytes:
+        s.opened_ns = now_ns
+    until_ns = s.awake_until_ns
+    wake_ns = (max(now_ns, until_ns) // s.period_ns + 1) * s.period_ns
+    repeat_ns = 0 if agreed or view.buffered_bytes else s.period_ns
+    return Plan(until_ns, wake_ns, True, repeat_ns, agreed)
+
+
+@compiled
 def _plan(s: Lpsm3State, work: Workspace, now_ns: int, deadline_ns: int, awake: bool) -> None:
     """Plan from now on, by what is outstanding and at the prices of the moment."""
+    price_w = _expect(s, work, now_ns, deadline_ns)
+    planning.choose(
+        work, s.last_stop, awake, s.interval_ns, s.awake_w, s.beacon_j, s.wakeup_j, price_w, s.push_price_w, s.n
+    )
+    s.planned, s.planned_ns = 1, now_ns
+
+
+@compiled
+def _expect(s: Lpsm3State, work: Workspace, now_ns: int, deadline_ns: int) -> float:
+    """Lay out what is to be expected from now on; return the price of a second of the page's delay, watts."""
     n, interval_ns = s.n, s.interval_ns
     if s.push_stale and s.push_quantile < 1.0 and (s.messages < 50 or s.messages - s.priced_messages >= 4):
         _price_messages(s, work)
@@ -544,10 +590,7 @@ def _plan(s: Lpsm3State, work: Workspace, now_ns: int, deadline_ns: int, awake: 
     else:
         early_w, late_w = s.price_w * s.early_ratio, s.price_w * s.largest_price_ratio
         price_w = price_before(now_ns, s.issued_ns, deadline_ns, early_w, late_w)
-    planning.choose(
-        work, s.last_stop, awake, interval_ns, s.awake_w, s.beacon_j, s.wakeup_j, price_w, s.push_price_w, n
-    )
-    s.planned, s.planned_ns = 1, now_ns
+    return price_w
 
 
 @compiled

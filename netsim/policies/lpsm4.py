@@ -18,10 +18,9 @@ from functools import partial
 from numpy import void
 from numpy.typing import NDArray
 
-from netsim.policies import lpsm3_rule as rule
 from netsim.policies.compiled import Observing
 from netsim.policies.entry import NS_PER_MS, Entry, name_with_target, with_targets
-from netsim.policies.lpsm3 import Lpsm3Config, fresh
+from netsim.policies.lpsm3 import Lpsm3Config, fresh, rule_of
 from netsim.radio import Radio, RadioConfig
 
 
@@ -53,8 +52,7 @@ class Lpsm4(Observing):
     ) -> None:
         self.config = config = Lpsm4Config() if config is None else config
         self.host_aware, self.polls = host_aware, config.polls
-        kind, asked = "lpsm4" if host_aware else "lpsm4-link", (config.max_slowdown, config.max_push_delay_s)
-        self.spec = spec or name_with_target(kind, *asked, config.push_measure)
+        self.spec = spec or name_with_target("lpsm4" if host_aware else "lpsm4-link", *config.asked)
         radio = RadioConfig() if radio is None else radio
         polls = config.price_polls if config.polls else 0.0
         self.compiled = fresh(config, host_aware, radio, beacon_interval_ns, price_polls=polls)
@@ -67,10 +65,11 @@ class Lpsm4(Observing):
     @property
     def memory(self) -> NDArray[void]:
         """All that it knows, live: an array of `netsim.policies.lpsm3_rule.STATE` of shape (1,)."""
-        return rule.state_of(self.compiled.ints)
+        found: NDArray[void] = rule_of(self.config.sizes).state_of(self.compiled.ints)
+        return found
 
 
-_HOST, _LINK = (f"lpsm4{link}[:SLOWDOWN[:PUSH_MS[@MEASURE]]]" for link in ("", "-link"))
+_HOST, _LINK = (f"lpsm4{link}[:SLOWDOWN[:PUSH_MS[@MEASURE][:SIZES]]]" for link in ("", "-link"))
 ENTRIES = (
     Entry(_HOST, "host-aware: as lpsm3, with polls at any instant", "ours",
         "lpsm4:1.05:400", partial(with_targets, Lpsm4, Lpsm4Config, _HOST), host_aware=True),

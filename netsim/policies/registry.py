@@ -13,7 +13,22 @@ from re import findall
 from types import MappingProxyType
 from typing import TypeAlias
 
-from netsim.policies import bsd, drivers, gaps, host, intent, lpsm, lpsm2, lpsm3, lpsm4, poll, static, timeouts, twt
+from netsim.policies import (
+    bsd,
+    drivers,
+    gaps,
+    host,
+    intent,
+    lpsm,
+    lpsm2,
+    lpsm3,
+    lpsm4,
+    lpsm_driver,
+    poll,
+    static,
+    timeouts,
+    twt,
+)
 from netsim.policies.entry import Entry, Setting, assignments
 from netsim.policies.guarded import guarded, in_a_line, unless_stopped
 from netsim.policies.protocol import Policy, PolicyError
@@ -23,7 +38,7 @@ from netsim.radio import Radio
 AnyPolicy: TypeAlias = str | Policy | OwnPolicy
 """A name of the registry, or a policy of one's own."""
 
-_MODULES = (static, drivers, timeouts, twt, bsd, gaps, intent, host, poll, lpsm, lpsm2, lpsm3, lpsm4)
+_MODULES = (static, drivers, timeouts, twt, bsd, gaps, intent, host, poll, lpsm, lpsm2, lpsm3, lpsm4, lpsm_driver)
 _BEACON_INTERVAL_NS = 100_000_000
 
 

@@ -36,8 +36,8 @@ from netsim.sleep_planning.sizes import size
 
 STOPS = np.array([*range(17), 18, 20, 22, 25, 28, 32, 36, 40, 45, 50], dtype=np.int64)
 """The stops, in beacons from the last one before now; the first stands for now itself."""
-if size("stops") < len(STOPS):
-    STOPS = np.unique([*range(5), *np.geomspace(5, 50, size("stops") - 5).round()]).astype(np.int64)
+if size("stops") < len(STOPS):  # rather near than far apart: between two of them nothing is heard of
+    STOPS = np.unique([*range(5), *(min(50, round(4 * 1.4**k)) for k in range(1, size("stops") - 4))]).astype(np.int64)
 N_STOPS = len(STOPS)
 _PARTS_FIRST, _PARTS = 2 * size("parts"), size("parts")
 _FIRST_FINE = 2  # intervals cut into the larger number of parts
@@ -79,7 +79,7 @@ class Workspace:
     fresh: RealArray = FOLLOWERS_STEPS
 
 
-WORKSPACE = dtype_of("Workspace")
+WORKSPACE = dtype_of(Workspace.__name__)
 
 
 @compiled
@@ -366,6 +366,52 @@ def best_period(
         if power < least:
             least, best = power, STOPS[k]
     return least, best
+
+
+@compiled
+def choose_settings(
+    work: Workspace, last: int, now_ns: int, unit_ns: int, doubling: bool, awake_w: float, wake_j: float,
+    page_price_w: float, message_price_w: float, interval_ns: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Find what to set where only two things can be: how long to be awake first, and a period of waking up then.
+
+    Returns both, nanoseconds: the pair of least expected cost.  Periods are the multiples of `unit_ns` that `STOPS` are
+    of a beacon interval, or each twice the one before if `doubling`, where the client sleeps at once; they begin at
+    multiples of themselves, and each waking costs `wake_j`.  The rest is as `choose` takes it.
+    """
+    steps, lived_s, half_beacons = work.first_step[last], 0.0, 2e9 / interval_ns
+    for i in range(steps):
+        lived_s += work.lived_s[i]
+    least, awake_ns, best_ns = np.inf, 0, unit_ns
+    span_s = (work.stop_ns[last] - work.stop_ns[last - 1]) * 1e-9
+    page = message = 1e-9
+    for i in range(work.first_step[last - 1], steps):
+        page += work.hazard[PAGE, i] / span_s
+        message += work.hazard[MESSAGE, i] / span_s
+    for k in range(1, min(N_STOPS, 10) if doubling else N_STOPS):
+        period_ns = unit_ns << (k - 1) if doubling else STOPS[k] * unit_ns
+        period_s = period_ns * 1e-9
+        power = wake_j / period_s + 0.5 * period_s * page_price_w * page
+        power += (
+            message_price_w * message * (0.5 * period_s + mean_tabulated(work.followers_s, period_s * half_beacons))
+        )
+        cost = still(work, steps) * power / (page + message)
+        before_s = lived_s
+        for i in range(steps - 1, -1, -1):
+            end_ns = now_ns + work.step_ns[i + 1]
+            met_ns = -(-end_ns // period_ns) * period_ns
+            if met_ns - period_ns > now_ns + work.step_ns[i] or met_ns == end_ns:
+                cost += wake_j * still(work, i + 1)
+            late_s, no_page, no_message = (met_ns - end_ns) * 1e-9, work.alive[PAGE, i], work.alive[MESSAGE, i]
+            cost += no_message * page_price_w * (work.delay_s[PAGE, i] + work.mass[PAGE, i] * late_s)
+            cost += no_page * _late_messages(
+                work, work.mass[MESSAGE, i], work.delay_s[MESSAGE, i] + work.mass[MESSAGE, i] * late_s, message_price_w,
+                half_beacons,
+            )  # fmt: skip
+            before_s -= work.lived_s[i]
+            if (i == 0 or not doubling) and cost + awake_w * before_s < least:
+                least, awake_ns, best_ns = cost + awake_w * before_s, work.step_ns[i], period_ns
+    return awake_ns, best_ns
 
 
 @compiled

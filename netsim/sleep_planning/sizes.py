@@ -1,15 +1,17 @@
 """How fine learning and planning are: sizes of arrays, which a small device may need smaller.
 
-They are fixed when the rules are imported, from the environment (``LPSM_SIZES=bins=64,room=16``), so that Python and
-the C that is exported have the same ones; where they are given, Python is interpreted.
+They are fixed where modules are imported.  A policy of other sizes has a copy of the modules that depend on them, with
+the sizes behind an @ in their names, so that a rule is written once and compiled like any other.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from typing import Any
 
-NAME = "LPSM_SIZES"
 SIZES: Mapping[str, tuple[int, int, str]] = {
     "bins": (226, 16, "bins of age of a hazard"),
     "servers": (16, 1, "servers with hazards of their own"),
@@ -20,20 +22,52 @@ SIZES: Mapping[str, tuple[int, int, str]] = {
     "followers": (101, 8, "half beacons for which messages behind a first one are expected"),
 }
 """The default and the least of each, and what it counts."""
+SMALL = "bins40/servers1/room16/stops9/parts2/polls1/followers31"
+_chosen: dict[str, int] = {}
 
 
 def read(text: str) -> dict[str, int]:
-    """Return sizes that are written NAME=N,...; what breaks a rule is a ValueError."""
+    """Return sizes that are written NAMEn/NAMEn/..., or `small`; what breaks a rule is a ValueError."""
     found: dict[str, int] = {}
-    for part in filter(None, text.split(",")):
-        name, _, value = part.partition("=")
-        if name not in SIZES or not value.isdecimal() or not SIZES[name][1] <= int(value) <= SIZES[name][0]:
-            known = ", ".join(f"{one}={least} to {most}" for one, (most, least, _) in SIZES.items())
-            raise ValueError(f"sizes must be NAME=N,... of {known}, got {part[:40]!r}")
+    for part in filter(None, (SMALL if text == "small" else text).split("/")):
+        name = part.rstrip("0123456789")
+        value = part[len(name) :]
+        if name not in SIZES or not value or not SIZES[name][1] <= int(value[:9]) <= SIZES[name][0]:
+            known = ", ".join(f"{one}{least} to {one}{most}" for one, (most, least, _) in SIZES.items())
+            raise ValueError(f"sizes must be small, or NAMEn/NAMEn/... of {known}, got {part[:40]!r}")
         found[name] = int(value)
     return found
 
 
 def size(name: str) -> int:
     """Return the size in force."""
-    return read(os.environ.get(NAME, "")).get(name, SIZES[name][0])
+    return _chosen.get(name, SIZES[name][0])
+
+
+def copied(names: Sequence[str], sizes: str) -> Any:
+    """Return the last of the modules with other sizes, each of which may import those before it."""
+    whole = {name: import_module(name) for name in names}
+    modules = {f"{name}@{sizes}": module for name, module in whole.items()} if sizes else whole
+    if sizes and [*modules][-1] not in sys.modules:
+        _chosen.update(read(sizes))
+        try:
+            for name, copy in zip(names, modules, strict=True):
+                specification = spec_from_file_location(copy, whole[name].__file__)
+                assert specification is not None
+                assert specification.loader is not None
+                made = module_from_spec(specification)
+                _put(name, made)
+                sys.modules[copy] = made
+                specification.loader.exec_module(made)
+        finally:
+            _chosen.clear()
+            for name, module in whole.items():
+                _put(name, module)
+    return sys.modules[[*modules][-1]]
+
+
+def _put(name: str, module: Any) -> None:
+    """Let imports of a name find a module."""
+    package, _, leaf = name.rpartition(".")
+    sys.modules[name] = module
+    setattr(sys.modules[package], leaf, module)

@@ -21,10 +21,27 @@ STRICT = ["gcc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-Wconv
 CONFIG = netsim.SimulationConfig(server_delay="lognormal:0.5:0.8", radio="esp32-c6")
 
 
+STAND_INS = {
+    "zephyr/kernel.h": "int64_t k_uptime_ticks(void); int64_t k_ticks_to_ns_floor64(int64_t);",
+    "zephyr/net/net_if.h": "struct net_if *net_if_get_first_wifi(void);",
+    "zephyr/net/wifi_mgmt.h": """#include <stddef.h>
+        enum { WIFI_PS_PARAM_TIMEOUT, WIFI_PS_PARAM_LISTEN_INTERVAL, NET_REQUEST_WIFI_PS };
+        struct wifi_ps_params { int type; unsigned short listen_interval; unsigned int timeout_ms; };
+        int net_mgmt(int, struct net_if *, void *, size_t);""",
+    "esp_private/wifi.h": "void esp_wifi_set_sleep_min_active_time(uint32_t);",
+    "esp_timer.h": "int64_t esp_timer_get_time(void);",
+    "esp_wifi.h": """typedef int esp_err_t; enum { ESP_OK, WIFI_IF_STA, WIFI_PS_MAX_MODEM };
+        esp_err_t esp_wifi_set_ps(int); int64_t esp_wifi_get_tsf_time(int);""",
+    "sdkconfig.h": "#define CONFIG_LPSM_POLICY_LISTEN_INTERVAL 3",
+}  # fmt: skip
+"""What the skeletons take of Zephyr and ESP-IDF, declared again: that they compile is all that these can show."""
+
+
 def built(folder, policy, real="double", *flags, config=CONFIG):
     """Export a policy and compile it with its vectors."""
     made = make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio)
-    for name, text in exported(made, config, real, pages=1).items():
+    for name, text in {**exported(made, config, real, pages=1), **STAND_INS}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     sources = [folder / "lpsm_policy.c", *([] if "-shared" in flags else [folder / "lpsm_check.c"])]
     out = folder / "out.so"
@@ -34,14 +51,14 @@ def built(folder, policy, real="double", *flags, config=CONFIG):
 
 CASES = (
     "psm:200 double", "dynamic float", "bsd-phase double", "hold double", "upm double", "lpsm:alphas=0.1 double",
-    "lpsm3-link float",
+    "lpsm3-link float", "lpsm3-driver double",
 )  # fmt: skip
 
 
 @each("case", CASES)
 def test_exported_c_is_clean_and_makes_the_plans_of_python(tmp_path, case):
     policy, real = case.split()
-    flags = ("-fsanitize=address,undefined",) if policy != "lpsm3-link" else ()
+    flags = ("-fsanitize=address,undefined",) if "lpsm3" not in policy else ()
     found = subprocess.run([built(tmp_path, policy, real, *flags)], check=True, capture_output=True, text=True)
     equal, of, decisions, *_ = found.stdout.split()
     assert (equal, of) == (decisions, "of")
@@ -63,6 +80,12 @@ def test_a_library_of_exported_c_is_a_policy_like_any_other(tmp_path):
         )
     with value_error("out.so was exported for beacons every 100 ms, got 50 ms; export it for this world$"):
         make(OwnPolicy.typed(str(place)), beacon_interval_ns=50_000_000)
+
+
+@each("skeleton", ["zephyr/lpsm_zephyr.c", "esp-idf/lpsm_esp_idf.c"])
+def test_skeletons_compile_against_stand_ins_for_what_they_call(tmp_path, skeleton):
+    built(tmp_path, "lpsm3-driver", "float")
+    subprocess.run([*STRICT, "-I", tmp_path, "-c", tmp_path / skeleton, "-o", tmp_path / "skeleton.o"], check=True)
 
 
 def test_what_is_no_library_of_a_policy_is_said_in_one_line(tmp_path):

@@ -12,9 +12,9 @@ def test_files_that_others_made_stay(lpsm, tmp_path):
     assert "SPDX-License-Identifier: BSD-3-Clause" in (tmp_path / "of-mine" / "lpsm_policy.h").read_text()
 
 
-def test_sizes_are_not_changed_where_rules_are_imported_already(lpsm, tmp_path):
-    import netsim  # noqa: F401
-
-    refused = lpsm("export", "lpsm3-link", "--sizes", "bins=64", "--out", str(tmp_path / "small"))
-    assert refused.exit_code == 2
-    assert "--sizes must be set before policies are imported" in refused.stderr
+def test_skeletons_are_written_once_and_stay_as_they_were_completed(lpsm, tmp_path):
+    assert lpsm("export", "psm:102.4", "--out", str(tmp_path)).exit_code == 0
+    (tmp_path / "zephyr" / "lpsm_zephyr.c").write_text("mine")
+    assert lpsm("export", "psm:102.4", "--out", str(tmp_path)).exit_code == 0
+    assert (tmp_path / "zephyr" / "lpsm_zephyr.c").read_text() == "mine"
+    assert (tmp_path / "esp-idf" / "idf_component.yml").read_text().startswith("# SPDX-License-Identifier: BSD")

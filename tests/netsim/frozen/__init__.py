@@ -24,6 +24,8 @@ packet is written when it was whole, where it was written when its first byte wa
 their link forms, too; of new worlds one in eight is.  These were answered by the compiled model, and where it does
 not cover a world, or in a sample, by the interpreted one.
 
+In the last 128, wide worlds and cells again, all clients have `lpsm3-driver` or `lpsm4-driver`.
+
 To compare, or to make the digests of some worlds anew:
 
     python -m tests.netsim.frozen [--engine packet|express|auto] [--kind KIND] [--from N] [--to M] [--write]

@@ -11,14 +11,17 @@ from pathlib import Path
 import numpy as np
 
 from netsim import NotCoveredError
-from tests.netsim.frozen.wide import wide_cell, wide_world
+from tests.netsim.frozen.wide import under_drivers, wide_cell, wide_world
 from tests.netsim.frozen.worlds import cell, world
 
 FILE = Path(__file__).with_name("digests.npy")
 PARTS = ("pages", "radio", "totals", "learned")
-MADE = {"wires": world, "air": cell, "wide wires": wide_world, "wide air": wide_cell}
+MADE = {"wires": world, "air": cell, "wide wires": wide_world, "wide air": wide_cell,
+    "driver wires": lambda number: under_drivers(wide_world(number)),
+    "driver air": lambda number: under_drivers(wide_cell(number))}  # fmt: skip
 ROWS = {"wires": range(20_000), "air": range(20_000, 30_000), "wide wires": range(30_000, 32_000),
-    "wide air": range(32_000, 34_000)}  # fmt: skip
+    "wide air": range(32_000, 34_000), "driver wires": range(34_000, 34_064),
+    "driver air": range(34_064, 34_128)}  # fmt: skip
 """Where the digests of a kind stand in the file, in the order of their numbers."""
 
 _COLUMNS = (("pages", "pages", "page issue_s latency_s awake_s asleep_s beacons energy_j"),
@@ -59,7 +62,7 @@ def digest(results, wide=False):
 def found(kind, number, engine):
     """Return the digests that an engine comes to, None where it does not cover the world, or the error in words."""
     try:
-        return digest(MADE[kind](number).run(engine), kind.startswith("wide"))
+        return digest(MADE[kind](number).run(engine), kind.startswith(("wide", "driver")))
     except NotCoveredError:
         return None
     except Exception as error:  # counted as an answer that differs
@@ -82,7 +85,7 @@ def _learned(policy):
         return [learner.weights, learner.alpha_weights, learner.mean_ms]
     if kind == "lpsm2":
         return [policy.prices_w, *(part for one in policy.learners for part in (one.weights, one.alpha_weights))]
-    if kind == "lpsm3":
+    if kind in ("lpsm3", "lpsm3-driver", "lpsm4-driver"):
         return [policy.memory[name] for name in _LPSM3.split()]
     return [getattr(policy, "learned", [])]
 

@@ -4,6 +4,8 @@ What `worlds` never draws is here too: exchanges at their own times, datagrams, 
 any figures, every physical layer and rate, EDCA, any DTIM period.
 """
 
+from dataclasses import replace
+
 import netsim
 from netsim import config as choices
 from netsim.model.air.air_times import PHYS
@@ -42,6 +44,13 @@ def wide_cell(number):
         neighbours=neighbours, neighbour_mbps=draw.one(0.0, 0.1, 0.5, 2.0),
     )  # fmt: skip
     return _wide(draw, number, air, interval_ms, draw.one(1, 2, 2, 3, 4), longest_s=1.2)
+
+
+def under_drivers(made):
+    """Return a world whose clients all set what their drivers take."""
+    policies = ("lpsm3-driver", "lpsm4-driver", "lpsm3-driver:1.2:150@p95", "lpsm3-driver::300:small")
+    clients = [(traffic, policies[(made.seed + i) % 4]) for i, (traffic, _) in enumerate(made.clients)]
+    return replace(made, clients=clients)
 
 
 def _wide(draw, number, medium, interval_ms, n, *, longest_s):
