@@ -8,6 +8,7 @@ import pytest
 import netsim
 import traces
 from experiments.study import population as study
+from experiments.study.store import part_name
 from experiments.world import made
 from lpsm.randomness import WORKLOAD, generator
 from tests.tables import cases_of, words
@@ -94,9 +95,7 @@ def test_drawn_sessions_are_as_many_as_wanted_each_with_a_seed_of_its_own(lpsm, 
     words = ["population", "--sessions", "5", "--pages", "2", "--web", "1996", "--policies", "none,psm", "--seed", "3"]
     drawn = lpsm(*words, "--pages-per-task", "4", "--jobs", "1", "--out", tmp_path / "out")
     assert drawn.exit_code == 0, drawn.output
-    assert sorted(path.name for path in (tmp_path / "out").glob("part*")) == [
-        f"part-00000{n}.parquet" for n in (0, 1, 2)
-    ]
+    assert sorted(path.name for path in (tmp_path / "out").glob("part*")) == [part_name(n) for n in range(3)]
     rows = rows_of(tmp_path / "out")
     assert rows["user"].tolist() == [f"seed-{seed}" for seed in (3, 4, 5, 6, 7) for _ in range(2)]
     config = made("today", drawn=True).config
