@@ -1,0 +1,99 @@
+"""A policy of one's own in a compiled run: its methods stand where the machine code of a rule would.
+
+The model is compiled as for any policy; where it asks for a plan it calls a function of C's whose body is Python, with
+the arguments of a compiled rule (`lpsm.native.entries` has the calling convention).  What that costs is the call, not
+the model.  A policy that goes wrong, in whatever way, gives a plan that nobody can follow: the run is then repeated
+interpreted, from the policy as it was, and raises the exact error.
+
+Left out are policies that are `host_aware`, worlds that tell when frames reached the access point, recorded runs, and
+policies that cannot be copied: these are interpreted.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from copy import deepcopy
+from struct import Struct
+from typing import Any, cast
+
+import numpy as np
+
+from lpsm.native import is_plain
+from netsim.config import SimulationConfig
+from netsim.policies.compiled import NOT_YET_NS, OBSERVE, PLAN
+from netsim.policies.protocol import Frame, Observer, Plan, Policy, View, asked, told
+
+_PLACE, _ARRAY_WORDS = ctypes.c_void_p, 2 * 7
+_PLAN_TYPE, _OBSERVE_TYPE = (
+    ctypes.CFUNCTYPE(ctypes.c_int32, _PLACE, _PLACE, *[ctypes.c_int64] * (len(first._fields) + _ARRAY_WORDS))
+    for first in (cast(Any, signature.takes[0]) for signature in (PLAN, OBSERVE))
+)
+_PLAN = Struct("qq?7xq?7x")
+
+
+def may_be_called(policy: Policy, config: SimulationConfig) -> bool:
+    """Whether a policy without a compiled rule can be called by a compiled run."""
+    if policy.host_aware or config.oracle_stamps or is_plain():
+        return False
+    try:
+        deepcopy(policy)
+    except Exception:
+        return False
+    return True
+
+
+class CalledBack:
+    """What a compiled run knows of a policy without a rule, in place of a `CompiledForm`."""
+
+    def __init__(self, policy: Policy, interval_ns: int) -> None:
+        self.ints, self.floats = np.zeros(1, np.int64), np.zeros(1)
+        self._given, self._interval_ns = policy, interval_ns
+        self._view = View("idle", 0, None, None, 0, 0, (), None)
+        self._functions = _PLAN_TYPE(self._plan), _OBSERVE_TYPE(self._observe)
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a run, from the policy as it was given."""
+        self.policy: Any = deepcopy(self._given)
+        self.stopped: KeyboardInterrupt | None = None
+
+    @property
+    def addresses(self) -> tuple[int, int]:
+        """Where the two functions are."""
+        plan, observe = (ctypes.cast(one, _PLACE).value or 0 for one in self._functions)
+        return plan, observe if isinstance(self.policy, Observer) else 0
+
+    def _plan(
+        self, place: int, _: int, now: int, at_beacon: int, sent: int, received: int, slept: int, waiting: int, *__: int
+    ) -> int:
+        view = self._view
+        view.event, view.now_ns, view.slept_ns, view.buffered_bytes = (
+            "beacon" if at_beacon else "idle",
+            now,
+            slept,
+            waiting,
+        )
+        view.last_sent_ns = None if sent == NOT_YET_NS else sent
+        view.last_received_ns = None if received == NOT_YET_NS else received
+        view.arrivals_ns, view.outstanding, view.deadline_ns = (), None, None
+        plan = Plan(0, -1)  # which nobody can follow
+        if self.policy is not None:
+            try:
+                plan = asked(self.policy, view, self._interval_ns)
+            except BaseException as error:
+                self._fail(error)
+        ctypes.memmove(place, _PLAN.pack(*plan), _PLAN.size)
+        return 0
+
+    def _observe(self, _: int, __: int, sent: int, at: int, empty: int, full: int, size: int, *___: int) -> int:
+        if self.policy is not None:
+            try:
+                told(self.policy, Frame(sent != 0, at, None, size, None, empty, full))
+            except BaseException as error:
+                self._fail(error)
+        return 0
+
+    def _fail(self, error: BaseException) -> None:
+        self.policy = None
+        if isinstance(error, KeyboardInterrupt):
+            self.stopped = error
