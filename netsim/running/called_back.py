@@ -14,21 +14,22 @@ from __future__ import annotations
 import ctypes
 from copy import deepcopy
 from struct import Struct
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from lpsm.native import is_plain
 from netsim.config import SimulationConfig
-from netsim.policies.compiled import NOT_YET_NS, OBSERVE, PLAN
-from netsim.policies.protocol import Frame, Observer, Plan, Policy, View, asked, told
+from netsim.policies.compiled import NOT_YET_NS
+from netsim.policies.protocol import Frame, Observer, Plan, Policy, View
 
-_PLACE, _ARRAY_WORDS = ctypes.c_void_p, 2 * 7
-_PLAN_TYPE, _OBSERVE_TYPE = (
-    ctypes.CFUNCTYPE(ctypes.c_int32, _PLACE, _PLACE, *[ctypes.c_int64] * (len(first._fields) + _ARRAY_WORDS))
-    for first in (cast(Any, signature.takes[0]) for signature in (PLAN, OBSERVE))
-)
+_PLACE, _WORD = ctypes.c_void_p, ctypes.c_int64
+# the places of the result and of an exception, then of the first fields of a view or a frame as many as are looked at;
+# C lets a function leave the other arguments where they are
+_PLAN_TYPE = ctypes.CFUNCTYPE(ctypes.c_int32, _PLACE, _PLACE, *[_WORD] * 6)
+_OBSERVE_TYPE = ctypes.CFUNCTYPE(ctypes.c_int32, _PLACE, _PLACE, *[_WORD] * 5)
 _PLAN = Struct("qq?7xq?7x")
+_TRUTHS = {bool, int}
 
 
 def may_be_called(policy: Policy, config: SimulationConfig) -> bool:
@@ -49,6 +50,7 @@ class CalledBack:
         self.ints, self.floats = np.zeros(1, np.int64), np.zeros(1)
         self._given, self._interval_ns = policy, interval_ns
         self._view = View("idle", 0, None, None, 0, 0, (), None)
+        self._place, self._result = 0, (ctypes.c_char * _PLAN.size)()
         self._functions = _PLAN_TYPE(self._plan), _OBSERVE_TYPE(self._observe)
         self.begin()
 
@@ -64,33 +66,33 @@ class CalledBack:
         return plan, observe if isinstance(self.policy, Observer) else 0
 
     def _plan(
-        self, place: int, _: int, now: int, at_beacon: int, sent: int, received: int, slept: int, waiting: int, *__: int
+        self, place: int, _: int, now: int, at_beacon: int, sent: int, received: int, slept: int, waiting: int
     ) -> int:
         view = self._view
-        view.event, view.now_ns, view.slept_ns, view.buffered_bytes = (
-            "beacon" if at_beacon else "idle",
-            now,
-            slept,
-            waiting,
-        )
+        view.event = "beacon" if at_beacon else "idle"
+        view.now_ns, view.slept_ns, view.buffered_bytes = now, slept, waiting
         view.last_sent_ns = None if sent == NOT_YET_NS else sent
         view.last_received_ns = None if received == NOT_YET_NS else received
-        view.arrivals_ns, view.outstanding, view.deadline_ns = (), None, None
-        plan = Plan(0, -1)  # which nobody can follow
-        if self.policy is not None:
-            try:
-                plan = asked(self.policy, view, self._interval_ns)
-            except BaseException as error:
-                self._fail(error)
-        ctypes.memmove(place, _PLAN.pack(*plan), _PLAN.size)
+        if place != self._place:
+            self._place, self._result = place, (ctypes.c_char * _PLAN.size).from_address(place)
+        try:
+            plan = self.policy.plan(view)
+            until, wake, opens, repeat, agreed = plan
+            of_type = type(plan) is Plan and type(until) is type(wake) is type(repeat) is int
+            if of_type and type(opens) in _TRUTHS and type(agreed) in _TRUTHS:
+                _PLAN.pack_into(self._result, 0, until, wake, opens, repeat, agreed)
+                return 0
+            self.policy = None
+        except BaseException as error:
+            self._fail(error)
+        _PLAN.pack_into(self._result, 0, now, now + 1, False, 0, False)
         return 0
 
-    def _observe(self, _: int, __: int, sent: int, at: int, empty: int, full: int, size: int, *___: int) -> int:
-        if self.policy is not None:
-            try:
-                told(self.policy, Frame(sent != 0, at, None, size, None, empty, full))
-            except BaseException as error:
-                self._fail(error)
+    def _observe(self, _: int, __: int, sent: int, at: int, empty: int, full: int, size: int) -> int:
+        try:
+            self.policy.observe(Frame(sent != 0, at, None, size, None, empty, full))
+        except BaseException as error:
+            self._fail(error)
         return 0
 
     def _fail(self, error: BaseException) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from struct import Struct
 from typing import Any
 
@@ -13,6 +14,7 @@ from lpsm.native.entries import Entry, Signature
 from lpsm.native.records import RECORDS, fields_of, numbers_of, reals_of, words_of
 from netsim.model import codes
 from netsim.policies.compiled import CompiledForm
+from netsim.policies.guarded import guarded
 from netsim.policies.protocol import Policy
 from netsim.result import RunRecord
 from netsim.running.called_back import CalledBack
@@ -52,8 +54,9 @@ def run_compiled(world: Callable[[int], World]) -> list[tuple[RunRecord, Ints]]:
     before = [(form.ints.copy(), form.floats.copy()) for form in forms]
     while room <= _MOST_ROOM:
         run = _Run(made, forms)
-        status = run.go()
         called = {place: form for place, form in enumerate(forms) if isinstance(form, CalledBack)}
+        with guarded if called else nullcontext():
+            status = run.go()
         for one in called.values():
             if one.stopped is not None:
                 raise one.stopped
