@@ -104,7 +104,7 @@ def population(asked: options.Asked) -> None:
             echo(str(report), err=True)
         parts = partial(read, [store.partial / name for name in names])
         psm = netsim.canonical("psm", beacon_interval_ns=interval_ns)
-        whole = study.summary(parts, [*chosen], psm)
+        whole = study.summary(parts, [*chosen], psm, drawn=drawn)
         recorded = members.told(config, float(whole["elapsed_s"].iloc[0]))
         what = f"{traces.counted(members.count, f'{by}s')}, {traces.counted(int(whole['pages'].iloc[0]), 'pages')}"
         text, drawn_through = population_text(whole, what, by, psm), study.curves(parts, [*chosen])

@@ -10,8 +10,8 @@ session after another, so that what a policy learned carries over; a *session* i
 
 In the summaries every user weighs the same: energy is that of all of their browsing, as a difference in percent (a
 saving is negative), *slowdown* the mean over their pages.  A user *loses* by a policy against static PSM if it costs
-them more energy, or more time, or both.  There are no intervals, because a trace is not a sample of something larger
-unless somebody argues that it is.
+them more energy, or more time, or both.  Means over drawn sessions, which are a sample, have 95 % Student intervals;
+those over a trace have none, because a trace is not a sample of something larger unless somebody argues that it is.
 """
 
 import pickle
@@ -26,10 +26,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtrit
 
 import netsim
 import traces
 from experiments.quantities import PSM, RUN, Row, run_row
+from experiments.study.compare import LEVEL
 from experiments.study.files import source_digest
 from experiments.study.parts import Parts, packed, quantiles, sample
 from experiments.study.sweep import compile_express
@@ -39,7 +41,7 @@ from traces.records import Sample
 
 T = TypeVar("T")
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
-_NAMED = ("mean", *(f"p{round(100 * level):02d}" for level in QUANTILES))
+_NAMED = ("mean", "half_width", *(f"p{round(100 * level):02d}" for level in QUANTILES))
 _DISTRIBUTED = {
     "energy_vs_none_percent": "energy_vs_none_percent", "energy_vs_psm_percent": "energy_vs_psm_percent",
     "slowdown": "slowdown_mean", "added_delay_s": "added_delay_mean_s",
@@ -250,7 +252,7 @@ def points(parts: Parts, policies: Sequence[str], users: int) -> pd.DataFrame:
     return sample(parts, ["slowdown_mean", "energy_vs_none_percent"], policies, step)
 
 
-def summary(parts: Parts, policies: Sequence[str], psm: str = PSM) -> pd.DataFrame:
+def summary(parts: Parts, policies: Sequence[str], psm: str = PSM, *, drawn: bool = False) -> pd.DataFrame:
     """Return one row a policy, in constant memory; `psm` is the canonical name of static PSM.
 
     The columns are policy, users, pages, elapsed_s, total_j; ``energy_of_all_vs_none_percent`` and
@@ -258,9 +260,11 @@ def summary(parts: Parts, policies: Sequence[str], psm: str = PSM) -> pd.DataFra
     `energy_vs_psm_percent` and `slowdown`, each as ``.._mean`` and ``.._p00`` to ``.._p100``; and the percentages of
     users ``costlier_than_none_percent``, ``costlier_than_psm_percent``, ``slower_than_psm_percent``,
     ``losing_both_percent``, ``slowed_over_2_percent``.  Where messages are pushed: `messages`, and over the users who
-    have some `added_delay_s`, how much later they come in the mean.
+    have some `added_delay_s`, how much later they come in the mean.  If they are `drawn`, each mean has its
+    ``.._half_width`` (95 %).
     """
     n, totals, means = len(policies), dict[str, Any](), {}
+    near: dict[str, Any] = {}  # values of the first user: squares of what differs from them add up without loss
     for rows in parts([*_SUMMED, *_DISTRIBUTED.values()]):
         of = {name: column.reshape(-1, n) for name, column in rows.items()}
         dear, late = of["energy_vs_psm_percent"] > 0, of["slowdown_vs_psm"] > 1
@@ -270,13 +274,19 @@ def summary(parts: Parts, policies: Sequence[str], psm: str = PSM) -> pd.DataFra
             "slower_than_psm": late, "losing_both": dear & late, "slowed_over_2": of["slowdown_mean"] > SLOW,
         }  # fmt: skip
         for name, column in _DISTRIBUTED.items():
-            sums[name], sums[f"{name} known"] = np.nan_to_num(of[column]), ~np.isnan(of[column])
+            known = ~np.isnan(of[column])
+            off = np.where(known, of[column] - near.setdefault(name, np.nan_to_num(of[column][0])), 0.0)
+            sums[name], sums[f"{name} squares"], sums[f"{name} known"] = off, off**2, known
         totals = {name: totals.get(name, 0) + own.sum(axis=0) for name, own in sums.items()}
     for name, column in _DISTRIBUTED.items():
         if name != "added_delay_s" or totals["messages"].any():
-            with np.errstate(invalid="ignore"):  # some users may have no page, or no message
-                mean = totals[name] / totals[f"{name} known"]
-            means[name] = np.column_stack([mean, quantiles(parts, column, n, QUANTILES)])
+            with np.errstate(invalid="ignore", divide="ignore"):  # some users may have no page, or no message
+                known = totals[f"{name} known"]
+                off = totals[name] / known
+                half = stdtrit(known - 1, 0.5 + LEVEL / 2) * np.sqrt(
+                    (totals[f"{name} squares"] / known - off**2).clip(0) / (known - 1)
+                )
+            means[name] = np.column_stack([near[name] + off, half, quantiles(parts, column, n, QUANTILES)])
     found = []
     for place, policy in enumerate(policies):
         row: Row = {"policy": policy, **{name: int(totals[name][place]) for name in ("users", "pages")}}
@@ -287,7 +297,8 @@ def summary(parts: Parts, policies: Sequence[str], psm: str = PSM) -> pd.DataFra
         if "added_delay_s" in means:
             row["messages"] = int(totals["messages"][place])
         for name, own in means.items():
-            row |= {f"{name}_{of}": float(value) for of, value in zip(_NAMED, own[place], strict=True)}
+            named = zip(_NAMED, own[place].tolist(), strict=True)
+            row |= {f"{name}_{of}": value for of, value in named if drawn or of != "half_width"}
         for name in _SHARES:
             unknown = name in _SHARES[1:4] and totals["unmeasured"][place]
             row[f"{name}_percent"] = np.nan if unknown else 100.0 * float(totals[name][place]) / row["users"]

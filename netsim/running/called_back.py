@@ -2,8 +2,8 @@
 
 The model is compiled as for any policy; where it asks for a plan it calls a function of C's whose body is Python, with
 the arguments of a compiled rule (`lpsm.native.entries` has the calling convention).  What that costs is the call, not
-the model.  A policy that goes wrong, in whatever way, gives a plan that nobody can follow: the run is then repeated
-interpreted, from the policy as it was, and raises the exact error.
+the model.  If a policy goes wrong, in whatever way, its client stays awake to the end of the run, which is then
+repeated interpreted, from the policy as it was, and raises the exact error.
 
 Left out are policies that are `host_aware`, worlds that tell when frames reached the access point, recorded runs, and
 policies that cannot be copied: these are interpreted.
@@ -21,7 +21,7 @@ import numpy as np
 from lpsm.native import is_plain
 from netsim.config import SimulationConfig
 from netsim.policies.compiled import NOT_YET_NS
-from netsim.policies.protocol import Frame, Observer, Plan, Policy, View
+from netsim.policies.protocol import FOREVER_NS, Frame, Observer, Plan, Policy, View
 
 _PLACE, _WORD = ctypes.c_void_p, ctypes.c_int64
 # the places of the result and of an exception, then of the first fields of a view or a frame as many as are looked at;
@@ -85,7 +85,7 @@ class CalledBack:
             self.policy = None
         except BaseException as error:
             self._fail(error)
-        _PLAN.pack_into(self._result, 0, now, now + 1, False, 0, False)
+        _PLAN.pack_into(self._result, 0, FOREVER_NS, FOREVER_NS, False, 0, False)  # what is left goes by at once
         return 0
 
     def _observe(self, _: int, __: int, sent: int, at: int, empty: int, full: int, size: int) -> int:

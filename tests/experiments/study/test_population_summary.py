@@ -8,6 +8,7 @@ import pandas as pd
 import netsim
 import traces
 from experiments.study import population
+from experiments.study.compare import estimate
 from experiments.study.parts import quantiles
 from tests.tables import each, named, near
 
@@ -68,6 +69,14 @@ slower_than_psm_percent = 60.0 ; losing_both_percent = 40.0 ; slowed_over_2_perc
 """)
     assert {name: own[name] for name in expected} == near(expected)
     assert "messages" not in own
+
+
+def test_means_over_drawn_sessions_have_the_intervals_of_a_comparison():
+    found = population.summary(read_in(table(messages=2), 2), POLICIES, drawn=True).to_dict("records")[2]
+    own = table(messages=2)[lambda rows: rows["policy"] == "own"]
+    for name, column in {"energy_vs_psm_percent": "energy_vs_psm_percent", "slowdown": "slowdown_mean",
+            "added_delay_s": "added_delay_mean_s"}.items():  # fmt: skip
+        assert (found[f"{name}_mean"], found[f"{name}_half_width"]) == near(estimate(own[column]))
 
 
 def test_of_users_without_a_page_nothing_is_divided_by_nought():
