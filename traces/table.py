@@ -43,8 +43,7 @@ def batches(source: Source) -> Iterator[Batch]:
     A block that is as most are is read by Arrow.  One that may break a rule, or has what Arrow reads in another way
     (quotes, blanks, dates, comments), is read row by row, which tells number and text of a line that is wrong.
     """
-    newest, found, number = dict[str, int](), 0, 0
-    table, block, report = None, b"", source.report
+    newest, number, table, block, report = dict[str, int](), 0, None, b"", source.report
     for number, line in source.lines(_LONGEST_LINE_BYTES):
         if text := _text(line):
             table = _Table.of(text, source.path, number)
@@ -56,16 +55,13 @@ def batches(source: Source) -> Iterator[Batch]:
         whole = table.block(block, newest)
         if whole is None:
             rows = table.rows(source, block, number)
-            made = batched(counting(source.parsed(partial(table.request, newest), rows), report))
+            yield from batched(counting(source.parsed(partial(table.request, newest), rows), report))
         else:
-            made = iter([whole])
             report.count("records", len(whole))
             report.count("requests", len(whole))
-        for batch in made:
-            found += len(batch)
-            yield batch
+            yield whole
         number, block = number + block.count(b"\n"), b""
-    if not found:
+    if not report["requests"]:
         raise TraceError(source.path, "", "a table must hold at least one reply", f"{number} lines")
 
 
