@@ -30,7 +30,7 @@ WEBS = ("2025", "1996")
 
 _MOST_PAGES = 10**8
 _BLOCK = 4096  # pages that are drawn together
-_DRAWS_A_PAGE = 16  # more than there are in the mean
+_HALF_A_PAGE = 3  # pairs of draws; there are 4.84 of a page in the mean
 
 
 def generate(n_pages: int, rng: np.random.Generator | int, web: str = "2025") -> Workload:
@@ -88,15 +88,15 @@ def _block(n_pages: int, rng: np.random.Generator | int, web: str) -> Callable[[
 def _drawn(rng: np.random.Generator, first: int, n_pages: int) -> Workload:
     levels, *sizes, _ = _table("web_model_quantiles.csv")
     objects, cumulative = _table("web_model_objects_per_page.csv")
-    state, n, at = rng.bit_generator.state, _DRAWS_A_PAGE * n_pages, 0
+    state, n, at = rng.bit_generator.state, _HALF_A_PAGE * n_pages, 0
     begun: list[int] = []
     while len(begun) < n_pages:  # a page's first draw tells how many it needs, and so where the next one begins
         n *= 2
         rng.bit_generator.state = state
         draws = rng.random((n, 2))
-        steps = (2 + objects[np.searchsorted(cumulative, draws[:, 0])]).astype(int).tolist()
+        steps = (2 + objects[np.searchsorted(cumulative, draws[:, 0])]).astype(int).tolist() + [n + 1]
         begun, at = [], 0
-        while len(begun) < n_pages and at + steps[min(at, n - 1)] <= n:
+        while len(begun) < n_pages and at + steps[at] <= n:
             begun.append(at)
             at += steps[at]
     rng.bit_generator.state = state
