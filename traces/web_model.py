@@ -94,7 +94,7 @@ def _drawn(rng: np.random.Generator, first: int, n_pages: int) -> Workload:
         n *= 2
         rng.bit_generator.state = state
         draws = rng.random((n, 2))
-        steps = (2 + objects[np.searchsorted(cumulative, draws[:, 0])]).astype(int).tolist() + [n + 1]
+        steps = [*(2 + objects[np.searchsorted(cumulative, draws[:, 0])]).astype(int).tolist(), n + 1]
         begun, at = [], 0
         while len(begun) < n_pages and at + steps[at] <= n:
             begun.append(at)
