@@ -1,7 +1,7 @@
-"""Reading Home IP traces: records a second, plain and packed, beside the bare inflation; and peak memory.
+"""Traces: Home IP records a second, plain and packed, beside the bare inflation; tables; drawn pages; peak memory.
 
-Run ``python -m bench.traces [records]``.  Records differ from each other, as
-those of a real trace do, so that they compress no better (about 3.4 times).
+Run ``python -m bench.traces [records]``.  Records differ from each other, as those of a real trace do, so that they
+compress no better (about 3.4 times).  A table of three times as many rows is read beside polars, if that is installed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +60,47 @@ def make(path: Path, n_records: int, *, seed: int = 0) -> int:
     return size
 
 
+def table(path: Path, n_rows: int, *, seed: int = 0) -> None:
+    """Write a table of replies to some hundred clients."""
+    rng = np.random.default_rng(seed)
+    with path.open("w") as file:
+        file.write("time,bytes,client,url\n")
+        at_s = 0.0
+        for begin in range(0, n_rows, PIECE):
+            n = min(PIECE, n_rows - begin)
+            times = at_s + np.cumsum(rng.random(n) * 0.1)
+            at_s = times[-1]
+            columns = times.tolist(), rng.integers(0, 100_000, n).tolist(), rng.integers(0, 500, n).tolist()
+            file.writelines(f"{s:.6f},{size},c{who},/a/{size}.gif\n" for s, size, who in zip(*columns, strict=True))
+
+
+def tables(folder: Path, n_rows: int) -> list[dict[str, object]]:
+    """Reading a table: columns, beside polars; and the memory of a third of it and of all."""
+    whole, third = folder / "whole.csv", folder / "third.csv"
+    table(whole, n_rows)
+    table(third, n_rows // 3)
+    works: dict[str, Callable[[], object]] = {"columns": lambda: sum(len(batch) for batch in traces.batches(whole))}
+    with suppress(ImportError):
+        polars = import_module("polars")
+        works["polars"] = lambda: polars.read_csv(whole)
+    found = []
+    for name, work in works.items():
+        taken, processor = seconds(work), time.process_time()
+        work()
+        processor = time.process_time() - processor
+        found.append({"what": f"table: {name}", "rows": n_rows, "s": round(taken, 2), "cpu_s": round(processor, 2)})
+    peaks = {"mb_a_third": peak_mb(third, "columns"), "mb": peak_mb(whole, "columns")}
+    return [*found, {"what": "table: peak memory", **{name: round(mb, 1) for name, mb in peaks.items()}}]
+
+
+def drawn(n_pages: int) -> Iterator[dict[str, object]]:
+    """Drawing pages, a tenth as many of today's, which are larger."""
+    for web, n in (("1996", n_pages), ("2025", n_pages // 10)):
+        start = time.process_time()
+        traces.generate(n, 0, web)
+        yield {"what": f"pages drawn, web {web}", "pages": n, "cpu_s": round(time.process_time() - start, 2)}
+
+
 def seconds(work: Callable[[], object], repeats: int = 3) -> float:
     """Return the least time of some repetitions."""
     times = []
@@ -89,6 +132,7 @@ def rows(n_records: int = 1_000_000, *, memory: bool = True) -> list[dict[str, o
     """Return one row a measurement."""
     found: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as folder:
+        found += [*drawn(n_records), *tables(Path(folder), 3 * n_records)]
         plain, packed = Path(folder, "trace"), Path(folder, "trace.gz")
         size = make(plain, n_records)
         packed.write_bytes(gzip.compress(plain.read_bytes(), 6))

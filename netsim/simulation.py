@@ -149,7 +149,8 @@ def _simulate(
     of_type(SimulationConfig, config=config)
     if recorder is not None:
         of_type(Recorder, recorder=recorder)
-    members, pushed, delays = [], [], []
+    members: list[tuple[Workload, Policy]] = []
+    pushed, delays = [], []
     for place, ((pages, policy), messages) in enumerate(zip(clients, push, strict=True)):
         workload = Workload.of(pages)
         pushed.append(messages_of(workload.messages if messages is None else messages))
@@ -199,16 +200,21 @@ def _is_interpreted(
     """Whether a run is interpreted; NotCoveredError if it cannot be compiled and is to be."""
     if engine == "packet":
         return True
-    own = next((policy for _, policy in members if getattr(policy, "compiled", None) is None), None)
+    own = [policy for _, policy in members if getattr(policy, "compiled", None) is None]
     reason = "it is recorded" if recorder is not None else ""
-    if own is not None:
-        reason = f"policy {own.spec} has no compiled rule"
+    if own:
+        reason = f"policy {own[0].spec} has no compiled rule"
     if reason and engine == "express":
         raise NotCoveredError(f"engine express does not cover this run: {reason}")
-    if reason or engine == "express":
-        return bool(reason)
+    if recorder is not None or engine == "express":
+        return recorder is not None
     from netsim.running.compiled import is_ready
 
+    if own:
+        from netsim.running.called_back import may_be_called
+
+        called = all(may_be_called(policy, config) for policy in own)
+        return not called or not is_ready([policy for _, policy in members])
     if is_plain():
         return True
     if is_ready([policy for _, policy in members]):

@@ -116,9 +116,8 @@ def decompressed(
     return file
 
 
-def lines(stream: Stream, longest: int, path: PathName) -> Iterator[tuple[int, bytes]]:
+def lines(stream: IO[bytes], longest: int, path: PathName, number: int = 1) -> Iterator[tuple[int, bytes]]:
     """Yield number and text of each line, its end included; a line longer than `longest` bytes is a `TraceError`."""
-    number = 1
     while line := stream.readline(longest + 1):
         if len(line) > longest:
             rule = f"a line must not be longer than {longest} bytes"

@@ -85,7 +85,7 @@ def registry() -> Mapping[str, Format]:
         ),
         Format(
             "csv", "*.csv, *.tsv, *.txt", "table of replies: time, bytes", "any program that writes a table",
-            "lpsm pages replies.csv --out pages.jsonl", table.recognises, table.requests,
+            "lpsm pages replies.csv --out pages.jsonl", table.recognises, batches=table.batches,
         ),
     )  # fmt: skip
     return MappingProxyType({entry.name: entry for entry in found})

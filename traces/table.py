@@ -13,58 +13,170 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
+from io import BytesIO
+from typing import Any, NamedTuple, Self
 
-from traces.errors import RuleError, TraceError
-from traces.files import Source
-from traces.records import BY_SUFFIX, MESSAGE, UNKNOWN_REQUEST_BYTES, Request, counting
+import numpy as np
+
+from traces.errors import PathName, RuleError, TraceError
+from traces.files import Source, lines
+from traces.records import BY_SUFFIX, MESSAGE, REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, Batch, Request, batched, counting
 
 _LONGEST_LINE_BYTES = 1 << 16
+_BLOCK_BYTES = 1 << 22
+_BOM = b"\xef\xbb\xbf"
+_ODD = (b'"', b" ", b"\n#", b"0x", b"0X")  # what Arrow reads in another way
 _MAX_BYTES = 1 << 40
 _MAX_S = 1e11
 _NAMES = {"time_s": "time", "start": "time", "start_s": "time", "end_s": "end", "size": "bytes", "reply_bytes": "bytes"}
+_KINDS = {
+    "time": "float64", "bytes": "int64", "end": "float64", "request_bytes": "int64", "client": "string",
+    "server": "string", "url": "string",
+}  # fmt: skip
 _WIRESHARK = {"no.", "time", "source", "destination", "protocol", "length"}
 
 
-def requests(source: Source) -> Iterator[Request]:
-    """Read a table row by row, in constant memory (and one time a client)."""
-    newest: dict[str, int] = {}
-    columns: list[str] | None = None  # their names, once they are known
-    delimiter, number = ",", 0
+def batches(source: Source) -> Iterator[Batch]:
+    """Read a table in constant memory (and one time a client), block after block.
 
-    def rows() -> Iterator[tuple[int, str]]:
-        nonlocal columns, delimiter, number
-        for number, line in source.lines(_LONGEST_LINE_BYTES):
-            text = line.decode("utf-8", "replace").removeprefix("\ufeff").strip()
-            if not text or text.startswith("#"):
-                continue
-            if columns is None:
-                delimiter = next((mark for mark in "\t;" if mark in text), ",")
-                try:
-                    columns, is_head = _named([name.strip().lower() for name in _cells(text, delimiter)])
-                except RuleError as error:
-                    raise error.at(source.path, f"line {number}") from None
-                if is_head:
-                    continue
-            source.report.count("records")
-            yield number, text
+    A block that is as most are is read by Arrow.  One that may break a rule, or has what Arrow reads in another way
+    (quotes, blanks, dates, comments), is read row by row, which tells number and text of a line that is wrong.
+    """
+    newest, number, table, block, report = dict[str, int](), 0, None, b"", source.report
+    for number, line in source.lines(_LONGEST_LINE_BYTES):
+        if text := _text(line):
+            table = _Table.of(text, source.path, number)
+            if not table.is_head:
+                number, block = number - 1, line.removeprefix(_BOM)
+            break
+    while table is not None and (block := block + source.stream.read(_BLOCK_BYTES)):
+        block += source.stream.readline(_LONGEST_LINE_BYTES + 1)
+        whole = table.block(block, newest)
+        if whole is None:
+            rows = table.rows(source, block, number)
+            yield from batched(counting(source.parsed(partial(table.request, newest), rows), report))
+        else:
+            report.count("records", len(whole))
+            report.count("requests", len(whole))
+            yield whole
+        number, block = number + block.count(b"\n"), b""
+    if not report["requests"]:
+        raise TraceError(source.path, "", "a table must hold at least one reply", f"{number} lines")
 
-    def request(text: str) -> Request:
-        cells, width = _cells(text, delimiter), len(columns or ())
+
+def _text(line: bytes) -> str:
+    """Return a line that is neither empty nor a comment; else nothing."""
+    text = line.decode("utf-8", "replace").removeprefix("\ufeff").strip()
+    return "" if text.startswith("#") else text
+
+
+class _Table(NamedTuple):
+    """How a table is written."""
+
+    columns: list[str]
+    delimiter: str
+    is_head: bool  #: Whether the first line has the names.
+
+    @classmethod
+    def of(cls, text: str, path: PathName, number: int) -> Self:
+        """Tell it by the first line."""
+        delimiter = next((mark for mark in "\t;" if mark in text), ",")
+        try:
+            columns, is_head = _named([name.strip().lower() for name in _cells(text, delimiter)])
+        except RuleError as error:
+            raise error.at(path, f"line {number}") from None
+        return cls(columns, delimiter, is_head)
+
+    def rows(self, source: Source, block: bytes, number: int) -> Iterator[tuple[int, str]]:
+        """Yield the numbers and the texts of the rows of a block, before which there are so many lines."""
+        for place, line in lines(BytesIO(block), _LONGEST_LINE_BYTES, source.path, number + 1):
+            if text := _text(line):
+                source.report.count("records")
+                yield place, text
+
+    def request(self, newest: dict[str, int], text: str) -> Request:
+        """Read a row; `newest` has the latest time of each client."""
+        cells, width = _cells(text, self.delimiter), len(self.columns)
         if len(cells) != width:
             rule = f"a row must have {width} {'cell' if width == 1 else 'cells'}, as the first line has"
-            if delimiter == "," and len(cells) > width:
+            if self.delimiter == "," and len(cells) > width:
                 rule += " (columns with decimal commas must be separated by semicolons or tabs)"
             raise RuleError(rule, text)
-        found = _request(dict(zip(reversed(columns or []), reversed(cells), strict=True)))
+        found = _request(dict(zip(reversed(self.columns), reversed(cells), strict=True)))
         step_us = found.start_us - newest.get(found.client, found.start_us)
         if step_us < 0:
             raise RuleError("times must not run backwards", f"{step_us} us")
         newest[found.client] = found.start_us
         return found
 
-    yield from counting(source.parsed(request, rows()), source.report)
-    if not source.report["requests"]:
-        raise TraceError(source.path, "", "a table must hold at least one reply", f"{number} lines")
+    def block(self, block: bytes, newest: dict[str, int]) -> Batch | None:
+        """Read a block by Arrow; None if a row of it may break a rule."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow
+
+        ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+        longest = max(np.diff(ends, prepend=-1).max(initial=0), len(block) - 1 - (ends[-1] if len(ends) else -1))
+        is_odd = not block.isascii() or block.startswith(b"#") or block.count(b"\r") != block.count(b"\r\n")
+        odd = _ODD if self.delimiter == "\t" else (*_ODD, b"\t")
+        if is_odd or longest > _LONGEST_LINE_BYTES or any(mark in block for mark in odd):
+            return None
+        names = [name if name not in self.columns[:at] else f"{name} {at}" for at, name in enumerate(self.columns)]
+        try:
+            read = arrow.read_csv(
+                pa.BufferReader(block), arrow.ReadOptions(column_names=names, block_size=len(block) + 1),
+                arrow.ParseOptions(delimiter=self.delimiter, quote_char=False),
+                arrow.ConvertOptions(
+                    column_types={name: getattr(pa, kind)() for name, kind in _KINDS.items()}, null_values=[""],
+                    decimal_point="," if b"," in block and self.delimiter != "," else ".",
+                    include_columns=[name for name in _KINDS if name in names],
+                ),
+            ).combine_chunks()  # fmt: skip
+        except pa.ArrowInvalid:
+            return None
+        return _batch({name: read[name] for name in read.column_names}, newest)
+
+
+def _batch(read: dict[str, Any], newest: dict[str, int]) -> Batch | None:
+    """Return what Arrow has read as a batch; None if a row may break a rule."""
+    from pyarrow import compute
+
+    n, time, size = len(read["time"]), read["time"], read["bytes"]
+    if not n or time.null_count or size.null_count:
+        return None
+    end = compute.coalesce(read["end"], time) if "end" in read else time
+    asked = read["request_bytes"].fill_null(UNKNOWN_REQUEST_BYTES).to_numpy() if "request_bytes" in read else None
+    columns = np.full(n, -1, np.int64).astype(REQUEST_DTYPE)
+    for name, of, most in (("start_us", time, _MAX_S), ("end_us", end, _MAX_S), ("reply_bytes", size, _MAX_BYTES)):
+        values = of.to_numpy()
+        if not (values.min() >= 0 and values.max() <= most):
+            return None
+        columns[name] = values if of is size else np.rint(values * 1e6)
+    columns["request_bytes"] = UNKNOWN_REQUEST_BYTES if asked is None else asked
+    if asked is not None and not 0 <= asked.min() <= asked.max() <= _MAX_BYTES:
+        return None
+    columns["kind"] = np.where(columns["request_bytes"] > 0, BY_SUFFIX, MESSAGE)
+    known: dict[str, list[str]] = {}
+    for name, unknown in (("client", "client"), ("server", "")):
+        found = read[name].chunk(0).dictionary_encode() if name in read else None
+        columns[name] = 0 if found is None else found.indices.to_numpy()
+        known[name] = [unknown] if found is None else [one or unknown for one in found.dictionary.to_pylist()]
+    start_us, client = columns["start_us"], columns["client"].astype(np.int64)
+    if len(names := known["client"]) > 1:
+        order = np.argsort(client, kind="stable")
+        start_us, client = start_us[order], client[order]
+    first = np.flatnonzero(np.diff(client, prepend=-1))
+    steps_us = np.diff(start_us, prepend=0)
+    steps_us[first] = [us - newest.get(name, us) for name, us in zip(names, start_us[first].tolist(), strict=True)]
+    if (columns["end_us"] < columns["start_us"]).any() or (steps_us < 0).any() or len({*names}) < len(names):
+        return None
+    newest.update(zip(names, start_us[np.append(first[1:], n) - 1].tolist(), strict=True))
+    columns["url_at"] = columns["url_bytes"] = 0
+    if "url" not in read:
+        return Batch(columns, b"", names.__getitem__, known["server"].__getitem__)
+    _, offsets, text = read["url"].chunk(0).buffers()
+    columns["url_at"], columns["url_bytes"] = (at := np.frombuffer(offsets, np.int32)[: n + 1])[:-1], np.diff(at)
+    return Batch(columns, text.to_pybytes() if text else b"", names.__getitem__, known["server"].__getitem__)
 
 
 def _named(cells: list[str]) -> tuple[list[str], bool]:
@@ -124,7 +236,7 @@ def _seconds(text: str) -> float:
 
 
 def _bytes(text: str, name: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 15 and int(text) <= _MAX_BYTES):
+    if not (text.isascii() and text.isdigit() and int(text.lstrip("0")[:15] or 0) <= _MAX_BYTES):
         raise RuleError(f"{name} must be a whole number in [0, {_MAX_BYTES}]", text)
     return int(text)
 

@@ -70,10 +70,10 @@ class Traffic(NamedTuple):
     messages: list[Message]  #: In the order of their instants.
 
     @classmethod
-    def plain(cls, pages: list[Page], messages: list[Message], server: str = INSTANT) -> Self:
+    def plain(cls, pages: Sequence[Page], messages: list[Message], server: str = INSTANT) -> Self:
         """Return traffic of which nothing is a segment."""
         n = len(pages)
-        return cls(pages, [server] * n, np.full(n, np.nan), np.full(n, -1), messages)
+        return cls([*pages], [server] * n, np.full(n, np.nan), np.full(n, -1), messages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,10 +330,10 @@ def _phase(place: int, rng: Rng, start_s: float) -> Traffic:
         return stream(PHASE_S, rng, start_s=start_s)
     pages: list[Page] = []
     if server:
-        pages = generate(4 * round(PHASE_S / SECONDS_A_PAGE), rng, "1996")
-        think_s = np.cumsum([page.think_s for page in pages])
-        last = min(int(np.searchsorted(think_s, PHASE_S)), len(pages) - 1)  # the page after which it is over
-        pages = [*pages[:last], pages[last]._replace(think_s=0.0)]
+        drawn = generate(4 * round(PHASE_S / SECONDS_A_PAGE), rng, "1996")
+        think_s = np.cumsum(drawn.think_s)
+        last = min(int(np.searchsorted(think_s, PHASE_S)), len(drawn) - 1)  # the page after which it is over
+        pages = [*drawn[:last], drawn[last]._replace(think_s=0.0)]
         pages[0] = pages[0]._replace(issue_s=start_s)
     messages = [] if bursty is None else push_messages(PHASE_S, rng, bursty=bursty, start_s=start_s)
     return Traffic.plain(pages, messages, server or INSTANT)
@@ -354,8 +354,8 @@ def _web(server: str = INSTANT, *waits: Waits, push: Maker | None = None, web: s
 
     def made(duration_s: float, wishes: Wishes, rng: Rng) -> Traffic:
         n = max(1, round(duration_s / SECONDS_A_PAGE)) if wishes.pages is None else wishes.pages
-        pages, many = generate(n, rng, web), len(waits)
-        if waits:
+        pages: Sequence[Page] = generate(n, rng, web)
+        if many := len(waits):
             pages = [_waiting(page, waits[i % many], rng, i / n) for i, page in enumerate(pages)]
         if many > 1:
             pages = [_asked_of(page, i % many) for i, page in enumerate(pages)]

@@ -17,23 +17,21 @@ bytes of what names something.  Think times are those of `traces.web_model`, for
 """
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib import resources
-from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from traces.records import Cause, Page
-from traces.web_model import think_s
+from traces.columns import Workload
+from traces.web_model import Floats, Ints, columns_of
 
-__all__ = ["TYPES", "amounts", "drawn", "model", "quantile"]
+__all__ = ["TYPES", "amounts", "block", "model", "quantile"]
 
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 Model: TypeAlias = dict[str, Any]
 TYPES = ("html", "css", "js", "font", "image", "other")
 LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -41,14 +39,52 @@ RAREST = 0.005
 RAREST_OF_REQUESTS = 0.05  # of which recorded pages tell less
 _KIB = 1024
 _AT = ndtri(LEVELS)
+_HIGHEST = 40.0  # of normal scores
 _SCORES = np.linspace(-3.0, 3.0, 121)
 
 
-def drawn(n_pages: int, rng: np.random.Generator) -> Iterator[Page]:
-    """Yield pages as they are drawn; the first k are the same whatever `n_pages` is."""
+def block(rng: np.random.Generator, first: int, n_pages: int) -> Workload:
+    """Draw pages, the first of which has this number.
+
+    What decides how many numbers a page takes is drawn page by page, all else is computed for the block.
+    """
     packaged = model()
-    for index in range(n_pages):
-        yield _page(f"w{index}", packaged, rng)
+    drawn = zip(*(_draws(packaged, rng) for _ in range(n_pages)), strict=True)
+    scores, is_home, think, *of_requests = drawn
+    spread, hosts, is_stream, asked, waits, by, which, pauses, awaited = map(np.concatenate, of_requests)
+    found, totals = amounts(packaged, np.array(scores), np.array(is_home))
+    counts = found.astype(np.int64)
+    n = counts.sum(axis=1)
+    start = np.cumsum(n) - n
+    page = np.repeat(np.arange(n_pages), n)
+    place = np.arange(len(page)) - start[page]
+    kinds = np.repeat(np.tile(np.arange(len(TYPES)), n_pages), counts.ravel())  # a document is the first of its type
+    shares = np.exp(_of_type(packaged["spread"], kinds) * spread)
+    documents = np.flatnonzero(kinds == 0)  # the largest of its type
+    shares[documents] = shares[documents][np.lexsort((-shares[documents], page[documents]))]
+    group = len(TYPES) * page + kinds
+    replies = totals.ravel()[group] * shares / np.bincount(group, shares, totals.size)[group]
+    requests = quantile(packaged["request_bytes"], asked)
+    again = is_stream.copy()
+    again[np.unique(page * len(page) + hosts, return_index=True)[1]] = False  # a host's first
+    requests[again] *= packaged["repeated_headers"]
+    waits_s, pauses_s = np.empty(len(page)), np.empty(len(page))
+    data = kinds == TYPES.index("other")
+    for table, mask in (("static", ~data), ("data", data), ("document", place == 0)):
+        waits_s[mask] = quantile(packaged["wait_ms"][table], waits[mask], RAREST_OF_REQUESTS) / 1000
+    for kind, name in enumerate(TYPES):
+        mask = kinds == kind
+        pauses_s[mask] = quantile(packaged["pause_ms"][name], pauses[mask], RAREST_OF_REQUESTS) / 1000
+    parents = start[page] + _parents(packaged["named_by"], kinds, place, counts[page], by, which)
+    is_awaited = awaited >= _of_type(packaged["unawaited"], kinds)
+    is_awaited[parents] = True
+    order, after = _order(page, place, parents, pauses_s + waits_s[parents])
+    pauses_s[start], sizes = 0.0, np.maximum(np.rint((requests, replies)), 1).astype(np.int64).T
+    causes = np.column_stack([after, *(known[order] for known in (pauses_s.round(6), is_awaited, is_stream))])
+    return columns_of(
+        first, n - 1, sizes[order], np.array(think), waits_s=waits_s[order].round(6),
+        servers=hosts[order], causes=causes,
+    )  # fmt: skip
 
 
 def quantile(table: Sequence[float], scores: Floats, rarest: float = RAREST) -> Floats:
@@ -89,8 +125,7 @@ def amounts(packaged: Model, scores: Floats, is_home: NDArray[np.bool_]) -> tupl
     with it.
     """
     n = len(TYPES)
-    counts = [np.rint(quantile(packaged["requests"][kind], scores[:, i])) for i, kind in enumerate(TYPES)]
-    counts = [of if kind == "font" else np.maximum(of, 1.0) for of, kind in zip(counts, TYPES, strict=True)]
+    counts = [_counts(packaged, kind, scores[:, i]) for i, kind in enumerate(TYPES)]
     tables = packaged["kib"]
     home, inner = (quantile(tables[kind], scores[:, 2 * n - 2]) for kind in ("image_home", "image_inner"))
     kib = [quantile(tables[kind], scores[:, n + i]) for i, kind in enumerate(TYPES[:-2])] + [
@@ -102,97 +137,94 @@ def amounts(packaged: Model, scores: Floats, is_home: NDArray[np.bool_]) -> tupl
     return np.column_stack(counts), _KIB * np.column_stack([*kib, quantile(tables["other"], rest)])
 
 
-def _page(name: str, model: Model, rng: np.random.Generator) -> Page:
-    scores = model["root"] @ rng.standard_normal(2 * len(TYPES) - 1)
-    found = amounts(model, scores[np.newaxis], rng.random(1) < model["home_pages"])
-    counts, totals = (of[0] for of in found)
-    kinds = np.repeat(np.arange(len(TYPES)), counts.astype(int))  # the document is the first of its type
-    n = len(kinds)
-    shares = np.exp(_of_type(model["spread"], kinds) * rng.standard_normal(n))
-    shares[: int(counts[0])].sort()
-    shares[: int(counts[0])] = shares[: int(counts[0])][::-1]  # the document is the largest of its type
-    replies = totals[kinds] * shares / np.bincount(kinds, shares, len(TYPES))[kinds]
-    hosts, is_stream = _hosts(model["hosts"], n, rng)
-    requests = quantile(model["request_bytes"], rng.standard_normal(n))
-    again = is_stream.copy()
-    again[np.unique(hosts, return_index=True)[1]] = False  # a host's first
-    requests[again] *= model["repeated_headers"]
-    waits_s = _waits_s(model["wait_ms"], kinds, rng)
-    parents = _parents(model["named_by"], kinds, rng)
-    pauses_s = np.zeros(n)
-    for kind, table in enumerate(model["pause_ms"][name] for name in TYPES):
-        of = kinds == kind
-        pauses_s[of] = quantile(table, rng.standard_normal(of.sum()), RAREST_OF_REQUESTS) / 1000
-    is_awaited = rng.random(n) >= _of_type(model["unawaited"], kinds)
-    is_awaited[parents] = True
-    order, after = _order(parents, pauses_s + waits_s[parents])
-    pairs = [(int(asked), int(reply)) for asked, reply in np.maximum(np.rint((requests, replies)), 1).T[order]]
-    columns = (of[order].tolist() for of in (pauses_s.round(6), is_awaited, is_stream))
-    return Page(
-        name, *pairs[0], tuple(pairs[1:]), think_s(rng.random()), waits_s=tuple(waits_s[order].round(6).tolist()),
-        servers=tuple(hosts[order].tolist()),
-        causes=(Cause(0, 0.0, True, bool(is_stream[0])), *islice(map(Cause, after, *columns), 1, None)),
-    )  # fmt: skip
+def _counts(packaged: Model, kind: str, scores: Floats) -> Floats:
+    """Return how many requests of a type pages have; all but fonts are on every page."""
+    found: Floats = np.maximum(np.rint(quantile(packaged["requests"][kind], scores)), kind != "font")
+    return found
+
+
+@cache
+def _rises(kind: str) -> list[float]:
+    """Return the least scores at which a page has one request of a type, two, three, ..."""
+    wanted = np.arange(1, 1 + _counts(model(), kind, np.array([_HIGHEST]))[0])
+    low, high = np.full(wanted.shape, -_HIGHEST), np.full(wanted.shape, _HIGHEST)
+    while ((low < (middle := (low + high) / 2)) & (middle < high)).any():
+        reached = _counts(model(), kind, middle) >= wanted
+        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+    return high.tolist()
+
+
+def _draws(packaged: Model, rng: np.random.Generator) -> tuple[Any, ...]:
+    """Draw what a page needs: of itself, then of its requests, type after type."""
+    scores = packaged["root"] @ rng.standard_normal(2 * len(TYPES) - 1)
+    is_home = rng.random() < packaged["home_pages"]
+    n = sum(bisect_right(_rises(kind), score) for kind, score in zip(TYPES, scores.tolist(), strict=False))
+    spread = rng.standard_normal(n + 1)
+    hosts, is_stream = _hosts(packaged["hosts"], n, spread[n], rng)
+    normal, uniform = rng.standard_normal((2, n)), rng.random((2, n))
+    pauses, last = rng.standard_normal(n), rng.random(n + 1)
+    return scores, is_home, last[n], spread[:n], hosts, is_stream, *normal, *uniform, pauses, last[:n]
 
 
 def _of_type(figures: dict[str, float], kinds: Ints) -> Floats:
     return np.array([figures.get(kind, 0.0) for kind in TYPES])[kinds]
 
 
-def _hosts(model: dict[str, float], n: int, rng: np.random.Generator) -> tuple[Ints, NDArray[np.bool_]]:
+def _hosts(model: dict[str, float], n: int, scatter: float, rng: np.random.Generator) -> tuple[Ints, NDArray[np.bool_]]:
     """Return the host of each of `n` requests, the document's being 0, and whether it speaks HTTP/2.
 
     More requests mean more hosts, by a power; a share of the requests is the document's own host's, and the
     others are asked the less the later they were added (Zipf).
     """
-    wanted = (n / model["requests_of_one"]) ** model["power"] * np.exp(model["scatter"] * rng.standard_normal())
-    n_hosts = int(np.clip(np.rint(wanted), 1, n))
-    own = rng.uniform(model["least_own_share"], model["most_own_share"])
-    is_stream = rng.random(n_hosts) >= model["http_1"]
-    hosts = np.zeros(n, np.int64)
+    wanted = (n / model["requests_of_one"]) ** model["power"] * np.exp(model["scatter"] * scatter)
+    n_hosts = int(min(max(np.rint(wanted), 1), n))
+    draws = rng.random(1 + n_hosts + (2 * (n - 1) if n_hosts > 1 else 0))
+    own = model["least_own_share"] + (model["most_own_share"] - model["least_own_share"]) * draws[0]
+    is_stream, hosts = draws[1 : 1 + n_hosts] >= model["http_1"], np.zeros(n, np.int64)
     if n_hosts > 1:
-        weights = 1.0 / np.arange(1, n_hosts)
-        hosts[1:] = np.where(rng.random(n - 1) < own, 0, 1 + rng.choice(n_hosts - 1, n - 1, p=weights / weights.sum()))
+        is_own, others = draws[1 + n_hosts :].reshape(2, -1)
+        hosts[1:] = np.where(is_own < own, 0, 1 + _zipf(n_hosts - 1).searchsorted(others, side="right"))
         hosts[1 + rng.permutation(n - 1)[: n_hosts - 1]] = np.arange(1, n_hosts)  # each is asked for something
     return hosts, is_stream[hosts]
 
 
-def _waits_s(model: Model, kinds: Ints, rng: np.random.Generator) -> Floats:
-    """Return what servers take, the document first."""
-    scores, waits_ms = rng.standard_normal(len(kinds)), np.empty(len(kinds))
-    data = kinds == TYPES.index("other")
-    for table, of in (("static", ~data), ("data", data), ("document", np.arange(len(kinds)) == 0)):
-        waits_ms[of] = quantile(model[table], scores[of], RAREST_OF_REQUESTS)
-    return waits_ms / 1000
+@lru_cache
+def _zipf(n: int) -> Floats:
+    """Return the distribution function of one of `n`, as `Generator.choice` has it."""
+    weights = 1.0 / np.arange(1, n + 1)
+    reached: Floats = (weights / weights.sum()).cumsum()
+    reached /= reached[-1]
+    return reached
 
 
-def _parents(named_by: dict[str, dict[str, float]], kinds: Ints, rng: np.random.Generator) -> Ints:
-    """Return what names each request: a place among the requests, that of the document being 0.
+def _parents(
+    named_by: dict[str, dict[str, float]], kinds: Ints, place: Ints, counts: Ints, by: Floats, which: Floats
+) -> Ints:
+    """Return what names each request: a place among those of its page, that of the document being 0.
 
     A script is named by one before it, so that nothing names itself in a circle; what should be named by something
     that the page has not is named by the document.
     """
-    n = len(kinds)
-    first, counts = np.searchsorted(kinds, np.arange(len(TYPES))), np.bincount(kinds, minlength=len(TYPES))
-    by, which, parents = rng.random(n), rng.random(n), np.zeros(n, np.int64)
-    for place in range(1, n):
-        kind = kinds[place]
-        for name, share in named_by[TYPES[kind]].items():
+    first, parents = np.cumsum(counts, axis=1) - counts, np.zeros(len(kinds), np.int64)
+    for kind, names in enumerate(TYPES):
+        mask = np.flatnonzero((kinds == kind) & (place > 0))
+        left = by[mask]
+        for name, share in named_by[names].items():
             parent = TYPES.index(name)
-            choices = place - first[parent] if parent == kind else counts[parent]
-            if 0.0 <= by[place] < share and choices:
-                parents[place] = first[parent] + int(which[place] * choices)
-            by[place] -= share
+            begun = first[mask, parent]
+            choices = place[mask] - begun if parent == kind else counts[mask, parent]
+            chosen = (left >= 0.0) & (left < share) & (choices > 0)
+            parents[mask[chosen]] = (begun + (which[mask] * choices).astype(np.int64))[chosen]
+            left = left - share
     return parents
 
 
-def _order(parents: Ints, delays_s: Floats) -> tuple[Ints, list[int]]:
+def _order(page: Ints, place: Ints, parents: Ints, delays_s: Floats) -> tuple[Ints, Ints]:
     """Return the order in which requests can first be known, and how far before each what names it then stands."""
     begun, before = np.zeros(len(parents)), None
-    delays_s = np.maximum(delays_s, 1e-6)
-    delays_s[0] = 0.0
-    while before is None or (begun != before).any():  # as often as the page is deep
+    delays_s = np.where(place > 0, np.maximum(delays_s, 1e-6), 0.0)
+    while before is None or (begun != before).any():  # as often as the deepest page is deep
         begun, before = begun[parents] + delays_s, begun
-    order = np.argsort(begun, kind="stable")
-    place = np.argsort(order)
-    return order, (place - place[parents])[order].tolist()
+    order = np.lexsort((begun, page))
+    placed = np.argsort(order)
+    return order, (placed - placed[parents])[order]

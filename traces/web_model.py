@@ -10,23 +10,30 @@ Source: B. Mah, An Empirical Model of HTTP Network Traffic, INFOCOM 1997 (figure
 of at most 1000 s, longer ones being rejected and not clipped.
 """
 
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from importlib import resources
+from itertools import chain
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from traces.checks import between, checked, shown
+from traces.columns import Workload
 from traces.records import Page
 
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
 WEBS = ("2025", "1996")
 """The years of the Web that pages can be drawn from."""
 
 _MOST_PAGES = 10**8
+_BLOCK = 4096  # pages that are drawn together
+_HALF_A_PAGE = 3  # pairs of draws; there are 4.84 of a page in the mean
 
 
-def generate(n_pages: int, rng: np.random.Generator | int, web: str = "2025") -> list[Page]:
+def generate(n_pages: int, rng: np.random.Generator | int, web: str = "2025") -> Workload:
     """Draw pages of a Web model.
 
     Parameters
@@ -40,8 +47,9 @@ def generate(n_pages: int, rng: np.random.Generator | int, web: str = "2025") ->
 
     Returns
     -------
-    list of Page
-        Named ``w0``, ``w1``, ...; sizes of at least one byte, think times in whole microseconds.
+    Workload
+        A sequence of `Page`, named ``w0``, ``w1``, ...; sizes of at least one byte, think times in whole
+        microseconds.
 
     Raises
     ------
@@ -53,39 +61,57 @@ def generate(n_pages: int, rng: np.random.Generator | int, web: str = "2025") ->
     >>> [page.page for page in generate(2, np.random.default_rng(0))]
     ['w0', 'w1']
     """
-    return list(drawn(n_pages, rng, web))
+    return _block(n_pages, rng, web)(0, n_pages)
+
+
+def drawn(n_pages: int, rng: np.random.Generator | int, web: str = "2025") -> Iterator[Page]:
+    """Yield the pages of `generate` as they are drawn, in constant memory."""
+    draw = _block(n_pages, rng, web)
+    begun = range(0, n_pages, _BLOCK)
+    return chain.from_iterable(draw(first, min(_BLOCK, n_pages - first)) for first in begun)
 
 
 @checked
-def drawn(n_pages: int, rng: np.random.Generator | int, web: str = "2025") -> Iterator[Page]:
-    """Yield the pages of `generate` as they are drawn, in constant memory."""
+def _block(n_pages: int, rng: np.random.Generator | int, web: str) -> Callable[[int, int], Workload]:
+    """Return what draws pages: from the number of the first and how many to these pages."""
     between(1, _MOST_PAGES, n_pages=n_pages)
     if web not in WEBS:
         raise ValueError(f"web must be {' or '.join(WEBS)}, got {shown(web)}")
-    assert not isinstance(rng, int)  # `checked` made it of a seed
     if web == "2025":
-        from traces import web_2025  # which needs scipy
+        from traces.web_2025 import block  # which needs scipy
+    else:
+        block = _drawn
+    assert not isinstance(rng, int)  # `checked` made it of a seed
+    return partial(block, rng)
 
-        return web_2025.drawn(n_pages, rng)
-    return _drawn(n_pages, rng)
 
-
-def _drawn(n_pages: int, rng: np.random.Generator) -> Iterator[Page]:
+def _drawn(rng: np.random.Generator, first: int, n_pages: int) -> Workload:
     levels, *sizes, _ = _table("web_model_quantiles.csv")
     objects, cumulative = _table("web_model_objects_per_page.csv")
-    for index in range(n_pages):
-        count_level, think_level = rng.random(2)
-        n_objects = int(objects[np.searchsorted(cumulative, count_level)])
-        drawn = zip(rng.random((n_objects + 1, 2)).T, sizes, strict=True)  # of requests and of replies
-        requests, replies = (np.maximum(np.rint(np.interp(at, levels, of)), 1).astype(int).tolist() for at, of in drawn)
-        objects_of = tuple(zip(requests[1:], replies[1:], strict=True))
-        yield Page(f"w{index}", requests[0], replies[0], objects_of, think_s(think_level))
+    state, n, at = rng.bit_generator.state, _HALF_A_PAGE * n_pages, 0
+    begun: list[int] = []
+    while len(begun) < n_pages:  # a page's first draw tells how many it needs, and so where the next one begins
+        n *= 2
+        rng.bit_generator.state = state
+        draws = rng.random((n, 2))
+        steps = [*(2 + objects[np.searchsorted(cumulative, draws[:, 0])]).astype(int).tolist(), n + 1]
+        begun, at = [], 0
+        while len(begun) < n_pages and at + steps[at] <= n:
+            begun.append(at)
+            at += steps[at]
+    rng.bit_generator.state = state
+    rng.random((at, 2))  # no more than these pages need
+    pairs = zip(np.delete(draws[:at], begun, axis=0).T, sizes, strict=True)  # of requests and of replies
+    drawn = [np.maximum(np.rint(np.interp(level, levels, of)), 1).astype(int) for level, of in pairs]
+    return columns_of(first, np.diff([*begun, at]) - 2, np.column_stack(drawn), draws[begun, 1])
 
 
-def think_s(level: float) -> float:
-    """Return the think time at a level of its distribution, whole microseconds in seconds."""
-    levels, *_, thinks_s = _table("web_model_quantiles.csv")
-    return round(float(np.interp(level, levels, thinks_s)), 6)
+def columns_of(first: int, objects: Ints, sizes: Ints, levels: Floats, **known: Any) -> Workload:
+    """Return drawn pages, numbered from the `first` on; think times lie at these levels of their distribution."""
+    levels_known, *_, thinks_s = _table("web_model_quantiles.csv")
+    think_s = [round(one, 6) for one in np.interp(levels, levels_known, thinks_s).tolist()]  # whole microseconds
+    names = [f"w{number}" for number in range(first, first + len(objects))]
+    return Workload(names, objects, sizes, think_s, np.full(len(names), np.nan), **known)
 
 
 @cache

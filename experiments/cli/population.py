@@ -1,4 +1,4 @@
-"""`lpsm population`: every user or session of a trace through every policy, on this machine or on a cluster."""
+"""`lpsm population`: every user or session of a trace, or drawn ones, through every policy, here or on a cluster."""
 
 from functools import partial
 
@@ -12,7 +12,10 @@ from experiments.presets import LOCAL
 
 
 @options.command(
-    click.argument("trace", type=options.INPUT),
+    click.argument("trace", type=options.INPUT, required=False),
+    options.whole("--sessions", "Without a trace: how many sessions are drawn [1000].", most=10**9),
+    options.whole("--pages", "Without a trace: pages of each [10].", most=10**4),
+    options.web("Without a trace"),
     options.policies("none,psm,bsd:1,lpsm:log"),
     options.choice("--by", ["user", "session"], "Whether each run is of a user or of a session."),
     options.MEMBER,
@@ -24,18 +27,17 @@ from experiments.presets import LOCAL
         "--scheduler", "processes of this machine, or the address tcp://HOST:PORT of a Dask scheduler.", default=LOCAL
     ),
     options.JOBS,
-    options.whole("--pages-per-task", "About how many pages one task has.", 1000),
+    options.whole("--pages-per-task", "About how many pages one task, and file, has.", 5000),
     options.JSON,
     *WORLD,
 )
 def population(asked: options.Asked) -> None:
-    """Run every user (or session) of TRACE under every policy.
+    """Run every user (or session) of TRACE, or sessions that are drawn, under every policy.
 
-    OUT receives a table of all users and policies (Parquet), distributions of energy and slowdown (CSV) and pictures
-    (PNG and SVG).  A run that was stopped, by whatever, goes on when the same command is given again.
+    OUT receives tables of all users and policies (Parquet, a file a task), distributions of energy and slowdown (CSV)
+    and pictures (PNG and SVG).  Memory does not grow with their number.  A run that was stopped, by whatever, goes on
+    when the same command is given again.
     """
-    import pandas as pd
-
     import netsim
     import traces
     from experiments.figures.population import by_user, energy, slowdown
@@ -45,12 +47,21 @@ def population(asked: options.Asked) -> None:
     from experiments.study import population as study
     from experiments.study import sweep
     from experiments.study.files import content_digest, source_digest
+    from experiments.study.parts import read
     from experiments.study.progress import progress
-    from experiments.study.run import is_cluster, processes, run
-    from experiments.study.traffic import told
+    from experiments.study.run import is_cluster, processes, stream
+    from experiments.study.store import part_name
+    from experiments.world import traffic_of
     from netsim.simulation import uncompiled
 
-    world = world_of(asked)
+    drawn = asked.trace is None
+    for name in ("member", "max_think_s") if drawn else ("sessions", "pages", "web"):
+        if getattr(asked, name) is not None:
+            where = "traffic that is read, and no TRACE" if drawn else "traffic that is drawn, and a TRACE"
+            raise ValueError(f"--{name.removesuffix('_s').replace('_', '-')} is for {where} is given")
+    preset = asked.preset or "today"
+    web, untold = traffic_of(preset, asked.web)
+    world = world_of(asked, drawn=drawn and untold)
     config, interval_ns = world.config, world.config.beacon_interval_ns
     chosen = sweep.named(asked.policies, interval_ns)
     chosen = {BASELINE: chosen.pop(BASELINE), **chosen}
@@ -59,45 +70,49 @@ def population(asked: options.Asked) -> None:
     jobs, policies = processes(asked.jobs), tuple(chosen.values())
     for policy in policies:  # one that does not go with the world is known before anything is read
         netsim.simulate(sweep.ONE_PAGE, policy, config=config)
-    names = ("by", "member", "seed", "skip_damaged", "max_think_s")
-    choice = {name: getattr(asked, name) for name in names} | {"recorded_round_trip": world.recorded_round_trip}
-    traffic, report = {"sha256": content_digest(asked.trace), **choice}, traces.Report()
-    users = []
-    with progress("runs read", None) as advance:  # what is wrong with the trace is known before anything is written
-        for user in study.users(asked.trace, **choice, report=report):
-            users.append(user)
-            advance()
-    world = world.beside(users)
-    config = world.config
-    program = source_digest() if on_cluster else None
-    cut = study.tasks(users, policies, config, pages_per_task=asked.pages_per_task, program=program)
-    if not cut:
+    report, by = traces.Report(), "session" if drawn else asked.by
+    members: study.Drawn | study.Users
+    if drawn:
+        members = study.Drawn(asked.sessions or 1000, asked.pages or 10, seed=asked.seed, web=web)
+        traffic = {"sessions": members.count, "pages": members.pages, "web": web, "seed": asked.seed}
+    else:
+        choice = {name: getattr(asked, name) for name in ("by", "member", "seed", "skip_damaged", "max_think_s")}
+        choice["recorded_round_trip"] = world.recorded_round_trip
+        traffic = {"sha256": content_digest(asked.trace), **choice}
+        with progress("sessions read", None) as advance:  # what is wrong is known before anything is written
+            members = study.Users(asked.trace, **choice, report=report, advance=advance)
+    if members.first is None:
         raise ValueError(f"{asked.trace}: there is no page in it")
-    settings = settings_of(traffic, chosen, world, pages_per_task=asked.pages_per_task)
-    with folder("population", asked, settings, dict.fromkeys(study.COLUMNS, list)) as store:
-        if cut[0].compile_first and len(store.finished) < len(cut) and not on_cluster:  # where every worker does
+    world = world.beside([members.first])
+    config, least = world.config, asked.pages_per_task
+    many = sweep.are_many(members.pages, members.first)
+    cut = study.tasks(
+        members, policies, config, pages_per_task=least, compile_first=many,
+        program=source_digest() if on_cluster else None,
+    )  # fmt: skip
+    names = [part_name(place) for place, _ in enumerate(study.cut(members.sizes(), least, int))]
+    settings = settings_of(traffic, chosen, world, pages_per_task=least)
+    with folder("population", asked, settings, str) as store:
+        done = len(store.finished)
+        if many and done < len(names) and not on_cluster:  # where every worker does
             if uncompiled(policies, config):
                 echo("compiling the simulator, once on this machine", err=True)
             sweep.compile_express(policies, config, jobs)
-        found = run(
-            study.compute, {str(number): task for number, task in enumerate(cut)}, jobs=jobs, title="tasks",
-            scheduler=asked.scheduler, finished=store.finished, keep=store.keep,
-        )  # fmt: skip
+        waiting = ((name, task) for name, task in zip(names, cut, strict=True) if name not in store.finished)
+        stream(study.part, waiting, len(names), done=done, keep=store.keep_part, jobs=jobs, scheduler=asked.scheduler)
         if report.format:  # a workload is read without one
             echo(str(report), err=True)
-        table = pd.concat(map(pd.DataFrame, found.values()), ignore_index=True)
-        recorded = told(users, config)
+        parts = partial(read, [store.partial / name for name in names])
         psm = netsim.canonical("psm", beacon_interval_ns=interval_ns)
-        whole = study.summary(table, [*chosen], psm)
-        count, pages = int(whole["users"].iloc[0]), int(whole["pages"].iloc[0])
-        of = f"{traces.counted(count, f'{asked.by}s')}, {traces.counted(pages, 'pages')}"
-        text = population_text(whole, of, asked.by, psm)
-        said = {"recorded": recorded, "users": count, "summary": plain(whole)}
+        whole = study.summary(parts, [*chosen], psm, drawn=drawn)
+        recorded = members.told(config, float(whole["elapsed_s"].iloc[0]))
+        what = f"{traces.counted(members.count, f'{by}s')}, {traces.counted(int(whole['pages'].iloc[0]), 'pages')}"
+        text, drawn_through = population_text(whole, what, by, psm), study.curves(parts, [*chosen])
+        said = {"recorded": recorded, "users": members.count, "summary": plain(whole)}
         drawings = {
-            "energy": partial(energy, table, [*chosen], asked.by, psm),
-            "slowdown": partial(slowdown, table, [*chosen], asked.by),
-            "users": partial(by_user, table, [*chosen], asked.by),
+            "energy": partial(energy, drawn_through, [*chosen], by, psm),
+            "slowdown": partial(slowdown, drawn_through, by),
+            "users": partial(by_user, study.points(parts, [*chosen], members.count), whole, by),
         }  # fmt: skip
-        store.write("users.parquet", table.to_parquet(index=False, compression="zstd"))
         text += f"\n\n{recorded_words(recorded, world)}"
         ended(store, asked, "population", text, said, {"summary": whole}, drawings)

@@ -1,8 +1,8 @@
 """Run independent tasks, in this process, in several, or on a Dask cluster, and keep each result as it arrives.
 
 It knows nothing about what a task is: a picklable value, and a module-level function that turns it into a picklable
-result.  Results come back in the order of the tasks, so that nothing downstream can depend on `jobs`.  No more tasks
-are under way at a time than keep all workers busy.
+result.  Results of `run` come back in the order of the tasks, so that nothing downstream can depend on `jobs`.  No more
+tasks are under way at a time than keep all workers busy: memory does not grow with their number in a `stream`.
 
 Processes of this machine obey their parent alone: Ctrl-C does not reach them, and they end when it ends, however it
 ends, even while compiled code runs.  A cluster is one that somebody started with Dask's own commands; its workers must
@@ -17,12 +17,12 @@ import os
 import signal
 import sys
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from concurrent.futures.process import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import islice
 from math import inf
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait as wait_for_handles
@@ -51,55 +51,74 @@ _NO_COMPLAINT = "ignore:resource_tracker:UserWarning"
 
 
 def run(
-    function: Callable[[T], R], tasks: Mapping[str, T], *, jobs: int | None, scheduler: str = LOCAL,
-    finished: Row | None = None, keep: Callable[[str, R], None] = lambda _key, _result: None,
-    title: str = "runs",
+    function: Callable[[T], R], tasks: Mapping[str, T], *, jobs: int | None, finished: Row | None = None,
+    keep: Callable[[str, R], None] = lambda _key, _result: None, title: str = "runs",
 ) -> dict[str, R]:  # fmt: skip
     """Compute `function(task)` for every task whose key is not in `finished`, and return all results by their keys.
+
+    The others are as for `stream`.
+    """
+    results = {key: value for key, value in (finished or {}).items() if key in tasks}
+    waiting = [key for key in tasks if key not in results]
+
+    def accept(key: str, result: R) -> None:
+        keep(key, result)
+        results[key] = result
+
+    taken = ((key, tasks[key]) for key in waiting)
+    stream(function, taken, len(tasks), done=len(results), keep=accept, jobs=jobs, title=title)
+    return {key: results[key] for key in tasks}
+
+
+def stream(
+    function: Callable[[T], R], tasks: Iterable[tuple[str, T]], total: int, *, done: int = 0,
+    keep: Callable[[str, R], None], jobs: int | None, scheduler: str = LOCAL, title: str = "tasks",
+) -> None:  # fmt: skip
+    """Compute `function(task)` for keyed tasks, which are taken as workers become free, and hand on each result.
 
     `function` stands at the top level of a module, so that other processes find it.  `jobs` processes of this machine
     compute (1: this one; None: this one, and one for each processor once what is left would take it longer than
     `WORTH_S`), or the cluster whose address `scheduler` is.  `keep` is called here with key and result as soon as a
-    task is finished.  The progress bar counts `title`.
+    task is finished, in any order.  The progress bar counts `title`: `done` of the `total` are finished already, and
+    `tasks` are the others.
 
     On Ctrl-C it ends after every finished result was kept; what a task raises is raised here.  A cluster that cannot be
     reached, or has no worker, and workers that die beyond repair are an `OSError`.
     """
-    results = {key: value for key, value in (finished or {}).items() if key in tasks}
-    waiting = deque(key for key in tasks if key not in results)
     cluster = is_cluster(scheduler)
+    waiting, left, finished = iter(tasks), total - done, 0
     measures = jobs is None and not cluster
-    jobs = min(processes(jobs), max(1, len(waiting)))
-    with progress(title, len(tasks), done=len(results)) as advance:
+    jobs = min(processes(jobs), max(1, left))
+    with progress(title, total, done=done) as advance:
 
         def accept(key: str, result: R) -> None:
+            nonlocal finished
             keep(key, result)
-            results[key] = result
+            finished += 1
             advance()
 
         try:
-            begun, n = perf_counter(), len(waiting)
-            while waiting and (
-                (measures and len(waiting) * (perf_counter() - begun) <= WORTH_S * (n - len(waiting) or inf))
+            begun = perf_counter()
+            while finished < left and (
+                (measures and (left - finished) * (perf_counter() - begun) <= WORTH_S * (finished or inf))
                 or (jobs == 1 and not cluster)
             ):
-                key = waiting.popleft()
-                accept(key, function(tasks[key]))
-            if waiting:
+                key, task = next(waiting)
+                accept(key, function(task))
+            if finished < left:
                 submit: Any = Executor.submit if cluster else _submit  # Dask pickles by value itself
                 with _cluster(scheduler) if cluster else _processes(jobs) as (executor, width):
                     running: dict[Future[R], str] = {}
-                    while running or waiting:
-                        while waiting and len(running) < UNDER_WAY * max(1, width()):
-                            key = waiting.popleft()
-                            running[submit(executor, function, tasks[key])] = key
-                        done = wait(running, return_when=FIRST_COMPLETED).done
-                        for future in sorted(done, key=lambda one: one.exception() is not None):
+                    while finished < left:
+                        for key, task in islice(waiting, max(0, UNDER_WAY * max(1, width()) - len(running))):
+                            running[submit(executor, function, task)] = key
+                        ready = wait(running, return_when=FIRST_COMPLETED).done
+                        for future in sorted(ready, key=lambda one: one.exception() is not None):
                             accept(running.pop(future), future.result())
+                        del ready, future
         except KeyboardInterrupt as stopped:
-            stopped.add_note(f", {len(results)} of {len(tasks)} {title} were finished")
+            stopped.add_note(f", {done + finished} of {total} {title} were finished")
             raise
-    return {key: results[key] for key in tasks}
 
 
 def processes(jobs: int | None) -> int:

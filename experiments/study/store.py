@@ -7,7 +7,8 @@ in a folder depends on when, where or by how many processes it was made.
 
 A journal holds the result of every finished task, a line each, with a digest that binds it to the manifest.  What was
 stopped, by whatever, goes on from there when the same command runs again; lines that are not as they were written, and
-what another configuration or another program left behind, are computed anew.
+what another configuration or another program left behind, are computed anew.  A result may be a file of its own, a
+*part* (``part-000012.parquet``): it is written at once, and the journal has its digest alone.
 
 A folder is replaced only if its manifest is of the same command and lists all it holds: what somebody else put there is
 never deleted.  If it has other options, or somebody has changed a file in it, that must be asked for.  One process at a
@@ -44,6 +45,7 @@ LIBRARIES = ("lpsm", "matplotlib", "numba", "numpy", "pandas", "pyarrow", "scipy
 PROGRAM = "program_sha256"  # in a configuration: no option, but by which program a record was made
 
 _TEMPORARY = re.compile(rf"\.(.+)\.[0-9a-f]{{12}}{re.escape(TEMPORARY)}", re.DOTALL)
+_PART = re.compile(r"part-\d{6,}\.parquet")
 _SHAPE = {"command": str, "configuration": dict, "source_sha256": str, "versions": {...: str}}
 
 
@@ -127,6 +129,11 @@ def altered(folder: Path, manifest: Row) -> Path | None:
                 return path
         return None
     return folder / SUMS
+
+
+def part_name(number: int) -> str:
+    """Return the name of a part, which is also the key of its task."""
+    return f"part-{number:06d}.parquet"
 
 
 class _Held(NamedTuple):
@@ -213,6 +220,10 @@ class Store:
         if head == self._head:
             pairs = [self._pair(line, shape) for line in lines]
             self.finished = dict(pair for pair in pairs if pair is not None)
+            for name in filter(_PART.fullmatch, [*self.finished]):
+                if _digest_of(self.partial / name) != self.finished[name]:
+                    pairs.append(None)
+                    del self.finished[name]
             count, why = pairs.count(None), "that are not as they were written, and are computed again"
         else:
             count, why = len(lines), "of another configuration or program, which cannot be gone on with"
@@ -241,6 +252,11 @@ class Store:
         os.fsync(self._journal.fileno())
         self.finished[key] = result
 
+    def keep_part(self, name: str, content: bytes) -> None:
+        """Keep the result of a finished task as a file of the folder (`part_name`)."""
+        files.write_file(self.partial / name, content)
+        self.keep(name, _sha256(content))
+
     def write(self, name: str, content: bytes | str | pd.DataFrame) -> None:
         """Add a result file: bytes, text, which for people (``.txt``) is made inert, or a table that becomes CSV."""
         if not isinstance(content, (bytes, str)):
@@ -258,7 +274,8 @@ class Store:
             earlier = self._held(self.folder)
         except ValueError as error:
             raise OSError(str(error)) from None
-        digests = {name: _sha256(content) for name, content in self._contents.items()}
+        digests = {name: digest for name, digest in self.finished.items() if _PART.fullmatch(name)}
+        digests |= {name: _sha256(content) for name, content in self._contents.items()}
         manifest = _json({**self.manifest, "files": digests})
         sums = {**digests, MANIFEST: _sha256(manifest)}
         files.write_file(self.partial / MANIFEST, manifest)
@@ -313,7 +330,7 @@ class Store:
         """Remove what the same command writes again: all but the journal, or that too if nothing is finished."""
         with suppress(OSError, ValueError):  # what somebody has put there stays, with all the rest
             if (unfinished := self._held(self.partial)) is not None:
-                kept = {MANIFEST, JOURNAL} if self.finished else set()
+                kept = {MANIFEST, JOURNAL, *self.finished} if self.finished else set()
                 _remove(self.partial, sorted({*unfinished.names} - kept))
 
     def _left_behind(self) -> Iterator[tuple[Path, list[str]]]:
@@ -350,7 +367,8 @@ class Store:
         ours |= set() if finished else {JOURNAL}
         for name, is_file in entries.items():
             of = _TEMPORARY.fullmatch(name)
-            if not is_file or (of[1] if of else name) not in ours:
+            own = of[1] if of else name
+            if not is_file or (own not in ours and (finished or not _PART.fullmatch(own))):
                 raise ValueError(f"the output folder {folder} holds {name}, which lpsm {command} did not write")
         return _Held(manifest, list(entries))
 
@@ -385,6 +403,14 @@ def _remove(folder: Path, names: Iterable[str]) -> None:
 
 def _listing(digests: Mapping[str, str]) -> str:
     return "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
+
+
+def _digest_of(path: Path) -> str | None:
+    """Return the SHA-256 of a regular file; None if there is none."""
+    try:
+        return _sha256(files.content(path, None))
+    except OSError:
+        return None
 
 
 def _sha256(content: str | bytes) -> str:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from experiments.study.store import Store
 
 __all__ = [
-    "MANY_PAGES", "ONE_PAGE", "Frames", "Generated", "Recorded", "Replication", "Task", "clairvoyant",
+    "MANY_PAGES", "ONE_PAGE", "Frames", "Generated", "Recorded", "Replication", "Task", "are_many", "clairvoyant",
     "compile_express", "frames", "measured", "named", "searches", "simulate", "tasks", "warm_up",
 ]  # fmt: skip
 
@@ -143,9 +143,8 @@ def warm_up(listed: Iterable[Task], jobs: int = 1) -> None:
     The simulator is among it if the replications have `MANY_PAGES` together; so many `jobs` compile it.
     """
     listed = list(listed)
-    pages = {one.name: one.n_pages * (_LARGE if isinstance(one, Generated) and one.web == "2025" else 1)
-        for one in (task.workload for task in listed)}  # fmt: skip
-    many = sum(pages.values()) >= MANY_PAGES
+    workloads = {one.name: one for one in (task.workload for task in listed)}
+    many = bool(workloads) and are_many(sum(one.n_pages for one in workloads.values()), listed[0].workload)
     first = {(task.name, task.config): task for task in listed}
     for config in dict.fromkeys(task.config for task in listed) if many else ():
         compile_express([task.policy for (_, own), task in first.items() if own == config], config, jobs)
@@ -154,6 +153,11 @@ def warm_up(listed: Iterable[Task], jobs: int = 1) -> None:
             netsim.clairvoyant(ONE_PAGE, config=task.config)
         else:
             netsim.simulate(ONE_PAGE, task.policy, config=task.config)
+
+
+def are_many(n_pages: int, one: Replication) -> bool:
+    """Whether so many pages, of which one replication is, are worth compiling the simulator for."""
+    return n_pages * (_LARGE if isinstance(one, Generated) and one.web == "2025" else 1) >= MANY_PAGES
 
 
 def compile_express(policies: Iterable[AnyPolicy], config: netsim.SimulationConfig, jobs: int = 1) -> None:

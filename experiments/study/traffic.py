@@ -139,7 +139,7 @@ def browsed(
         found = traces.read_workload(path)
         if found.round_trip_s is not None:
             report.round_trips_us.extend([round(found.round_trip_s * 1e6)])
-        report.waits_us.extend(np.rint(_known(found) * 1e6).astype(np.int64))
+        report.waits_us.extend(np.rint(known_waits(found) * 1e6).astype(np.int64))
         report.count("messages", len(found.messages))
         yield Browsing("workload", "workload", found)
         return
@@ -172,7 +172,7 @@ def recorded(
             name = f"{name} ({seed + len(found) + len(own)})" if name in found or name in own else name
             own[name] = session.pages
             advance()
-        known, rng = _known(*own.values()), generator(seed, SERVER, 1)
+        known, rng = known_waits(*own.values()), generator(seed, SERVER, 1)
         for name, work in own.items():
             waits_s, unknown = work.waits_s.copy(), np.isnan(work.waits_s)
             if len(known):
@@ -189,7 +189,8 @@ def recorded(
     return list(found.values())
 
 
-def _known(*works: traces.Workload) -> NDArray[np.float64]:
+def known_waits(*works: traces.Workload) -> NDArray[np.float64]:
+    """Return the recorded times of servers, seconds."""
     waits = np.concatenate([*(work.waits_s for work in works), np.empty(0)])
     known: NDArray[np.float64] = waits[~np.isnan(waits)]
     return known
@@ -201,7 +202,7 @@ def tells_waits(sessions: Sequence[Replication]) -> bool:
         return True
     recorded = [session for session in sessions if isinstance(session, Recorded)]
     timed = any(session.is_timed for session in recorded)
-    return timed or len(_known(*(session.recorded for session in recorded))) > 0
+    return timed or len(known_waits(*(session.recorded for session in recorded))) > 0
 
 
 def told(sessions: Sequence[Replication], config: netsim.SimulationConfig) -> Row:
@@ -214,7 +215,7 @@ def told(sessions: Sequence[Replication], config: netsim.SimulationConfig) -> Ro
     if not recorded:
         return {}
     works = [session.recorded for session in recorded]
-    waits = _known(*works) if config.server_delay.kind == "recorded" else np.empty(0)
+    waits = known_waits(*works) if config.server_delay.kind == "recorded" else np.empty(0)
     trips = [session.round_trip_s for session in recorded if session.round_trip_s is not None]
     found: Row = {
         "server_times_s": float(np.median(waits)) if len(waits) else None,

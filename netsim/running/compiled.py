@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from struct import Struct
 from typing import Any
 
@@ -13,8 +14,10 @@ from lpsm.native.entries import Entry, Signature
 from lpsm.native.records import RECORDS, fields_of, numbers_of, reals_of, words_of
 from netsim.model import codes
 from netsim.policies.compiled import CompiledForm
+from netsim.policies.guarded import guarded
 from netsim.policies.protocol import Policy
 from netsim.result import RunRecord
+from netsim.running.called_back import CalledBack
 from netsim.running.machine import EVENT, INTERVAL_NUMBERS, POLL_NUMBERS, Machine
 from netsim.running.setup import BATCH, World, trip_of
 
@@ -31,7 +34,8 @@ _LOOKED_AT = ("Notes", "Stream", "Totals")  # parts that are seen to between eve
 
 def entries_of(policies: Sequence[Policy]) -> list[Entry]:
     """Return the functions that runs under these policies call; what takes longest to compile comes first."""
-    return [advance_run, *(entry for policy in policies for entry in _form_of(policy).entries)]
+    forms = [getattr(policy, "compiled", None) for policy in policies]
+    return [advance_run, *(entry for form in forms if form is not None for entry in form.entries)]
 
 
 def is_ready(policies: Sequence[Policy]) -> bool:
@@ -46,18 +50,27 @@ def run_compiled(world: Callable[[int], World]) -> list[tuple[RunRecord, Ints]]:
     that break the rules, and more group frames than the channel carries, are ValueErrors.
     """
     room, made = _LEAST_ROOM, world(_LEAST_ROOM)
-    forms = [_form_of(policy) for _, policy in made.members]
+    forms = [_form_of(policy, made.config.beacon_interval_ns) for _, policy in made.members]
     before = [(form.ints.copy(), form.floats.copy()) for form in forms]
     while room <= _MOST_ROOM:
-        run = _Run(made)
-        status = run.go()
-        if status == codes.OVER:
+        run = _Run(made, forms)
+        called = {place: form for place, form in enumerate(forms) if isinstance(form, CalledBack)}
+        with guarded if called else nullcontext():
+            status = run.go()
+        for one in called.values():
+            if one.stopped is not None:
+                raise one.stopped
+        if status == codes.OVER and all(one.policy is not None for one in called.values()):
+            for place, one in called.items():
+                made.members[place] = made.members[place][0], one.policy
             return [run.result(number) for number in range(len(forms))]
         for form, (ints, floats) in zip(forms, before, strict=True):
             form.ints[:], form.floats[:] = ints, floats
+            if isinstance(form, CalledBack):
+                form.begin()
         if status & codes.OVERLOADED:
             raise made.overloaded()
-        if status & codes.BAD_PLAN:
+        if status & codes.BAD_PLAN or status == codes.OVER:
             from netsim.running.on_simpy import run_interpreted
 
             return run_interpreted(world(_MOST_ROOM))  # interpreted, it raises the exact error
@@ -66,17 +79,17 @@ def run_compiled(world: Callable[[int], World]) -> list[tuple[RunRecord, Ints]]:
     raise MemoryError(f"more is under way at once than there is room for, {_MOST_ROOM // _LEAST_ROOM} times the least")
 
 
-def _form_of(policy: Policy) -> CompiledForm:
-    form: CompiledForm = policy.compiled  # type: ignore[attr-defined]
-    return form
+def _form_of(policy: Policy, interval_ns: int) -> CompiledForm | CalledBack:
+    form: CompiledForm | None = getattr(policy, "compiled", None)
+    return CalledBack(policy, interval_ns) if form is None else form
 
 
 class _Run:
     """The memory of one run, and what fills and empties it."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, forms: Sequence[CompiledForm | CalledBack]) -> None:
         run = world.run
-        self._world, self._more = world, world.room // _LEAST_ROOM
+        self._world, self._forms, self._more = world, forms, world.room // _LEAST_ROOM
         self._places: dict[int, Ints] = {}  # of records, by their identities
         self._kept: list[Ints] = []  # what addresses lead to
         self._late: Ints
@@ -165,8 +178,8 @@ class _Run:
     # -- before the run
 
     def _set_clients(self) -> None:
-        for client, (_, policy) in zip(self._world.run.clients, self._world.members, strict=True):
-            form, rows = _form_of(policy), client
+        for client, form in zip(self._world.run.clients, self._forms, strict=True):
+            rows = client
             client.rule, client.observer = form.addresses
             client.ints, client.n_ints = form.ints.ctypes.data, form.ints.size
             client.floats, client.n_floats = form.floats.ctypes.data, form.floats.size

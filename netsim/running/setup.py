@@ -52,7 +52,7 @@ _NS_PER_BYTE_AT_1_BIT_PER_S = 8_000_000_000
 class World:
     """A run that has not begun."""
 
-    members: Sequence[Member]  #: what each client browses, and its policy, which the run advances
+    members: list[Member]  #: what each client browses, and its policy, which the run advances
     delays_ns: Sequence[Ints]  #: the server's delays, one a reply in the order of the pages
     pushed: Sequence[Sequence[Message]]  #: what the server writes to each client of its own accord
     config: SimulationConfig  #: the world

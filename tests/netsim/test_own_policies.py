@@ -274,3 +274,54 @@ def test_the_thesis_learner_does_not_depend_on_when_frames_came(policy):
     one, other = (netsim.simulate(pages, policy, oracle_stamps=stamps) for stamps in (False, True))
     assert one.energy == other.energy
     assert one.final_policy.compiled.floats.tolist() == other.final_policy.compiled.floats.tolist()
+
+
+class Watching:
+    """Stays awake a while after what came, and counts what it is asked and told."""
+
+    spec, host_aware = "watching", False
+
+    def __init__(self, fails_at=None):
+        self.seen, self.fails_at = [], fails_at
+
+    def plan(self, view):
+        self.seen.append((view.event, view.now_ns, view.last_sent_ns, view.slept_ns, view.buffered_bytes))
+        if self.fails_at is not None and len(self.seen) >= self.fails_at:
+            raise KeyError("no luck")
+        until = view.now_ns if view.last_received_ns is None else max(view.now_ns, view.last_received_ns + 70 * MS)
+        return Plan(until, (until // (200 * MS) + 1) * 200 * MS, open_on_send=len(self.seen) % 2 == 0)
+
+    def observe(self, frame):
+        self.seen.append(tuple(frame))
+
+
+@pytest.fixture
+def kernel():
+    """Have the model compiled, whatever else was asked of this process."""
+    netsim.simulate(PAGES, "none", engine="express")
+
+
+@pytest.mark.usefixtures("kernel")
+@each("config", [netsim.SimulationConfig(link=netsim.LinkConfig(loss_rate=0.05)),
+    netsim.SimulationConfig(medium=netsim.AirConfig.shipped("11g:54"))])  # fmt: skip
+def test_a_compiled_run_calls_a_policy_back_as_an_interpreted_one_does(config, monkeypatch):
+    given = Watching()
+    runs = [netsim.simulate(PAGES, given, config=config, seed=2, engine=engine) for engine in ("packet", "auto")]
+    assert runs[0].final_policy.seen == runs[1].final_policy.seen != []
+    assert runs[0].energy == runs[1].energy
+    assert runs[0].pages.equals(runs[1].pages)
+    assert given.seen == []
+    monkeypatch.setattr("netsim.running.on_simpy.run_interpreted", None)
+    netsim.simulate(PAGES, given, config=config)  # called back
+
+
+@pytest.mark.usefixtures("kernel")
+@each("fails_at", (1, 2, 40))
+def test_a_policy_that_is_called_back_fails_as_one_that_is_interpreted(fails_at):
+    said = []
+    for engine in ("packet", "auto"):
+        with pytest.raises(PolicyError) as error:
+            netsim.simulate(PAGES, Watching(fails_at), engine=engine)
+        said.append(str(error.value))
+    assert said[0] == said[1]
+    assert "no luck" in said[0]

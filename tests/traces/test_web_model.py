@@ -1,10 +1,13 @@
 """The generator against the distribution it was made from."""
 
+from hashlib import sha256
+
 import numpy as np
 import pytest
 
 import traces
 from tests.tables import cases_of, near
+from traces import web_model
 
 
 @pytest.fixture(scope="module")
@@ -20,6 +23,20 @@ def sizes(many):
 
 def test_the_first_pages_do_not_depend_on_how_many_are_asked_for(many):
     assert traces.generate(50, np.random.default_rng(1), "1996") == many[:50]
+
+
+@cases_of("web digest following", """
+"1996", "afca291cd2889c18", 608189472933 ; "2025", "31dcae4fbf61eefd", 696028664741
+""")  # fmt: skip
+def test_pages_are_those_that_were_drawn_one_by_one_and_nothing_more_is_drawn_than_they_need(
+    monkeypatch, web, digest, following
+):
+    monkeypatch.setattr(web_model, "_BLOCK", 7)
+    drawn = web_model.drawn(60, rng := np.random.default_rng(3), web)
+    assert sha256("".join(map(traces.workload_line, drawn)).encode()).hexdigest().startswith(digest)
+    assert rng.integers(1 << 40) == following
+    assert traces.generate(60, other := np.random.default_rng(3), web) == list(web_model.drawn(60, 3, web))
+    assert other.integers(1 << 40) == following
 
 
 def test_means_are_those_of_the_measured_workload(many, sizes):

@@ -8,6 +8,7 @@ frames of one exchange are SIFS apart.  The times of a `Phy` come from `netsim.m
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import cache
 
 import numpy as np
 
@@ -36,12 +37,14 @@ def null(phy: Phy, mpdu_bytes: int) -> Row:
     return frame, frame, frame + phy.sifs_ns + phy.ack_ns, frame, phy.ack_ns, 0, 0, 1
 
 
+@cache
 def block_ack_request(phy: Phy) -> Row:
     """Return the times of a block-ACK request and its answer."""
     frame, answer = phy.control_ns(BLOCK_ACK_REQUEST_BYTES), phy.control_ns(BLOCK_ACK_BYTES)
     return frame, frame, frame + phy.sifs_ns + answer, frame, answer, 0, 0, 1
 
 
+@cache
 def group(phy: Phy, mpdu_bytes: int, rate_mbps: float = 0.0) -> Row:
     """Return the times of a group frame, which nobody answers."""
     frame = phy.everybody_ns(mpdu_bytes, rate_mbps)
@@ -90,6 +93,7 @@ def _table(*columns: Ints | int) -> Ints:
     return np.column_stack(np.broadcast_arrays(*columns)).astype(np.int64)
 
 
+@cache
 def most_together(phy: Phy, max_bytes: int) -> int:
     """Return the largest size of frames sent together, at most `max_bytes`, that a PPDU may have."""
     return bisect_right(range(max_bytes + 1), _LONGEST_NS, key=phy.data_ns) - 1

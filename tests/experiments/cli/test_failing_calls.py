@@ -38,6 +38,10 @@ def played(lpsm, monkeypatch):
                 did.kept[key] = result
                 super().keep(key, result)
 
+            def keep_part(self, name, content):
+                super().keep_part(name, content)
+                did.kept[name] = content
+
             def write(self, name, content):
                 did.written[name] = content
                 super().write(name, content)
@@ -58,7 +62,7 @@ def played(lpsm, monkeypatch):
                     if number == stop:
                         raise KeyboardInterrupt
                     if key not in store.finished:
-                        store.keep(key, result)
+                        (store.keep_part if isinstance(result, bytes) else store.keep)(key, result)
                 for name, content in did.written.items():
                     store.write(name, content)
                 store.publish()

@@ -14,7 +14,7 @@ WRITTEN = {
     "compare": "comparison.txt pages.csv replications.csv runs.csv slowdown-by-page.csv summary.csv energy.svg "
                "front.png slowdown.svg slowdown-by-page.png",
     "label": "label.txt classes.csv windows.csv rounds.csv label.svg",
-    "population": "population.txt users.parquet summary.csv",
+    "population": "population.txt part-000000.parquet part-000005.parquet summary.csv",
     "replay": "summary.csv losses.png weights.svg competition.png alphas.png",
     "reproduce": "claims.csv points.parquet",
     "tune": "tune.txt recommendation.json candidates.csv splits.csv units.csv runs.csv tradeoff.svg",

@@ -54,7 +54,10 @@ def users(draw):
     policies = ["none", "psm:100", "lpsm:log"]
     rows = pd.DataFrame({"policy": np.repeat(policies, 9), "slowdown_mean": np.linspace(1, 4, 27)})
     table = rows.assign(energy_vs_none_percent=np.linspace(-90, 0, 27), energy_vs_psm_percent=np.linspace(-40, 20, 27))
-    return getattr(population, draw)(table, policies)
+    medians = table.groupby("policy", as_index=False)[["slowdown_mean", "energy_vs_none_percent"]].median()
+    middle = medians.set_axis(["policy", "slowdown_p50", "energy_vs_none_percent_p50"], axis=1)
+    given = {"energy": [policies], "slowdown": [], "by_user": [middle]}[draw]
+    return getattr(population, draw)(table.assign(share=np.tile(np.linspace(0, 1, 9), 3)), *given)
 
 
 def by_class(names=("earn", "acq"), title="ssmd on news"):

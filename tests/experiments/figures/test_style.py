@@ -13,6 +13,7 @@ from matplotlib.text import Text
 from experiments.figures import population, style
 from experiments.figures.papers import lines
 from experiments.figures.style import label, look, looks, pictures, saved
+from experiments.study import population as study
 from netsim import policies
 from tests.experiments.figures.drawn import DRAWING, MANY, by_class
 from tests.tables import each
@@ -59,10 +60,12 @@ def _outside(axes):
 
 
 def test_a_user_without_pages_leaves_the_curves_of_the_others():
-    table = pd.DataFrame({"policy": ["none", "lpsm"] * 3, "slowdown_mean": [1.0, 1.5, 1.0, 2.0, np.nan, np.nan]})
-    (line,) = population.slowdown(table, ["none", "lpsm"]).axes[0].lines
+    slowdown = np.array([1.0, 1.5, 1.0, 2.0, np.nan, np.nan])
+    curves, nobody = (study.curves(lambda names, own=own: [dict.fromkeys(names, own)], ["none", "lpsm"])
+        for own in (slowdown, slowdown[4:]))  # fmt: skip
+    (line,) = population.slowdown(curves).axes[0].lines
     assert np.asarray(line.get_xdata())[[0, -1]] == pytest.approx([1.5, 1.995])
-    assert pictures("x", population.slowdown(table[4:], ["none", "lpsm"]))
+    assert pictures("x", population.slowdown(nobody))
 
 
 def test_no_two_policies_or_series_look_the_same_and_a_family_keeps_its_colour_and_marker():

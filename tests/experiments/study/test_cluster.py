@@ -1,4 +1,4 @@
-"""A Dask scheduler and workers on this machine: the same bytes, also when a worker is killed."""
+"""A Dask scheduler and workers on this machine: the same bytes, also when a worker is killed and one is added."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from tests.experiments.makers import PROGRAM, contents, sessions
 
 
 @pytest.mark.long
-def test_a_worker_killed_in_mid_run_changes_no_byte(tmp_path):
+def test_a_worker_killed_and_one_added_in_mid_run_change_no_byte(tmp_path):
     distributed = pytest.importorskip("distributed")
     trace, local, out = sessions(tmp_path / "sessions", 200), tmp_path / "local", tmp_path / "out"
     words = [*PROGRAM, "population", str(trace), "--pages-per-task", "5", "--by", "session", "--out"]
@@ -29,6 +29,7 @@ def test_a_worker_killed_in_mid_run_changes_no_byte(tmp_path):
             assert time.monotonic() < deadline
             time.sleep(0.005)
         os.kill(cluster.workers[0].pid, signal.SIGKILL)
+        cluster.scale(3)
         assert process.poll() is None, "the run was over before the worker was killed"
         _, stderr = process.communicate(timeout=300)
     assert process.returncode == 0, stderr

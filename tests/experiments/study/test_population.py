@@ -1,10 +1,16 @@
+import subprocess
+import sys
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
 import netsim
 import traces
 from experiments.study import population as study
+from experiments.study.store import part_name
 from experiments.world import made
+from lpsm.randomness import WORKLOAD, generator
 from tests.tables import cases_of, words
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -13,7 +19,7 @@ CONFIG = netsim.SimulationConfig()
 
 
 def rows_of(folder):
-    return pd.read_parquet(folder / "users.parquet")
+    return pd.concat(map(pd.read_parquet, sorted(folder.glob("part-*.parquet"))), ignore_index=True)
 
 
 def tables(tasks):
@@ -54,7 +60,7 @@ def test_every_row_is_what_the_simulator_says_of_that_session(results, trace):
 
 
 def test_a_user_browses_all_of_their_sessions_as_one_workload(trace):
-    found = {user.name: user for user in study.users(trace, by="user")}
+    found = {user.name: user for user in study.Users(trace, by="user")}
     browsed = {}
     for session in traces.sessions(trace):
         browsed.setdefault(session.user, []).extend(traces.pages(session.requests))
@@ -65,8 +71,12 @@ def test_a_user_browses_all_of_their_sessions_as_one_workload(trace):
 
 @cases_of("pages_per_task", "1 ; 4 ; 1000")
 def test_cutting_into_tasks_loses_nobody_and_changes_no_result(trace, pages_per_task):
-    policies, users = ("none", "psm:100"), list(study.users(trace, by="session"))
-    cut = study.tasks(users, policies, CONFIG, pages_per_task=pages_per_task)
+    policies, users = ("none", "psm:100"), study.Users(trace, by="session")
+    cut = list(study.tasks(users, policies, CONFIG, pages_per_task=pages_per_task))
+    assert [sum(sizes) for sizes in study.cut(users.sizes(), pages_per_task, int)] == [
+        sum(user.n_pages for user in task.members) for task in cut]  # fmt: skip
+    assert (users.count, users.pages) == (12, sum(user.n_pages for user in users))
+    users = list(users)
     assert [user for task in cut for user in task.members] == users
     assert all(sum(user.n_pages for user in task.members) >= pages_per_task for task in cut[:-1])
     whole = [study.Task(members=tuple(users), policies=policies, config=CONFIG)]
@@ -74,17 +84,57 @@ def test_cutting_into_tasks_loses_nobody_and_changes_no_result(trace, pages_per_
 
 
 @pytest.mark.long
-def test_compiling_first_changes_nothing_and_is_asked_for_when_there_are_many_pages(trace, monkeypatch):
-    users = list(study.users(trace, by="session"))
-    few = study.tasks(users, ("none", "psm:100"), CONFIG)
-    monkeypatch.setattr(study, "MANY_PAGES", sum(user.n_pages for user in users))
-    many = study.tasks(users, ("none", "psm:100"), CONFIG)
-    assert (few[0].compile_first, many[0].compile_first) == (False, True)
+def test_compiling_first_changes_nothing(trace):
+    users = list(study.Users(trace, by="session"))
+    few, many = (list(study.tasks(users, ("none", "psm:100"), CONFIG, pages_per_task=99, compile_first=first))
+        for first in (False, True))  # fmt: skip
     pd.testing.assert_frame_equal(tables(many), tables(few))
 
 
+def test_drawn_sessions_are_as_many_as_wanted_each_with_a_seed_of_its_own(lpsm, tmp_path):
+    words = ["population", "--sessions", "5", "--pages", "2", "--web", "1996", "--policies", "none,psm", "--seed", "3"]
+    drawn = lpsm(*words, "--pages-per-task", "4", "--jobs", "1", "--out", tmp_path / "out")
+    assert drawn.exit_code == 0, drawn.output
+    assert sorted(path.name for path in (tmp_path / "out").glob("part*")) == [part_name(n) for n in range(3)]
+    rows = rows_of(tmp_path / "out")
+    assert rows["user"].tolist() == [f"seed-{seed}" for seed in (3, 4, 5, 6, 7) for _ in range(2)]
+    config = made("today", drawn=True).config
+    for seed, own in zip(range(3, 8), rows.groupby("user", sort=False), strict=True):
+        pages = traces.generate(2, generator(seed, WORKLOAD, 0), "1996")
+        results = [netsim.simulate(pages, policy, config=config, seed=seed) for policy in ("none", "psm")]
+        assert own[1]["total_j"].tolist() == [result.energy.total_j for result in results]
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the kernel does not tell peaks of memory here")
+def test_nothing_is_kept_of_a_user_but_a_row_on_disk(tmp_path):
+    code = """
+import sys, resource
+from pathlib import Path
+from functools import partial
+import numpy as np
+from experiments.study import parts, population as study
+folder, users = Path(sys.argv[1]), int(sys.argv[2])
+names = ["pages", "elapsed_s", "total_j", "messages", "slowdown_vs_psm", "energy_vs_none_percent",
+    "energy_vs_psm_percent", "slowdown_mean", "added_delay_mean_s"]
+for n in range(users // 5000):
+    rng = np.random.default_rng(n)
+    (folder / f"{n}").write_bytes(parts.packed({name: rng.random(10_000) for name in names}))
+read = partial(parts.read, [folder / f"{n}" for n in range(users // 5000)])
+study.summary(read, ["none", "psm:100"]), study.curves(read, ["none", "psm:100"])
+assert len(study.points(read, ["none", "psm:100"], users)) <= 2 * study.MOST_POINTS
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+    peaks = []
+    for users in (20_000, 200_000):
+        (tmp_path / str(users)).mkdir()
+        done = subprocess.run([sys.executable, "-c", code, tmp_path / str(users), str(users)], capture_output=True)
+        assert done.returncode == 0, done.stderr
+        peaks.append(int(done.stdout))
+    assert peaks[1] < 1.1 * peaks[0]
+
+
 def test_a_task_for_another_program_is_refused(trace):
-    task, *_ = study.tasks(study.users(trace), ("none",), CONFIG, program="0" * 64)
+    task, *_ = study.tasks(study.Users(trace), ("none",), CONFIG, pages_per_task=9, program="0" * 64)
     with pytest.raises(study.OtherProgramError, match="another version"):
         study.compute(task)
 

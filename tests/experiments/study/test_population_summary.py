@@ -2,13 +2,15 @@
 
 import math
 
+import numpy as np
 import pandas as pd
 
 import netsim
 import traces
 from experiments.study import population
-from experiments.study.population import summary
-from tests.tables import named, near
+from experiments.study.compare import estimate
+from experiments.study.parts import quantiles
+from tests.tables import each, named, near
 
 POLICIES = ["none", "psm:100", "own"]
 
@@ -30,6 +32,29 @@ def table(messages=0):
     return pd.DataFrame(rows)
 
 
+def read_in(rows, users):
+    """Return what reads a table in parts of so many users."""
+    n = users * rows["policy"].nunique()
+    parts = [rows[at : at + n] for at in range(0, len(rows), n)]
+    return lambda names: ({name: part[name].to_numpy() for name in names} for part in parts)
+
+
+def summary(rows, policies, psm="psm:100", users=2):
+    return population.summary(read_in(rows[rows["policy"].isin(policies)], users), policies, psm)
+
+
+@each("users", (1, 7, 400))
+def test_quantiles_are_those_of_all_values_sorted_however_they_are_cut_into_parts(users):
+    rng = np.random.default_rng(users)
+    values = np.column_stack([rng.standard_normal(300), rng.integers(-3, 3, 300) * 1e-300, np.full(300, np.nan)])
+    values[::9, 0] = np.nan
+    levels = np.linspace(0.0, 1.0, 77)
+    rows = pd.DataFrame({"policy": ["a", "b", "c"] * 300, "x": values.ravel()})
+    found = quantiles(read_in(rows, users), "x", 3, levels)
+    assert (found[:2] == [np.nanquantile(own, levels) for own in values.T[:2]]).all()
+    assert np.isnan(found[2]).all()
+
+
 def test_a_row_of_the_summary_is_what_a_pocket_calculator_gives():
     none, _, own = summary(table(), POLICIES, "psm:100").to_dict("records")
     assert none["energy_of_all_vs_none_percent"] == none["costlier_than_none_percent"] == 0.0
@@ -44,6 +69,14 @@ slower_than_psm_percent = 60.0 ; losing_both_percent = 40.0 ; slowed_over_2_perc
 """)
     assert {name: own[name] for name in expected} == near(expected)
     assert "messages" not in own
+
+
+def test_means_over_drawn_sessions_have_the_intervals_of_a_comparison():
+    found = population.summary(read_in(table(messages=2), 2), POLICIES, drawn=True).to_dict("records")[2]
+    own = table(messages=2)[lambda rows: rows["policy"] == "own"]
+    for name, column in {"energy_vs_psm_percent": "energy_vs_psm_percent", "slowdown": "slowdown_mean",
+            "added_delay_s": "added_delay_mean_s"}.items():  # fmt: skip
+        assert (found[f"{name}_mean"], found[f"{name}_half_width"]) == near(estimate(own[column]))
 
 
 def test_of_users_without_a_page_nothing_is_divided_by_nought():
@@ -71,7 +104,8 @@ def test_without_static_psm_nothing_is_said_against_it():
 def test_a_user_is_measured_against_both_of_the_policies_that_are_named_so():
     pages = [traces.Page("a", 300, 9000, think_s=1.0), traces.Page("b", 300, 500, think_s=2.0)]
     user = population.Recorded(name="u", seed=3, recorded=pages, sessions=2)
-    [task] = population.tasks([user], ("none", "dynamic:50", "psm"), netsim.SimulationConfig())
+    [task] = population.tasks([user], ("none", "dynamic:50", "psm"), netsim.SimulationConfig(),
+        pages_per_task=9)  # fmt: skip
     assert not task.compile_first
     rows = pd.DataFrame(population.compute(task)).set_index("policy")
     assert list(rows.columns) == [name for name in population.COLUMNS if name != "policy"]
@@ -88,6 +122,6 @@ def test_a_user_is_measured_against_both_of_the_policies_that_are_named_so():
 def test_tasks_reach_so_many_pages_and_never_cut_a_user():
     pages = [traces.Page("a", 300, 9000, think_s=1.0)]
     users = [population.Recorded(name=str(n), seed=n, recorded=pages * n) for n in (1, 2, 3, 1, 1)]
-    cut = population.tasks(users, ("none",), netsim.SimulationConfig(), pages_per_task=3)
+    cut = list(population.tasks(users, ("none",), netsim.SimulationConfig(), pages_per_task=3))
     assert [[one.name for one in task.members] for task in cut] == [["1", "2"], ["3"], ["1", "1"]]
-    assert population.tasks([], ("none",), netsim.SimulationConfig()) == []
+    assert list(population.tasks([], ("none",), netsim.SimulationConfig(), pages_per_task=3)) == []
