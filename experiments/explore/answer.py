@@ -51,7 +51,7 @@ class Explorer:
     """Answers, and remembers.
 
     `sessions` is recorded traffic in place of the Web model, of the file `trace`; fewer than `few` of them are cut into
-    their pages.  `policies`, and the file of a `radio`, are what was typed when it began: a link can name no other file.
+    their pages.  `policies`, and the file of a `radio`, are what was typed when it began: a link names no other file.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Explorer:
     def work(self, settings: Settings) -> Work:
         """Return what must be run, after having compiled what that takes."""
         said, interval_ns = self.said(settings), settings.beacon_interval_ns
-        world = {**said, "beacon_ms": settings.beacon_ms, "dtim_period": settings.dtim_period}
+        world: Row = {**said, "beacon_ms": settings.beacon_ms, "dtim_period": settings.dtim_period}
         config = made("today", world).config
         policies = sweep.named([self.own.get(name, name) for name in settings.policies], interval_ns)
         with self._compiling:  # an engine that is not compiled is passed over by short runs, which are slow for ever
@@ -137,7 +137,7 @@ class Explorer:
     def summary(self, work: Work, rows: Mapping[str, Row] | None = None, first: int | None = None) -> pd.DataFrame:
         """Return the summary of the comparison (`study.compare.Comparison`), and battery life.
 
-        `rows` are what was played of the tasks, or else they are played; of the `first` replications alone it is not kept.
+        `rows` are what was played of the tasks, or else they are played.  That of the `first` replications is not kept.
         """
         key = work.settings.of_runs
         found = self._summaries.get(key) if first is None else None
@@ -157,14 +157,15 @@ class Explorer:
             (rows["slowdown_mean"].fillna(1.0) <= settings.max_slowdown)
             & (rows[late].max(axis=1).fillna(0.0) <= settings.max_late_s)
         ]
-        return str(kept.loc[kept["mean_mw"].idxmin(), "policy"]) if len(kept) else ""
+        return str(kept.sort_values("mean_mw")["policy"].iloc[0]) if len(kept) else ""
 
 
 def _timed(task: sweep.Task) -> netsim.SimulationConfig:
     """Return the world of a run with a radio that stands for all of its times, where the policy asks for no more."""
     config, radio = task.config, task.config.radio
-    common = replace(radio, **_POWERS, base_mw=0.0, beacon_ms=0.0) if isinstance(radio, StateRadioConfig) else None
-    common = common or RadioConfig()
+    common: Radio = RadioConfig()
+    if isinstance(radio, StateRadioConfig):
+        common = replace(radio, **_POWERS, base_mw=0.0, beacon_ms=0.0)
     if isinstance(task.policy, OwnPolicy):
         return config
     made_of = [

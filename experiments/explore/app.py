@@ -39,9 +39,12 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+_LARGEST_BYTES = 1 << 16
 _UNDER_WAY = 2  # runs of one answer at a time, so that another one waits for no more of them
-_SYMBOLS = {"o": "circle", "s": "square", "d": "diamond-tall", "D": "diamond", "^": "triangle-up", "v": "triangle-down",
-    "<": "triangle-left", ">": "triangle-right", "P": "cross", "X": "x", "*": "star", "p": "pentagon", "h": "hexagon"}  # fmt: skip
+_SYMBOLS = {
+    "o": "circle", "s": "square", "d": "diamond-tall", "D": "diamond", "^": "triangle-up", "v": "triangle-down",
+    "<": "triangle-left", ">": "triangle-right", "P": "cross", "X": "x", "*": "star", "p": "pentagon", "h": "hexagon",
+}  # fmt: skip
 _HOURS = Quantity("battery_h", "hours", ".0f")
 _TIMED = ("policy", "mean_mw", "battery_h", "energy_vs_psm_percent", "slowdown_mean", "slowdown_p95")
 
@@ -56,15 +59,20 @@ class Guard:
         """Pass a request on, or refuse it."""
         headers = Headers(scope=scope)
         own = f"http://{headers.get('host')}"
-        refused = PlainTextResponse("another page asks: type or paste the address", 403)
-        same = headers.get("sec-fetch-site", "none") in ("none", "same-origin") and headers.get("origin", own) == own
+        answers = self.app
+        if len(scope["query_string"]) > _LARGEST_BYTES:
+            answers = PlainTextResponse(f"a link must have at most {_LARGEST_BYTES} bytes", 414)
+        elif not (
+            headers.get("sec-fetch-site", "none") in ("none", "same-origin") and headers.get("origin", own) == own
+        ):
+            answers = PlainTextResponse("another page asks: type or paste the address", 403)
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
-        await (self.app if same else refused)(scope, receive, guarded)
+        await answers(scope, receive, guarded)
 
 
 class Page:
@@ -104,6 +112,7 @@ class Page:
         explorer, start = self.explorer, self.explorer.defaults
         examples = [entry.example for entry in registry().values()]
         known = dict.fromkeys([*explorer.own, *start.policies, *examples, "bsd:0.2", "lpsm", "lpsm3:1.2"])
+        called = {label(one): one for one in [*known][::-1]}  # lpsm3:1.05 and lpsm3:1.05:400 are one policy
         drawn = ("pages", "seeds")
         found: Row = {
             "start": {name: getattr(start, name) for name in Settings.__slots__},
@@ -112,7 +121,7 @@ class Page:
                 "server": ["Time of servers", [one for one in SERVERS if one != SERVERS[0] or explorer.tells_waits]],
                 "radio": ["Radio", [*explorer.radios]],
             },
-            "policies": {one: label(one) for one in known if one not in (BASELINE, "psm:100")},
+            "policies": {called[label(one)]: label(one) for one in known if one not in (BASELINE, "psm:100")},
             "trace": str(explorer.trace or ""), "timed": explorer.is_timed,
         }  # fmt: skip
         return JSONResponse(found)
@@ -123,14 +132,15 @@ class Page:
             settings = await run_in_threadpool(self.explorer.settings, _query(request))
         except ValueError as error:
             return PlainTextResponse(str(error).encode(errors="backslashreplace"), 400)
-        return StreamingResponse(self._told(settings), media_type="application/x-ndjson")
+        return StreamingResponse(self.told(settings), media_type="application/x-ndjson")
 
-    async def _told(self, settings: Settings) -> AsyncIterator[str]:
+    async def told(self, settings: Settings) -> AsyncIterator[str]:
+        """Yield lines of JSON: how far the answer is, answers over the first seeds, and the whole one."""
         yield _line({"doing": "preparing"})
         try:
             work = await run_in_threadpool(self.explorer.work, settings)
             loop, rows, running = asyncio.get_running_loop(), dict[str, Row](), dict[asyncio.Future[Row], str]()
-            waiting, ready = list(reversed(work.tasks)), 1  # replications of which an answer is given before all
+            waiting, ready = list(work.tasks)[::-1], 1  # replications of which an answer is given before all
             try:
                 while waiting or running:
                     while waiting and len(running) < _UNDER_WAY:
@@ -159,7 +169,8 @@ class Page:
                  for name, one in looks([name for name in names if name not in REFERENCES]).items()}  # fmt: skip
         header, table = cells(_columns(explorer.is_timed), summary)
         return {
-            "whole": first is None, "summary": plain(summary), "looks": drawn, "header": header, "table": table, "best": best,
+            "whole": first is None, "best": best, "summary": plain(summary), "header": header, "table": table,
+            "looks": drawn,
             "csv": summary.to_csv(index=False), "command": explorer.command(settings),
             "parts": [[f"{name}_per_page", ENERGY_PARTS[name], colour] for name, (colour, _) in PART_FILLS.items()],
         }  # fmt: skip

@@ -77,7 +77,8 @@ class Settings:
     @property
     def of_runs(self) -> Self:
         """These settings with the limits at their defaults: what runs depend on."""
-        return replace(self, **{field.name: field.default for field in fields(self) if field.name in LIMITS})
+        start: Row = {field.name: field.default for field in fields(self) if field.name in LIMITS}
+        return replace(self, **start)
 
     @property
     def beacon_interval_ns(self) -> int:

@@ -122,7 +122,10 @@ function show(found) {
   answer.classList.remove("old");
   const row = (kind, cells) => element("tr", {}, element("th", { textContent: cells[0] }), ...cells.slice(1).map(one => element(kind, { textContent: one })));
   const body = element("tbody", {}, ...found.table.map(cells => row("td", cells)));
-  found.summary.forEach((one, place) => { if (one.policy === found.best) body.rows[place].className = "best"; });
+  found.summary.forEach((one, place) => {
+    body.rows[place].cells[0].style.borderLeft = `6px solid ${found.looks[one.policy]?.colour ?? "transparent"}`;
+    if (one.policy === found.best) body.rows[place].className = "best";
+  });
   find("table").replaceChildren(element("thead", {}, row("th", found.header)), body);
   find("pre").textContent = found.command;
   const best = found.summary.find(one => one.policy === found.best);
@@ -145,9 +148,10 @@ function draw() {
   const axis = { color: ink, gridcolor: style.getPropertyValue("--line"), zeroline: false, automargin: true };
   const layout = {
     paper_bgcolor: "transparent", plot_bgcolor: "transparent", font: { color: ink, size: 13 }, hovermode: "closest",
-    margin: { l: 60, r: 15, t: 10, b: 50 }, legend: narrow ? { orientation: "h", y: -0.25 } : {},
+    margin: { l: 60, r: 15, t: 36, b: 50 }, showlegend: !narrow, // whose colours stand in the table
+    modebar: { bgcolor: "transparent", color: ink },
   };
-  const settings = { responsive: true, displaylogo: false, toImageButtonOptions: { filename: "lpsm", scale: 2 } };
+  const settings = { responsive: true, displaylogo: false, displayModeBar: narrow ? false : "hover", modeBarButtonsToRemove: ["select2d", "lasso2d", "sendChartToCloud"], toImageButtonOptions: { filename: "lpsm", scale: 2 } };
   const hover = one => `<b>${shown.looks[one.policy].label}</b><br>${one.total_j_per_page.toPrecision(4)} J a page<br>` +
     `${one.mean_mw.toPrecision(4)} mW, ${Math.round(one.battery_h)} h<br>${words} ${one[wait]?.toPrecision(4)}`;
   const front = rows.map(one => ({
@@ -156,7 +160,7 @@ function draw() {
     error_x: { array: [one[`${quantity}_half_width`]], thickness: 1, color: shown.looks[one.policy].colour },
     error_y: { array: [one[`${wait}_half_width`]], thickness: 1, color: shown.looks[one.policy].colour },
   }));
-  const levels = shown.summary.filter(one => REFERENCES[one.policy]);
+  const levels = shown.summary.filter(one => REFERENCES[one.policy] && one[quantity] > 0);
   const line = (along, at, dash) => ({ type: "line", [`${along}0`]: at, [`${along}1`]: at, [along === "x" ? "y0" : "x0"]: 0, [along === "x" ? "y1" : "x1"]: 1,
     [along === "x" ? "yref" : "xref"]: "paper", line: { color: ink, width: 1, dash }, layer: "below" });
   Plotly.react("front", front, { ...layout,
@@ -171,7 +175,7 @@ function draw() {
     type: "bar", orientation: "h", name: words, x: bars.map(one => one[name] * scale(one)), y: bars.map(one => shown.looks[one.policy].label),
     marker: { color, line: { color: ink, width: 0.5 } }, hovertemplate: `%{y}, ${words}: %{x:.4g} ${unit}<extra></extra>`,
   })).filter(one => one.x.some(Boolean));
-  Plotly.react("energy", energy, { ...layout, barmode: "stack", legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, margin: { ...layout.margin, t: 40 },
+  Plotly.react("energy", energy, { ...layout, barmode: "stack", showlegend: true, legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" }, margin: { ...layout.margin, t: narrow ? 70 : 44 },
     xaxis: { ...axis, title: { text: unit } }, yaxis: { ...axis, autorange: "reversed" } }, settings);
 }
 
