@@ -2,11 +2,11 @@
 
 The trace, smoothed by a median of 0.2 ms, is cut into passages awake, each between two of doze.  The threshold that
 parts the logarithms of the currents best (Otsu's: the largest variance between the two sides) finds doze; awake is what
-lies six spreads above it, and a twentieth of the way up.  What a passage begins and ends with below three
-quarters of the middle current awake is waking; transmitting is what lies above the threshold that parts the rest, and
-receiving what lies above one that parts what then remains; currents that differ by less than a quarter, or by less than
-twice their noise, are one state.  The power of a state is the mean over its samples, so that powers times times are
-the measured energy exactly.
+lies six spreads above it, and a twentieth of the way up.  What a passage begins and ends with below half of the current
+that halves its charge is waking.  The rest is parted by thresholds of the same kind: transmitting is what lies highest,
+but is in no more than half of the passages, the others being for a beacon alone; receiving is the upper part of what
+remains; currents that differ by less than a quarter, or by less than twice their noise, are one state.  The power of a
+state is the mean over its samples, so that powers times times are the measured energy exactly.
 
 Left out: states that the current does not tell apart, which then have one power; passages shorter than some samples.
 
@@ -46,7 +46,7 @@ _KINDS = {
 }
 _PASSAGES, _LEAST_SAMPLES = 5, 3  # awake, in a trace; in a passage
 _SMOOTH_MS, _SPREADS, _DOZING = 0.1, 6.0, 0.05
-_SHARE, _APART, _NOISES = 0.75, 1.25, 2.0
+_SHARE, _APART, _NOISES, _OFTEN = 0.5, 1.25, 2.0, 0.5
 _SLOWEST_S = 1e-3
 _BINS = 512
 
@@ -176,9 +176,7 @@ def fit(trace: Trace) -> Fitted:
     state = np.full(len(current), DOZE, dtype=np.int8)
     for a, b in zip(begins, ends, strict=True):
         state[a:b] = LISTENING if b - a >= _LEAST_SAMPLES else DOZE
-    noise = _noise(current[awake])
-    merged: list[str] = []
-    middle = float(np.median(smooth[state == LISTENING]))
+    middle = float(np.median([_half(smooth[a:b]) for a, b in passages]))
     lead, tail = [], []
     for a, b in passages:
         above = np.flatnonzero(smooth[a:b] >= _SHARE * middle)
@@ -186,19 +184,19 @@ def fit(trace: Trace) -> Fitted:
         state[a : a + first] = state[a + last : b] = WAKING
         lead.append(first)
         tail.append(b - a - last)
-    for name, kind in (("transmitting", TRANSMITTING), ("receiving", RECEIVING)):
-        own = state == LISTENING
-        cut = _threshold(smooth[own])
-        low, high = (
-            current[own & side].mean() if (own & side).any() else np.nan for side in (smooth <= cut, smooth > cut)
-        )
-        if high > _APART * low and high - low > _NOISES * noise:
-            state[own & (smooth > cut)] = kind
-        else:
-            merged.append(name)
+    merged = [] if (state == WAKING).any() else ["waking"]
+    least = _NOISES * _noise(current[awake])
+    often = [
+        high := _upper(smooth, state == LISTENING, least),
+        _upper(smooth, high, least),
+    ]  # what is in most passages is a beacon received, and transmitting may be the upper part of it
+    sent = next((one for one in often if one.any() and np.mean([one[a:b].any() for a, b in passages]) <= _OFTEN), None)
+    if sent is not None:
+        state[sent] = TRANSMITTING
+    heard = _upper(smooth, state == LISTENING, least)
+    state[heard] = RECEIVING
+    merged += [name for name, kind in (("receiving", RECEIVING), ("transmitting", TRANSMITTING)) if kind not in state]
     waking_ms = [step_ms * float(np.mean(part)) for part in (lead, tail)]
-    if not (state == WAKING).any():
-        merged.insert(0, "waking")
     return _fitted(trace, state, passages, merged, waking_ms)
 
 
@@ -208,7 +206,7 @@ def _fitted(
     mw, count = 1e3 * trace.voltage_v * trace.current_a, np.bincount(state, minlength=5)
     power = np.bincount(state, weights=mw, minlength=5) / np.maximum(count, 1)
     for kind in (WAKING, RECEIVING, TRANSMITTING):
-        power[kind] = power[kind] if count[kind] else power[LISTENING]
+        power[kind] = power[kind] if count[kind] else max(power[LISTENING:kind], default=power[LISTENING])
     alone = [(a, b) for a, b in passages if not (state[a:b] == TRANSMITTING).any()] or passages
     step_ms = 1e3 * trace.step_s
     heard = [step_ms * np.mean([(state[a:b] == kind).sum() for a, b in alone]) for kind in (LISTENING, RECEIVING)]
@@ -295,9 +293,25 @@ def _threshold(values: Floats) -> float:
     return float((edges[best[0] + 1] + edges[best[-1] + 1]) / 2)
 
 
+def _half(values: Floats) -> float:
+    """Return the current below which half of the charge was drawn."""
+    ranked = np.sort(values)
+    return float(ranked[np.searchsorted(np.cumsum(ranked), ranked.sum() / 2)])
+
+
+def _upper(values: Floats, among: NDArray[np.bool_], least: float) -> NDArray[np.bool_]:
+    """Return the upper ones of some values; none if they are not `_APART` from the lower, and by the `least`."""
+    if not among.any() or not np.ptp(values[among]):
+        return np.zeros(len(values), dtype=bool)
+    cut = _threshold(values[among])
+    upper, lower = among & (values > cut), among & (values <= cut)
+    high, low = values[upper].mean(), values[lower].mean()
+    return upper if high > _APART * low and high - low > least else np.zeros(len(values), dtype=bool)
+
+
 def _noise(values: Floats) -> float:
     """Return the standard deviation of what differs from sample to sample, whatever the few jumps are."""
-    return 1.4826 * float(np.median(np.abs(np.diff(values)))) / np.sqrt(2.0)
+    return 1.4826 * float(np.median(np.abs(np.diff(values)))) / 2**0.5
 
 
 def _runs(mask: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -1,9 +1,13 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 
+import netsim
+import traces
 from experiments import radio_fit
 from experiments.radio_fit import DOZE, LISTENING, RECEIVING, STATES, TRANSMITTING, WAKING
+from experiments.world import made as made_world
 from netsim.radio import Radio
 from tests.tables import cases_of, each, near
 
@@ -38,6 +42,13 @@ def traced(time_s, current_ma):
     return radio_fit.Trace(time_s=time_s, current_a=1e-3 * current_ma, voltage_v=VOLT, name="t.csv")
 
 
+def written(path):
+    """Write the trace of a made client as the Power Profiler Kit exports it; docs/radio.md shows what is found."""
+    time_s, current, _ = made(np.random.default_rng(5), "cc3235sf", noise_ma=0.2)
+    rows = zip(time_s, current, strict=True)
+    path.write_text("Timestamp(ms),Current(uA)\n" + "".join(f"{1e3 * t:.2f},{1e3 * i:.1f}\n" for t, i in rows))
+
+
 WORLDS = {"clean": {}, "noise": {"noise_ma": 1.0}, "drift": {"drift_ma": 0.01, "noise_ma": 0.005},
     "slow": {"rate": 4_000, "seconds": 20.0, "noise_ma": 0.2},
     "fast": {"rate": 100_000, "seconds": 3.0, "noise_ma": 2.0}}  # fmt: skip
@@ -68,6 +79,19 @@ def test_the_charge_is_the_measured_one_and_every_power_is_the_true_one_within_a
         assert found.drift_ma_per_h == near(0.01 * 3600 / time_s[-1], rel=0.2)
 
 
+@each("chip", CHIPS)
+def test_a_client_that_hears_beacons_alone_needs_in_a_run_what_was_measured(chip):
+    currents, (_, _, beacon, _) = CHIPS[chip]
+    time_s, current, _ = made(np.random.default_rng(4), chip, exchanges=0, seconds=10.0, noise_ma=0.3)
+    found = radio_fit.fit(traced(time_s, current))
+    assert found.merged == ("transmitting",)
+    assert found.radio.receiving_mw == near(VOLT * currents[RECEIVING], rel=0.02)
+    idle = traces.Workload.of([], datagrams=[traces.Datagram(0.0, 0, True)], captured_s=60.0)
+    beacons = {"dtim_period": 1, "size_bytes": round((1000 * beacon - 192) / 8)}  # at 1 Mb/s, behind the long preamble
+    run = netsim.simulate(idle, "psm", config=replace(made_world("iot", beacons).config, radio=found.radio))
+    assert 1e3 * run.energy.total_j / run.elapsed_s == near(found.mean_mw, rel=0.03)
+
+
 def test_the_residual_is_the_noise():
     time_s, current, _ = made(np.random.default_rng(3), "nrf7002", noise_ma=0.8)
     assert radio_fit.fit(traced(time_s, current)).residual_ma == near(0.8, rel=0.1)
@@ -78,7 +102,7 @@ def test_states_that_the_current_does_not_tell_have_one_power():
     time_s, current, state = made(rng, "nrf7002", exchanges=0)
     level = np.where(state == DOZE, 0.1, 80.0) + rng.normal(0, 1.0, len(current))
     found = radio_fit.fit(traced(time_s, level))
-    assert found.merged == ("waking", "transmitting", "receiving")
+    assert found.merged == ("waking", "receiving", "transmitting")
     assert found.radio.waking_mw == found.radio.receiving_mw == found.radio.transmitting_mw == found.radio.listening_mw
     assert found.radio.listening_mw == near(VOLT * 80, rel=0.01)
     assert found.radio.beacon_ms == near(1.76)
@@ -136,12 +160,8 @@ def test_what_is_no_trace_is_refused_with_file_line_rule_and_value(complaint, tm
 
 
 def test_the_command_writes_a_radio_that_is_taken_and_says_what_a_run_needs(lpsm, complaint, tmp_path):
-    time_s, current, _ = made(np.random.default_rng(5), "cc3235sf", noise_ma=0.2)
     trace, out = tmp_path / "ppk.csv", tmp_path / "mine.toml"
-    trace.write_text(
-        "Timestamp(ms),Current(uA)\n"
-        + "".join(f"{1e3 * t:.2f},{1e3 * i:.1f}\n" for t, i in zip(time_s, current, strict=True))
-    )
+    written(trace)
     (work := tmp_path / "w.jsonl").write_text('{"message_bytes": 100, "at_s": 1.0}\n{"captured_s": 6.0}\n')
     said = lpsm("radio", "fit", trace, "--out", out, "--capture", work, "--policy", "psm", "--preset", "iot", "--json")
     assert said.exit_code == 0, said.output
