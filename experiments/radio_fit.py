@@ -49,6 +49,9 @@ _SMOOTH_MS, _SPREADS, _DOZING = 0.1, 6.0, 0.05
 _SHARE, _APART, _NOISES, _OFTEN = 0.5, 1.25, 2.0, 0.5
 _SLOWEST_S = 1e-3
 _BINS = 512
+_READ: Any = pd.read_csv  # whose overloads know no options by name
+_LONGEST_LINE = 1 << 16
+MOST_SAMPLES = 1 << 25
 
 Floats = NDArray[np.float64]
 
@@ -94,25 +97,24 @@ def read(path: Path, voltage_v: float | None = None) -> Trace:
         With the file, the line, the rule and the value.
     """
     with path.open(encoding="utf-8-sig", errors="replace") as file:
-        head = next((line for line in file if line.strip()), "").strip()
+        head = file.readline(_LONGEST_LINE).strip()
     mark = next((one for one in "\t;" if one in head), ",")
     names = [cell.strip().strip('"').lower().replace("µ", "u") for cell in head.split(mark)]
     is_head = not all(re.fullmatch(r"[-+.\deE]+", name) for name in names)
     columns = _columns(path, names) if is_head else dict(zip(_KINDS, ((0, 1.0), (1, 1.0), (2, 1.0)), strict=True))
     columns = {kind: one for kind, one in columns.items() if one[0] < len(names)}
-    decimal = "," if mark != "," else "."
-    table = pd.read_csv(
-        path, sep=mark, header=None, skiprows=int(is_head), usecols=sorted(place for place, _ in columns.values()),
-        dtype=str, encoding="utf-8-sig", on_bad_lines="skip", skip_blank_lines=False,
-    )  # fmt: skip
-    found: dict[str, Floats] = {}
-    for kind, (place, unit) in columns.items():
-        cells = table[place].str.strip().str.replace(decimal, ".") if decimal == "," else table[place]
-        values = unit * pd.to_numeric(cells, errors="coerce").to_numpy(dtype=float)
-        if len(bad := np.flatnonzero(~np.isfinite(values) & table[place].notna().to_numpy())):
-            where = f"line {bad[0] + 1 + is_head}"
-            raise TraceError(str(path), where, f"{kind} must be a number", str(table[place].iloc[bad[0]])[:40])
-        found[kind] = values
+    decimal = "," if mark != "," and not re.search(r"\d\.\d", head if not is_head else _second(path)) else "."
+    form: Row = {
+        "sep": mark, "header": None, "skiprows": int(is_head), "usecols": [place for place, _ in columns.values()],
+        "decimal": decimal, "encoding": "utf-8-sig", "skip_blank_lines": False, "nrows": MOST_SAMPLES + 1,
+    }  # fmt: skip
+    try:
+        table = _READ(path, dtype=float, **form)
+    except ValueError as error:
+        raise _damage(path, columns, form, error) from None
+    if len(table) > MOST_SAMPLES:
+        raise TraceError(str(path), "end of file", f"a trace must have at most {MOST_SAMPLES} samples", "more")
+    found = {kind: unit * table[place].to_numpy() for kind, (place, unit) in columns.items()}
     if "current" not in found:
         raise TraceError(str(path), "line 1", "a trace must have a time and a current", head[:80])
     kept = np.isfinite(found["time"]) & np.isfinite(found["current"])
@@ -146,6 +148,25 @@ def _columns(path: Path, names: list[str]) -> dict[str, tuple[int, float]]:
         rule = "the first line must name a time (time, timestamp) and a current (current, value)"
         raise TraceError(str(path), "line 1", rule, ",".join(names)[:80])
     return found
+
+
+def _second(path: Path) -> str:
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        return [file.readline(_LONGEST_LINE), file.readline(_LONGEST_LINE)][1]
+
+
+def _damage(path: Path, columns: dict[str, tuple[int, float]], form: Row, error: ValueError) -> TraceError:
+    """Return what is wrong with a table that cannot be read: the first cell that is no number, or the reader's word."""
+    try:
+        table = _READ(path, dtype=str, **form | {"nrows": 10**6})
+    except ValueError as broken:
+        return TraceError(str(path), "", "a trace must be a table", str(broken).splitlines()[0][:80])
+    for kind, (place, _) in columns.items():
+        cells = table[place].str.replace(form["decimal"], ".")
+        if len(bad := np.flatnonzero((pd.to_numeric(cells, errors="coerce").isna() & table[place].notna()).to_numpy())):
+            line = f"line {bad[0] + 1 + form['skiprows']}"
+            return TraceError(str(path), line, f"{kind} must be a number", str(table[place].iloc[bad[0]])[:40])
+    return TraceError(str(path), "", "a trace must be a table of numbers", str(error)[:80])
 
 
 def fit(trace: Trace) -> Fitted:
