@@ -1,8 +1,8 @@
 """How long the explorer takes to answer: 5 seeds of 30 pages under none and 11 policies.
 
 Run ``python -m bench.explore``.  "first" is the answer over the first seed, "whole" that over all; "new" are round
-trips that were not asked for before, "radio" is another radio of the same times for each, and "limit" another limit of the
-slowdown.  Beside them the processor's time.
+trips that were not asked for before, "radio" is another radio of the same times for each, and "limit" another limit of
+the slowdown.  Beside them the processor's time.
 """
 
 from __future__ import annotations

@@ -143,7 +143,6 @@ REFUSED = r"""
 "time,current(kg)\n1,2\n" -> t.csv, line 1: the unit must be one of s, ms,
 "" -> t.csv, line 1: the first line must name a time (time, timestamp) and a current
 "\x00\xff\x1b" * 50 -> t.csv, line 1: the first line must name
-"time,current\n0,1\n0.1,1,2,3,4\n" -> t.csv: a trace must be a table
 "time,current\n0,1\n0.1,x7\n" -> t.csv, line 3: current must be a number, got x7
 "time,current\n0,1\n0.1,2\n" -> t.csv, end of file: a trace must have at least 100 samples, got 2
 "time,current\n" + ROWS + "0.2,1\n" -> t.csv, line 502: time must grow, got 0.2
