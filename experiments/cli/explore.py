@@ -4,6 +4,7 @@ import os
 import socket
 import sys
 from functools import partial
+from threading import Thread
 
 import click
 
@@ -55,6 +56,8 @@ def explore(asked: options.Asked) -> None:
         sys.stdout.flush()
         if asked.browse:
             click.launch(address)
+        first = explorer.work(explorer.defaults)  # computed while the browser opens
+        Thread(target=explorer.summary, args=[first], daemon=True).start()
         Page(explorer).serve(listening)
     except KeyboardInterrupt as stopped:
         ended = stopped if isinstance(stopped, Interrupted) else Interrupted()

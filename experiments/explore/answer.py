@@ -134,6 +134,10 @@ class Explorer:
         row, result = self._run(replace(task, config=_timed(task)))
         return {**row, "run": {**row["run"], **run_row(result.charged(task.config.radio))}}
 
+    def knows(self, work: Work) -> bool:
+        """Whether the answer was given before, with the limits as they are or otherwise."""
+        return work.settings.of_runs in self._summaries
+
     def summary(self, work: Work, rows: Mapping[str, Row] | None = None, first: int | None = None) -> pd.DataFrame:
         """Return the summary of the comparison (`study.compare.Comparison`), and battery life.
 

@@ -40,6 +40,7 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _LARGEST_BYTES = 1 << 16
+_PATIENCE_S = 0.4  # after which an answer over the first replications is worth its time
 _UNDER_WAY = 2  # runs of one answer at a time, so that another one waits for no more of them
 _SYMBOLS = {
     "o": "circle", "s": "square", "d": "diamond-tall", "D": "diamond", "^": "triangle-up", "v": "triangle-down",
@@ -140,7 +141,8 @@ class Page:
         try:
             work = await run_in_threadpool(self.explorer.work, settings)
             loop, rows, running = asyncio.get_running_loop(), dict[str, Row](), dict[asyncio.Future[Row], str]()
-            waiting, ready = list(work.tasks)[::-1], 1  # replications of which an answer is given before all
+            waiting = [] if self.explorer.knows(work) else list(work.tasks)[::-1]
+            ready, due_s = 1, loop.time() + _PATIENCE_S  # replications of which an answer is given before all
             try:
                 while waiting or running:
                     while waiting and len(running) < _UNDER_WAY:
@@ -149,9 +151,9 @@ class Page:
                     done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
                     rows |= {running.pop(one): one.result() for one in done}
                     yield _line({"done": len(rows), "of": len(work.tasks)})
-                    if waiting and rows.keys() >= work.first(ready).keys():
+                    if waiting and loop.time() > due_s and rows.keys() >= work.first(ready).keys():
                         yield _line(await run_in_threadpool(self._found, work, rows, ready))
-                        ready *= 2
+                        ready, due_s = 2 * ready, loop.time() + 2 * _PATIENCE_S
             finally:
                 for one in running:
                     one.cancel()

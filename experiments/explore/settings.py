@@ -31,7 +31,7 @@ _LONGEST, _MOST_POLICIES = 200, 12  # characters of a text, or of the name of a 
 class Settings:
     """One position of all the controls; numbers lie between the ends in `NUMBERS`."""
 
-    pages: int = 30  #: of the Web model, for each seed; few enough to answer in a second
+    pages: int = 20  #: of the Web model, for each seed; few enough to answer in a second
     seeds: int = 5
     server: str = "recorded"  #: how its time is distributed; "recorded" has those of the pages, or of a trace
     server_s: float = 0.2  #: its mean

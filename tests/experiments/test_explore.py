@@ -18,6 +18,7 @@ import pytest
 import netsim
 from experiments.comparison import FEW_SESSIONS
 from experiments.explore import answer as computing
+from experiments.explore import app
 from experiments.explore.answer import Explorer
 from experiments.explore.app import Page
 from experiments.explore.settings import Settings
@@ -198,20 +199,24 @@ def link(query):
     return "?" + "&".join(f"{name}={quote(value)}" for name, value in query.items())
 
 
-def test_an_answer_tells_how_far_it_is_and_then_the_table_of_compare(page):
+def test_an_answer_tells_how_far_it_is_and_then_the_table_of_compare(page, monkeypatch):
+    monkeypatch.setattr(app, "_PATIENCE_S", 0.0)
     status, _, text = asked(page, f"/answer{link(SMALL | {'seeds': '4'})}")
     lines = [json.loads(line) for line in text.splitlines()]
     told = [line["done"] for line in lines if "done" in line]
     assert (status, told) == (200, sorted({*told, 16}))
     assert 8 <= len(told) <= 16  # of what ended together one line is said
     *early, whole = [line for line in lines if "summary" in line]
-    assert [one["whole"] for one in early] == [False] * len(early)
+    assert [one["whole"] for one in early] == [False] * len(early) != []
     assert {one["summary"][0]["replications"] for one in early} <= {1, 2}
     assert (whole["whole"], whole["summary"][0]["replications"]) == (True, 4)
     assert {"J/page", "slowdown", "mW", "hours"} <= set(whole["header"])
     assert [row[0] for row in whole["table"]] == ["none", "psm:102.4", "bsd:1", "hold:50", "limit", "page-awake"]
     assert whole["command"].startswith("lpsm compare --pages 5")
     assert all(row["mean_mw"] > 0 for row in whole["summary"])
+    again = asked(page, f"/answer{link(SMALL | {'seeds': '4', 'max_slowdown': '3'})}")[2].splitlines()
+    assert [*map(list, map(json.loads, again[:-1]))] == [["doing"]]  # no run for a limit
+    assert json.loads(again[-1])["table"] == whole["table"]
 
 
 def test_a_policy_that_fails_is_named_in_the_answer(tmp_path):
