@@ -1,39 +1,44 @@
-"""How long the explorer takes to answer: 10 seeds of 100 pages under none and 8 policies, pictures included.
+"""How long the explorer takes to answer: 5 seeds of 20 pages under none and 11 policies.
 
-Run ``python -m bench.explore``.  Every answer is to a server's delay that was not asked for before, so that nothing is
-remembered; "again" are the answers to the same positions asked for again.  Beside them the processor's time.
+Run ``python -m bench.explore``.  "first" is the answer over the first seed, "whole" that over all; "new" are round
+trips that were not asked for before, "radio" is another radio of the same times for each, and "limit" another limit of
+the slowdown.  Beside them the processor's time.
 """
 
 from __future__ import annotations
 
+import asyncio
+import json
 import time
 
 import numpy as np
 
 from experiments.explore.answer import Explorer
-from experiments.explore.app import pictures
-from experiments.explore.settings import Settings
-from experiments.figures.style import saved
+from experiments.explore.app import Page
+
+POLICIES = "psm,listen:3,dynamic:100,bsd:1,bsd:0.5,lpsm,lpsm:log,lpsm3:1.05,lpsm3:1.2,hold:50,twt:500:20"
+RADIOS = ("esp32-c6", "esp32-c5", "esp32-s3", "esp32-c3-states")
 
 
-def asked(explorer, delays):
-    """Milliseconds until the table and the whole of each answer are there, and the processor's time."""
-    found = []
-    for delay in delays:
-        start, cpu = time.perf_counter(), time.process_time()
-        summary = explorer.answer(Settings(server_s=float(delay)))
-        table = time.perf_counter() - start
-        for figure in pictures(summary).values():
-            saved(figure, "svg")
-        found.append((table, time.perf_counter() - start, time.process_time() - cpu))
-    return 1e3 * np.array(found)
+async def asked(page, query):
+    """Milliseconds until the first answer and the whole one, each with the processor's time."""
+    start, cpu, first = time.perf_counter(), time.process_time(), None
+    async for line in page.told(page.explorer.settings({"policies": POLICIES, **query})):
+        if "summary" in json.loads(line):
+            first = first or (time.perf_counter() - start, time.process_time() - cpu)
+    return 1e3 * np.array([*first, time.perf_counter() - start, time.process_time() - cpu])
 
 
 if __name__ == "__main__":
-    explorer = Explorer()
-    explorer.answer(Settings(pages=2, seeds=1))
-    delays = np.round(np.linspace(0.101, 0.499, 24), 4)
-    for name, times in (("new", asked(explorer, delays)), ("again", asked(explorer, delays))):
-        for part, taken in zip(("table", "whole", "processor"), times.T, strict=True):
-            median, most = np.quantile(taken, [0.5, 0.95])
-            print(f"{name:6} {part:9} median {median:6.0f} ms, p95 {most:6.0f} ms")
+    page = Page(Explorer())
+    asyncio.run(asked(page, {}))
+    asyncio.run(asked(page, {"radio": RADIOS[0]}))
+    cases = {
+        "new": [{"rtt_ms": str(20 + n)} for n in range(5)],
+        "radio": [{"radio": radio} for radio in RADIOS[1:]],
+        "limit": [{"max_slowdown": f"1.{n}"} for n in range(12)],
+    }
+    for name, queries in cases.items():
+        times = np.array([asyncio.run(asked(page, query)) for query in queries])
+        for part, taken in zip(("first", "its processor", "whole", "its processor"), times.T, strict=True):
+            print(f"{name:6} {part:13} median {np.median(taken):6.0f} ms, most {taken.max():6.0f} ms")

@@ -114,6 +114,10 @@ class SimulationResult:
     _messages: Ints
     captured_s: float | None = None
 
+    def charged(self, radio: Radio) -> SimulationResult:
+        """Return the same run charged by another radio, which must have the times of the one that it ran with."""
+        return replace(self, energy=_energy(self._trip, radio, len(self._names)), _radio=radio)
+
     def __repr__(self) -> str:
         return (
             f"SimulationResult(policy={self.policy!r}, pages={len(self.latency_s)}, elapsed_s={self.elapsed_s:.6g}, "
@@ -314,15 +318,9 @@ def spread(name: str, unit: str, values: Floats) -> dict[str, float]:
 def result_of(workload: Workload, policy: Policy, radio: Radio, trip: RunRecord, messages: Ints) -> SimulationResult:
     """Make the record of a run from what it left behind; `messages` are as `netsim.running.setup.trip_of` has them."""
     end, awake = trip.end_ns, trip.awake_ns
-    wakeups = len(_wakeups(trip))
-    pages = max(1, len(workload))
-    if isinstance(radio, StateRadioConfig) and trip.states is not None:
-        energy = trip.states.energy(radio, pages)
-    else:
-        energy = radio.energy(awake, end - awake, trip.beacons, pages, wakeups=wakeups)
     return SimulationResult(
         policy=policy.spec,
-        energy=energy if workload else replace(energy, per_page_j=nan),
+        energy=_energy(trip, radio, len(workload)),
         elapsed_s=end / _NS_PER_S,
         awake_s=awake / _NS_PER_S,
         asleep_s=(end - awake) / _NS_PER_S,
@@ -330,7 +328,7 @@ def result_of(workload: Workload, policy: Policy, radio: Radio, trip: RunRecord,
         uplink_air_s=trip.air_up_ns / _NS_PER_S,
         downlink_air_s=trip.air_down_ns / _NS_PER_S,
         frames_lost=trip.frames_lost,
-        wakeups=wakeups,
+        wakeups=len(_wakeups(trip)),
         final_policy=policy,
         _names=workload.names,
         _radio=radio,
@@ -338,6 +336,15 @@ def result_of(workload: Workload, policy: Policy, radio: Radio, trip: RunRecord,
         _messages=messages,
         captured_s=workload.captured_s,
     )
+
+
+def _energy(trip: RunRecord, radio: Radio, pages: int) -> Energy:
+    if isinstance(radio, StateRadioConfig) and trip.states is not None:
+        energy = trip.states.energy(radio, max(1, pages))
+    else:
+        asleep = trip.end_ns - trip.awake_ns
+        energy = radio.energy(trip.awake_ns, asleep, trip.beacons, max(1, pages), wakeups=len(_wakeups(trip)))
+    return energy if pages else replace(energy, per_page_j=nan)
 
 
 def _wakeups(trip: RunRecord) -> Ints:

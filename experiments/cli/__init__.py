@@ -35,6 +35,7 @@ COMMANDS = {
     "list": "List policies, radios, samplers, formats, experiments, or settings of a world.",
     "pages": "Read a trace of any supported format and group it into pages.",
     "population": "Simulate every user of a trace under every policy.",
+    "radio": "Fit a radio to a current that was measured.",
     "replay": "Replay real arrivals under LPSM's learner, against hindsight.",
     "report": "Make one HTML page of a finished folder of results.",
     "reproduce": "Run the papers' experiments again and check the claims.",

@@ -26,13 +26,14 @@ class _Pair(click.ParamType[dict[str, float]]):
             self.fail(f"it must be {self.name}, numbers of which the second may be left out, got {value!r}", param, ctx)
 
 
+RADIO = option("--radio", WRITTEN["radio"][0], Names(registered("netsim.radio")))
 WORLD = (
     option(
         "--preset", "A phone today, a sensor (iot), a chip on wires, or the thesis that LPSM is from [today].",
         click.Choice([*PRESETS]),
     ),
     option("--world", "TOML file with more of the world; lpsm list world says what it may hold.", FILE),
-    option("--radio", WRITTEN["radio"][0], Names(registered("netsim.radio"))),
+    RADIO,
     *(option(f"--{name.replace('_', '-')}", WRITTEN[name][0]) for name in ("server_delay", "rtt")),
     number("--loss loss_rate", "Probability that a frame is lost on the air, below 1 [0].", most=1.0),
     number("--min-rto min_rto_s", "Least retransmission time-out, seconds [1].", most=3600.0),

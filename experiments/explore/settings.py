@@ -1,25 +1,29 @@
-"""What can be set in the explorer, and its other forms: a link, a command line."""
+"""What can be set in the explorer: one position of all the controls, and the limits of each."""
 
-import shlex
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Self
-from urllib.parse import parse_qs, urlencode
 
-import netsim
 from experiments.presets import LEARNED, TODAY
 from experiments.quantities import Row
-from experiments.world import made
+from experiments.report.comparison import MOST_LATE_S
+from netsim.policies import split
 
 DEFAULT_POLICIES = ("psm", "listen:3", "dynamic:100", "bsd:1", "bsd:0.5", "lpsm:log", LEARNED, "hold:50")
-SERVERS = ("constant", "exponential", "lognormal", "recorded")
+SERVERS = ("recorded", "constant", "exponential", "lognormal")
 NUMBERS: dict[str, tuple[str, float, float, float]] = {
     "pages": ("Pages a seed", 1, 200, 1),
     "seeds": ("Seeds", 1, 20, 1),
-    "server_s": ("Mean delay of the server [s]", 0, 2, 0.05),
-    "rtt_ms": ("Round trip [ms]", 5, 400, 0.2),
+    "server_s": ("Mean time of a server [s]", 0, 2, 0.05),
+    "rtt_ms": ("Round trip [ms]", 0, 400, 1),
     "beacon_ms": ("Time between beacons [ms]", 50, 400, 0.4),  # 100 and 102.4 are among them
+    "dtim_period": ("DTIM period [beacons]", 1, 20, 1),
+    "max_slowdown": ("Limit of the mean slowdown", 1, 3, 0.01),
+    "max_late_s": ("Limit of late messages, p95 [s]", 0, 120, 0.1),
+    "battery_mwh": ("Battery [mWh]", 100, 50_000, 100),
 }
-"""Each number to its words, ends and step."""
+"""Each number to its words, ends, and the step of its slider."""
+LIMITS = ("max_slowdown", "max_late_s", "battery_mwh")  # change what is said of runs, and no run
 _LONGEST, _MOST_POLICIES = 200, 12  # characters of a text, or of the name of a policy
 
 
@@ -27,19 +31,23 @@ _LONGEST, _MOST_POLICIES = 200, 12  # characters of a text, or of the name of a 
 class Settings:
     """One position of all the controls; numbers lie between the ends in `NUMBERS`."""
 
-    pages: int = 100  #: of the Web model, for each seed
-    seeds: int = 10
-    server: str = "recorded"  #: how its delay is distributed; "recorded" has the round trips of a trace
+    pages: int = 20  #: of the Web model, for each seed; few enough to answer in a second
+    seeds: int = 5
+    server: str = "recorded"  #: how its time is distributed; "recorded" has those of the pages, or of a trace
     server_s: float = 0.2  #: its mean
     rtt_ms: float = 1000 * TODAY["rtt"]
-    radio: str = TODAY["radio"]  #: of the package, or two figures ``AWAKE_MW/ASLEEP_MW``
+    radio: str = TODAY["radio"]
     beacon_ms: float = TODAY["beacon_ms"]
+    dtim_period: int = TODAY["dtim_period"]
+    max_slowdown: float = 1.1
+    max_late_s: float = MOST_LATE_S  #: what a policy may add to one of twenty messages
+    battery_mwh: float = 10_000.0
     policies: tuple[str, ...] = DEFAULT_POLICIES  #: beside no power saving, which is always there
 
     def __post_init__(self) -> None:
         for name, (_, low, high, _) in NUMBERS.items():
             if not low <= (value := getattr(self, name)) <= high:
-                raise ValueError(f"{name} must lie in [{low}, {high}], got {value}")
+                raise ValueError(f"{name} must lie in [{low:g}, {high:g}], got {value}")
         if self.server not in SERVERS:
             raise ValueError(f"server must be one of {', '.join(SERVERS)}, got {self.server!r}")
         if not 1 <= len(self.policies) <= _MOST_POLICIES:
@@ -47,67 +55,38 @@ class Settings:
         for text in (self.radio, *self.policies):
             if len(text) > _LONGEST:
                 raise ValueError(f"a radio or a policy must have at most {_LONGEST} characters, got {len(text)}")
-        for policy in self.policies:
-            netsim.canonical(policy, beacon_interval_ns=self.beacon_interval_ns)
-        netsim.RadioConfig.profile(self.radio)
 
-    @classmethod
-    def of_link(cls, query: str, server: str = "recorded") -> Self:
-        """Return the settings that the query of a link carries; what it does not name is the default.
+    def changed(self, query: Mapping[str, str]) -> Self:
+        """Return these settings with what the query of a link says; names that it does not know are passed over.
 
-        `server` is that of a link which names none.  A value that is no number where one is needed, too long or out of
-        its range is a `ValueError`; unknown names are passed over.  ``psm:100`` is static PSM, at any interval.
+        A value that is no number where one is needed, too long or out of its range is a `ValueError`.  ``psm:100`` is
+        static PSM, at any interval.
         """
-        values = {name: ",".join(given) for name, given in parse_qs(query.lstrip("?"), keep_blank_values=True).items()}
-        given: Row = {"server": server}
-        for field in fields(cls):
-            value = values.get(field.name, "").strip()
-            if field.name == "policies" and field.name in values:
-                names = [name for name in netsim.policies.split(value) if name]
-                given["policies"] = tuple(dict.fromkeys("psm" if name == "psm:100" else name for name in names))
+        given: Row = {}
+        for field in fields(self):
+            value = query.get(field.name, "").strip()
+            if field.name == "policies" and field.name in query:
+                given["policies"] = named(split(value))
             elif value:
                 try:
-                    kind: type = type(field.default)
-                    given[field.name] = kind(value)
+                    given[field.name] = type(getattr(self, field.name))(value)
                 except ValueError:
                     raise ValueError(f"{field.name} must be a number, got {value[:_LONGEST]!r}") from None
-        return cls(**given)
+        return replace(self, **given)
 
     @property
-    def link(self) -> str:
-        """The query that carries what is not the default, with its question mark."""
-        changed = {}
-        for field in fields(self):
-            if (value := getattr(self, field.name)) != field.default:
-                changed[field.name] = ",".join(value) if isinstance(value, tuple) else f"{value}"
-        return "?" + urlencode(changed, safe=":,") if changed else ""
+    def of_runs(self) -> Self:
+        """These settings with the limits at their defaults: what runs depend on."""
+        start: Row = {field.name: field.default for field in fields(self) if field.name in LIMITS}
+        return replace(self, **start)
 
     @property
     def beacon_interval_ns(self) -> int:
         """Time between beacons, nanoseconds."""
         return round(self.beacon_ms * 1e6)
 
-    @property
-    def server_delay(self) -> str:
-        """The server's delay as options write it."""
-        return self.server if self.server == "recorded" else f"{self.server}:{self.server_s:g}"
 
-    @property
-    def said(self) -> dict[str, str]:
-        """The world, as options write it."""
-        own = {"server_delay": self.server_delay}
-        own |= {} if self.server == "recorded" else {"rtt": f"{self.rtt_ms / 1000:g}"}
-        return {**own, "radio": self.radio, "beacon_ms": f"{self.beacon_ms:g}"}
-
-    @property
-    def config(self) -> netsim.SimulationConfig:
-        """The world."""
-        return made("today", {**self.said, "beacon_ms": self.beacon_ms}).config
-
-    def command(self, trace: str | None = None) -> str:
-        """Return the command line of the same comparison."""
-        options: dict[str, object] = {"trace": trace} if trace else {"pages": self.pages, "seeds": self.seeds}
-        options |= {"policies": ",".join(("none", *self.policies))}
-        options |= {name.replace("_", "-"): value for name, value in self.said.items()} | {"out": "explored"}
-        words = (word for name, value in options.items() for word in (f"--{name}", str(value)))
-        return shlex.join(["lpsm", "compare", *words])
+def named(policies: list[str]) -> tuple[str, ...]:
+    """Return names of policies, each once; static PSM has no interval of its own, and no power saving no box."""
+    names = ("psm" if name == "psm:100" else name for name in policies)
+    return tuple(dict.fromkeys(name for name in names if name not in ("", "none")))

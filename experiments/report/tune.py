@@ -36,7 +36,7 @@ def _sentences(found: Row, units: str) -> Iterator[str]:
         percent = "{:.0f} % less energy than without power saving and {:.1f} % above the limit; measured on {}.".format(
             0.0 - found["energy_vs_none_percent"], found["energy_above_limit_percent"], counted(found["units"], units)
         )
-        power = f"{number(found['mean_mw'], '.1f')} mW{_beside(found)}"
+        power = f"{number(found['mean_mw'], '.3g')} mW{_beside(found)}"
         yield f"Take {found['policy']}: {capacity} lasts {_life(found)} at {power}, {_waiting(found)}{percent}"
         text = f"It wins {found['wins_percent']:.0f} % of {found['splits']} splits in halves"
         if found["battery_h_held_out"]:
@@ -82,10 +82,14 @@ def settings_text(found: Sequence[Settings], policy: str, idle_ma: float | None 
 
 
 def tuning_text(rows: pd.DataFrame, found: Row, units: str) -> str:
-    """Return the recommendation and the table of all candidates, those of least energy first."""
+    """Return the recommendation and the table of all candidates, those of least energy first.
+
+    Traffic with times of its own is told in mW and hours, and not by the page.
+    """
     ordered = rows.sort_values("mean_mw" if found["by_power"] else "energy_j_per_page", kind="stable")
     note = f"Measured on {counted(found['units'], units)}.  {_NOTE}"
-    return "\n\n".join([recommendation_text(found, units), of_frame(TUNING, ordered), note])
+    columns = [one for one in TUNING if not (found["by_power"] and one.name == "energy_j_per_page")]
+    return "\n\n".join([recommendation_text(found, units), of_frame(columns, ordered), note])
 
 
 def _value(one: Row) -> str:
@@ -102,7 +106,7 @@ def _beside(found: Row) -> str:
 
 
 def _waiting(found: Row) -> str:
-    """Return how much later messages, datagrams and pages come, and what a page costs."""
+    """Return how much later messages, datagrams and pages come, and what a page costs, unless traffic has its times."""
     text = ""
     for name, what in (("added_delay", "messages"), ("datagram_delay", "datagrams")):
         if isfinite(found.get(f"{name}_mean_s", nan)):
@@ -113,5 +117,5 @@ def _waiting(found: Row) -> str:
         joules = plus_minus(found["energy_j_per_page"], found["energy_j_per_page_half_width"])
         late = number(found["slowdown_p95"])
         text += f"pages take {slower} times as long as without power saving (95th percentile {late}), "
-        text += f"a page costs {joules} J, "
+        text += f"a page costs {joules} J, " * (not found["by_power"])
     return text

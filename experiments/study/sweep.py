@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MANY_PAGES", "ONE_PAGE", "Frames", "Generated", "Recorded", "Replication", "Task", "are_many", "clairvoyant",
-    "compile_express", "frames", "measured", "named", "searches", "simulate", "tasks", "warm_up",
+    "compile_express", "frames", "measured", "named", "row_of", "searches", "simulate", "tasks", "warm_up",
 ]  # fmt: skip
 
 Columns: TypeAlias = dict[str, list[Any]]
@@ -190,6 +190,11 @@ def simulate(task: Task) -> Row:
     else:
         members = [(workload.pages(client), task.policy) for client in range(task.clients)]
         results = netsim.simulate_cell(members, config=task.config, seed=seed)
+    return row_of(task, results)
+
+
+def row_of(task: Task, results: Sequence[netsim.SimulationResult]) -> Row:
+    """Return what the clients of a task left behind as plain JSON data."""
     if results[0].policy != task.name:
         raise ValueError(f"policy {task.name}: its spec must be the same of each that is made, got {results[0].policy}")
     first, row = results[0], mean_row([run_row(result) for result in results])
@@ -201,7 +206,7 @@ def simulate(task: Task) -> Row:
         "delays": [_delays(result) for result in results],
     }
     found = {name: _by_client(own) for name, own in tables.items() if name == "pages" or any(map(_rows, own))}
-    return {"run": {"replication": workload.name, "policy": first.policy, **row}, **found}
+    return {"run": {"replication": task.workload.name, "policy": first.policy, **row}, **found}
 
 
 def _lists(columns: Mapping[Any, Any]) -> Columns:

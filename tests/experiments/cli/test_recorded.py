@@ -12,7 +12,6 @@ import traces
 from experiments.cli import load_command
 from experiments.cli.options import INPUT
 from experiments.explore.answer import Explorer
-from experiments.explore.settings import Settings
 from experiments.study.traffic import recorded
 from experiments.world import made
 from tests.tables import cases_of, each, near
@@ -138,8 +137,8 @@ def test_one_capture_has_one_answer_in_every_command(lpsm, tmp_path):
         json.loads(lpsm("simulate", work, "--policy", policy, "--out", tmp_path / "p", "--json").stdout)["mean_mw"]
         for policy in policies
     ]
-    settings = Settings(policies=policies)
-    explored = Explorer.of_trace(capture, 2).answer(settings).set_index("policy").loc[[*policies], "mean_mw"]
+    explorer = Explorer.of_trace(capture, 2, policies=policies)
+    explored = explorer.summary(explorer.work(explorer.defaults)).set_index("policy").loc[[*policies], "mean_mw"]
     assert milliwatts("compare", "summary", "--trace", capture) == near(simulated)
     assert milliwatts("compare", "summary", "--trace", work, "--seed", 0) == near(simulated)
     assert milliwatts("tune", "candidates", capture) == near(simulated)
