@@ -42,8 +42,10 @@ SMALL = "lpsm3-link:1.05:400:small"
 ON_DEVICES = (
     ("dynamic", "float"), ("lpsm:alphas=12", "double"), (SMALL, "float"), ("lpsm3-driver:1.05:400:small", "float"),
 )  # fmt: skip
-LARGE = (("psm", "float"), ("bsd-phase", "float"), ("lpsm3-link", "double"), ("lpsm3-link", "float"), ("lpsm4-link", "float"),
-    ("lpsm4-driver:1.05:400:small", "float"))  # fmt: skip
+LARGE = (
+    ("psm", "float"), ("bsd-phase", "float"), ("lpsm3-link", "double"), ("lpsm3-link", "float"),
+    ("lpsm4-link", "float"), ("lpsm4-driver:1.05:400:small", "float"),
+)  # fmt: skip
 POLICIES = ("psm:204.8", "dynamic", "driver:esp-idf", "break-even", "break-even:random", "doubling", "bsd", "bsd-phase",
     "bsd-host", "hold", "poll", "poll-link", "upm", "sifi", "lpsm", "lpsm:log", "lpsm:alphas=0.01", "lpsm-poll",
     "lpsm3", "lpsm3-link", "lpsm3:1.05:400@p95", SMALL, "lpsm4", "lpsm4-link",
