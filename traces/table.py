@@ -26,7 +26,7 @@ from traces.records import BY_SUFFIX, MESSAGE, REQUEST_DTYPE, UNKNOWN_REQUEST_BY
 _LONGEST_LINE_BYTES = 1 << 16
 _BLOCK_BYTES = 1 << 22
 _BOM = b"\xef\xbb\xbf"
-_ODD = (b'"', b" ", b"\n#", b"0x", b"0X")  # what Arrow reads in another way
+_ODD = {b'"': b'"', b" ": b" ", b"#": b"\n#", b"x": b"0x", b"X": b"0X"}  # what Arrow reads in another way, by a part
 _MAX_BYTES = 1 << 40
 _MAX_S = 1e11
 _NAMES = {"time_s": "time", "start": "time", "start_s": "time", "end_s": "end", "size": "bytes", "reply_bytes": "bytes"}
@@ -34,6 +34,7 @@ _KINDS = {
     "time": "float64", "bytes": "int64", "end": "float64", "request_bytes": "int64", "client": "string",
     "server": "string", "url": "string",
 }  # fmt: skip
+_BLANK = np.array((0, 0, UNKNOWN_REQUEST_BYTES, 0, 0, 0, BY_SUFFIX, 0, 0, -1, -1, -1, -1), REQUEST_DTYPE)
 _WIRESHARK = {"no.", "time", "source", "destination", "protocol", "length"}
 
 
@@ -117,9 +118,9 @@ class _Table(NamedTuple):
 
         ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
         longest = max(np.diff(ends, prepend=-1).max(initial=0), len(block) - 1 - (ends[-1] if len(ends) else -1))
-        is_odd = not block.isascii() or block.startswith(b"#") or block.count(b"\r") != block.count(b"\r\n")
-        odd = _ODD if self.delimiter == "\t" else (*_ODD, b"\t")
-        if is_odd or longest > _LONGEST_LINE_BYTES or any(mark in block for mark in odd):
+        is_odd = not block.isascii() or block.startswith(b"#") or (b"\t" in block and self.delimiter != "\t")
+        is_odd |= b"\r" in block and block.count(b"\r") != block.count(b"\r\n")
+        if is_odd or longest > _LONGEST_LINE_BYTES or any(a in block and b in block for a, b in _ODD.items()):
             return None
         names = [name if name not in self.columns[:at] else f"{name} {at}" for at, name in enumerate(self.columns)]
         try:
@@ -146,32 +147,33 @@ def _batch(read: dict[str, Any], newest: dict[str, int]) -> Batch | None:
         return None
     end = compute.coalesce(read["end"], time) if "end" in read else time
     asked = read["request_bytes"].fill_null(UNKNOWN_REQUEST_BYTES).to_numpy() if "request_bytes" in read else None
-    columns = np.full(n, -1, np.int64).astype(REQUEST_DTYPE)
+    columns = np.full(n, _BLANK)
     for name, of, most in (("start_us", time, _MAX_S), ("end_us", end, _MAX_S), ("reply_bytes", size, _MAX_BYTES)):
         values = of.to_numpy()
         if not (values.min() >= 0 and values.max() <= most):
             return None
         columns[name] = values if of is size else np.rint(values * 1e6)
-    columns["request_bytes"] = UNKNOWN_REQUEST_BYTES if asked is None else asked
-    if asked is not None and not 0 <= asked.min() <= asked.max() <= _MAX_BYTES:
-        return None
-    columns["kind"] = np.where(columns["request_bytes"] > 0, BY_SUFFIX, MESSAGE)
+    if asked is not None:
+        if not 0 <= asked.min() <= asked.max() <= _MAX_BYTES:
+            return None
+        columns["request_bytes"], columns["kind"] = asked, np.where(asked > 0, BY_SUFFIX, MESSAGE)
     known: dict[str, list[str]] = {}
     for name, unknown in (("client", "client"), ("server", "")):
         found = read[name].chunk(0).dictionary_encode() if name in read else None
-        columns[name] = 0 if found is None else found.indices.to_numpy()
+        if found is not None:
+            columns[name] = found.indices.to_numpy()
         known[name] = [unknown] if found is None else [one or unknown for one in found.dictionary.to_pylist()]
-    start_us, client = columns["start_us"], columns["client"].astype(np.int64)
-    if len(names := known["client"]) > 1:
+    start_us, names = columns["start_us"], known["client"]
+    client = columns["client"].astype(np.uint16 if len(names) < 1 << 16 else np.int64)  # which sorts faster
+    if len(names) > 1:
         order = np.argsort(client, kind="stable")
         start_us, client = start_us[order], client[order]
-    first = np.flatnonzero(np.diff(client, prepend=-1))
+    first = np.flatnonzero(np.append(True, client[1:] != client[:-1]))
     steps_us = np.diff(start_us, prepend=0)
     steps_us[first] = [us - newest.get(name, us) for name, us in zip(names, start_us[first].tolist(), strict=True)]
     if (columns["end_us"] < columns["start_us"]).any() or (steps_us < 0).any() or len({*names}) < len(names):
         return None
     newest.update(zip(names, start_us[np.append(first[1:], n) - 1].tolist(), strict=True))
-    columns["url_at"] = columns["url_bytes"] = 0
     if "url" not in read:
         return Batch(columns, b"", names.__getitem__, known["server"].__getitem__)
     _, offsets, text = read["url"].chunk(0).buffers()

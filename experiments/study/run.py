@@ -106,12 +106,12 @@ def stream(
                 key, task = next(waiting)
                 accept(key, function(task))
             if finished < left:
-                submit: Any = Executor.submit if cluster else _submit  # Dask pickles by value itself
                 with _cluster(scheduler) if cluster else _processes(jobs) as (executor, width):
+                    submit: Any = executor.submit if cluster else partial(_submit, executor)  # Dask pickles itself
                     running: dict[Future[R], str] = {}
                     while finished < left:
                         for key, task in islice(waiting, max(0, UNDER_WAY * max(1, width()) - len(running))):
-                            running[submit(executor, function, task)] = key
+                            running[submit(function, task)] = key
                         ready = wait(running, return_when=FIRST_COMPLETED).done
                         for future in sorted(ready, key=lambda one: one.exception() is not None):
                             accept(running.pop(future), future.result())
