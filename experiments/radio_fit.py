@@ -103,15 +103,18 @@ def read(path: Path, voltage_v: float | None = None) -> Trace:
     is_head = not all(re.fullmatch(r"[-+.\deE]+", name) for name in names)
     columns = _columns(path, names) if is_head else dict(zip(_KINDS, ((0, 1.0), (1, 1.0), (2, 1.0)), strict=True))
     columns = {kind: one for kind, one in columns.items() if one[0] < len(names)}
-    decimal = "," if mark != "," and not re.search(r"\d\.\d", head if not is_head else _second(path)) else "."
     form: Row = {
         "sep": mark, "header": None, "skiprows": int(is_head), "usecols": [place for place, _ in columns.values()],
-        "decimal": decimal, "encoding": "utf-8-sig", "skip_blank_lines": False, "nrows": MOST_SAMPLES + 1,
+        "encoding": "utf-8-sig", "skip_blank_lines": False, "nrows": MOST_SAMPLES + 1,
     }  # fmt: skip
-    try:
-        table = _READ(path, dtype=float, **form)
-    except ValueError as error:
-        raise _damage(path, columns, form, error) from None
+    for decimal in "." if mark == "," else ".,":
+        try:
+            table = _READ(path, dtype=float, decimal=decimal, **form)
+            break
+        except ValueError as error:
+            damage = error
+    else:
+        raise _damage(path, columns, form, damage)
     if len(table) > MOST_SAMPLES:
         raise TraceError(str(path), "end of file", f"a trace must have at most {MOST_SAMPLES} samples", "more")
     found = {kind: unit * table[place].to_numpy() for kind, (place, unit) in columns.items()}
@@ -150,11 +153,6 @@ def _columns(path: Path, names: list[str]) -> dict[str, tuple[int, float]]:
     return found
 
 
-def _second(path: Path) -> str:
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        return [file.readline(_LONGEST_LINE), file.readline(_LONGEST_LINE)][1]
-
-
 def _damage(path: Path, columns: dict[str, tuple[int, float]], form: Row, error: ValueError) -> TraceError:
     """Return what is wrong with a table that cannot be read: the first cell that is no number, or the reader's word."""
     try:
@@ -162,8 +160,8 @@ def _damage(path: Path, columns: dict[str, tuple[int, float]], form: Row, error:
     except ValueError as broken:
         return TraceError(str(path), "", "a trace must be a table", str(broken).splitlines()[0][:80])
     for kind, (place, _) in columns.items():
-        cells = table[place].str.replace(form["decimal"], ".")
-        if len(bad := np.flatnonzero((pd.to_numeric(cells, errors="coerce").isna() & table[place].notna()).to_numpy())):
+        wrong = pd.to_numeric(table[place].str.replace(",", "."), errors="coerce").isna() & table[place].notna()
+        if len(bad := np.flatnonzero(wrong)):
             line = f"line {bad[0] + 1 + form['skiprows']}"
             return TraceError(str(path), line, f"{kind} must be a number", str(table[place].iloc[bad[0]])[:40])
     return TraceError(str(path), "", "a trace must be a table of numbers", str(error)[:80])

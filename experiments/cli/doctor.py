@@ -15,7 +15,13 @@ DATA = {  # traces and data sets -> the folder of each
     **{name: name for name in ("bu-www-client", "ucb-home-ip", "har", "pcap", "captures", "elec2", "mnist", "usps")},
     "rcv1": "rcv1", "reuters": "reuters21578", "sms-spam": "sms_spam", "spam-drift": "spam_katakis_stream",
 }  # fmt: skip
-EXTRAS = {"distributed": "cluster", "gymnasium": "gymnasium", "jupyterlab": "notebooks", "river": "river"}
+EXTRAS = {
+    "distributed": "cluster",
+    "starlette": "explore",
+    "gymnasium": "gymnasium",
+    "jupyterlab": "notebooks",
+    "river": "river",
+}
 
 
 @options.command(

@@ -4,6 +4,7 @@ import shlex
 import signal
 import socket
 import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -271,6 +272,11 @@ def test_what_another_page_asks_is_refused(page):
     for path in ("/page/page.js", "/page/page.css", "/plotly/plotly.min.js"):
         assert asked(page, path)[0] == 200
     assert asked(page, "/page/../app.py")[0] == asked(page, "/page/%2e%2e/app.py")[0] == 404
+
+
+def test_without_its_extra_the_command_says_what_to_install(complaint, monkeypatch):
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    assert "explore needs plotly: install lpsm with its extra, lpsm[explore]" in complaint("explore", "--no-open")
 
 
 def test_ctrl_c_ends_the_command_with_a_line():

@@ -141,13 +141,14 @@ function draw() {
   if (!shown || !window.Plotly) return; // whichever comes last, the answer or the library, draws
   const style = getComputedStyle(document.body), ink = style.color, narrow = innerWidth < 500;
   const [quantity, unit] = controls.timed ? ["mean_mw", "mW"] : ["total_j_per_page", "J a page"];
+  const seen = colour => ["#000000", "#1a1a1a"].includes(colour) ? ink : colour; // black, where the page is dark
   const rows = shown.summary.filter(one => shown.looks[one.policy]);
   const waits = [["slowdown_mean", "mean slowdown", form.max_slowdown.value], ["added_delay_p95_s", "added delay of messages, p95 [s]", form.max_late_s.value],
     ["datagram_delay_p95_s", "delay of datagrams, p95 [s]", form.max_late_s.value]];
   const [wait, words, most] = waits.find(([name]) => rows.some(one => one[name] !== null && one[name] !== undefined)) ?? waits[0];
   const axis = { color: ink, gridcolor: style.getPropertyValue("--line"), zeroline: false, automargin: true };
   const layout = {
-    paper_bgcolor: "transparent", plot_bgcolor: "transparent", font: { color: ink, size: 13 }, hovermode: "closest",
+    paper_bgcolor: style.backgroundColor, plot_bgcolor: style.backgroundColor, font: { color: ink, size: 13 }, hovermode: "closest",
     margin: { l: 60, r: 15, t: 36, b: 50 }, showlegend: !narrow, // whose colours stand in the table
     modebar: { bgcolor: "transparent", color: ink },
   };
@@ -156,9 +157,9 @@ function draw() {
     `${one.mean_mw.toPrecision(4)} mW, ${Math.round(one.battery_h)} h<br>${words} ${one[wait]?.toPrecision(4)}`;
   const front = rows.map(one => ({
     x: [one[quantity]], y: [one[wait]], name: shown.looks[one.policy].label, mode: "markers", hoverinfo: "text", text: [hover(one)],
-    marker: { color: shown.looks[one.policy].colour, symbol: shown.looks[one.policy].symbol, size: 12, line: { width: one.policy.startsWith("none") ? 0 : 1, color: shown.looks[one.policy].colour } },
-    error_x: { array: [one[`${quantity}_half_width`]], thickness: 1, color: shown.looks[one.policy].colour },
-    error_y: { array: [one[`${wait}_half_width`]], thickness: 1, color: shown.looks[one.policy].colour },
+    marker: { color: seen(shown.looks[one.policy].colour), symbol: shown.looks[one.policy].symbol, size: 12, line: { width: one.policy.startsWith("none") ? 0 : 1, color: seen(shown.looks[one.policy].colour) } },
+    error_x: { array: [one[`${quantity}_half_width`]], thickness: 1, color: seen(shown.looks[one.policy].colour) },
+    error_y: { array: [one[`${wait}_half_width`]], thickness: 1, color: seen(shown.looks[one.policy].colour) },
   }));
   const levels = shown.summary.filter(one => REFERENCES[one.policy] && one[quantity] > 0);
   const line = (along, at, dash) => ({ type: "line", [`${along}0`]: at, [`${along}1`]: at, [along === "x" ? "y0" : "x0"]: 0, [along === "x" ? "y1" : "x1"]: 1,
@@ -173,7 +174,7 @@ function draw() {
   const scale = one => controls.timed ? 1000 / one.elapsed_s_per_page : 1;
   const energy = shown.parts.map(([name, words, color]) => ({
     type: "bar", orientation: "h", name: words, x: bars.map(one => one[name] * scale(one)), y: bars.map(one => shown.looks[one.policy].label),
-    marker: { color, line: { color: ink, width: 0.5 } }, hovertemplate: `%{y}, ${words}: %{x:.4g} ${unit}<extra></extra>`,
+    marker: { color: seen(color), line: { color: ink, width: 0.5 } }, hovertemplate: `%{y}, ${words}: %{x:.4g} ${unit}<extra></extra>`,
   })).filter(one => one.x.some(Boolean));
   Plotly.react("energy", energy, { ...layout, barmode: "stack", showlegend: true, legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" }, margin: { ...layout.margin, t: narrow ? 70 : 44 },
     xaxis: { ...axis, title: { text: unit } }, yaxis: { ...axis, autorange: "reversed" } }, settings);

@@ -18,7 +18,7 @@ def test_the_doctor_says_what_is_there_and_looks_for_data_where_they_are_read_fr
     assert (found["data"]["har"], found["data"]["pcap"]) == ("found", "not found")
     assert set(datasets.names()) <= set(found["data"])
     assert {"lpsm", "click", "h11", "scikit-learn", "simpy"} <= set(found["libraries"])
-    assert set(found["extras"]) == {"distributed", "gymnasium", "jupyterlab", "river"}
+    assert set(found["extras"]) == {"distributed", "starlette", "gymnasium", "jupyterlab", "river"}
     for name in datasets.names():
         with pytest.raises(FileNotFoundError) as absent:
             datasets.load(name, tmp_path)
