@@ -75,6 +75,8 @@ class Lpsm3Config:
     #: the price of a second's delay of a page with a deadline when it is issued, over the first price; it grows to the
     #: largest price at the deadline
     early_ratio: float = 0.003
+    #: how much a frame of a flowing reply that is held delays the page, over the time for which it is held
+    flow_share: float = 0.1
     prior_events: float = 0.1  #: events that the prior of a hazard counts for, in every bin
     own_prior_events: float = 0.5  #: and that of a server's own factors on the common hazard
     common_nats: float = 3.0  #: the evidence that there is beforehand for a server's being like all others, nats
@@ -173,7 +175,7 @@ def fresh(
         "awake_w": awake_w, "beacon_j": 1e-3 * radio.beacon_mj,
         "wakeup_j": radio.wakeup_j, "allowed": allowed, "price_w": price_w,
         "push_delay_s": aimed_s * (1.0 - config.push_margin), "push_quantile": quantile, "push_limit_s": limit_s,
-        "polls": price_polls > 0.0, "took_s": took_s,
+        "polls": price_polls > 0.0, "took_s": took_s, "spent_s": took_s, "wakeup_s": 1e-3 * radio.wakeup_ms,
         "balance": config.start,
         "shapes": (config.opening_shape, config.reply_shape, config.rest_shape, config.message_shape,
                    config.held_shape),

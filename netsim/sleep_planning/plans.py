@@ -56,8 +56,9 @@ class Workspace:
     step_ns: IntArray = MOST_STEPS + 1  # ends of the steps, since now; the first is 0
     first_step: IntArray = MOST_STOPS  # where the steps of an interval begin
     hazard: RealArray = 2, MOST_STEPS  # of pages, of messages: integrated over each step
+    counted: RealArray = MOST_STEPS  # of that of pages, what delays them
     alive: RealArray = 2, MOST_STEPS + 1  # of each class, the probability that none has come by then
-    mass: RealArray = 2, MOST_STEPS  # that the first comes in a step
+    mass: RealArray = 2, MOST_STEPS  # that the first comes in a step, of a page so far as that delays it
     delay_s: RealArray = 2, MOST_STEPS  # that, times its delay until the end of the step
     lived_s: RealArray = MOST_STEPS  # expected time awake in a step by who stays awake
     n_stops: int
@@ -124,12 +125,15 @@ def _end_layout(work: Workspace, n_stops: int, steps: int) -> None:
     """Expect nothing in so many steps yet."""
     work.n_stops, work.first_step[n_stops - 1] = n_stops, steps
     for i in range(steps):
-        work.hazard[PAGE, i] = work.hazard[MESSAGE, i] = 0.0
+        work.hazard[PAGE, i] = work.hazard[MESSAGE, i] = work.counted[i] = 0.0
 
 
 @compiled
-def add_wait(work: Workspace, rates: Floats, age_ns: int, which: int) -> None:
-    """Expect the end of a wait of an age and a class in every step, by its rates, events a second, shape (N_BINS,)."""
+def add_wait(work: Workspace, rates: Floats, age_ns: int, which: int, share: float, until_ns: int) -> None:
+    """Expect the end of a wait of an age and a class in every step, by its rates, events a second, shape (N_BINS,).
+
+    What ends it before `until_ns` delays the page by a `share` of the time for which it is held.
+    """
     place = find_bin(age_ns)
     rate, edge = rates[place] * 1e-9, EDGES_NS[place + 1] - age_ns
     at = 0
@@ -141,7 +145,10 @@ def add_wait(work: Workspace, rates: Floats, age_ns: int, which: int) -> None:
             at = edge
             place += 1
             rate, edge = rates[place] * 1e-9, EDGES_NS[place + 1] - age_ns
-        work.hazard[which, i] += total + rate * (end - at)
+        total += rate * (end - at)
+        work.hazard[which, i] += total
+        if which == PAGE:
+            work.counted[i] += total * (share if at < until_ns else 1.0)
         at = end
 
 
@@ -160,6 +167,10 @@ def survive(work: Workspace) -> int:
                 work.alive[which, i + 1] = after = before * math.exp(-work.hazard[which, i])
                 work.mass[which, i] = before - after
                 work.delay_s[which, i] = time_s * before - _lived_s(before, after, work.hazard[which, i], time_s)
+            if work.counted[i] < work.hazard[PAGE, i]:
+                share = work.counted[i] / work.hazard[PAGE, i]
+                work.mass[PAGE, i] *= share
+                work.delay_s[PAGE, i] *= share
             after = work.alive[PAGE, i + 1] * work.alive[MESSAGE, i + 1]
             work.lived_s[i] = _lived_s(alive, after, work.hazard[PAGE, i] + work.hazard[MESSAGE, i], time_s)
             alive = after

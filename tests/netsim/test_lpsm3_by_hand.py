@@ -350,7 +350,7 @@ def alone(own, now_ms, awake, price_w, waits):
     planning.lay_out(work, 100 * MS - round(now_ms * MS) % (100 * MS), 100 * MS)
     for rates, age_ms, which in waits:
         rates = s["mean_rates"][rates] if isinstance(rates, int) else rates
-        planning.add_wait(work, rates, round(age_ms * MS), which)
+        planning.add_wait(work, rates, round(age_ms * MS), which, 1.0, 0)
     last = planning.survive(work)
     planning.choose(work, last, awake, 100 * MS, s["awake_w"], s["beacon_j"], s["wakeup_j"], price_w, s["push_price_w"],
         sum(which == planning.PAGE for *_, which in waits))  # fmt: skip

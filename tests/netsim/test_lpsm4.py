@@ -48,8 +48,8 @@ def test_it_polls_when_its_plan_by_itself_does_and_learns_what_a_poll_takes_from
         work = np.zeros(1, dtype=planning.WORKSPACE)[0]
         work["poll_j"] = 0.7 * next_s
         planning.lay_out_polls(work, 100 * MS - round(now_ms * MS) % (100 * MS), 100 * MS, False)
-        planning.add_wait(work, own.s["mean_rates"][REPLY], round((now_ms - 1000) * MS), planning.PAGE)
-        planning.add_wait(work, own.s["mean_rates"][MESSAGE], round(now_ms * MS), planning.MESSAGE)
+        planning.add_wait(work, own.s["mean_rates"][REPLY], round((now_ms - 1000) * MS), planning.PAGE, 1.0, 0)
+        planning.add_wait(work, own.s["mean_rates"][MESSAGE], round(now_ms * MS), planning.MESSAGE, 1.0, 0)
         last, price_w = planning.survive(work), own.s["price_w"] * math.exp(0.27 * own.s["balance"])
         planning.choose(work, last, True, 100 * MS, 0.7, 0.0015, 0.0, price_w, own.s["push_price_w"], 1)
         asleep_ns, stop = planning.follow(work, last, 0, 1)

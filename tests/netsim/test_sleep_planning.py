@@ -37,7 +37,7 @@ class Planner:
         else:
             planning.lay_out(self.work, to_beacon_ns, INTERVAL_NS)
         for rates, age_ns, which in waits:
-            planning.add_wait(self.work, rates, age_ns, which)
+            planning.add_wait(self.work, rates, age_ns, which, 1.0, 0)
         self.last = planning.survive(self.work)
 
     def path(self, last, awake):
@@ -116,7 +116,7 @@ def test_at_constant_rates_the_value_is_the_least_of_all_closed_forms(
         for name in ("hazard", "alive", "mass", "delay_s"):
             work[name] = 0.0
         for rates, age_ns, which in planner.waits:
-            planning.add_wait(work, rates, age_ns, which)
+            planning.add_wait(work, rates, age_ns, which, 1.0, 0)
         planning.survive(work)
     work["followers_s"] = followers_s
     value = planning.choose(work, last, awake, INTERVAL_NS, *RADIO.values(), wakeup_j, *prices_w, waiting)
