@@ -262,7 +262,7 @@ def _received(s: Lpsm3State, frame: FlatFrame) -> None:
             _find_own_rates(s, row)
         if s.kind[which] == OPENING:
             s.trip_ns = min(s.trip_ns, high_ns) if s.trip_ns else high_ns
-        elif s.kind[which] == REST and 2 * (reached_ns - s.origin_ns[which]) >= s.trip_ns:  # its sender had waited
+        elif s.kind[which] == REST and 2 * high_ns >= s.trip_ns:  # its sender may have waited
             s.lag_ns[which] += s.held_ns[which]
             s.held_ns[which] = 0
     _note_lag(s, which, at_ns, max(0, s.opened_ns - reached_ns))
@@ -569,7 +569,9 @@ def _plan(s: Lpsm3State, work: Workspace, now_ns: int, deadline_ns: int, awake: 
     for i in range(n):
         row = _row_of(s, i)
         rates = s.own_mean_rates[row] if row >= 0 else s.mean_rates[s.kind[i]]
-        flows_ns = s.origin_ns[i] + s.trip_ns // 2 - now_ns if s.kind[i] == REST else 0
+        flows_ns = s.origin_ns[i] + s.trip_ns // 2 - now_ns if s.polls and s.kind[i] == REST else 0
+        if flows_ns > 0 and (work.longest_ns == 0 or work.longest_ns > s.trip_ns // 2):
+            work.longest_ns = s.trip_ns // 2  # beyond which its sender waits
         planning.add_wait(work, rates, max(0, now_ns - s.origin_ns[i]), planning.PAGE, s.flow_share, flows_ns)
     planning.add_wait(work, s.mean_rates[MESSAGE], max(0, now_ns - s.message_ns), planning.MESSAGE, 1.0, 0)
     if s.held_from_ns >= 0 and now_ns - s.held_from_ns < HELD_AT_MOST_NS:
