@@ -346,7 +346,9 @@ def _likeliest(s: Lpsm3State, which: int, frame: FlatFrame) -> int:
 @compiled
 def _doubt_answers(s: Lpsm3State, which: int, odds: float, frame: FlatFrame) -> None:
     """Charge the page for a message so far as it may be an answer, and doubt of each wait so far that it lasts."""
-    s.lag_ns[which] += int(max(0, s.opened_ns - _middle_ns(s)) / (1.0 + odds))
+    late_ns = int(max(0, s.opened_ns - _middle_ns(s)) / (1.0 + odds))
+    s.lag_ns[which] += late_ns
+    s.due_ns -= late_ns
     if s.left[which] == 1.0 and odds < math.inf:
         s.heard_ns = frame.at_ns
         s.due_ns = max(s.due_ns, frame.at_ns - s.lag_ns[which])
