@@ -69,7 +69,7 @@ class Workspace:
     longest_ns: int  # the longest sleep, where there is one; 0: none
     late: RealArray = 2, MOST_STOPS  # cost of delay of each class if asleep from a stop to each later one
     more_s: RealArray = MOST_STOPS  # how much later than the next stop each later one is
-    woken_j: RealArray = MOST_STOPS  # cost of a passage to awake still to come, times the probability of being there
+    met_j: RealArray = MOST_STOPS  # cost to go for who listens there, without his passage to awake
     dearer_j: RealArray = MOST_STOPS  # energy of a poll beyond that of a beacon and a passage
     value: RealArray = 2, MOST_STOPS  # cost to go, asleep and awake, times the probability of still waiting
     asleep_step: IntArray = 2, MOST_STOPS  # decision: the step at whose beginning to fall asleep
@@ -206,13 +206,13 @@ def choose(
     waiting = max(1, waiting)
     page_price_w /= waiting
     value, late, high = work.value, work.late, last
-    more_s, woken_j, half_beacons = work.more_s, work.woken_j, 2e9 / interval_ns
+    more_s, met_j, half_beacons = work.more_s, work.met_j, 2e9 / interval_ns
     listen_j, dearer_j = wakeup_j + beacon_j, work.dearer_j
     for j in range(1, last + 1):
         dearer_j[j] = work.poll_j - listen_j if work.is_poll[j] else 0.0
     after = _cost_after(work, last, interval_ns, awake_w, beacon_j, page_price_w, message_price_w)
     value[0, last] = value[1, last] = after
-    woken_j[last] = 0.0 if work.is_poll[last] else wakeup_j * still(work, work.first_step[last])
+    met_j[last] = after - (0.0 if work.is_poll[last] else wakeup_j * still(work, work.first_step[last]))
     for k in range(last - 1, -1, -1):
         first, end, next_ns = work.first_step[k], work.first_step[k + 1], work.stop_ns[k + 1]
         late[PAGE, k + 1] = late[MESSAGE, k + 1] = 0.0
@@ -229,9 +229,9 @@ def choose(
         while work.longest_ns and high > k + 1 and work.stop_ns[high] - work.stop_ns[k] > work.longest_ns:
             high -= 1
         awake_cost, awake_step, awake_next = value[1, k + 1], end, k + 1  # awake until the next stop, and on
-        for j in range(k + 1, high + 1):
-            more_s[j] = (work.stop_ns[j] - next_ns) * 1e-9
         if stay:
+            for j in range(k + 1, high + 1):
+                more_s[j] = (work.stop_ns[j] - next_ns) * 1e-9
             awake_cost, awake_step, awake_next, high, lived_s = _awake_into(
                 work, k, high, awake_cost, awake_w, listen_j, page_price_w, message_price_w, others, waiting - 1,
                 half_beacons,
@@ -242,13 +242,13 @@ def choose(
             half_beacons,
         )  # fmt: skip
         sleep_cost += listen_j * alive
-        woken_j[k] = 0.0 if work.is_poll[k] else wakeup_j * alive
         for awake in range(2):
             woken = awake_cost + (0.0 if awake else wakeup_j * alive)  # of a poll's stop the state asleep is not used
             stays = stay and woken < sleep_cost
             value[awake, k] = woken if stays else sleep_cost
             work.asleep_step[awake, k] = awake_step if stays else first
             work.next_stop[awake, k] = awake_next if stays else high
+        met_j[k] = value[1, k] if work.is_poll[k] else value[0, k] - wakeup_j * alive
     return float(value[1, 0] if is_awake else value[0, 0])
 
 
@@ -261,8 +261,8 @@ def _awake_into(
 
     Returns the least cost, the step, the stop to listen to then, the last stop worth listening to, and the time lived.
     """
-    end, next_ns, more_s, value = work.first_step[k + 1], work.stop_ns[k + 1], work.more_s, work.value
-    late, woken_j, dearer_j = work.late, work.woken_j, work.dearer_j
+    end, next_ns, more_s = work.first_step[k + 1], work.stop_ns[k + 1], work.more_s
+    late, met_j, dearer_j = work.late, work.met_j, work.dearer_j
     awake_step, awake_next = end, k + 1
     lived_s = pages = pages_s = messages = messages_s = 0.0
     for i in range(end - 1, work.first_step[k], -1):  # asleep from the beginning of step i on
@@ -274,8 +274,7 @@ def _awake_into(
             message = late[MESSAGE, j] + _late_messages(
                 work, messages, messages_s + messages * more_s[j], message_price_w, half_beacons
             )
-            cost = no_message * page + no_page * message + value[work.is_poll[j], j] - woken_j[j]
-            cost += dearer_j[j] * no_page * no_message
+            cost = no_message * page + no_page * message + met_j[j] + dearer_j[j] * (no_page * no_message)
             if cost < least:
                 least, high = cost, j
         least += listen_j * no_page * no_message - awake_w * lived_s
@@ -293,17 +292,16 @@ def _asleep_from(
 
     It enters the events until the next stop, and their delay until then, into the delays of sleeps that begin before.
     """
-    late, more_s, least, best = work.late, work.more_s, np.inf, high
-    first = work.first_step[k]
+    late, least, best = work.late, np.inf, high
+    first, next_ns = work.first_step[k], work.stop_ns[k + 1]
     no_page, no_message = work.alive[PAGE, first], work.alive[MESSAGE, first]
+    alive = no_page * no_message
     for j in range(high, k, -1):
-        page_s, message_s = pages_s + pages * more_s[j], messages_s + messages * more_s[j]
+        more_s = (work.stop_ns[j] - next_ns) * 1e-9
+        page_s, message_s = pages_s + pages * more_s, messages_s + messages * more_s
         late[PAGE, j] += _late_pages(pages, page_s, page_price_w, others, n_others)
         late[MESSAGE, j] += _late_messages(work, messages, message_s, message_price_w, half_beacons)
-        cost = (
-            no_message * late[PAGE, j] + no_page * late[MESSAGE, j] + work.value[work.is_poll[j], j] - work.woken_j[j]
-        )
-        cost += work.dearer_j[j] * (no_page * no_message)
+        cost = no_message * late[PAGE, j] + no_page * late[MESSAGE, j] + work.met_j[j] + work.dearer_j[j] * alive
         if cost < least:
             least, best = cost, j
     return least, best
