@@ -18,14 +18,14 @@ from netsim.sleep_planning import plans as planning
 
 MS = 1_000_000
 SECOND = 1000 * MS
-REPEATED = 100
+REPEATED, STATE = 100, rule.STATE.itemsize // 8
 
 
 @compiled
 def plans(ints, now_ns, n):
     """Make the same plan n times."""
-    state = ints[: -planning.WORKSPACE.itemsize // 8].view(rule.STATE)[0]
-    work = ints[-planning.WORKSPACE.itemsize // 8 :].view(planning.WORKSPACE)[0]
+    state = ints[:STATE].view(rule.STATE)[0]
+    work = ints[STATE:].view(planning.WORKSPACE)[0]
     for _ in range(n):
         rule._plan(state, work, now_ns, FOREVER_NS, True)
 
@@ -65,7 +65,7 @@ def main():
         ints, policy.memory[0]["push_stale"] = policy.compiled.ints, 0
         for age_ms in (5, 500):
             took_s = least(lambda: plans(ints, now_ns + age_ms * MS, REPEATED), REPEATED)  # noqa: B023
-            work = ints[-planning.WORKSPACE.itemsize // 8 :].view(planning.WORKSPACE)[0]
+            work = ints[STATE:].view(planning.WORKSPACE)[0]
             last = int(policy.memory[0]["last_stop"])
             row = f"{policy.spec.partition(':')[0]}, {waits} outstanding for {age_ms} ms"
             print(f"{1e6 * took_s:6.2f}  {row:36s} {last}")
