@@ -66,6 +66,8 @@ class Lpsm3Config:
     #: the price of a second of a page's delay at first, watts, for a slowdown of 1.05; for others in inverse proportion
     #: to the slowdown allowed
     price_w: float = 3.0
+    polls: bool = False  #: whether it may poll: then the price at first is that of so many polls
+    price_polls: float = 0.0
     #: how the price follows from the balance of pages, see `netsim.sleep_planning.prices`: logarithm a page's
     #: allowance, largest price over the first one, and the good will in pages
     gain: float = 0.135
@@ -109,13 +111,15 @@ class Lpsm3Config:
         known("push_measure", self.push_measure, QUANTILES)
         for name in (field.name for field in fields(self) if field.name not in _OTHERWISE):
             value = getattr(self, name)
-            least = 0.0 if name in ("same_message_s", "good_will", "start") else math.ulp(0.0)
+            least = 0.0 if name in ("same_message_s", "good_will", "start", "price_polls") else math.ulp(0.0)
             if not least <= value < math.inf:
                 raise ValueError(f"{name} must be {'at least' if least == 0.0 else 'above'} 0 and finite, got {value}")
 
 
 class Lpsm3(Observing):
     """The policies `lpsm3` (host-aware) and `lpsm3-link`; takes what `Lpsm2` takes, with a configuration of its own."""
+
+    kind, made = "lpsm3", Lpsm3Config
 
     def __init__(
         self,
@@ -126,9 +130,9 @@ class Lpsm3(Observing):
         beacon_interval_ns: int = 100 * NS_PER_MS,
         spec: str | None = None,
     ) -> None:
-        self.config = config = Lpsm3Config() if config is None else config
-        self.host_aware = host_aware
-        kind = "lpsm3" if host_aware else "lpsm3-link"
+        self.config = config = self.made() if config is None else config
+        self.host_aware, self.polls = host_aware, config.polls
+        kind = self.kind if host_aware else f"{self.kind}-link"
         self.spec = spec or name_with_target(kind, config.max_slowdown, config.max_push_delay_s, config.push_measure)
         self.compiled = fresh(config, host_aware, RadioConfig() if radio is None else radio, beacon_interval_ns)
 
@@ -136,7 +140,8 @@ class Lpsm3(Observing):
     def exceptions(self) -> int:
         """How many pages were not as the guarantee of the mean slowdown supposes (`netsim.sleep_planning.prices`).
 
-        They were over their allowance at the largest price, or exceeded it 20 times at another.
+        They were over their allowance at the largest price, or exceeded it 20 times at another; or, of a link, they had
+        a wait that may have been over: what it cannot tell from a message.
         """
         return int(self.memory["exceptions"][0])
 
@@ -146,14 +151,7 @@ class Lpsm3(Observing):
         return rule.state_of(self.compiled.ints)
 
 
-def fresh(
-    config: Lpsm3Config,
-    host_aware: bool,
-    radio: Radio,
-    interval_ns: int,
-    *,
-    price_polls: float = 0.0,
-) -> CompiledForm:
+def fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int) -> CompiledForm:
     """Make the rule of a policy that has seen nothing.
 
     If it polls, the price of a second of a page's delay is that of so many polls at first, for a slowdown of 1.05, and
@@ -166,8 +164,8 @@ def fresh(
         raise ValueError(f"{limit}, got {limit_s * 1e3:g} ms")
     took_s, awake_w = 1e-3 * (radio.wakeup_ms + _TOOK_MS), 1e-3 * (radio.awake_mw - radio.asleep_mw)
     price_w = config.price_w * _ALLOWED_AT_PRICE / allowed
-    if price_polls:
-        price_w = price_polls * (awake_w * took_s + radio.wakeup_j) * (_ALLOWED_AT_PRICE / allowed) ** 2
+    if config.polls:
+        price_w = config.price_polls * (awake_w * took_s + radio.wakeup_j) * (_ALLOWED_AT_PRICE / allowed) ** 2
     aimed_s = limit_s if not quantile else _AIMED * limit_s
     ints = np.zeros(rule.SIZE, dtype=np.int64)
     constants: dict[str, object] = {
@@ -175,7 +173,7 @@ def fresh(
         "awake_w": awake_w, "beacon_j": 1e-3 * radio.beacon_mj,
         "wakeup_j": radio.wakeup_j, "allowed": allowed, "price_w": price_w,
         "push_delay_s": aimed_s * (1.0 - config.push_margin), "push_quantile": quantile, "push_limit_s": limit_s,
-        "polls": price_polls > 0.0, "took_s": took_s, "spent_s": took_s, "wakeup_s": 1e-3 * radio.wakeup_ms,
+        "polls": config.polls, "took_s": took_s, "spent_s": took_s, "wakeup_s": 1e-3 * radio.wakeup_ms,
         "balance": config.start,
         "shapes": (config.opening_shape, config.reply_shape, config.rest_shape, config.message_shape,
                    config.held_shape),

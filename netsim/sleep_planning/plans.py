@@ -68,7 +68,6 @@ class Workspace:
     poll_j: float  # energy of a poll, its passage to awake included
     longest_ns: int  # the longest sleep, where there is one; 0: none
     late: RealArray = 2, MOST_STOPS  # cost of delay of each class if asleep from a stop to each later one
-    more_s: RealArray = MOST_STOPS  # how much later than the next stop each later one is
     met_j: RealArray = MOST_STOPS  # cost to go for who listens there, without his passage to awake
     dearer_j: RealArray = MOST_STOPS  # energy of a poll beyond that of a beacon and a passage
     value: RealArray = 2, MOST_STOPS  # cost to go, asleep and awake, times the probability of still waiting
@@ -206,7 +205,7 @@ def choose(
     waiting = max(1, waiting)
     page_price_w /= waiting
     value, late, high = work.value, work.late, last
-    more_s, met_j, half_beacons = work.more_s, work.met_j, 2e9 / interval_ns
+    met_j, half_beacons = work.met_j, 2e9 / interval_ns
     listen_j, dearer_j = wakeup_j + beacon_j, work.dearer_j
     for j in range(1, last + 1):
         dearer_j[j] = work.poll_j - listen_j if work.is_poll[j] else 0.0
@@ -230,8 +229,6 @@ def choose(
             high -= 1
         awake_cost, awake_step, awake_next = value[1, k + 1], end, k + 1  # awake until the next stop, and on
         if stay:
-            for j in range(k + 1, high + 1):
-                more_s[j] = (work.stop_ns[j] - next_ns) * 1e-9
             awake_cost, awake_step, awake_next, high, lived_s = _awake_into(
                 work, k, high, awake_cost, awake_w, listen_j, page_price_w, message_price_w, others, waiting - 1,
                 half_beacons,
@@ -261,7 +258,7 @@ def _awake_into(
 
     Returns the least cost, the step, the stop to listen to then, the last stop worth listening to, and the time lived.
     """
-    end, next_ns, more_s = work.first_step[k + 1], work.stop_ns[k + 1], work.more_s
+    end, next_ns = work.first_step[k + 1], work.stop_ns[k + 1]
     late, met_j, dearer_j = work.late, work.met_j, work.dearer_j
     awake_step, awake_next = end, k + 1
     lived_s = pages = pages_s = messages = messages_s = 0.0
@@ -270,9 +267,10 @@ def _awake_into(
         lived_s += work.lived_s[i]
         no_page, no_message, least = work.alive[PAGE, i], work.alive[MESSAGE, i], np.inf
         for j in range(high, k, -1):
-            page = late[PAGE, j] + _late_pages(pages, pages_s + pages * more_s[j], page_price_w, others, n_others)
+            more_s = (work.stop_ns[j] - next_ns) * 1e-9
+            page = late[PAGE, j] + _late_pages(pages, pages_s + pages * more_s, page_price_w, others, n_others)
             message = late[MESSAGE, j] + _late_messages(
-                work, messages, messages_s + messages * more_s[j], message_price_w, half_beacons
+                work, messages, messages_s + messages * more_s, message_price_w, half_beacons
             )
             cost = no_message * page + no_page * message + met_j[j] + dearer_j[j] * (no_page * no_message)
             if cost < least:
