@@ -21,6 +21,7 @@ BENCHES = {
     "traces": (),
     "captures": (),
     "population": (),
+    "plans": (),
     "experts": (),
     "expert_comparison": (),
     "combining": (),

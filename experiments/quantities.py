@@ -28,10 +28,11 @@ ENERGY_PARTS = {
 }  # fmt: skip
 """The parts of the energy of a run, which add up to ``total_j``, and what they are called in sentences and pictures."""
 ENERGIES = (*ENERGY_PARTS, "total_j")
-_COUNTS = ("beacons", "wakeups", "group_frames_lost")
+_COUNTS = ("beacons", "wakeups", "group_frames_lost", "exceptions")
 RUN = ("pages", "elapsed_s", "beacons", "wakeups", "awake_s", "group_frames_lost", *ENERGIES, "uplink_air_s",
-       "downlink_air_s")  # fmt: skip
-"""The totals of a run, in the order of the columns of ``runs.csv``."""
+       "downlink_air_s", "exceptions")  # fmt: skip
+"""The totals of a run, in the order of the columns of ``runs.csv``; `exceptions`: pages that were not as a promise of
+its policy supposes, 0 for one that promises nothing."""
 PER_PAGE = (*ENERGIES, "beacons", "wakeups", "elapsed_s")
 """The totals of a run that are also given a page, as ``NAME_per_page``."""
 
@@ -77,6 +78,7 @@ COMPARISON = _columns(f"""
     slowdown_mean                     slowdown           .2f     ±
     slowdown_median                   median             .2f     detail
     slowdown_p95                      p95
+    exceptions                        unpromised pages   .0f     optional
 {_LATE}
     mean_mw                           mW                 .2f     optional detail ±
 """)
@@ -187,7 +189,8 @@ STATEMENTS = _columns("""
 
 def run_row(result: netsim.SimulationResult) -> Row:
     """Return the totals of a run by name (`RUN`)."""
-    values = {name: getattr(result.energy if name in ENERGIES else result, name) for name in RUN[1:]}
+    values = {name: getattr(result.energy if name in ENERGIES else result, name) for name in RUN[1:-1]}
+    values["exceptions"] = getattr(result.final_policy, "exceptions", 0)
     counted = {name: (int if name in _COUNTS else float)(value) for name, value in values.items()}
     return {"pages": len(result.latency_s), **counted}
 

@@ -142,7 +142,7 @@ def reference_energies(frames: Frames, radio: Radio) -> pd.DataFrame:
         LIMIT: base[["uplink_air_s", "downlink_air_s"]].max(axis=1),
         PAGE_AWAKE: base["replication"].map(latency).astype(float) / base.get("clients", 1),
     }
-    nothing = dict.fromkeys(("listen_j", "wakeup_j", "beacons", "wakeups", "group_frames_lost"), 0)
+    nothing = dict.fromkeys(("listen_j", "wakeup_j", "beacons", "wakeups", "group_frames_lost", "exceptions"), 0)
     rows = []
     for name, awake_s in busy_s.items():
         # `limit` charges only the difference for being awake, over a sleep that lasts throughout: the same sum
@@ -176,6 +176,8 @@ def compare(
     for part in PER_PAGE:
         table[f"{part}_per_page"] = runs[part] / pages
     table["mean_mw"] = 1000 * runs["total_j"] / runs["elapsed_s"]
+    if "exceptions" in runs:
+        table["exceptions"] = runs["exceptions"]
     if "awake_s" in runs and "group_frames_lost" in runs:
         table["awake_percent"] = 100 * runs["awake_s"] / runs["elapsed_s"]
         table["group_frames_lost_per_h"] = 3600 * runs["group_frames_lost"] / runs["elapsed_s"]

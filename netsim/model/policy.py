@@ -51,6 +51,12 @@ def ask_at_beacon(run: Run, client: Client, at: int) -> None:
     note_poll(run, client, at, slept, client.waiting, client.asked.wake - at, 0, 0)
 
 
+def ask_idle(run: Run, client: Client, at: int) -> None:
+    """Ask a policy when its client could sleep, and tell one that polls how long it slept before it woke up last."""
+    ask(run, client, 0, at, max(0, client.awake_since - client.slept_from) if client.polls else 0, 0)
+    take_answer(client)
+
+
 def take_answer(client: Client) -> None:
     """Let the last answer hold until something is sent or received."""
     plan, asked = client.plan, client.asked

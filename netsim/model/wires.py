@@ -21,7 +21,7 @@ from __future__ import annotations
 from netsim.model.codes import AT_CLIENT, AT_SERVER, DATAGRAM, HEARD, LISTEN, NEVER
 from netsim.model.datagrams import land
 from netsim.model.entities import Client, Frame, Line, Run
-from netsim.model.policy import ask_at_beacon, follow, say_sent, take_answer
+from netsim.model.policy import ask_at_beacon, ask_idle, follow, say_sent, take_answer
 from netsim.model.primitives import (
     arrive,
     ask,
@@ -166,8 +166,7 @@ def advance_on_wires(run: Run, client: Client, now: int) -> None:
             if now <= client.busy:
                 return
             if not client.planned:
-                ask(run, client, 0, client.busy, 0, 0)
-                take_answer(client)
+                ask_idle(run, client, client.busy)
                 client.sleep = max(client.plan.until, client.busy)
             if now <= client.sleep:
                 return
@@ -263,8 +262,7 @@ def hear_poll(run: Run, client: Client) -> None:
         return
     if not heard:
         at = max(now, client.transmitted)  # it may be sending something else
-        ask(run, client, 0, at, 0, 0)
-        take_answer(client)
+        ask_idle(run, client, at)
         if client.plan.until <= at:
             fall_asleep(run, client, at)
         else:

@@ -73,6 +73,8 @@ class Lpsm3Config:
     #: the price of a second of a page's delay at first, watts, for a slowdown of 1.05; for others in inverse proportion
     #: to the slowdown allowed
     price_w: float = 3.0
+    polls: bool = False  #: whether it may poll: then the price at first is that of so many polls
+    price_polls: float = 0.0
     #: how the price follows from the balance of pages, see `netsim.sleep_planning.prices`: logarithm a page's
     #: allowance, largest price over the first one, and the good will in pages
     gain: float = 0.135
@@ -82,6 +84,8 @@ class Lpsm3Config:
     #: the price of a second's delay of a page with a deadline when it is issued, over the first price; it grows to the
     #: largest price at the deadline
     early_ratio: float = 0.003
+    #: how much a frame of a flowing reply that is held delays the page, over the time for which it is held
+    flow_share: float = 0.1
     prior_events: float = 0.1  #: events that the prior of a hazard counts for, in every bin
     own_prior_events: float = 0.5  #: and that of a server's own factors on the common hazard
     common_nats: float = 3.0  #: the evidence that there is beforehand for a server's being like all others, nats
@@ -105,9 +109,8 @@ class Lpsm3Config:
     #: after so long without a frame `lpsm3-link` takes nothing to be outstanding, and further frames of replies
     silence_s: float = 10.0
     rest_silence_s: float = 2.0
-    sizes: str = (
-        ""  #: of arrays, where they are not those of `netsim.sleep_planning.sizes`: small, or bins40/room16/...
-    )
+    #: of arrays, where they are not those of `netsim.sleep_planning.sizes`: small, or bins40/room16/...
+    sizes: str = ""
 
     def __post_init__(self) -> None:
         if not 1.0 < self.max_slowdown < math.inf:
@@ -118,7 +121,7 @@ class Lpsm3Config:
         read(self.sizes)
         for name in (field.name for field in fields(self) if field.name not in _OTHERWISE):
             value = getattr(self, name)
-            least = 0.0 if name in ("same_message_s", "good_will", "start") else math.ulp(0.0)
+            least = 0.0 if name in ("same_message_s", "good_will", "start", "price_polls") else math.ulp(0.0)
             if not least <= value < math.inf:
                 raise ValueError(f"{name} must be {'at least' if least == 0.0 else 'above'} 0 and finite, got {value}")
 
@@ -131,6 +134,8 @@ class Lpsm3Config:
 class Lpsm3(Observing):
     """The policies `lpsm3` (host-aware) and `lpsm3-link`; takes what `Lpsm2` takes, with a configuration of its own."""
 
+    kind, made, drives = "lpsm3", Lpsm3Config, False
+
     def __init__(
         self,
         config: Lpsm3Config | None = None,
@@ -140,17 +145,19 @@ class Lpsm3(Observing):
         beacon_interval_ns: int = 100 * NS_PER_MS,
         spec: str | None = None,
     ) -> None:
-        self.config = config = Lpsm3Config() if config is None else config
-        self.host_aware = host_aware
-        kind = "lpsm3" if host_aware else "lpsm3-link"
+        self.config = config = self.made() if config is None else config
+        self.host_aware, self.polls = host_aware, config.polls
+        kind = self.kind if host_aware or self.drives else f"{self.kind}-link"
         self.spec = spec or name_with_target(kind, *config.asked)
-        self.compiled = fresh(config, host_aware, RadioConfig() if radio is None else radio, beacon_interval_ns)
+        radio = RadioConfig() if radio is None else radio
+        self.compiled = fresh(config, host_aware, radio, beacon_interval_ns, drives=self.drives)
 
     @property
     def exceptions(self) -> int:
         """How many pages were not as the guarantee of the mean slowdown supposes (`netsim.sleep_planning.prices`).
 
-        They were over their allowance at the largest price, or exceeded it 20 times at another.
+        They were over their allowance at the largest price, or exceeded it 20 times at another; or, of a link, they had
+        a wait that may have been over: what it cannot tell from a message.
         """
         return int(self.memory["exceptions"][0])
 
@@ -162,13 +169,7 @@ class Lpsm3(Observing):
 
 
 def fresh(
-    config: Lpsm3Config,
-    host_aware: bool,
-    radio: Radio,
-    interval_ns: int,
-    *,
-    price_polls: float = 0.0,
-    drives: bool = False,
+    config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int, *, drives: bool = False
 ) -> CompiledForm:
     """Make the rule of a policy that has seen nothing.
 
@@ -182,8 +183,8 @@ def fresh(
         raise ValueError(f"{limit}, got {limit_s * 1e3:g} ms")
     took_s, awake_w = 1e-3 * (radio.wakeup_ms + _TOOK_MS), 1e-3 * (radio.awake_mw - radio.asleep_mw)
     price_w = config.price_w * _ALLOWED_AT_PRICE / allowed
-    if price_polls:
-        price_w = price_polls * (awake_w * took_s + radio.wakeup_j) * (_ALLOWED_AT_PRICE / allowed) ** 2
+    if config.polls:
+        price_w = config.price_polls * (awake_w * took_s + radio.wakeup_j) * (_ALLOWED_AT_PRICE / allowed) ** 2
     aimed_s = limit_s if not quantile else _AIMED * limit_s
     rule = rule_of(config.sizes)
     ints = np.zeros(rule.SIZE, dtype=np.int64)
@@ -192,7 +193,7 @@ def fresh(
         "awake_w": awake_w, "beacon_j": 1e-3 * radio.beacon_mj,
         "wakeup_j": radio.wakeup_j, "allowed": allowed, "price_w": price_w,
         "push_delay_s": aimed_s * (1.0 - config.push_margin), "push_quantile": quantile, "push_limit_s": limit_s,
-        "polls": price_polls > 0.0, "took_s": took_s,
+        "polls": config.polls, "took_s": took_s, "spent_s": took_s, "wakeup_s": 1e-3 * radio.wakeup_ms,
         "balance": config.start,
         "shapes": (config.opening_shape, config.reply_shape, config.rest_shape, config.message_shape,
                    config.held_shape),

@@ -58,6 +58,8 @@ class Lpsm3State(Account):
     server: IntArray = ROOM
     asked_bytes: IntArray = ROOM
     left: RealArray = ROOM
+    lag_ns: IntArray = ROOM
+    held_ns: IntArray = ROOM
     # constants
     polls: int  # whether it may ask at any instant
     service_ns: int  # of a driver: length of a service period agreed with the access point; 0: it listens to beacons
@@ -68,6 +70,8 @@ class Lpsm3State(Account):
     awake_w: float
     beacon_j: float
     wakeup_j: float
+    wakeup_s: float
+    flow_share: float
     allowed: float
     price_w: float
     gain: float
@@ -112,13 +116,17 @@ class Lpsm3State(Account):
     watched_ns: int
     paused: int  # whether the client could sleep since it sent last
     least_trip_ns: IntArray = TRIPS
-    # the sleep: when it was last left, who waited in it, until when the client is awake
+    # the sleep: when it was last left, how long what came first then had waited, until when the client is awake, and
+    # when it could last sleep
     opened_ns: int
-    waiting: int
+    backlog_ns: int
     awake_until_ns: int
-    # a poll that is planned or on its way, or -1, and how long one takes
+    idle_ns: int
+    # a poll that is planned or on its way, or -1; how long one takes until nothing has come, and in all without sleep
     poll_ns: int
     took_s: float
+    spent_s: float
+    trip_ns: int  # least time from asking for a connection to the answer, 0: not seen
     # between which instants the frame came to the access point, and whether that was ever less than exact
     low_ns: int
     high_ns: int
@@ -127,7 +135,9 @@ class Lpsm3State(Account):
     loading: int
     issued_ns: int
     heard_ns: int
-    held_s: float
+    due_ns: int  # when the last of it that was heard would have come without sleep,
+    cause_ns: int  # and how much later the frame came that was heard last, which what is asked for next waited for
+    doubted: int  # whether it had a wait that may have been over
     pages: int
     deadline_ns: int
     lengths: RealArray = LENGTHS
@@ -211,7 +221,9 @@ def _sent(s: Lpsm3State, frame: FlatFrame) -> None:
     if s.n and not known and s.loading and s.kind[0] == OPENING:
         _end_page(s)  # another begins the instant that it is over
     if s.n and not s.loading:
-        s.loading, s.issued_ns, s.held_s = 1, at_ns, 0.0
+        s.loading, s.issued_ns, s.due_ns, s.cause_ns, s.doubted = 1, at_ns, at_ns, 0, 0
+    if s.n and s.origin_ns[s.n - 1] == at_ns and s.kind[s.n - 1] != REST:
+        s.lag_ns[s.n - 1] = s.cause_ns
 
 
 @compiled
@@ -251,14 +263,34 @@ def _received(s: Lpsm3State, frame: FlatFrame) -> None:
         reached_ns = s.origin_ns[which] + hazards.learn_end(s, s.kind[which], low_ns, high_ns)
         if row >= 0:
             _find_own_rates(s, row)
-        if s.opened_ns > reached_ns:
-            s.held_s += (s.opened_ns - reached_ns) * 1e-9 / max(1, s.waiting)
+        if s.kind[which] == OPENING:
+            s.trip_ns = min(s.trip_ns, high_ns) if s.trip_ns else high_ns
+        elif s.kind[which] == REST and 2 * high_ns >= s.trip_ns:  # its sender may have waited
+            s.lag_ns[which] += s.held_ns[which]
+            s.held_ns[which] = 0
+    _note_lag(s, which, at_ns, max(0, s.opened_ns - reached_ns))
     if left >= _LEFT and s.kind[which] == REPLY:  # it may have been a message
-        s.left[which], s.message_ns = left, max(s.message_ns, reached_ns)
+        s.left[which], s.message_ns, s.doubted = left, max(s.message_ns, reached_ns), 1
     elif ends:
         outstanding.remove(s, which)
     else:
         s.kind[which], s.origin_ns[which] = REST, at_ns
+
+
+@compiled
+def _note_lag(s: Lpsm3State, which: int, at_ns: int, held_ns: int) -> None:
+    """Find by how much later than without sleep a frame came, of which it is known for how long it was held itself.
+
+    It comes so much later as its sender heard of the client later, and as long as it was held; if it came while what
+    had been held before it was being fetched, it waited for that.
+    """
+    if held_ns:
+        s.backlog_ns = max(s.backlog_ns, held_ns)
+    elif s.idle_ns < s.opened_ns:
+        held_ns = min(s.backlog_ns, at_ns - s.opened_ns)
+    s.held_ns[which] = max(s.held_ns[which], held_ns)
+    s.cause_ns = s.lag_ns[which] + held_ns
+    s.due_ns = max(s.due_ns, at_ns - s.cause_ns)
 
 
 @compiled
@@ -317,9 +349,13 @@ def _likeliest(s: Lpsm3State, which: int, frame: FlatFrame) -> int:
 @compiled
 def _doubt_answers(s: Lpsm3State, which: int, odds: float, frame: FlatFrame) -> None:
     """Charge the page for a message so far as it may be an answer, and doubt of each wait so far that it lasts."""
-    s.held_s += max(0, s.opened_ns - _middle_ns(s)) * 1e-9 / (max(1, s.waiting) * (1.0 + odds))
+    late_ns = int(max(0, s.opened_ns - _middle_ns(s)) / (1.0 + odds))
+    s.lag_ns[which] += late_ns
+    s.due_ns -= late_ns
     if s.left[which] == 1.0 and odds < math.inf:
         s.heard_ns = frame.at_ns
+        s.due_ns = max(s.due_ns, frame.at_ns - s.lag_ns[which])
+    s.doubted |= odds < math.inf
     for i in range(s.n):
         if s.kind[i] == s.kind[which]:
             s.left[i] *= 1.0 - 1.0 / (1.0 + _odds_of_a_message(s, i, frame))
@@ -483,6 +519,8 @@ def follow_plan(view: FlatView, ints: Ints, floats: Floats) -> Plan:
         return Plan(now_ns, now_ns + s.interval_ns, True, 0 * now_ns, False)
     if 0 <= s.poll_ns < now_ns and not at_beacon:  # it has found nothing
         s.took_s += _TOOK_STEP * (min((now_ns - s.poll_ns) * 1e-9, _TOOK_AT_MOST_S) - s.took_s)
+        spent_ns = now_ns - s.awake_until_ns - view.slept_ns
+        s.spent_s += _TOOK_STEP * (min(spent_ns * 1e-9, _TOOK_AT_MOST_S) - s.spent_s)
     s.poll_ns = -1
     _look(s, view)
     k, awake = s.next_stop, 0
@@ -518,7 +556,7 @@ def _look(s: Lpsm3State, view: FlatView) -> None:
     if not view.at_beacon:
         if not s.n and s.loading:
             _end_page(s)
-        s.waiting, s.paused = _likely(s, 0.5), 1
+        s.paused, s.idle_ns, s.backlog_ns = 1, view.now_ns, 0
         if s.delivered:
             _begin_cycle(s, view.now_ns)
     elif outstanding.forget_after(s, view.now_ns):
@@ -571,17 +609,21 @@ def _expect(s: Lpsm3State, work: Workspace, now_ns: int, deadline_ns: int) -> fl
     to_beacon_ns = (now_ns // interval_ns + 1) * interval_ns - now_ns
     work.longest_ns = int(s.push_limit_s * 1e9) if s.push_quantile == 1.0 else 0
     if s.polls and n:
-        work.poll_j = s.awake_w * s.took_s + s.wakeup_j
+        ramp_s = s.wakeup_s if s.spent_s > s.wakeup_s else 0.0  # which is part of that on the air alone
+        work.poll_j = s.awake_w * (s.spent_s - ramp_s) + s.wakeup_j
         planning.lay_out_polls(work, to_beacon_ns, interval_ns, s.beacon_j + s.wakeup_j < work.poll_j)
     else:
         planning.lay_out(work, to_beacon_ns, interval_ns)
     for i in range(n):
         row = _row_of(s, i)
         rates = s.own_mean_rates[row] if row >= 0 else s.mean_rates[s.kind[i]]
-        planning.add_wait(work, rates, max(0, now_ns - s.origin_ns[i]), planning.PAGE)
-    planning.add_wait(work, s.mean_rates[MESSAGE], max(0, now_ns - s.message_ns), planning.MESSAGE)
+        flows_ns = s.origin_ns[i] + s.trip_ns // 2 - now_ns if s.polls and s.kind[i] == REST else 0
+        if flows_ns > 0 and (work.longest_ns == 0 or work.longest_ns > s.trip_ns // 2):
+            work.longest_ns = s.trip_ns // 2  # beyond which its sender waits
+        planning.add_wait(work, rates, max(0, now_ns - s.origin_ns[i]), planning.PAGE, s.flow_share, flows_ns)
+    planning.add_wait(work, s.mean_rates[MESSAGE], max(0, now_ns - s.message_ns), planning.MESSAGE, 1.0, 0)
     if s.held_from_ns >= 0 and now_ns - s.held_from_ns < HELD_AT_MOST_NS:
-        planning.add_wait(work, s.mean_rates[HELD], max(0, now_ns - s.held_from_ns), planning.MESSAGE)
+        planning.add_wait(work, s.mean_rates[HELD], max(0, now_ns - s.held_from_ns), planning.MESSAGE, 1.0, 0)
     s.last_stop = planning.survive(work)
     if deadline_ns == FOREVER_NS:
         price_w = price_at(s.balance, s.price_w, s.gain, s.largest_price_ratio)
@@ -598,11 +640,12 @@ def _end_page(s: Lpsm3State) -> None:
     """Settle for the page that is over, unless its deadline was what mattered."""
     s.loading = 0
     s.pages += 1
-    undelayed_s = (s.heard_ns - s.issued_ns) * 1e-9 - s.held_s
+    undelayed_s, late_s = (s.due_ns - s.issued_ns) * 1e-9, (s.heard_ns - s.due_ns) * 1e-9
     if undelayed_s > 0.0 and s.deadline_ns == FOREVER_NS:
-        excess = s.held_s / (undelayed_s * s.allowed) - 1.0
+        excess = late_s / (undelayed_s * s.allowed) - 1.0
         at_largest = s.gain * s.balance >= math.log(s.largest_price_ratio)
-        s.exceptions += excess > (0.0 if at_largest else LARGEST_EXCESS)  # what the guarantee does not suppose
+        # what the guarantee does not suppose
+        s.exceptions += s.doubted != 0 or excess > (0.0 if at_largest else LARGEST_EXCESS)
         s.balance = settle(s.balance, excess, s.good_will)
         note_length(s.lengths, undelayed_s)
 

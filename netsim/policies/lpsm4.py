@@ -15,13 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from numpy import void
-from numpy.typing import NDArray
-
-from netsim.policies.compiled import Observing
-from netsim.policies.entry import NS_PER_MS, Entry, name_with_target, with_targets
-from netsim.policies.lpsm3 import Lpsm3Config, fresh, rule_of
-from netsim.radio import Radio, RadioConfig
+from netsim.policies.entry import Entry, with_targets
+from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,37 +31,10 @@ class Lpsm4Config(Lpsm3Config):
     largest_price_ratio: float = 200.0
 
 
-class Lpsm4(Observing):
+class Lpsm4(Lpsm3):
     """The policies `lpsm4` (host-aware) and `lpsm4-link`; takes what `Lpsm3` takes, with a configuration of its own."""
 
-    opens_gate = True
-
-    def __init__(
-        self,
-        config: Lpsm4Config | None = None,
-        *,
-        host_aware: bool = True,
-        radio: Radio | None = None,
-        beacon_interval_ns: int = 100 * NS_PER_MS,
-        spec: str | None = None,
-    ) -> None:
-        self.config = config = Lpsm4Config() if config is None else config
-        self.host_aware, self.polls = host_aware, config.polls
-        self.spec = spec or name_with_target("lpsm4" if host_aware else "lpsm4-link", *config.asked)
-        radio = RadioConfig() if radio is None else radio
-        polls = config.price_polls if config.polls else 0.0
-        self.compiled = fresh(config, host_aware, radio, beacon_interval_ns, price_polls=polls)
-
-    @property
-    def exceptions(self) -> int:
-        """How many pages were not as the guarantee of the mean slowdown supposes, as of `Lpsm3`."""
-        return int(self.memory["exceptions"][0])
-
-    @property
-    def memory(self) -> NDArray[void]:
-        """All that it knows, live: an array of `netsim.policies.lpsm3_rule.STATE` of shape (1,)."""
-        found: NDArray[void] = rule_of(self.config.sizes).state_of(self.compiled.ints)
-        return found
+    kind, made, opens_gate = "lpsm4", Lpsm4Config, True
 
 
 _HOST, _LINK = (f"lpsm4{link}[:SLOWDOWN[:PUSH_MS[@MEASURE][:SIZES]]]" for link in ("", "-link"))

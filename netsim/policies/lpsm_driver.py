@@ -17,13 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from numpy import void
-from numpy.typing import NDArray
-
-from netsim.policies.compiled import Observing
-from netsim.policies.entry import NS_PER_MS, Entry, name_with_target, with_targets
-from netsim.policies.lpsm3 import Lpsm3Config, fresh, rule_of
-from netsim.radio import Radio, RadioConfig
+from netsim.policies.entry import NS_PER_MS, Entry, with_targets
+from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,28 +35,16 @@ class AgreedConfig(DriverConfig):
     service_ns: int = 10 * NS_PER_MS
 
 
-class LpsmDriver(Observing):
-    """The policies `lpsm3-driver` and `lpsm4-driver`, which know what the link tells."""
+class LpsmDriver(Lpsm3):
+    """The policy `lpsm3-driver`, which knows what the link tells; takes what `Lpsm3` takes."""
 
-    def __init__(
-        self,
-        config: DriverConfig | None = None,
-        *,
-        host_aware: bool = False,
-        radio: Radio | None = None,
-        beacon_interval_ns: int = 100 * NS_PER_MS,
-    ) -> None:
-        self.config = config = DriverConfig() if config is None else config
-        self.host_aware = host_aware
-        self.spec = name_with_target("lpsm4-driver" if config.service_ns else "lpsm3-driver", *config.asked)
-        radio = RadioConfig() if radio is None else radio
-        self.compiled = fresh(config, host_aware, radio, beacon_interval_ns, drives=True)
+    kind, made, drives = "lpsm3-driver", DriverConfig, True
 
-    @property
-    def memory(self) -> NDArray[void]:
-        """All that it knows, live: an array of `netsim.policies.lpsm3_rule.STATE` of shape (1,)."""
-        found: NDArray[void] = rule_of(self.config.sizes).state_of(self.compiled.ints)
-        return found
+
+class AgreedDriver(LpsmDriver):
+    """The policy `lpsm4-driver`."""
+
+    kind, made = "lpsm4-driver", AgreedConfig
 
 
 _BEACONS, _AGREED = (f"lpsm{n}-driver[:SLOWDOWN[:PUSH_MS[@MEASURE][:SIZES]]]" for n in (3, 4))
@@ -69,5 +52,5 @@ ENTRIES = (
     Entry(_BEACONS, "link-only: lpsm3 that sets what drivers take: time awake after traffic, and listen interval",
         "ours", "lpsm3-driver:1.05:400", partial(with_targets, LpsmDriver, DriverConfig, _BEACONS)),
     Entry(_AGREED, "link-only: the same, with target wake times in place of beacons", "ours", "lpsm4-driver:1.05:400",
-        partial(with_targets, LpsmDriver, AgreedConfig, _AGREED)),
+        partial(with_targets, AgreedDriver, AgreedConfig, _AGREED)),
 )  # fmt: skip

@@ -42,6 +42,8 @@ class Account:
     server: IntArray = 1024
     asked_bytes: IntArray = 1024  # size of the frame that asked
     left: RealArray = 1024  # how likely it is not over yet, where that is not known
+    lag_ns: IntArray = 1024  # how much later than without sleep its sender heard of the client last,
+    held_ns: IntArray = 1024  # and how long what it sends in answer was held at most since
     full_bytes: int  # the link: longest frame seen,
     last_ns: int  # the last of all,
     owed_ns: int  # and at this instant an acknowledgement is due, which is as small as a SYN
@@ -105,6 +107,7 @@ def _add(s: Account, key: int, kind: int, at_ns: int, server: int, size_bytes: i
     if s.n < s.key.size:
         s.key[s.n], s.kind[s.n], s.origin_ns[s.n] = key, kind, at_ns
         s.server[s.n], s.asked_bytes[s.n], s.left[s.n] = server, size_bytes, 1.0
+        s.lag_ns[s.n] = s.held_ns[s.n] = 0
         s.n += 1
 
 
@@ -115,6 +118,7 @@ def remove(s: Account, which: int) -> None:
     for i in range(which, s.n):
         s.key[i], s.kind[i], s.origin_ns[i] = s.key[i + 1], s.kind[i + 1], s.origin_ns[i + 1]
         s.server[i], s.asked_bytes[i], s.left[i] = s.server[i + 1], s.asked_bytes[i + 1], s.left[i + 1]
+        s.lag_ns[i], s.held_ns[i] = s.lag_ns[i + 1], s.held_ns[i + 1]
 
 
 @compiled

@@ -72,7 +72,7 @@ class View:
         When it last handed a packet to its transmitter, and when a frame last came in; None: never.
     slept_ns : int
         At a beacon, the time since it last fell asleep (or since the last beacon it listened to, if that was
-        later); 0 when idle.
+        later); when idle, of a policy that polls, how long it slept before it last woke up; otherwise 0.
     buffered_bytes : int
         At a beacon, bytes waiting at the access point, headers included; 0 when idle.
     arrivals_ns : Sequence[int]

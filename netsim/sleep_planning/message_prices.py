@@ -67,7 +67,7 @@ def promised_delay(
     page is waited for.
     """
     plans.lay_out(work, interval_ns, interval_ns)
-    plans.add_wait(work, rates, age_ns, plans.MESSAGE)
+    plans.add_wait(work, rates, age_ns, plans.MESSAGE, 1.0, 0)
     last = plans.survive(work)
     plans.choose(work, last, True, interval_ns, awake_w, beacon_j, wakeup_j, 0.0, price_w, 1)
     half_beacons = 2e9 / interval_ns

@@ -56,8 +56,9 @@ class Workspace:
     step_ns: IntArray = MOST_STEPS + 1  # ends of the steps, since now; the first is 0
     first_step: IntArray = MOST_STOPS  # where the steps of an interval begin
     hazard: RealArray = 2, MOST_STEPS  # of pages, of messages: integrated over each step
+    counted: RealArray = MOST_STEPS  # of that of pages, what delays them
     alive: RealArray = 2, MOST_STEPS + 1  # of each class, the probability that none has come by then
-    mass: RealArray = 2, MOST_STEPS  # that the first comes in a step
+    mass: RealArray = 2, MOST_STEPS  # that the first comes in a step, of a page so far as that delays it
     delay_s: RealArray = 2, MOST_STEPS  # that, times its delay until the end of the step
     lived_s: RealArray = MOST_STEPS  # expected time awake in a step by who stays awake
     n_stops: int
@@ -67,8 +68,7 @@ class Workspace:
     poll_j: float  # energy of a poll, its passage to awake included
     longest_ns: int  # the longest sleep, where there is one; 0: none
     late: RealArray = 2, MOST_STOPS  # cost of delay of each class if asleep from a stop to each later one
-    more_s: RealArray = MOST_STOPS  # how much later than the next stop each later one is
-    woken_j: RealArray = MOST_STOPS  # cost of a passage to awake still to come, times the probability of being there
+    met_j: RealArray = MOST_STOPS  # cost to go for who listens there, without his passage to awake
     dearer_j: RealArray = MOST_STOPS  # energy of a poll beyond that of a beacon and a passage
     value: RealArray = 2, MOST_STOPS  # cost to go, asleep and awake, times the probability of still waiting
     asleep_step: IntArray = 2, MOST_STOPS  # decision: the step at whose beginning to fall asleep
@@ -124,12 +124,15 @@ def _end_layout(work: Workspace, n_stops: int, steps: int) -> None:
     """Expect nothing in so many steps yet."""
     work.n_stops, work.first_step[n_stops - 1] = n_stops, steps
     for i in range(steps):
-        work.hazard[PAGE, i] = work.hazard[MESSAGE, i] = 0.0
+        work.hazard[PAGE, i] = work.hazard[MESSAGE, i] = work.counted[i] = 0.0
 
 
 @compiled
-def add_wait(work: Workspace, rates: Floats, age_ns: int, which: int) -> None:
-    """Expect the end of a wait of an age and a class in every step, by its rates, events a second, shape (N_BINS,)."""
+def add_wait(work: Workspace, rates: Floats, age_ns: int, which: int, share: float, until_ns: int) -> None:
+    """Expect the end of a wait of an age and a class in every step, by its rates, events a second, shape (N_BINS,).
+
+    What ends it before `until_ns` delays the page by a `share` of the time for which it is held.
+    """
     place = find_bin(age_ns)
     rate, edge = rates[place] * 1e-9, EDGES_NS[place + 1] - age_ns
     at = 0
@@ -141,7 +144,10 @@ def add_wait(work: Workspace, rates: Floats, age_ns: int, which: int) -> None:
             at = edge
             place += 1
             rate, edge = rates[place] * 1e-9, EDGES_NS[place + 1] - age_ns
-        work.hazard[which, i] += total + rate * (end - at)
+        total += rate * (end - at)
+        work.hazard[which, i] += total
+        if which == PAGE:
+            work.counted[i] += total * (share if at < until_ns else 1.0)
         at = end
 
 
@@ -160,6 +166,10 @@ def survive(work: Workspace) -> int:
                 work.alive[which, i + 1] = after = before * math.exp(-work.hazard[which, i])
                 work.mass[which, i] = before - after
                 work.delay_s[which, i] = time_s * before - _lived_s(before, after, work.hazard[which, i], time_s)
+            if work.counted[i] < work.hazard[PAGE, i]:
+                share = work.counted[i] / work.hazard[PAGE, i]
+                work.mass[PAGE, i] *= share
+                work.delay_s[PAGE, i] *= share
             after = work.alive[PAGE, i + 1] * work.alive[MESSAGE, i + 1]
             work.lived_s[i] = _lived_s(alive, after, work.hazard[PAGE, i] + work.hazard[MESSAGE, i], time_s)
             alive = after
@@ -195,13 +205,13 @@ def choose(
     waiting = max(1, waiting)
     page_price_w /= waiting
     value, late, high = work.value, work.late, last
-    more_s, woken_j, half_beacons = work.more_s, work.woken_j, 2e9 / interval_ns
+    met_j, half_beacons = work.met_j, 2e9 / interval_ns
     listen_j, dearer_j = wakeup_j + beacon_j, work.dearer_j
     for j in range(1, last + 1):
         dearer_j[j] = work.poll_j - listen_j if work.is_poll[j] else 0.0
     after = _cost_after(work, last, interval_ns, awake_w, beacon_j, page_price_w, message_price_w)
     value[0, last] = value[1, last] = after
-    woken_j[last] = 0.0 if work.is_poll[last] else wakeup_j * still(work, work.first_step[last])
+    met_j[last] = after - (0.0 if work.is_poll[last] else wakeup_j * still(work, work.first_step[last]))
     for k in range(last - 1, -1, -1):
         first, end, next_ns = work.first_step[k], work.first_step[k + 1], work.stop_ns[k + 1]
         late[PAGE, k + 1] = late[MESSAGE, k + 1] = 0.0
@@ -218,8 +228,6 @@ def choose(
         while work.longest_ns and high > k + 1 and work.stop_ns[high] - work.stop_ns[k] > work.longest_ns:
             high -= 1
         awake_cost, awake_step, awake_next = value[1, k + 1], end, k + 1  # awake until the next stop, and on
-        for j in range(k + 1, high + 1):
-            more_s[j] = (work.stop_ns[j] - next_ns) * 1e-9
         if stay:
             awake_cost, awake_step, awake_next, high, lived_s = _awake_into(
                 work, k, high, awake_cost, awake_w, listen_j, page_price_w, message_price_w, others, waiting - 1,
@@ -231,13 +239,13 @@ def choose(
             half_beacons,
         )  # fmt: skip
         sleep_cost += listen_j * alive
-        woken_j[k] = 0.0 if work.is_poll[k] else wakeup_j * alive
         for awake in range(2):
             woken = awake_cost + (0.0 if awake else wakeup_j * alive)  # of a poll's stop the state asleep is not used
             stays = stay and woken < sleep_cost
             value[awake, k] = woken if stays else sleep_cost
             work.asleep_step[awake, k] = awake_step if stays else first
             work.next_stop[awake, k] = awake_next if stays else high
+        met_j[k] = value[1, k] if work.is_poll[k] else value[0, k] - wakeup_j * alive
     return float(value[1, 0] if is_awake else value[0, 0])
 
 
@@ -250,8 +258,8 @@ def _awake_into(
 
     Returns the least cost, the step, the stop to listen to then, the last stop worth listening to, and the time lived.
     """
-    end, next_ns, more_s, value = work.first_step[k + 1], work.stop_ns[k + 1], work.more_s, work.value
-    late, woken_j, dearer_j = work.late, work.woken_j, work.dearer_j
+    end, next_ns = work.first_step[k + 1], work.stop_ns[k + 1]
+    late, met_j, dearer_j = work.late, work.met_j, work.dearer_j
     awake_step, awake_next = end, k + 1
     lived_s = pages = pages_s = messages = messages_s = 0.0
     for i in range(end - 1, work.first_step[k], -1):  # asleep from the beginning of step i on
@@ -259,12 +267,12 @@ def _awake_into(
         lived_s += work.lived_s[i]
         no_page, no_message, least = work.alive[PAGE, i], work.alive[MESSAGE, i], np.inf
         for j in range(high, k, -1):
-            page = late[PAGE, j] + _late_pages(pages, pages_s + pages * more_s[j], page_price_w, others, n_others)
+            more_s = (work.stop_ns[j] - next_ns) * 1e-9
+            page = late[PAGE, j] + _late_pages(pages, pages_s + pages * more_s, page_price_w, others, n_others)
             message = late[MESSAGE, j] + _late_messages(
-                work, messages, messages_s + messages * more_s[j], message_price_w, half_beacons
+                work, messages, messages_s + messages * more_s, message_price_w, half_beacons
             )
-            cost = no_message * page + no_page * message + value[work.is_poll[j], j] - woken_j[j]
-            cost += dearer_j[j] * no_page * no_message
+            cost = no_message * page + no_page * message + met_j[j] + dearer_j[j] * (no_page * no_message)
             if cost < least:
                 least, high = cost, j
         least += listen_j * no_page * no_message - awake_w * lived_s
@@ -282,17 +290,16 @@ def _asleep_from(
 
     It enters the events until the next stop, and their delay until then, into the delays of sleeps that begin before.
     """
-    late, more_s, least, best = work.late, work.more_s, np.inf, high
-    first = work.first_step[k]
+    late, least, best = work.late, np.inf, high
+    first, next_ns = work.first_step[k], work.stop_ns[k + 1]
     no_page, no_message = work.alive[PAGE, first], work.alive[MESSAGE, first]
+    alive = no_page * no_message
     for j in range(high, k, -1):
-        page_s, message_s = pages_s + pages * more_s[j], messages_s + messages * more_s[j]
+        more_s = (work.stop_ns[j] - next_ns) * 1e-9
+        page_s, message_s = pages_s + pages * more_s, messages_s + messages * more_s
         late[PAGE, j] += _late_pages(pages, page_s, page_price_w, others, n_others)
         late[MESSAGE, j] += _late_messages(work, messages, message_s, message_price_w, half_beacons)
-        cost = (
-            no_message * late[PAGE, j] + no_page * late[MESSAGE, j] + work.value[work.is_poll[j], j] - work.woken_j[j]
-        )
-        cost += work.dearer_j[j] * (no_page * no_message)
+        cost = no_message * late[PAGE, j] + no_page * late[MESSAGE, j] + work.met_j[j] + work.dearer_j[j] * alive
         if cost < least:
             least, best = cost, j
     return least, best

@@ -65,11 +65,20 @@ got 90 80 c=7 => out=8S10,7T90,9W30
 got 95 91 c=8 opening; got 120 60 c=7; got 140 130 c=7 last
 = out=9W30 ended=1,1,1,0,0 watched=0.081,0.060,0.010,0,0 heard_ns=140
 got 150 145 c=9 last unwanted => out=9W30
-# a page pays for what lay at the access point while it slept: max_slowdown=1.1
-sent 1000 c=1; sent 1000 c=2; set waiting=2 awake_until_ns=1050; sent 1200 c=3 => opened_ns=1200
-got 1201 1160 c=1 last; got 1202 1200 c=2 last; got 1500 1450 c=3 last => held_s=0.040/2
-ask 1501 => balance=4+0.020/((0.5-0.020)*0.1)-1 pages=1 loading=0
+# a page is late by its last frame, behind what that waited for, and by what was fetched before it: max_slowdown=1.1
+sent 1000 c=1; sent 1000 c=2; set awake_until_ns=1050; sent 1200 c=3 => opened_ns=1200
+got 1201 1160 c=1 last => cause_ns=40 due_ns=1161
+got 1202 1200 c=2 last => cause_ns=2 due_ns=1200
+sent 1202 c=1; ask 1203; set opened_ns=1300; got 1301 1250 c=3 last => cause_ns=50 due_ns=1251
+got 1302 1290 c=1 last => cause_ns=2+10 due_ns=1290
+ask 1400 => balance=4+0.012/(0.290*0.1)-1 pages=1 loading=0
 ask 1600 => pages=1
+# a reply that flows is late by what its sender waited for: max_slowdown=1.1
+sent 1000 c=1 opening; got 1040 1040 c=1 opening => trip_ns=40
+sent 1040 c=1; ask 1041; set opened_ns=1090; got 1091 1080 c=1 => cause_ns=10 due_ns=1081
+ask 1092; got 1095 1095 c=1 => cause_ns=0 due_ns=1095
+ask 1096; set opened_ns=1140; got 1141 1136 c=1 last => cause_ns=10+4 due_ns=1127
+ask 1200 => balance=4+0.014/(0.127*0.1)-1
 # the balance of pages stays above the good will
 set balance=-20; sent 1000; got 1500 1500 last; ask 1500 => balance=-20
 # and falls otherwise by one for a page without delay
@@ -122,22 +131,22 @@ ask 12099 beacon => n=1
 ask 12100 beacon => n=0
 sent 13000; ask 13001; set last_ns=wake-3000; ask wake beacon => n=0 planned_ns=wake
 # what came at the instant of its request was no wait
-sent 1040; set opened_ns=1060 waiting=5; got 1061 1040 => ended=0,0,0,0,0 held_s=0
-# a nanosecond later it was, and held its share of the page up
-sent 1040; set opened_ns=1060 waiting=5; got 1061 1040.000001 => ended=0,1,0,0,0 held_s=0.019999999/5
+sent 1040; set opened_ns=1060; got 1061 1040 => ended=0,0,0,0,0 cause_ns=20
+# a nanosecond later it was, and held the page up
+sent 1040; set opened_ns=1060; got 1061 1040.000001 => ended=0,1,0,0,0 cause_ns=19.999999
 # what came as the gate opened held nothing up
-sent 1040; set opened_ns=1060 waiting=0; got 1061 1060 => ended=0,1,0,0,0 held_s=0
+sent 1040; set opened_ns=1060; got 1061 1060 => ended=0,1,0,0,0 cause_ns=0 due_ns=1061
 # pages back to back are settled one by one
 sent 1000 c=1 opening; got 1050 1049 c=1 opening; sent 1050 c=1; got 1100 1099 c=1 last
 sent 1100 c=2 opening; got 1150 1149 c=2 opening; sent 1150 c=2; got 1200 1199 c=2 last => pages=1
 ask 3000 => pages=2
 # a page that is held up more than its excess may be is no page of the guarantee
-set balance=0; sent 1000; set held_s=0.95; got 2950 2950 last; ask 4000 => exceptions=0
-set balance=0; sent 5000; set held_s=1.05; got 7050 7050 last; ask 8000 => exceptions=1
+set balance=0; sent 1000; set lag_ns=950; got 2950 2950 last; ask 4000 => exceptions=0
+set balance=0; sent 5000; set lag_ns=1050; got 7050 7050 last; ask 8000 => exceptions=1
 # nor one that is held up beyond what is allowed at the largest price
-set balance=22.1; sent 1000; set held_s=0.3; got 2300 2300 last; ask 4000 => exceptions=0
-set balance=22.3; sent 5000; set held_s=0.04; got 6040 6040 last; ask 7000 => exceptions=0
-set balance=22.3; sent 8000; set held_s=0.06; got 9060 9060 last; ask 10000 => exceptions=1
+set balance=22.1; sent 1000; set lag_ns=300; got 2300 2300 last; ask 4000 => exceptions=0
+set balance=22.3; sent 5000; set lag_ns=40; got 6040 6040 last; ask 7000 => exceptions=0
+set balance=22.3; sent 8000; set lag_ns=60; got 9060 9060 last; ask 10000 => exceptions=1
 # credit of messages that never waited is limited: push_memory=30.0
 set messages=14 push_balance=-3.5; got 1000 1000 size=300; got 2000 2000 size=300 => messages=16 push_balance=-5
 got 3000 3000 size=300 => push_balance=-5
@@ -245,7 +254,7 @@ def test_only_so_many_are_kept_in_mind_and_the_last_of_them_can_leave():
 def link_of(reply, message, **settings):
     """A link that knows of a message, by its rates of replies and of messages, which are the same at all ages."""
     link = Rule(host_aware=False, **settings)
-    link.s["messages"], link.s["waiting"] = 1, 1
+    link.s["messages"] = 1
     link.s["mean_rates"][REPLY], link.s["mean_rates"][MESSAGE] = reply, message
     return link
 
@@ -260,9 +269,9 @@ def test_what_may_have_been_a_message_leaves_a_wait_as_likely_as_that_and_silenc
     link.asked(1700)
     silent = math.exp(-2.0 * 0.5) / 4
     assert link.s["left"][0] == near(silent / (3 / 4 + silent))
-    assert (link.s["waiting"], link.s["pages"]) == (0, 0)
+    assert link.s["pages"] == 0
     link.asked(3000)  # 0.01
-    assert (link.outstanding(), link.s["waiting"], link.s["pages"]) == ([], 0, 1)
+    assert (link.outstanding(), link.s["pages"], link.s["exceptions"]) == ([], 1, 1)
 
 
 def test_a_frame_without_data_ends_a_wait_for_good_and_so_does_an_answer_where_messages_are_seldom():
@@ -280,7 +289,7 @@ def test_what_is_rather_a_message_leaves_the_wait_and_the_page_pays_by_how_likel
     link.s["opened_ns"] = 1600 * MS
     link.received(1601, 1400, size=300)
     assert link.outstanding() == [(-1, REPLY, 1000 * MS)]
-    assert (link.s["messages"], link.s["held_s"]) == (2, near(0.2 / 4))
+    assert (link.s["messages"], link.s["lag_ns"][0], link.s["due_ns"]) == (2, 50 * MS, 1551 * MS)
     assert link.s["left"][0] == near(3 / 4)
     link.s["mean_rates"][REPLY], link.s["mean_rates"][MESSAGE], link.s["watched_ns"] = 3.0, 1.0, 1602 * MS
     link.received(1602, 1602, size=300)  # the odds of a message are 1/3 over 3/4, 4 to 9
@@ -350,7 +359,7 @@ def alone(own, now_ms, awake, price_w, waits):
     planning.lay_out(work, 100 * MS - round(now_ms * MS) % (100 * MS), 100 * MS)
     for rates, age_ms, which in waits:
         rates = s["mean_rates"][rates] if isinstance(rates, int) else rates
-        planning.add_wait(work, rates, round(age_ms * MS), which)
+        planning.add_wait(work, rates, round(age_ms * MS), which, 1.0, 0)
     last = planning.survive(work)
     planning.choose(work, last, awake, 100 * MS, s["awake_w"], s["beacon_j"], s["wakeup_j"], price_w, s["push_price_w"],
         sum(which == planning.PAGE for *_, which in waits))  # fmt: skip

@@ -39,17 +39,20 @@ class Rule:
 def test_it_polls_when_its_plan_by_itself_does_and_learns_what_a_poll_takes_from_those_that_find_nothing():
     own = Rule()
     own.frame(1000, sent=1)
-    took_s = float(own.s["took_s"])
+    took_s, plan = float(own.s["took_s"]), netsim.Plan(0, 1)
     assert took_s == 0.0005
-    for now_ms, next_s in ((1000.5, took_s), (0.0, 0.9 * took_s + 0.1 * 0.0021)):
-        now_ms = now_ms or plan.wake_ns / MS + 2.1  # noqa: F821
-        plan = own.asked(now_ms)
+    own.s["wakeup_s"] = 0.0001  # of the 2.8 ms which it did not sleep, and which its energy holds already
+    for now_ms, next_s, spent_s in ((1000.5, took_s, took_s), (0.0, 0.00066, 0.9 * took_s + 0.1 * 0.0028)):
+        before, now_ms = plan, now_ms or plan.wake_ns / MS + 2.1
+        slept_ns = before.wake_ns - before.awake_until_ns - round(0.7 * MS)
+        plan = ask(own.policy, now_ms, slept_ns=slept_ns)
         assert own.s["took_s"] == pytest.approx(next_s)
+        assert own.s["spent_s"] == pytest.approx(spent_s)
         work = np.zeros(1, dtype=planning.WORKSPACE)[0]
-        work["poll_j"] = 0.7 * next_s
+        work["poll_j"] = 0.7 * (spent_s - 0.0001)
         planning.lay_out_polls(work, 100 * MS - round(now_ms * MS) % (100 * MS), 100 * MS, False)
-        planning.add_wait(work, own.s["mean_rates"][REPLY], round((now_ms - 1000) * MS), planning.PAGE)
-        planning.add_wait(work, own.s["mean_rates"][MESSAGE], round(now_ms * MS), planning.MESSAGE)
+        planning.add_wait(work, own.s["mean_rates"][REPLY], round((now_ms - 1000) * MS), planning.PAGE, 1.0, 0)
+        planning.add_wait(work, own.s["mean_rates"][MESSAGE], round(now_ms * MS), planning.MESSAGE, 1.0, 0)
         last, price_w = planning.survive(work), own.s["price_w"] * math.exp(0.27 * own.s["balance"])
         planning.choose(work, last, True, 100 * MS, 0.7, 0.0015, 0.0, price_w, own.s["push_price_w"], 1)
         asleep_ns, stop = planning.follow(work, last, 0, 1)
@@ -75,7 +78,8 @@ def test_a_wait_that_ended_between_two_instants_counts_there_and_is_paid_for_in_
     inside = slice(find_bin(60 * MS), find_bin(80 * MS) + 1)
     assert own.s["events"][REPLY][inside].sum() == pytest.approx(1.0)
     assert EDGES_NS[inside.stop - 1] < 80 * MS
-    assert 0.0 < own.s["held_s"] < 0.0205
+    assert 0.0 < own.s["cause_ns"] < 20.5 * MS
+    assert own.s["due_ns"] == 1081.5 * MS - own.s["cause_ns"]
 
 
 @cases_of("medium radio server target most", """

@@ -35,7 +35,7 @@ def test_the_promise_is_what_its_own_plan_leads_to_on_a_fine_grid(rate, price_w)
     radio = (0.7, 0.0015, 0.002)
     promised = message_prices.promised_delay(work, rates, 300_000_000, INTERVAL_NS, *radio, price_w)
     planning.lay_out(work, INTERVAL_NS, INTERVAL_NS)
-    planning.add_wait(work, rates, 300_000_000, planning.MESSAGE)
+    planning.add_wait(work, rates, 300_000_000, planning.MESSAGE, 1.0, 0)
     last = planning.survive(work)
     planning.choose(work, last, True, INTERVAL_NS, *radio, 0.0, price_w, 1)
     table = lambda name, s: np.interp(s / 0.05, np.arange(planning.FOLLOWERS_STEPS), work[name])  # noqa: E731

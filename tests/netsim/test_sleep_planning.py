@@ -37,7 +37,7 @@ class Planner:
         else:
             planning.lay_out(self.work, to_beacon_ns, INTERVAL_NS)
         for rates, age_ns, which in waits:
-            planning.add_wait(self.work, rates, age_ns, which)
+            planning.add_wait(self.work, rates, age_ns, which, 1.0, 0)
         self.last = planning.survive(self.work)
 
     def path(self, last, awake):
@@ -116,7 +116,7 @@ def test_at_constant_rates_the_value_is_the_least_of_all_closed_forms(
         for name in ("hazard", "alive", "mass", "delay_s"):
             work[name] = 0.0
         for rates, age_ns, which in planner.waits:
-            planning.add_wait(work, rates, age_ns, which)
+            planning.add_wait(work, rates, age_ns, which, 1.0, 0)
         planning.survive(work)
     work["followers_s"] = followers_s
     value = planning.choose(work, last, awake, INTERVAL_NS, *RADIO.values(), wakeup_j, *prices_w, waiting)
@@ -153,3 +153,17 @@ def test_the_best_period_is_the_cheapest_of_all():
         assert least == near(expected_j * (page + message), rel=1e-12)
         own_w = 0.0015 / (0.1 * period) + (5.0 * page + 2.0 * message) * 0.05 * period if period else 0.7
         assert own_w == near(least, rel=1e-12)
+
+
+def test_what_flows_delays_a_page_by_a_share_of_its_hold_until_its_sender_waits_and_survives_no_less():
+    plain, flowing = (np.zeros(1, dtype=planning.WORKSPACE)[0] for _ in range(2))
+    rates = same_rates(20.0)
+    for work, share in ((plain, 1.0), (flowing, 0.1)):
+        planning.lay_out_polls(work, 50_000_000, 100_000_000, False)
+        planning.add_wait(work, rates, 0, planning.PAGE, share, 16_000_000)
+        planning.survive(work)
+    early = plain["step_ns"][: planning.MOST_STEPS] < 16_000_000
+    for name in ("hazard", "alive", "lived_s"):
+        assert (plain[name] == flowing[name]).all()
+    for name in ("mass", "delay_s"):
+        assert flowing[name][planning.PAGE] == near(np.where(early, 0.1, 1.0) * plain[name][planning.PAGE])

@@ -18,7 +18,7 @@ from netsim.model.air.radio import begin_doze, hear_beacons, listen_ahead, wake_
 from netsim.model.air.retrieval import fetch_waiting, open_gate, transmit_from
 from netsim.model.codes import AUTO, CLOSE_TIMER, CLOSING, LISTEN, NEVER, NULL, OPEN, PS_POLL, TWT, UAPSD, UP
 from netsim.model.entities import Client, Frame, Run
-from netsim.model.policy import ask_at_beacon, follow, say_sent, take_answer
+from netsim.model.policy import ask_at_beacon, ask_idle, follow, say_sent, take_answer
 from netsim.model.primitives import ask, free_frame, new_frame, note_gate, note_poll, schedule
 from netsim.model.queues import remove
 
@@ -76,8 +76,7 @@ def rest(run: Run, client: Client, at: int) -> None:
         return
     client.empty = at
     if not client.planned:
-        ask(run, client, 0, at, 0, 0)
-        take_answer(client)
+        ask_idle(run, client, at)
     stay_until(run, client, max(client.plan.until, at), at)
 
 
