@@ -86,6 +86,8 @@ _FAMILIES = {
             lpsm3-link  LPSM3 link       #963F00  *  strong, hollow
             lpsm4       LPSM4            #882255  *  strong, host-aware
             lpsm4-link  LPSM4 link       #5C1238  *  strong, hollow
+            lpsm3-driver  LPSM3 driver   #D55E00  p  hollow
+            lpsm4-driver  LPSM4 driver   #882255  p  hollow
         """.strip().splitlines()
     )
 }

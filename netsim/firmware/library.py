@@ -51,12 +51,8 @@ class Exported:
         if interval_ns != beacon_interval_ns:
             rule = f"{place} was exported for beacons every {interval_ns * 1e-6:g} ms"
             raise ValueError(f"{rule}, got {beacon_interval_ns * 1e-6:g} ms; export it for this world")
-        self.spec, self.host_aware, self.polls, self.opens_gate = (
-            f"{name}.so",
-            bool(host_aware),
-            bool(polls),
-            bool(opens_gate),
-        )
+        self.spec, self.host_aware = f"{name}.so", bool(host_aware)
+        self.polls, self.opens_gate = bool(polls), bool(opens_gate)
         self._state = ctypes.create_string_buffer(size)
         self._library.lpsm_policy_init(self._state)
         if observes:

@@ -61,10 +61,8 @@ class Program:
         if key not in self._functions:
             name = f"{_stem(function.__module__)}_{function.__name__.strip('_')}"
             known = sum(re.fullmatch(rf"{name}(_of_\d+)?", one) is not None for one in self._codes)
-            made, self._functions[key] = (
-                Function(self, function, kinds, f"{name}_of_{known + 1}" if known else name),
-                None,
-            )
+            made = Function(self, function, kinds, f"{name}_of_{known + 1}" if known else name)
+            self._functions[key] = None
             code = made.translate()
             self._functions[key], self._codes[made.name] = made, code
         if (found := self._functions[key]) is None:

@@ -442,7 +442,7 @@ def _cost_after(
 @compiled
 def tabulated(table: Floats, half_beacons: float) -> float:
     """Interpolate what is tabulated at multiples of half a beacon interval."""
-    low = min(int(half_beacons), FOLLOWERS_STEPS - 2)
+    low = max(0, min(int(half_beacons), FOLLOWERS_STEPS - 2))  # a time of rounding may be below 0
     return float(table[low] + (half_beacons - low) * (table[low + 1] - table[low]))
 
 
