@@ -21,7 +21,7 @@ import numpy as np
 from lpsm.native import is_plain
 from netsim.config import SimulationConfig
 from netsim.policies.compiled import NOT_YET_NS
-from netsim.policies.protocol import FOREVER_NS, Frame, Observer, Plan, Policy, View
+from netsim.policies.protocol import FOREVER_NS, Frame, Observer, Plan, Policy, View, cannot_follow
 
 _PLACE, _WORD = ctypes.c_void_p, ctypes.c_int64
 # the places of the result and of an exception, then of the first fields of a view or a frame as many as are looked at;
@@ -79,7 +79,8 @@ class CalledBack:
             plan = self.policy.plan(view)
             until, wake, opens, repeat, agreed = plan
             of_type = type(plan) is Plan and type(until) is type(wake) is type(repeat) is int
-            if of_type and type(opens) in _TRUTHS and type(agreed) in _TRUTHS:
+            of_type = of_type and type(opens) in _TRUTHS and type(agreed) in _TRUTHS
+            if of_type and not cannot_follow(max(now, until), wake, repeat, agreed, self._interval_ns):
                 _PLAN.pack_into(self._result, 0, until, wake, opens, repeat, agreed)
                 return 0
             self.policy = None
