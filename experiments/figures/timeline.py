@@ -4,6 +4,7 @@ A run has a panel a policy, on the same traffic.  Its rows from the top: frames 
 waits at the access point and requests outstanding; ticks along the lower edge are decisions of the policy.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -59,10 +60,12 @@ def _panel(axes: Axes, run: Timeline, least: float) -> None:
     bars(_RADIO, run.waking, 0.35, style.PURPLE)
     bars(_RADIO, run.awake, 0.7, "white", lw=0.4, **_HATCHED)
     bars(_RADIO, run.gate, 0.7, style.SKY, lw=0.4, **_HATCHED)
+    alike = defaultdict(list)  # drawn together: axes look at all that they have whenever something is added
     for frame in run.frames:
-        row, colour = (_DOWN, style.ORANGE) if frame.down else (_UP, style.BLUE)
-        tall, inside = 0.8 if frame.length else 0.4, "white" if frame.lost else colour
-        bars(row, [run.frame_span(frame)], tall, inside, edgecolor=colour, lw=0.3)
+        alike[bool(frame.down), bool(frame.lost), 0.8 if frame.length else 0.4].append(run.frame_span(frame))
+    for (down, lost, tall), spans in alike.items():
+        row, colour = (_DOWN, style.ORANGE) if down else (_UP, style.BLUE)
+        bars(row, spans, tall, "white" if lost else colour, edgecolor=colour, lw=0.3)
     for heard, (colour, tall, width) in _HEARD.items():
         times = [beacon.time_s for beacon in run.beacons if beacon.heard == heard]
         axes.vlines(times, _BEACONS - tall, _BEACONS + tall, color=colour, linewidth=width, zorder=3)
