@@ -51,6 +51,7 @@ REGISTERED = (
     *RIVALS, *ASKED, "uapsd", "twt:500:20", "break-even", "break-even:random", "doubling", "upm", "sifi", "sapsm",
     "stpm", *family("poll:{}", "3.2 6.4 12.8 25.6 51.2 102.4 204.8"), "poll-link:25.6", "lpsm-poll", "lpsm-poll:log",
     *family("lpsm4:{}:400", "1.02 1.05 1.1 1.2"), "lpsm4-link:1.05:400",
+    "lpsm3-driver:1.05:400", "lpsm4-driver:1.05:400",
 )  # fmt: skip
 """The settings of all registered policies that make the hull."""
 TRACE = "bu-www-client/condensed.tar.xz"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 from copy import deepcopy
+from inspect import iscoroutine
 from struct import Struct
 from typing import Any
 
@@ -77,6 +78,8 @@ class CalledBack:
             self._place, self._result = place, (ctypes.c_char * _PLAN.size).from_address(place)
         try:
             plan = self.policy.plan(view)
+            if iscoroutine(plan):
+                plan.close()  # which the interpreted run will refuse
             until, wake, opens, repeat, agreed = plan
             of_type = type(plan) is Plan and type(until) is type(wake) is type(repeat) is int
             of_type = of_type and type(opens) in _TRUTHS and type(agreed) in _TRUTHS

@@ -18,11 +18,12 @@ FILES = {  # the options of each command that name a file to write, with how suc
     "export": {"--out": ""},  # a folder, whose files are refused where others made them
     "generate": {"--out": ".jsonl"},
     "pages": {"--out": ".jsonl"},
+    "radio": {"--out": ".toml"},
     "report": {"--out": ".html"},
     "simulate": {"--out": ".csv"},
     "timeline": {"--out": ".svg", "--perfetto": ".json", "--pcap": ".pcapng"},
 }
-READ = {"trace", "folder", "data", "file", "world"}  # the other parameters that are paths
+READ = {"trace", "folder", "data", "file", "world", "capture"}  # the other parameters that are paths
 
 
 @each("name", sorted(COMMANDS))

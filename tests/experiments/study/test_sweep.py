@@ -56,10 +56,10 @@ def test_what_is_left_to_compile_is_compiled_by_other_processes_and_what_they_ca
     monkeypatch.setattr(sweep, "address_of", given["here"].append)
     monkeypatch.setattr(sweep, "folder_of", lambda package: package)
     sweep.compile_express(["psm"], CONFIG, 2)
-    assert given == {"jobs": [(["netsim.policies.mine"], 2)], "here": [2]}
+    assert given == {"jobs": [(["netsim.policies.mine"], 2)], "here": [1, 2]}
     monkeypatch.setattr(sweep, "folder_of", lambda package: None)
     sweep.compile_express(["psm"], CONFIG, 2)
-    assert sorted(given["here"]) == [1, 2, 2]
+    assert sorted(given["here"]) == [1, 1, 2, 2]
     entry = entry_of(_never_sleep, PLAN)
     assert pickle.loads(pickle.dumps(entry)).address > 0 < entry.address
     assert pickle.loads(pickle.dumps(entry)).is_ready
