@@ -295,9 +295,8 @@ def predict(radio: StateRadioConfig, capture: Path, policy: Any, world: Any) -> 
     config = replace(world.config, radio=radio)
     runs = [netsim.simulate(one.pages(), policy, config=one.world(config), seed=one.seed) for one in sessions]
     joules, seconds = sum(run.energy.total_j for run in runs), sum(run.elapsed_s for run in runs)
-    said = {name: value for name, value in world.said.items() if name != "radio"}
-    return {"name": capture.name, "policy": runs[0].policy, "mean_mw": 1e3 * joules / seconds,
-        "world": world._replace(said=said).words.replace("radio thesis, ", "")}  # fmt: skip
+    words = world._replace(said={**world.said, "radio": "as fitted"}).words
+    return {"name": capture.name, "policy": runs[0].policy, "mean_mw": 1e3 * joules / seconds, "world": words}
 
 
 def _threshold(values: Floats) -> float:

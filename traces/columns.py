@@ -223,6 +223,13 @@ class Workload(Sequence[Page]):
             return False
         return list(self.pages()) == list(other)
 
+    def __add__(self, other: Iterable[Page]) -> list[Page]:
+        """Return these pages and others in a list, without what comes beside them."""
+        return [*self, *other]
+
+    def __radd__(self, other: Iterable[Page]) -> list[Page]:
+        return [*other, *self]
+
     __hash__ = None  # type: ignore[assignment]  # arrays may change
 
 

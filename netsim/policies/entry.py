@@ -124,7 +124,7 @@ def with_targets(
     policy: Callable[..., Policy], config: Callable[..., object], written: str, parameter: str, setting: Setting
 ) -> Policy:
     """Make a policy from SLOWDOWN[:PUSH_MS[@MEASURE][:SIZES]]: what its configuration calls `max_slowdown`,
-    `max_push_delay_s`, `push_measure` and `sizes`, if given.
+    `max_push_delay_s`, `push_measure` and `sizes`, if given.  A kind with a dash knows only what the link tells.
     """
     target, colon, push = parameter.partition(":")
     given: dict[str, float | str] = {}

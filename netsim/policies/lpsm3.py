@@ -24,7 +24,7 @@ request of that size was ever answered is taken for unasked.  A frame may be an 
 probability that it still lasts, moved by the hazards of both, and the page pays for a delay so far as it is its own.
 
 The parts in brackets are modules of `netsim.sleep_planning`.  All of it is
-compiled, and works on one record of numbers (`netsim.policies.lpsm3_rule`), whichever way a run goes.
+compiled, and works on one record of numbers (`netsim.policies.lpsm3_state`), whichever way a run goes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _TOOK_MS = 0.5  # what a poll takes beside waking up, before any was sent
 _OTHERWISE = ("push_margin", "push_measure", "polls", "sizes", "service_ns")  # what is checked otherwise, or not
 
 _MODULES = (*(f"netsim.sleep_planning.{name}" for name in ("hazards", "plans", "message_prices")),
-    "netsim.policies.lpsm3_rule")  # fmt: skip
+    "netsim.policies.lpsm3_state", "netsim.policies.lpsm3_rule")  # fmt: skip
 
 
 def rule_of(sizes: str) -> Any:
@@ -163,7 +163,7 @@ class Lpsm3(Observing):
 
     @property
     def memory(self) -> NDArray[np.void]:
-        """All that it knows, live: an array of `netsim.policies.lpsm3_rule.STATE` of shape (1,)."""
+        """All that it knows, live: an array of `netsim.policies.lpsm3_state.STATE` of shape (1,)."""
         found: NDArray[np.void] = rule_of(self.config.sizes).state_of(self.compiled.ints)
         return found
 

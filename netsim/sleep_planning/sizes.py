@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
+from threading import Lock
 from typing import Any
 
 SIZES: Mapping[str, tuple[int, int, str]] = {
@@ -23,7 +24,8 @@ SIZES: Mapping[str, tuple[int, int, str]] = {
 }
 """The default and the least of each, and what it counts."""
 SMALL = "bins40/servers1/room16/stops9/parts2/polls1/followers31"
-_chosen: dict[str, int] = {}
+_chosen: dict[str, int] = {}  # while modules are copied, which one thread does at a time
+_copying = Lock()
 
 
 def read(text: str) -> dict[str, int]:
@@ -32,7 +34,7 @@ def read(text: str) -> dict[str, int]:
     for part in filter(None, (SMALL if text == "small" else text).split("/")):
         name = part.rstrip("0123456789")
         value = part[len(name) :]
-        if name not in SIZES or not value or not SIZES[name][1] <= int(value[:9]) <= SIZES[name][0]:
+        if name not in SIZES or not 0 < len(value) < 9 or not SIZES[name][1] <= int(value) <= SIZES[name][0]:
             known = ", ".join(f"{one}{least} to {one}{most}" for one, (most, least, _) in SIZES.items())
             raise ValueError(f"sizes must be small, or NAMEn/NAMEn/... of {known}, got {part[:40]!r}")
         found[name] = int(value)
@@ -47,23 +49,25 @@ def size(name: str) -> int:
 def copied(names: Sequence[str], sizes: str) -> Any:
     """Return the last of the modules with other sizes, each of which may import those before it."""
     whole = {name: import_module(name) for name in names}
-    modules = {f"{name}@{sizes}": module for name, module in whole.items()} if sizes else whole
-    if sizes and [*modules][-1] not in sys.modules:
-        _chosen.update(read(sizes))
-        try:
-            for name, copy in zip(names, modules, strict=True):
-                specification = spec_from_file_location(copy, whole[name].__file__)
-                assert specification is not None
-                assert specification.loader is not None
-                made = module_from_spec(specification)
-                _put(name, made)
-                sys.modules[copy] = made
-                specification.loader.exec_module(made)
-        finally:
-            _chosen.clear()
-            for name, module in whole.items():
-                _put(name, module)
-    return sys.modules[[*modules][-1]]
+    if not sizes:
+        return whole[names[-1]]
+    with _copying:
+        if f"{names[-1]}@{sizes}" not in sys.modules:
+            _chosen.update(read(sizes))
+            try:
+                for name, module in whole.items():
+                    specification = spec_from_file_location(f"{name}@{sizes}", module.__file__)
+                    assert specification is not None
+                    assert specification.loader is not None
+                    made = module_from_spec(specification)
+                    _put(name, made)
+                    sys.modules[made.__name__] = made
+                    specification.loader.exec_module(made)
+            finally:
+                _chosen.clear()
+                for name, module in whole.items():
+                    _put(name, module)
+        return sys.modules[f"{names[-1]}@{sizes}"]
 
 
 def _put(name: str, module: Any) -> None:

@@ -60,6 +60,21 @@ def test_learners_with_settings_of_their_own_learn_alike(number):
     assert learned(packet) == learned(ours)
 
 
+def test_arrays_of_other_sizes_are_those_of_one_policy_alone():
+    made = [netsim.policies.make(f"lpsm3:1.05:400{sizes}") for sizes in ("", ":bins40/room16", "")]
+    assert [one.memory["key"].shape for one in made] == [(1, 256), (1, 16), (1, 256)]
+    assert [one.memory["events"].shape[-1] for one in made] == [226, 40, 226]
+
+
+@pytest.mark.long
+@each("policy", "lpsm3-link:1.05:400:small lpsm4:1.05:400:small lpsm3-driver:1.05:400:small")
+def test_small_forms_are_answered_alike(policy):
+    pages, config = traces.generate(60, generator(9, WORKLOAD), "1996"), netsim.SimulationConfig(server_delay=0.3)
+    runs = [netsim.simulate(pages, policy, config=config, engine=form) for form in FORMS]
+    assert digests.digest(runs[:1]) == digests.digest(runs[1:])
+    assert learned(runs[:1]) == learned(runs[1:])
+
+
 def test_servers_are_told_apart_alike_and_by_the_host_alone():
     config = netsim.SimulationConfig(server_delay="lognormal:0.5")
 

@@ -8,6 +8,7 @@ import pytest
 
 from netsim.policies import lpsm3_rule as rule
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
+from netsim.policies.lpsm3_state import ROOM
 from netsim.policies.protocol import Plan
 from netsim.sleep_planning import message_prices
 from netsim.sleep_planning import plans as planning
@@ -243,12 +244,12 @@ def test_the_rule_knows_what_was_worked_out_by_hand(settings, lines):
 
 def test_only_so_many_are_kept_in_mind_and_the_last_of_them_can_leave():
     own = Rule()
-    for key in range(rule.ROOM + 3):
+    for key in range(ROOM + 3):
         own.sent(1 + key, connection=key)
-    assert own.s["n"] == rule.ROOM == 256
-    own.received(5000, 4000, connection=rule.ROOM - 1, completes=1)
+    assert own.s["n"] == ROOM == 256
+    own.received(5000, 4000, connection=ROOM - 1, completes=1)
     own.received(5001, 4001, connection=3, completes=1)
-    assert [key for key, *_ in own.outstanding()] == [*range(3), *range(4, rule.ROOM - 1)]
+    assert [key for key, *_ in own.outstanding()] == [*range(3), *range(4, ROOM - 1)]
 
 
 def link_of(reply, message, **settings):

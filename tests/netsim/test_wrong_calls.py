@@ -53,6 +53,7 @@ make("hold:-1") -> time awake must be a whole number of milliseconds, at least 0
 make("lpsm2:1") -> ^policy 'lpsm2:1': the target must be a number above 1, got '1'; write lpsm2
 make("lpsm3:1.05:60@max") -> hard limit of the push delay must be at least a beacon interval \(100 ms\), got 60 ms
 make("lpsm4:1.05:60@p9") -> push_measure
+make("lpsm3:1.05:400:bins0000000409") -> sizes must be small, .* got .bins0000000409.
 make("lpsm3:1.05:400:bins9") -> sizes must be small, or NAMEn/NAMEn/... of bins16 to bins226, .*, got .bins9.
 make("lpsm2:1.05:abc") -> 'lpsm2:1.05:abc': the push delay must be a number of milliseconds above 0, got 'abc'; write
 make("lpsm2:1.05:100:3") -> 'lpsm2:1.05:100:3': a target and a push delay are all it takes, got '1.05:100:3'

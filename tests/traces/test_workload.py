@@ -59,6 +59,7 @@ def test_pages_made_from_columns_are_those_that_the_columns_were_made_from(pages
     assert list(again) == pages
     assert again == pages == workload
     assert again[1:] == pages[1:]
+    assert again + workload == again + pages == pages + again == [*pages, *pages]
     assert len(again.sizes) == len(pages) + sum(len(page.objects) for page in pages)
     assert Workload.of(again) is again
 
