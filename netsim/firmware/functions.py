@@ -343,6 +343,8 @@ class Function:
         if isinstance(owner.kind, Array):
             sizes = tuple(map(self._number, owner.kind.shape))
             return Value("", "", parts=sizes) if node.attr == "shape" else self._number(prod(owner.kind.shape))
+        if (const := self.program.constant(owner.kind.name, node.attr)) is not None:
+            return const
         arrow = "." if owner.code.startswith("&") or not owner.kind.pointer else "->"
         return Value(f"{owner.code.lstrip('&')}{arrow}{node.attr}", dict(owner.kind.fields)[node.attr])
 

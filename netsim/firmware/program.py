@@ -42,11 +42,13 @@ class Program:
         self._tables: dict[str, Any] = {}
         self._results: dict[str, Struct] = {}
         self._records: dict[str, int] = {}
+        self._constants: dict[tuple[str, str], Any] = {}
         self._keeps_ints = False
         self._helpers = {name: code.replace("NUMBER", real) for name, code in _helpers().items()}
         self.plan = _flat("lpsm_plan", Plan)
         rules = [rule for rule in form.rules if rule is not None]
-        self._stored = _stored_places(sys.modules[getattr(rules[0], "py_func", rules[0]).__module__])
+        module = sys.modules[getattr(rules[0], "py_func", rules[0]).__module__]
+        self._stored, self._assigned = _stored_places(module), _assigned_fields(module)
         flat = [_flat("lpsm_view", FlatView, at=True), _flat("lpsm_frame", FlatFrame, at=True)]
         self._rules = [self.function(rule, [kind, *values.MEMORY]) for rule, kind in zip(rules, flat, strict=False)]
         if form.prepare is not None:
@@ -109,6 +111,11 @@ class Program:
         name = next(one for one in RECORDS if dtype_of(one) == dtype)
         self._records[name] = at
         fields = tuple((field, self._field(of, field)) for field, (of, _) in _fields_of(name).items())
+        for field, (of, place) in _fields_of(name).items():
+            if field not in self._assigned and not of.shape:
+                value = self._ints[at + place // 8 :][:1].view(of)[0]
+                if of.kind == "i" or value == 0.0:  # others cost more as numbers in the code than in the state
+                    self._constants[f"lpsm_{_snake(name)}", field] = value
         return Value(f"&policy->{_snake(name)}", Struct(f"lpsm_{_snake(name)}", fields, pointer=True))
 
     def _field(self, dtype: Any, name: str) -> Any:
@@ -116,6 +123,11 @@ class Program:
         base, shape = dtype.subdtype or (dtype, ())
         kind = self.real if base.kind == "f" else INT if name.endswith("_ns") else SHORT
         return Array(kind, shape) if shape else kind
+
+    def constant(self, record: str, field: str) -> Value | None:
+        """Return a field of a record in the state that no rule sets; None if it is none."""
+        value = self._constants.get((record, field))
+        return None if value is None else self.known(f"THE_{field}", value)
 
     def integer(self, place: Value, said: str) -> Value:
         """Return one of the integers of a rule; `said` is how its place is called."""
@@ -135,7 +147,7 @@ class Program:
         text, members = "", []
         for name in self._records:
             word, said = _snake(name), (RECORDS[name].__doc__ or "").partition("\n")[0]
-            kinds = [(self._field(dtype, one), one) for one, (dtype, _) in _fields_of(name).items()]
+            kinds = [(self._field(dtype, one), one) for one, (dtype, _) in self._fields(name).items()]
             fields = [f"    {_member(*one)}" for one in sorted(kinds, key=lambda one: _size(one[0]))]  # near ones first
             text += "\n".join([f"/* {said} */\ntypedef struct {{", *fields, f"}} lpsm_{word};\n\n"])
             members.append(f"    lpsm_{word} {word};")
@@ -143,6 +155,11 @@ class Program:
         members += [f"    {self.real} floats[{self._floats.size}];"] * bool(self._floats.size)
         body = "\n".join(members or ["    char none;"])
         return text + f"/* All that the policy knows. */\ntypedef struct {{\n{body}\n}} lpsm_policy;\n"
+
+    def _fields(self, name: str) -> dict[str, Any]:
+        """Return the fields of a record that are no constants."""
+        return {field: one for field, one in _fields_of(name).items()
+            if (f"lpsm_{_snake(name)}", field) not in self._constants}  # fmt: skip
 
     @property
     def _n_ints(self) -> int:
@@ -178,7 +195,7 @@ class Program:
         """Write the function that fills in the state as it is at first, and those that firmware calls."""
         begun, lines = np.zeros_like(self._ints), ["    memset(policy, 0, sizeof *policy);"]
         fields = [(f"policy->{_snake(name)}.{field}", self._field(dtype, field), start + at // 8)
-            for name, start in self._records.items() for field, (dtype, at) in _fields_of(name).items()]  # fmt: skip
+            for name, start in self._records.items() for field, (dtype, at) in self._fields(name).items()]  # fmt: skip
         for late in (False, True):
             if late and self._prepare is not None:
                 entry_of(self._prepare, Signature(None, (INTS,)))(begun)
@@ -245,6 +262,21 @@ def _stored_places(module: Any) -> set[int] | None:
         and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "ints")  # fmt: skip
     places = {vars(module).get(ast.unparse(node.slice)) for node in stores}
     return None if any(not isinstance(place, int) for place in places) else places
+
+
+def _assigned_fields(module: Any) -> set[str]:
+    """Return the names of fields that the rules of a module set, or anything that it takes from others does."""
+    found, seen, left = set[str](), set[str](), [module.__name__]
+    while left:
+        if (name := left.pop()) in seen or not name.startswith("netsim."):
+            continue
+        seen.add(name)
+        left += [
+            str(getattr(one, "__module__", getattr(one, "__name__", ""))) for one in vars(sys.modules[name]).values()
+        ]
+        found |= {node.attr for node in ast.walk(ast.parse(inspect.getsource(sys.modules[name])))
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}  # fmt: skip
+    return found
 
 
 def _fields_of(name: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ SIZES: Mapping[str, tuple[int, int, str]] = {
     "followers": (101, 8, "half beacons for which messages behind a first one are expected"),
 }
 """The default and the least of each, and what it counts."""
-SMALL = "bins40/servers1/room16/stops9/parts2/polls1/followers31"
+SMALL = "bins26/servers1/room16/stops9/parts1/polls1/followers31"
 _chosen: dict[str, int] = {}  # while modules are copied, which one thread does at a time
 _copying = Lock()
 
