@@ -44,6 +44,7 @@ _FIRST_FINE = 2  # intervals cut into the larger number of parts
 MOST_STEPS = _FIRST_FINE * _PARTS_FIRST + (N_STOPS - 1 - _FIRST_FINE) * _PARTS
 MOST_STOPS = max(N_STOPS, size("polls"))
 _FINEST_NS, _N_FINEST, _GROWTH = 1_600_000, 16, 1.08  # of polls: 88 up to 5 s
+_HARDLY_REACHED = 15.0  # integrated hazard: the probability of no event is below one in a million
 FOLLOWERS_STEPS = size("followers")  # of half a beacon interval each, from 0 on
 PAGE, MESSAGE = 0, 1
 """The classes of events."""
@@ -61,7 +62,7 @@ class Workspace:
     mass: RealArray = 2, MOST_STEPS  # that the first comes in a step, of a page so far as that delays it
     delay_s: RealArray = 2, MOST_STEPS  # that, times its delay until the end of the step
     lived_s: RealArray = MOST_STEPS  # expected time awake in a step by who stays awake
-    n_stops: int
+    reach: int  # the last stop that can matter, by the waits that were added
     has_polls: int
     stop_ns: IntArray = MOST_STOPS  # the stops, since now
     is_poll: IntArray = MOST_STOPS
@@ -122,7 +123,7 @@ def lay_out_polls(work: Workspace, to_beacon_ns: int, interval_ns: int, beacons:
 @compiled
 def _end_layout(work: Workspace, n_stops: int, steps: int) -> None:
     """Expect nothing in so many steps yet."""
-    work.n_stops, work.first_step[n_stops - 1] = n_stops, steps
+    work.reach, work.first_step[n_stops - 1] = n_stops - 1, steps
     for i in range(steps):
         work.hazard[PAGE, i] = work.hazard[MESSAGE, i] = work.counted[i] = 0.0
 
@@ -131,24 +132,30 @@ def _end_layout(work: Workspace, n_stops: int, steps: int) -> None:
 def add_wait(work: Workspace, rates: Floats, age_ns: int, which: int, share: float, until_ns: int) -> None:
     """Expect the end of a wait of an age and a class in every step, by its rates, events a second, shape (N_BINS,).
 
-    What ends it before `until_ns` delays the page by a `share` of the time for which it is held.
+    What ends it before `until_ns` delays the page by a `share` of the time for which it is held.  Steps behind a stop
+    that is hardly reached are left as they are: `survive` does not come to them.
     """
     place = find_bin(age_ns)
     rate, edge = rates[place] * 1e-9, EDGES_NS[place + 1] - age_ns
-    at = 0
-    for i in range(work.first_step[work.n_stops - 1]):
-        end = work.step_ns[i + 1]
-        total = 0.0
-        while edge < end:
-            total += rate * (edge - at)
-            at = edge
-            place += 1
-            rate, edge = rates[place] * 1e-9, EDGES_NS[place + 1] - age_ns
-        total += rate * (end - at)
-        work.hazard[which, i] += total
-        if which == PAGE:
-            work.counted[i] += total * (share if at < until_ns else 1.0)
-        at = end
+    at, so_far = 0, 0.0
+    for k in range(work.reach):
+        for i in range(work.first_step[k], work.first_step[k + 1]):
+            end = work.step_ns[i + 1]
+            total = 0.0
+            while edge < end:
+                total += rate * (edge - at)
+                at = edge
+                place += 1
+                rate, edge = rates[place] * 1e-9, EDGES_NS[place + 1] - age_ns
+            total += rate * (end - at)
+            work.hazard[which, i] += total
+            so_far += work.hazard[which, i]
+            if which == PAGE:
+                work.counted[i] += total * (share if at < until_ns else 1.0)
+            at = end
+        if so_far > _HARDLY_REACHED:
+            work.reach = k + 1
+            return
 
 
 @compiled
@@ -158,7 +165,7 @@ def survive(work: Workspace) -> int:
     Returns the last stop that matters: later ones are reached with a probability below one in a million.
     """
     work.alive[PAGE, 0] = work.alive[MESSAGE, 0] = alive = 1.0
-    for k in range(work.n_stops - 1):
+    for k in range(work.reach):
         for i in range(work.first_step[k], work.first_step[k + 1]):
             time_s = (work.step_ns[i + 1] - work.step_ns[i]) * 1e-9
             for which in range(2):
@@ -175,7 +182,7 @@ def survive(work: Workspace) -> int:
             alive = after
         if alive < 1e-6:
             return k + 1
-    return work.n_stops - 1
+    return int(work.reach)
 
 
 @compiled

@@ -61,9 +61,25 @@ def test_the_forecast_is_the_integral_of_the_hazards(to_beacon_ns):
             hazard = sum((spans_s(age + at) - spans_s(age)) @ rates for rates, age, which in planner.waits
                 if which == own)  # fmt: skip
             assert work["alive"][own, i] == near(np.exp(-hazard), rel=1e-9)
-    stops_ns = work["stop_ns"][: work["n_stops"]]
+    stops_ns = work["stop_ns"][: planning.N_STOPS]
     assert (np.diff(stops_ns) > 0).all()
     assert ((stops_ns[1:] - to_beacon_ns) % INTERVAL_NS == 0).all()
+
+
+@each("waits", [0, 1, 5, 40])
+@each("poll_j", [0.0, 0.03])
+def test_a_plan_ends_at_the_first_stop_that_is_hardly_reached(waits, poll_j):
+    expected = [(lognormal_rates(), 30_000_000 * (1 + wait), 0) for wait in range(waits)] + [
+        (same_rates(0.3), 10**9, 1)
+    ]
+    planner = Planner(expected, 37_000_000, poll_j)
+    final = int(planner.work["first_step"].argmax())
+    hazards = [
+        sum((spans_s(age + int(at)) - spans_s(age)) @ rates for rates, age, _ in expected)
+        for at in planner.work["stop_ns"][: final + 1]
+    ]
+    assert planner.last == next((k for k, hazard in enumerate(hazards) if np.exp(-hazard) < 1e-6), final)
+    assert (planner.last < final / 2) == (waits == 40)
 
 
 PAGE, MESSAGE = 4.0, 1.5  # events a second
