@@ -139,6 +139,7 @@ class Ensemble:
             scratch=np.zeros(of.n_features, of.dtype),
         )  # fmt: skip
         self._place, _ = pinned(self.record)
+        self._starts = np.zeros(2, np.int64)  # of a row alone
 
     @property
     def is_current(self) -> bool:
@@ -181,9 +182,10 @@ class Ensemble:
         record.mode[:] = mode
         if self.given is not None and not mode[FRESH]:
             self._fill(self.given, values)
-        at, starts, rows = NO_COLUMNS, NO_STARTS, values.reshape(1, -1)
+        at, starts, rows = NO_COLUMNS, NO_STARTS, values[None]
         if columns is not None:
-            at, starts, record.mode[SPARSE] = columns, np.array([0, len(values)], np.int64), 1
+            at, starts, record.mode[SPARSE] = columns, self._starts, 1
+            starts[1] = len(values)
         while not play(self._place, rows, at, starts):
             self._make_room(len(values))
 

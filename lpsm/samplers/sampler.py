@@ -244,20 +244,21 @@ class Sampler:
             If `x` has another dimension, is not finite, or is zero where it is normalised.
         """
         values, columns = self._instance(x)
-        ensemble = self._prepared()
+        ensemble = self._ready(columns)
         record = ensemble.record
         if self.randomized and self._rng is not None:
             record.coin[0] = self._rng.random()
         if len(record.schedules):
             record.schedules[:] = ensemble.schedules(1)
-        self._single(values, columns, _DECIDE)
+        ensemble.play_row(values, columns, _DECIDE)
         self._fresh = True
         record = ensemble.record
         margin, prediction, query, _, chance, *_ = record.outcome[-1].tolist()
         self._last = self.rounds if query else None
         if self._last is not None:
             scores = record.scores.copy() if self.n_classes > 1 else None
-            self._questions[self._last] = Question(values.copy(), copy(columns), record.outcome.copy(), scores)
+            places = None if columns is None else columns.copy()
+            self._questions[self._last] = Question(values.copy(), places, record.outcome.copy(), scores)
         return Decision(margin, int(prediction), bool(query), chance, self._last)
 
     def learn(self, x: Rows | int, y: int) -> bool:
@@ -332,9 +333,9 @@ class Sampler:
         values, columns = self._instance(x)
         if self._is_blank():
             return 0.0
-        self._fresh = False
-        self._single(values, columns, _READ)
-        return float(self._prepared().record.outcome[-1, protocol.MARGIN])
+        self._fresh, ensemble = False, self._prepared()
+        ensemble.play_row(values, columns, _READ)
+        return float(ensemble.record.outcome[-1, protocol.MARGIN])
 
     def margins(self, X: Rows) -> Floats:
         """Return the margins of the rows of X under the present state: no round, no question."""
@@ -361,16 +362,17 @@ class Sampler:
         """Return those who play, and if they vote, how."""
         return Ensemble(self, tuple(one._own for one in self._samplers()), **voters)
 
-    def _single(self, values: Array, columns: Columns, mode: Ints) -> None:
-        """Play one row."""
+    def _ready(self, columns: Columns) -> Ensemble:
+        """Return those who play a row with these columns."""
         if self._is_blank():
             self._remember(columns is not None)
-        self._prepared().play_row(values, columns, mode)
+        return self._prepared()
 
     def _take(self, ticket: int, y: float) -> bool:
         """Play the second half of the round of a ticket; return whether the example was stored."""
         fresh = self._fresh and ticket == self._last and self.n_classes == 1
-        question, ensemble = self._questions.close(ticket), self._prepared()
+        question = self._questions.close(ticket)
+        ensemble = self._ready(question.columns)
         self._fresh, record = False, ensemble.record
         if not fresh:
             record.outcome[:] = question.outcome
@@ -382,10 +384,10 @@ class Sampler:
         draws = ensemble.draws(1) if record.evictions.size else {}
         for name, drawn in draws.items():
             getattr(record, name)[:] = drawn
-        self._single(question.values, question.columns, _LEARN if fresh else _LEARN_LATE)
+        ensemble.play_row(question.values, question.columns, _LEARN if fresh else _LEARN_LATE)
         if draws:
             ensemble.drawn(draws["gone"])
-        return bool(record.outcome[-1, protocol.KEPT])
+        return bool(ensemble.record.outcome[-1, protocol.KEPT])
 
     def _ticket_of(self, x: Rows) -> int:
         """Return the ticket of the last decision, which must have asked about this very instance."""
