@@ -162,18 +162,14 @@ def _simulate(
         raise ValueError("a Recorder notes frames on wires and an AirRecorder on the air, and this run is the other")
 
     specs, threads = [policy.spec for _, policy in members], set(enumerate_threads())
-
-    def world(room: int) -> World:
-        return World(members, delays, pushed, config, seed, room)
-
     if _is_interpreted(engine, members, config, pushed, recorder):
         from netsim.running.on_simpy import run_interpreted
 
-        found = run_interpreted(world(_MOST_ROOM), recorder)
+        found = run_interpreted(World(members, delays, pushed, config, seed, _MOST_ROOM), recorder)
     else:
         from netsim.running.compiled import run_compiled
 
-        found = run_compiled(world)
+        found = run_compiled(members, delays, pushed, config, seed)
     for spec, (_, policy) in zip(specs, members, strict=True):
         if policy.spec != spec:
             raise PolicyError(f"policy {spec}: its spec must stay the same, got {policy.spec!r:.200} after the run")
