@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -113,13 +113,6 @@ def _form_of(policy: Policy, interval_ns: int) -> Form:
     return CalledBack(policy, interval_ns) if form is None else form
 
 
-class _Pool(NamedTuple):
-    """Memory of records, used from the beginning, and where a machine keeps what was never used."""
-
-    memory: Ints
-    next: int
-
-
 class _Run:
     """The memory of one run, and of others of its world that follow it, and what fills and empties it."""
 
@@ -145,8 +138,8 @@ class _Run:
         run, machine = self.world.run, self._places[id(self.world.run.machine)]
         self._forms = forms
         self._taken: dict[str, list[tuple[Ints, Ints]]] = {"polls": [], "intervals": []}  # notes, and whose
-        for pool in self._pools if machine[_BEGUN] else ():
-            pool.memory[: (int(machine[pool.next]) - pool.memory.ctypes.data) >> 3] = 0
+        for memory, following in self._pools if machine[_BEGUN] else ():
+            memory[: (int(machine[following]) - memory.ctypes.data) >> 3] = 0
         for rows in self._zeros:
             rows[:] = 0
         for heap in self._heaps:
@@ -271,7 +264,7 @@ class _Run:
         for name, room in (("frame", frames), ("connection", connections)):
             words = words_of(name.capitalize())
             memory = self._room(words * (room + 1), np.zeros)
-            self._pools.append(_Pool(memory, fields_of("Machine")[f"next_{name}"].at))
+            self._pools.append((memory, fields_of("Machine")[f"next_{name}"].at))
             begin = memory.ctypes.data
             setattr(machine, f"{name}_bytes", 8 * words)
             setattr(machine, f"next_{name}", begin)

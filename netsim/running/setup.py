@@ -364,13 +364,24 @@ class _Numbers:
     """What draws the numbers of a stream: `which` are its seed, purpose and index (`lpsm.randomness`)."""
 
     def __init__(self, kind: Kind, *which: int) -> None:
-        self._kind, self._which = kind, which
+        self._of, self._begun = (kind, *which), 0
         self._rng: np.random.Generator | None = None
 
     def __call__(self, rows: int) -> Floats:
+        if not self._begun:
+            self._begun = rows
+            return _begin(rows, *self._of)
+        kind, *which = self._of
         if self._rng is None:
-            self._rng = randomness.generator(*self._which)
-        return self._kind(self._rng, rows)
+            self._rng = randomness.generator(*which)
+            kind(self._rng, self._begun)
+        return kind(self._rng, rows)
+
+
+@lru_cache(maxsize=64)
+def _begin(rows: int, kind: Kind, *which: int) -> Floats:
+    """Return the first numbers of a stream, which every policy meets."""
+    return kind(randomness.generator(*which), rows)
 
 
 def _uniform(rng: np.random.Generator, rows: int) -> Floats:
@@ -394,6 +405,8 @@ def _observes(policy: Policy) -> bool:
 
 def _recorded_mbps(workload: Workload) -> float:
     """Return twice the rate of the fastest transfer that was recorded, so that two at a time have room; 0: none was."""
+    if not len(workload.timings):
+        return 0.0
     lasts_s, sizes = workload.timings[:, [3, 5]], workload.sizes[: len(workload.timings)]
     told = (sizes > _LEAST_TIMED_BYTES) & (lasts_s > 0.0)
     return float(min(2 * (8e-6 * sizes[told] / lasts_s[told]).max(initial=0.0), _FASTEST_MBPS))
