@@ -161,9 +161,10 @@ def growth(policy="psm"):
         config, browsed = netsim.SimulationConfig(medium=netsim.AirConfig()), browsing(clients, pages)
         made = [(one, netsim.policies.make(policy)) for one in browsed]
         delays = [np.zeros(len(one.sizes), dtype=np.int64) for one in browsed]
-        run = engine._Run(World(made, delays, [[]] * clients, config, 0, 64 * 8 ** (clients > 20)))
+        world = World(made, delays, [[]] * clients, config, 0, 64 * 8 ** (clients > 20))
+        run = engine._Run(world, [one.compiled for _, one in made])
         compiled_s = _processor_s(run.go, 1)
-        events = int(run._places[id(run._world.run.machine)][fields_of("Machine")["scheduled"].at])
+        events = int(run._places[id(world.run.machine)][fields_of("Machine")["scheduled"].at])
         room_mb = sum(room.nbytes for room in run._kept) / 1e6
         memory_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
         rows.append((clients, pages, events, 1e6 * compiled_s / events, room_mb, memory_mb))

@@ -161,23 +161,20 @@ def _simulate(
     if recorder is not None and recorder.on_air != (config.medium is not None):
         raise ValueError("a Recorder notes frames on wires and an AirRecorder on the air, and this run is the other")
 
-    specs, threads = [policy.spec for _, policy in members], set(enumerate_threads())
-
-    def world(room: int) -> World:
-        return World(members, delays, pushed, config, seed, room)
-
+    specs = [policy.spec for _, policy in members]
+    own = [policy for _, policy in members if getattr(policy, "compiled", None) is None]
+    threads = set(enumerate_threads()) if own else set()
     if _is_interpreted(engine, members, config, pushed, recorder):
         from netsim.running.on_simpy import run_interpreted
 
-        found = run_interpreted(world(_MOST_ROOM), recorder)
+        found = run_interpreted(World(members, delays, pushed, config, seed, _MOST_ROOM), recorder)
     else:
         from netsim.running.compiled import run_compiled
 
-        found = run_compiled(world)
+        found = run_compiled(members, delays, pushed, config, seed)
     for spec, (_, policy) in zip(specs, members, strict=True):
         if policy.spec != spec:
             raise PolicyError(f"policy {spec}: its spec must stay the same, got {policy.spec!r:.200} after the run")
-    own = [policy for _, policy in members if getattr(policy, "compiled", None) is None]
     if own and (left := left_behind(threads)):  # others of the program may begin threads meanwhile
         raise PolicyError(f"policy {', '.join(specs)}: threads must end before the run does, got {', '.join(left)}")
     return [result_of(*member, config.radio, *one) for member, one in zip(members, found, strict=True)]

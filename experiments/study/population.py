@@ -222,6 +222,7 @@ def _rows(user: Replication, policies: Sequence[Any], config: netsim.SimulationC
     results = [netsim.simulate(work, policy, config=world, seed=user.seed) for policy in policies]
     static = netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns)
     psm = next((result for result in results if result.policy == static), None)
+    static_slowdown = nan if psm is None else psm.slowdown(results[0])
     for result in results:
         found = result.against(results[0])
         messages = len(found.added_delay_s)
@@ -233,7 +234,7 @@ def _rows(user: Replication, policies: Sequence[Any], config: netsim.SimulationC
             "energy_vs_none_percent": found.energy_percent,
             "energy_vs_psm_percent": nan if psm is None else result.against(psm).energy_percent,
             "slowdown_mean": found.slowdown,
-            "slowdown_vs_psm": nan if psm is None else found.slowdown / psm.slowdown(results[0]),
+            "slowdown_vs_psm": found.slowdown / static_slowdown,
             "messages": messages,
             "added_delay_mean_s": found.delay_s if messages else nan,
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cache, lru_cache
 from math import gcd, inf
 from typing import Any
 
@@ -34,6 +34,8 @@ from traces.records import Message
 Member = tuple[Workload, Policy]
 Draws = Callable[[int], Floats]
 """Draws so many batches of random numbers, a row each."""
+Kind = Callable[[np.random.Generator, int], Floats]
+"""The same, by a generator."""
 BATCH = 64
 """Numbers of a batch."""
 
@@ -60,6 +62,7 @@ class World:
     room: int = 64  #: how many beacons a client may wait for at once
     run: entities.Run = field(default_factory=entities.Run)  #: the run; its rows of clients and contenders are lists
     streams: list[tuple[entities.Stream, Draws]] = field(default_factory=list)  #: what draws the numbers of each stream
+    _drawn: list[tuple[entities.Stream, Kind, int, int]] = field(default_factory=list)  # their kinds, and of what seed
 
     def __post_init__(self) -> None:
         run, config, tcp, n = self.run, self.config, self.config.tcp, len(self.members)
@@ -73,25 +76,36 @@ class World:
         run.resumed_flights = np.array(flights_of("tls_resumed", tcp.tls_resumed), dtype=np.int64)
         run.n_flights, run.n_resumed = len(run.flights), len(run.resumed_flights) if tcp.resumption else 0
         if tcp.tls and tcp.resumption:
-            self._draw(run.resumptions, _uniform(randomness.generator(self.seed, randomness.RESUMPTION)))
+            self._draw(run.resumptions, _uniform, randomness.RESUMPTION)
         run.persistent, run.max_connections = int(config.connections == "persistent"), config.max_connections
         run.interval, run.on_wires = config.beacon_interval_ns, int(config.medium is None)
         run.loss_rate, run.oracle_stamps = config.link.loss_rate, int(config.oracle_stamps)
+        if run.loss_rate:
+            self._draw(run.losses, _uniform, randomness.LOSS)
+        run.queue, run.n_clients, run.clients = config.link.queue_packets, n, [entities.Client() for _ in range(n)]
+        if config.medium is not None:
+            self._set_air(config.medium)
+        self._begin()
+
+    def again(self, members: list[Member], delays_ns: Sequence[Ints], pushed: Any, seed: int) -> None:
+        """Begin another run with as many clients; the records of this one must not have changed."""
+        self.members, self.delays_ns, self.pushed, self.seed = members, delays_ns, pushed, seed
+        self._begin()
+
+    def _begin(self) -> None:
+        """Set what differs from run to run."""
+        run, config = self.run, self.config
+        self.streams = [(stream, _Numbers(kind, self.seed, *which)) for stream, kind, *which in self._drawn]
         recorded_mbps = max((_recorded_mbps(workload) for workload, _ in self.members), default=0.0)
         soonest_s = min((_soonest_s(workload) for workload, _ in self.members), default=inf)
         _set_links(run, config.link, recorded_mbps, soonest_s if config.server_delay.kind == "recorded" else inf)
-        run.queue, run.starts = config.link.queue_packets, np.zeros(config.link.queue_packets, dtype=np.int64)
+        run.starts = np.zeros(run.queue, dtype=np.int64)
         in_flight = recorded_mbps * 2 * (run.wire_up.delay + run.air_up.delay) / 8_000 / run.mss
-        run.window = max(run.window, round(in_flight))
-        run.clients = [self._client(number) for number in range(n)]
-        run.n_clients = n
-        if run.loss_rate:
-            self._draw(run.losses, _uniform(randomness.generator(self.seed, randomness.LOSS)))
-        if config.medium is None:
-            for client, (_, policy) in zip(run.clients, self.members, strict=True):
-                client.never_sleeps = int(n == 1 and _never_sleeps(policy))
-        else:
-            self._set_air(config.medium)
+        run.window = max(config.tcp.window, round(in_flight))
+        for number in range(run.n_clients):
+            self._set_client(number)
+        if config.medium is not None:
+            self._set_stations(config.medium)
 
     def overloaded(self) -> ValueError:
         """Return what is wrong if more group frames come than the channel carries."""
@@ -102,15 +116,15 @@ class World:
             f"got {air.beacons.broadcast_per_s:g}, of which {BATCHES:,} batches came to wait at once"
         )
 
-    def _draw(self, stream: entities.Stream, draws: Draws) -> None:
+    def _draw(self, stream: entities.Stream, kind: Kind, purpose: int, index: int = 0) -> None:
         stream.stop = 1
-        self.streams.append((stream, draws))
+        self._drawn.append((stream, kind, purpose, index))
 
-    def _client(self, number: int) -> entities.Client:
-        (workload, policy), messages = self.members[number], self.pushed[number]
-        client = entities.Client()
-        client.number, client.host_aware = number, int(policy.host_aware)
-        client.observes, client.never_sleeps = int(isinstance(policy, Observer)), int(_never_sleeps(policy))
+    def _set_client(self, number: int) -> None:
+        (workload, policy), messages, client = self.members[number], self.pushed[number], self.run.clients[number]
+        client.number, client.host_aware, client.observes = number, int(policy.host_aware), int(_observes(policy))
+        alone = self.run.n_clients == 1 or not self.run.on_wires
+        client.never_sleeps = int(alone and bool(getattr(policy, "never_sleeps", False)))
         client.polls = int(bool(getattr(policy, "polls", False)))
         client.last_sent = client.last_received = NOT_YET_NS
         client.deadline = NEVER
@@ -139,7 +153,6 @@ class World:
         rows.datagrams = _datagrams(workload, self.run.mss)
         client.n_steps, client.n_datagrams = len(rows.steps), len(rows.datagrams)
         client.until = round((workload.captured_s or 0.0) * _NS_PER_S)
-        return client
 
     # -- the air
 
@@ -172,11 +185,10 @@ class World:
             setattr(run.group_exchange, name, of_group)
             setattr(run.request_exchange, name, asked)
         self._set_contenders(air)
-        self._set_stations(air)
 
     def _set_contenders(self, air: AirConfig) -> None:
         """Give every station its stream of backoffs; neighbours and group frames draw theirs after all of them."""
-        run, stream = self.run, partial(randomness.generator, self.seed, randomness.AIR)
+        run = self.run
         n = 1 + air.neighbours + len(self.members)
         if n > 1 << codes.ORDER_BITS:
             raise ValueError(f"clients and neighbours must be less than {1 << codes.ORDER_BITS}, got {n - 1}")
@@ -184,7 +196,7 @@ class World:
         after = len(run.contenders)
         for place, contender in enumerate(run.contenders):
             contender.place, contender.cw = place, run.cw_min
-            self._draw(contender.backoffs, _backoffs(stream(place)))
+            self._draw(contender.backoffs, _backoffs, randomness.AIR, place)
             if not 1 <= place <= air.neighbours:
                 continue
             frame = contender.template = entities.Frame()
@@ -193,10 +205,13 @@ class World:
             frame.exchange = size  # its place among the exchanges
             if run.offered:
                 mean_ns = NEIGHBOUR_BYTES * 8_000 / air.neighbour_mbps
-                self._draw(contender.gaps, _gaps(stream(after), mean_ns))
+                self._draw(contender.gaps, _gaps(mean_ns), randomness.AIR, after)
                 after += 1
         if air.beacons.broadcast_per_s:
-            self._draw(run.group_gaps, _gaps(stream(after), _NS_PER_S / air.beacons.broadcast_per_s))
+            self._draw(run.group_gaps, _gaps(_NS_PER_S / air.beacons.broadcast_per_s), randomness.AIR, after)
+        if run.beacons_lossy:
+            for number, client in enumerate(run.clients):
+                self._draw(client.reception, _uniform, randomness.LOSS, 1 + number)
 
     def _set_stations(self, air: AirConfig) -> None:
         wanted = RETRIEVALS.index(air.retrieval)
@@ -209,9 +224,6 @@ class World:
             client.announces = int(air.twt_announced)
             client.expected = client.missed = -1
             client.close = client.timer = client.wake = NEVER
-            if self.run.beacons_lossy:
-                stream = randomness.generator(self.seed, randomness.LOSS, 1 + client.number)
-                self._draw(client.reception, _uniform(stream))
 
 
 def _steps(workload: Workload, drawn_ns: Ints | None, run: entities.Run) -> tuple[Ints, int]:
@@ -294,13 +306,18 @@ def _graph(workload: Workload) -> dict[str, Ints]:
     if not n:
         return {}
     after, pauses_s, is_awaited, is_stream = workload.causes.T
-    ends = np.cumsum(1 + workload.objects)
+    lengths, places = 1 + workload.objects, np.arange(n)
+    begun = np.repeat(np.cumsum(lengths) - lengths, lengths)  # where the page of each begins
     host, first, sibling = np.empty(n, np.int64), np.full(n, -1), np.full(n, -1)
-    for begin, end in zip(ends - 1 - workload.objects, ends, strict=True):
-        host[begin:end] = np.unique(workload.servers[begin:end], return_inverse=True)[1]
-        for place in range(end - begin - 1, 0, -1):
-            parent = begin + place - int(after[begin + place])
-            sibling[begin + place], first[parent] = first[parent], place
+    by_host = np.lexsort((workload.servers, begun))
+    nth = np.cumsum((np.diff(begun[by_host], prepend=-1) != 0) | (np.diff(workload.servers[by_host], prepend=0) != 0))
+    host[by_host] = nth - nth[begun]
+    parents = np.where(places > begun, places - after.astype(np.int64), -1)
+    by_parent = np.argsort(parents, kind="stable")[len(workload) :]  # each page begins with what has none
+    of, known = parents[by_parent], by_parent - begun[by_parent]
+    is_last = np.diff(of, append=-1) != 0
+    sibling[by_parent[:-1]] = np.where(is_last[:-1], -1, known[1:])
+    first[of[np.roll(is_last, 1)]] = known[np.roll(is_last, 1)]
     return {
         "host": host, "first": first, "sibling": sibling, "pause": np.rint(pauses_s * _NS_PER_S).astype(np.int64),
         "is_awaited": is_awaited.astype(np.int64), "is_stream": is_stream.astype(np.int64),
@@ -326,9 +343,14 @@ def rows_of(kind: str, n: int, **columns: ArrayLike) -> Ints:
     return rows
 
 
-def _columns(rows: Ints, kind: str, names: Sequence[str], begin: int = 0) -> Ints:
+def _columns(rows: Ints, kind: str, names: tuple[str, ...], begin: int = 0) -> Ints:
     """Return some fields of records in a row that begin at a place, a column a field."""
-    return rows[..., [begin + fields_of(kind)[name].at for name in names]]
+    return rows[..., _places(kind, names, begin)]
+
+
+@cache
+def _places(kind: str, names: tuple[str, ...], begin: int) -> Ints:
+    return np.array([begin + fields_of(kind)[name].at for name in names])
 
 
 @lru_cache(maxsize=16)
@@ -338,27 +360,53 @@ def _exchanges(table: Callable[..., Ints], *given: object) -> Ints:
     return rows_of("Exchange", len(times), **dict(zip(exchange_times.TIMES, times.T, strict=True)))
 
 
-def _uniform(rng: np.random.Generator) -> Draws:
+class _Numbers:
+    """What draws the numbers of a stream: `which` are its seed, purpose and index (`lpsm.randomness`)."""
+
+    def __init__(self, kind: Kind, *which: int) -> None:
+        self._of, self._begun = (kind, *which), 0
+        self._rng: np.random.Generator | None = None
+
+    def __call__(self, rows: int) -> Floats:
+        if not self._begun:
+            self._begun = rows
+            return _begin(rows, *self._of)
+        kind, *which = self._of
+        if self._rng is None:
+            self._rng = randomness.generator(*which)
+            kind(self._rng, self._begun)
+        return kind(self._rng, rows)
+
+
+@lru_cache(maxsize=64)
+def _begin(rows: int, kind: Kind, *which: int) -> Floats:
+    """Return the first numbers of a stream, which every policy meets."""
+    return kind(randomness.generator(*which), rows)
+
+
+def _uniform(rng: np.random.Generator, rows: int) -> Floats:
     """Numbers uniform on [0, 1), of losses."""
-    return lambda rows: rng.random((rows, BATCH))
+    return rng.random((rows, BATCH))
 
 
-def _backoffs(rng: np.random.Generator) -> Draws:
+def _backoffs(rng: np.random.Generator, rows: int) -> Floats:
     """The same, of backoffs: the last of a batch first."""
-    return lambda rows: rng.random((rows, BATCH))[:, ::-1]
+    return rng.random((rows, BATCH))[:, ::-1]
 
 
-def _gaps(rng: np.random.Generator, mean_ns: float) -> Draws:
+def _gaps(mean_ns: float) -> Kind:
     """Memoryless gaps of this mean, in whole nanoseconds."""
-    return lambda rows: np.rint(rng.exponential(mean_ns, (rows, BATCH)))
+    return lambda rng, rows: np.rint(rng.exponential(mean_ns, (rows, BATCH)))
 
 
-def _never_sleeps(policy: Policy) -> bool:
-    return bool(getattr(policy, "never_sleeps", False))
+def _observes(policy: Policy) -> bool:
+    return isinstance(policy, Observer)
 
 
 def _recorded_mbps(workload: Workload) -> float:
     """Return twice the rate of the fastest transfer that was recorded, so that two at a time have room; 0: none was."""
+    if not len(workload.timings):
+        return 0.0
     lasts_s, sizes = workload.timings[:, [3, 5]], workload.sizes[: len(workload.timings)]
     told = (sizes > _LEAST_TIMED_BYTES) & (lasts_s > 0.0)
     return float(min(2 * (8e-6 * sizes[told] / lasts_s[told]).max(initial=0.0), _FASTEST_MBPS))

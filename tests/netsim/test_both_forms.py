@@ -122,8 +122,28 @@ def assert_alike(pages, policy, **given):
     assert ours == packet
 
 
+@pytest.mark.parametrize("medium", [None, netsim.AirConfig()], ids=["wires", "air"])
+def test_a_run_in_the_memory_of_an_earlier_one_leaves_behind_what_it_does_in_its_own(medium, monkeypatch):
+    config = netsim.SimulationConfig(medium=medium, link=netsim.LinkConfig(loss_rate=0.1))
+    worlds = [
+        (traces.generate(n, generator(n, WORKLOAD), web), n) for n, web in ((9, "1996"), (1, "2025"), (3, "1996"))
+    ]
+
+    def found():
+        return [
+            digests.digest([netsim.simulate(pages, policy, config=config, seed=seed, engine="express")])
+            for pages, seed in worlds
+            for policy in ("lpsm3", "none", "twt:137:5")
+        ]
+
+    together = found()
+    monkeypatch.setattr(compiled, "_rested", lambda *_: None)
+    assert found() == together
+
+
 @cases_of("policy think_s", "'lpsm:log', 3.0 ; 'twt:137:5', 9.0 ; 'bsd:0.3', 60.0")
 def test_notes_and_random_numbers_that_run_out_are_gone_on_with(policy, think_s, monkeypatch):
+    monkeypatch.setattr(compiled, "_resting", [])  # memory of another size
     monkeypatch.setattr(compiled, "_NOTES", 4)
     monkeypatch.setattr(compiled, "_DRAWN", 128)
     pages = [Page("a", 300, 90_000, (), think_s), Page("b", 300, 500), Page("c", 300, 500, (), 2 * think_s)]
@@ -133,6 +153,7 @@ def test_notes_and_random_numbers_that_run_out_are_gone_on_with(policy, think_s,
 def test_a_run_that_needs_more_room_begins_again_with_more_and_learns_nothing_twice(monkeypatch):
     config = netsim.SimulationConfig(tcp=netsim.TcpConfig(min_rto_s=0.06, initial_rto_s=0.2))
     pages = [Page("late", 300, 90_000, ((300, 9_000),), 5.0, issue_s=9.15)] * 3
+    monkeypatch.setattr(compiled, "_resting", [])
     monkeypatch.setattr(compiled, "_FRAMES", -160)
     monkeypatch.setattr(compiled, "_SPARE_FRAMES", 4)
     assert_alike(pages, "lpsm", config=config, push=[Message(0.2, 9_000), Message(3.0, 100)])

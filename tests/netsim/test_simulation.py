@@ -148,7 +148,7 @@ def test_what_is_not_compiled_is_interpreted_for_a_second_of_work_in_all_and_com
     monkeypatch.setattr(simulation, "folder_of", lambda module: module if kept else None)
     monkeypatch.setattr(simulation, "result_of", lambda *_: None)
     monkeypatch.setattr("netsim.running.on_simpy.run_interpreted", lambda *_: ran.append("interpreted") or [()])
-    monkeypatch.setattr("netsim.running.compiled.run_compiled", lambda _: ran.append("compiled") or [()])
+    monkeypatch.setattr("netsim.running.compiled.run_compiled", lambda *_: ran.append("compiled") or [()])
     monkeypatch.setattr("netsim.running.compiled.is_ready", lambda _: False)
     few = [Page("", 300, 5000)] * 250
     for _ in range(4 * times + 2):
