@@ -186,7 +186,7 @@ class Client:
         on_air_mj += (receiving_mw - radio.awake_mw) * self.airtime_down_us * 1e-6
         found = []
         for heard_beacons, factor, turns in zip(beacons, (1.0, 1 - _SURE, 1 + _SURE), (1.0, 0.0, 2.0), strict=True):
-            awake_us = self.awake_us + self.fetching_us + served_us + turns * _TURN_US * self.frames_asleep
+            awake_us = self.awake_us + (served_us or self.fetching_us) + turns * _TURN_US * self.frames_asleep
             awake_us = min(known_us, awake_us)
             joules = radio.total_j(1e3 * awake_us, 1e3 * (known_us - awake_us), heard_beacons, wakeups)
             found.append(max(radio.asleep_mw, factor * (1e9 * float(joules) + 1e6 * on_air_mj) / known_us))

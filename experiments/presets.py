@@ -48,6 +48,8 @@ COMPARED = (
 
 LEARNED = "lpsm3:1.05"  # of the learned policies, the one that spends least at a slowdown that few notice
 
+BATTERY_MWH = 10_000.0  # whose life is told where nothing else is said: about two AA cells of lithium
+
 LEVELS = ("mean", "p95", "p99", "max")  # what of slowdowns and delays is shown and limited
 
 # What `lpsm bounds` holds against their bounds, and the losses that are drawn for it (`lpsm.synthetic.PROCESSES`).

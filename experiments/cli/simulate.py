@@ -96,6 +96,7 @@ def _totals(result: netsim.SimulationResult, base: netsim.SimulationResult, radi
 
 def _words(totals: Row) -> str:
     from experiments.quantities import ENERGY_PARTS
+    from experiments.report.text import power_words
     from traces import counted
 
     parts = ", ".join(f"{called} {totals[name]:.3f}" for name, called in ENERGY_PARTS.items())
@@ -105,8 +106,9 @@ def _words(totals: Row) -> str:
             waited += f", {counted(totals[f'{things}s'], f'{things}s')} {late_s:.3f} s later in the mean"
     if totals.get("exceptions"):
         waited += f", {counted(totals['exceptions'], 'pages')} beyond what its promise supposes"
+    power = f"{power_words(totals['mean_mw'])}, " * ("captured_s" in totals)
     return (
-        f"{totals['policy']}: {totals['pages']} pages in {totals['elapsed_s']:.1f} s, "
+        f"{totals['policy']}: {totals['pages']} pages in {totals['elapsed_s']:.1f} s, {power}"
         f"{totals['energy_j_per_page']:.3f} J a page (limit {totals['limit_j_per_page']:.3f}, "
         f"page-awake {totals['page_awake_j_per_page']:.3f}; whole run: {parts} J), "
         f"{totals['beacons']} beacons, {totals['wakeups']} wake-ups{waited}"

@@ -8,7 +8,7 @@ import click
 from experiments.cli import options
 from experiments.cli.model import WORLD, world_of
 from experiments.cli.studies import CLIENTS, TRAFFIC, ended, folder, gathered, settings_of, worlds_words
-from experiments.presets import LEVELS
+from experiments.presets import BATTERY_MWH, LEVELS
 from experiments.study import targets
 from experiments.world import traffic_of
 
@@ -24,7 +24,7 @@ from experiments.world import traffic_of
         "Platform that must be able to do it: its settings are the candidates, and are printed.", targets.ANY,
     ),
     options.number(
-        "--battery-mwh", "Capacity of a battery, mWh, to say how long it lasts.", 10_000.0, most=1e12, above=True
+        "--battery-mwh", "Capacity of a battery, mWh, to say how long it lasts.", BATTERY_MWH, most=1e12, above=True
     ),
     options.number("--base-ma", "What all but the radio draws, mA at 3.3 V.", 0.0, most=1e6),
     options.number("--self-discharge", "What a battery loses by itself a month, percent.", 0.0, most=99.0),

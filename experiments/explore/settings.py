@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Self
 
-from experiments.presets import LEARNED, TODAY
+from experiments.presets import BATTERY_MWH, LEARNED, TODAY
 from experiments.quantities import Row
 from experiments.report.comparison import MOST_LATE_S
 from netsim.policies import split
@@ -41,7 +41,7 @@ class Settings:
     dtim_period: int = TODAY["dtim_period"]
     max_slowdown: float = 1.1
     max_late_s: float = MOST_LATE_S  #: what a policy may add to one of twenty messages
-    battery_mwh: float = 10_000.0
+    battery_mwh: float = BATTERY_MWH
     policies: tuple[str, ...] = DEFAULT_POLICIES  #: beside no power saving, which is always there
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from experiments.escaping import inert
 from experiments.quantities import BASELINE, COMPARISON, ENERGY_PARTS, POPULATION, PSM, REFERENCES, shown
-from experiments.report.text import of_frame
+from experiments.report.text import of_frame, power_words
 from netsim.policies import AnyPolicy, registry
 
 SLOWDOWNS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0)  # mean slowdowns that somebody may put up with
@@ -61,6 +61,11 @@ def advice(summary: pd.DataFrame, max_slowdown: float | None = None) -> str:
 
     >>> print(advice(rows.assign(added_delay_p95_s=[0.0, 0.1, 82.0]), 1.5))
     Which to take: for a mean slowdown of at most 1.5 psm:100 (3 J a page); left out, more than 1 s late (p95): lpsm.
+
+    Traffic with times of its own costs power, and not energy by the page.
+
+    >>> print(advice(rows.assign(exchange_mean_s=0.1, mean_mw=[338.0, 4.0, 2.5]), 1.1))
+    Which to take: for a mean slowdown of at most 1.1 psm:100 (4 mW: 2500 h on 10000 mWh).
     """
     bounds = SLOWDOWNS if max_slowdown is None else (max_slowdown,)
     rows = summary[~summary["policy"].isin((BASELINE, *REFERENCES))]
@@ -68,13 +73,15 @@ def advice(summary: pd.DataFrame, max_slowdown: float | None = None) -> str:
     tardy = ", ".join(rows.loc[late_s > MOST_LATE_S, "policy"])
     more = f"; left out, more than {MOST_LATE_S:g} s late (p95): {tardy}" * bool(tardy)
     rows = rows[late_s <= MOST_LATE_S]
+    measure = "mean_mw" if "exchange_mean_s" in rows else "total_j_per_page"
     taken: dict[str, str] = {}
     for most in bounds:
-        fit = rows[rows["slowdown_mean"] <= most]
+        fit = rows[rows["slowdown_mean"].fillna(1.0) <= most]
         if len(fit):
-            best = fit.iloc[int(fit["total_j_per_page"].to_numpy().argmin())]
+            best = fit.iloc[int(fit[measure].to_numpy().argmin())]
             words = "a mean slowdown of at most " * (not taken) + f"{most:g}"
-            taken.setdefault(best["policy"], f"for {words} {best['policy']} ({best['total_j_per_page']:.3g} J a page)")
+            cost = power_words(best[measure]) if measure == "mean_mw" else f"{best[measure]:.3g} J a page"
+            taken.setdefault(best["policy"], f"for {words} {best['policy']} ({cost})")
     if not taken:
         return f"Which to take: none of those that save power keeps the mean slowdown within {bounds[-1]:g}{more}."
     return f"Which to take: {', '.join(taken.values())}{more}."

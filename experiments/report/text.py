@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.escaping import inert
+from experiments.presets import BATTERY_MWH
 from experiments.quantities import Quantity, Row, shown
 
 if TYPE_CHECKING:
@@ -33,6 +34,15 @@ def number(value: float, form: str = ".2f") -> str:
     if value and not round(value, 9 if form[-1] in "g%" else int(form[-2])) and form[0] != "+":
         form = ".2g"
     return f"{value:{form.replace('.', 'z.')}}".replace("%", " %") + blank + unit
+
+
+def power_words(mean_mw: float) -> str:
+    """Return a mean power with the life of the usual battery.
+
+    >>> power_words(4.158)
+    '4.16 mW: 2405 h on 10000 mWh'
+    """
+    return f"{mean_mw:.3g} mW: {BATTERY_MWH / mean_mw:.0f} h on {BATTERY_MWH:g} mWh"
 
 
 def plus_minus(mean: float, half_width: float, form: str = ".2f") -> str:

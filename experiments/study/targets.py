@@ -8,6 +8,7 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from importlib.util import find_spec
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -76,9 +77,10 @@ def settings(policy: str, target: str, *, beacon_interval_ns: int) -> list[Setti
                 if canonical(written, beacon_interval_ns=beacon_interval_ns) == policy:
                     last = written.rpartition(":")[2]
                     n = last if last.isdigit() else "10" if written == "driver:pic32mzw" else "1"
-                    ms = str(round(float(n) * beacon_interval_ns / 1e6)) if n.isdigit() else ""
+                    ms, beacon = (str(ceil(int(many) * beacon_interval_ns / 1e6)) for many in (n, 1))
                     first, by = ((), "") if written == "none" else (one.get("first", ()), one.get("first_source", ""))
-                    lines = (*first, *(line.replace("{n}", n).replace("{ms}", ms) for line in entry["type"]))
+                    typed = (line.replace("{n}", n).replace("{ms}", ms) for line in entry["type"])
+                    lines = (*first, *(line.replace("{beacon}", beacon) for line in typed))
                     source = "; ".join(filter(None, (by, entry["source"])))
                     found.append(Settings(name, one["device"], lines, source, one["state"]))
     return found

@@ -28,7 +28,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import netsim
-from experiments.presets import LEVELS
+from experiments.presets import BATTERY_MWH, LEVELS
 from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE, Row
 from experiments.study import compare
 from experiments.study.compare import QUANTILES, percent, ratio
@@ -68,7 +68,7 @@ class Rule:
     #: largest delay added to exchanges (without times of their own: to pages), seconds; None: any
     max_delay_s: float | None = None
     at: str = "mean"  #: what of them is limited: "mean", "p95", "p99" or "max"
-    battery_mwh: float = 10_000.0  #: capacity whose life is told, milliwatt-hours
+    battery_mwh: float = BATTERY_MWH  #: capacity whose life is told, milliwatt-hours
     base_ma: float = 0.0  #: what all but the radio draws (processor, sensors, regulator), milliamperes at 3.3 V
     self_discharge: float = 0.0  #: share of the capacity that a battery loses by itself in a month, percent
 
