@@ -2,6 +2,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -40,23 +41,27 @@ def population(lpsm, tmp_path):
 
 
 def test_every_row_is_what_the_simulator_says_of_that_session(results, trace):
-    rows = rows_of(results("population").folder).set_index(["user", "policy"])
+    table = rows_of(results("population").folder)
+    assert list(table.columns) == [*study.COLUMNS]
+    rows = table.set_index(["user", "policy"])
     assert len(rows) == 12 * 4
     parts = rows[words("awake_j sleep_j listen_j wakeup_j")].sum(axis=1)
     assert parts.to_numpy() == pytest.approx(rows["total_j"].to_numpy(), rel=1e-12)
     config = made("today").config
     for number, session in enumerate(traces.sessions(trace)):
         pages = traces.pages(session.requests)
-        base = netsim.simulate(pages, "none", config=config, seed=number)
+        base, psm = (netsim.simulate(pages, policy, config=config, seed=number) for policy in ("none", "psm:102.4"))
         for policy in ("none", "psm:102.4", "bsd:1", "lpsm:log"):
             result = netsim.simulate(pages, policy, config=config, seed=number)
             row = rows.loc[(session.name, policy)]
-            slowdown = (result.pages["latency_s"] / base.pages["latency_s"]).to_numpy()
             assert row["total_j"] == result.energy.total_j
             assert row["beacons"] == result.beacons
-            assert row["pages"] == len(pages)
-            assert row["slowdown_mean"] == slowdown.mean()
-            assert row["energy_vs_none_percent"] == 100 * (result.energy.total_j / base.energy.total_j - 1)
+            assert (row["pages"], row["sessions"]) == (len(pages), 1)
+            assert row["slowdown_mean"] == result.slowdown(base)
+            assert row["slowdown_vs_psm"] == pytest.approx(result.slowdown(base) / psm.slowdown(base))
+            assert row["energy_vs_none_percent"] == result.against(base).energy_percent
+            assert row["energy_vs_psm_percent"] == result.against(psm).energy_percent
+            assert np.isnan(row["added_delay_mean_s"])
 
 
 def test_a_user_browses_all_of_their_sessions_as_one_workload(trace):
