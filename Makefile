@@ -5,7 +5,9 @@ OUT ?= out/compare
 BIN := .venv/bin
 BASE := .venv/.base
 READY := .venv/.ready
-# What is installed is turned into bytecode when it is first imported, which most of it never is.
+# What is installed is turned into bytecode when it is first imported, which most of it never is; and it is kept, whatever
+# the shell says: without it each of the programs that tests start reads pandas and numba anew, for 2 to 5 seconds.
+unexport PYTHONDONTWRITEBYTECODE
 INSTALL := $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt --editable
 
 # What the inner loop runs: a test or two of each room, none that starts programs or makes pictures.

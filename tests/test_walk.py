@@ -6,7 +6,7 @@ from tests.walk import faults
 
 
 def test_a_sample_of_hostile_values_meets_a_result_or_a_documented_error():
-    wrong, calls, _ = faults(every=79, modules=["lpsm.experts", "lpsm.bounds.drift", "lpsm.online", "traces.traffic"])
+    wrong, calls, _ = faults(every=79, modules=["lpsm.experts,lpsm.bounds.drift,lpsm.online,traces.traffic"])
     assert not wrong
     assert calls > 50
 

@@ -1,8 +1,9 @@
-"""Call public callables with hostile values: a module a process, so that a signal names the call that it ended.
+"""Call public callables with hostile values: in processes of their own, so that a signal names the call that it ended.
 
-`python -m tests.walk [EVERY [MODULE ...]]` makes every so many calls (1: all) and prints what is neither a result, nor
-a TypeError, a ValueError or an error that the docstring names, nor over within 8 s of computing.  Of a call one
-argument is hostile and the others are the samples below, by name; a callable whose samples do not fit is passed over.
+`python -m tests.walk [EVERY [MODULE[,MODULE] ...]]` makes every so many calls (1: all), of modules with a comma between
+them in one process, and prints what is neither a result, nor a TypeError, a ValueError or an error that the docstring
+names, nor over within 8 s of computing.  Of a call one argument is hostile and the others are the samples below, by
+name; a callable whose samples do not fit is passed over.
 """
 
 import inspect
@@ -16,6 +17,7 @@ import tempfile
 import warnings
 from functools import cache
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 
 from tests.tables import named, rows
@@ -160,15 +162,15 @@ def attempt(make, docs, seconds, /, **given):
     return ""
 
 
-def walk(module, every):
-    """Make every so many calls of a module; print each before it is made, and its fault behind it."""
+def walk(modules, every):
+    """Make every so many calls of modules; print each before it is made, and its fault behind it."""
     resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
     warnings.simplefilter("ignore")
     os.mkfifo("pipe")
     Path("trace.csv").write_text("time,bytes\n0,500\n60,700\n")
     Path("pages.jsonl").write_text('{"page": "a", "request_bytes": 300, "reply_bytes": 500}\n')
     calls, n = set(), 0
-    for name, docs, make in public(module):
+    for name, docs, make in chain.from_iterable(map(public, modules.split(","))):
         try:
             parameters = inspect.signature(make()).parameters.values()
         except Exception:
@@ -197,8 +199,8 @@ def faults(every=1, modules=CLEAN):
     """Walk the modules; return what was wrong, how many calls were made, and of how many callables."""
     found, calls, callables = [], 0, 0
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    for module in modules:
-        command = [sys.executable, "-m", "tests.walk", "--child", module, str(every)]
+    for some in modules:
+        command = [sys.executable, "-m", "tests.walk", "--child", some, str(every)]
         with tempfile.TemporaryDirectory() as folder:
             ended = subprocess.run(command, capture_output=True, text=True, timeout=3600, env=environment, cwd=folder)
         *lines, last = ended.stdout.splitlines() or [""]
@@ -207,7 +209,7 @@ def faults(every=1, modules=CLEAN):
         if last.startswith("END"):
             callables += int(last.split()[1])
         else:
-            found.append(f"FAULT {module} ended with {ended.returncode} at {last}: {ended.stderr[-300:]}")
+            found.append(f"FAULT {some} ended with {ended.returncode} at {last}: {ended.stderr[-300:]}")
     return found, calls, callables
 
 

@@ -1,19 +1,18 @@
 """Compiled kernels on disk: never older than any source they come from, and shared by whoever compiles at once."""
 
+import importlib
 import os
-import shutil
 import stat
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numba import njit
 
-from lpsm import native
 from lpsm.native import Kept, compiled
 from lpsm.native import kept as kept_code
+from lpsm.native.entries import FLOATS, Entry, Signature, entry_of
 from tests.tables import cases_of, each
 
 CALLER = """
@@ -32,70 +31,125 @@ from mine import constants
 def callee(x):
     return constants.FACTOR * x
 """
-RUN = """
-from lpsm import native
-found = []
-read = native.Kept.read
-def counted(self, key):
-    content = read(self, key)
-    found.append(content is not None and "caller" in self._stem)
-    return content
-native.Kept.read = counted
-from mine.outer import caller
-print(caller(10), sum(found))
+ENTRIES = """
+import numpy as np
+from lpsm.native import compiled
+
+@compiled
+def total(n):
+    found = 0
+    for i in range(n):
+        found += i * i
+    return found
+
+@compiled
+def made(n):
+    some = np.ones(n)
+    for i in range(1, n):
+        some[i] += some[i - 1]
+    return int(some[n - 1])
 """
+FILES = {"__init__": "", "outer": CALLER, "inner": CALLEE, "constants": "FACTOR = 2\n", "entries": ENTRIES}
+ANSWERS = {"total": 30, "made": 5}  # of 5; memory for an array is numba's: kept, but never alone
 
 
 @pytest.fixture
-def copied(tmp_path):
-    """A place with the decorator and a package of two kernels and a constant, each in a file of its own."""
-    shutil.copytree(Path(native.__file__).parent, tmp_path / "lpsm" / "native",
-        ignore=shutil.ignore_patterns("*pycache*"))  # fmt: skip
-    (tmp_path / "lpsm" / "__init__.py").write_text("")
-    mine = tmp_path / "mine"
-    mine.mkdir()
-    for name, text in (("__init__", ""), ("outer", CALLER), ("inner", CALLEE), ("constants", "FACTOR = 2\n")):
-        (mine / f"{name}.py").write_text(text)
-    return tmp_path
+def mine(tmp_path, monkeypatch):
+    """The folder of a package of kernels and a constant, each in a file of its own."""
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "mine").mkdir()
+    for name, text in FILES.items():
+        (tmp_path / "mine" / f"{name}.py").write_text(text)
+    return tmp_path / "mine"
 
 
-def start(folder):
-    kept = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "PYTHONPATH")}
-    return subprocess.Popen([sys.executable, "-c", RUN], cwd=folder, env=kept, stdout=subprocess.PIPE, text=True)
+def anew():
+    """Import the package as another process that finds it on disk."""
+    for name in [one for one in sys.modules if one.partition(".")[0] == "mine"]:
+        del sys.modules[name]
+    kept_code.folder_of.cache_clear()
+    kept_code._folder.cache_clear()
+    importlib.invalidate_caches()
+    importlib.import_module("mine")
 
 
-def answer(process):
-    """What the caller gave for 10, and how often its machine code was found on disk."""
-    return tuple(map(int, process.communicate(timeout=600)[0].split()))
+def called(caplog):
+    """What the caller gives for 10, and whether anything was compiled."""
+    anew()
+    caplog.clear()
+    with caplog.at_level("INFO", "lpsm.compiling"):
+        return importlib.import_module("mine.outer").caller(10), bool(caplog.records)
+
+
+def entry(name):
+    """An entry of the package, whether it was ready, and what it gives for 5."""
+    anew()
+    made = Entry("mine.entries", name, Signature(int, (int,)))
+    return made.is_ready, made(5)
+
+
+def start(code, folder):
+    return subprocess.Popen([sys.executable, "-c", code], cwd=folder.parent, stdout=subprocess.PIPE, text=True)
 
 
 def kept(folder):
-    return set(folder.rglob("*.code"))
+    return sorted(folder.rglob("*.code"))
 
 
-def test_a_change_in_another_module_is_noticed_and_what_it_made_stale_is_removed(copied):
-    mine = copied / "mine"
-    assert answer(start(copied)) == (21, 0)
-    first = kept(copied)
-    assert len(first) == 1  # that of the caller, which holds what it calls
-    assert answer(start(copied)) == (21, 1)
-    assert kept(copied) == first
+def test_a_change_in_another_module_is_noticed_and_what_it_made_stale_is_removed(mine, caplog):
+    assert called(caplog) == (21, True)
+    [first] = kept(mine)  # that of the caller, which holds what it calls
+    assert called(caplog) == (21, False)
+    assert kept(mine) == [first]
     (mine / "inner.py").write_text(CALLEE.replace("* x", "* x + 100"))
-    assert answer(start(copied)) == (121, 0)
-    (mine / "constants.py").write_text("FACTOR = 3\n")
-    assert answer(start(copied)) == (131, 0)
-    assert len(kept(copied)) == 1
-    assert not kept(copied) & first
+    assert called(caplog) == (121, True)
+    (mine / "constants.py").write_text("FACTOR = 30\n")
+    assert called(caplog) == (401, True)
+    assert len(kept(mine)) == 1
+    assert kept(mine) != [first]
     assert len(list((mine / "__pycache__").glob("mine-*"))) == 1  # nor does an empty folder stay
 
 
 @pytest.mark.long
-def test_processes_that_compile_at_once_leave_one_whole_result(copied):
-    processes = [start(copied), start(copied)]
-    assert [answer(process)[0] for process in processes] == [21, 21]
-    (folder,) = (copied / "mine" / "__pycache__").glob("mine-*")
+def test_processes_that_compile_at_once_leave_one_whole_result(mine, caplog):
+    processes = [start("from mine.outer import caller; print(caller(10))", mine) for _ in range(2)]
+    assert [process.communicate(timeout=600)[0] for process in processes] == ["21\n"] * 2
+    (folder,) = (mine / "__pycache__").glob("mine-*")
     assert len(list(folder.iterdir())) == 1
-    assert answer(start(copied)) == (21, 1)
+    assert called(caplog) == (21, False)
+
+
+@each("few", [True, pytest.param(False, marks=pytest.mark.long)])
+def test_a_damaged_file_is_compiled_again(mine, few):
+    for name, answer in [*ANSWERS.items()][: 1 if few else 2]:
+        assert entry(name) == (False, answer)
+    whole = {path: path.read_bytes() for path in kept(mine)}
+    names = ["mine.entries.made", "mine.entries.made.entry", "mine.entries.total.entry"]
+    assert [path.name.rpartition("-")[0] for path in whole] == names[-len(whole) :]
+    rng = np.random.default_rng(0)
+    for path, content in whole.items():
+        name = path.name.split(".")[2].partition("-")[0]
+        for damage in [b""] if few else damaged(content, next(iter(whole.values())), rng):
+            if damage != content:
+                path.write_bytes(damage)
+                assert entry(name) == (False, ANSWERS[name]), path.name
+                assert entry(name) == (True, ANSWERS[name]), path.name
+
+
+@pytest.mark.long
+def test_an_entry_stands_alone_once_it_is_compiled(mine):
+    code = """
+import sys
+import mine
+from lpsm.native.entries import Entry, Signature
+made = Entry("mine.entries", {!r}, Signature(int, (int,)))
+print(made.is_ready, made(5), "numba" in sys.modules)
+"""
+    for _ in range(2):
+        for name, said in (("total", "False 30 True True 30 False"), ("made", "False 5 True True 5 True")):
+            assert " ".join(start(code.format(name), mine).communicate()[0].strip() for _ in range(2)) == said
+        (mine / "another.py").touch()
 
 
 @each("code, absent", [
@@ -120,6 +174,25 @@ def many_kinds(n: int) -> float:
 def test_a_kernel_called_by_kernels_has_one_signature_whatever_whole_numbers_it_is_given():
     assert many_kinds(4) == njit(many_kinds.py_func)(4) == 2.0 + 1.5 + 1.0  # the first may have been kept on disk
     assert [str(kind) for (signature,) in [halves.linked.signatures] for kind in signature] == ["int64", "int64"]
+
+
+def scaled(numbers, factor: float, whole: int, table):
+    """Fill in the table, multiply the numbers, and return their sum."""
+    if numbers.size == 0:
+        raise ValueError("there must be numbers")
+    table[0, 0] = table[1, 2] = whole
+    for i in range(numbers.size):
+        numbers[i] *= factor
+    return numbers.sum()
+
+
+def test_signatures_of_arrays_and_numbers_are_called_as_they_are_written():
+    made = entry_of(scaled, Signature(float, (FLOATS, float, int, "int64[:, ::1]")))
+    numbers, table = np.arange(4.0), np.zeros((2, 3), np.int64)
+    assert made(numbers, 2.5, -3, table) == 15.0
+    assert (numbers.tolist(), table.tolist()) == ([0, 2.5, 5, 7.5], [[-3, 0, 0], [0, 0, -3]])
+    with pytest.raises(RuntimeError, match="status"):
+        made(np.zeros(0), 2.5, -3, table)
 
 
 @pytest.fixture

@@ -123,22 +123,6 @@ def test_what_is_not_legal_changes_nothing(make):
 
 
 @every
-def test_a_state_that_is_not_whole_is_refused(make):
-    learner = make()
-    learner.run(world()[0])
-    state = learner.state()
-    for name, array in state.items():
-        with value_error("state"):
-            lpsm.from_state({key: value for key, value in state.items() if key != name})
-        if array.size and array.ndim:
-            with value_error("must "):
-                lpsm.from_state({**state, name: array.ravel()[:1].reshape((1,) * (array.ndim + 1))})
-    for name, value in (("version", np.array(99)), ("stranger", np.zeros(2))):
-        with value_error("state must"):
-            lpsm.from_state({**state, name: value})
-
-
-@every
 def test_playing_costs_no_less_than_the_mixture_loses_and_no_more_than_hoeffding_allows(make):
     losses, awake = world(1)
     for mask in (None, awake):

@@ -18,7 +18,7 @@ from lpsm.samplers.calibration import leads, probabilities
 from tests.lpsm.frozen.streams import a_stream
 from tests.tables import cases_of, each, unequal, value_error, words
 
-SOME = words("ss sop-ss arow-diagonal-ss filter dkm")
+SOME = words("ss arow-diagonal-ss filter")
 CHECKED = [pytest.param(key, marks=[] if key in SOME else pytest.mark.long) for key in tuple(samplers.keys())]
 
 

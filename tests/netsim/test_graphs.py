@@ -16,7 +16,7 @@ from tests.tables import cases_of, near, value_error
 from traces.records import Cause, Page
 
 MADE = (world, wide_world, cell, wide_cell)
-SMALL = [(made, number) for made in MADE for number in range(50_000, 50_006)]
+SMALL = [(made, number) for made in MADE for number in range(50_000, 50_003)]
 SMALL.append((wide_world, 5_207_000_058))  # requests that were lost go again in packets that are cut anew
 SEED = int(os.environ.get("LAWS_SEED", "1"))
 LARGE = [(made, SEED * 1_000_000 + first) for made in MADE
@@ -131,11 +131,11 @@ def test_laws_hold_of_graphs(made, number, of):
 def test_both_ways_of_running_answer_alike_and_leave_nothing_unread(of):
     compared = 0
     for made in MADE:
-        for number in range(51_002, 51_010):
+        for number in range(51_002, 51_006):
             one = of(made, number)
             if all(isinstance(policy, str) for _, policy in one.clients):
                 compared += alike(one)
-    assert compared > 12
+    assert compared > 6
 
 
 def alike(one):

@@ -20,7 +20,7 @@ from tests.tables import each
 from traces.columns import Workload
 from traces.records import Cause, Datagram, Message, Page, Timing
 
-SMALL = [(made, number) for made, n in ((world, 10), (wide_world, 20), (cell, 10), (wide_cell, 30))
+SMALL = [(made, number) for made, n in ((world, 5), (wide_world, 10), (cell, 5), (wide_cell, 15))
     for number in range(40_000, 40_000 + n)]  # fmt: skip
 SEED = int(os.environ.get("LAWS_SEED", "1"))
 """Of the worlds of the long tests."""
@@ -58,7 +58,7 @@ def test_the_laws_hold_of_many_worlds_and_each_says_something_of_some(made, firs
     assert set(found) == {law.__name__ for law in laws.LAWS} - never
 
 
-@each("number", range(40_100, 40_110))
+@each("number", range(40_100, 40_105))
 def test_the_time_of_the_channel_and_the_frames_of_every_station_add_up(number):
     _, recorder = laws.run(wide_cell(number))
     add_up(recorder.run)

@@ -6,11 +6,9 @@ import pytest
 import netsim
 import traces
 from netsim import AirConfig, ServerDelay, SimulationConfig
-from netsim.model.entities import Line
-from netsim.running import setup
 from tests.oracles.packets import accounts
 from tests.real_data import DATA
-from tests.tables import cases_of, each, near
+from tests.tables import each, near
 from traces.records import Datagram, Message, Page, Timing
 
 CAPTURES = ("alexa-app.pcapng", "coap_mqtt.pcap", "googledns_android10.pcap", "instagram.pcap", "mqtt.pcap",
@@ -92,31 +90,3 @@ def test_compiled_and_interpreted_runs_of_a_capture_are_equal(name, medium):
             assert (one.energy, one.elapsed_s) == (other.energy, other.elapsed_s)
             for frame in ("pages", "messages", "datagrams", "polls", "radio"):
                 assert getattr(one, frame).equals(getattr(other, frame)), frame
-
-
-@cases_of("soonest_s delay_ms size lasts_s mbps", """
-0.03, 14.9, 100_000, 0.02, 80.0 ; 0.5, 20.0, 40_000, 0.5, 1.28 ; 1e-4, 0.0, 40_000, 1e-6, 1000.0
-0.5, 20.0, 40_000, 6.4e-4, 1000.0 ; 0.5, 20.0, 39_996, 6.4e-4, 999.9
-""")  # fmt: skip
-def test_links_and_windows_have_room_for_twice_the_fastest_that_was_recorded(soonest_s, delay_ms, size, lasts_s, mbps):
-    first, second = Timing(0, 0, 1.0, 0.0, soonest_s, lasts_s), Timing(0, 1, 0.1, 0.0, 0.9, 0.0)
-    pages = [Page("a", 300, size, timings=(first,)), Page("b", 300, 500, timings=(second,))]
-    members = [(traces.Workload.of(pages, captured_s=9.0), netsim.policies.make("psm"))]
-    run = setup.World(members, [np.zeros(2, dtype=np.int64)], [[]], WORLD, 0).run
-    assert (run.wire_up.delay, run.air_up.delay) == (round(delay_ms * 1e6), 100_000)
-    assert run.window == max(20, round(max(mbps, 5.0) * 1e6 * 2 * (delay_ms + 0.1) / 1e3 / 8 / 1460))
-    for line, least_mbps in ((run.wire_up, 10.0), (run.wire_down, 10.0), (run.air_up, 5.0), (run.air_down, 5.0)):
-        assert line.numerator / line.denominator == near(8000 / max(mbps, least_mbps))
-    [client] = run.clients
-    assert (client.n_pages, client.n_messages, client.next_number, client.never_sleeps) == (2, 0, 1, 0)
-
-
-def test_what_takes_long_is_written_in_pieces_of_a_segment_or_less_that_are_at_most_80_ms_apart():
-    line = Line()
-    line.numerator, line.denominator, line.delay = 100, 1, 1_000_000  # ns a byte
-    sizes, lasts_ns = np.array([100_000, 14_600, 500, 3000]), np.array([20_000_000, 1_000_000, 0, 400_000_000])
-    found = setup._written(sizes, lasts_ns, 1460, 40, line, line)
-    assert np.array(found).T.tolist() == [  # piece, from one to the next, the first on its way, and how much longer
-        [1460, 20_000_000 // 68, 2_300_000, 0], [1460, 1_000_000 // 9, 2_300_000, 350_000], [500, 0, 2_108_000, 0],
-        [500, 80_000_000, 2_108_000, 0],
-    ]  # fmt: skip

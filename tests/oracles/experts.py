@@ -124,17 +124,6 @@ def ada_hedge_reference(losses, digits=50):
     return np.array(out)
 
 
-def regrets_by(weights_of, losses):
-    """Weights (T+1, n) of a learner that sees regrets and their squares only."""
-    regret, variance = np.zeros((2, len(losses[0])))
-    out = [weights_of(regret, variance)]
-    for row in losses:
-        excess = np.dot(out[-1], row) - row
-        regret, variance = regret + excess, variance + excess**2
-        out.append(weights_of(regret, variance))
-    return np.array(out)
-
-
 def squint_weights(regret, variance):
     """Squint's weights by numerical integration over the learning rate."""
     mp = mpmath.mp.clone()
@@ -168,36 +157,15 @@ def ada_hedge_weights(behind, gap):
     return values / values.sum()
 
 
-def squint_weights_in_closed_form(regret, variance):
-    """Squint's weights by the Gaussian integral, in scipy's erf and erfcx, and by quadrature where it is flat."""
-    logs = []
-    nodes, each = np.polynomial.legendre.leggauss(24)
-    eta = 0.25 + 0.25 * nodes
-    for R, V in zip(regret, variance, strict=True):
-        if V < 1e-2 and abs(R) < 20:
-            logs.append(np.log(np.exp(eta * R - eta**2 * V) @ each / 4))
-            continue
-        low, high, rise = (R - V) / 2 / np.sqrt(V), R / 2 / np.sqrt(V), (2 * R - V) / 4
-        if low > 0:
-            value = rise + np.log(special.erfcx(low) - np.exp(-rise) * special.erfcx(high))
-        elif high < 0:
-            value = np.log(special.erfcx(-high) - np.exp(rise) * special.erfcx(-low))
-        else:
-            value = high**2 + np.log(special.erf(high) - special.erf(low))
-        logs.append(value + np.log(np.sqrt(np.pi / V) / 2))
-    values = np.exp(np.array(logs) - max(logs))
-    return values / values.sum()
-
-
-def hedge_run(kind, losses, awake, loss_range=1.0):
-    """Mixture losses (T,) and weights (T, n) of AdaHedge, Squint or NormalHedge, a round at a time in plain numpy."""
+def hedge_run(kind, losses, awake):
+    """Mixture losses (T,) and weights (T, n) of AdaHedge, Squint or NormalHedge, a round at a time by definition."""
     n, out, weights = losses.shape[1], [], []
     behind, gap, regret, variance = np.zeros(n), 0.0, np.zeros(n), np.zeros(n)
     for row, up in zip(losses, awake, strict=True):
         if kind == "AdaHedge":
             p = ada_hedge_weights(behind, gap)
         elif kind == "Squint":
-            p = squint_weights_in_closed_form(regret, variance)
+            p = np.array(squint_weights(regret, variance))
         else:
             p = np.array(normal_hedge_weights(regret, variance))
         weights.append(p)
@@ -215,7 +183,7 @@ def hedge_run(kind, losses, awake, loss_range=1.0):
             behind, gap = behind + charged, gap + max(0.0, p @ charged - mixed)
             behind = behind - behind.min()
         else:
-            excess = (p @ charged - charged) / (loss_range if kind == "Squint" else 1.0)
+            excess = p @ charged - charged
             regret, variance = regret + excess, variance + excess**2
     return np.array(out), np.array(weights)
 

@@ -101,24 +101,6 @@ def test_without_static_psm_nothing_is_said_against_it():
     assert all(math.isnan(own[name]) for name in own if "psm" in name or name == "losing_both_percent")
 
 
-def test_a_user_is_measured_against_both_of_the_policies_that_are_named_so():
-    pages = [traces.Page("a", 300, 9000, think_s=1.0), traces.Page("b", 300, 500, think_s=2.0)]
-    user = population.Recorded(name="u", seed=3, recorded=pages, sessions=2)
-    [task] = population.tasks([user], ("none", "dynamic:50", "psm"), netsim.SimulationConfig(),
-        pages_per_task=9)  # fmt: skip
-    assert not task.compile_first
-    rows = pd.DataFrame(population.compute(task)).set_index("policy")
-    assert list(rows.columns) == [name for name in population.COLUMNS if name != "policy"]
-    none_j, _, psm_j = rows["total_j"]
-    for policy, joules in rows["total_j"].items():
-        assert rows.loc[policy, "energy_vs_none_percent"] == near(100 * (joules / none_j - 1))
-        assert rows.loc[policy, "energy_vs_psm_percent"] == near(100 * (joules / psm_j - 1))
-    assert rows["slowdown_vs_psm"].tolist() == near(
-        rows["slowdown_mean"] / rows.loc["psm:100", "slowdown_mean"])  # fmt: skip
-    assert rows["sessions"].tolist() == [2, 2, 2]
-    assert rows["added_delay_mean_s"].isna().all()
-
-
 def test_tasks_reach_so_many_pages_and_never_cut_a_user():
     pages = [traces.Page("a", 300, 9000, think_s=1.0)]
     users = [population.Recorded(name=str(n), seed=n, recorded=pages * n) for n in (1, 2, 3, 1, 1)]

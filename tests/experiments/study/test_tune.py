@@ -98,20 +98,6 @@ def test_a_battery_feeds_more_than_the_radio_and_loses_some_by_itself():
     assert life_h(10.0, leaking) == near(hours, rel=0.01)
 
 
-def test_what_the_table_of_a_radio_calls_assumed_widens_the_life(frames):
-    radio = netsim.RadioConfig.profile("esp32-c3")
-    runs = frames.runs.assign(total_j=radio.total_j(
-        1e9 * frames.runs["awake_s"], 1e9 * (frames.runs["elapsed_s"] - frames.runs["awake_s"]),
-        frames.runs["beacons"], frames.runs["wakeups"],
-    ))  # fmt: skip
-    sure, unsure = (tune(frames._replace(runs=runs), Rule(max_slowdown=3.0), one, seed=0).recommendation
-        for one in (netsim.RadioConfig(awake_mw=277.2, asleep_mw=0.6666, beacon_mj=0.407), radio))  # fmt: skip
-    assert sure["assumed_percent"] is None
-    assert unsure["assumed_percent"] == near(30.0)
-    assert unsure["battery_h_low"] < sure["battery_h_low"] < sure["battery_h"] < sure["battery_h_high"]
-    assert unsure["battery_h_high"] > sure["battery_h_high"]
-
-
 def test_the_sentence_says_what_speaks_against_the_choice(frames):
     found = tune(frames, Rule(max_slowdown=1.5, battery_mwh=1000.0), CONFIG.radio, seed=0).recommendation
     level = {"level": ["psm:100", "bsd:1"], "slowdown_mean_half_width": math.nan, "battery_h_high": math.nan}

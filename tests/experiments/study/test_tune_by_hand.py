@@ -153,6 +153,7 @@ def test_a_life_lies_between_those_of_the_interval_and_of_what_is_assumed():
         factor = float(study.with_assumed(radio, 1 + sign * study.ASSUMED).total_j(*spent) / radio.total_j(*spent))
         found = study._lives(row, runs, Rule(battery_mwh=300.0), radio)
         assert found[name] == near(300 / (mw * factor))
+        assert found["assumed_percent"] == near(30.0)
         assert factor != 1.0
 
 

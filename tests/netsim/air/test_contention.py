@@ -63,7 +63,8 @@ def test_more_group_frames_than_the_channel_carries_are_an_error_and_as_many_as_
     assert all(len(result.latency_s) == 1 for result in run("11g:54", 60.0))
 
 
-@each("row", NS3.strip().split(";"))
+@each("row", [pytest.param(row, marks=pytest.mark.long) if place % 3 else row
+    for place, row in enumerate(NS3.strip().split(";"))])  # fmt: skip
 def test_saturation_throughput_is_that_of_ns_3(row):
     spec, *rest = row.split()
     n, payload_bytes, rts_bytes, max_ampdu_bytes, expected = map(ast.literal_eval, rest)
@@ -86,7 +87,7 @@ def test_saturation_is_within_2_percent_of_bianchi_and_between_its_forms(row):
     assert after_eifs * 0.97 <= waiting < ours
 
 
-@cases_of("n", "2 ; 5 ; 20")
+@each("n", [5, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 20))])
 def test_the_share_of_frames_that_collide_is_that_of_bianchis_fixed_point(n):
     window, stages = 16, 6
     low, high = 0.0, 1.0  # p is found where the two equations of the model meet
