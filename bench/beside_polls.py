@@ -1,0 +1,34 @@
+"""LPSM4 beside polls at a fixed distance: energy above mixtures of them that are as quick, in worlds of the benchmark.
+
+    python -m bench.beside_polls [SEED]
+
+Prints the table of docs/lpsm4.md, on five seeds from SEED on (52000): percent above the hull of `none` and `poll:3.2` to
+`poll:102.4` with the 95 % Student interval over seeds, the slowdown, and on how many seeds it was what was asked for.
+"""
+
+import sys
+
+from experiments import benchmark
+
+SEEDS = 5
+SECONDS = {"web-2025 on 802.11n": 600, "web-lognormal on 802.11n": 1500, "web-exponential on 802.11n": 1500, "feed": 150}
+POLLS = ("none", *(f"poll:{distance_ms:g}" for distance_ms in (3.2, 6.4, 12.8, 25.6, 51.2, 102.4)))
+
+
+def main() -> None:
+    """Print a row a world and setting."""
+    first = int(sys.argv[1]) if len(sys.argv) > 1 else 52_000
+    print("| world | asked | above the hull |\n|---|---|---|")
+    for world, seconds in SECONDS.items():
+        for asked in ("1.02", "1.05", "1.2"):
+            policy = f"lpsm4:{asked}:400"
+            named = {name: name for name in (policy, *POLLS)}
+            tasks = [benchmark.Task(world, seed, float(seconds), named) for seed in range(first, first + SEEDS)]
+            table = benchmark.scored({str(task.seed): benchmark.browse(task) for task in tasks}).results
+            row = table[table["policy"] == policy].iloc[0]
+            print(f"| {world} | {asked} | {row['above_hull_percent']:+.1f} ± {row['above_hull_percent_half_width']:.1f} % at "
+                f"{row['slowdown_mean']:.3f}, {round(row['kept_percent'] * SEEDS / 100)} |", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
