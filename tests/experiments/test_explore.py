@@ -112,7 +112,8 @@ ALONE = "".join(line for line in PUSHED.splitlines(True) if "message" in line)
 BROWSED = {"drawn": "", "a session": "time,bytes\n" + VISITS, "pages and messages": PUSHED, "messages": ALONE}
 
 
-@each("kind", BROWSED)
+@each("kind", ["drawn", "pages and messages",
+    *(pytest.param(kind, marks=pytest.mark.long) for kind in ("a session", "messages"))])  # fmt: skip
 def test_the_explorer_and_the_command_agree(lpsm, tmp_path, monkeypatch, undrawn, kind):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "browsed" if BROWSED[kind] else None

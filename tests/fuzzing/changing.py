@@ -30,7 +30,7 @@ def changed(content, chance):
     """Return a file, or a folder, with one to four changes."""
     for _ in range(chance.choice((1, 1, 1, 2, 4))):
         if isinstance(content, bytes):
-            content = chance.choice((_bytes, _words, _words, _lines, _json))(content, chance)
+            content = chance.choice((damaged, _words, _words, _lines, _json))(content, chance)
         elif content:
             name = chance.choice([*content])
             data, other = content[name], name
@@ -46,10 +46,10 @@ def changed(content, chance):
 def packed(data, chance):
     """Return the file packed, now and then with damage to the packing."""
     found = gzip.compress(data, 1, mtime=0) if chance.random() < 0.5 else lzma.compress(data, preset=0)
-    return _bytes(found, chance) if chance.random() < 0.5 else found
+    return damaged(found, chance) if chance.random() < 0.5 else found
 
 
-def _bytes(data, chance):
+def damaged(data, chance):
     """Replace, insert, repeat or leave out some bytes."""
     at = int(chance.random() * len(data))
     value = chance.choice(PIECES) if chance.random() < 0.6 else chance.randbytes(chance.randrange(1, 9))
@@ -69,7 +69,7 @@ def _words(data, chance):
     """Replace a word, a number or a mark by another one, by something nasty, or by nothing."""
     found = [*islice(_WORD.finditer(data, int(chance.random() * len(data))), 500)]
     if not found:
-        return _bytes(data, chance)
+        return damaged(data, chance)
     one, other = chance.choice(found), chance.choice(found)
     nasty = str(chance.choice(NUMBERS)) if chance.random() < 0.4 else chance.choice(WORDS)
     word = chance.choice((other[0], nasty.encode("utf-8", "surrogatepass"), b""))

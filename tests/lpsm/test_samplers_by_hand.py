@@ -1,21 +1,18 @@
-"""What a round is made of at numbers that a pocket calculator or numpy checks, and the texts of the catalogue."""
+"""What a round is made of at numbers that a pocket calculator checks, and the texts of the catalogue."""
 
 from math import exp, log, sqrt
 
 import numpy as np
 import pytest
-from numpy.random import default_rng
 
 from lpsm import samplers
 from lpsm.native import is_plain
-from lpsm.samplers import kernels, linear_algebra, protocol
+from lpsm.samplers import kernels, protocol
 from lpsm.samplers.ensemble import pinned
-from lpsm.samplers.linear_algebra import Row
 from lpsm.samplers.state_io import PARTS
 from lpsm.samplers.tuned import charge, vote
 from tests.tables import cases_of, each, near
 
-BLANK = np.zeros(0, np.int32)
 DEFAULTS = """
 Perceptron(eta=1.0) ModifiedPerceptron(factor=2.0) ShiftingPerceptron(lambda_=0.01) BudgetPerceptron(B=500, eta=1.0)
 LeastSquares(a=1.0, includes_instance=True) Lasec(b=1.0, c=100.0) DiagonalArow(r=1.0) AdaGrad(eta=0.5) Linear()
@@ -25,67 +22,6 @@ SmallMargin(K=1.0) NextLabel(K=1.0) Variance(kappa=0.3) Halving(R=10, s_1=1.0) K
 AdaptiveSampler(lambda_=1.0, rho=None, mistake_driven=False, bias=None) Filter(K=1.0) AppleTasting(count_forced=False)
 LabelEfficientFilter(C=1.0) ImportanceWeighted(c_0=0.0001, floor=0.01)
 """
-
-
-def symmetric(d):
-    rng = default_rng(d)
-    root = rng.normal(size=(d, d))
-    return root @ root.T + np.eye(d), rng.normal(size=d)
-
-
-@each("d", range(1, 11))
-def test_products_of_matrices_and_what_waits_for_them_are_numpys(d):
-    matrix, x = symmetric(d)
-    upper = np.where(np.tri(d, k=-1) > 0, np.nan, matrix)  # what is below the diagonal is not read
-    some = np.array([i for i in range(d) if i % 3 != 1], np.int32)
-    waiting, full = default_rng(1).normal(size=(8, d)), np.zeros(d)
-    full[some] = x[some]
-    for values, columns, sparse, expected in ((x, BLANK, False, matrix @ x), (x[some], some, True, matrix @ full)):
-        g, row = np.full(d, 7.0), Row(values.copy(), columns, len(values), sparse)
-        linear_algebra.product(matrix, row, g)
-        assert g == near(expected, rel=1e-12)
-        g[:] = 0.0
-        linear_algebra.product_upper(upper, row, g)
-        assert g == near(expected, rel=1e-12)
-    given = matrix.copy()
-    linear_algebra.downdate(given, waiting, 0.25)
-    assert given == near(matrix - waiting.T @ waiting + 0.25 * np.eye(d), rel=1e-12)
-    upper, v, out = np.triu(matrix), x.copy(), np.zeros(d)
-    linear_algebra.solve_lower(upper, d, v)
-    assert v == near(np.linalg.solve(upper.T, x), rel=1e-9)
-    linear_algebra.solve_upper(upper, d, x, out)
-    assert out == near(np.linalg.solve(upper, x), rel=1e-9)
-
-
-@each("n", range(19))
-def test_inner_products_and_sums_are_numpys_and_read_no_further(n):
-    rng = default_rng(n)
-    a, b = np.full((2, n + 3), np.nan)
-    a[:n], b[:n], at = rng.normal(size=n), rng.normal(size=n), rng.permutation(n + 3)[:n].astype(np.int32)
-    assert linear_algebra.dot(a, b, n) == near(a[:n] @ b[:n], abs=1e-12)
-    dense = rng.normal(size=n + 3)
-    for columns, sparse in ((at, True), (np.arange(n, dtype=np.int32), False)):
-        assert linear_algebra.along(Row(a, columns, n, sparse), dense) == near(a[:n] @ dense[columns],
-            abs=1e-12)  # fmt: skip
-        sums, expected = dense.copy(), dense.copy()
-        expected[columns] += -1.5 * a[:n]
-        linear_algebra.add(sums, -1.5, Row(a, at, n, sparse))
-        assert sums == near(expected, abs=1e-12)
-
-
-def test_of_wide_matrices_the_upper_triangle_is_kept(monkeypatch):
-    matrix, x = symmetric(6)
-    waiting, row, g = default_rng(1).normal(size=(8, 6)), Row(x, BLANK, 6, False), np.full(6, 7.0)
-    linear_algebra.downdate(matrix.copy(), waiting, 0.25)  # compiled, and kept on disk, as it is
-    linear_algebra.product(matrix, row, np.zeros(6))
-    monkeypatch.setattr(linear_algebra, "WIDE", 5)  # seen by plain Python alone; compiled code reads all of it
-    given = matrix.copy()
-    linear_algebra.downdate(given, waiting, 0.25)
-    assert np.triu(given) == near(np.triu(matrix - waiting.T @ waiting + 0.25 * np.eye(6)), rel=1e-12)
-    if linear_algebra.downdate is getattr(linear_algebra.downdate, "py_func", linear_algebra.downdate):
-        assert np.tril(given, -1) == near(np.tril(matrix, -1))
-    linear_algebra.product(matrix, row, g)
-    assert g == near(matrix @ x, rel=1e-12)
 
 
 @pytest.mark.skipif(is_plain(), reason="plain Python has no addresses")

@@ -34,9 +34,9 @@ def test_time_and_time_awake_are_those_of_the_packets(name):
         known = accounts(DATA / "captures" / name, address)
         own = min(known, key=lambda account: abs(account.lasts_s - workload.captured_s))
         assert workload.captured_s == near(own.lasts_s, abs=2e-6)
-        sums[0] += netsim.simulate(workload, config=WORLD, engine="packet").elapsed_s, own.lasts_s
+        sums[0] += netsim.simulate(workload, config=WORLD).elapsed_s, own.lasts_s
         for place, hold_s in ((1, 0.5), (2, 0.05)):
-            run = netsim.simulate(workload, f"dynamic:{1000 * hold_s:g}", config=WORLD, engine="packet")
+            run = netsim.simulate(workload, f"dynamic:{1000 * hold_s:g}", config=WORLD)
             sums[place] += run.awake_s, own.awake_s(hold_s)
             late_s = max(run.latency_s.sum(), 0.0) + BEACON_S
             assert own.lasts_s - 1e-6 <= run.elapsed_s <= own.lasts_s + late_s

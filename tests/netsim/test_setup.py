@@ -9,7 +9,7 @@ from netsim.model import codes
 from netsim.model.air.air_times import Phy
 from netsim.running import setup
 from netsim.running.on_simpy import run_interpreted
-from tests.tables import cases_of, each, value_error
+from tests.tables import cases_of, each
 from traces.columns import Workload
 from traces.records import Page, Timing
 
@@ -45,14 +45,6 @@ def test_who_has_an_access_category_contends_as_edca_has_it(access, edca):
     assert world(SimulationConfig(medium=AirConfig(phy=Phy.parse("11n"), access=access))).edca == edca
 
 
-def test_there_are_as_many_stations_as_an_event_can_tell_apart():
-    config = SimulationConfig(medium=AirConfig(neighbours=1000))
-    clients = [("psm", PAGES[1:])] * ((1 << codes.ORDER_BITS) - 1001)
-    assert len(world(config, clients).contenders) == 1 << codes.ORDER_BITS
-    with value_error(r"clients and neighbours must be less than 4096, got 4096"):
-        world(config, [*clients, clients[0]])
-
-
 @cases_of("size lasts_ns piece every_ns more", """
 2_500, 0, 1000, 0, 2 ; 1_000, 0, 1000, 0, 0 ; 2_500, 150_000_000, 1000, 75_000_000, 2
 100, 200_000_000, 34, 100_000_000, 2  # three of 34 bytes, no further apart than 80 ms would allow
@@ -68,7 +60,7 @@ def test_what_took_so_long_is_written_in_pieces(size, lasts_ns, piece, every_ns,
 @cases_of("status error said", """
 codes.NO_ROOM, MemoryError -> room for 64 beacons that clients wait for at once is too little
 codes.OVERLOADED, ValueError -> broadcast_per_s must leave time for others on 11g
-""", globals())  # fmt: skip
+""", {"codes": codes})  # fmt: skip
 def test_an_interpreted_run_that_cannot_go_on_stops_and_says_why(status, error, said):
     world = made(SimulationConfig(medium=AirConfig(phy=Phy.parse("11g"))))
     world.run.status = status

@@ -113,12 +113,11 @@ def test_worlds_that_are_swept_are_those_of_single_comparisons_and_stand_below_e
     of = ("--pages", "2", "--seeds", "2", "--policies", "psm", "--baseline", "none")
     swept = ("--sweep", "server_delay=0,lognormal:0.3", "--sweep", "clients=1,2")
     rows = compare(*of, *swept)["summary"]
-    for delay in ("0", "lognormal:0.3"):
-        for clients in (1, 2):
-            alone = compare(*of, "--server-delay", delay, "--clients", str(clients), "--force", name="alone")["summary"]
-            own = [row for row in rows if (str(row["server_delay"]), row["clients"]) == (delay, clients)]
-            values = {"server_delay": own[0]["server_delay"], "clients": clients}
-            assert own == [row | values for row in alone]
+    for delay, clients in (("0", 2), ("lognormal:0.3", 1)):
+        alone = compare(*of, "--server-delay", delay, "--clients", str(clients), "--force", name="alone")["summary"]
+        own = [row for row in rows if (str(row["server_delay"]), row["clients"]) == (delay, clients)]
+        values = {"server_delay": own[0]["server_delay"], "clients": clients}
+        assert own == [row | values for row in alone]
     against = pd.read_csv(tmp_path / "out" / "against.csv")
     assert against[["server_delay", "clients", "policy"]].to_numpy().tolist() == [
         [delay, clients, "psm:102.4"] for clients in (1, 2) for delay in ("0", "lognormal:0.3")]  # fmt: skip

@@ -108,8 +108,7 @@ def check(run, start, whole, place, number, error, kept):
 
 @each(
     "name, step, errors",
-    [("label", 17, ERRORS[:1]), ("population", 23, ERRORS[1:2])]
-    + [pytest.param(name, 1, ERRORS, marks=pytest.mark.long) for name in OTHER],
+    [("population", 23, ERRORS[1:2])] + [pytest.param(name, 1, ERRORS, marks=pytest.mark.long) for name in OTHER],
 )
 def test_a_call_that_fails_costs_nothing_but_a_line(lpsm, results, tmp_path, monkeypatch, played, name, step, errors):
     monkeypatch.setattr(os, "fsync", lambda _: None)  # counted all the same

@@ -99,8 +99,8 @@ def test_each_way_in_which_a_policy_fails_is_one_line_that_names_it(complaint, t
 
 
 @each("way, jobs", [
-    ("a thread that stays", 1), pytest.param("a thread that stays", 2, marks=pytest.mark.long),
-    ("the end of the process", 2), pytest.param("the end of the process", 1, marks=pytest.mark.long),
+    ("the end of the process", 2), *(pytest.param(*one, marks=pytest.mark.long) for one in
+        (("the end of the process", 1), ("a thread that stays", 1), ("a thread that stays", 2))),
 ])  # fmt: skip
 def test_a_policy_that_leaves_a_thread_or_ends_its_worker_ends_the_program_all_the_same(tmp_path, way, jobs):
     imports = "import os, threading\nfrom netsim import Plan\nRELEASE = threading.Event()\n"

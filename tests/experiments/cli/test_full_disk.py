@@ -24,8 +24,11 @@ def held_to(n_bytes, run):
     return line
 
 
-@each("name", "population reproduce")  # results in the journal, and whole
-@each("n_bytes", [300, pytest.param(3_000, marks=pytest.mark.long), 9_000])
+@each("name, n_bytes", [  # results in the journal, and whole
+    ("population", 300), ("reproduce", 9_000),
+    *(pytest.param(*one, marks=pytest.mark.long)
+      for one in (("population", 3_000), ("population", 9_000), ("reproduce", 300), ("reproduce", 3_000))),
+])  # fmt: skip
 def test_a_full_disk_at_any_stage_is_one_line_and_the_same_command_goes_on_once_there_is_room(
     lpsm, results, tmp_path, name, n_bytes
 ):

@@ -222,15 +222,6 @@ def test_a_malformed_data_set_is_an_error_with_file_rule_and_what_was_found(tmp_
     assert "\n" not in str(error.value)
 
 
-def test_a_command_ends_with_that_error(tmp_path, complaint):
-    path = tmp_path / SETS["elec2"]
-    path.parent.mkdir()
-    path.write_bytes(gzip.compress(b"a,b,c\n1,2,3\n"))
-    said = complaint("label", "elec2", "--data", tmp_path, "--out", tmp_path / "out")
-    assert said == f"lpsm: {path}: drop must name one of the columns a, b, c, got 'date'\n"
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_name_without_a_folder_or_files_is_an_error_that_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.delenv("LPSM_DATA", raising=False)
     with value_error("give --data or set LPSM_DATA"):

@@ -5,7 +5,7 @@ import pandas as pd
 from numpy.testing import assert_allclose
 
 from experiments.papers.adaptive.regret_growth import ADAPTIVE, ALL, HARD, classifiers
-from experiments.papers.claims import jackknifed, measured
+from experiments.papers.claims import measured
 from experiments.papers.registry import all_experiments
 from experiments.papers.theorems import disagreement_cap
 from experiments.papers.thesis import sphere
@@ -13,12 +13,6 @@ from tests.tables import cases_of, near
 
 CLAIMS = {claim.statement: claim for name in ("adaptive/remark-5", "thesis/table-3-1", "adaptive/noise-condition")
           for claim in all_experiments()[name].claims}  # fmt: skip
-
-
-def test_pseudo_values_of_a_mean_are_the_numbers_and_those_of_one_run_the_statistic():
-    numbers = np.array([3.0, 1.0, 4.0, 1.5])
-    assert_allclose(jackknifed(range(4), lambda runs: numbers[runs].mean()), numbers)
-    assert jackknifed([2], lambda runs: numbers[runs].mean()).tolist() == [4.0]
 
 
 def grown(laws):

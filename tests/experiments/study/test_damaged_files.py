@@ -16,6 +16,7 @@ from experiments.study.store import Store
 from lpsm import FixedShare, LearnAlpha, samplers
 from lpsm.states import from_state
 from tests.experiments.makers import WORK, contents
+from tests.fuzzing.changing import damaged
 from tests.tables import cases_of, each
 
 SETTINGS = {"pages": 3, "policies": ["none", "psm"], "nested": {"a": [1, 2.5, None, True]}}
@@ -24,20 +25,6 @@ FILES = {"a.txt": "words\n", "summary.csv": b"policy,x\nnone,1.5\n", "front.svg"
     "users.parquet": b"PAR1" * 40}  # fmt: skip
 DAMAGES = 40  # of each kind of file; in the long test those of `MANY`
 MANY = 1250
-
-
-def damaged(content, draw):
-    """Return content with a bit flipped, a byte changed, a piece cut off, taken out, doubled or moved."""
-    at, to = sorted(draw.randrange(len(content) + 1) for _ in range(2))
-    piece, changed = content[at:to], bytearray(content)
-    kind = draw.randrange(7)
-    if kind < 3 and content:
-        changed[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
-        return bytes(changed)
-    if kind == 3 and content:
-        changed[draw.randrange(len(content))] = draw.choice(b'\0\n"{}[]0159,:\xff')
-        return bytes(changed)
-    return {4: content[:at], 5: content[:at] + content[to:], 6: content[:to] + piece + content[to:]}.get(kind, piece)
 
 
 def run(folder, force=False):

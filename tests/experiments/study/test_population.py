@@ -1,6 +1,4 @@
-import subprocess
-import sys
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -8,11 +6,13 @@ import pytest
 
 import netsim
 import traces
+from experiments.study import parts
 from experiments.study import population as study
 from experiments.study.store import part_name
 from experiments.world import made
 from lpsm.randomness import WORKLOAD, generator
 from tests.tables import cases_of, words
+from tests.traces.test_reading import peak_bytes
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -110,30 +110,18 @@ def test_drawn_sessions_are_as_many_as_wanted_each_with_a_seed_of_its_own(lpsm, 
         assert own[1]["total_j"].tolist() == [result.energy.total_j for result in results]
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the kernel does not tell peaks of memory here")
-def test_nothing_is_kept_of_a_user_but_a_row_on_disk(tmp_path):
-    code = """
-import resource
-from pathlib import Path
-from functools import partial
-import numpy as np
-from experiments.study import parts, population as study
-names = ["pages", "elapsed_s", "total_j", "messages", "slowdown_vs_psm", "energy_vs_none_percent",
-    "energy_vs_psm_percent", "slowdown_mean", "added_delay_mean_s"]
-for users in (20_000, 200_000):
-    paths = [Path(f"{n}") for n in range(users // 5000)]
-    for n, path in enumerate(paths):
-        rng = np.random.default_rng(n)
-        path.write_bytes(parts.packed({name: rng.random(10_000) for name in names}))
-    read = partial(parts.read, paths)
-    study.summary(read, ["none", "psm:100"]), study.curves(read, ["none", "psm:100"])
-    assert len(study.points(read, ["none", "psm:100"], users)) <= 2 * study.MOST_POINTS
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True)
-    assert done.returncode == 0, done.stderr
-    few, many = map(int, done.stdout.split())
-    assert many < 1.1 * few
+def test_nothing_is_kept_of_a_user_but_a_row_on_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr(study, "MOST_POINTS", 100)
+    policies, users, peaks = ["none", "psm:100"], 1000, []  # of a part
+    for n in (4, 16):
+        paths = [tmp_path / str(part) for part in range(n)]
+        for part, path in enumerate(paths):
+            rng = np.random.default_rng(part)
+            path.write_bytes(parts.packed({name: rng.random(2 * users) for name in study.COLUMNS[2:]}))
+        read = partial(parts.read, paths)
+        peaks.append(peak_bytes(lambda read=read: study.summary(read, policies)))
+        assert len(study.points(read, policies, n * users)) <= 2 * study.MOST_POINTS
+    assert peaks[1] < 1.2 * peaks[0]
 
 
 def test_a_task_for_another_program_is_refused(trace):

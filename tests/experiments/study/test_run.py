@@ -97,7 +97,7 @@ class Lost:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@each("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@each("number, status", [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.long)])
 def test_a_signal_whose_exception_python_drops_ends_the_program_after_the_task_and_the_same_command_goes_on(
     number, status, results, tmp_path, monkeypatch, capsys
 ):
