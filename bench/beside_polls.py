@@ -11,7 +11,12 @@ import sys
 from experiments import benchmark
 
 SEEDS = 5
-SECONDS = {"web-2025 on 802.11n": 600, "web-lognormal on 802.11n": 1500, "web-exponential on 802.11n": 1500, "feed": 150}
+SECONDS = {
+    "web-2025 on 802.11n": 600,
+    "web-lognormal on 802.11n": 1500,
+    "web-exponential on 802.11n": 1500,
+    "feed": 150,
+}
 POLLS = ("none", *(f"poll:{distance_ms:g}" for distance_ms in (3.2, 6.4, 12.8, 25.6, 51.2, 102.4)))
 
 
