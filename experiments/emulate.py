@@ -60,15 +60,12 @@ class Emulation(NamedTuple):
     @property
     def warnings(self) -> list[str]:
         """What else is to be known."""
-        found, said = self.emulated, []
-        if found.dropped:
-            said.append(
-                f"{found.dropped:,} packets were dropped, for {MOST_WAITING:,} others were under way before them"
-            )
-        if self.unread:
-            said.append(f"{self.unread:,} packets came faster than they could be carried here")
-        if found.lost:
-            said.append(f"{found.lost:,} packets were lost on the air")
+        found = self.emulated
+        lacking = {
+            f"were dropped, for {MOST_WAITING:,} others were under way before them": found.dropped,
+            "came faster than they could be carried here": self.unread, "were lost on the air": found.lost,
+        }  # fmt: skip
+        said = [f"{n:,} packets {words}" for words, n in lacking.items() if n]
         if not self.trusted:
             late_ms = found.late.ms()["p99"] or 0.0
             said.append(f"WARNING: delays are not to be trusted, 1 % of packets were more than {late_ms:.1f} ms late")

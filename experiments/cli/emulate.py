@@ -68,6 +68,7 @@ def emulate(asked: options.Asked) -> None:
     if not policies or (asked.pcap is not None and len(policies) > 1):
         raise ValueError(f"policies must be at least one, and one for a capture (--pcap), got {len(policies)}")
     refuse_overwriting([], [asked.pcap, asked.out])
+    header_bytes = world.config.tcp.header_bytes if asked.pcap and asked.pcap.suffix == ".jsonl" else None
     server = shlex.split(asked.server or "")
     settings = settings_of({}, chosen, world, command=asked.command, server=server, seed=asked.seed)
     found = []
@@ -75,10 +76,7 @@ def emulate(asked: options.Asked) -> None:
         store = None if asked.out is None else held.enter_context(folder("emulate", asked, settings))
         stop = held.enter_context(stopping())
         for policy in policies:
-            capture, header_bytes = None, world.config.tcp.header_bytes
-            if asked.pcap is not None:
-                is_workload = asked.pcap.suffix == ".jsonl"
-                capture = Capture(held.enter_context(replacing(asked.pcap)), header_bytes if is_workload else None)
+            capture = asked.pcap and Capture(held.enter_context(replacing(asked.pcap)), header_bytes)
             found.append(
                 run(
                     asked.command, policy, world.config, server=server, seed=asked.seed, capture=capture, stop=stop,
