@@ -77,14 +77,13 @@ class Capture:
 
     def __init__(self, file: IO[bytes], header_bytes: int | None = None) -> None:
         self._file, self._header_bytes = file, header_bytes
-        self._later, self._n = list[tuple[int, int, bytes]](), 0
+        self._later = list[tuple[int, bytes]]()
         file.write(_HEAD if header_bytes is None else b"")
 
     def sent(self, packet: bytes, up: bool, at_ns: int, landing_ns: int) -> None:
         """Take a packet, which may land in the future."""
         if self._header_bytes is None:
-            self._n += 1
-            heapq.heappush(self._later, (at_ns if up else landing_ns, self._n, packet))
+            heapq.heappush(self._later, (at_ns if up else landing_ns, packet))
         else:
             size = max(0, len(packet) - self._header_bytes)
             self._line({"datagram_bytes": size, "at_s": at_ns / 1e9, "up": up})
@@ -92,7 +91,7 @@ class Capture:
     def write(self, until_ns: int) -> None:
         """Write what is before an instant."""
         while self._later and self._later[0][0] <= until_ns:
-            at_ns, _, packet = heapq.heappop(self._later)
+            at_ns, packet = heapq.heappop(self._later)
             self._file.write(_RAW_IP.pack(*divmod(at_ns, 10**9), len(packet), len(packet)) + packet)
 
     def end(self, elapsed_s: float) -> None:

@@ -117,8 +117,7 @@ class Program(Tun):
     def heard(self) -> bool:
         """Whether the program has ended; `status` is its exit status then."""
         if self.status is None:
-            said = self.control.recv(64)
-            self.status = int(said or 137)
+            self.status = int(self.control.recv(64) or 137)
         return True
 
     def ask_to_end(self, number: int) -> None:

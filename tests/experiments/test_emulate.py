@@ -1,11 +1,13 @@
 """Real programs on the simulated air, where namespaces and TUN devices are to be had; else these are skipped."""
 
+import io
 import json
 import os
 import random
 import shlex
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -20,6 +22,7 @@ from scipy import stats
 import netsim
 import traces
 from experiments import world
+from experiments.emulate import Capture
 from tests.tables import each, near
 
 LPSM = [sys.executable, "-m", "lpsm", "emulate", "--preset", "wires"]
@@ -75,6 +78,17 @@ def networks():
 
 def trips(output):
     return np.array([float(line.split("time=")[1].split()[0]) for line in output.splitlines() if "time=" in line])
+
+
+def test_a_capture_has_packets_up_when_they_are_sent_and_packets_down_when_they_land():
+    file = io.BytesIO()
+    capture = Capture(file)
+    capture.sent(b"down", False, 1, 30)
+    capture.sent(b"up", True, 10, 40)
+    capture.write(20)
+    assert file.getvalue()[24:] == struct.pack("<4I", 0, 10, 2, 2) + b"up"
+    capture.end(1.0)
+    assert file.getvalue()[42:] == struct.pack("<4I", 0, 30, 4, 4) + b"down"
 
 
 @needs("ping")
