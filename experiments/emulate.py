@@ -3,12 +3,14 @@
 A program runs in a network of its own (`experiments.namespaces`), behind the model in real time
 (`netsim.running.real_time`).  What it costs is a row with the energy, the time awake and how much later packets came
 than to a client that never sleeps.  A capture holds every packet, up when it was sent, down when it would have come to
-such a client; so it can be simulated under any policy.
+such a client; so it can be simulated under any policy.  A workload holds the same packets as datagrams, each when it
+was sent: a simulation of it under the same policy is the same run, but that a host-aware policy is told of no waits.
 """
 
 from __future__ import annotations
 
 import heapq
+import json
 import signal
 import struct
 from collections.abc import Callable, Iterator, Sequence
@@ -58,15 +60,12 @@ class Emulation(NamedTuple):
     @property
     def warnings(self) -> list[str]:
         """What else is to be known."""
-        found, said = self.emulated, []
-        if found.dropped:
-            said.append(
-                f"{found.dropped:,} packets were dropped, for {MOST_WAITING:,} others were under way before them"
-            )
-        if self.unread:
-            said.append(f"{self.unread:,} packets came faster than they could be carried here")
-        if found.lost:
-            said.append(f"{found.lost:,} packets were lost on the air")
+        found = self.emulated
+        lacking = {
+            f"were dropped, for {MOST_WAITING:,} others were under way before them": found.dropped,
+            "came faster than they could be carried here": self.unread, "were lost on the air": found.lost,
+        }  # fmt: skip
+        said = [f"{n:,} packets {words}" for words, n in lacking.items() if n]
         if not self.trusted:
             late_ms = found.late.ms()["p99"] or 0.0
             said.append(f"WARNING: delays are not to be trusted, 1 % of packets were more than {late_ms:.1f} ms late")
@@ -74,22 +73,35 @@ class Emulation(NamedTuple):
 
 
 class Capture:
-    """A capture that is being written, in the order of time."""
+    """A capture that is being written, in the order of time; or a workload, where the bytes of a header are given."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file, self._later, self._n = file, list[tuple[int, int, bytes]](), 0
-        file.write(_HEAD)
+    def __init__(self, file: IO[bytes], header_bytes: int | None = None) -> None:
+        self._file, self._header_bytes = file, header_bytes
+        self._later = list[tuple[int, bytes]]()
+        file.write(_HEAD if header_bytes is None else b"")
 
-    def sent(self, packet: bytes, up: bool, at_ns: int) -> None:
-        """Take a packet whose instant may be in the future."""
-        self._n += 1
-        heapq.heappush(self._later, (at_ns, self._n, packet))
+    def sent(self, packet: bytes, up: bool, at_ns: int, landing_ns: int) -> None:
+        """Take a packet, which may land in the future."""
+        if self._header_bytes is None:
+            heapq.heappush(self._later, (at_ns if up else landing_ns, packet))
+        else:
+            size = max(0, len(packet) - self._header_bytes)
+            self._line({"datagram_bytes": size, "at_s": at_ns / 1e9, "up": up})
 
     def write(self, until_ns: int) -> None:
         """Write what is before an instant."""
         while self._later and self._later[0][0] <= until_ns:
-            at_ns, _, packet = heapq.heappop(self._later)
+            at_ns, packet = heapq.heappop(self._later)
             self._file.write(_RAW_IP.pack(*divmod(at_ns, 10**9), len(packet), len(packet)) + packet)
+
+    def end(self, elapsed_s: float) -> None:
+        """Write the rest."""
+        self.write(2**63)
+        if self._header_bytes is not None:
+            self._line({"captured_s": elapsed_s})
+
+    def _line(self, fields: Row) -> None:
+        self._file.write(json.dumps(fields).encode() + b"\n")
 
 
 class Stop:
@@ -172,7 +184,7 @@ def emulate(
                 _ask_to_end(program, stop)
         found = link.end()
         if capture is not None:
-            capture.write(2**63)
+            capture.end(found.result.elapsed_s)
         unread = program.unread() + (far.unread() if isinstance(far, Program) else 0)
     assert program.status is not None
     run = None

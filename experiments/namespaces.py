@@ -117,8 +117,7 @@ class Program(Tun):
     def heard(self) -> bool:
         """Whether the program has ended; `status` is its exit status then."""
         if self.status is None:
-            said = self.control.recv(64)
-            self.status = int(said or 137)
+            self.status = int(self.control.recv(64) or 137)
         return True
 
     def ask_to_end(self, number: int) -> None:
@@ -323,14 +322,10 @@ def _set_up(own: tuple[str, str], mtu: int, group: int) -> None:
     """Give the device its addresses, and let it be the way to everywhere."""
     import pyroute2
 
-    for name, value in (
-        ("ipv4/ping_group_range", f"{group} {group}"),
-        (f"ipv6/conf/{_DEVICE}/router_solicitations", 0),
-    ):
+    own_ipv6, pings = f"ipv6/conf/{_DEVICE}", ("ipv4/ping_group_range", f"{group} {group}")
+    for name, text in (pings, (f"{own_ipv6}/router_solicitations", "0"), (f"{own_ipv6}/addr_gen_mode", "1")):
         with suppress(OSError):
-            Path(f"/proc/sys/net/{name}").write_text(str(value), encoding="ascii")
-    with suppress(OSError):
-        Path(f"/proc/sys/net/ipv6/conf/{_DEVICE}/addr_gen_mode").write_text("1", encoding="ascii")
+            Path(f"/proc/sys/net/{name}").write_text(text, encoding="ascii")
     with pyroute2.IPRoute() as route:
         for name, more in (("lo", {}), (_DEVICE, {"mtu": mtu, "txqlen": _QUEUE})):
             [place] = route.link_lookup(ifname=name)

@@ -18,7 +18,6 @@ import netsim
 from netsim.policies import AnyPolicy
 from netsim.running.recorder import AirRecorder, Recorder, Transmission
 from traces.columns import Workload
-from traces.records import Message
 
 _S = 1e-9
 AFTER_S = 0.15  # shown of the time after a page, as a share of its load at least
@@ -80,13 +79,10 @@ class Timeline:
         return frame.start_ns * _S - self.start_s, frame.end_ns * _S - self.start_s
 
 
-def record(
-    workload: Workload, policy: AnyPolicy, config: netsim.SimulationConfig, *, seed: int = 0,
-    push: Sequence[Message] = (),
-) -> Run:  # fmt: skip
+def record(workload: Workload, policy: AnyPolicy, config: netsim.SimulationConfig, *, seed: int = 0) -> Run:
     """Browse under a policy and keep what happens."""
     recorder = Recorder() if config.medium is None else AirRecorder()
-    result = netsim.simulate(workload, policy, config=config, seed=seed, push=push, recorder=recorder)
+    result = netsim.simulate(workload, policy, config=config, seed=seed, recorder=recorder)
     return Run(result, recorder, config.beacon_interval_ns, config.radio.wakeup_ms / 1000)
 
 

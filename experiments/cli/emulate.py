@@ -27,7 +27,10 @@ _TIMES += [("late", name) for name in ("median", "p99", "max")]
     options.option("--policy", "A policy, such as psm:200 or lpsm [none].", options.Policies(several=False)),
     options.policies(None, "Policies to run the command under, one after the other, in place of --policy."),
     options.option("--server", "A second command, behind the wire in place of the Internet.", metavar="COMMAND"),
-    options.option("--pcap", "Also write a capture (of one policy).", options.FILE, metavar="FILE.pcap"),
+    options.option(
+        "--pcap", "Also write a capture, or as FILE.jsonl a workload of its packets (of one policy).", options.FILE,
+        metavar="FILE.pcap",
+    ),
     options.out(None, "Folder for tables, and a picture of the first ten seconds."),
     options.SEED,
     options.JSON,
@@ -65,6 +68,7 @@ def emulate(asked: options.Asked) -> None:
     if not policies or (asked.pcap is not None and len(policies) > 1):
         raise ValueError(f"policies must be at least one, and one for a capture (--pcap), got {len(policies)}")
     refuse_overwriting([], [asked.pcap, asked.out])
+    header_bytes = world.config.tcp.header_bytes if asked.pcap and asked.pcap.suffix == ".jsonl" else None
     server = shlex.split(asked.server or "")
     settings = settings_of({}, chosen, world, command=asked.command, server=server, seed=asked.seed)
     found = []
@@ -72,7 +76,7 @@ def emulate(asked: options.Asked) -> None:
         store = None if asked.out is None else held.enter_context(folder("emulate", asked, settings))
         stop = held.enter_context(stopping())
         for policy in policies:
-            capture = None if asked.pcap is None else Capture(held.enter_context(replacing(asked.pcap)))
+            capture = asked.pcap and Capture(held.enter_context(replacing(asked.pcap)), header_bytes)
             found.append(
                 run(
                     asked.command, policy, world.config, server=server, seed=asked.seed, capture=capture, stop=stop,

@@ -54,7 +54,7 @@ def timeline(asked: options.Asked) -> None:
     pages, config, runs = work.recorded, work.world(world.config), []
     with progress("policies", n) as advance:
         for policy in asked.policies:
-            runs.append(record(pages, policy, config, seed=asked.seed, push=pages.messages))
+            runs.append(record(pages, policy, config, seed=asked.seed))
             advance()
     if start_s is not None:
         windows = [(start_s, asked.length_s or 10.0)] * n

@@ -22,7 +22,8 @@ import netsim
 import traces
 from experiments.explore.settings import DEFAULT_POLICIES, Settings, named
 from experiments.presets import TODAY
-from experiments.quantities import BASELINE, REFERENCES, Row, run_row
+from experiments.quantities import BASELINE, Row, run_row
+from experiments.report.comparison import savers
 from experiments.study import sweep, traffic
 from experiments.study.compare import compare
 from experiments.world import made
@@ -155,12 +156,8 @@ class Explorer:
 
     def best(self, summary: pd.DataFrame, settings: Settings) -> str:
         """Return the policy that needs least of those that keep the limits; nothing if none does."""
-        rows = summary[~summary["policy"].isin((BASELINE, *REFERENCES))]
-        late = [name for name in ("added_delay_p95_s", "datagram_delay_p95_s") if name in rows]
-        kept = rows[
-            (rows["slowdown_mean"].fillna(1.0) <= settings.max_slowdown)
-            & (rows[late].max(axis=1).fillna(0.0) <= settings.max_late_s)
-        ]
+        rows = savers(summary)
+        kept = rows[(rows["slowdown_mean"] <= settings.max_slowdown) & (rows["late_s"] <= settings.max_late_s)]
         return str(kept.sort_values("mean_mw")["policy"].iloc[0]) if len(kept) else ""
 
 

@@ -67,16 +67,14 @@ def advice(summary: pd.DataFrame, max_slowdown: float | None = None) -> str:
     >>> print(advice(rows.assign(exchange_mean_s=0.1, mean_mw=[338.0, 4.0, 2.5]), 1.1))
     Which to take: for a mean slowdown of at most 1.1 psm:100 (4 mW: 2500 h on 10000 mWh).
     """
-    bounds = SLOWDOWNS if max_slowdown is None else (max_slowdown,)
-    rows = summary[~summary["policy"].isin((BASELINE, *REFERENCES))]
-    late_s = rows[[name for name in _LATE if name in rows]].max(axis=1).fillna(0.0)
-    tardy = ", ".join(rows.loc[late_s > MOST_LATE_S, "policy"])
+    bounds, rows = SLOWDOWNS if max_slowdown is None else (max_slowdown,), savers(summary)
+    tardy = ", ".join(rows.loc[rows["late_s"] > MOST_LATE_S, "policy"])
     more = f"; left out, more than {MOST_LATE_S:g} s late (p95): {tardy}" * bool(tardy)
-    rows = rows[late_s <= MOST_LATE_S]
+    rows = rows[rows["late_s"] <= MOST_LATE_S]
     measure = "mean_mw" if "exchange_mean_s" in rows else "total_j_per_page"
     taken: dict[str, str] = {}
     for most in bounds:
-        fit = rows[rows["slowdown_mean"].fillna(1.0) <= most]
+        fit = rows[rows["slowdown_mean"] <= most]
         if len(fit):
             best = fit.iloc[int(fit[measure].to_numpy().argmin())]
             words = "a mean slowdown of at most " * (not taken) + f"{most:g}"
@@ -85,6 +83,13 @@ def advice(summary: pd.DataFrame, max_slowdown: float | None = None) -> str:
     if not taken:
         return f"Which to take: none of those that save power keeps the mean slowdown within {bounds[-1]:g}{more}."
     return f"Which to take: {', '.join(taken.values())}{more}."
+
+
+def savers(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return the policies that save power, and of what is not a page how late one of twenty is (`late_s`)."""
+    rows = summary[~summary["policy"].isin((BASELINE, *REFERENCES))]
+    late_s = rows[[name for name in _LATE if name in rows]].max(axis=1).fillna(0.0)
+    return rows.assign(late_s=late_s, slowdown_mean=rows["slowdown_mean"].fillna(1.0))
 
 
 def policies_text(policies: Mapping[str, AnyPolicy]) -> str:

@@ -126,8 +126,8 @@ class RealTime:
     deliver : callable
         Is given each packet that lands, and whether it went up.
     sent : callable, optional
-        Is given each packet that is taken in, whether it goes up, and the instant (nanoseconds) of its sending or, of
-        one that goes down, the one at which it would come to a client that never sleeps.
+        Is given each packet that is taken in, whether it goes up, the instant (nanoseconds) of its sending, and the one
+        at which it would land if the client never slept.
     recorder : Recorder, optional
         Is told of frames and decisions until `recorder` of the run is taken away.
 
@@ -145,7 +145,7 @@ class RealTime:
 
     def __init__(
         self, policy: AnyPolicy, config: SimulationConfig | None = None, *, deliver: Callable[[bytes, bool], None],
-        sent: Callable[[bytes, bool, int], None] | None = None, seed: int = 0,
+        sent: Callable[[bytes, bool, int, int], None] | None = None, seed: int = 0,
         recorder: Recorder | None = None, clock: Callable[[], int] = monotonic_ns,
     ) -> None:  # fmt: skip
         self.config = config or SimulationConfig()
@@ -209,7 +209,7 @@ class RealTime:
         self._waiting[up] += 1
         self._numbers += 1
         if self._sent is not None:
-            self._sent(packet, up, run.now if up else base_ns)
+            self._sent(packet, up, run.now, base_ns)
         frame = datagram_frame(run, client, client.casts.client if up else client.casts.server, number)
         frame.bytes = len(packet)
         (send_up if up else send_down)(run, client, frame)
