@@ -26,7 +26,7 @@ from netsim.model.codes import NEVER
 from netsim.model.packets import SACK_OPTION
 from netsim.policies.compiled import NOT_YET_NS
 from netsim.policies.protocol import Observer, Policy
-from netsim.radio import STATES, Radio, StateRadioConfig, StateTimes
+from netsim.radio import STATES, StateRadioConfig, StateTimes
 from netsim.result import DATAGRAMS, LOADS, RunRecord
 from traces.columns import Workload
 from traces.records import Message
@@ -95,7 +95,7 @@ class World:
     def _begin(self) -> None:
         """Set what differs from run to run."""
         run, config = self.run, self.config
-        self.streams = [(stream, _Numbers(kind, self.seed, *which)) for stream, kind, *which in self._drawn]
+        self.streams = [(stream, _numbers(kind, self.seed, *which)) for stream, kind, *which in self._drawn]
         recorded_mbps = max((_recorded_mbps(workload) for workload, _ in self.members), default=0.0)
         soonest_s = min((_soonest_s(workload) for workload, _ in self.members), default=inf)
         _set_links(run, config.link, recorded_mbps, soonest_s if config.server_delay.kind == "recorded" else inf)
@@ -238,14 +238,11 @@ def _steps(workload: Workload, drawn_ns: Ints | None, run: entities.Run) -> tupl
         return rows_of("Step", 0), -1
     request_ns, response_ns, reply_ns = np.rint(workload.timings[:, 3:].T * _NS_PER_S).astype(np.int64)
     requests, replies = workload.sizes[:n].T
-    piece_up, every_up, up_ns, longer_up_ns = _written(
-        requests, request_ns, run.mss, run.header, run.wire_up, run.air_up
-    )
-    _, _, down_ns, _ = _written(replies, reply_ns, run.mss, run.header, run.wire_down, run.air_down)
+    up, down = (run.mss, run.header, run.wire_up, run.air_up), (run.mss, run.header, run.wire_down, run.air_down)
+    piece_up, every_up, up_ns, longer_up_ns = _written(requests, request_ns, *up)
+    _, _, down_ns, _ = _written(replies, reply_ns, *down)
     late_ns = np.where(replies > 0, np.maximum(up_ns + down_ns - response_ns, 0), up_ns + down_ns)
-    piece_down, every_down, _, longer_down_ns = _written(
-        replies, reply_ns - late_ns, run.mss, run.header, run.wire_down, run.air_down
-    )
+    piece_down, every_down, _, longer_down_ns = _written(replies, reply_ns - late_ns, *down)
     columns = {
         "page": np.repeat(np.arange(len(workload)), 1 + workload.objects)[:n],
         "request": requests, "reply": replies, "asked_of": workload.servers[:n],
@@ -360,22 +357,23 @@ def _exchanges(table: Callable[..., Ints], *given: object) -> Ints:
     return rows_of("Exchange", len(times), **dict(zip(exchange_times.TIMES, times.T, strict=True)))
 
 
-class _Numbers:
-    """What draws the numbers of a stream: `which` are its seed, purpose and index (`lpsm.randomness`)."""
+def _numbers(kind: Kind, *which: int) -> Draws:
+    """Return what draws the numbers of a stream: `which` are its seed, purpose and index (`lpsm.randomness`)."""
+    begun: list[int] = []
 
-    def __init__(self, kind: Kind, *which: int) -> None:
-        self._of, self._begun = (kind, *which), 0
-        self._rng: np.random.Generator | None = None
+    @cache
+    def rng() -> np.random.Generator:
+        made = randomness.generator(*which)
+        kind(made, *begun)
+        return made
 
-    def __call__(self, rows: int) -> Floats:
-        if not self._begun:
-            self._begun = rows
-            return _begin(rows, *self._of)
-        kind, *which = self._of
-        if self._rng is None:
-            self._rng = randomness.generator(*which)
-            kind(self._rng, self._begun)
-        return kind(self._rng, rows)
+    def draws(rows: int) -> Floats:
+        if begun:
+            return kind(rng(), rows)
+        begun.append(rows)
+        return _begin(rows, kind, *which)
+
+    return draws
 
 
 @lru_cache(maxsize=64)
@@ -435,25 +433,17 @@ def _set_links(run: entities.Run, link: LinkConfig, least_mbps: float, longest_s
 
 
 def trip_of(
-    totals: Sequence[int],
-    loads: Ints,
-    polls: Ints,
-    intervals: Ints,
-    messages: Ints,
-    datagrams: Ints,
-    steps: Ints,
-    radio: Radio,
+    totals: Sequence[int], loads: Ints, polls: Ints, intervals: Ints, messages: Ints, datagrams: Ints, steps: Ints,
     on_air: bool,
-) -> tuple[RunRecord, Ints]:
+) -> tuple[RunRecord, Ints]:  # fmt: skip
     """Return what a client's run leaves behind, and its messages: instant written, size, instant delivered.
 
     `totals` are the numbers of `netsim.model.entities.Totals`, as they lie in memory, and in the same way `loads`,
     `messages`, `datagrams` and `steps` a row a record; `polls` and `intervals` are as in `RunRecord`.  On the air the
     states of the radio were told apart.
     """
-    before, after = (
-        _columns(loads, "States", STATES, fields_of("PageRecord")[name].at) for name in ("before", "after")
-    )
+    of_page = fields_of("PageRecord")
+    before, after = (_columns(loads, "States", STATES, of_page[name].at) for name in ("before", "after"))
     end, awake, beacons, air_up, air_down, lost, groups_lost, beacons_lost = _columns(
         np.array(totals), "Totals",
         ("end", "awake", "beacons", "air_up", "air_down", "lost", "groups_lost", "beacons_lost"),
