@@ -4,6 +4,7 @@ The population stands for all commands: they share what runs tasks and the store
 """
 
 import os
+import random
 import signal
 import subprocess
 import time
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.experiments.makers import PROGRAM, sessions
+from tests.experiments.makers import PROGRAM, contents, sessions
 from tests.tables import each
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the kernel lists no processes here")
@@ -98,3 +99,21 @@ def test_workers_end_with_their_parent_however_it_ends(trace, tmp_path, number):
     (line,) = [line for line in stderr.splitlines() if line.startswith("lpsm: ")]
     assert line.startswith("lpsm: interrupted" if number == signal.SIGINT else "lpsm: terminated")
     assert "kept" in line
+
+
+@pytest.mark.long
+def test_a_run_killed_at_ten_random_instants_ends_in_the_bytes_of_one_that_nobody_disturbed(trace, tmp_path):
+    whole, killed, draw, kept = tmp_path / "whole", tmp_path / "killed", random.Random(4), []
+    begun = time.monotonic()
+    assert start(command(trace, whole, "--jobs", "1")).wait() == 0
+    lasts_s = time.monotonic() - begun
+    for _ in range(10):
+        process = start(command(trace, killed, "--jobs", "2"))
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(draw.uniform(0.3, 1.0) * lasts_s)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        kept.append(len([*killed.parent.glob("killed.partial/part-*.parquet")]))
+    assert any(kept)
+    assert start(command(trace, killed, "--jobs", "2")).wait() == 0
+    assert contents(killed) == contents(whole)
