@@ -219,13 +219,12 @@ class _Run:
     def _set_rows(self) -> None:
         run = self.world.run
         n, contenders = run.listeners_room, len(run.contenders or ())
-        listed = ("listeners", 2 * n), ("told", n), ("winners", contenders), ("backoffs", contenders)
-        self._zeros = [np.empty(size, dtype=np.int64) for _, size in listed]
-        for (name, _), rows in zip(listed, self._zeros, strict=True):
-            setattr(run, name, rows)
-        for client in run.clients:
-            client.batches = np.empty(max(1, run.batches_room), dtype=np.int64)
-            self._zeros.append(client.batches)
+        sizes = {"listeners": 2 * n, "told": n, "winners": contenders, "backoffs": contenders}
+        listed: list[tuple[Any, str, int]] = [(run, name, size) for name, size in sizes.items()]
+        listed += [(client, "batches", max(1, run.batches_room)) for client in run.clients]
+        self._zeros = [np.empty(size, dtype=np.int64) for _, _, size in listed]
+        for (record, name, _), rows in zip(listed, self._zeros, strict=True):
+            setattr(record, name, rows)
         for contender in run.contenders or ():
             if contender.template:
                 table: Any = run.exchanges

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from math import gcd, inf
 from typing import Any
 
@@ -95,7 +95,8 @@ class World:
     def _begin(self) -> None:
         """Set what differs from run to run."""
         run, config = self.run, self.config
-        self.streams = [(stream, _numbers(kind, self.seed, *which)) for stream, kind, *which in self._drawn]
+        drawn = ((stream, kind, randomness.generator(self.seed, *which)) for stream, kind, *which in self._drawn)
+        self.streams = [(stream, partial(kind, rng)) for stream, kind, rng in drawn]
         recorded_mbps = max((_recorded_mbps(workload) for workload, _ in self.members), default=0.0)
         soonest_s = min((_soonest_s(workload) for workload, _ in self.members), default=inf)
         _set_links(run, config.link, recorded_mbps, soonest_s if config.server_delay.kind == "recorded" else inf)
@@ -122,7 +123,11 @@ class World:
 
     def _set_client(self, number: int) -> None:
         (workload, policy), messages, client = self.members[number], self.pushed[number], self.run.clients[number]
-        client.number, client.host_aware, client.observes = number, int(policy.host_aware), int(_observes(policy))
+        client.number, client.host_aware, client.observes = (
+            number,
+            int(policy.host_aware),
+            int(isinstance(policy, Observer)),
+        )
         alone = self.run.n_clients == 1 or not self.run.on_wires
         client.never_sleeps = int(alone and bool(getattr(policy, "never_sleeps", False)))
         client.polls = int(bool(getattr(policy, "polls", False)))
@@ -179,9 +184,8 @@ class World:
         rows.fetches = _exchanges(exchange_times.fetch_table, phy, largest)
         rows.together = _exchanges(exchange_times.together_table, phy, air.rts_bytes, run.most_bytes)
         group = exchange_times.group(phy, beacons.broadcast_bytes + DATA_OVERHEAD_BYTES, beacons.beacon_mbps)
-        for name, of_group, asked in zip(
-            exchange_times.TIMES, group, exchange_times.block_ack_request(phy), strict=True
-        ):
+        asks = exchange_times.block_ack_request(phy)
+        for name, of_group, asked in zip(exchange_times.TIMES, group, asks, strict=True):
             setattr(run.group_exchange, name, of_group)
             setattr(run.request_exchange, name, asked)
         self._set_contenders(air)
@@ -357,31 +361,6 @@ def _exchanges(table: Callable[..., Ints], *given: object) -> Ints:
     return rows_of("Exchange", len(times), **dict(zip(exchange_times.TIMES, times.T, strict=True)))
 
 
-def _numbers(kind: Kind, *which: int) -> Draws:
-    """Return what draws the numbers of a stream: `which` are its seed, purpose and index (`lpsm.randomness`)."""
-    begun: list[int] = []
-
-    @cache
-    def rng() -> np.random.Generator:
-        made = randomness.generator(*which)
-        kind(made, *begun)
-        return made
-
-    def draws(rows: int) -> Floats:
-        if begun:
-            return kind(rng(), rows)
-        begun.append(rows)
-        return _begin(rows, kind, *which)
-
-    return draws
-
-
-@lru_cache(maxsize=64)
-def _begin(rows: int, kind: Kind, *which: int) -> Floats:
-    """Return the first numbers of a stream, which every policy meets."""
-    return kind(randomness.generator(*which), rows)
-
-
 def _uniform(rng: np.random.Generator, rows: int) -> Floats:
     """Numbers uniform on [0, 1), of losses."""
     return rng.random((rows, BATCH))
@@ -395,10 +374,6 @@ def _backoffs(rng: np.random.Generator, rows: int) -> Floats:
 def _gaps(mean_ns: float) -> Kind:
     """Memoryless gaps of this mean, in whole nanoseconds."""
     return lambda rng, rows: np.rint(rng.exponential(mean_ns, (rows, BATCH)))
-
-
-def _observes(policy: Policy) -> bool:
-    return isinstance(policy, Observer)
 
 
 def _recorded_mbps(workload: Workload) -> float:

@@ -103,17 +103,19 @@ def test_workers_end_with_their_parent_however_it_ends(trace, tmp_path, number):
 
 @pytest.mark.long
 def test_a_run_killed_at_ten_random_instants_ends_in_the_bytes_of_one_that_nobody_disturbed(trace, tmp_path):
-    whole, killed, draw, kept = tmp_path / "whole", tmp_path / "killed", random.Random(4), []
-    begun = time.monotonic()
-    assert start(command(trace, whole, "--jobs", "1")).wait() == 0
-    lasts_s = time.monotonic() - begun
+    whole, killed, draw, kept = tmp_path / "whole", tmp_path / "killed", random.Random(4), [0]
+    more = ("--jobs", "1", "--pages-per-task", "1")
+    assert start(command(trace, whole, *more)).wait() == 0
     for _ in range(10):
-        process = start(command(trace, killed, "--jobs", "2"))
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(draw.uniform(0.3, 1.0) * lasts_s)
+        process, wanted = start(command(trace, killed, *more)), kept[-1] + draw.randint(1, 3)
+        while process.poll() is None and len([*tmp_path.glob("killed.partial/part-*.parquet")]) < wanted:
+            time.sleep(0.002)
+        time.sleep(draw.uniform(0.0, 0.05))
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        kept.append(len([*killed.parent.glob("killed.partial/part-*.parquet")]))
-    assert any(kept)
-    assert start(command(trace, killed, "--jobs", "2")).wait() == 0
+        assert process.returncode == -signal.SIGKILL
+        kept.append(len([*tmp_path.glob("killed.partial/part-*.parquet")]))
+    assert kept[1] > 0
+    assert kept == sorted(kept)
+    assert start(command(trace, killed, *more)).wait() == 0
     assert contents(killed) == contents(whole)
