@@ -28,7 +28,7 @@ from tests.real_data import DATA
 
 PROGRAM = [sys.executable, "-c", "from experiments.cli import main; main()"]
 SOME = ("con1[0-2]*", "con1*", "con[12]*", "con[1-4]*", "con[1-6]*", "con*")
-DRAWN = ("--pages", "2", "--web", "1996", "--policies", "none,psm,lpsm3", "--pages-per-task", "400")
+DRAWN = ("--pages", "2", "--web", "1996", "--policies", "none,psm,lpsm3", "--pages-per-task", "1000")
 POLICIES = ("none", "psm:100", "bsd:1", "lpsm:log", "lpsm")
 
 

@@ -162,15 +162,10 @@ class SimulationResult:
         else:
             energy = radio.total_j(awake, asleep, beacons, wakeups[1] - wakeups[0])
         return {
-            "policy": self.policy,
-            "page": self._names,
-            "issue_s": issue / _NS_PER_S,
-            "latency_s": (done - issue) / _NS_PER_S,
-            "awake_s": awake / _NS_PER_S,
-            "asleep_s": asleep / _NS_PER_S,
-            "beacons": beacons,
-            "energy_j": energy,
-        }
+            "policy": self.policy, "page": self._names, "issue_s": issue / _NS_PER_S,
+            "latency_s": (done - issue) / _NS_PER_S, "awake_s": awake / _NS_PER_S, "asleep_s": asleep / _NS_PER_S,
+            "beacons": beacons, "energy_j": energy,
+        }  # fmt: skip
 
     @cached_property
     def pages(self) -> pd.DataFrame:
@@ -204,16 +199,9 @@ class SimulationResult:
         import pandas as pd
 
         written, size, delivered = self._messages.T
-        return pd.DataFrame(
-            {
-                "policy": self.policy,
-                "message": np.arange(len(written)),
-                "written_s": written / _NS_PER_S,
-                "size_bytes": size,
-                "delivered_s": delivered / _NS_PER_S,
-                "delay_s": self.message_delay_s,
-            }
-        )
+        columns = {"written_s": written / _NS_PER_S, "size_bytes": size, "delivered_s": delivered / _NS_PER_S}
+        numbers = {"policy": self.policy, "message": np.arange(len(written))}
+        return pd.DataFrame(numbers | columns | {"delay_s": self.message_delay_s})
 
     @property
     def datagram_delay_s(self) -> Floats:
@@ -319,23 +307,12 @@ def result_of(workload: Workload, policy: Policy, radio: Radio, trip: RunRecord,
     """Make the record of a run from what it left behind; `messages` are as `netsim.running.setup.trip_of` has them."""
     end, awake = trip.end_ns, trip.awake_ns
     return SimulationResult(
-        policy=policy.spec,
-        energy=_energy(trip, radio, len(workload)),
-        elapsed_s=end / _NS_PER_S,
-        awake_s=awake / _NS_PER_S,
-        asleep_s=(end - awake) / _NS_PER_S,
-        beacons=trip.beacons,
-        uplink_air_s=trip.air_up_ns / _NS_PER_S,
-        downlink_air_s=trip.air_down_ns / _NS_PER_S,
-        frames_lost=trip.frames_lost,
-        wakeups=len(_wakeups(trip)),
-        final_policy=policy,
-        _names=workload.names,
-        _radio=radio,
-        _trip=trip,
-        _messages=messages,
-        captured_s=workload.captured_s,
-    )
+        policy=policy.spec, energy=_energy(trip, radio, len(workload)), elapsed_s=end / _NS_PER_S,
+        awake_s=awake / _NS_PER_S, asleep_s=(end - awake) / _NS_PER_S, beacons=trip.beacons,
+        uplink_air_s=trip.air_up_ns / _NS_PER_S, downlink_air_s=trip.air_down_ns / _NS_PER_S,
+        frames_lost=trip.frames_lost, wakeups=len(_wakeups(trip)), final_policy=policy, _names=workload.names,
+        _radio=radio, _trip=trip, _messages=messages, captured_s=workload.captured_s,
+    )  # fmt: skip
 
 
 def _energy(trip: RunRecord, radio: Radio, pages: int) -> Energy:

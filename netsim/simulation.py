@@ -40,17 +40,10 @@ class NotCoveredError(ValueError):
 
 
 def simulate(
-    pages: Iterable[Page],
-    policy: AnyPolicy = "none",
-    *,
-    config: SimulationConfig | None = None,
-    seed: int = 0,
-    engine: str = "auto",
-    push: Iterable[Message] | None = None,
-    server_delays: Sequence[ServerDelay] | None = None,
-    recorder: Recorder | None = None,
-    oracle_stamps: bool = False,
-) -> SimulationResult:
+    pages: Iterable[Page], policy: AnyPolicy = "none", *, config: SimulationConfig | None = None, seed: int = 0,
+    engine: str = "auto", push: Iterable[Message] | None = None, server_delays: Sequence[ServerDelay] | None = None,
+    recorder: Recorder | None = None, oracle_stamps: bool = False,
+) -> SimulationResult:  # fmt: skip
     """Browse `pages` under `policy` and return the record.
 
     Parameters
@@ -100,13 +93,9 @@ def simulate(
 
 
 def simulate_cell(
-    clients: Iterable[tuple[Iterable[Page], AnyPolicy]],
-    *,
-    config: SimulationConfig | None = None,
-    seed: int = 0,
-    push: Sequence[Iterable[Message]] = (),
-    engine: str = "auto",
-) -> list[SimulationResult]:
+    clients: Iterable[tuple[Iterable[Page], AnyPolicy]], *, config: SimulationConfig | None = None, seed: int = 0,
+    push: Sequence[Iterable[Message]] = (), engine: str = "auto",
+) -> list[SimulationResult]:  # fmt: skip
     """Browse with several clients behind one access point; one record a client, in the order given.
 
     On wires the clients share all four links (each of them first in, first out), on the air the channel; they have
@@ -135,14 +124,10 @@ def simulate_cell(
 
 
 def _simulate(
-    clients: Sequence[tuple[Iterable[Page], AnyPolicy]],
-    push: Sequence[Iterable[Message] | None],
-    given: SimulationConfig | None,
-    seed: int,
-    engine: str,
-    server_delays: Sequence[ServerDelay] | None = None,
+    clients: Sequence[tuple[Iterable[Page], AnyPolicy]], push: Sequence[Iterable[Message] | None],
+    given: SimulationConfig | None, seed: int, engine: str, server_delays: Sequence[ServerDelay] | None = None,
     recorder: Recorder | None = None,
-) -> list[SimulationResult]:
+) -> list[SimulationResult]:  # fmt: skip
     """Check and run the clients of one access point; `server_delays` are those of a single client's pages."""
     known("engine", engine, _ENGINES)
     config = SimulationConfig() if given is None else given
@@ -188,12 +173,9 @@ def _made(policy: AnyPolicy, config: SimulationConfig) -> Policy:
 
 
 def _is_interpreted(
-    engine: str,
-    members: Sequence[tuple[Workload, Policy]],
-    config: SimulationConfig,
-    pushed: Sequence[Sequence[Message]],
-    recorder: Recorder | None,
-) -> bool:
+    engine: str, members: Sequence[tuple[Workload, Policy]], config: SimulationConfig,
+    pushed: Sequence[Sequence[Message]], recorder: Recorder | None,
+) -> bool:  # fmt: skip
     """Whether a run is interpreted; NotCoveredError if it cannot be compiled and is to be."""
     if engine == "packet":
         return True

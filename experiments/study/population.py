@@ -225,7 +225,6 @@ def _rows(user: Replication, policies: Sequence[Any], config: netsim.SimulationC
     static_slowdown = nan if psm is None else psm.slowdown(results[0])
     for result in results:
         found = result.against(results[0])
-        messages = len(found.added_delay_s)
         yield {
             "user": user.name,
             "policy": result.policy,
@@ -235,8 +234,8 @@ def _rows(user: Replication, policies: Sequence[Any], config: netsim.SimulationC
             "energy_vs_psm_percent": nan if psm is None else result.against(psm).energy_percent,
             "slowdown_mean": found.slowdown,
             "slowdown_vs_psm": found.slowdown / static_slowdown,
-            "messages": messages,
-            "added_delay_mean_s": found.delay_s if messages else nan,
+            "messages": len(found.added_delay_s),
+            "added_delay_mean_s": found.delay_s,
         }
 
 

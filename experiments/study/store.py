@@ -8,7 +8,8 @@ in a folder depends on when, where or by how many processes it was made.
 A journal holds the result of every finished task, a line each, with a digest that binds it to the manifest.  What was
 stopped, by whatever, goes on from there when the same command runs again; lines that are not as they were written, and
 what another configuration or another program left behind, are computed anew.  A result may be a file of its own, a
-*part* (``part-000012.parquet``): it is written at once, and the journal has its digest alone.
+*part* (``part-000012.parquet``), whose digest the journal has before it is written; a part that the journal does not
+name is somebody else's.
 
 A folder is replaced only if its manifest is of the same command and lists all it holds: what somebody else put there is
 never deleted.  If it has other options, or somebody has changed a file in it, that must be asked for.  One process at a
@@ -253,9 +254,9 @@ class Store:
         self.finished[key] = result
 
     def keep_part(self, name: str, content: bytes) -> None:
-        """Keep the result of a finished task as a file of the folder (`part_name`)."""
-        files.write_file(self.partial / name, content)
+        """Keep the result of a finished task as a file of the folder (`part_name`), once the journal has its digest."""
         self.keep(name, _sha256(content))
+        files.write_file(self.partial / name, content)
 
     def write(self, name: str, content: bytes | str | pd.DataFrame) -> None:
         """Add a result file: bytes, text, which for people (``.txt``) is made inert, or a table that becomes CSV."""
@@ -364,11 +365,10 @@ class Store:
         # of a program that was killed before it removed that, and of `lpsm report`
         heads = {JOURNAL: f"{_head(manifest)}\n", PAGE: PAGE_HEAD}
         ours |= {name for name, head in heads.items() if files.begins(folder / name, head.encode())}
-        ours |= set() if finished else {JOURNAL}
+        ours |= set() if finished else {JOURNAL, *_PART.findall("\n".join(_lines(folder)))}
         for name, is_file in entries.items():
             of = _TEMPORARY.fullmatch(name)
-            own = of[1] if of else name
-            if not is_file or (own not in ours and (finished or not _PART.fullmatch(own))):
+            if not is_file or (of[1] if of else name) not in ours:
                 raise ValueError(f"the output folder {folder} holds {name}, which lpsm {command} did not write")
         return _Held(manifest, list(entries))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,6 @@ _SPARE_FRAMES, _NOTES, _LATE = 1024, 65_536, 1024
 _DRAWN, _MOST_DRAWN = 1024, 16_384  # numbers of a stream that are drawn ahead: at first, and at most
 _KEPT_EXCHANGES = 10_000  # of a run that leaves its memory to the next one
 _GOES_ON = codes.DRAWS | codes.NOTES
-_WORD, _REAL = Struct("q"), Struct("d")
 _NEXT, _STOP, _BEGUN = fields_of("Stream")["next"].at, fields_of("Stream")["stop"].at, fields_of("Machine")["begun"].at
 _LOOKED_AT = ("Notes", "Stream", "Totals")  # parts that are seen to between events, or at the end
 
@@ -155,7 +153,7 @@ class _Run:
             place[:] = numbers
         for record in (run, *run.clients):
             self._places[id(record)][:] = self._numbers(record)
-        self._buffers = [np.empty(_DRAWN * self._more) for _ in self.world.streams]
+        self._drawn = [np.empty(0)] * len(self.world.streams)
         self._streams = [self._places[id(stream)] for stream, _ in self.world.streams]
 
     def go(self) -> int:
@@ -174,19 +172,12 @@ class _Run:
 
     def result(self, number: int) -> tuple[RunRecord, Ints]:
         """Return what a client's run leaves behind, and its messages."""
-        client = self.world.run.clients[number]
-        rows: Any = client
+        rows: Any = self.world.run.clients[number]
         return trip_of(
-            self._places[id(client.totals)].tolist(),
-            rows.loads,
-            self._notes_of(number, "polls"),
-            self._notes_of(number, "intervals").ravel(),
-            rows.messages,
-            rows.datagrams,
-            rows.steps,
-            self.world.config.radio,
+            self._places[id(rows.totals)].tolist(), rows.loads, self._notes_of(number, "polls"),
+            self._notes_of(number, "intervals").ravel(), rows.messages, rows.datagrams, rows.steps,
             not self.world.run.on_wires,
-        )
+        )  # fmt: skip
 
     def _notes_of(self, number: int, name: str) -> Ints:
         """Return the notes of a client."""
@@ -200,18 +191,13 @@ class _Run:
         """Draw more numbers for the streams of which less than half is left, the more the oftener they run out."""
         most = _MOST_DRAWN * self._more
         for nth, ((_, draws), place) in enumerate(zip(self.world.streams, self._streams, strict=True)):
-            buffer, left = self._buffers[nth], int(place[_STOP] - place[_NEXT]) >> 3
-            if 2 * left >= buffer.size:
-                continue
-            begin = (int(place[_NEXT]) - buffer.ctypes.data) >> 3
-            if place[_NEXT]:  # what has run out once has twice the room from then on
-                self._buffers[nth] = np.empty(min(2 * buffer.size, most))
-            buffer, earlier = self._buffers[nth], buffer
-            if left:
-                buffer[:left] = earlier[begin : begin + left].copy()
-            more = (buffer.size - left) // BATCH
-            buffer[left : left + more * BATCH] = draws(more).ravel()
-            place[_NEXT], place[_STOP] = buffer.ctypes.data, buffer.ctypes.data + 8 * (left + more * BATCH)
+            drawn, size = self._drawn[nth], self._drawn[nth].size
+            left = int(place[_STOP] - place[_NEXT]) >> 3
+            if 2 * left < size or not size:
+                wanted = min(2 * size, most) if size else _DRAWN * self._more
+                more = draws((wanted - left) // BATCH).ravel()
+                self._drawn[nth] = drawn = np.concatenate([drawn[size - left :], more]) if left else more
+                place[_NEXT], place[_STOP] = drawn.ctypes.data, drawn.ctypes.data + drawn.nbytes
 
     def _take_notes(self) -> None:
         """Take the notes, give room for others, and more for beacons that were late."""
@@ -233,13 +219,12 @@ class _Run:
     def _set_rows(self) -> None:
         run = self.world.run
         n, contenders = run.listeners_room, len(run.contenders or ())
-        listed = ("listeners", 2 * n), ("told", n), ("winners", contenders), ("backoffs", contenders)
-        self._zeros = [np.empty(size, dtype=np.int64) for _, size in listed]
-        for (name, _), rows in zip(listed, self._zeros, strict=True):
-            setattr(run, name, rows)
-        for client in run.clients:
-            client.batches = np.empty(max(1, run.batches_room), dtype=np.int64)
-            self._zeros.append(client.batches)
+        sizes = {"listeners": 2 * n, "told": n, "winners": contenders, "backoffs": contenders}
+        listed: list[tuple[Any, str, int]] = [(run, name, size) for name, size in sizes.items()]
+        listed += [(client, "batches", max(1, run.batches_room)) for client in run.clients]
+        self._zeros = [np.empty(size, dtype=np.int64) for _, _, size in listed]
+        for (record, name, _), rows in zip(listed, self._zeros, strict=True):
+            setattr(record, name, rows)
         for contender in run.contenders or ():
             if contender.template:
                 table: Any = run.exchanges
@@ -300,7 +285,7 @@ class _Run:
         kind = type(record).__name__
         found = list(numbers_of(kind)(record))
         for place in reals_of(kind):
-            [found[place]] = _WORD.unpack(_REAL.pack(found[place]))
+            found[place] = np.float64(found[place]).view(np.int64)
         return [value if type(value) is int else self._number(value) for value in found]
 
     def _number(self, value: Any) -> int:

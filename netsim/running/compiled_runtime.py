@@ -299,18 +299,9 @@ def tell_policy(run: Run, client: Client, frame: Frame, sent: int, completes: in
     else:
         completes = wanted = 0
     seen = FlatFrame(
-        sent,
-        at - offset,
-        empty - offset,
-        full - offset,
-        frame.bytes,
-        number,
-        opening,
-        length,
-        completes,
-        wanted,
+        sent, at - offset, empty - offset, full - offset, frame.bytes, number, opening, length, completes, wanted,
         asked_of,
-    )
+    )  # fmt: skip
     call_observe(client.observer, seen, ints, floats)
 
 

@@ -149,14 +149,10 @@ def _array(records: Sequence[object], kind: str) -> Ints:
 def result(world: World, client: entities.Client) -> tuple[RunRecord, Ints]:
     """Return what a client that has left leaves behind, and its messages."""
     machine = world.run.machine
+    steps = {name: [getattr(step, name) for step in client.steps] for name in _ENDS}
     return trip_of(
-        numbers_of("Totals")(client.totals),
-        _array(client.loads, "PageRecord"),
+        numbers_of("Totals")(client.totals), _array(client.loads, "PageRecord"),
         np.array(machine.polls[client.number], dtype=np.int64).reshape(-1, 6),
-        np.array(machine.intervals[client.number], dtype=np.int64),
-        _array(client.messages, "Message"),
-        _array(client.datagrams, "Datagram"),
-        rows_of("Step", len(client.steps), **{name: [getattr(step, name) for step in client.steps] for name in _ENDS}),
-        world.config.radio,
-        not world.run.on_wires,
-    )
+        np.array(machine.intervals[client.number], dtype=np.int64), _array(client.messages, "Message"),
+        _array(client.datagrams, "Datagram"), rows_of("Step", len(client.steps), **steps), not world.run.on_wires,
+    )  # fmt: skip

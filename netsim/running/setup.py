@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from math import gcd, inf
 from typing import Any
 
@@ -26,7 +26,7 @@ from netsim.model.codes import NEVER
 from netsim.model.packets import SACK_OPTION
 from netsim.policies.compiled import NOT_YET_NS
 from netsim.policies.protocol import Observer, Policy
-from netsim.radio import STATES, Radio, StateRadioConfig, StateTimes
+from netsim.radio import STATES, StateRadioConfig, StateTimes
 from netsim.result import DATAGRAMS, LOADS, RunRecord
 from traces.columns import Workload
 from traces.records import Message
@@ -95,7 +95,8 @@ class World:
     def _begin(self) -> None:
         """Set what differs from run to run."""
         run, config = self.run, self.config
-        self.streams = [(stream, _Numbers(kind, self.seed, *which)) for stream, kind, *which in self._drawn]
+        drawn = ((stream, kind, randomness.generator(self.seed, *which)) for stream, kind, *which in self._drawn)
+        self.streams = [(stream, partial(kind, rng)) for stream, kind, rng in drawn]
         recorded_mbps = max((_recorded_mbps(workload) for workload, _ in self.members), default=0.0)
         soonest_s = min((_soonest_s(workload) for workload, _ in self.members), default=inf)
         _set_links(run, config.link, recorded_mbps, soonest_s if config.server_delay.kind == "recorded" else inf)
@@ -122,7 +123,11 @@ class World:
 
     def _set_client(self, number: int) -> None:
         (workload, policy), messages, client = self.members[number], self.pushed[number], self.run.clients[number]
-        client.number, client.host_aware, client.observes = number, int(policy.host_aware), int(_observes(policy))
+        client.number, client.host_aware, client.observes = (
+            number,
+            int(policy.host_aware),
+            int(isinstance(policy, Observer)),
+        )
         alone = self.run.n_clients == 1 or not self.run.on_wires
         client.never_sleeps = int(alone and bool(getattr(policy, "never_sleeps", False)))
         client.polls = int(bool(getattr(policy, "polls", False)))
@@ -179,9 +184,8 @@ class World:
         rows.fetches = _exchanges(exchange_times.fetch_table, phy, largest)
         rows.together = _exchanges(exchange_times.together_table, phy, air.rts_bytes, run.most_bytes)
         group = exchange_times.group(phy, beacons.broadcast_bytes + DATA_OVERHEAD_BYTES, beacons.beacon_mbps)
-        for name, of_group, asked in zip(
-            exchange_times.TIMES, group, exchange_times.block_ack_request(phy), strict=True
-        ):
+        asks = exchange_times.block_ack_request(phy)
+        for name, of_group, asked in zip(exchange_times.TIMES, group, asks, strict=True):
             setattr(run.group_exchange, name, of_group)
             setattr(run.request_exchange, name, asked)
         self._set_contenders(air)
@@ -238,14 +242,11 @@ def _steps(workload: Workload, drawn_ns: Ints | None, run: entities.Run) -> tupl
         return rows_of("Step", 0), -1
     request_ns, response_ns, reply_ns = np.rint(workload.timings[:, 3:].T * _NS_PER_S).astype(np.int64)
     requests, replies = workload.sizes[:n].T
-    piece_up, every_up, up_ns, longer_up_ns = _written(
-        requests, request_ns, run.mss, run.header, run.wire_up, run.air_up
-    )
-    _, _, down_ns, _ = _written(replies, reply_ns, run.mss, run.header, run.wire_down, run.air_down)
+    up, down = (run.mss, run.header, run.wire_up, run.air_up), (run.mss, run.header, run.wire_down, run.air_down)
+    piece_up, every_up, up_ns, longer_up_ns = _written(requests, request_ns, *up)
+    _, _, down_ns, _ = _written(replies, reply_ns, *down)
     late_ns = np.where(replies > 0, np.maximum(up_ns + down_ns - response_ns, 0), up_ns + down_ns)
-    piece_down, every_down, _, longer_down_ns = _written(
-        replies, reply_ns - late_ns, run.mss, run.header, run.wire_down, run.air_down
-    )
+    piece_down, every_down, _, longer_down_ns = _written(replies, reply_ns - late_ns, *down)
     columns = {
         "page": np.repeat(np.arange(len(workload)), 1 + workload.objects)[:n],
         "request": requests, "reply": replies, "asked_of": workload.servers[:n],
@@ -360,30 +361,6 @@ def _exchanges(table: Callable[..., Ints], *given: object) -> Ints:
     return rows_of("Exchange", len(times), **dict(zip(exchange_times.TIMES, times.T, strict=True)))
 
 
-class _Numbers:
-    """What draws the numbers of a stream: `which` are its seed, purpose and index (`lpsm.randomness`)."""
-
-    def __init__(self, kind: Kind, *which: int) -> None:
-        self._of, self._begun = (kind, *which), 0
-        self._rng: np.random.Generator | None = None
-
-    def __call__(self, rows: int) -> Floats:
-        if not self._begun:
-            self._begun = rows
-            return _begin(rows, *self._of)
-        kind, *which = self._of
-        if self._rng is None:
-            self._rng = randomness.generator(*which)
-            kind(self._rng, self._begun)
-        return kind(self._rng, rows)
-
-
-@lru_cache(maxsize=64)
-def _begin(rows: int, kind: Kind, *which: int) -> Floats:
-    """Return the first numbers of a stream, which every policy meets."""
-    return kind(randomness.generator(*which), rows)
-
-
 def _uniform(rng: np.random.Generator, rows: int) -> Floats:
     """Numbers uniform on [0, 1), of losses."""
     return rng.random((rows, BATCH))
@@ -397,10 +374,6 @@ def _backoffs(rng: np.random.Generator, rows: int) -> Floats:
 def _gaps(mean_ns: float) -> Kind:
     """Memoryless gaps of this mean, in whole nanoseconds."""
     return lambda rng, rows: np.rint(rng.exponential(mean_ns, (rows, BATCH)))
-
-
-def _observes(policy: Policy) -> bool:
-    return isinstance(policy, Observer)
 
 
 def _recorded_mbps(workload: Workload) -> float:
@@ -435,25 +408,17 @@ def _set_links(run: entities.Run, link: LinkConfig, least_mbps: float, longest_s
 
 
 def trip_of(
-    totals: Sequence[int],
-    loads: Ints,
-    polls: Ints,
-    intervals: Ints,
-    messages: Ints,
-    datagrams: Ints,
-    steps: Ints,
-    radio: Radio,
+    totals: Sequence[int], loads: Ints, polls: Ints, intervals: Ints, messages: Ints, datagrams: Ints, steps: Ints,
     on_air: bool,
-) -> tuple[RunRecord, Ints]:
+) -> tuple[RunRecord, Ints]:  # fmt: skip
     """Return what a client's run leaves behind, and its messages: instant written, size, instant delivered.
 
     `totals` are the numbers of `netsim.model.entities.Totals`, as they lie in memory, and in the same way `loads`,
     `messages`, `datagrams` and `steps` a row a record; `polls` and `intervals` are as in `RunRecord`.  On the air the
     states of the radio were told apart.
     """
-    before, after = (
-        _columns(loads, "States", STATES, fields_of("PageRecord")[name].at) for name in ("before", "after")
-    )
+    of_page = fields_of("PageRecord")
+    before, after = (_columns(loads, "States", STATES, of_page[name].at) for name in ("before", "after"))
     end, awake, beacons, air_up, air_down, lost, groups_lost, beacons_lost = _columns(
         np.array(totals), "Totals",
         ("end", "awake", "beacons", "air_up", "air_down", "lost", "groups_lost", "beacons_lost"),

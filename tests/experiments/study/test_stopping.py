@@ -4,6 +4,7 @@ The population stands for all commands: they share what runs tasks and the store
 """
 
 import os
+import random
 import signal
 import subprocess
 import time
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.experiments.makers import PROGRAM, sessions
+from tests.experiments.makers import PROGRAM, contents, sessions
 from tests.tables import each
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the kernel lists no processes here")
@@ -98,3 +99,23 @@ def test_workers_end_with_their_parent_however_it_ends(trace, tmp_path, number):
     (line,) = [line for line in stderr.splitlines() if line.startswith("lpsm: ")]
     assert line.startswith("lpsm: interrupted" if number == signal.SIGINT else "lpsm: terminated")
     assert "kept" in line
+
+
+@pytest.mark.long
+def test_a_run_killed_at_ten_random_instants_ends_in_the_bytes_of_one_that_nobody_disturbed(trace, tmp_path):
+    whole, killed, draw, kept = tmp_path / "whole", tmp_path / "killed", random.Random(4), [0]
+    more = ("--jobs", "1", "--pages-per-task", "1")
+    assert start(command(trace, whole, *more)).wait() == 0
+    for _ in range(10):
+        process, wanted = start(command(trace, killed, *more)), kept[-1] + draw.randint(1, 3)
+        while process.poll() is None and len([*tmp_path.glob("killed.partial/part-*.parquet")]) < wanted:
+            time.sleep(0.002)
+        time.sleep(draw.uniform(0.0, 0.05))
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+        kept.append(len([*tmp_path.glob("killed.partial/part-*.parquet")]))
+    assert kept[1] > 0
+    assert kept == sorted(kept)
+    assert start(command(trace, killed, *more)).wait() == 0
+    assert contents(killed) == contents(whole)

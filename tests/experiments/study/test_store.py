@@ -124,6 +124,20 @@ def test_what_a_run_left_that_was_killed_between_two_names_goes_with_the_next_an
     assert [path.exists() for path in (*left.values(), changed, more)] == [False, False, True, True, True]
 
 
+@each("command", ["compare", "population"])
+def test_a_part_that_no_journal_names_is_somebody_elses_and_stays(tmp_path, command):
+    store = Store(tmp_path / "out", command, SETTINGS)
+    store.keep_part("part-000001.parquet", b"ours")
+    store.abandon()
+    stray = store.partial / "part-000002.parquet"
+    stray.write_bytes(b"mine")
+    with value_error("holds part-000002.parquet"):
+        Store(tmp_path / "out", command, SETTINGS)
+    assert stray.read_bytes() == b"mine"
+    stray.unlink()
+    assert Store(tmp_path / "out", command, SETTINGS).finished.keys() == {"part-000001.parquet"}
+
+
 def test_the_mode_of_a_folder_and_what_it_is_a_link_to_stay(tmp_path):
     (tmp_path / "real").mkdir(mode=0o700)
     (tmp_path / "out").symlink_to("real")
