@@ -11,7 +11,7 @@ What it leaves out: tuning of the Shifting and the Budget Perceptron, whose para
 of drift.
 """
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -102,9 +102,9 @@ def _learner(point, X):
     return "lasec", {"b": b, "c": b * point["c over b"]}
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)  # the panels' two streams
 def _tuned(shifts):
-    """Return the points of LASEC and SOP, tuned on draws of their own: the same in every run."""
+    """Return the points of LASEC and SOP, tuned on draws of their own: the same in every run, whatever SOP's a is."""
     pairs = [{"b": b, "c over b": factor} for b, factor in product(B_GRID, C_FACTORS)]
     streams = [shifts.draw(run, tuning=True) for run in range(shifts.draws)]
 
@@ -121,7 +121,7 @@ def _tuned(shifts):
 
 def _parameters(shifts, run):
     """Return LASEC's and SOP's parameters for the draw for tuning, and the row that says what was chosen."""
-    lasec, sop = _tuned(shifts)
+    lasec, sop = _tuned(shifts._replace(same=False))
     X, _ = shifts.draw(run, tuning=True)
     fixed = dict(_learner(point, X) for point in (lasec, sop))
     over = {"b_over": lasec["b"], "c_over": lasec["c over b"], "a_over": sop["a"]}
@@ -152,10 +152,10 @@ def selective(run, rates, **what):
     given = {LASEC_SS: fixed["lasec"], SOP_SS: fixed["sop"]}
     if shifts.same:
         given[SOP_SS + OWN_A] = fixed["sop" + OWN_A]
-    for key, rate in product(dict.fromkeys([*SELECTIVE, *given]), rates):
-        own = given.get(key, {})
-        symbol, value = _for_rate(shifts, run, key, tuning, own, rate)
-        played.append((key, rate, value, shifts.log(run, key, stream, **own, **{symbol: value})))
+    for key in dict.fromkeys([*SELECTIVE, *given]):
+        own, symbol = given.get(key, {}), SELECTIVE[key.partition(",")[0]][0]
+        for rate, value in zip(rates, _for_rates(shifts, run, key, tuning, own, rates), strict=True):
+            played.append((key, rate, value, shifts.log(run, key, stream, **own, **{symbol: value})))
     tables = {"tuned": [chosen]}
     if len(rates) == 1:
         tables["curve"] = [row for key, _, _, log in played for row in _curve(run, key, log, stream)]
@@ -168,14 +168,17 @@ def selective(run, rates, **what):
     return tables
 
 
-def _for_rate(shifts, run, key, stream, own, rate):
-    """Bisect the parameter of a sampler, in log scale, for the query rate, which rises with all of them."""
-    symbol, low, high = SELECTIVE[key.partition(",")[0]]
-    for _ in range(9):
-        middle = float(np.sqrt(low * high))
-        asked = shifts.log(run, key, stream, **own, **{symbol: middle}).queried.mean()
-        low, high = (middle, high) if asked < rate else (low, middle)
-    return symbol, float(np.sqrt(low * high))
+def _for_rates(shifts, run, key, stream, own, rates):
+    """Bisect the parameter of a sampler, in log scale, for each query rate, which rises with all of them."""
+    symbol, least, most = SELECTIVE[key.partition(",")[0]]
+    asked, values = cache(lambda value: shifts.log(run, key, stream, **own, **{symbol: value}).queried.mean()), []
+    for rate in rates:
+        low, high = least, most
+        for _ in range(9):
+            middle = float(np.sqrt(low * high))
+            low, high = (middle, high) if asked(middle) < rate else (low, middle)
+        values.append(float(np.sqrt(low * high)))
+    return values
 
 
 def _accuracy(log, stream):
