@@ -296,15 +296,15 @@ PANELS: dict[str, tuple[str, str, Row, tuple[Claim, ...]]] = {  # subject, time,
         _best("LASEC outperforms the second-order Perceptron, with the same regulariser or its own best", "lasec", None,
               "deals better", ("sop", "sop" + OWN_A)),
     )),
-    "b": (f"{TIMES} at a query rate of 0.1, synthetic shifts", "4 min", GAUSS | {"rates": [0.1]},
+    "b": (f"{TIMES} at a query rate of 0.1, synthetic shifts", "1 min", GAUSS | {"rates": [0.1]},
           _at_one_rate(0.1)),
-    "c": (f"{AT_RATES}, synthetic shifts", "15 min",
+    "c": (f"{AT_RATES}, synthetic shifts", "4 min",
           GAUSS | {"rates": Sizes([0.1, 0.5], [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6])}, OVER_RATES),
-    "d": (f"{TIMES} with all labels, shifting digits", "5 min", DIGITS, (
+    "d": (f"{TIMES} with all labels, shifting digits", "2 min", DIGITS, (
         _best("LASEC slightly outperforms SOP", "lasec", None, "slightly", ("sop",)),
         _best("both outperform the first-order learners", "sop", None, "outperform", FIRST_ORDER),
     )),
-    "e": (f"{TIMES} at a query rate of 0.4, synthetic shifts", "4 min", SAME | {"rates": [0.4]}, (
+    "e": (f"{TIMES} at a query rate of 0.4, synthetic shifts", "1 min", SAME | {"rates": [0.4]}, (
         *_at_one_rate(0.4),
         Claim("the average accuracy of LASEC-SS does not decrease",
               reaching(lambda curve: _gain(curve, SHIFT)[LASEC_SS], 0.0, unit=" points"), "does not decrease",
@@ -317,7 +317,7 @@ PANELS: dict[str, tuple[str, str, Row, tuple[Claim, ...]]] = {  # subject, time,
               above(lambda curve: _gain(curve, 4 * SHIFT)[SOP_SS], unit=" points"), "increases over time",
               f"from round {4 * SHIFT} to the end, its a being LASEC's b"),
     )),
-    "f": (f"{AT_RATES}, shifting digits", "30 min",
+    "f": (f"{AT_RATES}, shifting digits", "5 min",
           DIGITS | {"axes": {"run": Sizes(range(2), range(20))}, "rates": Sizes([0.1, 0.5], [0.1, 0.2, 0.3, 0.4, 0.5])},
           OVER_RATES),
 }  # fmt: skip
