@@ -216,20 +216,18 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     """
     signature = inspect.signature(function)
     rules = {p.name: _RULES[p.annotation] for p in signature.parameters.values() if p.annotation in _RULES}
-    names = [p.name for p in signature.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
-    called: Callable[..., T] = function
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        bound = signature.bind(*args, **kwargs) if kwargs or len(args) != len(names) else None  # binding takes longest
-        given: dict[str, Any] = bound.arguments if bound else dict(zip(names, args, strict=True))
+        bound = signature.bind(*args, **kwargs)
+        given = bound.arguments
         for name, value in given.items():
             if name in rules and (found := rules[name](name, value)) is not value and rules[name] is generator:
                 given[name] = found
             if name in _OF_NAMES:
                 _OF_NAMES[name](**{name: value})
         try:
-            return called(*bound.args, **bound.kwargs) if bound else called(*given.values())
+            return function(*bound.args, **bound.kwargs)
         except IndexError as error:
             raise ValueError(f"{function.__name__} must have arguments whose shapes fit: {error}") from None
         except (OverflowError, ZeroDivisionError, MemoryError):

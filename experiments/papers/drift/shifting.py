@@ -11,7 +11,7 @@ What it leaves out: tuning of the Shifting and the Budget Perceptron, whose para
 of drift.
 """
 
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -152,10 +152,8 @@ def selective(run, rates, **what):
     given = {LASEC_SS: fixed["lasec"], SOP_SS: fixed["sop"]}
     if shifts.same:
         given[SOP_SS + OWN_A] = fixed["sop" + OWN_A]
-    for key in dict.fromkeys([*SELECTIVE, *given]):
-        own, symbol = given.get(key, {}), SELECTIVE[key.partition(",")[0]][0]
-        for rate, value in zip(rates, _for_rates(shifts, run, key, tuning, own, rates), strict=True):
-            played.append((key, rate, value, shifts.log(run, key, stream, **own, **{symbol: value})))
+    for key, own in ({key: {} for key in SELECTIVE} | given).items():
+        played += _at_rates(key, partial(shifts.log, run, key, **own), tuning, stream, rates)
     tables = {"tuned": [chosen]}
     if len(rates) == 1:
         tables["curve"] = [row for key, _, _, log in played for row in _curve(run, key, log, stream)]
@@ -168,17 +166,17 @@ def selective(run, rates, **what):
     return tables
 
 
-def _for_rates(shifts, run, key, stream, own, rates):
-    """Bisect the parameter of a sampler, in log scale, for each query rate, which rises with all of them."""
+def _at_rates(key, play, tuning, stream, rates):
+    """Yield key, query rate, parameter and run; bisected in log scale, as the rate rises with all of them."""
     symbol, least, most = SELECTIVE[key.partition(",")[0]]
-    asked, values = cache(lambda value: shifts.log(run, key, stream, **own, **{symbol: value}).queried.mean()), []
+    asked = cache(lambda value: play(tuning, **{symbol: value}).queried.mean())
     for rate in rates:
         low, high = least, most
         for _ in range(9):
             middle = float(np.sqrt(low * high))
             low, high = (middle, high) if asked(middle) < rate else (low, middle)
-        values.append(float(np.sqrt(low * high)))
-    return values
+        value = float(np.sqrt(low * high))
+        yield key, rate, value, play(stream, **{symbol: value})
 
 
 def _accuracy(log, stream):

@@ -71,7 +71,6 @@ GRIDS: dict[str, list[Row]] = {
     "random-dkm": [{"rate": 1.0}],
     "random-perceptron": [{"rate": 1.0}],
 }
-TUNES = ("problem", "split", "seed", "holdout", "largest", "permutations", "folds", "folder", "stand_in")
 EARLY = 400  # rounds
 DATA = DataSet(
     "mnist", "MNIST as four idx files in mnist/, USPS as usps/usps.npz; pixels are scaled to [0, 1]",
@@ -193,25 +192,23 @@ def best(task, grid, counts, *, left_out=False):
 
     A run that never gets there counts as all labels; or, `left_out`, as the mean of those runs of its point that do.
     """
-    never, instead = counts < 0, np.full((len(grid), 1), float(len(holdout(task)[0])))
+    instead = len(holdout(task)[0])
     if left_out:
-        reached = (~never).sum(axis=1, keepdims=True)
-        mean = np.where(never, 0, counts).sum(axis=1, keepdims=True) / np.maximum(reached, 1)
-        instead = np.where(reached > 0, mean, instead)
-    return one_standard_error(grid, np.where(never, instead, counts))
+        instead = np.ma.masked_less(counts, 0).mean(axis=1, keepdims=True).filled(instead)
+    return one_standard_error(grid, np.where(counts < 0, instead, counts))
 
 
 def tuned(task, key, *, left_out=False):
     """Return the parameters of a pairing for a split, by either convention of `best`; its runs are made once."""
-    grid = GRIDS[key]
-    return grid[0] if len(grid) == 1 else best(task, grid, _tuning(key, *map(task.get, TUNES)), left_out=left_out)
+    grid, own = GRIDS[key], frozenset({**task, "taken": 0}.items())
+    return grid[0] if len(grid) == 1 else best(task, grid, _tuning(key, own), left_out=left_out)
 
 
 @lru_cache(maxsize=1000)
-def _tuning(key, *values):
-    task = dict(zip(TUNES, values, strict=True))
-    error, coins = PROBLEMS[task["problem"]].error, _coins(task, KEYS.index(key))[0]
-    return tune(task, coins, GRIDS[key], lambda point, fold: _first(key, point, fold, error))
+def _tuning(key, items):
+    task = dict(items)
+    error = PROBLEMS[task["problem"]].error
+    return tune(task, _coins(task, KEYS.index(key))[0], GRIDS[key], lambda point, fold: _first(key, point, fold, error))
 
 
 def _first(key, parameters, fold, error):
