@@ -43,7 +43,7 @@ HARD = 1.0, 0.5  # exponent and margin
 LAWS = (*((alpha, 0.0) for alpha in (0.5, 1.0, 2.0, 4.0)), HARD)
 ALL, ADAPTIVE = "rls-all", "adaptive-sampler"
 NAMES = {ALL: "all labels", ADAPTIVE: "adaptive"}
-THEOREM_1 = Experiment("adaptive/theorem-1", "regret of least squares with all labels under low noise", "5 min")
+THEOREM_1 = Experiment("adaptive/theorem-1", "regret of least squares with all labels under low noise", "3 min")
 
 
 RUNS = [

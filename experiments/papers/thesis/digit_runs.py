@@ -7,6 +7,7 @@ anew, so that intervals cover the luck of the split.  Every run has coins of its
 What it leaves out: the learning rate of the Perceptron under a coin, which is the same as scaling b.
 """
 
+from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -70,6 +71,7 @@ GRIDS: dict[str, list[Row]] = {
     "random-dkm": [{"rate": 1.0}],
     "random-perceptron": [{"rate": 1.0}],
 }
+EARLY = 400  # rounds
 DATA = DataSet(
     "mnist", "MNIST as four idx files in mnist/, USPS as usps/usps.npz; pixels are scaled to [0, 1]",
     "scikit-learn's 8 x 8 digits"
@@ -173,31 +175,49 @@ def folds(task, stream):
         yield _fold(task, number, coins.permutation(np.setdiff1d(rest, test)), test, coins)
 
 
-def tune(task, coins, grid, labels, *, left_out=False):
-    """Return the point of a grid that needs few labels on the split's holdout, a fifth of it being the test.
+def tune(task, coins, grid, labels):
+    """Return the labels (points, permutations) that a grid needs on the split's holdout, a fifth of it being the test.
 
-    A run that never gets there counts as all labels; or, `left_out`, as the mean of those runs of its point that do.
+    A run that never gets there has -1.
     """
     rows = holdout(task)[0]
     size = len(rows) // 5
     orders = [coins.permutation(rows) for _ in range(task["permutations"])]
     drawn = [_fold(task, 0, order[size:], order[:size], coins) for order in orders]
-    counts = np.array([[labels(point, fold) for fold in drawn] for point in grid])
-    never, instead = counts < 0, np.full((len(grid), 1), float(len(rows)))
+    return np.array([[labels(point, fold) for fold in drawn] for point in grid])
+
+
+def best(task, grid, counts, *, left_out=False):
+    """Return the point of a grid that needs few labels.
+
+    A run that never gets there counts as all labels; or, `left_out`, as the mean of those runs of its point that do.
+    """
+    instead = len(holdout(task)[0])
     if left_out:
-        reached = (~never).sum(axis=1, keepdims=True)
-        mean = np.where(never, 0, counts).sum(axis=1, keepdims=True) / np.maximum(reached, 1)
-        instead = np.where(reached > 0, mean, instead)
-    return one_standard_error(grid, np.where(never, instead, counts))
+        instead = np.ma.masked_less(counts, 0).mean(axis=1, keepdims=True).filled(instead)
+    return one_standard_error(grid, np.where(counts < 0, instead, counts))
 
 
 def tuned(task, key, *, left_out=False):
-    """Return the parameters of a pairing for a split, by either convention of `tune`."""
-    error, grid = PROBLEMS[task["problem"]].error, GRIDS[key]
-    if len(grid) == 1:
-        return grid[0]
-    coins = _coins(task, KEYS.index(key))[0]
-    return tune(task, coins, grid, lambda point, fold: trace(key, point, fold).first(error), left_out=left_out)
+    """Return the parameters of a pairing for a split, by either convention of `best`; its runs are made once."""
+    grid, own = GRIDS[key], frozenset({**task, "taken": 0}.items())
+    return grid[0] if len(grid) == 1 else best(task, grid, _tuning(key, own), left_out=left_out)
+
+
+@lru_cache(maxsize=1000)
+def _tuning(key, items):
+    task = dict(items)
+    error = PROBLEMS[task["problem"]].error
+    return tune(task, _coins(task, KEYS.index(key))[0], GRIDS[key], lambda point, fold: _first(key, point, fold, error))
+
+
+def _first(key, parameters, fold, error):
+    """Return `trace(key, parameters, fold).first(error)`; a run that gets there early is not played to its end."""
+    early = fold._replace(X=fold.X[:EARLY], y=fold.y[:EARLY], coins=deepcopy(fold.coins))
+    if (found := trace(key, parameters, early).first(error)) < 0:
+        return trace(key, parameters, fold).first(error)
+    fold.coins.random(len(fold.y))  # as the whole run would
+    return found
 
 
 def trace(key, parameters, fold):

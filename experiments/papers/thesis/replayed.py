@@ -97,7 +97,7 @@ def _generated(n_pages, seed):
     return requests
 
 
-FIG_2_9 = Experiment("thesis/fig-2-9", "loss of each expert and of the algorithm on real arrivals", "5 min", BROWSING)
+FIG_2_9 = Experiment("thesis/fig-2-9", "loss of each expert and of the algorithm on real arrivals", "10 min", BROWSING)
 
 
 def _with_archive(setup):

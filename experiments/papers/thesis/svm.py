@@ -18,7 +18,7 @@ import numpy as np
 from experiments.papers.claims import Claim, Noted, against, steps_inside
 from experiments.papers.kit import Experiment, Sizes
 from experiments.papers.predicates import at_least, at_most, both, wide_enough
-from experiments.papers.thesis.digit_runs import DATA, KEYS, PROBLEMS, folds, sweep, trace, tune, tuned
+from experiments.papers.thesis.digit_runs import DATA, KEYS, PROBLEMS, best, folds, sweep, trace, tune, tuned
 from experiments.papers.thesis.digits import means, split_means
 from lpsm.randomness import POLICY, generator
 
@@ -37,7 +37,8 @@ def reference(**task):
 
     error, named = PROBLEMS[task["problem"]].error, {"problem": task["problem"], "split": task["split"]}
     coins, grid = generator(task["seed"], POLICY, 100 * task["split"] + TUNING), [{"C": C} for C in C_GRID]
-    C = tune(task, coins, grid, lambda point, fold: labels_needed(fold, error, point["C"], simple=False))["C"]
+    counts = tune(task, coins, grid, lambda point, fold: labels_needed(fold, error, point["C"], simple=False))
+    C = best(task, grid, counts)["C"]
     of_svms = list(islice(folds(task, len(KEYS)), task["taken"]))
     rows = [
         {**named, "fold": fold.number, "key": key, "labels": labels_needed(fold, error, C, simple=key == SIMPLE)}

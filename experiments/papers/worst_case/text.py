@@ -37,13 +37,13 @@ AGAINST = {"rival name": RIVALS.items()}
 GRIDS = zip(SAMPLERS, ("b", "b", "rate"), (B, B_FIRST, RATES), strict=True)
 CASES = (*news.ALL_LABELS, *(case for grid in GRIDS for case in news.grid(*grid, COINS)))
 FIG_3_A = Experiment(
-    "worst-case/fig-3-a", "F-measure and label rate of the second-order sampler, three b", "15 min", news.NEWS,
+    "worst-case/fig-3-a", "F-measure and label rate of the second-order sampler, three b", "10 min", news.NEWS,
     run=news.run_cases, sweep=news.sweep(CASES, stories=40_000)
 )  # fmt: skip
 FIG_3_B = FIG_3_A.view("worst-case/fig-3-b", "three samplers at about equal F-measure: who asks for fewer labels", LONG)
 FIG_3_C = FIG_3_A.view("worst-case/fig-3-c", "the same comparison on the most frequent category", "as long as fig-3-a")
 FIG_3_D = Experiment(
-    "worst-case/fig-3-d", "asking by margin against asking at random, at equal label rates", "1 min", news.NEWS
+    "worst-case/fig-3-d", "asking by margin against asking at random, at equal label rates", "3 min", news.NEWS
 )
 
 
