@@ -365,7 +365,8 @@ class Store:
         # of a program that was killed before it removed that, and of `lpsm report`
         heads = {JOURNAL: f"{_head(manifest)}\n", PAGE: PAGE_HEAD}
         ours |= {name for name, head in heads.items() if files.begins(folder / name, head.encode())}
-        ours |= set() if finished else {JOURNAL, *_PART.findall("\n".join(_lines(folder)))}
+        journal = _lines(folder) if entries.get(JOURNAL) else []
+        ours |= set() if finished else {JOURNAL, *_PART.findall("\n".join(journal))}
         for name, is_file in entries.items():
             of = _TEMPORARY.fullmatch(name)
             if not is_file or (of[1] if of else name) not in ours:

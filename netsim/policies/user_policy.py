@@ -10,7 +10,6 @@ import inspect
 import sys
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import module_from_spec, spec_from_file_location
 from os.path import abspath, isfile
 from pathlib import Path
 from re import fullmatch
@@ -104,16 +103,14 @@ def _is_policy(kind: object) -> TypeGuard[type[Policy]]:
 
 @cache
 def _from_file(path: Path, changed_ns: int) -> ModuleType:
-    """Load a file once for as long as it stays the same."""
+    """Load a file once for as long as it stays the same; no bytecode is taken from beside it, or left there."""
     name = path.stem if path.stem not in sys.modules else f"policies_of_{path.stem}_{changed_ns}"
-    specification = spec_from_file_location(name, path)
-    if specification is None or specification.loader is None:
-        raise ValueError(f"{path.name} cannot be loaded as a module")
-    module = module_from_spec(specification)
+    module = ModuleType(name)
+    module.__file__ = str(path)
     sys.modules[name] = module  # where pickle and dataclasses look for it
     try:
         with guarded:
-            specification.loader.exec_module(module)
+            exec(compile(path.read_bytes(), path, "exec"), vars(module))
     except BaseException as error:
         del sys.modules[name]
         raise ValueError(f"{path.name} cannot be loaded: {in_a_line(error)}") from unless_stopped(error)
