@@ -483,7 +483,8 @@ class Sampler:
             fits = (
                 fits and 0 < len(columns) == len(values) and columns.dtype == np.int32 and columns.flags.carray
                 and self._sparse_memory in (None, self._remembers)
-                and columns[0] >= 0 and columns[-1] < self.n_features and bool((columns[1:] > columns[:-1]).all())
+                and columns[0] >= 0 and columns[-1] < self.n_features
+                and bool(np.logical_and.reduce(columns[1:] > columns[:-1]))
             )  # fmt: skip
         if not (fits and values.dtype == self.dtype and values.flags.carray):
             return None
