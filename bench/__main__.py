@@ -22,6 +22,7 @@ BENCHES = {
     "captures": (),
     "population": (),
     "plans": (),
+    "beside_polls": (),
     "experts": (),
     "expert_comparison": (),
     "combining": (),

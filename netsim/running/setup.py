@@ -123,11 +123,8 @@ class World:
 
     def _set_client(self, number: int) -> None:
         (workload, policy), messages, client = self.members[number], self.pushed[number], self.run.clients[number]
-        client.number, client.host_aware, client.observes = (
-            number,
-            int(policy.host_aware),
-            int(isinstance(policy, Observer)),
-        )
+        client.number, client.host_aware = number, int(policy.host_aware)
+        client.observes = int(isinstance(policy, Observer))
         alone = self.run.n_clients == 1 or not self.run.on_wires
         client.never_sleeps = int(alone and bool(getattr(policy, "never_sleeps", False)))
         client.polls = int(bool(getattr(policy, "polls", False)))

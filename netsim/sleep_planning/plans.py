@@ -44,7 +44,9 @@ _FIRST_FINE = 2  # intervals cut into the larger number of parts
 MOST_STEPS = _FIRST_FINE * _PARTS_FIRST + (N_STOPS - 1 - _FIRST_FINE) * _PARTS
 MOST_STOPS = max(N_STOPS, size("polls"))
 _FINEST_NS, _N_FINEST, _GROWTH = 1_600_000, 16, 1.08  # of polls: 88 up to 5 s
-_HARDLY_REACHED = 15.0  # integrated hazard: the probability of no event is below one in a million
+_HARDLY = 1e-6  # probability with which a stop is reached that no longer matters
+_MOST_HAZARD = 1.0 - math.log(_HARDLY)  # integrated, behind which less than that is left
+_WORTH = 1.0 - 1e-5  # of what is the least so far, what other settings must cost at most: less is rounding
 FOLLOWERS_STEPS = size("followers")  # of half a beacon interval each, from 0 on
 PAGE, MESSAGE = 0, 1
 """The classes of events."""
@@ -153,7 +155,7 @@ def add_wait(work: Workspace, rates: Floats, age_ns: int, which: int, share: flo
             if which == PAGE:
                 work.counted[i] += total * (share if at < until_ns else 1.0)
             at = end
-        if so_far > _HARDLY_REACHED:
+        if so_far > _MOST_HAZARD:
             work.reach = k + 1
             return
 
@@ -180,7 +182,7 @@ def survive(work: Workspace) -> int:
             after = work.alive[PAGE, i + 1] * work.alive[MESSAGE, i + 1]
             work.lived_s[i] = _lived_s(alive, after, work.hazard[PAGE, i] + work.hazard[MESSAGE, i], time_s)
             alive = after
-        if alive < 1e-6:
+        if alive < _HARDLY:
             return k + 1
     return int(work.reach)
 
@@ -389,8 +391,9 @@ def choose_settings(
 ) -> tuple[int, int]:  # fmt: skip
     """Find what to set where only two things can be: how long to be awake first, and a period of waking up then.
 
-    Returns both, nanoseconds: the pair of least expected cost.  Periods are the multiples of `unit_ns` that `STOPS` are
-    of a beacon interval, or each twice the one before if `doubling`, where the client sleeps at once; they begin at
+    Returns both, nanoseconds: the pair of least expected cost; of pairs that cost the same but for rounding, the first,
+    by the period, and then by the longest time awake.  Periods are the multiples of `unit_ns` that `STOPS` are of a
+    beacon interval, or each twice the one before if `doubling`, where the client sleeps at once; they begin at
     multiples of themselves, and each waking costs `wake_j`.  The rest is as `choose` takes it.
     """
     steps, lived_s, half_beacons = work.first_step[last], 0.0, 2e9 / interval_ns
@@ -423,7 +426,7 @@ def choose_settings(
                 half_beacons,
             )  # fmt: skip
             before_s -= work.lived_s[i]
-            if (i == 0 or not doubling) and cost + awake_w * before_s < least:
+            if (i == 0 or not doubling) and cost + awake_w * before_s < _WORTH * least:
                 least, awake_ns, best_ns = cost + awake_w * before_s, work.step_ns[i], period_ns
     return awake_ns, best_ns
 
