@@ -52,19 +52,27 @@ Record = Page | Message | Datagram | Captured
 Fields = dict[str, Any]
 
 
-class _RoundTrip(NamedTuple):
+class RoundTrip(NamedTuple):
+    """The round trip to the servers that was recorded."""
+
     round_trip_s: float
 
 
 def load(path: PathName) -> Workload:
     """Read a workload (`traces.read_workload`)."""
-    found: defaultdict[type, list[Any]] = defaultdict(list)
     book = _Book()
     with opened(path, Report()) as source, placed(path):
-        for record in source.parsed(book.checked, source.lines(_MAX_LINE_BYTES)):
-            found[type(record)].append(record)
+        found = gathered(source.parsed(book.checked, source.lines(_MAX_LINE_BYTES)))
         book.close()
-    trip_s, captured_s = (found[kind][0][0] if found[kind] else None for kind in (_RoundTrip, Captured))
+    return found
+
+
+def gathered(records: Iterable[Record | RoundTrip]) -> Workload:
+    """Return the workload of which these are the pages, messages, datagrams, and what was recorded of the whole."""
+    found: defaultdict[type, list[Any]] = defaultdict(list)
+    for record in records:
+        found[type(record)].append(record)
+    trip_s, captured_s = (found[kind][0][0] if found[kind] else None for kind in (RoundTrip, Captured))
     return Workload.of(found[Page], found[Message], trip_s, found[Datagram], captured_s)
 
 
@@ -154,7 +162,7 @@ class _Book:
         self._exchanges = 0
         self._known: dict[str, bool] = {}
 
-    def checked(self, line: bytes) -> Record | _RoundTrip | None:
+    def checked(self, line: bytes) -> Record | RoundTrip | None:
         """Return what a line holds; None if it is empty."""
         if not (text := line.removeprefix(b"\xef\xbb\xbf").strip()):
             return None
@@ -275,8 +283,8 @@ def _seconds(value: object, name: str) -> float:
     return float(value)  # type: ignore[arg-type]
 
 
-_KINDS: dict[str, tuple[str, tuple[str, ...], Callable[..., Record | _RoundTrip] | None]] = {
-    "round_trip_s": ("round trip", ("round_trip_s",), lambda s: _RoundTrip(_seconds(s, "round_trip_s"))),
+_KINDS: dict[str, tuple[str, tuple[str, ...], Callable[..., Record | RoundTrip] | None]] = {
+    "round_trip_s": ("round trip", ("round_trip_s",), lambda s: RoundTrip(_seconds(s, "round_trip_s"))),
     "captured_s": ("time of capture", ("captured_s",), lambda s: Captured(_seconds(s, "captured_s"))),
     "datagram_bytes": ("datagram", ("datagram_bytes", "at_s", "up"), _datagram),
     "message_bytes": (

@@ -1,7 +1,7 @@
 """`lpsm pages`: any supported trace, grouped into pages to replay, and what was found in it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,7 @@ def pages(asked: options.Asked) -> None:
     with progress("sessions read", None) as advance:
         records = traces.browsed(sessions(), rule=rule, report=report)
         if asked.start_s is not None or asked.stop_s is not None:
-            records = _cut(list(records), asked.start_s or 0.0, asked.stop_s)
+            records = _cut(records, asked.start_s or 0.0, asked.stop_s)
         written = traces.write_workload(asked.out, found.written(records), lambda: report.round_trip_s)
     if asked.as_json:
         click.echo(json.dumps({"format": report.format, "pages": written, "counts": report.counts} | found.as_dict()))
@@ -64,21 +64,18 @@ def pages(asked: options.Asked) -> None:
     echo(f"{traces.counted(written, 'pages')} from {report}", err=True)
 
 
-def _cut(records: list[Any], start_s: float, stop_s: float | None) -> Iterator[Any]:
+def _cut(records: Iterable[Any], start_s: float, stop_s: float | None) -> Iterator[Any]:
     """Yield what was recorded between two instants."""
-    from traces import Captured, Datagram, Message, Page, Workload
+    from traces import Captured
     from traces.times import stretches
+    from traces.workload import gathered
 
-    of: dict[type, list[Any]] = {kind: [] for kind in (Page, Message, Datagram, Captured)}
-    for one in records:
-        of[type(one)].append(one)
-    pages, messages, datagrams, ends = of.values()
-    if not ends:
+    whole = gathered(records)
+    if (ends_s := whole.captured_s) is None:
         raise ValueError("--from and --to are for captures, whose traffic has times of its own")
-    stop_s = ends[0].captured_s if stop_s is None else min(stop_s, ends[0].captured_s)
+    stop_s = ends_s if stop_s is None else min(stop_s, ends_s)
     if not start_s < stop_s:
         raise ValueError(f"--from must lie before {stop_s:g} s, the end of what is wanted, got {start_s:g}")
-    edges = sorted({0.0, start_s, *([stop_s] if stop_s < ends[0].captured_s else [])})
-    whole = Workload.of(pages, messages, None, datagrams, ends[0].captured_s)
+    edges = sorted({0.0, start_s, *([stop_s] if stop_s < ends_s else [])})
     part = stretches(whole, edges)[edges.index(start_s)]
     yield from (*part, *part.messages, *part.datagrams, Captured(stop_s - start_s))

@@ -64,7 +64,10 @@ def tune(asked: options.Asked) -> None:
         asked.radio = own[0]
     world = world_of(asked, drawn=drawn)
     interval_ns, radio = world.config.beacon_interval_ns, world.config.radio
-    of_target = study.CANDIDATES if target == targets.ANY else targets.candidates(target, str(world.said["radio"]))
+    dtim_period = 1 if (medium := world.config.medium) is None else medium.beacons.dtim_period
+    of_target = targets.candidates(target, str(world.said["radio"]), dtim_period)
+    if target == targets.ANY:
+        of_target = [*study.CANDIDATES]
     chosen = sweep.named(of_target if asked.policies is None else asked.policies, interval_ns)
     cut, source, world = gathered(asked, asked.traffic, world, few=study.FEW_SESSIONS, option="TRAFFIC", parts=True)
     if len(cut.workloads) < 2:
@@ -83,7 +86,7 @@ def tune(asked: options.Asked) -> None:
         found = study.tune(frames, rule, radio, seed=asked.seed, whole=whole if of_whole else None)
         [row] = plain(pd.DataFrame([found.recommendation]))
         recommendation = {name: getattr(value, "item", lambda value=value: value)() for name, value in row.items()}
-        to_type = targets.settings(found.policy, target, beacon_interval_ns=interval_ns)
+        to_type = targets.settings(found.policy, target, beacon_interval_ns=interval_ns, dtim_period=dtim_period)
         recommendation |= {"unit": cut.called, "settings": [one._asdict() for one in to_type]}
         recommendation |= {"idle_ma": targets.idle_ma(found.policy, world.config)} if to_type else {}
         said_radio = str(world.said.get("radio", "thesis"))

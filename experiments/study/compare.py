@@ -258,8 +258,8 @@ def _summary(tables: Mapping[str, pd.DataFrame], psm: str) -> pd.DataFrame:
         found: dict[str, Estimate] = {}
         for name in own.columns.drop([*_RUN, "pages"]):
             found[name] = Estimate(float(own[name].max()), nan) if name.endswith(_MAXIMA) else estimate(own[name])
-        # of all the time, not of the mean replication
-        found["mean_mw"] = ratio(1000 * own["total_j_per_page"], own["elapsed_s_per_page"])
+        pages = own["pages"].clip(lower=1)  # the mean power is that of all the time, not of the mean replication
+        found["mean_mw"] = ratio(1000 * own["total_j_per_page"] * pages, own["elapsed_s_per_page"] * pages)
         for name, (column, other) in _DIFFERENCES.items():
             base = tables.get(psm if other == PSM else other, own.iloc[:0])
             found[name] = percent(own[column], base[column]) if len(base) == len(own) else Estimate(nan, nan)

@@ -6,6 +6,7 @@ The table is data (`netsim/data/targets.toml`).  Left out: what a platform can b
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from math import ceil
@@ -42,13 +43,30 @@ def _table() -> Row:
 TARGETS = (*_table(), ANY)
 
 
-def candidates(target: str, radio: str = "") -> list[str]:
-    """Return the policies that a target can be set to (`ANY`: all), without those that only other chips have."""
-    chosen = _table().values() if target == ANY else [_table()[target]]
-    entries = (
-        entry for one in chosen for entry in one["settings"] if not radio or radio in entry.get("radios", [radio])
+def _possible(target: str, dtim_period: int) -> Iterator[tuple[str, Row, str]]:
+    """Yield the platform, the entry and the policy of what can be set where every so manyth beacon is a DTIM."""
+    for name, one in _table().items():
+        for entry in one["settings"] if target in (name, ANY) else ():
+            for policy in entry["policies"]:
+                if "multiples_of_dtim" not in entry or int(_number_in(policy)) % dtim_period == 0:
+                    yield name, entry, policy
+
+
+def _number_in(policy: str) -> str:
+    """Return what stands for {n} in the lines of a policy."""
+    last = policy.removesuffix(":dtim").rpartition(":")[2]
+    return last if last.isdigit() else "10" if policy == "driver:pic32mzw" else "1"
+
+
+def candidates(target: str, radio: str = "", dtim_period: int = 1) -> list[str]:
+    """Return the policies that a target can be set to (`ANY`: all) where every so manyth beacon is a DTIM.
+
+    Those that only other chips have are left out, and listen intervals that a driver would change.
+    """
+    found = _possible(target, dtim_period)
+    return list(
+        dict.fromkeys(policy for _, entry, policy in found if not radio or radio in entry.get("radios", [radio]))
     )
-    return list(dict.fromkeys(policy for entry in entries for policy in entry["policies"]))
 
 
 def radios(target: str) -> list[str]:
@@ -66,23 +84,21 @@ def doubt(target: str, radio: str) -> str:
     return f"WARNING: {radio} is no radio of {device} (those are {', '.join(known)}); mW and hours are not its own."
 
 
-def settings(policy: str, target: str, *, beacon_interval_ns: int) -> list[Settings]:
+def settings(policy: str, target: str, *, beacon_interval_ns: int, dtim_period: int = 1) -> list[Settings]:
     """Return what to type for a policy (a canonical name) on a target, or on every one that can do it."""
     from netsim import canonical
 
     found = []
-    for name, one in _table().items():
-        for entry in one["settings"] if target in (name, ANY) else ():
-            for written in entry["policies"]:
-                if canonical(written, beacon_interval_ns=beacon_interval_ns) == policy:
-                    last = written.rpartition(":")[2]
-                    n = last if last.isdigit() else "10" if written == "driver:pic32mzw" else "1"
-                    ms, beacon = (str(ceil(int(many) * beacon_interval_ns / 1e6)) for many in (n, 1))
-                    first, by = ((), "") if written == "none" else (one.get("first", ()), one.get("first_source", ""))
-                    typed = (line.replace("{n}", n).replace("{ms}", ms) for line in entry["type"])
-                    lines = (*first, *(line.replace("{beacon}", beacon) for line in typed))
-                    source = "; ".join(filter(None, (by, entry["source"])))
-                    found.append(Settings(name, one["device"], lines, source, one["state"]))
+    wanted = (policy, f"{policy}:dtim") if dtim_period == 1 else (policy,)  # they are the same there
+    for name, entry, written in _possible(target, dtim_period):
+        if canonical(written, beacon_interval_ns=beacon_interval_ns) in wanted:
+            one, n = _table()[name], _number_in(written)
+            ms, beacon = (str(ceil(int(many) * beacon_interval_ns / 1e6)) for many in (n, 1))
+            first, by = ((), "") if written == "none" else (one.get("first", ()), one.get("first_source", ""))
+            typed = (line.replace("{n}", n).replace("{ms}", ms) for line in entry["type"])
+            lines = (*first, *(line.replace("{beacon}", beacon) for line in typed))
+            source = "; ".join(filter(None, (by, entry["source"])))
+            found.append(Settings(name, one["device"], lines, source, one["state"]))
     return found
 
 

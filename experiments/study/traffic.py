@@ -22,6 +22,7 @@ from lpsm.randomness import SERVER, SPLIT, WORKLOAD, generator
 from traces.times import instants, joined, moved, paced, stretches
 from traces.traffic import Wishes, make
 from traces.web_model import WEBS
+from traces.workload import gathered
 
 VISITS = 10  # of a page that is compared by itself
 MOST_PARTS = 20  # of a session of messages alone
@@ -160,14 +161,14 @@ def recorded(
 ) -> list[Replication]:  # fmt: skip
     """Read the sessions of one or several traces or workloads (`browsed`); without a page it is a `ValueError`.
 
-    The `seed` decides what was not recorded; each session has the next.  Sessions have the `round_trip` of their trace
-    if it is to be used; waits that are not known are drawn from the known ones.  `advance` is called after each
-    session, `told` with what was read of each trace.
+    The clients of a capture are taken for one device.  The `seed` decides what was not recorded; each session has the
+    next.  Sessions have the `round_trip` of their trace if it is to be used; waits that are not known are drawn from
+    the known ones.  `advance` is called after each session, `told` with what was read of each trace.
     """
     found: dict[str, Recorded] = {}
     for path in paths:
         report, own = traces.Report(), dict[str, traces.Workload]()
-        for session in browsed(path, report=report, **which):
+        for session in _devices(path, report, **which):
             name = path.stem if session.name == "workload" and len(paths) > 1 else session.name
             name = f"{name} ({seed + len(found) + len(own)})" if name in found or name in own else name
             own[name] = session.pages
@@ -187,6 +188,15 @@ def recorded(
         under = f" under {which['member']}" if which.get("member") else ""
         raise ValueError(f"{', '.join(map(str, paths))}: there is no page in it{under}")
     return list(found.values())
+
+
+def _devices(path: Path, report: traces.Report, **which: Any) -> Iterator[Browsing]:
+    """Yield the sessions of a trace (`browsed`); the clients of a capture as one device, as `lpsm pages` takes them."""
+    if traces.detect(path) != "pcap":
+        yield from browsed(path, report=report, **which)
+    elif sessions := [*traces.sessions(path, report=report, **which)]:
+        name = sessions[0].name if len(sessions) == 1 else path.stem
+        yield Browsing(name, name, gathered(traces.browsed(sessions, report=report)))
 
 
 def known_waits(*works: traces.Workload) -> NDArray[np.float64]:

@@ -122,7 +122,7 @@ def _every_beacon_ms(setting: Setting) -> Fraction:
     return Fraction(setting.beacon_interval_ns, NS_PER_MS)
 
 
-def _psm(parameter: str, setting: Setting, **more: Any) -> StaticPsm:
+def _psm(parameter: str | Fraction, setting: Setting, **more: Any) -> StaticPsm:
     period_ms = parameter or _every_beacon_ms(setting)
     return StaticPsm(period_ms, beacon_interval_ns=setting.beacon_interval_ns, **more)
 
@@ -134,8 +134,12 @@ def _listen(parameter: str, setting: Setting) -> StaticPsm:
 
 
 def _dynamic(parameter: str, setting: Setting) -> StaticPsm:
-    timeout = whole_number(parameter or "100", "the inactivity timeout", 1, unit=" of milliseconds")
-    return _psm("", setting, inactivity_timeout_ms=timeout, spec=f"dynamic:{timeout}")
+    ms, colon, heard = parameter.partition(":")
+    if colon and heard != "dtim":
+        raise ValueError(f"the beacons that dynamic listens to must be dtim, or left out for all, got {heard!r}")
+    timeout = whole_number(ms or "100", "the inactivity timeout", 1, unit=" of milliseconds")
+    period_ms = (setting.dtim_period if heard else 1) * _every_beacon_ms(setting)
+    return _psm(period_ms, setting, inactivity_timeout_ms=timeout, spec=f"dynamic:{timeout}{colon}{heard}")
 
 
 ENTRIES = (
@@ -144,7 +148,8 @@ ENTRIES = (
         "IEEE 802.11, power-save mode; thesis section 2.5.1", "psm:200", _psm),
     Entry("listen:N", "static PSM, listening to every Nth beacon", "IEEE 802.11, listen interval", "listen:3",
         _listen),
-    Entry("dynamic[:MS]", "awake until nothing was sent or received for MS ms (default 100), then static PSM",
+    Entry("dynamic[:MS[:dtim]]",
+        "awake until nothing was sent or received for MS ms (default 100), then static PSM; dtim: DTIM beacons alone",
         "the drivers of Linux, dynamic power save", "dynamic:200", _dynamic),
     Entry("uapsd[:MS]", "static PSM whose sends let out what waits, as with U-APSD",
         "IEEE 802.11e, U-APSD, reduced to its trigger", "uapsd:100", partial(_psm, kind="uapsd", triggered=True)),

@@ -85,6 +85,8 @@ psm:300     300 -   -   300 600 closed 300
 listen:4    250 -   -   250 400 closed 400
 dynamic:20  250 240 235 260 300 open 100
 dynamic:20  295 100 290 310 400 open 100
+dynamic:20:dtim 250 240 235 260 300 open 300
+dynamic:20:dtim 295 100 290 310 600 open 300
 dynamic     250 -   -   250 300 open 100
 dynamic     250 220 -   320 400 open 100
 uapsd:200   250 249 249 250 400 open 200
@@ -99,7 +101,8 @@ def test_a_fixed_policy_sleeps_to_the_next_multiple_of_its_period(row):
     if len(plan) > 1:
         until, wake, repeat = (int(plan[place]) * MS for place in (0, 1, 3))
         expected = Plan(until, wake, plan[2] == "open", repeat)
-    assert make(spec).plan(view) == make(spec).compiled.plan(view) == expected
+    policy = make(spec, dtim_period=3)
+    assert policy.plan(view) == policy.compiled.plan(view) == expected
 
 
 def test_between_service_periods_sending_does_not_open_the_gate():

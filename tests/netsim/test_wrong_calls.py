@@ -69,6 +69,7 @@ make("lpsm:energy=T") -> energy must be 1/T or log, got 'T'
 make("psm:ms=1,ms=2") -> each name once
 make("none:a=1") -> of no names
 make("twt:service_ms=5") -> got
+make("dynamic:20:all") -> the beacons that dynamic listens to must be dtim, or left out for all, got 'all'
 make("driver:windows") -> the driver must be one of mac80211,
 make("driver:esp-idf:3") -> only esp-idf-max takes a listen interval, got 'esp-idf:3'
 netsim.clairvoyant(Workload.of([PAGE], messages=[Message(0.1, 10)])) -> needs pages, and no messages

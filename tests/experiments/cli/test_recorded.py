@@ -117,14 +117,20 @@ def test_standard_input_is_written_as_a_hyphen_in_every_command_that_takes_traff
         assert found[0].exit_code == 0
 
 
-def test_one_capture_has_one_answer_in_every_command(lpsm, tmp_path):
-    flow = Tcp(1.0, 0.05)
-    for number in range(6):
-        flow.up(2.0 + 7.3 * number, record(300))
-        flow.down(2.4 + 7.3 * number, record(20_000))
+@cases_of("jumps", "0 ; 1")
+def test_one_capture_has_one_answer_in_every_command(lpsm, tmp_path, jumps):
+    frames = []
+    for recording in range(1 + jumps):
+        begin_s = 1.0 - 90_000.0 * recording  # a clock that is set back begins another recording
+        flow = Tcp(begin_s, 0.05)
+        for number in range(6 + 2 * recording):
+            flow.up(begin_s + 1.0 + 7.3 * number, record(300))
+            flow.down(begin_s + 1.4 + 7.3 * number, record(20_000 >> 4 * recording))
+        frames += flow.frames
     capture, work = tmp_path / "c.pcap", tmp_path / "w.jsonl"
-    capture.write_bytes(pcap(flow.frames))
-    assert lpsm("pages", capture, "--out", work).exit_code == 0
+    capture.write_bytes(pcap([(at_s + 100_000.0, frame) for at_s, frame in frames]))
+    result = lpsm("pages", capture, "--out", work)
+    assert f"{1 + jumps} session" in result.stdout + result.stderr
     policies = ("dynamic:50", "lpsm3:1.2:400")
 
     def milliwatts(command, table, *options):

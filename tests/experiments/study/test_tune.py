@@ -112,14 +112,28 @@ policy = 'bsd:0.1' ; what = 'slowdown' ; unit = '' ; value = 1.4 ; half_width = 
 
 
 @each("target", targets.TARGETS)
-def test_every_policy_of_a_target_has_lines_to_type_with_their_source(target):
-    for policy in targets.candidates(target):
+@each("dtim_period", (1, 2))
+def test_every_policy_of_a_target_has_lines_to_type_with_their_source(target, dtim_period):
+    where = {"beacon_interval_ns": 102_400_000, "dtim_period": dtim_period}
+    for policy in targets.candidates(target, dtim_period=dtim_period):
         name = netsim.canonical(policy, beacon_interval_ns=102_400_000)
-        for one in targets.settings(name, target, beacon_interval_ns=102_400_000):
+        recipes = targets.settings(name, target, **where)
+        assert recipes
+        for one in recipes:
             assert one.lines
             assert one.source
             assert "{n}" not in "".join(one.lines)
-        assert targets.settings(name, target, beacon_interval_ns=102_400_000)
+
+
+def test_what_a_driver_changes_at_a_dtim_period_is_no_setting_there():
+    def said(policy, dtim_period):
+        found = targets.settings(policy, targets.ANY, beacon_interval_ns=102_400_000, dtim_period=dtim_period)
+        return {one.target for one in found}
+
+    assert said("dynamic:100", 1) - said("dynamic:100", 2) == {"esp-idf", "nrf70", "whd", "talaria-two"}
+    assert said("dynamic:100:dtim", 2) == said("dynamic:100", 1) - said("dynamic:100", 2)
+    assert "nrf70" in said("listen:3", 1) & said("listen:4", 2) - said("listen:3", 2)
+    assert "listen:3" not in targets.candidates("nrf70", dtim_period=2)
 
 
 @each("radio", targets.radios("esp-idf"))
