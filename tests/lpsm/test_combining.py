@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 import lpsm
 from lpsm import Combiner, hindsight
 from lpsm.combining import best_convex, best_linear
-from lpsm.experts.combine import LOSSES, RATES, losses_of
+from lpsm.experts.combine import LOSSES, RATES, concave_rate, losses_of
 from tests.oracles.combining import combined
 from tests.tables import cases_of, each, value_error
 
@@ -64,6 +64,19 @@ def test_combinations_that_learn_from_slopes_are_those_of_the_literal_recursion(
     predictions, _ = Combiner(3, loss, gradient=True, alphas=ALPHAS).run(forecasts, y)
     expected = combined(forecasts, y, loss, RATES, None, 0.5, True, ALPHAS)
     assert_allclose(predictions, expected, rtol=1e-5, atol=1e-6)  # its slopes are differences
+
+
+@cases_of("loss deviation", "'square', 0.3 ; 'square', 4.0 ; 'log', 1.0 ; 'logistic', 0.7 ; 'absolute', 1.0")
+def test_up_to_the_concave_rate_a_mean_of_forecasts_is_charged_no_more_than_the_mix(loss, deviation):
+    rate = concave_rate(LOSSES[loss], deviation)
+    forecasts = np.linspace(0.01, 0.99, 41) if loss == "log" else np.linspace(-deviation, deviation, 41)
+    y = np.ones(1) if loss in ("log", "logistic") else np.zeros(1)
+
+    def second(rate):  # differences of exp(-rate loss) of forecasts at equal distances
+        return np.diff(np.exp(-rate * losses_of(loss, 0.5, forecasts, y)), 2)
+
+    assert (second(rate) <= 1e-12).all()
+    assert loss == "absolute" or (second(1.3 * rate) > 1e-9).any()
 
 
 @each("loss", LOSSES)

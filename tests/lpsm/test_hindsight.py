@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.interpolate import BarycentricInterpolator
 
 from lpsm import LearnAlpha, alpha_grid, hindsight
+from lpsm.experts import hindsight_kernels as kernels
 from lpsm.experts import worst_divergence
 from lpsm.experts.hindsight_kernels import Likelihoods, interpolation_error, node_losses, read_between, slopes
 from tests.oracles import experts as oracle
@@ -123,6 +124,28 @@ def test_the_largest_value_of_a_polynomial_is_read_between_its_nodes():
     assert 0.0 <= log_most <= 1e-6
 
 
+def test_the_error_between_nodes_is_the_printed_one_and_no_more_nodes_are_taken_than_it_asks_for():
+    # degree D = 100, N = 40: 4 D / N exp(N / D - N^2 / (2 D))
+    assert interpolation_error(101, 40) == pytest.approx(10.0 * np.exp(0.4 - 8.0), rel=1e-12)
+    assert (interpolation_error(101, 101), interpolation_error(5, 2)) == (0.0, 1.0)
+    nodes = kernels.nodes_for(10_001, 1e-9, 4096)
+    assert interpolation_error(10_001, nodes) <= 1e-9 < interpolation_error(10_001, int(nodes * 0.98))
+    assert [kernels.nodes_for(*of) for of in ((10_001, 1e-9, 300), (50, 0.0, 300))] == [300, 50]
+
+
+def test_the_gap_is_what_reading_between_the_nodes_and_the_polynomial_leave_open():
+    losses, tolerance = shifting(4_000, 2), 0.4
+    prepared = Likelihoods(losses, np.full(2, 0.5))
+    nodes = kernels.nodes_for(4_000, 0.25 * tolerance, 10_000)
+    values = node_losses(prepared, alpha_grid(kind="chebyshev", size=nodes))
+    _, excess = read_between(np.exp(values.min() - values), 0.25 * tolerance)
+    error = interpolation_error(4_000, nodes)
+    assert excess > 1e-3 < error < 0.25 * tolerance
+    best = kernels.search(prepared, tolerance, 10_000)
+    left_open = best.loss - (prepared.offset + values.min()) + excess - np.log1p(-error)
+    assert best.gap == pytest.approx(left_open, rel=1e-9)
+
+
 def test_a_flat_curve_is_settled_by_six_losses_for_each_root_of_the_rounds():
     losses = default_rng(0).exponential(1e-3, size=(2_000, 3))
     best = hindsight.best_alpha(losses)
@@ -162,6 +185,17 @@ def test_the_best_transitions_reproduce_the_posterior_moves_they_induce(losses):
     visits = found.counts.sum(axis=1, keepdims=True)
     assert found.residual == pytest.approx(np.abs(found.counts - visits * found.matrix).max(), abs=1e-12)
     assert found.loss == pytest.approx(oracle.markov_loss(losses, found.matrix), rel=1e-10, abs=1e-10)
+
+
+@cases_of("shift", "2.0 ; 0.5")
+def test_stretched_steps_need_half_as_many_as_plain_ones_where_entries_fall_to_zero(shift):
+    losses = np.where(np.add.outer(np.arange(90), -np.arange(3)) % 3, shift, 0.0)  # the experts take turns
+    found = hindsight.best_transitions(losses)
+    steps, one = 1, hindsight.best_transitions(losses, max_iterations=1)
+    while one.residual > 1e-10:
+        steps, one = steps + 1, hindsight.best_transitions(losses, start=one.matrix, max_iterations=1)
+    assert 2 * found.iterations <= steps
+    assert found.loss <= one.loss + 1e-9
 
 
 def test_one_infinite_loss_is_legal_and_a_round_of_them_costs_infinity():
