@@ -139,7 +139,7 @@ class Within:
         worst = sorted(room, key=lambda name: -room[name])[place - 1]
         which = f"({'worst' if place == count else f'number {place}'} of {count})" if count > 1 else ""
         short = _joined(worst, self._shown(samples[worst].sample), which)
-        noisy = held < needed <= held + len(unknown)
+        noisy = needed <= held + len(unknown)
         return Verdict(", ".join(said.values()), held >= needed, why, short, noisy)
 
     def _shown(self, numbers):

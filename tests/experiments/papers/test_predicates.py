@@ -63,6 +63,7 @@ above(of(x=[1, 3])), False, True ; above(of(x=[-99, -98])), False, False ; above
 at_least(of(x=[-1, 1]), -0.02), False, True  # matches to .02 by its mean, which is known to +- 13 only
 at_least(of(x=[-.001, .001]), -0.02), True, False ; at_least(of(x=[-.041, -.039]), -0.02), False, False
 at_most(of(x=[.9, 1.1]), 1.05), False, True ; at_most(of(x=[1.019, 1.021]), 1.05), True, False  # of a ratio .05
+between(of(x=[4.6, 4.9]), 2, 5), False, True
 between(of(x=[1, 3]), 1, 3), False, True ; between(of(x=[1.99, 2.01]), 1, 3), True, False
 reaching(of(x=[-1, 1]), 0), False, True ; each(of(x=[-1, 1])), True, False
 above(of(a=[1, 3], b=[8, 9]), needed=1), True, False ; above(of(a=[1, 3], b=[-9, -8]), needed=1), False, True
