@@ -90,6 +90,7 @@ def test_the_regret_against_the_best_segments_is_below_its_bound(loss, seed, rou
         forecasts = np.where(np.arange(rounds)[:, None] < rounds // 2, forecasts, forecasts[:, ::-1])
     result = lpsm.combine(forecasts, y, loss, rate, quantile=0.2 if loss == "pinball" else None)
     total = result.loss.sum()
+    assert_allclose(result.regret[-1], total - result.losses.sum(axis=0), rtol=1e-9, atol=1e-9 * (1.0 + abs(total)))
     for k in {1, min(2, rounds), min(5, rounds)}:
         best, bound = hindsight.best_partition(result.losses, k).loss, result.regret_bound(k)
         assert total - best <= bound * (1 + 1e-9) + 1e-9 * abs(total)

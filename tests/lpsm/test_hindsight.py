@@ -88,6 +88,14 @@ def test_no_rate_on_a_dense_grid_beats_the_best_rate_by_more_than_its_gap(losses
     assert best.loss == pytest.approx(hindsight.alpha_losses(losses, [best.alpha])[0], rel=1e-14)
 
 
+@cases_of("rounds n segments", "120, 4, 6 ; 300, 3, 10 ; 60, 2, 3")
+def test_at_the_best_rate_the_loss_has_no_slope_to_the_last_digits_of_the_rate(rounds, n, segments):
+    losses = shifting(rounds, n, segments)
+    best = hindsight.best_alpha(losses)
+    _, slope, curvature = hindsight.alpha_slopes(losses, [best.alpha])[0]
+    assert abs(slope) <= 1e-13 * best.alpha * curvature
+
+
 def test_the_global_minimum_is_found_among_two_local_ones():
     # a constant expert and an alternating pair: rates near 0 and rates near 1 are both good, between them not
     losses = np.array([[0.0, 2.0]] * 20 + [[0.0, 2.0], [2.0, 0.0]] * 10)
