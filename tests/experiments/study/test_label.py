@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 from experiments.datasets.stream import Stream
 from experiments.study.label import LabelConfig, label, parse_parameters, problems
 from lpsm import samplers
-from tests.tables import cases_of, near, value_error, words
+from tests.tables import cases_of, near, words
 
 
 def drawn(rounds=300, d=4, seed=0):
@@ -174,8 +174,13 @@ def test_labels_bought_lately_are_shown_and_are_no_others():
     assert np.array_equal(seen.rounds["margin"], model.run(X, y).margin)
     assert seen.summary["features"] == 4
     assert seen.summary["accuracy"] > 0.7
-    with value_error("last_labels must be False with multiclass"):
-        LabelConfig(algorithm="ss", parameters={}, last_labels=True, multiclass=True)
+    several, classes = np.arange(400) // 40 % 3, problems(np.arange(400) // 40 % 3, ("a", "b", "c"), one_vs_rest=True)
+    config = LabelConfig(algorithm="nearest", parameters=chosen, last_labels=True, multiclass=True)
+    counted = label(X, classes, config)
+    series = samplers.LastLabels(samplers.MulticlassSampler("nearest", 4 + 9, 3, **chosen))
+    said, asked = series.run(X, several)
+    assert counted.summary["accuracy"] == near(np.mean(said == several))
+    assert counted.summary["queries"] == asked.sum() == counted.classes["stored"][0]
 
 
 def test_one_sampler_asks_for_the_class_itself(found, complaint, tmp_path):
