@@ -1,29 +1,30 @@
 """A share of the labels: samplers of ours beside rivals that ask for as many, on streams of two classes and of many.
 
-    python -m bench.shares [elec2 | mails | news | messages | classes | runs | digits] ...
+    python -m bench.shares [elec2 | mails | news | messages | servers | classes | runs | digits] ...
 
-Without names all are played; `elec2`, `mails`, `news`, `messages` and `digits` need data, which are found through
-LPSM_DATA.  The first fifth of a stream is for choosing every method's constants; then all start anew on the rest.
+Without names all are played; all but `classes` and `runs` need data, which are found through LPSM_DATA.
 
-Of two classes: the key that docs/label.md recommends (`kept-rate`, of words `arow-diagonal`), the same with the labels
-it bought lately, `adagrad`, the same learner with labels bought by a coin, scikit-learn's `SGDClassifier` asking by our
-rule, and two algorithms of active learning, PAA and SOAL.  A number in brackets is how many points of accuracy the
-first is ahead, in 40 blocks of the stream, paired, with its 95 % interval.
+Of two classes the first fifth is for choosing every method's constants; then all start anew on the rest.  Ours is the
+key that docs/label.md recommends (`kept-rate`, of words `arow-diagonal`); beside it the same with the labels it bought
+lately or, of words, `adagrad`; the same learner with labels bought by a coin; scikit-learn's `SGDClassifier`, which
+asks by our rule; and two algorithms of active learning, PAA and SOAL.  They have no share to keep to: their delta is
+found for each run, in hindsight, so that they ask for the share and no more.
 
-PAA and SOAL have no share to keep to: their delta is found for each run, in hindsight, so that they ask for the share
-and no more.  The interval of a coin's runs is that of their mean.
+Of many classes: `nearest` and `kept-rate` with the labels they bought lately and without, and the rival that needs no
+classifier: ask where x has moved far from the last instance whose label was bought, and repeat that label; how far is
+found in hindsight.  `servers` are those of recorded Web requests.  Drawn are `classes`, the 40 of
+`ours/labelling-classes`; `runs N APART`, the same with runs of one cloud, of N rounds on average, and other distances
+between the clouds; and `digits`, those of USPS put into runs of eight of one digit.
 
-Of many classes: `nearest`, with the labels it bought lately and without, `kept-rate` with them, and the rival that
-needs no classifier: ask where x has moved far from the last instance whose label was bought, and repeat that label; how
-far is found in hindsight.  `classes` are the 40 of `ours/labelling-classes`; `runs N APART` the same with runs of one
-cloud, of N rounds on average, and centres APART times the noise apart in each direction; `digits` those of USPS, put
-into runs of eight of one digit.  Means over five seeds, paired.
+A number in brackets is how many points of accuracy the first method is ahead, with the 95 % interval over 40 blocks of
+the stream, or five drawn streams, paired.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
@@ -34,14 +35,18 @@ import numpy as np
 from scipy import sparse
 
 from experiments.datasets import named
+from experiments.datasets.stream import Stream
 from experiments.papers.ours import labels
 from experiments.study.compare import estimate
 from lpsm import samplers
 from lpsm.randomness import POLICY, WORKLOAD, generator
+from traces import bu
+from traces.grouping import is_embedded
+from traces.records import Report
 
 Played = tuple[np.ndarray, np.ndarray]  # which predictions are right, and which labels were asked for, (T,)
 SEED, COINS, RUNS = 9500, 5, 5
-TWO, MANY = ("elec2", "mails", "news", "messages"), ("classes", "runs", "digits")
+TWO, MANY = ("elec2", "mails", "news", "messages"), ("servers", "classes", "runs", "digits")
 ADAGRAD = tuple({"eta": eta} for eta in (0.1, 0.3, 1.0))
 PAA = tuple({"C": C} for C in (0.01, 0.1, 1.0, np.inf))
 SOAL = tuple({"eta": eta, "gamma": gamma} for eta, gamma in product((0.03, 0.3, 3.0), (0.1, 1.0, 10.0)))
@@ -197,6 +202,25 @@ def digits(rng: np.random.Generator, length: float = 8.0) -> tuple[np.ndarray, n
     return np.hstack([read.X[order], np.ones((ROUNDS, 1))]), read.y[order]
 
 
+def servers() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Give requests of Web browsers in November 1994 in order of time, and their servers: the 39 of most, and the rest.
+
+    Features are the logarithms of size, duration and time since the request before, and whether it is for a picture or
+    a sound, standardised by the rows so far, and a constant.
+    """
+    path, found = Path(os.environ["LPSM_DATA"]) / "bu-www-client" / "condensed.tar.xz", []
+    for _, _, requests in bu.sessions(path, Report(), "272/Nov94/*"):
+        found += [(one.start_us, one.end_us, one.reply_bytes, is_embedded(one.url), one.server) for one in requests]
+    found.sort(key=lambda one: one[0])
+    start, end, size, embedded, server = zip(*found, strict=True)
+    names = [name for name, _ in Counter(server).most_common(labels.CLASSES - 1)]
+    y = np.array([names.index(one) if one in names else len(names) for one in server])
+    times = np.column_stack([np.subtract(end, start), np.diff(start, prepend=start[0])]) / 1e6
+    X = np.column_stack([np.log(size), np.log(1e-3 + times), embedded])
+    scaled = Stream(name="servers", X=X, y=y, classes=(*names, "other")).scaled().X
+    yield np.hstack([scaled, np.ones((len(y), 1))]), y
+
+
 def many_classes(X: np.ndarray, y: np.ndarray, share: float) -> Iterator[tuple[str, Played]]:
     """Play all methods on a stream of several classes."""
     k, d = int(y.max()) + 1, X.shape[1]
@@ -238,24 +262,24 @@ def two(stream: str) -> Iterator[str]:
 
 def many(stream: str) -> Iterator[str]:
     """A row for each share of streams of many classes, after the names of the methods."""
-    made: dict[str, Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray]]] = {"digits": digits}
-    if stream != "digits":
-        kinds = STREAMS_OF_RUNS if stream == "runs" else ((1.0, labels.APART),)
-        made = {
-            f"{stream} {length:g} {apart:g}" if stream == "runs" else stream: partial(
-                clouds, length=length, apart=apart
-            )
-            for length, apart in kinds
-        }
-    for place, (what, make) in enumerate(made.items()):
-        streams = [make(generator(SEED, WORKLOAD, run)) for run in range(RUNS)]
+    coins = [generator(SEED, WORKLOAD, run) for run in range(RUNS)]
+    kinds = STREAMS_OF_RUNS if stream == "runs" else ((1.0, labels.APART),)
+    for length, apart in kinds:
+        if stream == "servers":
+            streams = list(servers())
+        else:
+            streams = [digits(one) if stream == "digits" else clouds(one, length, apart) for one in coins]
         for share in labels.SHARES:
             played = [dict(many_classes(*one, share)) for one in streams]
-            if place == 0 and share == labels.SHARES[0]:
+            if (length, share) == (kinds[0][0], labels.SHARES[0]):
                 yield f"| stream | labels | {' | '.join(played[0])} |\n|---|---:|{'---:|' * len(played[0])}"
-            means = {who: np.array([one[who][0].mean() for one in played]) for who in played[0]}
+            parts = labels.BLOCKS if len(played) == 1 else 1
+            means = {
+                who: [part.mean() for one in played for part in np.array_split(one[who][0], parts)] for who in played[0]
+            }
             shares = {who: float(np.mean([one[who][1].mean() for one in played])) for who in played[0]}
-            yield line(what, share, shares, means)
+            what = f"{stream} {length:g} {apart:g}" if stream == "runs" else stream
+            yield line(what, share, shares, {who: np.array(one) for who, one in means.items()})
 
 
 if __name__ == "__main__":
