@@ -10,8 +10,9 @@ from scipy import sparse
 
 import lpsm
 from bench import tuned as bench
-from lpsm.samplers import LastLabels, MulticlassSampler, Sampler, TunedSampler, make
+from lpsm.samplers import LastLabels, Sampler, TunedSampler, make
 from tests.lpsm.frozen.streams import a_stream, assert_same, by_rounds, of
+from tests.oracles.samplers import TIMES, means
 from tests.tables import cases_of, near
 
 
@@ -79,26 +80,12 @@ def test_candidates_are_those_of_the_grid_whole_ones_as_integers():
 
 
 # -- labels bought lately as features: their definition, what they cannot know, late labels, and states
-TIMES = (2.0, 9.0)
 X = default_rng(3).normal(size=(120, 3))
 Y = np.where(np.arange(120) // 12 % 2 == 0, 1, -1)
 
 
-def runs(rounds):
-    """Instances about the centres of four classes that come in runs of eight, and the classes."""
-    rng = default_rng(5)
-    y = rng.integers(4, size=rounds)[np.arange(rounds) // 8]
-    return rng.normal(size=(4, 3))[y] + rng.normal(size=(rounds, 3)), y
-
-
 def inner(rate):
     return make("kept-rate", 5, rate=rate, step=0.1)
-
-
-def means(bought, t):
-    """The features of round t by their definition, of the labels that are known, by round."""
-    weights = {s: np.exp(-(t - s) / np.array(TIMES)) for s in bought}
-    return sum((bought[s] * w for s, w in weights.items()), np.zeros(2)) / (1.0 + sum(weights.values(), np.zeros(2)))
 
 
 @cases_of("rate late", "0.3, 1 ; 1.0, 5")
@@ -118,39 +105,6 @@ def test_the_sampler_sees_the_means_of_the_labels_that_it_bought_before_by_the_a
     assert 30 < len(bought) < 40 or rate == 1.0
     assert repr(series).startswith("LastLabels(Sampler('kept-rate', n_features=5")
     assert isinstance(series.sampler, Sampler)
-
-
-@cases_of("late", "1 ; 5")
-def test_of_several_classes_what_is_stored_has_seen_its_own_label(late):
-    """The nearest neighbour by its definition; late labels count as of their rounds, here where all lengths are one."""
-    points, classes = runs(120)
-    points /= np.linalg.norm(points, axis=1)[:, None] ** (late > 1)
-    series = LastLabels(MulticlassSampler("nearest", 3 + 8, 4, rate=0.4, step=0.1), TIMES)
-    bought, known, kept, owed, s = {}, [], [], [], 0.0
-
-    def shown(labels, t):
-        each = [means({u: float(label == c) for u, label in labels.items()}, t) for c in range(4)]
-        return np.append(points[t], np.sqrt((points[: t + 1] ** 2).sum() / (t + 1)) * np.concatenate(each))
-
-    for t in range(120):
-        if t == 18:
-            series = lpsm.from_state(lpsm.to_json(series.state()))
-        d, gaps = series.decide(points[t]), np.full(4, np.inf)
-        known.append(dict(bought))
-        for stored, label in kept:
-            gaps[label] = min(gaps[label], np.linalg.norm(shown(bought, t) - stored))
-        if len(set(bought.values())) > 1:
-            first, second, *_ = np.argsort(gaps)
-            assert (d.prediction, d.margin) == (first, near(np.log(gaps[second] / gaps[first]) / 2, abs=1e-9))
-        assert d.query == (d.margin <= s)
-        s += 0.1 * (0.4 - d.query)
-        owed += [t] if d.query else []
-        while owed and t % late == late - 1:
-            u = owed.pop()
-            assert series.learn(points[u] if late == 1 else u + 1, int(classes[u]))
-            kept.append((shown(known[u] | {u: classes[u]}, u), classes[u]))
-            bought[u] = classes[u]
-    assert 40 < len(kept) < 50
 
 
 def test_a_label_that_was_not_bought_changes_nothing_and_a_run_is_its_rounds():

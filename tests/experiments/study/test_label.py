@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 from experiments.datasets.stream import Stream
 from experiments.study.label import LabelConfig, label, parse_parameters, problems
 from lpsm import samplers
-from tests.tables import cases_of, near, words
+from tests.tables import cases_of, each, near, words
 
 
 def drawn(rounds=300, d=4, seed=0):
@@ -174,26 +174,21 @@ def test_labels_bought_lately_are_shown_and_are_no_others():
     assert np.array_equal(seen.rounds["margin"], model.run(X, y).margin)
     assert seen.summary["features"] == 4
     assert seen.summary["accuracy"] > 0.7
-    several, classes = np.arange(400) // 40 % 3, problems(np.arange(400) // 40 % 3, ("a", "b", "c"), one_vs_rest=True)
-    config = LabelConfig(algorithm="nearest", parameters=chosen, last_labels=True, multiclass=True)
-    counted = label(X, classes, config)
-    series = samplers.LastLabels(samplers.MulticlassSampler("nearest", 4 + 9, 3, **chosen))
-    said, asked = series.run(X, several)
-    assert counted.summary["accuracy"] == near(np.mean(said == several))
-    assert counted.summary["queries"] == asked.sum() == counted.classes["stored"][0]
 
 
-def test_one_sampler_asks_for_the_class_itself(found, complaint, tmp_path):
+@each("lately", [0, 9])
+def test_one_sampler_asks_for_the_class_itself(found, complaint, tmp_path, lately):
     X, y = three()
-    config = LabelConfig(algorithm="nearest", parameters={"rate": 0.3}, multiclass=True)
+    config = LabelConfig(algorithm="nearest", parameters={"rate": 0.3}, multiclass=True, last_labels=bool(lately))
     counted = label(X, problems(y, ("a", "b", "c"), one_vs_rest=True), config)
-    said, asked = samplers.MulticlassSampler("nearest", 3, 3, rate=0.3).run(X, y)
+    model = samplers.MulticlassSampler("nearest", 3 + lately, 3, rate=0.3)
+    said, asked = (samplers.LastLabels(model) if lately else model).run(X, y)
     assert counted.summary["accuracy"] == near(np.mean(said == y))
     assert counted.summary["queries"] == asked.sum() == counted.classes["stored"][0]
     assert counted.summary["label_rate"] == counted.summary["rounds_asked"] == asked.mean()
     assert counted.classes["mistakes"].sum() == 2 * (said != y).sum()  # each is one of the class, and one of another
     np.savez(tmp_path / "t.npz", X=X, y=y)
-    common = (tmp_path / "t.npz", "--rate", "0.3", "--multiclass")
+    common = (tmp_path / "t.npz", "--rate", "0.3", "--multiclass", *["--last-labels"][:lately])
     assert found(*common, "--algorithm", "nearest", "--no-scale")["accuracy"] == counted.summary["accuracy"]
     assert "--last-labels, --multiclass" in complaint("label", *common, "--bounds", "2")
     np.savez(tmp_path / "several.npz", X=X, y=np.ones((300, 3)) * (np.arange(3) <= y[:, None]) * (y > 0)[:, None])

@@ -10,7 +10,7 @@ from experiments.papers.claims import NOTHING
 from experiments.papers.kit import Setup
 from experiments.papers.ours import labels
 from experiments.papers.registry import all_experiments
-from tests.tables import each
+from tests.tables import each, near
 
 
 def drawn(rounds=400):
@@ -59,69 +59,57 @@ def test_a_small_run_gives_verdicts_and_pictures(name):
     assert len(experiment.figures(record)) == 1
 
 
-def separable(rounds=60):
-    """Unit instances that a vector u parts with a margin of 1, signs, and u."""
+def separable():
+    """Unit instances that a vector u parts with a margin of 1, signs, uniforms, and u."""
     rng = np.random.default_rng(4)
-    X, u = rng.normal(size=(4 * rounds, 3)), np.array([6.0, -4.0, 2.0])
+    X, u = rng.normal(size=(90, 3)), np.array([6.0, -4.0, 2.0])
     X /= np.linalg.norm(X, axis=1)[:, None]
-    X = X[abs(X @ u) >= 1.0][:rounds]
-    return X, np.sign(X @ u), u
-
-
-def coin(delta, rho, u):
-    return np.where(rho > 0, u < delta / np.where(rho > 0, delta + rho, 1.0), True)
+    X = X[abs(X @ u) >= 1.0]
+    return X, np.sign(X @ u), rng.random((200, len(X))), u
 
 
 @each("C", [np.inf, 0.3])
 def test_paa_is_its_dual_and_makes_no_more_mistakes_than_its_theorem_allows(C):
-    X, y, u = separable()
-    mistakes = []
-    for seed in range(200):
-        uniforms, steps = np.random.default_rng(seed).random(len(y)), np.zeros(len(y))
-        p, asked = shares.paa(X, y, uniforms, 1.0, C=C)
-        for t in np.flatnonzero(asked):
-            steps[t] = np.clip(1 - y[t] * ((steps * y) @ (X @ X[t])), 0, C)
-        np.testing.assert_allclose(p, [(steps * y)[:t] @ (X[:t] @ X[t]) for t in range(len(y))], atol=1e-12)
-        np.testing.assert_array_equal(asked, coin(1.0, abs(p), uniforms))
-        mistakes.append((p * y <= 0).sum())
-    if C > 1.0:  # (delta + 2 + 1/delta)/4 |u|^2 at delta = 1
-        assert 2.0 < np.mean(mistakes) < u @ u
-    # the same before the mean, in every run, of the last: alpha = 1
-    left = 2 * steps * np.where(p * y <= 0, 1 + abs(p), 1 - abs(p)) - steps**2
-    assert left.sum() <= u @ u
+    X, y, coins, u = separable()
+    runs = [shares.paa(X, y, each, 1.0, C=C) for each in coins]
+    for (p, asked), u_t in zip(runs[:9], coins, strict=False):
+        steps = np.zeros(len(y))
+        for t in range(len(y)):
+            assert p[t] == near((steps * y) @ (X @ X[t]), abs=1e-12)
+            assert asked[t] == (u_t[t] < 1 / (1 + abs(p[t])))
+            steps[t] = asked[t] * np.clip(1 - y[t] * p[t], 0, C)
+        wrong = p * y <= 0
+        assert (2 * steps * np.where(wrong, 1 + abs(p), 1 - abs(p)) - steps**2).sum() <= u @ u  # lemma 1 at alpha = 1
+    assert C < 1 or 2 < np.mean([(p * y <= 0).sum() for p, _ in runs]) < u @ u  # (delta + 2 + 1/delta) |u|^2/4
 
 
-def test_soal_learns_by_the_inverse_of_what_it_bought_and_keeps_to_its_inequality_in_every_run():
-    X, y, u = separable()
+def test_soal_learns_by_the_inverse_of_what_it_bought_and_what_its_bound_leaves_is_the_distance_to_the_end():
+    X, y, (u_t, *_), u = separable()
     y[::7] *= -1
-    delta, eta, gamma = 0.4, 0.8, 0.6
-    uniforms, precision, m = np.random.default_rng(1).random(len(y)), np.eye(3), np.zeros(3)
-    p, asked = shares.soal(X, y, uniforms, delta, eta=eta, gamma=gamma)
-    paid = (delta * u) @ (delta * u) / (2 * eta)
+    (delta, eta, gamma), P, m, left = (0.4, 0.8, 0.6), np.eye(3), np.zeros(3), 0.0
+    p, asked = shares.soal(X, y, u_t, delta, eta, gamma)
     for t, x in enumerate(X):
-        after = np.linalg.inv(precision + np.outer(x, x) / gamma)
-        cost = eta / 2 * (x @ after @ x)
-        assert p[t] == pytest.approx(m @ x, abs=1e-12)
-        assert asked[t] == coin(delta, abs(p[t]) - cost, uniforms[t])
+        after = P + np.outer(x, x) / gamma
+        c = eta / 2 * (x @ np.linalg.inv(after) @ x)
+        rho, said = abs(p[t]) - c, u @ x
+        assert p[t] == near(m @ x, abs=1e-12)
+        assert asked[t] == (rho <= 0 or u_t[t] < delta / (delta + rho))
         if asked[t] and y[t] * p[t] < 1:
-            precision, m = precision + np.outer(x, x) / gamma, m + eta * y[t] * (after @ x)
-            paid += delta * (1 - y[t] * (u @ x)) + (p[t] - delta * (u @ x)) ** 2 / (2 * eta * gamma)
-            paid -= delta - y[t] * p[t] - cost
-    assert paid == pytest.approx((m - delta * u) @ precision @ (m - delta * u) / (2 * eta))  # never below 0
-    narrow = [np.hstack([x * np.eye(3)[t % 3], np.zeros(shares.DENSE)]) for t, x in enumerate(X)]
-    for rows in (np.array(narrow), sparse.csr_matrix(narrow)):  # of one feature each: the matrix is diagonal
-        found = shares.soal(rows, y, uniforms, delta, eta=eta, gamma=gamma)
-        np.testing.assert_allclose(
-            found, shares.soal(np.array(narrow)[:, :3], y, uniforms, delta, eta=eta, gamma=gamma)
-        )
+            P, m = after, m + eta * y[t] * (np.linalg.inv(after) @ x)
+            left += (p[t] - delta * said) ** 2 / (2 * eta * gamma) + y[t] * (p[t] - delta * said) + c
+    d = m - delta * u
+    assert d @ P @ d / 2 / eta == near(left + delta**2 * (u @ u) / 2 / eta)
+    one = np.zeros((len(X), shares.DENSE + 1))
+    one[:, :3] = X * np.eye(3)[np.arange(len(X)) % 3]  # a feature a row, so that the matrix is its diagonal
+    whole = shares.soal(one[:, :3], y, u_t, delta, eta, gamma)
+    np.testing.assert_allclose(shares.soal(sparse.csr_matrix(one), y, u_t, delta, eta, gamma), whole)
 
 
-def test_a_rival_is_given_as_many_labels_as_it_may_have_and_repeats_the_last_where_x_stays():
-    X, y, _ = separable()
-    play = lambda far: shares.jumps(X, np.sign(y).astype(int), 1 / far)  # noqa: E731
-    right, asked = shares.at_share(play, 0.3, 1e-3, 1e3)
-    assert asked.sum() == 18
-    last = np.maximum.accumulate(np.where(asked, np.arange(len(y)), 0))[:-1]
-    np.testing.assert_array_equal(right[1:], y[last] == y[1:])
+def test_repeating_the_last_label_where_x_stays_is_given_as_many_labels_as_it_may_have():
+    X, y, *_ = separable()
+    right, asked = shares.at_share(lambda close: shares.jumps(X, y, 1 / close), 0.3, 1e-3, 1e3)
+    assert asked.sum() == int(0.3 * len(y))
+    last = np.maximum.accumulate(asked * np.arange(len(y)))[:-1]
+    assert right[1:].tolist() == (y[last] == y[1:]).tolist()
     moved = np.linalg.norm(X[1:] - X[last], axis=1)
     assert moved[asked[1:]].min() > moved[~asked[1:]].max()
