@@ -83,26 +83,24 @@ def test_paa_is_its_dual_and_makes_no_more_mistakes_than_its_theorem_allows(C):
     assert C < 1 or 2 < np.mean([(p * y <= 0).sum() for p, _ in runs]) < u @ u  # (delta + 2 + 1/delta) |u|^2/4
 
 
-def test_soal_learns_by_the_inverse_of_what_it_bought_and_what_its_bound_leaves_is_the_distance_to_the_end():
+@each("wide", [False, True])
+def test_soal_learns_by_the_inverse_of_what_it_bought_and_what_its_bound_leaves_is_the_distance_to_the_end(wide):
     X, y, (u_t, *_), u = separable()
+    X *= np.eye(3)[np.arange(len(X)) % 3] if wide else 1.0  # a feature a row, so that the matrix is its diagonal
     y[::7] *= -1
     (delta, eta, gamma), P, m, left = (0.4, 0.8, 0.6), np.eye(3), np.zeros(3), 0.0
-    p, asked = shares.soal(X, y, u_t, delta, eta, gamma)
+    rows = sparse.csr_matrix(np.pad(X, ((0, 0), (0, shares.DENSE)))) if wide else X
+    p, asked = shares.soal(rows, y, u_t, delta, eta, gamma)
     for t, x in enumerate(X):
         after = P + np.outer(x, x) / gamma
-        c = eta / 2 * (x @ np.linalg.inv(after) @ x)
-        rho, said = abs(p[t]) - c, u @ x
+        c, said = eta / 2 * (x @ np.linalg.inv(after) @ x), u @ x
         assert p[t] == near(m @ x, abs=1e-12)
-        assert asked[t] == (rho <= 0 or u_t[t] < delta / (delta + rho))
+        assert asked[t] == (u_t[t] * max(delta + abs(p[t]) - c, delta) < delta)
         if asked[t] and y[t] * p[t] < 1:
             P, m = after, m + eta * y[t] * (np.linalg.inv(after) @ x)
             left += (p[t] - delta * said) ** 2 / (2 * eta * gamma) + y[t] * (p[t] - delta * said) + c
     d = m - delta * u
     assert d @ P @ d / 2 / eta == near(left + delta**2 * (u @ u) / 2 / eta)
-    one = np.zeros((len(X), shares.DENSE + 1))
-    one[:, :3] = X * np.eye(3)[np.arange(len(X)) % 3]  # a feature a row, so that the matrix is its diagonal
-    whole = shares.soal(one[:, :3], y, u_t, delta, eta, gamma)
-    np.testing.assert_allclose(shares.soal(sparse.csr_matrix(one), y, u_t, delta, eta, gamma), whole)
 
 
 def test_repeating_the_last_label_where_x_stays_is_given_as_many_labels_as_it_may_have():
