@@ -262,16 +262,16 @@ def two(stream: str) -> Iterator[str]:
 
 def many(stream: str) -> Iterator[str]:
     """A row for each share of streams of many classes, after the names of the methods."""
-    coins = [generator(SEED, WORKLOAD, run) for run in range(RUNS)]
     kinds = STREAMS_OF_RUNS if stream == "runs" else ((1.0, labels.APART),)
     for length, apart in kinds:
+        seeds = [generator(SEED, WORKLOAD, run) for run in range(RUNS)]
         if stream == "servers":
             streams = list(servers())
         else:
-            streams = [digits(one) if stream == "digits" else clouds(one, length, apart) for one in coins]
+            streams = [digits(one) if stream == "digits" else clouds(one, length, apart) for one in seeds]
         for share in labels.SHARES:
             played = [dict(many_classes(*one, share)) for one in streams]
-            if (length, share) == (kinds[0][0], labels.SHARES[0]):
+            if (length, apart, share) == (*kinds[0], labels.SHARES[0]):
                 yield f"| stream | labels | {' | '.join(played[0])} |\n|---|---:|{'---:|' * len(played[0])}"
             parts = labels.BLOCKS if len(played) == 1 else 1
             means = {
