@@ -203,20 +203,19 @@ def digits(rng: np.random.Generator, length: float = 8.0) -> tuple[np.ndarray, n
 
 
 def servers() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Give requests of Web browsers in November 1994 in order of time, and their servers: the 39 of most, and the rest.
+    """Give the first requests that browsers of one room made, from November 1994 on, and whose they were.
 
-    Features are the logarithms of size, duration and time since the request before, and whether it is for a picture or
-    a sound, standardised by the rows so far, and a constant.
+    Classes are the 39 servers of most requests, and the rest.  Features are the logarithms of size, duration and time
+    since the request before, and whether it is for a picture or a sound, standardised by the rows so far, and a one.
     """
     path, found = Path(os.environ["LPSM_DATA"]) / "bu-www-client" / "condensed.tar.xz", []
-    for _, _, requests in bu.sessions(path, Report(), "272/Nov94/*"):
+    for _, _, requests in bu.sessions(path, Report(), "272/*/*"):
         found += [(one.start_us, one.end_us, one.reply_bytes, is_embedded(one.url), one.server) for one in requests]
-    found.sort(key=lambda one: one[0])
-    start, end, size, embedded, server = zip(*found, strict=True)
+    start, end, size, embedded, server = zip(*sorted(found)[: 2 * ROUNDS], strict=True)
     names = [name for name, _ in Counter(server).most_common(labels.CLASSES - 1)]
     y = np.array([names.index(one) if one in names else len(names) for one in server])
     times = np.column_stack([np.subtract(end, start), np.diff(start, prepend=start[0])]) / 1e6
-    X = np.column_stack([np.log(size), np.log(1e-3 + times), embedded])
+    X = np.column_stack([np.log1p(size), np.log(1e-3 + times), embedded])
     scaled = Stream(name="servers", X=X, y=y, classes=(*names, "other")).scaled().X
     yield np.hstack([scaled, np.ones((len(y), 1))]), y
 
