@@ -238,7 +238,7 @@ def line(what: str, share: float, shares: dict[str, Any], samples: dict[str, np.
         ahead = estimate(100 * (own - sample))
         cell = f"{100 * sample.mean():.1f}"
         if sample is not own:
-            cell += f" ({ahead.mean:+.1f} ± {ahead.half_width:.1f})"
+            cell += f" ({ahead.mean:+.1f}±{ahead.half_width:.1f})"
         if abs(shares[who] - share) > 0.01 * share + 0.001:
             cell += f", asked for {100 * shares[who]:.1f} %"
         cells.append(cell)
