@@ -100,7 +100,10 @@ class LastLabels:
         return stored
 
     def run(self, X: Rows, y: ArrayLike) -> Any:
-        """Decide on the rows of X, (T, d), in turn, reading y, (T,), only where it is asked for; as its own `run`."""
+        """Decide on the rows of X, (T, d), in turn, reading y, (T,), only where it is asked for.
+
+        Return what the sampler's own `run` returns: a `RunLog`, or of several classes predictions and questions.
+        """
         table = as_instances(X, self.n_features, self.sampler.dtype)
         if sparse.issparse(table):
             raise ValueError(f"X must be dense beside labels bought lately, got a sparse {type(X).__name__}")
