@@ -31,7 +31,7 @@ _NOT_SETTINGS = ("source", "folder", "runs", "out", "force", "as_json", "paramet
         most=1.0, above=True, metavar="B",
     ),
     options.flag("--store-all", "Learn from every label that was asked for, not from mistakes alone."),
-    options.flag("--last-labels", "Add the labels asked for lately as features: for series of two classes."),
+    options.flag("--last-labels", "Add the labels asked for lately as features: for series whose labels come in runs."),
     options.SEED,
     options.whole("--window", "Rounds in a sliding window.", 2000, most=10**9),
     options.option("--normalize/--no-normalize", "Divide instances by their norm [as its paper does]."),

@@ -40,10 +40,6 @@ class LabelConfig:
     last_labels: bool = False  # whether it sees the labels it bought lately
     multiclass: bool = False  # whether one sampler asks for the class, of any number
 
-    def __post_init__(self) -> None:
-        if self.last_labels and self.multiclass:
-            raise ValueError("last_labels must be False with multiclass: it works with two classes")
-
     def coins(self, index: int) -> np.random.Generator:
         """Return the random numbers of class number `index`."""
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(POLICY_STREAM, index)))
@@ -56,11 +52,11 @@ class LabelConfig:
             return samplers.MulticlassSampler(self.algorithm, n_features, max(classes, 2), **common)
         return samplers.make(self.algorithm, n_features, **common)
 
-    def player(self, n_features: int, index: int) -> Any:
+    def player(self, n_features: int, index: int, classes: int = 1) -> Any:
         """Return the sampler of class number `index`, with the labels that it bought lately if it is to see them."""
         if not self.last_labels:
-            return self.sampler(n_features, index)
-        return samplers.LastLabels(self.sampler(n_features + len(TIMES), index), TIMES)
+            return self.sampler(n_features, index, classes)
+        return samplers.LastLabels(self.sampler(n_features + len(TIMES) * classes, index, classes), TIMES)
 
 
 class Problem(NamedTuple):
@@ -145,9 +141,9 @@ def label(
     if config.multiclass:
         if not exclusive:
             raise ValueError("an instance must have one of several classes with --multiclass, here it need not")
-        sampler: Any = config.sampler(X.shape[1], 0, count)
-        named, queried[:] = sampler.run(X, answers.argmax(axis=0))
-        predicted, stored[:] = named == np.arange(count)[:, None], sampler.stored
+        player = config.player(X.shape[1], 0, count)
+        named, queried[:] = player.run(X, answers.argmax(axis=0))
+        predicted, stored[:] = named == np.arange(count)[:, None], getattr(player, "sampler", player).stored
     for index, problem in enumerate(() if config.multiclass else asked):
         log = config.player(X.shape[1], index).run(X, problem.y)
         predicted[index], queried[index], stored[index] = log.prediction > 0, log.queried, log.stored.sum()

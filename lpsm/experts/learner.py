@@ -72,11 +72,6 @@ class ExpertRun:
         """Cumulative mixture loss."""
         return float(self.loss.sum())
 
-    @property
-    def total_played_loss(self) -> float | None:
-        """Cumulative played loss; None if no weights are kept."""
-        return None if (played := self.played_loss) is None else float(played.sum())
-
     def ledger(self) -> Ledger:
         """Return the rounds as a ledger, whose `regret` compares them with anybody's losses."""
         return Ledger(self.loss)

@@ -355,9 +355,6 @@ def has_classes(key: str) -> bool:
     return kernels.has_classes(CATALOGUE[key].recipe.learner, CATALOGUE[key].recipe.rule)
 
 
-_MOST_CLASSES = 1_000_000
-
-
 class MulticlassSampler(Sampler):
     """A sampler of the catalogue for `n_classes` classes.
 
@@ -385,7 +382,7 @@ class MulticlassSampler(Sampler):
         self, key: str, n_features: int, n_classes: int, *, rng: np.random.Generator | int | None = None,
         normalize: bool | None = None, dtype: DTypeLike = np.float64, max_queries: int | None = None, **params: Any,
     ) -> None:  # fmt: skip
-        self.n_classes = whole(2, _MOST_CLASSES, n_classes=n_classes)
+        self.n_classes = whole(2, 1_000_000, n_classes=n_classes)
         options = options_of(key, n_features, normalize=normalize, **params)
         super().__init__(**options, n_features=n_features, rng=rng, dtype=dtype, max_queries=max_queries)
 

@@ -124,7 +124,7 @@ class Ensemble:
         """Whether margins are those with the instance in the inverse."""
         self.record = RoundRecord(
             size=m, **self._learners(len(everyone)), inside=self.inside,
-            buys_first=bool(getattr(first, "buys_first", False)), by_length=kernel is not None,
+            buys_first=getattr(first, "factor", -1.0) >= 0.0, by_length=kernel is not None,
             kernel=NO_KERNEL if kernel is None else first.held.kernel,
             ensemble=place, vote=entries[4], reweigh=entries[5], counts=counts, scalars=scalars,
             rule=np.array([one.rule.numbers() for one in copies]),

@@ -20,7 +20,6 @@ from numpy.typing import DTypeLike
 
 from lpsm.arithmetic import dot
 from lpsm.arrays import Array, Floats, Ints
-from lpsm.checks import number, shown
 from lpsm.native import compiled
 from lpsm.samplers.learners import Memory, Record, coefficient, keep, new_memory, shrink, steps
 from lpsm.samplers.linear_algebra import (
@@ -41,20 +40,13 @@ from lpsm.samplers.protocol import (
     Rule,
     Similarity,
     call,
-    checked_by,
     code_of,
     parameters,
-    rule_function,
     self_similarity,
 )
 
 FIRST_CAPACITY = 64
 NO_DISTANCE = 1e-12  # of the squared norm: a squared distance that rounding may have left
-
-
-def _whole_degree(degree: float) -> None:
-    if not number("degree", degree).is_integer() or degree < 1:
-        raise ValueError(f"degree must be a positive integer, got {shown(degree)}")
 
 
 @parameters
@@ -67,7 +59,7 @@ class Radial(Rule):
     """k(x, z) = exp(-gamma |x - z|^2)."""
 
     gamma: float = 1.0
-    chance = rule_function(
+    chance = staticmethod(
         lambda kernel, counts, scalars, s, square, other, _, __: exp(-kernel[0] * max(square + other - 2.0 * s, 0.0))
     )
 
@@ -79,8 +71,7 @@ class Polynomial(Rule):
     degree: int = 3
     gamma: float = 1.0
     coef0: float = 1.0
-    ranges = checked_by(degree=_whole_degree)
-    chance = rule_function(
+    chance = staticmethod(
         lambda kernel, counts, scalars, s, square, other, _, __: float((kernel[1] * s + kernel[2]) ** kernel[0])
     )
 
@@ -166,11 +157,6 @@ class Expansion(NamedTuple):
     lambda_: float  # of the shifting Perceptron, or 0
     factor: float  # of the modified Perceptron, or -1
     bounded: bool  # whether the capacity is a budget
-
-    @property
-    def buys_first(self) -> bool:
-        """Whether a first example initialises it."""
-        return self.factor >= 0.0
 
     def score(self, now: Round) -> None:
         """The sum of the coefficients times k(x_i, x)."""

@@ -6,14 +6,19 @@ What it models: beside the d features of round t stand k more, one a time tau in
 
 sums over the rounds s < t whose labels were asked for and have come: means of the labels, the older the lighter, drawn
 to 0 as by one label that is neither, so that they lie in (-1, 1) and fade where nothing was bought for long.
-What it leaves out: labels that were not bought; several classes; whole streams compiled (rounds are played one by one).
+
+Of several classes each has k such features, with 1 for y_s where the label was that class and 0 where it was another,
+times the root mean square length of the instances so far, so that neighbours differ as much by a label as by x.  What
+is stored sees its own label among them, as it will be seen by the rounds after it: so a run that has begun speaks for
+the instances stored in runs of its class, and not for those stored before a run of that class began.
+What it leaves out: labels that were not bought; whole streams compiled (rounds are played one by one).
 Source: ours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,21 +27,23 @@ from scipy import sparse
 from lpsm.arrays import Array, Floats, State
 from lpsm.checks import reading, shaped, shown, state_array
 from lpsm.samplers import state_io
-from lpsm.samplers.checks import Rows, as_instances, as_labels
+from lpsm.samplers.catalogue import MulticlassSampler
+from lpsm.samplers.checks import Rows, as_instances
 from lpsm.samplers.run_log import Decision, RunLog
 from lpsm.samplers.sampler import Sampler
+from lpsm.states import from_state
 
 TIMES = (4.0, 16.0, 64.0)
 """Rounds; looked for on the whole of Elec2, where other sets of times from 1 to 256 did as well."""
 
 
 class LastLabels:
-    """A sampler of two classes and the labels it bought lately.
+    """A sampler and the labels it bought lately.
 
     Parameters
     ----------
     sampler
-        A `Sampler` of d + k features: the last k are the labels.
+        A `Sampler` of d + k features: the last k are the labels.  Or a `MulticlassSampler` of c classes, of d + c k.
     times
         The times tau, in rounds, (k,), positive.
 
@@ -58,55 +65,68 @@ class LastLabels:
         self.sampler, self.times = sampler, shaped("times", times, "k", filled=True)
         if not (self.times > 0.0).all():
             raise ValueError(f"times must be positive, got {shown(times)}")
-        if type(sampler) is not Sampler or sampler.n_features <= len(self.times):
-            raise ValueError(f"sampler must be a Sampler of more than {len(self.times)} features, got {shown(sampler)}")
-        self.n_features = sampler.n_features - len(self.times)
+        shows = len(self.times) * getattr(sampler, "n_classes", 1)
+        if type(sampler) not in (Sampler, MulticlassSampler) or sampler.n_features <= shows:
+            raise ValueError(f"sampler must be a Sampler of more than {shows} features, got {shown(sampler)}")
+        self.n_features, self._several = sampler.n_features - shows, sampler.n_classes > 1
         self._fade = np.exp(-1.0 / self.times)
-        self._sums, self._seen = np.zeros((2, len(self.times))), np.zeros(len(self.times))
+        self._sums = np.zeros((max(sampler.n_classes, 2), len(self.times)))  # a class each; of two, y and labels
+        self._seen, self._squares = np.zeros(shows), np.zeros(2)  # sum of |x|^2, and rounds
 
     def decide(self, x: Rows) -> Decision:
         """Predict the label of `x`, shape (d,), and say whether to ask for it."""
-        sums = self._sums * self._fade
-        seen = sums[0] / (1.0 + sums[1])
-        decision = self.sampler.decide(self._row(x, seen))
-        self._sums, self._seen = sums, seen
+        row, sums = shaped("x", x, self.n_features), self._sums * self._fade
+        squares, seen = self._squares + np.array([row @ row, 1.0]), sums[0] / (1.0 + sums[1])
+        if self._several:
+            seen = (_size(squares) * sums / (1.0 + sums.sum(axis=0))).ravel()
+        decision = self.sampler.decide(np.append(row, seen))
+        self._sums, self._seen, self._squares = sums, seen, squares
         return decision
 
     def learn(self, x: Rows | int, y: int) -> bool:
         """Take the label of the last instance, or of a ticket, as `Sampler.learn`; return whether it was stored."""
-        age = 0
-        if isinstance(x, int | np.integer):
-            stored, age = self.sampler.learn(x, y), self.sampler.rounds - int(x)
-        else:
-            stored = self.sampler.learn(self._row(x, self._seen), y)
-        self._sums += np.array([[y], [1.0]]) * self._fade**age
+        sampler, ticket = self.sampler, x
+        if not isinstance(ticket, int | np.integer):
+            ticket = sampler._ticket_of(np.append(shaped("x", x, self.n_features), self._seen))
+        sampler._check_label(y)
+        one = np.eye(sampler.n_classes, 1, -int(y)) if self._several else np.array([[y], [1.0]])
+        if self._several and ticket in sampler._questions:  # what was seen is size sums/(1 + w): now with this one
+            seen = sampler._questions[int(ticket)].values[self.n_features :].reshape(one.shape[0], -1)
+            size = _size(self._squares)
+            rest = size - seen.sum(axis=0)
+            seen[:] = size * (seen + rest * one) / (size + rest)
+        stored = sampler.learn(ticket, y)
+        self._sums += one * self._fade ** (sampler.rounds - int(ticket))
         return stored
 
-    def run(self, X: Rows, y: ArrayLike) -> RunLog:
-        """Decide on the rows of X, (T, d), in turn, reading y, (T,), only where it is asked for."""
+    def run(self, X: Rows, y: ArrayLike) -> Any:
+        """Decide on the rows of X, (T, d), in turn, reading y, (T,), only where it is asked for.
+
+        Return what the sampler's own `run` returns: a `RunLog`, or of several classes predictions and questions.
+        """
         table = as_instances(X, self.n_features, self.sampler.dtype)
         if sparse.issparse(table):
             raise ValueError(f"X must be dense beside labels bought lately, got a sparse {type(X).__name__}")
-        labels = as_labels(y, len(table))
-        n = len(table)
-        log = RunLog(np.zeros(n, np.int8), np.zeros(n, bool), np.zeros(n, bool), np.zeros(n))
+        n, labels = len(table), self.sampler._labels(y, len(table))
+        prediction, (queried, stored), margin = np.zeros(n, np.int64), np.zeros((2, n), bool), np.zeros(n)
         for t, (x, label) in enumerate(zip(table, labels, strict=True)):
-            one = self.decide(x)
-            log.prediction[t], log.queried[t], log.margin[t] = one.prediction, one.query, one.margin
-            log.stored[t] = one.query and self.learn(x, int(label))
-        return log
-
-    def _row(self, x: Rows, seen: Floats) -> Floats:
-        return np.append(shaped("x", x, self.n_features), seen)
+            margin[t], prediction[t], queried[t], *_ = self.decide(x)
+            stored[t] = queried[t] and self.learn(x, int(label))
+        if self._several:
+            return prediction, queried
+        return RunLog(prediction.astype(np.int8), queried, stored, margin)
 
     def __repr__(self) -> str:
         return f"LastLabels({self.sampler}, times={self.times.tolist()})"
 
     # -- saving -------------------------------------------------------------------------------
 
+    def _arrays(self) -> State:
+        return {name: getattr(self, f"_{name}") for name in ("sums", "seen", "squares")[: 2 + self._several]}
+
     def state(self) -> State:
         """Return everything that determines the future, as a versioned dict of arrays; see `Sampler.state`."""
-        own = {"times": self.times, "sums": self._sums.copy(), "seen": self._seen.copy()}
+        own = {"times": self.times} | {name: array.copy() for name, array in self._arrays().items()}
         named = {"kind": np.array("LastLabels"), "version": np.array(self.VERSION)}
         return named | own | state_io.within("sampler_", self.sampler.state())
 
@@ -116,8 +136,13 @@ class LastLabels:
         with reading("a LastLabels' state"):
             if int(state["version"]) != cls.VERSION:
                 raise ValueError(f"version must be {cls.VERSION}, got {state['version']}")
-            held = Sampler.from_state(state_io.nested(state, "sampler_"))
+            held = from_state(state_io.nested(state, "sampler_"))
             found = cls(held, state_array(state, "times", (None,)))
-            k = len(found.times)
-            found._sums, found._seen = state_array(state, "sums", (2, k)), state_array(state, "seen", (k,))
+            for name, array in found._arrays().items():
+                array[:] = state_array(state, name, array.shape)
             return found
+
+
+def _size(squares: Floats) -> float:
+    """The root mean square of lengths."""
+    return float(np.sqrt(np.divide(*squares))) or 1.0

@@ -131,11 +131,6 @@ class Vector(NamedTuple):
     lambda_: float  # 0: does not shift
     factor: float  # -1: is not modified
 
-    @property
-    def buys_first(self) -> bool:
-        """Whether v = 0 would never move, so that a first example initialises it."""
-        return self.factor >= 0.0
-
     def score(self, now: Round) -> None:
         """W_c.x."""
         write_scores(self.weights, now.row, now.scores, now.s)
@@ -272,18 +267,13 @@ class Squares(NamedTuple):
             counts[PENDING] = 0
 
 
-def squares(n_features: int, k: int, dtype: DTypeLike, ridge: float, drift: float, inside: bool) -> Squares:
-    """Return the arrays before the first round; updates wait until they are about d/2, in whole blocks."""
+def _squares(learner: Learner, n_features: int, k: int, dtype: DTypeLike) -> Squares:
+    """Return its arrays before the first round, for k classes; updates wait until they are about d/2, in blocks."""
     blocks = max(n_features // 2 // BLOCK, 1)
     weights, anchors, waiting = (np.zeros((n, n_features), dtype) for n in (k, ANCHORS, blocks * BLOCK))
     matrix = np.zeros((n_features, n_features), dtype)
-    np.fill_diagonal(matrix, ridge)
-    return Squares(weights, matrix, np.zeros(n_features, dtype), anchors, waiting, ridge, drift, inside)
-
-
-def _squares(learner: Learner, n_features: int, k: int, dtype: DTypeLike) -> Squares:
-    """Return its arrays before the first round, for k classes."""
-    return squares(n_features, k, dtype, *learner.recursion)
+    np.fill_diagonal(matrix, learner.recursion[0])
+    return Squares(weights, matrix, np.zeros(n_features, dtype), anchors, waiting, *learner.recursion)
 
 
 @parameters
@@ -341,9 +331,7 @@ class Diagonal(NamedTuple):
     kept: Floats  # (1, d) q with S = 1/(1 + q)
     r: float
 
-    def score(self, now: Round) -> None:
-        """W_c.x."""
-        write_scores(self.weights, now.row, now.scores, now.s)
+    score = Vector.score  # type: ignore[misc]
 
     def variance(self, now: Round) -> float:
         """X'S x."""
@@ -371,9 +359,7 @@ class Gradients(NamedTuple):
     kept: Floats  # (1, d) sums of squared gradients
     eta: float
 
-    def score(self, now: Round) -> None:
-        """W_c.x."""
-        write_scores(self.weights, now.row, now.scores, now.s)
+    score = Vector.score  # type: ignore[misc]
 
     def variance(self, now: Round) -> float:
         """How far a step of weight 1 would move the margin, eta x'D x, D with the gradient of this round."""
@@ -398,6 +384,13 @@ class Gradients(NamedTuple):
                 move(self.weights, now, i, size * x / sqrt(kept[i]))
 
 
+def _features(learner: Learner, n_features: int, k: int, dtype: DTypeLike) -> Record:
+    """Return its arrays before the first round, for k classes."""
+    kind: Record = Gradients if learner.takes_weights else Diagonal
+    weights, kept = (np.zeros((n, n_features), dtype) for n in (k, 1))
+    return kind(weights, kept, float(getattr(learner, kind._fields[-1])))
+
+
 @parameters
 class DiagonalArow(Learner):
     """AROW with a diagonal matrix S, 1 at first: w += y S x loss/(x'S x + r), and S loses the diagonal of its update.
@@ -408,10 +401,7 @@ class DiagonalArow(Learner):
     r: float = 1.0
     takes_classes = True
     takes_kernels = False
-
-    def arrays(self, n_features: int, k: int, dtype: DTypeLike) -> Diagonal:
-        """Return its arrays before the first round, for k classes."""
-        return Diagonal(np.zeros((k, n_features), dtype), np.zeros((1, n_features), dtype), float(self.r))
+    arrays = _features
 
 
 @parameters
@@ -425,8 +415,4 @@ class AdaGrad(Learner):
     takes_classes = True
     takes_kernels = False
     takes_weights = True
-
-    def arrays(self, n_features: int, k: int, dtype: DTypeLike) -> Gradients:
-        """Return its arrays before the first round, for k classes."""
-        weights = np.zeros((k, n_features), dtype)
-        return Gradients(weights, np.zeros((1, n_features), dtype), float(self.eta))
+    arrays = _features

@@ -85,7 +85,7 @@ _RANGES: dict[str, Callable[..., object]] = {
         ("rate", partial(between, 0.0, 1.0)),
         ("floor", partial(between, 0.0, 1.0, True)),
         ("factor", partial(between, 0.0, 2.0)),
-        ("B R", partial(whole, 1)),
+        ("B R degree", partial(whole, 1)),
     )
     for name in names.split()
 }
@@ -101,11 +101,6 @@ def parameters(kind: type[T]) -> type[T]:
         if isinstance(function, staticmethod):  # by this name its machine code is kept
             function.__func__.__qualname__ = f"{kind.__name__}.{name}"
     return dataclass(frozen=True, slots=True, kw_only=True)(kind)
-
-
-def rule_function(function: RuleFunction) -> Any:
-    """Make a function of a rule one of its record."""
-    return staticmethod(function)
 
 
 def checked_by(**checks: Callable[..., object]) -> Checks:

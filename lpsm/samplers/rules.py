@@ -33,7 +33,6 @@ from lpsm.samplers.protocol import (
     RuleFunction,
     checked_by,
     parameters,
-    rule_function,
 )
 
 __all__ = [
@@ -80,7 +79,7 @@ class Coin(Rule):
     adaptive: bool = False
     symbol: str = "b"
     randomized = True
-    chance = rule_function(
+    chance = staticmethod(
         lambda rule, counts, scalars, p, r, m, norm2, bias: toss(scale(rule, counts, scalars, norm2), abs(m))
     )
 
@@ -93,7 +92,7 @@ class SecondOrderCoin(Rule):
     adaptive: bool = False
     symbol: str = "b"
     randomized = True
-    chance = rule_function(  # |m| + m^2 (1 + r)/2 at m = p/(1 + r)
+    chance = staticmethod(  # |m| + m^2 (1 + r)/2 at m = p/(1 + r)
         lambda rule, counts, scalars, p, r, m, norm2, bias: toss(
             scale(rule, counts, scalars, norm2), (abs(p) + 0.5 * p * p) / (1.0 + r)
         )
@@ -106,7 +105,7 @@ class FixedCoin(Rule):
 
     rate: float = 0.5
     randomized = True
-    chance = rule_function(lambda rule, counts, scalars, p, r, m, norm2, bias: float(rule[0]))
+    chance = staticmethod(lambda rule, counts, scalars, p, r, m, norm2, bias: float(rule[0]))
 
 
 # -- thresholds: the margin, or its variance, beside a number that changes with time --------------------------
@@ -149,7 +148,7 @@ class SmallMargin(Rule):
     """Ask if margin^2 <= |x|^2 K ln t / N, N stored so far (A figure 1); R section 4 is K = c^2."""
 
     K: float = 1.0
-    chance = rule_function(lambda rule, counts, scalars, p, r, m, norm2, bias: small(rule[0], counts, m, norm2))
+    chance = staticmethod(lambda rule, counts, scalars, p, r, m, norm2, bias: small(rule[0], counts, m, norm2))
 
 
 @parameters
@@ -157,7 +156,7 @@ class NextLabel(Rule):
     """A small margin in round t asks for the label of round t + 1 (A section 3.1); the first label is asked for."""
 
     K: float = 1.0
-    chance = rule_function(SmallMargin.chance)
+    chance = staticmethod(SmallMargin.chance)
     grants = staticmethod(_next)
 
     def begin(self, counts: Ints, scalars: Floats) -> None:
@@ -170,7 +169,7 @@ class Variance(Rule):
     """Ask if x'(A + x x')^-1 x > t^-kappa, that is r/(1+r) (D section 5: BBQ)."""
 
     kappa: float = 0.3
-    chance = rule_function(
+    chance = staticmethod(
         lambda rule, counts, scalars, p, r, m, norm2, bias: (
             1.0 if r / (1.0 + r) > float(counts[ROUND]) ** -rule[0] else 0.0
         )
@@ -183,7 +182,7 @@ class Halving(Rule):
 
     R: int = 10
     s_1: float = 1.0
-    chance = rule_function(
+    chance = staticmethod(
         lambda rule, counts, scalars, p, r, m, norm2, bias: 1.0 if abs(m) <= scalars[THRESHOLD] else 0.0
     )
     answers = staticmethod(_halve)
@@ -203,7 +202,7 @@ class KeptRate(Rule):
 
     rate: float = 0.1
     step: float = 0.02
-    chance = rule_function(Halving.chance)
+    chance = staticmethod(Halving.chance)
     grants = staticmethod(_follow)
 
 
@@ -264,15 +263,15 @@ class AdaptiveSampler(Rule):
     grants = staticmethod(_appoint)
     answers = staticmethod(_keep_if_due)
 
-    _by_margin = rule_function(
+    _by_margin = staticmethod(
         lambda rule, counts, scalars, p, r, m, norm2, bias: small(128.0 / rule[0], counts, m, 1.0)
     )
-    _by_coin = rule_function(lambda rule, counts, scalars, p, r, m, norm2, bias: bias)
+    _by_coin = staticmethod(lambda rule, counts, scalars, p, r, m, norm2, bias: bias)
 
     @property
     def chance(self) -> RuleFunction:
         """Whether the margin is small, or the coin's bias."""
-        return self._by_margin if self.bias is None else self._by_coin  # type: ignore[no-any-return]
+        return self._by_margin if self.bias is None else self._by_coin
 
     @property
     def randomized(self) -> bool:
@@ -306,7 +305,7 @@ class Filter(Rule):
 
     K: float = 1.0
     filters = True
-    chance = rule_function(
+    chance = staticmethod(
         lambda rule, counts, scalars, p, r, m, norm2, bias: 1.0 if m >= 0.0 else small(rule[0], counts, m, norm2)
     )
 
@@ -322,7 +321,7 @@ class AppleTasting(Rule):
     count_forced: bool = False
     randomized = True
     filters = True
-    chance = rule_function(
+    chance = staticmethod(
         lambda rule, counts, scalars, p, r, m, norm2, bias: min(
             1.0 if p >= 0.0 else sqrt((1.0 + counts[FALSE_POSITIVES]) / counts[ROUND]), 1.0
         )
@@ -337,7 +336,7 @@ class LabelEfficientFilter(Rule):
     C: float = 1.0
     randomized = True
     filters = True
-    chance = rule_function(
+    chance = staticmethod(
         lambda rule, counts, scalars, p, r, m, norm2, bias: 1.0 if p >= 0.0 else toss(rule[0], abs(m))
     )
 

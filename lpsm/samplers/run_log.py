@@ -46,11 +46,6 @@ class RunLog:
         self.replay: Callable[[], RunLog] | None = None  # plays the run again with exact margins, if these are not
 
     @property
-    def exact(self) -> bool:
-        """Whether `margin` is there, and need not be computed."""
-        return self.replay is None
-
-    @property
     def margin(self) -> Floats:
         """Signed margin of every round, as `decide` gives it; RuntimeError if X was changed before it was read."""
         if self.replay is not None:

@@ -4,7 +4,7 @@ import struct
 from zlib import crc32
 
 from experiments.audit import audit, rate_mbps
-from tests.tables import cases_of, each, near
+from tests.tables import cases_of, each, near, unequal
 from traces.captures.frames import WIRELESS
 from traces.captures.packets import frames
 from traces.captures.wireless import PS_POLL, heard
@@ -68,12 +68,14 @@ def test_listen_interval_delays_and_polls_are_those_of_the_client(link, interval
     assert (network.ssid, network.dtim_period, network.beacon_interval_us, network.beacons) == ("home", 2, BEACON_US,
         59)  # fmt: skip
     client = found.clients[STATION]
-    assert client.listen_interval == interval
-    assert client.woke_by["ps_polls"] == len(wakes)
-    assert client.delays_us == [(wake - told) * BEACON_US + 2_000 for wake, told in first_told.items()]
-    assert client.nearest_policy() == (f"listen:{interval}" if interval > 1 else "psm")
-    assert client.awake_us == 0
-    assert len([request for request in client.requests if not request.request_bytes]) == len(wakes)
+    assert not unequal("""
+client.listen_interval -> interval
+client.woke_by["ps_polls"] -> len(wakes)
+client.delays_us -> [(wake - told) * BEACON_US + 2_000 for wake, told in first_told.items()]
+client.nearest_policy() -> f"listen:{interval}" if interval > 1 else "psm"
+client.awake_us -> 0
+len([request for request in client.requests if not request.request_bytes]) -> len(wakes)
+""", globals() | locals())  # fmt: skip
 
 
 def test_hold_time_and_time_asleep_are_those_of_the_client():
@@ -118,9 +120,11 @@ def test_what_the_sniffer_missed_is_counted():
     missed = {BEACON_US * beacon for beacon in (7, 8, 20)} | {BEACON_US * number + 5_000 for number in (3, 4)}
     air.frames = [frame for frame in air.frames if frame[0] not in missed]
     found = air.audit()
-    assert found.networks[AP].missed_beacons == 3
-    assert found.clients[STATION].missed_frames == 2
-    assert found.clients[STATION].nearest_policy() == "none"
+    assert not unequal("""
+found.networks[AP].missed_beacons -> 3
+found.clients[STATION].missed_frames -> 2
+found.clients[STATION].nearest_policy() -> "none"
+""", globals() | locals())  # fmt: skip
 
 
 def test_a_frame_sent_again_is_traffic_once_whether_or_not_its_first_copy_was_heard():

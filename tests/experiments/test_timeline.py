@@ -11,7 +11,7 @@ import traces
 from experiments.report.capture import capture
 from experiments.report.perfetto import trace_events
 from experiments.timeline import record, timeline, window_of_page
-from tests.tables import each, near, value_error
+from tests.tables import each, near, unequal, value_error
 
 WORK = traces.Workload.of(list(traces.generate(5, np.random.default_rng(11), "1996")))
 CONFIG = netsim.SimulationConfig(server_delay=netsim.ServerDelay(mean_s=0.2))
@@ -28,10 +28,12 @@ def test_a_timeline_of_the_whole_run_adds_up_to_its_result(runs, policy):
     run = runs[policy]
     seen = timeline(run, 0.0, run.result.elapsed_s)
     assert sum(end - start for start, end in seen.awake) == near(run.result.awake_s, abs=1e-6)
-    assert len(seen.frames) == len(run.recorder.transmissions)
-    assert sum(beacon.heard == "listened" for beacon in seen.beacons) == run.result.beacons
-    assert len(seen.beacons) == int(run.result.elapsed_s / 0.1 + 1e-6) + 1
-    assert len(seen.loads) == len(WORK)
+    assert not unequal("""
+len(seen.frames) -> len(run.recorder.transmissions)
+sum(beacon.heard == "listened" for beacon in seen.beacons) -> run.result.beacons
+len(seen.beacons) -> int(run.result.elapsed_s / 0.1 + 1e-6) + 1
+len(seen.loads) -> len(WORK)
+""", globals() | locals())  # fmt: skip
     down = [frame for frame in run.recorder.transmissions if frame.down]
     waited = sum(frame.size_bytes * (frame.start_ns - frame.reached_ns) for frame in down) / 1e9
     assert sum(step.value * (step.end_s - step.start_s) for step in seen.waiting) == near(waited, abs=1e-3)

@@ -11,7 +11,7 @@ from lpsm.samplers import kernels, protocol
 from lpsm.samplers.ensemble import pinned
 from lpsm.samplers.state_io import PARTS
 from lpsm.samplers.tuned import charge, vote
-from tests.tables import cases_of, each, near
+from tests.tables import cases_of, each, near, unequal
 
 DEFAULTS = """
 Perceptron(eta=1.0) ModifiedPerceptron(factor=2.0) ShiftingPerceptron(lambda_=0.01) BudgetPerceptron(B=500, eta=1.0)
@@ -68,10 +68,12 @@ def test_the_defaults_of_every_part_and_what_the_catalogue_says_of_an_algorithm(
     )
     assert not any(hasattr(getattr(part(), "chance", None), "__self__") for part in PARTS.values())  # plain functions
     model, entry = samplers.make("iwal", 2), samplers.registry()["adaptive-sampler"]
-    assert (model.stores, model.normalize, model.max_queries) == ("small margins", False, None)
-    assert entry.written == "adaptive-sampler [lambda=1.0] [mistake_driven=False] [a=1.0]"
-    assert entry.example == "lpsm label sms-spam --algorithm adaptive-sampler --param lambda=1.0"
-    assert [parameter.name for parameter in entry.parameters] == ["lambda_", "rho", "mistake_driven", "bias", "a"]
+    assert not unequal("""
+(model.stores, model.normalize, model.max_queries) -> ("small margins", False, None)
+entry.written -> "adaptive-sampler [lambda=1.0] [mistake_driven=False] [a=1.0]"
+entry.example -> "lpsm label sms-spam --algorithm adaptive-sampler --param lambda=1.0"
+[parameter.name for parameter in entry.parameters] -> ["lambda_", "rho", "mistake_driven", "bias", "a"]
+""", globals() | locals())  # fmt: skip
     assert samplers.registry()["arow-ss"].source.endswith(
         "(W: Cesa-Bianchi, Gentile and Zaniboni 2004; AROW: Crammer, Kulesza and Dredze 2009)")  # fmt: skip
     assert samplers.describe("sole").startswith("sole(C=1.0, a=1.0): The second-order label-efficient classifier asks")

@@ -73,7 +73,7 @@ make("sop", kernel="cosine") -> kernel must be one of
 make("sop", kernel=3) -> kernel must be a name or a function
 make("sop", kernel="rbf", degree=2) -> kernel 'rbf' does not take
 make("sop", kernel="rbf", gamma=0.0) -> gamma must be positive and finite, got 0.0
-make("sop", kernel="poly", degree=0) -> degree must be a positive integer, got 0
+make("sop", kernel="poly", degree=0) -> degree must be an integer of at least 1, got 0
 make("sop", kernel="poly", coef0=-0.5) -> coef0 must be non-negative and finite, got -0.5
 make("sop", kernel=samplers.Radial(), gamma=2.0) -> parameters of a kernel need its name, got \['gamma'\]
 make("arow-diagonal", kernel="linear") -> kernel must be None for a learner that keeps a number a feature

@@ -12,6 +12,7 @@ import lpsm
 from bench import tuned as bench
 from lpsm.samplers import LastLabels, Sampler, TunedSampler, make
 from tests.lpsm.frozen.streams import a_stream, assert_same, by_rounds, of
+from tests.oracles.samplers import TIMES, means
 from tests.tables import cases_of, near
 
 
@@ -79,19 +80,12 @@ def test_candidates_are_those_of_the_grid_whole_ones_as_integers():
 
 
 # -- labels bought lately as features: their definition, what they cannot know, late labels, and states
-TIMES = (2.0, 9.0)
 X = default_rng(3).normal(size=(120, 3))
 Y = np.where(np.arange(120) // 12 % 2 == 0, 1, -1)
 
 
 def inner(rate):
     return make("kept-rate", 5, rate=rate, step=0.1)
-
-
-def means(bought, t):
-    """The features of round t by their definition, of the labels that are known, by round."""
-    weights = {s: np.exp(-(t - s) / np.array(TIMES)) for s in bought}
-    return sum((bought[s] * w for s, w in weights.items()), np.zeros(2)) / (1.0 + sum(weights.values(), np.zeros(2)))
 
 
 @cases_of("rate late", "0.3, 1 ; 1.0, 5")

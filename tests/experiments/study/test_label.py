@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 from experiments.datasets.stream import Stream
 from experiments.study.label import LabelConfig, label, parse_parameters, problems
 from lpsm import samplers
-from tests.tables import cases_of, near, value_error, words
+from tests.tables import cases_of, each, near, unequal, words
 
 
 def drawn(rounds=300, d=4, seed=0):
@@ -144,9 +144,11 @@ def test_a_parameter_is_read_as_what_it_looks_like():
 def test_options_change_what_they_say(found, table):
     common = (table, "--algorithm", "perceptron")
     plain = found(*common)
-    assert found(*common, "--intercept")["features"] == 5
-    assert found(*common, "--drop", "a", "--drop", "1")["features"] == 2
-    assert found(*common, "--rows", "100")["rounds"] == 100
+    assert not unequal("""
+found(*common, "--intercept")["features"] -> 5
+found(*common, "--drop", "a", "--drop", "1")["features"] -> 2
+found(*common, "--rows", "100")["rounds"] -> 100
+""", globals() | locals())  # fmt: skip
     assert found(*common, "--normalize")["classes"] != plain["classes"]
     assert found(*common, "--positive", "ham")["mapping"] == "label +1 is ham, label -1 is spam"
     assert found(table, "--algorithm", "ssmd", "--budget", "7")["classes"][0]["queries"] == 7
@@ -165,30 +167,19 @@ def test_a_rate_is_kept_by_any_sampler_which_stores_all_it_buys_where_it_is_to(f
     assert "a filter predicts by asking" in complaint("label", table, "--rate", "0.2", "--algorithm", "ffole")
 
 
-def test_labels_bought_lately_are_shown_and_are_no_others():
-    X, _ = drawn(rounds=400)
-    y = np.where(np.arange(400) // 40 % 2 == 0, 1, -1)
-    chosen = {"rate": 0.3, "step": 0.1}
-    seen = label(X, yes_or_no(y), LabelConfig(algorithm="kept-rate", parameters=chosen, last_labels=True))
-    model = samplers.LastLabels(samplers.make("kept-rate", 7, **chosen))
-    assert np.array_equal(seen.rounds["margin"], model.run(X, y).margin)
-    assert seen.summary["features"] == 4
-    assert seen.summary["accuracy"] > 0.7
-    with value_error("last_labels must be False with multiclass"):
-        LabelConfig(algorithm="ss", parameters={}, last_labels=True, multiclass=True)
-
-
-def test_one_sampler_asks_for_the_class_itself(found, complaint, tmp_path):
+@each("lately", [0, 9])
+def test_one_sampler_asks_for_the_class_itself_and_may_see_the_labels_bought_lately(found, complaint, tmp_path, lately):
     X, y = three()
-    config = LabelConfig(algorithm="nearest", parameters={"rate": 0.3}, multiclass=True)
+    config = LabelConfig(algorithm="nearest", parameters={"rate": 0.3}, multiclass=True, last_labels=bool(lately))
     counted = label(X, problems(y, ("a", "b", "c"), one_vs_rest=True), config)
-    said, asked = samplers.MulticlassSampler("nearest", 3, 3, rate=0.3).run(X, y)
+    model = samplers.MulticlassSampler("nearest", 3 + lately, 3, rate=0.3)
+    said, asked = (samplers.LastLabels(model) if lately else model).run(X, y)
     assert counted.summary["accuracy"] == near(np.mean(said == y))
     assert counted.summary["queries"] == asked.sum() == counted.classes["stored"][0]
     assert counted.summary["label_rate"] == counted.summary["rounds_asked"] == asked.mean()
     assert counted.classes["mistakes"].sum() == 2 * (said != y).sum()  # each is one of the class, and one of another
     np.savez(tmp_path / "t.npz", X=X, y=y)
-    common = (tmp_path / "t.npz", "--rate", "0.3", "--multiclass")
+    common = (tmp_path / "t.npz", "--rate", "0.3", "--multiclass", *["--last-labels"][:lately])
     assert found(*common, "--algorithm", "nearest", "--no-scale")["accuracy"] == counted.summary["accuracy"]
     assert "--last-labels, --multiclass" in complaint("label", *common, "--bounds", "2")
     np.savez(tmp_path / "several.npz", X=X, y=np.ones((300, 3)) * (np.arange(3) <= y[:, None]) * (y > 0)[:, None])
