@@ -67,7 +67,7 @@ def test_what_is_charged_is_what_a_client_needs_that_knows_the_beacons():
         assert found[:, 0] == near(replayed(own, row, ways), rel=1e-9)
 
 
-@each("polls", [0, 3])
+@each("polls", [0, 4])
 def test_every_schedule_found_gives_what_it_claims_when_it_is_replayed(polls):
     own = search()
     for start in (AWAKE, ASLEEP):
@@ -162,14 +162,14 @@ def test_no_policy_needs_less_and_the_curve_rises_in_slowdown_and_falls_in_energ
 def polling():
     """Return the examples of all registered policies that may poll, and others of their settings."""
     names = [entry.example for entry in registry().values() if getattr(make(entry.example), "polls", False)]
-    return [*names, "lpsm4:1.02", "lpsm4:1.2", *(f"poll:{ms}" for ms in (1.6, 6.4, 51.2, 204.8))]
+    return [*names, "lpsm4:1.02", "lpsm4:1.2", *(f"poll:{ms}" for ms in (1.6, 6.4, 51.2, 204.8, 400))]
 
 
 @each("delay", "0 lognormal:0.5 exponential:0.3")
 @each("radio", [netsim.RadioConfig(), netsim.Radio.profile("esp32-c6"), DEAR])
 def test_who_may_poll_needs_no_more_than_who_wakes_at_beacons_nor_than_any_policy_that_polls(delay, radio):
     config = netsim.SimulationConfig(server_delay=delay, radio=radio)
-    pages = Workload.of(traces.generate(6, 3, "1996"))
+    pages = Workload.of(traces.generate(6, 4, "1996"))
     bound, curve = (clairvoyant(pages, config=config, seed=2, polls=polls) for polls in (False, True))
     assert (np.diff(curve.slowdown) >= 0.0).all()
     assert (np.diff(curve.above_sleep_j) <= 0.0).all()
@@ -180,5 +180,6 @@ def test_who_may_poll_needs_no_more_than_who_wakes_at_beacons_nor_than_any_polic
     assert {name.partition(":")[0] for name in tried} >= {"poll", "poll-link", "lpsm-poll", "lpsm4", "lpsm4-link"}
     for name in tried:
         run = netsim.simulate(pages, name, config=config, seed=2)
-        above_j = (run.pages["energy_j"] - 1e-3 * radio.asleep_mw * run.latency_s).mean()
-        assert curve.at(run.slowdown(base)) <= 1.005 * above_j, name
+        above_j = run.pages["energy_j"] - 1e-3 * radio.asleep_mw * run.latency_s
+        above_j[0] += radio.wakeup_j  # in which it need not wake up, since a run begins awake
+        assert curve.at(run.slowdown(base)) <= 1.005 * above_j.mean(), name
