@@ -37,8 +37,8 @@ from netsim.simulation import simulate
 from traces.columns import Workload
 from traces.records import Page
 
-INTERVAL, PERIOD, WAITS, PROBED, ROW, WAIT, SINCE, TABLE = range(8)
-MET, VAIN, COUNT, CAME, WAYS = 0, 1, 2, 3, 67
+INTERVAL, PERIOD, STRIDE, PROBED, ROW, WAIT, SINCE, TABLE = range(8)
+MET, VAIN, HEARD, COUNT, CAME, WAYS = 0, 1, 2, 3, 4, 68
 AWAKE, ASLEEP, NEVER = 0, 1 << 40, 1 << 41
 _PASSES, _POLLS, _LATER = 2, 4, 4
 _NO_DELAY_J = 1e6
@@ -47,26 +47,27 @@ _NS_PER_S = 1_000_000_000
 
 
 def _wait(view: FlatView, ints: Ints, floats: Floats) -> Plan:
-    """Meet each wait as the table says, whose rows are periods: waits met, beacons in vain, frames, ways, beacons.
+    """Meet each wait as the table says, whose rows are periods: waits met, beacons in vain, heard, frames, ways.
 
     A way is the number of the beacon to wake up for and stay awake from, 0 being now and `ASLEEP` none, or below 0 in
     how many nanoseconds to poll.  Asleep, the client listens to every beacon, and counts those that bring nothing: they
     are not charged.
     """
-    waits, now, interval = ints[WAITS], view.now_ns, ints[INTERVAL]
-    row = min(now // ints[PERIOD], (len(ints) - TABLE) // (WAYS + 2 * waits) - 1)
+    stride, now, interval = ints[STRIDE], view.now_ns, ints[INTERVAL]
+    row = min(now // ints[PERIOD], (len(ints) - TABLE) // stride - 1)
     if row != ints[ROW]:
         ints[ROW], ints[WAIT] = row, 0
-    at = TABLE + row * (WAYS + 2 * waits)
+    at = TABLE + row * stride
     if not view.at_beacon and view.last_sent_ns >= 0:  # not at the start of the run
         ints[WAIT] += 1
         ints[SINCE] = now
         ints[at + MET] = ints[WAIT]
-    wait = at + WAYS + max(1, min(ints[WAIT], waits)) - 1
-    way, heard = ints[wait], now // interval - ints[SINCE] // interval
+    way = ints[at + min(WAYS + max(0, ints[WAIT] - 1), stride - 1)]
     if view.at_beacon and way == ASLEEP and view.buffered_bytes:
-        ints[wait + waits] = heard
+        heard = now // interval - ints[SINCE] // interval
         ints[at + VAIN] += heard - 1
+        if ints[WAIT] - 1 == ints[PROBED]:
+            ints[at + HEARD] = heard
     if way == ASLEEP:
         return Plan(now, (now // interval + 1) * interval, True, interval, False)
     if way < 0:
@@ -79,7 +80,7 @@ def _wait(view: FlatView, ints: Ints, floats: Floats) -> Plan:
 
 def _note(frame: FlatFrame, ints: Ints, floats: Floats) -> None:
     """Note how long after the beginning of the wait that is probed each of its first frames came."""
-    row = TABLE + ints[ROW] * (WAYS + 2 * ints[WAITS])
+    row = TABLE + ints[ROW] * ints[STRIDE]
     at = row + CAME + ints[row + COUNT]
     if not frame.sent and ints[WAIT] - 1 == ints[PROBED] and frame.empty_ns > ints[SINCE] and at < row + WAYS:
         ints[at] = frame.empty_ns - ints[SINCE]
@@ -168,10 +169,6 @@ class _Search:
         bare_ns = config.tcp.header_bytes * 8 * _NS_PER_S // round(1e6 * link.wireless_mbps)
         self.poll_ns = bare_ns + round(1e6 * link.wireless_delay_ms)  # until a poll is heard
 
-    def _cost(self, found: arrays.Floats, rows: arrays.Ints | slice = slice(None)) -> arrays.Floats:
-        cost: arrays.Floats = found[1] + self.price[rows] * found[0]
-        return cost
-
     def descend(self, start: int, polls: int = 0) -> tuple[arrays.Floats, arrays.Ints]:
         """Return slowdown and joules above sleeping, shape (2, rows), of the ways found from one for all, and these.
 
@@ -191,12 +188,13 @@ class _Search:
                 tried[:, wait] = offered[rows, which]
                 then, then_met, heard, came_ns = self.browse(rows, tried, wait)
                 if which == 0:
-                    offered[rows, 1] = np.maximum(heard[:, wait] - 1, AWAKE)
+                    offered[rows, 1] = np.maximum(heard - 1, AWAKE)
                 if which == 0 and again and polls:
-                    offered[rows, 3] = heard[:, wait] + _LATER
+                    offered[rows, 3] = heard + _LATER
                 elif which in (0, 3):
                     offered[rows, 4:] = self.polled(came_ns, polls)
-                better = self._cost(then, rows) < self._cost(found[:, rows], rows)
+                slower, dearer = then - found[:, rows]
+                better = dearer + self.price[rows] * slower < 0.0
                 kept = rows[better]
                 ways[kept], met[kept], found[:, kept] = tried[better], then_met[better], then[:, better]
         return found, ways
@@ -212,19 +210,20 @@ class _Search:
     def browse(
         self, rows: arrays.Ints, ways: arrays.Ints, probed: int = -1
     ) -> tuple[arrays.Floats, arrays.Ints, arrays.Ints, arrays.Ints]:
-        """Return slowdown and joules above sleeping, shape (2, rows), waits met, beacons heard in those asleep.
+        """Return slowdown and joules above sleeping, shape (2, rows), and how many waits were met.
 
-        And when frames came in the wait that is probed, from its beginning, nanoseconds; `NEVER` behind the last.
+        Of the wait that is probed also the beacon that found something, if asleep, and when frames came from its
+        beginning, nanoseconds; `NEVER` behind the last.
         """
         each, back = np.unique(np.column_stack([self.page[rows], ways]), axis=0, return_inverse=True)
         page, ways, n = each[:, 0], each[:, 1:], len(each)
         interval, radio = self.config.beacon_interval_ns, self.config.radio
         head = np.tile([0] * CAME + [NEVER] * (WAYS - CAME), (n, 1))
-        table = np.hstack([head, ways, np.zeros_like(ways)])
+        table = np.hstack([head, ways])
         while True:
             at_s = (np.arange(n) * self.period_ns + self.phase_ns[page]) / _NS_PER_S
             pages = [self.pages[one]._replace(issue_s=at) for one, at in zip(page.tolist(), at_s.tolist(), strict=True)]
-            ints = np.concatenate([[interval, self.period_ns, ways.shape[1], probed, 0, 0, 0], table.ravel()])
+            ints = np.concatenate([[interval, self.period_ns, table.shape[1], probed, 0, 0, 0], table.ravel()])
             waiter = NamedObserving("clairvoyant", CompiledForm(_wait, _note, ints=ints), polls=True)
             run = simulate(pages, waiter, config=self.config)
             policy: Any = run.final_policy
@@ -236,4 +235,4 @@ class _Search:
         above_j = own["energy_j"] - radio.beacon_mj * 1e-3 * table[:, VAIN] - radio.asleep_mw * 1e-3 * own["latency_s"]
         found = np.array([own["latency_s"] / self.latency_s[page], above_j])
         back = back.reshape(-1)
-        return found[:, back], table[back, MET], table[back, -ways.shape[1] :], table[back, CAME:WAYS]
+        return found[:, back], table[back, MET], table[back, HEARD], table[back, CAME:WAYS]

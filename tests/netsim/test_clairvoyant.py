@@ -48,9 +48,9 @@ class Knowing:
 
 def replayed(own, row, ways):
     """Return slowdown and joules above sleeping of a page whose waits are met so, in the packet model."""
-    heard = own.browse(np.array([row]), ways[None])[2][0]
+    heard = [max(1, int(own.browse(np.array([row]), ways[None], wait)[2][0])) for wait in range(len(ways))]
     page = own.page[row]
-    known = Knowing(ways.tolist(), np.maximum(heard, 1).tolist(), own.config.beacon_interval_ns)
+    known = Knowing(ways.tolist(), heard, own.config.beacon_interval_ns)
     alone = own.pages[page]._replace(issue_s=own.phase_ns[page] / NS_PER_S)
     run = netsim.simulate([alone], known, config=own.config, engine="packet")
     [latency_s] = run.latency_s
@@ -83,8 +83,8 @@ def every_way(own, row, most=8):
     for wait in range(most):
         asleep, before = ways.copy(), ways.copy()
         asleep[:, wait] = ASLEEP
-        heard = own.browse(np.full(len(ways), row), asleep)[2]
-        before[:, wait] = np.maximum(heard[:, wait] - 1, AWAKE)
+        heard = own.browse(np.full(len(ways), row), asleep, wait)[2]
+        before[:, wait] = np.maximum(heard - 1, AWAKE)
         ways = np.unique(np.concatenate([ways, asleep, before]), axis=0)
         found, met, *_ = own.browse(np.full(len(ways), row), ways)
         ended.append(found[:, met <= wait + 1])
@@ -96,7 +96,8 @@ def every_way(own, row, most=8):
 
 def test_search_against_all_ways():
     own = search()
-    costs = np.minimum(*(own._cost(own.descend(start)[0]) for start in (AWAKE, ASLEEP)))
+    ends = [own.descend(start)[0] for start in (AWAKE, ASLEEP)]
+    costs = np.minimum(*(joules + own.price * slowdown for slowdown, joules in ends))
     over = []
     for row in range(0, 18, 3):
         if (found := every_way(own, row, 6)) is not None:
