@@ -273,7 +273,7 @@ def _found(
 def listed(
     placed: Iterable[tuple[Point, traffics.Units]], policies: Sequence[AnyPolicy], *, clairvoyant: bool = False
 ) -> list[dict[str, runs.Task]]:
-    """List the runs of every world, by keys that no other world has, and first the `clairvoyant`'s, if it is asked."""
+    """List the runs of every world, by keys that no other world has, and first those of the `clairvoyant`, if asked."""
     found = []
     for one, units in placed:
         own = runs.tasks(units.workloads, policies, one.world.config, one.clients)

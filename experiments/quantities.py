@@ -75,6 +75,7 @@ COMPARISON = _columns(f"""
     beacon_energy_vs_psm_percent      beacons            +.1f %  listen_j_per_page detail
     energy_above_limit_percent        above limit        +.1f %  detail
     energy_above_clairvoyant_percent  above clairvoyant  +.1f %  ±
+    energy_above_polling_clairvoyant_percent  if it polls  +.1f %  ±
     slowdown_mean                     slowdown           .2f     ±
     slowdown_median                   median             .2f     detail
     slowdown_p95                      p95

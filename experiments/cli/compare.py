@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     options.JSON,
     options.flag(
         "--clairvoyant",
-        "Also give the energy of a client that knows beforehand when frames come, at the slowdown of each policy: "
-        "Web pages only, not with --air; some 15 ms a page on one core.",
+        "Also give the energy of two clients that know beforehand when frames come, at the slowdown of each policy: "
+        "one wakes up at beacons alone, one also polls.  Web pages only, not with --air; some 0.2 s a page, one core.",
     ),
     options.option(
         "--sweep",

@@ -17,6 +17,12 @@ from matplotlib.figure import Figure
 from experiments.figures.style import DAGGER, GREY, INK, clean, key, label, log_axis, looks, sheet
 from experiments.quantities import BASELINE, LIMIT, REFERENCES
 
+KNOWING: Mapping[str, Any] = {
+    "clairvoyant_j_per_page": {"linestyle": ":", "label": "knows when\nframes come"},
+    "polling_clairvoyant_j_per_page": {"linestyle": (0, (1, 4)), "label": "knows, and\nmay poll"},
+}
+"""Columns of what clients need that know when frames come, and how they are drawn."""
+
 
 def nondominated(energy: Sequence[float], slowdown: Sequence[float]) -> list[int]:
     """Return which points no other beats in both, from little energy to much.
@@ -54,7 +60,7 @@ def front(
     ----------
     rows : DataFrame
         One row a policy: `policy`, `energy_j_per_page`, and the columns that `panels` names; 95 % intervals are drawn
-        of those that have a half width (`.._half_width`).  A column `clairvoyant_j_per_page` is a dotted line.
+        of those that have a half width (`.._half_width`).  The columns that `KNOWING` names are dotted lines.
     references : mapping
         ``limit`` and ``page-awake`` to their joules a page; those that are missing are not drawn.
     panels : mapping
@@ -63,14 +69,14 @@ def front(
         The policy in a ring, if any, and the slowdown allowed, a line in the first panel, if finite.
     """
     own = rows[~rows["policy"].isin((BASELINE, *REFERENCES))].sort_values("energy_j_per_page", kind="stable")
-    known = own.reindex(columns=["clairvoyant_j_per_page", *panels]).dropna()
+    known = {name: own[[name, *panels]].dropna() for name in KNOWING if name in own}
     drawn = looks([name for name in rows["policy"] if name in set(own["policy"])])
     joules, joules_off = own["energy_j_per_page"], _half_width(own, "energy_j_per_page")
     energies = [
         *(joules - joules_off).clip(lower=joules / 2),
         *(joules + joules_off),
         *references.values(),
-        *known["clairvoyant_j_per_page"],
+        *(joules for name, least in known.items() for joules in least[name]),
     ] or [1.0]
     low, span = min(energies), max(max(energies) / min(energies), 1.05)
     columns = 1 + len(own) // 22
@@ -91,11 +97,9 @@ def front(
             best = own.iloc[nondominated(own["energy_j_per_page"].tolist(), own[column].tolist())]
             axes.plot(best["energy_j_per_page"], best[column], color="0.6", drawstyle="steps-post", label="not beaten")
             reference_lines(axes, references)
-            if len(known):
-                least = known.sort_values(column)
-                axes.plot(
-                    least["clairvoyant_j_per_page"], least[column], ":", color=GREY, label="knows when\nframes come"
-                )
+            for name, least in known.items():
+                least = least.sort_values(column)
+                axes.plot(least[name], least[column], color=GREY, **KNOWING[name])
             if np.isfinite(most):
                 axes.axhline(most, color=GREY, lw=0.9, ls="-.", label=f"allowed: {most:g}")
             clean(axes, "both", xlabel="energy [J per page]", ylabel=words)

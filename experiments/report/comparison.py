@@ -17,7 +17,10 @@ _EXPLANATION = (
     "limit: no policy can need less energy.  page-awake: awake exactly while a page loads, never late."
 )
 _ADDED = "\nadded s: seconds by which a pushed message comes later than without power saving, mean and p95."
-_KNOWN = "\nabove clairvoyant: than a client would need at the same slowdown that knows when frames come."
+_KNOWN = (
+    "\nabove clairvoyant: than a client would need at the same slowdown that knows when frames come, and wakes up at\n"
+    "beacons alone; if it polls: than one that may also poll at any instant."
+)
 _POPULATION = (
     "{what}; quantiles are over {by}s, each weighing the same.\n"
     "vs none{vs}: difference from that energy (a saving is negative), of all together, then of a {by}'s own browsing.\n"

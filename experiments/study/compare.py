@@ -154,13 +154,13 @@ def reference_energies(frames: Frames, radio: Radio) -> pd.DataFrame:
 
 def compare(
     frames: Frames, policies: Sequence[str], radio: Radio, *, psm: str = PSM,
-    known: Mapping[str, Clairvoyant] | None = None,
+    known: Mapping[str, Mapping[str, Clairvoyant]] | None = None,
 ) -> Comparison:  # fmt: skip
     """Aggregate what `sweep.frames` gathered: the canonical `policies` in this order, then the two references.
 
     `radio` is that of the runs, for the reference energies; that a run needs less than sleeping throughout is a
     ValueError.  `psm` is the canonical name of static PSM; differences from it are NaN where it was not run.  `known`
-    tells by replication what a client needs that knows when frames come: then `clairvoyant_j_per_page` is that at the
+    tells by name and replication what clients need that know when frames come: then ``NAME_j_per_page`` is that at the
     slowdown of each policy.
     """
     least = frames.runs["total_j"] / frames.runs["elapsed_s"]
@@ -191,9 +191,9 @@ def compare(
         own = frames.delays[frames.delays["kind"] == kind].groupby(_RUN, sort=False)[["delay_s", "weight"]]
         if len(own):
             table = table.join(own.apply(_weighted).add_prefix(f"{name}_"), on=_RUN)
-    if known:
-        above_j = [known[one].at(at) for one, at in zip(table["replication"], table["slowdown_mean"], strict=True)]
-        table["clairvoyant_j_per_page"] = 1e-3 * radio.asleep_mw * table["elapsed_s_per_page"] + above_j
+    for name, curves in (known or {}).items():
+        above_j = [curves[one].at(at) for one, at in zip(table["replication"], table["slowdown_mean"], strict=True)]
+        table[f"{name}_j_per_page"] = 1e-3 * radio.asleep_mw * table["elapsed_s_per_page"] + above_j
     psm_j = table[table["policy"] == psm].set_index("replication")["total_j_per_page"]
     table["energy_minus_psm_j_per_page"] = table["total_j_per_page"] - table["replication"].map(psm_j).astype(float)
     summary = _summary({policy: table[table["policy"] == policy] for policy in order}, psm)
@@ -263,8 +263,8 @@ def _summary(tables: Mapping[str, pd.DataFrame], psm: str) -> pd.DataFrame:
         for name, (column, other) in _DIFFERENCES.items():
             base = tables.get(psm if other == PSM else other, own.iloc[:0])
             found[name] = percent(own[column], base[column]) if len(base) == len(own) else Estimate(nan, nan)
-        if "clairvoyant_j_per_page" in own:
-            known_j = own["clairvoyant_j_per_page"]
-            found["energy_above_clairvoyant_percent"] = percent(own["total_j_per_page"], known_j)
+        for column in own.columns[own.columns.str.endswith("clairvoyant_j_per_page")]:
+            name = f"energy_above_{column.removesuffix('_j_per_page')}_percent"
+            found[name] = percent(own["total_j_per_page"], own[column])
         rows.append(row | with_half_widths(found))
     return pd.DataFrame(rows)

@@ -43,11 +43,11 @@ MOST_DELAYS = {"datagram": 1_000, "exchange": 10_000}
 MANY_PAGES = 1_000  # from here on, compiling the simulator once is better than interpreting it each time
 _LARGE = 25  # pages of 1996 that take as long to interpret as one of 2025
 ONE_PAGE = (traces.Page("", 1, 1),)
-_SEARCH = "clairvoyant"  # in place of a policy
+_SEARCHES = {"clairvoyant": False, "polling_clairvoyant": True}  # in place of a policy: whether it polls
 _NUMBER = (int, float)
 RESULT = (
     {"run": {"replication": str, "policy": str, **dict.fromkeys(RUN, _NUMBER)}, "pages": {"latency_s": [_NUMBER]}},
-    {"replication": str, "slowdown": [_NUMBER], "above_sleep_j": [_NUMBER]},
+    {"replication": str, "knows": str, "slowdown": [_NUMBER], "above_sleep_j": [_NUMBER]},
 )
 """The shape (`store.fits`) of what `simulate` returns."""
 
@@ -114,10 +114,10 @@ def tasks(
 
 
 def searches(tasks: Mapping[str, Task]) -> dict[str, Task]:
-    """List the searches of a client that knows when frames come, one a replication, keyed; of one client alone."""
+    """List the searches of clients that know when frames come, two a replication, keyed; of one client alone."""
     if any(task.clients > 1 for task in tasks.values()):
         raise ValueError("clairvoyant must be asked of one client, got several clients")
-    made = (replace(task, name=_SEARCH, policy=BASELINE) for task in tasks.values())
+    made = (replace(task, name=name, policy=BASELINE) for task in tasks.values() for name in _SEARCHES)
     return {task.key: task for task in made}
 
 
@@ -128,13 +128,14 @@ def measured(tasks: Mapping[str, Task], store: Store, *, jobs: int | None) -> di
     return run(simulate, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title="runs of a policy")
 
 
-def clairvoyant(results: Mapping[str, Row]) -> dict[str, netsim.Clairvoyant]:
-    """Return what the searches among results found, by replication."""
-    return {
-        result["replication"]: netsim.Clairvoyant(np.array(result["slowdown"]), np.array(result["above_sleep_j"]))
-        for result in results.values()
-        if "above_sleep_j" in result
-    }
+def clairvoyant(results: Mapping[str, Row]) -> dict[str, dict[str, netsim.Clairvoyant]]:
+    """Return what the searches among results found, by the name of who knows, then by replication."""
+    found = defaultdict[str, dict[str, netsim.Clairvoyant]](dict)
+    for one in results.values():
+        if "knows" in one:
+            curve = netsim.Clairvoyant(np.array(one["slowdown"]), np.array(one["above_sleep_j"]))
+            found[one["knows"]][one["replication"]] = curve
+    return found
 
 
 def warm_up(listed: Iterable[Task], jobs: int = 1) -> None:
@@ -149,8 +150,8 @@ def warm_up(listed: Iterable[Task], jobs: int = 1) -> None:
     for config in dict.fromkeys(task.config for task in listed) if many else ():
         compile_express([task.policy for (_, own), task in first.items() if own == config], config, jobs)
     for task in first.values():
-        if task.name == _SEARCH:
-            netsim.clairvoyant(ONE_PAGE, config=task.config)
+        if task.name in _SEARCHES:
+            netsim.clairvoyant(ONE_PAGE, config=task.config, polls=_SEARCHES[task.name])
         else:
             netsim.simulate(ONE_PAGE, task.policy, config=task.config)
 
@@ -181,10 +182,10 @@ def address_of(entry: Entry) -> int:
 def simulate(task: Task) -> Row:
     """Run one task; the result is plain JSON data."""
     workload, seed = task.workload, task.workload.seed
-    if task.name == _SEARCH:
-        known = netsim.clairvoyant(workload.pages(), config=task.config, seed=seed)
+    if task.name in _SEARCHES:
+        known = netsim.clairvoyant(workload.pages(), config=task.config, seed=seed, polls=_SEARCHES[task.name])
         found = {"slowdown": known.slowdown.tolist(), "above_sleep_j": known.above_sleep_j.tolist()}
-        return {"replication": workload.name, **found}
+        return {"replication": workload.name, "knows": task.name, **found}
     if task.clients == 1:
         results = [netsim.simulate(workload.pages(), task.policy, config=task.config, seed=seed)]
     else:

@@ -12,46 +12,13 @@ from functools import partial
 
 from lpsm.native import compiled
 from netsim.policies import outstanding
-from netsim.policies.compiled import FlatView, Floats, Ints, Observing
+from netsim.policies.compiled import FlatView, Floats, Ints, NamedObserving
 from netsim.policies.entry import NS_PER_MS, Entry, Setting, number_text, positive_fraction
 from netsim.policies.host import PARAMETERS, nap, with_account
 from netsim.policies.protocol import ASK, Plan
 
 INTERVAL, EVERY = range(2)
 _LONGEST_MS = 10_000
-
-
-class PollWhileWaiting(Observing):
-    """The policies `poll:MS` and `poll-link:MS`.
-
-    Parameters
-    ----------
-    every_ms : number or str
-        Time from the end of one poll to the beginning of the next, milliseconds in (0, 10,000].
-    host_aware : bool
-        Whether the host tells what is outstanding.
-    beacon_interval_ns : int
-        Time between beacons, nanoseconds.
-
-    Raises
-    ------
-    ValueError
-        If the time is not in its range.
-    """
-
-    polls = True
-
-    def __init__(
-        self, every_ms: str | float = 25.6, *, host_aware: bool = True, beacon_interval_ns: int = 100 * NS_PER_MS
-    ) -> None:
-        kind = "poll" if host_aware else "poll-link"
-        every = positive_fraction(kind, every_ms, "MS")
-        if every * NS_PER_MS < 1 or every > _LONGEST_MS:
-            raise ValueError(f"MS of {kind} must lie in (0, {_LONGEST_MS}], got {every_ms}")
-        self.host_aware = host_aware
-        self.spec = f"{kind}:{number_text(float(every))}"
-        ints = beacon_interval_ns, round(every * NS_PER_MS)
-        self.compiled = with_account(_poll_or_nap, ints, host_aware=host_aware, rest_silence_s=2.0)
 
 
 @compiled
@@ -64,8 +31,14 @@ def _poll_or_nap(view: FlatView, ints: Ints, floats: Floats) -> Plan:
     return nap(now, ints[INTERVAL])
 
 
-def _made(host_aware: bool, parameter: str, setting: Setting) -> PollWhileWaiting:
-    return PollWhileWaiting(parameter or 25.6, host_aware=host_aware, beacon_interval_ns=setting.beacon_interval_ns)
+def _made(host_aware: bool, parameter: str, setting: Setting) -> NamedObserving:
+    kind = "poll" if host_aware else "poll-link"
+    every_ms = positive_fraction(kind, parameter or 25.6, "MS")  # from the end of one poll to the beginning of the next
+    if every_ms * NS_PER_MS < 1 or every_ms > _LONGEST_MS:
+        raise ValueError(f"MS of {kind} must lie in (0, {_LONGEST_MS}], got {parameter}")
+    ints = setting.beacon_interval_ns, round(every_ms * NS_PER_MS)
+    form = with_account(_poll_or_nap, ints, host_aware=host_aware, rest_silence_s=2.0)
+    return NamedObserving(f"{kind}:{number_text(float(every_ms))}", form, host_aware=host_aware, polls=True)
 
 
 ENTRIES = (

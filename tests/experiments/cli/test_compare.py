@@ -13,7 +13,7 @@ from experiments.presets import COMPARED
 from experiments.study.traffic import recorded
 from experiments.world import made
 from lpsm.randomness import WORKLOAD, generator
-from tests.tables import near
+from tests.tables import near, words
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -85,13 +85,15 @@ def test_drawn_pages_written_to_a_file_are_browsed_in_the_same_world_by_every_co
     assert not Explorer(recorded([work])).tells_waits
 
 
-def test_beside_a_policy_stands_what_a_client_needs_that_knows_when_frames_come(compare, tmp_path):
-    found = compare(*["--preset", "thesis", "--pages", "3", "--seeds", "2", "--policies", "psm,lpsm", "--clairvoyant"])
+def test_beside_a_policy_stands_what_clients_need_that_know_when_frames_come(compare, tmp_path):
+    found = compare(*["--preset", "thesis", "--pages", "3", "--seeds", "2", "--policies", "psm,poll", "--clairvoyant"])
     rows = pd.DataFrame(found["summary"]).set_index("policy")
-    known, own = rows["clairvoyant_j_per_page"], rows["total_j_per_page"]
-    for policy in ("psm:100", "lpsm"):
-        assert rows.loc[policy, "sleep_j_per_page"] < known[policy] < own[policy]
-    assert "above clairvoyant" in (tmp_path / "out" / "comparison.txt").read_text()
+    names = words("sleep_j_per_page polling_clairvoyant_j_per_page total_j_per_page clairvoyant_j_per_page")
+    sleep_j, polls_j, poll_j, beacons_j = rows.loc["poll:25.6", names]
+    assert sleep_j < polls_j < poll_j < beacons_j
+    sleep_j, polls_j, psm_j, beacons_j = rows.loc["psm:100", names]
+    assert sleep_j < polls_j < beacons_j < psm_j
+    assert "above clairvoyant    if it polls" in (tmp_path / "out" / "comparison.txt").read_text()
 
 
 def test_what_is_compared_where_nothing_is_said_is_what_python_compares():

@@ -31,6 +31,17 @@ def test_points_of_the_front_have_the_intervals_of_energy_and_of_slowdown():
     assert np.array(lengths) == near(np.array([(0.58, 0.0), (0.0, 0.2), (0.66, 0.0), (0.0, 0.2)]))
 
 
+def test_who_knows_when_frames_come_is_a_dotted_line_and_another_if_it_may_poll():
+    known = {"clairvoyant_j_per_page": [2.0, 1.5], "polling_clairvoyant_j_per_page": [np.nan, 1.0]}
+    frame = summary()
+    for name, (psm_j, lpsm_j) in known.items():
+        frame[name] = frame["policy"].map({"psm:100": psm_j, "lpsm": lpsm_j})
+    lines = {line.get_label(): line for line in energy_front(frame).axes[0].lines}
+    drawn = [lines[label].get_xdata().tolist() for label in ("knows when\nframes come", "knows, and\nmay poll")]
+    assert sorted(drawn[0]) == [1.5, 2.0]
+    assert drawn[1] == [1.0]
+
+
 def test_every_page_is_a_point_and_the_line_is_the_mean_over_replications():
     pages = by_page()
     panels = slowdown_by_page(pages).axes

@@ -140,10 +140,13 @@ def test_delays_of_datagrams_and_times_of_exchanges_are_told_apart_and_weighted(
 
 def test_who_knows_when_frames_come_sleeps_otherwise_and_is_asked_at_the_slowdown_of_each_policy():
     known = {one: netsim.Clairvoyant(np.array([1.0, 2.0]), np.array([3.0, 1.0])) for one in "st"}
-    found = compare(by_hand(), ["none", "psm:100"], RADIO, known=known)
+    polls = {one: netsim.Clairvoyant(np.array([1.0, 2.0]), np.array([0.5, 0.5])) for one in "st"}
+    both = {"clairvoyant": known, "polling_clairvoyant": polls}
+    found = compare(by_hand(), ["none", "psm:100"], RADIO, known=both)
     own = found.replications.set_index(["replication", "policy"])
     assert own.loc[("s", "none"), "clairvoyant_j_per_page"] == near(0.1 * 10.0 + known["s"].at(1.0))
     assert own.loc[("s", "psm:100"), "clairvoyant_j_per_page"] == near(0.1 * 10.0 + known["s"].at(1.5))
     none = found.summary.set_index("policy").loc["none"]
     share = 100 * (4.5 / (1.0 + known["s"].at(1.0)) - 1)
     assert none["energy_above_clairvoyant_percent"] == near(share)
+    assert none["energy_above_polling_clairvoyant_percent"] == near(100 * (4.5 / 1.5 - 1))

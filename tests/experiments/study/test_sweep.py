@@ -117,8 +117,10 @@ def test_searches_of_a_clairvoyant_client_that_are_finished_are_not_made_again(t
     with suppress(KeyboardInterrupt), store.giving_up():
         found = sweep.clairvoyant(sweep.measured(listed, store, jobs=1))
         raise KeyboardInterrupt
-    own = netsim.clairvoyant(seeds[1].pages(), config=config, seed=5)
-    np.testing.assert_array_equal(found["seed-5"].above_sleep_j, own.above_sleep_j)
+    for name, polls in (("clairvoyant", False), ("polling_clairvoyant", True)):
+        own = netsim.clairvoyant(seeds[1].pages(), config=config, seed=5, polls=polls)
+        np.testing.assert_array_equal(found[name]["seed-5"].above_sleep_j, own.above_sleep_j)
     monkeypatch.setattr(netsim, "clairvoyant", None)
     again = sweep.clairvoyant(sweep.measured(listed, Store(tmp_path / "out", "compare", {}), jobs=1))
-    np.testing.assert_array_equal(again["seed-4"].slowdown, found["seed-4"].slowdown)
+    for name, curves in found.items():
+        np.testing.assert_array_equal(again[name]["seed-4"].slowdown, curves["seed-4"].slowdown)
