@@ -86,7 +86,7 @@ def test_drawn_pages_written_to_a_file_are_browsed_in_the_same_world_by_every_co
 
 
 def test_beside_a_policy_stands_what_clients_need_that_know_when_frames_come(compare, tmp_path):
-    found = compare(*["--preset", "thesis", "--pages", "3", "--seeds", "2", "--policies", "psm,poll", "--clairvoyant"])
+    found = compare(*["--preset", "thesis", "--pages", "1", "--seeds", "2", "--policies", "psm,poll", "--clairvoyant"])
     rows = pd.DataFrame(found["summary"]).set_index("policy")
     names = words("sleep_j_per_page polling_clairvoyant_j_per_page total_j_per_page clairvoyant_j_per_page")
     sleep_j, polls_j, poll_j, beacons_j = rows.loc["poll:25.6", names]
