@@ -238,7 +238,7 @@ def made_for(policy: str, world: Any) -> Any:
     """Make a policy for a world."""
     from netsim.policies import make
 
-    return make(policy, beacon_interval_ns=world[1].beacon_interval_ns, radio=world[1].radio)
+    return make(policy, **world[1].setting)
 
 
 def decisions(most: int) -> None:

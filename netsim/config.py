@@ -364,3 +364,9 @@ class SimulationConfig:
         known("connections", self.connections, ("persistent", "per-object"))
         keep_whole(self, 1, None, "max_connections")
         keep_whole(self, _NS_PER_MS, None, "beacon_interval_ns")
+
+    @property
+    def setting(self) -> dict[str, Any]:
+        """What of the world a policy is made for: arguments of `netsim.policies.make`."""
+        dtim_period = 1 if self.medium is None else self.medium.beacons.dtim_period
+        return {"beacon_interval_ns": self.beacon_interval_ns, "radio": self.radio, "dtim_period": dtim_period}

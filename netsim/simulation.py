@@ -167,9 +167,7 @@ def _simulate(
 
 def _made(policy: AnyPolicy, config: SimulationConfig) -> Policy:
     """Make a policy for a world."""
-    dtim_period = 1 if config.medium is None else config.medium.beacons.dtim_period
-    interval_ns, radio = config.beacon_interval_ns, config.radio
-    return policies.make(policy, beacon_interval_ns=interval_ns, radio=radio, dtim_period=dtim_period)
+    return policies.make(policy, **config.setting)
 
 
 def _is_interpreted(

@@ -28,7 +28,7 @@ def export(asked: options.Asked) -> None:
     from netsim.policies import make
 
     config = world_of(asked).config
-    policy = make(asked.policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio)
+    policy = make(asked.policy, **config.setting)
     files = exported(policy, config, asked.real)
     files = {name: text for name, text in files.items() if name not in SKELETONS or not (asked.out / name).exists()}
     for name in files.keys() - {*SKELETONS}:

@@ -162,8 +162,7 @@ def worlds_words(
     """Return in lines below a table: the host-aware policies, the clients of a cell, the world, what was recorded."""
     from netsim.policies import make
 
-    lines, interval_ns, radio = [""], world.config.beacon_interval_ns, world.config.radio
-    made = {name: make(policy, beacon_interval_ns=interval_ns, radio=radio) for name, policy in chosen.items()}
+    lines, made = [""], {name: make(policy, **world.config.setting) for name, policy in chosen.items()}
     if aware := [name for name, policy in made.items() if policy.host_aware]:
         lines.append(f"host-aware, told by the host what is outstanding: {', '.join(aware)}.")
     if clients:

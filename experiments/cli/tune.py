@@ -64,10 +64,10 @@ def tune(asked: options.Asked) -> None:
         asked.radio = own[0]
     world = world_of(asked, drawn=drawn)
     interval_ns, radio = world.config.beacon_interval_ns, world.config.radio
-    dtim_period = 1 if (medium := world.config.medium) is None else medium.beacons.dtim_period
-    of_target = targets.candidates(target, str(world.said["radio"]), dtim_period)
-    if target == targets.ANY:
-        of_target = [*study.CANDIDATES]
+    dtim_period = world.config.setting["dtim_period"]
+    of_target = [*study.CANDIDATES]
+    if target != targets.ANY:
+        of_target = targets.candidates(target, str(world.said["radio"]), dtim_period)
     chosen = sweep.named(of_target if asked.policies is None else asked.policies, interval_ns)
     cut, source, world = gathered(asked, asked.traffic, world, few=study.FEW_SESSIONS, option="TRAFFIC", parts=True)
     if len(cut.workloads) < 2:

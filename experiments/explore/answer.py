@@ -169,10 +169,7 @@ def _timed(task: sweep.Task) -> netsim.SimulationConfig:
         common = replace(radio, **_POWERS, base_mw=0.0, beacon_ms=0.0)
     if isinstance(task.policy, OwnPolicy):
         return config
-    made_of = [
-        cloudpickle.dumps(make(task.policy, beacon_interval_ns=config.beacon_interval_ns, radio=one))
-        for one in (radio, common)
-    ]
+    made_of = [cloudpickle.dumps(make(task.policy, **config.setting | {"radio": one})) for one in (radio, common)]
     return replace(config, radio=common) if made_of[0] == made_of[1] else config
 
 

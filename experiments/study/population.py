@@ -210,7 +210,7 @@ def compute(task: Task) -> dict[str, list[Any]]:
         raise OtherProgramError("a worker has another version of lpsm, or of its source, than the one that asks")
     # made once and copied by every run: building LPSM's grid of switching rates takes longer than a short session
     world = task.config
-    policies = [make(name, beacon_interval_ns=world.beacon_interval_ns, radio=world.radio) for name in task.policies]
+    policies = [make(name, **world.setting) for name in task.policies]
     if task.compile_first:
         compile_express(policies, world)
     rows = [row for user in task.members for row in _rows(user, policies, world)]

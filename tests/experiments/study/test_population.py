@@ -40,6 +40,17 @@ def population(lpsm, tmp_path):
     return run
 
 
+def test_policies_of_users_are_made_for_the_whole_world_its_dtim_period_and_radio_too():
+    world = made("today", {"dtim_period": 3}).config
+    names = ("none", "driver:esp-idf", "dynamic:20:dtim", "break-even", "lpsm4:1.05")
+    users = study.Drawn(2, 2, seed=5, web="1996")
+    table = tables([study.Task(members=tuple(users), policies=names, config=world)]).set_index(["user", "policy"])
+    for user in users:
+        for policy in names:
+            result = netsim.simulate(user.pages(), policy, config=world, seed=user.seed)
+            assert table.loc[(user.name, result.policy), "total_j"] == result.energy.total_j
+
+
 def test_every_row_is_what_the_simulator_says_of_that_session(results, trace):
     table = rows_of(results("population").folder)
     assert list(table.columns) == [*study.COLUMNS]
