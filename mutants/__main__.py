@@ -3,10 +3,10 @@
 Run ``python -m mutants ROOM --count 40 --seed 0`` (or ``make mutants ROOM=lpsm/bounds``).  Cosmic Ray's operators
 change a copy of the tree in one place: a number, an operator, a comparison, a truth value, a word of control flow.  The
 room's tests run once without a fault, and it is noted which lines each executes.  A mutant is tried on the tests that
-execute its line, the quickest first, six seconds of them, and is killed if one of them fails or does not end.
+execute its line, the quickest first, twelve seconds of them, and is killed if one of them fails or does not end.
 The sample is drawn by seed, so that the same command names the same survivors.  Doc strings, signatures, annotations
 and imports are not mutated.  Kernels run as plain Python (`mutants.plain_kernels`), since compiling a mutant takes
-longer than testing it; a test that fails so, or that takes more than a second, is left out and listed
+longer than testing it; a test that fails so, or that takes more than three seconds, is left out and listed
 (`mutants.relevance`).
 """
 

@@ -13,15 +13,17 @@ __all__ = ["install"]
 
 def install() -> None:
     """Let plain Python run what is otherwise compiled; the process is then good for nothing else."""
-    for name in ("exp", "expm1", "cosh"):  # machine code answers infinity
-        setattr(math, name, _unbounded(getattr(math, name)))
+    for name in ("exp", "expm1", "cosh", "log", "log1p"):  # machine code answers infinity, or no number
+        setattr(math, name, _unbounded(getattr(math, name), -1.0 if name == "log1p" else 0.0))
 
 
-def _unbounded(function: Callable[[float], float]) -> Callable[[float], float]:
+def _unbounded(function: Callable[[float], float], pole: float) -> Callable[[float], float]:
     def bounded(x: float) -> float:
         try:
             return function(x)
         except OverflowError:
             return math.inf
+        except ValueError:
+            return -math.inf if x == pole else math.nan
 
     return bounded

@@ -22,8 +22,8 @@ from mutants import plain_kernels
 __all__ = ["LIBRARIES", "Profile", "profiled", "survives"]
 
 LIBRARIES = ("coverage", "hypothesis", "numba", "pandas", "pytest", "scipy.optimize", "scipy.special", "scipy.stats")
-TEST_S = 1.0  # the longest test that is used, as plain Python
-BUDGET_S = 6.0  # of tests for a mutant
+TEST_S = 3.0  # the longest test that is used, as plain Python
+BUDGET_S = 12.0  # of tests for a mutant
 
 
 class Profile(NamedTuple):

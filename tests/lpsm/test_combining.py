@@ -80,6 +80,21 @@ def test_up_to_the_concave_rate_a_mean_of_forecasts_is_charged_no_more_than_the_
 
 
 @each("loss", LOSSES)
+def test_slopes_of_losses_are_their_differences(loss):
+    forecasts = np.array([0.07, 0.31, 0.52, 0.93])
+    for y in (0.0, 1.0) if loss == "log" else (-1.0, 1.0):
+        at = np.array([y])
+        above, below = (losses_of(loss, 0.3, forecasts + step, at) for step in (1e-6, -1e-6))
+        assert_allclose(losses_of(loss, 0.3, forecasts, at, slopes=True), (above - below) / 2e-6, rtol=1e-8)
+
+
+def test_those_awake_count_the_same_where_all_the_weight_sleeps():
+    forecasts = np.array([[0.0, 1e4, -1e4, 2e4], [np.nan, 3.0, 5.0, np.nan]])
+    predictions, weights = Combiner(4, rate=1.0, alphas=[0.0]).run(forecasts, np.zeros(2))
+    assert (predictions[1], *weights[1]) == (4.0, 0.0, 0.5, 0.5, 0.0)
+
+
+@each("loss", LOSSES)
 @given(seed=st.integers(0, 10_000), rounds=st.integers(1, 60), n=st.integers(1, 5),
     size=st.sampled_from([1e-6, 1.0, 1e5]), rate=st.sampled_from(["learn", 0.02, 0.5]),
     shift=st.booleans())  # fmt: skip

@@ -125,6 +125,13 @@ def test_the_polynomial_through_few_losses_is_as_near_as_its_bound_says(rounds, 
         assert error <= interpolation_error(rounds, nodes) + 1e-9
 
 
+def test_losses_of_more_nodes_than_are_played_together_are_those_of_each(monkeypatch):
+    monkeypatch.setattr(kernels, "CACHED", 32)
+    prepared = Likelihoods(shifting(30), np.full(4, 0.25))
+    rates = alpha_grid(kind="chebyshev", size=40)
+    assert_allclose(node_losses(prepared, rates), slopes(prepared, rates)[:, 0] - prepared.offset, rtol=1e-11)
+
+
 def test_the_largest_value_of_a_polynomial_is_read_between_its_nodes():
     nodes = alpha_grid(kind="chebyshev", size=7)
     rates, log_most = read_between(1.0 - (nodes - 0.3) ** 2, 1e-6)
