@@ -17,10 +17,10 @@ def install() -> None:
         setattr(math, name, _unbounded(getattr(math, name), -1.0 if name == "log1p" else 0.0))
 
 
-def _unbounded(function: Callable[[float], float], pole: float) -> Callable[[float], float]:
-    def bounded(x: float) -> float:
+def _unbounded(function: Callable[..., float], pole: float) -> Callable[..., float]:
+    def bounded(x: float, *base: float) -> float:
         try:
-            return function(x)
+            return function(x, *base)
         except OverflowError:
             return math.inf
         except ValueError:

@@ -24,6 +24,10 @@ def test_a_slope_where_there_is_a_corner_and_far_out(loss, forecast, slope):
     assert losses_of(loss, 0.3, np.array([forecast]), np.ones(1), True) == pytest.approx([slope])
 
 
+def test_the_logistic_loss_far_out_is_the_margin_or_nothing():
+    assert losses_of("logistic", 0.3, np.array([800.0, -800.0]), np.ones(1)) == pytest.approx([0.0, 800.0])
+
+
 def world(loss, seed, rounds=40, n=3, sleep=0.0, size=1.0):
     rng = np.random.default_rng(seed)
     if loss in ("log", "logistic"):

@@ -162,6 +162,8 @@ def test_an_epoch_that_would_never_end_is_refused_whatever_the_digest_says(epoch
     learner._epoch[:] = epoch
     with value_error("state must hold doubling"):
         lpsm.from_state(learner.state())
+    learner._epoch[:] = longest = 1 << 40, 1
+    assert (*lpsm.from_state(learner.state())._epoch,) == longest
 
 
 def test_the_type_of_a_text_in_json_does_not_choose_how_much_memory_is_taken():

@@ -230,6 +230,13 @@ def test_a_sleeper_keeps_its_regret_and_its_loss_is_not_looked_at():
         assert isinstance(learner, AdaHedge) or learner.state().get("regret", np.zeros(3))[2] == before
 
 
+def test_an_expert_without_weight_does_not_hide_the_losses_of_the_others():
+    learner = NormalHedge(2, signed=True)
+    learner._first[:] = [-9.0, 9.0]  # who has no regret has no weight
+    assert learner.weights.tolist() == [0.0, 1.0]
+    assert learner.update([-2000.0, 0.5]) == 0.5
+
+
 @each("seed", range(6))
 def test_regrets_stay_below_the_bounds_of_the_authors(seed):
     n, rounds, delta = 4, 400, 0.2
