@@ -303,8 +303,8 @@ class Combiner(Stateful):
         awake, y = ~np.isnan(table), np.full(len(table), np.nan) if outcomes is None else outcomes
         predictions, record = np.empty(len(table)), np.empty(table.shape)
         _combine_rounds(
-            np.ascontiguousarray(np.where(awake, table, 0.0)), np.ascontiguousarray(awake), y, LOSSES[self.loss],
-            self.quantile, self.gradient, self._rates, self._state, predictions, record,
+            np.where(awake, table, 0.0), awake, y, LOSSES[self.loss], self.quantile, self.gradient, self._rates,
+            self._state, predictions, record,
         )  # fmt: skip
         return predictions, record
 

@@ -264,8 +264,7 @@ class AdaHedge(_Hedge):
     @property
     def learning_rate(self) -> float:
         """The rate eta for the next round; infinite while the gap is zero."""
-        gap = float(self._second[0])
-        return math.log(self.n_experts) / gap if gap > 0.0 else math.inf
+        return weigh(self._RULE, self._first, self._second, np.empty(self.n_experts))
 
 
 class Squint(_Hedge):
