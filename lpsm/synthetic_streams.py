@@ -177,7 +177,7 @@ def _around(axes: Floats, projections: Floats, rng: Generator) -> Floats:
     across = rng.standard_normal((len(projections), axes.shape[-1]))
     across -= np.sum(across * axes, axis=1, keepdims=True) * axes
     across /= np.linalg.norm(across, axis=1, keepdims=True)
-    return np.asarray(projections[:, None] * axes + np.sqrt(1.0 - projections**2)[:, None] * across)
+    return projections[:, None] * axes + np.sqrt(1.0 - projections**2)[:, None] * across
 
 
 def _unit_target(target: Floats | None, n_features: int, rng: Generator) -> Floats:
@@ -186,7 +186,7 @@ def _unit_target(target: Floats | None, n_features: int, rng: Generator) -> Floa
     norm = float(np.linalg.norm(vector))
     if not (norm > 0.0 and np.isfinite(norm)):
         raise ValueError(f"target and axis must have a direction, got norm {norm}")
-    return np.asarray(vector / norm)
+    return vector / norm
 
 
 def _coins(n: int, rng: Generator) -> Floats:

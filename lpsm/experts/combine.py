@@ -324,10 +324,8 @@ def _combine_rounds(
     losses, scaled, top = np.empty(n), np.empty(n), np.empty(n_rates)
     for t in range(rounds):
         f, up, w = forecasts[t], awake[t], record[t]
-        n_awake = 0
-        for i in range(n):
-            n_awake += up[i]
-            w[i] = 0.0
+        n_awake = up.sum()
+        w[:] = 0.0
         if n_awake == 0:
             predictions[t] = np.nan
             continue

@@ -71,8 +71,7 @@ def _slopes_at(likelihoods: Floats, prior: Floats, alpha: float, result: Floats)
     """Loss, slope and curvature of Fixed-share at a rate in (0, 1), n >= 2, by carrying both derivatives."""
     rounds, n = likelihoods.shape
     weights = np.zeros((3, n))  # the weights and their first and second derivative, one common scale
-    for i in range(n):
-        weights[0, i] = prior[i]
+    weights[0] = prior
     rests, sums, others, log_scale, part = np.empty(3), np.empty(3), np.empty(3), 0.0, 1.0 / (n - 1)
     for t in range(rounds):
         top = 0
@@ -92,9 +91,8 @@ def _slopes_at(likelihoods: Floats, prior: Floats, alpha: float, result: Floats)
             result[:] = np.inf
             return
         log_scale += np.log(scale)
-        for order in range(3):
-            others[order] /= scale
-            sums[order] /= scale
+        others /= scale
+        sums /= scale
         if t == rounds - 1:
             result[0], result[1], result[2] = -log_scale, -sums[1], sums[1] * sums[1] - sums[2]
             return
@@ -146,8 +144,7 @@ def _moves(likelihoods: Floats, prior: Floats, matrix: Floats, counts: Floats) -
         if scales[t] <= 0.0:
             return -np.inf
         log_scale += np.log(scales[t])
-        for i in range(n):
-            ahead[t, i] /= scales[t]
+        ahead[t] /= scales[t]
     counts[:] = 0.0
     for t in range(rounds - 1, 0, -1):
         for i in range(n):

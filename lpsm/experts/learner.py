@@ -242,7 +242,7 @@ def checked_prior(name: str, prior: ArrayLike | None, size: int, *, positive: bo
 def logarithms(weights: Floats) -> Floats:
     """Logarithms of weights, -inf of 0."""
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(weights))
+        return np.log(weights)
 
 
 def checked_rates(alphas: ArrayLike) -> Floats:

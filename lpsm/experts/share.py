@@ -178,11 +178,10 @@ def _survives(losses: Floats, awake: Mask, excluded: bool, columns: Floats, slow
 @compiled
 def _share_slow(logs: Floats, alpha: float, work: Floats) -> None:
     """The share step of an alpha whose weights are logarithms."""
-    stay, leave = work[2], work[3]
     if alpha > 0.0:
-        for i in range(logs.size):
-            stay[i], leave[i] = np.log1p(-alpha), np.log(alpha)
-        share_logs(logs, stay, leave, work)
+        work[2] = np.log1p(-alpha)
+        work[3] = np.log(alpha)
+        share_logs(logs, work[2], work[3], work)
 
 
 @compiled
@@ -329,10 +328,8 @@ def _first_round(
     for i in range(n):
         weight = math.exp(logs[i])
         mass += weight
-        for j in range(m):
-            weights[i, j] = weight
-    for j in range(m):
-        columns[MASS, j] = mass
+        weights[i] = weight
+    columns[MASS, :m] = mass
     for q in range(len(slow)):
         for i in range(n):
             slow[q, i] = logs[i]
@@ -366,8 +363,8 @@ def masked_round(
         return np.inf
     total = _slow_columns(losses, awake, lowest, columns, slow, head, work[1:])
     if excluded:  # columns with weight awake cannot go on
-        for j in range(m):
-            columns[MANTISSA, j] = columns[TOP, j] = 0.0
+        columns[MANTISSA, :m] = 0.0
+        columns[TOP, :m] = 0.0
     elif m > 0:
         factor = work[0]
         decay(losses, lowest, factor)

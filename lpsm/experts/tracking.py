@@ -23,7 +23,13 @@ from lpsm.arrays import Floats, Ints, Mask, State
 from lpsm.experts import share
 from lpsm.experts.grids import LONGEST, alpha_grid
 from lpsm.experts.learner import (
-    Common, Learner, Rounds, checked_prior, checked_rates, checked_transitions, logarithms,
+    Common,
+    Learner,
+    Rounds,
+    checked_prior,
+    checked_rates,
+    checked_transitions,
+    logarithms,
 )  # fmt: skip
 from lpsm.native import compiled
 from lpsm.native.entries import FLOATS, Signature, entry_of

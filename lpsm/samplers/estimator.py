@@ -179,7 +179,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Rows) -> Array:
         """Class names (n,); of equal scores the last class, so that a margin of 0 is ``classes_[1]``, SGN(0) = +1."""
         margins = self.decision_function(X)
-        return np.asarray(self.classes_[last_largest(margins) if margins.ndim == 2 else self._code(margins >= 0.0)])
+        return self.classes_[last_largest(margins) if margins.ndim == 2 else self._code(margins >= 0.0)]
 
     def predict_proba(self, X: Rows) -> Floats:
         """Probabilities (n, k) of the classes, calibrated on labels that were bought (`lpsm.samplers.calibration`)."""
@@ -303,7 +303,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"Only binary classification is supported. {what}")
         if known is not None and not np.array_equal(names, known):
             raise ValueError(f"classes must stay those of the first call, {known}, got {names}")
-        return np.asarray(names)
+        return names
 
     def _codes(self, labels: Array) -> Ints:
         """Numbers of the classes of labels."""
