@@ -30,7 +30,7 @@ from lpsm.experts.learner import (
     checked_rates,
     checked_transitions,
     logarithms,
-)  # fmt: skip
+)
 from lpsm.native import compiled
 from lpsm.native.entries import FLOATS, Signature, entry_of
 
