@@ -134,7 +134,8 @@ def environment(world: str = "web-lognormal", *, seconds: float = 600.0, **more:
     import gymnasium
 
     known("world", world, WORLDS)
-    config, servers = world_of(world, seconds, 0).config, {*world_of(world, seconds, 0).traffic.servers}
+    first = world_of(world, seconds, 0)
+    config, servers = first.config, {*first.traffic.servers}
     if len(servers) > 1:
         raise ValueError(f"the servers of an environment must stay the same, those of {world} change")
     delay = netsim.ServerDelay.parse(servers.pop()) if servers else config.server_delay

@@ -96,7 +96,6 @@ def log_add(a: float, b: float) -> float:
 @compiled
 def log_others(logs: Floats, out: Floats) -> float:
     """Fill out[i] with ln sum over j != i of exp(logs[j]); return ln of the whole sum."""
-    out[:] = -np.inf
     top, second, rest = 0, -np.inf, 0.0
     for i in range(logs.size):
         if logs[i] > logs[top]:
@@ -105,9 +104,8 @@ def log_others(logs: Floats, out: Floats) -> float:
     for i in range(logs.size):
         second = max(second, logs[i]) if i != top else second
     if second == -np.inf:
-        if peak > -np.inf:
-            for i in range(logs.size):
-                out[i] = peak if i != top else -np.inf
+        out[:] = peak
+        out[top] = -np.inf
         return float(peak)
     for i in range(logs.size):
         rest += math.exp(logs[i] - second) if i != top else 0.0

@@ -164,12 +164,6 @@ def generator(name: str, value: object) -> np.random.Generator:
     return np.random.default_rng(value)
 
 
-def having(name: str, value: Any, *methods: str) -> None:
-    """The value is an object with these methods."""
-    if isinstance(value, type) or not all(callable(getattr(value, method, None)) for method in methods):
-        raise TypeError(f"{name} must have the methods {' and '.join(methods)}, got {shown(value)}")
-
-
 def of_type(kind: type[T], /, **values: object) -> None:
     """Every value is of this class."""
     for name, value in values.items():

@@ -87,7 +87,7 @@ class Combination:
 
     def __init__(
         self, combiner: Combiner, table: Floats, y: Floats, predictions: Floats, weights: Floats,
-        names: list[Any], index: Any = None,
+        names: list[Any], index: Any,
     ) -> None:  # fmt: skip
         self.combiner, self.names = combiner, names
         self._table, self._y, self._predictions, self._weights, self._index = table, y, predictions, weights, index

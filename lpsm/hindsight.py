@@ -21,7 +21,7 @@ from lpsm.arrays import Floats, Ints
 from lpsm.checks import checked, frozen, number, whole
 from lpsm.experts import hindsight_kernels as kernels
 from lpsm.experts.hindsight_kernels import BestAlpha, Likelihoods, checked_losses, search, slopes
-from lpsm.experts.learner import checked_prior, checked_rates, checked_transitions
+from lpsm.experts.learner import checked_rates, checked_transitions
 
 __all__ = [
     "BestAlpha", "BestExpert", "BestTransitions", "Partition", "alpha_losses", "alpha_slopes", "awake_regrets",
@@ -147,7 +147,7 @@ def alpha_slopes(losses: ArrayLike, alphas: ArrayLike, *, prior: ArrayLike | Non
     Derivatives are carried along the recursion, so they are exact to rounding; they are NaN at
     the rates 0 and 1 and below 1e-100, where only the loss is computed.
     """
-    return slopes(_prepared(losses, prior), checked_rates(np.atleast_1d(alphas)))
+    return slopes(Likelihoods(losses, prior), checked_rates(np.atleast_1d(alphas)))
 
 
 @checked
@@ -168,7 +168,7 @@ def best_alpha(
     max_evaluations
         Losses computed at most; some 6 sqrt(T) suffice, with fewer `gap` is larger, or infinite.
     """
-    prepared = _prepared(losses, prior)
+    prepared = Likelihoods(losses, prior)
     if 1 in prepared.shifted.shape or not prepared.finite:
         loss = float(slopes(prepared, np.zeros(1))[0, 0])
         return BestAlpha(alpha=0.0, loss=loss, gap=0.0, evaluations=1)
@@ -201,7 +201,7 @@ def best_transitions(
     ValueError
         On a round without a finite loss, or a `start` that rules all sequences of finite loss out.
     """
-    prepared = _prepared(losses, prior)
+    prepared = Likelihoods(losses, prior)
     if not prepared.finite:
         raise ValueError("losses must allow a finite value in every round, got a round of infinities")
     n = prepared.prior.size
@@ -219,17 +219,12 @@ def best_transitions(
     return BestTransitions(matrix=matrix, loss=loss, counts=counts, residual=residual, iterations=iterations)
 
 
-def _prepared(losses: ArrayLike, prior: ArrayLike | None) -> Likelihoods:
-    matrix = checked_losses(losses)
-    return Likelihoods(matrix, checked_prior("prior", prior, matrix.shape[1]))
-
-
 def _layers(losses: ArrayLike, k: int, differ: bool) -> Iterator[tuple[Floats, Ints, Ints]]:
-    """The layers of one segment, of two, and so on up to k, as `add_segment` makes them."""
+    """The layers of one segment, of two, and so on up to k, as `add_segment` makes them; each from the one before."""
     matrix = checked_losses(losses)
     if not 1 <= whole(k=k) <= len(matrix):
         raise ValueError(f"k must lie in [1, {len(matrix)}], got {k}")
-    layer = kernels.no_segment(len(matrix))
-    for done in range(k):
-        layer = kernels.add_segment(matrix, *layer[:2], done == 0, differ)
-        yield layer
+    values, experts = np.zeros((0, 2)), np.zeros((0, 2), np.int64)
+    for _ in range(k):
+        values, experts, starts = kernels.add_segment(matrix, values, experts, differ)
+        yield values, experts, starts

@@ -73,7 +73,7 @@ def uniform_sphere(n_rounds: int, n_features: int, rng: Generator, target: Float
 @checked
 def separable(n_rounds: int, n_features: int, margin: float, rng: Generator, target: Floats | None = None) -> Stream:
     """Uniform instances given that |u.x| >= margin, in [0, 1), labelled by the sign of u.x; `target` is normalised."""
-    _check_sizes(n_rounds, n_features, margin)
+    _check_sizes(n_features, margin)
     u = _unit_target(target, n_features, rng)
     projections = _band_projections(n_rounds, n_features, margin, 1.0, rng)
     return Stream(X=_around(u, projections, rng), y=_sign(projections), target=u)
@@ -94,7 +94,7 @@ def linear_noise(
         In [0, 1): every |u.x| is at least this (a hard margin), the rest of it having that law:
         P(|u.x| < eps) = ((eps - margin)/(1 - margin))^exponent, which is at most eps^exponent.
     """
-    _check_sizes(n_rounds, n_features, margin)
+    _check_sizes(n_features, margin)
     u, rest = _unit_target(target, n_features, rng), 1.0 - margin
     projections = margin + rest * rng.random(n_rounds) ** (1.0 / exponent)  # P(U^(1/alpha) < eps) = eps^alpha
     projections *= _coins(n_rounds, rng)
@@ -122,7 +122,7 @@ def drifting(
     n_shifts
         Number of equal moves, evenly spaced; `None` moves a little in every round.
     """
-    _check_sizes(n_rounds, n_features, margin)
+    _check_sizes(n_features, margin)
     moves = n_rounds - 1 if n_shifts is None else n_shifts
     if not 0 <= moves < n_rounds:
         raise ValueError(f"n_shifts must lie in [0, n_rounds - 1], got {n_shifts} with n_rounds {n_rounds}")
@@ -152,7 +152,7 @@ def similar_to_uniform(
     `similarity` is lambda, in (0, 1]; 1 is the uniform distribution.  `axis` (d,) is drawn uniformly when absent;
     along the target it crowds the instances about the target's own boundary.
     """
-    _check_sizes(n_rounds, n_features)
+    _check_sizes(n_features)
     checks.between(0, 1, True, similarity=similarity)
     u, a = _unit_target(target, n_features, rng), _unit_target(axis, n_features, rng)
     share = similarity / (1.0 + similarity)
@@ -177,7 +177,7 @@ def _around(axes: Floats, projections: Floats, rng: Generator) -> Floats:
     across = rng.standard_normal((len(projections), axes.shape[-1]))
     across -= np.sum(across * axes, axis=1, keepdims=True) * axes
     across /= np.linalg.norm(across, axis=1, keepdims=True)
-    return np.asarray(projections[:, None] * axes + np.sqrt(1.0 - projections**2)[:, None] * across)
+    return projections[:, None] * axes + np.sqrt(1.0 - projections**2)[:, None] * across
 
 
 def _unit_target(target: Floats | None, n_features: int, rng: Generator) -> Floats:
@@ -186,7 +186,7 @@ def _unit_target(target: Floats | None, n_features: int, rng: Generator) -> Floa
     norm = float(np.linalg.norm(vector))
     if not (norm > 0.0 and np.isfinite(norm)):
         raise ValueError(f"target and axis must have a direction, got norm {norm}")
-    return np.asarray(vector / norm)
+    return vector / norm
 
 
 def _coins(n: int, rng: Generator) -> Floats:
@@ -197,8 +197,7 @@ def _sign(values: Floats) -> Floats:
     return np.where(values >= 0.0, 1.0, -1.0)  # SGN(0) = +1
 
 
-def _check_sizes(n_rounds: int, n_features: int, margin: float = 0.0) -> None:
-    checks.whole(1, None, n_rounds=n_rounds)
+def _check_sizes(n_features: int, margin: float = 0.0) -> None:
     checks.whole(2, None, n_features=n_features)
     if not 0.0 <= margin < 1.0:
         raise ValueError(f"margin must lie in [0, 1), got {margin}")

@@ -156,7 +156,7 @@ def written_picture(path: Path, draw: Drawing) -> None:
 
 
 def worlds_words(
-    settings: Row, world: World, chosen: Mapping[str, AnyPolicy], clients: Sequence[object] = (), *,
+    settings: Row, world: World, chosen: Mapping[str, AnyPolicy], clients: Sequence[object], *,
     battery: bool = False,
 ) -> str:  # fmt: skip
     """Return in lines below a table: the host-aware policies, the clients of a cell, the world, what was recorded."""

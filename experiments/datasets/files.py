@@ -186,7 +186,7 @@ def _told(names: list[str], at: int, labels: list[str]) -> bool | None:
 
 
 def are_names(
-    first: tuple[int, list[str]], columns: Sequence[int], below: list[tuple[int, list[str]]], told: bool | None = None
+    first: tuple[int, list[str]], columns: Sequence[int], below: list[tuple[int, list[str]]], told: bool | None
 ) -> bool:
     """Whether the first line of a table names its `columns` of numbers: no number stands in them, or 0, 1, ..
 

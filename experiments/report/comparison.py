@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from experiments.escaping import inert
-from experiments.quantities import BASELINE, COMPARISON, ENERGY_PARTS, POPULATION, PSM, REFERENCES, shown
+from experiments.quantities import BASELINE, COMPARISON, ENERGY_PARTS, POPULATION, REFERENCES, shown
 from experiments.report.text import of_frame, power_words
 from netsim.policies import AnyPolicy, registry
 
@@ -106,7 +106,7 @@ def policies_text(policies: Mapping[str, AnyPolicy]) -> str:
     return "\n".join(lines)
 
 
-def population_text(summary: pd.DataFrame, what: str, by: str, psm: str = PSM) -> str:
+def population_text(summary: pd.DataFrame, what: str, by: str, psm: str) -> str:
     """Return the table of a population (`study.population`) and its key.
 
     `what` says how many of what there are, `by` what one of them is ("user" or "session"), and `psm` is the canonical

@@ -12,7 +12,7 @@ from experiments.study.label import Problem
 LISTED = 20  # replays in the printed table
 
 
-def mapping_text(asked: Sequence[Problem], *, multiclass: bool = False) -> str:
+def mapping_text(asked: Sequence[Problem], *, multiclass: bool) -> str:
     """Return which class is +1 and which -1; none is where the class itself is asked for."""
     if multiclass:
         return f"{len(asked)} classes"
@@ -21,9 +21,7 @@ def mapping_text(asked: Sequence[Problem], *, multiclass: bool = False) -> str:
     return f"{len(asked)} classes, label +1 is each of them in turn, label -1 is the rest"
 
 
-def label_text(
-    classes: pd.DataFrame, summary: Row, asked: Sequence[Problem], name: str, *, multiclass: bool = False
-) -> str:
+def label_text(classes: pd.DataFrame, summary: Row, asked: Sequence[Problem], name: str, *, multiclass: bool) -> str:
     """Return the result of a sampler as text: a line a class, and the whole."""
     text = f"{name}: {summary['rounds']} rounds, {summary['features']} features; "
     text += f"{mapping_text(asked, multiclass=multiclass)}\n\n"
@@ -34,9 +32,8 @@ def label_text(
         text += f"{mean}the class is right in {right:.2f} %; it was asked for in {asked_of:.1f} % of the instances"
     elif len(asked) > 1:
         what = "the largest margin is right" if summary["exclusive"] else "a yes or no is right"
-        text += (
-            f"{mean}{what} in {right:.2f} %; labels asked for: {100 * summary['label_rate']:.1f} % of all yes and no, "
-        )
+        asked_share = 100 * summary["label_rate"]
+        text += f"{mean}{what} in {right:.2f} %; labels asked for: {asked_share:.1f} % of all yes and no, "
         text += f"one of them at least of {asked_of:.1f} % of the instances"
     return text
 

@@ -71,7 +71,7 @@ def _life(found: Row) -> str:
     return f"{life:.1f} h (95 % interval {low:.1f} {upper}{off})"
 
 
-def settings_text(found: Sequence[Settings], policy: str, idle_ma: float | None = None, radio: str = "") -> str:
+def settings_text(found: Sequence[Settings], policy: str, idle_ma: float | None, radio: str) -> str:
     """Return what to type, line by line, with its source, and what to measure; or that no platform has a setting."""
     if not found:
         words = f"No platform of the table has a setting for {policy}"

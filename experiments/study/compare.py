@@ -115,21 +115,21 @@ def added_delays(messages: pd.DataFrame) -> pd.DataFrame:
     The columns `delay_s_base` and `added_s` are added.
     """
     one = ["replication", *messages.columns.intersection(["client"]), "message"]
-    paired = _beside_none(messages, "delay_s", one)
-    return paired.assign(added_s=paired["delay_s"] - paired["delay_s_base"])
+    return _beside_none(messages, "delay_s", one)
 
 
 def added_times(delays: pd.DataFrame) -> pd.DataFrame:
     """Pair every exchange (replication, policy, kind, delay_s, weight) with itself without power saving: `added_s`."""
     own = delays[delays["kind"] == "exchange"]
     numbered = own.assign(number=own.groupby(_RUN, sort=False).cumcount())
-    paired = _beside_none(numbered, "delay_s", ["replication", "number"])
-    return paired.assign(added_s=paired["delay_s"] - paired["delay_s_base"])
+    return _beside_none(numbered, "delay_s", ["replication", "number"])
 
 
 def _beside_none(rows: pd.DataFrame, value: str, one: list[str]) -> pd.DataFrame:
+    """Add the seconds that `one` has without power saving, and how many more it has here (`added_s`)."""
     base = rows.loc[rows["policy"] == BASELINE, [*one, value]]
-    return rows.merge(base, on=one, how="left", suffixes=("", "_base"), sort=False, validate="many_to_one")
+    found = rows.merge(base, on=one, how="left", suffixes=("", "_base"), sort=False, validate="many_to_one")
+    return found.assign(added_s=found[value] - found[f"{value}_base"])
 
 
 def reference_energies(frames: Frames, radio: Radio) -> pd.DataFrame:

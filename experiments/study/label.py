@@ -176,7 +176,7 @@ def label(
 
 
 def held_to_bounds(
-    X: Any, asked: Sequence[Problem], config: LabelConfig, runs: int, advance: Callable[[], None] = lambda: None
+    X: Any, asked: Sequence[Problem], config: LabelConfig, runs: int, advance: Callable[[], None]
 ) -> pd.DataFrame:
     """Return what is proved about the sampler against what it does: for every problem the rows of `report_sampler`.
 

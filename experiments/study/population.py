@@ -80,7 +80,7 @@ class Task:
 class Drawn:
     """Sessions of the Web model, of so many pages each; the first has the `seed`, each further one the next."""
 
-    def __init__(self, count: int, pages: int, *, seed: int = 0, web: str = "2025") -> None:
+    def __init__(self, count: int, pages: int, *, seed: int, web: str) -> None:
         self.count, self.pages = count, count * pages
         self._pages, self._seed, self._web = pages, seed, web
         self.first: Generated | None = next(iter(self))  #: One that tells how long servers take, if any does.

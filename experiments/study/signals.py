@@ -57,7 +57,7 @@ class Handler:
 
 
 @contextmanager
-def handled(*, to_the_end: bool = False) -> Iterator[None]:
+def handled(*, to_the_end: bool) -> Iterator[None]:
     """Have a `Handler` called, within the block, for the signals that stop a program; nohup's ignored ones stay so.
 
     With `to_the_end` of the process, what comes after the block finds it done and its exit status known.

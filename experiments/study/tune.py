@@ -95,7 +95,7 @@ def life_h(mean_mw: float | NDArray[np.float64], rule: Rule) -> NDArray[np.float
     lost_an_hour = -log1p(-rule.self_discharge / 100) / _MONTH_H
     with np.errstate(divide="ignore"):
         lasts = rule.battery_mwh / np.where(draw_mw > 0, draw_mw, nan)
-        return np.asarray(np.log1p(lasts * lost_an_hour) / lost_an_hour if lost_an_hour else lasts)
+        return np.log1p(lasts * lost_an_hour) / lost_an_hour if lost_an_hour else lasts
 
 
 class _Sample:

@@ -84,7 +84,7 @@ def rows(
     if isinstance(run, Learner):
         if losses is None:
             raise ValueError("losses must be given with a learner, got None")
-        run = type(run).from_state(run.state()).run(losses)
+        run = run.copy().run(losses)
     elif losses is not None:
         raise ValueError("losses must be given with a learner only; a run carries its own")
     if run.losses is None:

@@ -20,8 +20,8 @@ from scipy.special import logsumexp, rel_entr, xlog1py, xlogy
 
 from lpsm.arrays import Floats
 from lpsm.checks import at_least, between, checked, probability, shaped
-from lpsm.experts.hindsight_kernels import Likelihoods, checked_losses, switch_coefficients
-from lpsm.experts.learner import checked_prior, checked_rates, checked_transitions
+from lpsm.experts.hindsight_kernels import Likelihoods, switch_coefficients
+from lpsm.experts.learner import checked_prior, checked_rates, checked_transitions, logarithms
 
 
 @checked
@@ -45,8 +45,7 @@ def divergence(p: ArrayLike, q: ArrayLike) -> Floats:
 def static_expert_loss(expert_losses: ArrayLike, prior: ArrayLike | None = None) -> float:
     """HW, T 2.2.3: Static-expert loses at most min_i (L_i + ln(1/prior_i)), L_i the total `expert_losses`, (n,)."""
     losses = shaped("expert_losses", expert_losses, "n", filled=True)
-    with np.errstate(divide="ignore"):
-        return float((losses - np.log(checked_prior("prior", prior, losses.size))).min())
+    return float((losses - logarithms(checked_prior("prior", prior, losses.size))).min())
 
 
 @checked
@@ -81,10 +80,8 @@ def fixed_share_regret(horizon: int, best_alpha: float, alpha: float) -> float:
 def learn_alpha_regret(horizon: int, best_alpha: float, alphas: ArrayLike, prior: ArrayLike | None = None) -> float:
     """T Corollary 1 (2.9): L_top - L_T(alpha*) <= min_j (ln(1/prior_j) + (T-1) D(alpha* || alpha_j)), prior_j 1/m."""
     rates = checked_rates(alphas)
-    with np.errstate(divide="ignore"):
-        start = -np.log(checked_prior("prior", prior, rates.size))
     apart = (horizon - 1) * divergence(best_alpha, rates) if horizon > 1 else np.zeros(rates.size)
-    return float((start + apart).min())
+    return static_expert_loss(apart, prior)
 
 
 @checked
@@ -123,16 +120,15 @@ def switch_distribution(losses: ArrayLike, alpha: float, *, prior: ArrayLike | N
     memory, in the log domain since Lemma 1 multiplies the far tails by huge factors.
     """
     probability(alpha=alpha)
-    matrix = checked_losses(losses)
-    rounds, n = matrix.shape
-    prepared = Likelihoods(matrix, checked_prior("prior", prior, n))
+    prepared = Likelihoods(losses, prior)
+    rounds, n = prepared.shifted.shape
     if not prepared.finite:
         raise ValueError("losses must allow a finite value in every round, got a round of infinities")
     if n == 1 and rounds > 1:
         raise ValueError("losses must come from at least 2 experts, got 1")
     if rounds == 1:
         return np.zeros(1)
-    logs = switch_coefficients(prepared.shifted, prepared.log_prior)
+    logs = switch_coefficients(prepared.shifted, logarithms(prepared.prior))
     logs += np.arange(rounds) * log(alpha) + np.arange(rounds)[::-1] * log1p(-alpha)
     return np.asarray(logs - logsumexp(logs))
 

@@ -277,15 +277,14 @@ def quadratic_forms(rows: Table, b: float, c: float) -> Floats:
     m, d = rows.shape
     if m == 0 or isinf(b):
         return np.zeros(m)
-    dense = rows.toarray() if sparse.issparse(rows) and d < m else rows
     if d >= m:  # det(I + K) grows by 1 + r with each row of the kernel (1/b + (min(i, j) - 1)/c) x_i.x_j
-        gram = dense @ dense.T
+        gram = rows @ rows.T
         gram = gram.toarray() if sparse.issparse(gram) else gram
         stored_before = np.minimum.outer(np.arange(m), np.arange(m))
         factor = linalg.cholesky(np.eye(m) + (1.0 / b + stored_before / c) * gram, lower=True)
-        return np.asarray(np.diag(factor) ** 2 - 1.0)
+        return np.diag(factor) ** 2 - 1.0
     matrix, r = np.eye(d) / b, np.empty(m)
-    for k, x in enumerate(dense):
+    for k, x in enumerate(rows.toarray() if sparse.issparse(rows) else rows):
         g = matrix @ x
         r[k] = x @ g
         matrix -= np.outer(g, g / (1.0 + r[k]))

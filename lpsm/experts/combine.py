@@ -303,8 +303,8 @@ class Combiner(Stateful):
         awake, y = ~np.isnan(table), np.full(len(table), np.nan) if outcomes is None else outcomes
         predictions, record = np.empty(len(table)), np.empty(table.shape)
         _combine_rounds(
-            np.ascontiguousarray(np.where(awake, table, 0.0)), np.ascontiguousarray(awake), y, LOSSES[self.loss],
-            self.quantile, self.gradient, self._rates, self._state, predictions, record,
+            np.where(awake, table, 0.0), awake, y, LOSSES[self.loss], self.quantile, self.gradient, self._rates,
+            self._state, predictions, record,
         )  # fmt: skip
         return predictions, record
 
@@ -324,10 +324,8 @@ def _combine_rounds(
     losses, scaled, top = np.empty(n), np.empty(n), np.empty(n_rates)
     for t in range(rounds):
         f, up, w = forecasts[t], awake[t], record[t]
-        n_awake = 0
-        for i in range(n):
-            n_awake += up[i]
-            w[i] = 0.0
+        n_awake = up.sum()
+        w[:] = 0.0
         if n_awake == 0:
             predictions[t] = np.nan
             continue

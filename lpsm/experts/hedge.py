@@ -40,8 +40,7 @@ def hedge_weights(behind: Floats, gap: float, out: Floats) -> float:
         leads = 1.0 if behind[k] == 0.0 else 0.0
         out[k] = math.exp(-rate * behind[k]) if gap > 0.0 else leads
         total += out[k]
-    for k in range(behind.size):
-        out[k] /= total
+    out /= total
     return rate
 
 
@@ -61,8 +60,7 @@ def hedge_round(losses: Floats, weights: Floats, rate: float, behind: Floats) ->
     for k in range(behind.size):
         behind[k] += losses[k]
         least = min(least, behind[k])
-    for k in range(behind.size):
-        behind[k] -= least
+    behind -= least
     return max(0.0, mean + (math.log(mixed) / rate if rate < np.inf else 0.0))
 
 
@@ -111,8 +109,7 @@ def squint_weights(regret: Floats, variance: Floats, out: Floats) -> None:
     for i in range(out.size):
         out[i] = math.exp(out[i] - most)
         total += out[i]
-    for i in range(out.size):
-        out[i] /= total
+    out /= total
 
 
 @compiled
@@ -141,8 +138,7 @@ def normal_hedge_weights(regret: Floats, out: Floats) -> None:
     for i in range(n):
         out[i] *= max(regret[i], 0.0) / best
         total += out[i]
-    for i in range(n):
-        out[i] /= total
+    out /= total
 
 
 @compiled
@@ -264,8 +260,7 @@ class AdaHedge(_Hedge):
     @property
     def learning_rate(self) -> float:
         """The rate eta for the next round; infinite while the gap is zero."""
-        gap = float(self._second[0])
-        return math.log(self.n_experts) / gap if gap > 0.0 else math.inf
+        return weigh(self._RULE, self._first, self._second, np.empty(self.n_experts))
 
 
 class Squint(_Hedge):

@@ -29,29 +29,21 @@ from lpsm.arithmetic import log_add, log_others
 from lpsm.arrays import Floats, Ints
 from lpsm.checks import shaped
 from lpsm.experts.grids import alpha_grid
+from lpsm.experts.learner import checked_prior
 from lpsm.experts.tracking import LearnAlpha
 from lpsm.native import compiled
 
 
-def no_segment(rounds: int) -> tuple[Floats, Ints, Ints]:
-    """The layer before the first segment, as `add_segment` wants it."""
-    return np.full((rounds, 2), np.inf), np.full((rounds, 2), -1), np.zeros((rounds, 2), np.int64)
-
-
-def add_segment(losses: Floats, values: Floats, experts: Ints, first: bool, differ: bool) -> tuple[Floats, Ints, Ints]:
-    """One more segment: best and second-best (loss, expert, start of its segment) at every round's end."""
-    rounds, n = losses.shape
-    layer = no_segment(rounds)
-    _fill_segment(losses, values, experts, first, differ, *layer, np.full(n, np.inf), np.zeros(n, np.int64))
-    return layer
-
-
 @compiled
-def _fill_segment(
-    losses: Floats, values: Floats, experts: Ints, first: bool, differ: bool, new_values: Floats, new_experts: Ints,
-    new_starts: Ints, running: Floats, since: Ints,
-) -> None:  # fmt: skip
+def add_segment(losses: Floats, values: Floats, experts: Ints, differ: bool) -> tuple[Floats, Ints, Ints]:
+    """One more segment: best and second-best (loss, expert, start of its segment) at every round's end, (T, 2) each.
+
+    `values` and `experts` are those losses and experts of one segment less; (0, 2) for the first segment.
+    """
     rounds, n = losses.shape
+    first, running, since = len(values) == 0, np.full(n, np.inf), np.zeros(n, np.int64)
+    new_values, new_experts = np.full((rounds, 2), np.inf), np.full((rounds, 2), -1)
+    new_starts = np.zeros((rounds, 2), np.int64)
     for t in range(rounds):
         for i in range(n):
             enter = np.inf
@@ -71,15 +63,15 @@ def _fill_segment(
                 )  # fmt: skip
             if value < new_values[t, rank]:
                 new_values[t, rank], new_experts[t, rank], new_starts[t, rank] = value, i, since[i]
+    return new_values, new_experts, new_starts
 
 
 @compiled
 def _slopes_at(likelihoods: Floats, prior: Floats, alpha: float, result: Floats) -> None:
-    """Loss, slope and curvature of Fixed-share at one rate in (0, 1), by carrying both derivatives."""
+    """Loss, slope and curvature of Fixed-share at a rate in (0, 1), n >= 2, by carrying both derivatives."""
     rounds, n = likelihoods.shape
     weights = np.zeros((3, n))  # the weights and their first and second derivative, one common scale
-    for i in range(n):
-        weights[0, i] = prior[i]
+    weights[0] = prior
     rests, sums, others, log_scale, part = np.empty(3), np.empty(3), np.empty(3), 0.0, 1.0 / (n - 1)
     for t in range(rounds):
         top = 0
@@ -99,9 +91,8 @@ def _slopes_at(likelihoods: Floats, prior: Floats, alpha: float, result: Floats)
             result[:] = np.inf
             return
         log_scale += np.log(scale)
-        for order in range(3):
-            others[order] /= scale
-            sums[order] /= scale
+        others /= scale
+        sums /= scale
         if t == rounds - 1:
             result[0], result[1], result[2] = -log_scale, -sums[1], sums[1] * sums[1] - sums[2]
             return
@@ -115,15 +106,6 @@ def _slopes_at(likelihoods: Floats, prior: Floats, alpha: float, result: Floats)
                 weights[order, i] = (1.0 - alpha) * weights[order, i] + alpha * rests[order]
             weights[1, i] += rests[0] - own
             weights[2, i] += 2.0 * (rests[1] - slope)
-
-
-@compiled
-def share_slopes(likelihoods: Floats, prior: Floats, alphas: Floats) -> Floats:
-    """(m, 3) rows of loss, slope and curvature at rates in (0, 1), n >= 2."""
-    table = np.empty((alphas.size, 3))
-    for j in range(alphas.size):
-        _slopes_at(likelihoods, prior, alphas[j], table[j])
-    return table
 
 
 @compiled
@@ -162,8 +144,7 @@ def _moves(likelihoods: Floats, prior: Floats, matrix: Floats, counts: Floats) -
         if scales[t] <= 0.0:
             return -np.inf
         log_scale += np.log(scales[t])
-        for i in range(n):
-            ahead[t, i] /= scales[t]
+        ahead[t] /= scales[t]
     counts[:] = 0.0
     for t in range(rounds - 1, 0, -1):
         for i in range(n):
@@ -216,29 +197,24 @@ def checked_losses(losses: ArrayLike) -> Floats:
 
 
 class Likelihoods:
-    """Losses as likelihoods relative to each round's least loss, for a mixture that starts at `prior`.
+    """Losses (T, n) as likelihoods relative to each round's least loss, for a mixture that starts at `prior`, (n,).
 
     `shifted` and `likelihoods` (T, n) have row minimum 0 and row maximum 1, `offset` is the sum of what
     was taken off; experts without prior weight count as infinitely bad in the first round.  `finite` is
     False where a round then holds only infinities, and nothing is taken off.
     """
 
-    def __init__(self, losses: Floats, prior: Floats) -> None:
-        if not prior.all():
-            losses = losses.copy()
-            losses[0, prior == 0.0] = np.inf
-        least = losses.min(axis=1)
+    def __init__(self, losses: ArrayLike, prior: ArrayLike | None) -> None:
+        matrix = checked_losses(losses)
+        self.prior = checked_prior("prior", prior, matrix.shape[1])
+        if not self.prior.all():
+            matrix = matrix.copy()
+            matrix[0, self.prior == 0.0] = np.inf
+        least = matrix.min(axis=1)
         self.finite = bool(np.isfinite(least).all())
-        self.prior = prior
         self.offset = float(least.sum())
-        self.shifted = losses - least[:, None] if self.finite else losses
+        self.shifted = matrix - least[:, None] if self.finite else matrix
         self.likelihoods = np.exp(-self.shifted)
-
-    @property
-    def log_prior(self) -> Floats:
-        """Logarithm of the prior, (n,)."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.prior))
 
     def rounding(self, loss: float) -> float:
         """How far a total loss computed to be `loss` can be off."""
@@ -361,9 +337,10 @@ def slopes(prepared: Likelihoods, rates: Floats) -> Floats:
     if prepared.shifted.shape[1] == 1:
         table[:] = prepared.offset, 0.0, 0.0
         return table
-    linear = (rates >= LINEAR_FROM) & (rates < 1.0)
-    table[linear] = share_slopes(prepared.likelihoods, prepared.prior, rates[linear])
-    for at in np.flatnonzero(~linear):
-        table[at, 0] = node_losses(prepared, rates[at : at + 1])[0]
+    for at, rate in enumerate(rates):
+        if LINEAR_FROM <= rate < 1.0:
+            _slopes_at(prepared.likelihoods, prepared.prior, rate, table[at])
+        else:
+            table[at, 0] = node_losses(prepared, rates[at : at + 1])[0]
     table[:, 0] += prepared.offset
     return table

@@ -12,7 +12,7 @@ Source: Monteleoni 2006, section 2.2.1; Cesa-Bianchi and Lugosi 2006, section 2.
 from __future__ import annotations
 
 import math
-from copy import copy
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import NamedTuple, Self, TypedDict
 
@@ -141,13 +141,11 @@ class Learner(Stateful):
             the learner is unchanged then.
         """
         row = checks.array("losses", losses)
-        if not row.flags.writeable:  # of one type for kernels
-            row = row.copy()
         if row.shape != (self.n_experts,):
             raise ValueError(f"losses must have shape ({self.n_experts},), got {row.shape}")
         mask = None if awake is None else self._mask(awake, row.shape)
         self._check(row[None], None if mask is None else mask[None])
-        return self._round(row if self.eta == 1.0 else self.eta * row, mask) / self.eta
+        return self._round(self.eta * row, mask) / self.eta
 
     def run(
         self, losses: ArrayLike, awake: ArrayLike | None = None, *, weights: bool = True, alpha_weights: bool = False
@@ -184,9 +182,7 @@ class Learner(Stateful):
 
     def copy(self) -> Self:
         """Return an independent learner in the same state."""
-        twin = object.__new__(type(self))
-        twin.__dict__.update({name: copy(value) for name, value in vars(self).items()})
-        return twin
+        return deepcopy(self)
 
     def _no_alpha_weights(self) -> str:
         """Why a run cannot keep weights of alphas; empty if it can."""
@@ -241,6 +237,12 @@ def checked_prior(name: str, prior: ArrayLike | None, size: int, *, positive: bo
     if not 0.0 < (total := float(values.sum())) < np.inf:
         raise ValueError(f"{name} must have a positive finite sum, got {total}")
     return values / total
+
+
+def logarithms(weights: Floats) -> Floats:
+    """Logarithms of weights, -inf of 0."""
+    with np.errstate(divide="ignore"):
+        return np.log(weights)
 
 
 def checked_rates(alphas: ArrayLike) -> Floats:

@@ -153,18 +153,24 @@ def _close_round(weights: Floats, columns: Floats, head: Floats, lowest: float, 
 
 
 @compiled
-def _survives(losses: Floats, awake: Mask, m: int, columns: Floats, slow: Floats) -> bool:
-    """Whether some alpha-expert gives the outcome a positive probability, or has no weight awake."""
-    nobody, lowest = awake_of(awake) == 0, lowest_loss(losses, awake, -np.inf)
-    for j in range(columns.shape[1]):
-        if columns[MANTISSA, j] > 0.0:
-            abstains = nobody or j >= m
-            for i in range(losses.size if j >= m else 0):
-                if awake[i] and slow[j - m, i] > -np.inf:
+def _survives(losses: Floats, awake: Mask, excluded: bool, columns: Floats, slow: Floats) -> bool:
+    """Whether some alpha-expert gives the outcome a positive probability, or has no weight awake.
+
+    `excluded` is whether somebody is awake, and all who are lost infinitely.
+    """
+    m = columns.shape[1] - len(slow)
+    for j in range(m):
+        if columns[MANTISSA, j] > 0.0 and not excluded:  # a share step has given weight to everybody
+            return True
+    for q in range(len(slow)):
+        if columns[MANTISSA, m + q] > 0.0:
+            abstains = True
+            for i in range(losses.size):
+                if awake[i] and slow[q, i] > -np.inf:
                     abstains = False
                     if losses[i] < np.inf:
                         return True
-            if abstains or (j < m and lowest < np.inf):  # a share step has given weight to everybody
+            if abstains:
                 return True
     return False
 
@@ -172,11 +178,10 @@ def _survives(losses: Floats, awake: Mask, m: int, columns: Floats, slow: Floats
 @compiled
 def _share_slow(logs: Floats, alpha: float, work: Floats) -> None:
     """The share step of an alpha whose weights are logarithms."""
-    stay, leave = work[2], work[3]
     if alpha > 0.0:
-        for i in range(logs.size):
-            stay[i], leave[i] = np.log1p(-alpha), np.log(alpha)
-        share_logs(logs, stay, leave, work)
+        work[2] = np.log1p(-alpha)
+        work[3] = np.log(alpha)
+        share_logs(logs, work[2], work[3], work)
 
 
 @compiled
@@ -323,25 +328,14 @@ def _first_round(
     for i in range(n):
         weight = math.exp(logs[i])
         mass += weight
-        for j in range(m):
-            weights[i, j] = weight
-    for j in range(m):
-        columns[MASS, j] = mass
+        weights[i] = weight
+    columns[MASS, :m] = mass
     for q in range(len(slow)):
         for i in range(n):
             slow[q, i] = logs[i]
         _share_slow(slow[q], columns[ALPHA, m + q], work[1:])
     fold_masses(weights, columns, head)
     return lowest - gained
-
-
-@compiled
-def awake_of(awake: Mask) -> int:
-    """How many are awake."""
-    count = 0
-    for i in range(awake.size):
-        count += 1 if awake[i] else 0
-    return count
 
 
 @compiled
@@ -357,20 +351,20 @@ def masked_round(
     losses: Floats, awake: Mask, weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats
 ) -> float:
     """As `learn_alpha_round`, where some experts sleep, whose losses are not looked at."""
-    m, n_awake = weights.shape[1], awake_of(awake)
+    m, n_awake = weights.shape[1], awake.sum()
     lowest = lowest_loss(losses, awake, head[LOWER])
     if lowest != lowest:
         return np.nan
-    excluded = lowest == np.inf
-    lowest = 0.0 if excluded else lowest
+    excluded = lowest == np.inf and n_awake > 0
+    lowest = 0.0 if lowest == np.inf else lowest
     if head[SINCE] < 0.0:
         return _first_round(losses, awake, lowest, weights, columns, slow, head, work)
-    if (excluded or len(slow) > 0) and not _survives(losses, awake, m, columns, slow):
+    if (excluded or len(slow) > 0) and not _survives(losses, awake, excluded, columns, slow):
         return np.inf
     total = _slow_columns(losses, awake, lowest, columns, slow, head, work[1:])
-    if excluded and n_awake > 0:  # columns with weight awake cannot go on
-        for j in range(m):
-            columns[MANTISSA, j] = columns[TOP, j] = 0.0
+    if excluded:  # columns with weight awake cannot go on
+        columns[MANTISSA, :m] = 0.0
+        columns[TOP, :m] = 0.0
     elif m > 0:
         factor = work[0]
         decay(losses, lowest, factor)

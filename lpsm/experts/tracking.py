@@ -22,7 +22,15 @@ from lpsm import checks
 from lpsm.arrays import Floats, Ints, Mask, State
 from lpsm.experts import share
 from lpsm.experts.grids import LONGEST, alpha_grid
-from lpsm.experts.learner import Common, Learner, Rounds, checked_prior, checked_rates, checked_transitions
+from lpsm.experts.learner import (
+    Common,
+    Learner,
+    Rounds,
+    checked_prior,
+    checked_rates,
+    checked_transitions,
+    logarithms,
+)
 from lpsm.native import compiled
 from lpsm.native.entries import FLOATS, Signature, entry_of
 
@@ -76,8 +84,7 @@ class _Columns(Learner):
         columns[share.KEEP] = 1.0 - alphas - alphas / others if several else 1.0
         columns[share.MANTISSA], columns[share.EXPONENT] = np.frexp(first)
         columns[share.TOP], columns[share.MASS] = first, 1.0
-        with np.errstate(divide="ignore"):
-            slow = np.tile(np.log(prior), (rates.size - m, 1))
+        slow = np.tile(logarithms(prior), (rates.size - m, 1))
         head = np.zeros(share.N_HEAD)
         head[share.TOTAL], head[share.SINCE], head[share.LOWER] = 1.0, -1.0, self._lower
         head[share.EVERY] = MOST_ROUNDS if least == 1.0 else min(MOST_ROUNDS, int(math.log(SAFE_MASS, least)))
@@ -104,12 +111,6 @@ class _Columns(Learner):
                 return loss
         return super().update(losses, awake)
 
-    def copy(self) -> Self:
-        """Return an independent learner in the same state."""
-        twin, (*learned, work) = super().copy(), self._columns
-        twin._columns = (*(part.copy() for part in learned), np.empty_like(work))  # type: ignore[assignment]
-        return twin
-
     def _round(self, losses: Floats, awake: Mask | None) -> float:
         if awake is None:
             return share.learn_alpha_round(losses, *self._columns)
@@ -121,9 +122,9 @@ class _Columns(Learner):
         record = np.empty((len(losses) if weights else 0, self.n_experts))
         alpha_record = np.empty((len(losses) if alpha_weights else 0, self._rates.size))
         mask = np.empty((0, self.n_experts), bool) if awake is None else awake
-        _RUN(np.ascontiguousarray(scaled), np.ascontiguousarray(mask), *self._columns, loss, record, alpha_record)
+        _RUN(scaled, mask, *self._columns, loss, record, alpha_record)
         by_rate = self._by_rate(alpha_record) if alpha_weights else None
-        return Rounds(loss if self.eta == 1.0 else loss / self.eta, record if weights else None, by_rate)
+        return Rounds(loss / self.eta, record if weights else None, by_rate)
 
     def _by_rate(self, by_column: Floats) -> Floats:
         """Return weights of columns in the order in which the alphas were given."""
@@ -346,8 +347,7 @@ class _Logs(Learner):
         return {"logs": self._logs}
 
     def _begin(self, prior: ArrayLike | None) -> None:
-        with np.errstate(divide="ignore"):
-            self._logs = np.log(checked_prior("prior", prior, self.n_experts))
+        self._logs = logarithms(checked_prior("prior", prior, self.n_experts))
         self._everybody = np.ones(self.n_experts, bool)
 
     def _round(self, losses: Floats, awake: Mask | None) -> float:

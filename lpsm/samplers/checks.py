@@ -102,8 +102,8 @@ def as_labels(y: ArrayLike, rounds: int) -> Floats:
     ValueError if there are not `rounds` of them, or one is neither -1 nor +1.
     """
     labels = shaped("y", y, rounds)
-    good = (labels == 1) | (labels == -1)
-    if not np.all(good):
+    good = np.abs(labels) == 1.0
+    if not good.all():
         at = int(np.argmin(good))
         raise ValueError(f"y must hold only -1 and +1, got {labels[at]!s} in round {at}")
-    return labels.astype(np.float64)
+    return labels.copy()

@@ -23,7 +23,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lpsm.arrays import Array, Floats, Ints, Mask
-from lpsm.checks import having, shown
+from lpsm.checks import shown
 from lpsm.samplers.calibration import Bought, leads
 from lpsm.samplers.catalogue import CATALOGUE, OF_ALL, OF_KERNELS, MulticlassSampler, has_classes, last_largest, make
 from lpsm.samplers.checks import Rows, squared_lengths
@@ -179,7 +179,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Rows) -> Array:
         """Class names (n,); of equal scores the last class, so that a margin of 0 is ``classes_[1]``, SGN(0) = +1."""
         margins = self.decision_function(X)
-        return np.asarray(self.classes_[last_largest(margins) if margins.ndim == 2 else self._code(margins >= 0.0)])
+        return self.classes_[last_largest(margins) if margins.ndim == 2 else self._code(margins >= 0.0)]
 
     def predict_proba(self, X: Rows) -> Floats:
         """Probabilities (n, k) of the classes, calibrated on labels that were bought (`lpsm.samplers.calibration`)."""
@@ -205,8 +205,8 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _play(
         self, X: Table, y: ArrayLike | None, classes: ArrayLike | None, anew: bool, late: bool = False
     ) -> SelectiveClassifier:
-        if self.oracle is not None:
-            having("oracle", self.oracle, "__call__")
+        if self.oracle is not None and (isinstance(self.oracle, type) or not callable(self.oracle)):
+            raise TypeError(f"oracle must have the methods __call__, got {shown(self.oracle)}")
         given = [] if self.oracle is not None or (late and y is None) else [y]
         known: Any = _known(y) if late and given else np.True_  # of which rows the labels are there
         whole = given if known.all() else []
@@ -303,7 +303,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"Only binary classification is supported. {what}")
         if known is not None and not np.array_equal(names, known):
             raise ValueError(f"classes must stay those of the first call, {known}, got {names}")
-        return np.asarray(names)
+        return names
 
     def _codes(self, labels: Array) -> Ints:
         """Numbers of the classes of labels."""

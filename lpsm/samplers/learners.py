@@ -30,7 +30,7 @@ hinge loss; Crammer and Singer 2003 for several classes.
 
 from __future__ import annotations
 
-from math import isnan, sqrt
+from math import sqrt
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -307,7 +307,7 @@ class Lasec(Learner):
 
     def __post_init__(self) -> None:
         positive(b=self.b)
-        if isnan(number("c", self.c)) or not self.b < self.c:
+        if not self.b < number("c", self.c):
             raise ValueError(f"c must be larger than b = {self.b}, got {self.c}")
 
     @property

@@ -81,8 +81,11 @@ def place(row: Row, j: int) -> int:
 
 
 @compiled
-def gather_dot(values: Floats, columns: Ints, n: int, dense: Floats) -> float:
-    """Return the sum of values[i] dense[columns[i]] over i < n."""
+def along(row: Row, dense: Floats) -> float:
+    """Return the inner product of a row and a dense vector."""
+    values, columns, n = row.x, row.columns, row.n
+    if not row.sparse:
+        return dot(values, dense, n)
     s0 = s1 = s2 = s3 = 0.0
     whole = n - n % 4
     for i in range(0, whole, 4):
@@ -93,12 +96,6 @@ def gather_dot(values: Floats, columns: Ints, n: int, dense: Floats) -> float:
     for i in range(whole, n):
         s0 += values[i] * dense[columns[i]]
     return (s0 + s1) + (s2 + s3)
-
-
-@compiled
-def along(row: Row, dense: Floats) -> float:
-    """Return the inner product of a row and a dense vector."""
-    return float(gather_dot(row.x, row.columns, row.n, dense) if row.sparse else dot(row.x, dense, row.n))
 
 
 @compiled

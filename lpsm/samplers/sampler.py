@@ -97,7 +97,7 @@ class Sampler:
     ) -> None:  # fmt: skip
         self._configure(learner, rule, kernel, n_features, stores, normalize, dtype, key, max_queries)
         coins = generator("rng", 0 if rng is None else rng)
-        self._rng = coins if rng is not None or self.randomized else None
+        self._rng: Any = coins if rng is not None or self.randomized else None
         if learner.B:
             self._own.evictions = coins.spawn(1)[0]
         self._own.begin(self.n_features, self.n_classes, self.dtype)
@@ -246,7 +246,7 @@ class Sampler:
         values, columns = self._instance(x)
         ensemble = self._ready(columns)
         record = ensemble.record
-        if self.randomized and self._rng is not None:
+        if self.randomized:
             record.coin[0] = self._rng.random()
         if len(record.schedules):
             record.schedules[:] = ensemble.schedules(1)
@@ -429,7 +429,7 @@ class Sampler:
         """Return rows and labels, checked, and of their rounds the coins, 0 for deterministic rules, and schedules."""
         table = self._table(X)
         rounds, labels = table.shape[0], self._labels(y, table.shape[0])
-        uniforms = self._rng.random(rounds) if self.randomized and self._rng is not None else np.zeros(rounds)
+        uniforms = self._rng.random(rounds) if self.randomized else np.zeros(rounds)
         return table, labels, uniforms, self._prepared().schedules(rounds)
 
     def _labels(self, y: ArrayLike, rounds: int) -> Floats:
