@@ -162,11 +162,12 @@ class Users:
         The median of server times is that of 2048 of them, or of all if there are fewer.
         """
         median_us = self._waits_us.quantile(0.5) if config.server_delay.kind == "recorded" else None
-        timed = {"things": int(self._told["things"]), "captured_s": self._told["captured_s"], "simulated_s": elapsed_s}
+        captured_s = self._told.get("captured_s")  # of all clients together, as is what was simulated
+        timed = {"things": int(self._told["things"]), "captured_s": captured_s, "simulated_s": elapsed_s}
         return {
             "server_times_s": None if median_us is None else median_us / 1e6,
             "round_trip_s": self._report.round_trip_s if self._round_trip else None,
-            "messages": int(self._told["messages"]), **(timed if "captured_s" in self._told else {}),
+            "messages": int(self._told["messages"]), **({} if captured_s is None else timed),
         }  # fmt: skip
 
 
