@@ -26,6 +26,7 @@ def test_no_run_and_no_mean_violates_a_bound_and_most_bounds_say_something(key, 
         assert own["ratio"].median() < (2.0 if moves == key else 5.0)
 
 
+@pytest.mark.long
 @each("key", [key for key in trials.PARAMETERS if key not in ("perceptron", "sop", "lasec")])
 def test_the_mean_over_a_hundred_runs_is_below_its_bound(key):
     rows = trials.table(trials.reported(key, runs=200), range(2))

@@ -155,7 +155,7 @@ def test_two_classes_are_the_binary_sampler(key, form):
 @each("form", "dense sparse rbf lately late")
 def test_the_nearest_of_several_classes_is_its_definition(form):
     """What is stored has seen its own label lately; late labels count as of their rounds, at equal lengths."""
-    X, y = several(2, rounds=90)
+    X, y = several(2, rounds=60)
     X /= np.linalg.norm(X, axis=1)[:, None] ** (form == "late")
     rows, lately = sparse.csr_matrix(X) if form == "sparse" else X, form.startswith("late")
     options, size = {"kernel": "rbf", "gamma": 0.3} if form == "rbf" else {}, np.sqrt((X**2).sum(axis=1).cumsum())

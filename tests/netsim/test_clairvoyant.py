@@ -131,8 +131,9 @@ def polling():
     return [*names, "lpsm4:1.02", "lpsm4:1.2", *(f"poll:{ms}" for ms in (1.6, 6.4, 51.2, 204.8, 400))]
 
 
-@each("delay", "0 lognormal:0.5 exponential:0.3")
-@each("radio", [netsim.RadioConfig(), netsim.Radio.profile("esp32-c6"), DEAR])
+@each("delay, radio", [pytest.param(delay, radio, marks=[] if d == r else pytest.mark.long)
+    for d, delay in enumerate(("0", "lognormal:0.5", "exponential:0.3"))
+    for r, radio in enumerate((netsim.RadioConfig(), netsim.Radio.profile("esp32-c6"), DEAR))])  # fmt: skip
 def test_who_may_poll_needs_no_more_than_who_wakes_at_beacons_nor_than_any_policy_that_polls(delay, radio):
     config = netsim.SimulationConfig(server_delay=delay, radio=radio)
     pages = Workload.of(traces.generate(6, 4, "1996"))

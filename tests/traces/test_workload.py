@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import netsim
@@ -35,6 +35,7 @@ workloads = st.lists(some_pages(), min_size=1, max_size=6)
 pushed = st.lists(st.builds(Message, at_s=seconds, size_bytes=sizes), max_size=4).map(sorted)
 
 
+@settings(max_examples=50)
 @given(workloads, st.booleans(), pushed, st.none() | seconds)
 def test_what_is_written_is_read_back_and_written_again_to_the_same_bytes(tmp_path_factory, pages, timed, sent, trip_s):
     folder = tmp_path_factory.mktemp("w")
@@ -52,6 +53,7 @@ def test_what_is_written_is_read_back_and_written_again_to_the_same_bytes(tmp_pa
     assert len(list(folder.iterdir())) == 3
 
 
+@settings(max_examples=40)
 @given(workloads)
 def test_pages_made_from_columns_are_those_that_the_columns_were_made_from(pages):
     workload = Workload.of(pages)
