@@ -149,7 +149,7 @@ class Session(NamedTuple):
 
     name: str
     user: str
-    requests: tuple[Request, ...]
+    requests: Iterable[Request]  #: A tuple; or what reads them from disk, each time anew.
 
 
 @dataclass(slots=True)
