@@ -244,7 +244,7 @@ def sessions(
         sizes[one.client] += 1
         return numbers.setdefault(one.client, len(numbers)), *one
 
-    disk = sqlite3.connect("", factory=_Temporary)
+    disk = sqlite3.connect("")  # closed with the last that holds it
     columns = ", ".join(Request._fields)
     disk.execute(f"CREATE TABLE sent (number, {columns})")
     rows = map(row, _read(path, report, None, skip_damaged, client))
@@ -255,13 +255,6 @@ def sessions(
         report.count("sessions")
         held = _OnDisk(disk, (last, last := last + n))
         yield Session(name, name, held if on_disk else tuple(held))
-
-
-class _Temporary(sqlite3.Connection):
-    """A database that is deleted when nobody holds it any longer."""
-
-    def __del__(self) -> None:
-        self.close()
 
 
 @dataclass(frozen=True, slots=True)

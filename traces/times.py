@@ -11,18 +11,7 @@ from numpy.typing import NDArray
 from traces.checks import checked, each
 from traces.columns import Workload
 from traces.grouping import GroupingRule, iter_pages
-from traces.records import (
-    DATAGRAM_DOWN,
-    DATAGRAM_UP,
-    MESSAGE,
-    UNASKED,
-    Captured,
-    Datagram,
-    Message,
-    Report,
-    Request,
-    Session,
-)
+from traces.records import DATAGRAM_UP, MESSAGE, UNASKED, Captured, Datagram, Message, Report, Request, Session
 from traces.workload import Record
 
 _BESIDE = ("messages", "datagrams")
@@ -79,14 +68,9 @@ def browsed(
     of_sessions = groupby(each("sessions", sessions, Session), lambda one: spans.get(one.name) or one.name)
     for _, of_one in of_sessions:
         parts = [session.requests for session in of_one]
-        if (plain := _plain(chain.from_iterable(parts))) is not None:
-            begin_us, end_us, origin_us = plain
-            for _, page in iter_pages(chain.from_iterable(parts), rule=rule, report=report, origin_us=origin_us):
-                yield page if page.issue_s is None else page._replace(issue_s=round(page.issue_s + begun_s, 6))
-            for one in chain.from_iterable(parts) if origin_us is not None else ():
-                if one.kind == MESSAGE and one.reply_bytes:
-                    yield Message(round((one.start_us - begin_us) / 1e6 + begun_s, 6), one.reply_bytes)
-            begun_s += (end_us - begin_us) / 1e6
+        if (lasts_us := _plain_us(chain.from_iterable(parts))) is not None:
+            yield from (page for _, page in iter_pages(chain.from_iterable(parts), rule=rule, report=report))
+            begun_s += lasts_us / 1e6
             continue
         requests = [*chain.from_iterable(parts)]
         clients = len({request.client for request in requests})
@@ -106,22 +90,15 @@ def browsed(
         yield Captured(round(begun_s, 6))
 
 
-def _plain(requests: Iterable[Request]) -> tuple[int, int, int | None] | None:
-    """Return first and last instant, and the first once more if there are messages; None for what has to be held.
-
-    That is what has times of its own, or comes from several clients, or has messages that are not in order.
-    """
-    begin_us, end_us, pushed_us, client = 1 << 62, 0, -1, None
+def _plain_us(requests: Iterable[Request]) -> int | None:
+    """Return how long requests last, if they are exchanges of one client without times of their own; else None."""
+    begin_us, end_us, clients = 1 << 62, 0, set[str]()
     for one in requests:
-        client = one.client if client is None else client
-        if one.connection >= 0 or one.kind in (DATAGRAM_UP, DATAGRAM_DOWN) or one.client != client:
+        clients.add(one.client)
+        if one.connection >= 0 or one.kind in UNASKED or len(clients) > 1:
             return None
         begin_us, end_us = min(begin_us, one.start_us), max(end_us, one.end_us)
-        if one.kind == MESSAGE and one.reply_bytes:
-            if one.start_us < pushed_us:
-                return None
-            pushed_us = one.start_us
-    return begin_us, end_us, begin_us if pushed_us >= 0 else None
+    return end_us - begin_us
 
 
 @checked
