@@ -25,7 +25,7 @@ from traces.files import Source, lines
 from traces.records import BY_SUFFIX, MESSAGE, UNKNOWN_REQUEST_BYTES, Batch, Request, batched, counting
 
 _LONGEST_LINE_BYTES = 1 << 16
-_BLOCK_BYTES = 1 << 21
+_BLOCK_BYTES = 1 << 22
 _BOM = b"\xef\xbb\xbf"
 _ODD = {b'"': b'"', b" ": b" ", b"#": b"\n#", b"x": b"0x", b"X": b"0X"}  # what Arrow reads in another way, by a part
 _MAX_BYTES = 1 << 40
