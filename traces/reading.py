@@ -9,11 +9,11 @@ are its own.
 """
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
-from operator import attrgetter
 from os import fspath
 from pathlib import Path
 from types import MappingProxyType
@@ -222,12 +222,13 @@ def _read(
 @checked
 def sessions(
     path: PathName, *, member: str | None = None, skip_damaged: bool = False, client: str | None = None,
-    report: Report | None = None,
+    report: Report | None = None, on_disk: bool = False,
 ) -> Iterator[Session]:  # fmt: skip
     """Yield the sessions of a trace; arguments as for `batches`.
 
     A session is a file of the Boston University traces, and a client of any other trace.  Memory holds one session,
-    and a temporary file all requests of a trace of several clients.  Sessions without a request are not yielded.
+    and a temporary file all requests of any other trace.  With `on_disk` memory holds none of those: each loop over
+    `Session.requests` reads the file.  Sessions without a request are not yielded.
     """
     report = Report() if report is None else report
     entry = _format(path, member, client, report)
@@ -237,16 +238,34 @@ def sessions(
             if requests := tuple(of_session):
                 yield Session(name, user, requests)
         return
-    numbers: dict[str, int] = {}  # of clients, in the order in which they first occur
-    of_trace = _read(path, report, None, skip_damaged, client)
-    with closing(sqlite3.connect("")) as disk:
-        disk.execute(f"CREATE TABLE sent (number, {', '.join(Request._fields)})")
-        rows = ((numbers.setdefault(one.client, len(numbers)), *one) for one in of_trace)
-        disk.executemany(f"INSERT INTO sent VALUES (?{', ?' * len(Request._fields)})", rows)
-        held = disk.execute(f"SELECT {', '.join(Request._fields)} FROM sent ORDER BY number, rowid")
-        for name, of_client in groupby(map(Request._make, held), attrgetter("client")):
-            report.count("sessions")
-            yield Session(name, name, tuple(of_client))
+    numbers, sizes, last = dict[str, int](), Counter[str](), 0  # of clients, in the order in which they first occur
+
+    def row(one: Request) -> tuple[object, ...]:
+        sizes[one.client] += 1
+        return numbers.setdefault(one.client, len(numbers)), *one
+
+    disk = sqlite3.connect("")  # closed with the last that holds it
+    columns = ", ".join(Request._fields)
+    disk.execute(f"CREATE TABLE sent (number, {columns})")
+    rows = map(row, _read(path, report, None, skip_damaged, client))
+    disk.executemany(f"INSERT INTO sent VALUES (?{', ?' * len(Request._fields)})", rows)
+    disk.execute(f"CREATE TABLE sorted AS SELECT {columns} FROM sent ORDER BY number, rowid")
+    disk.execute("DROP TABLE sent")
+    for name, n in sizes.items():
+        report.count("sessions")
+        held = _OnDisk(disk, (last, last := last + n))
+        yield Session(name, name, held if on_disk else tuple(held))
+
+
+@dataclass(frozen=True, slots=True)
+class _OnDisk:
+    """The requests of one client, in a temporary file that each iteration reads."""
+
+    disk: sqlite3.Connection
+    rows: tuple[int, int]
+
+    def __iter__(self) -> Iterator[Request]:
+        return map(Request._make, self.disk.execute("SELECT * FROM sorted WHERE rowid > ? AND rowid <= ?", self.rows))
 
 
 @checked

@@ -7,7 +7,7 @@ trace tells it.  A `Message` is what a server sent without being asked.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
@@ -44,6 +44,9 @@ REQUEST_DTYPE = np.dtype(
         # connection, last byte of the request and first byte of the reply, -1 where the trace does not tell
         *((name, np.int64) for name in ("url_at", "url_bytes", "wait_us", "connection", "sent_us", "first_us")),
     ]
+)
+_UNKNOWN = {"request_bytes": UNKNOWN_REQUEST_BYTES} | dict.fromkeys(
+    ("wait_us", "connection", "sent_us", "first_us"), -1
 )
 
 
@@ -146,7 +149,7 @@ class Session(NamedTuple):
 
     name: str
     user: str
-    requests: tuple[Request, ...]
+    requests: Iterable[Request]  #: A tuple; or what reads them from disk, each time anew.
 
 
 @dataclass(slots=True)
@@ -265,22 +268,23 @@ def counted(number: int, name: str) -> str:
 class Batch:
     """Some consecutive requests of a trace as columns."""
 
-    #: Shape (n,), dtype `REQUEST_DTYPE`; ``batch["reply_bytes"]`` is short for ``batch.columns["reply_bytes"]``.
-    columns: NDArray[np.void]
+    #: Those that the trace has, each of shape (n,); ``batch["kind"]`` gives any of `REQUEST_DTYPE`, in its type.
+    columns: Mapping[str, NDArray[Any]]
     text: bytes  #: Where the URLs stand.
     client_name: Callable[[int], str]  #: From the keys in the columns to names.
     server_name: Callable[[int], str]
 
     def __len__(self) -> int:
-        return len(self.columns)
+        return len(self.columns["start_us"])
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        return self.columns[name]
+        found = self.columns[name] if name in self.columns else np.full(len(self), _UNKNOWN.get(name, 0))
+        return np.asarray(found, REQUEST_DTYPE[name])
 
     def requests(self) -> Iterator[Request]:
         """Yield the rows as light tuples, in the order of the trace."""
         text, client_name, server_name = self.text, self.client_name, self.server_name
-        columns = zip(*(self.columns[name].tolist() for name in REQUEST_DTYPE.names or ()), strict=True)
+        columns = zip(*(self[name].tolist() for name in REQUEST_DTYPE.names or ()), strict=True)
         for start, end, request, reply, client, server, kind, at, size, *times in columns:
             url = text[at : at + size].decode("latin-1")
             yield Request(client_name(client), server_name(server), start, end, request, reply, url, kind, *times)
@@ -290,17 +294,16 @@ def batch_of(requests: Iterable[Request]) -> Batch:
     """Return some requests, at least one, as a batch."""
     fields = dict(zip(Request._fields, zip(*requests, strict=True), strict=True))
     urls = [url.encode("latin-1", "replace") for url in fields.pop("url")]
-    columns = np.zeros(len(urls), dtype=REQUEST_DTYPE)
-    columns["url_bytes"] = sizes = np.fromiter(map(len, urls), np.int64, len(urls))
-    columns["url_at"] = np.cumsum(sizes) - sizes
+    sizes = np.fromiter(map(len, urls), np.int64, len(urls))
+    columns = {"url_bytes": sizes, "url_at": np.cumsum(sizes) - sizes}
     names: dict[str, list[str]] = {}
     for name, values in fields.items():
         if name in ("client", "server"):
             keys: dict[str, int] = {}
-            columns[name] = [keys.setdefault(value, len(keys)) for value in values]
+            columns[name] = np.array([keys.setdefault(value, len(keys)) for value in values])
             names[name] = list(keys)
         else:
-            columns[name] = values
+            columns[name] = np.array(values)
     return Batch(columns, b"".join(urls), names["client"].__getitem__, names["server"].__getitem__)
 
 

@@ -18,10 +18,11 @@ from io import BytesIO
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from traces.errors import PathName, RuleError, TraceError
 from traces.files import Source, lines
-from traces.records import BY_SUFFIX, MESSAGE, REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, Batch, Request, batched, counting
+from traces.records import BY_SUFFIX, MESSAGE, UNKNOWN_REQUEST_BYTES, Batch, Request, batched, counting
 
 _LONGEST_LINE_BYTES = 1 << 16
 _BLOCK_BYTES = 1 << 22
@@ -34,7 +35,6 @@ _KINDS = {
     "time": "float64", "bytes": "int64", "end": "float64", "request_bytes": "int64", "client": "string",
     "server": "string", "url": "string",
 }  # fmt: skip
-_BLANK = np.array((0, 0, UNKNOWN_REQUEST_BYTES, 0, 0, 0, BY_SUFFIX, 0, 0, -1, -1, -1, -1), REQUEST_DTYPE)
 _WIRESHARK = {"no.", "time", "source", "destination", "protocol", "length"}
 
 
@@ -61,7 +61,7 @@ def batches(source: Source) -> Iterator[Batch]:
             report.count("records", len(whole))
             report.count("requests", len(whole))
             yield whole
-        number, block = number + block.count(b"\n"), b""
+        number, block = number + int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord("\n"))), b""
     if not report["requests"]:
         raise TraceError(source.path, "", "a table must hold at least one reply", f"{number} lines")
 
@@ -116,19 +116,20 @@ class _Table(NamedTuple):
         import pyarrow as pa
         from pyarrow import csv as arrow
 
-        ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
-        longest = max(np.diff(ends, prepend=-1).max(initial=0), len(block) - 1 - (ends[-1] if len(ends) else -1))
-        is_odd = not block.isascii() or block.startswith(b"#") or (b"\t" in block and self.delimiter != "\t")
+        half = _LONGEST_LINE_BYTES // 2  # a line that is too long fills one such part of the block
+        is_odd = any(block.find(b"\n", at, at + half) < 0 for at in range(0, len(block) - half, half))
+        is_odd |= not block.isascii() or block.startswith(b"#") or (b"\t" in block and self.delimiter != "\t")
         is_odd |= b"\r" in block and block.count(b"\r") != block.count(b"\r\n")
-        if is_odd or longest > _LONGEST_LINE_BYTES or any(a in block and b in block for a, b in _ODD.items()):
+        if is_odd or any(a in block and b in block for a, b in _ODD.items()):
             return None
+        key = pa.dictionary(pa.int32(), pa.string())
         names = [name if name not in self.columns[:at] else f"{name} {at}" for at, name in enumerate(self.columns)]
         try:
             read = arrow.read_csv(
                 pa.BufferReader(block), arrow.ReadOptions(column_names=names, block_size=len(block) + 1),
                 arrow.ParseOptions(delimiter=self.delimiter, quote_char=False),
                 arrow.ConvertOptions(
-                    column_types={name: getattr(pa, kind)() for name, kind in _KINDS.items()}, null_values=[""],
+                    column_types=_KINDS | dict.fromkeys(("client", "server"), key), null_values=[""], check_utf8=False,
                     decimal_point="," if b"," in block and self.delimiter != "," else ".",
                     include_columns=[name for name in _KINDS if name in names],
                 ),
@@ -145,35 +146,38 @@ def _batch(read: dict[str, Any], newest: dict[str, int]) -> Batch | None:
     n, time, size = len(read["time"]), read["time"], read["bytes"]
     if not n or time.null_count or size.null_count:
         return None
-    end = compute.coalesce(read["end"], time) if "end" in read else time
+    end = compute.coalesce(read["end"], time) if "end" in read else None
     asked = read["request_bytes"].fill_null(UNKNOWN_REQUEST_BYTES).to_numpy() if "request_bytes" in read else None
-    columns = np.full(n, _BLANK)
+    columns: dict[str, NDArray[Any]] = {}
     for name, of, most in (("start_us", time, _MAX_S), ("end_us", end, _MAX_S), ("reply_bytes", size, _MAX_BYTES)):
-        values = of.to_numpy()
-        if not (values.min() >= 0 and values.max() <= most):
-            return None
-        columns[name] = values if of is size else np.rint(values * 1e6)
+        if of is not None:
+            values = of.to_numpy()
+            if not (values.min() >= 0 and values.max() <= most):
+                return None
+            columns[name] = values if of is size else np.rint(values * 1e6).astype(np.int64)
+    start_us = columns["start_us"]
+    if (columns.setdefault("end_us", start_us) < start_us).any():
+        return None
     if asked is not None:
         if not 0 <= asked.min() <= asked.max() <= _MAX_BYTES:
             return None
         columns["request_bytes"], columns["kind"] = asked, np.where(asked > 0, BY_SUFFIX, MESSAGE)
     known: dict[str, list[str]] = {}
     for name, unknown in (("client", "client"), ("server", "")):
-        found = read[name].chunk(0).dictionary_encode() if name in read else None
+        found = read[name].chunk(0) if name in read else None
         if found is not None:
             columns[name] = found.indices.to_numpy()
         known[name] = [unknown] if found is None else [one or unknown for one in found.dictionary.to_pylist()]
-    start_us, names = columns["start_us"], known["client"]
-    client = columns["client"].astype(np.uint16 if len(names) < 1 << 16 else np.int64)  # which sorts faster
-    if len(names) > 1:
+    names, client = known["client"], columns.get("client", np.zeros(n, np.int64))
+    latest_us = np.array([newest.get(name, 0) for name in names])
+    if (start_us[1:] < start_us[:-1]).any():  # then each client by itself
         order = np.argsort(client, kind="stable")
         start_us, client = start_us[order], client[order]
-    first = np.flatnonzero(np.append(True, client[1:] != client[:-1]))
-    steps_us = np.diff(start_us, prepend=0)
-    steps_us[first] = [us - newest.get(name, us) for name, us in zip(names, start_us[first].tolist(), strict=True)]
-    if (columns["end_us"] < columns["start_us"]).any() or (steps_us < 0).any() or len({*names}) < len(names):
+    are_backwards = (start_us[1:] < start_us[:-1]) & (client[1:] == client[:-1])
+    if are_backwards.any() or (start_us < latest_us[client]).any() or len({*names}) < len(names):
         return None
-    newest.update(zip(names, start_us[np.append(first[1:], n) - 1].tolist(), strict=True))
+    latest_us[client] = start_us  # the last of each
+    newest.update(zip(names, latest_us.tolist(), strict=True))
     if "url" not in read:
         return Batch(columns, b"", names.__getitem__, known["server"].__getitem__)
     _, offsets, text = read["url"].chunk(0).buffers()

@@ -67,7 +67,12 @@ def browsed(
     spans = report.spans_us
     of_sessions = groupby(each("sessions", sessions, Session), lambda one: spans.get(one.name) or one.name)
     for _, of_one in of_sessions:
-        requests = [request for session in of_one for request in session.requests]
+        parts = [session.requests for session in of_one]
+        if (lasts_us := _plain_us(chain.from_iterable(parts))) is not None:
+            yield from (page for _, page in iter_pages(chain.from_iterable(parts), rule=rule, report=report))
+            begun_s += lasts_us / 1e6
+            continue
+        requests = [*chain.from_iterable(parts)]
         clients = len({request.client for request in requests})
         if clients > 1:
             report.count("clients_taken_as_one", clients)
@@ -83,6 +88,17 @@ def browsed(
         begun_s += lasts_us / 1e6 if found.captured_s is None else found.captured_s
     if captured:
         yield Captured(round(begun_s, 6))
+
+
+def _plain_us(requests: Iterable[Request]) -> int | None:
+    """Return how long requests last, if they are exchanges of one client without times of their own; else None."""
+    begin_us, end_us, clients = 1 << 62, 0, set[str]()
+    for one in requests:
+        clients.add(one.client)
+        if one.connection >= 0 or one.kind in UNASKED or len(clients) > 1:
+            return None
+        begin_us, end_us = min(begin_us, one.start_us), max(end_us, one.end_us)
+    return end_us - begin_us
 
 
 @checked

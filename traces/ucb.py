@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from traces.errors import RuleError
 from traces.files import Source
-from traces.records import REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, UNKNOWN_WAIT_US, Batch
+from traces.records import UNKNOWN_WAIT_US, Batch
 from traces.server_times import ROUND_TRIP_US
 
 MAX_URL_BYTES = 4096
@@ -95,19 +95,16 @@ def batches(source: Source) -> Iterator[Batch]:
         waits = np.where(first < 0, UNKNOWN_WAIT_US, np.maximum(first - start - ROUND_TRIP_US, 0))
         header = fixed["header_bytes"].astype(np.int64)
         header[header == UNKNOWN] = 0
-        columns = np.zeros(len(fixed), dtype=REQUEST_DTYPE)
-        for name, values in {
+        columns = {
             "start_us": start, "end_us": np.maximum(np.maximum(start, first), last), "client": fixed["client"],
             "server": (fixed["server"].astype(np.uint64) << np.uint64(16)) | fixed["server_port"],
-            "request_bytes": UNKNOWN_REQUEST_BYTES, "reply_bytes": header + fixed["body_bytes"], "wait_us": waits,
+            "reply_bytes": header + fixed["body_bytes"], "wait_us": waits,
             "url_at": chunk.url_at[known], "url_bytes": fixed["url_bytes"],
-            **dict.fromkeys(("connection", "sent_us", "first_us"), -1),
-        }.items():  # fmt: skip
-            columns[name] = values
+        }  # fmt: skip
         report.count("without_end", int((last < 0).sum()))
         report.waits_us.extend(waits[waits >= 0])
-        report.count("requests", len(columns))
-        if len(columns):
+        report.count("requests", len(fixed))
+        if len(fixed):
             yield Batch(columns, chunk.text, _dotted, _endpoint)
 
 

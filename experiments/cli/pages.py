@@ -48,7 +48,7 @@ def pages(asked: options.Asked) -> None:
     found, which = Found(report), {name: getattr(asked, name) for name in ("member", "client", "skip_damaged")}
 
     def sessions() -> Iterator[traces.Session]:
-        for session in traces.sessions(asked.trace, **which, report=report):
+        for session in traces.sessions(asked.trace, **which, report=report, on_disk=True):
             yield session
             advance()
 

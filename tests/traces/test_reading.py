@@ -53,7 +53,9 @@ def test_clients_that_are_interleaved_become_whole_sessions(tmp_path):
     sessions = list(traces.sessions(tmp_path / "t", report=report))
     assert {session.name: list(session.requests) for session in sessions} == expected
     assert report["sessions"] == len(sessions) == 37
-    assert [session.name for session in traces.sessions(tmp_path / "t")] == [session.name for session in sessions]
+    on_disk = list(traces.sessions(tmp_path / "t", on_disk=True))
+    assert [(one.name, one.user, tuple(one.requests)) for one in on_disk] == sessions
+    assert list(traces.browsed(on_disk)) == list(traces.browsed(sessions)) == traces.pages(traces.read(tmp_path / "t"))
 
 
 def test_what_is_no_file_or_folder_of_traces_is_refused(tmp_path):

@@ -61,9 +61,8 @@ def found_in(path, **options):
 
 
 @each("seed", range(40))
-def test_blocks_are_read_by_arrow_as_row_by_row(tmp_path, monkeypatch, seed):
+def test_blocks_of_any_size_are_read_by_arrow_as_row_by_row(tmp_path, monkeypatch, seed):
     draw = random.Random(seed)
-    monkeypatch.setattr(table, "_BLOCK_BYTES", draw.choice([16, 60, 1 << 20]))
     names = [
         "time",
         "bytes",
@@ -80,10 +79,13 @@ def test_blocks_are_read_by_arrow_as_row_by_row(tmp_path, monkeypatch, seed):
             lines.append(draw.choice([*ODD, f"{at_s / 2},3" + "," * (len(names) - 2)]))
     (tmp_path / "t").write_bytes("\n".join(lines).encode() + b"\n" * draw.randrange(2))
     for skip in (False, True):
-        by_arrow = found_in(tmp_path / "t", skip_damaged=skip)
+        found = []
+        for size in (1, 7, 60, 1 << 20):
+            monkeypatch.setattr(table, "_BLOCK_BYTES", size)
+            found.append(found_in(tmp_path / "t", skip_damaged=skip))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(table._Table, "block", lambda *_: None)
-            assert found_in(tmp_path / "t", skip_damaged=skip) == by_arrow
+            assert [found_in(tmp_path / "t", skip_damaged=skip)] * 4 == found
 
 
 def test_most_of_a_plain_table_is_not_read_row_by_row(tmp_path, monkeypatch):
