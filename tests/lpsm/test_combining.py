@@ -197,6 +197,14 @@ def test_exponentially_weighted_averages_fall_as_exp_of_the_summed_losses():
     assert_allclose(predictions, (expected * forecasts).sum(axis=1), rtol=1e-10)
 
 
+def test_each_further_segment_costs_the_bound_the_same():
+    combiner = Combiner(3, rate=0.5, alphas=[0.25])
+    combiner.run(np.random.default_rng(0).random((9, 3)), np.zeros(9))
+    bounds = [combiner.regret_bound(segments) for segments in range(1, 10)]
+    assert_allclose(np.diff(bounds), bounds[1] - bounds[0], rtol=1e-12)
+    assert bounds[1] > bounds[0]
+
+
 def test_after_a_round_in_which_a_forecast_slept_there_is_no_regret_bound():
     combiner = Combiner(2)
     for y in range(20):

@@ -15,7 +15,7 @@ from lpsm.experts import hindsight_kernels as kernels
 from lpsm.experts import worst_divergence
 from lpsm.experts.hindsight_kernels import Likelihoods, interpolation_error, node_losses, read_between, slopes
 from tests.oracles import experts as oracle
-from tests.tables import cases_of, value_error
+from tests.tables import cases_of, each, value_error
 
 values = st.one_of(st.floats(0, 5), st.sampled_from([0.0, 1.0, 30.0, 1e6]))
 
@@ -86,6 +86,16 @@ def test_no_rate_on_a_dense_grid_beats_the_best_rate_by_more_than_its_gap(losses
     scale = 1e-12 * (1 + abs(best.loss))
     assert at.min() >= best.loss - best.gap - scale
     assert best.loss == pytest.approx(hindsight.alpha_losses(losses, [best.alpha])[0], rel=1e-14)
+
+
+@each("seed", range(4))
+def test_what_is_best_of_five_rounds_is_so_by_enumeration(seed):
+    losses = default_rng(seed).exponential(2.0, (5, 2 + seed % 2))
+    best, moved = hindsight.best_alpha(losses), hindsight.best_transitions(losses, max_iterations=3)
+    assert float(oracle.share_loss(losses, best.alpha)) == pytest.approx(best.loss, rel=1e-13)
+    for alpha in np.linspace(0.0, 1.0, 21):
+        assert oracle.share_loss(losses, alpha) >= best.loss - best.gap - 1e-12
+    assert_allclose(moved.counts, oracle.transition_counts(losses, moved.matrix), rtol=1e-11)
 
 
 @cases_of("rounds n segments", "120, 4, 6 ; 300, 3, 10 ; 60, 2, 3")

@@ -235,6 +235,11 @@ def test_an_expert_without_weight_does_not_hide_the_losses_of_the_others():
     learner._first[:] = [-9.0, 9.0]  # who has no regret has no weight
     assert learner.weights.tolist() == [0.0, 1.0]
     assert learner.update([-2000.0, 0.5]) == 0.5
+    learner = AdaHedge(2)
+    learner._first[:], learner._second[:] = [0.0, 2.0], 1e-3
+    assert learner.weights.tolist() == [1.0, 0.0]
+    learner.update([2.0, 0.0])
+    assert learner.weights[1] == pytest.approx(0.5)  # nothing was gained by mixing, and the rate is as it was
 
 
 @each("seed", range(6))

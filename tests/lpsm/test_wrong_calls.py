@@ -50,6 +50,7 @@ MarkovShare([[0.5, 0.4], [0.5, 0.5]]) -> rows of P must sum to 1, got 0.9
 MarkovShare([[1.5, -0.5], [0.5, 0.5]]) -> P must be non-negative, got -0.5
 MarkovShare([[0.5, 0.5]]) -> P must have shape \(n, n\)
 VariableShare(2, 1.0) -> alpha must lie in \[0, 1\), got 1.0
+VariableShare(2, 1.5) -> alpha must lie in \[0, 1\], got 1.5
 alphas() -> alphas must be given, or doubling=True
 alphas([]) -> alphas must have shape \(m,\) with m >= 1, got \(0,\)
 alphas([0.1, 1.5]) -> alphas must lie in \[0, 1\], got 1.5
@@ -80,6 +81,7 @@ alpha_grid(horizon=10, size=3) -> size=3
 alpha_grid(kind="chebyshev") -> kind "chebyshev" takes size alone
 alpha_grid(kind="chebyshev", size=10**12) -> size must be at most 1000000, got 1000000000000
 alpha_grid(kind="chebishev", size=3) -> kind must be one of kl, chebyshev, got .*; did you mean .chebyshev.
+doubling_regret(0) -> n_rounds must be an integer of at least 1, got 0
 doubling_regret(10**18) -> n_rounds must be at most 100000000, got 1000000000000000000
 worst_divergence([1.5]) -> alphas must lie in \[0, 1\], got 1.5
 Ledger(["x"]) -> losses must be an array of numbers, got
