@@ -33,7 +33,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     "lpsm/experts": (
         ("lpsm/experts/*.py", *(f"lpsm/{name}.py" for name in ("arithmetic", "combining", "hindsight"))),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
-            "tracking", "combining", "contract", "hindsight", "wrong_calls", "states", "bounds_experts", "bounds_by_hand",
+            "tracking", "combining", "contract", "hindsight", "wrong_calls", "states", "bounds_experts",
+            "bounds_by_hand",
         )),
     ),
     "lpsm/samplers": (
