@@ -20,7 +20,7 @@ ROOM ?= lpsm/bounds
 COUNT ?= 40
 SEED ?= 0
 
-.PHONY: help compare test coverage quick lint docs notebooks check-long check-emulate check-devices check-firmware mutants bench clean
+.PHONY: help compare test coverage quick lint docs notebooks check-long check-emulate check-explore check-devices check-firmware mutants bench clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -70,6 +70,11 @@ check-emulate: $(READY) ## real programs on the simulated air, with Debian's pro
 	-@[ "$$(id -u)" != 0 ] || ! command -v apt-get > /dev/null || DEBIAN_FRONTEND=noninteractive timeout 300 \
 		apt-get install -y -qq nghttp2-server curl iputils-ping passt iperf3 > /dev/null 2>&1
 	$(BIN)/python -m pytest -m 'emulate and not long' tests/experiments/test_emulate.py
+
+check-explore: $(READY) ## the explorer in Chromium, which root gets where it can
+	-@[ "$$(id -u)" != 0 ] || type chromium chromedriver > /dev/null 2>&1 || ! command -v apt-get > /dev/null || \
+		DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install -y -qq chromium chromium-driver > /dev/null 2>&1
+	$(BIN)/python -m pytest -m browser tests/experiments/test_explore_in_a_browser.py
 
 check-devices: $(READY) ## exported policies on two devices under QEMU: the same decisions, flash, RAM and instructions
 	$(BIN)/python -m bench.firmware devices

@@ -14,7 +14,10 @@ from tests.tables import words
 
 PROGRAMS = [shutil.which(name) for name in ("chromium", "chromedriver")]
 webdriver = pytest.importorskip("selenium.webdriver")
-pytestmark = pytest.mark.skipif(not all(PROGRAMS), reason="chromium and chromedriver are not both installed")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not all(PROGRAMS), reason="chromium and chromedriver are not both installed"),
+]
 FLAGS = words(
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --window-size=1300,1000"

@@ -90,6 +90,7 @@ Ledger([1.0], mistaken=[True, False]) -> mistaken must have shape \(1,\), got \(
 Ledger([]).regret([1.0]) -> comparator must have shape \(0,\), got \(1,\)
 lpsm.randomness.generator("x", 0) -> seed must be an integer of at least 0, got 'x'
 Combiner(10**9) -> n_experts must be at most 1048576, got 1000000000
+Combiner(3000, alphas=np.linspace(0.01, 0.9, 1200)) -> at most 33554432, got 3000 x 1200 x 12
 Combiner(2, "squared") -> got 'squared'; did you mean 'square'
 Combiner(2, rate=0.0) -> rate must be positive and finite, got 0.0
 Combiner(2, rate="fast") -> rate must be 'learn' or a positive number, got 'fast'
