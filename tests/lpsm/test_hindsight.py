@@ -1,5 +1,7 @@
 """Hindsight comparators and grids of rates against enumeration, against their own theorems, and at extremes."""
 
+from functools import partial
+
 import mpmath
 import numpy as np
 import pytest
@@ -115,8 +117,13 @@ def test_the_global_minimum_is_found_among_two_local_ones():
         best = hindsight.best_alpha(more)
         grid = np.linspace(1e-4, 1 - 1e-4, 401)
         near = grid[hindsight.alpha_losses(more, grid).argmin()]
-        found = minimize_scalar(lambda alpha, more=more: hindsight.alpha_losses(more, [alpha])[0],
-            bounds=(max(0.0, near - 0.003), min(1.0, near + 0.003)), method="bounded", options={"xatol": 1e-7})  # fmt: skip
+        loss_at = partial(hindsight.alpha_losses, more)
+        found = minimize_scalar(
+            lambda alpha, at=loss_at: at([alpha])[0],
+            bounds=(max(0.0, near - 0.003), min(1.0, near + 0.003)),
+            method="bounded",
+            options={"xatol": 1e-7},
+        )
         assert best.loss <= found.fun + 1e-12
         assert best.alpha == pytest.approx(found.x, abs=1e-5)
         assert best.gap <= 1e-6
