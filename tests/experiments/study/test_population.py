@@ -123,7 +123,7 @@ def test_drawn_sessions_are_as_many_as_wanted_each_with_a_seed_of_its_own(lpsm, 
 
 def test_nothing_is_kept_of_a_user_but_a_row_on_disk(tmp_path, monkeypatch):
     monkeypatch.setattr(study, "MOST_POINTS", 100)
-    policies, users, peaks = ["none", "psm:100"], 1000, []  # of a part
+    policies, users, peaks = ["none", "psm:100"], 400, []  # of a part
     for n in (4, 16):
         paths = [tmp_path / str(part) for part in range(n)]
         for part, path in enumerate(paths):
