@@ -2,6 +2,7 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import netsim
@@ -124,15 +125,19 @@ def test_drawn_sessions_are_as_many_as_wanted_each_with_a_seed_of_its_own(lpsm, 
 def test_nothing_is_kept_of_a_user_but_a_row_on_disk(tmp_path, monkeypatch):
     monkeypatch.setattr(study, "MOST_POINTS", 100)
     policies, users, peaks = ["none", "psm:100"], 400, []  # of a part
-    for n in (4, 16):
-        paths = [tmp_path / str(part) for part in range(n)]
-        for part, path in enumerate(paths):
-            rng = np.random.default_rng(part)
-            path.write_bytes(parts.packed({name: rng.random(2 * users) for name in study.COLUMNS[2:]}))
-        read = partial(parts.read, paths)
-        peaks.append(peak_bytes(lambda read=read: study.summary(read, policies)))
+    paths = [tmp_path / str(part) for part in range(16)]
+    for part, path in enumerate(paths):
+        rng = np.random.default_rng(part)
+        path.write_bytes(parts.packed({name: rng.random(2 * users) for name in study.COLUMNS[2:]}))
+    usual = pa.default_memory_pool()
+    for n in (1, 4, 16):  # the first also imports
+        read, pool = partial(parts.read, paths[:n]), pa.proxy_memory_pool(usual)
+        pa.set_memory_pool(pool)
+        peaks.append((peak_bytes(lambda read=read: study.summary(read, policies)), pool.max_memory()))
+        pa.set_memory_pool(usual)
         assert len(study.points(read, policies, n * users)) <= 2 * study.MOST_POINTS
-    assert peaks[1] < 1.2 * peaks[0]
+    for few, many in zip(*peaks[1:], strict=True):
+        assert 0 < many < 1.2 * few
 
 
 def test_a_task_for_another_program_is_refused(trace):
