@@ -124,20 +124,25 @@ def test_drawn_sessions_are_as_many_as_wanted_each_with_a_seed_of_its_own(lpsm, 
 
 def test_nothing_is_kept_of_a_user_but_a_row_on_disk(tmp_path, monkeypatch):
     monkeypatch.setattr(study, "MOST_POINTS", 100)
-    policies, users, peaks = ["none", "psm:100"], 400, []  # of a part
+    policies, users = ["none", "psm:100"], 400  # of a part
     paths = [tmp_path / str(part) for part in range(16)]
     for part, path in enumerate(paths):
         rng = np.random.default_rng(part)
         path.write_bytes(parts.packed({name: rng.random(2 * users) for name in study.COLUMNS[2:]}))
     usual = pa.default_memory_pool()
-    for n in (1, 4, 16):  # the first also imports
-        read, pool = partial(parts.read, paths[:n]), pa.proxy_memory_pool(usual)
-        pa.set_memory_pool(pool)
-        peaks.append((peak_bytes(lambda read=read: study.summary(read, policies)), pool.max_memory()))
-        pa.set_memory_pool(usual)
-        assert len(study.points(read, policies, n * users)) <= 2 * study.MOST_POINTS
-    for few, many in zip(*peaks[1:], strict=True):
-        assert 0 < many < 1.2 * few
+    for work in (
+        partial(study.summary, policies=policies),
+        lambda read: parts.quantiles(read, "slowdown_mean", 2, [0.5]),
+    ):
+        peaks = []
+        for n in (1, 4, 16):  # the first also imports
+            read, pool = partial(parts.read, paths[:n]), pa.proxy_memory_pool(usual)
+            pa.set_memory_pool(pool)
+            peaks.append((peak_bytes(partial(work, read)), pool.max_memory()))
+            pa.set_memory_pool(usual)
+            assert len(study.points(read, policies, n * users)) <= 2 * study.MOST_POINTS
+        for few, many in zip(*peaks[1:], strict=True):
+            assert 0 < many < 1.2 * few
 
 
 def test_a_task_for_another_program_is_refused(trace):
