@@ -129,6 +129,18 @@ def test_the_global_minimum_is_found_among_two_local_ones():
         assert best.gap <= 1e-6
 
 
+@each("far", [0.7, 0.9])
+def test_a_stationary_rate_is_found_on_this_side_of_a_higher_one(far):  # beyond which the loss falls again
+    prepared = Likelihoods(np.array([[0.0, 2.0]] * 20 + [[0.0, 2.0], [2.0, 0.0]] * 10), None)
+    rates = np.array([0.0, 0.005, far])
+    values = slopes(prepared, rates)[:, 0]
+    assert values[1] < values[2]
+    found = kernels.stationary_rate(prepared, rates.tolist(), values.tolist())
+    [[loss, slope, curvature]] = slopes(prepared, np.array([found]))
+    assert abs(slope) <= 1e-12 * curvature
+    assert loss < values[1]
+
+
 @cases_of("rounds n scale repeats", "2, 3, 1.0, 1 ; 12, 2, 4.0, 1 ; 300, 5, 1e-3, 1 ; 300, 5, 2.0, 1 ; 300, 3, 3.0, 50")
 def test_the_polynomial_through_few_losses_is_as_near_as_its_bound_says(rounds, n, scale, repeats):  # theorem
     rng = default_rng(rounds + repeats)
