@@ -205,6 +205,17 @@ def test_each_further_segment_costs_the_bound_the_same():
     assert bounds[1] > bounds[0]
 
 
+@each("loss", ["square", "absolute", "pinball"])
+def test_the_bound_is_the_same_wherever_zero_is(loss):
+    y = np.random.default_rng(0).random(9)
+    forecasts, bounds = y[:, None] + np.random.default_rng(1).normal(size=(9, 3)), []
+    for shift in (0.0, 1000.0):
+        combiner = Combiner(3, loss=loss, rate=0.05)
+        combiner.run(forecasts + shift, y + shift)
+        bounds.append(combiner.regret_bound(2))
+    assert bounds[1] == pytest.approx(bounds[0], rel=1e-9)
+
+
 def test_after_a_round_in_which_a_forecast_slept_there_is_no_regret_bound():
     combiner = Combiner(2)
     for y in range(20):
