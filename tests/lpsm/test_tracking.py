@@ -4,7 +4,7 @@
 """
 
 from itertools import accumulate
-from math import log, sqrt
+from math import exp, inf, log, sqrt
 
 import numpy as np
 import pytest
@@ -240,6 +240,16 @@ def test_an_expert_without_weight_does_not_hide_the_losses_of_the_others():
     assert learner.weights.tolist() == [1.0, 0.0]
     learner.update([2.0, 0.0])
     assert learner.weights[1] == pytest.approx(0.5)  # nothing was gained by mixing, and the rate is as it was
+
+
+def test_losses_beyond_the_smallest_float_are_compared_while_somebody_sleeps():
+    learner = LearnAlpha(3, [0.1, 0.4])
+    learner.update([0.0, 0.0, 0.0])
+    assert learner.update([2000.0, 2001.0, np.nan], [True, True, False]) == pytest.approx(
+        2000.0 - log((1.0 + exp(-1.0)) / 2.0), rel=1e-15
+    )
+    assert learner.update(np.array([inf, inf, np.nan]), [True, True, False]) == inf
+    assert learner.update([0.0, 0.0, 0.0]) == 0.0
 
 
 @each("seed", range(6))
