@@ -81,8 +81,16 @@ def named(app, what, name, thing, options, signature, returns):
     return tuple(text and re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text) for text in (signature, returns))
 
 
+def folded(app, page, template, context, tree):
+    """Unfold, beside a page, no more of the contents than where it stands: two hundred pages of modules have all of it."""
+    whole = context.get("toctree")
+    if whole:
+        context["toctree"] = lambda **how: whole(**{**how, "collapse": True})
+
+
 def setup(app):
-    """Connect the above, before napoleon reads the sections."""
+    """Connect the above, before napoleon reads the sections, and the theme its contents."""
+    app.connect("html-page-context", folded, priority=400)
     app.connect("autodoc-process-docstring", plain, priority=400)
     app.connect("autodoc-process-docstring", as_written, priority=600)
     app.connect("autodoc-process-signature", named)
