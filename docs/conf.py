@@ -82,7 +82,7 @@ def named(app, what, name, thing, options, signature, returns):
 
 
 def folded(app, page, template, context, tree):
-    """Unfold, beside a page, no more of the contents than where it stands: two hundred pages of modules have all of it."""
+    """Unfold, beside a page, no more of the contents than where it stands: they are of two hundred pages and more."""
     whole = context.get("toctree")
     if whole:
         context["toctree"] = lambda **how: whole(**{**how, "collapse": True})

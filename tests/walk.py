@@ -113,7 +113,7 @@ def public(module):
         is_class = inspect.isclass(found) and not issubclass(found, BaseException)
         # the samplers' rules and kernels are parts of a compiled loop
         if is_class and not (found.__module__.startswith("lpsm.samplers.") and {"chance", "_fields"} & {*dir(found)}):
-            for part, value in [*vars(found).items()]:  # looking at one may import another
+            for part, value in [*vars(found).items()]:  # what is called in between may add to them
                 if part.startswith("_") or not callable(getattr(found, part)):
                     continue
                 static = isinstance(value, classmethod | staticmethod)

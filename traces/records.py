@@ -268,18 +268,26 @@ def counted(number: int, name: str) -> str:
 class Batch:
     """Some consecutive requests of a trace as columns."""
 
-    #: Those that the trace has, each of shape (n,); ``batch["kind"]`` gives any of `REQUEST_DTYPE`, in its type.
-    columns: Mapping[str, NDArray[Any]]
+    #: The columns that the trace has, each of shape (n,); ``batch["kind"]`` gives any of `REQUEST_DTYPE`, in its type.
+    known: Mapping[str, NDArray[Any]]
     text: bytes  #: Where the URLs stand.
     client_name: Callable[[int], str]  #: From the keys in the columns to names.
     server_name: Callable[[int], str]
 
     def __len__(self) -> int:
-        return len(self.columns["start_us"])
+        return len(self.known["start_us"])
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        found = self.columns[name] if name in self.columns else np.full(len(self), _UNKNOWN.get(name, 0))
+        found = self.known[name] if name in self.known else np.full(len(self), _UNKNOWN.get(name, 0))
         return np.asarray(found, REQUEST_DTYPE[name])
+
+    @property
+    def columns(self) -> NDArray[np.void]:
+        """All columns, shape (n,), dtype `REQUEST_DTYPE`; made when it is asked for."""
+        found = np.empty(len(self), REQUEST_DTYPE)
+        for name in REQUEST_DTYPE.names or ():
+            found[name] = self[name]
+        return found
 
     def requests(self) -> Iterator[Request]:
         """Yield the rows as light tuples, in the order of the trace."""

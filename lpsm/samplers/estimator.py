@@ -206,7 +206,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Table, y: ArrayLike | None, classes: ArrayLike | None, anew: bool, late: bool = False
     ) -> SelectiveClassifier:
         if self.oracle is not None and (isinstance(self.oracle, type) or not callable(self.oracle)):
-            raise TypeError(f"oracle must have the methods __call__, got {shown(self.oracle)}")
+            raise TypeError(f"oracle must be a function, got {shown(self.oracle)}")
         given = [] if self.oracle is not None or (late and y is None) else [y]
         known: Any = _known(y) if late and given else np.True_  # of which rows the labels are there
         whole = given if known.all() else []

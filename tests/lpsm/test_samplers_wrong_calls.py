@@ -111,7 +111,7 @@ MulticlassSampler("ss", 2, 3).run(ONE, [3]) -> y must hold numbers of classes fr
 MulticlassSampler("ss", 2, 3).run(ONE, [0, 1]) -> y must have shape \(1,\), got \(2,\)
 MulticlassSampler("ss", 2, 4).learn(1, 7) -> y must be a class from 0 to 3, got 7
 samplers.make("adaptive-sampler", 2, mistake_driven="maybe") -> mistake_driven must be True or False, got 'maybe'
-SelectiveClassifier(oracle=3).fit(TWO, classes=[0, 1]) -> oracle must have the methods __call__, got 3
+SelectiveClassifier(oracle=3).fit(TWO, classes=[0, 1]) -> oracle must be a function, got 3
 TunedSampler("perceptron-ss", 2, "b", []) -> grid must have shape \(m,\) with m >= 1, got \(0,\)
 TunedSampler("perceptron-ss", 2, "b", [0.1, -1.0]) -> b must be positive.* got -1
 TunedSampler("perceptron-ss", 2, "K", [0.1]) -> takes the parameters .* got \['K'\]

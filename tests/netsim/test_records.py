@@ -49,8 +49,7 @@ print([digests.found(kind, number, sys.argv[1]) for kind, number in eval(sys.arg
 """
 
 
-@pytest.mark.long
-@each("engine", "packet express")
+@each("engine", ["packet", pytest.param("express", marks=pytest.mark.long)])
 def test_results_are_equal_where_records_have_their_fields_in_another_order_and_one_more(engine, tmp_path):
     command = [sys.executable, "-c", OTHER_RECORDS, engine, repr(WORLDS)]
     environ = dict(os.environ)

@@ -13,6 +13,7 @@ from tests.fuzzing import formats
 from tests.tables import each, named
 from tests.traces.home_ip import pack, records
 from traces import TraceError, ucb
+from traces.records import REQUEST_DTYPE
 
 FORMATS = named("""
 ucb = 'ucb' ; bu = 'bu' ; bu-tar = 'bu' ; workload = 'workload' ; har = 'har' ; capture = 'pcap'
@@ -41,6 +42,9 @@ def test_requests_can_be_read_again_and_are_the_rows_of_the_batches(tmp_path):
     sizes = np.concatenate([batch["reply_bytes"] for batch in traces.batches(tmp_path / "t")])
     assert sizes.tolist() == [request.reply_bytes for request in first]
     assert sum(len(batch) for batch in requests.batches()) == 5_000
+    for batch in requests.batches():
+        assert batch.columns.dtype == REQUEST_DTYPE
+        assert all((batch.columns[name] == batch[name]).all() for name in REQUEST_DTYPE.names)
     assert isinstance(first[0], traces.Request)
 
 

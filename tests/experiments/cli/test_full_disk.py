@@ -1,6 +1,7 @@
 """A disk that is full ends a command in one clear line, leaves nothing half-written, and can be gone on from."""
 
 import resource
+from shutil import copytree
 
 import pytest
 
@@ -39,3 +40,10 @@ def test_a_full_disk_at_any_stage_is_one_line_and_the_same_command_goes_on_once_
     assert any(tmp_path.rglob("*.jsonl")) == ("what was finished is kept" in line)
     assert lpsm(*words, "--out", out).exit_code == 0
     assert contents(out) == contents(wanted)
+
+
+def test_earlier_results_stay_where_new_ones_find_no_room(lpsm, results, tmp_path):
+    words, folder, _ = results("compare")
+    copytree(folder, tmp_path / "out")
+    held_to(3000, lambda: lpsm(*words, "--seed", "9", "--force", "--out", tmp_path / "out"))
+    assert contents(tmp_path / "out") == contents(folder)
