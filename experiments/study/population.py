@@ -214,18 +214,20 @@ def compute(task: Task) -> dict[str, list[Any]]:
     policies = [make(name, **world.setting) for name in task.policies]
     if task.compile_first:
         compile_express(policies, world)
-    rows = [row for user in task.members for row in _rows(user, policies, world)]
+    static = netsim.canonical("psm", beacon_interval_ns=world.beacon_interval_ns)
+    rows = [row for user in task.members for row in _rows(user, policies, world, static)]
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def _rows(user: Replication, policies: Sequence[Any], config: netsim.SimulationConfig) -> Iterator[Row]:
+def _rows(user: Replication, policies: Sequence[Any], config: netsim.SimulationConfig, static: str) -> Iterator[Row]:
     world, work, nan = user.world(config), user.pages(), float("nan")
     results = [netsim.simulate(work, policy, config=world, seed=user.seed) for policy in policies]
-    static = netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns)
-    psm = next((result for result in results if result.policy == static), None)
-    static_slowdown = nan if psm is None else psm.slowdown(results[0])
-    for result in results:
-        found = result.against(results[0])
+    held = [result.against(results[0]) for result in results]
+    slowdowns = [one.slowdown for one in held]
+    psm, static_slowdown = next(
+        (pair for pair in zip(results, slowdowns, strict=True) if pair[0].policy == static), (None, nan)
+    )
+    for result, found, slowdown in zip(results, held, slowdowns, strict=True):
         yield {
             "user": user.name,
             "policy": result.policy,
@@ -233,8 +235,8 @@ def _rows(user: Replication, policies: Sequence[Any], config: netsim.SimulationC
             **run_row(result),
             "energy_vs_none_percent": found.energy_percent,
             "energy_vs_psm_percent": nan if psm is None else result.against(psm).energy_percent,
-            "slowdown_mean": found.slowdown,
-            "slowdown_vs_psm": found.slowdown / static_slowdown,
+            "slowdown_mean": slowdown,
+            "slowdown_vs_psm": slowdown / static_slowdown,
             "messages": len(found.added_delay_s),
             "added_delay_mean_s": found.delay_s,
         }

@@ -27,8 +27,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy, deepcopy
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -150,7 +151,7 @@ class CompiledForm:
 
 
 class Ruled:
-    """A policy that plans by its rule: what makes one gives it its `spec` and its compiled form."""
+    """A policy that plans by its rule: what makes one gives it `spec` and compiled form; nothing else changes."""
 
     spec: str
     compiled: CompiledForm
@@ -159,6 +160,11 @@ class Ruled:
     def plan(self, view: View) -> Plan:
         """Ask the rule."""
         return self.compiled.plan(view)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        found = copy(self)
+        found.compiled = deepcopy(self.compiled)
+        return found
 
 
 class Observing(Ruled):

@@ -10,7 +10,7 @@ import numpy as np
 
 from lpsm.arrays import Ints
 from lpsm.native.entries import Entry, Signature
-from lpsm.native.records import RECORDS, fields_of, numbers_of, reals_of, words_of
+from lpsm.native.records import fields_of, numbers_of, reals_of, words_of
 from netsim.config import SimulationConfig
 from netsim.model import codes
 from netsim.policies.compiled import CompiledForm
@@ -117,6 +117,7 @@ class _Run:
     def __init__(self, world: World, forms: Sequence[Form]) -> None:
         run, self.world, self._more = world.run, world, world.room // _LEAST_ROOM
         self._places: dict[int, Ints] = {}  # of records, by their identities
+        self._addresses: dict[int, int] = {}  # of these places
         self._kept: list[Ints] = []  # what addresses lead to
         self._late = np.empty(2 * _LATE, dtype=np.int64)
         self._set_rows()
@@ -275,7 +276,7 @@ class _Run:
                 self._register(place, record)
 
     def _register(self, place: Ints, record: object) -> None:
-        self._places[id(record)] = place
+        self._places[id(record)], self._addresses[id(record)] = place, place.ctypes.data
         for name, field in fields_of(type(record).__name__).items():
             if field.part in _LOOKED_AT:
                 self._places[id(getattr(record, name))] = place[field.at : field.at + words_of(field.part)]
@@ -293,6 +294,6 @@ class _Run:
         if isinstance(value, np.ndarray):
             self._kept.append(value)
             return int(value.ctypes.data)
-        if isinstance(value, list):
-            return int(self._places[id(value[0])].ctypes.data) if value else 0
-        return int(self._places[id(value)].ctypes.data) if type(value).__name__ in RECORDS else int(value)
+        one = (value or [0])[0] if isinstance(value, list) else value
+        at = self._addresses.get(id(one))
+        return int(one) if at is None else at

@@ -25,7 +25,7 @@ from netsim.model.air.air_times import DATA_OVERHEAD_BYTES, QOS_BYTES
 from netsim.model.codes import NEVER
 from netsim.model.packets import SACK_OPTION
 from netsim.policies.compiled import NOT_YET_NS
-from netsim.policies.protocol import Observer, Policy
+from netsim.policies.protocol import Policy
 from netsim.radio import STATES, StateRadioConfig, StateTimes
 from netsim.result import DATAGRAMS, LOADS, RunRecord
 from traces.columns import Workload
@@ -124,7 +124,7 @@ class World:
     def _set_client(self, number: int) -> None:
         (workload, policy), messages, client = self.members[number], self.pushed[number], self.run.clients[number]
         client.number, client.host_aware = number, int(policy.host_aware)
-        client.observes = int(isinstance(policy, Observer))
+        client.observes = int(hasattr(policy, "observe"))
         alone = self.run.n_clients == 1 or not self.run.on_wires
         client.never_sleeps = int(alone and bool(getattr(policy, "never_sleeps", False)))
         client.polls = int(bool(getattr(policy, "polls", False)))
@@ -324,6 +324,8 @@ def _graph(workload: Workload) -> dict[str, Ints]:
 
 def _datagrams(workload: Workload, mss: int) -> Ints:
     """Return the datagrams; one that is larger than a segment goes in several."""
+    if not workload.datagrams:
+        return rows_of("Datagram", 0)
     rows = [
         (round(at_s * _NS_PER_S), min(mss, max(size - begin, 0)), int(up))
         for at_s, size, up in workload.datagrams
