@@ -5,8 +5,9 @@ which is the host's own; and for the exchange before it on its connection, which
 moves what depended on it, and nothing else.  A page is issued when the first of its exchanges begins and complete when
 all of them are; it decides nothing.  Requests and replies are written evenly over the time that they were recorded to
 take, which has the congestion of the path in it, so that the window is full from the beginning; what is one packet,
-when it was whole.  Connections are open from their first exchange on; handshakes are datagrams beside them and delay
-nothing.  Left out: more than one request at a time on a connection.
+when it was whole, and if that took longer than 10 ms in two halves, of which the last one ends it.  Connections are
+open from their first exchange on; handshakes are datagrams beside them and delay nothing.  Left out: more than one
+request at a time on a connection, and pauses within a request or reply.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from netsim.model.medium import send_down, send_up
 from netsim.model.page_account import close_account, open_account
 from netsim.model.primitives import note_answer, schedule
 from netsim.model.tcp import close, connect, write
+
+APART = 10_000_000
+"""What took longer, nanoseconds, came in several packets; an archive tells some milliseconds of a single one, too."""
 
 # -- exchanges
 
@@ -81,12 +85,14 @@ def write_reply(run: Run, connection: Connection) -> None:
 
 
 def begin_writing(run: Run, end: Endpoint, size: int, piece: int, every: int) -> None:
-    """Write the first piece of a request or a reply; one that is the only piece, when it was whole."""
+    """Write the first piece of a request or a reply, of which the only piece is written when it was whole."""
     end.left, end.piece, end.every = size, piece, every
     if every and size <= piece:
-        schedule(run, run.now + every, PIECE, end)
-    else:
-        write_piece(run, end)
+        if every <= APART:
+            schedule(run, run.now + every, PIECE, end)
+            return
+        end.piece = (size + 1) // 2
+    write_piece(run, end)
 
 
 def write_piece(run: Run, end: Endpoint) -> None:

@@ -6,7 +6,8 @@ import pytest
 import netsim
 import traces
 from netsim import AirConfig, ServerDelay, SimulationConfig
-from tests.oracles.packets import accounts
+from netsim.running.recorder import Recorder
+from tests.oracles.packets import Account, Packet, accounts
 from tests.real_data import DATA
 from tests.tables import each, near
 from traces.records import Datagram, Message, Page, Timing
@@ -26,22 +27,51 @@ def clients(name):
         yield session.name.split(" ")[0], traces.workload_of(session.requests, report=report)
 
 
+def account_of(name, address, workload):
+    """Return the account of a client in the part of a capture that its workload is of."""
+    known = accounts(DATA / "captures" / name, address)
+    return min(known, key=lambda account: abs(account.lasts_s - workload.captured_s))
+
+
 @needs_data
 @each("name", CAPTURES)
 def test_time_and_time_awake_are_those_of_the_packets(name):
-    sums = np.zeros((3, 2))  # simulated and counted: time, and time awake with each hold
+    sums = np.zeros((3, 3))  # simulated, counted, and counted asleep in between: time, and time awake with each hold
     for address, workload in clients(name):
-        known = accounts(DATA / "captures" / name, address)
-        own = min(known, key=lambda account: abs(account.lasts_s - workload.captured_s))
+        own = account_of(name, address, workload)
         assert workload.captured_s == near(own.lasts_s, abs=2e-6)
-        sums[0] += netsim.simulate(workload, config=WORLD).elapsed_s, own.lasts_s
+        sums[0] += netsim.simulate(workload, config=WORLD).elapsed_s, own.lasts_s, own.lasts_s
         for place, hold_s in ((1, 0.5), (2, 0.05)):
             run = netsim.simulate(workload, f"dynamic:{1000 * hold_s:g}", config=WORLD)
-            sums[place] += run.awake_s, own.awake_s(hold_s)
+            if len(own.packets) >= 30:  # of fewer, what comes after the last one counts
+                sums[place] += run.awake_s, own.awake_s(hold_s), own.awake_asleep_between_s(hold_s, BEACON_S)
             late_s = max(run.latency_s.sum(), 0.0) + BEACON_S
             assert own.lasts_s - 1e-6 <= run.elapsed_s <= own.lasts_s + late_s
-    for (simulated, counted), tolerance in zip(sums, (0.01, 0.05, 0.13), strict=True):
-        assert simulated == near(counted, rel=tolerance)
+    for (simulated, *counted), tolerance in zip(sums, (0.01, 0.05, 0.1), strict=True):
+        assert [simulated] * 2 == near(counted, rel=tolerance)
+
+
+@needs_data
+@each("name", "googledns_android10.pcap quic-mvfst-22.pcap whatsapp_login_chat.pcap youtube_quic.pcap")
+def test_frames_of_one_that_never_sleeps_count_as_those_of_the_capture(name):
+    for address, workload in clients(name):
+        own, recorder = account_of(name, address, workload), Recorder()
+        netsim.simulate(workload, "none", config=WORLD, recorder=recorder)
+        simulated = own._replace(packets=[Packet(f.start_ns / 1e9, True, ()) for f in recorder.transmissions])
+        for hold_s in (0.5, 0.05):
+            assert simulated.awake_s(hold_s) == near(own.awake_s(hold_s), rel=0.03)
+
+
+def test_what_comes_down_to_one_asleep_waits_and_what_follows_it_comes_later():
+    packets = [Packet(at_s, up, flow) for at_s, up, flow in (
+        (0.11, False, "a"),  # waits until 0.2
+        (0.13, True, "a"), (0.14, False, "a"),  # 0.22, and 0.23: what answers an answer is as late
+        (0.31, False, "b"), (0.33, True, "c"),  # fetched at 0.33
+        (1.45, False, "a"),  # waits until 1.5; more than a second later: it answers nothing
+    )]  # fmt: skip
+    account = Account(2.0, packets)
+    assert account.awake_s(0.05) == near(0.05 + 0.02 + 0.01 + 0.02 + 0.05 + 0.05 - 0.05 + 0.05, abs=1e-9)
+    assert account.awake_asleep_between_s(0.05, 0.1) == near(0.08 + 0.05 + 0.05, abs=1e-9)
 
 
 def test_a_delay_moves_what_waited_for_it_and_nothing_else():

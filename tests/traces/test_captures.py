@@ -58,7 +58,7 @@ def test_tls_exchanges_have_the_sizes_waits_and_round_trip_of_the_server(tmp_pat
     for number, wait_s in enumerate(waits):
         flow.up(at_s, record(300 + number))
         flow.down(at_s + trip_s + wait_s, record(5000 + number))
-        flow.up(at_s + trip_s + wait_s + 0.005, record(30))  # acknowledges: no exchange of its own
+        flow.up(at_s + trip_s + wait_s + to_client_s + 0.005, record(30))  # acknowledges: no exchange of its own
         at_s += 5.0
     requests, report = found(tmp_path, flow.frames)
     assert sizes(requests) == [(305 + n + 35, 5005 + n) for n in range(4)]

@@ -5,7 +5,8 @@ other flow is told apart by its runs (`runs`), as is what follows once a connect
 
 The client of a flow is who opened it, the sender of the SYN or of the first datagram; of a connection that was
 already open, the end with the higher port.  The round trip is the time from SYN to SYN-ACK, and, where the capture
-was taken away from the client, the time from SYN-ACK to ACK as well (a client itself answers within 1 ms).
+was taken away from the client, the trip to it as well: the least time from SYN-ACK, or later payload, to its ACK, which
+a client that sleeps, or waits with its ACK, sends later (a client itself answers within 1 ms).
 
 A flow is a process to which its packets are sent, and None when it is over.
 """
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from traces.captures.byte_accounting import Enter, Ledger
 from traces.captures.frames import Segment
 from traces.captures.runs import Payload, Run, runs, started
-from traces.captures.streams import ACK, FIN, RST, SYN, Stream
+from traces.captures.streams import ACK, CIRCLE, FIN, RST, SYN, Stream
 from traces.records import DATAGRAM_DOWN, DATAGRAM_UP, Request
 
 Seen = tuple[bool, Segment, bytes, int]
@@ -71,7 +72,7 @@ def udp(key: bytes, forward: bool, ledger: Ledger, enter: Enter, *, quic: bool, 
     names = ledger.ends(key, forward)[2:]
     run = runs(
         *names, enter, lambda size: ledger.dropped("acknowledgements_of_messages", size),
-        quic_trip=(lambda trip_us: ledger.round_trip(None, trip_us, trip_us)) if quic else None,
+        quic_trip=ledger.round_trip if quic else None,
     )  # fmt: skip
     held: list[Payload] = []
     is_known, last_us = is_open, -1
@@ -152,7 +153,8 @@ def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
     """Take a TCP connection as seen from its middle, by the key of its first packet, the client's if `forward`."""
     # of the way back and the way forth: what was sent, and bytes captured before it was known to be no HTTP
     streams, held = (Stream(), Stream()), [0, 0]
-    syn_us = syn_ack_us = trip_us = whole_us = latest_us = -1  # the latest packet that is replayed
+    syn_us = trip_us = whole_us = latest_us = -1  # the latest packet that is replayed
+    away_us = down_us = end_down = 0  # the trip to the client; when what it is to acknowledge passed, and its end
     near_us, packets = ALONE_AFTER_US, [0, 0]  # of HTTP, of the way back and the way forth
     run = None  # once it is known not to speak HTTP/1
     http = None  # once it is known to speak it
@@ -193,18 +195,19 @@ def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
             if not flags & ACK:
                 syn_us = now_us
             elif syn_us >= 0 > trip_us:
-                trip_us, syn_ack_us = now_us - syn_us, now_us
+                trip_us, away_us, down_us, end_down = now_us - syn_us, SILENCE_US, now_us, sequence + 1
             sequence += 1
             stream.begin(sequence, opening=True)
-        elif syn_ack_us >= 0 and is_up and flags & ACK:
-            away_us = now_us - syn_ack_us
-            near_us = max(near_us, away_us + ALONE_AFTER_US)
+        elif is_up and now_us - down_us < away_us and flags & ACK and not (acknowledged - end_down) % CIRCLE:
+            away_us = now_us - down_us
+            near_us = away_us + ALONE_AFTER_US
             whole_us = trip_us + (away_us if away_us > AT_THE_CLIENT_US else 0)
-            syn_ack_us = -1
-            ledger.round_trip(ledger.ends(key, forward)[:2], trip_us, whole_us)
+            ledger.trip(ledger.ends(key, forward)[:2], trip_us, whole_us)
         new = stream.count(sequence, size) if size else 0
         if new:
             ledger.payload.captured += new
+            if not is_up:
+                down_us, end_down = now_us, sequence + size
         elif flags & (SYN | FIN | RST):
             beside("openings_and_closings")
         elif now_us - latest_us > near_us:
@@ -247,6 +250,8 @@ def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
             if http.broken:
                 found(http.close(ledger.count), is_last=True)
                 http, run = None, speak_runs()
+    if whole_us >= 0:
+        ledger.round_trip(whole_us)
     if run is None:
         if http is None:
             ledger.dropped("behind_a_gap_of_the_capture", sum(held), sum(packets))
