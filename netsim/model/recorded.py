@@ -21,8 +21,7 @@ from netsim.model.page_account import close_account, open_account
 from netsim.model.primitives import note_answer, schedule
 from netsim.model.tcp import close, connect, write
 
-APART = 10_000_000
-"""What took longer, nanoseconds, came in several packets; an archive tells some milliseconds of a single one, too."""
+APART = 10_000_000  # what took longer, nanoseconds, came in several packets; of one an archive may tell some ms, too
 
 # -- exchanges
 
@@ -47,10 +46,9 @@ def start_due(run: Run, client: Client) -> None:
 
 def make_ready(run: Run, step: Step) -> None:
     """An exchange may begin, as soon as its connection is free."""
-    client = step.client
     step.is_ready = 1
-    if step.before < 0 or client.steps[step.before].is_done:
-        start(run, client, step)
+    if step.before < 0 or step.client.steps[step.before].is_done:
+        start(run, step.client, step)
 
 
 def start(run: Run, client: Client, step: Step) -> None:
@@ -87,11 +85,11 @@ def write_reply(run: Run, connection: Connection) -> None:
 def begin_writing(run: Run, end: Endpoint, size: int, piece: int, every: int) -> None:
     """Write the first piece of a request or a reply, of which the only piece is written when it was whole."""
     end.left, end.piece, end.every = size, piece, every
-    if every and size <= piece:
-        if every <= APART:
-            schedule(run, run.now + every, PIECE, end)
-            return
+    if every > APART and size <= piece:
         end.piece = (size + 1) // 2
+    elif every and size <= piece:
+        schedule(run, run.now + every, PIECE, end)
+        return
     write_piece(run, end)
 
 
@@ -145,8 +143,10 @@ def send_datagrams(run: Run, client: Client) -> None:
         if datagram.at > run.now:
             schedule(run, datagram.at, SEND, client)
             return
+        ends = client.casts
+        frame = datagram_frame(run, client, ends.client if datagram.up else ends.server, client.cast)
         client.cast += 1
         if datagram.up:
-            send_up(run, client, datagram_frame(run, client, client.casts.client, client.cast - 1))
+            send_up(run, client, frame)
         else:
-            send_down(run, client, datagram_frame(run, client, client.casts.server, client.cast - 1))
+            send_down(run, client, frame)
