@@ -184,15 +184,12 @@ class Workload(Sequence[Page]):
                 (asked, reply), *objects = map(tuple, islice(pairs, n + 1))
                 issue_s, deadline_s = (instant if instant == instant else None for instant in instants)
                 # a wait that is not known is the same object everywhere, so that pages are equal
-                waits_s, of = (
-                    (wait if wait == wait else nan for wait in islice(waits, n + 1)),
-                    [*islice(servers, n + 1)],
-                )
-                known = tuple(waits_s)
+                known = tuple(wait if wait == wait else nan for wait in islice(waits, n + 1))
+                of = tuple(islice(servers, n + 1))
                 found.append(Page(
                     name, asked, reply, tuple(objects), think_s, issue_s,
                     known if any(wait is not nan for wait in known) else (), deadline_s,
-                    tuple(islice(timings, n + 1)), tuple(of) if max(of) >= 0 else (), tuple(islice(causes, n + 1)),
+                    tuple(islice(timings, n + 1)), of if max(of) >= 0 else (), tuple(islice(causes, n + 1)),
                 ))  # fmt: skip
             self._pages = found
         return self._pages

@@ -221,14 +221,10 @@ def _page(fields: Fields, exchanges_before: int) -> Page:
         if not isinstance(pair, list) or len(pair) != 2:
             raise RuleError("an object must be a pair [request bytes, reply bytes]", pair)
     n = 1 + len(objects)
+    each = {"waits_s": "one wait", "servers": "one server", "timings": "six numbers", "causes": "one cause"}
     waits, servers, timings, causes = (
-        _list(fields.get(name, []), (0, n), f"{name} must be a list of {each} an exchange ({n})")
-        for name, each in (
-            ("waits_s", "one wait"),
-            ("servers", "one server"),
-            ("timings", "six numbers"),
-            ("causes", "one cause"),
-        )
+        _list(fields.get(name, []), (0, n), f"{name} must be a list of {one} an exchange ({n})")
+        for name, one in each.items()
     )
     issue_s, deadline_s = (
         None if fields.get(name) is None else _seconds(fields[name], name) for name in ("issue_s", "deadline_s")

@@ -5,9 +5,8 @@ which is the host's own; and for the exchange before it on its connection, which
 moves what depended on it, and nothing else.  A page is issued when the first of its exchanges begins and complete when
 all of them are; it decides nothing.  Requests and replies are written evenly over the time that they were recorded to
 take, which has the congestion of the path in it, so that the window is full from the beginning; what is one packet,
-when it was whole, and if that took longer than 10 ms in two halves, of which the last one ends it.  Connections are
-open from their first exchange on; handshakes are datagrams beside them and delay nothing.  Left out: more than one
-request at a time on a connection, and pauses within a request or reply.
+when it was whole, and after more than 10 ms in two halves.  Connections are open from their first exchange on;
+handshakes are datagrams beside them.  Left out: several requests at a time on a connection, pauses within a reply.
 """
 
 from __future__ import annotations
@@ -24,12 +23,6 @@ from netsim.model.tcp import close, connect, write
 APART = 10_000_000  # what took longer, nanoseconds, came in several packets; of one an archive may tell some ms, too
 
 # -- exchanges
-
-
-def begin_steps(run: Run, client: Client) -> None:
-    """Begin with the first exchange that waits for an instant."""
-    client.missing = client.n_steps
-    start_due(run, client)
 
 
 def start_due(run: Run, client: Client) -> None:
@@ -60,8 +53,8 @@ def start(run: Run, client: Client, step: Step) -> None:
     page.begun += 1
     step.begun = run.now
     if step.before < 0:
+        connection = connect(run, client, client.next_number)
         client.next_number += 1
-        connection = connect(run, client, client.next_number - 1)
         connection.is_open = 1
         for end in (connection.client, connection.server):
             end.established, end.cwnd = 1, 1.0 * run.window

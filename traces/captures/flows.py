@@ -204,18 +204,18 @@ def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
             whole_us = trip_us + (away_us if away_us > AT_THE_CLIENT_US else 0)
             ledger.trip(ledger.ends(key, forward)[:2], trip_us, whole_us)
         new = stream.count(sequence, size) if size else 0
+        before_us, latest_us = latest_us, now_us
         if new:
             ledger.payload.captured += new
             if not is_up:
                 down_us, end_down = now_us, sequence + size
         elif flags & (SYN | FIN | RST):
             beside("openings_and_closings")
-        elif now_us - latest_us > near_us:
+        elif now_us - before_us > near_us:
             beside("keep_alives" if stream.is_again(sequence) and size <= 1 else "segments_alone")
         else:
+            latest_us = before_us
             ledger.dropped("acknowledgements_and_copies", 0)
-        if new or flags & (SYN | FIN | RST) or now_us - latest_us > near_us:
-            latest_us = now_us
         if run is not None:
             if new:
                 run.send((is_up, now_us, new, frame[at : at + new] if is_up else b""))
