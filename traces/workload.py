@@ -22,8 +22,7 @@ There are five kinds of lines, in any order between each other.
 * How long the traffic was **captured**, from its first packet to its last, at most once: ``{"captured_s": 76.1}``.
 * The **round trip** to the servers that was recorded, at most once: ``{"round_trip_s": 0.031}``.
 
-Anything else in a file is an error that names the line: a name that is not known may be a misspelt one, and a workload
-is never read in part.
+Anything else in a file is an error that names the line; a workload is never read in part.
 """
 
 import json

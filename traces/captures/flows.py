@@ -4,9 +4,8 @@ A connection that speaks HTTP/1 is parsed (`http1`), so that its exchanges have 
 other flow is told apart by its runs (`runs`), as is what follows once a connection no longer speaks HTTP/1.
 
 The client of a flow is who opened it, the sender of the SYN or of the first datagram; of a connection that was
-already open, the end with the higher port.  The round trip is the time from SYN to SYN-ACK, and, where the capture
-was taken away from the client, the trip to it as well: the least time from SYN-ACK, or later payload, to its ACK, which
-a client that sleeps, or waits with its ACK, sends later (a client itself answers within 1 ms).
+already open, the end with the higher port.  The round trip is the time from SYN to SYN-ACK, and away from the client
+(which answers within 1 ms) the trip to it: the least time from what came down to its ACK; one that sleeps is late.
 
 A flow is a process to which its packets are sent, and None when it is over.
 """
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from traces.captures.byte_accounting import Enter, Ledger
 from traces.captures.frames import Segment
 from traces.captures.runs import Payload, Run, runs, started
-from traces.captures.streams import ACK, CIRCLE, FIN, RST, SYN, Stream
+from traces.captures.streams import ACK, FIN, RST, SYN, Stream
 from traces.records import DATAGRAM_DOWN, DATAGRAM_UP, Request
 
 Seen = tuple[bool, Segment, bytes, int]
@@ -166,10 +165,10 @@ def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
         ledger.count(name)
 
     def speak_runs() -> Run:
-        client, server, *_ = ledger.ends(key, forward)
+        client, server, name, of_server = ledger.ends(key, forward)
         seen_us, all_us = (trip_us, whole_us) if trip_us >= 0 else ledger.trips.get((client, server), (-1, -1))
         return runs(
-            *ledger.ends(key, forward)[2:], enter, lambda size: ledger.dropped("acknowledgements_of_messages", size),
+            name, of_server, enter, lambda size: ledger.dropped("acknowledgements_of_messages", size),
             server_trip_us=seen_us, round_trip_us=max(seen_us, all_us),
         )  # fmt: skip
 
@@ -198,7 +197,7 @@ def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
                 trip_us, away_us, down_us, end_down = now_us - syn_us, SILENCE_US, now_us, sequence + 1
             sequence += 1
             stream.begin(sequence, opening=True)
-        elif is_up and now_us - down_us < away_us and flags & ACK and not (acknowledged - end_down) % CIRCLE:
+        elif is_up and acknowledged == end_down and now_us - down_us < away_us:
             away_us = now_us - down_us
             near_us = away_us + ALONE_AFTER_US
             whole_us = trip_us + (away_us if away_us > AT_THE_CLIENT_US else 0)

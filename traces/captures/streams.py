@@ -6,7 +6,7 @@ The numbers of bytes, which begin anew after 2^32, are placed on one line.  Sour
 import heapq
 
 ACK, FIN, RST, SYN = 16, 1, 4, 2
-CIRCLE, _HALF = 1 << 32, 1 << 31
+_CIRCLE, _HALF = 1 << 32, 1 << 31
 _LARGEST_GAP_BYTES = 1 << 20
 _MOST_WAITING = 1 << 12
 _MOST_HOLES = 1 << 8
@@ -26,18 +26,18 @@ class Stream:
 
     def at(self, sequence: int) -> int:
         """Return the place of a byte by its number."""
-        return self._last + (sequence - self._last + _HALF) % CIRCLE - _HALF
+        return self._last + (sequence - self._last + _HALF) % _CIRCLE - _HALF
 
     def begin(self, sequence: int, opening: bool) -> None:
         """Note the number of the first byte: as a SYN tells it, or of the first segment that has any."""
         if self._last < 0:
-            self._last = self._next = sequence + CIRCLE
+            self._last = self._next = sequence + _CIRCLE
             if not opening:  # the capture began in the middle: what was sent before may come again
                 self._holes.append((self._last - _HALF, self._last))
 
     def is_again(self, sequence: int) -> bool:
         """Tell whether a segment begins with the last byte that was sent, as one does that keeps a connection alive."""
-        return self._last >= 0 and (sequence + 1 - self._last) % CIRCLE == 0
+        return self._last >= 0 and (sequence + 1 - self._last) % _CIRCLE == 0
 
     def count(self, sequence: int, size: int) -> int:
         """Return how many bytes of a segment are new."""
