@@ -56,7 +56,6 @@ class Workload(Sequence[Page]):
         How long the traffic was recorded.
     servers : array of int64, shape (n + sum(objects),)
         Numbers of servers, in the order of `sizes`; negative where the server is not known.
-
     causes : array of float64, shape (n + sum(objects), 4)
         What each exchange waits for, a row a `Cause`, in the order of `sizes`; no rows if that is not known.
 
@@ -164,7 +163,8 @@ class Workload(Sequence[Page]):
 
     def changed(self, of_pages: ArrayLike | None = None, /, **columns: Any) -> Self:
         """Return a workload of some pages, by their places (None: all), with some of its columns replaced."""
-        own = np.isin(np.arange(len(self)), np.arange(len(self)) if of_pages is None else of_pages)
+        places = np.arange(len(self))
+        own = np.isin(places, places if of_pages is None else of_pages)
         exchanges = np.repeat(own, 1 + self.objects)
         found = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
         found["names"] = list(compress(self.names, own))
@@ -184,15 +184,12 @@ class Workload(Sequence[Page]):
                 (asked, reply), *objects = map(tuple, islice(pairs, n + 1))
                 issue_s, deadline_s = (instant if instant == instant else None for instant in instants)
                 # a wait that is not known is the same object everywhere, so that pages are equal
-                waits_s, of = (
-                    (wait if wait == wait else nan for wait in islice(waits, n + 1)),
-                    [*islice(servers, n + 1)],
-                )
-                known = tuple(waits_s)
+                known = tuple(wait if wait == wait else nan for wait in islice(waits, n + 1))
+                of = tuple(islice(servers, n + 1))
                 found.append(Page(
                     name, asked, reply, tuple(objects), think_s, issue_s,
                     known if any(wait is not nan for wait in known) else (), deadline_s,
-                    tuple(islice(timings, n + 1)), tuple(of) if max(of) >= 0 else (), tuple(islice(causes, n + 1)),
+                    tuple(islice(timings, n + 1)), of if max(of) >= 0 else (), tuple(islice(causes, n + 1)),
                 ))  # fmt: skip
             self._pages = found
         return self._pages

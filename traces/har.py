@@ -1,8 +1,7 @@
 """HTTP Archives: what a browser saves of a page load ("save all as HAR").
 
-A reply is as large as `_transferSize` says; else its body and headers, as far
-as each is known; else its content unpacked.  A request is as large as its headers (300 bytes where they are unknown)
-and its body.  -1, null and absence mean unknown.
+A reply is as large as `_transferSize` says; else its body and headers, as far as each is known; else its content
+unpacked.  A request is as large as its headers (300 bytes if unknown) and its body.  -1, null and absence mean unknown.
 Left out and counted: entries served from a cache, without an answer (status 0), of other schemes than http(s), or
 without any size.  An entry without a time was sent when the one before it was.  Entries with a `pageref` belong to that
 page, whatever they are; in the others an HTML reply opens a page.

@@ -22,8 +22,7 @@ There are five kinds of lines, in any order between each other.
 * How long the traffic was **captured**, from its first packet to its last, at most once: ``{"captured_s": 76.1}``.
 * The **round trip** to the servers that was recorded, at most once: ``{"round_trip_s": 0.031}``.
 
-Anything else in a file is an error that names the line: a name that is not known may be a misspelt one, and a workload
-is never read in part.
+Anything else in a file is an error that names the line; a workload is never read in part.
 """
 
 import json
@@ -96,18 +95,18 @@ def write_workload(
         ends = () if records.captured_s is None else (Captured(records.captured_s),)
         records = chain(records, records.messages, records.datagrams, ends)
 
-    def lines() -> Iterator[str]:
-        yield from map(workload_line, records)
+    def lines() -> Iterator[Fields]:
+        yield from map(_fields, records)
         known_s = round_trip_s() if callable(round_trip_s) else round_trip_s
         if known_s is not None:
-            yield json.dumps({"round_trip_s": float(known_s)}) + "\n"
+            yield {"round_trip_s": float(known_s)}
 
     book = _Book()
     with replacing(path) as file:
-        for number, line in enumerate(lines(), 1):
+        for number, fields in enumerate(lines(), 1):
             with placed(path, f"line {number}"):
-                book.checked(data := line.encode())
-            file.write(data)
+                book.record(fields)
+            file.write(json.dumps(fields).encode() + b"\n")
         with placed(path):
             book.close()
     return book.counts["page"]
@@ -136,21 +135,22 @@ def workload_line(record: Record) -> str:
     >>> workload_line(Message(63.25, 412))
     '{"message_bytes": 412, "at_s": 63.25}\n'
     """
-    fields: dict[str, object]
+    return json.dumps(_fields(record)) + "\n"
+
+
+def _fields(record: Record) -> Fields:
     if isinstance(record, Message):
-        fields = {"message_bytes": int(record.size_bytes), "at_s": float(record.at_s)}
-    elif isinstance(record, Datagram):
-        fields = {"datagram_bytes": int(record.size_bytes), "at_s": float(record.at_s), "up": bool(record.up)}
-    elif isinstance(record, Captured):
-        fields = {"captured_s": float(record.captured_s)}
-    elif isinstance(record, Page):
-        fields = {
-            name: written for name, write in _WRITTEN.items()
-            if (value := getattr(record, name)) is not None and ((written := write(value)) != [] or name == "objects")
-        }  # fmt: skip
-    else:
+        return {"message_bytes": int(record.size_bytes), "at_s": float(record.at_s)}
+    if isinstance(record, Datagram):
+        return {"datagram_bytes": int(record.size_bytes), "at_s": float(record.at_s), "up": bool(record.up)}
+    if isinstance(record, Captured):
+        return {"captured_s": float(record.captured_s)}
+    if not isinstance(record, Page):
         raise TypeError(f"record must be a Page or a Message, got {shown(record)}")
-    return json.dumps(fields) + "\n"
+    return {
+        name: written for name, write in _WRITTEN.items()
+        if (value := getattr(record, name)) is not None and ((written := write(value)) != [] or name == "objects")
+    }  # fmt: skip
 
 
 class _Book:
@@ -164,9 +164,11 @@ class _Book:
 
     def checked(self, line: bytes) -> Record | RoundTrip | None:
         """Return what a line holds; None if it is empty."""
-        if not (text := line.removeprefix(b"\xef\xbb\xbf").strip()):
-            return None
-        fields = _json(text)
+        text = line.removeprefix(b"\xef\xbb\xbf").strip()
+        return self.record(_json(text)) if text else None
+
+    def record(self, fields: object) -> Record | RoundTrip:
+        """Return what the fields of a line hold."""
         if not isinstance(fields, dict):
             raise RuleError("a page must be a JSON object", fields)
         own = next((own for own in _KINDS if own in fields), "page")
@@ -218,14 +220,10 @@ def _page(fields: Fields, exchanges_before: int) -> Page:
         if not isinstance(pair, list) or len(pair) != 2:
             raise RuleError("an object must be a pair [request bytes, reply bytes]", pair)
     n = 1 + len(objects)
+    each = {"waits_s": "one wait", "servers": "one server", "timings": "six numbers", "causes": "one cause"}
     waits, servers, timings, causes = (
-        _list(fields.get(name, []), (0, n), f"{name} must be a list of {each} an exchange ({n})")
-        for name, each in (
-            ("waits_s", "one wait"),
-            ("servers", "one server"),
-            ("timings", "six numbers"),
-            ("causes", "one cause"),
-        )
+        _list(fields.get(name, []), (0, n), f"{name} must be a list of {one} an exchange ({n})")
+        for name, one in each.items()
     )
     issue_s, deadline_s = (
         None if fields.get(name) is None else _seconds(fields[name], name) for name in ("issue_s", "deadline_s")

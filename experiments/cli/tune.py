@@ -88,12 +88,12 @@ def tune(asked: options.Asked) -> None:
         recommendation = {name: getattr(value, "item", lambda value=value: value)() for name, value in row.items()}
         to_type = targets.settings(found.policy, target, beacon_interval_ns=interval_ns, dtim_period=dtim_period)
         recommendation |= {"unit": cut.called, "settings": [one._asdict() for one in to_type]}
-        recommendation |= {"idle_ma": targets.idle_ma(found.policy, world.config)} if to_type else {}
         said_radio = str(world.said.get("radio", "thesis"))
+        doubt = targets.doubt(target, said_radio)
+        recommendation |= {"idle_ma": targets.idle_ma(found.policy, world.config)} if to_type and not doubt else {}
         text = f"{tuning_text(found.table, found.recommendation, cut.called)}\n\n"
         text += settings_text(to_type, found.policy, recommendation.get("idle_ma"), said_radio)
-        if doubt := targets.doubt(target, said_radio):
-            text += f"\n{doubt}"
+        text += f"\n{doubt}" * bool(doubt)
         text += worlds_words(source, world, chosen, several, battery=True)
         if asked.max_push_delay_s is not None and not len(frames.messages):
             text += "\nNo message is pushed, so that max-push-delay rules nothing out."

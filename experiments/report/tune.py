@@ -33,9 +33,9 @@ def recommendation_text(found: Row, units: str) -> str:
 def _sentences(found: Row, units: str) -> Iterator[str]:
     capacity = f"a battery of {found['battery_mwh']:g} mWh"
     if found["keeps"]:
-        percent = "{:.0f} % less energy than without power saving and {:.1f} % above the limit; measured on {}.".format(
-            0.0 - found["energy_vs_none_percent"], found["energy_above_limit_percent"], counted(found["units"], units)
-        )
+        less, above = 0.0 - found["energy_vs_none_percent"], found["energy_above_limit_percent"]
+        percent = f"{less:.{int(less >= 99.5)}f} % less energy than without power saving and {above:.1f} % above "
+        percent += f"the limit; measured on {counted(found['units'], units)}."
         power = f"{number(found['mean_mw'], '.3g')} mW{_beside(found)}"
         yield f"Take {found['policy']}: {capacity} lasts {_life(found)} at {power}, {_waiting(found)}{percent}"
         text = f"It wins {found['wins_percent']:.0f} % of {found['splits']} splits in halves"

@@ -17,7 +17,7 @@ from netsim.model.medium import at_access_point, listen
 from netsim.model.primitives import draw, schedule
 from netsim.model.push import messages_done, subscribe, write_messages
 from netsim.model.receiver import answer, receive, receive_down
-from netsim.model.recorded import begin_steps, make_ready, send_datagrams, start_due, write_piece
+from netsim.model.recorded import make_ready, send_datagrams, start_due, write_piece
 from netsim.model.tcp import wake_timer
 from netsim.model.wires import begin_on_wires, hear_poll
 
@@ -46,7 +46,8 @@ def begin(run: Run) -> None:
     for i in range(run.n_clients):
         client = run.clients[i]
         if client.n_steps:
-            begin_steps(run, client)
+            client.missing = client.n_steps
+            start_due(run, client)
         else:
             next_page(run, client)
         if client.n_messages:

@@ -72,13 +72,15 @@ class Ledger:
         )
         self.waiting.append((now_us, sent, False, 1, 0, received))
 
-    def round_trip(self, ends: tuple[bytes, bytes] | None, seen_us: int, whole_us: int) -> None:
-        """Note a round trip between two ends, or (None) of one flow."""
+    def round_trip(self, whole_us: int) -> None:
+        """Note the round trip of a flow."""
         self._report.round_trips_us.extend((whole_us,))
-        if ends:
-            if len(self.trips) >= _MOST_TRIPS:
-                self.trips.clear()
-            self.trips[ends] = seen_us, whole_us
+
+    def trip(self, ends: tuple[bytes, bytes], seen_us: int, whole_us: int) -> None:
+        """Note the round trip between two ends."""
+        if len(self.trips) >= _MOST_TRIPS:
+            self.trips.clear()
+        self.trips[ends] = seen_us, whole_us
 
     def opened(self, name: str, *, at_home: bool = False, spared: bool = False) -> Enter:
         """Return what takes the exchanges, messages and datagrams of another flow as they are finished.

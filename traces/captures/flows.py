@@ -4,8 +4,8 @@ A connection that speaks HTTP/1 is parsed (`http1`), so that its exchanges have 
 other flow is told apart by its runs (`runs`), as is what follows once a connection no longer speaks HTTP/1.
 
 The client of a flow is who opened it, the sender of the SYN or of the first datagram; of a connection that was
-already open, the end with the higher port.  The round trip is the time from SYN to SYN-ACK, and, where the capture
-was taken away from the client, the time from SYN-ACK to ACK as well (a client itself answers within 1 ms).
+already open, the end with the higher port.  The round trip is the time from SYN to SYN-ACK, and away from the client
+(which answers within 1 ms) the trip to it: the least time from what came down to its ACK; one that sleeps is late.
 
 A flow is a process to which its packets are sent, and None when it is over.
 """
@@ -71,7 +71,7 @@ def udp(key: bytes, forward: bool, ledger: Ledger, enter: Enter, *, quic: bool, 
     names = ledger.ends(key, forward)[2:]
     run = runs(
         *names, enter, lambda size: ledger.dropped("acknowledgements_of_messages", size),
-        quic_trip=(lambda trip_us: ledger.round_trip(None, trip_us, trip_us)) if quic else None,
+        quic_trip=ledger.round_trip if quic else None,
     )  # fmt: skip
     held: list[Payload] = []
     is_known, last_us = is_open, -1
@@ -152,7 +152,8 @@ def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
     """Take a TCP connection as seen from its middle, by the key of its first packet, the client's if `forward`."""
     # of the way back and the way forth: what was sent, and bytes captured before it was known to be no HTTP
     streams, held = (Stream(), Stream()), [0, 0]
-    syn_us = syn_ack_us = trip_us = whole_us = latest_us = -1  # the latest packet that is replayed
+    syn_us = trip_us = whole_us = latest_us = -1  # the latest packet that is replayed
+    away_us = down_us = end_down = 0  # the trip to the client; when what it is to acknowledge passed, and its end
     near_us, packets = ALONE_AFTER_US, [0, 0]  # of HTTP, of the way back and the way forth
     run = None  # once it is known not to speak HTTP/1
     http = None  # once it is known to speak it
@@ -164,10 +165,10 @@ def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
         ledger.count(name)
 
     def speak_runs() -> Run:
-        client, server, *_ = ledger.ends(key, forward)
+        client, server, name, of_server = ledger.ends(key, forward)
         seen_us, all_us = (trip_us, whole_us) if trip_us >= 0 else ledger.trips.get((client, server), (-1, -1))
         return runs(
-            *ledger.ends(key, forward)[2:], enter, lambda size: ledger.dropped("acknowledgements_of_messages", size),
+            name, of_server, enter, lambda size: ledger.dropped("acknowledgements_of_messages", size),
             server_trip_us=seen_us, round_trip_us=max(seen_us, all_us),
         )  # fmt: skip
 
@@ -193,26 +194,27 @@ def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
             if not flags & ACK:
                 syn_us = now_us
             elif syn_us >= 0 > trip_us:
-                trip_us, syn_ack_us = now_us - syn_us, now_us
+                trip_us, away_us, down_us, end_down = now_us - syn_us, SILENCE_US, now_us, sequence + 1
             sequence += 1
             stream.begin(sequence, opening=True)
-        elif syn_ack_us >= 0 and is_up and flags & ACK:
-            away_us = now_us - syn_ack_us
-            near_us = max(near_us, away_us + ALONE_AFTER_US)
+        elif is_up and acknowledged == end_down and now_us - down_us < away_us:
+            away_us = now_us - down_us
+            near_us = away_us + ALONE_AFTER_US
             whole_us = trip_us + (away_us if away_us > AT_THE_CLIENT_US else 0)
-            syn_ack_us = -1
-            ledger.round_trip(ledger.ends(key, forward)[:2], trip_us, whole_us)
+            ledger.trip(ledger.ends(key, forward)[:2], trip_us, whole_us)
         new = stream.count(sequence, size) if size else 0
+        before_us, latest_us = latest_us, now_us
         if new:
             ledger.payload.captured += new
+            if not is_up:
+                down_us, end_down = now_us, sequence + size
         elif flags & (SYN | FIN | RST):
             beside("openings_and_closings")
-        elif now_us - latest_us > near_us:
+        elif now_us - before_us > near_us:
             beside("keep_alives" if stream.is_again(sequence) and size <= 1 else "segments_alone")
         else:
+            latest_us = before_us
             ledger.dropped("acknowledgements_and_copies", 0)
-        if new or flags & (SYN | FIN | RST) or now_us - latest_us > near_us:
-            latest_us = now_us
         if run is not None:
             if new:
                 run.send((is_up, now_us, new, frame[at : at + new] if is_up else b""))
@@ -247,6 +249,8 @@ def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
             if http.broken:
                 found(http.close(ledger.count), is_last=True)
                 http, run = None, speak_runs()
+    if whole_us >= 0:
+        ledger.round_trip(whole_us)
     if run is None:
         if http is None:
             ledger.dropped("behind_a_gap_of_the_capture", sum(held), sum(packets))

@@ -169,6 +169,8 @@ def test_settings_are_printed_as_they_are_typed(lpsm, tmp_path):
     assert "with esp32-c6.\nWorld (today): radio esp32-c6," in result.stdout  # and not with that of today's phone
     other = lpsm("tune", *words, "--target", "any", "--policies", "hold:50", "--out", tmp_path / "other")
     assert "No platform of the table has a setting for hold:50" in other.stdout
+    foreign = lpsm("tune", *words, "--target", "linux", "--policies", "none,psm", "--out", tmp_path / "foreign")
+    assert ("To check on" in result.stdout, "To check on" in foreign.stdout) == (True, False)  # no radio is Linux's
 
 
 def test_traffic_of_several_files_is_put_together(lpsm, workload, tmp_path):
