@@ -59,7 +59,7 @@ def open_connection(run: Run, end: Endpoint) -> None:
 
 
 def write(run: Run, end: Endpoint, n_bytes: int, all_acked: int) -> None:
-    """Send a message of so many bytes; `reported`: an upload whose last acknowledgement is reported."""
+    """Send a message of so many bytes; with `all_acked` the acknowledgement of the last one is reported."""
     end.written += n_bytes
     end.peer_has_all = 0
     end.all_acked = all_acked
