@@ -15,9 +15,10 @@ from netsim.model import codes, entities
 from netsim.model.events import HANDLERS, begin
 from netsim.policies.protocol import PolicyError
 from netsim.result import RunRecord
-from netsim.running.policy_adapter import Adviser
+from netsim.running.policy_adapter import Adviser, PacketAdviser
 from netsim.running.recorder import Recorder
-from netsim.running.setup import Draws, World, rows_of, trip_of
+from netsim.running.setup import Draws, World, cut, rows_of, trip_of
+from netsim.traffic import tells
 
 _ROWS = (
     ("pages", "Page"), ("objects", "Object"), ("messages", "Message"), ("steps", "Step"), ("datagrams", "Datagram"),
@@ -96,8 +97,11 @@ def _take_rows(world: World) -> None:
     run = world.run
     for stream, draws in world.streams:
         stream.next = _numbers(draws).__next__
-    for client, (_, policy) in zip(run.clients, world.members, strict=True):
+    for client, (workload, policy) in zip(run.clients, world.members, strict=True):
         client.policy = Adviser(policy)
+        if tells(workload, policy):
+            heads = [b"" if at else one.head for one, at in cut(workload.datagrams, run.mss)]
+            client.policy, client.observes = PacketAdviser(policy, heads), 1
         for name, kind in _ROWS:
             setattr(client, name, _records(kind, getattr(client, name)))
         client.loads = [entities.PageRecord() for _ in range(client.n_pages)]

@@ -6,7 +6,7 @@ arrays of int64, a row a record and a column a number, which each way of running
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from math import gcd, inf
@@ -29,7 +29,7 @@ from netsim.policies.protocol import Observer, Policy
 from netsim.radio import STATES, StateRadioConfig, StateTimes
 from netsim.result import DATAGRAMS, LOADS, RunRecord
 from traces.columns import Workload
-from traces.records import Message
+from traces.records import Datagram, Message
 
 Member = tuple[Workload, Policy]
 Draws = Callable[[int], Floats]
@@ -323,14 +323,19 @@ def _graph(workload: Workload) -> dict[str, Ints]:
 
 
 def _datagrams(workload: Workload, mss: int) -> Ints:
-    """Return the datagrams; one that is larger than a segment goes in several."""
     rows = [
-        (round(at_s * _NS_PER_S), min(mss, max(size - begin, 0)), int(up))
-        for at_s, size, up in workload.datagrams
-        for begin in range(0, max(size, 1), mss)
+        (round(one.at_s * _NS_PER_S), min(mss, max(one.size_bytes - begin, 0)), int(one.up))
+        for one, begin in cut(workload.datagrams, mss)
     ]
     at, size, up = np.array(rows, dtype=np.int64).reshape(-1, 3).T
     return rows_of("Datagram", len(rows), at=at, bytes=size, up=up)
+
+
+def cut(datagrams: Iterable[Datagram], mss: int) -> Iterator[tuple[Datagram, int]]:
+    """Yield datagrams, and where in them a frame begins: one that is larger than a segment goes in several."""
+    for one in datagrams:
+        for begin in range(0, max(one.size_bytes, 1), mss):
+            yield one, begin
 
 
 def rows_of(kind: str, n: int, **columns: ArrayLike) -> Ints:
