@@ -273,14 +273,12 @@ class RealTime:
 @contextmanager
 def _first_in_line() -> Iterator[None]:
     """Be served by the kernel before others, where that is allowed."""
-    if not hasattr(os, "SCHED_FIFO"):
-        yield
-        return
-    usual = os.sched_getscheduler(0), os.sched_getparam(0)
-    with suppress(PermissionError):
+    usual: Any = ()
+    with suppress(PermissionError, AttributeError):
+        usual = os.sched_getscheduler(0), os.sched_getparam(0)
         os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
     try:
         yield
     finally:
-        with suppress(PermissionError):
+        with suppress(PermissionError, AttributeError):
             os.sched_setscheduler(0, *usual)

@@ -6,7 +6,7 @@ arrays of int64, a row a record and a column a number, which each way of running
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache, partial
 from math import gcd, inf
@@ -25,11 +25,11 @@ from netsim.model.air.air_times import DATA_OVERHEAD_BYTES, QOS_BYTES
 from netsim.model.codes import NEVER
 from netsim.model.packets import SACK_OPTION
 from netsim.policies.compiled import NOT_YET_NS
-from netsim.policies.protocol import Observer, Policy
+from netsim.policies.protocol import Policy
 from netsim.radio import STATES, StateRadioConfig, StateTimes
 from netsim.result import DATAGRAMS, LOADS, RunRecord
 from traces.columns import Workload
-from traces.records import Datagram, Message
+from traces.records import Message
 
 Member = tuple[Workload, Policy]
 Draws = Callable[[int], Floats]
@@ -124,7 +124,7 @@ class World:
     def _set_client(self, number: int) -> None:
         (workload, policy), messages, client = self.members[number], self.pushed[number], self.run.clients[number]
         client.number, client.host_aware = number, int(policy.host_aware)
-        client.observes = int(isinstance(policy, Observer))
+        client.observes = int(hasattr(policy, "observe"))
         alone = self.run.n_clients == 1 or not self.run.on_wires
         client.never_sleeps = int(alone and bool(getattr(policy, "never_sleeps", False)))
         client.polls = int(bool(getattr(policy, "polls", False)))
@@ -323,19 +323,16 @@ def _graph(workload: Workload) -> dict[str, Ints]:
 
 
 def _datagrams(workload: Workload, mss: int) -> Ints:
+    """Return the datagrams; one that is larger than a segment goes in several."""
+    if not workload.datagrams:
+        return rows_of("Datagram", 0)
     rows = [
-        (round(one.at_s * _NS_PER_S), min(mss, max(one.size_bytes - begin, 0)), int(one.up))
-        for one, begin in cut(workload.datagrams, mss)
+        (round(at_s * _NS_PER_S), min(mss, max(size - begin, 0)), int(up))
+        for at_s, size, up, _ in workload.datagrams
+        for begin in range(0, max(size, 1), mss)
     ]
     at, size, up = np.array(rows, dtype=np.int64).reshape(-1, 3).T
     return rows_of("Datagram", len(rows), at=at, bytes=size, up=up)
-
-
-def cut(datagrams: Iterable[Datagram], mss: int) -> Iterator[tuple[Datagram, int]]:
-    """Yield datagrams, and where in them a frame begins: one that is larger than a segment goes in several."""
-    for one in datagrams:
-        for begin in range(0, max(one.size_bytes, 1), mss):
-            yield one, begin
 
 
 def rows_of(kind: str, n: int, **columns: ArrayLike) -> Ints:
