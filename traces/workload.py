@@ -135,6 +135,8 @@ def workload_line(record: Record) -> str:
     '{"page": "a", "request_bytes": 300, "reply_bytes": 500, "objects": [], "think_s": 0.0}\n'
     >>> workload_line(Message(63.25, 412))
     '{"message_bytes": 412, "at_s": 63.25}\n'
+    >>> workload_line(Datagram(0.5, 9, True, b"E"))
+    '{"datagram_bytes": 9, "at_s": 0.5, "up": true, "head": "45"}\n'
     """
     fields: dict[str, object]
     if isinstance(record, Message):
