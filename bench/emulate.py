@@ -333,7 +333,7 @@ def chromium(times: int = 10) -> None:
     for _, policy in [(n, policy) for n in range(times) for policy in loads]:
         loads[policy].append(load(policy))
     print(f"Chromium, a page of {OBJECTS} objects over HTTP/1.1, {times} loads of new browsers under each policy; ms")
-    print("Later than under none: by the browser, and the page of a capture under none simulated, servers as recorded and "
+    print("Later than under none: by the browser; the page of a capture under none simulated, servers as recorded and "
           "answering at once")  # fmt: skip
     heads = "load event", "not in packets", "later: browser", "recorded", "at once", "energy simulated off %, late p99"
     print(f"{'policy':<14}  {'  '.join(f'{head:<16}' for head in heads)}")
