@@ -118,7 +118,7 @@ run(policy=object()) -> policy must be a name or an object with a method plan
 run(policy=Odd) -> policy must be a name or an object with a method plan, got .*Odd.*; did you forget \(\)\?$
 run(policy=NAMELESS) -> must have the attribute spec, which NoName has not
 run(policy=Odd()) -> policy off: wake_ns must be a multiple of 100000000 ns
-netsim.simulate(Workload.of([], datagrams=TOLD), "hold:50", engine="express") -> packets tell its policy what is outstanding
+netsim.simulate(Workload.of([], datagrams=TOLD), "hold:50", engine="express") -> packets tell its policy
 run(push="abc") -> push must be messages, traces.traffic.Message\(.*\), got 'a' as message 0
 run(push=[Message("soon", 9)]) -> message 0: at_s must be a number and size_bytes a whole one, got .*'soon'
 run(server_delays=[1.0]) -> server_delays must be a sequence of ServerDelay, .* got 1.0 for page 0
