@@ -68,8 +68,8 @@ check-long: $(READY) ## the long tests: many trials, kills, full fuzzing
 
 check-emulate: $(READY) ## real programs on the simulated air, with Debian's programs, which root gets where it can
 	-@[ "$$(id -u)" != 0 ] || ! command -v apt-get > /dev/null || DEBIAN_FRONTEND=noninteractive timeout 300 \
-		apt-get install -y -qq nghttp2-server curl iputils-ping passt iperf3 > /dev/null 2>&1
-	$(BIN)/python -m pytest -m 'emulate and not long' tests/experiments/test_emulate.py
+		apt-get install -y -qq nghttp2-server curl iputils-ping passt iperf3 mosquitto mosquitto-clients > /dev/null 2>&1
+	$(BIN)/python -m pytest -m emulate tests/experiments/test_emulate.py
 
 check-explore: $(READY) ## the explorer in Chromium, which root gets where it can
 	-@[ "$$(id -u)" != 0 ] || type chromium chromedriver > /dev/null 2>&1 || ! command -v apt-get > /dev/null || \

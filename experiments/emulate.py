@@ -4,7 +4,7 @@ A program runs in a network of its own (`experiments.namespaces`), behind the mo
 (`netsim.running.real_time`).  What it costs is a row with the energy, the time awake and how much later packets came
 than to a client that never sleeps.  A capture holds every packet, up when it was sent, down when it would have come to
 such a client; so it can be simulated under any policy.  A workload holds the same packets as datagrams, each when it
-was sent: a simulation of it under the same policy is the same run, but that a host-aware policy is told of no waits.
+was sent: a simulation of it under the same policy is the same run.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from experiments.timeline import Run
 from netsim import AirRecorder, Recorder, SimulationConfig
 from netsim.policies import AnyPolicy
 from netsim.running.real_time import MOST_WAITING, Emulated, RealTime
+from traces.captures.waiting import READ_BYTES
 
 RECORDED_S = 10.0  # of which a timeline can be shown
 GRACE_S = 2.0  # for a program to end by itself
@@ -86,7 +87,7 @@ class Capture:
             heapq.heappush(self._later, (at_ns if up else landing_ns, packet))
         else:
             size = max(0, len(packet) - self._header_bytes)
-            self._line({"datagram_bytes": size, "at_s": at_ns / 1e9, "up": up})
+            self._line({"datagram_bytes": size, "at_s": at_ns / 1e9, "up": up, "head": packet[:READ_BYTES].hex()})
 
     def write(self, until_ns: int) -> None:
         """Write what is before an instant."""

@@ -20,7 +20,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -81,8 +80,10 @@ class Program(Tun):
         self, command: Sequence[str], own: tuple[str, str], far: tuple[str, str], mtu: int, names: tuple[str, str],
         output: int | None = None,
     ) -> None:  # fmt: skip
-        if find_spec("pyroute2") is None:
-            raise ValueError("emulate needs pyroute2: install lpsm with its extra, lpsm[emulate]")
+        try:
+            import pyroute2  # noqa: F401 - here, once, and not again in each process below
+        except ImportError:
+            raise ValueError("emulate needs pyroute2: install lpsm with its extra, lpsm[emulate]") from None
         if not command or shutil.which(command[0]) is None:
             raise ValueError(f"the command must be a program that can be run, got {' '.join(command) or 'none'!r}")
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import starmap
 from threading import enumerate as enumerate_threads
 
 from lpsm import randomness
@@ -23,7 +24,7 @@ from netsim.result import SimulationResult, result_of
 from netsim.running.recorder import Recorder
 from netsim.running.setup import World
 from netsim.server_delay import ServerDelay, draw_each
-from netsim.traffic import check, messages_of
+from netsim.traffic import check, messages_of, tells
 from traces.columns import Workload
 from traces.records import Message, Page
 
@@ -178,13 +179,13 @@ def _is_interpreted(
     if engine == "packet":
         return True
     own = [policy for _, policy in members if getattr(policy, "compiled", None) is None]
-    reason = "it is recorded" if recorder is not None else ""
-    if own:
-        reason = f"policy {own[0].spec} has no compiled rule"
+    told = "packets tell its policy what is outstanding" if any(starmap(tells, members)) else ""
+    told = "it is recorded" if recorder is not None else told
+    reason = f"policy {own[0].spec} has no compiled rule" if own else told
     if reason and engine == "express":
         raise NotCoveredError(f"engine express does not cover this run: {reason}")
-    if recorder is not None or engine == "express":
-        return recorder is not None
+    if told or engine == "express":
+        return bool(told)
     from netsim.running.compiled import is_ready
 
     if own:

@@ -9,6 +9,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from lpsm.checks import of_type, whole
+from netsim.policies import Policy
 from traces.columns import Workload
 from traces.records import Datagram, Message
 
@@ -32,12 +33,19 @@ def messages_of(push: object) -> list[Message]:
     return [Message(float(at_s), int(size_bytes)) for at_s, size_bytes in messages]
 
 
+def tells(workload: Workload, policy: Policy) -> bool:
+    """Whether packets tell a policy, as they come and go, what is outstanding."""
+    return policy.host_aware and any(one.head for one in workload.datagrams)
+
+
 def check(workload: Workload, messages: Sequence[Message]) -> None:
     """Check the pages that a client browses and the messages that it is sent, of which there must be some."""
     of_type(Workload, workload=workload)
     if workload or not (messages or workload.datagrams):
         _check_pages(workload)
     _check_times(workload)
+    if (messages or workload) and any(one.head for one in workload.datagrams):
+        raise ValueError("datagrams must have no heads beside pages or messages, which tell what is waited for")
     _check_instants("message", messages, 1, None)
 
 

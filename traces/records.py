@@ -98,6 +98,7 @@ class Datagram(NamedTuple):
     at_s: float
     size_bytes: int
     up: bool
+    head: bytes = b""  #: The first bytes of its IP packet, by which a host knows what is outstanding.
 
 
 class Captured(NamedTuple):

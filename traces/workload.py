@@ -18,7 +18,7 @@ There are five kinds of lines, in any order between each other.
   HTTP/1.1.
 * A **message** that the server pushes, in the order of time: ``{"message_bytes": 412, "at_s": 63.2}``.
 * A **datagram** that nobody waits for and nobody sends again, in the order of time: ``{"datagram_bytes": 172, "at_s":
-  0.02, "up": true}``.
+  0.02, "up": true}``; with ``"head": "4500..."``, the first bytes of its IP packet, if a host is to know what is asked.
 * How long the traffic was **captured**, from its first packet to its last, at most once: ``{"captured_s": 76.1}``.
 * The **round trip** to the servers that was recorded, at most once: ``{"round_trip_s": 0.031}``.
 
@@ -134,6 +134,8 @@ def workload_line(record: Record) -> str:
     '{"page": "a", "request_bytes": 300, "reply_bytes": 500, "objects": [], "think_s": 0.0}\n'
     >>> workload_line(Message(63.25, 412))
     '{"message_bytes": 412, "at_s": 63.25}\n'
+    >>> workload_line(Datagram(0.5, 9, True, b"E"))
+    '{"datagram_bytes": 9, "at_s": 0.5, "up": true, "head": "45"}\n'
     """
     return json.dumps(_fields(record)) + "\n"
 
@@ -142,7 +144,8 @@ def _fields(record: Record) -> Fields:
     if isinstance(record, Message):
         return {"message_bytes": int(record.size_bytes), "at_s": float(record.at_s)}
     if isinstance(record, Datagram):
-        return {"datagram_bytes": int(record.size_bytes), "at_s": float(record.at_s), "up": bool(record.up)}
+        fields = {"datagram_bytes": int(record.size_bytes), "at_s": float(record.at_s), "up": bool(record.up)}
+        return fields | ({"head": record.head.hex()} if record.head else {})
     if isinstance(record, Captured):
         return {"captured_s": float(record.captured_s)}
     if not isinstance(record, Page):
@@ -173,14 +176,14 @@ class _Book:
             raise RuleError("a page must be a JSON object", fields)
         own = next((own for own in _KINDS if own in fields), "page")
         kind, needed, make = _KINDS[own]
-        may = _WRITTEN if own == "page" else needed
+        may = _WRITTEN if own == "page" else (*needed, *(("head",) if make is _datagram else ()))
         for key in needed:
             if key not in fields:
                 raise RuleError(f"a {kind} must have {key}", f"only {', '.join(map(str, fields)) or 'nothing'}")
         for key in fields:
             if key not in may:
                 raise RuleError(f"a {kind} has only the fields {', '.join(sorted(may))}", key)
-        record = _page(fields, self._exchanges) if make is None else make(*map(fields.get, needed))
+        record = _page(fields, self._exchanges) if make is None else make(*map(fields.get, may))
         if needed == (own,) and self.counts[kind]:
             raise RuleError(f"a workload must hold at most one {kind}", f"another, {fields[own]}")
         self.counts[kind] += 1
@@ -263,10 +266,14 @@ def _cause(given: object, exchanges: int, place: int) -> Cause:
     return Cause(_size(after, what, min(place, 1), place), _seconds(pause_s, "the pause of a cause"), *yes_or_no)
 
 
-def _datagram(size: object, at_s: object, up: object) -> Datagram:
+def _datagram(size: object, at_s: object, up: object, head: object) -> Datagram:
     if not isinstance(up, bool):
         raise RuleError("up must be true or false", up)
-    return Datagram(_seconds(at_s, "at_s"), _size(size, "datagram_bytes", 0, _LARGEST_DATAGRAM), up)
+    try:
+        first = b"" if head is None else bytes.fromhex(head)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise RuleError("head must be bytes, each two hexadecimal digits", head) from None
+    return Datagram(_seconds(at_s, "at_s"), _size(size, "datagram_bytes", 0, _LARGEST_DATAGRAM), up, first)
 
 
 def _size(value: object, name: str, least: int = 1, most: int = MAX_REPLY_BYTES) -> int:

@@ -52,7 +52,6 @@ def emulate(asked: options.Asked) -> None:
 
     from experiments.emulate import Capture, stopping
     from experiments.emulate import emulate as run
-    from experiments.figures.timeline import timelines
     from experiments.quantities import EMULATED
     from experiments.report.text import of_frame
     from experiments.study.files import refuse_overwriting
@@ -97,8 +96,12 @@ def emulate(asked: options.Asked) -> None:
             for row, one in zip(rows, found, strict=True) for value, count in sorted(one.emulated.added.counts.items())
         ]  # fmt: skip
         runs = [one.recorded for one in found if one.recorded is not None]
-        seen = [timeline(one, 0.0, min(one.result.elapsed_s, 10.0)) for one in runs]
-        drawings: dict[str, Drawing] = {"timeline": partial(timelines, seen)} if seen else {}
+        drawings: dict[str, Drawing] = {}
+        if runs:
+            from experiments.figures.timeline import timelines
+
+            seen = [timeline(one, 0.0, min(one.result.elapsed_s, 10.0)) for one in runs]
+            drawings["timeline"] = partial(timelines, seen)
         tables = {"runs": table, "delays": pd.DataFrame(delays)}
         quiet = SimpleNamespace(as_json=False, out=asked.out)
         ended(store, quiet, "emulation", text, {}, tables, drawings, shown=shown)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from netsim.model import codes, entities
 from netsim.model.events import HANDLERS, begin
 from netsim.policies.protocol import PolicyError
 from netsim.result import RunRecord
-from netsim.running.policy_adapter import Adviser
+from netsim.running.policy_adapter import Adviser, PacketAdviser
 from netsim.running.recorder import Recorder
 from netsim.running.setup import Draws, World, rows_of, trip_of
+from netsim.traffic import tells
 
 _ROWS = (
     ("pages", "Page"), ("objects", "Object"), ("messages", "Message"), ("steps", "Step"), ("datagrams", "Datagram"),
@@ -96,8 +98,11 @@ def _take_rows(world: World) -> None:
     run = world.run
     for stream, draws in world.streams:
         stream.next = _numbers(draws).__next__
-    for client, (_, policy) in zip(run.clients, world.members, strict=True):
+    for client, (workload, policy) in zip(run.clients, world.members, strict=True):
         client.policy = Adviser(policy)
+        if tells(workload, policy):
+            heads = [[one.head] + [b""] * ((one.size_bytes - 1) // run.mss) for one in workload.datagrams]
+            client.policy, client.observes = PacketAdviser(policy, list(chain.from_iterable(heads))), 1
         for name, kind in _ROWS:
             setattr(client, name, _records(kind, getattr(client, name)))
         client.loads = [entities.PageRecord() for _ in range(client.n_pages)]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from netsim.model.entities import Client, Frame, Run
+from netsim.model.medium import advance
 from netsim.model.policy import arrival
 from netsim.policies.compiled import NOT_YET_NS
 from netsim.policies.protocol import ASK, FOREVER_NS, HostFrame, Observer, Policy, View, asked, told
 from netsim.policies.protocol import Frame as SeenFrame
+from traces.captures.waiting import READ_BYTES, Waiting
 
 
 class Adviser:
@@ -63,6 +66,54 @@ class Adviser:
         empty, full = (instant - client.offset for instant in known)
         observer, reached = cast(Observer, self.policy), full if run.oracle_stamps else None
         told(observer, SeenFrame(sent != 0, at - client.offset, reached, size, host, empty, full))
+
+
+class PacketAdviser(Adviser):
+    """A policy whose host knows of datagrams what their packets tell (`traces.captures.waiting`).
+
+    Parameters
+    ----------
+    policy : Policy
+        Asked in the order of time.
+    heads : sequence or mapping of bytes
+        Of each datagram, by its number, the first bytes of its packet.
+    """
+
+    def __init__(self, policy: Policy, heads: Sequence[bytes] | Mapping[int, bytes]) -> None:
+        super().__init__(policy)
+        self._heads, self._waiting, self._observes = heads, Waiting(), isinstance(policy, Observer)
+        self._due = -1
+
+    def ask(self, run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting: int) -> None:
+        """Ask for a plan, knowing what is waited for."""
+        client.outstanding = self._waiting.n
+        super().ask(run, client, at_beacon, now, slept, waiting)
+
+    def tell(self, run: Run, client: Client, frame: Frame, sent: int, completes: int, wanted: int) -> None:
+        """Tell of a packet."""
+        self._look(run, client)
+        seen = self._waiting.take(run.now, self._heads[frame.seq][:READ_BYTES], sent != 0)
+        if self._observes:
+            known = (run.now, run.now) if sent else arrival(run, client, frame)
+            self.note(run, client, HostFrame(*seen), sent, run.now, known, frame.bytes)
+        self._look(run, client)
+
+    def _look(self, run: Run, client: Client) -> None:
+        """Let waits end by silence, now and when the next does: the policy is told, and asked at its next beacon."""
+        for seen, last_ns in self._waiting.over(run.now):
+            advance(run, client, run.now)
+            if self._observes:
+                self.note(run, client, HostFrame(*seen), 0, run.now, (last_ns, last_ns), run.header)
+            client.repeat = 0
+        clock, due = run.machine.clock, self._waiting.due_ns
+
+        def look_again(_: object) -> None:
+            run.now = clock._now
+            self._look(run, client)
+
+        if due not in (-1, self._due):
+            self._due = due
+            clock.timeout(due - clock._now).callbacks.append(look_again)
 
 
 def _arrivals(client: Client, now: int) -> tuple[int, ...]:

@@ -30,21 +30,18 @@ from netsim.model.browsed import Datagram
 from netsim.model.browser import leave
 from netsim.model.codes import NEVER
 from netsim.model.datagrams import datagram_frame
-from netsim.model.entities import Client, Frame, Run
+from netsim.model.entities import Frame
 from netsim.model.events import begin
-from netsim.model.medium import advance, send_down, send_up
-from netsim.model.policy import arrival
+from netsim.model.medium import send_down, send_up
 from netsim.model.wires import transmit
 from netsim.policies import AnyPolicy
-from netsim.policies.protocol import HostFrame, Observer, Policy
 from netsim.result import SimulationResult, result_of
 from netsim.running.on_simpy import prepared
 from netsim.running.on_simpy import result as left_behind
-from netsim.running.policy_adapter import Adviser
+from netsim.running.policy_adapter import PacketAdviser
 from netsim.running.recorder import Recorder
 from netsim.running.setup import World
 from netsim.simulation import _MOST_ROOM, _made
-from traces.captures.waiting import Waiting
 from traces.columns import Workload
 
 MOST_WAITING = 1000
@@ -164,9 +161,9 @@ class RealTime:
         self.packets, self.dropped, self.lost = [0, 0], 0, 0
         self.added, self.late = Distribution(), Distribution()
         client: Any = self._client
-        self._host = _Host(self._policy, self._under_way) if self._policy.host_aware else None
-        if self._host:
-            client.policy, client.observes = self._host, 1
+        self._heads = dict[int, bytes]()
+        if self._policy.host_aware:
+            client.policy, client.observes = PacketAdviser(self._policy, self._heads), 1
         client.n_datagrams = client.cast = NEVER  # which never end
         client.datagrams = self._datagrams = dict[int, Datagram]()
         begin(run)
@@ -186,8 +183,6 @@ class RealTime:
         queue, step = self._clock._queue, self._clock.step
         while queue and queue[0][0] <= self.now_ns:
             step()
-        if self._host:
-            self._host.look(self.run, self._client, self.now_ns)
         return max(0, int(queue[0][0]) - self.now_ns) if queue else LONGEST_NS
 
     def send(self, packet: bytes, up: bool) -> bool:
@@ -205,7 +200,7 @@ class RealTime:
         datagram.at, datagram.bytes, datagram.up = run.now, max(0, len(packet) - run.header), int(up)
         self._datagrams[number] = datagram
         base_ns = self._unimpeded(len(packet), up)
-        self._under_way[number] = _Packet(packet, up, base_ns)
+        self._under_way[number], self._heads[number] = _Packet(packet, up, base_ns), packet
         self._waiting[up] += 1
         self._numbers += 1
         if self._sent is not None:
@@ -251,7 +246,7 @@ class RealTime:
     def _land(self, frame: Frame, arrived: int) -> None:
         """Hand over what has landed, and forget it."""
         packet = self._under_way.pop(frame.seq)
-        del self._datagrams[frame.seq]
+        del self._datagrams[frame.seq], self._heads[frame.seq]
         self._waiting[packet.up] -= 1
         if not arrived:
             self.lost += 1
@@ -275,47 +270,15 @@ class RealTime:
         return transmit(run, lines["wire_up"], size, at) if up else at
 
 
-class _Host(Adviser):
-    """A policy with what its host knows of the packets."""
-
-    def __init__(self, policy: Policy, packets: dict[int, _Packet]) -> None:
-        super().__init__(policy)
-        self._packets, self._waiting, self._observes = packets, Waiting(), isinstance(policy, Observer)
-
-    def ask(self, run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting: int) -> None:
-        """Ask for a plan, knowing what is waited for."""
-        client.outstanding = self._waiting.n
-        super().ask(run, client, at_beacon, now, slept, waiting)
-
-    def tell(self, run: Run, client: Client, frame: Frame, sent: int, completes: int, wanted: int) -> None:
-        """Tell of a packet."""
-        self.look(run, client, run.now)
-        seen = self._waiting.take(run.now, self._packets[frame.seq].data, sent != 0)
-        if self._observes:
-            known = (run.now, run.now) if sent else arrival(run, client, frame)
-            self.note(run, client, HostFrame(*seen), sent, run.now, known, frame.bytes)
-
-    def look(self, run: Run, client: Client, now: int) -> None:
-        """Let waits end by silence: the policy is told, and asked at its next beacon."""
-        for seen, last_ns in self._waiting.over(now):
-            run.now = run.machine.clock._now = max(now, run.now)
-            advance(run, client, run.now)
-            if self._observes:
-                self.note(run, client, HostFrame(*seen), 0, now, (last_ns, last_ns), run.header)
-            client.repeat = 0
-
-
 @contextmanager
 def _first_in_line() -> Iterator[None]:
     """Be served by the kernel before others, where that is allowed."""
-    if not hasattr(os, "SCHED_FIFO"):
-        yield
-        return
-    usual = os.sched_getscheduler(0), os.sched_getparam(0)
-    with suppress(PermissionError):
+    usual: Any = ()
+    with suppress(PermissionError, AttributeError):
+        usual = os.sched_getscheduler(0), os.sched_getparam(0)
         os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
     try:
         yield
     finally:
-        with suppress(PermissionError):
+        with suppress(PermissionError, AttributeError):
             os.sched_setscheduler(0, *usual)

@@ -328,7 +328,7 @@ def _datagrams(workload: Workload, mss: int) -> Ints:
         return rows_of("Datagram", 0)
     rows = [
         (round(at_s * _NS_PER_S), min(mss, max(size - begin, 0)), int(up))
-        for at_s, size, up in workload.datagrams
+        for at_s, size, up, _ in workload.datagrams
         for begin in range(0, max(size, 1), mss)
     ]
     at, size, up = np.array(rows, dtype=np.int64).reshape(-1, 3).T

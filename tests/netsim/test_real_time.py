@@ -8,6 +8,7 @@ import netsim
 from netsim.config import SimulationConfig
 from netsim.running.real_time import MOST_WAITING, Distribution, RealTime
 from tests.tables import each, near
+from traces.captures.waiting import READ_BYTES
 from traces.columns import Workload
 from traces.records import Datagram
 
@@ -45,20 +46,21 @@ class Turned:
 
 
 @each("config", [None, AIR])
-@each("policy", ["none", "psm:200", "dynamic:50", "lpsm", "bsd:1"])
+@each("policy", ["none", "psm:200", "dynamic:50", "lpsm", "bsd:1", "hold:50", "lpsm3", "lpsm2"])
 def test_packets_land_when_the_datagrams_of_a_simulation_do(policy, config):
-    rows = [(0.013 + 0.0371 * n, 100 + 7 * n % 900, n % 3 > 0) for n in range(60)]
-    work = Workload.of([], datagrams=[Datagram(at_s, size, up) for at_s, size, up in rows])
-    known = netsim.simulate(work, policy, config=config, engine="packet")
-    turned = Turned(policy, config)
-    for at_s, size, up in rows:
-        turned.send(round(at_s * 1e9), bytes((0x45,)) + bytes(size + 39), up)
+    work, turned = [], Turned(policy, config)
+    for n in range(60):  # three requests and their answers, and then a pause in which a wait ends
+        at_s, size, up = 0.013 + 0.0371 * n + n // 6 / 2, 100 + 7 * n % 900, n % 6 < 3
+        packet = tcp(up, SYN if n == 0 else DATA, size, 1 + 1000 * n)
+        work.append(Datagram(at_s, size, up, packet[:READ_BYTES]))
+        turned.send(round(at_s * 1e9), packet, up)
+    known = netsim.simulate(Workload.of([], datagrams=work), policy, config=config)
     turned.until(round(known.elapsed_s * 1e9))
     found = turned.link.end()
-    assert len(turned.landed) == len(rows)
-    assert found.result.awake_s == near(known.awake_s, abs=1e-9)
+    assert len(turned.landed) == len(work)
+    assert found.result.awake_s == near(known.awake_s, rel=1e-12)
     assert found.result.beacons == known.beacons
-    assert found.result.energy.total_j == near(known.energy.total_j)
+    assert found.result.energy.total_j == near(known.energy.total_j, rel=1e-12)
     if policy == "none":
         assert found.added.max < (1 if config is None else 1e6)
 

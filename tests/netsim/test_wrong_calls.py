@@ -14,9 +14,10 @@ from netsim.sleep_planning.schedules import table as rows_of
 from netsim.traffic import check
 from tests.wrong_calls import refused, table
 from traces.columns import Workload
-from traces.records import Message, Page
+from traces.records import Datagram, Message, Page
 
 PAGE = Page("p", 300, 5000)
+TOLD = [Datagram(0.0, 9, True, b"E")]
 AIR = SimulationConfig(medium=AirConfig())
 LOSSY = SimulationConfig(link=netsim.LinkConfig(loss_rate=0.1))
 
@@ -117,6 +118,7 @@ run(policy=object()) -> policy must be a name or an object with a method plan
 run(policy=Odd) -> policy must be a name or an object with a method plan, got .*Odd.*; did you forget \(\)\?$
 run(policy=NAMELESS) -> must have the attribute spec, which NoName has not
 run(policy=Odd()) -> policy off: wake_ns must be a multiple of 100000000 ns
+netsim.simulate(Workload.of([], datagrams=TOLD), "hold:50", engine="express") -> packets tell its policy
 run(push="abc") -> push must be messages, traces.traffic.Message\(.*\), got 'a' as message 0
 run(push=[Message("soon", 9)]) -> message 0: at_s must be a number and size_bytes a whole one, got .*'soon'
 run(server_delays=[1.0]) -> server_delays must be a sequence of ServerDelay, .* got 1.0 for page 0
@@ -132,6 +134,7 @@ checked([Page("x", 5, 5, (), 0.0, None, (), -1.0)]) -> page 'x': deadline_s must
 checked([Page("x", 5, 5, (), 4e9), Page("y", 5, 5, (), 1.0)]) -> think times must add up to at most 4e.09 s, got 4e
 checked([Page("x", 5, 5, (), 0.0, None, (1e6 + 1,))]) -> page .x.: waits_s must lie in \[0, 1e\+06\] s, got 1000001.0
 checked([PAGE], [Message(0.0, 1), Message(1.0, 0)]) -> message 1: size_bytes must be an integer of at least 1, got 0
+check(Workload.of([PAGE], datagrams=TOLD), []) -> datagrams must have no heads beside pages or messages
 checked([PAGE], [Message(2.0, 5), Message(1.0, 5)]) -> message 1: at_s must lie in \[2, .* got 1.0
 """)
 def test_a_wrong_call_is_answered_with_the_argument_the_rule_and_the_value(call, message):

@@ -98,6 +98,7 @@ WHOLE = rows(r"""
 "t.tar", absurd(tarfile.XHDTYPE, 1 << 29) -> a long name must not exceed
 "h.har", har(*[entry({"_transferSize": 0})] * 2) -> a request that used the network, got 2 records, 2 cache hits
 "w.jsonl", '{"round_trip_s": 1}\n' -> at least one page, message or datagram, got none
+"w.jsonl", '{"datagram_bytes": 1, "at_s": 1, "up": true, "head": "4x"}' -> head must be bytes, .* got 4x
 "w.jsonl", "" -> at least one page ; "w.jsonl", "\n\n" -> at least one page
 "t.csv", "time,size of it\n1,2\n" -> must include bytes, got time, size of it
 "t.csv", "time,bytes\n" -> at least one reply

@@ -15,6 +15,8 @@ from traces.captures.runs import SMALL_DATAGRAM_BYTES, UNASKED_AFTER_US, are_sma
 from traces.captures.streams import ACK, FIN, RST, SYN, Stream
 
 MOST_FLOWS = 1 << 10
+READ_BYTES = 192
+"""Of a packet, as far as it is read: its headers, and the heads of a few small records of TLS."""
 _QUIC = 443
 _US = 1_000
 _NOTHING, _OPENING, _ASKED, _REPLIED = range(4)
