@@ -15,13 +15,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import reduce
 from math import prod
 from textwrap import dedent, fill
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from netsim.firmware.values import (  # isort: skip
-    BIT_AND, BIT_OR, BOOL, BYTE, EQUAL, FLOATS, INT, INTS, LESS, MEMORY, NONE, OR, PLUS, SHIFT, SHORT, TIMES, UNARY,
-    WHOLE, Array, Struct, UnsupportedError, Value, converted, declared, joined, number, several,
+    BIT_AND, BIT_OR, BOOL, BYTE, EQUAL, INT, LESS, NONE, OR, PLUS, SHIFT, SHORT, TIMES, UNARY, WHOLE,
+    Array, Struct, UnsupportedError, Value, built, converted, declared, is_whole, joined, number, several,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -45,77 +48,72 @@ def safe(name: str) -> str:
 
 
 class Function:
-    """A function in C: what it `returns`, and which of its parameters it `writes`, once it has been translated."""
+    """A function in C: its `code`, what it `returns`, and which of its parameters it `writes`; `given` are known."""
 
-    def __init__(self, program: Program, function: Any, kinds: Sequence[Any], name: str, known: Sequence[Value] = ()):
-        self.program, self.name, self.globals = program, name, function.__globals__
-        (source, self._first_line), self._file = inspect.getsourcelines(function), inspect.getsourcefile(function)
-        tree: Any = ast.parse(dedent("".join(source))).body[0]
-        self._tree, self.arguments = tree, [one.arg for one in tree.args.args]
+    def __init__(self, program: Program, function: Any, kinds: Sequence[Any], name: str, given: Sequence[Value] = ()):
+        self.program, self.name, self._function, self._scope = program, name, function, function.__globals__
+        self._tree: Any = ast.parse(dedent(inspect.getsource(function))).body[0]
+        self.arguments = [one.arg for one in self._tree.args.args]
         self.kinds = dict(zip(self.arguments, kinds, strict=True))
-        self._names = [one for one in ast.walk(self._tree) if isinstance(one, ast.Name)]
-        self._stored = Counter(one.id for one in self._names if isinstance(one.ctx, ast.Store))
+        self._bound = dict(zip(self.arguments, given, strict=False))
+        self._bound |= {one: Value(f"policy->{kind.whole}", kind) for one, kind in self.kinds.items() if is_whole(kind)}
+        names = (one for one in ast.walk(self._tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
+        self._stored = Counter(one.id for one in names)
         self.returns: Any = None
         self.writes: set[str] = set()
         self._pointed: dict[str, str] = {}  # from a variable that points to a part of an array to whose part it is
-        self._known: dict[str, Value] = dict(zip(self.arguments, known, strict=False))
+        self._lines: list[tuple[int, str]] = []
+        self._depth = self._count = 0
 
-    def translate(self) -> str:
-        """Return the function in C."""
+    def translated(self) -> Function:
+        """Write it in C, again until no kind changes."""
         before: object = None
         while before != (state := (dict(self.kinds), self.returns, set(self.writes))):
             before = state
-            self._begin()
+            self._lines, self._count = [], 0
             self._body(self._tree.body)
+        top = dict[str, None]()
         inner = {name for name in self.kinds if name not in self.arguments and self._declare(name)}
         lines = "\n".join("    " * (depth + 1) + text for depth, text in self._lines)
-        unused, groups = dict[str, None](), dict[str, list[str]]()
         for name, kind in self.kinds.items():
-            word, taken = "policy" if kind in MEMORY else safe(name), name in self.arguments
-            if not taken and (name in self._loops | inner or not re.search(rf"\b{word}\b", lines)):
+            word, local = "policy" if is_whole(kind) else safe(name), name not in self.arguments
+            if kind == NONE or (local and (name in inner or not re.search(rf"\b{word}\b", lines))):
                 continue
-            if kind != NONE and not re.search(rf"\b{word}\b(?! = )|=.*\b{word}\b", lines):
-                unused[f"    (void){word};"] = None
-            if not taken:
-                start = "NULL" if isinstance(kind, Array | Struct) else "false" if kind == BOOL else "0"
-                key = declared(kind, "", const=name not in self.writes)
-                groups.setdefault(key.rstrip("* "), []).append(f"{'*' * key.endswith('*')}{word} = {start}")
-        variables = [fill(f"{kind} {', '.join(words)};", 110, initial_indent="    ", subsequent_indent=" " * 8)
-            for kind, words in groups.items()]  # fmt: skip
+            if local:
+                top[f"    {self._declared(name)} = {'0' if isinstance(kind, str) else 'NULL'};"] = None
+            if not re.search(rf"\b{word}\b(?! = )|=.*\b{word}\b", lines):
+                top[f"    (void){word};"] = None
         said = " ".join((ast.get_docstring(self._tree) or "").split("\n\n")[0].split()).replace("*/", "* /")
         note = [fill(f"/* {said} */", 118, subsequent_indent="   ")] * bool(said)
-        return "\n".join([*note, self._prototype(), "{", *variables, *unused, lines, "}\n"])
+        words = ["lpsm_policy *policy"] * any(map(is_whole, self.kinds.values()))
+        words += [self._declared(name) for name in self.taken]
+        head = f"static {declared(self.returns or 'void', '').strip()} {self.name}({', '.join(words) or 'void'})"
+        self.code = "\n".join([*note, fill(head, 110, subsequent_indent=" " * 8), "{", *top, lines, "}\n"])
+        return self
+
+    def evaluated(self) -> Value:
+        """Return what a function returns that does nothing but name parts of arrays, where all arguments are given."""
+        self._body(self._tree.body[:-1])
+        return self._value(self._tree.body[-1].value)
+
+    @property
+    def taken(self) -> list[str]:
+        """The arguments that it takes in C, where the policy stands for all that a rule knows, and None for nothing."""
+        return [name for name in self.arguments if self.kinds[name] != NONE and not is_whole(self.kinds[name])]
+
+    def _declared(self, name: str) -> str:
+        return declared(self.kinds[name], safe(name), const=name not in self.writes)
 
     def _declare(self, name: str) -> bool:
         """Declare a variable where it is first set, if nothing outside of that block has it."""
         word, lines = rf"(?<![.>])\b{safe(name)}\b", self._lines
         at = [i for i, (_, text) in enumerate(lines) if re.search(word, text)]
-        if len(at) < 2 or name in self._loops or not re.fullmatch(rf"{word} = ((?!{word}).)*", lines[at[0]][1]):
+        depth, text = lines[at[0]] if len(at) > 1 else (0, "")
+        found = re.fullmatch(rf"{word}( = ((?!{word}).)*)", text)
+        if found is None or any(below < depth for below, _ in lines[at[0] : at[-1]]):
             return False
-        depth, text = lines[at[0]]
-        if any(below < depth for below, _ in lines[at[0] : at[-1]]):
-            return False
-        lines[at[0]] = depth, declared(self.kinds[name], text, const=name not in self.writes)
+        lines[at[0]] = depth, self._declared(name) + found[1]
         return True
-
-    def _prototype(self) -> str:
-        kinds = [(name, self.kinds[name]) for name in self.arguments if self.kinds[name] != NONE]
-        taken = ["lpsm_policy *policy"] * any(kind in MEMORY for _, kind in kinds)
-        taken += [declared(kind, safe(name), const=name not in self.writes) for name, kind in kinds
-            if kind not in MEMORY]  # fmt: skip
-        returned = declared(self.returns or "void", "").strip()
-        return fill(f"static {returned} {self.name}({', '.join(taken) or 'void'})", 110, subsequent_indent=" " * 8)
-
-    def inlined(self) -> Value:
-        """Return what a function returns that does nothing but name parts of arrays."""
-        self._begin()
-        self._body(self._tree.body[:-1])
-        return self._value(self._tree.body[-1].value)
-
-    def _begin(self) -> None:
-        self._lines: list[tuple[int, str]] = []
-        self._depth = self._count = 0
-        self._bound, self._loops = dict(self._known), set[str]()
 
     # -- statements
 
@@ -129,14 +127,15 @@ class Function:
             except (KeyError, AttributeError, TypeError, ValueError) as error:
                 if "cannot be translated" in str(error):
                     raise
-                at = f"{self._file}:{self._first_line + node.lineno - 1}"
+                first = inspect.getsourcelines(self._function)[1]
+                at = f"{inspect.getsourcefile(self._function)}:{first + node.lineno - 1}"
                 text = ast.unparse(node).partition("\n")[0][:70]
                 why = f"; {error}" * isinstance(error, UnsupportedError)
                 raise UnsupportedError(f"{at}: cannot be translated to C: {text}{why}") from error
             if isinstance(node, ast.Return | ast.Break | ast.Continue):
                 return
 
-    def _block(self, nodes: Sequence[ast.stmt], head: str, end: str = "}") -> None:
+    def _block(self, head: str, nodes: Sequence[ast.stmt], end: str = "}") -> None:
         self._emit(head)
         self._depth += 1
         self._body(nodes)
@@ -153,7 +152,7 @@ class Function:
         if value.const is not None or isinstance(value.kind, Array) or getattr(value.kind, "pointer", False):
             return value
         word = self._temporary()
-        self._emit(f"const {value.kind if isinstance(value.kind, str) else value.kind.name} {word} = {value.code};")
+        self._emit(f"const {declared(value.kind, word)} = {value.code};")
         return Value(word, value.kind)
 
     def _expr(self, node: ast.Expr) -> None:
@@ -166,46 +165,34 @@ class Function:
     _continue = _break
 
     def _while(self, node: ast.While) -> None:
-        self._block(node.body, f"while ({self._truth(node.test).code}) {{")
+        self._block(f"while ({self._truth(node.test).code}) {{", node.body)
 
     def _if(self, node: ast.If) -> None:
         test = self._truth(node.test)
         if test.const is not None:
             self._body(node.body if test.const else node.orelse)
             return
-        self._block(node.body, f"if ({test.code}) {{", "" if node.orelse else "}")
+        self._block(f"if ({test.code}) {{", node.body, "" if node.orelse else "}")
         if node.orelse:
-            self._block(node.orelse, "} else {")
+            self._block("} else {", node.orelse)
 
     def _for(self, node: Any) -> None:
-        name = node.target.id
-        loops = [one for one in ast.walk(self._tree) if isinstance(one, ast.For) and ast.unparse(one.target) == name]
-        inside = {id(one) for loop in loops for one in ast.walk(loop)}
-        if name != "_" and any(one.id == name and id(one) not in inside for one in self._names):
-            raise UnsupportedError(f"{name} must be a variable of this loop only")
-        word = safe(name) if name != "_" else self._temporary()
-        if not isinstance(node.iter, ast.Call):
-            table, at = self._value(node.iter), self._temporary()
-            self.kinds[name] = table.kind.of
-            self._emit(f"for (int64_t {at} = 0; {at} < {table.kind.shape[0]}; {at}++) {{")
-            self._lines.append((self._depth + 1, f"{word} = {table.code}[{at}];"))
-        else:
-            bounds = self._each_of(node.iter.args)
-            low, high = bounds[:2] if len(bounds) > 1 else (self._number(0), bounds[0])
-            by = bounds[2] if len(bounds) > 2 else self._number(1)
-            step = 0 if by.const is None else by.const  # 0: upwards, by what is known later
-            if None not in (low.const, high.const) and low.const >= high.const and step >= 0:
-                return
-            stop, ends = (high.code, "") if high.const is not None else (f"{word}_end", f", {word}_end = {high.code}")
-            move = {1: f"{word}++", -1: f"{word}--"}.get(step, f"{word} += {by.code}")
-            self._emit(f"for (int64_t {word} = {low.code}{ends}; {word} {'>' if step < 0 else '<'} {stop}; {move}) {{")
-            if name != "_":
-                self.kinds[name] = INT
-                self._loops.add(name)
-        self._depth += 1
-        self._body(node.body)
-        self._depth -= 1
-        self._emit("}")
+        name, bounds = node.target.id, self._each_of(getattr(node.iter, "args", ()))
+        word = self._temporary() if name == "_" or not bounds else safe(name)
+        if not bounds:  # over a table
+            table = self._value(node.iter)
+            self._bound[name], bounds = Value(f"{table.code}[{word}]", table.kind.of), (self._number(table.kind.shape[0]),)
+        low, high = bounds[:2] if len(bounds) > 1 else (self._number(0), bounds[0])
+        by = bounds[2] if len(bounds) > 2 else self._number(1)
+        step = 0 if by.const is None else by.const  # 0: upwards, by what is known later
+        if None not in (low.const, high.const) and low.const >= high.const and step >= 0:
+            return
+        stop, ends = (high.code, "") if high.const is not None else (f"{word}_end", f", {word}_end = {high.code}")
+        move = {1: f"{word}++", -1: f"{word}--"}.get(step, f"{word} += {by.code}")
+        head = f"for (int64_t {word} = {low.code}{ends}; {word} {'>' if step < 0 else '<'} {stop}; {move}) {{"
+        self.kinds[name] = INT
+        self._block(head, node.body)
+        del self.kinds[name]  # which is a variable of this loop only
 
     def _return(self, node: ast.Return) -> None:
         if node.value is None:
@@ -213,37 +200,38 @@ class Function:
             return
         value, said = self._value(node.value), self._tree.returns and ast.unparse(self._tree.returns)
         kind = several([part.kind for part in value.parts]) if value.parts else value.kind
-        kind = {"int": INT, "bool": BOOL}.get(said, kind) if isinstance(kind, str) else kind
-        self.returns = joined(self.returns, kind)
-        if value.parts:
-            value = self.program.struct(self.returns, value.parts)
-        self._emit(f"return {converted(value, self.returns).code};")
+        self.returns = joined(self.returns, {"int": INT, "bool": BOOL}.get(said, kind) if isinstance(kind, str) else kind)
+        value = built(self.returns, value.parts) if value.parts else converted(value, self.returns)
+        self._emit(f"return {value.code};")
 
     def _assign(self, node: Any) -> None:
         targets, value = getattr(node, "targets", None) or [node.target], self._value(node.value)
-        if len(targets) > 1 or not isinstance(targets[0], ast.Tuple):
-            value = self._held(value) if len(targets) > 1 and not isinstance(node.value, ast.Constant) else value
-            for one in reversed(targets):
-                self._set(one, value)
-            return
-        places, parts = targets[0].elts, list(value.parts)
-        if not parts:  # what a call returns
-            held = self._held(self.program.struct(value.kind, code=value.code))
-            parts = [Value(f"{held.code}.{name}", kind) for name, kind in held.kind.fields]
-        elif isinstance(node.value, ast.Tuple):  # values as they are before any of them is assigned
-            texts = [ast.unparse(place).partition("[")[0] for place in places]
-            for i, text in enumerate(map(ast.unparse, node.value.elts)):
-                owners = {one.rpartition(".")[2] for one in texts[:i]}
-                if owners & {*re.findall(r"\w+", text)} or ("(" in text and "." in "".join(texts[:i])):
-                    parts[i] = self._held(parts[i])
-        for one, part in zip(places, parts, strict=True):
-            self._set(one, part)
+        if len(targets) > 1 and not isinstance(node.value, ast.Constant):
+            value = self._held(value)
+        for target in reversed(targets):
+            if isinstance(target, ast.Tuple):
+                self._unpack(target.elts, value, getattr(node.value, "elts", ()))
+            else:
+                self._set(target, value)
 
     _annassign = _assign
 
+    def _unpack(self, places: Sequence[ast.expr], value: Value, given: Sequence[ast.expr]) -> None:
+        """Assign several values as they are before any of them is assigned."""
+        parts = list(value.parts)
+        if not parts:  # what a call returns
+            held = self._held(value)
+            parts = [Value(f"{held.code}.{name}", kind) for name, kind in held.kind.fields]
+        for i, text in enumerate(map(ast.unparse, given)):
+            before = " ".join(ast.unparse(place).partition("[")[0] for place in places[:i])
+            if {*re.findall(r"\w+(?= |$)", before)} & {*re.findall(r"\w+", text)} or ("(" in text and "." in before):
+                parts[i] = self._held(parts[i])
+        for place, part in zip(places, parts, strict=True):
+            self._set(place, part)
+
     def _set(self, target: ast.expr, value: Value) -> None:
         if not isinstance(target, ast.Name):
-            self._store(target, value)
+            self._put(self._place(target), "=", value)
         elif target.id != "_":
             name, known = target.id, value.parts or (value.const is not None and value.kind == INT)
             if known and self._stored[name] == 1 and name not in self.arguments:
@@ -252,46 +240,35 @@ class Function:
             self.kinds[name] = kind = joined(self.kinds.get(name), value.kind)
             if isinstance(kind, Array):
                 self._pointed[name] = value.root
-                self._mark(name if name in self.writes else "")
+                self._mark(value.root if name in self.writes else "")
             self._emit(f"{safe(name)} = {value.pointer if isinstance(kind, Array) else converted(value, kind).code};")
 
-    def _store(self, target: ast.expr, value: Value) -> None:
-        """Assign to a field, an element, or to each of an array."""
-        place = self._place(target)
+    def _put(self, place: Value, sign: str, value: Value) -> None:
+        """Set or change a field, an element, or each of an array."""
         self._mark(place.root)
-        if not isinstance(place.kind, Array):
-            self._emit(f"{place.code} = {converted(value, place.kind).code};")
-        elif isinstance(value.kind, Array):
-            size = prod(place.kind.shape)
-            self._emit(f"memcpy({place.pointer}, {value.pointer}, {size} * sizeof({place.kind.of}));")
-        else:
-            self._all_become(place, f"= {converted(value, place.kind.of).code}")
-
-    def _all_become(self, place: Value, what: str) -> None:
-        at = self._temporary()
-        item = f"{place.code}[{place.at} + {at}]" if place.at else f"{place.code}[{at}]"
-        self._emit(f"for (int64_t {at} = 0; {at} < {prod(place.kind.shape)}; {at}++) {item} {what};")
-
-    def _mark(self, name: str) -> None:
-        while name and name not in self.writes:
-            self.writes.add(name)
-            name = self._pointed.get(name, "")
-        if name:
-            self.writes.add(self._pointed.get(name, "") or name)
+        head, code, kind = "", place.code, place.kind
+        if isinstance(kind, Array):
+            at, kind = self._temporary(), kind.of
+            head = f"for (int64_t {at} = 0; {at} < {prod(place.kind.shape)}; {at}++) "
+            code = f"{code}[{' + '.join([*[place.at] * bool(place.at), at])}]"
+        self._emit(f"{head}{code} {sign} {converted(value, kind).code};")
 
     def _augassign(self, node: ast.AugAssign) -> None:
         place, value, sign = self._place(node.target), self._value(node.value), OPERATORS[type(node.op)][0]
-        self._mark(place.root)
-        if isinstance(place.kind, Array):
-            self._all_become(place, f"{sign}= {converted(value, place.kind.of).code}")
-            return
-        kind = place.kind if place.kind in (SHORT, BYTE) else joined(place.kind, value.kind)
-        if isinstance(node.target, ast.Name):
-            self.kinds[node.target.id] = kind
-        if kind == place.kind and sign in "+-*|&" and (kind, sign) != (BOOL, "+"):
-            self._emit(f"{place.code} {sign}= {converted(value, kind).code};")
+        stays = isinstance(place.kind, Array) or place.kind in (SHORT, BYTE)
+        result = value if isinstance(place.kind, Array) else self._binary(node.op, place, value)
+        if isinstance(node.target, ast.Name) and not stays:
+            self.kinds[node.target.id] = result.kind
+        if (stays or result.kind == place.kind) and sign in "+-*|&":
+            self._put(place, f"{sign}=", value)
         else:
-            self._emit(f"{place.code} = {converted(self._binary(node.op, place, value), kind).code};")
+            self._put(place if stays else replace(place, kind=result.kind), "=", result)
+
+    def _mark(self, name: str) -> None:
+        """Note that a variable, and the array that it is a part of, is written to."""
+        if name and name not in self.writes:
+            self.writes.add(name)
+            self._mark(self._pointed.get(name, ""))
 
     # -- expressions
 
@@ -321,11 +298,10 @@ class Function:
         if name in self._bound:
             return self._bound[name]
         if name in self.kinds:
-            kind = self.kinds[name]
-            return Value(safe(name), kind, root=name if isinstance(kind, Array) else "")
-        if name in self._stored or name in self.arguments:
+            return Value(safe(name), self.kinds[name], root=name)
+        if name in self._stored:
             raise UnsupportedError(f"{name} is not set yet")
-        return self.program.known(name, self.globals[name], self.globals["__name__"])
+        return self.program.known(name, self._scope[name], self._scope["__name__"])
 
     def _of_tuple(self, node: ast.Tuple) -> Value:
         return Value("", "", parts=self._each_of(node.elts))
@@ -337,7 +313,7 @@ class Function:
         return tuple(parts)
 
     def _of_attribute(self, node: ast.Attribute) -> Value:
-        if isinstance(node.value, ast.Name) and inspect.ismodule(module := self.globals.get(node.value.id)):
+        if isinstance(node.value, ast.Name) and inspect.ismodule(module := self._scope.get(node.value.id)):
             return self.program.known(node.attr, getattr(module, node.attr), module.__name__)
         owner = self._value(node.value)
         if isinstance(owner.kind, Array):
@@ -349,19 +325,14 @@ class Function:
         return Value(f"{owner.code.lstrip('&')}{arrow}{node.attr}", dict(owner.kind.fields)[node.attr])
 
     def _of_subscript(self, node: ast.Subscript) -> Value:
-        match node.value:
-            case ast.Call(ast.Attribute(ast.Subscript(ints, ast.Slice(low)), "view"), [dtype]) if (
-                self._value(ints).kind == INTS
-            ):  # a record that stands in the integers: ints[a:b].view(DTYPE)[0]
-                begin = 0 if low is None else self._value(low).const
-                return self.program.record(eval(ast.unparse(dtype), self.globals), begin)
         owner = self._value(node.value)
         places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if owner.parts:
             return owner.parts[int(self._value(places[0]).const)]
-        if owner.kind == INTS:
+        if isinstance(owner.kind, Struct):  # the only record of a view
+            return owner
+        if owner.kind.whole == "ints" and not isinstance(node.slice, ast.Slice):
             return self.program.integer(self._value(node.slice), getattr(node.slice, "id", ""))
-        owner = self.program.numbers() if owner.kind == FLOATS else owner
         shape, terms, left = owner.kind.shape, [owner.at] * bool(owner.at), []
         for i, (place, size) in enumerate(zip(places, shape, strict=False)):
             first = place.lower if isinstance(place, ast.Slice) else place
@@ -375,7 +346,7 @@ class Function:
                 terms.append(at.within(PLUS) if stride == 1 else f"{at.within(TIMES)} * {stride}")
         rest, begin = (*left, *shape[len(places) :]), " + ".join(terms)
         if rest:
-            return Value(owner.code, Array(owner.kind.of, rest), at=begin, root=owner.root)
+            return Value(owner.code, Array(owner.kind.of, rest), at.const, begin, owner.root)
         return Value(f"{owner.code}[{begin or 0}]", owner.kind.of, root=owner.root)
 
     def _length(self, place: ast.Slice, low: Value, size: int) -> int:
@@ -462,46 +433,47 @@ class Function:
         return Value(f"{name}{'f' * (real == 'float')}({', '.join(converted(one, real).code for one in given)})", real)
 
     def _of_call(self, node: ast.Call) -> Value:
-        name, owner = ast.unparse(node.func), getattr(node.func, "value", None)
-        module = None if owner is None else self.globals.get(ast.unparse(owner))
-        if owner is not None and not inspect.ismodule(module):
-            return self._method(self._value(owner), name.rpartition(".")[2], node)
-        given, short = self._each_of(node.args), name.rpartition(".")[2]
+        owner, name = getattr(node.func, "value", None), ast.unparse(node.func).rpartition(".")[2]
+        module = owner and self._scope.get(ast.unparse(owner))
+        if owner and not inspect.ismodule(module):
+            return self._method(self._value(owner), name, node)
+        given = self._each_of(node.args)
         found, *more = given or (Value("", NONE),)
-        if name in ("max", "min"):
-            for one in more:
-                kind = joined(joined(found.kind, one.kind), INT)
-                code = ", ".join(converted(part, kind).code for part in (found, one))
-                found = Value(f"{self.program.helper(f'{name}_of', kind)}({code})", kind)
-            return found
-        if name in ("int", "np.int64"):
-            return converted(found, INT) if found.kind in WHOLE else Value(f"whole({found.code})", INT)
-        if name in ("float", "np.float64", "bool"):
-            return converted(found, BOOL if name == "bool" else self.program.real)
-        if name == "len":
-            return self._number(found.kind.shape[0])
-        if name.startswith(("math.", "np.")) and short in _MATHS:
-            return self._math(short, found)
-        if short == "Plan":
-            return self.program.struct(self.program.plan, given)
-        if short == "block":
-            array, at = self.program.numbers() if found.kind == FLOATS else found, more[0]
-            begin = " + ".join([array.at] * bool(array.at) + [at.code] * (at.const != 0))
-            shape = tuple(part.const for part in more[1].parts)
-            return Value(array.code, Array(array.kind.of, shape), at=begin, root=array.root)
-        function = self.globals[name] if owner is None else getattr(module, short)
+        match name:
+            case "max" | "min":
+                kind = INT if all(one.kind in WHOLE for one in given) else self.program.real
+                words = [converted(one, kind).code for one in given]
+                return Value(reduce(lambda a, b: f"{name}_of_{kind}({a}, {b})", words), kind)
+            case "int" | "int64":
+                return converted(found, INT) if found.kind in WHOLE else Value(f"whole({found.code})", INT)
+            case "float" | "float64" | "bool":
+                return converted(found, BOOL if name == "bool" else self.program.real)
+            case "len":
+                return self._number(found.kind.shape[0])
+            case "Plan":
+                return built(self.program.plan, given)
+            case "block":
+                begin = " + ".join([found.at] * bool(found.at) + [more[0].code] * (more[0].const != 0))
+                shape = tuple(part.const for part in more[1].parts)
+                return Value(found.code, Array(found.kind.of, shape), at=begin, root=found.root)
+        if module and name in _MATHS:
+            return self._math(name, found)
+        function = getattr(module, name) if module else self._scope[name]
         return self._call(getattr(function, "py_func", function), given)
 
     def _method(self, owner: Value, name: str, node: ast.Call) -> Value:
-        if name == "view" and isinstance(owner.kind, Array):
+        of = eval(ast.unparse(node.args[0]), self._scope) if name == "view" else None
+        if isinstance(of, np.dtype):
+            return self.program.record(of, owner.const)
+        if name == "sum":
+            return Value(f"sum_of_{owner.kind.of}({owner.pointer}, {prod(owner.kind.shape)})", owner.kind.of)
+        if of is np.bool_:
             return Value(f"((uint8_t *){owner.pointer})", Array(BYTE, owner.kind.shape), root=owner.root)
-        if name == "view":
-            whole = ast.unparse(node.args[0]) == "np.int64"
-            return Value(f"{'bits_of' if whole else 'from_bits'}({owner.code})", INT if whole else self.program.real)
-        if name != "sum":
-            raise UnsupportedError(f"the method {name}")
-        code = f"{self.program.helper('sum_of', owner.kind.of)}({owner.pointer}, {prod(owner.kind.shape)})"
-        return Value(code, owner.kind.of)
+        if of is np.int64:
+            return Value(f"bits_of({owner.code})", INT)
+        if of is np.float64:
+            return Value(f"from_bits({owner.code})", self.program.real)
+        raise UnsupportedError(f"the method {name}")
 
     def _call(self, function: Any, given: Sequence[Value]) -> Value:
         signature = inspect.signature(function)
@@ -509,14 +481,12 @@ class Function:
         kinds = [annotated.get(str(one.annotation), value.kind) if isinstance(value.kind, str) else value.kind
             for one, value in zip(signature.parameters.values(), given, strict=True)]  # fmt: skip
         if "Floats, " in str(signature.return_annotation):
-            return self.program.inlined(function, kinds, given)
+            return Function(self.program, function, kinds, "", given).evaluated()
         called = self.program.function(function, kinds)
-        words = ["policy"] * any(kind in MEMORY for kind in kinds)
-        for name, kind, value in zip(called.arguments, kinds, given, strict=True):
-            if isinstance(kind, Array):
-                self._mark(value.root if name in called.writes else "")
-                words.append(value.pointer)
-            elif kind not in (NONE, *MEMORY):
-                words.append(converted(value, kind).code)
-        root = next((one.root for one in given if isinstance(called.returns, Array) and one.root), "")
+        words, values = ["policy"] * any(map(is_whole, kinds)), dict(zip(called.arguments, given, strict=True))
+        for name in called.taken:
+            kind, value = called.kinds[name], values[name]
+            self._mark(value.root if name in called.writes else "")
+            words.append(value.pointer if isinstance(kind, Array) else converted(value, kind).code)
+        root = next((one.root for one in given if isinstance(one.kind, Array)), "")
         return Value(f"{called.name}({', '.join(words)})", called.returns or "void", root=root)

@@ -1,4 +1,4 @@
-/* MARK
+@said@
 
    SPDX-License-Identifier: BSD-3-Clause
    Copyright (c) 2026, The lpsm developers.  Redistribution and use in source and binary forms, with or without
@@ -17,9 +17,7 @@ extern "C" {
 #define LPSM_NOT_YET_NS (-(INT64_C(1) << 61))
 #define LPSM_FOREVER_NS (INT64_C(1) << 62)
 
-VIEW
-FRAME
-/* What to do until something is sent or received.
+@view@@frame@/* What to do until something is sent or received.
 
    awake_until_ns: stay awake, receiving, until then; an instant not after now_ns: sleep now.
    wake_ns: the next beacon to listen to; with repeat_ns -1 the instant at which to ask the access point for what waits.
@@ -33,8 +31,7 @@ typedef struct {
     bool agreed;
 } lpsm_plan;
 
-STATE
-/* Fill in what the policy knows before it has seen anything. */
+@state@/* Fill in what the policy knows before it has seen anything. */
 void lpsm_policy_init(lpsm_policy *policy);
 
 /* Ask for a plan: when the client could sleep, and at each beacon that it listens to. */
