@@ -13,8 +13,7 @@ import ast
 import inspect
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from math import prod
 from textwrap import dedent, fill
@@ -23,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from netsim.firmware.values import (  # isort: skip
-    BIT_AND, BIT_OR, BOOL, BYTE, EQUAL, INT, LESS, NONE, OR, PLUS, SHIFT, SHORT, TIMES, UNARY, WHOLE,
-    Array, Struct, UnsupportedError, Value, built, converted, declared, is_whole, joined, number, several,
+    BIT_AND, BIT_OR, BOOL, BYTE, EQUAL, INT, LESS, NONE, OR, PLUS, SHIFT, TIMES, UNARY, WHOLE,
+    Array, Struct, UnsupportedError, Value, built, converted, declared, is_whole, joined, literal, number, several,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -38,13 +37,6 @@ OPERATORS: dict[type, tuple[str, int]] = {
 }  # fmt: skip
 _CALLED = {"//": "floor_div", "%": "floor_mod"}
 _MATHS = {"exp", "log", "log2", "sqrt", "floor", "expm1", "log1p"}
-_TAKEN = "auto case char const default do double enum extern goto inline int long policy register short signed " \
-    "static struct switch typedef union void whole"  # fmt: skip
-
-
-def safe(name: str) -> str:
-    """Return a name that C leaves free."""
-    return f"{name}_" if name in _TAKEN.split() else name
 
 
 class Function:
@@ -71,24 +63,23 @@ class Function:
         while before != (state := (dict(self.kinds), self.returns, set(self.writes))):
             before = state
             self._lines, self._count = [], 0
-            self._body(self._tree.body)
-        top = dict[str, None]()
-        inner = {name for name in self.kinds if name not in self.arguments and self._declare(name)}
-        lines = "\n".join("    " * (depth + 1) + text for depth, text in self._lines)
-        for name, kind in self.kinds.items():
-            word, local = "policy" if is_whole(kind) else safe(name), name not in self.arguments
-            if kind == NONE or (local and (name in inner or not re.search(rf"\b{word}\b", lines))):
-                continue
-            if local:
-                top[f"    {self._declared(name)} = {'0' if isinstance(kind, str) else 'NULL'};"] = None
-            if not re.search(rf"\b{word}\b(?! = )|=.*\b{word}\b", lines):
-                top[f"    (void){word};"] = None
+            try:
+                self._body(self._tree.body)
+            except UnsupportedError:
+                raise
+            except (KeyError, AttributeError, TypeError, ValueError) as error:
+                line = inspect.getsourcelines(self._function)[1] + self._at.lineno - 1
+                text = ast.unparse(self._at).partition("\n")[0][:70]
+                said = f"{inspect.getsourcefile(self._function)}:{line}: cannot be translated to C: {text}; {error}"
+                raise UnsupportedError(said) from error
+        top = dict.fromkeys(line for name in self.kinds for line in self._declare(name))
+        lines = ("    " * (depth + 1) + text for depth, text in self._lines)
         said = " ".join((ast.get_docstring(self._tree) or "").split("\n\n")[0].split()).replace("*/", "* /")
         note = [fill(f"/* {said} */", 118, subsequent_indent="   ")] * bool(said)
         words = ["lpsm_policy *policy"] * any(map(is_whole, self.kinds.values()))
         words += [self._declared(name) for name in self.taken]
         head = f"static {declared(self.returns or 'void', '').strip()} {self.name}({', '.join(words) or 'void'})"
-        self.code = "\n".join([*note, fill(head, 110, subsequent_indent=" " * 8), "{", *top, lines, "}\n"])
+        self.code = "\n".join([*note, fill(head, 110, subsequent_indent=" " * 8), "{", *top, *lines, "}\n"])
         return self
 
     def evaluated(self) -> Value:
@@ -102,18 +93,22 @@ class Function:
         return [name for name in self.arguments if self.kinds[name] != NONE and not is_whole(self.kinds[name])]
 
     def _declared(self, name: str) -> str:
-        return declared(self.kinds[name], safe(name), const=name not in self.writes)
+        return declared(self.kinds[name], name, const=name not in self.writes)
 
-    def _declare(self, name: str) -> bool:
-        """Declare a variable where it is first set, if nothing outside of that block has it."""
-        word, lines = rf"(?<![.>])\b{safe(name)}\b", self._lines
+    def _declare(self, name: str) -> Iterator[str]:
+        """Declare a variable where it is first set, if nothing outside of that block has it; else return what does."""
+        kind, lines = self.kinds[name], self._lines
+        word = rf"(?<![.>])\b{'policy' if is_whole(kind) else name}\b"
         at = [i for i, (_, text) in enumerate(lines) if re.search(word, text)]
-        depth, text = lines[at[0]] if len(at) > 1 else (0, "")
-        found = re.fullmatch(rf"{word}( = ((?!{word}).)*)", text)
-        if found is None or any(below < depth for below, _ in lines[at[0] : at[-1]]):
-            return False
-        lines[at[0]] = depth, self._declared(name) + found[1]
-        return True
+        if name not in self.arguments and at:
+            (depth, text), within = lines[at[0]], lines[at[0] : at[-1]]
+            first = re.fullmatch(rf"{word}( = ((?!{word}).)*)", text)
+            if within and first and all(below >= depth for below, _ in within):
+                lines[at[0]] = depth, self._declared(name) + first[1]
+                return
+            yield f"    {self._declared(name)} = {literal(0, kind) if isinstance(kind, str) else 'NULL'};"
+        if kind != NONE and not any(re.search(rf"{word}(?! = )|=.*{word}", lines[i][1]) for i in at):
+            yield f"    (void){'policy' if is_whole(kind) else name};"
 
     # -- statements
 
@@ -122,16 +117,8 @@ class Function:
 
     def _body(self, nodes: Sequence[ast.stmt]) -> None:
         for node in nodes:
-            try:
-                getattr(self, f"_{type(node).__name__.lower()}", self._refuse)(node)
-            except (KeyError, AttributeError, TypeError, ValueError) as error:
-                if "cannot be translated" in str(error):
-                    raise
-                first = inspect.getsourcelines(self._function)[1]
-                at = f"{inspect.getsourcefile(self._function)}:{first + node.lineno - 1}"
-                text = ast.unparse(node).partition("\n")[0][:70]
-                why = f"; {error}" * isinstance(error, UnsupportedError)
-                raise UnsupportedError(f"{at}: cannot be translated to C: {text}{why}") from error
+            self._at = node
+            getattr(self, f"_{type(node).__name__.lower()}", self._refuse)(node)
             if isinstance(node, ast.Return | ast.Break | ast.Continue):
                 return
 
@@ -152,8 +139,9 @@ class Function:
         if value.const is not None or isinstance(value.kind, Array) or getattr(value.kind, "pointer", False):
             return value
         word = self._temporary()
-        self._emit(f"const {declared(value.kind, word)} = {value.code};")
-        return Value(word, value.kind)
+        kind = joined(None, value.kind)
+        self._emit(f"const {declared(kind, word)} = {value.code};")
+        return Value(word, kind)
 
     def _expr(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):
@@ -177,16 +165,17 @@ class Function:
             self._block("} else {", node.orelse)
 
     def _for(self, node: Any) -> None:
-        name, bounds = node.target.id, self._each_of(getattr(node.iter, "args", ()))
-        word = self._temporary() if name == "_" or not bounds else safe(name)
-        if not bounds:  # over a table
+        name, table, bounds = node.target.id, None, list(self._each_of(getattr(node.iter, "args", ())))
+        if not bounds:
             table = self._value(node.iter)
-            self._bound[name], bounds = Value(f"{table.code}[{word}]", table.kind.of), (self._number(table.kind.shape[0]),)
-        low, high = bounds[:2] if len(bounds) > 1 else (self._number(0), bounds[0])
-        by = bounds[2] if len(bounds) > 2 else self._number(1)
+            bounds = [self._number(table.kind.shape[0])]
+        low, high, by = ([self._number(0)] * (len(bounds) == 1) + bounds + [self._number(1)])[:3]
         step = 0 if by.const is None else by.const  # 0: upwards, by what is known later
         if None not in (low.const, high.const) and low.const >= high.const and step >= 0:
             return
+        word = self._temporary() if table or name == "_" else name
+        if table:
+            self._bound[name] = Value(f"{table.code}[{word}]", table.kind.of)
         stop, ends = (high.code, "") if high.const is not None else (f"{word}_end", f", {word}_end = {high.code}")
         move = {1: f"{word}++", -1: f"{word}--"}.get(step, f"{word} += {by.code}")
         head = f"for (int64_t {word} = {low.code}{ends}; {word} {'>' if step < 0 else '<'} {stop}; {move}) {{"
@@ -198,9 +187,11 @@ class Function:
         if node.value is None:
             self._emit("return;")
             return
-        value, said = self._value(node.value), self._tree.returns and ast.unparse(self._tree.returns)
+        value = self._value(node.value)
         kind = several([part.kind for part in value.parts]) if value.parts else value.kind
-        self.returns = joined(self.returns, {"int": INT, "bool": BOOL}.get(said, kind) if isinstance(kind, str) else kind)
+        if isinstance(kind, str) and self._tree.returns:
+            kind = {"int": INT, "bool": BOOL}.get(ast.unparse(self._tree.returns), kind)
+        self.returns = joined(self.returns, kind)
         value = built(self.returns, value.parts) if value.parts else converted(value, self.returns)
         self._emit(f"return {value.code};")
 
@@ -231,7 +222,7 @@ class Function:
 
     def _set(self, target: ast.expr, value: Value) -> None:
         if not isinstance(target, ast.Name):
-            self._put(self._place(target), "=", value)
+            self._put(self._value(target), "=", value)
         elif target.id != "_":
             name, known = target.id, value.parts or (value.const is not None and value.kind == INT)
             if known and self._stored[name] == 1 and name not in self.arguments:
@@ -241,7 +232,7 @@ class Function:
             if isinstance(kind, Array):
                 self._pointed[name] = value.root
                 self._mark(value.root if name in self.writes else "")
-            self._emit(f"{safe(name)} = {value.pointer if isinstance(kind, Array) else converted(value, kind).code};")
+            self._emit(f"{name} = {value.pointer if isinstance(kind, Array) else converted(value, kind).code};")
 
     def _put(self, place: Value, sign: str, value: Value) -> None:
         """Set or change a field, an element, or each of an array."""
@@ -254,15 +245,12 @@ class Function:
         self._emit(f"{head}{code} {sign} {converted(value, kind).code};")
 
     def _augassign(self, node: ast.AugAssign) -> None:
-        place, value, sign = self._place(node.target), self._value(node.value), OPERATORS[type(node.op)][0]
-        stays = isinstance(place.kind, Array) or place.kind in (SHORT, BYTE)
-        result = value if isinstance(place.kind, Array) else self._binary(node.op, place, value)
-        if isinstance(node.target, ast.Name) and not stays:
+        value, sign = self._value(node.value), OPERATORS[type(node.op)][0]
+        result = self._binary(node.op, self._value(node.target), value)
+        if isinstance(node.target, ast.Name):
             self.kinds[node.target.id] = result.kind
-        if (stays or result.kind == place.kind) and sign in "+-*|&":
-            self._put(place, f"{sign}=", value)
-        else:
-            self._put(place if stays else replace(place, kind=result.kind), "=", result)
+        in_place = sign in "+-*|&"
+        self._put(self._value(node.target), f"{sign}=" if in_place else "=", value if in_place else result)
 
     def _mark(self, name: str) -> None:
         """Note that a variable, and the array that it is a part of, is written to."""
@@ -279,16 +267,11 @@ class Function:
         return converted(self._value(node), BOOL)
 
     def _value(self, node: ast.expr) -> Value:
-        found = self._place(node)
-        return replace(found, kind=INT) if found.kind in (SHORT, BYTE) else found
-
-    def _place(self, node: ast.expr) -> Value:
-        """Return an expression with the kind that it has in memory."""
         found: Value = getattr(self, f"_of_{type(node).__name__.lower()}", self._refuse)(node)
         return found
 
     def _refuse(self, node: ast.AST) -> Value:
-        raise UnsupportedError(ast.unparse(node)[:60])
+        raise ValueError(ast.unparse(node)[:60])
 
     def _of_constant(self, node: ast.Constant) -> Value:
         return Value("", NONE, 0) if node.value is None else self._number(node.value)
@@ -298,9 +281,9 @@ class Function:
         if name in self._bound:
             return self._bound[name]
         if name in self.kinds:
-            return Value(safe(name), self.kinds[name], root=name)
+            return Value(name, self.kinds[name], root=name)
         if name in self._stored:
-            raise UnsupportedError(f"{name} is not set yet")
+            raise ValueError(f"{name} is not set yet")
         return self.program.known(name, self._scope[name], self._scope["__name__"])
 
     def _of_tuple(self, node: ast.Tuple) -> Value:
@@ -357,7 +340,7 @@ class Function:
         match place.upper:
             case ast.BinOp(first, ast.Add(), more) if place.lower and ast.unparse(first) == ast.unparse(place.lower):
                 return int(self._value(more).const)
-        raise UnsupportedError("the length of a part must be known")
+        raise ValueError("the length of a part must be known")
 
     def _of_binop(self, node: ast.BinOp) -> Value:
         return self._binary(node.op, self._value(node.left), self._value(node.right))
@@ -392,18 +375,16 @@ class Function:
 
     def _all(self, parts: Iterable[Value], is_and: bool) -> Value:
         """Return whether all of these hold, or any; what follows one that decides is not looked at."""
-        open_: list[Value] = []
+        left: list[Value] = []
         for one in parts:
             if one.const is None:
-                open_.append(one)
+                left.append(one)
             elif bool(one.const) != is_and:
-                open_.append(Value("false" if is_and else "true", BOOL))
+                left.append(self._number(not is_and))
                 break
-        if not open_ or open_[0].code in ("false", "true"):
-            return self._number(is_and != bool(open_))
-        if len(open_) == 1:
-            return open_[0]
-        return Value((" && " if is_and else " || ").join(one.within(EQUAL) for one in open_), BOOL)
+        if len(left) < 2 or left[0].const is not None:
+            return left[0] if left else self._number(is_and)
+        return Value((" && " if is_and else " || ").join(one.within(EQUAL) for one in left), BOOL)
 
     def _of_compare(self, node: ast.Compare) -> Value:
         values, (first, *_) = [self._value(node.left)], node.ops
@@ -445,7 +426,7 @@ class Function:
                 words = [converted(one, kind).code for one in given]
                 return Value(reduce(lambda a, b: f"{name}_of_{kind}({a}, {b})", words), kind)
             case "int" | "int64":
-                return converted(found, INT) if found.kind in WHOLE else Value(f"whole({found.code})", INT)
+                return converted(found, INT) if found.kind in WHOLE else Value(f"to_whole({found.code})", INT)
             case "float" | "float64" | "bool":
                 return converted(found, BOOL if name == "bool" else self.program.real)
             case "len":
@@ -458,8 +439,7 @@ class Function:
                 return Value(found.code, Array(found.kind.of, shape), at=begin, root=found.root)
         if module and name in _MATHS:
             return self._math(name, found)
-        function = getattr(module, name) if module else self._scope[name]
-        return self._call(getattr(function, "py_func", function), given)
+        return self._call(getattr(module, name) if module else self._scope[name], given)
 
     def _method(self, owner: Value, name: str, node: ast.Call) -> Value:
         of = eval(ast.unparse(node.args[0]), self._scope) if name == "view" else None
@@ -473,7 +453,7 @@ class Function:
             return Value(f"bits_of({owner.code})", INT)
         if of is np.float64:
             return Value(f"from_bits({owner.code})", self.program.real)
-        raise UnsupportedError(f"the method {name}")
+        raise ValueError(f"the method {name}")
 
     def _call(self, function: Any, given: Sequence[Value]) -> Value:
         signature = inspect.signature(function)
@@ -481,7 +461,7 @@ class Function:
         kinds = [annotated.get(str(one.annotation), value.kind) if isinstance(value.kind, str) else value.kind
             for one, value in zip(signature.parameters.values(), given, strict=True)]  # fmt: skip
         if "Floats, " in str(signature.return_annotation):
-            return Function(self.program, function, kinds, "", given).evaluated()
+            return Function(self.program, inspect.unwrap(function), kinds, "", given).evaluated()
         called = self.program.function(function, kinds)
         words, values = ["policy"] * any(map(is_whole, kinds)), dict(zip(called.arguments, given, strict=True))
         for name in called.taken:

@@ -9,21 +9,21 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import sys
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from math import prod
-from textwrap import fill
+from textwrap import dedent, fill
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lpsm.native.entries import named_fields
 from lpsm.native.records import RECORDS, dtype_of
-from netsim.firmware.functions import Function
 from netsim.firmware import values
+from netsim.firmware.functions import Function
 from netsim.firmware.values import BOOL, BYTE, INT, SHORT, Array, Struct, UnsupportedError, Value, is_whole, literal
 from netsim.policies.compiled import CompiledForm, FlatFrame, FlatView
 from netsim.policies.protocol import Plan
@@ -49,8 +49,7 @@ class Program:
         self._defined: dict[str, Any] = {}
         self._tables: dict[str, Any] = {}
         self._records: dict[str, dict[str, _Field]] = {}
-        module = sys.modules[getattr(form.rules[0], "py_func", form.rules[0]).__module__]
-        self._stored, self._assigned = _stored_places(module), _assigned_fields(module)
+        self._set = _set_by((*form.rules, form.prepare))
         policy = Array(INT, form.ints.shape, "ints"), Array(real, form.floats.shape, "floats")
         flat = _flat("lpsm_view", FlatView, at=True), _flat("lpsm_frame", FlatFrame, at=True)
         rules = [(rule, (kind, *policy)) for rule, kind in zip(form.rules, flat, strict=True)]
@@ -61,7 +60,7 @@ class Program:
 
     def function(self, function: Any, kinds: Any) -> Function:
         """Return a function for arguments of these kinds, translated if it was not."""
-        function = getattr(function, "py_func", function)
+        function = inspect.unwrap(function)
         key = function, tuple(kinds)
         if key not in self._functions:
             name = f"{_stem(function.__module__)}_{function.__name__.strip('_')}"
@@ -72,7 +71,7 @@ class Program:
             del self._functions[key]  # what it calls comes first
             self._functions[key] = made
         if (found := self._functions[key]) is None:
-            raise UnsupportedError(f"{function.__name__} calls itself")
+            raise ValueError(f"{function.__name__} calls itself")
         return found
 
     def known(self, name: str, value: Any, module: str = "") -> Value:
@@ -81,8 +80,9 @@ class Program:
             return Value(self._word(name, self._tables, value, module), Array(_kind(value, self.real), np.shape(value)))
         value = value.item() if isinstance(value, np.generic) else value
         if not isinstance(value, bool | int | float):
-            raise UnsupportedError(f"{name} is no number")
-        return values.number(value, self.real, self._word(name, self._defined, value, module) if np.isfinite(value) else "")
+            raise ValueError(f"{name} is no number")
+        word = self._word(name, self._defined, value, module) if np.isfinite(value) else ""
+        return values.number(value, self.real, word)
 
     @staticmethod
     def _word(name: str, words: dict[str, Any], value: Any, module: str = "") -> str:
@@ -104,7 +104,7 @@ class Program:
         """Return a field: instants and durations have 64 bits in memory, other whole numbers 32."""
         base, shape = dtype.subdtype or (dtype, ())
         kind = self.real if base.kind == "f" else INT if name.endswith("_ns") else SHORT
-        if shape or name in self._assigned:
+        if shape or name in self._set:
             return _Field(Array(kind, shape) if shape else kind, at, None)
         value = self._form.ints[at : at + 1].view(base)[0]
         # others cost more as numbers in the code than in the state
@@ -118,7 +118,7 @@ class Program:
 
     def integer(self, place: Value, said: str) -> Value:
         """Return one of the integers of a rule; `said` is how its place is called."""
-        if place.const is not None and self._stored is not None and place.const not in self._stored:
+        if place.const is not None and not self._set & {place.const, None}:
             return self.known(f"THE_{said or f'INTEGER_{place.const}'}", int(self._form.ints[place.const]))
         return Value(f"policy->ints[{place.code}]", INT)
 
@@ -167,8 +167,11 @@ class Program:
         kinds = dict.fromkeys(one.returns for one in functions if isinstance(one.returns, Struct))
         results = [f"typedef struct {{ {' '.join(f'{kind} {name};' for name, kind in one.fields)} }} {one.name};\n"
             for one in kinds if one is not self.plan]  # fmt: skip
-        tables = [f"static const {_kind(value, self.real)} {name}[{np.size(value)}] = {{\n{self._literals(value)}\n}};\n"
-            for name, value in self._tables.items() if re.search(rf"\b{name}\b", codes)]  # fmt: skip
+        tables = [
+            f"static const {_kind(value, self.real)} {name}[{np.size(value)}] = {{\n{self._literals(value)}\n}};\n"
+            for name, value in self._tables.items()
+            if re.search(rf"\b{name}\b", codes)
+        ]
         helpers = {name.replace("NUMBER", kind): text.replace("NUMBER", kind)
             for kind in (BYTE, SHORT, INT, self.real) for name, text in _helpers().items()}  # fmt: skip
         used = [text for name, text in helpers.items() if re.search(rf"\b{name}\(", codes)]
@@ -219,26 +222,23 @@ def _flat(name: str, kind: Any, *, at: bool = False) -> Struct:
     return Struct(name, fields, pointer=at, const=at)
 
 
-def _stored_places(module: Any) -> set[int] | None:
-    """Return which integers the rules of a module set; None if that is not known."""
-    stores = (node for node in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(node, ast.Subscript)
-        and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "ints")  # fmt: skip
-    places = {vars(module).get(ast.unparse(node.slice)) for node in stores}
-    return None if any(not isinstance(place, int) for place in places) else places
-
-
-def _assigned_fields(module: Any) -> set[str]:
-    """Return the names of fields that the rules of a module set, or anything that it takes from others does."""
-    found, seen, left = set[str](), set[str](), [module.__name__]
-    while left:
-        if (name := left.pop()) in seen or not name.startswith("netsim."):
-            continue
-        seen.add(name)
-        left += [
-            str(getattr(one, "__module__", getattr(one, "__name__", ""))) for one in vars(sys.modules[name]).values()
-        ]
-        found |= {node.attr for node in ast.walk(ast.parse(inspect.getsource(sys.modules[name])))
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}  # fmt: skip
+def _set_by(rules: Iterable[Any]) -> set[Any]:
+    """Return what rules set with all that they call: names of fields, and places of their integers; None: any."""
+    found, reached = set[Any](), [inspect.unwrap(rule) for rule in rules if rule]
+    for function in reached:  # which grows
+        scope, called = function.__globals__, list[Any]()
+        for node in ast.walk(ast.parse(dedent(inspect.getsource(function)))):
+            match node:
+                case ast.Attribute(attr=name, ctx=ast.Store()):
+                    found.add(name)
+                case ast.Subscript(ast.Name("ints"), place, ast.Store()):
+                    found.add(scope.get(ast.unparse(place)))
+                case ast.Call(ast.Name(name)):
+                    called.append(scope.get(name))
+                case ast.Call(ast.Attribute(ast.Name(module), name)):
+                    called.append(getattr(scope.get(module), name, None))
+        new = {one for one in map(inspect.unwrap, called) if inspect.isfunction(one)}
+        reached += [one for one in new if one not in reached]
     return found
 
 

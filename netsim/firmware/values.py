@@ -16,7 +16,7 @@ CHOICE, OR, AND, BIT_OR, BIT_AND, EQUAL, LESS, SHIFT, PLUS, TIMES, UNARY, ATOM =
 
 
 class UnsupportedError(ValueError):
-    """Something that is not translated, with its place in the source."""
+    """Something that is not translated, by file and line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,12 @@ def is_whole(kind: Any) -> bool:
 
 def joined(a: Any, b: Any) -> Any:
     """Return the kind of a variable that has two; None is no kind yet."""
-    if a is None or b is None or a == b:
-        return b if a is None else a
-    if not (isinstance(a, str) and isinstance(b, str)) or NONE in (a, b):
-        raise UnsupportedError(f"a variable keeps one kind, got {a} and {b}")
-    return next((kind for kind in (a, b) if kind not in WHOLE), INT)
+    kinds = [kind for kind in dict.fromkeys((a, b)) if kind is not None]
+    if len(kinds) > 1 and not all(isinstance(kind, str) and kind != NONE for kind in kinds):
+        raise ValueError(f"a variable keeps one kind, got {a} and {b}")
+    if len(kinds) == 1 and kinds[0] not in (BYTE, SHORT):
+        return kinds[0]
+    return next((kind for kind in kinds if kind not in WHOLE), INT)  # a variable has 64 bits
 
 
 def several(kinds: Sequence[Any]) -> Struct:
@@ -117,7 +118,7 @@ def converted(value: Value, kind: Any) -> Value:
     if kind == BOOL:
         return Value(f"{value.within(SHIFT)} != 0", BOOL, value.const and 1)
     if have not in WHOLE:
-        raise UnsupportedError(f"{kind} must not be set to {have}")
+        raise ValueError(f"{kind} must not be set to {have}")
     if kind in WHOLE and (value.const is not None or have == BOOL):
         return value
     if value.const is not None and value.code.lstrip("-").isdigit():
