@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from netsim.firmware.values import (  # isort: skip
-    BIT_AND, BIT_OR, BOOL, BYTE, EQUAL, INT, LESS, NONE, OR, PLUS, SHIFT, TIMES, UNARY, WHOLE,
+    ATOM, BIT_AND, BIT_OR, BOOL, BYTE, EQUAL, INT, LESS, NONE, OR, PLUS, SHIFT, TIMES, UNARY, WHOLE,
     Array, Struct, UnsupportedError, Value, built, converted, declared, is_whole, joined, literal, number, several,
 )  # fmt: skip
 
@@ -44,18 +44,19 @@ class Function:
 
     def __init__(self, program: Program, function: Any, kinds: Sequence[Any], name: str, given: Sequence[Value] = ()):
         self.program, self.name, self._function, self._scope = program, name, function, function.__globals__
-        self._tree: Any = ast.parse(dedent(inspect.getsource(function))).body[0]
-        self.arguments = [one.arg for one in self._tree.args.args]
+        tree: Any = ast.parse(dedent(inspect.getsource(function))).body[0]
+        self._tree, self.arguments = tree, [one.arg for one in tree.args.args]
         self.kinds = dict(zip(self.arguments, kinds, strict=True))
-        self._bound = dict(zip(self.arguments, given, strict=False))
+        self._bound: dict[str, Value] = dict(zip(self.arguments, given, strict=False))
         self._bound |= {one: Value(f"policy->{kind.whole}", kind) for one, kind in self.kinds.items() if is_whole(kind)}
-        names = (one for one in ast.walk(self._tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
+        names = (one for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
         self._stored = Counter(one.id for one in names)
         self.returns: Any = None
         self.writes: set[str] = set()
         self._pointed: dict[str, str] = {}  # from a variable that points to a part of an array to whose part it is
         self._lines: list[tuple[int, str]] = []
         self._depth = self._count = 0
+        self._at: Any = tree
 
     def translated(self) -> Function:
         """Write it in C, again until no kind changes."""
@@ -115,13 +116,6 @@ class Function:
     def _emit(self, text: str) -> None:
         self._lines.append((self._depth, text))
 
-    def _body(self, nodes: Sequence[ast.stmt]) -> None:
-        for node in nodes:
-            self._at = node
-            getattr(self, f"_{type(node).__name__.lower()}", self._refuse)(node)
-            if isinstance(node, ast.Return | ast.Break | ast.Continue):
-                return
-
     def _block(self, head: str, nodes: Sequence[ast.stmt], end: str = "}") -> None:
         self._emit(head)
         self._depth += 1
@@ -129,6 +123,41 @@ class Function:
         self._depth -= 1
         if end:
             self._emit(end)
+
+    def _body(self, nodes: Sequence[ast.stmt]) -> None:
+        for self._at in nodes:
+            match self._at:
+                case ast.Expr(ast.Constant()):
+                    pass
+                case ast.Expr(value):
+                    self._emit(f"{self._value(value).code};")
+                case ast.While(test, body):
+                    self._block(f"while ({self._truth(test).code}) {{", body)
+                case ast.If(test, body, orelse):
+                    if (holds := self._truth(test)).const is not None:
+                        self._body(body if holds.const else orelse)
+                    else:
+                        self._block(f"if ({holds.code}) {{", body, "" if orelse else "}")
+                        if orelse:
+                            self._block("} else {", orelse)
+                case ast.For(ast.Name(name), ast.Call(args=bounds), body):
+                    self._for(name, [self._value(one) for one in bounds], body)
+                case ast.For(ast.Name(name), table, body):
+                    self._for(name, [], body, self._value(table))
+                case ast.Assign(targets, value):
+                    self._assign(targets, value)
+                case ast.AnnAssign(target=target, value=value):
+                    self._assign([target], value)
+                case ast.AugAssign(target, operator, value):
+                    self._change(target, operator, self._value(value))
+                case ast.Return(value):
+                    self._emit(f"return {self._result(self._value(value))};" if value else "return;")
+                    return
+                case ast.Break() | ast.Continue():
+                    self._emit(f"{type(self._at).__name__.lower()};")
+                    return
+                case _:
+                    raise ValueError("no such statement")
 
     def _temporary(self) -> str:
         self._count += 1
@@ -138,74 +167,45 @@ class Function:
         """Return a value as it is now, whatever is assigned later."""
         if value.const is not None or isinstance(value.kind, Array) or getattr(value.kind, "pointer", False):
             return value
-        word = self._temporary()
-        kind = joined(None, value.kind)
+        word, kind = self._temporary(), joined(None, value.kind)
         self._emit(f"const {declared(kind, word)} = {value.code};")
         return Value(word, kind)
 
-    def _expr(self, node: ast.Expr) -> None:
-        if not isinstance(node.value, ast.Constant):
-            self._emit(f"{self._value(node.value).code};")
-
-    def _break(self, node: ast.stmt) -> None:
-        self._emit(f"{type(node).__name__.lower()};")
-
-    _continue = _break
-
-    def _while(self, node: ast.While) -> None:
-        self._block(f"while ({self._truth(node.test).code}) {{", node.body)
-
-    def _if(self, node: ast.If) -> None:
-        test = self._truth(node.test)
-        if test.const is not None:
-            self._body(node.body if test.const else node.orelse)
-            return
-        self._block(f"if ({test.code}) {{", node.body, "" if node.orelse else "}")
-        if node.orelse:
-            self._block("} else {", node.orelse)
-
-    def _for(self, node: Any) -> None:
-        name, table, bounds = node.target.id, None, list(self._each_of(getattr(node.iter, "args", ())))
-        if not bounds:
-            table = self._value(node.iter)
-            bounds = [self._number(table.kind.shape[0])]
+    def _for(self, name: str, bounds: list[Value], body: Sequence[ast.stmt], table: Value | None = None) -> None:
+        word = self._temporary() if table or name == "_" else name
+        if table:
+            bounds, self._bound[name] = (
+                [self._number(table.kind.shape[0])],
+                Value(f"{table.code}[{word}]", table.kind.of),
+            )
         low, high, by = ([self._number(0)] * (len(bounds) == 1) + bounds + [self._number(1)])[:3]
         step = 0 if by.const is None else by.const  # 0: upwards, by what is known later
         if None not in (low.const, high.const) and low.const >= high.const and step >= 0:
             return
-        word = self._temporary() if table or name == "_" else name
-        if table:
-            self._bound[name] = Value(f"{table.code}[{word}]", table.kind.of)
         stop, ends = (high.code, "") if high.const is not None else (f"{word}_end", f", {word}_end = {high.code}")
         move = {1: f"{word}++", -1: f"{word}--"}.get(step, f"{word} += {by.code}")
-        head = f"for (int64_t {word} = {low.code}{ends}; {word} {'>' if step < 0 else '<'} {stop}; {move}) {{"
         self.kinds[name] = INT
-        self._block(head, node.body)
+        head = f"for (int64_t {word} = {low.code}{ends}; {word} {'>' if step < 0 else '<'} {stop}; {move}) {{"
+        self._block(head, body)
         del self.kinds[name]  # which is a variable of this loop only
 
-    def _return(self, node: ast.Return) -> None:
-        if node.value is None:
-            self._emit("return;")
-            return
-        value = self._value(node.value)
-        kind = several([part.kind for part in value.parts]) if value.parts else value.kind
+    def _result(self, value: Value) -> str:
+        """Return what the function returns as its kind, which is what it says or what all that it returns has."""
+        kind = several([joined(None, part.kind) for part in value.parts]) if value.parts else value.kind
         if isinstance(kind, str) and self._tree.returns:
             kind = {"int": INT, "bool": BOOL}.get(ast.unparse(self._tree.returns), kind)
         self.returns = joined(self.returns, kind)
-        value = built(self.returns, value.parts) if value.parts else converted(value, self.returns)
-        self._emit(f"return {value.code};")
+        return (built(self.returns, value.parts) if value.parts else converted(value, self.returns)).code
 
-    def _assign(self, node: Any) -> None:
-        targets, value = getattr(node, "targets", None) or [node.target], self._value(node.value)
-        if len(targets) > 1 and not isinstance(node.value, ast.Constant):
+    def _assign(self, targets: Sequence[ast.expr], given: Any) -> None:
+        value = self._value(given)
+        if len(targets) > 1 and not isinstance(given, ast.Constant):
             value = self._held(value)
         for target in reversed(targets):
             if isinstance(target, ast.Tuple):
-                self._unpack(target.elts, value, getattr(node.value, "elts", ()))
+                self._unpack(target.elts, value, getattr(given, "elts", ()))
             else:
                 self._set(target, value)
-
-    _annassign = _assign
 
     def _unpack(self, places: Sequence[ast.expr], value: Value, given: Sequence[ast.expr]) -> None:
         """Assign several values as they are before any of them is assigned."""
@@ -223,8 +223,8 @@ class Function:
     def _set(self, target: ast.expr, value: Value) -> None:
         if not isinstance(target, ast.Name):
             self._put(self._value(target), "=", value)
-        elif target.id != "_":
-            name, known = target.id, value.parts or (value.const is not None and value.kind == INT)
+        elif (name := target.id) != "_":
+            known = value.parts or (value.const is not None and value.kind == INT)
             if known and self._stored[name] == 1 and name not in self.arguments:
                 self._bound[name] = value
                 return
@@ -241,16 +241,15 @@ class Function:
         if isinstance(kind, Array):
             at, kind = self._temporary(), kind.of
             head = f"for (int64_t {at} = 0; {at} < {prod(place.kind.shape)}; {at}++) "
-            code = f"{code}[{' + '.join([*[place.at] * bool(place.at), at])}]"
+            code = f"{code}[{' + '.join(filter(None, (place.at, at)))}]"
         self._emit(f"{head}{code} {sign} {converted(value, kind).code};")
 
-    def _augassign(self, node: ast.AugAssign) -> None:
-        value, sign = self._value(node.value), OPERATORS[type(node.op)][0]
-        result = self._binary(node.op, self._value(node.target), value)
-        if isinstance(node.target, ast.Name):
-            self.kinds[node.target.id] = result.kind
+    def _change(self, target: ast.expr, operator: ast.operator, value: Value) -> None:
+        result, sign = self._binary(operator, self._value(target), value), OPERATORS[type(operator)][0]
+        if isinstance(target, ast.Name):
+            self.kinds[target.id] = result.kind
         in_place = sign in "+-*|&"
-        self._put(self._value(node.target), f"{sign}=" if in_place else "=", value if in_place else result)
+        self._put(self._value(target), f"{sign}=" if in_place else "=", value if in_place else result)
 
     def _mark(self, name: str) -> None:
         """Note that a variable, and the array that it is a part of, is written to."""
@@ -266,18 +265,59 @@ class Function:
     def _truth(self, node: ast.expr) -> Value:
         return converted(self._value(node), BOOL)
 
-    def _value(self, node: ast.expr) -> Value:
-        found: Value = getattr(self, f"_of_{type(node).__name__.lower()}", self._refuse)(node)
-        return found
-
-    def _refuse(self, node: ast.AST) -> Value:
+    def _value(self, node: Any) -> Value:
+        match node:
+            case ast.Constant(value):
+                return Value("", NONE, 0) if value is None else self._number(value)
+            case ast.Name(name):
+                return self._named(name)
+            case ast.Tuple(parts):
+                return Value("", "", parts=self._each_of(parts))
+            case ast.Attribute(ast.Name(name), field) if inspect.ismodule(module := self._scope.get(name)):
+                return self.program.known(field, getattr(module, field), module.__name__)
+            case ast.Attribute(owner, field):
+                return self._field(self._value(owner), field)
+            case ast.Subscript(owner, place):
+                return self._part(self._value(owner), place.elts if isinstance(place, ast.Tuple) else [place])
+            case ast.UnaryOp(ast.Not(), operand):
+                found = self._truth(operand)
+                return Value(f"!{found.within(UNARY)}", BOOL, None if found.const is None else not found.const)
+            case ast.UnaryOp(ast.USub(), operand):
+                found = self._value(operand)
+                return Value(f"-{found.within(ATOM)}", found.kind, None if found.const is None else -found.const)
+            case ast.BinOp(a, operator, b):
+                return self._binary(operator, self._value(a), self._value(b))
+            case ast.BoolOp(operator, parts):
+                return self._all(map(self._truth, parts), isinstance(operator, ast.And))
+            case ast.Compare(a, [ast.Is() | ast.IsNot() as operator], [_]):
+                return self._number((self._value(a).kind == NONE) == isinstance(operator, ast.Is))
+            case ast.Compare(a, [ast.In()], [ast.Tuple(parts)]):
+                found = self._value(a)
+                return self._all([self._binary(ast.Eq(), found, self._value(one)) for one in parts], is_and=False)
+            case ast.Compare(a, operators, others):
+                values = list(map(self._value, (a, *others)))
+                return self._all(map(self._binary, operators, values, values[1:]), is_and=True)
+            case ast.IfExp(test, a, b):
+                holds = self._truth(test)
+                if holds.const is not None:
+                    return self._value(a if holds.const else b)
+                return self._either(holds.within(OR), self._value(a), self._value(b))
+            case ast.Call(ast.Attribute(owner, "view"), [dtype]):
+                return self._view(self._value(owner), eval(ast.unparse(dtype), self._scope))
+            case ast.Call(ast.Attribute(owner, "sum"), []):
+                found = self._value(owner)
+                return Value(f"sum_of_{found.kind.of}({found.pointer}, {prod(found.kind.shape)})", found.kind.of)
+            case ast.Call(function, given):
+                return self._call(eval(ast.unparse(function), self._scope), self._each_of(given))
         raise ValueError(ast.unparse(node)[:60])
 
-    def _of_constant(self, node: ast.Constant) -> Value:
-        return Value("", NONE, 0) if node.value is None else self._number(node.value)
+    def _each_of(self, nodes: Sequence[ast.expr]) -> tuple[Value, ...]:
+        parts: list[Value] = []
+        for one in nodes:
+            parts += self._value(one.value).parts if isinstance(one, ast.Starred) else [self._value(one)]
+        return tuple(parts)
 
-    def _of_name(self, node: ast.Name) -> Value:
-        name = node.id
+    def _named(self, name: str) -> Value:
         if name in self._bound:
             return self._bound[name]
         if name in self.kinds:
@@ -286,37 +326,25 @@ class Function:
             raise ValueError(f"{name} is not set yet")
         return self.program.known(name, self._scope[name], self._scope["__name__"])
 
-    def _of_tuple(self, node: ast.Tuple) -> Value:
-        return Value("", "", parts=self._each_of(node.elts))
-
-    def _each_of(self, nodes: Sequence[ast.expr]) -> tuple[Value, ...]:
-        parts: list[Value] = []
-        for one in nodes:
-            parts += self._value(one.value).parts if isinstance(one, ast.Starred) else [self._value(one)]
-        return tuple(parts)
-
-    def _of_attribute(self, node: ast.Attribute) -> Value:
-        if isinstance(node.value, ast.Name) and inspect.ismodule(module := self._scope.get(node.value.id)):
-            return self.program.known(node.attr, getattr(module, node.attr), module.__name__)
-        owner = self._value(node.value)
+    def _field(self, owner: Value, name: str) -> Value:
+        """Return a field of a record, or the size or the shape of an array."""
         if isinstance(owner.kind, Array):
             sizes = tuple(map(self._number, owner.kind.shape))
-            return Value("", "", parts=sizes) if node.attr == "shape" else self._number(prod(owner.kind.shape))
-        if (const := self.program.constant(owner.kind.name, node.attr)) is not None:
+            return Value("", "", parts=sizes) if name == "shape" else self._number(prod(owner.kind.shape))
+        if (const := self.program.constant(owner.kind.name, name)) is not None:
             return const
         arrow = "." if owner.code.startswith("&") or not owner.kind.pointer else "->"
-        return Value(f"{owner.code.lstrip('&')}{arrow}{node.attr}", dict(owner.kind.fields)[node.attr])
+        return Value(f"{owner.code.lstrip('&')}{arrow}{name}", dict(owner.kind.fields)[name])
 
-    def _of_subscript(self, node: ast.Subscript) -> Value:
-        owner = self._value(node.value)
-        places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    def _part(self, owner: Value, places: Sequence[ast.expr]) -> Value:
+        """Return an element or a part of an array, or one of several results."""
         if owner.parts:
             return owner.parts[int(self._value(places[0]).const)]
         if isinstance(owner.kind, Struct):  # the only record of a view
             return owner
-        if owner.kind.whole == "ints" and not isinstance(node.slice, ast.Slice):
-            return self.program.integer(self._value(node.slice), getattr(node.slice, "id", ""))
-        shape, terms, left = owner.kind.shape, [owner.at] * bool(owner.at), []
+        if owner.kind.whole == "ints" and not isinstance(places[0], ast.Slice):
+            return self.program.integer(self._value(places[0]), getattr(places[0], "id", ""))
+        shape, terms, left = owner.kind.shape, [owner.at], []
         for i, (place, size) in enumerate(zip(places, shape, strict=False)):
             first = place.lower if isinstance(place, ast.Slice) else place
             at = self._number(0) if first is None else self._value(first)
@@ -327,7 +355,7 @@ class Function:
             if at.const != 0:
                 stride = prod(shape[i + 1 :])
                 terms.append(at.within(PLUS) if stride == 1 else f"{at.within(TIMES)} * {stride}")
-        rest, begin = (*left, *shape[len(places) :]), " + ".join(terms)
+        rest, begin = (*left, *shape[len(places) :]), " + ".join(filter(None, terms))
         if rest:
             return Value(owner.code, Array(owner.kind.of, rest), at.const, begin, owner.root)
         return Value(f"{owner.code}[{begin or 0}]", owner.kind.of, root=owner.root)
@@ -341,9 +369,6 @@ class Function:
             case ast.BinOp(first, ast.Add(), more) if place.lower and ast.unparse(first) == ast.unparse(place.lower):
                 return int(self._value(more).const)
         raise ValueError("the length of a part must be known")
-
-    def _of_binop(self, node: ast.BinOp) -> Value:
-        return self._binary(node.op, self._value(node.left), self._value(node.right))
 
     def _binary(self, operator: ast.operator | ast.cmpop, a: Value, b: Value) -> Value:
         """Return what an operator between two numbers gives."""
@@ -363,16 +388,6 @@ class Function:
         code = f"{a.within(loose or level)} {sign} {b.within(loose or level + 1)}"
         return Value(code, BOOL if compares else kind, const)
 
-    def _of_unaryop(self, node: ast.UnaryOp) -> Value:
-        if isinstance(node.op, ast.Not):
-            value = self._truth(node.operand)
-            return Value(f"!{value.within(UNARY)}", BOOL, None if value.const is None else not value.const)
-        value = self._value(node.operand)
-        return Value(f"-{value.within(UNARY + 1)}", value.kind, None if value.const is None else -value.const)
-
-    def _of_boolop(self, node: ast.BoolOp) -> Value:
-        return self._all(map(self._truth, node.values), isinstance(node.op, ast.And))
-
     def _all(self, parts: Iterable[Value], is_and: bool) -> Value:
         """Return whether all of these hold, or any; what follows one that decides is not looked at."""
         left: list[Value] = []
@@ -386,26 +401,23 @@ class Function:
             return left[0] if left else self._number(is_and)
         return Value((" && " if is_and else " || ").join(one.within(EQUAL) for one in left), BOOL)
 
-    def _of_compare(self, node: ast.Compare) -> Value:
-        values, (first, *_) = [self._value(node.left)], node.ops
-        if isinstance(first, ast.Is | ast.IsNot):
-            return self._number((values[0].kind == NONE) == isinstance(first, ast.Is))
-        if isinstance(first, ast.In):
-            parts = self._value(node.comparators[0]).parts
-            return self._all([self._binary(ast.Eq(), values[0], one) for one in parts], is_and=False)
-        values += map(self._value, node.comparators)
-        return self._all(map(self._binary, node.ops, values, values[1:]), is_and=True)
-
-    def _of_ifexp(self, node: ast.IfExp) -> Value:
-        test = self._truth(node.test)
-        if test.const is not None:
-            return self._value(node.body if test.const else node.orelse)
-        a, b = self._value(node.body), self._value(node.orelse)
+    def _either(self, test: str, a: Value, b: Value) -> Value:
         kind = joined(a.kind, b.kind)
         if isinstance(kind, Array):
-            return Value(f"({test.within(OR)} ? {a.pointer} : {b.pointer})", kind, root=a.root)
-        one, other = (converted(value, kind).within(OR) for value in (a, b))
-        return Value(f"{test.within(OR)} ? {one} : {other}", kind)
+            return Value(f"({test} ? {a.pointer} : {b.pointer})", kind, root=a.root)
+        return Value(f"{test} ? {converted(a, kind).within(OR)} : {converted(b, kind).within(OR)}", kind)
+
+    def _view(self, owner: Value, of: Any) -> Value:
+        """Return integers as a record, an array as truth values, or the bits of a number as another."""
+        if isinstance(of, np.dtype):
+            return self.program.record(of, owner.const)
+        if of is np.bool_:
+            return Value(f"((uint8_t *){owner.pointer})", Array(BYTE, owner.kind.shape), root=owner.root)
+        return (
+            Value(f"bits_of({owner.code})", INT)
+            if of is np.int64
+            else Value(f"from_bits({owner.code})", self.program.real)
+        )
 
     # -- calls
 
@@ -413,49 +425,29 @@ class Function:
         real = self.program.real
         return Value(f"{name}{'f' * (real == 'float')}({', '.join(converted(one, real).code for one in given)})", real)
 
-    def _of_call(self, node: ast.Call) -> Value:
-        owner, name = getattr(node.func, "value", None), ast.unparse(node.func).rpartition(".")[2]
-        module = owner and self._scope.get(ast.unparse(owner))
-        if owner and not inspect.ismodule(module):
-            return self._method(self._value(owner), name, node)
-        given = self._each_of(node.args)
+    def _call(self, function: Any, given: Sequence[Value]) -> Value:
         found, *more = given or (Value("", NONE),)
-        match name:
-            case "max" | "min":
+        match function.__name__:
+            case "max" | "min" as name:
                 kind = INT if all(one.kind in WHOLE for one in given) else self.program.real
                 words = [converted(one, kind).code for one in given]
                 return Value(reduce(lambda a, b: f"{name}_of_{kind}({a}, {b})", words), kind)
             case "int" | "int64":
                 return converted(found, INT) if found.kind in WHOLE else Value(f"to_whole({found.code})", INT)
-            case "float" | "float64" | "bool":
-                return converted(found, BOOL if name == "bool" else self.program.real)
+            case "float" | "float64":
+                return converted(found, self.program.real)
+            case "bool":
+                return converted(found, BOOL)
             case "len":
                 return self._number(found.kind.shape[0])
             case "Plan":
                 return built(self.program.plan, given)
             case "block":
-                begin = " + ".join([found.at] * bool(found.at) + [more[0].code] * (more[0].const != 0))
+                begin = " + ".join(filter(None, (found.at, more[0].code * (more[0].const != 0))))
                 shape = tuple(part.const for part in more[1].parts)
                 return Value(found.code, Array(found.kind.of, shape), at=begin, root=found.root)
-        if module and name in _MATHS:
-            return self._math(name, found)
-        return self._call(getattr(module, name) if module else self._scope[name], given)
-
-    def _method(self, owner: Value, name: str, node: ast.Call) -> Value:
-        of = eval(ast.unparse(node.args[0]), self._scope) if name == "view" else None
-        if isinstance(of, np.dtype):
-            return self.program.record(of, owner.const)
-        if name == "sum":
-            return Value(f"sum_of_{owner.kind.of}({owner.pointer}, {prod(owner.kind.shape)})", owner.kind.of)
-        if of is np.bool_:
-            return Value(f"((uint8_t *){owner.pointer})", Array(BYTE, owner.kind.shape), root=owner.root)
-        if of is np.int64:
-            return Value(f"bits_of({owner.code})", INT)
-        if of is np.float64:
-            return Value(f"from_bits({owner.code})", self.program.real)
-        raise ValueError(f"the method {name}")
-
-    def _call(self, function: Any, given: Sequence[Value]) -> Value:
+            case name if name in _MATHS:
+                return self._math(name, found)
         signature = inspect.signature(function)
         annotated = {"int": INT, "bool": BOOL, "float": self.program.real}
         kinds = [annotated.get(str(one.annotation), value.kind) if isinstance(value.kind, str) else value.kind

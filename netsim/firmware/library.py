@@ -15,7 +15,7 @@ from netsim.policies.compiled import FlatFrame, FlatView, numbers_of_frame, numb
 from netsim.policies.protocol import Frame, Plan, View
 
 _View, _Frame = (ctypes.c_int64 * len(kind._fields) for kind in (FlatView, FlatFrame))
-_TYPES = {"int": ctypes.c_int64, "bool": ctypes.c_bool}
+_TYPES: dict[str, type[ctypes.c_int64 | ctypes.c_bool]] = {"int": ctypes.c_int64, "bool": ctypes.c_bool}
 
 
 class _Plan(ctypes.Structure):
@@ -46,11 +46,12 @@ class Exported:
     """
 
     def __init__(self, place: str, beacon_interval_ns: int) -> None:
-        self._library, name, (size, interval_ns, self.host_aware, _, self.polls, self.opens_gate) = _loaded(place)
+        self._library, name, (size, interval_ns, *flags) = _loaded(place)
         if interval_ns != beacon_interval_ns:
             rule = f"{place} was exported for beacons every {interval_ns * 1e-6:g} ms"
             raise ValueError(f"{rule}, got {beacon_interval_ns * 1e-6:g} ms; export it for this world")
         self.spec, self._state = f"{name}.so", ctypes.create_string_buffer(size)
+        self.host_aware, _, self.polls, self.opens_gate = map(bool, flags)
         self._library.lpsm_policy_init(self._state)
 
     def __deepcopy__(self, memo: object) -> Exported:

@@ -52,9 +52,10 @@ class Program:
         self._set = _set_by((*form.rules, form.prepare))
         policy = Array(INT, form.ints.shape, "ints"), Array(real, form.floats.shape, "floats")
         flat = _flat("lpsm_view", FlatView, at=True), _flat("lpsm_frame", FlatFrame, at=True)
-        rules = [(rule, (kind, *policy)) for rule, kind in zip(form.rules, flat, strict=True)]
-        rules.append((form.prepare, policy[:1]))
-        self._rules = [rule and self.function(rule, kinds) for rule, kinds in rules]
+        self._rules = [
+            rule and self.function(rule, (kind, *policy)) for rule, kind in zip(form.rules, flat, strict=True)
+        ]
+        self._prepare = form.prepare and self.function(form.prepare, policy[:1])
 
     # -- what functions ask
 
@@ -145,7 +146,7 @@ class Program:
             if numbers.size:
                 members.append(_member(kind := Array(of, numbers.shape), name))
                 places.append((f"policy->{name}", kind, numbers))
-        plan, observe, prepare = self._rules
+        (plan, observe), prepare = self._rules, self._prepare
         begin = [line for place, kind, words in places if prepare is None or _size(kind) < _SHORTEST_RUN
             for line in self._filled(place, kind, words)]  # fmt: skip
         begin += [f"    {prepare.name}(policy);\n"] if prepare else []
