@@ -106,7 +106,7 @@ def test_a_driver_wakes_up_at_the_period_of_least_expected_cost(now_ns, age_ns, 
 def test_a_driver_is_set_to_the_shortest_of_periods_that_cost_the_same():
     planner = Planner([(same_rates(3000.0), 10**9, 0)], 79_000_000)
     call = (21_000_000, INTERVAL_NS, 1e3, 1e3, 0.0015, 5.0, 0.0)
-    assert planning.choose_settings(planner.work, planner.last, *call) == (0, 20_000_000, True)  # 40 ms is met at once, too
+    assert planning.choose_settings(planner.work, planner.last, *call) == (0, 20_000_000, True)  # 40 ms: as soon
 
 
 PAGE, MESSAGE = 4.0, 1.5  # events a second
