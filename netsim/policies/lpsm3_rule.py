@@ -43,7 +43,7 @@ _LEFT = 0.05  # how likely a wait is not over yet, below which it is taken for o
 _ASKED_AGAIN = 0.2  # and below which where the client asks again
 _SELDOM = 0.1  # how likely at least an answer was none, where messages come
 _PUSH_GOOD_WILL = 5.0  # the balance of messages is never further below 0, in delays that were asked for
-_TIMEOUT_STEP_NS = 10_000_000
+_SHORTEST_SERVICE_INTERVAL_NS, _TIMEOUT_STEP_NS = 20_000_000, 10_000_000  # that can be agreed on, and set
 LARGEST_EXCESS = 19.0
 """The largest excess of a page for which its delay is guaranteed on average."""
 _STATE_SIZE = STATE.itemsize // 8
@@ -456,29 +456,27 @@ def _look(s: Lpsm3State, view: FlatView) -> None:
 def set_driver(view: FlatView, ints: Ints, floats: Floats) -> Plan:
     """Set what a driver lets be set: how long it stays awake after traffic, and how often it wakes up from then on."""
     s, work = ints[:_STATE_SIZE].view(STATE)[0], ints[_STATE_SIZE:].view(planning.WORKSPACE)[0]
-    now_ns = view.now_ns
+    now_ns, interval_ns, agreed = view.now_ns, s.interval_ns, s.service_ns > 0
     _look(s, view)
     if not view.at_beacon or not s.planned:
         price_w = _expect(s, work, now_ns, view.deadline_ns)
-        service_j = s.wakeup_j + s.awake_w * s.service_ns * 1e-9 if s.service_ns and s.n else 0.0
-        awake_ns, s.period_ns, s.agreed = planning.choose_settings(
-            work, s.last_stop, now_ns, s.interval_ns, s.awake_w, s.wakeup_j + s.beacon_j, service_j, price_w,
-            s.push_price_w,
-        )  # fmt: skip
+        wake_j = s.wakeup_j + (s.awake_w * s.service_ns * 1e-9 if agreed else s.beacon_j)
+        unit_ns = _SHORTEST_SERVICE_INTERVAL_NS if agreed else interval_ns
+        awake_ns, s.period_ns = planning.choose_settings(
+            work, s.last_stop, now_ns, unit_ns, agreed, s.awake_w, wake_j, price_w, s.push_price_w, interval_ns
+        )
         last_ns = max(0, max(view.last_sent_ns, view.last_received_ns))
         s.planned, s.awake_until_ns = 1, now_ns
         if awake_ns > 0:
             s.awake_until_ns = last_ns + -(-(now_ns + awake_ns - last_ns) // _TIMEOUT_STEP_NS) * _TIMEOUT_STEP_NS
-    elif s.agreed:
+    elif view.buffered_bytes or agreed:
         s.awake_until_ns = now_ns + s.service_ns
-    elif view.buffered_bytes:
-        s.awake_until_ns = now_ns
     if view.buffered_bytes:
         s.opened_ns = now_ns
     until_ns = s.awake_until_ns
     wake_ns = (max(now_ns, until_ns) // s.period_ns + 1) * s.period_ns
-    repeat_ns = 0 if s.agreed or view.buffered_bytes else s.period_ns
-    return Plan(until_ns, wake_ns, True, repeat_ns, s.agreed != 0)
+    repeat_ns = 0 if agreed or view.buffered_bytes else s.period_ns
+    return Plan(until_ns, wake_ns, True, repeat_ns, agreed)
 
 
 @compiled

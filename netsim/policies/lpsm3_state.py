@@ -37,7 +37,7 @@ class Lpsm3State(Account):
     held_ns: IntArray = ROOM
     # constants
     polls: int  # whether it may ask at any instant
-    service_ns: int  # of a driver: length of a service period that can be agreed on; 0: it listens to beacons
+    service_ns: int  # of a driver: length of a service period agreed with the access point; 0: it listens to beacons
     push_quantile: float  # that is asked for of the delay of messages, 0 for the mean, 1 for a limit of each
     push_limit_s: float
     interval_ns: int
@@ -125,7 +125,6 @@ class Lpsm3State(Account):
     priced_messages: int
     # the plan
     period_ns: int  # of a driver
-    agreed: int  # and whether that is agreed on
     planned: int
     planned_ns: int
     last_stop: int

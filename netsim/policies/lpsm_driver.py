@@ -6,12 +6,10 @@ prices (`netsim.sleep_planning.plans.choose_settings`).  Until something is sent
 itself.  Time-outs are multiples of 10 ms behind the last frame, listen intervals as many beacons as the stops of a plan
 lie ahead, and beacons are listened to at multiples of the interval, as `psm` does.
 
-`lpsm4-driver` may agree on target wake times, too: while anything is outstanding it compares these settings with
-sleeping at once and waking every 20 ms, or twice, four times, .. to 5.12 s, for a service period of 10 ms
-(`netsim.policies.twt`), outside of which nothing is received.  Where the others cost less the agreement is suspended.
+`lpsm4-driver` agrees on target wake times in place of both: an interval of 20 ms, or twice, four times, .. to 5.12 s,
+and a service period of 10 ms (`netsim.policies.twt`); outside of these nothing is received.
 
-What is left out: what setting, agreeing and suspending cost, and that some drivers take a listen interval only before
-they associate.
+What is left out: what setting costs, and that some drivers take a listen interval only before they associate.
 """
 
 from __future__ import annotations
@@ -53,6 +51,6 @@ _BEACONS, _AGREED = (f"lpsm{n}-driver[:SLOWDOWN[:PUSH_MS[@MEASURE][:SIZES]]]" fo
 ENTRIES = (
     Entry(_BEACONS, "link-only: lpsm3 that sets what drivers take: time awake after traffic, and listen interval",
         "ours", "lpsm3-driver:1.05:400", partial(with_targets, LpsmDriver, DriverConfig, _BEACONS)),
-    Entry(_AGREED, "link-only: the same, with target wake times where they cost less", "ours", "lpsm4-driver:1.05:400",
+    Entry(_AGREED, "link-only: the same, with target wake times in place of beacons", "ours", "lpsm4-driver:1.05:400",
         partial(with_targets, AgreedDriver, AgreedConfig, _AGREED)),
 )  # fmt: skip

@@ -47,7 +47,6 @@ _FINEST_NS, _N_FINEST, _GROWTH = 1_600_000, 16, 1.08  # of polls: 88 up to 5 s
 _HARDLY = 1e-6  # probability with which a stop is reached that no longer matters
 _MOST_HAZARD = 1.0 - math.log(_HARDLY)  # integrated, behind which less than that is left
 _WORTH = 1.0 - 1e-5  # of what is the least so far, what other settings must cost at most: less is rounding
-_SHORTEST_AGREED_NS, _AGREED = 20_000_000, 9  # periods, each twice the one before
 FOLLOWERS_STEPS = size("followers")  # of half a beacon interval each, from 0 on
 PAGE, MESSAGE = 0, 1
 """The classes of events."""
@@ -387,30 +386,28 @@ def best_period(
 
 @compiled
 def choose_settings(
-    work: Workspace, last: int, now_ns: int, interval_ns: int, awake_w: float, listen_j: float, service_j: float,
-    page_price_w: float, message_price_w: float,
-) -> tuple[int, int, bool]:  # fmt: skip
-    """Find what to set where only few things can be: how long to be awake first, and a period of waking up then.
+    work: Workspace, last: int, now_ns: int, unit_ns: int, doubling: bool, awake_w: float, wake_j: float,
+    page_price_w: float, message_price_w: float, interval_ns: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Find what to set where only two things can be: how long to be awake first, and a period of waking up then.
 
-    Returns both, nanoseconds, and whether the period is agreed on with the access point: what costs least; of what
-    costs the same but for rounding the first, by the period, and then by the longest time awake.  Periods begin at
-    multiples of themselves.  They are as many beacon intervals as `STOPS`, and each waking costs `listen_j`; or, if
-    `service_j` is not 0, which is what a service period costs, of 20 ms, or twice, four times, .. to 5.12 s: then the
-    client sleeps at once.  The rest is as `choose` takes it.
+    Returns both, nanoseconds: the pair of least expected cost; of pairs that cost the same but for rounding, the first,
+    by the period, and then by the longest time awake.  Periods are the multiples of `unit_ns` that `STOPS` are of a
+    beacon interval, or each twice the one before if `doubling`, where the client sleeps at once; they begin at
+    multiples of themselves, and each waking costs `wake_j`.  The rest is as `choose` takes it.
     """
     steps, lived_s, half_beacons = work.first_step[last], 0.0, 2e9 / interval_ns
     for i in range(steps):
         lived_s += work.lived_s[i]
-    least, awake_ns, best_ns, agreed = np.inf, 0, interval_ns, False
+    least, awake_ns, best_ns = np.inf, 0, unit_ns
     span_s = (work.stop_ns[last] - work.stop_ns[last - 1]) * 1e-9
     page = message = 1e-9
     for i in range(work.first_step[last - 1], steps):
         page += work.hazard[PAGE, i] / span_s
         message += work.hazard[MESSAGE, i] / span_s
-    for k in range(1, N_STOPS + (_AGREED if service_j > 0.0 else 0)):
-        agrees = k >= N_STOPS
-        period_ns = _SHORTEST_AGREED_NS << (k - N_STOPS) if agrees else STOPS[k] * interval_ns
-        wake_j, period_s = service_j if agrees else listen_j, period_ns * 1e-9
+    for k in range(1, min(N_STOPS, 10) if doubling else N_STOPS):
+        period_ns = unit_ns << (k - 1) if doubling else STOPS[k] * unit_ns
+        period_s = period_ns * 1e-9
         power = wake_j / period_s + 0.5 * period_s * page_price_w * page
         power += (
             message_price_w * message * (0.5 * period_s + mean_tabulated(work.followers_s, period_s * half_beacons))
@@ -429,9 +426,9 @@ def choose_settings(
                 half_beacons,
             )  # fmt: skip
             before_s -= work.lived_s[i]
-            if (i == 0 or not agrees) and cost + awake_w * before_s < _WORTH * least:
-                least, awake_ns, best_ns, agreed = cost + awake_w * before_s, work.step_ns[i], period_ns, agrees
-    return awake_ns, best_ns, agreed
+            if (i == 0 or not doubling) and cost + awake_w * before_s < _WORTH * least:
+                least, awake_ns, best_ns = cost + awake_w * before_s, work.step_ns[i], period_ns
+    return awake_ns, best_ns
 
 
 @compiled

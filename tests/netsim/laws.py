@@ -48,7 +48,7 @@ class Case:
     @cached_property
     def is_agreed(self):
         policy = self.world.clients[self.number][1]
-        return (policy if isinstance(policy, str) else policy.spec).startswith(("twt", "own-agreed"))
+        return (policy if isinstance(policy, str) else policy.spec).startswith(("twt", "own-agreed", "lpsm4-driver"))
 
     @cached_property
     def end(self):

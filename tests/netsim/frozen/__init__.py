@@ -26,9 +26,8 @@ them are worlds with `oracle_stamps`, which was the only knowledge when their an
 and where it does not cover a world, or in a sample, by the interpreted one.
 
 In the last 128, wide worlds and cells again, all clients have `lpsm3-driver` or `lpsm4-driver`; 65 of them, those with
-a client of sizes `small`, were answered anew when these became smaller, 14 when of settings that cost the same but for
-rounding the first was taken, and those with an `lpsm4-driver` when it set a time awake and a listen interval where a
-wake time agreed on cost more.
+a client of sizes `small`, were answered anew when these became smaller, and 14 when of settings that cost the same but
+for rounding the first was taken.
 
 To compare, or to make the digests of some worlds anew:
 
