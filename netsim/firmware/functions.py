@@ -13,15 +13,17 @@ import ast
 import inspect
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from math import prod
 from textwrap import dedent, fill
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from netsim.firmware.values import (  # isort: skip
-    BIT_AND, BIT_OR, BOOL, BYTE, EQUAL, FLOATS, INT, INTS, LESS, MEMORY, NONE, OR, PLUS, SHIFT, SHORT, TIMES, UNARY,
-    WHOLE, Array, Struct, UnsupportedError, Value, converted, declared, joined, number, several,
+    ATOM, BIT_AND, BIT_OR, BOOL, BYTE, EQUAL, INT, LESS, NONE, OR, PLUS, SHIFT, TIMES, UNARY, WHOLE,
+    Array, Struct, UnsupportedError, Value, built, converted, declared, is_whole, joined, literal, number, several,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -35,114 +37,127 @@ OPERATORS: dict[type, tuple[str, int]] = {
 }  # fmt: skip
 _CALLED = {"//": "floor_div", "%": "floor_mod"}
 _MATHS = {"exp", "log", "log2", "sqrt", "floor", "expm1", "log1p"}
-_TAKEN = "auto case char const default do double enum extern goto inline int long policy register short signed " \
-    "static struct switch typedef union void whole"  # fmt: skip
-
-
-def safe(name: str) -> str:
-    """Return a name that C leaves free."""
-    return f"{name}_" if name in _TAKEN.split() else name
 
 
 class Function:
-    """A function in C: what it `returns`, and which of its parameters it `writes`, once it has been translated."""
+    """A function in C: its `code`, what it `returns`, and which of its parameters it `writes`; `given` are known."""
 
-    def __init__(self, program: Program, function: Any, kinds: Sequence[Any], name: str, known: Sequence[Value] = ()):
-        self.program, self.name, self.globals = program, name, function.__globals__
-        (source, self._first_line), self._file = inspect.getsourcelines(function), inspect.getsourcefile(function)
-        tree: Any = ast.parse(dedent("".join(source))).body[0]
+    def __init__(self, program: Program, function: Any, kinds: Sequence[Any], name: str, given: Sequence[Value] = ()):
+        self.program, self.name, self._function, self._scope = program, name, function, function.__globals__
+        tree: Any = ast.parse(dedent(inspect.getsource(function))).body[0]
         self._tree, self.arguments = tree, [one.arg for one in tree.args.args]
         self.kinds = dict(zip(self.arguments, kinds, strict=True))
-        self._names = [one for one in ast.walk(self._tree) if isinstance(one, ast.Name)]
-        self._stored = Counter(one.id for one in self._names if isinstance(one.ctx, ast.Store))
+        self._bound: dict[str, Value] = dict(zip(self.arguments, given, strict=False))
+        self._bound |= {one: Value(f"policy->{kind.whole}", kind) for one, kind in self.kinds.items() if is_whole(kind)}
+        names = (one for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
+        self._stored = Counter(one.id for one in names)
         self.returns: Any = None
         self.writes: set[str] = set()
         self._pointed: dict[str, str] = {}  # from a variable that points to a part of an array to whose part it is
-        self._known: dict[str, Value] = dict(zip(self.arguments, known, strict=False))
+        self._lines: list[tuple[int, str]] = []
+        self._depth = self._count = 0
+        self._at: Any = tree
 
-    def translate(self) -> str:
-        """Return the function in C."""
+    def translated(self) -> Function:
+        """Write it in C, again until no kind changes."""
         before: object = None
         while before != (state := (dict(self.kinds), self.returns, set(self.writes))):
             before = state
-            self._begin()
-            self._body(self._tree.body)
-        inner = {name for name in self.kinds if name not in self.arguments and self._declare(name)}
-        lines = "\n".join("    " * (depth + 1) + text for depth, text in self._lines)
-        unused, groups = dict[str, None](), dict[str, list[str]]()
-        for name, kind in self.kinds.items():
-            word, taken = "policy" if kind in MEMORY else safe(name), name in self.arguments
-            if not taken and (name in self._loops | inner or not re.search(rf"\b{word}\b", lines)):
-                continue
-            if kind != NONE and not re.search(rf"\b{word}\b(?! = )|=.*\b{word}\b", lines):
-                unused[f"    (void){word};"] = None
-            if not taken:
-                start = "NULL" if isinstance(kind, Array | Struct) else "false" if kind == BOOL else "0"
-                key = declared(kind, "", const=name not in self.writes)
-                groups.setdefault(key.rstrip("* "), []).append(f"{'*' * key.endswith('*')}{word} = {start}")
-        variables = [fill(f"{kind} {', '.join(words)};", 110, initial_indent="    ", subsequent_indent=" " * 8)
-            for kind, words in groups.items()]  # fmt: skip
+            self._lines, self._count = [], 0
+            try:
+                self._body(self._tree.body)
+            except UnsupportedError:
+                raise
+            except (KeyError, AttributeError, TypeError, ValueError) as error:
+                line = inspect.getsourcelines(self._function)[1] + self._at.lineno - 1
+                text = ast.unparse(self._at).partition("\n")[0][:70]
+                said = f"{inspect.getsourcefile(self._function)}:{line}: cannot be translated to C: {text}; {error}"
+                raise UnsupportedError(said) from error
+        top = dict.fromkeys(line for name in self.kinds for line in self._declare(name))
+        lines = ("    " * (depth + 1) + text for depth, text in self._lines)
         said = " ".join((ast.get_docstring(self._tree) or "").split("\n\n")[0].split()).replace("*/", "* /")
         note = [fill(f"/* {said} */", 118, subsequent_indent="   ")] * bool(said)
-        return "\n".join([*note, self._prototype(), "{", *variables, *unused, lines, "}\n"])
+        words = ["lpsm_policy *policy"] * any(map(is_whole, self.kinds.values()))
+        words += [self._declared(name) for name in self.taken]
+        head = f"static {declared(self.returns or 'void', '').strip()} {self.name}({', '.join(words) or 'void'})"
+        self.code = "\n".join([*note, fill(head, 110, subsequent_indent=" " * 8), "{", *top, *lines, "}\n"])
+        return self
 
-    def _declare(self, name: str) -> bool:
-        """Declare a variable where it is first set, if nothing outside of that block has it."""
-        word, lines = rf"(?<![.>])\b{safe(name)}\b", self._lines
-        at = [i for i, (_, text) in enumerate(lines) if re.search(word, text)]
-        if len(at) < 2 or name in self._loops or not re.fullmatch(rf"{word} = ((?!{word}).)*", lines[at[0]][1]):
-            return False
-        depth, text = lines[at[0]]
-        if any(below < depth for below, _ in lines[at[0] : at[-1]]):
-            return False
-        lines[at[0]] = depth, declared(self.kinds[name], text, const=name not in self.writes)
-        return True
-
-    def _prototype(self) -> str:
-        kinds = [(name, self.kinds[name]) for name in self.arguments if self.kinds[name] != NONE]
-        taken = ["lpsm_policy *policy"] * any(kind in MEMORY for _, kind in kinds)
-        taken += [declared(kind, safe(name), const=name not in self.writes) for name, kind in kinds
-            if kind not in MEMORY]  # fmt: skip
-        returned = declared(self.returns or "void", "").strip()
-        return fill(f"static {returned} {self.name}({', '.join(taken) or 'void'})", 110, subsequent_indent=" " * 8)
-
-    def inlined(self) -> Value:
-        """Return what a function returns that does nothing but name parts of arrays."""
-        self._begin()
+    def evaluated(self) -> Value:
+        """Return what a function returns that does nothing but name parts of arrays, where all arguments are given."""
         self._body(self._tree.body[:-1])
         return self._value(self._tree.body[-1].value)
 
-    def _begin(self) -> None:
-        self._lines: list[tuple[int, str]] = []
-        self._depth = self._count = 0
-        self._bound, self._loops = dict(self._known), set[str]()
+    @property
+    def taken(self) -> list[str]:
+        """The arguments that it takes in C, where the policy stands for all that a rule knows, and None for nothing."""
+        return [name for name in self.arguments if self.kinds[name] != NONE and not is_whole(self.kinds[name])]
+
+    def _declared(self, name: str) -> str:
+        return declared(self.kinds[name], name, const=name not in self.writes)
+
+    def _declare(self, name: str) -> Iterator[str]:
+        """Declare a variable where it is first set, if nothing outside of that block has it; else return what does."""
+        kind, lines = self.kinds[name], self._lines
+        word = rf"(?<![.>])\b{'policy' if is_whole(kind) else name}\b"
+        at = [i for i, (_, text) in enumerate(lines) if re.search(word, text)]
+        if name not in self.arguments and at:
+            (depth, text), within = lines[at[0]], lines[at[0] : at[-1]]
+            first = re.fullmatch(rf"{word}( = ((?!{word}).)*)", text)
+            if within and first and all(below >= depth for below, _ in within):
+                lines[at[0]] = depth, self._declared(name) + first[1]
+                return
+            yield f"    {self._declared(name)} = {literal(0, kind) if isinstance(kind, str) else 'NULL'};"
+        if kind != NONE and not any(re.search(rf"{word}(?! = )|=.*{word}", lines[i][1]) for i in at):
+            yield f"    (void){'policy' if is_whole(kind) else name};"
 
     # -- statements
 
     def _emit(self, text: str) -> None:
         self._lines.append((self._depth, text))
 
-    def _body(self, nodes: Sequence[ast.stmt]) -> None:
-        for node in nodes:
-            try:
-                getattr(self, f"_{type(node).__name__.lower()}", self._refuse)(node)
-            except (KeyError, AttributeError, TypeError, ValueError) as error:
-                if "cannot be translated" in str(error):
-                    raise
-                at = f"{self._file}:{self._first_line + node.lineno - 1}"
-                text = ast.unparse(node).partition("\n")[0][:70]
-                why = f"; {error}" * isinstance(error, UnsupportedError)
-                raise UnsupportedError(f"{at}: cannot be translated to C: {text}{why}") from error
-            if isinstance(node, ast.Return | ast.Break | ast.Continue):
-                return
-
-    def _block(self, nodes: Sequence[ast.stmt], head: str, end: str = "}") -> None:
+    def _block(self, head: str, nodes: Sequence[ast.stmt], end: str = "}") -> None:
         self._emit(head)
         self._depth += 1
         self._body(nodes)
         self._depth -= 1
         if end:
             self._emit(end)
+
+    def _body(self, nodes: Sequence[ast.stmt]) -> None:
+        for self._at in nodes:
+            match self._at:
+                case ast.Expr(ast.Constant()):
+                    pass
+                case ast.Expr(value):
+                    self._emit(f"{self._value(value).code};")
+                case ast.While(test, body):
+                    self._block(f"while ({self._truth(test).code}) {{", body)
+                case ast.If(test, body, orelse):
+                    if (holds := self._truth(test)).const is not None:
+                        self._body(body if holds.const else orelse)
+                    else:
+                        self._block(f"if ({holds.code}) {{", body, "" if orelse else "}")
+                        if orelse:
+                            self._block("} else {", orelse)
+                case ast.For(ast.Name(name), ast.Call(args=bounds), body):
+                    self._for(name, [self._value(one) for one in bounds], body)
+                case ast.For(ast.Name(name), table, body):
+                    self._for(name, [], body, self._value(table))
+                case ast.Assign(targets, value):
+                    self._assign(targets, value)
+                case ast.AnnAssign(target=target, value=value):
+                    self._assign([target], value)
+                case ast.AugAssign(target, operator, value):
+                    self._change(target, operator, self._value(value))
+                case ast.Return(value):
+                    self._emit(f"return {self._result(self._value(value))};" if value else "return;")
+                    return
+                case ast.Break() | ast.Continue():
+                    self._emit(f"{type(self._at).__name__.lower()};")
+                    return
+                case _:
+                    raise ValueError("no such statement")
 
     def _temporary(self) -> str:
         self._count += 1
@@ -152,146 +167,95 @@ class Function:
         """Return a value as it is now, whatever is assigned later."""
         if value.const is not None or isinstance(value.kind, Array) or getattr(value.kind, "pointer", False):
             return value
-        word = self._temporary()
-        self._emit(f"const {value.kind if isinstance(value.kind, str) else value.kind.name} {word} = {value.code};")
-        return Value(word, value.kind)
+        word, kind = self._temporary(), joined(None, value.kind)
+        self._emit(f"const {declared(kind, word)} = {value.code};")
+        return Value(word, kind)
 
-    def _expr(self, node: ast.Expr) -> None:
-        if not isinstance(node.value, ast.Constant):
-            self._emit(f"{self._value(node.value).code};")
-
-    def _break(self, node: ast.stmt) -> None:
-        self._emit(f"{type(node).__name__.lower()};")
-
-    _continue = _break
-
-    def _while(self, node: ast.While) -> None:
-        self._block(node.body, f"while ({self._truth(node.test).code}) {{")
-
-    def _if(self, node: ast.If) -> None:
-        test = self._truth(node.test)
-        if test.const is not None:
-            self._body(node.body if test.const else node.orelse)
+    def _for(self, name: str, bounds: list[Value], body: Sequence[ast.stmt], table: Value | None = None) -> None:
+        word = self._temporary() if table or name == "_" else name
+        if table:
+            bounds, self._bound[name] = (
+                [self._number(table.kind.shape[0])],
+                Value(f"{table.code}[{word}]", table.kind.of),
+            )
+        low, high, by = ([self._number(0)] * (len(bounds) == 1) + bounds + [self._number(1)])[:3]
+        step = 0 if by.const is None else by.const  # 0: upwards, by what is known later
+        if None not in (low.const, high.const) and low.const >= high.const and step >= 0:
             return
-        self._block(node.body, f"if ({test.code}) {{", "" if node.orelse else "}")
-        if node.orelse:
-            self._block(node.orelse, "} else {")
+        stop, ends = (high.code, "") if high.const is not None else (f"{word}_end", f", {word}_end = {high.code}")
+        move = {1: f"{word}++", -1: f"{word}--"}.get(step, f"{word} += {by.code}")
+        self.kinds[name] = INT
+        head = f"for (int64_t {word} = {low.code}{ends}; {word} {'>' if step < 0 else '<'} {stop}; {move}) {{"
+        self._block(head, body)
+        del self.kinds[name]  # which is a variable of this loop only
 
-    def _for(self, node: Any) -> None:
-        name = node.target.id
-        loops = [one for one in ast.walk(self._tree) if isinstance(one, ast.For) and ast.unparse(one.target) == name]
-        inside = {id(one) for loop in loops for one in ast.walk(loop)}
-        if name != "_" and any(one.id == name and id(one) not in inside for one in self._names):
-            raise UnsupportedError(f"{name} must be a variable of this loop only")
-        word = safe(name) if name != "_" else self._temporary()
-        if not isinstance(node.iter, ast.Call):
-            table, at = self._value(node.iter), self._temporary()
-            self.kinds[name] = table.kind.of
-            self._emit(f"for (int64_t {at} = 0; {at} < {table.kind.shape[0]}; {at}++) {{")
-            self._lines.append((self._depth + 1, f"{word} = {table.code}[{at}];"))
-        else:
-            bounds = self._each_of(node.iter.args)
-            low, high = bounds[:2] if len(bounds) > 1 else (self._number(0), bounds[0])
-            by = bounds[2] if len(bounds) > 2 else self._number(1)
-            step = 0 if by.const is None else by.const  # 0: upwards, by what is known later
-            if None not in (low.const, high.const) and low.const >= high.const and step >= 0:
-                return
-            stop, ends = (high.code, "") if high.const is not None else (f"{word}_end", f", {word}_end = {high.code}")
-            move = {1: f"{word}++", -1: f"{word}--"}.get(step, f"{word} += {by.code}")
-            self._emit(f"for (int64_t {word} = {low.code}{ends}; {word} {'>' if step < 0 else '<'} {stop}; {move}) {{")
-            if name != "_":
-                self.kinds[name] = INT
-                self._loops.add(name)
-        self._depth += 1
-        self._body(node.body)
-        self._depth -= 1
-        self._emit("}")
-
-    def _return(self, node: ast.Return) -> None:
-        if node.value is None:
-            self._emit("return;")
-            return
-        value, said = self._value(node.value), self._tree.returns and ast.unparse(self._tree.returns)
-        kind = several([part.kind for part in value.parts]) if value.parts else value.kind
-        kind = {"int": INT, "bool": BOOL}.get(said, kind) if isinstance(kind, str) else kind
+    def _result(self, value: Value) -> str:
+        """Return what the function returns as its kind, which is what it says or what all that it returns has."""
+        kind = several([joined(None, part.kind) for part in value.parts]) if value.parts else value.kind
+        if isinstance(kind, str) and self._tree.returns:
+            kind = {"int": INT, "bool": BOOL}.get(ast.unparse(self._tree.returns), kind)
         self.returns = joined(self.returns, kind)
-        if value.parts:
-            value = self.program.struct(self.returns, value.parts)
-        self._emit(f"return {converted(value, self.returns).code};")
+        return (built(self.returns, value.parts) if value.parts else converted(value, self.returns)).code
 
-    def _assign(self, node: Any) -> None:
-        targets, value = getattr(node, "targets", None) or [node.target], self._value(node.value)
-        if len(targets) > 1 or not isinstance(targets[0], ast.Tuple):
-            value = self._held(value) if len(targets) > 1 and not isinstance(node.value, ast.Constant) else value
-            for one in reversed(targets):
-                self._set(one, value)
-            return
-        places, parts = targets[0].elts, list(value.parts)
+    def _assign(self, targets: Sequence[ast.expr], given: Any) -> None:
+        value = self._value(given)
+        if len(targets) > 1 and not isinstance(given, ast.Constant):
+            value = self._held(value)
+        for target in reversed(targets):
+            if isinstance(target, ast.Tuple):
+                self._unpack(target.elts, value, getattr(given, "elts", ()))
+            else:
+                self._set(target, value)
+
+    def _unpack(self, places: Sequence[ast.expr], value: Value, given: Sequence[ast.expr]) -> None:
+        """Assign several values as they are before any of them is assigned."""
+        parts = list(value.parts)
         if not parts:  # what a call returns
-            held = self._held(self.program.struct(value.kind, code=value.code))
+            held = self._held(value)
             parts = [Value(f"{held.code}.{name}", kind) for name, kind in held.kind.fields]
-        elif isinstance(node.value, ast.Tuple):  # values as they are before any of them is assigned
-            texts = [ast.unparse(place).partition("[")[0] for place in places]
-            for i, text in enumerate(map(ast.unparse, node.value.elts)):
-                owners = {one.rpartition(".")[2] for one in texts[:i]}
-                if owners & {*re.findall(r"\w+", text)} or ("(" in text and "." in "".join(texts[:i])):
-                    parts[i] = self._held(parts[i])
-        for one, part in zip(places, parts, strict=True):
-            self._set(one, part)
-
-    _annassign = _assign
+        for i, text in enumerate(map(ast.unparse, given)):
+            before = " ".join(ast.unparse(place).partition("[")[0] for place in places[:i])
+            if {*re.findall(r"\w+(?= |$)", before)} & {*re.findall(r"\w+", text)} or ("(" in text and "." in before):
+                parts[i] = self._held(parts[i])
+        for place, part in zip(places, parts, strict=True):
+            self._set(place, part)
 
     def _set(self, target: ast.expr, value: Value) -> None:
         if not isinstance(target, ast.Name):
-            self._store(target, value)
-        elif target.id != "_":
-            name, known = target.id, value.parts or (value.const is not None and value.kind == INT)
+            self._put(self._value(target), "=", value)
+        elif (name := target.id) != "_":
+            known = value.parts or (value.const is not None and value.kind == INT)
             if known and self._stored[name] == 1 and name not in self.arguments:
                 self._bound[name] = value
                 return
             self.kinds[name] = kind = joined(self.kinds.get(name), value.kind)
             if isinstance(kind, Array):
                 self._pointed[name] = value.root
-                self._mark(name if name in self.writes else "")
-            self._emit(f"{safe(name)} = {value.pointer if isinstance(kind, Array) else converted(value, kind).code};")
+                self._mark(value.root if name in self.writes else "")
+            self._emit(f"{name} = {value.pointer if isinstance(kind, Array) else converted(value, kind).code};")
 
-    def _store(self, target: ast.expr, value: Value) -> None:
-        """Assign to a field, an element, or to each of an array."""
-        place = self._place(target)
+    def _put(self, place: Value, sign: str, value: Value) -> None:
+        """Set or change a field, an element, or each of an array."""
         self._mark(place.root)
-        if not isinstance(place.kind, Array):
-            self._emit(f"{place.code} = {converted(value, place.kind).code};")
-        elif isinstance(value.kind, Array):
-            size = prod(place.kind.shape)
-            self._emit(f"memcpy({place.pointer}, {value.pointer}, {size} * sizeof({place.kind.of}));")
-        else:
-            self._all_become(place, f"= {converted(value, place.kind.of).code}")
+        head, code, kind = "", place.code, place.kind
+        if isinstance(kind, Array):
+            at, kind = self._temporary(), kind.of
+            head = f"for (int64_t {at} = 0; {at} < {prod(place.kind.shape)}; {at}++) "
+            code = f"{code}[{' + '.join(filter(None, (place.at, at)))}]"
+        self._emit(f"{head}{code} {sign} {converted(value, kind).code};")
 
-    def _all_become(self, place: Value, what: str) -> None:
-        at = self._temporary()
-        item = f"{place.code}[{place.at} + {at}]" if place.at else f"{place.code}[{at}]"
-        self._emit(f"for (int64_t {at} = 0; {at} < {prod(place.kind.shape)}; {at}++) {item} {what};")
+    def _change(self, target: ast.expr, operator: ast.operator, value: Value) -> None:
+        result, sign = self._binary(operator, self._value(target), value), OPERATORS[type(operator)][0]
+        if isinstance(target, ast.Name):
+            self.kinds[target.id] = result.kind
+        in_place = sign in "+-*|&"
+        self._put(self._value(target), f"{sign}=" if in_place else "=", value if in_place else result)
 
     def _mark(self, name: str) -> None:
-        while name and name not in self.writes:
+        """Note that a variable, and the array that it is a part of, is written to."""
+        if name and name not in self.writes:
             self.writes.add(name)
-            name = self._pointed.get(name, "")
-        if name:
-            self.writes.add(self._pointed.get(name, "") or name)
-
-    def _augassign(self, node: ast.AugAssign) -> None:
-        place, value, sign = self._place(node.target), self._value(node.value), OPERATORS[type(node.op)][0]
-        self._mark(place.root)
-        if isinstance(place.kind, Array):
-            self._all_become(place, f"{sign}= {converted(value, place.kind.of).code}")
-            return
-        kind = place.kind if place.kind in (SHORT, BYTE) else joined(place.kind, value.kind)
-        if isinstance(node.target, ast.Name):
-            self.kinds[node.target.id] = kind
-        if kind == place.kind and sign in "+-*|&" and (kind, sign) != (BOOL, "+"):
-            self._emit(f"{place.code} {sign}= {converted(value, kind).code};")
-        else:
-            self._emit(f"{place.code} = {converted(self._binary(node.op, place, value), kind).code};")
+            self._mark(self._pointed.get(name, ""))
 
     # -- expressions
 
@@ -301,34 +265,51 @@ class Function:
     def _truth(self, node: ast.expr) -> Value:
         return converted(self._value(node), BOOL)
 
-    def _value(self, node: ast.expr) -> Value:
-        found = self._place(node)
-        return replace(found, kind=INT) if found.kind in (SHORT, BYTE) else found
-
-    def _place(self, node: ast.expr) -> Value:
-        """Return an expression with the kind that it has in memory."""
-        found: Value = getattr(self, f"_of_{type(node).__name__.lower()}", self._refuse)(node)
-        return found
-
-    def _refuse(self, node: ast.AST) -> Value:
-        raise UnsupportedError(ast.unparse(node)[:60])
-
-    def _of_constant(self, node: ast.Constant) -> Value:
-        return Value("", NONE, 0) if node.value is None else self._number(node.value)
-
-    def _of_name(self, node: ast.Name) -> Value:
-        name = node.id
-        if name in self._bound:
-            return self._bound[name]
-        if name in self.kinds:
-            kind = self.kinds[name]
-            return Value(safe(name), kind, root=name if isinstance(kind, Array) else "")
-        if name in self._stored or name in self.arguments:
-            raise UnsupportedError(f"{name} is not set yet")
-        return self.program.known(name, self.globals[name], self.globals["__name__"])
-
-    def _of_tuple(self, node: ast.Tuple) -> Value:
-        return Value("", "", parts=self._each_of(node.elts))
+    def _value(self, node: Any) -> Value:
+        match node:
+            case ast.Constant(value):
+                return Value("", NONE, 0) if value is None else self._number(value)
+            case ast.Name(name):
+                return self._named(name)
+            case ast.Tuple(parts):
+                return Value("", "", parts=self._each_of(parts))
+            case ast.Attribute(ast.Name(name), field) if inspect.ismodule(module := self._scope.get(name)):
+                return self.program.known(field, getattr(module, field), module.__name__)
+            case ast.Attribute(owner, field):
+                return self._field(self._value(owner), field)
+            case ast.Subscript(owner, place):
+                return self._part(self._value(owner), place.elts if isinstance(place, ast.Tuple) else [place])
+            case ast.UnaryOp(ast.Not(), operand):
+                found = self._truth(operand)
+                return Value(f"!{found.within(UNARY)}", BOOL, None if found.const is None else not found.const)
+            case ast.UnaryOp(ast.USub(), operand):
+                found = self._value(operand)
+                return Value(f"-{found.within(ATOM)}", found.kind, None if found.const is None else -found.const)
+            case ast.BinOp(a, operator, b):
+                return self._binary(operator, self._value(a), self._value(b))
+            case ast.BoolOp(operator, parts):
+                return self._all(map(self._truth, parts), isinstance(operator, ast.And))
+            case ast.Compare(a, [ast.Is() | ast.IsNot() as operator], [_]):
+                return self._number((self._value(a).kind == NONE) == isinstance(operator, ast.Is))
+            case ast.Compare(a, [ast.In()], [ast.Tuple(parts)]):
+                found = self._value(a)
+                return self._all([self._binary(ast.Eq(), found, self._value(one)) for one in parts], is_and=False)
+            case ast.Compare(a, operators, others):
+                values = list(map(self._value, (a, *others)))
+                return self._all(map(self._binary, operators, values, values[1:]), is_and=True)
+            case ast.IfExp(test, a, b):
+                holds = self._truth(test)
+                if holds.const is not None:
+                    return self._value(a if holds.const else b)
+                return self._either(holds.within(OR), self._value(a), self._value(b))
+            case ast.Call(ast.Attribute(owner, "view"), [dtype]):
+                return self._view(self._value(owner), eval(ast.unparse(dtype), self._scope))
+            case ast.Call(ast.Attribute(owner, "sum"), []):
+                found = self._value(owner)
+                return Value(f"sum_of_{found.kind.of}({found.pointer}, {prod(found.kind.shape)})", found.kind.of)
+            case ast.Call(function, given):
+                return self._call(eval(ast.unparse(function), self._scope), self._each_of(given))
+        raise ValueError(ast.unparse(node)[:60])
 
     def _each_of(self, nodes: Sequence[ast.expr]) -> tuple[Value, ...]:
         parts: list[Value] = []
@@ -336,33 +317,34 @@ class Function:
             parts += self._value(one.value).parts if isinstance(one, ast.Starred) else [self._value(one)]
         return tuple(parts)
 
-    def _of_attribute(self, node: ast.Attribute) -> Value:
-        if isinstance(node.value, ast.Name) and inspect.ismodule(module := self.globals.get(node.value.id)):
-            return self.program.known(node.attr, getattr(module, node.attr), module.__name__)
-        owner = self._value(node.value)
+    def _named(self, name: str) -> Value:
+        if name in self._bound:
+            return self._bound[name]
+        if name in self.kinds:
+            return Value(name, self.kinds[name], root=name)
+        if name in self._stored:
+            raise ValueError(f"{name} is not set yet")
+        return self.program.known(name, self._scope[name], self._scope["__name__"])
+
+    def _field(self, owner: Value, name: str) -> Value:
+        """Return a field of a record, or the size or the shape of an array."""
         if isinstance(owner.kind, Array):
             sizes = tuple(map(self._number, owner.kind.shape))
-            return Value("", "", parts=sizes) if node.attr == "shape" else self._number(prod(owner.kind.shape))
-        if (const := self.program.constant(owner.kind.name, node.attr)) is not None:
+            return Value("", "", parts=sizes) if name == "shape" else self._number(prod(owner.kind.shape))
+        if (const := self.program.constant(owner.kind.name, name)) is not None:
             return const
         arrow = "." if owner.code.startswith("&") or not owner.kind.pointer else "->"
-        return Value(f"{owner.code.lstrip('&')}{arrow}{node.attr}", dict(owner.kind.fields)[node.attr])
+        return Value(f"{owner.code.lstrip('&')}{arrow}{name}", dict(owner.kind.fields)[name])
 
-    def _of_subscript(self, node: ast.Subscript) -> Value:
-        match node.value:
-            case ast.Call(ast.Attribute(ast.Subscript(ints, ast.Slice(low)), "view"), [dtype]) if (
-                self._value(ints).kind == INTS
-            ):  # a record that stands in the integers: ints[a:b].view(DTYPE)[0]
-                begin = 0 if low is None else self._value(low).const
-                return self.program.record(eval(ast.unparse(dtype), self.globals), begin)
-        owner = self._value(node.value)
-        places = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    def _part(self, owner: Value, places: Sequence[ast.expr]) -> Value:
+        """Return an element or a part of an array, or one of several results."""
         if owner.parts:
             return owner.parts[int(self._value(places[0]).const)]
-        if owner.kind == INTS:
-            return self.program.integer(self._value(node.slice), getattr(node.slice, "id", ""))
-        owner = self.program.numbers() if owner.kind == FLOATS else owner
-        shape, terms, left = owner.kind.shape, [owner.at] * bool(owner.at), []
+        if isinstance(owner.kind, Struct):  # the only record of a view
+            return owner
+        if owner.kind.whole == "ints" and not isinstance(places[0], ast.Slice):
+            return self.program.integer(self._value(places[0]), getattr(places[0], "id", ""))
+        shape, terms, left = owner.kind.shape, [owner.at], []
         for i, (place, size) in enumerate(zip(places, shape, strict=False)):
             first = place.lower if isinstance(place, ast.Slice) else place
             at = self._number(0) if first is None else self._value(first)
@@ -373,9 +355,9 @@ class Function:
             if at.const != 0:
                 stride = prod(shape[i + 1 :])
                 terms.append(at.within(PLUS) if stride == 1 else f"{at.within(TIMES)} * {stride}")
-        rest, begin = (*left, *shape[len(places) :]), " + ".join(terms)
+        rest, begin = (*left, *shape[len(places) :]), " + ".join(filter(None, terms))
         if rest:
-            return Value(owner.code, Array(owner.kind.of, rest), at=begin, root=owner.root)
+            return Value(owner.code, Array(owner.kind.of, rest), at.const, begin, owner.root)
         return Value(f"{owner.code}[{begin or 0}]", owner.kind.of, root=owner.root)
 
     def _length(self, place: ast.Slice, low: Value, size: int) -> int:
@@ -386,10 +368,7 @@ class Function:
         match place.upper:
             case ast.BinOp(first, ast.Add(), more) if place.lower and ast.unparse(first) == ast.unparse(place.lower):
                 return int(self._value(more).const)
-        raise UnsupportedError("the length of a part must be known")
-
-    def _of_binop(self, node: ast.BinOp) -> Value:
-        return self._binary(node.op, self._value(node.left), self._value(node.right))
+        raise ValueError("the length of a part must be known")
 
     def _binary(self, operator: ast.operator | ast.cmpop, a: Value, b: Value) -> Value:
         """Return what an operator between two numbers gives."""
@@ -409,51 +388,36 @@ class Function:
         code = f"{a.within(loose or level)} {sign} {b.within(loose or level + 1)}"
         return Value(code, BOOL if compares else kind, const)
 
-    def _of_unaryop(self, node: ast.UnaryOp) -> Value:
-        if isinstance(node.op, ast.Not):
-            value = self._truth(node.operand)
-            return Value(f"!{value.within(UNARY)}", BOOL, None if value.const is None else not value.const)
-        value = self._value(node.operand)
-        return Value(f"-{value.within(UNARY + 1)}", value.kind, None if value.const is None else -value.const)
-
-    def _of_boolop(self, node: ast.BoolOp) -> Value:
-        return self._all(map(self._truth, node.values), isinstance(node.op, ast.And))
-
     def _all(self, parts: Iterable[Value], is_and: bool) -> Value:
         """Return whether all of these hold, or any; what follows one that decides is not looked at."""
-        open_: list[Value] = []
+        left: list[Value] = []
         for one in parts:
             if one.const is None:
-                open_.append(one)
+                left.append(one)
             elif bool(one.const) != is_and:
-                open_.append(Value("false" if is_and else "true", BOOL))
+                left.append(self._number(not is_and))
                 break
-        if not open_ or open_[0].code in ("false", "true"):
-            return self._number(is_and != bool(open_))
-        if len(open_) == 1:
-            return open_[0]
-        return Value((" && " if is_and else " || ").join(one.within(EQUAL) for one in open_), BOOL)
+        if len(left) < 2 or left[0].const is not None:
+            return left[0] if left else self._number(is_and)
+        return Value((" && " if is_and else " || ").join(one.within(EQUAL) for one in left), BOOL)
 
-    def _of_compare(self, node: ast.Compare) -> Value:
-        values, (first, *_) = [self._value(node.left)], node.ops
-        if isinstance(first, ast.Is | ast.IsNot):
-            return self._number((values[0].kind == NONE) == isinstance(first, ast.Is))
-        if isinstance(first, ast.In):
-            parts = self._value(node.comparators[0]).parts
-            return self._all([self._binary(ast.Eq(), values[0], one) for one in parts], is_and=False)
-        values += map(self._value, node.comparators)
-        return self._all(map(self._binary, node.ops, values, values[1:]), is_and=True)
-
-    def _of_ifexp(self, node: ast.IfExp) -> Value:
-        test = self._truth(node.test)
-        if test.const is not None:
-            return self._value(node.body if test.const else node.orelse)
-        a, b = self._value(node.body), self._value(node.orelse)
+    def _either(self, test: str, a: Value, b: Value) -> Value:
         kind = joined(a.kind, b.kind)
         if isinstance(kind, Array):
-            return Value(f"({test.within(OR)} ? {a.pointer} : {b.pointer})", kind, root=a.root)
-        one, other = (converted(value, kind).within(OR) for value in (a, b))
-        return Value(f"{test.within(OR)} ? {one} : {other}", kind)
+            return Value(f"({test} ? {a.pointer} : {b.pointer})", kind, root=a.root)
+        return Value(f"{test} ? {converted(a, kind).within(OR)} : {converted(b, kind).within(OR)}", kind)
+
+    def _view(self, owner: Value, of: Any) -> Value:
+        """Return integers as a record, an array as truth values, or the bits of a number as another."""
+        if isinstance(of, np.dtype):
+            return self.program.record(of, owner.const)
+        if of is np.bool_:
+            return Value(f"((uint8_t *){owner.pointer})", Array(BYTE, owner.kind.shape), root=owner.root)
+        return (
+            Value(f"bits_of({owner.code})", INT)
+            if of is np.int64
+            else Value(f"from_bits({owner.code})", self.program.real)
+        )
 
     # -- calls
 
@@ -461,62 +425,40 @@ class Function:
         real = self.program.real
         return Value(f"{name}{'f' * (real == 'float')}({', '.join(converted(one, real).code for one in given)})", real)
 
-    def _of_call(self, node: ast.Call) -> Value:
-        name, owner = ast.unparse(node.func), getattr(node.func, "value", None)
-        module = None if owner is None else self.globals.get(ast.unparse(owner))
-        if owner is not None and not inspect.ismodule(module):
-            return self._method(self._value(owner), name.rpartition(".")[2], node)
-        given, short = self._each_of(node.args), name.rpartition(".")[2]
-        found, *more = given or (Value("", NONE),)
-        if name in ("max", "min"):
-            for one in more:
-                kind = joined(joined(found.kind, one.kind), INT)
-                code = ", ".join(converted(part, kind).code for part in (found, one))
-                found = Value(f"{self.program.helper(f'{name}_of', kind)}({code})", kind)
-            return found
-        if name in ("int", "np.int64"):
-            return converted(found, INT) if found.kind in WHOLE else Value(f"whole({found.code})", INT)
-        if name in ("float", "np.float64", "bool"):
-            return converted(found, BOOL if name == "bool" else self.program.real)
-        if name == "len":
-            return self._number(found.kind.shape[0])
-        if name.startswith(("math.", "np.")) and short in _MATHS:
-            return self._math(short, found)
-        if short == "Plan":
-            return self.program.struct(self.program.plan, given)
-        if short == "block":
-            array, at = self.program.numbers() if found.kind == FLOATS else found, more[0]
-            begin = " + ".join([array.at] * bool(array.at) + [at.code] * (at.const != 0))
-            shape = tuple(part.const for part in more[1].parts)
-            return Value(array.code, Array(array.kind.of, shape), at=begin, root=array.root)
-        function = self.globals[name] if owner is None else getattr(module, short)
-        return self._call(getattr(function, "py_func", function), given)
-
-    def _method(self, owner: Value, name: str, node: ast.Call) -> Value:
-        if name == "view" and isinstance(owner.kind, Array):
-            return Value(f"((uint8_t *){owner.pointer})", Array(BYTE, owner.kind.shape), root=owner.root)
-        if name == "view":
-            whole = ast.unparse(node.args[0]) == "np.int64"
-            return Value(f"{'bits_of' if whole else 'from_bits'}({owner.code})", INT if whole else self.program.real)
-        if name != "sum":
-            raise UnsupportedError(f"the method {name}")
-        code = f"{self.program.helper('sum_of', owner.kind.of)}({owner.pointer}, {prod(owner.kind.shape)})"
-        return Value(code, owner.kind.of)
-
     def _call(self, function: Any, given: Sequence[Value]) -> Value:
+        found, *more = given or (Value("", NONE),)
+        match function.__name__:
+            case "max" | "min" as name:
+                kind = INT if all(one.kind in WHOLE for one in given) else self.program.real
+                words = [converted(one, kind).code for one in given]
+                return Value(reduce(lambda a, b: f"{name}_of_{kind}({a}, {b})", words), kind)
+            case "int" | "int64":
+                return converted(found, INT) if found.kind in WHOLE else Value(f"to_whole({found.code})", INT)
+            case "float" | "float64":
+                return converted(found, self.program.real)
+            case "bool":
+                return converted(found, BOOL)
+            case "len":
+                return self._number(found.kind.shape[0])
+            case "Plan":
+                return built(self.program.plan, given)
+            case "block":
+                begin = " + ".join(filter(None, (found.at, more[0].code * (more[0].const != 0))))
+                shape = tuple(part.const for part in more[1].parts)
+                return Value(found.code, Array(found.kind.of, shape), at=begin, root=found.root)
+            case name if name in _MATHS:
+                return self._math(name, found)
         signature = inspect.signature(function)
         annotated = {"int": INT, "bool": BOOL, "float": self.program.real}
         kinds = [annotated.get(str(one.annotation), value.kind) if isinstance(value.kind, str) else value.kind
             for one, value in zip(signature.parameters.values(), given, strict=True)]  # fmt: skip
         if "Floats, " in str(signature.return_annotation):
-            return self.program.inlined(function, kinds, given)
+            return Function(self.program, inspect.unwrap(function), kinds, "", given).evaluated()
         called = self.program.function(function, kinds)
-        words = ["policy"] * any(kind in MEMORY for kind in kinds)
-        for name, kind, value in zip(called.arguments, kinds, given, strict=True):
-            if isinstance(kind, Array):
-                self._mark(value.root if name in called.writes else "")
-                words.append(value.pointer)
-            elif kind not in (NONE, *MEMORY):
-                words.append(converted(value, kind).code)
-        root = next((one.root for one in given if isinstance(called.returns, Array) and one.root), "")
+        words, values = ["policy"] * any(map(is_whole, kinds)), dict(zip(called.arguments, given, strict=True))
+        for name in called.taken:
+            kind, value = called.kinds[name], values[name]
+            self._mark(value.root if name in called.writes else "")
+            words.append(value.pointer if isinstance(kind, Array) else converted(value, kind).code)
+        root = next((one.root for one in given if isinstance(one.kind, Array)), "")
         return Value(f"{called.name}({', '.join(words)})", called.returns or "void", root=root)

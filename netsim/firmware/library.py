@@ -10,17 +10,16 @@ from copy import copy
 from functools import cache
 from typing import Any
 
+from lpsm.native.entries import named_fields
 from netsim.policies.compiled import FlatFrame, FlatView, numbers_of_frame, numbers_of_view
 from netsim.policies.protocol import Frame, Plan, View
 
 _View, _Frame = (ctypes.c_int64 * len(kind._fields) for kind in (FlatView, FlatFrame))
+_TYPES: dict[str, type[ctypes.c_int64 | ctypes.c_bool]] = {"int": ctypes.c_int64, "bool": ctypes.c_bool}
 
 
 class _Plan(ctypes.Structure):
-    _fields_ = (
-        ("until", ctypes.c_int64), ("wake", ctypes.c_int64), ("opens", ctypes.c_bool), ("repeat", ctypes.c_int64),
-        ("agreed", ctypes.c_bool),
-    )  # fmt: skip
+    _fields_ = tuple((name, _TYPES[what]) for name, what in named_fields(Plan).items())
 
 
 @cache
@@ -47,28 +46,24 @@ class Exported:
     """
 
     def __init__(self, place: str, beacon_interval_ns: int) -> None:
-        self._library, name, (size, interval_ns, host_aware, observes, polls, opens_gate) = _loaded(place)
+        self._library, name, (size, interval_ns, *flags) = _loaded(place)
         if interval_ns != beacon_interval_ns:
             rule = f"{place} was exported for beacons every {interval_ns * 1e-6:g} ms"
             raise ValueError(f"{rule}, got {beacon_interval_ns * 1e-6:g} ms; export it for this world")
-        self.spec, self.host_aware = f"{name}.so", bool(host_aware)
-        self.polls, self.opens_gate = bool(polls), bool(opens_gate)
-        self._state = ctypes.create_string_buffer(size)
+        self.spec, self._state = f"{name}.so", ctypes.create_string_buffer(size)
+        self.host_aware, _, self.polls, self.opens_gate = map(bool, flags)
         self._library.lpsm_policy_init(self._state)
-        if observes:
-            self.observe = self._observe
 
     def __deepcopy__(self, memo: object) -> Exported:
         made = copy(self)
         made._state = ctypes.create_string_buffer(self._state.raw, len(self._state))
-        if hasattr(made, "observe"):
-            made.observe = made._observe
         return made
 
     def plan(self, view: View) -> Plan:
         """Ask the policy."""
         found = self._library.lpsm_policy_plan(self._state, _View(*numbers_of_view(view)))
-        return Plan(found.until, found.wake, found.opens, found.repeat, found.agreed)
+        return Plan(*(getattr(found, name) for name in Plan._fields))
 
-    def _observe(self, frame: Frame) -> None:
+    def observe(self, frame: Frame) -> None:
+        """Tell the policy of a frame, which one that does not observe passes over."""
         self._library.lpsm_policy_observe(self._state, _Frame(*numbers_of_frame(frame)))

@@ -9,94 +9,81 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
 from math import prod
-from textwrap import fill
-from typing import Any
+from textwrap import dedent, fill
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lpsm.native.entries import INTS, Signature, entry_of, named_fields
+from lpsm.native.entries import named_fields
 from lpsm.native.records import RECORDS, dtype_of
 from netsim.firmware import values
 from netsim.firmware.functions import Function
-from netsim.firmware.values import BOOL, INT, SHORT, Array, Struct, UnsupportedError, Value, converted, literal, number
+from netsim.firmware.values import BOOL, BYTE, INT, SHORT, Array, Struct, UnsupportedError, Value, is_whole, literal
 from netsim.policies.compiled import CompiledForm, FlatFrame, FlatView
 from netsim.policies.protocol import Plan
 
 _SHORTEST_RUN = 12  # equal numbers from here on are filled in by a loop
 
 
+class _Field(NamedTuple):
+    """A field of the state: its kind in memory, its place among the integers, and its value where no rule sets it."""
+
+    kind: Any
+    at: int
+    const: Any
+
+
 class Program:
     """The rule of a compiled form in C, with `real` numbers of type double or float."""
 
     def __init__(self, form: CompiledForm, real: str = "double") -> None:
-        self.real, self._ints, self._floats, self._prepare = real, form.ints, form.floats, form.prepare
+        self.real, self._form, self.plan = real, form, _flat("lpsm_plan", Plan)
         self._functions: dict[object, Function | None] = {}  # None: begun
-        self._codes: dict[str, str] = {}
+        self._named = Counter[str]()
         self._defined: dict[str, Any] = {}
         self._tables: dict[str, Any] = {}
-        self._results: dict[str, Struct] = {}
-        self._records: dict[str, int] = {}
-        self._constants: dict[tuple[str, str], Any] = {}
-        self._keeps_ints = False
-        self._helpers = {name: code.replace("NUMBER", real) for name, code in _helpers().items()}
-        self.plan = _flat("lpsm_plan", Plan)
-        rules = [rule for rule in form.rules if rule is not None]
-        module = sys.modules[getattr(rules[0], "py_func", rules[0]).__module__]
-        self._stored, self._assigned = _stored_places(module), _assigned_fields(module)
-        flat = [_flat("lpsm_view", FlatView, at=True), _flat("lpsm_frame", FlatFrame, at=True)]
-        self._rules = [self.function(rule, [kind, *values.MEMORY]) for rule, kind in zip(rules, flat, strict=False)]
-        if form.prepare is not None:
-            self._rules.append(self.function(form.prepare, [values.INTS]))
+        self._records: dict[str, dict[str, _Field]] = {}
+        self._set = _set_by((*form.rules, form.prepare))
+        policy = Array(INT, form.ints.shape, "ints"), Array(real, form.floats.shape, "floats")
+        flat = _flat("lpsm_view", FlatView, at=True), _flat("lpsm_frame", FlatFrame, at=True)
+        self._rules = [
+            rule and self.function(rule, (kind, *policy)) for rule, kind in zip(form.rules, flat, strict=True)
+        ]
+        self._prepare = form.prepare and self.function(form.prepare, policy[:1])
 
     # -- what functions ask
 
     def function(self, function: Any, kinds: Any) -> Function:
         """Return a function for arguments of these kinds, translated if it was not."""
-        function = getattr(function, "py_func", function)
+        function = inspect.unwrap(function)
         key = function, tuple(kinds)
         if key not in self._functions:
             name = f"{_stem(function.__module__)}_{function.__name__.strip('_')}"
-            known = sum(re.fullmatch(rf"{name}(_of_\d+)?", one) is not None for one in self._codes)
-            made = Function(self, function, kinds, f"{name}_of_{known + 1}" if known else name)
+            self._named[name] += 1
+            name += f"_of_{self._named[name]}" * (self._named[name] > 1)
             self._functions[key] = None
-            code = made.translate()
-            self._functions[key], self._codes[made.name] = made, code
+            made = Function(self, function, kinds, name).translated()
+            del self._functions[key]  # what it calls comes first
+            self._functions[key] = made
         if (found := self._functions[key]) is None:
-            raise UnsupportedError(f"{function.__name__} calls itself")
+            raise ValueError(f"{function.__name__} calls itself")
         return found
-
-    def inlined(self, function: Any, kinds: Any, given: Any) -> Value:
-        """Return the parts of arrays that a function returns."""
-        return Function(self, function, kinds, "", given).inlined()
-
-    def helper(self, name: str, kind: str) -> str:
-        """Return the name of a small function for numbers of a kind."""
-        called = f"{name}_{kind}"
-        self._helpers[called] = _helpers()[f"{name}_NUMBER"].replace("NUMBER", kind)
-        return called
-
-    def struct(self, kind: Struct, given: Sequence[Value] = (), code: str = "") -> Value:
-        """Return a plan, or several results: these values, or what some code gives."""
-        if kind is not self.plan:
-            self._results[kind.name] = kind
-        parts = (converted(one, of).code for one, (_, of) in zip(given, kind.fields, strict=False))
-        return Value(code or f"({kind.name}){{{', '.join(parts)}}}", kind)
 
     def known(self, name: str, value: Any, module: str = "") -> Value:
         """Return what a module has under a name: a number or a table."""
         if isinstance(value, np.ndarray | tuple):
-            array, word = np.asarray(value), self._word(name, self._tables, value, module)
-            return Value(word, Array(INT if array.dtype.kind == "i" else self.real, array.shape))
+            return Value(self._word(name, self._tables, value, module), Array(_kind(value, self.real), np.shape(value)))
         value = value.item() if isinstance(value, np.generic) else value
         if not isinstance(value, bool | int | float):
-            raise UnsupportedError(f"{name} is no number")
-        return number(value, self.real, self._word(name, self._defined, value, module) if np.isfinite(value) else "")
+            raise ValueError(f"{name} is no number")
+        word = self._word(name, self._defined, value, module) if np.isfinite(value) else ""
+        return values.number(value, self.real, word)
 
     @staticmethod
     def _word(name: str, words: dict[str, Any], value: Any, module: str = "") -> str:
@@ -106,141 +93,121 @@ class Program:
         words[word] = value
         return word
 
-    def record(self, dtype: Any, at: int) -> Value:
+    def record(self, dtype: Any, begin: int) -> Value:
         """Return the record of a type that stands in the integers from a place on."""
         name = next(one for one in RECORDS if dtype_of(one) == dtype)
-        self._records[name] = at
-        fields = tuple((field, self._field(of, field)) for field, (of, _) in _fields_of(name).items())
-        for field, (of, place) in _fields_of(name).items():
-            if field not in self._assigned and not of.shape:
-                value = self._ints[at + place // 8 :][:1].view(of)[0]
-                if of.kind == "i" or value == 0.0:  # others cost more as numbers in the code than in the state
-                    self._constants[f"lpsm_{_snake(name)}", field] = value
-        return Value(f"&policy->{_snake(name)}", Struct(f"lpsm_{_snake(name)}", fields, pointer=True))
+        fields = self._records[name] = {field: self._field(field, of, begin + at // 8)
+            for field, (of, at) in dtype.fields.items()}  # fmt: skip
+        kinds = tuple((field, one.kind) for field, one in fields.items())
+        return Value(f"&policy->{_snake(name)}", Struct(f"lpsm_{_snake(name)}", kinds, pointer=True))
 
-    def _field(self, dtype: Any, name: str) -> Any:
-        """Return the kind of a field in memory: instants and durations have 64 bits, other whole numbers 32."""
+    def _field(self, name: str, dtype: Any, at: int) -> _Field:
+        """Return a field: instants and durations have 64 bits in memory, other whole numbers 32."""
         base, shape = dtype.subdtype or (dtype, ())
         kind = self.real if base.kind == "f" else INT if name.endswith("_ns") else SHORT
-        return Array(kind, shape) if shape else kind
+        if shape or name in self._set:
+            return _Field(Array(kind, shape) if shape else kind, at, None)
+        value = self._form.ints[at : at + 1].view(base)[0]
+        # others cost more as numbers in the code than in the state
+        return _Field(kind, at, value if base.kind == "i" or value == 0.0 else None)
 
     def constant(self, record: str, field: str) -> Value | None:
         """Return a field of a record in the state that no rule sets; None if it is none."""
-        value = self._constants.get((record, field))
+        fields = next((fields for name, fields in self._records.items() if record == f"lpsm_{_snake(name)}"), None)
+        value = fields and fields[field].const
         return None if value is None else self.known(f"THE_{field}", value)
 
     def integer(self, place: Value, said: str) -> Value:
         """Return one of the integers of a rule; `said` is how its place is called."""
-        if place.const is not None and self._stored is not None and place.const not in self._stored:
-            return self.known(f"THE_{said or f'INTEGER_{place.const}'}", int(self._ints[place.const]))
-        self._keeps_ints = True
+        if place.const is not None and not self._set & {place.const, None}:
+            return self.known(f"THE_{said or f'INTEGER_{place.const}'}", int(self._form.ints[place.const]))
         return Value(f"policy->ints[{place.code}]", INT)
-
-    def numbers(self) -> Value:
-        """Return all numbers of a rule that stand in no record."""
-        return Value("policy->floats", Array(self.real, self._floats.shape))
 
     # -- the text
 
-    def state(self) -> str:
-        """Return the declaration of the state."""
-        text, members = "", []
-        for name in self._records:
-            word, said = _snake(name), (RECORDS[name].__doc__ or "").partition("\n")[0]
-            kinds = [(self._field(dtype, one), one) for one, (dtype, _) in self._fields(name).items()]
-            fields = [f"    {_member(*one)}" for one in sorted(kinds, key=lambda one: _size(one[0]))]  # near ones first
-            text += "\n".join([f"/* {said} */\ntypedef struct {{", *fields, f"}} lpsm_{word};\n\n"])
-            members.append(f"    lpsm_{word} {word};")
-        members += [f"    int64_t ints[{self._n_ints}];"] * self._keeps_ints
-        members += [f"    {self.real} floats[{self._floats.size}];"] * bool(self._floats.size)
-        body = "\n".join(members or ["    char none;"])
-        return text + f"/* All that the policy knows. */\ntypedef struct {{\n{body}\n}} lpsm_policy;\n"
+    def parts(self) -> dict[str, str]:
+        """Return what stands in the templates between @: the state, and the parts of the source."""
+        functions = [one for one in self._functions.values() if one]
+        codes, members, text = "\n".join(one.code for one in functions), list[str](), ""
+        places: list[tuple[str, Any, Any]] = []  # of what is no constant: its place, its kind, and its words at first
+        for name, fields in self._records.items():
+            word, kept = _snake(name), {field: one for field, one in fields.items() if one.const is None}
+            lines = [_member(kept[field].kind, field) for field in sorted(kept, key=lambda one: _size(kept[one].kind))]
+            said = (RECORDS[name].__doc__ or "").partition("\n")[0]
+            text += "".join([f"/* {said} */\ntypedef struct {{\n", *lines, f"}} lpsm_{word};\n\n"])
+            members.append(f"    lpsm_{word} {word};\n")
+            places += [(f"policy->{word}.{field}", one.kind, self._form.ints[one.at :][: _size(one.kind)])
+                for field, one in kept.items()]  # fmt: skip
+        first = min((one.at for fields in self._records.values() for one in fields.values()), default=None)
+        for name, of, numbers in (
+            ("ints", INT, self._form.ints[: first if "policy->ints[" in codes else 0]),
+            ("floats", self.real, self._form.floats.view(np.int64)),
+        ):
+            if numbers.size:
+                members.append(_member(kind := Array(of, numbers.shape), name))
+                places.append((f"policy->{name}", kind, numbers))
+        (plan, observe), prepare = self._rules, self._prepare
+        begin = [line for place, kind, words in places if prepare is None or _size(kind) < _SHORTEST_RUN
+            for line in self._filled(place, kind, words)]  # fmt: skip
+        begin += [f"    {prepare.name}(policy);\n"] if prepare else []
+        calls = [f"{rule.name}({'policy, ' * any(map(is_whole, rule.kinds.values()))}{flat})" if rule else ""
+            for rule, flat in ((plan, "view"), (observe, "frame"))]  # fmt: skip
+        members = members or ["    char none;\n"]
+        return {
+            "state": f"{text}/* All that the policy knows. */\ntypedef struct {{\n{''.join(members)}}} lpsm_policy;\n",
+            "definitions": self._definitions(functions, codes + "".join(begin)), "functions": codes,
+            "beginning": "".join(begin), "plan": calls[0], "observe": calls[1] or "(void)policy;\n    (void)frame",
+        }  # fmt: skip
 
-    def _fields(self, name: str) -> dict[str, Any]:
-        """Return the fields of a record that are no constants."""
-        return {field: one for field, one in _fields_of(name).items()
-            if (f"lpsm_{_snake(name)}", field) not in self._constants}  # fmt: skip
-
-    @property
-    def _n_ints(self) -> int:
-        """How many integers stand in no record."""
-        return min(self._records.values(), default=self._ints.size)
-
-    def source(self) -> str:
-        """Return the functions, and before them the constants and tables that they use."""
-        begin, ends = self._beginning()
-        if self.real == "float" and "from_bits(" in "".join(self._codes.values()):
+    def _definitions(self, functions: list[Function], codes: str) -> str:
+        """Return the constants, kinds of results, tables and small functions that are used."""
+        if self.real == "float" and "from_bits(" in codes:
             raise UnsupportedError("its learner works on the bits of numbers of type double, got --real float")
-        codes = "\n".join([*self._codes.values(), begin])
-        types = [f"typedef struct {{ {' '.join(f'{kind} {name};' for name, kind in one.fields)} }} {one.name};\n"
-            for one in self._results.values()]  # fmt: skip
-        parts = [code for name, code in self._helpers.items() if re.search(rf"\b{name}\(", codes)]
-        tables = [self._table(name, value) for name, value in self._tables.items() if re.search(rf"\b{name}\b", codes)]
-        defined = [f"#define {name} {self._definition(value)}\n"
-            for name, value in sorted(self._defined.items()) if re.search(rf"\b{name}\b", codes)]  # fmt: skip
-        return "\n".join(["".join(defined), "".join(types), *tables, *parts, codes, ends])
+        defined = [f"#define {name} {self._literals(value)}\n" for name, value in sorted(self._defined.items())
+            if re.search(rf"\b{name}\b", codes)]  # fmt: skip
+        kinds = dict.fromkeys(one.returns for one in functions if isinstance(one.returns, Struct))
+        results = [f"typedef struct {{ {' '.join(f'{kind} {name};' for name, kind in one.fields)} }} {one.name};\n"
+            for one in kinds if one is not self.plan]  # fmt: skip
+        tables = [
+            f"static const {_kind(value, self.real)} {name}[{np.size(value)}] = {{\n{self._literals(value)}\n}};\n"
+            for name, value in self._tables.items()
+            if re.search(rf"\b{name}\b", codes)
+        ]
+        helpers = {name.replace("NUMBER", kind): text.replace("NUMBER", kind)
+            for kind in (BYTE, SHORT, INT, self.real) for name, text in _helpers().items()}  # fmt: skip
+        used = [text for name, text in helpers.items() if re.search(rf"\b{name}\(", codes)]
+        return "\n".join(["".join(defined), "".join(results), *tables, *used])
 
-    def _definition(self, value: Any) -> str:
-        text = literal(value, INT if isinstance(value, int) else self.real)
-        return f"({text})" if text.startswith("-") else text
-
-    def _table(self, name: str, value: Any) -> str:
-        array = np.asarray(value)
-        kind = INT if array.dtype.kind == "i" else self.real
-        numbers = fill(", ".join(literal(one, kind) for one in array.ravel().tolist()), 110,
-            initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)  # fmt: skip
-        return f"static const {kind} {name}[{array.size}] = {{\n{numbers}\n}};\n"
-
-    def _beginning(self) -> tuple[str, str]:
-        """Write the function that fills in the state as it is at first, and those that firmware calls."""
-        begun, lines = np.zeros_like(self._ints), ["    memset(policy, 0, sizeof *policy);"]
-        fields = [(f"policy->{_snake(name)}.{field}", self._field(dtype, field), start + at // 8)
-            for name, start in self._records.items() for field, (dtype, at) in self._fields(name).items()]  # fmt: skip
-        for late in (False, True):
-            if late and self._prepare is not None:
-                entry_of(self._prepare, Signature(None, (INTS,)))(begun)
-                lines.append(f"    {self._rules[-1].name}(policy);")
-            for place, kind, at in fields:
-                part = slice(at, at + _size(kind))
-                if (late or _size(kind) < _SHORTEST_RUN) and not np.array_equal(begun[part], self._ints[part]):
-                    begun[part] = self._ints[part]
-                    lines += self._filled(place, kind, begun[part])
-        if self._keeps_ints:
-            lines += self._filled("policy->ints", Array(INT, (self._n_ints,)), self._ints[: self._n_ints])
-        if self._floats.size:
-            lines += self._filled("policy->floats", Array(self.real, self._floats.shape), self._floats.view(np.int64))
-        calls = [f"{one.name}({'policy, ' * any(kind in values.MEMORY for kind in one.kinds.values())}{flat})"
-            for one, flat in zip(self._rules, ("view", "frame"), strict=False)]  # fmt: skip
-        observes = len(self._rules) - (self._prepare is not None) > 1
-        told = f"    {calls[1]};" if observes else "    (void)policy;\n    (void)frame;"
-        return "\n".join(["void lpsm_policy_init(lpsm_policy *policy)\n{", *lines, "}\n"]), (
-            "lpsm_plan lpsm_policy_plan(lpsm_policy *policy, const lpsm_view *view)\n"
-            f"{{\n    return {calls[0]};\n}}\n\n"
-            f"void lpsm_policy_observe(lpsm_policy *policy, const lpsm_frame *frame)\n{{\n{told}\n}}\n"
-        )
+    def _literals(self, value: Any) -> str:
+        """Write a number, in brackets if it is negative, or those of a table."""
+        kind = _kind(value, self.real)
+        if isinstance(value, bool | int | float):
+            return re.sub("^-.*", r"(\g<0>)", literal(value, kind))
+        words = ", ".join(literal(one, kind) for one in np.asarray(value).ravel().tolist())
+        return fill(words, 110, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
 
     def _filled(self, place: str, kind: Any, words: Any) -> list[str]:
         """Write what sets a number, or an array in runs of equal ones and tables of others; all are 0 already."""
         of = kind.of if isinstance(kind, Array) else kind
         numbers = words.view(np.float64) if of == self.real else words
         if not isinstance(kind, Array):
-            return [f"    {place} = {literal(numbers.item(), of)};"] if numbers.any() else []
+            return [f"    {place} = {literal(numbers.item(), of)};\n"] if numbers.any() else []
         lines, at, size = list[str](), 0, numbers.size
         changes = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), size]
         for first, end in [*(run for run in pairwise(changes) if run[1] - run[0] >= _SHORTEST_RUN), (size, size)]:
             if numbers[at:first].any():
                 name = self._word("BEGINNING", self._tables, numbers[at:first])
-                lines.append(f"    memcpy({place} + {at}, {name}, sizeof {name});")
+                lines.append(f"    memcpy({place} + {at}, {name}, sizeof {name});\n")
             if numbers[first:end].any():
-                value = literal(numbers[first], of)
-                lines.append(f"    {self.helper('fill', of)}({place} + {first}, {end - first}, {value});")
+                lines.append(f"    fill_{of}({place} + {first}, {end - first}, {literal(numbers[first], of)});\n")
             at = end
         return lines
 
 
-def template(name: str) -> str:
-    """Return a part of what is written that is no policy's own."""
-    return (files("netsim") / "data" / "firmware" / name).read_text(encoding="utf-8")
+def template(name: str, /, **parts: str) -> str:
+    """Return a text of the package's data with parts in place of their names between @."""
+    text = (files("netsim") / "data" / "firmware" / name).read_text(encoding="utf-8")
+    return re.sub(r"@(\w+)@", lambda found: parts[found[1]], text)
 
 
 @cache
@@ -256,32 +223,28 @@ def _flat(name: str, kind: Any, *, at: bool = False) -> Struct:
     return Struct(name, fields, pointer=at, const=at)
 
 
-def _stored_places(module: Any) -> set[int] | None:
-    """Return which integers the rules of a module set; None if that is not known."""
-    stores = (node for node in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(node, ast.Subscript)
-        and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "ints")  # fmt: skip
-    places = {vars(module).get(ast.unparse(node.slice)) for node in stores}
-    return None if any(not isinstance(place, int) for place in places) else places
-
-
-def _assigned_fields(module: Any) -> set[str]:
-    """Return the names of fields that the rules of a module set, or anything that it takes from others does."""
-    found, seen, left = set[str](), set[str](), [module.__name__]
-    while left:
-        if (name := left.pop()) in seen or not name.startswith("netsim."):
-            continue
-        seen.add(name)
-        left += [
-            str(getattr(one, "__module__", getattr(one, "__name__", ""))) for one in vars(sys.modules[name]).values()
-        ]
-        found |= {node.attr for node in ast.walk(ast.parse(inspect.getsource(sys.modules[name])))
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}  # fmt: skip
+def _set_by(rules: Iterable[Any]) -> set[Any]:
+    """Return what rules set with all that they call: names of fields, and places of their integers; None: any."""
+    found, reached = set[Any](), [inspect.unwrap(rule) for rule in rules if rule]
+    for function in reached:  # which grows
+        scope, called = function.__globals__, list[Any]()
+        for node in ast.walk(ast.parse(dedent(inspect.getsource(function)))):
+            match node:
+                case ast.Attribute(attr=name, ctx=ast.Store()):
+                    found.add(name)
+                case ast.Subscript(ast.Name("ints"), place, ast.Store()):
+                    found.add(scope.get(ast.unparse(place)))
+                case ast.Call(ast.Name(name)):
+                    called.append(scope.get(name))
+                case ast.Call(ast.Attribute(ast.Name(module), name)):
+                    called.append(getattr(scope.get(module), name, None))
+        new = {one for one in map(inspect.unwrap, called) if inspect.isfunction(one)}
+        reached += [one for one in new if one not in reached]
     return found
 
 
-def _fields_of(name: str) -> dict[str, Any]:
-    """Return the type and the place of each field of a kind of record."""
-    return dict(dtype_of(name).fields or {})
+def _kind(value: Any, real: str) -> str:
+    return INT if np.asarray(value).dtype.kind == "i" else real
 
 
 def _size(kind: Any) -> int:
@@ -289,7 +252,7 @@ def _size(kind: Any) -> int:
 
 
 def _member(kind: Any, name: str) -> str:
-    return f"{kind.of} {name}[{max(1, _size(kind))}];" if isinstance(kind, Array) else f"{kind} {name};"
+    return f"    {kind.of} {name}[{max(1, _size(kind))}];\n" if isinstance(kind, Array) else f"    {kind} {name};\n"
 
 
 def _stem(module: str) -> str:

@@ -10,25 +10,13 @@ from typing import Any
 
 BOOL, BYTE, SHORT, INT, NONE = "bool", "uint8_t", "int32_t", "int64_t", "none"
 WHOLE = BOOL, BYTE, SHORT, INT
-INTS, FLOATS = MEMORY = "all integers of a rule", "all numbers of a rule"
-_BINDS = (
-    r" \? ",
-    r" \|\| ",
-    " && ",
-    r" \| ",
-    " & ",
-    " [=!]= ",
-    " [<>]=? ",
-    " (<<|>>) ",
-    " [-+] ",
-    " [*/] ",
-    "^[-!&]|^@.",
-)
+_BINDS = (r" \? ", r" \|\| ", " && ", r" \| ", " & ", " [=!]= ", " [<>]=? ", " (<<|>>) ", " [-+] ", " [*/] ",
+    "^[-!&]|^@.")  # fmt: skip
 CHOICE, OR, AND, BIT_OR, BIT_AND, EQUAL, LESS, SHIFT, PLUS, TIMES, UNARY, ATOM = range(12)
 
 
 class UnsupportedError(ValueError):
-    """Something that is not translated, with its place in the source."""
+    """Something that is not translated, by file and line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +25,7 @@ class Array:
 
     of: str
     shape: tuple[int, ...]
+    whole: str = ""  #: `ints` or `floats`, all of a rule: a function in C takes the policy in its place
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +44,7 @@ class Value:
 
     code: str
     kind: Any
-    const: Any = None  #: its value where that is known: a whole number, or a truth value
+    const: Any = None  #: its value where that is known: a whole number, a truth value; of an array where it begins
     at: str = ""  #: of a part of an array: where it begins in `code`
     root: str = ""  #: of an array: the variable that points to it
     parts: tuple[Value, ...] = ()  #: of several results that are not computed: each of them
@@ -76,21 +65,31 @@ def _binds(code: str) -> int:
     return _binds(outer) if outer != code else next((i for i, one in enumerate(_BINDS) if re.search(one, code)), ATOM)
 
 
+def is_whole(kind: Any) -> bool:
+    """Whether something is the kind of all integers or all numbers of a rule."""
+    return isinstance(kind, Array) and kind.whole != ""
+
+
 def joined(a: Any, b: Any) -> Any:
     """Return the kind of a variable that has two; None is no kind yet."""
-    if a is None or b is None or a == b:
-        return b if a is None else a
-    if isinstance(a, Struct) and isinstance(b, Struct) and len(a.fields) == len(b.fields):
-        return several([joined(one, other) for (_, one), (_, other) in zip(a.fields, b.fields, strict=True)])
-    if not (isinstance(a, str) and isinstance(b, str)) or {a, b} & {NONE, *MEMORY}:
-        raise UnsupportedError(f"a variable keeps one kind, got {a} and {b}")
-    return next((kind for kind in (a, b) if kind not in WHOLE), INT)
+    kinds = [kind for kind in dict.fromkeys((a, b)) if kind is not None]
+    if len(kinds) > 1 and not all(isinstance(kind, str) and kind != NONE for kind in kinds):
+        raise ValueError(f"a variable keeps one kind, got {a} and {b}")
+    if len(kinds) == 1 and kinds[0] not in (BYTE, SHORT):
+        return kinds[0]
+    return next((kind for kind in kinds if kind not in WHOLE), INT)  # a variable has 64 bits
 
 
 def several(kinds: Sequence[Any]) -> Struct:
     """Return the kind of several results."""
     name = "results_" + "".join({BOOL: "b", INT: "i"}.get(kind, "r") for kind in kinds)
     return Struct(name, tuple((f"f{i}", kind) for i, kind in enumerate(kinds)))
+
+
+def built(kind: Struct, parts: Sequence[Value]) -> Value:
+    """Return a plan, or several results, of these values."""
+    words = (converted(one, of).code for one, (_, of) in zip(parts, kind.fields, strict=True))
+    return Value(f"({kind.name}){{{', '.join(words)}}}", kind)
 
 
 def literal(value: Any, kind: str) -> str:
@@ -119,7 +118,7 @@ def converted(value: Value, kind: Any) -> Value:
     if kind == BOOL:
         return Value(f"{value.within(SHIFT)} != 0", BOOL, value.const and 1)
     if have not in WHOLE:
-        raise UnsupportedError(f"{kind} must not be set to {have}")
+        raise ValueError(f"{kind} must not be set to {have}")
     if kind in WHOLE and (value.const is not None or have == BOOL):
         return value
     if value.const is not None and value.code.lstrip("-").isdigit():

@@ -70,7 +70,8 @@ def note_length(lengths: Floats, length_s: float) -> None:
     which, edge_s = 0, 0.002
     while which < LENGTHS - 1 and length_s >= edge_s:
         which, edge_s = which + 1, 2.0 * edge_s
-    lengths *= 0.98
+    for i in range(LENGTHS):
+        lengths[i] *= 0.98
     lengths[which] += 1.0
 
 

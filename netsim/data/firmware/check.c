@@ -1,3 +1,6 @@
+@said@
+   SPDX-License-Identifier: BSD-3-Clause */
+
 #include "lpsm_policy.h"
 #include "lpsm_vectors.h"
 

@@ -39,7 +39,7 @@ static int64_t floor_mod(int64_t a, int64_t b)
 }
 
 /* A number without what follows its point, as far as 64 bits go. */
-static int64_t whole(NUMBER x)
+static int64_t to_whole(NUMBER x)
 {
     if (!(x > (NUMBER)-9.2e18)) return x < 0 ? -INT64_C(9200000000000000000) : 0;
     return x < (NUMBER)9.2e18 ? (int64_t)x : INT64_C(9200000000000000000);
