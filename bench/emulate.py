@@ -27,6 +27,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
 import netsim
@@ -206,14 +207,16 @@ def fetched(policy: str, sizes: Sequence[int] = SIZES) -> Fetched:
     rows = simulated.datagrams
     number = ((rows["size_bytes"] == SYN_BYTES) & rows["up"]).cumsum()
     begun_s = rows.groupby(number)["sent_s"].min().tolist()
+    first = [one.head[24:28] for one in ran.packets.datagrams]  # the number of a segment's first byte
     landed_s = (rows["sent_s"] + WIRE_S + rows["delay_s"])[(rows["size_bytes"] > 100) & ~rows["up"]]
+    landed_s = landed_s.groupby([number, pd.Series(first)]).min()  # not when it came again
     asked = rows[rows["up"]].groupby(number)["size_bytes"].max()  # the request is the largest packet up
     pages = [
         Page(str(size), int(request), size, issue_s=begin_s)
         for size, request, begin_s in zip(sizes, asked, begun_s, strict=True)
     ]
     latency_s = netsim.simulate(pages, policy, config=LINUX).pages["latency_s"].tolist()
-    took_s = (landed_s.groupby(number).max().to_numpy() - begun_s).tolist()
+    took_s = (landed_s.groupby(level=0).max().to_numpy() - begun_s).tolist()
     return Fetched(ran, simulated, [float(line) for line in ran.output.split()], took_s, latency_s)
 
 
