@@ -126,8 +126,7 @@ class _Table(NamedTuple):
         names = [name if name not in self.columns[:at] else f"{name} {at}" for at, name in enumerate(self.columns)]
         try:
             read = arrow.read_csv(
-                pa.BufferReader(block),
-                arrow.ReadOptions(column_names=names, block_size=len(block) + 1, use_threads=False),
+                pa.BufferReader(block), arrow.ReadOptions(column_names=names, block_size=len(block) + 1),
                 arrow.ParseOptions(delimiter=self.delimiter, quote_char=False),
                 arrow.ConvertOptions(
                     column_types=_KINDS | dict.fromkeys(("client", "server"), key), null_values=[""], check_utf8=False,
