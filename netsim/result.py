@@ -177,13 +177,13 @@ class SimulationResult:
 
         return pd.DataFrame(self.page_columns)
 
-    @cached_property
+    @property
     def latency_s(self) -> Floats:
         """The latencies of the pages, in order: that column of `pages` without the cost of a frame."""
         seconds: Floats = (self._trip.loads[:, 1] - self._trip.loads[:, 0]) / _NS_PER_S
         return seconds
 
-    @cached_property
+    @property
     def message_delay_s(self) -> Floats:
         """The delays of the messages, in order: that column of `messages` without the cost of a frame."""
         seconds: Floats = (self._messages[:, 2] - self._messages[:, 0]) / _NS_PER_S

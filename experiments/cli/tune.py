@@ -93,7 +93,7 @@ def tune(asked: options.Asked) -> None:
         recommendation |= {"idle_ma": targets.idle_ma(found.policy, world.config)} if to_type and not doubt else {}
         text = f"{tuning_text(found.table, found.recommendation, cut.called)}\n\n"
         text += settings_text(to_type, found.policy, recommendation.get("idle_ma"), said_radio)
-        text += f"\n{doubt}" * bool(doubt)
+        text += f"\n{doubt}" if doubt else ""
         text += worlds_words(source, world, chosen, several, battery=True)
         if asked.max_push_delay_s is not None and not len(frames.messages):
             text += "\nNo message is pushed, so that max-push-delay rules nothing out."

@@ -1,5 +1,6 @@
 """A policy as C: it decides as Python's does, and as a library it is a policy again."""
 
+import re
 import shutil
 import subprocess
 
@@ -9,10 +10,10 @@ import netsim
 import traces
 from lpsm.randomness import generator
 from netsim.firmware.export import exported
-from netsim.firmware.program import Program
+from netsim.firmware.program import Program, template
 from netsim.firmware.values import UnsupportedError
 from netsim.policies import OwnPolicy, make
-from netsim.policies.compiled import CompiledForm
+from netsim.policies.compiled import CompiledForm, FlatFrame, FlatView
 from netsim.policies.protocol import Plan
 from tests.tables import each, value_error
 
@@ -47,6 +48,14 @@ def built(folder, policy, real="double", *flags, config=CONFIG):
     out = folder / "out.so"
     subprocess.run([*STRICT, *flags, *sources, "-lm", "-o", out], check=True)
     return out
+
+
+@each("name, kind", [("view", FlatView), ("frame", FlatFrame), ("plan", Plan)])
+def test_structures_of_c_have_the_fields_of_python_in_their_order(name, kind):
+    declared = re.search(rf"typedef struct {{([^}}]*)}} lpsm_{name};", template("policy.h", said="", state=""))
+    types, names = zip(*re.findall(r"(\w+) (\w+);", declared[1]), strict=True)
+    assert names == kind._fields
+    assert set(types) <= {"int64_t", "bool"}
 
 
 CASES = (

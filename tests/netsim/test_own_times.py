@@ -1,5 +1,6 @@
 """Captures simulated at their own times, held against their packets, which `tests.oracles.packets` counts apart."""
 
+import numpy as np
 import pytest
 
 import netsim
@@ -36,17 +37,23 @@ def account_of(name, address, workload):
 @needs_data
 @each("name", CAPTURES)
 def test_time_and_time_awake_are_those_of_the_packets(name):
+    sums = np.zeros((3, 2))  # of all clients, simulated and counted: time, and time awake with each hold
     for address, workload in clients(name):
         own = account_of(name, address, workload)
         assert workload.captured_s == near(own.lasts_s, abs=2e-6)
-        assert netsim.simulate(workload, config=WORLD).elapsed_s == near(own.lasts_s, rel=0.01, abs=0.1)
-        for hold_s, tolerance in ((0.5, 0.05), (0.05, 0.17 if address == BURSTS else 0.1)):
+        sums[0] += netsim.simulate(workload, config=WORLD).elapsed_s, own.lasts_s
+        for place, hold_s, tolerance in ((1, 0.5, 0.05), (2, 0.05, 0.17 if address == BURSTS else 0.1)):
             run = netsim.simulate(workload, f"dynamic:{1000 * hold_s:g}", config=WORLD)
             late_s = max(run.latency_s.sum(), 0.0) + BEACON_S
             assert own.lasts_s - 1e-6 <= run.elapsed_s <= own.lasts_s + late_s
+            awake = run.radio[run.radio["state"] == "awake"]  # until the last packet, as it is counted
+            ends_s = awake["end_s"].clip(upper=own.lasts_s)
+            sums[place] += (ends_s - awake["start_s"]).clip(0.0).sum(), own.awake_s(hold_s)
             if len(own.packets) >= 30:  # of fewer, what comes after the last one counts
                 counted = own.awake_s(hold_s), own.awake_asleep_between_s(hold_s, BEACON_S)
                 assert [run.awake_s] * 2 == near(counted, rel=tolerance)
+    for (simulated, counted_s), tolerance in zip(sums, (0.01, 0.05, 0.13), strict=True):
+        assert simulated == near(counted_s, rel=tolerance)
 
 
 @needs_data
@@ -104,3 +111,17 @@ def test_a_datagram_is_late_by_what_it_waited_at_the_access_point(medium):
         100: 0.31, 200: 0.35, 1460: 0.79, 1080: 0.79, 0: 0.9}  # fmt: skip
     assert totals["datagram_delay_max_s"] == down.delay_s.max()
     assert psm.elapsed_s == 2.0
+
+
+@needs_data
+@each("medium", [None, AirConfig()])
+@each("name", "mqtt.pcap telegram.pcap youtube_quic.pcap")
+def test_compiled_and_interpreted_runs_of_a_capture_are_equal(name, medium):
+    config = SimulationConfig(server_delay="recorded", medium=medium)
+    for _, workload in clients(name):
+        for policy in ("none", "psm", "dynamic:50", "lpsm"):
+            runs = [netsim.simulate(workload, policy, config=config, engine=form) for form in ("packet", "express")]
+            one, other = runs
+            assert (one.energy, one.elapsed_s) == (other.energy, other.elapsed_s)
+            for frame in ("pages", "messages", "datagrams", "polls", "radio"):
+                assert getattr(one, frame).equals(getattr(other, frame)), frame
