@@ -79,8 +79,13 @@ def _check_times(workload: Workload) -> None:
     ends_s = workload.captured_s or 0.0
     if not 0.0 <= ends_s <= _LATEST_S:
         raise ValueError(f"captured_s must lie in [0, {_LATEST_S:g}] s, got {ends_s}")
-    if not ((timings >= 0.0) & (timings <= _LATEST_S)).all():
-        raise ValueError(f"timings must lie in [0, {_LATEST_S:g}], got {timings.min()} to {timings.max()}")
+    times = timings[:, :7]
+    if not ((times >= 0.0) & (times <= _LATEST_S)).all():
+        raise ValueError(f"timings must lie in [0, {_LATEST_S:g}], got {times.min()} to {times.max()}")
+    reply_s, pause_s, before = timings[:, 5:].T
+    if (wrong := (pause_s > reply_s) | ((pause_s > 0) & ~((before > 0) & (before < workload.sizes[:n, 1])))).any():
+        rule = "a pause must be within its reply, between two of its bytes"
+        raise ValueError(f"{rule}, got {pause_s[wrong][0]:g} s after {before[wrong][0]:g} bytes")
     if (timings[:, 1] > np.arange(n)).any():
         raise ValueError(
             "an exchange must wait for one before it, got one that waits for an earlier one than the first"

@@ -48,7 +48,7 @@ class Workload(Sequence[Page]):
         What is pushed, in the order of time, on the clock of `issue_s`.
     round_trip_s : float or None
         The round trip to the servers, where the traffic was recorded and the recording tells it.
-    timings : array of float64, shape (n + sum(objects), 6)
+    timings : array of float64, shape (n + sum(objects), 8)
         When each exchange begins, a row a `Timing`, in the order of `sizes`; no rows if that is not known.
     datagrams : tuple of Datagram
         What nobody waits for, in the order of time.
@@ -99,12 +99,12 @@ class Workload(Sequence[Page]):
             rule = f"objects must lie in [0, {_MOST_OBJECTS}]"
             raise ValueError(f"{rule}, got {self.objects.min()} to {self.objects.max()}")
         exchanges = n + int(self.objects.sum())
-        for name, figures in (("timings", 6), ("causes", 4)):
+        for name, figures in (("timings", 8), ("causes", 4)):
             if getattr(self, name) is None or not len(getattr(self, name)):
                 setattr(self, name, np.empty((0, figures)))
         for name, rows, *width in (
             *(("think_s", n), ("issue_s", n), ("deadline_s", n), ("sizes", exchanges, 2), ("waits_s", exchanges)),
-            *(("servers", exchanges), ("timings", exchanges if len(self.timings) else 0, 6)),
+            *(("servers", exchanges), ("timings", exchanges if len(self.timings) else 0, 8)),
             ("causes", exchanges if len(self.causes) else 0, 4),
         ):
             whole, given = name in ("sizes", "servers"), getattr(self, name)
@@ -176,7 +176,9 @@ class Workload(Sequence[Page]):
         """Return the pages themselves, as they were given; else made when first asked for, of `int` and `float`."""
         if self._pages is None:
             pairs, waits, servers = (iter(getattr(self, name).tolist()) for name in _OF_EXCHANGES[:3])
-            timings = (Timing(int(row[0]), int(row[1]), *row[2:]) for row in self.timings.tolist())
+            timings = (
+                Timing._make((int(row[0]), int(row[1]), *row[2:7], int(row[7]))) for row in self.timings.tolist()
+            )
             causes = (Cause(int(row[0]), row[1], row[2] != 0, row[3] != 0) for row in self.causes.tolist())
             found = []
             rows = zip(self.names, *(getattr(self, name).tolist() for name in _OF_PAGES), strict=True)

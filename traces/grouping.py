@@ -241,7 +241,8 @@ class _Clock:
         lane[1] = end_us
         self._n += 1
         spans = sent_us - start_us, first_us - sent_us, max(end_us, first_us) - first_us
-        return Timing(lane[0], after, at_us / 1e6, *(span / 1e6 for span in spans))
+        times_s = (span / 1e6 for span in (at_us, *spans, min(request.pause_us, spans[2])))
+        return Timing._make((lane[0], after, *times_s, request.before_pause))
 
 
 @dataclass(slots=True)

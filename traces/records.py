@@ -41,8 +41,10 @@ REQUEST_DTYPE = np.dtype(
         *((name, np.int64) for name in ("start_us", "end_us", "request_bytes", "reply_bytes")),
         *(("client", np.uint64), ("server", np.uint64), ("kind", np.uint8)),
         # its place in the text; time the server took, UNKNOWN_WAIT_US where the trace does not tell; number of the
-        # connection, last byte of the request and first byte of the reply, -1 where the trace does not tell
+        # connection, last byte of the request and first byte of the reply, -1 where the trace does not tell; the
+        # longest pause within the reply, and its bytes before it
         *((name, np.int64) for name in ("url_at", "url_bytes", "wait_us", "connection", "sent_us", "first_us")),
+        *((name, np.int64) for name in ("pause_us", "before_pause")),
     ]
 )
 _UNKNOWN = {"request_bytes": UNKNOWN_REQUEST_BYTES} | dict.fromkeys(
@@ -65,6 +67,8 @@ class Request(NamedTuple):
     connection: int = -1
     sent_us: int = -1
     first_us: int = -1
+    pause_us: int = 0
+    before_pause: int = 0
 
 
 class Timing(NamedTuple):
@@ -79,6 +83,8 @@ class Timing(NamedTuple):
     request_s: float = 0.0
     response_s: float = 0.0
     reply_s: float = 0.0
+    pause_s: float = 0.0  #: The longest time within `reply_s` in which nothing of the reply came,
+    before_pause: int = 0  #: and how many of its bytes came before that.
 
 
 class Cause(NamedTuple):

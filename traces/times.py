@@ -79,7 +79,7 @@ def browsed(
             requests.sort(key=attrgetter("start_us"))
         found = workload_of(requests, rule=rule, report=report)
         later = moved(found, begun_s)
-        yield from later.changed(timings=np.add(later.timings, [connections, 0, 0, 0, 0, 0]))
+        yield from later.changed(timings=np.add(later.timings, [connections, *[0] * 7]))
         yield from later.messages
         yield from later.datagrams
         connections += 1 + int(found.timings[:, 0].max(initial=-1))
@@ -106,7 +106,7 @@ def instants(workload: Workload) -> NDArray[np.float64]:
     """Return when the exchanges of a recording began and ended, seconds, shape (exchanges, 2)."""
     found = np.zeros((len(workload.timings), 2))
     timings = zip(*(column.tolist() for column in workload.timings[:, 1:3].T), strict=True)
-    lasts_s = workload.timings[:, 3:].sum(axis=1).tolist()
+    lasts_s = workload.timings[:, 3:6].sum(axis=1).tolist()
     for place, (after, at_s) in enumerate(timings):
         begin_s = found[place - int(after), 1] + at_s if after else at_s
         found[place] = begin_s, begin_s + lasts_s[place]

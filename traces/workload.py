@@ -8,14 +8,14 @@ There are five kinds of lines, in any order between each other.
   each object, null where it is not known), `deadline_s` (none), `servers` and `timings` may be missing.  A reply of
   0 bytes is an upload.  `servers` holds for the page and each object the number of the server that is asked, from 0
   on, and -1 where it is not known.  `timings`, which all pages have or none, holds for each of them six numbers:
-  ``[connection, after, at_s, request_s, response_s, reply_s]``.  Where `after` is 0, the exchange begins at the
-  instant `at_s`; else `at_s` after the end of the exchange so many places before it, counted over pages and objects as
-  they stand in the file; and never before the one before it on its connection is complete.  Its request takes
-  `request_s` from the first to the last byte; the first byte of its reply came `response_s` after that, and the last
-  one `reply_s` later, as they were recorded.  `causes`, which again all pages have or none, holds for each of them
-  ``[after, pause_s, awaited, stream]``: it begins `pause_s` after the end of the exchange of its page so many places
-  before it (0 for the page itself alone), the page is complete only with it or not, and its server speaks HTTP/2 or
-  HTTP/1.1.
+  ``[connection, after, at_s, request_s, response_s, reply_s]``, or eight, with ``pause_s, before_pause``.  Where
+  `after` is 0, the exchange begins at the instant `at_s`; else `at_s` after the end of the exchange so many places
+  before it, counted over pages and objects as they stand in the file; and never before the one before it on its
+  connection is complete.  Its request takes `request_s` from the first to the last byte; the first byte of its reply
+  came `response_s` after that, and the last one `reply_s` later, as they were recorded; after `before_pause` bytes
+  there was a pause of `pause_s` in it.  `causes`, which again all pages have or none, holds for each of them ``[after,
+  pause_s, awaited, stream]``: it begins `pause_s` after the end of the exchange of its page so many places before it
+  (0 for the page itself alone), the page is complete only with it or not, and its server speaks HTTP/2 or HTTP/1.1.
 * A **message** that the server pushes, in the order of time: ``{"message_bytes": 412, "at_s": 63.2}``.
 * A **datagram** that nobody waits for and nobody sends again, in the order of time: ``{"datagram_bytes": 172, "at_s":
   0.02, "up": true}``; with ``"head": "4500..."``, the first bytes of its IP packet, if a host is to know what is asked.
@@ -121,7 +121,9 @@ _WRITTEN: dict[str, Callable[[Any], object]] = {  # of a page, in this order
     "think_s": float,
     "waits_s": lambda waits: [float(wait) if wait == wait else None for wait in waits],
     "deadline_s": float,
-    "timings": lambda timings: [[int(one[0]), int(one[1]), *map(float, one[2:])] for one in timings],
+    "timings": lambda timings: [
+        [int(one[0]), int(one[1]), *map(float, one[2:7]), int(one[7])][: 8 if one[6] else 6] for one in timings
+    ],
     "servers": lambda servers: [int(server) for server in servers],
     "causes": lambda causes: [[int(one[0]), float(one[1]), bool(one[2]), bool(one[3])] for one in causes],
 }
@@ -249,12 +251,15 @@ def _list(given: object, lengths: Container[int], rule: str) -> list[Any]:
 
 
 def _timing(given: object, exchanges: int, before: int) -> Timing:
-    connection, after, *times = _list(given, (6,), f"timings must be a list of six numbers an exchange ({exchanges})")
-    return Timing(
+    rule = f"timings must be a list of six or eight numbers an exchange ({exchanges})"
+    connection, after, *times = _list(given, (6, 8), rule)
+    before_pause = times.pop() if len(times) > 4 else 0
+    places = (
         _size(connection, "the connection of a timing", 0, _MOST_CONNECTIONS),
         _size(after, "the exchange that one waits for", 0, before),
-        *(_seconds(value, "a time of a timing") for value in times),
     )
+    times_s = (_seconds(value, "a time of a timing") for value in (*times, 0.0)[:5])
+    return Timing._make((*places, *times_s, _size(before_pause, "the bytes before a pause", 0)))
 
 
 def _cause(given: object, exchanges: int, place: int) -> Cause:

@@ -94,6 +94,8 @@ class Step:
     request_every: int
     reply_piece: int
     reply_every: int
+    pause: int  # within the reply, beside that,
+    after_pause: int  # and how many of its bytes come after it
     at: int  # its instant, or its pause after what it waits for
     sibling: int  # the next that waits for the same, or for an instant; -1: none does
     first: int  # of those that wait for it

@@ -168,7 +168,9 @@ class Endpoint:
     rttvar: int
     left: int  # of a request or a reply that is written in pieces: what is still to be written,
     piece: int  # how much at once,
-    every: int  # and how often
+    every: int  # and how often,
+    pause: int  # with so long a pause
+    after_pause: int  # before the last bytes of it
     timed_seq: int  # the byte whose acknowledgement is timed; -1: none is
     timed: int
     received: int  # the receiver: how many bytes have come in order,

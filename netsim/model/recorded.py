@@ -6,7 +6,8 @@ moves what depended on it, and nothing else.  A page is issued when the first of
 all of them are; it decides nothing.  Requests and replies are written evenly over the time that they were recorded to
 take, which has the congestion of the path in it, so that the window is full from the beginning; what is one packet,
 when it was whole, and after more than 10 ms in two halves.  Connections are open from their first exchange on;
-handshakes are datagrams beside them.  Left out: several requests at a time on a connection, pauses within a reply.
+handshakes are datagrams beside them.  Left out: several requests at a time on a connection, pauses within a reply but
+the longest.
 """
 
 from __future__ import annotations
@@ -66,18 +67,19 @@ def start(run: Run, client: Client, step: Step) -> None:
     connection.asked_of = step.asked_of
     connection.server.acknowledges, connection.client.acknowledges = step.reply == 0, 0
     client.outstanding += 1
-    begin_writing(run, connection.client, step.request, step.request_piece, step.request_every)
+    begin_writing(run, connection.client, step.request, step.request_piece, step.request_every, 0, 0)
 
 
 def write_reply(run: Run, connection: Connection) -> None:
     """Let the server begin with its reply."""
     step = connection.step
-    begin_writing(run, connection.server, step.reply, step.reply_piece, step.reply_every)
+    every, end = step.reply_every, connection.server
+    begin_writing(run, end, step.reply, step.reply_piece, every, step.pause, step.after_pause)
 
 
-def begin_writing(run: Run, end: Endpoint, size: int, piece: int, every: int) -> None:
+def begin_writing(run: Run, end: Endpoint, size: int, piece: int, every: int, pause: int, after_pause: int) -> None:
     """Write the first piece of a request or a reply, of which the only piece is written when it was whole."""
-    end.left, end.piece, end.every = size, piece, every
+    end.left, end.piece, end.every, end.pause, end.after_pause = size, piece, every, pause, after_pause
     if every > APART and size <= piece:
         end.piece = (size + 1) // 2
     elif every and size <= piece:
@@ -95,7 +97,8 @@ def write_piece(run: Run, end: Endpoint) -> None:
     end.peer.expected += size
     write(run, end, size, end.peer.acknowledges if end.left == 0 else 0)
     if end.left:
-        schedule(run, run.now + end.every, PIECE, end)
+        pause = end.pause if end.left <= end.after_pause < end.left + size else 0
+        schedule(run, run.now + end.every + pause, PIECE, end)
 
 
 def finish_step(run: Run, connection: Connection) -> None:

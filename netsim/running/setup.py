@@ -232,23 +232,26 @@ def _steps(workload: Workload, drawn_ns: Ints | None, run: entities.Run) -> tupl
 
     The server's delays are those drawn, if there are some, else what is left of the recorded time up to the first byte
     of the reply when these links have had theirs.  Where these links take longer than that, the reply is written faster
-    by as much; where they take longer than the whole exchange, what waited for it has so much less of a pause.
+    by as much, and at last its pause is shorter; where they take longer than the whole exchange, what waited for it has
+    so much less of a pause.
     """
     n = len(workload.timings)
     if not n:
         return rows_of("Step", 0), -1
-    request_ns, response_ns, reply_ns = np.rint(workload.timings[:, 3:].T * _NS_PER_S).astype(np.int64)
+    request_ns, response_ns, reply_ns, pause_ns = np.rint(workload.timings[:, 3:7].T * _NS_PER_S).astype(np.int64)
     requests, replies = workload.sizes[:n].T
     up, down = (run.mss, run.header, run.wire_up, run.air_up), (run.mss, run.header, run.wire_down, run.air_down)
     piece_up, every_up, up_ns, longer_up_ns = _written(requests, request_ns, *up)
     _, _, down_ns, _ = _written(replies, reply_ns, *down)
     late_ns = np.where(replies > 0, np.maximum(up_ns + down_ns - response_ns, 0), up_ns + down_ns)
-    piece_down, every_down, _, longer_down_ns = _written(replies, reply_ns - late_ns, *down)
+    pause_ns = np.minimum(pause_ns, np.maximum(reply_ns - late_ns, 0))
+    piece_down, every_down, _, longer_down_ns = _written(replies, reply_ns - late_ns - pause_ns, *down)
     columns = {
         "page": np.repeat(np.arange(len(workload)), 1 + workload.objects)[:n],
         "request": requests, "reply": replies, "asked_of": workload.servers[:n],
         "delay": np.maximum(response_ns - up_ns - down_ns, 0) if drawn_ns is None else drawn_ns[:n],
         "request_piece": piece_up, "request_every": every_up, "reply_piece": piece_down, "reply_every": every_down,
+        "pause": pause_ns, "after_pause": replies - workload.timings[:, 7].astype(np.int64),
         **_relations(workload, longer_up_ns + longer_down_ns),
     }  # fmt: skip
     due = int(columns.pop("due"))

@@ -194,7 +194,7 @@ _BESIDE = b"""{"message_bytes": 90, "at_s": 2.5}
 
 def _workload():
     timed = b', "issue_s": %d, "waits_s": [0.1, null, 0.3], "deadline_s": 4.0, "servers": [1, 0, -1]'
-    own = _PAGE % b', "timings": [[0, 0, 1.5, 0, 0.1, 0.2], [1, 1, 0.1, 0, 0.1, 0], [0, 2, 0.5, 0, 0, 0]]'
+    own = _PAGE % b', "timings": [[0, 0, 1.5, 0, 0.1, 0.2, 0.1, 9], [1, 1, 0.1, 0, 0.1, 0], [0, 2, 0.5, 0, 0, 0]]'
     return (_PAGE % b"") * 2, b"".join(_PAGE % (timed % at) for at in range(3)) + _BESIDE, own
 
 

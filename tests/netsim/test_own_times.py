@@ -17,7 +17,6 @@ CAPTURES = ("alexa-app.pcapng", "coap_mqtt.pcap", "googledns_android10.pcap", "i
     "whatsapp_login_chat.pcap", "wireguard.pcap", "youtube_quic.pcap")  # fmt: skip
 WORLD = SimulationConfig(server_delay=ServerDelay(kind="recorded"))
 BEACON_S = 0.1
-BURSTS = "192.168.0.103"  # of instagram, whose largest reply came in three bursts: it is written evenly, pauses and all
 needs_data = pytest.mark.skipif(not (DATA / "captures").is_dir(), reason="no real data here: set LPSM_DATA")
 
 
@@ -42,7 +41,7 @@ def test_time_and_time_awake_are_those_of_the_packets(name):
         own = account_of(name, address, workload)
         assert workload.captured_s == near(own.lasts_s, abs=2e-6)
         sums[0] += netsim.simulate(workload, config=WORLD).elapsed_s, own.lasts_s
-        for place, hold_s, tolerance in ((1, 0.5, 0.05), (2, 0.05, 0.17 if address == BURSTS else 0.1)):
+        for place, hold_s, tolerance in ((1, 0.5, 0.05), (2, 0.05, 0.1)):
             run = netsim.simulate(workload, f"dynamic:{1000 * hold_s:g}", config=WORLD)
             late_s = max(run.latency_s.sum(), 0.0) + BEACON_S
             assert own.lasts_s - 1e-6 <= run.elapsed_s <= own.lasts_s + late_s
@@ -77,6 +76,22 @@ def test_what_comes_down_to_one_asleep_waits_and_what_follows_it_comes_later():
     account = Account(2.0, packets)
     assert account.awake_s(0.05) == near(0.05 + 0.02 + 0.01 + 0.02 + 0.05 + 0.05 - 0.05 + 0.05, abs=1e-9)
     assert account.awake_asleep_between_s(0.05, 0.1) == near(0.08 + 0.05 + 0.05, abs=1e-9)
+
+
+@each("before, last", [(1, 1), (1460, 1), (1461, 2), (5_000, 4), (7_300, 5)])
+def test_a_reply_pauses_behind_the_segment_with_the_last_byte_before_its_pause(before, last):
+    page = Page("a", 300, 6 * 1460, timings=(Timing(0, 0, 0.0, 0.0, 0.06, 0.45, 0.4, before),))
+    recorder = Recorder()
+    netsim.simulate([page], "none", config=WORLD, recorder=recorder)
+    starts_s = np.array([one.start_ns / 1e9 for one in recorder.transmissions if one.down and one.length])
+    assert np.diff(starts_s) == near([0.01 + 0.4 * (last == place) for place in range(1, 6)], abs=2e-3)
+
+
+@each("reply_s, pause_s, before", [(0.3, 0.31, 5), (0.3, 0.1, 0), (0.3, 0.1, 500)])
+def test_a_pause_that_is_not_within_its_reply_is_an_error(reply_s, pause_s, before):
+    page = Page("a", 300, 500, timings=(Timing(0, 0, 0.0, 0.0, 0.06, reply_s, pause_s, before),))
+    with pytest.raises(ValueError, match=f"between two of its bytes, got {pause_s:g} s after {before} bytes"):
+        netsim.simulate([page], config=WORLD)
 
 
 def test_a_delay_moves_what_waited_for_it_and_nothing_else():

@@ -54,9 +54,20 @@ def test_one_exchange_is_timed_by_its_first_and_last_packets(tmp_path):
     sent_us = 1_000_002_000
     ends = "10.0.0.2", "192.168.0.1:80", sent_us, sent_us + 1000 * -(-len(answer) // 1000)
     # the answer came 1 ms after the request, as long as the round trip
-    times = 2, 0, 1, sent_us, sent_us + 1000
+    times = 2, 0, 1, sent_us, sent_us + 1000, 1000, 1000  # no gap is longer than that before the second packet
     assert request == (*ends, len(asked), len(answer), "http://a.edu/1.gif", *times)
     assert report.counts == {"connections": 1, "packets": len(frames), "requests": 1} | report.counts
+
+
+def test_of_a_reply_in_bursts_the_longest_pause_is_told_and_what_came_before_it(tmp_path):
+    answer, parts = reply(7000), (0.0, 0.001, 0.101, 0.102, 0.452, 0.453, 0.454, 0.455)
+    packets = zip(parts, pieces(False, 500, answer, 1000), strict=True)
+    asked = segment(True, 100, GET % 1)
+    (tmp_path / "c").write_bytes(pcap([(999.0, asked), *((1000.0 + at_s, frame) for at_s, frame in packets)]))
+    ((request,),) = ([*session.requests] for session in traces.sessions(tmp_path / "c"))
+    assert (request.pause_us, request.before_pause, request.reply_bytes) == (350_000, 4000, len(answer))
+    (page,) = traces.workload_of([request])
+    assert page.timings == (traces.Timing(0, 0, 0.0, 0.0, 1.0, 0.455, 0.35, 4000),)
 
 
 @given(st.lists(st.integers(0, 5000), min_size=1, max_size=5), st.integers(7, 1460), st.integers(0, 99),

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import netsim
 import traces
-from tests.tables import each, value_error
+from tests.tables import cases_of, each, value_error
 from tests.wrong_calls import refused, table
-from traces import Message, Page, TraceError, Workload
+from traces import Message, Page, Timing, TraceError, Workload
 
 GOOD = {"page": "a", "request_bytes": 300, "reply_bytes": 500, "objects": [[1, 2]], "think_s": 1.5}
 sizes = st.integers(1, 1 << 40)
@@ -89,6 +89,28 @@ def test_what_could_not_be_read_back_is_not_written_and_leaves_the_old_file(tmp_
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_pause_within_a_reply_stands_in_the_line_if_there_is_one(tmp_path):
+    pages = [Page("a", 300, 500, ((1, 2),), timings=(Timing(0, 0, 1, 0, 0, 0.3, 0.25, 400), Timing(1, 1, 0.5)))]
+    traces.write_workload(tmp_path / "w", pages)
+    assert traces.read_workload(tmp_path / "w") == pages
+    (line,) = (tmp_path / "w").read_text().splitlines()
+    assert json.loads(line)["timings"] == [[0, 0, 1, 0, 0, 0.3, 0.25, 400], [1, 1, 0.5, 0, 0, 0]]
+
+
+@cases_of("timing said", """
+"[0, 0, 1, 0, 0, 0.3, 0.1]" -> timings must be a list of six or eight numbers an exchange .2., got 7
+"[0, 0, 1, 0, 0, 0.3, -1, 4]" -> a time of a timing must be a number of seconds in .*, got -1
+"[0, 0, 1, 0, 0, 0.3, 0.1, -4]" -> the bytes before a pause must be a whole number
+"[0, 0, 1, 0, 0, 0.3, 0.1, 0.5]" -> the bytes before a pause must be a whole number
+"[0, 2, 1, 0, 0, 0.3]" -> the exchange that one waits for must be a whole number in .0, 1., got 2
+"[-1, 0, 1, 0, 0, 0.3]" -> the connection of a timing must be a whole number
+""")  # fmt: skip
+def test_a_timing_that_breaks_a_rule_is_named_with_its_line(tmp_path, timing, said):
+    (tmp_path / "w").write_text(json.dumps(GOOD | {"timings": [[0, 0, 1, 0, 0, 0], json.loads(timing)]}))
+    with pytest.raises(TraceError, match=f"line 1: {said}"):
+        traces.read_workload(tmp_path / "w")
+
+
 def test_waits_and_servers_stand_in_the_order_of_the_exchanges():
     two = Page("b", 300, 500, ((1, 2),))
     for name, known, unknown in (("waits_s", (0.5, np.nan), np.nan), ("servers", (7, 3), -1)):
@@ -116,7 +138,7 @@ columns(issue_s=[]) -> issue_s must have shape \(2,\), got \(0,\)
 columns(waits_s=[0.5]) -> waits_s must have shape \(3,\), got \(1,\)
 columns(servers=[1, 2, 0.5]) -> servers must hold whole numbers below 2\^63, got list of float64
 columns(deadline_s=np.zeros((2, 1))) -> deadline_s must have shape \(2,\), got \(2, 1\)
-columns(timings=[[0, 0, 1.0]]) -> timings must have shape \(3, 6\), got \(1, 3\)
+columns(timings=[[0, 0, 1.0]]) -> timings must have shape \(3, 8\), got \(1, 3\)
 columns(names=["a"]) -> objects must have shape \(1,\), got \(2,\)
 columns(names=["a", 5]) -> names must be text, got one of type int
 columns(sizes=np.full((3, 2), 5, np.uint64)) -> sizes must hold whole numbers below 2\^63, got ndarray

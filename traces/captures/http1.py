@@ -25,7 +25,7 @@ class _Message:
     def __init__(self, parser: h11.Connection) -> None:
         self._parser = parser
         self.start_us = self.end_us = -1
-        self.size = 0
+        self.size = self.pause_us = self.before_pause = 0
         self.complete = False
         self.method, self.target = b"GET", b""
         self.headers: dict[bytes, bytes] = {}
@@ -33,7 +33,10 @@ class _Message:
     def feed(self, data: bytes, moment_us: int) -> bytes:
         """Take bytes, and return those behind its end."""
         self.start_us = self.start_us if self.start_us >= 0 else moment_us
-        self.end_us = moment_us if data else self.end_us
+        if data:
+            if self.size and moment_us - self.end_us > self.pause_us:
+                self.pause_us, self.before_pause = moment_us - self.end_us, self.size
+            self.end_us = moment_us
         self._parser.receive_data(data)
         while (event := self._parser.next_event()) is not h11.NEED_DATA:
             if event is h11.PAUSED or isinstance(event, h11.EndOfMessage | h11.ConnectionClosed):
@@ -118,6 +121,6 @@ class Exchanges:
         end_us, wait_us = max(reply.end_us, asked.start_us), UNKNOWN_WAIT_US
         if self._trip_us >= 0:  # a reply that follows another one waited for that one, not for the server
             wait_us = max(0, reply.start_us - max(asked.end_us, self._replied_us) - self._trip_us)
-        times = wait_us, -1, asked.end_us, reply.start_us
+        times = wait_us, -1, asked.end_us, reply.start_us, reply.pause_us, reply.before_pause
         self._done.append(Request(*self._names, asked.start_us, end_us, asked.size, reply.size, url, kind, *times))
         self._replied_us, self._reply = end_us, None

@@ -96,11 +96,12 @@ def _traffic(draw, config, pages, has_messages, longest_s):
         count = 0
         for place, page in enumerate(pages):
             timings = []
-            for _ in range(1 + len(page.objects)):
+            for size in (page.reply_bytes, *(reply for _, reply in page.objects)):
                 after = min(count, draw.one(0, 1, 1, 2, 5))
                 at_s = _instant(draw, longest_s / 10 if after else longest_s)
                 parts_s = [draw.one(0.0, 0.1, 0.5) * draw.part() for _ in range(3)]
-                timings.append(Timing(draw.whole(0, 1 + count // 2), after, at_s, *parts_s))
+                pause_s = (0.0, 0.5 * parts_s[2], parts_s[2])[count % 3 if size > 2 else 0]
+                timings.append(Timing(draw.whole(0, 1 + count // 2), after, at_s, *parts_s, pause_s, 1 + size // 3))
                 count += 1
             pages[place] = page._replace(timings=tuple(timings))
     datagrams = []
