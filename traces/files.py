@@ -48,10 +48,6 @@ class Source(NamedTuple):
     skip_damaged: bool = False
     client: str | None = None  #: The one device of a capture that is wanted.
 
-    def lines(self, longest: int) -> Iterator[tuple[int, bytes]]:
-        """Yield number and text of each line, its end included; see `lines`."""
-        return lines(self.stream, longest, self.path)
-
     def damaged(self, where: str, error: RuleError) -> None:
         """Count damage, or raise it as a `TraceError` at its place."""
         if not self.skip_damaged:

@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 from traces.checks import checked, shown
 from traces.columns import Workload
 from traces.errors import PathName, RuleError, placed
-from traces.files import opened, replacing
+from traces.files import lines, opened, replacing
 from traces.records import Captured, Cause, Datagram, Message, Page, Report, Timing
 
 MAX_REPLY_BYTES = 1 << 40
@@ -61,7 +61,7 @@ def load(path: PathName) -> Workload:
     """Read a workload (`traces.read_workload`)."""
     book = _Book()
     with opened(path, Report()) as source, placed(path):
-        found = gathered(source.parsed(book.checked, source.lines(_MAX_LINE_BYTES)))
+        found = gathered(source.parsed(book.checked, lines(source.stream, _MAX_LINE_BYTES, path)))
         book.close()
     return found
 
@@ -95,7 +95,7 @@ def write_workload(
         ends = () if records.captured_s is None else (Captured(records.captured_s),)
         records = chain(records, records.messages, records.datagrams, ends)
 
-    def lines() -> Iterator[Fields]:
+    def written() -> Iterator[Fields]:
         yield from map(_fields, records)
         known_s = round_trip_s() if callable(round_trip_s) else round_trip_s
         if known_s is not None:
@@ -103,7 +103,7 @@ def write_workload(
 
     book = _Book()
     with replacing(path) as file:
-        for number, fields in enumerate(lines(), 1):
+        for number, fields in enumerate(written(), 1):
             with placed(path, f"line {number}"):
                 book.record(fields)
             file.write(json.dumps(fields).encode() + b"\n")

@@ -7,6 +7,7 @@ HTTP/1, which a look inside would tell, and whether each direction of a flow ove
 """
 
 import struct
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from traces.captures.flows import SILENCE_US
@@ -33,13 +34,15 @@ class Seen(NamedTuple):
     server: int = -1  #: the number of the far end, in the order in which they were met
 
 
+@dataclass(slots=True)
 class _Flow:
-    __slots__ = ("last_ns", "number", "server", "since_ns", "state", "streams", "trip_ns")
-
-    def __init__(self, number: int, server: int) -> None:
-        self.number, self.server, self.state = number, server, _NOTHING
-        self.streams = Stream(), Stream()
-        self.since_ns = self.last_ns = self.trip_ns = 0
+    number: int
+    server: int
+    streams: tuple[Stream, Stream]
+    state: int = _NOTHING
+    since_ns: int = 0
+    last_ns: int = 0
+    trip_ns: int = 0
 
 
 class Waiting:
@@ -131,6 +134,6 @@ class Waiting:
             server = self._servers.setdefault(b"%b:%d" % (address, port), len(self._servers))
             if len(self._servers) > MOST_FLOWS:
                 self._servers.clear()
-            flow = self._flows[key] = _Flow(self._met, server)
+            flow = self._flows[key] = _Flow(self._met, server, (Stream(), Stream()))
             self._met += 1
         return flow
