@@ -108,7 +108,8 @@ def decompressed(
     head = file.peek(6)
     for magic, kind, unpacked in ((b"\x1f\x8b", "gzip", _of_gzip), (b"\xfd7zXZ\0", "xz", _of_xz)):
         if head.startswith(magic):
-            file = _stream(_limited(unpacked(file), file, kind, path, limit, on_damage))
+            pieces = _Pieces(_limited(unpacked(file), file, kind, path, limit, on_damage))
+            file = io.BufferedReader(pieces, _PIECE_BYTES)
     return file
 
 
@@ -202,10 +203,6 @@ class _Pieces(io.RawIOBase):
         count = min(len(buffer), len(self._left))
         buffer[:count], self._left = self._left[:count], self._left[count:]
         return count
-
-
-def _stream(pieces: Iterator[bytes]) -> Stream:
-    return io.BufferedReader(_Pieces(pieces), _PIECE_BYTES)
 
 
 def _of_gzip(file: Stream) -> Iterator[bytes]:

@@ -115,7 +115,7 @@ def iter_pages(
     connections have their timings, unless absences are cut out; `as_one` takes all clients for one.
     """
     rule = rule or GroupingRule()
-    report = Report() if report is None else report
+    report = report or Report()
     open_pages: dict[str, _OpenPage] = {}
     clocks: dict[str, _Clock] = {}
     servers = {"": -1}  # their numbers; one without a name is not known
@@ -161,7 +161,7 @@ def in_order(
     TraceError
         If times run backwards.
     """
-    report = Report() if report is None else report
+    report = report or Report()
     window_us = int(reorder_s * 1e6)
     waiting: list[tuple[int, int, Request]] = []
     ended, begun, released = dict[str, int](), dict[str, int](), dict[str, int]()

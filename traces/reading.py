@@ -27,7 +27,6 @@ from traces.files import Source, open_trace, opened
 from traces.records import Batch, Report, Request, Session, batched
 
 _HEAD_BYTES = 1 << 16
-_NEEDED = "a workload of pages is needed here; run lpsm pages first, which makes one of a trace"
 
 
 class Format(NamedTuple):
@@ -191,7 +190,7 @@ def batches(
     report : Report, optional
         Receives the counts.
     """
-    report = Report() if report is None else report
+    report = report or Report()
     entry = _format(path, member, client, report)
     if entry.batches is None:
         yield from batched(_read(path, report, member, skip_damaged, client))
@@ -230,7 +229,7 @@ def sessions(
     and a temporary file all requests of any other trace.  With `on_disk` memory holds none of those: each loop over
     `Session.requests` reads the file.  Sessions without a request are not yielded.
     """
-    report = Report() if report is None else report
+    report = report or Report()
     entry = _format(path, member, client, report)
     if entry.sessions is not None:
         for name, user, of_session in entry.sessions(path, report, member, skip_damaged):
@@ -290,7 +289,8 @@ def read_workload(path: PathName) -> Workload:
             kind = detect(path)
         if kind in ("", "workload"):
             raise
-    raise TraceError(path, "", _NEEDED, f"a trace, {kind}")
+    rule = "a workload of pages is needed here; run lpsm pages first, which makes one of a trace"
+    raise TraceError(path, "", rule, f"a trace, {kind}")
 
 
 def _format(path: PathName, member: str | None, client: str | None, report: Report) -> Format:

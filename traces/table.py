@@ -12,7 +12,6 @@ import csv
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
 from typing import Any, NamedTuple, Self
@@ -22,20 +21,28 @@ from numpy.typing import NDArray
 
 from traces.errors import PathName, RuleError, TraceError, placed
 from traces.files import Source, lines
-from traces.records import BY_SUFFIX, MESSAGE, UNKNOWN_REQUEST_BYTES, Batch, Request, batched, counting
+from traces.records import (
+    BY_SUFFIX,
+    MAX_BYTES,
+    MESSAGE,
+    UNKNOWN_REQUEST_BYTES,
+    Batch,
+    Request,
+    batched,
+    counting,
+    moment_us,
+)  # fmt: skip
 
 _LONGEST_LINE_BYTES = 1 << 16
 _BLOCK_BYTES = 1 << 22
 _BOM = b"\xef\xbb\xbf"
 _ODD = {b'"': b'"', b" ": b" ", b"#": b"\n#", b"x": b"0x", b"X": b"0X"}  # what Arrow reads in another way, by a part
-_MAX_BYTES = 1 << 40
 _MAX_S = 1e11
 _NAMES = {"time_s": "time", "start": "time", "start_s": "time", "end_s": "end", "size": "bytes", "reply_bytes": "bytes"}
 _KINDS = {
     "time": "float64", "bytes": "int64", "end": "float64", "request_bytes": "int64", "client": "string",
     "server": "string", "url": "string",
 }  # fmt: skip
-_COLUMNS = {"time": "start_us", "end": "end_us", "bytes": "reply_bytes", "request_bytes": "request_bytes"}
 _WIRESHARK = {"no.", "time", "source", "destination", "protocol", "length"}
 
 
@@ -149,12 +156,15 @@ def _batch(read: dict[str, Any], newest: dict[str, int]) -> Batch | None:
     if "request_bytes" in read:
         read["request_bytes"] = read["request_bytes"].fill_null(UNKNOWN_REQUEST_BYTES)
     columns: dict[str, NDArray[Any]] = {}
-    for name, most in (("time", _MAX_S), ("end", _MAX_S), ("bytes", _MAX_BYTES), ("request_bytes", _MAX_BYTES)):
+    for column, name, most in (
+        ("start_us", "time", _MAX_S), ("end_us", "end", _MAX_S),
+        ("reply_bytes", "bytes", MAX_BYTES), ("request_bytes", "request_bytes", MAX_BYTES),
+    ):  # fmt: skip
         if name in read:
             values = read[name].to_numpy()
             if read[name].null_count or not 0 <= values.min() <= values.max() <= most:
                 return None
-            columns[_COLUMNS[name]] = np.rint(values * 1e6).astype(np.int64) if most == _MAX_S else values
+            columns[column] = np.rint(values * 1e6).astype(np.int64) if most == _MAX_S else values
     start_us = columns["start_us"]
     if (columns.setdefault("end_us", start_us) < start_us).any():
         return None
@@ -233,15 +243,12 @@ def _microseconds(text: str, name: str) -> int:
 
 def _seconds(text: str) -> float:
     """Read a number of seconds, or a date and time as the seconds since 1970, or raise ValueError, OverflowError."""
-    if text[4:5] == "-":
-        moment = datetime.fromisoformat(text.upper())
-        return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
-    return float(text.replace(",", "."))
+    return moment_us(text.upper()) / 1e6 if text[4:5] == "-" else float(text.replace(",", "."))
 
 
 def _bytes(text: str, name: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text.lstrip("0")[:15] or 0) <= _MAX_BYTES):
-        raise RuleError(f"{name} must be a whole number in [0, {_MAX_BYTES}]", text)
+    if not (text.isascii() and text.isdigit() and int(text.lstrip("0")[:15] or 0) <= MAX_BYTES):
+        raise RuleError(f"{name} must be a whole number in [0, {MAX_BYTES}]", text)
     return int(text)
 
 

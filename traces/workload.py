@@ -37,10 +37,7 @@ from traces.checks import checked, shown
 from traces.columns import Workload
 from traces.errors import PathName, RuleError, placed
 from traces.files import lines, opened, replacing
-from traces.records import Captured, Cause, Datagram, Message, Page, Report, Timing
-
-MAX_REPLY_BYTES = 1 << 40
-"""Largest request or reply that is believed, 1 TiB."""
+from traces.records import MAX_BYTES, Captured, Cause, Datagram, Message, Page, Report, Timing
 
 _MAX_LINE_BYTES = 1 << 24
 _MAX_OBJECTS = 100_000
@@ -276,7 +273,7 @@ def _datagram(size: object, at_s: object, up: object, head: object) -> Datagram:
     return Datagram(_seconds(at_s, "at_s"), _size(size, "datagram_bytes", 0, _LARGEST_DATAGRAM), up, first)
 
 
-def _size(value: object, name: str, least: int = 1, most: int = MAX_REPLY_BYTES) -> int:
+def _size(value: object, name: str, least: int = 1, most: int = MAX_BYTES) -> int:
     if type(value) is not int or not least <= value <= most:
         raise RuleError(f"{name} must be a whole number in [{least}, {most}]", value)
     return value
