@@ -174,16 +174,17 @@ def make(kind: str, wishes: Wishes, rng: Rng) -> Workload:
     TypeError, ValueError
         If the kind is unknown, or nothing is left to make.
     """
-    made = _drawn(kind, wishes.hours * _HOUR_S, wishes, rng)
+    lasts_s = wishes.hours * _HOUR_S
+    made = draw(kind, lasts_s, rng, wishes)
     if not made.pages and not made.messages:
         raise ValueError(f"the traffic must have a page or a message, got none in {wishes.hours:g} hours of {kind}")
     if kind == "voice":
         sent = [
-            Datagram(round(page.issue_s + part * _FRAME_S, 6), page.request_bytes // _FRAMES, True)
-            for page in made.pages for part in range(_FRAMES) if page.issue_s is not None
-        ]  # fmt: skip
+            Datagram(round((page.issue_s or 0.0) + part * _FRAME_S, 6), page.request_bytes // _FRAMES, True)
+            for page in made.pages
+            for part in range(_FRAMES)
+        ]
         told = [Datagram(message.at_s, message.size_bytes, False) for message in made.messages]
-        lasts_s = wishes.hours * _HOUR_S
         inside = sorted(one for one in sent + told if one.at_s <= lasts_s)
         return Workload.of([], datagrams=inside, captured_s=lasts_s)
     timed = zip(made.pages, made.deadlines_s.tolist(), strict=True)
@@ -192,7 +193,7 @@ def make(kind: str, wishes: Wishes, rng: Rng) -> Workload:
 
 
 @checked
-def draw(kind: str, duration_s: float, rng: Rng) -> Traffic:
+def draw(kind: str, duration_s: float, rng: Rng, wishes: Wishes | None = None) -> Traffic:
     """Draw traffic of one of `KINDS`, for about so long.
 
     Parameters
@@ -203,6 +204,8 @@ def draw(kind: str, duration_s: float, rng: Rng) -> Traffic:
         Above 0, at most 1e9.  Pages of the Web model fill it on average (one in 55 s), everything else to the second.
     rng : numpy.random.Generator
         The only source of chance.
+    wishes : Wishes, optional
+        What else is wished for; how long it takes is `duration_s`.
 
     Raises
     ------
@@ -211,7 +214,9 @@ def draw(kind: str, duration_s: float, rng: Rng) -> Traffic:
     """
     if not 0.0 < duration_s <= LONGEST_S:
         raise ValueError(f"duration_s must be above 0 and at most {LONGEST_S:g}, got {shown(duration_s)}")
-    return _drawn(kind, duration_s, Wishes(), rng)
+    if kind not in KINDS:
+        raise ValueError(f"the kind of traffic must be one of {', '.join(KINDS)}, got {shown(kind)}")
+    return KINDS[kind](duration_s, wishes or Wishes(), rng)
 
 
 @checked
@@ -300,12 +305,6 @@ def _check_sizes(**given: Sizes) -> None:
         if type(least) is not int or type(most) is not int or not 1 <= least <= most <= 1 << 40:
             rule = "two sizes in bytes, the smaller one first and at least 1"
             raise ValueError(f"{name} must be {rule}, got {shown(sizes)}")
-
-
-def _drawn(kind: str, duration_s: float, wishes: Wishes, rng: Rng) -> Traffic:
-    if kind not in KINDS:
-        raise ValueError(f"the kind of traffic must be one of {', '.join(KINDS)}, got {shown(kind)}")
-    return KINDS[kind](duration_s, wishes, rng)
 
 
 def _shifting(duration_s: float, wishes: Wishes, rng: Rng) -> Traffic:
