@@ -5,7 +5,7 @@ to simulate.  Here the same numbers stand in arrays; pages are made from them on
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from itertools import chain, compress, islice
 from math import nan
 from numbers import Integral
@@ -163,11 +163,10 @@ class Workload(Sequence[Page]):
         places = np.arange(len(self))
         own = np.isin(places, places if of_pages is None else of_pages)
         exchanges = np.repeat(own, 1 + self.objects)
-        found = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+        found: dict[str, Any] = {name: getattr(self, name)[own] for name in _OF_PAGES}
+        found |= {name: known[exchanges] for name in _OF_EXCHANGES if len(known := getattr(self, name))}
         found["names"] = list(compress(self.names, own))
-        found |= {name: found[name][own] for name in _OF_PAGES}
-        found |= {name: found[name][exchanges] for name in _OF_EXCHANGES if len(found[name])}
-        return type(self)(**found | columns)
+        return replace(self, **found | columns)
 
     def pages(self) -> Sequence[Page]:
         """Return the pages themselves, as they were given; else made when first asked for, of `int` and `float`."""

@@ -136,13 +136,7 @@ def stretches(workload: Workload, edges_s: Sequence[float], ends_s: float | None
     A page belongs to the stretch in which it is issued, with all of its exchanges; one that waited for an exchange of
     an earlier stretch begins at its recorded instant.
 
-    Parameters
-    ----------
-    workload : Workload
-    edges_s : sequence of float
-        Rising, the first 0.
-    ends_s : float, optional
-        Where the last stretch ends; by default where the recording does.
+    The edges rise, the first is 0; `ends_s` is where the last stretch ends, by default where the recording does.
 
     Returns
     -------

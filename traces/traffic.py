@@ -113,35 +113,16 @@ def _lognormal(mean_s: float) -> Waits:
 
 
 class App(NamedTuple):
-    """A program that asks for something again and again, and is told things unasked.
+    """A program that asks for something again and again, and is told things unasked."""
 
-    Attributes
-    ----------
-    request_bytes, reply_bytes : (int, int)
-        Least and largest size; a reply of 0 is an upload.
-    waits : callable
-        How long the server takes to answer.
-    pause_s : float
-        Between two pages: a mean, of an exponential distribution, or the distance of their instants if `regular`; 0:
-        there are no pages.
-    regular : bool
-        Whether pages are issued at fixed instants.
-    objects : int
-        Most embedded objects of a page.
-    messages : (float, (int, int)) or None
-        Mean gap between messages, seconds, and their sizes.
-    web : float
-        The part of the pages that are replaced by pages of the Web model.
-    """
-
-    request_bytes: Sizes = (1, 1)
+    request_bytes: Sizes = (1, 1)  #: Least and largest size; a reply of 0 is an upload.
     reply_bytes: Sizes = (0, 0)
-    waits: Waits = lambda rng, gone, n: np.zeros(n)
-    pause_s: float = 0.0
-    regular: bool = False
-    objects: int = 0
-    messages: tuple[float, Sizes] | None = None
-    web: float = 0.0
+    waits: Waits = lambda rng, gone, n: np.zeros(n)  #: How long the server takes to answer.
+    pause_s: float = 0.0  #: Between pages, whose mean it is, of an exponential distribution; 0: there are none.
+    regular: bool = False  #: Whether pages are issued at fixed instants, so far from each other.
+    objects: int = 0  #: Most embedded objects of a page.
+    messages: tuple[float, Sizes] | None = None  #: Mean gap between messages, seconds, and their sizes.
+    web: float = 0.0  #: The part of the pages that are replaced by pages of the Web model.
 
 
 APPS: dict[str, App] = {
@@ -196,16 +177,8 @@ def make(kind: str, wishes: Wishes, rng: Rng) -> Workload:
 def draw(kind: str, duration_s: float, rng: Rng, wishes: Wishes | None = None) -> Traffic:
     """Draw traffic of one of `KINDS`, for about so long.
 
-    Parameters
-    ----------
-    kind : str
-        One of `KINDS`.
-    duration_s : float
-        Above 0, at most 1e9.  Pages of the Web model fill it on average (one in 55 s), everything else to the second.
-    rng : numpy.random.Generator
-        The only source of chance.
-    wishes : Wishes, optional
-        What else is wished for; how long it takes is `duration_s`.
+    Pages of the Web model fill `duration_s`, in ]0, 1e9], on average (one in 55 s), everything else to the second; the
+    hours of `wishes` do not count.
 
     Raises
     ------
@@ -271,15 +244,8 @@ def stream(duration_s: float, rng: Rng, *, start_s: float = 0.0) -> Traffic:
 def stalls(deadlines_s: ArrayLike, viewings: ArrayLike, done_s: ArrayLike) -> Floats:
     """Return by how many seconds every segment stalls its player; NaN for what is no segment.
 
-    Parameters
-    ----------
-    deadlines_s, viewings : array_like, shape (pages,)
-        Of the traffic.
-    done_s : array_like, shape (pages,)
-        When the pages were complete.
+    Deadlines and viewings are those of the traffic, `done_s` when its pages were complete; all of shape (pages,).
 
-    Examples
-    --------
     >>> stalls([2.0, 4.0, 6.0, 11.0, np.nan], [0, 0, 0, 1, -1], [2.5, 4.25, 7.0, 11.25, 12.0]).tolist()
     [0.5, 0.0, 0.5, 0.25, nan]
 

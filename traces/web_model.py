@@ -56,8 +56,6 @@ def generate(n_pages: int, rng: np.random.Generator | int, web: str = "2025") ->
     TypeError, ValueError
         If `n_pages` is no such number, `rng` neither generator nor seed, or there is no such `web`.
 
-    Examples
-    --------
     >>> [page.page for page in generate(2, np.random.default_rng(0))]
     ['w0', 'w1']
     """

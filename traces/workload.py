@@ -78,14 +78,8 @@ def write_workload(
 ) -> int:
     """Write pages and what else there is, one a line, and return the number of pages; the file is whole or untouched.
 
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    records : Workload, or iterable of Page, Message, Datagram and Captured
-        Pages in the order in which they are browsed, messages and datagrams in the order of time.
-    round_trip_s : float or callable, optional
-        The round trip to the servers, or what tells it after the last record; that of a `Workload` by itself.
+    Pages are in the order in which they are browsed, messages and datagrams in the order of time.  The round trip to
+    the servers may be a function that tells it after the last record; that of a `Workload` is known.
     """
     if isinstance(records, Workload):
         round_trip_s = records.round_trip_s if round_trip_s is None else round_trip_s
