@@ -44,20 +44,15 @@ class Workload(Sequence[Page]):
         As in `Page`; an `issue_s` or a `deadline_s` that is not given is NaN.
     waits_s : array of float64, shape (n + sum(objects),)
         How long the server took for each exchange, in the order of `sizes`; NaN where it is not known.
-    messages : tuple of Message
-        What is pushed, in the order of time, on the clock of `issue_s`.
-    round_trip_s : float or None
-        The round trip to the servers, where the traffic was recorded and the recording tells it.
-    timings : array of float64, shape (n + sum(objects), 6)
-        When each exchange begins, a row a `Timing`, in the order of `sizes`; no rows if that is not known.
-    datagrams : tuple of Datagram
-        What nobody waits for, in the order of time.
-    captured_s : float or None
-        How long the traffic was recorded.
+    messages, datagrams : tuple of Message, tuple of Datagram
+        What is pushed and what nobody waits for, in the order of time, on the clock of `issue_s`.
+    round_trip_s, captured_s : float or None
+        The round trip to the servers, and how long the traffic was recorded, where the recording tells it.
+    timings, causes : array of float64, shapes (n + sum(objects), 6) and (n + sum(objects), 4)
+        When each exchange begins, and what it waits for, a row a `Timing` or a `Cause`, in the order of `sizes`; no
+        rows if that is not known.
     servers : array of int64, shape (n + sum(objects),)
         Numbers of servers, in the order of `sizes`; negative where the server is not known.
-    causes : array of float64, shape (n + sum(objects), 4)
-        What each exchange waits for, a row a `Cause`, in the order of `sizes`; no rows if that is not known.
 
     The columns are copies that cannot be written to, checked once: the simulator walks through them by their counts.
 

@@ -77,12 +77,8 @@ class GroupingRule:
 def pages(requests: Iterable[Request], *, rule: GroupingRule | None = None, report: Report | None = None) -> list[Page]:
     """Group requests, of one client or several, in the order of the trace, into pages; see the module for the rule.
 
-    The `report` receives the counts.
-
-    Returns
-    -------
-    list of Page
-        Client after client in the order in which they first appear, named ``<client>/<number>``.
+    They come client after client, in the order in which they first appear, and are named ``<client>/<number>``.  The
+    `report` receives the counts.
 
     Raises
     ------

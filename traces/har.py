@@ -113,7 +113,7 @@ class _Entry:
 def _initiator(fields: Fields) -> str:
     """Return the address of what named a request, as Chrome and the tools around it tell it."""
     told = fields.get("_initiator")
-    address = _part(told).get("url") if isinstance(told, dict) else told
+    address = _part(told).get("url", told)
     return address if isinstance(address, str) else ""
 
 

@@ -158,11 +158,6 @@ def read(
     client : str, optional
         Address of the one device of a capture whose traffic is wanted.
 
-    Returns
-    -------
-    Requests
-        Iterable of `Request`, as often as wanted.
-
     Raises
     ------
     TraceError

@@ -385,8 +385,8 @@ def _mqtt(duration_s: float, wishes: Wishes, rng: Rng, more_bytes: int = 0) -> T
     """Draw keep-alives at fixed times, each end so much longer, reports, and messages."""
     ping_bytes = _PING_BYTES + more_bytes
     reporting = replace(wishes, messages_per_hour=wishes.reports_per_hour, message_bytes=wishes.report_bytes)
-    pings_s = (round(number * wishes.keep_alive_s, 6) for number in range(1, int(duration_s / wishes.keep_alive_s) + 1))
-    sent = [(at_s, ping_bytes, ping_bytes) for at_s in pings_s]
+    pings = range(1, int(duration_s / wishes.keep_alive_s) + 1)
+    sent = [(round(number * wishes.keep_alive_s, 6), ping_bytes, ping_bytes) for number in pings]
     sent += [(at_s, size, 0) for at_s, size in _push(duration_s, reporting, rng, False).messages]
     pages = [
         Page(f"{'keep-alive' if reply else 'report'}{number}", size, reply, issue_s=at_s)

@@ -44,6 +44,9 @@ class _Flow:
     last_ns: int = 0
     trip_ns: int = 0
 
+    def silence_ns(self) -> int:
+        return max(UNASKED_AFTER_US * _US, self.trip_ns)
+
 
 class Waiting:
     """The flows of one client, of which the oldest is forgotten where there are too many."""
@@ -79,7 +82,7 @@ class Waiting:
             flow.trip_ns, flow.state = now_ns - flow.since_ns, _NOTHING
         elif new and before in (_ASKED, _REPLIED):
             flow.state, flow.since_ns = _REPLIED, now_ns
-            self._look_at(now_ns + self._silence_ns(flow))
+            self._look_at(now_ns + flow.silence_ns())
         if flags & (FIN | RST) and not (up and before == _ASKED and flags & FIN):
             completes, flow.state = before != _NOTHING, _NOTHING
         self.n += (flow.state != _NOTHING) - (before != _NOTHING)
@@ -95,7 +98,7 @@ class Waiting:
         found, self.due_ns = [], -1
         for flow in self._flows.values():
             if flow.state == _REPLIED:
-                at = flow.since_ns + self._silence_ns(flow)
+                at = flow.since_ns + flow.silence_ns()
             elif flow.state != _NOTHING:
                 at = flow.last_ns + SILENCE_US * _US
             else:
@@ -110,10 +113,6 @@ class Waiting:
 
     def _look_at(self, at: int) -> None:
         self.due_ns = at if self.due_ns < 0 else min(self.due_ns, at)
-
-    @staticmethod
-    def _silence_ns(flow: _Flow) -> int:
-        return max(UNASKED_AFTER_US * _US, flow.trip_ns)
 
     @staticmethod
     def _acknowledges(flow: _Flow, segment: Segment, packet: bytes, is_tcp: bool) -> bool:
