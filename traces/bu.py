@@ -142,7 +142,7 @@ def _requests(source: Source, name: str) -> Iterator[Request]:
         _, mark, rest = url.partition(b"://")
         host = (rest if mark else url).split(b"/", 1)[0].lower().removesuffix(b":80")
         wait_us = max(0, delay_us - network_us(size))
-        report.waits_us.extend((wait_us,))
+        report.waits_us.add(wait_us)
         texts, sizes = (host.decode("latin-1"), url.decode("latin-1")), (UNKNOWN_REQUEST_BYTES, size)
         return Request(name, texts[0], start_us, start_us + delay_us, *sizes, texts[1], BY_SUFFIX, wait_us)
 

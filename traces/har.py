@@ -58,7 +58,7 @@ def requests(source: Source) -> Iterator[Request]:
         if connect_us := _timing(fields, "connect"):
             tls_us = _timing(fields, "ssl") or 0
             trip_us = connect_us - tls_us if tls_us <= connect_us else connect_us  # some browsers leave TLS out of it
-            report.round_trips_us.extend([trip_us])
+            report.round_trips_us.add(trip_us)
             for key in _connections(fields):
                 trips.setdefault(key, trip_us)
 

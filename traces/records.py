@@ -171,6 +171,10 @@ class Sample:
     seen: int = 0
     step: int = 1
 
+    def add(self, value: int) -> None:
+        """Take a number."""
+        self.extend((value,))
+
     def extend(self, values: Sequence[int] | NDArray[np.int64]) -> None:
         """Take several numbers."""
         self.kept += map(int, values[-self.seen % self.step :: self.step])

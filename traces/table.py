@@ -178,10 +178,10 @@ def _batch(read: dict[str, Any], newest: dict[str, int]) -> Batch | None:
             known[name] = [one or unknown for one in found.dictionary.to_pylist()]
     names, client = known["client"], columns.get("client", np.zeros(len(start_us), np.int64))
     latest_us = np.array([newest.get(name, 0) for name in names])
-    if (np.diff(start_us) < 0).any():  # then each client by itself
+    if (start_us[1:] < start_us[:-1]).any():  # then each client by itself
         order = np.argsort(client, kind="stable")
         start_us, client = start_us[order], client[order]
-    are_backwards = (np.diff(start_us) < 0) & (np.diff(client) == 0)
+    are_backwards = (start_us[1:] < start_us[:-1]) & (client[1:] == client[:-1])
     if are_backwards.any() or (start_us < latest_us[client]).any() or len({*names}) < len(names):
         return None
     latest_us[client] = start_us  # the last of each

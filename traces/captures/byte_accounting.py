@@ -36,7 +36,7 @@ class Ledger:
 
     def __init__(self, report: Report, addresses: Sequence[bytes]) -> None:
         self.payload, self.packets = report.payload, report.packets = Payload(), Payload()
-        self.count = report.count
+        self.count, self.round_trip = report.count, report.round_trips_us.add
         #: The request, whether it stays at home, its packets up and down, and who may have it instead.
         self.waiting: list[tuple[Request, bool, int, int, Request | None]] = []
         self.ready: list[Request] = []  #: What may leave, in the order of sending.
@@ -76,10 +76,6 @@ class Ledger:
         source, _, target, _ = ends(key)
         sent = datagram(self.name(source), reason, now_us, up=True)
         self.waiting.append((sent, False, 1, 0, datagram(self.name(target), reason, now_us, up=False)))
-
-    def round_trip(self, whole_us: int) -> None:
-        """Note the round trip of a flow."""
-        self._report.round_trips_us.extend((whole_us,))
 
     def trip(self, ends: tuple[bytes, bytes], seen_us: int, whole_us: int) -> None:
         """Note the round trip between two ends."""
@@ -153,4 +149,4 @@ class Ledger:
             if kind not in UNASKED:
                 self.count("uploads", not down)
                 if request.wait_us >= 0:
-                    self._report.waits_us.extend((request.wait_us,))
+                    self._report.waits_us.add(request.wait_us)
