@@ -150,10 +150,7 @@ told each second, beside browsing."""
 def make(kind: str, wishes: Wishes, rng: Rng) -> Workload:
     """Make a workload of one of `KINDS`, as it is wished for, from one generator; a call is datagrams both ways.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the kind is unknown, or nothing is left to make.
+    Raises ValueError if the kind is unknown, or nothing is left to make.
     """
     lasts_s = wishes.hours * _HOUR_S
     made = draw(kind, lasts_s, rng, wishes)
