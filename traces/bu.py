@@ -27,11 +27,10 @@ from typing import Any, Self
 
 from traces.errors import PathName, RuleError, TraceError
 from traces.files import OnDamage, Source, Stream, decompressed, open_trace
-from traces.records import BY_SUFFIX, UNKNOWN_REQUEST_BYTES, Report, Request, counting
+from traces.records import BY_SUFFIX, MAX_BYTES, UNKNOWN_REQUEST_BYTES, Report, Request, counting
 from traces.server_times import network_us
 
 _LARGEST_SESSION_BYTES = 1 << 27
-_MAX_REPLY_BYTES = 1 << 40
 _NAME = re.compile(r"con(\d+)\.[^.]+\.\d{1,12}(?:\.(?:gz|xz))?")
 _NO_SESSION = (
     "a folder or an archive must hold sessions of Boston University in files named con<user>.<machine>.<start>"
@@ -88,21 +87,22 @@ def _files(
     on_damage = report.on_damage if skip_damaged else None
     is_folder = path.is_dir()
     for where in sorted(item for item in path.rglob("*") if item.is_file()) if is_folder else [path]:
-        is_session = not is_folder or _NAME.fullmatch(where.name)
+        if is_folder and not _NAME.fullmatch(where.name):
+            report.count("other_files")
+            continue
         with open_trace(where, on_damage=on_damage) as stream:
-            if is_session and stream.peek(512)[257:262] == b"ustar":
-                for inner, packed in _members(stream, where, on_damage):
-                    name = PurePosixPath(inner).name
-                    if not _NAME.fullmatch(name):
-                        report.count("other_files")
-                    elif wanted(inner):
-                        inside = f"{where}:{inner}"
-                        contents = decompressed(packed, inside, on_damage=on_damage)
-                        yield name, Source(contents, inside, report, skip_damaged)
-            elif not is_session:
-                report.count("other_files")
-            elif wanted(where.relative_to(path).as_posix() if is_folder else path.name):
-                yield where.name, Source(stream, where, report, skip_damaged)
+            if stream.peek(512)[257:262] != b"ustar":
+                if wanted(where.relative_to(path).as_posix() if is_folder else path.name):
+                    yield where.name, Source(stream, where, report, skip_damaged)
+                continue
+            for inner, packed in _members(stream, where, on_damage):
+                name = PurePosixPath(inner).name
+                if not _NAME.fullmatch(name):
+                    report.count("other_files")
+                elif wanted(inner):
+                    inside = f"{where}:{inner}"
+                    contents = decompressed(packed, inside, on_damage=on_damage)
+                    yield name, Source(contents, inside, report, skip_damaged)
 
 
 def _requests(source: Source, name: str) -> Iterator[Request]:
@@ -125,8 +125,8 @@ def _requests(source: Source, name: str) -> Iterator[Request]:
         if url is None:
             raise RuleError(_WHOLE, match[0].decode("latin-1").rstrip("\n"))
         size, delay_us = int(size_text), round(float(delay_text) * 1e6)
-        if size > _MAX_REPLY_BYTES:
-            raise RuleError(f"size must be at most {_MAX_REPLY_BYTES}", size)
+        if size > MAX_BYTES:
+            raise RuleError(f"size must be at most {MAX_BYTES}", size)
         if b"\n" in url or b"\r" in url:
             report.count("requests_with_a_line_end_in_the_url")
             return None
@@ -142,7 +142,7 @@ def _requests(source: Source, name: str) -> Iterator[Request]:
         _, mark, rest = url.partition(b"://")
         host = (rest if mark else url).split(b"/", 1)[0].lower().removesuffix(b":80")
         wait_us = max(0, delay_us - network_us(size))
-        report.waits_us.extend((wait_us,))
+        report.waits_us.add(wait_us)
         texts, sizes = (host.decode("latin-1"), url.decode("latin-1")), (UNKNOWN_REQUEST_BYTES, size)
         return Request(name, texts[0], start_us, start_us + delay_us, *sizes, texts[1], BY_SUFFIX, wait_us)
 

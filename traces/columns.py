@@ -5,7 +5,7 @@ to simulate.  Here the same numbers stand in arrays; pages are made from them on
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, replace
 from itertools import chain, compress, islice
 from math import nan
 from numbers import Integral
@@ -44,20 +44,15 @@ class Workload(Sequence[Page]):
         As in `Page`; an `issue_s` or a `deadline_s` that is not given is NaN.
     waits_s : array of float64, shape (n + sum(objects),)
         How long the server took for each exchange, in the order of `sizes`; NaN where it is not known.
-    messages : tuple of Message
-        What is pushed, in the order of time, on the clock of `issue_s`.
-    round_trip_s : float or None
-        The round trip to the servers, where the traffic was recorded and the recording tells it.
-    timings : array of float64, shape (n + sum(objects), 8)
-        When each exchange begins, a row a `Timing`, in the order of `sizes`; no rows if that is not known.
-    datagrams : tuple of Datagram
-        What nobody waits for, in the order of time.
-    captured_s : float or None
-        How long the traffic was recorded.
+    messages, datagrams : tuple of Message, tuple of Datagram
+        What is pushed and what nobody waits for, in the order of time, on the clock of `issue_s`.
+    round_trip_s, captured_s : float or None
+        The round trip to the servers, and how long the traffic was recorded, where the recording tells it.
+    timings, causes : array of float64, shapes (n + sum(objects), 8) and (n + sum(objects), 4)
+        When each exchange begins, and what it waits for, a row a `Timing` or a `Cause`, in the order of `sizes`; no
+        rows if that is not known.
     servers : array of int64, shape (n + sum(objects),)
         Numbers of servers, in the order of `sizes`; negative where the server is not known.
-    causes : array of float64, shape (n + sum(objects), 4)
-        What each exchange waits for, a row a `Cause`, in the order of `sizes`; no rows if that is not known.
 
     The columns are copies that cannot be written to, checked once: the simulator walks through them by their counts.
 
@@ -99,16 +94,15 @@ class Workload(Sequence[Page]):
             rule = f"objects must lie in [0, {_MOST_OBJECTS}]"
             raise ValueError(f"{rule}, got {self.objects.min()} to {self.objects.max()}")
         exchanges = n + int(self.objects.sum())
-        for name, figures in (("timings", 8), ("causes", 4)):
-            if getattr(self, name) is None or not len(getattr(self, name)):
-                setattr(self, name, np.empty((0, figures)))
         for name, rows, *width in (
-            *(("think_s", n), ("issue_s", n), ("deadline_s", n), ("sizes", exchanges, 2), ("waits_s", exchanges)),
-            *(("servers", exchanges), ("timings", exchanges if len(self.timings) else 0, 8)),
-            ("causes", exchanges if len(self.causes) else 0, 4),
-        ):
+            ("think_s", n), ("issue_s", n), ("deadline_s", n), ("sizes", exchanges, 2), ("waits_s", exchanges),
+            ("servers", exchanges), ("timings", exchanges, 8), ("causes", exchanges, 4),
+        ):  # fmt: skip
             whole, given = name in ("sizes", "servers"), getattr(self, name)
-            given = np.full(rows, -1 if whole else nan) if given is None else given
+            if name in ("timings", "causes") and (given is None or not len(given)):
+                rows, given = 0, np.empty((0, *width))
+            elif given is None:
+                given = np.full(rows, -1 if whole else nan)
             setattr(self, name, column(name, given, (rows, *width), np.int64 if whole else np.float64))
         self.messages, self.datagrams = tuple(self.messages), tuple(self.datagrams)
 
@@ -127,7 +121,7 @@ class Workload(Sequence[Page]):
             If an object is not a pair, waits or timings are not one an exchange, or a workload is given with more.
         """
         if isinstance(pages, cls):
-            if (tuple(messages), tuple(datagrams), round_trip_s, captured_s) != ((), (), None, None):
+            if [*messages, *datagrams] or (round_trip_s, captured_s) != (None, None):
                 raise ValueError(
                     "messages, datagrams and times must be left out where pages are a Workload, which has its own"
                 )
@@ -138,18 +132,16 @@ class Workload(Sequence[Page]):
         if not all(issubclass(kind, Page) for kind in set(map(type, given))):
             strange = next(page for page in given if not isinstance(page, Page))
             raise TypeError(f"pages must be traces.Page, got {shown(strange)}")
-        columns = zip(*given, strict=True) if given else ((),) * len(Page._fields)
-        of: dict[str, tuple[Any, ...]] = dict(zip(Page._fields, columns, strict=True))
+        of: dict[str, list[Any]] = {name: [page[place] for page in given] for place, name in enumerate(Page._fields)}
         if not _are_pairs(chain.from_iterable(of["objects"])):
             strange = next(one for one in of["objects"] if not _are_pairs(one))
             raise ValueError(f"an object must be a pair of request bytes and reply bytes, got {shown(strange)}")
         asked = zip(of["request_bytes"], of["reply_bytes"], strict=True)
         pairs = ((pair, *objects) for pair, objects in zip(asked, of["objects"], strict=True))
         sizes = list(chain.from_iterable(chain.from_iterable(pairs)))
-        wrong = {kind for kind in set(map(type, sizes)) if not issubclass(kind, Integral)}
-        for size in sizes if wrong else ():
-            if type(size) in wrong:
-                raise TypeError(f"sizes must be whole numbers of bytes below 2^63, got {size!r}")
+        if not all(issubclass(kind, Integral) for kind in set(map(type, sizes))):
+            strange = next(size for size in sizes if not isinstance(size, Integral))
+            raise TypeError(f"sizes must be whole numbers of bytes below 2^63, got {strange!r}")
         known = {
             name: _of_exchanges(given, name, *called) for name, called in _PARTS.items() if any(map(len, of[name]))
         }
@@ -166,11 +158,10 @@ class Workload(Sequence[Page]):
         places = np.arange(len(self))
         own = np.isin(places, places if of_pages is None else of_pages)
         exchanges = np.repeat(own, 1 + self.objects)
-        found = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+        found: dict[str, Any] = {name: getattr(self, name)[own] for name in _OF_PAGES}
+        found |= {name: known[exchanges] for name in _OF_EXCHANGES if len(known := getattr(self, name))}
         found["names"] = list(compress(self.names, own))
-        found |= {name: found[name][own] for name in _OF_PAGES}
-        found |= {name: found[name][exchanges] for name in _OF_EXCHANGES if len(found[name])}
-        return type(self)(**found | columns)
+        return replace(self, **found | columns)
 
     def pages(self) -> Sequence[Page]:
         """Return the pages themselves, as they were given; else made when first asked for, of `int` and `float`."""

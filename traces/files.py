@@ -48,10 +48,6 @@ class Source(NamedTuple):
     skip_damaged: bool = False
     client: str | None = None  #: The one device of a capture that is wanted.
 
-    def lines(self, longest: int) -> Iterator[tuple[int, bytes]]:
-        """Yield number and text of each line, its end included; see `lines`."""
-        return lines(self.stream, longest, self.path)
-
     def damaged(self, where: str, error: RuleError) -> None:
         """Count damage, or raise it as a `TraceError` at its place."""
         if not self.skip_damaged:
@@ -78,14 +74,7 @@ def open_trace(
 ) -> Iterator[Stream]:
     """Open a file for reading bytes, unpacking gzip or xz by its content, not its name.
 
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    max_unpacked_bytes : int
-        Reading past this many unpacked bytes is an error.
-    on_damage : callable, optional
-        Called with the error of damaged packed data, after which the stream ends; without it the error is raised.
+    With `on_damage` the error of damaged packed data is not raised but given to it, and the stream ends.
 
     Raises
     ------
@@ -112,7 +101,8 @@ def decompressed(
     head = file.peek(6)
     for magic, kind, unpacked in ((b"\x1f\x8b", "gzip", _of_gzip), (b"\xfd7zXZ\0", "xz", _of_xz)):
         if head.startswith(magic):
-            file = _stream(_limited(unpacked(file), file, kind, path, limit, on_damage))
+            pieces = _Pieces(_limited(unpacked(file), file, kind, path, limit, on_damage))
+            file = io.BufferedReader(pieces, _PIECE_BYTES)
     return file
 
 
@@ -206,10 +196,6 @@ class _Pieces(io.RawIOBase):
         count = min(len(buffer), len(self._left))
         buffer[:count], self._left = self._left[:count], self._left[count:]
         return count
-
-
-def _stream(pieces: Iterator[bytes]) -> Stream:
-    return io.BufferedReader(_Pieces(pieces), _PIECE_BYTES)
 
 
 def _of_gzip(file: Stream) -> Iterator[bytes]:

@@ -75,21 +75,10 @@ class GroupingRule:
 
 @checked
 def pages(requests: Iterable[Request], *, rule: GroupingRule | None = None, report: Report | None = None) -> list[Page]:
-    """Group requests into pages; see the module for the rule.
+    """Group requests, of one client or several, in the order of the trace, into pages; see the module for the rule.
 
-    Parameters
-    ----------
-    requests : iterable of Request
-        Of one client or of several, in the order of the trace.
-    rule : GroupingRule, optional
-        Its parameters.
-    report : Report, optional
-        Receives the counts.
-
-    Returns
-    -------
-    list of Page
-        Client after client in the order in which they first appear, named ``<client>/<number>``.
+    They come client after client, in the order in which they first appear, and are named ``<client>/<number>``.  The
+    `report` receives the counts.
 
     Raises
     ------
@@ -115,7 +104,7 @@ def iter_pages(
     connections have their timings, unless absences are cut out; `as_one` takes all clients for one.
     """
     rule = rule or GroupingRule()
-    report = Report() if report is None else report
+    report = report or Report()
     open_pages: dict[str, _OpenPage] = {}
     clocks: dict[str, _Clock] = {}
     servers = {"": -1}  # their numbers; one without a name is not known
@@ -154,14 +143,8 @@ def iter_pages(
 def in_order(
     requests: Iterable[Request], *, reorder_s: float = 600.0, report: Report | None = None
 ) -> Iterator[Request]:
-    """Yield requests in the order in which each client sent them; see the module for the window.
-
-    Raises
-    ------
-    TraceError
-        If times run backwards.
-    """
-    report = Report() if report is None else report
+    """Yield requests in the order in which each client sent them; see the module for the window and the TraceError."""
+    report = report or Report()
     window_us = int(reorder_s * 1e6)
     waiting: list[tuple[int, int, Request]] = []
     ended, begun, released = dict[str, int](), dict[str, int](), dict[str, int]()
@@ -190,22 +173,19 @@ def in_order(
     yield from leaving(0, -1)
 
 
+@lru_cache(maxsize=1 << 12)
 def is_embedded(url: str) -> bool:
     """Tell by its suffix whether a URL (or a request line) is of a kind that pages embed.
 
     >>> is_embedded("http://cs-www.bu.edu/lib/pics/bu-logo.gif"), is_embedded("GET 21068..html HTTP/1.0")
     (True, False)
     """
-    return _EMBEDDED_SUFFIXES.fullmatch(_suffix(url)) is not None
-
-
-@lru_cache(maxsize=1 << 12)
-def _suffix(url: str) -> str:
     parts = url.split(" ")
     if len(parts) > 2 and parts[-1].startswith("HTTP/"):
         url = parts[1]
     last = url.split("?", 1)[0].split("#", 1)[0].rsplit("/", 1)[-1]
-    return last.rsplit(".", 1)[-1].strip().lower() if "." in last else ""
+    _, dot, suffix = last.rpartition(".")
+    return dot != "" and _EMBEDDED_SUFFIXES.fullmatch(suffix.strip().lower()) is not None
 
 
 class _Clock:

@@ -21,8 +21,7 @@ Left out: bodies, what goes over a WebSocket, other timings.  Source: HAR 1.2 sp
 import json
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from traces.errors import RuleError, TraceError, placed
@@ -30,6 +29,7 @@ from traces.files import Source
 from traces.records import (
     DOCUMENT,
     EMBEDDED,
+    MAX_BYTES,
     OPENING,
     PART,
     UNKNOWN_REQUEST_BYTES,
@@ -37,12 +37,12 @@ from traces.records import (
     Report,
     Request,
     counting,
+    moment_us,
 )  # fmt: skip
 
 MAX_HAR_BYTES = 1 << 27
 """Largest archive that is read, 128 MiB."""
 
-_MAX_BYTES = 1 << 40
 Fields = dict[str, object]
 _MAX_MS = 1e9
 _SCHEMES = ("http://", "https://", "ws://", "wss://")
@@ -58,7 +58,7 @@ def requests(source: Source) -> Iterator[Request]:
         if connect_us := _timing(fields, "connect"):
             tls_us = _timing(fields, "ssl") or 0
             trip_us = connect_us - tls_us if tls_us <= connect_us else connect_us  # some browsers leave TLS out of it
-            report.round_trips_us.extend([trip_us])
+            report.round_trips_us.add(trip_us)
             for key in _connections(fields):
                 trips.setdefault(key, trip_us)
 
@@ -80,14 +80,16 @@ def requests(source: Source) -> Iterator[Request]:
         raise TraceError(source.path, "", "a HAR must hold a request that used the network", held)
     found.sort(key=lambda entry: entry.request.start_us)
     if all(entry.request.first_us >= 0 for entry in found):
-        found = _complete_when_naming(found)
+        _complete_when_naming(found)
     else:
-        found = [entry._replace(request=entry.request._replace(connection=-1, first_us=-1)) for entry in found]
-    report.waits_us.extend([made.wait_us for _, _, made in found if made.wait_us >= 0])
+        for entry in found:
+            entry.request = entry.request._replace(connection=-1, first_us=-1)
+    report.waits_us.extend([entry.request.wait_us for entry in found if entry.request.wait_us >= 0])
     opened: set[str] = set()
 
     def ordered() -> Iterator[Request]:
-        for page, _, made in found:
+        for entry in found:
+            page, made = entry.page, entry.request
             yield made._replace(kind=PART if page in opened else OPENING) if page else made
             opened.add(page)
 
@@ -99,7 +101,8 @@ def recognises(head: bytes) -> bool:
     return re.match(rb'(\xef\xbb\xbf)?\s*\{\s*"log"\s*:', head) is not None
 
 
-class _Entry(NamedTuple):
+@dataclass(slots=True)
+class _Entry:
     """A request, the page that it belongs to, and the address of what named it; empty if unknown."""
 
     page: str
@@ -110,26 +113,23 @@ class _Entry(NamedTuple):
 def _initiator(fields: Fields) -> str:
     """Return the address of what named a request, as Chrome and the tools around it tell it."""
     told = fields.get("_initiator")
-    address = _part(told).get("url") if isinstance(told, dict) else told
+    address = _part(told).get("url", told)
     return address if isinstance(address, str) else ""
 
 
-def _complete_when_naming(found: list[_Entry]) -> list[_Entry]:
-    """Return entries, in their order, none of which named another before it was whole, but for the last of a page."""
-    by_url: dict[tuple[str, str], int] = {}
-    first: dict[str, int] = {}
+def _complete_when_naming(found: list[_Entry]) -> None:
+    """End those of the entries, in their order, that named another before they were whole, but for a page's last."""
+    named: dict[tuple[str, ...], int] = {}  # by page and URL the first entry, and by page
     ends_us: dict[str, int] = {}
-    for place, (page, _, made) in enumerate(found):
-        by_url.setdefault((page, made.url), place)
-        first.setdefault(page, place)
-        ends_us[page] = max(ends_us.get(page, 0), made.end_us)
-    whole = list(found)
-    for place, (page, named_by, made) in enumerate(found):
-        parent = by_url.get((page, named_by), first[page])
-        request = whole[parent].request
-        if parent < place and request.first_us < made.start_us < request.end_us < ends_us[page]:
-            whole[parent] = whole[parent]._replace(request=request._replace(end_us=made.start_us))
-    return whole
+    for place, entry in enumerate(found):
+        named.setdefault((entry.page, entry.request.url), place)
+        named.setdefault((entry.page,), place)
+        ends_us[entry.page] = max(ends_us.get(entry.page, 0), entry.request.end_us)
+    for place, entry in enumerate(found):
+        parent = named.get((entry.page, entry.named_by), named[entry.page,])
+        request, at_us = found[parent].request, entry.request.start_us
+        if parent < place and request.first_us < at_us < request.end_us < ends_us[entry.page]:
+            found[parent].request = request._replace(end_us=at_us)
 
 
 def _entries(source: Source) -> tuple[list[Fields], int]:
@@ -215,16 +215,13 @@ def _number(value: object, most: float) -> float | None:
 
 
 def _size(value: object) -> int | None:
-    found = _number(value, _MAX_BYTES)
+    found = _number(value, MAX_BYTES)
     return None if found is None else int(found)
 
 
 def _moment(value: object) -> int:
     try:
-        moment = datetime.fromisoformat(value)  # type: ignore[arg-type]
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+        return moment_us(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         raise RuleError("startedDateTime must be an ISO 8601 time", value) from None
 

@@ -27,7 +27,6 @@ from traces.files import Source, open_trace, opened
 from traces.records import Batch, Report, Request, Session, batched
 
 _HEAD_BYTES = 1 << 16
-_NEEDED = "a workload of pages is needed here; run lpsm pages first, which makes one of a trace"
 
 
 class Format(NamedTuple):
@@ -123,14 +122,7 @@ def detect(path: PathName) -> str:
 class Requests:
     """The requests of a trace; each iteration reads the file anew, in constant memory.
 
-    Attributes
-    ----------
-    path : path-like
-        The trace.
-    format : str
-        What it was found to be, a key of `traces.registry()`.
-    report : Report
-        Counts of the latest iteration, complete when it is.
+    The `format` is a key of `traces.registry()`; `report` has the counts of the latest iteration, complete when it is.
     """
 
     def __init__(self, path: PathName, member: str | None, skip_damaged: bool, client: str | None = None) -> None:
@@ -166,11 +158,6 @@ def read(
     client : str, optional
         Address of the one device of a capture whose traffic is wanted.
 
-    Returns
-    -------
-    Requests
-        Iterable of `Request`, as often as wanted.
-
     Raises
     ------
     TraceError
@@ -184,14 +171,8 @@ def batches(
     path: PathName, *, member: str | None = None, skip_damaged: bool = False, client: str | None = None,
     report: Report | None = None,
 ) -> Iterator[Batch]:  # fmt: skip
-    """Yield the requests of a trace as columns, batch after batch; arguments as for `read`.
-
-    Parameters
-    ----------
-    report : Report, optional
-        Receives the counts.
-    """
-    report = Report() if report is None else report
+    """Yield the requests of a trace as columns; arguments as for `read`, and a `report` that receives the counts."""
+    report = report or Report()
     entry = _format(path, member, client, report)
     if entry.batches is None:
         yield from batched(_read(path, report, member, skip_damaged, client))
@@ -230,7 +211,7 @@ def sessions(
     and a temporary file all requests of any other trace.  With `on_disk` memory holds none of those: each loop over
     `Session.requests` reads the file.  Sessions without a request are not yielded.
     """
-    report = Report() if report is None else report
+    report = report or Report()
     entry = _format(path, member, client, report)
     if entry.sessions is not None:
         for name, user, of_session in entry.sessions(path, report, member, skip_damaged):
@@ -270,12 +251,7 @@ class _OnDisk:
 
 @checked
 def read_workload(path: PathName) -> Workload:
-    """Read a workload, plain or packed with gzip or xz.
-
-    Returns
-    -------
-    Workload
-        A sequence of the pages, in the order of the file, with all else beside them.
+    """Read a workload, plain or packed with gzip or xz: the pages in the order of the file, with all else beside them.
 
     Raises
     ------
@@ -290,7 +266,8 @@ def read_workload(path: PathName) -> Workload:
             kind = detect(path)
         if kind in ("", "workload"):
             raise
-    raise TraceError(path, "", _NEEDED, f"a trace, {kind}")
+    rule = "a workload of pages is needed here; run lpsm pages first, which makes one of a trace"
+    raise TraceError(path, "", rule, f"a trace, {kind}")
 
 
 def _format(path: PathName, member: str | None, client: str | None, report: Report) -> Format:

@@ -9,6 +9,7 @@ trace tells it.  A `Message` is what a server sent without being asked.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -22,6 +23,9 @@ UNKNOWN_REQUEST_BYTES = 300
 
 UNKNOWN_WAIT_US = -1
 """Stands for the time that a server took where the trace does not tell it."""
+
+MAX_BYTES = 1 << 40
+"""Largest request or reply that is believed, 1 TiB."""
 
 _REQUESTS_A_BATCH = 1 << 13
 _MOST_KEPT = 1 << 12  # of a sample
@@ -173,6 +177,10 @@ class Sample:
     seen: int = 0
     step: int = 1
 
+    def add(self, value: int) -> None:
+        """Take a number."""
+        self.extend((value,))
+
     def extend(self, values: Sequence[int] | NDArray[np.int64]) -> None:
         """Take several numbers."""
         self.kept += map(int, values[-self.seen % self.step :: self.step])
@@ -320,6 +328,13 @@ def batch_of(requests: Iterable[Request]) -> Batch:
         else:
             columns[name] = np.array(values)
     return Batch(columns, b"".join(urls), names["client"].__getitem__, names["server"].__getitem__)
+
+
+def moment_us(text: str) -> int:
+    """Return a date and time as in ISO 8601, in UTC if it tells no zone, as microseconds since 1970."""
+    moment = datetime.fromisoformat(text)
+    since = datetime(1970, 1, 1, tzinfo=moment.tzinfo and UTC)
+    return (moment - since) // timedelta(microseconds=1)
 
 
 def counting(requests: Iterator[Request], report: Report) -> Iterator[Request]:

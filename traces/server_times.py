@@ -17,6 +17,7 @@ _AIR_MBPS, _WIRE_MBPS = 5.0, 10.0
 _FIRST_WINDOW, _LARGEST_WINDOW = 2, 20
 
 
+@lru_cache(maxsize=1 << 14)
 def network_us(reply_bytes: int) -> int:
     """Return the microseconds from opening a connection to the last byte of a reply whose server answers at once.
 
@@ -24,11 +25,6 @@ def network_us(reply_bytes: int) -> int:
     (82704, 170656)
     """
     whole, rest = divmod(max(0, reply_bytes), _SEGMENT_BYTES)
-    return _of_segments(whole, rest)
-
-
-@lru_cache(maxsize=1 << 14)
-def _of_segments(whole: int, rest: int) -> int:
     segment_us = (_SEGMENT_BYTES + _HEADER_BYTES) * 8 / _AIR_MBPS
     last_us = (rest + _HEADER_BYTES) * 8 / _AIR_MBPS if rest else 0.0
     first_bytes = _SEGMENT_BYTES if whole else rest
@@ -40,5 +36,4 @@ def _of_segments(whole: int, rest: int) -> int:
         total_us += ROUND_TRIP_US + segment_us
         left -= window
         window = min(2 * window, _LARGEST_WINDOW)
-    full = min(left, whole)
-    return round(total_us + full * segment_us + last_us)
+    return round(total_us + min(left, whole) * segment_us + last_us)

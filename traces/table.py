@@ -12,7 +12,6 @@ import csv
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
 from functools import partial
 from io import BytesIO
 from typing import Any, NamedTuple, Self
@@ -20,15 +19,24 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.errors import PathName, RuleError, TraceError
+from traces.errors import PathName, RuleError, TraceError, placed
 from traces.files import Source, lines
-from traces.records import BY_SUFFIX, MESSAGE, UNKNOWN_REQUEST_BYTES, Batch, Request, batched, counting
+from traces.records import (
+    BY_SUFFIX,
+    MAX_BYTES,
+    MESSAGE,
+    UNKNOWN_REQUEST_BYTES,
+    Batch,
+    Request,
+    batched,
+    counting,
+    moment_us,
+)  # fmt: skip
 
 _LONGEST_LINE_BYTES = 1 << 16
 _BLOCK_BYTES = 1 << 22
 _BOM = b"\xef\xbb\xbf"
 _ODD = {b'"': b'"', b" ": b" ", b"#": b"\n#", b"x": b"0x", b"X": b"0X"}  # what Arrow reads in another way, by a part
-_MAX_BYTES = 1 << 40
 _MAX_S = 1e11
 _NAMES = {"time_s": "time", "start": "time", "start_s": "time", "end_s": "end", "size": "bytes", "reply_bytes": "bytes"}
 _KINDS = {
@@ -45,7 +53,7 @@ def batches(source: Source) -> Iterator[Batch]:
     (quotes, blanks, dates, comments), is read row by row, which tells number and text of a line that is wrong.
     """
     newest, number, table, block, report = dict[str, int](), 0, None, b"", source.report
-    for number, line in source.lines(_LONGEST_LINE_BYTES):
+    for number, line in lines(source.stream, _LONGEST_LINE_BYTES, source.path):
         if text := _text(line):
             table = _Table.of(text, source.path, number)
             if not table.is_head:
@@ -83,10 +91,8 @@ class _Table(NamedTuple):
     def of(cls, text: str, path: PathName, number: int) -> Self:
         """Tell it by the first line."""
         delimiter = next((mark for mark in "\t;" if mark in text), ",")
-        try:
+        with placed(path, f"line {number}"):
             columns, is_head = _named([name.strip().lower() for name in _cells(text, delimiter)])
-        except RuleError as error:
-            raise error.at(path, f"line {number}") from None
         return cls(columns, delimiter, is_head)
 
     def rows(self, source: Source, block: bytes, number: int) -> Iterator[tuple[int, str]]:
@@ -143,32 +149,34 @@ def _batch(read: dict[str, Any], newest: dict[str, int]) -> Batch | None:
     """Return what Arrow has read as a batch; None if a row may break a rule."""
     from pyarrow import compute
 
-    n, time, size = len(read["time"]), read["time"], read["bytes"]
-    if not n or time.null_count or size.null_count:
+    if not len(read["time"]):
         return None
-    end = compute.coalesce(read["end"], time) if "end" in read else None
-    asked = read["request_bytes"].fill_null(UNKNOWN_REQUEST_BYTES).to_numpy() if "request_bytes" in read else None
+    if "end" in read:
+        read["end"] = compute.coalesce(read["end"], read["time"])
+    if "request_bytes" in read:
+        read["request_bytes"] = read["request_bytes"].fill_null(UNKNOWN_REQUEST_BYTES)
     columns: dict[str, NDArray[Any]] = {}
-    for name, of, most in (("start_us", time, _MAX_S), ("end_us", end, _MAX_S), ("reply_bytes", size, _MAX_BYTES)):
-        if of is not None:
-            values = of.to_numpy()
-            if not (values.min() >= 0 and values.max() <= most):
+    for column, name, most in (
+        ("start_us", "time", _MAX_S), ("end_us", "end", _MAX_S),
+        ("reply_bytes", "bytes", MAX_BYTES), ("request_bytes", "request_bytes", MAX_BYTES),
+    ):  # fmt: skip
+        if name in read:
+            values = read[name].to_numpy()
+            if read[name].null_count or not 0 <= values.min() <= values.max() <= most:
                 return None
-            columns[name] = values if of is size else np.rint(values * 1e6).astype(np.int64)
+            columns[column] = np.rint(values * 1e6).astype(np.int64) if most == _MAX_S else values
     start_us = columns["start_us"]
     if (columns.setdefault("end_us", start_us) < start_us).any():
         return None
-    if asked is not None:
-        if not 0 <= asked.min() <= asked.max() <= _MAX_BYTES:
-            return None
-        columns["request_bytes"], columns["kind"] = asked, np.where(asked > 0, BY_SUFFIX, MESSAGE)
-    known: dict[str, list[str]] = {}
-    for name, unknown in (("client", "client"), ("server", "")):
-        found = read[name].chunk(0) if name in read else None
-        if found is not None:
+    if "request_bytes" in read:
+        columns["kind"] = np.where(columns["request_bytes"] > 0, BY_SUFFIX, MESSAGE)
+    known = {"client": ["client"], "server": [""]}
+    for name, [unknown] in known.items():
+        if name in read:
+            found = read[name].chunk(0)
             columns[name] = found.indices.to_numpy()
-        known[name] = [unknown] if found is None else [one or unknown for one in found.dictionary.to_pylist()]
-    names, client = known["client"], columns.get("client", np.zeros(n, np.int64))
+            known[name] = [one or unknown for one in found.dictionary.to_pylist()]
+    names, client = known["client"], columns.get("client", np.zeros(len(start_us), np.int64))
     latest_us = np.array([newest.get(name, 0) for name in names])
     if (start_us[1:] < start_us[:-1]).any():  # then each client by itself
         order = np.argsort(client, kind="stable")
@@ -178,10 +186,11 @@ def _batch(read: dict[str, Any], newest: dict[str, int]) -> Batch | None:
         return None
     latest_us[client] = start_us  # the last of each
     newest.update(zip(names, latest_us.tolist(), strict=True))
-    if "url" not in read:
-        return Batch(columns, b"", names.__getitem__, known["server"].__getitem__)
-    _, offsets, text = read["url"].chunk(0).buffers()
-    columns["url_at"], columns["url_bytes"] = (at := np.frombuffer(offsets, np.int32)[: n + 1])[:-1], np.diff(at)
+    text = None
+    if "url" in read:
+        _, offsets, text = read["url"].chunk(0).buffers()
+        at = np.frombuffer(offsets, np.int32)[: len(start_us) + 1]
+        columns["url_at"], columns["url_bytes"] = at[:-1], np.diff(at)
     return Batch(columns, text.to_pybytes() if text else b"", names.__getitem__, known["server"].__getitem__)
 
 
@@ -223,10 +232,9 @@ def _request(cells: dict[str, str]) -> Request:
 
 
 def _microseconds(text: str, name: str) -> int:
-    try:
+    value = -1.0
+    with suppress(ValueError, OverflowError):
         value = _seconds(text)
-    except (ValueError, OverflowError):
-        value = float("nan")
     if not 0 <= value <= _MAX_S:
         rule = f"{name} must be a number of seconds in [0, 1e11] or a date and time as in ISO 8601 since 1970"
         raise RuleError(rule, text)
@@ -235,15 +243,12 @@ def _microseconds(text: str, name: str) -> int:
 
 def _seconds(text: str) -> float:
     """Read a number of seconds, or a date and time as the seconds since 1970, or raise ValueError, OverflowError."""
-    if text[4:5] == "-":
-        moment = datetime.fromisoformat(text.upper())
-        return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
-    return float(text.replace(",", "."))
+    return moment_us(text.upper()) / 1e6 if text[4:5] == "-" else float(text.replace(",", "."))
 
 
 def _bytes(text: str, name: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text.lstrip("0")[:15] or 0) <= _MAX_BYTES):
-        raise RuleError(f"{name} must be a whole number in [0, {_MAX_BYTES}]", text)
+    if not (text.isascii() and text.isdigit() and int(text.lstrip("0")[:15] or 0) <= MAX_BYTES):
+        raise RuleError(f"{name} must be a whole number in [0, {MAX_BYTES}]", text)
     return int(text)
 
 
@@ -254,6 +259,6 @@ _TABLE = re.compile(rb"(%s|%s)" % (_ROW, _FIRST_NAMES), re.IGNORECASE)
 
 def recognises(head: bytes) -> bool:
     """Tell a table by its first line that is neither empty nor a comment."""
-    rows = (line.strip() for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n"))
+    rows = (line.strip() for line in head.removeprefix(_BOM).split(b"\n"))
     first = next((row[:1024] for row in rows if row and not row.startswith(b"#")), b"")
     return b"\0" not in head and _TABLE.match(first) is not None

@@ -27,12 +27,7 @@ def workload_of(
     first packet, if `report` has it, else with the first request; every exchange has its `Timing`, and `captured_s` is
     how long it lasted.  Of other traces with a message, pages are issued at the time at which they were in the trace,
     or when the one before is complete and thought about, whichever is later: so messages and pages keep their places.
-    Arguments as for `traces.pages`.
-
-    Returns
-    -------
-    Workload
-        With the median of the recorded round trips, if `report` has it.
+    Arguments as for `traces.pages`; the workload has the median of the recorded round trips, if `report` has it.
     """
     of_client = list(each("requests", requests, Request))
     beside = sorted((item for item in of_client if item.kind in UNASKED), key=attrgetter("start_us"))
@@ -62,7 +57,7 @@ def browsed(
 
     Sessions of one recording keep their times, and may overlap; the next recording begins when the one before is over.
     """
-    report = Report() if report is None else report
+    report = report or Report()
     begun_s, connections, captured = 0.0, 0, False
     spans = report.spans_us
     of_sessions = groupby(each("sessions", sessions, Session), lambda one: spans.get(one.name) or one.name)
@@ -136,18 +131,8 @@ def stretches(workload: Workload, edges_s: Sequence[float], ends_s: float | None
     A page belongs to the stretch in which it is issued, with all of its exchanges; one that waited for an exchange of
     an earlier stretch begins at its recorded instant.
 
-    Parameters
-    ----------
-    workload : Workload
-    edges_s : sequence of float
-        Rising, the first 0.
-    ends_s : float, optional
-        Where the last stretch ends; by default where the recording does.
-
-    Returns
-    -------
-    list of Workload
-        With times since their edges; `captured_s` is how long a stretch is, if the workload has it.
+    The edges rise, the first is 0; `ends_s` is where the last stretch ends, by default where the recording does.
+    Stretches have times since their edges; `captured_s` is how long one is, if the workload has it.
     """
     begun = instants(workload)
     last = ends_s if workload.captured_s is None else workload.captured_s
@@ -156,7 +141,7 @@ def stretches(workload: Workload, edges_s: Sequence[float], ends_s: float | None
     of_exchange = np.repeat(of_page, 1 + workload.objects)
     found = []
     for number, (start, stop) in enumerate(pairwise(edges)):
-        rows = np.flatnonzero(of_exchange == number) if len(begun) else np.empty(0, dtype=np.int64)
+        rows = np.flatnonzero(of_exchange[: len(begun)] == number)
         timings, place = workload.timings[rows], np.full(len(of_exchange), -1)
         place[rows] = np.arange(len(rows))
         waited_for = place[np.maximum(rows - timings[:, 1].astype(np.int64), 0)]
@@ -195,14 +180,12 @@ def joined(workloads: Iterable[Workload], captured_s: float | None = None) -> Wo
     Each has connections and servers of its own.
     """
     given = list(each("workloads", workloads, Workload))
-    connections, timings, servers = 0, [], [np.empty(0, dtype=np.int64)]
+    connections, met, timings, servers = 0, 0, [], []
     for one in given:
-        own = one.timings.copy()
-        own[:, 0] += connections
-        connections = int(own[:, 0].max(initial=connections - 1)) + 1
-        timings.append(own)
-        known = max(of_one.max(initial=-1) for of_one in servers) + 1
-        servers.append(np.where(one.servers >= 0, one.servers + known, -1))
+        timings.append(np.add(one.timings, [connections, *[0] * 7]))
+        connections = 1 + int(timings[-1][:, 0].max(initial=connections - 1))
+        servers.append(np.where(one.servers >= 0, one.servers + met, -1))
+        met = 1 + int(servers[-1].max(initial=met - 1))
     columns: dict[str, Any] = {
         name: np.concatenate([getattr(one, name) for one in given])
         for name in ("objects", "sizes", "think_s", "issue_s", "waits_s", "deadline_s")

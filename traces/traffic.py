@@ -113,35 +113,16 @@ def _lognormal(mean_s: float) -> Waits:
 
 
 class App(NamedTuple):
-    """A program that asks for something again and again, and is told things unasked.
+    """A program that asks for something again and again, and is told things unasked."""
 
-    Attributes
-    ----------
-    request_bytes, reply_bytes : (int, int)
-        Least and largest size; a reply of 0 is an upload.
-    waits : callable
-        How long the server takes to answer.
-    pause_s : float
-        Between two pages: a mean, of an exponential distribution, or the distance of their instants if `regular`; 0:
-        there are no pages.
-    regular : bool
-        Whether pages are issued at fixed instants.
-    objects : int
-        Most embedded objects of a page.
-    messages : (float, (int, int)) or None
-        Mean gap between messages, seconds, and their sizes.
-    web : float
-        The part of the pages that are replaced by pages of the Web model.
-    """
-
-    request_bytes: Sizes = (1, 1)
+    request_bytes: Sizes = (1, 1)  #: Least and largest size; a reply of 0 is an upload.
     reply_bytes: Sizes = (0, 0)
-    waits: Waits = lambda rng, gone, n: np.zeros(n)
-    pause_s: float = 0.0
-    regular: bool = False
-    objects: int = 0
-    messages: tuple[float, Sizes] | None = None
-    web: float = 0.0
+    waits: Waits = lambda rng, gone, n: np.zeros(n)  #: How long the server takes to answer.
+    pause_s: float = 0.0  #: Between pages, whose mean it is, of an exponential distribution; 0: there are none.
+    regular: bool = False  #: Whether pages are issued at fixed instants, so far from each other.
+    objects: int = 0  #: Most embedded objects of a page.
+    messages: tuple[float, Sizes] | None = None  #: Mean gap between messages, seconds, and their sizes.
+    web: float = 0.0  #: The part of the pages that are replaced by pages of the Web model.
 
 
 APPS: dict[str, App] = {
@@ -169,21 +150,19 @@ told each second, beside browsing."""
 def make(kind: str, wishes: Wishes, rng: Rng) -> Workload:
     """Make a workload of one of `KINDS`, as it is wished for, from one generator; a call is datagrams both ways.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the kind is unknown, or nothing is left to make.
+    Raises ValueError if the kind is unknown, or nothing is left to make.
     """
-    made = _drawn(kind, wishes.hours * _HOUR_S, wishes, rng)
+    lasts_s = wishes.hours * _HOUR_S
+    made = draw(kind, lasts_s, rng, wishes)
     if not made.pages and not made.messages:
         raise ValueError(f"the traffic must have a page or a message, got none in {wishes.hours:g} hours of {kind}")
     if kind == "voice":
         sent = [
-            Datagram(round(page.issue_s + part * _FRAME_S, 6), page.request_bytes // _FRAMES, True)
-            for page in made.pages for part in range(_FRAMES) if page.issue_s is not None
-        ]  # fmt: skip
+            Datagram(round((page.issue_s or 0.0) + part * _FRAME_S, 6), page.request_bytes // _FRAMES, True)
+            for page in made.pages
+            for part in range(_FRAMES)
+        ]
         told = [Datagram(message.at_s, message.size_bytes, False) for message in made.messages]
-        lasts_s = wishes.hours * _HOUR_S
         inside = sorted(one for one in sent + told if one.at_s <= lasts_s)
         return Workload.of([], datagrams=inside, captured_s=lasts_s)
     timed = zip(made.pages, made.deadlines_s.tolist(), strict=True)
@@ -192,17 +171,11 @@ def make(kind: str, wishes: Wishes, rng: Rng) -> Workload:
 
 
 @checked
-def draw(kind: str, duration_s: float, rng: Rng) -> Traffic:
+def draw(kind: str, duration_s: float, rng: Rng, wishes: Wishes | None = None) -> Traffic:
     """Draw traffic of one of `KINDS`, for about so long.
 
-    Parameters
-    ----------
-    kind : str
-        One of `KINDS`.
-    duration_s : float
-        Above 0, at most 1e9.  Pages of the Web model fill it on average (one in 55 s), everything else to the second.
-    rng : numpy.random.Generator
-        The only source of chance.
+    Pages of the Web model fill `duration_s`, in ]0, 1e9], on average (one in 55 s), everything else to the second; the
+    hours of `wishes` do not count.
 
     Raises
     ------
@@ -211,7 +184,9 @@ def draw(kind: str, duration_s: float, rng: Rng) -> Traffic:
     """
     if not 0.0 < duration_s <= LONGEST_S:
         raise ValueError(f"duration_s must be above 0 and at most {LONGEST_S:g}, got {shown(duration_s)}")
-    return _drawn(kind, duration_s, Wishes(), rng)
+    if kind not in KINDS:
+        raise ValueError(f"the kind of traffic must be one of {', '.join(KINDS)}, got {shown(kind)}")
+    return KINDS[kind](duration_s, wishes or Wishes(), rng)
 
 
 @checked
@@ -266,15 +241,8 @@ def stream(duration_s: float, rng: Rng, *, start_s: float = 0.0) -> Traffic:
 def stalls(deadlines_s: ArrayLike, viewings: ArrayLike, done_s: ArrayLike) -> Floats:
     """Return by how many seconds every segment stalls its player; NaN for what is no segment.
 
-    Parameters
-    ----------
-    deadlines_s, viewings : array_like, shape (pages,)
-        Of the traffic.
-    done_s : array_like, shape (pages,)
-        When the pages were complete.
+    Deadlines and viewings are those of the traffic, `done_s` when its pages were complete; all of shape (pages,).
 
-    Examples
-    --------
     >>> stalls([2.0, 4.0, 6.0, 11.0, np.nan], [0, 0, 0, 1, -1], [2.5, 4.25, 7.0, 11.25, 12.0]).tolist()
     [0.5, 0.0, 0.5, 0.25, nan]
 
@@ -300,12 +268,6 @@ def _check_sizes(**given: Sizes) -> None:
         if type(least) is not int or type(most) is not int or not 1 <= least <= most <= 1 << 40:
             rule = "two sizes in bytes, the smaller one first and at least 1"
             raise ValueError(f"{name} must be {rule}, got {shown(sizes)}")
-
-
-def _drawn(kind: str, duration_s: float, wishes: Wishes, rng: Rng) -> Traffic:
-    if kind not in KINDS:
-        raise ValueError(f"the kind of traffic must be one of {', '.join(KINDS)}, got {shown(kind)}")
-    return KINDS[kind](duration_s, wishes, rng)
 
 
 def _shifting(duration_s: float, wishes: Wishes, rng: Rng) -> Traffic:
@@ -420,8 +382,8 @@ def _mqtt(duration_s: float, wishes: Wishes, rng: Rng, more_bytes: int = 0) -> T
     """Draw keep-alives at fixed times, each end so much longer, reports, and messages."""
     ping_bytes = _PING_BYTES + more_bytes
     reporting = replace(wishes, messages_per_hour=wishes.reports_per_hour, message_bytes=wishes.report_bytes)
-    pings_s = (round(number * wishes.keep_alive_s, 6) for number in range(1, int(duration_s / wishes.keep_alive_s) + 1))
-    sent = [(at_s, ping_bytes, ping_bytes) for at_s in pings_s]
+    pings = range(1, int(duration_s / wishes.keep_alive_s) + 1)
+    sent = [(round(number * wishes.keep_alive_s, 6), ping_bytes, ping_bytes) for number in pings]
     sent += [(at_s, size, 0) for at_s, size in _push(duration_s, reporting, rng, False).messages]
     pages = [
         Page(f"{'keep-alive' if reply else 'report'}{number}", size, reply, issue_s=at_s)

@@ -17,6 +17,7 @@ Source: S. D. Gribble, UC Berkeley Home IP HTTP Traces, July 1997, the Internet 
 
 from collections.abc import Iterator
 from functools import lru_cache
+from ipaddress import IPv4Address
 from typing import NamedTuple
 
 import numpy as np
@@ -54,6 +55,7 @@ class Records(NamedTuple):
     columns: NDArray[np.void]
     url_at: Ints
     text: bytes
+    times_us: Ints  #: Of request, first and last byte, shape (3, n); -1 where it is unknown.
 
 
 def binary(source: Source) -> Iterator[Records]:
@@ -69,8 +71,13 @@ def binary(source: Source) -> Iterator[Records]:
         if len(offsets):
             # every byte is the start of a possible 60-byte item; taking some of them copies whole items
             items = np.ndarray((len(data) - _HEAD + 1,), np.dtype((np.void, _HEAD)), data, strides=(1,))
-            records = Records(items[offsets].view(RECORD_DTYPE), offsets + _HEAD, data)
-            yield from _sound(records, base + offsets, source)
+            fixed = items[offsets].view(RECORD_DTYPE)
+            seconds, micros = (
+                np.array([fixed[f"{name}_{unit}"] for name in ("request", "first", "last")], np.int64)
+                for unit in ("s", "us")
+            )
+            times_us = np.where(seconds == UNKNOWN, -1, seconds * 1_000_000 + micros)
+            yield from _sound(Records(fixed, offsets + _HEAD, data, times_us), micros, base + offsets, source)
         length = int.from_bytes(data[end + _HEAD - 2 : end + _HEAD], "big") if len(data) - end >= _HEAD else 1
         base, data = base + end, data[end:]
         if not 1 <= length <= MAX_URL_BYTES:
@@ -90,8 +97,7 @@ def batches(source: Source) -> Iterator[Batch]:
         report.count("without_request_time", int((~timed).sum()))
         report.count("without_size", int((timed & ~sized).sum()))
         known = slice(None) if (timed & sized).all() else timed & sized
-        fixed = fixed[known]
-        start, first, last = (_microseconds(fixed, name) for name in ("request", "first", "last"))
+        fixed, (start, first, last) = fixed[known], chunk.times_us[:, known]
         waits = np.where(first < 0, UNKNOWN_WAIT_US, np.maximum(first - start - ROUND_TRIP_US, 0))
         header = fixed["header_bytes"].astype(np.int64)
         header[header == UNKNOWN] = 0
@@ -123,32 +129,23 @@ def _frames(data: bytes) -> tuple[Ints, int]:
     return np.array(offsets, dtype=np.int64), at
 
 
-def _microseconds(fixed: NDArray[np.void], name: str) -> Ints:
-    """Return a time in microseconds, -1 where it is unknown."""
-    seconds = fixed[f"{name}_s"].astype(np.int64)
-    moments: Ints = np.where(seconds == UNKNOWN, -1, seconds * 1_000_000 + fixed[f"{name}_us"])
-    return moments
-
-
-def _sound(records: Records, places: Ints, source: Source) -> Iterator[Records]:
+def _sound(records: Records, micros: Ints, places: Ints, source: Source) -> Iterator[Records]:
     """Yield the records whose times can be, counted; the first that cannot is an error unless damage is counted."""
-    fixed = records.columns
-    moments = {name: _microseconds(fixed, name) for name in ("request", "first", "last")}
-    start, first, last = moments.values()
-    broken = np.zeros(len(fixed), bool)
-    for name, moment in moments.items():
-        broken |= (moment >= 0) & ((fixed[f"{name}_us"] >= 1_000_000) | ((start >= 0) & (moment < start)))
+    fixed, url_at, text, times_us = records
+    # an unknown request is before everything
+    whole = ((times_us < 0) | ((micros < 1_000_000) & (times_us >= times_us[0]))).all(axis=0)
     rule = "no byte of a reply may precede the request, and microseconds must be below 1000000"
-    for at in np.flatnonzero(broken).tolist():
-        source.damaged(f"byte {places[at]}", RuleError(rule, f"{start[at]}, {first[at]} and {last[at]} us"))
-    if not broken.all():
-        source.report.count("records", len(fixed) - int(broken.sum()))
-        yield Records(fixed[~broken], records.url_at[~broken], records.text) if broken.any() else records
+    for at in np.flatnonzero(~whole).tolist():
+        start, first, last = times_us[:, at]
+        source.damaged(f"byte {places[at]}", RuleError(rule, f"{start}, {first} and {last} us"))
+    if whole.any():
+        source.report.count("records", int(whole.sum()))
+        yield records if whole.all() else Records(fixed[whole], url_at[whole], text, times_us[:, whole])
 
 
 @lru_cache(maxsize=1 << 15)
 def _dotted(address: int) -> str:
-    return ".".join(str(address >> shift & 255) for shift in (24, 16, 8, 0))
+    return str(IPv4Address(address))
 
 
 @lru_cache(maxsize=1 << 15)
@@ -158,6 +155,6 @@ def _endpoint(key: int) -> str:
 
 def recognises(head: bytes) -> bool:
     """Tell the first record: microseconds below a million (or unknown), the request seen after 1990."""
-    times = [int.from_bytes(head[at : at + 4], "big") for at in range(0, 24, 4)]
+    times = np.frombuffer(head[:24].ljust(24), ">u4").tolist()
     likely = all(micro < 1_000_000 or micro == UNKNOWN for micro in times[1::2])
     return b"\0" in head and len(head) >= 24 and likely and times[0] > 631_152_000

@@ -124,17 +124,14 @@ def amounts(packaged: Model, scores: Floats, is_home: NDArray[np.bool_]) -> tupl
     The bytes of `other` follow from those of all else: a page that is larger than so many of all pages without it is so
     with it.
     """
-    n = len(TYPES)
-    counts = [_counts(packaged, kind, scores[:, i]) for i, kind in enumerate(TYPES)]
-    tables = packaged["kib"]
+    tables, n, font = packaged["kib"], len(TYPES), TYPES.index("font")
+    counts = np.column_stack([_counts(packaged, kind, scores[:, i]) for i, kind in enumerate(TYPES)])
     home, inner = (quantile(tables[kind], scores[:, 2 * n - 2]) for kind in ("image_home", "image_inner"))
-    kib = [quantile(tables[kind], scores[:, n + i]) for i, kind in enumerate(TYPES[:-2])] + [
-        np.where(is_home, home, inner)
-    ]
-    kib = [of * (count > 0) for of, count in zip(kib, counts, strict=False)]
-    kib[TYPES.index("font")] *= counts[TYPES.index("font")]  # of a font, which is what is published
-    rest = np.interp(np.log1p(sum(kib)), np.log1p(quantile(tables["rest"], _SCORES)), _SCORES)
-    return np.column_stack(counts), _KIB * np.column_stack([*kib, quantile(tables["other"], rest)])
+    others = [quantile(tables[kind], scores[:, n + i]) for i, kind in enumerate(TYPES[:-2])]
+    kib = np.column_stack([*others, np.where(is_home, home, inner)]) * (counts[:, :-1] > 0)
+    kib[:, font] *= counts[:, font]  # of a font, which is what is published
+    rest = np.interp(np.log1p(kib.sum(axis=1)), np.log1p(quantile(tables["rest"], _SCORES)), _SCORES)
+    return counts, _KIB * np.column_stack([kib, quantile(tables["other"], rest)])
 
 
 def _counts(packaged: Model, kind: str, scores: Floats) -> Floats:

@@ -36,11 +36,8 @@ from typing import Any, NamedTuple
 from traces.checks import checked, shown
 from traces.columns import Workload
 from traces.errors import PathName, RuleError, placed
-from traces.files import opened, replacing
-from traces.records import Captured, Cause, Datagram, Message, Page, Report, Timing
-
-MAX_REPLY_BYTES = 1 << 40
-"""Largest request or reply that is believed, 1 TiB."""
+from traces.files import lines, opened, replacing
+from traces.records import MAX_BYTES, Captured, Cause, Datagram, Message, Page, Report, Timing
 
 _MAX_LINE_BYTES = 1 << 24
 _MAX_OBJECTS = 100_000
@@ -61,7 +58,7 @@ def load(path: PathName) -> Workload:
     """Read a workload (`traces.read_workload`)."""
     book = _Book()
     with opened(path, Report()) as source, placed(path):
-        found = gathered(source.parsed(book.checked, source.lines(_MAX_LINE_BYTES)))
+        found = gathered(source.parsed(book.checked, lines(source.stream, _MAX_LINE_BYTES, path)))
         book.close()
     return found
 
@@ -81,21 +78,15 @@ def write_workload(
 ) -> int:
     """Write pages and what else there is, one a line, and return the number of pages; the file is whole or untouched.
 
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    records : Workload, or iterable of Page, Message, Datagram and Captured
-        Pages in the order in which they are browsed, messages and datagrams in the order of time.
-    round_trip_s : float or callable, optional
-        The round trip to the servers, or what tells it after the last record; that of a `Workload` by itself.
+    Pages are in the order in which they are browsed, messages and datagrams in the order of time.  The round trip to
+    the servers may be a function that tells it after the last record; that of a `Workload` is known.
     """
     if isinstance(records, Workload):
         round_trip_s = records.round_trip_s if round_trip_s is None else round_trip_s
         ends = () if records.captured_s is None else (Captured(records.captured_s),)
         records = chain(records, records.messages, records.datagrams, ends)
 
-    def lines() -> Iterator[Fields]:
+    def written() -> Iterator[Fields]:
         yield from map(_fields, records)
         known_s = round_trip_s() if callable(round_trip_s) else round_trip_s
         if known_s is not None:
@@ -103,7 +94,7 @@ def write_workload(
 
     book = _Book()
     with replacing(path) as file:
-        for number, fields in enumerate(lines(), 1):
+        for number, fields in enumerate(written(), 1):
             with placed(path, f"line {number}"):
                 book.record(fields)
             file.write(json.dumps(fields).encode() + b"\n")
@@ -281,7 +272,7 @@ def _datagram(size: object, at_s: object, up: object, head: object) -> Datagram:
     return Datagram(_seconds(at_s, "at_s"), _size(size, "datagram_bytes", 0, _LARGEST_DATAGRAM), up, first)
 
 
-def _size(value: object, name: str, least: int = 1, most: int = MAX_REPLY_BYTES) -> int:
+def _size(value: object, name: str, least: int = 1, most: int = MAX_BYTES) -> int:
     if type(value) is not int or not least <= value <= most:
         raise RuleError(f"{name} must be a whole number in [{least}, {most}]", value)
     return value

@@ -89,8 +89,8 @@ def test_an_archive_with_all_timings_keeps_its_times(tmp_path):
     requests, report = read(tmp_path, *made)
     work = traces.workload_of(requests, report=report)
     assert work.timings == near(np.array([
-        [0, 0, 0.0, 0.026, 0.03, 0.004],  # complete when it named the second
-        [0, 1, 0.0, 0.0, 0.01, 0.04], [0, 1, 0.04, 0.0, 0.000001, 0.001999],
+        [0, 0, 0.0, 0.026, 0.03, 0.004, 0, 0],  # complete when it named the second
+        [0, 1, 0.0, 0.0, 0.01, 0.04, 0, 0], [0, 1, 0.04, 0.0, 0.000001, 0.001999, 0, 0],
     ]))  # fmt: skip
     assert work.captured_s == near(0.152)
     requests, report = read(tmp_path, *made, ENTRY)  # one that does not tell

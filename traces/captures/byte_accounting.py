@@ -8,8 +8,7 @@ datagram, so that their instants are kept.  A clock that jumps begins a new sess
 own.  Addresses of one device have one name (`device`).
 """
 
-from collections.abc import Callable
-from operator import itemgetter
+from collections.abc import Callable, Sequence
 
 from traces.captures.frames import Segment, address_text, ends
 from traces.records import DATAGRAM_DOWN, DATAGRAM_UP, MESSAGE, UNASKED, FlowGroup, Payload, Report, Request
@@ -23,18 +22,27 @@ Enter = Callable[[Request, int, int], None]
 """What takes an exchange, message or datagram, and its packets up and down."""
 
 
-class Ledger:
-    """The book of one capture, whose counts, payload and flows `report` receives."""
+def datagram(client: str, server: str, at_us: int, up: bool, size: int = 0) -> Request:
+    """Return what was sent at an instant, up or down, and nobody waits for."""
+    sizes, kind = ((size, 0), DATAGRAM_UP) if up else ((0, size), DATAGRAM_DOWN)
+    return Request(client, server, at_us, at_us, *sizes, kind=kind)
 
-    def __init__(self, report: Report) -> None:
+
+class Ledger:
+    """The book of one capture, whose counts, payload and flows `report` receives.
+
+    The `addresses` are those of the one device that is wanted, if one is; it is called by the first of them.
+    """
+
+    def __init__(self, report: Report, addresses: Sequence[bytes]) -> None:
         self.payload, self.packets = report.payload, report.packets = Payload(), Payload()
-        self.count = report.count
-        #: When it began, the request, whether it stays at home, its packets up and down, and who may have it instead.
-        self.waiting: list[tuple[int, Request, bool, int, int, Request | None]] = []
+        self.count, self.round_trip = report.count, report.round_trips_us.add
+        #: The request, whether it stays at home, its packets up and down, and who may have it instead.
+        self.waiting: list[tuple[Request, bool, int, int, Request | None]] = []
         self.ready: list[Request] = []  #: What may leave, in the order of sending.
         #: The last round trip noted between client and server, as the capture saw it and from end to end.
         self.trips: dict[tuple[bytes, bytes], tuple[int, int]] = {}
-        self.devices, self.device = set[bytes](), b""  #: The addresses of the one device that is wanted, and the first.
+        self.devices, self.device = set(addresses), next(iter(addresses), b"")
         self._report = report
         self._clients, self._seen = set[str](), set[str]()  # the former's traffic leaves the network at home
         self._connections, self._session, self._remote = 0, 1, False
@@ -66,15 +74,8 @@ class Ledger:
         if not key:
             return
         source, _, target, _ = ends(key)
-        sent, received = (
-            Request(self.name(client), reason, now_us, now_us, 0, 0, "", kind)
-            for client, kind in ((source, DATAGRAM_UP), (target, DATAGRAM_DOWN))
-        )
-        self.waiting.append((now_us, sent, False, 1, 0, received))
-
-    def round_trip(self, whole_us: int) -> None:
-        """Note the round trip of a flow."""
-        self._report.round_trips_us.extend((whole_us,))
+        sent = datagram(self.name(source), reason, now_us, up=True)
+        self.waiting.append((sent, False, 1, 0, datagram(self.name(target), reason, now_us, up=False)))
 
     def trip(self, ends: tuple[bytes, bytes], seen_us: int, whole_us: int) -> None:
         """Note the round trip between two ends."""
@@ -106,8 +107,7 @@ class Ledger:
             self._seen.add(request.client)
             if not stays:
                 self._clients.add(request.client)
-            own = request._replace(connection=connection)
-            self.waiting.append((request.start_us, own, stays, up_packets, down_packets, None))
+            self.waiting.append((request._replace(connection=connection), stays, up_packets, down_packets, None))
 
         return enter
 
@@ -123,9 +123,9 @@ class Ledger:
 
     def release(self, n: int) -> None:
         """Let the first `n` of those that wait leave."""
-        self.waiting.sort(key=itemgetter(0))
+        self.waiting.sort(key=lambda one: one[0].start_us)
         leaving, self.waiting = self.waiting[:n], self.waiting[n:]
-        for _, request, stays, up_packets, down_packets, other in leaving:
+        for request, stays, up_packets, down_packets, other in leaving:
             up, down, kind = request.request_bytes, request.reply_bytes, request.kind
             if stays and self._remote and request.client not in self._clients:
                 self.dropped("local", up + down, up_packets + down_packets)
@@ -149,4 +149,4 @@ class Ledger:
             if kind not in UNASKED:
                 self.count("uploads", not down)
                 if request.wait_us >= 0:
-                    self._report.waits_us.extend((request.wait_us,))
+                    self._report.waits_us.add(request.wait_us)

@@ -17,11 +17,11 @@ from itertools import chain, repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.captures.byte_accounting import Enter, Ledger
+from traces.captures.byte_accounting import Enter, Ledger, datagram
 from traces.captures.frames import Segment
 from traces.captures.runs import Payload, Run, runs, started
 from traces.captures.streams import ACK, FIN, RST, SYN, Stream
-from traces.records import DATAGRAM_DOWN, DATAGRAM_UP, Request
+from traces.records import Request
 
 Seen = tuple[bool, Segment, bytes, int]
 """Whether a packet goes the way of the first one of its flow, its headers, its frame, and when it was seen."""
@@ -80,13 +80,12 @@ def udp(key: bytes, forward: bool, ledger: Ledger, enter: Enter, *, quic: bool, 
         nonlocal is_known, is_open
         if held and not is_known:
             is_known, is_open = True, open_loop(held)
-        for datagram in held:
+        for payload in held:
+            up, at_us, size, _ = payload
             if is_open:
-                up, at_us, size, _ = datagram
-                sizes, kind = ((size, 0), DATAGRAM_UP) if up else ((0, size), DATAGRAM_DOWN)
-                enter(Request(*names, at_us, at_us, *sizes, kind=kind), up, not up)
+                enter(datagram(*names, at_us, up, size), up, not up)
             else:
-                run.send(datagram)
+                run.send(payload)
         held.clear()
 
     while True:
@@ -97,13 +96,13 @@ def udp(key: bytes, forward: bool, ledger: Ledger, enter: Enter, *, quic: bool, 
         if packet is None:
             continue
         way, segment, frame, last_us = packet
+        up = way is forward
         if not segment.size:
-            kind = DATAGRAM_UP if way is forward else DATAGRAM_DOWN
-            enter(Request(*names, last_us, last_us, 0, 0, kind=kind), way is forward, way is not forward)
+            enter(datagram(*names, last_us, up), up, not up)
         else:
             ledger.payload.captured += segment.size
             head = frame[segment.payload_at : segment.payload_at + _LONGEST_HEAD]
-            held.append((way is forward, last_us, segment.size, head))
+            held.append((up, last_us, segment.size, head))
             if is_known or len(held) >= MOST_HELD:
                 decide()
 
@@ -160,8 +159,7 @@ def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
     found_bytes, lost = 0, [0, 0]  # in exchanges of HTTP; bytes that only the capture lost: down, up
 
     def beside(name: str) -> None:
-        kind = DATAGRAM_UP if is_up else DATAGRAM_DOWN
-        enter(Request(*ledger.ends(key, forward)[2:], now_us, now_us, 0, 0, "", kind), is_up, not is_up)
+        enter(datagram(*ledger.ends(key, forward)[2:], now_us, is_up), is_up, not is_up)
         ledger.count(name)
 
     def speak_runs() -> Run:
@@ -172,19 +170,21 @@ def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
             server_trip_us=seen_us, round_trip_us=max(seen_us, all_us),
         )  # fmt: skip
 
-    def found(requests: list[Request], *, is_last: bool = False) -> None:
+    def found(requests: list[Request]) -> None:
         nonlocal found_bytes
         for request in requests:
             enter(request, 0, 0)
             found_bytes += request.request_bytes + request.reply_bytes
-        if is_last:  # account for the payload of HTTP/1 that is in no exchange
-            ledger.payload.in_requests -= lost[True]
-            ledger.payload.in_replies -= lost[False]
-            ledger.dropped(
-                "http_outside_exchanges", sum(held) - found_bytes + sum(lost), 0 if found_bytes else sum(packets)
-            )
-            ledger.packets.in_requests += packets[forward] * bool(found_bytes)
-            ledger.packets.in_replies += packets[not forward] * bool(found_bytes)
+
+    def leave_http(last: list[Request]) -> None:
+        found(last)
+        ledger.payload.in_requests -= lost[True]
+        ledger.payload.in_replies -= lost[False]
+        outside = sum(held) - found_bytes + sum(lost)
+        if found_bytes:
+            ledger.packets.in_requests += packets[forward]
+            ledger.packets.in_replies += packets[not forward]
+        ledger.dropped("http_outside_exchanges", outside, 0 if found_bytes else sum(packets))
 
     while packet := (yield):
         way, segment, frame, now_us = packet
@@ -247,7 +247,7 @@ def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
                 http.server_closed(now_us)
             found(http.finished())
             if http.broken:
-                found(http.close(ledger.count), is_last=True)
+                leave_http(http.close(ledger.count))
                 http, run = None, speak_runs()
     if whole_us >= 0:
         ledger.round_trip(whole_us)
@@ -258,7 +258,7 @@ def tcp(key: bytes, forward: bool, ledger: Ledger, enter: Enter) -> Flow:
         ledger.count("connections_cut_at_a_gap", any(part.waiting for part in streams))
     ledger.count("bytes_lost_in_the_capture", sum(lost))
     if http:
-        found(http.close(ledger.count), is_last=True)
+        leave_http(http.close(ledger.count))
     if run:
         run.send(None)
     yield

@@ -30,12 +30,13 @@ TCP, UDP = 6, 17
 IPV4, IPV6, ARP = 0x0800, 0x86DD, 0x0806
 _TAGGED = (0x8100, 0x88A8, 0x9100)
 _NO_PORTS = b"\0\0\0\0u"
-_EXTENSIONS = (0, 43, 60, 135, 139, 140)
 _FRAGMENT, _AUTHENTICATION = 44, 51
+_EXTENSIONS = (0, 43, _FRAGMENT, _AUTHENTICATION, 60, 135, 139, 140)
 _BACKGROUND_PORTS = frozenset((1900, 5353))  # SSDP, mDNS
 DHCP_CLIENT_PORTS = frozenset((68, 546))  # of DHCP and DHCPv6
 
-_tcp, _half, _ports = (Struct(form).unpack_from for form in (">IIBB", ">H", ">HH"))
+_tcp, _half = (Struct(form).unpack_from for form in (">IIBB", ">H"))
+_PORTS = Struct(">HH")
 
 
 class Segment(NamedTuple):
@@ -76,24 +77,26 @@ def decode_ip(frame: bytes, at: int) -> Segment:
     """
     version = frame[at] >> 4
     if version == 4:
-        length, protocol = _half(frame, at + 2)[0], frame[at + 9]
-        end = at + length if length else len(frame)  # 0: written before the network card cut it into packets
-        addresses, data = frame[at + 12 : at + 20], at + (frame[at] & 15) * 4
-        if frame[at + 6] & 0x1F or frame[at + 7]:
-            return _fragment(addresses, protocol, end - data)
-        at = data
+        length, protocol, is_later = _half(frame, at + 2)[0], frame[at + 9], frame[at + 6] & 0x1F or frame[at + 7]
+        begin, addresses = at, frame[at + 12 : at + 20]
+        at += (frame[at] & 15) * 4
     elif version == 6:
-        length, protocol = _half(frame, at + 4)[0], frame[at + 6]
+        length, protocol, is_later = _half(frame, at + 4)[0], frame[at + 6], 0
         addresses = frame[at + 8 : at + 40]
-        at += 40
-        end = at + length if length else len(frame)
-        while protocol in _EXTENSIONS or protocol in (_FRAGMENT, _AUTHENTICATION):
-            if protocol == _FRAGMENT and _half(frame, at + 2)[0] & 0xFFF8:
-                return _fragment(addresses, frame[at], end - at - 8)
-            size = 8 if protocol == _FRAGMENT else 8 * (frame[at + 1] + 1)
-            protocol, at = frame[at], at + (size if protocol != _AUTHENTICATION else 4 * (frame[at + 1] + 2))
+        begin = at = at + 40
+        while protocol in _EXTENSIONS and not is_later:
+            size = 8 * (frame[at + 1] + 1)
+            if protocol == _FRAGMENT:
+                size, is_later = 8, _half(frame, at + 2)[0] & 0xFFF8
+            elif protocol == _AUTHENTICATION:
+                size = 4 * (frame[at + 1] + 2)
+            protocol, at = frame[at], at + size
     else:
         return Segment(b"", reason="packets_of_other_protocols")
+    end = begin + length if length else len(frame)  # 0: written before the network card cut it into packets
+    if is_later:
+        size = max(0, end - at) if protocol in (TCP, UDP) else 0
+        return Segment(addresses + _NO_PORTS, size=size, reason="fragments")
     if protocol == TCP:
         sequence, acknowledged, offset, flags = _tcp(frame, at + 4)
         data = at + (offset >> 4) * 4
@@ -106,23 +109,17 @@ def decode_ip(frame: bytes, at: int) -> Segment:
     return Segment(addresses + _NO_PORTS, reason="packets_of_other_protocols")
 
 
-def _fragment(addresses: bytes, protocol: int, size: int) -> Segment:
-    """Return what a fragment after the first is: payload that stands in no flow."""
-    return Segment(addresses + _NO_PORTS, 0, max(0, size) if protocol in (TCP, UDP) else 0, reason="fragments")
-
-
 def ends(key: bytes) -> tuple[bytes, int, bytes, int]:
     """Return source address, source port, target address and target port of a key."""
     width = 4 if len(key) < 36 else 16
-    source_port, target_port = _ports(key, 2 * width)
+    source_port, target_port = _PORTS.unpack_from(key, 2 * width)
     return key[:width], source_port, key[width : 2 * width], target_port
 
 
 def reversed_key(key: bytes) -> bytes:
     """Return the key of the opposite direction."""
-    width = 4 if len(key) < 36 else 16
-    middle = 2 * width
-    return key[width:middle] + key[:width] + key[middle + 2 : middle + 4] + key[middle : middle + 2] + key[middle + 4 :]
+    source, source_port, target, target_port = ends(key)
+    return target + source + _PORTS.pack(target_port, source_port) + key[2 * len(source) + _PORTS.size :]
 
 
 def address_text(address: bytes) -> str:

@@ -113,18 +113,16 @@ def _of_pcap(source: _Source, head: bytes) -> Iterator[Packet]:
 
 def _of_pcapng(source: _Source, head: bytes, report: Report) -> Iterator[Packet]:
     order, interfaces = "<", list[_Interface]()
-    head += source.read(4, 4)
+    head += source.read(8, 4)
     while head:
-        is_section, magic = head[:4] == _SECTION, b""
-        if is_section:
-            magic = source.read(4, 8)
-            order = next((o for o in "<>" if struct.unpack(f"{o}I", magic)[0] == _BYTE_ORDER), "")
+        if is_section := head[:4] == _SECTION:
+            order = next((o for o in "<>" if struct.unpack_from(f"{o}I", head, 8)[0] == _BYTE_ORDER), "")
             if not order:
-                raise RuleError("a section must tell its byte order", magic.hex())
-        kind, size = struct.unpack(f"{order}II", head)
+                raise RuleError("a section must tell its byte order", head[8:].hex())
+        kind, size = struct.unpack_from(f"{order}II", head)
         if size % 4 or size < (28 if is_section else 12):
             raise RuleError("the length of a block must be a multiple of 4 and hold the block", size)
-        body = (magic + source.read(size - 8 - len(magic), 8 + len(magic)))[:-4]
+        body = (head[8:] + source.read(size - 12, 12))[:-4]
         if is_section:
             version = struct.unpack_from(f"{order}H", body, 4)[0]
             if version != 1:
@@ -150,7 +148,7 @@ def _of_pcapng(source: _Source, head: bytes, report: Report) -> Iterator[Packet]
         elif kind == _SIMPLE_PACKET:
             report.count("packets_without_a_time")
         source.begun += size
-        head = source.read(8)
+        head = source.read(12)
 
 
 def _described(body: bytes, order: str) -> _Interface:

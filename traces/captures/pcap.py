@@ -9,6 +9,7 @@ the first, flows between two local addresses that have no traffic elsewhere.  Wh
 with what came.  Memory is bounded by the number of flows and exchanges that are open at a time.
 """
 
+import re
 import struct
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -63,12 +64,7 @@ class _Reader:
     """The flows that are open, by the keys of both directions."""
 
     def __init__(self, source: Source) -> None:
-        self.ledger = Ledger(source.report)
-        addresses = _addresses(source)
-        self._client = addresses[0] if addresses else None
-        if addresses:
-            self.ledger.device = addresses[0]
-            self.ledger.devices.update(addresses)
+        self.ledger = Ledger(source.report, _addresses(source))
         self._flows: dict[bytes, Open] = {}
         self._stations: dict[bytes, Run] = {}
         self._first_us = self._latest_us = -1
@@ -93,18 +89,19 @@ class _Reader:
             segment = of.Segment(b"", reason="packets_cut_in_their_headers")
         if segment is None:
             return
-        if self._client and len(self._client) == 6 and link == of.ETHERNET and segment.key:
+        device = self.ledger.device
+        if len(device) == 6 and link == of.ETHERNET and segment.key:
             source, _, target, _ = of.ends(segment.key)
             own = (source, frame[6:12]), (target, frame[:6])
-            self.ledger.devices.update(address for address, mac in own if mac == self._client and any(address))
+            self.ledger.devices.update(address for address, mac in own if mac == device and any(address))
         entry, is_tcp = self._flows.get(segment.key), segment.flags >= 0
         reason = segment.reason or ("" if entry or is_tcp else of.is_background(segment.key))
         if reason:
             self.ledger.leave_out(segment._replace(reason=reason), moment_us)
             return
-        opens = is_tcp and segment.flags & (SYN | ACK) == SYN
-        if entry is None or (opens and entry[1:] != (True, segment.sequence)):  # with a SYN the ports are used again
-            entry = self._open(segment, entry)
+        began = segment.sequence if is_tcp and segment.flags & (SYN | ACK) == SYN else -1
+        if entry is None or (began >= 0 and entry[1:] != (True, began)):  # with a SYN the ports are used again
+            entry = self._open(segment, entry, began)
         entry[0].send((entry[1], segment, frame, moment_us))
 
     def _on_air(self, link: int, captured: bytes, now_us: int, sent: int) -> of.Segment | None:
@@ -125,7 +122,7 @@ class _Reader:
             return of.Segment(b"", reason="frames_of_802.11_without_data")
         self.ledger.payload.captured += size
         station = frame.transmitter if frame.up else frame.receiver
-        if self._client not in (None, station):
+        if self.ledger.device not in (b"", station):
             self.ledger.dropped("other_clients", size)
             return None
         if station not in self._stations:
@@ -146,7 +143,7 @@ class _Reader:
         self._flows.clear()
         self.ledger.end_session(self._first_us, self._latest_us)
 
-    def _open(self, segment: of.Segment, old: Open | None) -> Open:
+    def _open(self, segment: of.Segment, old: Open | None, began: int) -> Open:
         """Open a flow in place of an old one, or of the oldest if there are too many."""
         key = segment.key
         if old is None and len(self._flows) >= 2 * _MOST_FLOWS:
@@ -156,7 +153,6 @@ class _Reader:
         if old is not None:
             old[0].send(None)
         flow = self._flow(segment)
-        began = segment.sequence if segment.flags >= 0 and segment.flags & (SYN | ACK) == SYN else -1
         self._flows[of.reversed_key(key)] = flow, False, began
         entry = self._flows[key] = flow, True, began
         return entry
@@ -166,7 +162,7 @@ class _Reader:
         here, from_port, there, to_port = of.ends(key)
         is_tcp = flags >= 0
         ledger.count("connections", is_tcp)
-        if self._client is not None:
+        if ledger.device:
             forward = here in ledger.devices
             if not forward and there not in ledger.devices:
                 return flows.of_others(ledger)
@@ -187,12 +183,9 @@ class _Reader:
 def _addresses(source: Source) -> list[bytes]:
     found = []
     for client in source.client.split(",") if source.client is not None else ():
-        digits = client.replace(":", "").replace("-", "")
-        if len(client) == 17 and len(digits) == 12 and not digits.strip("0123456789abcdefABCDEF"):
-            found.append(bytes.fromhex(digits))
-            continue
+        is_mac = re.fullmatch("[0-9a-fA-F]{2}([:-][0-9a-fA-F]{2}){5}", client)
         try:
-            found.append(ip_address(client).packed)
+            found.append(bytes.fromhex(re.sub("[:-]", "", client)) if is_mac else ip_address(client).packed)
         except ValueError:
             rule = "--client must be an IP address, several of one device separated by commas, or a MAC address"
             raise TraceError(source.path, "", rule, client) from None

@@ -20,7 +20,8 @@ from collections.abc import Callable, Generator
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from traces.records import BY_SUFFIX, DATAGRAM_UP, MESSAGE, UNKNOWN_WAIT_US, Request
+from traces.captures.byte_accounting import Enter, datagram
+from traces.records import BY_SUFFIX, MESSAGE, UNKNOWN_WAIT_US, Request
 
 ACKNOWLEDGED_WITHIN_US = 10_000
 UNASKED_AFTER_US = 100_000
@@ -55,7 +56,7 @@ def started(process: Callable[P, Generator[None, T, None]]) -> Callable[P, Gener
 
 @started
 def runs(
-    client: str, server: str, enter: Callable[[Request, int, int], None],
+    client: str, server: str, enter: Enter,
     acknowledge: Callable[[int], None] = lambda size: None, *,
     server_trip_us: int = -1, round_trip_us: int = -1, quic_trip: Callable[[int], None] | None = None,
 ) -> Run:  # fmt: skip
@@ -103,7 +104,7 @@ def runs(
             soon = (replied or pushed) and since_us < max(round_trip_us, ACKNOWLEDGED_WITHIN_US)
             if soon and (size <= SMALL_DATAGRAM_BYTES if quic_trip else are_small_tls_records(data, size)):
                 if since_us > ACKNOWLEDGED_WITHIN_US:  # its bytes are part of the exchange, its instant stands alone
-                    enter(Request(client, server, now_us, now_us, 0, 0, "", DATAGRAM_UP), 0, 0)
+                    enter(datagram(client, server, now_us, up=True), 0, 0)
                 if asked:
                     asked += size
                 else:

@@ -7,6 +7,7 @@ HTTP/1, which a look inside would tell, and whether each direction of a flow ove
 """
 
 import struct
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from traces.captures.flows import SILENCE_US
@@ -33,13 +34,18 @@ class Seen(NamedTuple):
     server: int = -1  #: the number of the far end, in the order in which they were met
 
 
+@dataclass(slots=True)
 class _Flow:
-    __slots__ = ("last_ns", "number", "server", "since_ns", "state", "streams", "trip_ns")
+    number: int
+    server: int
+    streams: tuple[Stream, Stream]
+    state: int = _NOTHING
+    since_ns: int = 0
+    last_ns: int = 0
+    trip_ns: int = 0
 
-    def __init__(self, number: int, server: int) -> None:
-        self.number, self.server, self.state = number, server, _NOTHING
-        self.streams = Stream(), Stream()
-        self.since_ns = self.last_ns = self.trip_ns = 0
+    def silence_ns(self) -> int:
+        return max(UNASKED_AFTER_US * _US, self.trip_ns)
 
 
 class Waiting:
@@ -76,7 +82,7 @@ class Waiting:
             flow.trip_ns, flow.state = now_ns - flow.since_ns, _NOTHING
         elif new and before in (_ASKED, _REPLIED):
             flow.state, flow.since_ns = _REPLIED, now_ns
-            self._look_at(now_ns + self._silence_ns(flow))
+            self._look_at(now_ns + flow.silence_ns())
         if flags & (FIN | RST) and not (up and before == _ASKED and flags & FIN):
             completes, flow.state = before != _NOTHING, _NOTHING
         self.n += (flow.state != _NOTHING) - (before != _NOTHING)
@@ -92,7 +98,7 @@ class Waiting:
         found, self.due_ns = [], -1
         for flow in self._flows.values():
             if flow.state == _REPLIED:
-                at = flow.since_ns + self._silence_ns(flow)
+                at = flow.since_ns + flow.silence_ns()
             elif flow.state != _NOTHING:
                 at = flow.last_ns + SILENCE_US * _US
             else:
@@ -107,10 +113,6 @@ class Waiting:
 
     def _look_at(self, at: int) -> None:
         self.due_ns = at if self.due_ns < 0 else min(self.due_ns, at)
-
-    @staticmethod
-    def _silence_ns(flow: _Flow) -> int:
-        return max(UNASKED_AFTER_US * _US, flow.trip_ns)
 
     @staticmethod
     def _acknowledges(flow: _Flow, segment: Segment, packet: bytes, is_tcp: bool) -> bool:
@@ -131,6 +133,6 @@ class Waiting:
             server = self._servers.setdefault(b"%b:%d" % (address, port), len(self._servers))
             if len(self._servers) > MOST_FLOWS:
                 self._servers.clear()
-            flow = self._flows[key] = _Flow(self._met, server)
+            flow = self._flows[key] = _Flow(self._met, server, (Stream(), Stream()))
             self._met += 1
         return flow
