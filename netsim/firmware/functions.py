@@ -40,39 +40,36 @@ _MATHS = {"exp", "log", "log2", "sqrt", "floor", "expm1", "log1p"}
 
 
 class Function:
-    """A function in C: its `code`, what it `returns`, and which of its parameters it `writes`; `given` are known."""
+    """A function in C: its `code`, what it `returns`, and which of its parameters it `writes`, as far as is known yet."""
 
-    def __init__(self, program: Program, function: Any, kinds: Sequence[Any], name: str, given: Sequence[Value] = ()):
-        self.program, self.name, self._function, self._scope = program, name, function, function.__globals__
+    def __init__(self, program: Program, function: Any, kinds: Sequence[Any]) -> None:
+        self.program, self._function, self._scope = program, function, function.__globals__
         tree: Any = ast.parse(dedent(inspect.getsource(function))).body[0]
         self._tree, self.arguments = tree, [one.arg for one in tree.args.args]
         self.kinds = dict(zip(self.arguments, kinds, strict=True))
-        self._bound: dict[str, Value] = dict(zip(self.arguments, given, strict=False))
-        self._bound |= {one: Value(f"policy->{kind.whole}", kind) for one, kind in self.kinds.items() if is_whole(kind)}
         names = (one for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
         self._stored = Counter(one.id for one in names)
+        self.name = self.code = ""
         self.returns: Any = None
         self.writes: set[str] = set()
-        self._pointed: dict[str, str] = {}  # from a variable that points to a part of an array to whose part it is
+        self._roots: dict[str, frozenset[str]] = {}  # of variables that point to parts of arrays
+        self._bound: dict[str, Value] = {}
         self._lines: list[tuple[int, str]] = []
         self._depth = self._count = 0
         self._at: Any = tree
 
-    def translated(self) -> Function:
-        """Write it in C, again until no kind changes."""
-        before: object = None
-        while before != (state := (dict(self.kinds), self.returns, set(self.writes))):
-            before = state
-            self._lines, self._count = [], 0
-            try:
-                self._body(self._tree.body)
-            except UnsupportedError:
-                raise
-            except (KeyError, AttributeError, TypeError, ValueError) as error:
-                line = inspect.getsourcelines(self._function)[1] + self._at.lineno - 1
-                text = ast.unparse(self._at).partition("\n")[0][:70]
-                said = f"{inspect.getsourcefile(self._function)}:{line}: cannot be translated to C: {text}; {error}"
-                raise UnsupportedError(said) from error
+    def translate(self, name: str) -> None:
+        """Write it in C; what is found of kinds holds from the next time on."""
+        self.name, self._bound, self._lines, self._count = name, {}, [], 0
+        try:
+            self._body(self._tree.body)
+        except UnsupportedError:
+            raise
+        except (ArithmeticError, KeyError, AttributeError, TypeError, ValueError) as error:
+            line = inspect.getsourcelines(self._function)[1] + self._at.lineno - 1
+            text = ast.unparse(self._at).partition("\n")[0][:70]
+            said = f"{inspect.getsourcefile(self._function)}:{line}: cannot be translated to C: {text}; {error}"
+            raise UnsupportedError(said) from error
         top = dict.fromkeys(line for name in self.kinds for line in self._declare(name))
         lines = ("    " * (depth + 1) + text for depth, text in self._lines)
         said = " ".join((ast.get_docstring(self._tree) or "").split("\n\n")[0].split()).replace("*/", "* /")
@@ -81,10 +78,10 @@ class Function:
         words += [self._declared(name) for name in self.taken]
         head = f"static {declared(self.returns or 'void', '').strip()} {self.name}({', '.join(words) or 'void'})"
         self.code = "\n".join([*note, fill(head, 110, subsequent_indent=" " * 8), "{", *top, *lines, "}\n"])
-        return self
 
-    def evaluated(self) -> Value:
-        """Return what a function returns that does nothing but name parts of arrays, where all arguments are given."""
+    def evaluated(self, given: Sequence[Value]) -> Value:
+        """Return what a function returns that does nothing but name parts of arrays, of arguments that are known."""
+        self._bound = dict(zip(self.arguments, given, strict=True))
         self._body(self._tree.body[:-1])
         return self._value(self._tree.body[-1].value)
 
@@ -229,14 +226,12 @@ class Function:
                 self._bound[name] = value
                 return
             self.kinds[name] = kind = joined(self.kinds.get(name), value.kind)
-            if isinstance(kind, Array):
-                self._pointed[name] = value.root
-                self._mark(value.root if name in self.writes else "")
-            self._emit(f"{name} = {value.pointer if isinstance(kind, Array) else converted(value, kind).code};")
+            self._roots[name] = self._roots.get(name, value.roots) | value.roots
+            self._emit(f"{name} = {converted(value, kind).code};")
 
     def _put(self, place: Value, sign: str, value: Value) -> None:
         """Set or change a field, an element, or each of an array."""
-        self._mark(place.root)
+        self.writes |= place.roots
         head, code, kind = "", place.code, place.kind
         if isinstance(kind, Array):
             at, kind = self._temporary(), kind.of
@@ -250,12 +245,6 @@ class Function:
             self.kinds[target.id] = result.kind
         in_place = sign in "+-*|&"
         self._put(self._value(target), f"{sign}=" if in_place else "=", value if in_place else result)
-
-    def _mark(self, name: str) -> None:
-        """Note that a variable, and the array that it is a part of, is written to."""
-        if name and name not in self.writes:
-            self.writes.add(name)
-            self._mark(self._pointed.get(name, ""))
 
     # -- expressions
 
@@ -275,10 +264,11 @@ class Function:
                 return Value("", "", parts=self._each_of(parts))
             case ast.Attribute(ast.Name(name), field) if inspect.ismodule(module := self._scope.get(name)):
                 return self.program.known(field, getattr(module, field), module.__name__)
-            case ast.Attribute(owner, field):
-                return self._field(self._value(owner), field)
-            case ast.Subscript(owner, place):
-                return self._part(self._value(owner), place.elts if isinstance(place, ast.Tuple) else [place])
+            case ast.Attribute(owner, field, context):
+                return self._field(self._value(owner), field, isinstance(context, ast.Store))
+            case ast.Subscript(owner, place, context):
+                places = place.elts if isinstance(place, ast.Tuple) else [place]
+                return self._part(self._value(owner), places, isinstance(context, ast.Store))
             case ast.UnaryOp(ast.Not(), operand):
                 found = self._truth(operand)
                 return Value(f"!{found.within(UNARY)}", BOOL, None if found.const is None else not found.const)
@@ -320,30 +310,31 @@ class Function:
     def _named(self, name: str) -> Value:
         if name in self._bound:
             return self._bound[name]
-        if name in self.kinds:
-            return Value(name, self.kinds[name], root=name)
+        if (kind := self.kinds.get(name)) is not None:
+            roots = self._roots.get(name, frozenset()) | {name}
+            return Value(f"policy->{kind.whole}" if is_whole(kind) else name, kind, roots=roots)
         if name in self._stored:
             raise ValueError(f"{name} is not set yet")
         return self.program.known(name, self._scope[name], self._scope["__name__"])
 
-    def _field(self, owner: Value, name: str) -> Value:
+    def _field(self, owner: Value, name: str, is_set: bool) -> Value:
         """Return a field of a record, or the size or the shape of an array."""
         if isinstance(owner.kind, Array):
             sizes = tuple(map(self._number, owner.kind.shape))
             return Value("", "", parts=sizes) if name == "shape" else self._number(prod(owner.kind.shape))
-        if (const := self.program.constant(owner.kind.name, name)) is not None:
+        if (const := self.program.constant(owner.kind.name, name, is_set)) is not None:
             return const
         arrow = "." if owner.code.startswith("&") or not owner.kind.pointer else "->"
         return Value(f"{owner.code.lstrip('&')}{arrow}{name}", dict(owner.kind.fields)[name])
 
-    def _part(self, owner: Value, places: Sequence[ast.expr]) -> Value:
+    def _part(self, owner: Value, places: Sequence[ast.expr], is_set: bool) -> Value:
         """Return an element or a part of an array, or one of several results."""
         if owner.parts:
             return owner.parts[int(self._value(places[0]).const)]
         if isinstance(owner.kind, Struct):  # the only record of a view
             return owner
         if owner.kind.whole == "ints" and not isinstance(places[0], ast.Slice):
-            return self.program.integer(self._value(places[0]), getattr(places[0], "id", ""))
+            return self.program.integer(self._value(places[0]), getattr(places[0], "id", ""), is_set)
         shape, terms, left = owner.kind.shape, [owner.at], []
         for i, (place, size) in enumerate(zip(places, shape, strict=False)):
             first = place.lower if isinstance(place, ast.Slice) else place
@@ -357,8 +348,8 @@ class Function:
                 terms.append(at.within(PLUS) if stride == 1 else f"{at.within(TIMES)} * {stride}")
         rest, begin = (*left, *shape[len(places) :]), " + ".join(filter(None, terms))
         if rest:
-            return Value(owner.code, Array(owner.kind.of, rest), at.const, begin, owner.root)
-        return Value(f"{owner.code}[{begin or 0}]", owner.kind.of, root=owner.root)
+            return Value(owner.code, Array(owner.kind.of, rest), at.const, begin, owner.roots)
+        return Value(f"{owner.code}[{begin or 0}]", owner.kind.of, roots=owner.roots)
 
     def _length(self, place: ast.Slice, low: Value, size: int) -> int:
         """Return how many numbers a part of an array has, which must be known."""
@@ -404,7 +395,7 @@ class Function:
     def _either(self, test: str, a: Value, b: Value) -> Value:
         kind = joined(a.kind, b.kind)
         if isinstance(kind, Array):
-            return Value(f"({test} ? {a.pointer} : {b.pointer})", kind, root=a.root)
+            return Value(f"({test} ? {a.pointer} : {b.pointer})", kind, roots=a.roots | b.roots)
         return Value(f"{test} ? {converted(a, kind).within(OR)} : {converted(b, kind).within(OR)}", kind)
 
     def _view(self, owner: Value, of: Any) -> Value:
@@ -412,12 +403,9 @@ class Function:
         if isinstance(of, np.dtype):
             return self.program.record(of, owner.const)
         if of is np.bool_:
-            return Value(f"((uint8_t *){owner.pointer})", Array(BYTE, owner.kind.shape), root=owner.root)
-        return (
-            Value(f"bits_of({owner.code})", INT)
-            if of is np.int64
-            else Value(f"from_bits({owner.code})", self.program.real)
-        )
+            return Value(f"((uint8_t *){owner.pointer})", Array(BYTE, owner.kind.shape), roots=owner.roots)
+        name, kind = ("bits_of", INT) if of is np.int64 else ("from_bits", self.program.real)
+        return Value(f"{name}({owner.code})", kind)
 
     # -- calls
 
@@ -445,7 +433,7 @@ class Function:
             case "block":
                 begin = " + ".join(filter(None, (found.at, more[0].code * (more[0].const != 0))))
                 shape = tuple(part.const for part in more[1].parts)
-                return Value(found.code, Array(found.kind.of, shape), at=begin, root=found.root)
+                return Value(found.code, Array(found.kind.of, shape), at=begin, roots=found.roots)
             case name if name in _MATHS:
                 return self._math(name, found)
         signature = inspect.signature(function)
@@ -453,12 +441,11 @@ class Function:
         kinds = [annotated.get(str(one.annotation), value.kind) if isinstance(value.kind, str) else value.kind
             for one, value in zip(signature.parameters.values(), given, strict=True)]  # fmt: skip
         if "Floats, " in str(signature.return_annotation):
-            return Function(self.program, inspect.unwrap(function), kinds, "", given).evaluated()
+            return Function(self.program, inspect.unwrap(function), kinds).evaluated(given)
         called = self.program.function(function, kinds)
         words, values = ["policy"] * any(map(is_whole, kinds)), dict(zip(called.arguments, given, strict=True))
         for name in called.taken:
-            kind, value = called.kinds[name], values[name]
-            self._mark(value.root if name in called.writes else "")
-            words.append(value.pointer if isinstance(kind, Array) else converted(value, kind).code)
-        root = next((one.root for one in given if isinstance(one.kind, Array)), "")
-        return Value(f"{called.name}({', '.join(words)})", called.returns or "void", root=root)
+            self.writes |= values[name].roots if name in called.writes else set()
+            words.append(converted(values[name], called.kinds[name]).code)
+        roots = frozenset[str]().union(*(one.roots for one in given if isinstance(called.returns, Array)))
+        return Value(f"{called.name}({', '.join(words)})", called.returns or "void", roots=roots)

@@ -44,34 +44,39 @@ class Program:
 
     def __init__(self, form: CompiledForm, real: str = "double") -> None:
         self.real, self._form, self.plan = real, form, _flat("lpsm_plan", Plan)
-        self._functions: dict[object, Function | None] = {}  # None: begun
-        self._named = Counter[str]()
-        self._defined: dict[str, Any] = {}
-        self._tables: dict[str, Any] = {}
-        self._records: dict[str, dict[str, _Field]] = {}
-        self._set = _set_by((*form.rules, form.prepare))
+        self._set = set[Any]()  # what the rules set: names of fields, and places of integers; None: any
+        self._known: dict[object, Function] = {}
         policy = Array(INT, form.ints.shape, "ints"), Array(real, form.floats.shape, "floats")
         flat = _flat("lpsm_view", FlatView, at=True), _flat("lpsm_frame", FlatFrame, at=True)
-        self._rules = [
-            rule and self.function(rule, (kind, *policy)) for rule, kind in zip(form.rules, flat, strict=True)
-        ]
-        self._prepare = form.prepare and self.function(form.prepare, policy[:1])
+        before, self._codes = None, list[str]()
+        while before != self._codes:  # what is found of kinds, and of what is set, changes what was translated before
+            before = self._codes
+            self._functions: list[Function] = []
+            self._begun: dict[Function, str] = {}
+            self._defined: dict[str, Any] = {}
+            self._tables: dict[str, Any] = {}
+            self._records: dict[str, dict[str, _Field]] = {}
+            self._rules = [
+                rule and self.function(rule, (kind, *policy)) for rule, kind in zip(form.rules, flat, strict=True)
+            ]
+            self._prepare = form.prepare and self.function(form.prepare, policy[:1])
+            self._codes = [one.code for one in self._functions]
 
     # -- what functions ask
 
     def function(self, function: Any, kinds: Any) -> Function:
-        """Return a function for arguments of these kinds, translated if it was not."""
+        """Return a function for arguments of these kinds, translated behind all that it calls."""
         function = inspect.unwrap(function)
-        key = function, tuple(kinds)
-        if key not in self._functions:
+        if (key := (function, *kinds)) not in self._known:
+            self._known[key] = Function(self, function, kinds)
+        found = self._known[key]
+        if found not in self._begun:
             name = f"{_stem(function.__module__)}_{function.__name__.strip('_')}"
-            self._named[name] += 1
-            name += f"_of_{self._named[name]}" * (self._named[name] > 1)
-            self._functions[key] = None
-            made = Function(self, function, kinds, name).translated()
-            del self._functions[key]  # what it calls comes first
-            self._functions[key] = made
-        if (found := self._functions[key]) is None:
+            alike = [*self._begun.values()].count(name)
+            self._begun[found] = name
+            found.translate(name + f"_of_{alike + 1}" * (alike > 0))
+            self._functions.append(found)
+        elif found not in self._functions:
             raise ValueError(f"{function.__name__} calls itself")
         return found
 
@@ -111,14 +116,19 @@ class Program:
         # others cost more as numbers in the code than in the state
         return _Field(kind, at, value if base.kind == "i" or value == 0.0 else None)
 
-    def constant(self, record: str, field: str) -> Value | None:
+    def constant(self, record: str, field: str, is_set: bool) -> Value | None:
         """Return a field of a record in the state that no rule sets; None if it is none."""
+        if is_set:
+            self._set.add(field)
+            return None
         fields = next((fields for name, fields in self._records.items() if record == f"lpsm_{_snake(name)}"), None)
         value = fields and fields[field].const
         return None if value is None else self.known(f"THE_{field}", value)
 
-    def integer(self, place: Value, said: str) -> Value:
+    def integer(self, place: Value, said: str, is_set: bool) -> Value:
         """Return one of the integers of a rule; `said` is how its place is called."""
+        if is_set:
+            self._set.add(place.const)
         if place.const is not None and not self._set & {place.const, None}:
             return self.known(f"THE_{said or f'INTEGER_{place.const}'}", int(self._form.ints[place.const]))
         return Value(f"policy->ints[{place.code}]", INT)
@@ -127,8 +137,7 @@ class Program:
 
     def parts(self) -> dict[str, str]:
         """Return what stands in the templates between @: the state, and the parts of the source."""
-        functions = [one for one in self._functions.values() if one]
-        codes, members, text = "\n".join(one.code for one in functions), list[str](), ""
+        codes, members, text = "\n".join(self._codes), list[str](), ""
         places: list[tuple[str, Any, Any]] = []  # of what is no constant: its place, its kind, and its words at first
         for name, fields in self._records.items():
             word, kept = _snake(name), {field: one for field, one in fields.items() if one.const is None}
@@ -150,22 +159,21 @@ class Program:
         begin = [line for place, kind, words in places if prepare is None or _size(kind) < _SHORTEST_RUN
             for line in self._filled(place, kind, words)]  # fmt: skip
         begin += [f"    {prepare.name}(policy);\n"] if prepare else []
-        calls = [f"{rule.name}({'policy, ' * any(map(is_whole, rule.kinds.values()))}{flat})" if rule else ""
-            for rule, flat in ((plan, "view"), (observe, "frame"))]  # fmt: skip
         members = members or ["    char none;\n"]
         return {
             "state": f"{text}/* All that the policy knows. */\ntypedef struct {{\n{''.join(members)}}} lpsm_policy;\n",
-            "definitions": self._definitions(functions, codes + "".join(begin)), "functions": codes,
-            "beginning": "".join(begin), "plan": calls[0], "observe": calls[1] or "(void)policy;\n    (void)frame",
+            "definitions": self._definitions(codes + "".join(begin)), "functions": codes,
+            "beginning": "".join(begin), "plan": f"{plan.name}(policy, view)",
+            "observe": f"{observe.name}(policy, frame)" if observe else "(void)policy;\n    (void)frame",
         }  # fmt: skip
 
-    def _definitions(self, functions: list[Function], codes: str) -> str:
+    def _definitions(self, codes: str) -> str:
         """Return the constants, kinds of results, tables and small functions that are used."""
         if self.real == "float" and "from_bits(" in codes:
             raise UnsupportedError("its learner works on the bits of numbers of type double, got --real float")
         defined = [f"#define {name} {self._literals(value)}\n" for name, value in sorted(self._defined.items())
             if re.search(rf"\b{name}\b", codes)]  # fmt: skip
-        kinds = dict.fromkeys(one.returns for one in functions if isinstance(one.returns, Struct))
+        kinds = dict.fromkeys(one.returns for one in self._functions if isinstance(one.returns, Struct))
         results = [f"typedef struct {{ {' '.join(f'{kind} {name};' for name, kind in one.fields)} }} {one.name};\n"
             for one in kinds if one is not self.plan]  # fmt: skip
         tables = [
@@ -221,26 +229,6 @@ def _flat(name: str, kind: Any, *, at: bool = False) -> Struct:
     """Return the kind of a plan, a view or a frame."""
     fields = tuple((field, {"int": INT, "bool": BOOL}[what]) for field, what in named_fields(kind).items())
     return Struct(name, fields, pointer=at, const=at)
-
-
-def _set_by(rules: Iterable[Any]) -> set[Any]:
-    """Return what rules set with all that they call: names of fields, and places of their integers; None: any."""
-    found, reached = set[Any](), [inspect.unwrap(rule) for rule in rules if rule]
-    for function in reached:  # which grows
-        scope, called = function.__globals__, list[Any]()
-        for node in ast.walk(ast.parse(dedent(inspect.getsource(function)))):
-            match node:
-                case ast.Attribute(attr=name, ctx=ast.Store()):
-                    found.add(name)
-                case ast.Subscript(ast.Name("ints"), place, ast.Store()):
-                    found.add(scope.get(ast.unparse(place)))
-                case ast.Call(ast.Name(name)):
-                    called.append(scope.get(name))
-                case ast.Call(ast.Attribute(ast.Name(module), name)):
-                    called.append(getattr(scope.get(module), name, None))
-        new = {one for one in map(inspect.unwrap, called) if inspect.isfunction(one)}
-        reached += [one for one in new if one not in reached]
-    return found
 
 
 def _kind(value: Any, real: str) -> str:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 BOOL, BYTE, SHORT, INT, NONE = "bool", "uint8_t", "int32_t", "int64_t", "none"
@@ -46,7 +47,7 @@ class Value:
     kind: Any
     const: Any = None  #: its value where that is known: a whole number, a truth value; of an array where it begins
     at: str = ""  #: of a part of an array: where it begins in `code`
-    root: str = ""  #: of an array: the variable that points to it
+    roots: frozenset[str] = frozenset()  #: of an array, or of an element: the variables that point to it
     parts: tuple[Value, ...] = ()  #: of several results that are not computed: each of them
 
     def within(self, binds: int) -> str:
@@ -59,6 +60,7 @@ class Value:
         return f"&{self.code}[{self.at}]" if self.at else self.code
 
 
+@cache
 def _binds(code: str) -> int:
     """Return how closely the loosest operator of an expression binds that stands in no brackets."""
     outer = re.sub(r"\([^()]*\)|\[[^][]*\]", "@", code)
@@ -72,12 +74,11 @@ def is_whole(kind: Any) -> bool:
 
 def joined(a: Any, b: Any) -> Any:
     """Return the kind of a variable that has two; None is no kind yet."""
-    kinds = [kind for kind in dict.fromkeys((a, b)) if kind is not None]
-    if len(kinds) > 1 and not all(isinstance(kind, str) and kind != NONE for kind in kinds):
+    if a is None or a == b:
+        return INT if b in (BYTE, SHORT) else b  # a variable has 64 bits
+    if NONE in (a, b) or not isinstance(a, str) or not isinstance(b, str):
         raise ValueError(f"a variable keeps one kind, got {a} and {b}")
-    if len(kinds) == 1 and kinds[0] not in (BYTE, SHORT):
-        return kinds[0]
-    return next((kind for kind in kinds if kind not in WHOLE), INT)  # a variable has 64 bits
+    return next((kind for kind in (a, b) if kind not in WHOLE), INT)
 
 
 def several(kinds: Sequence[Any]) -> Struct:
@@ -113,6 +114,8 @@ def number(value: Any, real: str, code: str = "") -> Value:
 def converted(value: Value, kind: Any) -> Value:
     """Return a number as one of another kind."""
     have = value.kind
+    if isinstance(kind, Array):
+        return Value(value.pointer, kind, roots=value.roots)
     if have == kind or (have in WHOLE and kind == INT) or not isinstance(kind, str):
         return value
     if kind == BOOL:
