@@ -14,6 +14,7 @@ import inspect
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import reduce
 from math import prod
 from textwrap import dedent, fill
@@ -22,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from netsim.firmware.values import (  # isort: skip
-    ATOM, BIT_AND, BIT_OR, BOOL, BYTE, EQUAL, INT, LESS, NONE, OR, PLUS, SHIFT, TIMES, UNARY, WHOLE,
-    Array, Struct, UnsupportedError, Value, built, converted, declared, is_whole, joined, literal, number, several,
+    ATOM, BIT_AND, BIT_OR, BOOL, BYTE, EQUAL, INT, LESS, NONE, NUMBERS, OR, PLUS, SHIFT, TIMES, UNARY, WHOLE,
+    Array, Struct, UnsupportedError, Value, converted, declared, is_whole, joined, literal, number, several,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -40,13 +41,16 @@ _MATHS = {"exp", "log", "log2", "sqrt", "floor", "expm1", "log1p"}
 
 
 class Function:
-    """A function in C: its `code`, what it `returns`, and which of its parameters it `writes`, as far as is known yet."""
+    """A function in C: its `code`, what it `returns`, and which of its parameters it `writes`, as far as is known."""
 
     def __init__(self, program: Program, function: Any, kinds: Sequence[Any]) -> None:
         self.program, self._function, self._scope = program, function, function.__globals__
         tree: Any = ast.parse(dedent(inspect.getsource(function))).body[0]
         self._tree, self.arguments = tree, [one.arg for one in tree.args.args]
         self.kinds = dict(zip(self.arguments, kinds, strict=True))
+        # in C the policy stands for all that a rule knows, and None for nothing
+        self.policy = ["policy"] * any(map(is_whole, kinds))
+        self.taken = [name for name, kind in self.kinds.items() if kind != NONE and not is_whole(kind)]
         names = (one for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
         self._stored = Counter(one.id for one in names)
         self.name = self.code = ""
@@ -65,7 +69,7 @@ class Function:
             self._body(self._tree.body)
         except UnsupportedError:
             raise
-        except (ArithmeticError, KeyError, AttributeError, TypeError, ValueError) as error:
+        except (ArithmeticError, LookupError, AttributeError, TypeError, ValueError) as error:
             line = inspect.getsourcelines(self._function)[1] + self._at.lineno - 1
             text = ast.unparse(self._at).partition("\n")[0][:70]
             said = f"{inspect.getsourcefile(self._function)}:{line}: cannot be translated to C: {text}; {error}"
@@ -74,8 +78,7 @@ class Function:
         lines = ("    " * (depth + 1) + text for depth, text in self._lines)
         said = " ".join((ast.get_docstring(self._tree) or "").split("\n\n")[0].split()).replace("*/", "* /")
         note = [fill(f"/* {said} */", 118, subsequent_indent="   ")] * bool(said)
-        words = ["lpsm_policy *policy"] * any(map(is_whole, self.kinds.values()))
-        words += [self._declared(name) for name in self.taken]
+        words = [*(f"lpsm_policy *{word}" for word in self.policy), *map(self._declared, self.taken)]
         head = f"static {declared(self.returns or 'void', '').strip()} {self.name}({', '.join(words) or 'void'})"
         self.code = "\n".join([*note, fill(head, 110, subsequent_indent=" " * 8), "{", *top, *lines, "}\n"])
 
@@ -84,11 +87,6 @@ class Function:
         self._bound = dict(zip(self.arguments, given, strict=True))
         self._body(self._tree.body[:-1])
         return self._value(self._tree.body[-1].value)
-
-    @property
-    def taken(self) -> list[str]:
-        """The arguments that it takes in C, where the policy stands for all that a rule knows, and None for nothing."""
-        return [name for name in self.arguments if self.kinds[name] != NONE and not is_whole(self.kinds[name])]
 
     def _declared(self, name: str) -> str:
         return declared(self.kinds[name], name, const=name not in self.writes)
@@ -113,13 +111,12 @@ class Function:
     def _emit(self, text: str) -> None:
         self._lines.append((self._depth, text))
 
-    def _block(self, head: str, nodes: Sequence[ast.stmt], end: str = "}") -> None:
+    def _block(self, head: str, nodes: Sequence[ast.stmt]) -> None:
         self._emit(head)
         self._depth += 1
         self._body(nodes)
         self._depth -= 1
-        if end:
-            self._emit(end)
+        self._emit("}")
 
     def _body(self, nodes: Sequence[ast.stmt]) -> None:
         for self._at in nodes:
@@ -128,19 +125,18 @@ class Function:
                     pass
                 case ast.Expr(value):
                     self._emit(f"{self._value(value).code};")
-                case ast.While(test, body):
+                case ast.While(test, body, []):
                     self._block(f"while ({self._truth(test).code}) {{", body)
                 case ast.If(test, body, orelse):
                     if (holds := self._truth(test)).const is not None:
                         self._body(body if holds.const else orelse)
                     else:
-                        self._block(f"if ({holds.code}) {{", body, "" if orelse else "}")
+                        self._block(f"if ({holds.code}) {{", body)
                         if orelse:
+                            self._lines.pop()
                             self._block("} else {", orelse)
-                case ast.For(ast.Name(name), ast.Call(args=bounds), body):
-                    self._for(name, [self._value(one) for one in bounds], body)
-                case ast.For(ast.Name(name), table, body):
-                    self._for(name, [], body, self._value(table))
+                case ast.For(ast.Name(name), over, body, []):
+                    self._for(name, over, body)
                 case ast.Assign(targets, value):
                     self._assign(targets, value)
                 case ast.AnnAssign(target=target, value=value):
@@ -168,14 +164,15 @@ class Function:
         self._emit(f"const {declared(kind, word)} = {value.code};")
         return Value(word, kind)
 
-    def _for(self, name: str, bounds: list[Value], body: Sequence[ast.stmt], table: Value | None = None) -> None:
-        word = self._temporary() if table or name == "_" else name
-        if table:
-            bounds, self._bound[name] = (
-                [self._number(table.kind.shape[0])],
-                Value(f"{table.code}[{word}]", table.kind.of),
-            )
-        low, high, by = ([self._number(0)] * (len(bounds) == 1) + bounds + [self._number(1)])[:3]
+    def _for(self, name: str, over: ast.expr, body: Sequence[ast.stmt]) -> None:
+        match over:
+            case ast.Call(ast.Name("range"), given):
+                word, bounds = name if name != "_" else self._temporary(), self._each_of(given)
+            case _:
+                word, table = self._temporary(), self._value(over)
+                bounds = (self._number(table.kind.shape[0]),)
+                self._bound[name] = Value(f"{table.code}[{word}]", table.kind.of)
+        low, high, by = ((self._number(0),) * (len(bounds) == 1) + bounds + (self._number(1),))[:3]
         step = 0 if by.const is None else by.const  # 0: upwards, by what is known later
         if None not in (low.const, high.const) and low.const >= high.const and step >= 0:
             return
@@ -187,38 +184,29 @@ class Function:
         del self.kinds[name]  # which is a variable of this loop only
 
     def _result(self, value: Value) -> str:
-        """Return what the function returns as its kind, which is what it says or what all that it returns has."""
-        kind = several([joined(None, part.kind) for part in value.parts]) if value.parts else value.kind
-        if isinstance(kind, str) and self._tree.returns:
-            kind = {"int": INT, "bool": BOOL}.get(ast.unparse(self._tree.returns), kind)
-        self.returns = joined(self.returns, kind)
-        return (built(self.returns, value.parts) if value.parts else converted(value, self.returns)).code
+        """Return what the function returns as its kind, which is what all that it returns has."""
+        self.returns = joined(self.returns, value.kind)
+        return converted(value, self.returns).code
 
     def _assign(self, targets: Sequence[ast.expr], given: Any) -> None:
         value = self._value(given)
         if len(targets) > 1 and not isinstance(given, ast.Constant):
             value = self._held(value)
         for target in reversed(targets):
-            if isinstance(target, ast.Tuple):
-                self._unpack(target.elts, value, getattr(given, "elts", ()))
-            else:
-                self._set(target, value)
+            self._set(target, value)
 
-    def _unpack(self, places: Sequence[ast.expr], value: Value, given: Sequence[ast.expr]) -> None:
-        """Assign several values as they are before any of them is assigned."""
-        parts = list(value.parts)
-        if not parts:  # what a call returns
-            held = self._held(value)
-            parts = [Value(f"{held.code}.{name}", kind) for name, kind in held.kind.fields]
-        for i, text in enumerate(map(ast.unparse, given)):
-            before = " ".join(ast.unparse(place).partition("[")[0] for place in places[:i])
-            if {*re.findall(r"\w+(?= |$)", before)} & {*re.findall(r"\w+", text)} or ("(" in text and "." in before):
-                parts[i] = self._held(parts[i])
-        for place, part in zip(places, parts, strict=True):
-            self._set(place, part)
+    def _unpack(self, places: Sequence[ast.expr], parts: list[Value]) -> None:
+        """Assign several values, of which those that an assignment changes are held before."""
+        for i, place in enumerate(places):
+            owner, _, name = ast.unparse(place).partition("[")[0].rpartition(".")
+            changed = rf"\b{name}\b" + r"|\w\(" * (owner != "")
+            parts = [self._held(one) if j > i and re.search(changed, one.code) else one for j, one in enumerate(parts)]
+            self._set(place, parts[i])
 
     def _set(self, target: ast.expr, value: Value) -> None:
-        if not isinstance(target, ast.Name):
+        if isinstance(target, ast.Tuple):
+            self._unpack(target.elts, list(value.parts))
+        elif not isinstance(target, ast.Name):
             self._put(self._value(target), "=", value)
         elif (name := target.id) != "_":
             known = value.parts or (value.const is not None and value.kind == INT)
@@ -261,7 +249,7 @@ class Function:
             case ast.Name(name):
                 return self._named(name)
             case ast.Tuple(parts):
-                return Value("", "", parts=self._each_of(parts))
+                return several(self._each_of(parts))
             case ast.Attribute(ast.Name(name), field) if inspect.ismodule(module := self._scope.get(name)):
                 return self.program.known(field, getattr(module, field), module.__name__)
             case ast.Attribute(owner, field, context):
@@ -282,8 +270,7 @@ class Function:
             case ast.Compare(a, [ast.Is() | ast.IsNot() as operator], [_]):
                 return self._number((self._value(a).kind == NONE) == isinstance(operator, ast.Is))
             case ast.Compare(a, [ast.In()], [ast.Tuple(parts)]):
-                found = self._value(a)
-                return self._all([self._binary(ast.Eq(), found, self._value(one)) for one in parts], is_and=False)
+                return self._value(ast.BoolOp(ast.Or(), [ast.Compare(a, [ast.Eq()], [one]) for one in parts]))
             case ast.Compare(a, operators, others):
                 values = list(map(self._value, (a, *others)))
                 return self._all(map(self._binary, operators, values, values[1:]), is_and=True)
@@ -294,10 +281,10 @@ class Function:
                 return self._either(holds.within(OR), self._value(a), self._value(b))
             case ast.Call(ast.Attribute(owner, "view"), [dtype]):
                 return self._view(self._value(owner), eval(ast.unparse(dtype), self._scope))
-            case ast.Call(ast.Attribute(owner, "sum"), []):
+            case ast.Call(ast.Attribute(owner, "sum"), [], []):
                 found = self._value(owner)
                 return Value(f"sum_of_{found.kind.of}({found.pointer}, {prod(found.kind.shape)})", found.kind.of)
-            case ast.Call(function, given):
+            case ast.Call(function, given, []):
                 return self._call(eval(ast.unparse(function), self._scope), self._each_of(given))
         raise ValueError(ast.unparse(node)[:60])
 
@@ -320,8 +307,8 @@ class Function:
     def _field(self, owner: Value, name: str, is_set: bool) -> Value:
         """Return a field of a record, or the size or the shape of an array."""
         if isinstance(owner.kind, Array):
-            sizes = tuple(map(self._number, owner.kind.shape))
-            return Value("", "", parts=sizes) if name == "shape" else self._number(prod(owner.kind.shape))
+            shape = owner.kind.shape
+            return several(tuple(map(self._number, shape))) if name == "shape" else self._number(prod(shape))
         if (const := self.program.constant(owner.kind.name, name, is_set)) is not None:
             return const
         arrow = "." if owner.code.startswith("&") or not owner.kind.pointer else "->"
@@ -394,9 +381,8 @@ class Function:
 
     def _either(self, test: str, a: Value, b: Value) -> Value:
         kind = joined(a.kind, b.kind)
-        if isinstance(kind, Array):
-            return Value(f"({test} ? {a.pointer} : {b.pointer})", kind, roots=a.roots | b.roots)
-        return Value(f"{test} ? {converted(a, kind).within(OR)} : {converted(b, kind).within(OR)}", kind)
+        code = f"{test} ? {converted(a, kind).within(OR)} : {converted(b, kind).within(OR)}"
+        return Value(f"({code})" if isinstance(kind, Array) else code, kind, roots=a.roots | b.roots)
 
     def _view(self, owner: Value, of: Any) -> Value:
         """Return integers as a record, an array as truth values, or the bits of a number as another."""
@@ -429,7 +415,7 @@ class Function:
             case "len":
                 return self._number(found.kind.shape[0])
             case "Plan":
-                return built(self.program.plan, given)
+                return converted(several(given), self.program.plan)
             case "block":
                 begin = " + ".join(filter(None, (found.at, more[0].code * (more[0].const != 0))))
                 shape = tuple(part.const for part in more[1].parts)
@@ -437,15 +423,19 @@ class Function:
             case name if name in _MATHS:
                 return self._math(name, found)
         signature = inspect.signature(function)
-        annotated = {"int": INT, "bool": BOOL, "float": self.program.real}
+        annotated = NUMBERS | {"float": self.program.real}
         kinds = [annotated.get(str(one.annotation), value.kind) if isinstance(value.kind, str) else value.kind
             for one, value in zip(signature.parameters.values(), given, strict=True)]  # fmt: skip
         if "Floats, " in str(signature.return_annotation):
             return Function(self.program, inspect.unwrap(function), kinds).evaluated(given)
         called = self.program.function(function, kinds)
-        words, values = ["policy"] * any(map(is_whole, kinds)), dict(zip(called.arguments, given, strict=True))
+        words, values = [*called.policy], dict(zip(called.arguments, given, strict=True))
         for name in called.taken:
             self.writes |= values[name].roots if name in called.writes else set()
             words.append(converted(values[name], called.kinds[name]).code)
         roots = frozenset[str]().union(*(one.roots for one in given if isinstance(called.returns, Array)))
-        return Value(f"{called.name}({', '.join(words)})", called.returns or "void", roots=roots)
+        result = Value(f"{called.name}({', '.join(words)})", called.returns or "void", roots=roots)
+        if not isinstance(called.returns, Struct) or called.returns == self.program.plan:
+            return result
+        held = self._held(result)
+        return replace(held, parts=tuple(Value(f"{held.code}.{name}", kind) for name, kind in held.kind.fields))

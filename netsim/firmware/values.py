@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 BOOL, BYTE, SHORT, INT, NONE = "bool", "uint8_t", "int32_t", "int64_t", "none"
 WHOLE = BOOL, BYTE, SHORT, INT
+NUMBERS = {"int": INT, "bool": BOOL}
+"""Kinds of what is annotated so."""
 _BINDS = (r" \? ", r" \|\| ", " && ", r" \| ", " & ", " [=!]= ", " [<>]=? ", " (<<|>>) ", " [-+] ", " [*/] ",
     "^[-!&]|^@.")  # fmt: skip
 CHOICE, OR, AND, BIT_OR, BIT_AND, EQUAL, LESS, SHIFT, PLUS, TIMES, UNARY, ATOM = range(12)
@@ -81,16 +82,11 @@ def joined(a: Any, b: Any) -> Any:
     return next((kind for kind in (a, b) if kind not in WHOLE), INT)
 
 
-def several(kinds: Sequence[Any]) -> Struct:
-    """Return the kind of several results."""
+def several(parts: tuple[Value, ...]) -> Value:
+    """Return several results, which are not computed yet."""
+    kinds = [joined(None, part.kind) for part in parts]
     name = "results_" + "".join({BOOL: "b", INT: "i"}.get(kind, "r") for kind in kinds)
-    return Struct(name, tuple((f"f{i}", kind) for i, kind in enumerate(kinds)))
-
-
-def built(kind: Struct, parts: Sequence[Value]) -> Value:
-    """Return a plan, or several results, of these values."""
-    words = (converted(one, of).code for one, (_, of) in zip(parts, kind.fields, strict=True))
-    return Value(f"({kind.name}){{{', '.join(words)}}}", kind)
+    return Value("", Struct(name, tuple((f"f{i}", kind) for i, kind in enumerate(kinds))), parts=parts)
 
 
 def literal(value: Any, kind: str) -> str:
@@ -112,10 +108,13 @@ def number(value: Any, real: str, code: str = "") -> Value:
 
 
 def converted(value: Value, kind: Any) -> Value:
-    """Return a number as one of another kind."""
+    """Return a number as one of another kind, an array as what points to it, several results or a plan as one."""
     have = value.kind
     if isinstance(kind, Array):
         return Value(value.pointer, kind, roots=value.roots)
+    if isinstance(kind, Struct) and value.parts:
+        words = (converted(one, of).code for one, (_, of) in zip(value.parts, kind.fields, strict=True))
+        return Value(f"({kind.name}){{{', '.join(words)}}}", kind)
     if have == kind or (have in WHOLE and kind == INT) or not isinstance(kind, str):
         return value
     if kind == BOOL:

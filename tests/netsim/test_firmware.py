@@ -52,7 +52,7 @@ def built(folder, policy, real="double", *flags, config=CONFIG):
 
 @each("name, kind", [("view", FlatView), ("frame", FlatFrame), ("plan", Plan)])
 def test_structures_of_c_have_the_fields_of_python_in_their_order(name, kind):
-    declared = re.search(rf"typedef struct {{([^}}]*)}} lpsm_{name};", template("policy.h", said="", state=""))
+    declared = re.search(rf"typedef struct {{([^}}]*)}} lpsm_{name};", template("policy.h", said="", records="", members=""))
     types, names = zip(*re.findall(r"(\w+) (\w+);", declared[1]), strict=True)
     assert names == kind._fields
     assert set(types) <= {"int64_t", "bool"}
