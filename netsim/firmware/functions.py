@@ -14,7 +14,6 @@ import inspect
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import reduce
 from math import prod
 from textwrap import dedent, fill
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from netsim.firmware.values import (  # isort: skip
-    ATOM, BIT_AND, BIT_OR, BOOL, BYTE, EQUAL, INT, LESS, NONE, NUMBERS, OR, PLUS, SHIFT, TIMES, UNARY, WHOLE,
+    ATOM, BIT_AND, BIT_OR, BOOL, BYTE, EQUAL, INT, LESS, NONE, OR, PLUS, SHIFT, TIMES, UNARY, WHOLE,
     Array, Struct, UnsupportedError, Value, converted, declared, is_whole, joined, literal, number, several,
 )  # fmt: skip
 
@@ -143,8 +142,13 @@ class Function:
                     self._assign([target], value)
                 case ast.AugAssign(target, operator, value):
                     self._change(target, operator, self._value(value))
+                case ast.Return(None):
+                    self._emit("return;")
+                    return
                 case ast.Return(value):
-                    self._emit(f"return {self._result(self._value(value))};" if value else "return;")
+                    result = self._value(value)
+                    self.returns = joined(self.returns, result.kind)
+                    self._emit(f"return {converted(result, self.returns).code};")
                     return
                 case ast.Break() | ast.Continue():
                     self._emit(f"{type(self._at).__name__.lower()};")
@@ -162,7 +166,8 @@ class Function:
             return value
         word, kind = self._temporary(), joined(None, value.kind)
         self._emit(f"const {declared(kind, word)} = {value.code};")
-        return Value(word, kind)
+        fields = kind.fields if isinstance(kind, Struct) else ()
+        return Value(word, kind, parts=tuple(Value(f"{word}.{name}", of) for name, of in fields))
 
     def _for(self, name: str, over: ast.expr, body: Sequence[ast.stmt]) -> None:
         match over:
@@ -182,11 +187,6 @@ class Function:
         head = f"for (int64_t {word} = {low.code}{ends}; {word} {'>' if step < 0 else '<'} {stop}; {move}) {{"
         self._block(head, body)
         del self.kinds[name]  # which is a variable of this loop only
-
-    def _result(self, value: Value) -> str:
-        """Return what the function returns as its kind, which is what all that it returns has."""
-        self.returns = joined(self.returns, value.kind)
-        return converted(value, self.returns).code
 
     def _assign(self, targets: Sequence[ast.expr], given: Any) -> None:
         value = self._value(given)
@@ -422,12 +422,9 @@ class Function:
                 return Value(found.code, Array(found.kind.of, shape), at=begin, roots=found.roots)
             case name if name in _MATHS:
                 return self._math(name, found)
-        signature = inspect.signature(function)
-        annotated = NUMBERS | {"float": self.program.real}
-        kinds = [annotated.get(str(one.annotation), value.kind) if isinstance(value.kind, str) else value.kind
-            for one, value in zip(signature.parameters.values(), given, strict=True)]  # fmt: skip
-        if "Floats, " in str(signature.return_annotation):
-            return Function(self.program, inspect.unwrap(function), kinds).evaluated(given)
+        function, kinds = inspect.unwrap(function), [joined(None, value.kind) for value in given]
+        if "Floats, " in function.__annotations__.get("return", ""):
+            return Function(self.program, function, kinds).evaluated(given)
         called = self.program.function(function, kinds)
         words, values = [*called.policy], dict(zip(called.arguments, given, strict=True))
         for name in called.taken:
@@ -435,7 +432,4 @@ class Function:
             words.append(converted(values[name], called.kinds[name]).code)
         roots = frozenset[str]().union(*(one.roots for one in given if isinstance(called.returns, Array)))
         result = Value(f"{called.name}({', '.join(words)})", called.returns or "void", roots=roots)
-        if not isinstance(called.returns, Struct) or called.returns == self.program.plan:
-            return result
-        held = self._held(result)
-        return replace(held, parts=tuple(Value(f"{held.code}.{name}", kind) for name, kind in held.kind.fields))
+        return self._held(result) if isinstance(called.returns, Struct) and result.kind != self.program.plan else result

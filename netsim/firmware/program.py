@@ -19,7 +19,7 @@ import numpy as np
 from lpsm.native.entries import named_fields
 from lpsm.native.records import RECORDS, dtype_of
 from netsim.firmware.functions import Function
-from netsim.firmware.values import BYTE, INT, NUMBERS, SHORT, Array, Struct, UnsupportedError, Value, literal, number
+from netsim.firmware.values import BOOL, BYTE, INT, SHORT, Array, Struct, UnsupportedError, Value, literal, number
 from netsim.policies.compiled import CompiledForm, FlatFrame, FlatView
 from netsim.policies.protocol import Plan
 
@@ -44,16 +44,16 @@ class Program:
             self._records: dict[str, dict[str, tuple[Any, Any]]] = {}  # their fields: kinds, and words at first
             self._first = form.ints.size  # where they begin
             self._rules = [
-                rule and self.function(rule, (kind, *policy)) for rule, kind in zip(form.rules, flat, strict=True)
+                rule and self.function(inspect.unwrap(rule), (kind, *policy))
+                for rule, kind in zip(form.rules, flat, strict=True)
             ]
-            self._prepare = form.prepare and self.function(form.prepare, policy[:1])
+            self._prepare = form.prepare and self.function(inspect.unwrap(form.prepare), policy[:1])
             self._codes = [one.code for one in self._functions]
 
     # -- what functions ask
 
     def function(self, function: Any, kinds: Any) -> Function:
         """Return a function for arguments of these kinds, translated behind all that it calls."""
-        function = inspect.unwrap(function)
         if (key := (function, *kinds)) not in self._known:
             self._known[key] = Function(self, function, kinds)
         found = self._known[key]
@@ -201,7 +201,7 @@ def template(name: str, /, **parts: str) -> str:
 
 def _flat(name: str, kind: Any, *, at: bool = False) -> Struct:
     """Return the kind of a plan, a view or a frame."""
-    fields = tuple((field, NUMBERS[what]) for field, what in named_fields(kind).items())
+    fields = tuple((field, {"int": INT, "bool": BOOL}[what]) for field, what in named_fields(kind).items())
     return Struct(name, fields, pointer=at, const=at)
 
 

@@ -10,8 +10,6 @@ from typing import Any
 
 BOOL, BYTE, SHORT, INT, NONE = "bool", "uint8_t", "int32_t", "int64_t", "none"
 WHOLE = BOOL, BYTE, SHORT, INT
-NUMBERS = {"int": INT, "bool": BOOL}
-"""Kinds of what is annotated so."""
 _BINDS = (r" \? ", r" \|\| ", " && ", r" \| ", " & ", " [=!]= ", " [<>]=? ", " (<<|>>) ", " [-+] ", " [*/] ",
     "^[-!&]|^@.")  # fmt: skip
 CHOICE, OR, AND, BIT_OR, BIT_AND, EQUAL, LESS, SHIFT, PLUS, TIMES, UNARY, ATOM = range(12)
