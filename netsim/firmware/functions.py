@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
+from itertools import chain
 from math import prod
 from textwrap import dedent, fill
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from netsim.firmware.values import (  # isort: skip
-    ATOM, BIT_AND, BIT_OR, BOOL, BYTE, EQUAL, INT, LESS, NONE, OR, PLUS, SHIFT, TIMES, UNARY, WHOLE,
-    Array, Struct, UnsupportedError, Value, converted, declared, is_whole, joined, literal, number, several,
+    ATOM, BIT_AND, BIT_OR, BOOL, BYTE, EQUAL, INT, LESS, NONE, OR, PLUS, POLICY, SHIFT, TIMES, UNARY, WHOLE,
+    Array, Struct, UnsupportedError, Value, converted, declared, joined, literal, number, several,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -46,39 +47,39 @@ class Function:
         self.program, self._function, self._scope = program, function, function.__globals__
         tree: Any = ast.parse(dedent(inspect.getsource(function))).body[0]
         self._tree, self.arguments = tree, [one.arg for one in tree.args.args]
-        self.kinds = dict(zip(self.arguments, kinds, strict=True))
+        given = dict(zip(self.arguments, kinds, strict=True))
         # in C the policy stands for all that a rule knows, and None for nothing
-        self.policy = ["policy"] * any(map(is_whole, kinds))
-        self.taken = [name for name, kind in self.kinds.items() if kind != NONE and not is_whole(kind)]
+        whole = {one: Value(f"policy->{kind.whole}", kind) for one, kind in given.items() if getattr(kind, "whole", "")}
+        self.kinds: dict[str, Any] = {"policy": POLICY} if whole else {}
+        self.kinds |= {name: kind for name, kind in given.items() if name not in whole}
+        self.taken = [name for name, kind in self.kinds.items() if kind != NONE]
         names = (one for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
         self._stored = Counter(one.id for one in names)
         self.name = self.code = ""
         self.returns: Any = None
         self.writes: set[str] = set()
         self._roots: dict[str, frozenset[str]] = {}  # of variables that point to parts of arrays
-        self._bound: dict[str, Value] = {}
+        self._whole = self._bound = whole
         self._lines: list[tuple[int, str]] = []
         self._depth = self._count = 0
         self._at: Any = tree
 
     def translate(self, name: str) -> None:
         """Write it in C; what is found of kinds holds from the next time on."""
-        self.name, self._bound, self._lines, self._count = name, {}, [], 0
+        self.name, self._bound, self._lines, self._count = name, dict(self._whole), [], 0
         try:
             self._body(self._tree.body)
-        except UnsupportedError:
-            raise
         except (ArithmeticError, LookupError, AttributeError, TypeError, ValueError) as error:
             line = inspect.getsourcelines(self._function)[1] + self._at.lineno - 1
             text = ast.unparse(self._at).partition("\n")[0][:70]
             said = f"{inspect.getsourcefile(self._function)}:{line}: cannot be translated to C: {text}; {error}"
             raise UnsupportedError(said) from error
-        top = dict.fromkeys(line for name in self.kinds for line in self._declare(name))
+        top = [line for name in self.kinds for line in self._declare(name)]
         lines = ("    " * (depth + 1) + text for depth, text in self._lines)
         said = " ".join((ast.get_docstring(self._tree) or "").split("\n\n")[0].split()).replace("*/", "* /")
         note = [fill(f"/* {said} */", 118, subsequent_indent="   ")] * bool(said)
-        words = [*(f"lpsm_policy *{word}" for word in self.policy), *map(self._declared, self.taken)]
-        head = f"static {declared(self.returns or 'void', '').strip()} {self.name}({', '.join(words) or 'void'})"
+        words = ", ".join(map(self._declared, self.taken)) or "void"
+        head = f"static {declared(self.returns or 'void', '').strip()} {self.name}({words})"
         self.code = "\n".join([*note, fill(head, 110, subsequent_indent=" " * 8), "{", *top, *lines, "}\n"])
 
     def evaluated(self, given: Sequence[Value]) -> Value:
@@ -93,9 +94,9 @@ class Function:
     def _declare(self, name: str) -> Iterator[str]:
         """Declare a variable where it is first set, if nothing outside of that block has it; else return what does."""
         kind, lines = self.kinds[name], self._lines
-        word = rf"(?<![.>])\b{'policy' if is_whole(kind) else name}\b"
+        word = rf"(?<![.>])\b{name}\b"
         at = [i for i, (_, text) in enumerate(lines) if re.search(word, text)]
-        if name not in self.arguments and at:
+        if name not in self.taken and at:
             (depth, text), within = lines[at[0]], lines[at[0] : at[-1]]
             first = re.fullmatch(rf"{word}( = ((?!{word}).)*)", text)
             if within and first and all(below >= depth for below, _ in within):
@@ -103,7 +104,7 @@ class Function:
                 return
             yield f"    {self._declared(name)} = {literal(0, kind) if isinstance(kind, str) else 'NULL'};"
         if kind != NONE and not any(re.search(rf"{word}(?! = )|=.*{word}", lines[i][1]) for i in at):
-            yield f"    (void){'policy' if is_whole(kind) else name};"
+            yield f"    (void){name};"
 
     # -- statements
 
@@ -142,16 +143,13 @@ class Function:
                     self._assign([target], value)
                 case ast.AugAssign(target, operator, value):
                     self._change(target, operator, self._value(value))
-                case ast.Return(None):
-                    self._emit("return;")
+                case ast.Return(None) | ast.Break() | ast.Continue():
+                    self._emit(f"{type(self._at).__name__.lower()};")
                     return
                 case ast.Return(value):
                     result = self._value(value)
                     self.returns = joined(self.returns, result.kind)
                     self._emit(f"return {converted(result, self.returns).code};")
-                    return
-                case ast.Break() | ast.Continue():
-                    self._emit(f"{type(self._at).__name__.lower()};")
                     return
                 case _:
                     raise ValueError("no such statement")
@@ -289,17 +287,14 @@ class Function:
         raise ValueError(ast.unparse(node)[:60])
 
     def _each_of(self, nodes: Sequence[ast.expr]) -> tuple[Value, ...]:
-        parts: list[Value] = []
-        for one in nodes:
-            parts += self._value(one.value).parts if isinstance(one, ast.Starred) else [self._value(one)]
-        return tuple(parts)
+        each = (self._value(one.value).parts if isinstance(one, ast.Starred) else (self._value(one),) for one in nodes)
+        return tuple(chain.from_iterable(each))
 
     def _named(self, name: str) -> Value:
         if name in self._bound:
             return self._bound[name]
-        if (kind := self.kinds.get(name)) is not None:
-            roots = self._roots.get(name, frozenset()) | {name}
-            return Value(f"policy->{kind.whole}" if is_whole(kind) else name, kind, roots=roots)
+        if name in self.kinds:
+            return Value(name, self.kinds[name], roots=self._roots.get(name, frozenset()) | {name})
         if name in self._stored:
             raise ValueError(f"{name} is not set yet")
         return self.program.known(name, self._scope[name], self._scope["__name__"])
@@ -325,7 +320,7 @@ class Function:
         shape, terms, left = owner.kind.shape, [owner.at], []
         for i, (place, size) in enumerate(zip(places, shape, strict=False)):
             first = place.lower if isinstance(place, ast.Slice) else place
-            at = self._number(0) if first is None else self._value(first)
+            at = self._value(first or ast.Constant(0))
             if isinstance(place, ast.Slice):
                 left.append(self._length(place, at, size))
             if at.const is not None and at.const < 0:
@@ -340,12 +335,14 @@ class Function:
 
     def _length(self, place: ast.Slice, low: Value, size: int) -> int:
         """Return how many numbers a part of an array has, which must be known."""
-        high = self._number(size) if place.upper is None else self._value(place.upper)
+        high = self._value(place.upper or ast.Constant(size))
         if None not in (low.const, high.const):
             return int(high.const + (size if high.const < 0 else 0) - low.const)
-        match place.upper:
-            case ast.BinOp(first, ast.Add(), more) if place.lower and ast.unparse(first) == ast.unparse(place.lower):
-                return int(self._value(more).const)
+        match place:
+            case ast.Slice(ast.expr() as lower, ast.BinOp(first, ast.Add(), n)) if ast.unparse(first) == ast.unparse(
+                lower
+            ):
+                return int(self._value(n).const)
         raise ValueError("the length of a part must be known")
 
     def _binary(self, operator: ast.operator | ast.cmpop, a: Value, b: Value) -> Value:
@@ -399,7 +396,7 @@ class Function:
         real = self.program.real
         return Value(f"{name}{'f' * (real == 'float')}({', '.join(converted(one, real).code for one in given)})", real)
 
-    def _call(self, function: Any, given: Sequence[Value]) -> Value:
+    def _call(self, function: Any, given: tuple[Value, ...]) -> Value:
         found, *more = given or (Value("", NONE),)
         match function.__name__:
             case "max" | "min" as name:
@@ -426,7 +423,7 @@ class Function:
         if "Floats, " in function.__annotations__.get("return", ""):
             return Function(self.program, function, kinds).evaluated(given)
         called = self.program.function(function, kinds)
-        words, values = [*called.policy], dict(zip(called.arguments, given, strict=True))
+        words, values = [], dict(zip(called.arguments, given, strict=True)) | {"policy": Value("policy", POLICY)}
         for name in called.taken:
             self.writes |= values[name].roots if name in called.writes else set()
             words.append(converted(values[name], called.kinds[name]).code)

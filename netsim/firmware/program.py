@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterator
 from importlib.resources import files
 from itertools import pairwise
 from math import prod
@@ -33,8 +34,9 @@ class Program:
         self.real, self._form, self.plan = real, form, _flat("lpsm_plan", Plan)
         self._set = set[Any]()  # what the rules set: names of fields, and places of integers; None: any
         self._known: dict[object, Function] = {}
-        policy = Array(INT, form.ints.shape, "ints"), Array(real, form.floats.shape, "floats")
-        flat = _flat("lpsm_view", FlatView, at=True), _flat("lpsm_frame", FlatFrame, at=True)
+        ints, floats = Array(INT, form.ints.shape, "ints"), Array(real, form.floats.shape, "floats")
+        view, frame = _flat("const lpsm_view", FlatView), _flat("const lpsm_frame", FlatFrame)
+        takes: Any = (view, ints, floats), (frame, ints, floats), (ints,)
         before, self._codes = None, list[str]()
         while before != self._codes:  # what is found of kinds, and of what is set, changes what was translated before
             before = self._codes
@@ -43,17 +45,15 @@ class Program:
             self._constants: dict[str, Any] = {}
             self._records: dict[str, dict[str, tuple[Any, Any]]] = {}  # their fields: kinds, and words at first
             self._first = form.ints.size  # where they begin
-            self._rules = [
-                rule and self.function(inspect.unwrap(rule), (kind, *policy))
-                for rule, kind in zip(form.rules, flat, strict=True)
-            ]
-            self._prepare = form.prepare and self.function(inspect.unwrap(form.prepare), policy[:1])
+            self._rules = [rule and self.function(rule, kinds)
+                for rule, kinds in zip((*form.rules, form.prepare), takes, strict=True)]  # fmt: skip
             self._codes = [one.code for one in self._functions]
 
     # -- what functions ask
 
     def function(self, function: Any, kinds: Any) -> Function:
         """Return a function for arguments of these kinds, translated behind all that it calls."""
+        function = inspect.unwrap(function)
         if (key := (function, *kinds)) not in self._known:
             self._known[key] = Function(self, function, kinds)
         found = self._known[key]
@@ -140,15 +140,15 @@ class Program:
             if numbers.size:
                 members.append(_member(kind := Array(of, numbers.shape), name))
                 places.append((f"policy->{name}", kind, numbers))
-        (plan, observe), prepare = self._rules, self._prepare
+        plan, observe, prepare = (rule and rule.name for rule in self._rules)
         begin = [line for place, kind, words in places if prepare is None or words.size < _SHORTEST_RUN
             for line in self._filled(place, kind, words)]  # fmt: skip
-        begin += [f"    {prepare.name}(policy);\n"] if prepare else []
+        begin += [f"    {prepare}(policy);\n"] if prepare else []
         return {
             "records": records, "members": "".join(members) or "    char none;\n",
             "definitions": self._definitions(codes + "".join(begin)), "functions": codes,
-            "beginning": "".join(begin), "plan": f"{plan.name}(policy, view)",
-            "observe": f"{observe.name}(policy, frame)" if observe else "(void)policy;\n    (void)frame",
+            "beginning": "".join(begin), "plan": f"{plan}(policy, view)",
+            "observe": f"{observe}(policy, frame)" if observe else "(void)policy;\n    (void)frame",
         }  # fmt: skip
 
     def _definitions(self, codes: str) -> str:
@@ -175,22 +175,22 @@ class Program:
         words = fill(words, 110, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
         return f"static const {kind} {name}[{np.size(value)}] = {{\n{words}\n}};\n"
 
-    def _filled(self, place: str, kind: Any, words: Any) -> list[str]:
+    def _filled(self, place: str, kind: Any, words: Any) -> Iterator[str]:
         """Write what sets a number, or an array in runs of equal ones and tables of others; all are 0 already."""
         of = kind.of if isinstance(kind, Array) else kind
         numbers = words.view(np.float64) if of == self.real else words
         if not isinstance(kind, Array):
-            return [f"    {place} = {literal(numbers.item(), of)};\n"] if numbers.any() else []
-        lines, at, size = list[str](), 0, numbers.size
+            yield f"    {place} = {literal(numbers.item(), of)};\n" * bool(numbers.any())
+            return
+        at, size = 0, numbers.size
         changes = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), size]
         for first, end in [*(run for run in pairwise(changes) if run[1] - run[0] >= _SHORTEST_RUN), (size, size)]:
             if numbers[at:first].any():
                 name = self._word("BEGINNING", numbers[at:first])
-                lines.append(f"    memcpy({place} + {at}, {name}, sizeof {name});\n")
+                yield f"    memcpy({place} + {at}, {name}, sizeof {name});\n"
             if numbers[first:end].any():
-                lines.append(f"    fill_{of}({place} + {first}, {end - first}, {literal(numbers[first], of)});\n")
+                yield f"    fill_{of}({place} + {first}, {end - first}, {literal(numbers[first], of)});\n"
             at = end
-        return lines
 
 
 def template(name: str, /, **parts: str) -> str:
@@ -199,10 +199,10 @@ def template(name: str, /, **parts: str) -> str:
     return re.sub(r"@(\w+)@", lambda found: parts[found[1]], text)
 
 
-def _flat(name: str, kind: Any, *, at: bool = False) -> Struct:
-    """Return the kind of a plan, a view or a frame."""
+def _flat(name: str, kind: Any) -> Struct:
+    """Return the kind of a plan, or of a pointer to a view or a frame."""
     fields = tuple((field, {"int": INT, "bool": BOOL}[what]) for field, what in named_fields(kind).items())
-    return Struct(name, fields, pointer=at, const=at)
+    return Struct(name, fields, pointer=name.startswith("const "))
 
 
 def _kind(value: Any, real: str) -> str:

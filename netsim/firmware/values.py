@@ -15,7 +15,7 @@ _BINDS = (r" \? ", r" \|\| ", " && ", r" \| ", " & ", " [=!]= ", " [<>]=? ", " (
 CHOICE, OR, AND, BIT_OR, BIT_AND, EQUAL, LESS, SHIFT, PLUS, TIMES, UNARY, ATOM = range(12)
 
 
-class UnsupportedError(ValueError):
+class UnsupportedError(Exception):
     """Something that is not translated, by file and line."""
 
 
@@ -35,7 +35,9 @@ class Struct:
     name: str
     fields: tuple[tuple[str, Any], ...]  #: their names and kinds
     pointer: bool = False
-    const: bool = False
+
+
+POLICY = Struct("lpsm_policy", (), pointer=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +66,6 @@ def _binds(code: str) -> int:
     """Return how closely the loosest operator of an expression binds that stands in no brackets."""
     outer = re.sub(r"\([^()]*\)|\[[^][]*\]", "@", code)
     return _binds(outer) if outer != code else next((i for i, one in enumerate(_BINDS) if re.search(one, code)), ATOM)
-
-
-def is_whole(kind: Any) -> bool:
-    """Whether something is the kind of all integers or all numbers of a rule."""
-    return isinstance(kind, Array) and kind.whole != ""
 
 
 def joined(a: Any, b: Any) -> Any:
@@ -131,5 +128,5 @@ def declared(kind: Any, name: str, *, const: bool = False) -> str:
     if isinstance(kind, Array):
         return f"{'const ' * const}{kind.of} *{name}"
     if isinstance(kind, Struct):
-        return f"{'const ' * kind.const}{kind.name} {'*' * kind.pointer}{name}"
+        return f"{kind.name} {'*' * kind.pointer}{name}"
     return f"{kind} {name}"
