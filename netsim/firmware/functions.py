@@ -62,7 +62,6 @@ class Function:
         self._whole = self._bound = whole
         self._lines: list[tuple[int, str]] = []
         self._depth = self._count = 0
-        self._at: Any = tree
 
     def translate(self, name: str) -> None:
         """Write it in C; what is found of kinds holds from the next time on."""
@@ -193,17 +192,14 @@ class Function:
         for target in reversed(targets):
             self._set(target, value)
 
-    def _unpack(self, places: Sequence[ast.expr], parts: list[Value]) -> None:
-        """Assign several values, of which those that an assignment changes are held before."""
-        for i, place in enumerate(places):
-            owner, _, name = ast.unparse(place).partition("[")[0].rpartition(".")
-            changed = rf"\b{name}\b" + r"|\w\(" * (owner != "")
-            parts = [self._held(one) if j > i and re.search(changed, one.code) else one for j, one in enumerate(parts)]
-            self._set(place, parts[i])
-
     def _set(self, target: ast.expr, value: Value) -> None:
         if isinstance(target, ast.Tuple):
-            self._unpack(target.elts, list(value.parts))
+            parts = list(value.parts)
+            for i, place in enumerate(target.elts):
+                owner, _, name = ast.unparse(place).partition("[")[0].rpartition(".")
+                changed = re.compile(rf"\b{name}\b" + r"|\w\(" * (owner != ""))  # in what is assigned behind it
+                parts[i + 1 :] = [self._held(one) if changed.search(one.code) else one for one in parts[i + 1 :]]
+                self._set(place, parts[i])
         elif not isinstance(target, ast.Name):
             self._put(self._value(target), "=", value)
         elif (name := target.id) != "_":
@@ -276,12 +272,16 @@ class Function:
                 holds = self._truth(test)
                 if holds.const is not None:
                     return self._value(a if holds.const else b)
-                return self._either(holds.within(OR), self._value(a), self._value(b))
+                x, y = self._value(a), self._value(b)
+                kind = joined(x.kind, y.kind)
+                code = f"{holds.within(OR)} ? {converted(x, kind).within(OR)} : {converted(y, kind).within(OR)}"
+                return Value(f"({code})" if isinstance(kind, Array) else code, kind, roots=x.roots | y.roots)
             case ast.Call(ast.Attribute(owner, "view"), [dtype]):
                 return self._view(self._value(owner), eval(ast.unparse(dtype), self._scope))
             case ast.Call(ast.Attribute(owner, "sum"), [], []):
                 found = self._value(owner)
-                return Value(f"sum_of_{found.kind.of}({found.pointer}, {prod(found.kind.shape)})", found.kind.of)
+                code = f"sum_of_{found.kind.of}({converted(found, found.kind).code}, {prod(found.kind.shape)})"
+                return Value(code, found.kind.of)
             case ast.Call(function, given, []):
                 return self._call(eval(ast.unparse(function), self._scope), self._each_of(given))
         raise ValueError(ast.unparse(node)[:60])
@@ -322,7 +322,7 @@ class Function:
             first = place.lower if isinstance(place, ast.Slice) else place
             at = self._value(first or ast.Constant(0))
             if isinstance(place, ast.Slice):
-                left.append(self._length(place, at, size))
+                left.append(self._length(place, size))
             if at.const is not None and at.const < 0:
                 at = self._number(at.const + size)
             if at.const != 0:
@@ -333,17 +333,15 @@ class Function:
             return Value(owner.code, Array(owner.kind.of, rest), at.const, begin, owner.roots)
         return Value(f"{owner.code}[{begin or 0}]", owner.kind.of, roots=owner.roots)
 
-    def _length(self, place: ast.Slice, low: Value, size: int) -> int:
+    def _length(self, place: ast.Slice, size: int) -> int:
         """Return how many numbers a part of an array has, which must be known."""
-        high = self._value(place.upper or ast.Constant(size))
-        if None not in (low.const, high.const):
-            return int(high.const + (size if high.const < 0 else 0) - low.const)
-        match place:
-            case ast.Slice(ast.expr() as lower, ast.BinOp(first, ast.Add(), n)) if ast.unparse(first) == ast.unparse(
-                lower
-            ):
-                return int(self._value(n).const)
-        raise ValueError("the length of a part must be known")
+        low, high = place.lower or ast.Constant(0), place.upper or ast.Constant(size)
+        found = self._binary(ast.Sub(), self._value(high), self._value(low)).const
+        if found is None and (more := ast.unparse(high).removeprefix(f"{ast.unparse(low)} + ")):
+            found = self._value(ast.parse(more, mode="eval").body).const
+        if found is None:
+            raise ValueError("the length of a part must be known")
+        return int(found + size * (found < 0))
 
     def _binary(self, operator: ast.operator | ast.cmpop, a: Value, b: Value) -> Value:
         """Return what an operator between two numbers gives."""
@@ -376,17 +374,13 @@ class Function:
             return left[0] if left else self._number(is_and)
         return Value((" && " if is_and else " || ").join(one.within(EQUAL) for one in left), BOOL)
 
-    def _either(self, test: str, a: Value, b: Value) -> Value:
-        kind = joined(a.kind, b.kind)
-        code = f"{test} ? {converted(a, kind).within(OR)} : {converted(b, kind).within(OR)}"
-        return Value(f"({code})" if isinstance(kind, Array) else code, kind, roots=a.roots | b.roots)
-
     def _view(self, owner: Value, of: Any) -> Value:
         """Return integers as a record, an array as truth values, or the bits of a number as another."""
         if isinstance(of, np.dtype):
             return self.program.record(of, owner.const)
         if of is np.bool_:
-            return Value(f"((uint8_t *){owner.pointer})", Array(BYTE, owner.kind.shape), roots=owner.roots)
+            code = f"((uint8_t *){converted(owner, owner.kind).code})"
+            return Value(code, Array(BYTE, owner.kind.shape), roots=owner.roots)
         name, kind = ("bits_of", INT) if of is np.int64 else ("from_bits", self.program.real)
         return Value(f"{name}({owner.code})", kind)
 

@@ -43,7 +43,7 @@ class Program:
             self._functions: list[Function] = []
             self._begun: dict[Function, str] = {}
             self._constants: dict[str, Any] = {}
-            self._records: dict[str, dict[str, tuple[Any, Any]]] = {}  # their fields: kinds, and words at first
+            self._records: dict[str, tuple[str, dict[str, Any]]] = {}  # what is said of each, and its fields
             self._first = form.ints.size  # where they begin
             self._rules = [rule and self.function(rule, kinds)
                 for rule, kinds in zip((*form.rules, form.prepare), takes, strict=True)]  # fmt: skip
@@ -54,10 +54,9 @@ class Program:
     def function(self, function: Any, kinds: Any) -> Function:
         """Return a function for arguments of these kinds, translated behind all that it calls."""
         function = inspect.unwrap(function)
-        if (key := (function, *kinds)) not in self._known:
-            self._known[key] = Function(self, function, kinds)
-        found = self._known[key]
+        found = self._known.get((function, *kinds)) or Function(self, function, kinds)
         if found not in self._begun:
+            self._known[function, *kinds] = found
             name = f"{_stem(function.__module__)}_{function.__name__.strip('_')}"
             alike = [*self._begun.values()].count(name)
             self._begun[found] = name
@@ -71,8 +70,7 @@ class Program:
         """Return what a module has under a name: a number or a table."""
         if isinstance(value, np.ndarray | tuple):
             return Value(self._word(name, value, module), Array(_kind(value, self.real), np.shape(value)))
-        value = value.item() if isinstance(value, np.generic) else value
-        if not isinstance(value, bool | int | float):
+        if not isinstance(value, bool | int | float | np.generic):
             raise ValueError(f"{name} is no number")
         word = self._word(name, value, module) if np.isfinite(value) else ""
         return number(value, self.real, word)
@@ -89,20 +87,22 @@ class Program:
 
         Instants and durations have 64 bits in memory, other whole numbers 32.
         """
-        name, fields = next(one for one in RECORDS if dtype_of(one) == dtype), dict[str, tuple[Any, Any]]()
+        name, fields = next(one for one in RECORDS if dtype_of(one) == dtype), dict[str, Any]()
+        word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.partition("@")[0]).lower()
         for field, (of, at) in dtype.fields.items():
             base, shape = of.subdtype or (of, ())
             kind = self.real if base.kind == "f" else INT if field.endswith("_ns") else SHORT
             fields[field] = Array(kind, shape) if shape else kind, self._form.ints[begin + at // 8 :][: prod(shape)]
-        self._records[name], self._first = fields, min(begin, self._first)
+        self._first = min(begin, self._first)
+        self._records[f"lpsm_{word}"] = (RECORDS[name].__doc__ or "").partition("\n")[0], fields
         kinds = tuple((field, kind) for field, (kind, _) in fields.items())
-        return Value(f"&policy->{_snake(name)}", Struct(f"lpsm_{_snake(name)}", kinds, pointer=True))
+        return Value(f"&policy->{word}", Struct(f"lpsm_{word}", kinds, pointer=True))
 
     def constant(self, record: str, field: str, is_set: bool) -> Value | None:
         """Return a field of a record in the state that no rule sets; None if it is none."""
         if is_set:
             self._set.add(field)
-        fields = next((fields for name, fields in self._records.items() if record == f"lpsm_{_snake(name)}"), {})
+        _, fields = self._records.get(record, ("", {}))
         if field not in fields or self._varies(field, *fields[field]):
             return None
         kind, words = fields[field]
@@ -126,17 +126,15 @@ class Program:
         """Return what stands in the templates between @: the state, and the parts of the source."""
         codes, members, records = "\n".join(self._codes), list[str](), ""
         places: list[tuple[str, Any, Any]] = []  # of what is no constant: its place, its kind, and its words at first
-        for name, fields in self._records.items():
-            word, kept = _snake(name), [(field, *one) for field, one in fields.items() if self._varies(field, *one)]
+        for name, (said, fields) in self._records.items():
+            word = name.removeprefix("lpsm_")
+            kept = [(field, *one) for field, one in fields.items() if self._varies(field, *one)]
             lines = [_member(kind, field) for field, kind, _ in sorted(kept, key=lambda one: one[2].size)]
-            said = (RECORDS[name].__doc__ or "").partition("\n")[0]
-            records += "".join([f"/* {said} */\ntypedef struct {{\n", *lines, f"}} lpsm_{word};\n\n"])
-            members.append(f"    lpsm_{word} {word};\n")
+            records += "".join([f"/* {said} */\ntypedef struct {{\n", *lines, f"}} {name};\n\n"])
+            members.append(f"    {name} {word};\n")
             places += [(f"policy->{word}.{field}", kind, words) for field, kind, words in kept]
-        for name, of, numbers in (
-            ("ints", INT, self._form.ints[: self._first if "policy->ints[" in codes else 0]),
-            ("floats", self.real, self._form.floats.view(np.int64)),
-        ):
+        ints = self._form.ints[: self._first if "policy->ints[" in codes else 0]
+        for name, of, numbers in ("ints", INT, ints), ("floats", self.real, self._form.floats.view(np.int64)):
             if numbers.size:
                 members.append(_member(kind := Array(of, numbers.shape), name))
                 places.append((f"policy->{name}", kind, numbers))
@@ -215,7 +213,3 @@ def _member(kind: Any, name: str) -> str:
 
 def _stem(module: str) -> str:
     return module.partition("@")[0].rpartition(".")[2].removesuffix("_rule")
-
-
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.partition("@")[0]).lower()

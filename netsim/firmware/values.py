@@ -55,11 +55,6 @@ class Value:
         """Return the code of an operand, in brackets where it binds less closely."""
         return self.code if _binds(self.code) >= binds else f"({self.code})"
 
-    @property
-    def pointer(self) -> str:
-        """The code of an array as an argument."""
-        return f"&{self.code}[{self.at}]" if self.at else self.code
-
 
 @cache
 def _binds(code: str) -> int:
@@ -106,7 +101,7 @@ def converted(value: Value, kind: Any) -> Value:
     """Return a number as one of another kind, an array as what points to it, several results or a plan as one."""
     have = value.kind
     if isinstance(kind, Array):
-        return Value(value.pointer, kind, roots=value.roots)
+        return Value(f"&{value.code}[{value.at}]" if value.at else value.code, kind, roots=value.roots)
     if isinstance(kind, Struct) and value.parts:
         words = (converted(one, of).code for one, (_, of) in zip(value.parts, kind.fields, strict=True))
         return Value(f"({kind.name}){{{', '.join(words)}}}", kind)
