@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import chain
@@ -53,8 +52,7 @@ class Function:
         self.kinds: dict[str, Any] = {"policy": POLICY} if whole else {}
         self.kinds |= {name: kind for name, kind in given.items() if name not in whole}
         self.taken = [name for name, kind in self.kinds.items() if kind != NONE]
-        names = (one for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
-        self._stored = Counter(one.id for one in names)
+        self._stored = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
         self.name = self.code = ""
         self.returns: Any = None
         self.writes: set[str] = set()
@@ -204,7 +202,7 @@ class Function:
             self._put(self._value(target), "=", value)
         elif (name := target.id) != "_":
             known = value.parts or (value.const is not None and value.kind == INT)
-            if known and self._stored[name] == 1 and name not in self.arguments:
+            if known and self._stored.count(name) == 1 and name not in self.arguments:
                 self._bound[name] = value
                 return
             self.kinds[name] = kind = joined(self.kinds.get(name), value.kind)
@@ -279,9 +277,8 @@ class Function:
             case ast.Call(ast.Attribute(owner, "view"), [dtype]):
                 return self._view(self._value(owner), eval(ast.unparse(dtype), self._scope))
             case ast.Call(ast.Attribute(owner, "sum"), [], []):
-                found = self._value(owner)
-                code = f"sum_of_{found.kind.of}({converted(found, found.kind).code}, {prod(found.kind.shape)})"
-                return Value(code, found.kind.of)
+                found, of = converted(array := self._value(owner), array.kind), array.kind.of
+                return Value(f"sum_of_{of}({found.code}, {prod(found.kind.shape)})", of)
             case ast.Call(function, given, []):
                 return self._call(eval(ast.unparse(function), self._scope), self._each_of(given))
         raise ValueError(ast.unparse(node)[:60])
@@ -397,12 +394,10 @@ class Function:
                 kind = INT if all(one.kind in WHOLE for one in given) else self.program.real
                 words = [converted(one, kind).code for one in given]
                 return Value(reduce(lambda a, b: f"{name}_of_{kind}({a}, {b})", words), kind)
-            case "int" | "int64":
-                return converted(found, INT) if found.kind in WHOLE else Value(f"to_whole({found.code})", INT)
-            case "float" | "float64":
-                return converted(found, self.program.real)
-            case "bool":
-                return converted(found, BOOL)
+            case "int" | "int64" if found.kind not in WHOLE:
+                return Value(f"to_whole({found.code})", INT)
+            case "int" | "int64" | "float" | "float64" | "bool" as name:
+                return converted(found, {"i": INT, "f": self.program.real, "b": BOOL}[name[0]])
             case "len":
                 return self._number(found.kind.shape[0])
             case "Plan":

@@ -69,7 +69,8 @@ class Program:
     def known(self, name: str, value: Any, module: str = "") -> Value:
         """Return what a module has under a name: a number or a table."""
         if isinstance(value, np.ndarray | tuple):
-            return Value(self._word(name, value, module), Array(_kind(value, self.real), np.shape(value)))
+            of = number(np.ravel(value)[0], self.real).kind
+            return Value(self._word(name, value, module), Array(of, np.shape(value)))
         if not isinstance(value, bool | int | float | np.generic):
             raise ValueError(f"{name} is no number")
         word = self._word(name, value, module) if np.isfinite(value) else ""
@@ -83,10 +84,7 @@ class Program:
         return word
 
     def record(self, dtype: Any, begin: int) -> Value:
-        """Return the record of a type that stands in the integers from a place on.
-
-        Instants and durations have 64 bits in memory, other whole numbers 32.
-        """
+        """Return a record among the integers: 64 bits in C for instants and durations, 32 for other whole numbers."""
         name, fields = next(one for one in RECORDS if dtype_of(one) == dtype), dict[str, Any]()
         word = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.partition("@")[0]).lower()
         for field, (of, at) in dtype.fields.items():
@@ -139,13 +137,12 @@ class Program:
                 members.append(_member(kind := Array(of, numbers.shape), name))
                 places.append((f"policy->{name}", kind, numbers))
         plan, observe, prepare = (rule and rule.name for rule in self._rules)
-        begin = [line for place, kind, words in places if prepare is None or words.size < _SHORTEST_RUN
-            for line in self._filled(place, kind, words)]  # fmt: skip
-        begin += [f"    {prepare}(policy);\n"] if prepare else []
+        begin = "".join(line for place, kind, words in places if prepare is None or words.size < _SHORTEST_RUN
+            for line in self._filled(place, kind, words))  # fmt: skip
         return {
             "records": records, "members": "".join(members) or "    char none;\n",
-            "definitions": self._definitions(codes + "".join(begin)), "functions": codes,
-            "beginning": "".join(begin), "plan": f"{plan}(policy, view)",
+            "definitions": self._definitions(codes + begin), "functions": codes,
+            "beginning": begin + f"    {prepare}(policy);\n" * bool(prepare), "plan": f"{plan}(policy, view)",
             "observe": f"{observe}(policy, frame)" if observe else "(void)policy;\n    (void)frame",
         }  # fmt: skip
 
@@ -166,7 +163,7 @@ class Program:
 
     def _defined(self, name: str, value: Any) -> str:
         """Define a number, in brackets if it is negative, or a table."""
-        kind = _kind(value, self.real)
+        kind = number(np.ravel(value)[0], self.real).kind
         if not np.ndim(value):
             return f"#define {name} " + re.sub("^-.*", r"(\g<0>)", literal(value, kind)) + "\n"
         words = ", ".join(literal(one, kind) for one in np.asarray(value).ravel().tolist())
@@ -201,10 +198,6 @@ def _flat(name: str, kind: Any) -> Struct:
     """Return the kind of a plan, or of a pointer to a view or a frame."""
     fields = tuple((field, {"int": INT, "bool": BOOL}[what]) for field, what in named_fields(kind).items())
     return Struct(name, fields, pointer=name.startswith("const "))
-
-
-def _kind(value: Any, real: str) -> str:
-    return INT if np.asarray(value).dtype.kind == "i" else real
 
 
 def _member(kind: Any, name: str) -> str:

@@ -122,6 +122,4 @@ def declared(kind: Any, name: str, *, const: bool = False) -> str:
     """Write the declaration of a variable or a parameter."""
     if isinstance(kind, Array):
         return f"{'const ' * const}{kind.of} *{name}"
-    if isinstance(kind, Struct):
-        return f"{kind.name} {'*' * kind.pointer}{name}"
-    return f"{kind} {name}"
+    return f"{kind.name} {'*' * kind.pointer}{name}" if isinstance(kind, Struct) else f"{kind} {name}"
