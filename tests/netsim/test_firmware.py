@@ -21,7 +21,6 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="C is compil
 STRICT = ["gcc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-ffp-contract=off"]
 CONFIG = netsim.SimulationConfig(server_delay="lognormal:0.5:0.8", radio="esp32-c6")
 
-
 STAND_INS = {
     "zephyr/kernel.h": "int64_t k_uptime_ticks(void); int64_t k_ticks_to_ns_floor64(int64_t);",
     "zephyr/net/net_if.h": "struct net_if *net_if_get_first_wifi(void);",
